@@ -22,9 +22,9 @@ type Update struct {
 	Timestamp time.Time
 	// UnreachableSince is set if State is Unreachable.
 	UnreachableSince time.Time
-	// KillKept is set if State is Unreachable and the cluster has stored a kill of the task for its agent. When the
+	// KillStored is set if State is Unreachable and the cluster has stored a kill of the task for its agent. When the
 	// agent returns, the kill ends the task, or prevents its start if the agent had not received the task yet.
-	KillKept bool
+	KillStored bool
 	// ExecutorMismatch is set if State is Error and the cluster knows the task's executor with a different
 	// ExecutorInfo. The cluster then rejects every task for that executor (rule X1).
 	ExecutorMismatch bool

@@ -30,12 +30,12 @@ func cacheFolder(sandbox string, user int) string {
 		parts[n-2] == "runs" {
 		return filepath.Join(string(filepath.Separator), filepath.Join(parts[:n-8]...), name)
 	}
-	return ownCache(sandbox)
+	return privateCache(sandbox)
 }
 
-// ownCache returns the folder for packages of this executor only. It still pays off, because an executor runs many
+// privateCache returns the folder for packages of this executor only. It still pays off, because an executor runs many
 // tasks.
-func ownCache(sandbox string) string { return filepath.Join(sandbox, "cache") }
+func privateCache(sandbox string) string { return filepath.Join(sandbox, "cache") }
 
 // packageOpener returns a function that opens packages on this machine (file: URLs) with the rights of the tasks'
 // user. A task can see its package, so it refuses a file that this user can't read, or that is hidden from tasks.
@@ -56,13 +56,13 @@ func packageOpener(as *isolation.Account, hide *isolation.Places) func(path stri
 	}
 }
 
-// makeOwn creates a folder that only this user can write to, if it does not exist. It returns an error if other
+// makeOwned creates a folder that only this user can write to, if it does not exist. It returns an error if other
 // users can write to the folder or its entries: what they put there would run as this user.
-func makeOwn(dir string) error {
+func makeOwned(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if err := writable(dir); err != nil {
+	if err := checkOwned(dir); err != nil {
 		return err
 	}
 	below, err := os.ReadDir(dir)
@@ -70,14 +70,14 @@ func makeOwn(dir string) error {
 		return err
 	}
 	for _, e := range below {
-		if err := writable(filepath.Join(dir, e.Name())); err != nil {
+		if err := checkOwned(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func writable(dir string) error {
+func checkOwned(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func writable(dir string) error {
 	owner, known := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():
-		return fmt.Errorf("%s is no folder", dir)
+		return fmt.Errorf("%s is not a folder", dir)
 	case known && int(owner.Uid) != os.Geteuid():
 		return fmt.Errorf("%s belongs to user %d, the executor runs as %d", dir, owner.Uid, os.Geteuid())
 	case info.Mode().Perm()&0o022 != 0:

@@ -69,5 +69,5 @@ func (c *Config) hiddenFromTasks() *isolation.Places {
 	if c.Hide == nil || os.Geteuid() == 0 {
 		return nil
 	}
-	return &isolation.Places{Folder: c.Hide.Folder, Keep: []string{c.Sandbox, c.Cache}, Last: c.Hide.Last}
+	return &isolation.Places{Folder: c.Hide.Folder, Keep: []string{c.Sandbox, c.Cache}, NoNested: c.Hide.NoNested}
 }

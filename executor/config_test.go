@@ -59,13 +59,13 @@ func TestShutdownLeavesTasksTheirGrace(t *testing.T) {
 	for _, grace := range []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second, time.Minute,
 		time.Hour} {
 		given := ShutdownGrace(grace)
-		end, tasks := timesOf(given)
+		end, tasks := splitGrace(given)
 		if tasks < grace || tasks >= end || end >= given || given > grace+5*time.Second {
 			t.Errorf("grace %v: the agent gives %v, the executor ends after %v, tasks get %v", grace, given, end,
 				tasks)
 		}
 	}
-	if end, tasks := timesOf(5 * time.Second); end != 4500*time.Millisecond || tasks != 3375*time.Millisecond {
+	if end, tasks := splitGrace(5 * time.Second); end != 4500*time.Millisecond || tasks != 3375*time.Millisecond {
 		t.Errorf("of an agent's default: %v, %v", end, tasks)
 	}
 }

@@ -102,7 +102,7 @@ func TestResidentEndsWhileIdle(t *testing.T) {
 	a.until("a word of the process that ended", func() bool {
 		for _, u := range a.statesOf("d") {
 			if strings.Contains(u.GetMessage(),
-				"the resident process ended: exit status 5; it is started again in 0s") {
+				"the resident process ended: exit status 5; it will be restarted in 0s") {
 				return true
 			}
 		}
@@ -245,15 +245,15 @@ func TestDaemonReruns(t *testing.T) {
 // A shard that does not fire yet has nothing to drain: a kill ends it at once, whatever the grace.
 func TestDaemonKilledWhileItIsFetched(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{}, 10)
+	shutdown := make(chan struct{}, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
+		shutdown <- struct{}{}
 		<-r.Context().Done()
 	}))
 	defer server.Close()
 	a := newAgent(t)
 	a.launch(daemonOf("d", server.URL+"/job.sh"))
-	<-asked
+	<-shutdown
 	a.killWithin("d", time.Hour)
 	if _, status := a.await("d", mesos.TASK_KILLED); status.Run != nil {
 		t.Errorf("%+v", status)
@@ -307,7 +307,7 @@ touch `+once+`; echo '{"type":"hello","version":1}' >&4; read -r line <&3; echo 
 	task.Daemon.TimeoutMillis, task.KillGraceMillis = 300, 100
 	a.launch(task)
 	a.awaitRuns("d", wire.RunFinished, 1)
-	if r := a.awaitRuns("d", wire.RunTimedOut, 1)[0]; !strings.HasSuffix(r.Cause, "said no hello") {
+	if r := a.awaitRuns("d", wire.RunTimedOut, 1)[0]; !strings.HasSuffix(r.Cause, "sent no hello") {
 		t.Errorf("%+v", r)
 	}
 }

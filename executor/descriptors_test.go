@@ -58,7 +58,7 @@ func TestClosedPipesAreNoticedAtOnce(t *testing.T) {
 	}
 	for i := range tasks {
 		_, status := a.await(strconv.Itoa(i), mesos.TASK_FAILED)
-		if !strings.HasPrefix(status.Cause, "the process said hello, and has closed its pipe") {
+		if !strings.HasPrefix(status.Cause, "the process sent a hello, but has closed its pipe") {
 			t.Errorf("task %d: cause %q", i, status.Cause)
 		}
 	}

@@ -69,7 +69,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		Processes:     DefaultProcesses,
 		Secrets:       launch.SecretFolders(getenv(launch.SecretsVariable)),
 	}
-	problems = append(problems, c.limits(getenv)...)
+	problems = append(problems, c.readEnvironment(getenv)...)
 	if text := getenv(HideVariable); text != "" {
 		if err := json.Unmarshal([]byte(text), &c.Hide); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", HideVariable, err))
@@ -82,7 +82,7 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 	}
 	c.AgentSandbox = cmp.Or(getenv("MESOS_DIRECTORY"), c.Sandbox)
 	if !filepath.IsAbs(c.Sandbox) {
-		problems = append(problems, fmt.Errorf("the sandbox %q is no absolute path", c.Sandbox))
+		problems = append(problems, fmt.Errorf("the sandbox %q is not an absolute path", c.Sandbox))
 	}
 	c.Cache = cacheFolder(c.Sandbox, os.Geteuid())
 	if len(problems) > 0 {
@@ -107,5 +107,5 @@ func parseDuration(text string) (time.Duration, error) {
 			}
 		}
 	}
-	return 0, errors.New("a duration looks like 15mins, 2secs or 500ms")
+	return 0, errors.New("must be a duration such as 15mins, 2secs or 500ms")
 }

@@ -219,7 +219,7 @@ func TestFailures(t *testing.T) {
 		{"dead", func(w *wire.Task) { w.Package.URL = "http://127.0.0.1:1/p.tar" }, "FETCH", []string{"http://127.0.0.1:1/p.tar", "connection refused"}},
 		{"no file", func(w *wire.Task) { w.Package.URL = "file:///no/such" }, "FETCH", []string{"no such file"}},
 		{"scheme", func(w *wire.Task) { w.Package.URL = "ftp://h/p.tar" }, "FETCH", []string{`scheme "ftp" isn't supported`}},
-		{"sum", func(w *wire.Task) { w.Package.SHA256 = strings.Repeat("0", 64) }, "FETCH", []string{"but the app says 0000"}},
+		{"sum", func(w *wire.Task) { w.Package.SHA256 = strings.Repeat("0", 64) }, "FETCH", []string{"but the app's is 0000"}},
 		{"page", func(w *wire.Task) { w.Package.URL = file(t, "<!DOCTYPE html><html>") }, "UNPACK", []string{"web page"}},
 		{"long argument", func(w *wire.Task) { w.JobParameter = strings.Repeat("x", 200_000) }, "START", []string{"too long", "script.context.argument"}},
 	} {
@@ -291,9 +291,9 @@ func TestKill(t *testing.T) {
 
 func TestKillWhileFetching(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{}, 2)
+	shutdown := make(chan struct{}, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
+		shutdown <- struct{}{}
 		<-r.Context().Done()
 	}))
 	defer server.Close()
@@ -302,7 +302,7 @@ func TestKillWhileFetching(t *testing.T) {
 		task := taskOf(fmt.Sprint(cache), server.URL)
 		task.Package.Cache = cache
 		a.launch(task)
-		<-asked
+		<-shutdown
 		a.kill(task.TaskID)
 		a.await(task.TaskID, mesos.TASK_KILLED)
 		if got := a.states(task.TaskID); got != "STARTING KILLED" {

@@ -25,7 +25,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 	if config.container != nil { // for one task: few files, so makeSpread would not pay off
 		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder),
 			makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
-			return fmt.Errorf("make the folder for the task: %w", err)
+			return fmt.Errorf("create the folder for the task: %w", err)
 		}
 		return nil
 	}
@@ -33,7 +33,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 	if as != nil && config.KeepFailed > 0 {
 		folders = append(folders, failedFolder)
 	}
-	err := letPass(config.Sandbox, as)
+	err := allowTraversal(config.Sandbox, as)
 	for _, folder := range folders {
 		err = errors.Join(err, makeSpread(config.Sandbox, folder))
 		path := filepath.Join(config.Sandbox, folder)
@@ -46,7 +46,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("make the folder for tasks: %w", err)
+		return fmt.Errorf("create the folder for tasks: %w", err)
 	}
 	return nil
 }
@@ -58,8 +58,8 @@ func makeFolder(parent, name string) error {
 	return nil
 }
 
-// letPass allows a user, besides the owner and root, to pass through a folder of the executor.
-func letPass(folder string, as *isolation.Account) error {
+// allowTraversal allows a user, besides the owner and root, to pass through a folder of the executor.
+func allowTraversal(folder string, as *isolation.Account) error {
 	if as == nil {
 		return nil
 	}

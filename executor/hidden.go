@@ -25,15 +25,15 @@ const HideVariable = "ELASTICJOB_HIDE"
 func HiddenFrom(sandbox, app string, places isolation.Places, secrets []string) (isolation.Places, error) {
 	cache := cacheFolder(sandbox, os.Geteuid())
 	if err := os.Mkdir(cache, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return places, fmt.Errorf("make the package cache: %w", err)
+		return places, fmt.Errorf("create the package cache: %w", err)
 	}
-	places.Last = false // the executor enters a further namespace for its tasks
-	places.Keep, places.Closed = append([]string{sandbox, cache}, secrets...), secrets
+	places.NoNested = false // the executor enters a further namespace for its tasks
+	places.Keep, places.ReadOnly = append([]string{sandbox, cache}, secrets...), secrets
 	for _, folder := range secrets {
-		own := filepath.Join(folder, launch.OfApps, app)
+		own := filepath.Join(folder, launch.AppsFolder, app)
 		err := os.MkdirAll(own, 0o700)
 		if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
-			return places, fmt.Errorf("make the folder for the secrets of app %s: %w", app, err)
+			return places, fmt.Errorf("create the folder for the secrets of app %s: %w", app, err)
 		}
 		places.Only = append(places.Only, own)
 	}

@@ -17,11 +17,11 @@ import (
 // timeout cuts the request off.
 func TestRequestDaemon(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int64
+	var shutdown atomic.Int64
 	hangs := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case asked.Add(1) == 1:
+		case shutdown.Add(1) == 1:
 			http.Error(w, "not yet", http.StatusServiceUnavailable)
 		case r.URL.Path == "/hangs":
 			select {

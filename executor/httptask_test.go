@@ -22,7 +22,7 @@ func asRequest(task wire.Task, url string) wire.Task {
 // A task that is a request has the same states, output and causes as any other, and needs no package.
 func TestRequestTasks(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{}, 1)
+	shutdown := make(chan struct{}, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/ok":
@@ -30,7 +30,7 @@ func TestRequestTasks(t *testing.T) {
 		case "/fails":
 			http.Error(w, "no such table", http.StatusInternalServerError)
 		case "/hangs":
-			asked <- struct{}{}
+			shutdown <- struct{}{}
 			<-r.Context().Done()
 		}
 	}))
@@ -58,7 +58,7 @@ func TestRequestTasks(t *testing.T) {
 	}
 
 	a.launch(of("t3", "/hangs"))
-	<-asked
+	<-shutdown
 	a.await("t3", mesos.TASK_RUNNING)
 	a.kill("t3")
 	if _, status = a.await("t3", mesos.TASK_KILLED); status.Cause != "killed: its request was cut off" {

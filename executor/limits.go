@@ -42,29 +42,29 @@ type setting struct {
 
 func (c *Config) settings() []setting {
 	return []setting{
-		bound("package-download", &c.Package.Download, ParseSize),
-		bound("package-bytes", &c.Package.Bytes, ParseSize),
-		bound("package-files", &c.Package.Files, parseCount),
-		bound("package-ratio", &c.Package.Ratio, ParseSize),
-		bound("package-path", &c.Package.Name, parseCount),
-		bound("package-depth", &c.Package.Depth, parseCount),
-		bound("package-first-byte", &c.Package.FirstByte, parseWait),
-		bound("package-check", &c.Package.Check, parseWait),
-		bound("package-stall", &c.Package.Stall, parseWait),
-		bound("package-rate", &c.Package.Rate, ParseSize),
-		bound("package-fetch-time", &c.Package.Transfer, parseWait),
-		bound("package-unpack-time", &c.Package.Unpacking, parseWait),
-		bound("package-tries", &c.Package.Tries, parseCount),
-		bound("processes", &c.Processes, parseCount),
-		bound("output-file", &c.Output.File, ParseSize),
-		bound("output-tasks", &c.Output.Tasks, parseCount),
-		bound("output-bytes", &c.Output.Bytes, ParseSize),
-		bound("keep-failed", &c.KeepFailed, parseNumber),
-		bound("run-as", &c.RunAs, parseUser),
+		newSetting("package-download", &c.Package.Download, ParseSize),
+		newSetting("package-bytes", &c.Package.Bytes, ParseSize),
+		newSetting("package-files", &c.Package.Files, parseCount),
+		newSetting("package-ratio", &c.Package.Ratio, ParseSize),
+		newSetting("package-path", &c.Package.Name, parseCount),
+		newSetting("package-depth", &c.Package.Depth, parseCount),
+		newSetting("package-first-byte", &c.Package.FirstByte, parsePositive),
+		newSetting("package-check", &c.Package.Check, parsePositive),
+		newSetting("package-stall", &c.Package.Stall, parsePositive),
+		newSetting("package-rate", &c.Package.Rate, ParseSize),
+		newSetting("package-fetch-time", &c.Package.Transfer, parsePositive),
+		newSetting("package-unpack-time", &c.Package.Unpacking, parsePositive),
+		newSetting("package-tries", &c.Package.Tries, parseCount),
+		newSetting("processes", &c.Processes, parseCount),
+		newSetting("output-file", &c.Output.File, ParseSize),
+		newSetting("output-tasks", &c.Output.Tasks, parseCount),
+		newSetting("output-bytes", &c.Output.Bytes, ParseSize),
+		newSetting("keep-failed", &c.KeepFailed, parseNumber),
+		newSetting("run-as", &c.RunAs, parseUser),
 	}
 }
 
-func bound[T any](name string, to *T, parse func(string) (T, error)) setting {
+func newSetting[T any](name string, to *T, parse func(string) (T, error)) setting {
 	return setting{name, func(text string) error {
 		value, err := parse(text)
 		if err == nil {
@@ -74,8 +74,8 @@ func bound[T any](name string, to *T, parse func(string) (T, error)) setting {
 	}}
 }
 
-// limits reads the settings from the environment and returns all errors in them.
-func (c *Config) limits(getenv func(string) string) []error {
+// readEnvironment reads the settings from the environment and returns all errors in them.
+func (c *Config) readEnvironment(getenv func(string) string) []error {
 	var problems []error
 	for _, s := range c.settings() {
 		variable := "ELASTICJOB_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
@@ -96,16 +96,16 @@ func (c *Config) Arguments(args []string) error {
 		if !ok {
 			return fmt.Errorf("argument %q is unknown; a setting looks like --package-bytes=16GiB", arg)
 		}
-		if err := c.Limit(limit); err != nil {
+		if err := c.Set(limit); err != nil {
 			return fmt.Errorf("argument %q: %w", arg, err)
 		}
 	}
 	return nil
 }
 
-// Limit sets one setting, given as name=value with the names of limits.go. The error says what is wrong with the
+// Set sets one setting, given as name=value with the names of limits.go. The error says what is wrong with the
 // name or the value; the caller adds where it was given.
-func (c *Config) Limit(text string) error {
+func (c *Config) Set(text string) error {
 	name, value, given := strings.Cut(text, "=")
 	settings := c.settings()
 	i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
@@ -133,7 +133,7 @@ func ParseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n <= 0 || n > math.MaxInt64/unit {
-		return 0, errors.New("a size is a positive whole number like 1048576 or 64MiB")
+		return 0, errors.New("must be a positive number of bytes, such as 1048576 or 64MiB")
 	}
 	return n * unit, nil
 }
@@ -141,7 +141,7 @@ func ParseSize(text string) (int64, error) {
 func parseCount(text string) (int, error) {
 	n, err := parseNumber(text)
 	if err != nil || n == 0 {
-		return 0, errors.New("a positive whole number is wanted")
+		return 0, errors.New("must be a positive whole number")
 	}
 	return n, nil
 }
@@ -150,22 +150,22 @@ func parseCount(text string) (int, error) {
 func parseNumber(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 {
-		return 0, errors.New("a whole number is wanted, 0 or more")
+		return 0, errors.New("must be a whole number, 0 or more")
 	}
 	return int(n), nil
 }
 
 func parseUser(text string) (string, error) {
 	if _, numbers := isolation.ParseIDs(text); !numbers && (text == "" || strings.ContainsAny(text, " \t\n:,")) {
-		return "", errors.New("a user is a name, a uid or uid:gid")
+		return "", errors.New("must be a user's name, uid or uid:gid")
 	}
 	return text, nil
 }
 
-func parseWait(text string) (time.Duration, error) {
+func parsePositive(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return 0, errors.New("a duration looks like 90s or 1h30m")
+		return 0, errors.New("must be a duration such as 90s or 1h30m")
 	}
 	return d, nil
 }

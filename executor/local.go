@@ -88,7 +88,7 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	grace := time.Duration(l.Task.KillGraceMillis) * time.Millisecond
 	config := Config{
 		FrameworkID: "local", ExecutorID: "local", Sandbox: l.Sandbox, AgentSandbox: l.Sandbox,
-		Cache:      ownCache(l.Sandbox),
+		Cache:      privateCache(l.Sandbox),
 		Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second, ShutdownGrace: ShutdownGrace(grace),
 		Supervisor: l.Supervisor,
 		Package:    pack.Defaults(), Output: output.DefaultLimits(), Processes: DefaultProcesses, Secrets: l.Secrets,
@@ -207,9 +207,9 @@ func (a *localAgent) ending() (Ending, bool) {
 		return Ending{}, false
 	}
 	status, _ := wire.DecodeStatus(a.last.Data)
+	killed := a.last.State == agent.Killed
 	return Ending{
-		Finished: a.last.State == agent.Finished, Killed: a.last.State == agent.Killed, TimedOut: a.last.State == agent.Killed &&
-			a.timedOut,
+		Finished: a.last.State == agent.Finished, Killed: killed, TimedOut: killed && a.timedOut,
 		Message: a.last.Message, Status: status,
 	}, true
 }

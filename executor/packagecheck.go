@@ -74,14 +74,14 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	}
 	folder, err := os.MkdirTemp(c.Folder, "check-")
 	if err != nil {
-		return facts, fmt.Errorf("make a folder for the check: %w", err)
+		return facts, fmt.Errorf("create a folder for the check: %w", err)
 	}
 	defer func() { err = errors.Join(err, pack.RemoveTree(folder)) }()
 	within, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	limits := pack.Defaults()
-	most := checkRoom(c.Folder)
-	limits.Download, limits.Bytes, limits.Tries = most, most, 2
+	maxTaskGrace := sizeLimit(c.Folder)
+	limits.Download, limits.Bytes, limits.Tries = maxTaskGrace, maxTaskGrace, 2
 	facts.Contents, err = pack.Inspect(within, c.URL, folder, checkFiles, limits, packageOpener(c.RunAs, c.Hide))
 	if cause := context.Cause(ctx); cause != nil {
 		return facts, cause
@@ -89,12 +89,12 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	var refused *pack.Error
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return facts, fmt.Errorf("keep the package during the check: %w; make room in %s", err, c.Folder)
+		return facts, fmt.Errorf("store the package during the check: %w; free space in %s", err, c.Folder)
 	case errors.Is(err, context.DeadlineExceeded):
-		facts.add("appURL", "it was not fetched and unpacked within %s, which is what a check may take: see whether the server of the package is slow", checkTime)
+		facts.add("appURL", "it was not fetched and unpacked within %s, the limit of a check: see whether the package's server is slow", checkTime)
 		return facts, nil
 	case errors.As(err, &refused):
-		facts.add("appURL", "%s: see that the URL is right, that this server can reach it, and that it is a package (tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip or a single file) of at most %d MiB, unpacked too, for a check", refused, most>>20)
+		facts.add("appURL", "%s: see that the URL is right, that this server can reach it, and that it is a package (tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip or a single file) of at most %d MiB, unpacked too, for a check", refused, maxTaskGrace>>20)
 	case err != nil:
 		return facts, err
 	}
@@ -108,9 +108,9 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	return facts, nil
 }
 
-// checkRoom returns how many bytes a package may have for a check in the folder, and how many when unpacked. Both
+// sizeLimit returns how many bytes a package may have for a check in the folder, and how many when unpacked. Both
 // together leave half of the free space of that disk, which may also hold the server's own files.
-func checkRoom(folder string) int64 {
+func sizeLimit(folder string) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil {
 		return checkBytes
@@ -134,19 +134,19 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 	switch {
 	case isInside:
 		f.Script = ScriptFacts{Path: inside, Found: true, Executable: info.Mode()&0o111 != 0}
-		f.judgeScript(c, filepath.Join(f.Dir, inside), err)
+		f.checkScript(c, filepath.Join(f.Dir, inside), err)
 	case path.IsAbs(name) && c.OfAgent:
 		f.findProgram(c, name)
 	case err == nil && c.OfAgent:
 		f.Script.Found, f.Script.Executable = true, true
 	case c.OfAgent, strings.Contains(name, "/") && !path.IsAbs(name):
-		f.addMissing(root, name)
+		f.addNotFound(root, name)
 	case !path.IsAbs(name):
 		// The command may be a program of the agents, which this server need not have. But if another folder of the
 		// package has a file of that name, the user probably meant that file.
-		if found, _, _ := launch.LookNear(root, name); slices.ContainsFunc(found,
+		if found, _, _ := launch.FindSimilar(root, name); slices.ContainsFunc(found,
 			func(file string) bool { return path.Base(file) == name }) {
-			f.addMissing(root, name)
+			f.addNotFound(root, name)
 		}
 	}
 }
@@ -154,9 +154,9 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 // findProgram looks for a program on this machine with the rights of a task, so that the check does not reveal
 // files that tasks can't see.
 func (f *PackageFacts) findProgram(c PackageCheck, name string) {
-	info := c.onMachine(name)
+	info := c.statAsTask(name)
 	if info == nil || !info.Mode().IsRegular() {
-		f.addMissing("", name)
+		f.addNotFound("", name)
 		return
 	}
 	if f.Script.Found, f.Script.Executable = true, info.Mode()&0o111 != 0; !f.Script.Executable {
@@ -164,8 +164,8 @@ func (f *PackageFacts) findProgram(c PackageCheck, name string) {
 	}
 }
 
-// onMachine returns a file of this machine that tasks can see; nil if there is none.
-func (c *PackageCheck) onMachine(name string) (info os.FileInfo) {
+// statAsTask returns a file of this machine that tasks can see; nil if there is none.
+func (c *PackageCheck) statAsTask(name string) (info os.FileInfo) {
 	_ = c.RunAs.Do(func() (err error) {
 		info, err = os.Stat(name)
 		return err
@@ -173,8 +173,8 @@ func (c *PackageCheck) onMachine(name string) (info os.FileInfo) {
 	return info
 }
 
-// addMissing adds a problem: the command was not found. It suggests similar files.
-func (f *PackageFacts) addMissing(root, name string) {
+// addNotFound adds a problem: the command was not found. It suggests similar files.
+func (f *PackageFacts) addNotFound(root, name string) {
 	where := "is not in the package"
 	switch {
 	case path.IsAbs(name):
@@ -186,7 +186,7 @@ func (f *PackageFacts) addMissing(root, name string) {
 	case !strings.Contains(name, "/"):
 		where = "is neither in the package nor a program of this machine"
 	}
-	found, files, more := launch.LookNear(root, name)
+	found, files, more := launch.FindSimilar(root, name)
 	switch {
 	case len(found) > 0:
 		f.add("bootstrapScript", "%s %s; did you mean %s?", name, where,
@@ -198,8 +198,8 @@ func (f *PackageFacts) addMissing(root, name string) {
 	}
 }
 
-// judgeScript adds the problems that would keep the system from executing a file of the package.
-func (f *PackageFacts) judgeScript(c PackageCheck, file string, refused error) {
+// checkScript adds the problems that would keep the system from executing a file of the package.
+func (f *PackageFacts) checkScript(c PackageCheck, file string, refused error) {
 	if refused != nil {
 		f.add("bootstrapScript", "%s", refused)
 		return
@@ -211,7 +211,7 @@ func (f *PackageFacts) judgeScript(c PackageCheck, file string, refused error) {
 		f.add("bootstrapScript", "the first line of %s ends with a carriage return: save the script with Unix line ends", f.Script.Path)
 	case isScript:
 		f.Script.Interpreter = interpreter[0]
-		if c.OfAgent && c.onMachine(interpreter[0]) == nil {
+		if c.OfAgent && c.statAsTask(interpreter[0]) == nil {
 			f.add("bootstrapScript", "the first line of %s names %q, which is not on this machine: install it, or name another interpreter", f.Script.Path, interpreter[0])
 		}
 	case begin == "":

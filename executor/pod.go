@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
-	"github.com/elasticjob-go/elasticjob/executor/container"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
-	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/executor/tasks"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -44,7 +43,7 @@ var ErrNoPod = errors.New("not started in a pod")
 const messageLimit = 4096
 
 // PodFromEnvironment reads the configuration of a pod's executor from its environment and arguments. With an error
-// other than ErrNoPod, the returned Pod has what Leave needs.
+// other than ErrNoPod, the returned Pod has what WriteMessage needs.
 func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) {
 	p := Pod{
 		Folder:  cmp.Or(getenv("ELASTICJOB_POD_DIR"), "/elasticjob"),
@@ -61,7 +60,7 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 		return p, ErrNoPod
 	}
 	bounds := Config{Package: pack.Defaults()}
-	problems := append(bounds.limits(getenv), bounds.Arguments(args))
+	problems := append(bounds.readEnvironment(getenv), bounds.Arguments(args))
 	p.Package = bounds.Package
 	data := []byte(text)
 	if file != "" {
@@ -77,22 +76,17 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 
 // NotStarted returns the outcome of a task that was not started, at least not in this container.
 func NotStarted(err error) Ending {
-	status := wire.Status{Phase: wire.PhaseStart, Cause: output.Readable(err.Error(), output.CauseLength),
-		SupervisorLost: errors.Is(err, container.ErrBegun)}
-	var failed *pack.Error
-	if errors.As(err, &failed) {
-		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
-	}
-	return Ending{Message: output.Readable(err.Error(), output.MessageLength), Status: status}
+	message, status := tasks.StartFailure(wire.Status{}, err)
+	return Ending{Message: message, Status: status}
 }
 
-// Begin writes an empty line as the termination message. Without a message, the kubelet takes the end of the
+// ClearMessage writes an empty line as the termination message. Without a message, the kubelet takes the end of the
 // container's output instead. That is useful only before the job starts: the job's output may contain secrets,
-// which are hidden in the message that Leave writes.
-func (p Pod) Begin() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
+// which are hidden in the message that WriteMessage writes.
+func (p Pod) ClearMessage() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
 
-// Leave writes the outcome into the termination message.
-func (p Pod) Leave(e Ending) error {
+// WriteMessage writes the outcome into the termination message.
+func (p Pod) WriteMessage(e Ending) error {
 	status := e.Status
 	if !e.Finished {
 		status.Cause = cmp.Or(status.Cause, e.Message)
@@ -105,7 +99,7 @@ func (p Pod) Leave(e Ending) error {
 		err = os.WriteFile(p.Message, data, 0o644)
 	}
 	if err != nil {
-		return fmt.Errorf("leave the termination message: %w", err)
+		return fmt.Errorf("write the termination message: %w", err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func TestPod(t *testing.T) {
 		"no interpreter":  {":", func(task *wire.Task) { task.Command = []string{"/nonexistent"} }, 125, "", "executor pod: command", wire.PhaseStart, "there is no such file in this container"},
 		"no package":      {":", func(task *wire.Task) { task.Package.URL = "file:///nonexistent" }, 125, "", "executor pod: ", wire.PhaseFetch, "nonexistent"},
 		"broken package":  {":", func(task *wire.Task) { task.Package.URL = file(t, "\x1f\x8bno") }, 125, "", "executor pod: ", wire.PhaseUnpack, ""},
-		"wrong package":   {":", func(task *wire.Task) { task.Package.SHA256 = strings.Repeat("0", 64) }, 125, "", "executor pod: ", wire.PhaseFetch, "but the app says 000"},
+		"wrong package":   {":", func(task *wire.Task) { task.Package.SHA256 = strings.Repeat("0", 64) }, 125, "", "executor pod: ", wire.PhaseFetch, "but the app's is 000"},
 		"a request":       {":", func(task *wire.Task) { onlyRequest(task, target.URL, http.MethodGet) }, 0, "HTTP/1.1 200 OK\n", "", "", ""},
 		"refused request": {":", func(task *wire.Task) { onlyRequest(task, target.URL, http.MethodPut) }, 1, "HTTP/1.1 418 I'm a teapot\n", "", wire.PhaseRun, "answered 418"},
 		"secret": {`echo "$PASSWORD"; echo "$PASSWORD" >&2; exit 1`, func(task *wire.Task) { task.Env = map[string]string{"PASSWORD": "hunter22hunter22"} },

@@ -27,10 +27,10 @@ const untilShot = "echo ran; read -r _ <&3"
 func TestPodStartedTwice(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
-	asked := make(chan struct{}, 10)
+	shutdown := make(chan struct{}, 10)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		requests.Add(1)
-		asked <- struct{}{}
+		shutdown <- struct{}{}
 		<-r.Context().Done()
 	}))
 	t.Cleanup(target.Close)
@@ -55,7 +55,7 @@ func TestPodStartedTwice(t *testing.T) {
 			dir := podDir(t)
 			p := startPod(t, dir, tt.task, nil)
 			if tt.task.HTTP != nil {
-				<-asked
+				<-shutdown
 			} else {
 				p.said("ran")
 			}
@@ -226,8 +226,7 @@ func TestAsRootPodWithoutSpace(t *testing.T) {
 		if status != 125 || left.SupervisorLost || !left.StartTime.IsZero() || p.text.String() != "" {
 			t.Errorf("with %d files: status %d, %q, %+v", inodes, status, p.text.String(), left)
 		}
-		if strings.Contains(left.Cause, "note that the task begins, so that it does not begin twice: open "+dir+
-			"/begun: no space left on device; see to it that ") {
+		if strings.Contains(left.Cause, "mark the task as begun: open "+dir+"/begun: no space left on device; ") {
 			refused++
 		}
 	}

@@ -56,9 +56,9 @@ func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error
 	work := filepath.Join(p.Folder, "fetch")
 	if err := errors.Join(pack.RemoveTree(work),
 		pack.RemoveTree(filepath.Join(p.Folder, preparedPackage))); err != nil {
-		return "", fmt.Errorf("remove what an earlier start of this container has left: %w", err)
+		return "", fmt.Errorf("remove the files of an earlier start of this container: %w", err)
 	}
-	store, err := pack.Open(ownCache(work), filepath.Join(work, "packages"), p.Package, log)
+	store, err := pack.Open(privateCache(work), filepath.Join(work, "packages"), p.Package, log)
 	if err != nil {
 		return "", fmt.Errorf("%w; mount a volume at %s that the container's user can write to", err, p.Folder)
 	}

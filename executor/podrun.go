@@ -24,8 +24,8 @@ import (
 // Run runs the task, and returns when nothing of it is left. When ctx ends, the task is killed with its own grace.
 // This process must be the container's first one, or at least have no children.
 func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
-	c := container.Own(p.Folder, p.Begun)
-	if err := container.BegunBefore(p.Begun); err != nil { // first: no later failure may count as the task's
+	c := container.Current(p.Folder, p.Begun)
+	if err := container.CheckBegun(p.Begun); err != nil { // first: no later failure may count as the task's
 		return NotStarted(err)
 	}
 	var err error
@@ -46,7 +46,7 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 		ShutdownGrace: ShutdownGrace(time.Duration(task.KillGraceMillis) * time.Millisecond), Package: p.Package,
 		Secrets: p.Secrets, container: c,
 	}
-	config.Cache = ownCache(config.Sandbox)
+	config.Cache = privateCache(config.Sandbox)
 	// An earlier start of this container may have left a part of a package there.
 	if err := errors.Join(pack.RemoveTree(config.Sandbox), os.MkdirAll(config.Sandbox, 0o755)); err != nil {
 		return NotStarted(fmt.Errorf("make the folder that the task works in: %w; the image needs a folder %s that the container's user can write to, or give the pod a volume, with which it gets one there", err, p.Folder))
@@ -56,7 +56,7 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	if p.Drain != "" && task.Daemon != nil {
 		looking, stop := context.WithCancel(ctx)
 		defer stop()
-		go p.drainWhenAsked(looking, a)
+		go p.watchDrainFile(looking, a)
 	}
 	err = runWith(context.WithoutCancel(ctx), config, a, log)
 	ending, ended := a.ending()
@@ -69,15 +69,15 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	return ending
 }
 
-// lookAtDrain is how often Pod.Drain is read. drainTime is how long the run under way may take: practically, until
-// the pod is killed.
+// drainCheckInterval is how often Pod.Drain is read. drainTime is how long the run under way may take: practically,
+// until the pod is killed.
 const (
-	lookAtDrain = time.Second
-	drainTime   = 365 * 24 * time.Hour
+	drainCheckInterval = time.Second
+	drainTime          = 365 * 24 * time.Hour
 )
 
-func (p Pod) drainWhenAsked(ctx context.Context, a *podAgent) {
-	ticker := time.NewTicker(lookAtDrain)
+func (p Pod) watchDrainFile(ctx context.Context, a *podAgent) {
+	ticker := time.NewTicker(drainCheckInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -109,13 +109,13 @@ type podAgent struct {
 // Update writes the record of an update, if it needs one. A failed write is not repeated: then no reader of the
 // output is left, and the exit status and the termination message report the end.
 func (a *podAgent) Update(ctx context.Context, u agent.Update) error {
-	if err := a.tell(u); err != nil {
+	if err := a.record(u); err != nil {
 		a.log.Warn("update not written to the container's output", "error", err)
 	}
 	return a.localAgent.Update(ctx, u)
 }
 
-func (a *podAgent) tell(u agent.Update) error {
+func (a *podAgent) record(u agent.Update) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	status, _ := wire.DecodeStatus(u.Data)

@@ -23,9 +23,9 @@ import (
 // senders is how many updates are sent concurrently, each of a different task.
 const senders = 8
 
-// inheritance is how long the executor tries to kill the processes that a killed supervisor left behind. Only a
+// orphanKillTimeout is how long the executor tries to kill the processes that a killed supervisor left behind. Only a
 // process that the kernel can't end, such as one that waits for a dead disk, survives that long.
-const inheritance = 30 * time.Second
+const orphanKillTimeout = 30 * time.Second
 
 // Run runs the executor. It returns nil when the agent shut the executor down or ctx ended, after the tasks were
 // killed with their grace. Otherwise it returns ErrUnknown, ErrAway or ErrSupervisorEnded, or an error of its
@@ -39,7 +39,7 @@ func Run(ctx context.Context, config Config, log *slog.Logger) error {
 func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger) (err error) {
 	defer of.Close()
 	if config.Hide != nil && !isolation.Entered() && os.Geteuid() != 0 {
-		return fmt.Errorf("hide %s from tasks: the agent has started this executor where it is in sight; start the server again",
+		return fmt.Errorf("hide %s from tasks: the agent started this executor where it is visible; restart the server",
 			config.Hide.Folder)
 	}
 	var as *isolation.Account
@@ -62,7 +62,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	defer func() { _ = sandbox.Close() }()
 	for _, folder := range []string{config.Sandbox, config.Cache} {
 		if refuses == nil {
-			refuses = cmp.Or(as.Reaches(folder), as.LeavesAlone(folder))
+			refuses = cmp.Or(as.CheckEntry(folder), as.CheckProtected(folder))
 		}
 	}
 	if refuses != nil {
@@ -104,7 +104,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	helpers.Go(func() {
 		<-supervised.Lost()
 		_ = supervised.Close() // reaps it, so that all remaining children are processes that it left behind
-		left = supervised.KillChildren(inheritance)
+		left = supervised.KillChildren(orphanKillTimeout)
 		close(orphaned)
 	})
 	for range senders {
@@ -116,7 +116,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	away := make(chan error, 1)
 	helpers.Go(func() { away <- s.listen(background, shutdown) })
 	if config.TLS != nil && config.TLS.VerifyConnection == nil {
-		log.Warn("agent's certificate not checked: no CA is known, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not ask for it")
+		log.Warn("agent's certificate not verified: no CA is configured, and LIBPROCESS_SSL_VERIFY_SERVER_CERT does not require it")
 	}
 	log.Info("executor started", "executor", config.ExecutorID, "agent", config.Agent, "sandbox", config.Sandbox,
 		"pid", os.Getpid(), "supervisor", supervised.PID())
@@ -133,7 +133,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	case <-shutdown:
 		log.Info("shutdown requested by the agent")
 	case <-ctx.Done():
-		log.Info("end requested", "reason", context.Cause(ctx))
+		log.Info("executor stop requested", "reason", context.Cause(ctx))
 	}
 	s.drain()
 	return nil

@@ -249,8 +249,8 @@ func TestAnotherFolderIsNotHidden(t *testing.T) {
 	}
 	other := is
 	other.Inode++
-	for want, is := range map[string]isolation.Identity{"": is, "another folder is there": other} {
-		places, err := json.Marshal(isolation.Places{Folder: work, Is: is})
+	for want, is := range map[string]isolation.Identity{"": is, "another folder has its path": other} {
+		places, err := json.Marshal(isolation.Places{Folder: work, FolderID: is})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,7 @@ func TestSecretsByHand(t *testing.T) {
 		t.Errorf("%s, %v", out, err)
 	}
 	if status, _, said := tr.run(args...); status != 125 ||
-		!strings.Contains(said, "it is in no folder for secrets: that is "+launch.DefaultSecrets) {
+		!strings.Contains(said, "it is not in a folder for secrets: on this agent that is "+launch.DefaultSecrets) {
 		t.Errorf("without a folder: %d %s", status, said)
 	}
 }

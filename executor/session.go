@@ -36,17 +36,18 @@ type session struct {
 
 // listen keeps the executor subscribed. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at
 // once (rule X6).
-func (s *session) listen(ctx context.Context, asked chan struct{}) error {
-	every := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5
+func (s *session) listen(ctx context.Context, shutdown chan struct{}) error {
+	retryInterval := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5
 	lastSeen := time.Now()
-	once := sync.OnceFunc(func() { close(asked) })
+	once := sync.OnceFunc(func() { close(shutdown) })
 	for first := true; ; {
 		unacknowledged, updates := s.ledger.Unacknowledged()
 		stream, err := s.agent.Subscribe(ctx, unacknowledged, updates)
 		if err == nil {
-			s.log.Info("subscribed", "unacknowledged tasks", len(unacknowledged), "unacknowledged updates", len(updates))
+			s.log.Info("executor subscribed", "unacknowledged_tasks", len(unacknowledged), "unacknowledged_updates",
+				len(updates))
 			s.ledger.Connect(updates)
-			err = s.follow(stream, once)
+			err = s.readEvents(stream, once)
 			s.ledger.Disconnect()
 			lastSeen, first = time.Now(), false
 			if ctx.Err() == nil {
@@ -62,31 +63,31 @@ func (s *session) listen(ctx context.Context, asked chan struct{}) error {
 		case !s.config.Checkpoint && !first,
 			!s.config.Checkpoint && time.Since(lastSeen) > agent.AnswerTimeout,
 			time.Since(lastSeen) > s.config.Recovery:
-			s.log.Error("agent out of reach: all tasks stopped", "error", err, "for",
+			s.log.Error("agent unreachable: all tasks stopped", "error", err, "for",
 				time.Since(lastSeen).Round(time.Millisecond))
 			return fmt.Errorf("%w: %w", ErrAway, err)
 		}
 		select {
-		case <-time.After(every):
+		case <-time.After(retryInterval):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// follow handles events until the stream ends; the end of Subscribe's context ends it too.
-func (s *session) follow(stream agent.Events, onShutdown func()) error {
+// readEvents handles events until the stream ends; the end of Subscribe's context ends it too.
+func (s *session) readEvents(stream agent.Events, onShutdown func()) error {
 	defer stream.Close()
 	for {
 		e, err := stream.Next()
 		if err != nil {
 			return err
 		}
-		s.obey(e, onShutdown)
+		s.handleEvent(e, onShutdown)
 	}
 }
 
-// obey carries out an event. It ignores all other types of events, such as heartbeats.
-func (s *session) obey(e *executor.Event, shutdown func()) {
+// handleEvent carries out an event. It ignores all other types of events, such as heartbeats.
+func (s *session) handleEvent(e *executor.Event, shutdown func()) {
 	switch {
 	case e.Type == executor.Event_LAUNCH && e.Launch != nil:
 		t := e.Launch.Task
@@ -103,7 +104,7 @@ func (s *session) obey(e *executor.Event, shutdown func()) {
 	case e.Type == executor.Event_SHUTDOWN:
 		shutdown()
 	case e.Type == executor.Event_ERROR && e.Error != nil:
-		s.log.Error("error received from the agent", "error", e.Error.Message)
+		s.log.Error("agent reported an error", "error", e.Error.Message)
 	}
 }
 
@@ -116,14 +117,14 @@ func (s *session) send(ctx context.Context) {
 		}
 		err := s.agent.Update(ctx, u)
 		if s.ledger.SendDone(u, err) && ctx.Err() == nil {
-			s.log.Warn("update not accepted; it will be sent again", "task", u.Task, "error", err)
+			s.log.Warn("update not accepted, retrying", "task", u.Task, "error", err)
 		}
 	}
 }
 
-// reporting is the upper bound for the part of the shutdown grace that is reserved for the updates after all tasks
+// reportReserve is the upper bound for the part of the shutdown grace that is reserved for the updates after all tasks
 // have ended.
-const reporting = 3 * time.Second
+const reportReserve = 3 * time.Second
 
 // ShutdownGrace returns the shutdown grace to request from an agent, so that tasks get their own grace at SHUTDOWN.
 // 0 means the default grace, as in wire.Task.
@@ -131,20 +132,20 @@ func ShutdownGrace(task time.Duration) time.Duration {
 	if task <= 0 {
 		task = tasks.DefaultGrace
 	}
-	return task + reporting + reporting/2
+	return task + reportReserve + reportReserve/2
 }
 
-// timesOf divides the shutdown grace: the executor ends after end, and tasks get SIGKILL after tasks.
-func timesOf(shutdownGrace time.Duration) (end, tasks time.Duration) {
-	end = shutdownGrace - min(shutdownGrace/10, reporting/2)
-	return end, end - min(end/4, reporting)
+// splitGrace divides the shutdown grace: the executor ends after end, and tasks get SIGKILL after tasks.
+func splitGrace(shutdownGrace time.Duration) (end, tasks time.Duration) {
+	end = shutdownGrace - min(shutdownGrace/10, reportReserve/2)
+	return end, end - min(end/4, reportReserve)
 }
 
 // drain ends every task with grace, and sends the last updates in the time that is left of the shutdown grace.
 func (s *session) drain() {
-	end, most := timesOf(s.config.ShutdownGrace)
+	end, maxTaskGrace := splitGrace(s.config.ShutdownGrace)
 	deadline := time.Now().Add(end)
-	s.tasks.KillAll(most, "killed because the executor is shut down")
+	s.tasks.KillAll(maxTaskGrace, "killed because the executor is shut down")
 	ended := make(chan struct{})
 	go func() {
 		s.tasks.Wait()

@@ -13,13 +13,13 @@ import (
 // folder belongs to root, and executors of other users can't create a folder in it. The user that tasks run as may
 // read the cache. openStore sets config.Cache to the folder that it opened.
 func openStore(config *Config, as *isolation.Account, log *slog.Logger) (*pack.Store, error) {
-	own := ownCache(config.Sandbox)
+	own := privateCache(config.Sandbox)
 	if as != nil && config.Cache != own {
 		config.Cache += "-for-" + strconv.Itoa(int(as.UID)) // other users must not share this user's packages
 	}
-	err := makeOwn(config.Cache)
+	err := makeOwned(config.Cache)
 	if err == nil {
-		err = letPass(config.Cache, as)
+		err = allowTraversal(config.Cache, as)
 	}
 	if err != nil {
 		config.Cache = own

@@ -26,9 +26,9 @@ func TestTransientWithHello(t *testing.T) {
 		"answers another run":    {residentScript(t, `run=7`), mesos.TASK_KILLED, ""},
 		"a newer version":        {newer, mesos.TASK_FAILED, `the process ("next") speaks version 2 of the protocol between executor and process, this executor knows 1 to 1: update the scheduler`},
 		"goes on after its run":  {residentScript(t, `trap '' TERM; say "{\"type\":\"done\",\"run\":\"$run\"}"; while :; do sleep 1; done`), mesos.TASK_FINISHED, ""},
-		"hello, closes, goes on": {script(t, `echo '{"type":"hello","version":1}' >&4; exec 4>&-; exec sleep 1000`), mesos.TASK_FAILED, "the process said hello, and has closed its pipe"},
+		"hello, closes, goes on": {script(t, `echo '{"type":"hello","version":1}' >&4; exec 4>&-; exec sleep 1000`), mesos.TASK_FAILED, "the process sent a hello, but has closed its pipe"},
 		"done without a hello":   {script(t, `echo '{"type":"done","run":"1","error":"x"}' >&4`), mesos.TASK_FINISHED, ""},
-		"hello, and never reads": {script(t, `exec 3<&-; echo '{"type":"hello","version":1}' >&4; exec sleep 1000`), mesos.TASK_FAILED, "the process said hello, and has closed its pipe"},
+		"hello, and never reads": {script(t, `exec 3<&-; echo '{"type":"hello","version":1}' >&4; exec sleep 1000`), mesos.TASK_FAILED, "the process sent a hello, but has closed its pipe"},
 	} {
 		task := taskOf(id, test.program)
 		task.KillGraceMillis = 300

@@ -39,7 +39,7 @@ func TestL8UnreachableIsTold(t *testing.T) {
 		cause                   string
 		unreachable, unanswered bool
 	}{
-		silent.Addr().String(): {"the server sent nothing of it within 3s", false, true},
+		silent.Addr().String(): {"the server sent no data within 3s", false, true},
 		gone.Addr().String():   {"connection refused", true, false},
 		answers(503):           {"503 Service Unavailable", false, true},
 		answers(404):           {"404 Not Found", false, false},

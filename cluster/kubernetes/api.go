@@ -57,7 +57,7 @@ func NewAPI(config *rest.Config) (*API, error) {
 	a := &API{params: runtime.NewParameterCodec(scheme), throttled: &atomic.Int64{}}
 	client, err := a.httpClient(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client of %s: %w; look at the credentials that its kubeconfig names",
+		return nil, fmt.Errorf("create a client of %s: %w; check the credentials that its kubeconfig names",
 			config.Host, err)
 	}
 	group := func(version schema.GroupVersion, path string) (rest.Interface, error) {
@@ -70,10 +70,10 @@ func NewAPI(config *rest.Config) (*API, error) {
 		return rest.RESTClientForConfigAndClient(own, client)
 	}
 	if a.Core, err = group(corev1.SchemeGroupVersion, "/api"); err != nil {
-		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client of %s: %w", config.Host, err)
 	}
 	if a.Coordination, err = group(coordinationv1.SchemeGroupVersion, "/apis"); err != nil {
-		return nil, fmt.Errorf("make a client of %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client of %s: %w", config.Host, err)
 	}
 	return a, nil
 }
@@ -98,7 +98,7 @@ func (a *API) httpClient(config *rest.Config) (*http.Client, error) {
 		ForceAttemptHTTP2: true, HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second,
 	}
-	wrapped, err := rest.HTTPWrappersForConfig(config, &patient{a.transport, a.throttled})
+	wrapped, err := rest.HTTPWrappersForConfig(config, &throttledTransport{a.transport, a.throttled})
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func do(ctx context.Context, r *rest.Request, into runtime.Object) error {
 }
 
 func (a *API) createPod(ctx context.Context, p *corev1.Pod) (*corev1.Pod, error) {
-	made := &corev1.Pod{}
-	return made, do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Body(p), made)
+	created := &corev1.Pod{}
+	return created, do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Body(p), created)
 }
 
 func (a *API) getPod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
@@ -157,47 +157,45 @@ func (a *API) deletePod(ctx context.Context, namespace, name string, uid types.U
 
 // setCondition writes a condition into a pod's status. The request fails if the pod has another UID by now.
 func (a *API) setCondition(ctx context.Context, namespace, name string, uid types.UID, c corev1.PodCondition) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid},
-		"status": map[string]any{"conditions": []corev1.PodCondition{c}}})
-	if err != nil {
-		return fmt.Errorf("write a patch: %w", err)
-	}
-	return do(ctx, a.Core.Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name(name).SubResource("status").Body(patch), nil)
+	return a.patchPod(ctx, namespace, name, map[string]any{"metadata": map[string]any{"uid": uid},
+		"status": map[string]any{"conditions": []corev1.PodCondition{c}}}, nil, "status")
 }
 
 // drainPod asks the executor in a daemon's pod to drain. The request fails if the pod has another UID by now.
 func (a *API) drainPod(ctx context.Context, namespace, name string, uid types.UID, why string) error {
-	return a.patchPod(ctx, namespace, name, uid, "annotations",
-		map[string]string{pod.AnnotationDrain: cmp.Or(strings.TrimSpace(why), "asked for")})
+	reason := cmp.Or(strings.TrimSpace(why), "requested")
+	return a.patchPod(ctx, namespace, name, map[string]any{"metadata": map[string]any{
+		"uid": uid, "annotations": map[string]string{pod.AnnotationDrain: reason},
+	}}, nil)
 }
 
 // removeFinalizer removes the scheduler's finalizer from a pod. The request fails if the pod has another UID by now.
 func (a *API) removeFinalizer(ctx context.Context, namespace, name string, uid types.UID) error {
-	return a.patchPod(ctx, namespace, name, uid, "$deleteFromPrimitiveList/finalizers", []string{pod.Finalizer})
+	return a.patchPod(ctx, namespace, name, map[string]any{"metadata": map[string]any{
+		"uid": uid, "$deleteFromPrimitiveList/finalizers": []string{pod.Finalizer},
+	}}, nil)
 }
 
 // giveUpPod records on a pod why the scheduler gave it up and sets the finalizer again, so that the pod stays until
 // its end is committed. The request fails if the pod has changed since it was read. It returns the patched pod.
 func (a *API) giveUpPod(ctx context.Context, p *corev1.Pod, why string) (*corev1.Pod, error) {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+	marked := &corev1.Pod{}
+	return marked, a.patchPod(ctx, p.Namespace, p.Name, map[string]any{"metadata": map[string]any{
 		"uid": p.UID, "resourceVersion": p.ResourceVersion,
 		"annotations": map[string]string{pod.AnnotationGivenUp: why}, "finalizers": []string{pod.Finalizer},
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("write a patch: %w", err)
-	}
-	marked := &corev1.Pod{}
-	request := a.Core.Patch(types.StrategicMergePatchType).Namespace(p.Namespace).Resource("pods").Name(p.Name)
-	return marked, do(ctx, request.Body(patch), marked)
+	}}, marked)
 }
 
-// patchPod changes one field of a pod's metadata. The request fails if the pod has another UID by now.
-func (a *API) patchPod(ctx context.Context, namespace, name string, uid types.UID, what string, value any) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid, what: value}})
+// patchPod changes fields of a pod, or of its subresource, and reads the patched pod into into, if that is not nil.
+func (a *API) patchPod(
+	ctx context.Context, namespace, name string, patch map[string]any, into runtime.Object, subresource ...string,
+) error {
+	body, err := json.Marshal(patch)
 	if err != nil {
-		return fmt.Errorf("write a patch: %w", err)
+		return fmt.Errorf("encode a patch: %w", err)
 	}
-	return do(ctx, a.Core.Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name(name).Body(patch), nil)
+	return do(ctx, a.Core.Patch(types.StrategicMergePatchType).Namespace(namespace).Resource("pods").Name(name).
+		SubResource(subresource...).Body(body), into)
 }
 
 // discard deletes a pod that is not bound, and finds it by name if its UID is unknown. It returns bound if the pod
@@ -242,7 +240,7 @@ func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error
 		}
 		p = now
 	}
-	return false, fmt.Errorf("delete the unbound pod %s: others change it all the time", p.Name)
+	return false, fmt.Errorf("delete the unbound pod %s: other clients keep changing it", p.Name)
 }
 
 // discardTries limits the attempts to delete a pod that other clients modify at the same time.

@@ -37,7 +37,8 @@ func BenchmarkSubscribe(b *testing.B) {
 		}
 	}
 	d, err := kubernetes.New(kubernetes.Options{Config: f.Config(),
-		Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}})
+		Pods:     pod.Settings{Namespace: "jobs", Image: "task:1"},
+		Follower: noHooks{}, Keeper: noHooks{}, Recorder: noHooks{}})
 	if err != nil {
 		b.Fatal(err)
 	}

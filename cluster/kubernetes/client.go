@@ -9,7 +9,7 @@ import (
 )
 
 // Connect finds the API server as kubectl does: through the given kubeconfig, else the one that KUBECONFIG names or
-// the one in the home directory, and in a pod through its service account. namespace is the one that the configuration
+// the one in the home folder, and in a pod through its service account. namespace is the one that the configuration
 // names, or "default".
 func Connect(kubeconfig string) (config *rest.Config, namespace string, err error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
@@ -17,7 +17,7 @@ func Connect(kubeconfig string) (config *rest.Config, namespace string, err erro
 	found := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil)
 	config, err = found.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, "", errors.New("find a Kubernetes API server: this is no pod with a service account, and there is no kubeconfig at KUBECONFIG or ~/.kube/config; name one with --kubeconfig")
+		return nil, "", errors.New("find a Kubernetes API server: this is not a pod with a service account, and there is no kubeconfig at KUBECONFIG or ~/.kube/config; name one with --kubeconfig")
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("find a Kubernetes API server: %w; name a kubeconfig with --kubeconfig", err)

@@ -60,7 +60,8 @@ func withOneRunning(t *testing.T) (f *fakeAPI, c *client, u cluster.Update) {
 
 func subscribeWith(t *testing.T, f *fakeAPI, change func(*kubernetes.Options)) *client {
 	t.Helper()
-	o := kubernetes.Options{Config: f.Config(), Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}}
+	o := kubernetes.Options{Config: f.Config(), Pods: pod.Settings{Namespace: "jobs", Image: "task:1"},
+		Follower: noHooks{}, Keeper: noHooks{}, Recorder: noHooks{}}
 	change(&o)
 	d, err := kubernetes.New(o)
 	if err != nil {

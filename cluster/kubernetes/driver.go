@@ -29,7 +29,7 @@ type Options struct {
 	Config *rest.Config
 	// Pods holds the settings that all pods share, including their namespace.
 	Pods pod.Settings
-	// Follower, Keeper and Recorder may be nil.
+	// Follower, Keeper and Recorder are required.
 	Follower Follower
 	Keeper   Keeper
 	Recorder Recorder
@@ -44,15 +44,15 @@ type Options struct {
 
 // Driver opens subscriptions to a Kubernetes cluster.
 type Driver struct {
-	api       *API
-	settings  pod.Settings
-	namespace string
-	follower  Follower
-	keeper    Keeper
-	recorder  Recorder
-	log       *slog.Logger
-	now       func() time.Time
-	narrow    sync.Once
+	api            *API
+	settings       pod.Settings
+	namespace      string
+	follower       Follower
+	keeper         Keeper
+	recorder       Recorder
+	log            *slog.Logger
+	now            func() time.Time
+	namespacedOnce sync.Once
 	// showUnplaced is Options.ShowUnplaced.
 	showUnplaced bool
 }
@@ -63,30 +63,21 @@ var _ cluster.Driver = (*Driver)(nil)
 func New(o Options) (*Driver, error) {
 	switch {
 	case o.Config == nil:
-		return nil, errors.New("make a driver of Kubernetes: no API server is named")
+		return nil, errors.New("create the Kubernetes driver: no API server is given")
 	case o.Pods.Namespace == "":
-		return nil, errors.New("make a driver of Kubernetes: no namespace for the jobs' pods is named; name it with --kubernetes-namespace")
+		return nil, errors.New("create the Kubernetes driver: no namespace for the jobs' pods is given; name it with --kubernetes-namespace")
 	}
 	api, err := NewAPI(o.Config)
 	if err != nil {
 		return nil, err
 	}
 	d := &Driver{
-		api: api, settings: o.Pods, namespace: o.Pods.Namespace, follower: o.Follower, keeper: o.Keeper,
-		recorder: o.Recorder,
-		log:      cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, showUnplaced: o.ShowUnplaced,
+		api: api, settings: o.Pods, namespace: o.Pods.Namespace,
+		follower: o.Follower, keeper: o.Keeper, recorder: o.Recorder,
+		log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), now: o.Now, showUnplaced: o.ShowUnplaced,
 	}
 	if d.now == nil {
 		d.now = time.Now
-	}
-	if d.follower == nil {
-		d.follower = nobody{}
-	}
-	if d.keeper == nil {
-		d.keeper = nobody{}
-	}
-	if d.recorder == nil {
-		d.recorder = nobody{}
 	}
 	return d, nil
 }
@@ -108,7 +99,7 @@ func (d *Driver) SubscribeWithin() time.Duration { return 2 * time.Minute }
 // bound, so that no earlier session can bind them. Every pod launched under this framework id is then known.
 func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Session, error) {
 	l := &lease{api: d.api, namespace: d.namespace, name: leaseName(f.ID), holder: uuid.NewString(), now: d.now}
-	if err := l.take(ctx); err != nil {
+	if err := l.takeOver(ctx); err != nil {
 		return nil, d.explain("take over the Lease "+l.name, err)
 	}
 	s := d.newSession(ctx, l, f.ID)
@@ -133,21 +124,21 @@ func (s *session) list(ctx context.Context) ([]*watcher, error) {
 	nodes := &watcher{api: s.api, resource: "nodes", empty: nodeList, store: nodeStore{s}, log: s.log,
 		listAfter: listAfter}
 	if err := nodes.list(ctx); err != nil {
-		return nil, s.explain("see the nodes", err)
+		return nil, s.explain("list the nodes", err)
 	}
 	pods := &watcher{api: s.api, resource: "pods", empty: podList, store: podStore{s}, log: s.log,
 		listAfter: listAfter}
 	err := pods.list(ctx)
 	if apierrors.IsForbidden(err) {
-		s.narrow.Do(func() {
-			s.log.Warn("pods of other namespaces are not seen: what they take of the nodes is not known, and nodes may refuse pods; a ClusterRole that may list and watch pods changes that",
+		s.namespacedOnce.Do(func() {
+			s.log.Warn("pods of other namespaces not visible: the resources that they use are unknown, and nodes may refuse pods; a ClusterRole that may list and watch pods changes that",
 				"error", err)
 		})
 		pods.namespace = s.namespace
 		err = pods.list(ctx)
 	}
 	if err != nil {
-		return nil, s.explain("see the pods", err)
+		return nil, s.explain("list the pods", err)
 	}
 	return []*watcher{nodes, pods}, nil
 }
@@ -157,8 +148,8 @@ func (s *session) list(ctx context.Context) ([]*watcher, error) {
 func (s *session) discardUnbound(ctx context.Context) error {
 	var unbound []*corev1.Pod
 	for _, r := range s.pods {
-		if r.own != nil && r.node == "" {
-			unbound = append(unbound, r.own)
+		if r.pod != nil && r.node == "" {
+			unbound = append(unbound, r.pod)
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -189,9 +180,9 @@ func unreached(err error) string {
 	var noHost *net.DNSError
 	switch {
 	case errors.As(err, &untrusted), errors.As(err, &otherName):
-		return "; look at the certificate-authority of the kubeconfig, and at the name by which it has the API server"
+		return "; check the certificate-authority of the kubeconfig, and the name by which it addresses the API server"
 	case errors.As(err, &noHost), errors.Is(err, syscall.ECONNREFUSED):
-		return "; does an API server run at that address? If not, look at the kubeconfig"
+		return "; does an API server run at that address? If not, check the kubeconfig"
 	}
 	return ""
 }
@@ -205,11 +196,11 @@ func (d *Driver) explain(doing string, err error) error {
 	answer, hint := status.Status(), ""
 	switch {
 	case apierrors.IsUnauthorized(err):
-		hint = "; the API server does not accept the credentials: look at the kubeconfig or the service account"
+		hint = "; the API server does not accept the credentials: check the kubeconfig or the service account"
 	case apierrors.IsForbidden(err):
 		hint = "; grant this account what the Role and the ClusterRole of deploy/kubernetes have"
 	case apierrors.IsNotFound(err):
-		hint = "; is there a namespace " + d.namespace + "? Make it, or name another with --kubernetes-namespace"
+		hint = "; is there a namespace " + d.namespace + "? Create it, or name another with --kubernetes-namespace"
 	}
 	text := doing + ": " + answer.Message + hint
 	if answer.Code >= 400 && answer.Code < 500 && !apierrors.IsTooManyRequests(err) && !apierrors.IsConflict(err) {

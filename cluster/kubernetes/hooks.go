@@ -37,7 +37,7 @@ type Follower interface {
 type Keeper interface {
 	// Ended is called for each pod that has ended and whose end the scheduler has committed. Pods of earlier sessions
 	// follow some time after the session began. Ended may be called more than once for a pod.
-	Ended(ctx context.Context, p Pod, good bool, at time.Time)
+	Ended(ctx context.Context, p Pod, finished bool, at time.Time)
 	// Gone is called when a pod no longer exists.
 	Gone(uid types.UID)
 }
@@ -52,13 +52,3 @@ type Recorder interface {
 	// still run after its shard has ended.
 	GivenUp(p Pod, why string)
 }
-
-// nobody is the Follower, Keeper and Recorder of a driver that was given none. It does nothing.
-type nobody struct{}
-
-func (nobody) Running(context.Context, Pod, func(cluster.Event)) {}
-func (nobody) Gone(types.UID)                                    {}
-func (nobody) Ended(context.Context, Pod, bool, time.Time)       {}
-func (nobody) Launched(Pod, wire.Task)                           {}
-func (nobody) Killed(Pod, string)                                {}
-func (nobody) GivenUp(Pod, string)                               {}

@@ -24,6 +24,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/fakekubernetes"
 )
 
+// noHooks is the Follower, Keeper and Recorder of tests that need none. It does nothing.
+type noHooks struct{}
+
+func (noHooks) Running(context.Context, kubernetes.Pod, func(cluster.Event)) {}
+func (noHooks) Gone(types.UID)                                               {}
+func (noHooks) Ended(context.Context, kubernetes.Pod, bool, time.Time)       {}
+func (noHooks) Launched(kubernetes.Pod, wire.Task)                           {}
+func (noHooks) Killed(kubernetes.Pod, string)                                {}
+func (noHooks) GivenUp(kubernetes.Pod, string)                               {}
+
 // witness is a Follower, Keeper and Recorder that records all calls.
 type witness struct{ said chan string }
 
@@ -216,18 +226,18 @@ func TestGivenUpAndBegan(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until(taskID(0), cluster.Starting)
-	name, asked := pod.Name(taskID(0)), make(chan struct{}, 100)
+	name, requested := pod.Name(taskID(0)), make(chan struct{}, 100)
 	f.With(func() {
 		f.Fault = func(_ http.ResponseWriter, r *http.Request, _ runtime.Object) bool {
 			if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, name) {
 				f.runs(taskID(0))
-				asked <- struct{}{}
+				requested <- struct{}{}
 			}
 			return false
 		}
 	})
 	f.PutPod("jobs", name, withoutImage)
-	<-asked
+	<-requested
 	c.until(taskID(0), cluster.Running)
 	if p := f.Pod("jobs", name); p == nil || p.DeletionTimestamp != nil {
 		t.Error("it was deleted")

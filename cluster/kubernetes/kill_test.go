@@ -144,7 +144,7 @@ func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
 	c.until(taskID(0), cluster.Starting)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
 	away := c.until(taskID(0), cluster.Unreachable)
-	if away.KillKept {
+	if away.KillStored {
 		t.Error("a kill is kept that nobody has asked for")
 	}
 	kill := cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}
@@ -152,7 +152,7 @@ func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := c.update(taskID(0))
-	if u.State != cluster.Unreachable || !u.KillKept || !u.UnreachableSince.Equal(away.UnreachableSince) {
+	if u.State != cluster.Unreachable || !u.KillStored || !u.UnreachableSince.Equal(away.UnreachableSince) {
 		t.Errorf("after the kill: %+v", u)
 	}
 	_ = c.Close()
@@ -160,7 +160,7 @@ func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
 	if err := c.Reconcile(t.Context(), []cluster.TaskRef{{TaskID: taskID(0), AgentID: "node1"}}); err != nil {
 		t.Fatal(err)
 	}
-	if u := c.until(taskID(0), cluster.Unreachable); !u.KillKept {
+	if u := c.until(taskID(0), cluster.Unreachable); !u.KillStored {
 		t.Errorf("the next session hears %+v", u)
 	}
 }

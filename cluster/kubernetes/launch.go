@@ -47,13 +47,13 @@ func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 	}
 	if missing := s.useOffers(l); missing != "" {
 		for _, t := range l.Tasks {
-			s.answer(t.TaskID, l.AgentID, cluster.Dropped, cluster.ReasonInvalidOffers,
-				"offer "+missing+" is not on offer any more")
+			s.reportWithoutPod(t.TaskID, l.AgentID, cluster.Dropped, cluster.ReasonInvalidOffers,
+				"offer "+missing+" is no longer valid")
 		}
 		return nil
 	}
 	all := s.build(l)
-	defer s.settle(l.AgentID, all)
+	defer s.markLaunched(l.AgentID, all)
 	s.createAll(ctx, all)
 	if err := s.ended("launch"); err != nil {
 		return err
@@ -73,13 +73,13 @@ func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 		one *launch) error {
 		return s.bindPod(ctx, one, l.AgentID)
 	}); err != nil {
-		return fmt.Errorf("bind pods to node %s, outcome unknown: %w", l.AgentID, s.because(err))
+		return fmt.Errorf("bind pods to node %s, outcome unknown: %w", l.AgentID, s.endReason(err))
 	}
 	return nil
 }
 
-// because returns the reason for the session's end if the session has ended, and err otherwise.
-func (s *session) because(err error) error {
+// endReason returns the reason for the session's end if the session has ended, and err otherwise.
+func (s *session) endReason(err error) error {
 	if ended := s.Err(); ended != nil {
 		return ended
 	}
@@ -92,13 +92,13 @@ func (s *session) useOffers(l cluster.Launch) (missing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range l.OfferIDs {
-		if a := s.standing[id]; a == nil || a != s.accounts[l.AgentID] {
+		if a := s.currentOffers[id]; a == nil || a != s.accounts[l.AgentID] {
 			missing = id
 		}
 	}
 	for _, id := range l.OfferIDs {
-		if a := s.standing[id]; a != nil {
-			s.take(id, a)
+		if a := s.currentOffers[id]; a != nil {
+			s.removeOffer(id, a)
 		}
 	}
 	if len(l.OfferIDs) == 0 {
@@ -111,8 +111,8 @@ func (s *session) useOffers(l cluster.Launch) (missing string) {
 	a := s.accountOf(l.AgentID)
 	for _, t := range l.Tasks {
 		name := pod.Name(t.TaskID)
-		s.launches[name] = &launching{node: l.AgentID, takes: t.Resources}
-		s.usage(l.AgentID, t.Resources, false, 1)
+		s.launches[name] = &launching{node: l.AgentID, requests: t.Resources}
+		s.addUsage(l.AgentID, t.Resources, false, 1)
 	}
 	if l.Refuse > 0 {
 		a.refuse(s.now().Add(l.Refuse))
@@ -127,30 +127,31 @@ func (s *session) build(l cluster.Launch) []*launch {
 		one := &launch{task: t.Task}
 		var err error
 		if one.pod, one.secret, err = s.settings.Build(t, s.framework); err != nil {
-			s.answer(t.TaskID, l.AgentID, cluster.Error, cluster.ReasonTaskInvalid, err.Error())
-			s.forget(pod.Name(t.TaskID))
+			s.reportWithoutPod(t.TaskID, l.AgentID, cluster.Error, cluster.ReasonTaskInvalid, err.Error())
+			s.abandonLaunch(pod.Name(t.TaskID))
 			continue
 		}
-		s.takes(one.pod)
+		s.correctRequests(one.pod)
 		all = append(all, one)
 	}
 	return all
 }
 
-// takes corrects the accounted resources of a pod that is being launched: its template may add to those of the shard.
-func (s *session) takes(p *corev1.Pod) {
+// correctRequests corrects the accounted resources of a pod that is being launched: its template may add to those of
+// the shard.
+func (s *session) correctRequests(p *corev1.Pod) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.launches[p.Name]; l != nil {
-		s.usage(l.node, l.takes, false, -1)
-		l.takes = pod.Requests(p)
-		s.usage(l.node, l.takes, false, 1)
+		s.addUsage(l.node, l.requests, false, -1)
+		l.requests = pod.Requests(p)
+		s.addUsage(l.node, l.requests, false, 1)
 	}
 }
 
-// settle marks the pods of a Launch as completed. From then on, an unbound one that the watch reports is deleted, and
-// one that is missing in a list requested later is considered gone.
-func (s *session) settle(node string, all []*launch) {
+// markLaunched marks the pods of a Launch as completed. From then on, an unbound one that the watch reports is
+// deleted, and one that is missing in a list requested later is considered gone.
+func (s *session) markLaunched(node string, all []*launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range all {
@@ -158,16 +159,16 @@ func (s *session) settle(node string, all []*launch) {
 			continue
 		}
 		if l := s.launches[one.pod.Name]; l != nil {
-			l.launched, l.lists = true, s.lists
+			l.launched, l.listRequests = true, s.listRequests
 		}
 	}
 	s.offersChanged()
 }
 
-func (s *session) forget(name string) {
+func (s *session) abandonLaunch(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.landed(name)
+	s.removeLaunch(name)
 }
 
 // forEach calls do for all tasks that were not rejected, with limited concurrency.
@@ -199,78 +200,78 @@ func (s *session) createAll(ctx context.Context, all []*launch) {
 // and create continues with the existing pod. Without an answer the pod counts as not created, because only this
 // session would bind it.
 func (s *session) create(ctx context.Context, one *launch) {
-	asked := one.pod
-	made, err := s.api.createPod(ctx, asked)
+	requested := one.pod
+	created, err := s.api.createPod(ctx, requested)
 	if apierrors.IsAlreadyExists(err) {
-		made, err = s.api.getPod(ctx, asked.Namespace, asked.Name)
+		created, err = s.api.getPod(ctx, requested.Namespace, requested.Name)
 	}
 	if err != nil {
-		s.reject(one, stateOf(err), whyNot("its pod", err))
-		if !refused(err) {
-			s.strays.put(asked)
+		s.reject(one, stateOf(err), createFailure("its pod", err))
+		if !isRejection(err) {
+			s.unboundPods.put(requested)
 		}
 		return
 	}
-	if what := alteration(asked, made); what != "" {
-		s.withdraw(ctx, one, made, cluster.Error,
+	if what := forbiddenChange(requested, created); what != "" {
+		s.withdraw(ctx, one, created, cluster.Error,
 			"the API server, or a webhook, changed "+what+
-				" of its pod, which its scheduler needs as it was: have the webhook leave pods with schedulerName "+
+				" of its pod, which must stay unchanged: have the webhook leave pods with schedulerName "+
 				pod.Scheduler+" alone")
 		return
 	}
-	one.pod = made
-	s.takes(made) // with the additions of admission webhooks
+	one.pod = created
+	s.correctRequests(created) // with the additions of admission webhooks
 	if one.secret == nil {
 		return
 	}
-	one.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: made.Name,
-		UID: made.UID}}
+	one.secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: created.Name,
+		UID: created.UID}}
 	if err := s.api.createSecret(ctx, one.secret); err != nil && !apierrors.IsAlreadyExists(err) {
-		s.withdraw(ctx, one, made, stateOf(err), whyNot("the Secret with its description", err))
+		s.withdraw(ctx, one, created, stateOf(err), createFailure("the Secret with its description", err))
 	}
 }
 
-// refused reports whether an error proves that the API server did nothing. A 5xx does not prove that: one part of the
-// API server may have stopped waiting for another.
-func refused(err error) bool {
+// isRejection reports whether an error proves that the API server did nothing. A 5xx does not prove that: one part of
+// the API server may have stopped waiting for another.
+func isRejection(err error) bool {
 	var status apierrors.APIStatus
-	return answered(err) && errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
+	return isAnswer(err) && errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
 }
 
-// whyNot explains why an object was not created, with the API server's own message if there is one.
-func whyNot(what string, err error) string {
-	if answered(err) {
-		text := "the API server did not take " + what + ": " + err.Error()
-		if isQuota(err) && strings.Contains(text, "limits.cpu") {
-			text += ". Shards have no limit of CPU: bound requests.cpu in the place of limits.cpu, " +
-				"or give such a limit to all pods by a LimitRange"
+// createFailure explains why an object was not created, with the API server's own message if there is one.
+func createFailure(what string, err error) string {
+	if isAnswer(err) {
+		text := "the API server rejected " + what + ": " + err.Error()
+		if isQuotaError(err) && strings.Contains(text, "limits.cpu") {
+			text += ". Shards have no limit of CPU: limit requests.cpu instead of limits.cpu, " +
+				"or set such a limit for all pods with a LimitRange"
 		}
 		return text
 	}
 	return "the API server, or a webhook, did not answer in time when " + what + " was created: " + err.Error()
 }
 
-// alteration names a changed property of a created pod if the change makes the pod unidentifiable or unbindable, or
-// would run its shard more than once. It returns "" for any other change.
-func alteration(asked, made *corev1.Pod) string {
+// forbiddenChange names a changed property of a created pod if the change makes the pod unidentifiable or unbindable,
+// or would run its shard more than once. It returns "" for any other change.
+func forbiddenChange(requested, created *corev1.Pod) string {
 	switch {
-	case made.Labels[pod.LabelFramework] != asked.Labels[pod.LabelFramework]:
+	case created.Labels[pod.LabelFramework] != requested.Labels[pod.LabelFramework]:
 		return "the label " + pod.LabelFramework
-	case pod.TaskOf(made) != pod.TaskOf(asked):
+	case pod.TaskOf(created) != pod.TaskOf(requested):
 		return "the annotation " + pod.AnnotationTask
-	case made.Spec.SchedulerName != asked.Spec.SchedulerName:
+	case created.Spec.SchedulerName != requested.Spec.SchedulerName:
 		return "spec.schedulerName"
-	case !slices.Contains(made.Finalizers, pod.Finalizer) && made.Spec.NodeName == "":
+	case !slices.Contains(created.Finalizers, pod.Finalizer) && created.Spec.NodeName == "":
 		return "the finalizer " + pod.Finalizer
-	case made.Spec.RestartPolicy != asked.Spec.RestartPolicy, restarts(made):
+	case created.Spec.RestartPolicy != requested.Spec.RestartPolicy, mayRestart(created):
 		return "the restart policy"
 	}
 	return ""
 }
 
-// restarts reports whether the kubelet would restart the shard's container after it has ended. No end of such a
+// mayRestart reports whether the kubelet would restart the shard's container after it has ended. No end of such a
 // container would be final.
-func restarts(p *corev1.Pod) bool {
+func mayRestart(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
 		return c.Name == pod.Container &&
 			(c.RestartPolicy != nil && *c.RestartPolicy != corev1.ContainerRestartPolicyNever ||
@@ -288,7 +289,7 @@ func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
 		s.recorder.Launched(bound, one.task)
 		return nil
 	}
-	if !answered(err) {
+	if !isAnswer(err) {
 		return err
 	}
 	return s.giveUp(ctx, one, one.pod, cluster.Dropped, "its pod was not bound: "+err.Error())
@@ -308,36 +309,31 @@ func (s *session) giveUp(ctx context.Context, one *launch, p *corev1.Pod, state 
 func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) {
 	if err := s.giveUp(ctx, one, p, state, why); err != nil {
 		s.reject(one, state, why)
-		s.strays.put(p)
+		s.unboundPods.put(p)
 	}
 }
 
 // reject reports a task that was not launched.
 func (s *session) reject(one *launch, state cluster.State, why string) {
-	name := one.pod.Name
+	name, node := one.pod.Name, ""
 	s.mu.Lock()
-	node := s.launches[name].nodeOr("")
-	s.landed(name)
+	if l := s.launches[name]; l != nil {
+		node = l.node
+	}
+	s.removeLaunch(name)
 	s.mu.Unlock()
-	s.answer(one.task.TaskID, node, state, ReasonPodRefused, why)
+	s.reportWithoutPod(one.task.TaskID, node, state, ReasonPodRefused, why)
 	one.pod = nil
 }
 
-func (l *launching) nodeOr(other string) string {
-	if l == nil {
-		return other
-	}
-	return l.node
-}
-
-// answer reports a task that has no pod. The update has no UUID, because it is never repeated.
-func (s *session) answer(task, node string, state cluster.State, reason cluster.Reason, message string) {
+// reportWithoutPod reports a task that has no pod. The update has no UUID, because it is never repeated.
+func (s *session) reportWithoutPod(task, node string, state cluster.State, reason cluster.Reason, message string) {
 	s.emit(cluster.Update{TaskID: task, AgentID: node, State: state, Source: cluster.FromMaster, Reason: reason,
 		Message: message, Timestamp: s.now()})
 }
 
-// answered reports whether err is the API server's own answer that it did not do what was requested.
-func answered(err error) bool {
+// isAnswer reports whether err is the API server's own answer that it did not do what was requested.
+func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return false
@@ -352,7 +348,7 @@ func stateOf(err error) cluster.State {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return cluster.Error
 	case apierrors.IsForbidden(err):
-		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || isQuota(err) {
+		if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || isQuotaError(err) {
 			return cluster.Dropped
 		}
 		return cluster.Error
@@ -360,13 +356,13 @@ func stateOf(err error) cluster.State {
 	return cluster.Dropped
 }
 
-// quotaWords are texts of the API server's errors for pods that a ResourceQuota rejects. None of them is a fault of
+// quotaTexts are texts of the API server's errors for pods that a ResourceQuota rejects. None of them is a fault of
 // the job. A quota that is used up becomes free when other pods end; a quota that requires limits which the pods lack,
 // or whose usage is not computed yet, is for the namespace's administrators to fix.
-var quotaWords = []string{"exceeded quota: ", "failed quota: ", "status unknown for quota: ", "insufficient quota to "}
+var quotaTexts = []string{"exceeded quota: ", "failed quota: ", "status unknown for quota: ", "insufficient quota to "}
 
-func isQuota(err error) bool {
-	return slices.ContainsFunc(quotaWords, func(words string) bool { return strings.Contains(err.Error(), words) })
+func isQuotaError(err error) bool {
+	return slices.ContainsFunc(quotaTexts, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
 // hasFinalizer reports whether the core has yet to commit that it knows the pod.

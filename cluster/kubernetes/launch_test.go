@@ -267,10 +267,10 @@ func TestRepeatedCreation(t *testing.T) {
 	f := newFakeAPI(t)
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionTrue)
 	c := subscribe(t, f)
-	var asked atomic.Int64
+	var requested atomic.Int64
 	f.With(func() {
 		f.Fault = func(w http.ResponseWriter, r *http.Request, body runtime.Object) bool {
-			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/pods") || asked.Add(1) > 1 {
+			if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/pods") || requested.Add(1) > 1 {
 				return false
 			}
 			f.Do(r, body)
@@ -285,8 +285,8 @@ func TestRepeatedCreation(t *testing.T) {
 	if u := c.update(taskID(0)); u.State != cluster.Starting {
 		t.Errorf("it is reported as %+v", u)
 	}
-	if p := f.Pod("jobs", pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" || asked.Load() != 2 {
-		t.Errorf("asked for %d times, it is %+v", asked.Load(), p)
+	if p := f.Pod("jobs", pod.Name(taskID(0))); p == nil || p.Spec.NodeName != "node1" || requested.Load() != 2 {
+		t.Errorf("asked for %d times, it is %+v", requested.Load(), p)
 	}
 }
 

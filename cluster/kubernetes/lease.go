@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// renewInterval is the interval at which a session renews its Lease, which is its heartbeat. renewTimeout is how long
-	// renewal may fail before the session ends.
+	// renewInterval is the interval at which a session renews its Lease, which is its heartbeat. renewTimeout is how
+	// long renewal may fail before the session ends.
 	renewInterval, renewTimeout = 3 * time.Second, 15 * time.Second
 	// renewCall limits one renewal attempt, so that a frozen API server does not use up all of renewTimeout.
 	renewCall = 4 * time.Second
@@ -27,8 +27,8 @@ const (
 	leaseTries = 10
 )
 
-// errSilent ends a session whose Lease could not be renewed.
-var errSilent = errors.New("the API server did not let the session renew its Lease in time: look at whether it answers, and at its log")
+// errNotRenewed ends a session whose Lease could not be renewed.
+var errNotRenewed = errors.New("the session could not renew its Lease in time: check whether the API server answers, and its log")
 
 // lease is the fence: the Lease of a framework id, which names the session that holds it.
 type lease struct {
@@ -47,25 +47,25 @@ func leaseName(framework string) string {
 	return prefix + strings.TrimPrefix(name, prefix)
 }
 
-// take makes the Lease name this session, regardless of its current holder. The leader election, which is not part of
-// this package, decides which scheduler may do that.
-func (l *lease) take(ctx context.Context) error {
+// takeOver makes the Lease name this session, regardless of its current holder. The leader election, which is not part
+// of this package, decides which scheduler may do that.
+func (l *lease) takeOver(ctx context.Context) error {
 	for range leaseTries {
 		found, err := l.get(ctx)
 		switch {
 		case apierrors.IsNotFound(err):
 			fresh := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: l.name}}
-			l.sign(fresh)
+			l.acquire(fresh)
 			err = l.write(ctx, fresh, true)
 		case err == nil:
-			l.sign(found)
+			l.acquire(found)
 			err = l.write(ctx, found, false)
 		}
 		if err == nil || !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
-	return fmt.Errorf("others write the Lease %s all the time: look for a second installation with the same framework id", l.name)
+	return fmt.Errorf("other clients keep writing the Lease %s: look for a second installation with the same framework id", l.name)
 }
 
 // ahead returns how far this scheduler's clock is ahead of the API server's, which timestamped the last write. It
@@ -92,11 +92,11 @@ func (l *lease) renew(ctx context.Context) error {
 	l.stamp(next)
 	err := l.write(ctx, next, false)
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		found, looked := l.check(ctx)
-		if looked == nil {
+		found, checkErr := l.check(ctx)
+		if checkErr == nil {
 			l.held = found
 		}
-		return looked
+		return checkErr
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func (l *lease) check(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := l.get(ctx)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, cluster.FrameworkError{Message: "the Lease " + l.name + " was deleted: who holds it is not known",
+		return nil, cluster.FrameworkError{Message: "the Lease " + l.name + " was deleted, so its holder is unknown",
 			FailedOver: true}
 	case err != nil:
 		return nil, fmt.Errorf("read the Lease %s: %w", l.name, err)
@@ -122,8 +122,8 @@ func (l *lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	return found, do(ctx, l.api.Coordination.Get().Namespace(l.namespace).Resource("leases").Name(l.name), found)
 }
 
-// sign makes a Lease name this session.
-func (l *lease) sign(on *coordinationv1.Lease) {
+// acquire makes a Lease name this session.
+func (l *lease) acquire(on *coordinationv1.Lease) {
 	transitions := int32(1)
 	if t := on.Spec.LeaseTransitions; t != nil {
 		transitions += *t

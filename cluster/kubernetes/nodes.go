@@ -19,11 +19,11 @@ type account struct {
 	total      resources.Amount
 	slots      int
 	attributes *cluster.Attributes
-	// closed is the reason why no pods may be bound to the node, or "" if they may. told is the last Closed event that
-	// was sent for the node. known is set once the node was offered.
-	closed string
-	told   cluster.Closed
-	known  bool
+	// closed is the reason why no pods may be bound to the node, or "" if they may. lastClosed is the last Closed
+	// event that was sent for the node. offered is set once the node was offered.
+	closed     string
+	lastClosed cluster.Closed
+	offered    bool
 	// notReady is since when the node is not ready or does not exist; zero if it is ready.
 	notReady time.Time
 
@@ -108,7 +108,7 @@ func (s *session) ready(node string) bool {
 // nodeGone handles a node that was removed from the API. Its pods have not ended by that; they count as unreachable
 // until they are removed from the API as well.
 func (s *session) nodeGone(name string, a *account) {
-	a.uid, a.told, a.known = "", cluster.Closed{}, false
+	a.uid, a.lastClosed, a.offered = "", cluster.Closed{}, false
 	s.rescind(a)
 	if s.listed {
 		s.emit(cluster.Failure{AgentID: name})
@@ -129,8 +129,8 @@ func (s *session) nodeReady(name string, a *account, notReady time.Time) {
 		return
 	}
 	for _, r := range s.pods {
-		if r.node == name && r.own != nil {
-			s.tendPod(r)
+		if r.node == name && r.pod != nil {
+			s.reportPod(r)
 		}
 	}
 }

@@ -18,8 +18,8 @@ func (s *session) Decline(_ context.Context, offers []string, refuse time.Durati
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range offers {
-		if a := s.standing[id]; a != nil {
-			s.take(id, a)
+		if a := s.currentOffers[id]; a != nil {
+			s.removeOffer(id, a)
 			a.refuse(s.now().Add(refuse))
 		}
 	}
@@ -31,7 +31,7 @@ func (s *session) Decline(_ context.Context, offers []string, refuse time.Durati
 func (s *session) RequestOffers(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stopped = false
+	s.suppressed = false
 	for _, a := range s.accounts {
 		a.refusedUntil = time.Time{}
 	}
@@ -43,7 +43,7 @@ func (s *session) RequestOffers(context.Context) error {
 func (s *session) StopOffers(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stopped = true
+	s.suppressed = true
 	return s.ended("stop offers")
 }
 
@@ -60,7 +60,7 @@ func (a *account) refuse(until time.Time) {
 // offersChanged schedules an update of the offers.
 func (s *session) offersChanged() {
 	select {
-	case s.stale <- struct{}{}:
+	case s.offersStale <- struct{}{}:
 	default:
 	}
 }
@@ -77,7 +77,7 @@ func (s *session) runOffers() {
 		}
 		timer := time.NewTimer(next)
 		select {
-		case <-s.stale:
+		case <-s.offersStale:
 		case <-timer.C:
 		case <-s.ctx.Done():
 		}
@@ -96,7 +96,7 @@ func (s *session) makeOffers() (next time.Duration) {
 		}
 		room, slots := a.free()
 		some := a.uid != "" && a.closed == "" && slots > 0 && room.CPUMilli > 0 && room.MemMilli > 0
-		s.tellClosed(name, a, some)
+		s.reportClosed(name, a, some)
 		if o := a.offer; o != nil {
 			if some && o.Resources == room && o.MaxTasks == slots && o.Total == a.total &&
 				o.Attributes == a.attributes {
@@ -104,7 +104,7 @@ func (s *session) makeOffers() (next time.Duration) {
 			}
 			s.rescind(a)
 		}
-		if !some || s.stopped {
+		if !some || s.suppressed {
 			continue
 		}
 		grown := room.CPUMilli > a.refused.CPUMilli || room.MemMilli > a.refused.MemMilli || slots > a.refusedSlots
@@ -119,7 +119,7 @@ func (s *session) makeOffers() (next time.Duration) {
 			ID: fmt.Sprintf("%s-%d", s.lease.holder, s.offered), AgentID: name, Hostname: name,
 			Resources: room, Total: a.total, MaxTasks: slots, Attributes: a.attributes,
 		}
-		s.standing[a.offer.ID], a.known = a, true
+		s.currentOffers[a.offer.ID], a.offered = a, true
 		fresh = append(fresh, *a.offer)
 	}
 	if len(fresh) > 0 {
@@ -128,34 +128,34 @@ func (s *session) makeOffers() (next time.Duration) {
 	return next
 }
 
-// tellClosed tells the core that a node is not offered, and why. A full node that was offered before is not reported:
-// the core filled it itself, or gets an offer again when other pods leave the node.
-func (s *session) tellClosed(name string, a *account, some bool) {
+// reportClosed tells the core that a node is not offered, and why. A full node that was offered before is not
+// reported: the core filled it itself, or gets an offer again when other pods leave the node.
+func (s *session) reportClosed(name string, a *account, some bool) {
 	why := a.closed
-	if why == "" && !some && !a.known {
-		why = "pods take all of it"
+	if why == "" && !some && !a.offered {
+		why = "its pods use all of its resources"
 	}
-	told := cluster.Closed{AgentID: name, Hostname: name, Why: why}
+	event := cluster.Closed{AgentID: name, Hostname: name, Why: why}
 	if why != "" {
-		told.Total, told.Attributes = a.total, a.attributes
+		event.Total, event.Attributes = a.total, a.attributes
 	}
-	if a.uid == "" || told == a.told || why == "" && a.told.Why == "" {
+	if a.uid == "" || event == a.lastClosed || why == "" && a.lastClosed.Why == "" {
 		return
 	}
-	a.told = told
-	s.emit(told)
+	a.lastClosed = event
+	s.emit(event)
 }
 
 // rescind withdraws the node's current offer, if there is one.
 func (s *session) rescind(a *account) {
 	if a.offer != nil {
 		s.emit(cluster.Rescind{OfferID: a.offer.ID})
-		s.take(a.offer.ID, a)
+		s.removeOffer(a.offer.ID, a)
 	}
 }
 
-// take removes an offer from the current offers.
-func (s *session) take(id string, a *account) {
-	delete(s.standing, id)
+// removeOffer removes an offer from the current offers.
+func (s *session) removeOffer(id string, a *account) {
+	delete(s.currentOffers, id)
 	a.offer = nil
 }

@@ -19,53 +19,53 @@ import (
 // use.
 type podRecord struct {
 	node string // "" while unbound
-	// roomOn is the node on whose account the pod's resources count.
-	roomOn string
-	takes  resources.Amount
-	over   bool
-	// own is the pod if it belongs to the framework, reduced to the fields that this package reads.
-	own *corev1.Pod
+	// accountedNode is the node on whose account the pod's resources count.
+	accountedNode string
+	requests      resources.Amount
+	ended         bool
+	// pod is the pod if it belongs to the framework, reduced to the fields that this package reads.
+	pod *corev1.Pod
 	// reported is the last report of the pod that was sent.
 	reported report
-	// troubleSince is since when the pod's containers cannot be started, and troubleWithin how long that is tolerated.
+	// problemSince is since when the pod's containers cannot be started, and problemWithin how long that is tolerated.
 	// givenUp is set when this session deletes the pod for that reason.
-	troubleSince  time.Time
-	troubleWithin time.Duration
+	problemSince  time.Time
+	problemWithin time.Duration
 	givenUp       bool
 	// releasing is set when the finalizer is to be removed, because the core has committed that it knows the pod.
 	releasing bool
-	// endKept is when this session learned that the core has committed the pod's end; zero before.
-	endKept time.Time
-	// asked is set if the core has asked about the pod's task. inherited is set if the pod had ended before the
+	// endCommitted is when this session learned that the core has committed the pod's end; zero before.
+	endCommitted time.Time
+	// reconciled is set if the core has asked about the pod's task. endedBefore is set if the pod had ended before the
 	// session began.
-	asked, inherited bool
+	reconciled, endedBefore bool
 	// followed is set if the pod was reported to the Follower as running.
 	followed bool
 }
 
 // report holds the properties by which two reports of a pod differ.
 type report struct {
-	state cluster.State
-	since time.Time // of UNREACHABLE
-	kept  bool      // whether a kill is stored, of UNREACHABLE
-	waits string    // what the start waits for, of STARTING
+	state      cluster.State
+	since      time.Time // of UNREACHABLE
+	killStored bool      // whether a kill is stored, of UNREACHABLE
+	problem    string    // what the start waits for, of STARTING
 }
 
 func reportOf(u cluster.Update) report {
-	r := report{state: u.State, since: u.UnreachableSince, kept: u.KillKept}
+	r := report{state: u.State, since: u.UnreachableSince, killStored: u.KillStored}
 	if u.State == cluster.Starting {
-		r.waits = pod.Gist(u.Message)
+		r.problem = pod.Gist(u.Message)
 	}
 	return r
 }
 
 // launching is a pod that this session is about to create and bind, or has bound but not yet seen in the watch.
 type launching struct {
-	node  string
-	takes resources.Amount
+	node     string
+	requests resources.Amount
 	// launched is set when its Launch has completed. lists is the number of pod lists that had been requested by then.
-	launched bool
-	lists    int
+	launched     bool
+	listRequests int
 }
 
 // podStore passes pods from the watch to the session.
@@ -83,24 +83,24 @@ func (s podStore) put(object runtime.Object) {
 		r = &podRecord{}
 		s.pods[p.UID] = r
 	} else {
-		s.usage(r.roomOn, r.takes, r.over, -1)
+		s.addUsage(r.accountedNode, r.requests, r.ended, -1)
 	}
-	r.node, r.roomOn, r.takes, r.over = p.Spec.NodeName, pod.RoomOn(p), pod.Requests(p), pod.Over(p)
-	s.usage(r.roomOn, r.takes, r.over, 1)
-	if s.isStandIn(p) {
-		s.putStandIn(p)
+	r.node, r.accountedNode, r.requests, r.ended = p.Spec.NodeName, pod.AccountedNode(p), pod.Requests(p), pod.Ended(p)
+	s.addUsage(r.accountedNode, r.requests, r.ended, 1)
+	if s.isPlaceholder(p) {
+		s.putPlaceholder(p)
 	}
-	if !s.isOurs(p) && r.own == nil {
+	if !s.isOwn(p) && r.pod == nil {
 		return
 	}
-	r.own = s.ownOf(r, p)
+	r.pod = s.trimOwn(r, p)
 	if r.node != "" {
-		s.tasks[pod.TaskOf(r.own)] = p.UID
-		s.landed(p.Name)
+		s.tasks[pod.TaskOf(r.pod)] = p.UID
+		s.removeLaunch(p.Name)
 	} else if s.listed && s.launches[p.Name] == nil {
-		s.strays.put(r.own)
+		s.unboundPods.put(r.pod)
 	}
-	s.tendPod(r)
+	s.reportPod(r)
 }
 
 func (s podStore) gone(object runtime.Object) {
@@ -110,8 +110,8 @@ func (s podStore) gone(object runtime.Object) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.pods[p.UID]; r != nil && r.own != nil {
-		r.own = s.ownOf(r, p)
+	if r := s.pods[p.UID]; r != nil && r.pod != nil {
+		r.pod = s.trimOwn(r, p)
 	}
 	s.removePod(p.UID)
 }
@@ -119,7 +119,7 @@ func (s podStore) gone(object runtime.Object) {
 func (s podStore) listing() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.lists++
+	s.listRequests++
 }
 
 func (s podStore) retain(uids map[types.UID]struct{}) {
@@ -131,26 +131,27 @@ func (s podStore) retain(uids map[types.UID]struct{}) {
 		}
 	}
 	for name, l := range s.launches {
-		if l.launched && l.lists < s.lists { // a list requested after the Launch lacks the pod, so it is gone
-			s.landed(name)
+		// A list that was requested after the Launch lacks the pod, so it is gone.
+		if l.launched && l.listRequests < s.listRequests {
+			s.removeLaunch(name)
 		}
 	}
 }
 
-// isOurs reports whether a pod belongs to a task of this framework id. A copy of such a pod under another name does
+// isOwn reports whether a pod belongs to a task of this framework id. A copy of such a pod under another name does
 // not: its fate says nothing about the task.
-func (s *session) isOurs(p *corev1.Pod) bool {
+func (s *session) isOwn(p *corev1.Pod) bool {
 	task := pod.TaskOf(p)
 	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && task != "" &&
 		p.Name == pod.Name(task)
 }
 
-// ownOf reduces one of the framework's pods to what is read here. If a user removed the labels and annotations that
+// trimOwn reduces one of the framework's pods to what is read here. If a user removed the labels and annotations that
 // identify it, the recorded ones are kept, because the pod is still the task's pod and its end must still be reported.
-func (s *session) ownOf(r *podRecord, p *corev1.Pod) *corev1.Pod {
+func (s *session) trimOwn(r *podRecord, p *corev1.Pod) *corev1.Pod {
 	own := trimmed(p)
-	if !s.isOurs(p) {
-		own.Labels, own.Annotations = r.own.Labels, r.own.Annotations
+	if !s.isOwn(p) {
+		own.Labels, own.Annotations = r.pod.Labels, r.pod.Annotations
 	}
 	return own
 }
@@ -207,25 +208,25 @@ func states(all []corev1.ContainerStatus) (trimmed []corev1.ContainerStatus) {
 	return trimmed
 }
 
-// usage adds a pod's resources to its node's account if sign is positive, and subtracts them otherwise.
-func (s *session) usage(node string, takes resources.Amount, over bool, sign int) {
-	if node == "" || over {
+// addUsage adds a pod's resources to its node's account if sign is positive, and subtracts them otherwise.
+func (s *session) addUsage(node string, requests resources.Amount, ended bool, sign int) {
+	if node == "" || ended {
 		return
 	}
 	a := s.accountOf(node)
 	if sign > 0 {
-		a.used = a.used.Plus(takes)
+		a.used = a.used.Plus(requests)
 	} else {
-		a.used = a.used.Minus(takes)
+		a.used = a.used.Minus(requests)
 	}
 	a.pods += sign
 	s.offersChanged()
 }
 
-// landed removes a pod from the launches, because it appeared in the watch or was not created.
-func (s *session) landed(name string) {
+// removeLaunch removes a pod from the launches, because it appeared in the watch or was not created.
+func (s *session) removeLaunch(name string) {
 	if l := s.launches[name]; l != nil {
-		s.usage(l.node, l.takes, false, -1)
+		s.addUsage(l.node, l.requests, false, -1)
 		delete(s.launches, name)
 	}
 }
@@ -237,27 +238,27 @@ func (s *session) removePod(uid types.UID) {
 	if r == nil {
 		return
 	}
-	s.usage(r.roomOn, r.takes, r.over, -1)
+	s.addUsage(r.accountedNode, r.requests, r.ended, -1)
 	delete(s.pods, uid)
-	s.standInGone(uid)
-	if r.own == nil {
+	s.removePlaceholder(uid)
+	if r.pod == nil {
 		return
 	}
-	if u, bound := pod.Report(r.own, s.circumstances(r, true)); bound {
+	if u, bound := pod.Report(r.pod, s.circumstances(r, true)); bound {
 		s.send(r, u)
 	}
-	if id := pod.TaskOf(r.own); s.tasks[id] == uid {
+	if id := pod.TaskOf(r.pod); s.tasks[id] == uid {
 		delete(s.tasks, id)
 	}
-	s.landed(r.own.Name)
+	s.removeLaunch(r.pod.Name)
 	s.follower.Gone(uid)
 	s.keeper.Gone(uid)
 }
 
-// tendPod reports what changed in one of the framework's pods, and starts and ends its Follower.
-func (s *session) tendPod(r *podRecord) {
-	s.learnTrouble(r)
-	u, bound := pod.Report(r.own, s.circumstances(r, false))
+// reportPod reports what changed in one of the framework's pods, and starts and ends its Follower.
+func (s *session) reportPod(r *podRecord) {
+	s.recordStartProblem(r)
+	u, bound := pod.Report(r.pod, s.circumstances(r, false))
 	if !bound || !s.listed {
 		return // the session's first list is reported when it is complete
 	}
@@ -265,26 +266,26 @@ func (s *session) tendPod(r *podRecord) {
 	switch {
 	case u.State == cluster.Running && !r.followed:
 		r.followed = true
-		uid := r.own.UID
-		s.follower.Running(s.ctx, podOf(r.own), func(e cluster.Event) { s.fromOutput(uid, e) })
+		uid := r.pod.UID
+		s.follower.Running(s.ctx, podOf(r.pod), func(e cluster.Event) { s.fromOutput(uid, e) })
 	case u.State.Terminal() && r.followed:
 		r.followed = false
-		s.follower.Gone(r.own.UID)
+		s.follower.Gone(r.pod.UID)
 	}
 }
 
-// learnTrouble records since when a pod cannot be started, by this scheduler's clock. If the pod was already in that
-// state when the session began, the time comes from the pod's own timestamps, so that a change of leaders does not
-// extend the time that a pod gets.
-func (s *session) learnTrouble(r *podRecord) {
-	t := pod.TroubleOf(r.own)
+// recordStartProblem records since when a pod cannot be started, by this scheduler's clock. If the pod was already in
+// that state when the session began, the time comes from the pod's own timestamps, so that a change of leaders does
+// not extend the time that a pod gets.
+func (s *session) recordStartProblem(r *podRecord) {
+	t := pod.StartProblemOf(r.pod)
 	switch {
 	case t.Why == "":
-		r.troubleSince = time.Time{}
-	case r.troubleSince.IsZero() || r.troubleWithin != t.Within:
-		r.troubleSince, r.troubleWithin = s.now(), t.Within
-		if since := t.Since.Add(s.ahead); (t.Known || !s.listed) && since.Before(r.troubleSince) {
-			r.troubleSince = since
+		r.problemSince = time.Time{}
+	case r.problemSince.IsZero() || r.problemWithin != t.Within:
+		r.problemSince, r.problemWithin = s.now(), t.Within
+		if since := t.Since.Add(s.ahead); (t.Known || !s.listed) && since.Before(r.problemSince) {
+			r.problemSince = since
 		}
 	}
 }
@@ -299,9 +300,9 @@ func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 	if _, update := e.(cluster.Update); !update || r == nil || r.reported.state != cluster.Unreachable {
 		return
 	}
-	if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound && u.State == cluster.Unreachable {
+	if u, bound := pod.Report(r.pod, s.circumstances(r, false)); bound && u.State == cluster.Unreachable {
 		u.UUID, u.Reason = nil, cluster.ReasonReconciliation // it is not a new state
-		s.tell(u)
+		s.emitUpdate(u)
 	}
 }
 
@@ -310,8 +311,8 @@ func (s *session) circumstances(r *podRecord, removed bool) pod.Circumstances {
 	if a := s.accounts[r.node]; a != nil {
 		c.NotReady = a.notReady
 	}
-	if !r.troubleSince.IsZero() {
-		c.Troubled = s.now().Sub(r.troubleSince)
+	if !r.problemSince.IsZero() {
+		c.ProblemFor = s.now().Sub(r.problemSince)
 	}
 	return c
 }
@@ -328,12 +329,13 @@ func (s *session) send(r *podRecord, u cluster.Update) {
 		u.UUID = sum[:16]
 	}
 	r.reported = reportOf(u)
-	s.tell(u)
+	s.emitUpdate(u)
 }
 
-// tell sends an update of a pod. The kubelet's report of an end may arrive after its node is gone. The core takes an
-// update from an agent as a sign that the agent exists, so tell then reports again that the agent is gone.
-func (s *session) tell(u cluster.Update) {
+// emitUpdate sends an update of a pod. The kubelet's report of an end may arrive after its node is gone. The core
+// takes an update from an agent as a sign that the agent exists, so emitUpdate then reports again that the agent is
+// gone.
+func (s *session) emitUpdate(u cluster.Update) {
 	s.emit(u)
 	if a := s.accounts[u.AgentID]; u.Source != cluster.FromMaster && (a == nil || a.uid == "") {
 		s.emit(cluster.Failure{AgentID: u.AgentID})

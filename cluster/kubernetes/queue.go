@@ -6,10 +6,10 @@ import "sync"
 type queue[T any] struct {
 	mu    sync.Mutex
 	items []T
-	some  chan struct{} // holds a token while the queue is not empty
+	ready chan struct{} // holds a token while the queue is not empty
 }
 
-func newQueue[T any]() *queue[T] { return &queue[T]{some: make(chan struct{}, 1)} }
+func newQueue[T any]() *queue[T] { return &queue[T]{ready: make(chan struct{}, 1)} }
 
 func (q *queue[T]) put(items ...T) {
 	q.mu.Lock()
@@ -20,7 +20,7 @@ func (q *queue[T]) put(items ...T) {
 
 func (q *queue[T]) signal() {
 	select {
-	case q.some <- struct{}{}:
+	case q.ready <- struct{}{}:
 	default:
 	}
 }
@@ -43,7 +43,7 @@ func (q *queue[T]) take(done <-chan struct{}) (next T, ok bool) {
 		}
 		q.mu.Unlock()
 		select {
-		case <-q.some:
+		case <-q.ready:
 		case <-done:
 			return next, false
 		}

@@ -23,13 +23,13 @@ const (
 	workers = 8
 	// sweepInterval is the interval for checking pods that do not start and for retrying failed requests.
 	sweepInterval = time.Second
-	// lingersFor is how long a pod may run on after its shard has ended. The kubelet needs a moment to notice that all
-	// containers have ended.
-	lingersFor = 30 * time.Second
-	// endsKeptAfter is the time after the core's first reconciliation from which the session treats the ends of
+	// lingerTimeout is how long a pod may run on after its shard has ended. The kubelet needs a moment to notice that
+	// all containers have ended.
+	lingerTimeout = 30 * time.Second
+	// endsCommittedAfter is the time after the core's first reconciliation from which the session treats the ends of
 	// earlier sessions' pods as committed. At the beginning of a session, the core asks about every task whose end it
 	// does not know.
-	endsKeptAfter = 30 * time.Second
+	endsCommittedAfter = 30 * time.Second
 )
 
 // session is the time during which one holder has a framework's Lease. mu guards its state. Events leave in the order
@@ -45,41 +45,41 @@ type session struct {
 	began     time.Time
 	ahead     time.Duration // how far the scheduler's clock is ahead of the API server's
 
-	out    chan cluster.Event
-	queue  *queue[cluster.Event]
-	strays *queue[*corev1.Pod] // unbound pods that no Launch is going to bind
-	done   *queue[types.UID]   // pods whose finalizer is to be removed
-	stale  chan struct{}       // holds a token if the offers need an update
-	work   sync.WaitGroup
-	calls  sync.RWMutex // held shared by calls that change something
+	out            chan cluster.Event
+	queue          *queue[cluster.Event]
+	unboundPods    *queue[*corev1.Pod] // unbound pods that no Launch is going to bind
+	finalizerQueue *queue[types.UID]   // pods whose finalizer is to be removed
+	offersStale    chan struct{}       // holds a token if the offers need an update
+	work           sync.WaitGroup
+	calls          sync.RWMutex // held shared by calls that change something
 
-	mu       sync.Mutex
-	listed   bool      // the first lists are complete
-	asked    time.Time // when the core first asked for reconciliation; zero before
-	lists    int       // number of requested pod lists
-	pods     map[types.UID]*podRecord
-	tasks    map[string]types.UID
-	launches map[string]*launching
-	accounts map[string]*account
-	standing map[string]*account // current offers, by id of the offer
-	offered  int64
-	stopped  bool // no offers are wanted
-	// unplaced holds the placeholder pods by name.
-	unplaced map[string]*standIn
+	mu            sync.Mutex
+	listed        bool      // the first lists are complete
+	reconciledAt  time.Time // when the core first asked for reconciliation; zero before
+	listRequests  int       // number of requested pod lists
+	pods          map[types.UID]*podRecord
+	tasks         map[string]types.UID
+	launches      map[string]*launching
+	accounts      map[string]*account
+	currentOffers map[string]*account // current offers, by id of the offer
+	offered       int64
+	suppressed    bool // no offers are made until RequestOffers
+	// placeholders holds the placeholder pods by name.
+	placeholders map[string]*placeholder
 }
 
 func (d *Driver) newSession(ctx context.Context, l *lease, framework string) *session {
 	s := &session{
 		Driver: d, framework: framework, label: pod.LabelValue(framework), lease: l,
 		log: d.log.With("framework", framework),
-		out: make(chan cluster.Event), queue: newQueue[cluster.Event](), strays: newQueue[*corev1.Pod](),
-		done:  newQueue[types.UID](),
-		stale: make(chan struct{}, 1),
-		pods:  map[types.UID]*podRecord{}, tasks: map[string]types.UID{}, launches: map[string]*launching{},
-		accounts: map[string]*account{}, standing: map[string]*account{}, unplaced: map[string]*standIn{},
+		out: make(chan cluster.Event), queue: newQueue[cluster.Event](), unboundPods: newQueue[*corev1.Pod](),
+		finalizerQueue: newQueue[types.UID](),
+		offersStale:    make(chan struct{}, 1),
+		pods:           map[types.UID]*podRecord{}, tasks: map[string]types.UID{}, launches: map[string]*launching{},
+		accounts: map[string]*account{}, currentOffers: map[string]*account{}, placeholders: map[string]*placeholder{},
 	}
 	if s.ahead = l.ahead(); s.ahead != 0 {
-		s.log.Warn("clock of this server differs from the API server's; set it right", "ahead",
+		s.log.Warn("clock of this server differs from the API server's; correct it", "ahead",
 			s.ahead.Round(time.Second))
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -93,18 +93,18 @@ func (s *session) start(watchers []*watcher) {
 	s.mu.Lock()
 	s.listed = true
 	for _, r := range s.pods {
-		if r.own == nil {
+		if r.pod == nil {
 			continue
 		}
-		if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound {
-			r.inherited = u.State.Terminal()
-			if !hasFinalizer(r.own) {
+		if u, bound := pod.Report(r.pod, s.circumstances(r, false)); bound {
+			r.endedBefore = u.State.Terminal()
+			if !hasFinalizer(r.pod) {
 				// The core asks about every task whose end it does not know. Without being asked, only pods with the
 				// finalizer are reported: they may have been bound without the core's knowledge.
 				r.reported = reportOf(u)
 			}
 		}
-		s.tendPod(r)
+		s.reportPod(r)
 	}
 	s.mu.Unlock()
 	s.log.Info("kubernetes session opened", "namespace", s.namespace, "lease", s.lease.name, "holder", s.lease.holder)
@@ -112,12 +112,12 @@ func (s *session) start(watchers []*watcher) {
 		s.work.Go(func() { w.run(s.ctx) })
 	}
 	for range workers {
-		s.work.Go(func() { each(s.ctx, s.strays, s.discardStray) })
-		s.work.Go(func() { each(s.ctx, s.done, s.release) })
+		s.work.Go(func() { each(s.ctx, s.unboundPods, s.discardUnboundPod) })
+		s.work.Go(func() { each(s.ctx, s.finalizerQueue, s.release) })
 	}
 	s.work.Go(s.runOffers)
 	s.work.Go(s.renew)
-	s.work.Go(s.sweepRegularly)
+	s.work.Go(s.runSweeps)
 	s.work.Go(s.deliver)
 }
 
@@ -169,7 +169,7 @@ func (s *session) renew() {
 			s.cancel(failed)
 			return
 		case s.ctx.Err() == nil && s.now().Sub(last) > renewTimeout:
-			s.cancel(fmt.Errorf("%w: %w", errSilent, err))
+			s.cancel(fmt.Errorf("%w: %w", errNotRenewed, err))
 			return
 		case s.ctx.Err() == nil:
 			s.log.Warn("lease not renewed", "lease", s.lease.name, "error", err)
@@ -225,7 +225,7 @@ func (s *session) Close() error {
 	defer s.calls.Unlock()
 	s.work.Wait()
 	if lived {
-		s.clearUnplaced()
+		s.clearPlaceholders()
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func TestClosedNodes(t *testing.T) {
 		}
 	}
 	see("node1", "it is cordoned")
-	see("full", "pods take all of it")
+	see("full", "its pods use all of its resources")
 	if got, want := told["node1"].Total, resources.New(4, 1024); got != want {
 		t.Errorf("it has %s, not %s", got, want)
 	}

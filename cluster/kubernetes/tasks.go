@@ -28,17 +28,17 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	}
 	s.mu.Lock()
 	r := s.pods[s.tasks[k.TaskID]]
-	if r == nil || r.over {
-		s.answerAbout(cluster.TaskRef{TaskID: k.TaskID, AgentID: k.AgentID})
+	if r == nil || r.ended {
+		s.reportTask(cluster.TaskRef{TaskID: k.TaskID, AgentID: k.AgentID})
 		s.mu.Unlock()
 		return nil
 	}
-	drains := pod.Drains(r.own, k.Grace)
-	if isAsked(r.own, drains, grace) {
+	drains := pod.Drains(r.pod, k.Grace)
+	if isAsked(r.pod, drains, grace) {
 		s.mu.Unlock() // not logged: the core repeats the kill at each sign of life of the task
 		return nil
 	}
-	target := podOf(r.own)
+	target := podOf(r.pod)
 	s.mu.Unlock()
 	doing, err := "drain", error(nil)
 	if drains {
@@ -50,10 +50,10 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	case err == nil:
 		s.recorder.Killed(target, k.Reason)
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, which the watch reports
-	case answered(err): // the core repeats the kill; the rest of the session is not in doubt
+	case isAnswer(err): // the core repeats the kill; the rest of the session is not in doubt
 		s.log.Warn("task not killed", "by", doing, "pod", target.Name, "task", target.TaskID, "error", err)
 	default:
-		return fmt.Errorf("%s pod %s, outcome unknown: %w", doing, target.Name, s.because(err))
+		return fmt.Errorf("%s pod %s, outcome unknown: %w", doing, target.Name, s.endReason(err))
 	}
 	return nil
 }
@@ -77,43 +77,43 @@ func (s *session) EndExecutor(context.Context, string, string) error {
 func (s *session) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.asked.IsZero() {
-		s.asked = s.now()
+	if s.reconciledAt.IsZero() {
+		s.reconciledAt = s.now()
 	}
 	for _, t := range tasks {
-		s.answerAbout(t)
+		s.reportTask(t)
 	}
 	if len(tasks) == 0 {
 		for task, uid := range s.tasks {
-			if r := s.pods[uid]; r != nil && (!r.reported.state.Terminal() || hasFinalizer(r.own)) {
-				s.answerAbout(cluster.TaskRef{TaskID: task})
+			if r := s.pods[uid]; r != nil && (!r.reported.state.Terminal() || hasFinalizer(r.pod)) {
+				s.reportTask(cluster.TaskRef{TaskID: task})
 			}
 		}
 	}
 	return s.ended("reconcile")
 }
 
-// answerAbout reports a task's state. A live state has no UUID, so that the core does not take it for a repetition; an
+// reportTask reports a task's state. A live state has no UUID, so that the core does not take it for a repetition; an
 // end has the UUID of the original report.
-func (s *session) answerAbout(t cluster.TaskRef) {
+func (s *session) reportTask(t cluster.TaskRef) {
 	uid, known := s.tasks[t.TaskID]
 	r := s.pods[uid]
 	if !known || r == nil {
-		s.answerGone(t)
+		s.reportMissing(t)
 		return
 	}
-	r.asked = true
-	u, _ := pod.Report(r.own, s.circumstances(r, false))
+	r.reconciled = true
+	u, _ := pod.Report(r.pod, s.circumstances(r, false))
 	if !u.State.Terminal() {
 		u.UUID, u.Reason = nil, cluster.ReasonReconciliation
 	}
 	r.reported = reportOf(u)
-	s.tell(u)
+	s.emitUpdate(u)
 }
 
-// answerGone reports a task that has no pod. The lists are complete, so the task's pod was either never bound, or
+// reportMissing reports a task that has no pod. The lists are complete, so the task's pod was either never bound, or
 // removed after the core had committed that it knew the pod. If the node is gone as well, an operator removed it.
-func (s *session) answerGone(t cluster.TaskRef) {
+func (s *session) reportMissing(t cluster.TaskRef) {
 	if s.launches[pod.Name(t.TaskID)] != nil {
 		return // its pod is being launched
 	}
@@ -137,44 +137,44 @@ func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	if r == nil {
 		return s.ended("acknowledge")
 	}
-	u, bound := pod.Report(r.own, s.circumstances(r, false))
+	u, bound := pod.Report(r.pod, s.circumstances(r, false))
 	ended := bound && u.State.Terminal() && bytes.Equal(u.UUID, a.UUID)
-	if hasFinalizer(r.own) && !r.releasing && (ended || !s.staysForItsEnd(r)) {
+	if hasFinalizer(r.pod) && !r.releasing && (ended || !s.mustStayUntilEnd(r)) {
 		r.releasing = true
-		s.done.put(uid)
+		s.finalizerQueue.put(uid)
 	}
 	if ended {
-		s.endKept(r, u)
+		s.keepEnded(r, u)
 	}
 	return s.ended("acknowledge")
 }
 
-// staysForItsEnd reports whether a pod must exist until its end is committed. That holds for a pod that was given up
+// mustStayUntilEnd reports whether a pod must exist until its end is committed. That holds for a pod that was given up
 // before it began: its shard is placed again because the task never began, and after the pod's removal no record of
 // that would be left. It does not hold if the node is not ready, because the pod may then have to go without an end.
-func (s *session) staysForItsEnd(r *podRecord) bool {
-	return r.own.Annotations[pod.AnnotationGivenUp] != "" && !pod.Began(r.own) && s.ready(r.node)
+func (s *session) mustStayUntilEnd(r *podRecord) bool {
+	return r.pod.Annotations[pod.AnnotationGivenUp] != "" && !pod.Began(r.pod) && s.ready(r.node)
 }
 
-// endKept passes an ended pod to the keeper, because from now on only people need the pod. The time of the end is by
+// keepEnded passes an ended pod to the keeper, because from now on only people need the pod. The time of the end is by
 // this scheduler's clock if the session observed the end. Otherwise it comes from the clocks of the cluster, which are
 // assumed to agree with each other.
-func (s *session) endKept(r *podRecord, u cluster.Update) {
-	if !r.endKept.IsZero() {
+func (s *session) keepEnded(r *podRecord, u cluster.Update) {
+	if !r.endCommitted.IsZero() {
 		return
 	}
-	r.endKept = s.now()
-	at := r.endKept
-	if r.inherited {
+	r.endCommitted = s.now()
+	at := r.endCommitted
+	if r.endedBefore {
 		at = u.Timestamp
 		if at.IsZero() {
-			at = r.own.CreationTimestamp.UTC()
+			at = r.pod.CreationTimestamp.UTC()
 		}
 		if at = at.Add(s.ahead); at.After(s.began) {
 			at = s.began
 		}
 	}
-	s.keeper.Ended(s.ctx, podOf(r.own), u.State == cluster.Finished, at)
+	s.keeper.Ended(s.ctx, podOf(r.pod), u.State == cluster.Finished, at)
 }
 
 // release removes the finalizer from a pod.
@@ -185,7 +185,7 @@ func (s *session) release(uid types.UID) {
 		s.mu.Unlock()
 		return
 	}
-	target := podOf(r.own)
+	target := podOf(r.pod)
 	s.mu.Unlock()
 	err := s.api.removeFinalizer(s.ctx, target.Namespace, target.Name, target.UID)
 	// A conflict may be with other clients that keep writing the pod, so the removal is tried again. If the name
@@ -193,32 +193,32 @@ func (s *session) release(uid types.UID) {
 	if err != nil && !apierrors.IsNotFound(err) && s.ctx.Err() == nil {
 		s.log.Warn("finalizer not removed", "pod", target.Name, "task", target.TaskID, "error", err)
 		if s.pause(sweepInterval) {
-			s.done.put(uid)
+			s.finalizerQueue.put(uid)
 		}
 	}
 }
 
-// discardStray deletes an unbound pod that no Launch of this session is going to bind.
-func (s *session) discardStray(p *corev1.Pod) {
+// discardUnboundPod deletes an unbound pod that no Launch of this session is going to bind.
+func (s *session) discardUnboundPod(p *corev1.Pod) {
 	bound, err := s.api.discard(s.ctx, p)
 	switch {
 	case err != nil && s.ctx.Err() == nil:
 		s.log.Warn("unbound pod not deleted", "pod", p.Name, "task", pod.TaskOf(p), "error", err)
 		if s.pause(sweepInterval) {
-			s.strays.put(p)
+			s.unboundPods.put(p)
 		}
 	case err == nil && !bound:
 		s.log.Info("unbound pod deleted", "pod", p.Name, "task", pod.TaskOf(p))
 	}
 }
 
-// sweepRegularly handles conditions that no event reports.
-func (s *session) sweepRegularly() {
+// runSweeps handles conditions that no event reports.
+func (s *session) runSweeps() {
 	for s.pause(sweepInterval) {
 		for own, why := range s.sweep() {
 			p := podOf(own)
 			if err := s.deleteGivenUp(own, why); err != nil && !apierrors.IsNotFound(err) {
-				s.notGivenUp(p.UID) // the next sweep tries again
+				s.clearGivenUp(p.UID) // the next sweep tries again
 				continue
 			}
 			s.log.Warn("pod given up", "pod", p.Name, "task", p.TaskID, "reason", why)
@@ -230,7 +230,7 @@ func (s *session) sweepRegularly() {
 // deleteGivenUp deletes a pod in the version that was examined, because a container may have started since. Before
 // that it records on the pod that the pod was given up before it began.
 func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
-	if pod.TroubleOf(own).Why != "" {
+	if pod.StartProblemOf(own).Why != "" {
 		marked, err := s.api.giveUpPod(s.ctx, own, why)
 		if err != nil {
 			return err
@@ -254,32 +254,34 @@ func (s *session) sweep() map[*corev1.Pod]string {
 	defer s.mu.Unlock()
 	// The elapsed time alone would not prove that the ends are committed. A deposed leader that was frozen would let
 	// pods be deleted whose ends the next leader does not know. So the core must have asked first.
-	givenUp, settled := map[*corev1.Pod]string{}, !s.asked.IsZero() && s.now().Sub(s.asked) > endsKeptAfter
+	givenUp := map[*corev1.Pod]string{}
+	committed := !s.reconciledAt.IsZero() && s.now().Sub(s.reconciledAt) > endsCommittedAfter
 	for _, r := range s.pods {
-		if r.own == nil {
+		if r.pod == nil {
 			continue
 		}
-		due := !r.givenUp && s.ready(r.node) && !(r.releasing && hasFinalizer(r.own))
-		if t := pod.TroubleOf(r.own); due && t.Why != "" && s.now().Sub(r.troubleSince) >= t.Within {
+		due := !r.givenUp && s.ready(r.node) && !(r.releasing && hasFinalizer(r.pod))
+		if t := pod.StartProblemOf(r.pod); due && t.Why != "" && s.now().Sub(r.problemSince) >= t.Within {
 			r.givenUp = true
-			givenUp[r.own] = t.Why
+			givenUp[r.pod] = t.Why
 		}
-		if !r.endKept.IsZero() && !r.over && r.own.DeletionTimestamp == nil && s.now().Sub(r.endKept) > lingersFor {
-			givenUp[r.own] = "the shard has ended, and another container of its pod goes on"
+		if !r.endCommitted.IsZero() && !r.ended && r.pod.DeletionTimestamp == nil &&
+			s.now().Sub(r.endCommitted) > lingerTimeout {
+			givenUp[r.pod] = "the shard has ended, and another container of its pod still runs"
 		}
-		if !r.troubleSince.IsZero() && !r.givenUp {
-			s.tendPod(r) // a condition that lasts is reported
+		if !r.problemSince.IsZero() && !r.givenUp {
+			s.reportPod(r) // a condition that lasts is reported
 		}
-		if settled && r.inherited && !r.asked && r.endKept.IsZero() && !hasFinalizer(r.own) {
-			if u, bound := pod.Report(r.own, s.circumstances(r, false)); bound {
-				s.endKept(r, u)
+		if committed && r.endedBefore && !r.reconciled && r.endCommitted.IsZero() && !hasFinalizer(r.pod) {
+			if u, bound := pod.Report(r.pod, s.circumstances(r, false)); bound {
+				s.keepEnded(r, u)
 			}
 		}
 	}
 	return givenUp
 }
 
-func (s *session) notGivenUp(uid types.UID) {
+func (s *session) clearGivenUp(uid types.UID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.pods[uid]; r != nil {

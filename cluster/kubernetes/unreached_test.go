@@ -20,8 +20,8 @@ func TestUnreached(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	for host, want := range map[string]string{
-		gone.URL:      "does an API server run at that address? If not, look at the kubeconfig",
-		untrusted.URL: "look at the certificate-authority of the kubeconfig",
+		gone.URL:      "does an API server run at that address? If not, check the kubeconfig",
+		untrusted.URL: "check the certificate-authority of the kubeconfig",
 	} {
 		d, err := kubernetes.New(kubernetes.Options{Config: &rest.Config{Host: host},
 			Pods: pod.Settings{Namespace: "jobs", Image: "task:1"}})

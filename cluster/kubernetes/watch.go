@@ -15,20 +15,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 )
 
 const (
 	// pageSize is the number of objects per list request, large enough to list the pods of a large cluster within the
 	// timeout of a Subscribe.
 	pageSize = 2000
-	// watchFor is the minimum duration of one watch. The API server ends the watch after it, and the next watch
+	// watchDuration is the minimum duration of one watch. The API server ends the watch after it, and the next watch
 	// continues at the same version.
-	watchFor = 5 * time.Minute
-	// watchSilence is longer than the time between two bookmarks of an API server. A watch that is silent for so long
-	// is reopened.
-	watchSilence = 150 * time.Second
-	// watchFirst and maxWatchPause are the shortest and the longest pause before a broken watch is reopened.
-	watchFirst, maxWatchPause = 100 * time.Millisecond, 5 * time.Second
+	watchDuration = 5 * time.Minute
+	// silenceTimeout is longer than the time between two bookmarks of an API server. A watch that is silent for so
+	// long is reopened.
+	silenceTimeout = 150 * time.Second
+	// minWatchPause and maxWatchPause are the shortest and the longest pause before a broken watch is reopened.
+	minWatchPause, maxWatchPause = 100 * time.Millisecond, 5 * time.Second
 	// listAfter is how long all attempts to open a watch may fail before a full list replaces it, and the interval of
 	// these lists.
 	listAfter = 30 * time.Second
@@ -67,9 +68,7 @@ func (w *watcher) list(ctx context.Context) error {
 	seen, options := map[types.UID]struct{}{}, metav1.ListOptions{Limit: pageSize}
 	for {
 		page := w.empty()
-		request := w.api.Core.Get().NamespaceIfScoped(w.namespace,
-			w.namespace != "").Resource(w.resource).VersionedParams(&options, w.api.params)
-		if err := do(ctx, request, page); err != nil {
+		if err := do(ctx, w.get(&options), page); err != nil {
 			return fmt.Errorf("list %s: %w", w.resource, err)
 		}
 		info, err := meta.ListAccessor(page)
@@ -95,36 +94,41 @@ func (w *watcher) list(ctx context.Context) error {
 	}
 }
 
+func (w *watcher) get(options *metav1.ListOptions) *rest.Request {
+	return w.api.Core.Get().NamespaceIfScoped(w.namespace, w.namespace != "").Resource(w.resource).
+		VersionedParams(options, w.api.params)
+}
+
 // run follows the changes after a list until ctx ends.
 func (w *watcher) run(ctx context.Context) {
-	pause, current := watchFirst, time.Now()
+	pause, current := minWatchPause, time.Now()
 	for ctx.Err() == nil {
 		before, began := w.version, time.Now()
 		err := w.watch(ctx)
 		if err == nil && w.version == before && time.Since(began) < maxWatchPause {
-			err = errShortWatch
+			err = errWatchShort
 		}
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 			w.log.Info("watch expired, listing again", "resource", w.resource)
 			err = w.list(ctx)
 		} else if err != nil && w.version == before && time.Since(current) > w.listAfter && ctx.Err() == nil {
-			w.log.Warn("no watch comes about: listing instead, so that what changes is seen late", "resource",
+			w.log.Warn("watch not opened, listing instead: changes are seen late", "resource",
 				w.resource, "every", w.listAfter, "error", err)
 			if w.list(ctx) == nil {
 				current = time.Now()
 			}
 		}
 		if err == nil || w.version != before {
-			pause, current = watchFirst, time.Now()
+			pause, current = minWatchPause, time.Now()
 		}
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
 		level := slog.LevelDebug
-		if pause == watchFirst {
+		if pause == minWatchPause {
 			level = slog.LevelWarn
 		}
-		w.log.Log(ctx, level, "watch broke", "resource", w.resource, "error", err, "again_in", pause)
+		w.log.Log(ctx, level, "watch failed", "resource", w.resource, "error", err, "retry_in", pause)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -134,24 +138,23 @@ func (w *watcher) run(ctx context.Context) {
 }
 
 var (
-	errSilentWatch = errors.New("the watch brought nothing, not even a bookmark")
-	errShortWatch  = errors.New("the watch ended at once")
+	errWatchSilent = errors.New("no event on the watch, not even a bookmark")
+	errWatchShort  = errors.New("the watch ended at once")
 )
 
 // watch follows changes until the API server ends the watch, which is not an error.
 func (w *watcher) watch(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	seconds := int64(watchFor/time.Second) + rand.Int64N(60)
-	events, err := w.api.Core.Get().NamespaceIfScoped(w.namespace,
-		w.namespace != "").Resource(w.resource).VersionedParams(&metav1.ListOptions{
+	seconds := int64(watchDuration/time.Second) + rand.Int64N(60)
+	events, err := w.get(&metav1.ListOptions{
 		Watch: true, ResourceVersion: w.version, AllowWatchBookmarks: true, TimeoutSeconds: &seconds,
-	}, w.api.params).MaxRetries(0).Watch(ctx)
+	}).MaxRetries(0).Watch(ctx)
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", w.resource, err)
 	}
 	defer events.Stop()
-	silence := time.NewTimer(watchSilence)
+	silence := time.NewTimer(silenceTimeout)
 	defer silence.Stop()
 	for {
 		select {
@@ -159,12 +162,12 @@ func (w *watcher) watch(ctx context.Context) error {
 			if !open {
 				return nil
 			}
-			silence.Reset(watchSilence)
+			silence.Reset(silenceTimeout)
 			if err := w.apply(e); err != nil {
 				return err
 			}
 		case <-silence.C:
-			return errSilentWatch
+			return errWatchSilent
 		case <-ctx.Done():
 			return nil
 		}

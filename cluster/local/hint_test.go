@@ -35,11 +35,11 @@ func TestRefusedFilesSayWhatToDo(t *testing.T) {
 	for _, c := range []struct{ file, content, want string }{
 		{"ports.json", "{", "remove it"},
 		{"ports.json", `{"agents":[70000]}`, "remove it"},
-		{"secrets.json", "", "remove it, with --give-up-executors"},
-		{"secrets.json", "{", "remove it, with --give-up-executors"},
-		{"secrets.json", `{"principal":"x"}`, "remove it, with --give-up-executors"},
-		{"agent/agent.json", "", "bring back a copy of it, or remove it, with --give-up-executors"},
-		{"agent/agent.json", "{}", "bring back a copy of it, or remove it, with --give-up-executors"},
+		{"secrets.json", "", "remove it and start with --give-up-executors"},
+		{"secrets.json", "{", "remove it and start with --give-up-executors"},
+		{"secrets.json", `{"principal":"x"}`, "remove it and start with --give-up-executors"},
+		{"agent/agent.json", "", "bring back a copy of it, or remove it and start with --give-up-executors"},
+		{"agent/agent.json", "{}", "bring back a copy of it, or remove it and start with --give-up-executors"},
 	} {
 		t.Run(filepath.Base(c.file)+" "+c.content, func(t *testing.T) {
 			t.Parallel()

@@ -29,5 +29,5 @@ func holder(port int) string {
 			return fmt.Sprintf("pid %s (%s)", pid, strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
 		}
 	}
-	return "a process that this user can't look into, of another user or another scheduler"
+	return "a process that this user can't inspect, of another user or another scheduler"
 }

@@ -5,9 +5,9 @@
 //
 // Package apihttp holds what both APIs share. An agent in another process reaches its master over HTTP (package link).
 //
-// All state that must outlive the process is in the data directory:
+// All state that must outlive the process is in the data folder:
 //
-//	lock                     held while a cluster runs on the directory
+//	lock                     held while a cluster runs on the folder
 //	secrets.json             credentials of the APIs; see Cluster.Credentials
 //	ports.json               the ports, bound again at each start (rule O1)
 //	master.json              the master's registry
@@ -45,10 +45,10 @@ const (
 
 // Options configure a cluster.
 type Options struct {
-	// DataDir is the cluster's own directory. It is created if it does not exist.
+	// DataDir is the cluster's own folder. It is created if it does not exist.
 	DataDir string
 	// Listen is the master's address, an IPv4 address of this machine. If it is empty, the master listens on loopback
-	// at a port that is stored in the data directory.
+	// at a port that is stored in the data folder.
 	Listen string
 	// Join is the URL of the master that the agents register with, "http://host:port". If it is set, this cluster
 	// starts no master and ignores the master's options.
@@ -74,7 +74,7 @@ type Options struct {
 	// NoCredentials allows every user of this machine to use the APIs. It is for tests and for programs that cannot
 	// send credentials. Executors then trust any process that listens on their agent's port.
 	NoCredentials bool
-	// Secret, if not nil, replaces the credentials in the data directory, both those that the APIs require and those
+	// Secret, if not nil, replaces the credentials in the data folder, both those that the APIs require and those
 	// that the agents send to the master. All processes of one cluster need the same.
 	Secret *Credentials
 	// TLS, if not nil, makes master and agents serve https only. It requires that master and agents run in this
@@ -114,9 +114,9 @@ type Cluster struct {
 	links  *link.Server
 }
 
-// Start starts a cluster on its data directory and recovers the executors that an earlier run left running. It returns
+// Start starts a cluster on its data folder and recovers the executors that an earlier run left running. It returns
 // as soon as the APIs are served; see Ready. ctx bounds Start only. Start fails if another cluster runs on the
-// directory or if an agent's port is bound by another process; the error names that process.
+// folder or if an agent's port is bound by another process; the error names that process.
 func Start(ctx context.Context, opts Options) (*Cluster, error) {
 	c := &Cluster{opts: opts, log: opts.Logger, failed: make(chan error, 1)}
 	if err := c.start(ctx); err != nil {
@@ -131,13 +131,13 @@ func Start(ctx context.Context, opts Options) (*Cluster, error) {
 func (c *Cluster) start(ctx context.Context) error {
 	opts := &c.opts
 	if opts.TLS != nil && opts.Join != "" {
-		return errors.New("with TLS, master and agents are in one process: agents reach a master of another process by plain HTTP")
+		return errors.New("with TLS, master and agents must be in one process: agents reach a master of another process by plain HTTP only")
 	}
 	var err error
 	if opts.DataDir, err = filepath.Abs(opts.DataDir); err != nil {
 		return err
 	}
-	// Other users may pass through the directory, because tasks may run as another user. They cannot read secret
+	// Other users may pass through the folder, because tasks may run as another user. They cannot read secret
 	// files.
 	if err := os.MkdirAll(opts.DataDir, 0o711); err != nil {
 		return err
@@ -157,20 +157,20 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	if masterAt != nil {
-		if err := c.lead(masterAt); err != nil {
+		if err := c.startMaster(masterAt); err != nil {
 			return err
 		}
 	}
 	for i, at := range agentsAt {
-		if err := c.join(ctx, i, at); err != nil {
+		if err := c.startAgent(ctx, i, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lead opens and serves the master.
-func (c *Cluster) lead(at net.Listener) error {
+// startMaster opens and serves the master.
+func (c *Cluster) startMaster(at net.Listener) error {
 	opts := &c.opts
 	c.address = at.Addr().(*net.TCPAddr).AddrPort()
 	opened, err := master.Open(master.Options{
@@ -201,7 +201,7 @@ func (c *Cluster) serve(listener net.Listener, handler http.Handler) {
 	}
 	c.serving.Go(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			c.log.Error("local cluster stopped answering", "address", listener.Addr(), "error", err)
+			c.log.Error("local cluster stopped serving", "address", listener.Addr(), "error", err)
 		}
 	})
 }
@@ -234,7 +234,7 @@ func (c *Cluster) AgentURL() string {
 func (c *Cluster) Failed() <-chan error { return c.failed }
 
 // Credentials returns the credentials that the master requires of frameworks and the agents require of readers of
-// sandboxes; nil with NoCredentials. They do not change during the life of the data directory.
+// sandboxes; nil with NoCredentials. They do not change during the life of the data folder.
 func (c *Cluster) Credentials() *Credentials {
 	switch {
 	case c.secrets == nil:
@@ -249,13 +249,13 @@ func (c *Cluster) Credentials() *Credentials {
 // Ready waits until the executors of an earlier run have subscribed again or were given up, and all agents have
 // registered. From then on the master makes offers and answers questions about its tasks (rule O3).
 func (c *Cluster) Ready(ctx context.Context) error {
-	return c.await(ctx, "wait until the local cluster is ready", (*agent.Agent).Registered)
+	return c.forAllAgents(ctx, "wait until the local cluster is ready", (*agent.Agent).Registered)
 }
 
 // EndExecutors ends all executors and their tasks, with their grace periods, and waits until all their processes are
 // gone (rule O4). Close must still be called.
 func (c *Cluster) EndExecutors(ctx context.Context) error {
-	return c.await(ctx, "end the local cluster's executors", (*agent.Agent).EndAll)
+	return c.forAllAgents(ctx, "end the local cluster's executors", (*agent.Agent).EndAll)
 }
 
 // Close stops serving and waits for all goroutines until ctx ends. Executors and their tasks continue to run, as after

@@ -316,11 +316,11 @@ func TestMasterWaitsForItsPort(t *testing.T) {
 			if chosen {
 				opts.Listen = before.String()
 			}
-			holder, err := whenFree(func() (net.Listener, error) { return bind(loopback, int(before.Port())) })
+			holder, err := retryInUse(func() (net.Listener, error) { return bind(loopback, int(before.Port())) })
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.AfterFunc(freeing/10, func() { _ = holder.Close() })
+			time.AfterFunc(portTimeout/10, func() { _ = holder.Close() })
 			if c, err = Start(t.Context(), opts); err != nil {
 				t.Fatal(err)
 			}
@@ -340,7 +340,7 @@ func TestTakenAgentPort(t *testing.T) {
 	if err != nil || len(kept.Agents) != 1 || kept.Agents[0] < lowestPort || kept.Agents[0] > highestPort {
 		t.Fatalf("ports %+v, %v", kept, err)
 	}
-	squatter, err := whenFree(func() (net.Listener, error) { return bind(loopback, kept.Agents[0]) })
+	squatter, err := retryInUse(func() (net.Listener, error) { return bind(loopback, kept.Agents[0]) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,27 +12,27 @@ import (
 )
 
 // A process that a killed cluster was about to start inherits the cluster's lock until it executes its program. The
-// next cluster waits up to heirTimeout for that.
+// next cluster waits up to lockTimeout for that.
 const (
-	heirTimeout  = 10 * time.Second
-	heirInterval = 10 * time.Millisecond
+	lockTimeout       = 10 * time.Second
+	lockRetryInterval = 10 * time.Millisecond
 )
 
-// lockFolder prevents a second cluster from using the directory until unlockFolder or the end of the process.
+// lockFolder prevents a second cluster from using the folder until unlockFolder or the end of the process.
 func lockFolder(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(heirTimeout); ; time.Sleep(heirInterval) {
+	for deadline := time.Now().Add(lockTimeout); ; time.Sleep(lockRetryInterval) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
 		}
 		pid, _ := os.ReadFile(path) // the pid may not be written yet
 		if time.Now().After(deadline) || !hasEnded(pid) {
-			err = fmt.Errorf("another local cluster runs on this folder: pid %s; end it, or use another folder",
+			err = fmt.Errorf("another local cluster uses this folder: pid %s; end it, or use another folder",
 				bytes.TrimSpace(pid))
 			break
 		}

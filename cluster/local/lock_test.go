@@ -43,7 +43,7 @@ func TestLockOutlivesItsClusterForAMoment(t *testing.T) {
 			if tc.locked {
 				defer func() { _ = held.Close() }()
 			} else {
-				time.AfterFunc(3*heirInterval, func() { _ = held.Close() })
+				time.AfterFunc(3*lockRetryInterval, func() { _ = held.Close() })
 			}
 			f, err := lockFolder(dir)
 			if tc.locked {

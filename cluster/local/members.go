@@ -42,7 +42,7 @@ func (o *Options) agentIP(i int) string {
 	return ip.String()
 }
 
-// folder returns the directory of agent i for a purpose. The first agent's has no number.
+// folder returns the folder of agent i for a purpose. The first agent's has no number.
 func (o *Options) folder(name string, i int) string {
 	if i > 0 {
 		name += "-" + strconv.Itoa(i+1)
@@ -50,8 +50,8 @@ func (o *Options) folder(name string, i int) string {
 	return filepath.Join(o.DataDir, name)
 }
 
-// join starts agent i, which is served at the given listener.
-func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
+// startAgent starts agent i, which is served at the given listener.
+func (c *Cluster) startAgent(ctx context.Context, i int, at net.Listener) error {
 	opts := &c.opts
 	log := opts.Logger.With("part", "agent")
 	if opts.agents() > 1 {
@@ -88,8 +88,10 @@ func (c *Cluster) join(ctx context.Context, i int, at net.Listener) error {
 	return nil
 }
 
-// await calls each for all agents concurrently and returns the first error.
-func (c *Cluster) await(ctx context.Context, what string, each func(*agent.Agent, context.Context) error) error {
+// forAllAgents calls each for all agents concurrently and returns the first error.
+func (c *Cluster) forAllAgents(
+	ctx context.Context, what string, each func(*agent.Agent, context.Context) error,
+) error {
 	var group errgroup.Group
 	for _, m := range c.members {
 		group.Go(func() error { return each(m.agent, ctx) })

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // Ports are chosen from this range. It is below the kernel's ephemeral ports, so that no outgoing connection can
@@ -59,21 +59,21 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 		c.listeners = append(c.listeners, master)
 		now.Master = port(master)
 	}
-	if err := wholefile.Write(path, now); err != nil {
-		return nil, nil, fmt.Errorf("keep the ports for the next run: %w", err)
+	if err := wholefile.WriteJSON(path, now); err != nil {
+		return nil, nil, fmt.Errorf("store the ports for the next run: %w", err)
 	}
 	return master, agents, nil
 }
 
-// freeing is how long listen waits for a port that is in use. A process that was being started when the last run ended
-// may hold a copy of its socket for a moment.
-const freeing = 500 * time.Millisecond
+// portTimeout is how long listen waits for a port that is in use. A process that was being started when the last run
+// ended may hold a copy of its socket for a moment.
+const portTimeout = 500 * time.Millisecond
 
-// whenFree listens, and retries for a while if the port is in use.
-func whenFree(listen func() (net.Listener, error)) (net.Listener, error) {
+// retryInUse listens, and retries for a while if the port is in use.
+func retryInUse(listen func() (net.Listener, error)) (net.Listener, error) {
 	l, err := listen()
-	for end := time.Now().Add(freeing); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
-		<-time.After(freeing / 25)
+	for end := time.Now().Add(portTimeout); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); {
+		<-time.After(portTimeout / 25)
 		l, err = listen()
 	}
 	return l, err
@@ -83,20 +83,20 @@ func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
 	listen := func() (net.Listener, error) { return bind(ip, kept) }
 	if opts.GiveUpExecutors {
 		l, err := listen()
-		return orAnother(opts, l, err, ip, kept)
+		return orAnyPort(opts, l, err, ip, kept)
 	}
-	l, err := whenFree(listen)
+	l, err := retryInUse(listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that, or give the executors up with --give-up-executors",
+		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that process, or give the executors up with --give-up-executors",
 			kept, holder(kept))
 	}
-	return orAnother(opts, l, err, ip, kept)
+	return orAnyPort(opts, l, err, ip, kept)
 }
 
-// orAnother chooses another port if the port of the last run is in use.
-func orAnother(opts *Options, l net.Listener, err error, ip string, kept int) (net.Listener, error) {
+// orAnyPort chooses another port if the port of the last run is in use.
+func orAnyPort(opts *Options, l net.Listener, err error, ip string, kept int) (net.Listener, error) {
 	if err != nil && kept != 0 {
-		opts.Logger.Warn("port taken, choosing another", "port", kept, "by", holder(kept), "error", err)
+		opts.Logger.Warn("port in use, choosing another", "port", kept, "by", holder(kept), "error", err)
 		return bind(ip, 0)
 	}
 	return l, err
@@ -104,18 +104,18 @@ func orAnother(opts *Options, l net.Listener, err error, ip string, kept int) (n
 
 func listenMaster(opts *Options, kept int) (net.Listener, error) {
 	if opts.Listen != "" {
-		l, err := whenFree(func() (net.Listener, error) { return net.Listen("tcp4", opts.Listen) })
+		l, err := retryInUse(func() (net.Listener, error) { return net.Listen("tcp4", opts.Listen) })
 		if errors.Is(err, syscall.EADDRINUSE) {
 			at, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // it resolves, since only the bind failed
-			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that, or choose another with --listen", opts.Listen, holder(at.Port))
+			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that process, or choose another with --listen", opts.Listen, holder(at.Port))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("bind the master's address: %w", err)
 		}
 		return l, nil
 	}
-	l, err := whenFree(func() (net.Listener, error) { return bind(loopback, kept) })
-	return orAnother(opts, l, err, loopback, kept)
+	l, err := retryInUse(func() (net.Listener, error) { return bind(loopback, kept) })
+	return orAnyPort(opts, l, err, loopback, kept)
 }
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
@@ -133,7 +133,7 @@ func bind(ip string, port int) (net.Listener, error) {
 		}
 		last = err
 	}
-	return nil, fmt.Errorf("find a free port of %s between %d and %d: %w", ip, lowestPort, highestPort, last)
+	return nil, fmt.Errorf("find a free port on %s between %d and %d: %w", ip, lowestPort, highestPort, last)
 }
 
 func readPorts(path string) (ports, error) {
@@ -147,10 +147,10 @@ func readPorts(path string) (ports, error) {
 	}
 	wrong := func(port int) bool { return port < 0 || port > 65535 }
 	if err == nil && (slices.ContainsFunc(append([]int{p.Master}, p.Agents...), wrong)) {
-		err = errors.New("no such port")
+		err = errors.New("a port must be 0 to 65535")
 	}
 	if err != nil {
-		return p, fmt.Errorf("read the ports of the last run in %s: %w; remove it, and others are chosen: executors of the last run that still run are then given up", path, err)
+		return p, fmt.Errorf("read the ports of the last run in %s: %w; remove it to choose others: executors of the last run that still run are then given up", path, err)
 	}
 	return p, nil
 }

@@ -10,7 +10,7 @@ import (
 	"os"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // Credentials are a principal and its secret. Every way to print them hides the secret.
@@ -48,11 +48,11 @@ func openSecrets(path string) (*secrets, error) {
 	}
 	switch {
 	case err != nil:
-		err = fmt.Errorf("%w; make it readable for who starts this", err)
+		err = fmt.Errorf("%w; make it readable for the user who starts this", err)
 	case info.Mode().Perm()&0o077 != 0:
-		err = fmt.Errorf("others may read it (mode %04o); chmod it to 0600 if nobody has, or remove it, with --give-up-executors, for new ones", info.Mode().Perm())
+		err = fmt.Errorf("others may read it (mode %04o); chmod it to 0600 if nobody has read it, or remove it and start with --give-up-executors for new ones", info.Mode().Perm())
 	case json.Unmarshal(content, &s) != nil || s.Principal == "" || s.Secret == "" || s.ExecutorKey == "":
-		err = errors.New("it is damaged; remove it, with --give-up-executors, for new ones")
+		err = errors.New("it is damaged; remove it and start with --give-up-executors for new ones")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the credentials in %s: %w", path, err)
@@ -62,8 +62,8 @@ func openSecrets(path string) (*secrets, error) {
 
 func makeSecrets(path string) (*secrets, error) {
 	s := &secrets{Principal: principal, Secret: random(), ExecutorKey: random()}
-	if err := wholefile.Write(path, s); err != nil {
-		return nil, fmt.Errorf("keep the credentials for the next run: %w", err)
+	if err := wholefile.WriteJSON(path, s); err != nil {
+		return nil, fmt.Errorf("store the credentials for the next run: %w", err)
 	}
 	return s, nil
 }

@@ -79,7 +79,7 @@ func parseZK(address string) (*zkAddress, error) {
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		out.credentials, rest = rest[:at], rest[at+1:]
 		if user, password, ok := strings.Cut(out.credentials, ":"); !ok || user == "" || password == "" {
-			return nil, errors.New("address of the Mesos masters: what stands before the @ is not user:password, as in zk://user:password@host:port/mesos")
+			return nil, errors.New("address of the Mesos masters: the part before the @ must be user:password, as in zk://user:password@host:port/mesos")
 		}
 	}
 	hosts, path, _ := strings.Cut(rest, "/")

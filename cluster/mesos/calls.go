@@ -19,7 +19,7 @@ import (
 func (s *session) Launch(ctx context.Context, a cluster.Launch) error {
 	call, err := acceptCall(a)
 	if err != nil {
-		return &cluster.Refused{Message: "ACCEPT not sent: " + err.Error()}
+		return &cluster.Refused{Message: "send ACCEPT: " + err.Error()}
 	}
 	return s.send(ctx, call)
 }
@@ -103,10 +103,10 @@ func (s *session) send(ctx context.Context, call *scheduler.Call) error {
 		return fmt.Errorf("%s to %s, outcome unknown: %w", call.Type, s.master.Host, err)
 	}
 	if resp.StatusCode == http.StatusAccepted {
-		discard(resp)
+		drainBody(resp)
 		return nil
 	}
-	return fmt.Errorf("%s to %s: %w", call.Type, s.master.Host, answered(resp))
+	return fmt.Errorf("%s to %s: %w", call.Type, s.master.Host, answerError(resp))
 }
 
 // newPost builds a POST request. GetBody lets the transport repeat the request on another connection if an idle one

@@ -30,7 +30,7 @@ func ReadCredentials(path string) (*Credentials, error) {
 		return nil, fmt.Errorf("credentials for Mesos: %w", err)
 	}
 	if info.IsDir() || info.Size() > maxCredentials {
-		return nil, fmt.Errorf("credentials for Mesos: %s is no file of one principal and secret", path)
+		return nil, fmt.Errorf("credentials for Mesos: %s is not a file with one principal and secret", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -58,13 +58,13 @@ func parseCredentials(text []byte) (*Credentials, error) {
 			return nil, errors.New(`begins like JSON, but is not of the form {"principal":"…","secret":"…"}`) // json's own error quotes the text
 		}
 		if doc.Credentials != nil {
-			return nil, errors.New(`is the list that a master has ("credentials"): give a file with our own principal and secret only`)
+			return nil, errors.New(`is the master's list ("credentials"): give a file with only the scheduler's principal and secret`)
 		}
 		c.User, c.Secret = doc.Principal, doc.Secret
 	} else {
 		fields := strings.Fields(string(text))
 		if len(fields) != 2 || bytes.ContainsAny(text, "\r\n") {
-			return nil, errors.New("does not hold just a principal and a secret, on one line")
+			return nil, errors.New("must contain only a principal and a secret, on one line")
 		}
 		c.User, c.Secret = fields[0], fields[1]
 	}
@@ -74,7 +74,7 @@ func parseCredentials(text []byte) (*Credentials, error) {
 	case c.Secret == "":
 		return nil, errors.New("has no secret")
 	case strings.Contains(c.User, ":"):
-		return nil, errors.New("the principal has a colon, which HTTP basic authentication can't carry")
+		return nil, errors.New("the principal must not contain a colon, because of HTTP basic authentication")
 	}
 	return &c, nil
 }

@@ -111,7 +111,7 @@ func agentURL(u *mesos.URL, tls bool) string {
 	if tls {
 		scheme = "https"
 	}
-	host := preferred(scheme, u.Address.GetIP(), u.Address.GetHostname())
+	host := preferredHost(scheme, u.Address.GetIP(), u.Address.GetHostname())
 	return scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(u.Address.Port)))
 }
 

@@ -65,12 +65,12 @@ type Timeouts struct {
 // Driver opens subscriptions to a Mesos cluster. Close it after its sessions.
 type Driver struct {
 	masters []*url.URL
-	// begin is the index of the master to try first: the one that accepted the last SUBSCRIBE, or else the one after
+	// next is the index of the master to try first: the one that accepted the last SUBSCRIBE, or else the one after
 	// the last that was tried.
-	begin atomic.Int64
-	zk    *detector              // nil if Masters holds addresses of masters
-	tried atomic.Pointer[string] // node of the leader that was tried last; empty if there was none
-	opts  Options
+	next      atomic.Int64
+	zk        *detector              // nil if Masters holds addresses of masters
+	lastTried atomic.Pointer[string] // node of the leader that was tried last; empty if there was none
+	opts      Options
 }
 
 var _ cluster.Driver = (*Driver)(nil)
@@ -136,19 +136,19 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 		return d.subscribeAtLeader(ctx, f, body)
 	}
 	var errs []error
-	n, begin := len(d.masters), int(d.begin.Load())
+	n, start := len(d.masters), int(d.next.Load())
 	for i := range n {
-		at := (begin + i) % n
+		at := (start + i) % n
 		master := d.masters[at]
 		s, err := d.subscribeWithin(ctx, n-i, master, body)
 		if err == nil {
-			d.begin.Store(int64(at))
+			d.next.Store(int64(at))
 			return s, nil
 		}
-		d.begin.Store(int64((at + 1) % n))
+		d.next.Store(int64((at + 1) % n))
 		errs = append(errs, fmt.Errorf("subscribe at %s: %w", master.Host,
 			explain(err, master, f, d.opts.Credentials)))
-		if ctx.Err() != nil || final(err) {
+		if ctx.Err() != nil || isFinal(err) {
 			break
 		}
 	}
@@ -170,11 +170,11 @@ func (d *Driver) subscribeWithin(ctx context.Context, masters int, master *url.U
 
 func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, body []byte) (cluster.Session, error) {
 	l, err := d.zk.leader(ctx)
-	d.tried.Store(&l.node)
+	d.lastTried.Store(&l.node)
 	if err != nil {
 		return nil, fmt.Errorf("find the leading Mesos master: %w", err)
 	}
-	s, err := d.subscribeAt(ctx, l.url, body, func(s *session) { s.follow(d.zk, l) })
+	s, err := d.subscribeAt(ctx, l.url, body, func(s *session) { s.watchLeader(d.zk, l) })
 	if err != nil {
 		return nil, fmt.Errorf("subscribe at %s, which leads by %s of %s: %w", l.url.Host, l.node, d.zk,
 			explain(err, l.url, f, d.opts.Credentials))
@@ -200,14 +200,14 @@ func (d *Driver) NewLeader(ctx context.Context) error {
 			continue
 		}
 		if l, err := d.zk.leader(ctx); err == nil {
-			if tried := d.tried.Load(); tried == nil || *tried != l.node {
+			if tried := d.lastTried.Load(); tried == nil || *tried != l.node {
 				return nil
 			}
 		}
 	}
 }
 
-func final(err error) bool {
+func isFinal(err error) bool {
 	if errors.Is(err, ErrNoMaster) {
 		return false
 	}
@@ -221,14 +221,14 @@ func final(err error) bool {
 
 // subscribeAt opens a session at a master or at the leader that it redirects to. The session has its own context; the
 // end of ctx cancels it only until SUBSCRIBED has arrived. The session runs beside, if it is not nil, until it ends.
-func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, beside func(*session)) (_ *session,
+func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, background func(*session)) (_ *session,
 	err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	transport := d.opts.newTransport(maxConns)
-	letGo := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
+	stopCancel := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
 	defer func() {
 		if err != nil {
-			letGo()
+			stopCancel()
 			cancel(err)
 			transport.CloseIdleConnections()
 		}
@@ -240,14 +240,14 @@ func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, 
 	}
 	s := newSession(streamCtx, cancel, d.opts, transport, leader, resp)
 	first, err := s.subscribed(d.opts.Timeouts.Answer)
-	if err == nil && !letGo() {
+	if err == nil && !stopCancel() {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		_ = resp.Body.Close()
 		return nil, err
 	}
-	s.start(first, beside)
+	s.start(first, background)
 	return s, nil
 }
 
@@ -271,12 +271,12 @@ func (d *Driver) openStream(ctx context.Context, transport *http.Transport, mast
 		case resp.StatusCode != http.StatusTemporaryRedirect:
 			return nil, nil, subscribeAnswer(resp)
 		}
-		discard(resp)
+		drainBody(resp)
 		leader, err := redirected(master, resp.Header.Get("Location"))
 		if err != nil {
 			return nil, nil, err
 		}
-		d.opts.Logger.Debug("mesos master does not lead", "master", master.Host, "leader", leader.Host)
+		d.opts.Logger.Debug("mesos master is not the leader", "master", master.Host, "leader", leader.Host)
 		master = leader
 	}
 	return nil, nil, fmt.Errorf("redirected more than %d times, last to %s: the masters may be electing a leader",
@@ -337,17 +337,17 @@ func requestHeader(c *Credentials, media string) http.Header {
 	return h
 }
 
-// answered turns an unexpected answer into an error and closes the answer. A gateway's answer on behalf of a master
+// answerError turns an unexpected answer into an error and closes the answer. A gateway's answer on behalf of a master
 // that did not respond (502, 504) leaves the outcome unknown. Any other 4xx or 5xx, and the 307 of a master that does
 // not lead, is a rejection.
-func answered(resp *http.Response) error {
+func answerError(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-	discard(resp)
+	drainBody(resp)
 	message := strings.TrimSpace(string(text))
 	if message == "" {
 		message = resp.Status
 	} else if kind := typeOf(resp); kind == webPage || kind == inJSON {
-		message = short(message)
+		message = shorten(message)
 	}
 	switch status := resp.StatusCode; {
 	case status == http.StatusBadGateway || status == http.StatusGatewayTimeout:
@@ -355,14 +355,14 @@ func answered(resp *http.Response) error {
 	case status >= 400:
 		return &cluster.Refused{Status: status, Message: message}
 	case status == http.StatusTemporaryRedirect:
-		return &cluster.Refused{Status: status, Message: "this master does not lead"}
+		return &cluster.Refused{Status: status, Message: "this master is not the leader"}
 	default:
 		return fmt.Errorf("outcome unknown: unexpected answer %d: %s", status, message)
 	}
 }
 
-// discard reads and closes an answer so that its connection can be reused.
-func discard(resp *http.Response) {
+// drainBody reads and closes an answer so that its connection can be reused.
+func drainBody(resp *http.Response) {
 	if resp.ContentLength != 0 {
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
 	}

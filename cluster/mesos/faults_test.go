@@ -56,7 +56,7 @@ func TestEndsOfSessions(t *testing.T) {
 	over := func(fault func(*netproxy.Proxy)) func(*master, *netproxy.Proxy) {
 		return func(_ *master, p *netproxy.Proxy) { fault(p) }
 	}
-	says := func(message string) func(*master, *netproxy.Proxy) {
+	message := func(message string) func(*master, *netproxy.Proxy) {
 		return func(m *master, _ *netproxy.Proxy) { m.send(failed(message), rescind("never read")) }
 	}
 	removed := cluster.FrameworkError{Message: "Framework has been removed", Removed: true}
@@ -68,9 +68,9 @@ func TestEndsOfSessions(t *testing.T) {
 		last      cluster.Event // the last event that is read, after a RESCIND
 		why       error         // what the reason wraps; nil: anything but silence
 	}{
-		"the framework is removed":      {says(removed.Message), 0, removed, removed},
-		"the framework has failed over": {says(failedOver.Message), 0, failedOver, failedOver},
-		"another ERROR":                 {says(other.Message), 0, other, other},
+		"the framework is removed":      {message(removed.Message), 0, removed, removed},
+		"the framework has failed over": {message(failedOver.Message), 0, failedOver, failedOver},
+		"another ERROR":                 {message(other.Message), 0, other, other},
 		"the master ends the stream":    {func(m *master, _ *netproxy.Proxy) { close(m.hangUp) }, 0, nil, io.EOF},
 		"an event is broken":            {func(m *master, _ *netproxy.Proxy) { m.frames <- []byte("4\n\xff\xff\xff\xff") }, 0, nil, nil},
 		"the network is cut":            {over((*netproxy.Proxy).Cut), 0, nil, nil},
@@ -132,9 +132,9 @@ func TestAcceptOverABrokenNetwork(t *testing.T) {
 			m := newMaster(t)
 			p, _, s := through(t, m, 15)
 			tt.fault(p)
-			begin := time.Now()
+			start := time.Now()
 			unknown(t, accept(t, s))
-			if took := time.Since(begin); took > 5*time.Second {
+			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("took %s", took)
 			}
 			if n := len(m.requests(scheduler.Call_ACCEPT)); n != tt.arrivals {
@@ -173,9 +173,9 @@ func TestSubscribeThroughADeadNetwork(t *testing.T) {
 	p, d, s := through(t, m, 15)
 	_ = s.Close()
 	p.Blackhole()
-	begin := time.Now()
+	start := time.Now()
 	mustFail(t, d)
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("took %s", took)
 	}
 	p.Heal()

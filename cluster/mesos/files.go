@@ -82,7 +82,7 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
-		defer discard(resp)
+		defer drainBody(resp)
 		// JSON needs at most six bytes for one: \u001f.
 		body, err := io.ReadAll(io.LimitReader(resp.Body, 6*int64(length)+1024))
 		if err != nil {
@@ -90,10 +90,10 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 		}
 		return parseChunk(body)
 	case http.StatusNotFound:
-		discard(resp)
+		drainBody(resp)
 		return nil, 0, cluster.ErrGone
 	default:
-		return nil, 0, answered(resp)
+		return nil, 0, answerError(resp)
 	}
 }
 
@@ -111,8 +111,8 @@ func parseChunk(body []byte) (data []byte, offset int64, err error) {
 	return unquote(answer.Data[1 : len(answer.Data)-1]), answer.Offset, nil
 }
 
-// plain maps the letters of the JSON escapes that stand for a single byte to that byte.
-var plain = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+// escapes maps the letters of the JSON escapes that stand for a single byte to that byte.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // unquote resolves, in place, the escapes in the text of a JSON string that encoding/json has validated. It keeps all
 // other bytes. encoding/json would replace invalid UTF-8, which would also shift the offsets.
@@ -124,7 +124,7 @@ func unquote(in []byte) []byte {
 			return append(out, in...)
 		}
 		out, in = append(out, in[:n]...), in[n:]
-		if b := plain[in[1]]; b != 0 {
+		if b := escapes[in[1]]; b != 0 {
 			out, in = append(out, b), in[2:]
 			continue
 		}

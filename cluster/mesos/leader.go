@@ -19,12 +19,12 @@ import (
 )
 
 // ErrNotLeading is a session's Err when ZooKeeper says that the session's master no longer leads.
-var ErrNotLeading = errors.New("the master leads no longer")
+var ErrNotLeading = errors.New("the master is no longer the leader")
 
 var (
-	errNoLeader = errors.New("no Mesos master leads")
+	errNoLeader = errors.New("no leading Mesos master")
 	errClosed   = errors.New("the driver is closed")
-	errSilent   = errors.New("does not answer")
+	errNoAnswer = errors.New("does not answer")
 )
 
 // labelJSON is the prefix of masters' nodes in JSON. Nodes with the prefix "info_" belong to masters older than Mesos
@@ -48,10 +48,10 @@ type detector struct {
 	*zkAddress
 	opts *Options
 
-	mu     sync.Mutex
-	client *zookeeper.Client // nil before the first query
-	closed bool
-	old    sync.WaitGroup // closing of sessions that have ended
+	mu      sync.Mutex
+	client  *zookeeper.Client // nil before the first query
+	closed  bool
+	closing sync.WaitGroup // closing of sessions that have ended
 }
 
 // leader reads which master leads. The error wraps errNoLeader if ZooKeeper answered that no master leads.
@@ -84,7 +84,7 @@ func (d *detector) session() (_ *zookeeper.Client, err error) {
 		return nil, errClosed
 	}
 	if d.client != nil && d.client.Context().Err() != nil {
-		d.old.Go(d.client.Close)
+		d.closing.Go(d.client.Close)
 		d.client = nil
 	}
 	if d.client == nil {
@@ -106,7 +106,7 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 		if err != nil {
 			return leader{}, err
 		}
-		node, err := leading(children)
+		node, err := leaderNode(children)
 		if err != nil {
 			return leader{}, fmt.Errorf("%w: %s in ZooKeeper %w", errNoLeader, d, err)
 		}
@@ -126,7 +126,7 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 		}
 		to, err := masterURL(data, d.opts.TLS != nil)
 		if err != nil {
-			return leader{}, fmt.Errorf("the leading master's node %s of %s does not hold what Mesos writes: %w", node,
+			return leader{}, fmt.Errorf("the leading master's node %s of %s is not in Mesos' format: %w", node,
 				d, err)
 		}
 		return leader{node: node, url: to}, nil
@@ -137,20 +137,20 @@ func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error
 func (d *detector) explain(c *zookeeper.Client, err error) error {
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return fmt.Errorf("%w: ZooKeeper has no node %s: no master has registered there yet, or the path of %s is wrong", errNoLeader, d.path, d)
+		return fmt.Errorf("%w: ZooKeeper has no node %s: no master has registered there yet, or the path in %s is wrong", errNoLeader, d.path, d)
 	case errors.Is(err, zk.ErrNoAuth) && d.credentials == "":
-		return fmt.Errorf("ZooKeeper does not let us read %s: give the user that the masters have, as zk://user:password@…: %w", d, err)
+		return fmt.Errorf("read %s in ZooKeeper: permission denied: add the user that the masters have, as zk://user:password@…: %w", d, err)
 	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed):
-		return fmt.Errorf("ZooKeeper does not let the given user read %s: check user and password: %w", d, err)
+		return fmt.Errorf("read %s in ZooKeeper: permission denied for the given user: check user and password: %w", d, err)
 	case zookeeper.Answered(err):
 		return fmt.Errorf("ZooKeeper at %s: %w", d, err)
 	case c.Context().Err() != nil:
-		return fmt.Errorf("ZooKeeper at %s %w: %w", d, errSilent, context.Cause(c.Context()))
+		return fmt.Errorf("ZooKeeper at %s %w: %w", d, errNoAnswer, context.Cause(c.Context()))
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		if why := c.Trouble(); why != nil {
 			err = fmt.Errorf("%w: %w", err, why)
 		}
-		return fmt.Errorf("ZooKeeper at %s %w: %w", d, errSilent, err)
+		return fmt.Errorf("ZooKeeper at %s %w: %w", d, errNoAnswer, err)
 	default:
 		return err
 	}
@@ -165,12 +165,12 @@ func (d *detector) close() {
 	if client != nil {
 		client.Close()
 	}
-	d.old.Wait()
+	d.closing.Wait()
 }
 
-// leading returns the node of the leading master: the JSON node with the lowest number. The path also contains other
-// nodes of the masters, such as their replicated log.
-func leading(children []string) (string, error) {
+// leaderNode returns the node of the leading master: the JSON node with the lowest number. The path also contains
+// other nodes of the masters, such as their replicated log.
+func leaderNode(children []string) (string, error) {
 	best, lowest, old := "", int64(0), 0
 	for _, child := range children {
 		number, isJSON := strings.CutPrefix(child, labelJSON)
@@ -216,16 +216,16 @@ func masterURL(data []byte, tls bool) (*url.URL, error) {
 	if tls {
 		scheme = "https"
 	}
-	host := preferred(scheme, a.IP, a.Hostname)
+	host := preferredHost(scheme, a.IP, a.Hostname)
 	if host == "" || a.Port <= 0 || a.Port > 65535 {
 		return nil, errors.New("no address with ip and port")
 	}
 	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(a.Port)), Path: schedulerPath}, nil
 }
 
-// preferred returns the IP address, because the hostname may be known only on the master's own machine. With https it
-// returns the hostname, because certificates contain names.
-func preferred(scheme, ip, hostname string) string {
+// preferredHost returns the IP address, because the hostname may be known only on the master's own machine. With https
+// it returns the hostname, because certificates contain names.
+func preferredHost(scheme, ip, hostname string) string {
 	if ip == "" || (scheme == "https" && hostname != "") {
 		return hostname
 	}

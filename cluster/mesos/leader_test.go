@@ -188,7 +188,7 @@ func testChangeEndsSession(t *testing.T, e *election) {
 	if err := ended(t, s); !errors.Is(err, mesos.ErrNotLeading) {
 		t.Errorf("without a leader: ended with %v", err)
 	}
-	mustFail(t, d, "no Mesos master leads")
+	mustFail(t, d, "no leading Mesos master")
 	e.join(4, third)
 	open(t, d)
 	if err := d.Close(); err != nil {
@@ -205,7 +205,7 @@ func testNewLeader(t *testing.T, e *election) {
 		go func() { done <- d.NewLeader(t.Context()) }()
 		return done
 	}
-	mustFail(t, d, "no Mesos master leads")
+	mustFail(t, d, "no leading Mesos master")
 	waits := reported()
 	m := newMaster(t)
 	m.subscribe = func(w http.ResponseWriter, _ *http.Request) {
@@ -237,16 +237,16 @@ func testNobodyLeads(t *testing.T, e *election) {
 	d := driver(t, mesos.Options{Masters: []string{e.address()}})
 	mustFail(t, d, "no node "+e.path, "path")
 	e.create(e.path, nil)
-	mustFail(t, d, "no Mesos master leads", "no children")
+	mustFail(t, d, "no leading Mesos master", "no children")
 	e.create(e.path+"/log_replicas", nil)
-	mustFail(t, d, "no Mesos master leads", "log_replicas")
+	mustFail(t, d, "no leading Mesos master", "log_replicas")
 	e.create(e.path+"/info_0000000001", nil)
-	mustFail(t, d, "no Mesos master leads", "0.24")
+	mustFail(t, d, "no leading Mesos master", "0.24")
 	for i, data := range []string{"", "master@127.0.0.1:5050", "[]", "{}", `{"address":{"ip":"127.0.0.1"}}`,
 		`{"address":{"ip":"127.0.0.1","port":99999}}`} {
 		name := fmt.Sprintf("json.info_%010d", i)
 		e.create(e.path+"/"+name, []byte(data))
-		mustFail(t, d, name, "does not hold what Mesos writes")
+		mustFail(t, d, name, "is not in Mesos' format")
 		e.remove(name)
 	}
 	e.join(20, m)
@@ -258,7 +258,7 @@ func testDigest(t *testing.T, e *election) {
 	e.acl = append(zk.DigestACL(zk.PermAll, "mesos", "hunter2"), zk.WorldACL(zk.PermCreate|zk.PermDelete)...)
 	e.create(e.path, nil)
 	e.join(1, m)
-	mustFail(t, driver(t, mesos.Options{Masters: []string{e.address()}}), "does not let us read", "user:password@")
+	mustFail(t, driver(t, mesos.Options{Masters: []string{e.address()}}), "permission denied", "user:password@")
 	with := func(user string) *mesos.Driver {
 		return driver(t, mesos.Options{Masters: []string{"zk://" + user + "@" + e.server + e.path}})
 	}
@@ -308,9 +308,9 @@ func testZooKeeperSilent(t *testing.T, e *election) {
 			t.Errorf("error %v", err)
 		}
 	}
-	begin := time.Now()
-	if err := d.Close(); err != nil || time.Since(begin) > 5*time.Second {
-		t.Errorf("closed after %s, %v", time.Since(begin), err)
+	start := time.Now()
+	if err := d.Close(); err != nil || time.Since(start) > 5*time.Second {
+		t.Errorf("closed after %s, %v", time.Since(start), err)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrNoMaster is wrapped by Subscribe's error when the server at an address is not a Mesos master.
-var ErrNoMaster = errors.New("this is no Mesos master")
+var ErrNoMaster = errors.New("not a Mesos master")
 
 // refusedEvent is a rejection that arrives as an ERROR event at the beginning of a stream, because Mesos answers 200
 // before it checks role and user. It unwraps to both a FrameworkError and a *cluster.Refused with status 403.
@@ -31,8 +31,8 @@ type refusedEvent struct {
 func (r *refusedEvent) Error() string   { return r.event.Message }
 func (r *refusedEvent) Unwrap() []error { return []error{r.event, r.refused} }
 
-// atSubscribe converts an ERROR event received in place of SUBSCRIBED into an error.
-func atSubscribe(e cluster.FrameworkError) error {
+// subscribeError converts an ERROR event received in place of SUBSCRIBED into an error.
+func subscribeError(e cluster.FrameworkError) error {
 	if e.Removed || e.FailedOver {
 		return e
 	}
@@ -55,11 +55,11 @@ func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) s
 	if !errors.As(err, &refused) {
 		return connectHint(err, master)
 	}
-	says := strings.ToLower(refused.Message)
-	has := func(words string) bool { return strings.Contains(says, words) }
+	message := strings.ToLower(refused.Message)
+	has := func(words string) bool { return strings.Contains(message, words) }
 	switch {
 	case refused.Status == http.StatusUnauthorized && given == nil:
-		return "the master wants credentials: give our principal and secret with --mesos-credentials-file"
+		return "the master requires credentials: give the scheduler's principal and secret with --mesos-credentials-file"
 	case refused.Status == http.StatusUnauthorized:
 		return fmt.Sprintf("the master does not accept principal %q with its secret: compare --mesos-credentials-file with the master's own credentials", given.User)
 	case has("does not match principal"):
@@ -88,12 +88,12 @@ func connectHint(err error, master *url.URL) string {
 	)
 	switch text := err.Error(); {
 	case errors.As(err, &plain), strings.Contains(text, "server gave HTTP response to HTTPS client"):
-		return "it speaks no TLS: write http:// and no --mesos-ca-file, or another port"
+		return "it does not speak TLS: write http:// and no --mesos-ca-file, or another port"
 	case errors.As(err, &untrusted), errors.As(err, &unknown):
 		return "look at --mesos-ca-file, and at the name by which the master is addressed"
 	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"),
 		strings.Contains(text, "tls: handshake failure"):
-		return "it may want a client certificate that its CA has signed: give --mesos-cert-file and --mesos-key-file"
+		return "it may require a client certificate that its CA has signed: give --mesos-cert-file and --mesos-key-file"
 	case strings.Contains(text, "client certificate: "):
 		return "look at --mesos-cert-file and --mesos-key-file"
 	case strings.Contains(text, `malformed HTTP response "\x15\x03`):
@@ -105,7 +105,7 @@ func connectHint(err error, master *url.URL) string {
 	case errors.As(err, &noHost):
 		return "look at the name in --mesos"
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), strings.Contains(text, "server closed"):
-		return fmt.Sprintf("it closed the connection unanswered; if that goes on: a ZooKeeper is written as zk://%s/mesos, a port with TLS as https://", master.Host)
+		return fmt.Sprintf("it closed the connection without an answer; if that persists: a ZooKeeper is written as zk://%s/mesos, a port with TLS as https://", master.Host)
 	}
 	return ""
 }
@@ -114,7 +114,7 @@ func connectHint(err error, master *url.URL) string {
 // answered there.
 func subscribeAnswer(resp *http.Response) error {
 	status := resp.StatusCode
-	err := answered(resp)
+	err := answerError(resp)
 	var refused *cluster.Refused
 	if !errors.As(err, &refused) {
 		return err
@@ -128,7 +128,7 @@ func subscribeAnswer(resp *http.Response) error {
 	case typeOf(resp) == webPage && status < 500 && status != http.StatusUnauthorized:
 		return fmt.Errorf("%w: it answers with a web page and status %d: %w", ErrNoMaster, status, refused)
 	case status == http.StatusBadRequest && strings.Contains(strings.ToLower(refused.Message), "https"):
-		return fmt.Errorf("it wants https://, with --mesos-ca-file: %w", refused)
+		return fmt.Errorf("it requires https://, with --mesos-ca-file: %w", refused)
 	}
 	return err
 }
@@ -148,13 +148,13 @@ func typeOf(resp *http.Response) string {
 // tags matches HTML tags, even if the last one is cut off, and the parts of a page that browsers do not display.
 var tags = regexp.MustCompile(`(?is)<!--.*?(-->|$)|<(style|script)\b.*?(</(style|script)\s*>|$)|<[a-z/!?][^>]*(>|$)`)
 
-// short returns the beginning of a page on one line without tags. It never returns an empty string.
-func short(text string) string {
+// shorten returns the beginning of a page on one line without tags. It never returns an empty string.
+func shorten(text string) string {
 	const limit = 80
 	text = html.UnescapeString(tags.ReplaceAllString(text, " "))
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	if text == "" {
-		return "nothing but tags"
+		return "only tags"
 	}
 	if runes := []rune(text); len(runes) > limit {
 		return string(runes[:limit-1]) + "…"

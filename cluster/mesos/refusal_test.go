@@ -45,8 +45,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 		noMaster    bool
 		words       []string
 	}{
-		"wants credentials": {
-			subscribe: respond(401, ""), status: 401, words: []string{"wants credentials", "--mesos-credentials-file"},
+		"requires credentials": {
+			subscribe: respond(401, ""), status: 401, words: []string{"requires credentials", "--mesos-credentials-file"},
 		},
 		"wrong credentials": {
 			subscribe: respond(401, ""), credentials: given, status: 401,
@@ -75,8 +75,8 @@ func TestRefusalsSayWhatToDo(t *testing.T) {
 			event: "User 'root' is not allowed to run frameworks without --root_submissions set", status: 403,
 			words: []string{"--mesos-user"},
 		},
-		"another web server":   {subscribe: html(404), status: 404, noMaster: true, words: []string{"no Mesos master", "--mesos"}},
-		"a page that says yes": {subscribe: html(200), noMaster: true, words: []string{"no Mesos master"}},
+		"another web server":   {subscribe: html(404), status: 404, noMaster: true, words: []string{"not a Mesos master", "--mesos"}},
+		"a page that says yes": {subscribe: html(200), noMaster: true, words: []string{"not a Mesos master"}},
 		"a page that says no":  {subscribe: html(403), status: 403, noMaster: true, words: []string{"web page", ": It & that works! It & that works! It & that works! It & that works! It & that w… ("}},
 		"another JSON API":     {subscribe: inJSON(401, `{"error":{"code":"token_missing"}}`), credentials: given, status: 401, noMaster: true, words: []string{"JSON", "--mesos"}},
 		"an agent":             {subscribe: respond(404, ""), status: 404, noMaster: true, words: []string{"/api/v1/scheduler", "5051"}},
@@ -135,7 +135,7 @@ func TestAddressesThatAreNoMaster(t *testing.T) {
 		"http://" + speaker(t, "\x15\x03\x01\x00\x02\x02\x46\n"): {"https://"},
 		"http" + strings.TrimPrefix(secure.URL, "https"):         {"https://", "--mesos-ca-file"},
 		secure.URL: {"--mesos-ca-file", "certificate"},
-		"https" + strings.TrimPrefix(plain.url, "http"): {"speaks no TLS", "http://"},
+		"https" + strings.TrimPrefix(plain.url, "http"): {"does not speak TLS", "http://"},
 	} {
 		t.Log(mustFail(t, driver(t, mesos.Options{Masters: []string{address}}), words...))
 	}

@@ -79,24 +79,6 @@ func parseReservation(key string) (*reservation, error) {
 	return &out, nil
 }
 
-// reservations caches the parsed reservations of one call by key, so that each key is parsed once and not per task.
-type reservations map[string]*reservation
-
-func (all *reservations) read(key string) (*reservation, error) {
-	if r := (*all)[key]; r != nil {
-		return r, nil
-	}
-	r, err := parseReservation(key)
-	if err != nil {
-		return nil, err
-	}
-	if *all == nil {
-		*all = reservations{}
-	}
-	(*all)[key] = r
-	return r, nil
-}
-
 // addReserved adds an amount to the entry of its reservation. Offers have few reservations, so a linear search is
 // enough.
 func addReserved(all []cluster.Reserved, key string, amount resources.Amount) []cluster.Reserved {
@@ -111,14 +93,14 @@ func addReserved(all []cluster.Reserved, key string, amount resources.Amount) []
 
 // resourcesOf encodes total: first its reserved part, in the order given, then the unreserved rest. It omits zero
 // amounts, which Mesos rejects as invalid. Without reservations it is the same as scalars.
-func (all *reservations) resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
+func resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
 	if len(reserved) == 0 {
 		return scalars(total), nil
 	}
 	out := make([]mesos.Resource, 0, 2*len(reserved)+2)
 	rest := total
 	for _, part := range reserved {
-		of, err := all.read(part.Key)
+		of, err := parseReservation(part.Key)
 		if err != nil {
 			return nil, err
 		}

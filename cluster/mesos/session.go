@@ -20,7 +20,7 @@ var (
 	// ErrClosed is a session's Err after Close.
 	ErrClosed = errors.New("session closed")
 	// ErrSilent is a session's Err after the master's heartbeats stopped.
-	ErrSilent = errors.New("the master fell silent: no event in time")
+	ErrSilent = errors.New("no event from the master in time")
 )
 
 // missedHeartbeats is the number of heartbeat intervals without an event after which the session ends.
@@ -45,13 +45,13 @@ type session struct {
 	framework string
 	tls       bool // whether agents speak TLS
 
-	body    io.Closer
-	records *records
-	watch   *time.Timer
-	limit   time.Duration
-	events  chan cluster.Event
-	done    chan struct{}
-	beside  sync.WaitGroup
+	body         io.Closer
+	records      *records
+	silenceTimer *time.Timer
+	silenceLimit time.Duration
+	events       chan cluster.Event
+	done         chan struct{}
+	background   sync.WaitGroup
 
 	// calling is held shared by calls in progress. Close locks it exclusively to wait for them.
 	calling sync.RWMutex
@@ -73,8 +73,8 @@ func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Option
 
 // subscribed waits for the first event, for at most limit. It leaves the heartbeat timer stopped.
 func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
-	s.limit = limit
-	s.watch = time.AfterFunc(limit, func() { s.cancel(ErrSilent) })
+	s.silenceLimit = limit
+	s.silenceTimer = time.AfterFunc(limit, func() { s.cancel(ErrSilent) })
 	event, err := s.read()
 	if err != nil {
 		return cluster.Subscribed{}, err
@@ -82,10 +82,10 @@ func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
 	switch e := event.(type) {
 	case cluster.Subscribed:
 		s.framework = e.FrameworkID
-		s.limit = missedHeartbeats * e.Heartbeat
+		s.silenceLimit = missedHeartbeats * e.Heartbeat
 		return e, nil
 	case cluster.FrameworkError:
-		return cluster.Subscribed{}, atSubscribe(e)
+		return cluster.Subscribed{}, subscribeError(e)
 	default:
 		return cluster.Subscribed{}, fmt.Errorf("the first event is a %T, not SUBSCRIBED", event)
 	}
@@ -93,11 +93,11 @@ func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
 
 // start delivers the first event and starts the goroutine that reads the stream. If beside is not nil, it runs in
 // another goroutine of the session.
-func (s *session) start(first cluster.Subscribed, beside func(*session)) {
-	s.log.Info("mesos session opened", "framework", s.framework, "run_of_master", first.MasterID)
+func (s *session) start(first cluster.Subscribed, background func(*session)) {
+	s.log.Info("mesos session opened", "framework", s.framework, "master_id", first.MasterID)
 	s.events <- first
-	if beside != nil {
-		s.beside.Go(func() { beside(s) })
+	if background != nil {
+		s.background.Go(func() { background(s) })
 	}
 	go s.run()
 }
@@ -107,9 +107,9 @@ func (s *session) run() {
 	defer close(s.events)
 	reason := s.deliver()
 	s.cancel(reason)
-	s.watch.Stop()
+	s.silenceTimer.Stop()
 	_ = s.body.Close()
-	s.beside.Wait()
+	s.background.Wait()
 	s.transport.CloseIdleConnections()
 	s.log.Info("mesos session ended", "framework", s.framework, "reason", s.Err())
 }
@@ -136,9 +136,9 @@ func (s *session) deliver() error {
 // timer runs while read waits.
 func (s *session) read() (cluster.Event, error) {
 	for {
-		s.watch.Reset(s.limit)
+		s.silenceTimer.Reset(s.silenceLimit)
 		record, err := s.records.next()
-		s.watch.Stop()
+		s.silenceTimer.Stop()
 		if s.ctx.Err() != nil {
 			return nil, context.Cause(s.ctx)
 		}
@@ -156,14 +156,14 @@ func (s *session) read() (cluster.Event, error) {
 	}
 }
 
-// follow ends the session when ZooKeeper no longer names its master as the leader. While ZooKeeper does not answer,
-// the session continues, because a master that loses ZooKeeper ends by itself.
-func (s *session) follow(d *detector, mine leader) {
-	look := time.NewTicker(checkInterval)
-	defer look.Stop()
+// watchLeader ends the session when ZooKeeper no longer names its master as the leader. While ZooKeeper does not
+// answer, the session continues, because a master that loses ZooKeeper ends by itself.
+func (s *session) watchLeader(d *detector, mine leader) {
+	ticker := time.NewTicker(checkInterval)
+	defer ticker.Stop()
 	for {
 		select {
-		case <-look.C:
+		case <-ticker.C:
 		case <-s.ctx.Done():
 			return
 		}
@@ -171,7 +171,7 @@ func (s *session) follow(d *detector, mine leader) {
 		switch {
 		case err == nil && now.node == mine.node && *now.url == *mine.url:
 		case err == nil:
-			s.cancel(fmt.Errorf("%w: %s does, by ZooKeeper", ErrNotLeading, now.url.Host))
+			s.cancel(fmt.Errorf("%w: ZooKeeper names %s", ErrNotLeading, now.url.Host))
 		case errors.Is(err, errNoLeader):
 			s.cancel(fmt.Errorf("%w: %w", ErrNotLeading, err))
 		case errors.Is(err, errClosed):

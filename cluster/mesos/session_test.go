@@ -189,14 +189,14 @@ func TestHeartbeatWatch(t *testing.T) {
 		if err := s.Err(); err != nil {
 			t.Fatalf("ended while events came: %v", err)
 		}
-		begin := time.Now()
+		start := time.Now()
 		for range s.Events() {
 			continue
 		}
 		if err := s.Err(); !errors.Is(err, mesos.ErrSilent) {
 			t.Errorf("ended with %v", err)
 		}
-		if took := time.Since(begin); took != 75*time.Second {
+		if took := time.Since(start); took != 75*time.Second {
 			t.Errorf("ended after %s of silence, want 5 intervals of 15 s", took)
 		}
 	})
@@ -250,13 +250,13 @@ func TestMastersThatDoNotAnswerKeepUsFromNoOther(t *testing.T) {
 					"http://c:5050"}, Dial: dial})
 				for _, atMost := range []time.Duration{6 * time.Second, 0} { // then the responsive one is first
 					ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-					begin := time.Now()
+					start := time.Now()
 					s, err := d.Subscribe(ctx, cluster.Framework{})
 					cancel()
 					if err != nil {
 						t.Fatal(err)
 					}
-					if took := time.Since(begin); took > atMost {
+					if took := time.Since(start); took > atMost {
 						t.Errorf("it took %s, want at most %s", took, atMost)
 					}
 					if err := s.Close(); err != nil {

@@ -26,7 +26,7 @@ func LoadTLS(files TLSFiles) (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("CA for Mesos: %s holds no certificate in PEM form", files.CA)
+		return nil, fmt.Errorf("CA for Mesos: %s contains no certificate in PEM form", files.CA)
 	}
 	config := mesostls.Config(pool)
 	if files.Cert != "" || files.Key != "" {

@@ -22,7 +22,7 @@ func canHide() int {
 	var places isolation.Places
 	err := json.Unmarshal([]byte(text), &places)
 	if err == nil {
-		places.Try = true
+		places.Probe = true
 		try := exec.Command(supervisorCommand[0], "can-hide")
 		try.Env, try.Stderr = []string{}, os.Stderr
 		try.SysProcAttr = &syscall.SysProcAttr{}

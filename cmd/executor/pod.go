@@ -54,7 +54,7 @@ func pod(args []string) int {
 		level = slog.LevelWarn
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	_ = p.Begin() // if the file cannot be written, Leave reports it
+	_ = p.ClearMessage() // if the file cannot be written, Leave reports it
 	var ending executor.Ending
 	switch {
 	case err != nil:
@@ -67,7 +67,7 @@ func pod(args []string) int {
 	if !ending.Finished && ending.Status.StartTime.IsZero() {
 		fmt.Fprintln(os.Stderr, "executor pod:", ending.Message)
 	}
-	if err := p.Leave(ending); err != nil {
+	if err := p.WriteMessage(ending); err != nil {
 		fmt.Fprintln(os.Stderr, "executor pod:", err)
 	}
 	return ending.ExitStatus()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -10,14 +9,13 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -70,7 +68,7 @@ func parseTry(args []string) (tryFlags, error) {
 	}
 	flags.Visit(func(one *flag.Flag) { f.given[one.Name] = true })
 	if flags.NArg() > 0 {
-		return f, fmt.Errorf("%q is no flag; a command of several words goes in quotes: --script 'bin/start.sh -v'",
+		return f, fmt.Errorf("%q is not a flag; put a command of several words in quotes: --script 'bin/start.sh -v'",
 			flags.Arg(0))
 	}
 	return f, nil
@@ -99,10 +97,10 @@ func (f tryFlags) run() (status int, err error) {
 		return 0, err
 	}
 	if local.Sandbox, err = os.MkdirTemp("", "elasticjob-run-"); err != nil {
-		return 0, fmt.Errorf("make a folder to run in: %w", err)
+		return 0, fmt.Errorf("create a folder to run in: %w", err)
 	}
 	defer func() {
-		if removed := removeAll(local.Sandbox); removed != nil && err == nil {
+		if removed := pack.RemoveTree(local.Sandbox); removed != nil && err == nil {
 			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removed)
 		}
 	}()
@@ -122,21 +120,6 @@ func (f tryFlags) run() (status int, err error) {
 	}
 	fmt.Fprintln(os.Stderr, "executor run:", describe(ending, local))
 	return ending.ExitStatus(), nil
-}
-
-// removeAll removes a folder with unpacked packages, whose folders are not writable. Root needs no write permission,
-// and must not change modes, because another user may have replaced a folder by a link.
-func removeAll(dir string) error {
-	if os.Geteuid() == 0 {
-		return os.RemoveAll(dir)
-	}
-	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
 
 // describe returns a sentence about how a task ended.
@@ -159,15 +142,3 @@ func describe(e executor.Ending, l executor.Local) string {
 	}
 	return which + " has failed" + took + ": " + e.Message
 }
-
-// looksLikeDocument reports whether a file's content is a JSON object.
-func looksLikeDocument(begin []byte) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(begin), []byte("{"))
-}
-
-// looksLikeProgram reports whether a file's content is a script or an executable rather than an archive.
-func looksLikeProgram(begin []byte) bool {
-	return bytes.HasPrefix(begin, []byte("#!")) || bytes.HasPrefix(begin, []byte("\x7fELF"))
-}
-
-func isURL(text string) bool { return strings.Contains(text, "://") }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -109,7 +110,7 @@ func (f tryFlags) readApp() (app.Config, error) {
 	switch {
 	case f.app == "":
 		return of, errors.New("--app is missing: give the package (a tar, zip, script or program), or the app's document as it is posted")
-	case isURL(f.app):
+	case strings.Contains(f.app, "://"):
 		of.AppURL = f.app
 		return of, nil
 	}
@@ -128,11 +129,11 @@ func (f tryFlags) readApp() (app.Config, error) {
 	if err != nil {
 		return of, fmt.Errorf("--app: %w", err)
 	}
-	if looksLikeDocument(begin) {
+	if bytes.HasPrefix(bytes.TrimSpace(begin), []byte("{")) {
 		return f.decodeApp(path)
 	}
 	of.AppURL = (&url.URL{Scheme: "file", Path: path}).String()
-	if looksLikeProgram(begin) {
+	if bytes.HasPrefix(begin, []byte("#!")) || bytes.HasPrefix(begin, []byte("\x7fELF")) { // not an archive
 		of.BootstrapScript = quote(filepath.Base(path))
 	}
 	return of, nil

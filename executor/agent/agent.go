@@ -124,7 +124,7 @@ func (a *Client) call(ctx context.Context, call *executor.Call) (*http.Response,
 	}
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 1000))
 	_ = response.Body.Close()
-	err = errors.New("the agent isn't ready") // such as 503
+	err = errors.New("the agent is not ready") // such as 503
 	if response.StatusCode == http.StatusBadRequest {
 		err = ErrUnknown
 	}
@@ -200,24 +200,22 @@ func (a *Client) Close() { a.http.CloseIdleConnections() }
 
 // Update implements API.
 func (a *Client) Update(ctx context.Context, u Update) error {
-	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
-	defer cancel()
-	response, err := a.call(ctx, calls.Update(a.status(u)))
-	if err != nil {
-		return fmt.Errorf("send update: %w", err)
-	}
-	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be reused
-	return response.Body.Close()
+	return a.send(ctx, "update", calls.Update(a.status(u)))
 }
 
 // Message sends data to the scheduler, through agent and master. It may get lost.
 func (a *Client) Message(ctx context.Context, data []byte) error {
+	return a.send(ctx, "message", calls.Message(data))
+}
+
+// send makes a call whose answer has no content.
+func (a *Client) send(ctx context.Context, what string, call *executor.Call) error {
 	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
-	response, err := a.call(ctx, calls.Message(data))
+	response, err := a.call(ctx, call)
 	if err != nil {
-		return fmt.Errorf("send message: %w", err)
+		return fmt.Errorf("send %s: %w", what, err)
 	}
-	_, _ = io.Copy(io.Discard, response.Body)
+	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be reused
 	return response.Body.Close()
 }

@@ -23,8 +23,8 @@ type Update struct {
 	Delivered chan struct{}
 }
 
-// remembered is how many ids of ended tasks are kept, so that a repeated LAUNCH of one is ignored.
-const remembered = 10_000
+// maxEndedTasks is how many ids of ended tasks are kept, so that a repeated LAUNCH of one is ignored.
+const maxEndedTasks = 10_000
 
 // Ledger holds the executor's tasks and all of their updates that are not acknowledged (rule X5). SUBSCRIBE passes
 // all of these to an agent that has restarted: an update that is missing there would be lost.
@@ -39,29 +39,29 @@ const remembered = 10_000
 //
 // While the executor is not subscribed (online is false), updates are queued; Connect releases them.
 type Ledger struct {
-	mu      sync.Mutex
-	work    *sync.Cond // signals that there may be an update to take
-	changed *sync.Cond // signals Flush
-	tasks   map[string]*record
-	ended   map[string]bool
-	order   []string // ids in ended, the oldest first
-	ready   []string // ids of tasks with an update to send
-	online  bool
-	closed  bool
-	number  uint64
-	heard   bool // the scheduler has acknowledged an update
+	mu           sync.Mutex
+	work         *sync.Cond // signals that there may be an update to take
+	changed      *sync.Cond // signals Flush
+	tasks        map[string]*record
+	ended        map[string]bool
+	order        []string // ids in ended, the oldest first
+	ready        []string // ids of tasks with an update to send
+	online       bool
+	closed       bool
+	number       uint64
+	acknowledged bool // the scheduler has acknowledged an update
 }
 
 type record struct {
 	assignment *Assignment // nil once an update of the task is acknowledged
 	updates    []Update
-	busy       bool
+	sending    bool
 	queued     bool
 
 	// These describe the refusals of the task's next update.
-	refusals int
-	answer   string      // text of the last refusal
-	retry    *time.Timer // runs until the update is queued again; else nil
+	refusals  int
+	lastError string      // text of the last refusal
+	retry     *time.Timer // runs until the update is queued again; else nil
 }
 
 // The wait before a refused update is sent again; it doubles each time.
@@ -103,7 +103,7 @@ func (l *Ledger) Report(u Update) {
 }
 
 func (l *Ledger) queue(id string, r *record) {
-	if r.busy || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, unsent) {
+	if r.sending || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, unsent) {
 		return
 	}
 	r.queued = true
@@ -130,7 +130,7 @@ func (l *Ledger) Take() (Update, bool) {
 		}
 		r.queued = false
 		if i := slices.IndexFunc(r.updates, unsent); i >= 0 {
-			r.busy = true
+			r.sending = true
 			return r.updates[i], true
 		}
 	}
@@ -140,24 +140,24 @@ func (l *Ledger) Take() (Update, bool) {
 // SendDone records the outcome of sending an update; nil means that the agent has it. After an error the update is
 // queued again later. It returns true if the error differs from that of the last attempt, so that the caller logs
 // each error once.
-func (l *Ledger) SendDone(u Update, err error) (news bool) {
+func (l *Ledger) SendDone(u Update, err error) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.tasks[u.Task]
 	if r == nil {
 		return err != nil
 	}
-	r.busy = false
+	r.sending = false
 	if err == nil {
-		r.mark(u.UUID)
-		r.forgive()
+		r.markSent(u.UUID)
+		r.resetRetry()
 	} else {
-		news = r.answer != err.Error()
-		r.answer = err.Error()
+		isNew = r.lastError != err.Error()
+		r.lastError = err.Error()
 		l.retryLater(u.Task, r)
 	}
 	l.queue(u.Task, r)
-	return news
+	return isNew
 }
 
 func (l *Ledger) retryLater(id string, r *record) {
@@ -178,23 +178,23 @@ func (l *Ledger) retryLater(id string, r *record) {
 	r.retry = timer
 }
 
-// forgive resets the record of refusals.
-func (r *record) forgive() {
+// resetRetry resets the record of refusals.
+func (r *record) resetRetry() {
 	if r.retry != nil {
 		r.retry.Stop()
 	}
-	r.retry, r.refusals, r.answer = nil, 0, ""
+	r.retry, r.refusals, r.lastError = nil, 0, ""
 }
 
 // retryNow queues the updates that wait for a retry timer. The caller holds mu.
 func (l *Ledger) retryNow() {
 	for id, r := range l.tasks {
-		r.forgive()
+		r.resetRetry()
 		l.queue(id, r)
 	}
 }
 
-func (r *record) mark(uuid [16]byte) {
+func (r *record) markSent(uuid [16]byte) {
 	for i := range r.updates {
 		if u := &r.updates[i]; u.UUID == uuid {
 			u.sent = true
@@ -224,12 +224,12 @@ func (l *Ledger) Unacknowledged() ([]Assignment, []Update) {
 }
 
 // Connect releases updates to Take. The agent has those that SUBSCRIBE contained, so they are not sent again.
-func (l *Ledger) Connect(named []Update) {
+func (l *Ledger) Connect(included []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, u := range named {
+	for _, u := range included {
 		if r := l.tasks[u.Task]; r != nil {
-			r.mark(u.UUID)
+			r.markSent(u.UUID)
 		}
 	}
 	l.retryNow()
@@ -261,16 +261,16 @@ func (l *Ledger) Acknowledge(id string, uuid []byte) {
 	if u.Delivered != nil {
 		close(u.Delivered) // the agent has it, even if its answer to the call was lost
 	}
-	l.heard = true
+	l.acknowledged = true
 	r.assignment = nil
 	r.updates = slices.Delete(r.updates, i, i+1)
-	r.forgive()
+	r.resetRetry()
 	l.queue(id, r)
 	if u.State.Terminal() {
 		delete(l.tasks, id)
 		l.ended[id] = true
 		l.order = append(l.order, id)
-		if len(l.order) > remembered {
+		if len(l.order) > maxEndedTasks {
 			delete(l.ended, l.order[0])
 			l.order = l.order[1:]
 		}
@@ -278,12 +278,12 @@ func (l *Ledger) Acknowledge(id string, uuid []byte) {
 	l.changed.Broadcast()
 }
 
-// WasHeard reports whether the scheduler has acknowledged an update of this executor, and so has recorded that the
+// Acknowledged reports whether the scheduler has acknowledged an update of this executor, and so has recorded that the
 // executor runs.
-func (l *Ledger) WasHeard() bool {
+func (l *Ledger) Acknowledged() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.heard
+	return l.acknowledged
 }
 
 // Backlog returns the number of a task's updates that are not acknowledged.
@@ -333,7 +333,7 @@ func (l *Ledger) Close() {
 	defer l.mu.Unlock()
 	l.closed = true
 	for _, r := range l.tasks {
-		r.forgive()
+		r.resetRetry()
 	}
 	l.work.Broadcast()
 }

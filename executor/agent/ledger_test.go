@@ -35,11 +35,11 @@ func TestRefusedUpdate(t *testing.T) {
 		}
 		l.Report(Update{Task: "refused", UUID: [16]byte{1}, State: Running})
 		var waits []time.Duration
-		var news []bool
+		var isNew []bool
 		for i, answer := range []string{"a", "a", "b", "b", "b", "a", "a", "a", "a"} {
 			u, waited := take("refused")
 			waits = append(waits, waited)
-			news = append(news, l.SendDone(u, errors.New(answer)))
+			isNew = append(isNew, l.SendDone(u, errors.New(answer)))
 			if i == 4 {
 				// This update of another task is not delayed.
 				l.Report(Update{Task: "other", UUID: [16]byte{2}, State: Running})
@@ -54,7 +54,7 @@ func TestRefusedUpdate(t *testing.T) {
 			10_000 * ms, 10_000 * ms}, waits); diff != "" {
 			t.Errorf("waits (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]bool{true, false, true, false, false, true, false, false, false}, news); diff != "" {
+		if diff := cmp.Diff([]bool{true, false, true, false, false, true, false, false, false}, isNew); diff != "" {
 			t.Errorf("news (-want +got):\n%s", diff)
 		}
 

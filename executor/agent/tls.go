@@ -51,8 +51,8 @@ func (t *tlsEnvironment) setting(name string) string {
 	return t.getenv("SSL_" + name)
 }
 
-// on reports whether one of these boolean variables of Mesos is on, and whether any of them is set.
-func (t *tlsEnvironment) on(names ...string) (on, said bool) {
+// boolean reports whether one of these boolean variables of Mesos is on, and whether any of them is set.
+func (t *tlsEnvironment) boolean(names ...string) (on, isSet bool) {
 	for _, name := range names {
 		value := t.setting(name)
 		switch strings.ToLower(value) {
@@ -62,18 +62,18 @@ func (t *tlsEnvironment) on(names ...string) (on, said bool) {
 			on = true
 		case "0", "false":
 		default:
-			t.errs = append(t.errs, fmt.Errorf("%s%s is %q: want true or false", sslPrefix, name, value))
+			t.errs = append(t.errs, fmt.Errorf("%s%s is %q: must be true or false", sslPrefix, name, value))
 		}
-		said = true
+		isSet = true
 	}
-	return on, said
+	return on, isSet
 }
 
 // config returns nil for an agent without TLS. Like Mesos' own executors, it checks the agent's certificate if
 // LIBPROCESS_SSL_VERIFY_SERVER_CERT says so. It also does if a CA is given, unless a variable says not to. The
 // endpoint is host:port.
 func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
-	if on, _ := t.on("ENABLED"); !on {
+	if on, _ := t.boolean("ENABLED"); !on {
 		return nil, errors.Join(t.errs...)
 	}
 	roots, given := t.roots()
@@ -81,13 +81,13 @@ func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
 	if cert, key := t.setting("CERT_FILE"), t.setting("KEY_FILE"); cert != "" && key != "" {
 		mesostls.Present(config, cert, key)
 	}
-	verify, said := t.on("VERIFY_SERVER_CERT", "VERIFY_CERT")
-	if required, _ := t.on("REQUIRE_CLIENT_CERT", "REQUIRE_CERT"); required {
+	verify, isSet := t.boolean("VERIFY_SERVER_CERT", "VERIFY_CERT")
+	if required, _ := t.boolean("REQUIRE_CLIENT_CERT", "REQUIRE_CERT"); required {
 		verify = true // the same as in Mesos
 	}
 	config.InsecureSkipVerify = true // VerifyConnection makes the check
-	if verify || (given && !said) {
-		config.VerifyConnection = t.peer(endpoint, roots).check
+	if verify || (given && !isSet) {
+		config.VerifyConnection = t.peer(endpoint, roots).verify
 	}
 	return config, errors.Join(t.errs...)
 }
@@ -111,7 +111,7 @@ func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
 	read := func(path string) {
 		text, err := os.ReadFile(path)
 		if err == nil && !pool.AppendCertsFromPEM(text) {
-			err = fmt.Errorf("%s holds no certificate in PEM form", path)
+			err = fmt.Errorf("%s contains no certificate in PEM form", path)
 		}
 		found = found || err == nil
 		errs = append(errs, err)
@@ -164,10 +164,10 @@ func (t *tlsEnvironment) peer(endpoint string, roots *x509.CertPool) peer {
 // lookupTimeout limits a DNS lookup.
 const lookupTimeout = 3 * time.Second
 
-// check requires a chain to one of the roots, and a certificate for the agent's address or one of its names.
-func (p peer) check(state tls.ConnectionState) error {
+// verify requires a chain to one of the roots, and a certificate for the agent's address or one of its names.
+func (p peer) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
-		return errors.New("the agent shows no certificate")
+		return errors.New("the agent presents no certificate")
 	}
 	leaf, between := state.PeerCertificates[0], x509.NewCertPool()
 	for _, c := range state.PeerCertificates[1:] {

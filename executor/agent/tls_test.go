@@ -108,7 +108,7 @@ func TestTrustInTheAgent(t *testing.T) {
 	if err := os.WriteFile(file, []byte("a comment\n"+ca.pem), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	byIP, named := ca.of("127.0.0.1"), ca.of("agent.example")
+	byIP, included := ca.of("127.0.0.1"), ca.of("agent.example")
 	me, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestTrustInTheAgent(t *testing.T) {
 		"nothing is to be checked":        {vars{"LIBPROCESS_SSL_ENABLED": "true"}, &tls.Config{Certificates: []tls.Certificate{other.of("x")}}, ""},
 		"said that nothing is":            {with(vars{"LIBPROCESS_SSL_VERIFY_SERVER_CERT": "false"}), &tls.Config{Certificates: []tls.Certificate{other.of("x")}}, ""},
 		"a CA that can't be read besides": {with(vars{"LIBPROCESS_SSL_CA_FILE": "/no/such/file"}), &tls.Config{Certificates: []tls.Certificate{byIP}}, ""},
-		"the name that the scheduler has": {with(vars{"ELASTICJOB_AGENT_HOSTNAME": "agent.example"}), &tls.Config{Certificates: []tls.Certificate{named}}, ""},
+		"the name that the scheduler has": {with(vars{"ELASTICJOB_AGENT_HOSTNAME": "agent.example"}), &tls.Config{Certificates: []tls.Certificate{included}}, ""},
 		"this machine's name":             {ours, &tls.Config{Certificates: []tls.Certificate{ca.of(me)}}, ""},
 		"what the address resolves to":    {ours, &tls.Config{Certificates: []tls.Certificate{ca.of("localhost")}}, ""},
 		"Mesos' default ciphers":          {ours, &tls.Config{Certificates: []tls.Certificate{byIP}, MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA}}, ""},
@@ -154,7 +154,7 @@ func TestTrustInTheAgent(t *testing.T) {
 				ClientCAs: clients}, "client certificate: open /no/such/key",
 		},
 		"another CA":         {ours, &tls.Config{Certificates: []tls.Certificate{other.of("127.0.0.1")}}, "unknown authority"},
-		"another name":       {ours, &tls.Config{Certificates: []tls.Certificate{named}}, "neither for 127.0.0.1 nor for"},
+		"another name":       {ours, &tls.Config{Certificates: []tls.Certificate{included}}, "neither for 127.0.0.1 nor for"},
 		"DNS isn't believed": {with(vars{"LIBPROCESS_SSL_HOSTNAME_VALIDATION_SCHEME": "openssl"}), &tls.Config{Certificates: []tls.Certificate{ca.of("localhost")}}, "neither for 127.0.0.1"},
 		"the system's CAs":   {vars{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system"}, &tls.Config{Certificates: []tls.Certificate{byIP}}, "unknown authority"},
 		"the system's too":   {vars{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system", "LIBPROCESS_SSL_CA_FILE": file}, &tls.Config{Certificates: []tls.Certificate{byIP}}, ""},

@@ -16,10 +16,10 @@ import (
 // sent. A task whose container ended between the two counts as begun.
 
 // ErrBegun means that another container of this pod has begun the task already.
-var ErrBegun = errors.New("its container was started a second time, and nothing was run in it: the first one had begun the task already, and what came of that is not known")
+var ErrBegun = errors.New("its container was started a second time, and ran nothing: the first start had already begun the task, and its outcome is unknown")
 
-// BegunBefore returns an error that wraps ErrBegun and says when the task began, if the marker exists; else nil.
-func BegunBefore(marker string) error {
+// CheckBegun returns an error that wraps ErrBegun and says when the task began, if the marker exists; else nil.
+func CheckBegun(marker string) error {
 	info, err := os.Lstat(marker)
 	if err != nil {
 		return nil
@@ -35,7 +35,7 @@ func (c *Container) Begin() error {
 	}
 	marker, err := os.OpenFile(c.begun, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		if before := BegunBefore(c.begun); before != nil {
+		if before := CheckBegun(c.begun); before != nil {
 			return before
 		}
 		return ErrBegun
@@ -46,7 +46,7 @@ func (c *Container) Begin() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("note that the task begins, so that it does not begin twice: %w; see to it that %s has space and can be written to", err, filepath.Dir(c.begun))
+		return fmt.Errorf("mark the task as begun: %w; %s must be writable and have free space", err, filepath.Dir(c.begun))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 func TestBeginsOnce(t *testing.T) {
 	t.Parallel()
 	c := &Container{begun: filepath.Join(t.TempDir(), "begun")}
-	if err := BegunBefore(c.begun); err != nil {
+	if err := CheckBegun(c.begun); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
@@ -29,7 +29,7 @@ func TestBeginsOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if first != 1 || !errors.Is(BegunBefore(c.begun), ErrBegun) {
+	if first != 1 || !errors.Is(CheckBegun(c.begun), ErrBegun) {
 		t.Errorf("%d began, want 1", first)
 	}
 	if err := (&Container{begun: "/nonexistent/begun"}).Begin(); err == nil || errors.Is(err, ErrBegun) {

@@ -24,9 +24,9 @@ type Container struct {
 	begun  string   // marker: the task has begun
 }
 
-// StartsIn returns the folder in which a process without a package starts; empty means a working folder of its own.
+// StartFolder returns the folder in which a process without a package starts; empty means a working folder of its own.
 // root is the folder of the package, empty without one.
-func (c *Container) StartsIn(root string) string {
+func (c *Container) StartFolder(root string) string {
 	if c == nil || root != "" {
 		return ""
 	}
@@ -55,8 +55,8 @@ func (c *Container) Environment(base launch.Environment) launch.Environment {
 	return base
 }
 
-// InWords replaces terms about agents in a text for users by those about containers.
-func (c *Container) InWords(text string) string {
+// Reword replaces terms about agents in a text for users by those about containers.
+func (c *Container) Reword(text string) string {
 	if c == nil {
 		return text
 	}
@@ -70,9 +70,9 @@ var wordsOfContainer = strings.NewReplacer(
 	" on this agent", " in this container",
 )
 
-// Own returns the container that this process is in. The folder is for the files of its output streams, begun is
+// Current returns the container that this process is in. The folder is for the files of its output streams, begun is
 // the path of the marker.
-func Own(folder, begun string) *Container {
+func Current(folder, begun string) *Container {
 	c := &Container{output: output.NewStreams(os.Stdout, os.Stderr, folder), env: os.Environ(), begun: begun}
 	if at, err := os.Getwd(); err == nil {
 		c.folder = strings.TrimSuffix(at, "/")

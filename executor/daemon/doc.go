@@ -4,7 +4,7 @@
 //	             Tick: a fire is due             Began                Ended
 //	idle ──────────────────────────▶ waiting ──────────▶ running ──────────────▶ idle, or the next of the queue
 //	                                    ▲                    │ Ended, failed, with retries left
-//	                                    └────── Tick ── resting
+//	                                    └────── Tick ── backing off
 //
 // Invariants:
 //   - A shard has one run at a time. It is busy from a fire until the last attempt of the fire's run has ended,
@@ -32,10 +32,10 @@ const (
 )
 
 const (
-	// queued is how many fires are queued with misfire; if there are more, the oldest are skipped.
-	queued = 100
-	// late is how overdue a fire may be and still be run.
-	late = time.Minute
+	// maxQueued is how many fires are queued with misfire; if there are more, the oldest are skipped.
+	maxQueued = 100
+	// maxDelay is how overdue a fire may be and still be run.
+	maxDelay = time.Minute
 	// shortRun is how long a run must last before its begin is reported. Most runs are shorter, and only their end
 	// is reported.
 	shortRun = 25 * time.Millisecond
@@ -45,8 +45,8 @@ const (
 
 // If this many updates of a task are not acknowledged, successful runs, or all runs, are not reported.
 const (
-	backlogOfSuccesses = 64
-	backlogOfAll       = 1000
+	successBacklog = 64
+	maxBacklog     = 1000
 )
 
 // Moment is the time of an event, with the outside state that a shard needs.
@@ -88,6 +88,6 @@ type Decision struct {
 	Cancel string
 	// Kill means that a cancelled run must be forced to end.
 	Kill bool
-	// Over means that the shard is drained and must end.
-	Over bool
+	// Drained means that the shard is drained and must end.
+	Drained bool
 }

@@ -32,7 +32,7 @@ type runState struct {
 	sampled  bool
 	reported bool // its begin was reported
 	start    time.Time
-	begun    time.Duration // Up of the begin; while resting, of the next attempt
+	begun    time.Duration // Up of the begin; while backing off, of the next attempt
 	cancel   string        // why it was cancelled
 	killed   bool
 }
@@ -43,7 +43,7 @@ const (
 	idle    phase = iota
 	waiting       // for its process or turn
 	running
-	resting // until the next attempt
+	backingOff // until the next attempt
 )
 
 // never is later than any moment.
@@ -71,13 +71,13 @@ func (s *Shard) Fire() time.Time {
 func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 	due := s.limit
 	switch s.phase {
-	case resting:
+	case backingOff:
 		due = min(due, s.state.begun)
 	case running:
 		if !s.state.reported && now.Up < s.state.begun+shortRun {
 			due = min(due, s.state.begun+shortRun)
 		}
-		due = min(due, s.endBy())
+		due = min(due, s.deadline())
 	}
 	wait, some := due-now.Up, due != never
 	if !s.next.IsZero() && !s.draining {
@@ -88,8 +88,8 @@ func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 	return max(wait, 0), some
 }
 
-// endBy returns the time at which the run under way must be cancelled or, if it was, killed.
-func (s *Shard) endBy() time.Duration {
+// deadline returns the time at which the run under way must be cancelled or, if it was, killed.
+func (s *Shard) deadline() time.Duration {
 	timeout := time.Duration(s.settings.TimeoutMillis) * time.Millisecond
 	switch {
 	case timeout <= 0 || s.state.killed:
@@ -112,14 +112,14 @@ func (s *Shard) Tick(now Moment) (d Decision) {
 		}
 	}
 	switch s.phase {
-	case resting:
+	case backingOff:
 		if now.Up >= s.state.begun {
 			s.start(&d, Run{Fire: s.run.Fire, Source: s.run.Source, Attempt: s.run.Attempt + 1})
 		}
 	case running:
-		s.look(&d, now)
+		s.checkRun(&d, now)
 	}
-	d.Over = now.Up >= s.limit
+	d.Drained = now.Up >= s.limit
 	return d
 }
 
@@ -128,7 +128,7 @@ func (s *Shard) due(wall time.Time) (fires []time.Time) {
 	if s.next.IsZero() || s.next.After(wall) {
 		return nil
 	}
-	if oldest := wall.Add(-late); s.next.Before(oldest) {
+	if oldest := wall.Add(-maxDelay); s.next.Before(oldest) {
 		// At most this number of skipped fires is counted, because counting takes time.
 		const most = 1000
 		for _, fire := range s.schedule.Latest(s.next.Add(-time.Second), oldest, most) {
@@ -149,7 +149,7 @@ func (s *Shard) fire(d *Decision, at time.Time) {
 		s.start(d, Run{Fire: at, Source: sourceNormal, Attempt: 1})
 	case s.settings.Misfire:
 		s.queue = append(s.queue, at)
-		if len(s.queue) > queued {
+		if len(s.queue) > maxQueued {
 			s.skip(s.queue[0])
 			s.queue = s.queue[1:]
 		}
@@ -173,14 +173,14 @@ func (s *Shard) start(d *Decision, run Run) {
 	d.Start = &started
 }
 
-// look decides whether the run under way must be reported as begun, cancelled, or killed.
-func (s *Shard) look(d *Decision, now Moment) {
-	if !s.state.reported && now.Up >= s.state.begun+shortRun && now.Backlog <= backlogOfSuccesses &&
-		(s.state.sampled || s.wanted()) {
+// checkRun decides whether the run under way must be reported as begun, cancelled, or killed.
+func (s *Shard) checkRun(d *Decision, now Moment) {
+	if !s.state.reported && now.Up >= s.state.begun+shortRun && now.Backlog <= successBacklog &&
+		(s.state.sampled || s.mustReport()) {
 		s.state.reported = true
 		d.Reports = append(d.Reports, s.report(wire.RunRunning))
 	}
-	if now.Up < s.endBy() {
+	if now.Up < s.deadline() {
 		return
 	}
 	if s.state.cancel == "" {
@@ -193,8 +193,8 @@ func (s *Shard) look(d *Decision, now Moment) {
 	d.Kill = true
 }
 
-// wanted reports whether the scheduler needs a report of the run under way even if it is not sampled.
-func (s *Shard) wanted() bool {
+// mustReport reports whether the scheduler needs a report of the run under way even if it is not sampled.
+func (s *Shard) mustReport() bool {
 	return s.settings.Failover || s.run.Source == sourceFailover || s.run.Attempt > 1
 }
 
@@ -246,20 +246,20 @@ func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 		s.totals.Failed++
 	}
 	report := s.endReport(state, now, result)
-	rest := s.restAfter(s.run.Attempt)
-	report.Retried = failed && s.run.Attempt <= s.settings.MaxRetries && now.Up+rest < s.limit
+	backoff := s.backoff(s.run.Attempt)
+	report.Retried = failed && s.run.Attempt <= s.settings.MaxRetries && now.Up+backoff < s.limit
 	// The scheduler must get the end of a run if it knows that the run began, or that an earlier attempt failed.
 	must := failed || s.state.reported || s.run.Attempt > 1 || s.run.Source == sourceFailover
-	if must && now.Backlog < backlogOfAll || (s.state.sampled || s.settings.Failover) &&
-		now.Backlog <= backlogOfSuccesses {
+	if must && now.Backlog < maxBacklog || (s.state.sampled || s.settings.Failover) &&
+		now.Backlog <= successBacklog {
 		d.Reports = append(d.Reports, report)
 	}
 	switch {
 	case report.Retried:
-		s.phase, s.state.begun = resting, now.Up+rest
+		s.phase, s.state.begun = backingOff, now.Up+backoff
 	case s.draining:
 		s.phase = idle
-		d.Over = true
+		d.Drained = true
 	case len(s.queue) > 0:
 		fire := s.queue[0]
 		s.queue = s.queue[1:]
@@ -270,18 +270,18 @@ func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	return d
 }
 
-// restAfter returns how long the shard waits after a failed attempt; the wait doubles with each attempt.
-func (s *Shard) restAfter(attempt int) time.Duration {
+// backoff returns how long the shard waits after a failed attempt; the wait doubles with each attempt.
+func (s *Shard) backoff(attempt int) time.Duration {
 	first := time.Duration(s.settings.RetryBackoffMillis) * time.Millisecond
 	return doubled(first, attempt-1, max(first, maxBackoff))
 }
 
 // doubled returns a duration doubled the given number of times, at most most.
-func doubled(d time.Duration, times int, most time.Duration) time.Duration {
-	for ; times > 0 && d > 0 && d < most; times-- {
+func doubled(d time.Duration, times int, limit time.Duration) time.Duration {
+	for ; times > 0 && d > 0 && d < limit; times-- {
 		d *= 2
 	}
-	return min(d, most)
+	return min(d, limit)
 }
 
 // Drain stops the shard from firing: queued fires are skipped, and the run under way, with its further attempts,
@@ -290,7 +290,7 @@ func (s *Shard) Drain(now Moment, limit time.Duration) (d Decision) {
 	s.draining = true
 	s.limit = min(s.limit, limit)
 	s.skipQueue()
-	d.Over = s.phase == idle || now.Up >= s.limit
+	d.Drained = s.phase == idle || now.Up >= s.limit
 	return d
 }
 
@@ -310,7 +310,7 @@ func (s *Shard) CutOff(now Moment, result Result) *wire.Run {
 		return nil
 	}
 	report := s.endReport(wire.RunKilled, now, result)
-	if s.phase != resting {
+	if s.phase != backingOff {
 		s.totals.Runs++
 	}
 	s.phase = idle

@@ -102,7 +102,7 @@ func describe(d daemon.Decision) string {
 	if d.Kill {
 		parts = append(parts, "kill")
 	}
-	if d.Over {
+	if d.Drained {
 		parts = append(parts, "over")
 	}
 	return strings.Join(parts, ", ")
@@ -260,7 +260,7 @@ func TestWait(t *testing.T) {
 		t.Errorf("after %v: %+v", waits, d)
 	}
 	s.Drain(now, now.Up+time.Minute)
-	if d := next(); !d.Over {
+	if d := next(); !d.Drained {
 		t.Errorf("after %v: %+v", waits, d)
 	}
 	want := []string{"1s true", "25ms true", "975ms true", "2s true", "500ms true", "1m0s true"}

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	// requestOutput is how many bytes of an answer are kept as the run's output; answerCause is how many bytes of
+	// maxOutput is how many bytes of an answer are kept as the run's output; maxCause is how many bytes of
 	// an answer outside of 2xx are in the cause of the failure.
-	requestOutput = 64 << 10
-	answerCause   = 1 << 10
+	maxOutput = 64 << 10
+	maxCause  = 1 << 10
 	// maxRedirects is the maximum number of redirects.
 	maxRedirects = 10
 )
@@ -36,12 +36,12 @@ const (
 // the run succeeded: the status is 200 to 299 and the answer is complete. Any other error is the cause in one
 // sentence, without the parts of the URL that may be secret. When ctx ends, Do cancels the request and returns
 // ctx's cause.
+//
 // The header shardingContext has the sharding context, as in the original, with characters outside of ASCII as
 // \uXXXX, because other characters are not safe in a header. No proxy is used, whatever the executor's environment
 // says, because that environment belongs to the agent's operator. Redirects are followed only for GET and HEAD,
 // whose repetition does no harm, and only to the same host and port, or from http to https on the same host: no
 // other server may get the shard and the password. Any other redirect counts as an answer outside of 2xx.
-// an answer outside of 2xx.
 func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
 	ask, err := newRequest(ctx, r, shard)
 	if err != nil {
@@ -126,11 +126,11 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 // keepBeginning reads a body to its end. It writes the beginning to output, and returns the part that a cause may
 // contain.
 func keepBeginning(body io.Reader, output io.Writer) (begin []byte, err error) {
-	left, buffer := requestOutput, make([]byte, 32<<10)
+	left, buffer := maxOutput, make([]byte, 32<<10)
 	for {
 		n, err := body.Read(buffer)
-		if len(begin) < answerCause {
-			begin = append(begin, buffer[:min(n, answerCause-len(begin))]...)
+		if len(begin) < maxCause {
+			begin = append(begin, buffer[:min(n, maxCause-len(begin))]...)
 		}
 		if kept := min(n, left); kept > 0 {
 			left -= kept
@@ -149,11 +149,11 @@ func keepBeginning(body io.Reader, output io.Writer) (begin []byte, err error) {
 
 // refusal returns the cause of a run whose answer is not in 2xx.
 func refusal(answer *http.Response, begin []byte) error {
-	text := fmt.Sprintf("%s answered %s", answer.Request.URL.Host, output.Readable(answer.Status, answerCause))
+	text := fmt.Sprintf("%s answered %s", answer.Request.URL.Host, output.Readable(answer.Status, maxCause))
 	if to, err := answer.Location(); err == nil && answer.StatusCode/100 == 3 {
 		text += fmt.Sprintf(", a redirect to %s, which is not followed: those of GET and HEAD are, up to %d, if they lead to the same host and port", to.Host, maxRedirects)
 	}
-	if body := output.Readable(string(begin), answerCause); body != "" {
+	if body := output.Readable(string(begin), maxCause); body != "" {
 		text += ":\n" + body
 	}
 	return errors.New(text)
@@ -205,7 +205,7 @@ func (c *patientConn) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.Conn.Read(p)
-	return n, c.limits.note(err)
+	return n, c.limits.recordTimeout(err)
 }
 
 func (c *patientConn) Write(p []byte) (int, error) {
@@ -213,10 +213,10 @@ func (c *patientConn) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := c.Conn.Write(p)
-	return n, c.limits.note(err)
+	return n, c.limits.recordTimeout(err)
 }
 
-func (l *requestLimits) note(err error) error {
+func (l *requestLimits) recordTimeout(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		l.timedOut.Store(true)
 	}
@@ -240,5 +240,5 @@ func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, wha
 	case l.timedOut.Load():
 		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", at.Host, what, l.read)
 	}
-	return fmt.Errorf("%s: %s: %s", at.Host, what, output.Readable(err.Error(), answerCause))
+	return fmt.Errorf("%s: %s: %s", at.Host, what, output.Readable(err.Error(), maxCause))
 }

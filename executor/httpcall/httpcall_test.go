@@ -201,7 +201,7 @@ func expect(t *testing.T, err error, causes []string) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	if err != nil && (strings.Contains(err.Error(), "hidden") || len(err.Error()) > 2*answerCause) {
+	if err != nil && (strings.Contains(err.Error(), "hidden") || len(err.Error()) > 2*maxCause) {
 		t.Errorf("it shows too much: %v", err)
 	}
 }

@@ -27,7 +27,7 @@ type Account struct {
 
 // Lookup finds a user by name or uid. It also accepts uid:gid, which the machine need not know.
 func Lookup(name string) (*Account, error) {
-	if a, is := ParseIDs(name); is {
+	if a, id := ParseIDs(name); id {
 		return a, nil
 	}
 	found, err := user.Lookup(name)
@@ -45,7 +45,7 @@ func Lookup(name string) (*Account, error) {
 	for _, text := range append([]string{found.Uid, found.Gid}, groups...) {
 		id, err := strconv.ParseUint(text, 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("user %q has the id %q, which is no number", name, text)
+			return nil, fmt.Errorf("user %q has the id %q, which is not a number", name, text)
 		}
 		a.Groups = append(a.Groups, uint32(id))
 	}
@@ -61,7 +61,7 @@ func Lookup(name string) (*Account, error) {
 func AccountFor(name string, uid int) (*Account, error) {
 	if name == "" {
 		if uid == 0 {
-			return nil, errors.New("jobs are not run as root unless that is asked for: give the scheduler --run-as USER, a user of this machine, or --run-as root")
+			return nil, errors.New("jobs run as root only on request: give the scheduler --run-as USER, a user of this machine, or --run-as root")
 		}
 		return nil, nil
 	}
@@ -110,14 +110,14 @@ func (a *Account) assume() error {
 	gid, _ := unix.SetfsgidRetGid(-1)
 	uid, _ := unix.SetfsuidRetUid(-1)
 	if uint32(gid) != a.GID || uint32(uid) != a.UID {
-		return fmt.Errorf("take the ids of user %s: the kernel refused it", a.Name)
+		return fmt.Errorf("take the ids of user %s: refused by the kernel", a.Name)
 	}
 	return nil
 }
 
-// Reaches returns an error if the account can't enter a folder on the way to path, or path itself. The error names
+// CheckEntry returns an error if the account can't enter a folder on the way to path, or path itself. The error names
 // the folder and what to do.
-func (a *Account) Reaches(path string) error {
+func (a *Account) CheckEntry(path string) error {
 	if a == nil {
 		return nil
 	}

@@ -80,14 +80,14 @@ func TestReachesNamesTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	as := &Account{Name: "somebody", UID: uint32(os.Geteuid()) + 1, Groups: []uint32{uint32(os.Getegid()) + 1}}
-	if err := as.Reaches(inside); err == nil ||
+	if err := as.CheckEntry(inside); err == nil ||
 		!strings.Contains(err.Error(), "user somebody can't enter "+closed+" ") {
 		t.Errorf("it says %v", err)
 	}
-	if err := as.Reaches(filepath.Dir(closed)); err != nil {
+	if err := as.CheckEntry(filepath.Dir(closed)); err != nil {
 		t.Errorf("it says %v", err)
 	}
-	if err := (*Account)(nil).Reaches(closed); err != nil {
+	if err := (*Account)(nil).CheckEntry(closed); err != nil {
 		t.Errorf("this process itself: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,7 @@ func (p *Places) Hides(file *os.File) bool {
 	}
 	folders := []string{p.Folder}
 	if folder, err := filepath.EvalSymlinks(p.Folder); err == nil {
-		others, err := otherNames(folder)
+		others, err := aliases(folder)
 		if err != nil {
 			return true
 		}
@@ -50,16 +51,11 @@ func (p *Places) Hides(file *os.File) bool {
 			return true
 		}
 	}
-	is, err := IdentityOf(file)
+	id, err := IdentityOf(file)
 	if err != nil {
 		return true
 	}
-	for _, hidden := range p.FilesAre {
-		if hidden == is {
-			return true
-		}
-	}
-	return slices.ContainsFunc(p.Files, func(named string) bool {
+	return slices.Contains(slices.Collect(maps.Values(p.FileIDs)), id) || slices.ContainsFunc(p.Files, func(named string) bool {
 		at, err := filepath.EvalSymlinks(named)
 		return err == nil && at == path
 	})
@@ -87,14 +83,14 @@ func (p Places) hideFiles(folder string) error {
 
 // hideFile mounts the empty file on one, unless that is in the hidden folder or already hidden under another name.
 func (p Places) hideFile(name, folder string, empty *os.File) error {
-	is, known := p.FilesAre[name]
+	id, known := p.FileIDs[name]
 	path, err := filepath.EvalSymlinks(name)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
 	case strings.HasPrefix(name, folder+"/"), missing && !known, err == nil && strings.HasPrefix(path, folder+"/"):
 		return nil // not visible, or not there
 	case missing:
-		return errAnotherFile
+		return errFileMoved
 	case err != nil:
 		return err
 	}
@@ -111,11 +107,11 @@ func (p Places) hideFile(name, folder string, empty *os.File) error {
 		return errors.Join(err, err2)
 	case now == nothing:
 		return nil
-	case known && now != is:
-		return errAnotherFile
+	case known && now != id:
+		return errFileMoved
 	}
 	return unix.Mount(empty.Name(), fmt.Sprintf("/proc/self/fd/%d", fd), "", unix.MS_BIND, "")
 }
 
-var errAnotherFile = errors.New("another file is at its name than at the server's start, or none: " +
-	"move the right one back, or start the server again")
+var errFileMoved = errors.New("its name refers to another file than at the server's start, or to none: " +
+	"move the right one back, or restart the server")

@@ -34,29 +34,30 @@ import (
 // by name.
 type Places struct {
 	Folder string `json:"folder,omitempty"`
-	// Is, if not zero, identifies the folder that must be at Folder. If another folder is there, the start fails.
-	Is    Identity `json:"is,omitzero"`
-	Files []string `json:"files,omitempty"`
-	// FilesAre identifies the files that must be at some of the names in Files; these names must have no links. If
+	// FolderID, if not zero, identifies the folder that must be at Folder. If another folder is there, the start
+	// fails.
+	FolderID Identity `json:"is,omitzero"`
+	Files    []string `json:"files,omitempty"`
+	// FileIDs identifies the files that must be at some of the names in Files; these names must have no links. If
 	// another file is there, or none, the file to hide has moved to another name, and the start fails. It is
 	// separate from Files because executors of earlier releases read that field.
-	FilesAre map[string]Identity `json:"files_are,omitempty"`
-	// Keep are folders below Folder that stay visible. Those that are also in Closed are read-only, and are left
+	FileIDs map[string]Identity `json:"files_are,omitempty"`
+	// Keep are folders below Folder that stay visible. Those that are also in ReadOnly are read-only, and are left
 	// out if they do not exist.
-	Keep   []string `json:"keep,omitempty"`
-	Closed []string `json:"closed,omitempty"`
+	Keep     []string `json:"keep,omitempty"`
+	ReadOnly []string `json:"closed,omitempty"`
 	// Only are folders in kept folders. Each is read-only, and the only visible entry of its parent. A folder that
 	// does not exist is left out.
 	Only []string `json:"only,omitempty"`
 	// Fixed are files that can be read and executed, but neither written to nor replaced. A file that does not
 	// exist is left out.
 	Fixed []string `json:"fixed,omitempty"`
-	// Last forbids further user namespaces inside. In one of those a process could create a mount namespace, unmount
-	// everything there, and go through a folder that it has opened before: there no mount keeps a folder or file in
-	// its place.
-	Last bool `json:"last,omitempty"`
-	// Try means that the program only finds out whether the places can be hidden.
-	Try bool `json:"try,omitempty"`
+	// NoNested forbids further user namespaces inside. In one of those a process could create a mount namespace,
+	// unmount everything there, and go through a folder that it has opened before: there no mount keeps a folder or
+	// file in its place.
+	NoNested bool `json:"last,omitempty"`
+	// Probe means that the program only finds out whether the places can be hidden.
+	Probe bool `json:"try,omitempty"`
 }
 
 const (
@@ -69,8 +70,8 @@ const (
 // Entered reports whether this process was started by [Places.Start], so that the places are hidden from it.
 func Entered() bool { return os.Getenv(enteredVariable) != "" }
 
-// exposing serializes the moments in which this process is not concealed.
-var exposing sync.Mutex
+// dumpableMu serializes the moments in which this process is not concealed.
+var dumpableMu sync.Mutex
 
 // Start starts a program that must first call [Enter], so that the places are hidden from it. Start changes attr
 // and env, with which the function start must start the program. The error may say that the kernel creates no such
@@ -86,11 +87,11 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
-	if p.Last {
+	if p.NoNested {
 		attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_RESOURCE) // only for limits of its own namespace
 	}
-	exposing.Lock()
-	defer exposing.Unlock()
+	dumpableMu.Lock()
+	defer dumpableMu.Unlock()
 	// The /proc files into which the ids are written belong to root if the process is concealed, or was forked from
 	// a concealed one. So this process is not concealed during the start. Running jobs can't use that: from their
 	// own namespaces they can't look into it.
@@ -120,13 +121,13 @@ func Enter() error {
 	if err != nil {
 		return fmt.Errorf("hide %s from tasks: %w", p.Folder, err)
 	}
-	if p.Last {
+	if p.NoNested {
 		// The limit applies to this user namespace only.
 		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
 			return fmt.Errorf("let tasks make no user namespaces: %w", err)
 		}
 	}
-	if p.Try {
+	if p.Probe {
 		return nil
 	}
 	// With no_new_privs, no program that a job executes can regain the right to unmount.
@@ -152,7 +153,7 @@ func Enter() error {
 
 // hide hides the places from this process. The process must end if it fails.
 func (p Places) hide() error {
-	p, others, err := p.byAllNames()
+	p, others, err := p.withAliases()
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (p Places) hide() error {
 		}
 	}
 	for _, path := range p.Fixed {
-		if err := fix(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := pinFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -175,9 +176,9 @@ func (p Places) hide() error {
 		return err
 	}
 	defer hidden.Close()
-	if is, err := IdentityOf(hidden); err != nil || p.Is != (Identity{}) && is != p.Is {
+	if id, err := IdentityOf(hidden); err != nil || p.FolderID != (Identity{}) && id != p.FolderID {
 		return errors.Join(err,
-			errors.New("another folder is there: move the right one back, or start the server again with its path"))
+			errors.New("another folder has its path: move the right one back, or restart the server with its path"))
 	}
 	type keeping struct {
 		folder *os.File
@@ -187,7 +188,7 @@ func (p Places) hide() error {
 	var kept []keeping
 	for _, name := range p.Keep {
 		path, err := filepath.EvalSymlinks(name)
-		closed := slices.Contains(p.Closed, name)
+		closed := slices.Contains(p.ReadOnly, name)
 		if closed && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -216,7 +217,7 @@ func (p Places) hide() error {
 			return fmt.Errorf("keep %s: %w", k.path, err)
 		}
 		if k.closed {
-			if err := closeMount(k.path); err != nil {
+			if err := makeReadOnly(k.path); err != nil {
 				return err
 			}
 		}
@@ -227,19 +228,19 @@ func (p Places) hide() error {
 		}
 	}
 	for _, other := range others {
-		if err := errors.Join(mountEmpty(other), closeMount(other)); err != nil {
+		if err := errors.Join(mountEmpty(other), makeReadOnly(other)); err != nil {
 			return err
 		}
 	}
 	if err := p.hideFiles(folder); err != nil {
 		return err
 	}
-	return closeMount(folder)
+	return makeReadOnly(folder)
 }
 
-// byAllNames adds the further names of files, which they have if a file system is mounted more than once. It
+// withAliases adds the further names of files, which they have if a file system is mounted more than once. It
 // returns the further names of the folder and of its parts.
-func (p Places) byAllNames() (_ Places, folders []string, err error) {
+func (p Places) withAliases() (_ Places, folders []string, err error) {
 	others := func(paths []string) (names []string, err error) {
 		for _, path := range paths {
 			real, err := filepath.EvalSymlinks(path)
@@ -249,7 +250,7 @@ func (p Places) byAllNames() (_ Places, folders []string, err error) {
 			if err != nil {
 				return nil, err
 			}
-			more, err := otherNames(real)
+			more, err := aliases(real)
 			if err != nil {
 				return nil, err
 			}

@@ -102,7 +102,7 @@ func TestLastNamespace(t *testing.T) {
 				w := newWorld(t, uid)
 				w.file("top/bin/executor", "original")
 				w.file("leave.py", leaveMounts)
-				said, err := w.run(Places{Fixed: []string{w.path("top/bin/executor")}, Last: last},
+				said, err := w.run(Places{Fixed: []string{w.path("top/bin/executor")}, NoNested: last},
 					`unshare --user --map-root-user --mount python3 leave.py || echo no namespace`)
 				if err != nil || strings.Contains(said, "no namespace") != last {
 					t.Errorf("it says %q, %v", said, err)
@@ -120,7 +120,7 @@ func TestLastNamespace(t *testing.T) {
 // nothing is started, because the right one could be visible under another name.
 func TestHiddenFiles(t *testing.T) {
 	t.Parallel()
-	const another = "another file is at its name"
+	const another = "its name refers to another file"
 	for name, c := range map[string]struct {
 		change func(w world) error // made between the naming and the start
 		file   string
@@ -154,7 +154,7 @@ func TestHiddenFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer file.Close()
-				is, err := IdentityOf(file)
+				id, err := IdentityOf(file)
 				if c.change != nil {
 					err = errors.Join(err, c.change(w))
 				}
@@ -163,7 +163,7 @@ func TestHiddenFiles(t *testing.T) {
 				}
 				places := Places{Files: []string{w.path(c.file), w.path("conf/link"), w.path(c.file)}}
 				if c.known {
-					places.FilesAre = map[string]Identity{w.path(c.file): is}
+					places.FileIDs = map[string]Identity{w.path(c.file): id}
 				}
 				said, err := w.run(places, `cat conf/secret above/data/secret; cat work/mine`)
 				switch {
@@ -245,12 +245,12 @@ func TestHides(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer secret.Close()
-	is, err := IdentityOf(secret)
+	id, err := IdentityOf(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := w.path("conf/secret")
-	places := &Places{Folder: w.path("above/data"), Files: []string{path}, FilesAre: map[string]Identity{path: is}}
+	places := &Places{Folder: w.path("above/data"), Files: []string{path}, FileIDs: map[string]Identity{path: id}}
 	for name, want := range map[string]bool{
 		"conf/secret": true, "work/link": true, "above/data/registry.db": true, "work/mine": false,
 	} {

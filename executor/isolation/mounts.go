@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mounted is one mount in this process's namespace.
-type mounted struct {
+// mountInfo is one mount in this process's namespace.
+type mountInfo struct {
 	id     uint64
 	device string // of the file system, major:minor
 	root   string // the part of the file system that is mounted
@@ -23,13 +23,13 @@ type mounted struct {
 }
 
 // mounts lists all mounts in this process's namespace.
-func mounts() ([]mounted, error) {
+func mounts() ([]mountInfo, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, fmt.Errorf("list what is mounted: %w", err)
 	}
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	var all []mounted
+	var all []mountInfo
 	for line := range strings.Lines(string(text)) {
 		fields := strings.Fields(line) // id, parent, device, root, mount point, options, any number more, -, kind, …
 		end := slices.Index(fields, "-")
@@ -43,35 +43,35 @@ func mounts() ([]mounted, error) {
 		if err != nil {
 			return nil, fmt.Errorf("list what is mounted: %w", err)
 		}
-		all = append(all, mounted{
+		all = append(all, mountInfo{
 			id, fields[2], unescape.Replace(fields[3]), unescape.Replace(fields[4]), fields[end+1],
 		})
 	}
 	return all, nil
 }
 
-// ofTheKernel are types of file systems that store no files of users.
-var ofTheKernel = []string{"proc", "sysfs", "devtmpfs", "devpts", "mqueue", "cgroup", "cgroup2"}
+// virtualFileSystems are types of file systems that store no files of users.
+var virtualFileSystems = []string{"proc", "sysfs", "devtmpfs", "devpts", "mqueue", "cgroup", "cgroup2"}
 
-// otherNames lists the other names, without links, of the file or folder at path. It has others if its file system,
+// aliases lists the other names, without links, of the file or folder at path. It has others if its file system,
 // or a part of it, is mounted more than once; through those names it could be reached although path is hidden. For
 // a folder the names of its parts are included, but no name above or below path. path must have no links. On
 // kernels that don't report the mount of a path (before 5.8), the list is empty.
-func otherNames(path string) ([]string, error) {
+func aliases(path string) ([]string, error) {
 	all, err := mounts()
 	if err != nil {
 		return nil, err
 	}
 	// The parts at path are a part of the file system that path is in, and all mounts below path.
-	var parts []mounted
+	var parts []mountInfo
 	around := mountOf(path)
 	for _, m := range all {
 		switch below, inside := relative(path, m.at); {
-		case inside && below != "." && !slices.Contains(ofTheKernel, m.kind):
+		case inside && below != "." && !slices.Contains(virtualFileSystems, m.kind):
 			parts = append(parts, m)
 		case m.id == around:
-			if rest, is := relative(m.at, path); is {
-				parts = append(parts, mounted{id: m.id, device: m.device, root: filepath.Join(m.root, rest)})
+			if rest, id := relative(m.at, path); id {
+				parts = append(parts, mountInfo{id: m.id, device: m.device, root: filepath.Join(m.root, rest)})
 			}
 		}
 	}
@@ -79,9 +79,9 @@ func otherNames(path string) ([]string, error) {
 	for _, m := range all {
 		for _, part := range parts {
 			name := m.at // the mount shows a part of the part
-			if rest, is := relative(m.root, part.root); is {
+			if rest, id := relative(m.root, part.root); id {
 				name = filepath.Join(m.at, rest)
-			} else if _, is := relative(part.root, m.root); !is {
+			} else if _, id := relative(part.root, m.root); !id {
 				continue
 			}
 			_, below := relative(path, name)
@@ -116,23 +116,23 @@ func mountOf(path string) uint64 {
 // showOnly replaces the parent of the named folder by an empty one, which contains only the named folder; both are
 // read-only. A name that leads out of the hidden folder is ignored.
 func showOnly(name, hidden string) error {
-	inside := func(name string) (path string, is bool, err error) {
+	inside := func(name string) (path string, id bool, err error) {
 		path, err = filepath.EvalSymlinks(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", false, nil
 		}
 		return path, strings.HasPrefix(path, hidden+"/"), err
 	}
-	around, is, err := inside(filepath.Dir(name))
-	if err != nil || !is {
+	around, id, err := inside(filepath.Dir(name))
+	if err != nil || !id {
 		return err
 	}
-	target, is, err := inside(name)
+	target, id, err := inside(name)
 	if err != nil {
 		return err
 	}
-	if !is {
-		return errors.Join(mountEmpty(around), closeMount(around))
+	if !id {
+		return errors.Join(mountEmpty(around), makeReadOnly(around))
 	}
 	shown, err := openFolder(target)
 	if err != nil {
@@ -149,7 +149,7 @@ func showOnly(name, hidden string) error {
 	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", shown.Fd()), path, "", unix.MS_BIND, ""); err != nil {
 		return err
 	}
-	return errors.Join(closeMount(path), closeMount(around))
+	return errors.Join(makeReadOnly(path), makeReadOnly(around))
 }
 
 // mountEmpty mounts an empty folder on a folder.
@@ -169,8 +169,8 @@ func openFolder(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// closeMount makes the mount on a folder or file read-only. It keeps the other restrictions of the mount.
-func closeMount(folder string) error {
+// makeReadOnly makes the mount on a folder or file read-only. It keeps the other restrictions of the mount.
+func makeReadOnly(folder string) error {
 	// The flags of statfs have the same values as those of mount.
 	const kept = unix.ST_NOSUID | unix.ST_NODEV | unix.ST_NOEXEC | unix.ST_NOATIME | unix.ST_NODIRATIME
 	var system unix.Statfs_t
@@ -206,9 +206,9 @@ func pin(path string) error {
 	return nil
 }
 
-// fix keeps a file unchanged and under its name, by mounting it read-only on itself: it can be neither renamed nor
+// pinFile keeps a file unchanged and under its name, by mounting it read-only on itself: it can be neither renamed nor
 // removed, and no file can be renamed to its name. This does not apply to other files in its folder.
-func fix(path string) error {
+func pinFile(path string) error {
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func fix(path string) error {
 	if err := unix.Mount(file, file, "", unix.MS_BIND, ""); err != nil {
 		return fmt.Errorf("keep %s in its place: %w", file, err)
 	}
-	return closeMount(file)
+	return makeReadOnly(file)
 }
 
 // isMountPoint reports whether a folder is a mount point. It returns false on kernels that can't tell (before 5.8).

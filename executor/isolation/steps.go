@@ -111,16 +111,16 @@ func owner(info fs.FileInfo) uint32 {
 	return of.Uid
 }
 
-// LeavesAlone returns an error if the account, which must not be this process's user, could replace a folder or
+// CheckProtected returns an error if the account, which must not be this process's user, could replace a folder or
 // file or change its content: because it may write to it, or to a folder on the way. Files that root keeps there
 // would be under that account's control.
-func (a *Account) LeavesAlone(path string) error {
+func (a *Account) CheckProtected(path string) error {
 	if a == nil || a.UID == 0 {
 		return nil
 	}
 	steps, err := a.Steps(path)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
-		return a.LeavesAlone(filepath.Dir(path)) // this process will create the missing part
+		return a.CheckProtected(filepath.Dir(path)) // this process will create the missing part
 	}
 	if err != nil {
 		return fmt.Errorf("find out whether user %s could move %s: %w", a.Name, path, err)

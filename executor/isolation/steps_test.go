@@ -65,12 +65,12 @@ func TestLeavesAlone(t *testing.T) {
 		if err = errors.Join(err, os.Chmod(above, c.above)); err != nil {
 			t.Fatal(err)
 		}
-		said := c.as.LeavesAlone(data)
+		said := c.as.CheckProtected(data)
 		if (said != nil) != (c.want != "") || said != nil && !strings.Contains(said.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, said, c.want)
 		}
 	}
-	if err := (*Account)(nil).LeavesAlone("/tmp"); err != nil {
+	if err := (*Account)(nil).CheckProtected("/tmp"); err != nil {
 		t.Errorf("this process's own user: %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func unshared(etc string, start uint32, running map[uint32]bool) (*Account, erro
 	const size = lastUnshared - firstUnshared + 1
 	for i := range uint32(size) {
 		if id := firstUnshared + (start%size+i)%size; !running[id] && !assigned(etc, id) {
-			return numbered(id, id), nil
+			return accountOfIDs(id, id), nil
 		}
 	}
 	return nil, fmt.Errorf("find a user for jobs: all of the uids %d to %d are in use", firstUnshared, lastUnshared)
@@ -55,8 +55,8 @@ func (a *Account) IsUnshared() bool {
 // IDs returns the account as uid:gid. Lookup accepts that even if the machine does not know the ids.
 func (a *Account) IDs() string { return fmt.Sprintf("%d:%d", a.UID, a.GID) }
 
-// numbered returns an account that the machine need not know.
-func numbered(uid, gid uint32) *Account {
+// accountOfIDs returns an account that the machine need not know.
+func accountOfIDs(uid, gid uint32) *Account {
 	return &Account{Name: strconv.Itoa(int(uid)), UID: uid, GID: gid, Groups: []uint32{gid}}
 }
 
@@ -69,7 +69,7 @@ func ParseIDs(text string) (a *Account, ok bool) {
 	if !found || errors.Join(err, err2) != nil || uid == math.MaxUint32 || gid == math.MaxUint32 {
 		return nil, false
 	}
-	return numbered(uint32(uid), uint32(gid)), true
+	return accountOfIDs(uint32(uid), uint32(gid)), true
 }
 
 // assigned reports whether the machine assigns the id to a user, a group or a user's containers. If a directory
@@ -78,23 +78,23 @@ func assigned(etc string, id uint32) bool {
 	isID := func(fields []string) bool { return len(fields) > 2 && fields[2] == strconv.Itoa(int(id)) }
 	hasID := func(fields []string) bool { return inRange(fields, id) }
 	files := map[string]func([]string) bool{"passwd": isID, "group": isID, "subuid": hasID, "subgid": hasID}
-	for file, is := range files {
-		if listed(filepath.Join(etc, file), is) {
+	for file, id := range files {
+		if listed(filepath.Join(etc, file), id) {
 			return true
 		}
 	}
-	return inDirectory("passwd", id) || inDirectory("group", id)
+	return inNameService("passwd", id) || inNameService("group", id)
 }
 
 // listed reports whether a line of the file, split at colons, satisfies is.
-func listed(path string, is func(fields []string) bool) bool {
+func listed(path string, id func(fields []string) bool) bool {
 	file, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if is(strings.Split(lines.Text(), ":")) {
+		if id(strings.Split(lines.Text(), ":")) {
 			return true
 		}
 	}
@@ -111,9 +111,9 @@ func inRange(fields []string, id uint32) bool {
 	return errors.Join(err, err2) == nil && uint64(id) >= first && uint64(id) < first+count
 }
 
-// inDirectory asks the machine's name service, which also knows users of directories that are in no file of /etc.
+// inNameService asks the machine's name service, which also knows users of directories that are in no file of /etc.
 // It runs getent, because this program is built without C and can't ask the service itself.
-func inDirectory(database string, id uint32) bool {
+func inNameService(database string, id uint32) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), directoryTimeout)
 	defer cancel()
 	return exec.CommandContext(ctx, "getent", database, strconv.Itoa(int(id))).Run() == nil
@@ -129,8 +129,8 @@ func runningAs(proc string) map[uint32]bool {
 			continue // the process has ended
 		}
 		for line := range strings.Lines(string(text)) {
-			ids, is := strings.CutPrefix(line, "Uid:")
-			if !is {
+			ids, id := strings.CutPrefix(line, "Uid:")
+			if !id {
 				continue
 			}
 			const forFiles = 3 // the last of four ids; Do sets it on threads of this process

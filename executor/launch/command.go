@@ -109,7 +109,7 @@ func ExplainStart(file, name string, refused *supervisor.StartError) error {
 	what := refused.Errno.Error()
 	switch refused.Errno {
 	case syscall.ENOENT:
-		what = "the file or the program that runs it isn't there"
+		what = "the file, or the program that runs it, does not exist"
 		if interpreter, ok := Shebang(file); ok {
 			what = fmt.Sprintf("its first line names %q, which isn't on this agent", interpreter[0])
 			if strings.HasSuffix(strings.Join(interpreter, " "), "\r") {
@@ -121,7 +121,7 @@ func ExplainStart(file, name string, refused *supervisor.StartError) error {
 	case syscall.ENOEXEC:
 		what = "it is neither a program for this machine nor a script that begins with #!"
 		if strings.HasPrefix(Head(file), "\x7fELF") {
-			what = "it is a program for another kind of machine"
+			what = "it is a program for another processor architecture"
 		}
 	case syscall.E2BIG:
 		what = "the arguments or the environment are too long; one may have 128 KiB, which the sharding context " +
@@ -134,7 +134,7 @@ func ExplainStart(file, name string, refused *supervisor.StartError) error {
 
 // near suggests files with a similar name, or else lists some of the files.
 func near(root, name string) string {
-	found, files, more := LookNear(root, name)
+	found, files, more := FindSimilar(root, name)
 	switch {
 	case len(found) > 0:
 		return "; near it: " + strings.Join(found[:min(3, len(found))], ", ")
@@ -144,9 +144,9 @@ func near(root, name string) string {
 	return ""
 }
 
-// LookNear returns the files below root with a name similar to name, the most similar first, and a few of all
+// FindSimilar returns the files below root with a name similar to name, the most similar first, and a few of all
 // files; more reports whether there are further ones.
-func LookNear(root, name string) (found, files []string, more bool) {
+func FindSimilar(root, name string) (found, files []string, more bool) {
 	base := strings.ToLower(path.Base(name))
 	distance := func(file string) int { return spelling.Distance(base, strings.ToLower(path.Base(file))) }
 	seen := 0

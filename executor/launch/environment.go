@@ -70,7 +70,7 @@ func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 		"ELASTICJOB_SHARDING_PARAMETER":   t.ShardingParameter,
 		"ELASTICJOB_SHARDING_TOTAL_COUNT": strconv.Itoa(t.Total),
 		"ELASTICJOB_JOB_PARAMETER":        t.JobParameter,
-		"ELASTICJOB_PROPS":                inJSON(t.Props),
+		"ELASTICJOB_PROPS":                toJSON(t.Props),
 		"ELASTICJOB_PIPE":                 "3,4",
 	})
 	ofRun := Environment{
@@ -107,10 +107,10 @@ func MayBeLarge() []string {
 func ShardContext(t wire.Task) (string, error) {
 	for _, text := range append(slices.Collect(maps.Values(t.Env)), t.Command...) {
 		if strings.ContainsRune(text, 0) {
-			return "", fmt.Errorf("the command or environment of job %s holds a zero byte", t.JobName)
+			return "", fmt.Errorf("the command or environment of job %s contains a zero byte", t.JobName)
 		}
 	}
-	return inJSON(struct {
+	return toJSON(struct {
 		TaskID             string `json:"taskId"`
 		JobName            string `json:"jobName"`
 		ShardingTotalCount int    `json:"shardingTotalCount"`
@@ -120,8 +120,8 @@ func ShardContext(t wire.Task) (string, error) {
 	}{t.TaskID, t.JobName, t.Total, t.JobParameter, t.Item, t.ShardingParameter}), nil
 }
 
-// inJSON encodes values of texts and numbers, without escapes for HTML. It returns an empty object for a nil map.
-func inJSON(value any) string {
+// toJSON encodes values of texts and numbers, without escapes for HTML. It returns an empty object for a nil map.
+func toJSON(value any) string {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)

@@ -22,8 +22,9 @@ const SecretsVariable = "ELASTICJOB_SECRETS_DIR"
 // DefaultSecrets is the folder for secrets if SecretsVariable is empty.
 const DefaultSecrets = "/etc/elasticjob/secrets"
 
-// OfApps is the name of the folder, in a folder for secrets, that contains one folder per app, with the app's name.
-const OfApps = "apps"
+// AppsFolder is the name of the folder, in a folder for secrets, that contains one folder per app, with the app's
+// name.
+const AppsFolder = "apps"
 
 // maxSecret is the limit of a file in bytes, the same as a job's document has for a value.
 const maxSecret = 64 << 10
@@ -60,12 +61,12 @@ func SecretFolders(value string) []string {
 // error lists everything that is wrong, and contains no values.
 func (r References) Resolve(t wire.Task) (map[string]string, error) {
 	values := make(map[string]string, len(t.EnvFiles)+len(t.EnvVariables))
-	var wrong []error
+	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(t.EnvFiles)) {
 		path := t.EnvFiles[name]
 		value, err := r.file(path, t.AppName)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("env.%s: file %s: %w", name, path, err))
+			problems = append(problems, fmt.Errorf("env.%s: file %s: %w", name, path, err))
 		}
 		values[name] = value
 	}
@@ -74,17 +75,17 @@ func (r References) Resolve(t wire.Task) (map[string]string, error) {
 		value, there := r.lookup(variable)
 		switch {
 		case IsOwnVariable(variable):
-			wrong = append(wrong, fmt.Errorf("env.%s: %s is a variable of the executor's own, which no job is given",
+			problems = append(problems, fmt.Errorf("env.%s: %s is the executor's own variable, which jobs must not use",
 				name, variable))
 		case !there:
-			wrong = append(wrong, fmt.Errorf("env.%s: the executor's environment on this agent has no %s", name,
+			problems = append(problems, fmt.Errorf("env.%s: the executor's environment on this agent has no %s", name,
 				variable))
 		case len(value) > maxSecret:
-			wrong = append(wrong, fmt.Errorf("env.%s: %s is longer than 64 KiB", name, variable))
+			problems = append(problems, fmt.Errorf("env.%s: %s is longer than 64 KiB", name, variable))
 		}
 		values[name] = value
 	}
-	return values, errors.Join(wrong...)
+	return values, errors.Join(problems...)
 }
 
 // IsOwnVariable reports whether a variable is reserved for the executor. jobs.Config.Check has the same rule; it is
@@ -101,14 +102,14 @@ func (r References) file(path, app string) (string, error) {
 		if err != nil || !filepath.IsLocal(inside) {
 			continue
 		}
-		if first, rest, _ := strings.Cut(inside, "/"); folder != "/" && first == OfApps &&
+		if first, rest, _ := strings.Cut(inside, "/"); folder != "/" && first == AppsFolder &&
 			!strings.HasPrefix(rest, app+"/") {
 			return "", fmt.Errorf("it is for the app that its folder below %s is named after, and not for %s",
-				filepath.Join(folder, OfApps), app)
+				filepath.Join(folder, AppsFolder), app)
 		}
 		return readSecret(folder, inside)
 	}
-	return "", fmt.Errorf("it is in no folder for secrets: that is %s on this agent, which its operator sets by %s",
+	return "", fmt.Errorf("it is not in a folder for secrets: on this agent that is %s, which its operator sets with %s",
 		strings.Join(r.folders, ", "), SecretsVariable)
 }
 
@@ -127,7 +128,7 @@ func readSecret(folder, inside string) (string, error) {
 	}
 	defer func() { _ = file.Close() }()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.New("it is no regular file")
+		return "", errors.New("it is not a regular file")
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxSecret+2))
 	text := strings.TrimSuffix(string(content), "\n")
@@ -135,9 +136,9 @@ func readSecret(folder, inside string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("it can't be read on this agent: %w", reason(err))
 	case len(text) > maxSecret:
-		return "", errors.New("it is longer than 64 KiB, the most that a variable may have")
+		return "", errors.New("it is longer than 64 KiB, the limit of a variable")
 	case strings.ContainsRune(text, 0):
-		return "", errors.New("it holds a zero byte: no variable can have one")
+		return "", errors.New("it contains a zero byte, which a variable must not have")
 	}
 	return text, nil
 }

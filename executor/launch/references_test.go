@@ -70,14 +70,14 @@ func TestReferences(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		folder + "/none": "there is no such file on this agent", folder + "/db/x": "not a directory",
-		folder: "no regular file", folder + "/apps": "is for the app that its folder",
-		folder + "/pipe": "no regular file", folder + "/too-long": "longer than 64 KiB", folder + "/zero": "zero byte",
+		folder: "not a regular file", folder + "/apps": "is for the app that its folder",
+		folder + "/pipe": "not a regular file", folder + "/too-long": "longer than 64 KiB", folder + "/zero": "zero byte",
 		folder + "/leads-out": "escapes", folder + "/leads-out-absolutely": "escapes",
 		folder + "/up/outside":       "escapes",
 		folder + "/apps/billing/key": "and not for other", folder + "/apps/other/../billing/key": "and not for other",
 		folder + "/apps/othe":  "and not for other",
-		folder + "/../outside": "in no folder for secrets", "/etc/passwd": "in no folder for secrets",
-		"db": "in no folder", folder + "2/db": "in no folder",
+		folder + "/../outside": "not in a folder for secrets", "/etc/passwd": "not in a folder for secrets",
+		"db": "not in a folder", folder + "2/db": "not in a folder",
 		"/nowhere/db": "the folder for secrets, /nowhere, can't be opened",
 	} {
 		got, err := r.Resolve(wire.Task{AppName: "other", EnvFiles: map[string]string{"DB_PASSWORD": path}})

@@ -27,13 +27,13 @@ const (
 	CauseLength = 1600
 	// MessageLength limits the one-line message of an update, in bytes.
 	MessageLength = 300
-	// Kept is how many bytes at the end of a stream are read for a cause. It exceeds CauseLength so that enough is
-	// left after secrets and terminal colours are removed.
-	Kept = 4 * CauseLength
+	// TailLength is how many bytes at the end of a stream are read for a cause. It exceeds CauseLength so that enough
+	// is left after secrets and terminal colours are removed.
+	TailLength = 4 * CauseLength
 )
 
-// openOwn opens a regular file, and fails if a link or a pipe is in its place.
-func openOwn(path string, flags int) (*os.File, error) {
+// openNoFollow opens a regular file, and fails if a link or a pipe is in its place.
+func openNoFollow(path string, flags int) (*os.File, error) {
 	return OpenRegular(path, flags|syscall.O_NOFOLLOW)
 }
 
@@ -45,13 +45,13 @@ func OpenRegular(path string, flags int) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		_ = f.Close()
-		return nil, fmt.Errorf("%s is no regular file any more", path)
+		return nil, fmt.Errorf("%s is not a regular file any more", path)
 	}
 	return f, nil
 }
 
-// readOwnDir lists a folder, and fails if a link is in its place.
-func readOwnDir(path string) ([]fs.DirEntry, error) {
+// readDirNoFollow lists a folder, and fails if a link is in its place.
+func readDirNoFollow(path string) ([]fs.DirEntry, error) {
 	f, err := os.OpenFile(path, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ type contents struct {
 }
 
 func (o *Files) contentsOf(dir string) (c contents) {
-	entries, err := readOwnDir(dir)
+	entries, err := readDirNoFollow(dir)
 	c.plain, c.empty = err == nil && len(entries) == len(streamNames), true
 	for _, entry := range entries {
 		info, err := entry.Info()
@@ -131,14 +131,14 @@ func (o *Files) contentsOf(dir string) (c contents) {
 	return c
 }
 
-// emptied empties the output files of a folder that was plain, and reports whether it still is.
-func (o *Files) emptied(dir string) bool {
+// truncate empties the output files of a folder that was plain, and reports whether it still is.
+func (o *Files) truncate(dir string) bool {
 	c := o.contentsOf(dir)
 	if !c.plain || c.empty {
 		return c.plain
 	}
 	for _, stream := range streamNames {
-		f, err := openOwn(filepath.Join(dir, stream), os.O_WRONLY|os.O_TRUNC)
+		f, err := openNoFollow(filepath.Join(dir, stream), os.O_WRONLY|os.O_TRUNC)
 		if err != nil {
 			return false
 		}
@@ -156,7 +156,7 @@ func rotate(f *os.File, path string, limit int64) error {
 
 // keepEnd shortens a file to its end. No process may write to the file any more.
 func keepEnd(path string, limit int64) error {
-	f, err := openOwn(path, os.O_RDWR)
+	f, err := openNoFollow(path, os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func appendEnd(source *os.File, to string, limit int64) error {
 	if err != nil {
 		return err
 	}
-	target, err := openOwn(to, os.O_WRONLY|os.O_APPEND)
+	target, err := openNoFollow(to, os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return copyEnd(source, to, limit)
 	}
@@ -284,7 +284,7 @@ func (o *Files) Cause(number, what string, since Mark, hide func(string) string)
 	for i, f := range slices.Backward(o.filesOf(number)) {
 		end, whole := tail(f, since[i], hide)
 		if end == "" && whole {
-			if rotated, err := openOwn(o.file(number, streamNames[i]+".1"), os.O_RDONLY); err == nil {
+			if rotated, err := openNoFollow(o.file(number, streamNames[i]+".1"), os.O_RDONLY); err == nil {
 				end, _ = tail(rotated, 0, hide)
 				_ = rotated.Close()
 			}
@@ -312,7 +312,7 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 	if size < since {
 		since = 0
 	}
-	parts, err := endOf(f, min(size-since, Kept))
+	parts, err := endOf(f, min(size-since, TailLength))
 	if err != nil {
 		return "", since == 0
 	}
@@ -329,9 +329,9 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 	return lastOf(end.Bytes(), hide), since == 0
 }
 
-// lastOf returns the end of a stream, at most Kept bytes of which were read, in the form for a cause.
+// lastOf returns the end of a stream, at most TailLength bytes of which were read, in the form for a cause.
 func lastOf(data []byte, hide func(string) string) string {
-	if len(data) == Kept { // the first character may be incomplete
+	if len(data) == TailLength { // the first character may be incomplete
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
 	return Readable(hide(string(data)), CauseLength)

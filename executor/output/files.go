@@ -37,7 +37,7 @@ type Files struct {
 	log     *slog.Logger
 
 	mu       sync.Mutex
-	live     map[string]*watched
+	running  map[string]*watched
 	begun    chan struct{} // capacity 1; gets a value when live has grown
 	ended    []folder      // the oldest first
 	reusable []string      // folders that are not kept any more and can be reused
@@ -57,7 +57,7 @@ var _ Sink = (*Files)(nil)
 // NewFiles returns the output of the tasks in a sandbox. as is the user of the tasks, nil for the executor's own
 // user. The limits hold only while Watch runs.
 func NewFiles(sandbox string, limits Limits, as *isolation.Account, log *slog.Logger) *Files {
-	return &Files{sandbox: sandbox, limits: limits, as: as, log: log, live: map[string]*watched{},
+	return &Files{sandbox: sandbox, limits: limits, as: as, log: log, running: map[string]*watched{},
 		begun: make(chan struct{}, 1)}
 }
 
@@ -70,7 +70,7 @@ func (o *Files) Begin(number string) (end func(at time.Time), err error) {
 	if _, err := o.folder(number); err != nil {
 		return nil, err
 	}
-	w := &watched{every: o.often(), due: time.Now().Add(o.often())}
+	w := &watched{interval: o.minInterval(), due: time.Now().Add(o.minInterval())}
 	for _, name := range streamNames {
 		f, err := o.open(o.file(number, name))
 		if err != nil {
@@ -91,7 +91,7 @@ func (o *Files) open(path string) (*os.File, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", path)
+		err = fmt.Errorf("%s is not a regular file", path)
 	}
 	if err = errors.Join(err, o.permit(f)); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -112,7 +112,7 @@ func (o *Files) permit(f *os.File) error {
 func (o *Files) filesOf(number string) []*os.File {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if w := o.live[number]; w != nil {
+	if w := o.running[number]; w != nil {
 		return w.files
 	}
 	return nil
@@ -156,7 +156,7 @@ func (o *Files) writer(number string, stream int) (*os.File, error) {
 func (o *Files) add(number string, w *watched) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.live[number] = w
+	o.running[number] = w
 	select {
 	case o.begun <- struct{}{}:
 	default:
@@ -167,8 +167,8 @@ func (o *Files) add(number string, w *watched) {
 // than for small ones, so calls for tasks that ended one after the other may overtake each other.
 func (o *Files) end(number string, at time.Time) {
 	o.mu.Lock()
-	w := o.live[number]
-	delete(o.live, number)
+	w := o.running[number]
+	delete(o.running, number)
 	o.mu.Unlock()
 	w.close()
 	dir := filepath.Join(o.sandbox, Folder, number)
@@ -242,7 +242,7 @@ func (o *Files) folder(number string) (string, error) {
 	o.mu.Unlock()
 	if old != "" {
 		used := filepath.Join(o.sandbox, Folder, old)
-		if o.emptied(used) && syscall.Rename(used, path) == nil {
+		if o.truncate(used) && syscall.Rename(used, path) == nil {
 			return path, nil
 		}
 		_ = pack.RemoveTree(used)
@@ -267,10 +267,10 @@ func remake(path string) error {
 
 // watched is the state of a running task's output. Once it is in live, only Watch uses its fields other than files.
 type watched struct {
-	paths []string // one for each stream
-	sizes [2]int64
-	every time.Duration
-	due   time.Time
+	paths    []string // one for each stream
+	sizes    [2]int64
+	interval time.Duration
+	due      time.Time
 
 	files []*os.File // the executor's own descriptors, one for each stream
 
@@ -286,23 +286,23 @@ func (w *watched) close() {
 	CloseAll(w.files)
 }
 
-// often returns the interval of checks for a new task, and for one whose output grows fast.
-func (o *Files) often() time.Duration {
-	return min(max(o.limits.Every/20, time.Millisecond), o.limits.Every)
+// minInterval returns the interval of checks for a new task, and for one whose output grows fast.
+func (o *Files) minInterval() time.Duration {
+	return min(max(o.limits.CheckInterval/20, time.Millisecond), o.limits.CheckInterval)
 }
 
 // Watch implements Sink. It checks a task often while the task is new or its output grows fast, then less and less
 // often.
 func (o *Files) Watch(ctx context.Context) {
 	var next time.Time // time of the next check; zero if no task runs
-	timer := time.NewTimer(o.often())
+	timer := time.NewTimer(o.minInterval())
 	defer timer.Stop()
 	for {
 		select {
 		case <-timer.C:
-			next = o.lookAtDue()
+			next = o.checkDue()
 		case <-o.begun:
-			if due := time.Now().Add(o.often()); next.IsZero() || due.Before(next) {
+			if due := time.Now().Add(o.minInterval()); next.IsZero() || due.Before(next) {
 				next = due
 			}
 		case <-ctx.Done():
@@ -314,16 +314,16 @@ func (o *Files) Watch(ctx context.Context) {
 	}
 }
 
-// lookAtDue checks the tasks that are due, and returns the time of the next check; zero if no task runs.
-func (o *Files) lookAtDue() (next time.Time) {
+// checkDue checks the tasks that are due, and returns the time of the next check; zero if no task runs.
+func (o *Files) checkDue() (next time.Time) {
 	now := time.Now()
 	o.mu.Lock()
-	tasks := slices.Collect(maps.Values(o.live))
+	tasks := slices.Collect(maps.Values(o.running))
 	o.mu.Unlock()
 	for _, w := range tasks {
-		if !w.due.After(now.Add(o.often() / 2)) {
-			o.look(w)
-			w.due = now.Add(w.every)
+		if !w.due.After(now.Add(o.minInterval() / 2)) {
+			o.check(w)
+			w.due = now.Add(w.interval)
 		}
 		if next.IsZero() || w.due.Before(next) {
 			next = w.due
@@ -332,14 +332,14 @@ func (o *Files) lookAtDue() (next time.Time) {
 	return next
 }
 
-// look rotates files that are too large, and sets the interval until the next check.
-func (o *Files) look(w *watched) {
+// check rotates files that are too large, and sets the interval until the next check.
+func (o *Files) check(w *watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return
 	}
-	w.every = min(2*w.every, o.limits.Every)
+	w.interval = min(2*w.interval, o.limits.CheckInterval)
 	for i, f := range w.files {
 		info, err := f.Stat()
 		if err != nil {
@@ -347,7 +347,7 @@ func (o *Files) look(w *watched) {
 		}
 		size := fileSize(info, o.limits.File)
 		if size-w.sizes[i] > o.limits.File/4 {
-			w.every = o.often()
+			w.interval = o.minInterval()
 		}
 		w.sizes[i] = size
 		if size <= o.limits.File {

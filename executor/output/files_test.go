@@ -44,7 +44,7 @@ func (o *Files) mustBegin(t *testing.T, number string) (end func()) {
 // than that of the next.
 func TestTheLastTasksAreKept(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, Limits{File: 1 << 20, Tasks: 2, Bytes: 1 << 20, Every: time.Hour})
+	o := newTestOutputs(t, Limits{File: 1 << 20, Tasks: 2, Bytes: 1 << 20, CheckInterval: time.Hour})
 	var ends []func(time.Time)
 	for _, number := range []string{"1", "2", "3", "4"} {
 		end, err := o.Begin(number)
@@ -92,7 +92,7 @@ func size(t *testing.T, path string) int64 {
 
 func TestOutputIsRotatedWhileItGrows(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Millisecond})
+	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, CheckInterval: time.Millisecond})
 	end := o.mustBegin(t, "1")
 	o.write(t, "1", "stdout", strings.Repeat("a", 1500)+strings.Repeat("b", 1000))
 	path := o.file("1", "stdout")
@@ -151,7 +151,7 @@ func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newTestOutputs(t, Limits{File: limit, Tasks: 10, Bytes: 100 * limit, Every: time.Millisecond})
+			o := newTestOutputs(t, Limits{File: limit, Tasks: 10, Bytes: 100 * limit, CheckInterval: time.Millisecond})
 			end := o.mustBegin(t, "1")
 			files, ended, err := o.Streams("1", nil)
 			if err != nil {
@@ -210,7 +210,7 @@ func TestWhatIsWrittenBehindAHoleIsKept(t *testing.T) {
 // TestNobodyLeasesARunningTasksOutput: a lease would keep the executor and the agent from opening the file.
 func TestNobodyLeasesARunningTasksOutput(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, Every: time.Hour})
+	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, CheckInterval: time.Hour})
 	defer o.mustBegin(t, "1")()
 	for kind, flags := range map[int]int{unix.F_WRLCK: os.O_WRONLY, unix.F_RDLCK: os.O_RDONLY} {
 		f, err := os.OpenFile(o.file("1", "stdout"), flags, 0)
@@ -226,7 +226,7 @@ func TestNobodyLeasesARunningTasksOutput(t *testing.T) {
 
 func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, Limits{File: 100_000, Tasks: 3, Bytes: 250_000, Every: time.Hour})
+	o := newTestOutputs(t, Limits{File: 100_000, Tasks: 3, Bytes: 250_000, CheckInterval: time.Hour})
 	kept := func() string {
 		entries, err := os.ReadDir(filepath.Join(o.sandbox, "tasks"))
 		if err != nil {
@@ -272,7 +272,7 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 // pipe in the place of a folder is neither followed nor waited for.
 func TestOutputFolderIsNew(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, Limits{File: 1000, Tasks: 1, Bytes: 10_000, Every: time.Hour})
+	o := newTestOutputs(t, Limits{File: 1000, Tasks: 1, Bytes: 10_000, CheckInterval: time.Hour})
 	precious := filepath.Join(t.TempDir(), "precious")
 	if err := os.WriteFile(precious, []byte(strings.Repeat("x", 5000)), 0o644); err != nil {
 		t.Fatal(err)

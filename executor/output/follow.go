@@ -31,7 +31,7 @@ func Follow(ctx context.Context, path string, to io.Writer) {
 
 // copyFrom writes the content of a file from the offset at, and returns the change of the offset.
 func copyFrom(path string, at int64, to io.Writer) int64 {
-	file, err := openOwn(path, os.O_RDONLY)
+	file, err := openNoFollow(path, os.O_RDONLY)
 	if err != nil {
 		return 0
 	}

@@ -20,20 +20,16 @@ var (
 	inLocal = regexp.MustCompile(`\bat [\w.]+\.cloud\.executor\.local\.`)
 )
 
-// javaExecutor recognises, by the end of a failed process's output, the original's executor for Java jobs, which
-// needs libmesos and an agent that launched it. It returns an empty string for any other output, such as a job's
-// own stack trace.
-func javaExecutor(output string) string {
-	if needsMesos.MatchString(output) || inOriginal.MatchString(output) && !inLocal.MatchString(output) {
-		return startsJavaExecutor
-	}
-	return ""
+// isJavaExecutor recognises, by the end of a failed process's output, the original's executor for Java jobs, which
+// needs libmesos and an agent that launched it. It returns false for any other output, such as a job's own stack trace.
+func isJavaExecutor(output string) bool {
+	return needsMesos.MatchString(output) || inOriginal.MatchString(output) && !inLocal.MatchString(output)
 }
 
 // withReason appends the reason that the output shows, if it is recognised.
 func withReason(what, output string) string {
-	if why := javaExecutor(output); why != "" {
-		return what + "; " + why
+	if isJavaExecutor(output) {
+		return what + "; " + startsJavaExecutor
 	}
 	return what
 }

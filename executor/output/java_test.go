@@ -5,8 +5,8 @@ import "testing"
 func TestJavaExecutorIsRecognised(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		Sink string
-		want bool
+		output string
+		want   bool
 	}{
 		"no libmesos": {`Failed to load native Mesos library from /usr/java/packages/lib:/usr/lib64:/lib64:/lib:/usr/lib
 Exception in thread "main" java.lang.UnsatisfiedLinkError: no mesos in java.library.path: /usr/java/packages/lib:/usr/lib
@@ -34,7 +34,7 @@ Exception in thread "main" java.lang.UnsatisfiedLinkError: no mesos in java.libr
 	at org.apache.shardingsphere.elasticjob.cloud.executor.local.LocalTaskExecutor.execute(LocalTaskExecutor.java:58)`,
 			false},
 	} {
-		if got := javaExecutor(tt.Sink) != ""; got != tt.want {
+		if got := isJavaExecutor(tt.output); got != tt.want {
 			t.Errorf("%s: recognised %v", name, got)
 		}
 	}

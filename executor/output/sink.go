@@ -19,13 +19,13 @@ type Limits struct {
 	// Tasks is how many folders of ended tasks are kept, Bytes their maximum total size.
 	Tasks int
 	Bytes int64
-	// Every is the longest interval between checks of the sizes.
-	Every time.Duration
+	// CheckInterval is the longest interval between checks of the sizes.
+	CheckInterval time.Duration
 }
 
 // DefaultLimits limit an executor to about 1.1 GiB, plus 128 MiB per running task.
 func DefaultLimits() Limits {
-	return Limits{File: 32 << 20, Tasks: 1000, Bytes: 1 << 30, Every: 200 * time.Millisecond}
+	return Limits{File: 32 << 20, Tasks: 1000, Bytes: 1 << 30, CheckInterval: 200 * time.Millisecond}
 }
 
 // Sink is the destination of tasks' output: Files or Streams.

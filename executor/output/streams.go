@@ -70,7 +70,7 @@ func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) 
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		o.copy(read)
+		o.forwardAll(read)
 	}()
 	return []*os.File{os.NewFile(uintptr(stdout), "stdout"), write}, func() {
 		o.drain()
@@ -84,8 +84,8 @@ func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) 
 	}, nil
 }
 
-// copy passes on what a process writes to stderr, until the pipe has no writer or its deadline passes.
-func (o *Streams) copy(pipe *os.File) {
+// forwardAll passes on what a process writes to stderr, until the pipe has no writer or its deadline passes.
+func (o *Streams) forwardAll(pipe *os.File) {
 	conn, err := pipe.SyscallConn()
 	if err != nil {
 		return
@@ -93,7 +93,7 @@ func (o *Streams) copy(pipe *os.File) {
 	_ = conn.Read(func(fd uintptr) (done bool) {
 		var err error
 		for err == nil {
-			err = o.take(fd)
+			err = o.forward(fd)
 		}
 		return !errors.Is(err, unix.EAGAIN)
 	})
@@ -111,7 +111,7 @@ func (o *Streams) drain() {
 		if conn, err := pipe.SyscallConn(); err == nil {
 			_ = conn.Control(func(fd uintptr) {
 				for range pipeSize / len(o.part) {
-					if o.take(fd) != nil {
+					if o.forward(fd) != nil {
 						return
 					}
 				}
@@ -123,9 +123,9 @@ func (o *Streams) drain() {
 // pipeSize is the capacity of a pipe in the kernel.
 const pipeSize = 64 << 10
 
-// take passes on the next part of a pipe's content. It returns EAGAIN if the pipe is empty, and io.EOF if it has no
+// forward passes on the next part of a pipe's content. It returns EAGAIN if the pipe is empty, and io.EOF if it has no
 // writer.
-func (o *Streams) take(fd uintptr) error {
+func (o *Streams) forward(fd uintptr) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n, err := unix.Read(int(fd), o.part[:])
@@ -138,7 +138,7 @@ func (o *Streams) take(fd uintptr) error {
 		return io.EOF
 	}
 	o.end, o.count = append(o.end, o.part[:n]...), o.count+int64(n)
-	o.end = append(o.end[:0], o.end[max(0, len(o.end)-Kept):]...)
+	o.end = append(o.end[:0], o.end[max(0, len(o.end)-TailLength):]...)
 	return writeWhole(o.stderr, o.part[:n])
 }
 
@@ -153,11 +153,11 @@ func (o *Streams) Record(r wire.PodRecord) error {
 }
 
 // Answers implements Sink. Answers go to stdout.
-func (o *Streams) Answers(string) (io.WriteCloser, error) { return unclosed{o}, nil }
+func (o *Streams) Answers(string) (io.WriteCloser, error) { return nopCloser{o}, nil }
 
-type unclosed struct{ io.Writer }
+type nopCloser struct{ io.Writer }
 
-func (unclosed) Close() error { return nil }
+func (nopCloser) Close() error { return nil }
 
 // Write writes to the container's stdout.
 func (o *Streams) Write(data []byte) (int, error) {

@@ -83,7 +83,7 @@ func TestEndOfStderr(t *testing.T) {
 	expect(second, "failed; end of stderr:\na ***")
 	expect(Mark{}, "failed; end of stderr:\nfirst\na ***")
 	third := o.Mark("1")
-	write(strings.Repeat("x", 3*Kept))
+	write(strings.Repeat("x", 3*TailLength))
 	expect(third, "failed; end of stderr:\n…"+strings.Repeat("x", CauseLength))
 	expect(Mark{}, "failed; end of stderr:\n…"+strings.Repeat("x", CauseLength))
 	CloseAll(files)
@@ -92,7 +92,7 @@ func TestEndOfStderr(t *testing.T) {
 		t.Errorf("%d pipes are kept", len(o.pipes))
 	}
 	passed, err := os.ReadFile(stderr.Name())
-	if want := "first\na secret\n" + strings.Repeat("x", 3*Kept); err != nil || string(passed) != want {
+	if want := "first\na secret\n" + strings.Repeat("x", 3*TailLength); err != nil || string(passed) != want {
 		t.Errorf("%d bytes were passed on, want %d: %v", len(passed), len(want), err)
 	}
 }

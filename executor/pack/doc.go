@@ -97,13 +97,13 @@ func explain(ctx context.Context, source Source, err error) error {
 	}
 	explained := &Error{Phase: wire.PhaseFetch, URL: source.URL, Err: err}
 	var unpacking unpackError
-	var silent unanswered
+	var noAnswer unanswered
 	switch {
 	case errors.As(err, &unpacking):
 		explained.Phase = wire.PhaseUnpack
-	case errors.As(err, &silent) && silent.reached:
+	case errors.As(err, &noAnswer) && noAnswer.reached:
 		explained.Unanswered = true
-	case errors.As(err, &silent):
+	case errors.As(err, &noAnswer):
 		explained.Unreachable = wire.HostPort(source.URL)
 	}
 	return explained

@@ -76,19 +76,19 @@ func newDownloader(limits Limits, open func(path string) (*os.File, error), log 
 func parse(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, errors.New("this is no URL")
+		return nil, errors.New("it is not a URL")
 	}
 	switch u.Scheme {
 	case "http", "https":
 		if u.Host == "" {
-			return nil, errors.New("the URL names no host")
+			return nil, errors.New("the URL must name a host")
 		}
 	case "file":
 		if u.Host != "" && u.Host != "localhost" {
-			return nil, errors.New("a file URL is of this machine: file:///path")
+			return nil, errors.New("a file URL must name a file of this machine: file:///path")
 		}
 	case "":
-		return nil, errors.New("the URL has no scheme; http, https and file are known")
+		return nil, errors.New("the URL must begin with http://, https:// or file://")
 	default:
 		return nil, fmt.Errorf("scheme %q isn't supported; http, https and file are", u.Scheme)
 	}
@@ -107,7 +107,8 @@ func baseName(u *url.URL) string {
 // get downloads u into the file to, and returns its sha256 in hex and its version. The error is errUnchanged if the
 // server has no newer version than known.
 func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
-	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), known: known, next: time.Now().Add(progressInterval)}
+	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), cached: known,
+		nextProgress: time.Now().Add(progressInterval)}
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Transfer,
 		fmt.Errorf("not fetched within %v", d.limits.Transfer))
 	defer cancel()
@@ -116,14 +117,14 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return hex.EncodeToString(t.sum.Sum(nil)), t.got, err
+		return hex.EncodeToString(t.sum.Sum(nil)), t.version, err
 	}
-	ctx, silent := context.WithCancelCause(ctx)
-	defer silent(nil)
-	t.first = time.AfterFunc(d.limits.FirstByte, func() {
-		silent(unanswered{fmt.Errorf("the server sent nothing of it within %v", d.limits.FirstByte), t.reached.Load()})
+	ctx, noAnswer := context.WithCancelCause(ctx)
+	defer noAnswer(nil)
+	t.firstByteTimer = time.AfterFunc(d.limits.FirstByte, func() {
+		noAnswer(unanswered{fmt.Errorf("the server sent no data within %v", d.limits.FirstByte), t.reached.Load()})
 	})
-	defer t.first.Stop()
+	defer t.firstByteTimer.Stop()
 	var err error
 	for try := range d.limits.Tries {
 		if try > 0 {
@@ -143,11 +144,11 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 		if err == nil || errors.Is(err, errUnchanged) || errors.As(err, &final) {
 			break
 		}
-		if t.done > 0 {
-			err = fmt.Errorf("broken after %d bytes: %w", t.done, err)
+		if t.received > 0 {
+			err = fmt.Errorf("broken after %d bytes: %w", t.received, err)
 		}
 	}
-	return hex.EncodeToString(t.sum.Sum(nil)), t.got, err
+	return hex.EncodeToString(t.sum.Sum(nil)), t.version, err
 }
 
 // wait waits for d, or until ctx ends: then it returns ctx's cause.
@@ -165,20 +166,20 @@ const progressInterval = 5 * time.Second
 // transfer is one download with its resumptions.
 type transfer struct {
 	*downloader
-	url   *url.URL
-	to    *os.File
-	sum   hash.Hash
-	known version
-	got   version
-	done  int64
-	total int64
-	next  time.Time
-	first *time.Timer // runs until the first byte; nil for a file of this machine
+	url            *url.URL
+	to             *os.File
+	sum            hash.Hash
+	cached         version
+	version        version
+	received       int64
+	total          int64
+	nextProgress   time.Time
+	firstByteTimer *time.Timer // runs until the first byte; nil for a file of this machine
 	// reached is set once the latest attempt has a connection, including TLS.
 	reached atomic.Bool
 }
 
-var errStall = errors.New("the transfer stalled")
+var errStalled = errors.New("the transfer stalled")
 
 func (t *transfer) once(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -192,35 +193,35 @@ func (t *transfer) once(ctx context.Context) error {
 	}
 	request.Header.Set("User-Agent", "elasticjob-executor")
 	request.Header.Set("Accept-Encoding", "identity") // the bytes must be the published ones
-	resume := t.done > 0 && t.got.validator() != ""
+	resume := t.received > 0 && t.version.validator() != ""
 	switch {
 	case resume:
-		request.Header.Set("Range", "bytes="+strconv.FormatInt(t.done, 10)+"-")
-		request.Header.Set("If-Range", t.got.validator())
-	case t.known.known():
-		if t.known.ETag != "" {
-			request.Header.Set("If-None-Match", t.known.ETag)
+		request.Header.Set("Range", "bytes="+strconv.FormatInt(t.received, 10)+"-")
+		request.Header.Set("If-Range", t.version.validator())
+	case t.cached.known():
+		if t.cached.ETag != "" {
+			request.Header.Set("If-None-Match", t.cached.ETag)
 		}
-		if t.known.LastModified != "" {
-			request.Header.Set("If-Modified-Since", t.known.LastModified)
+		if t.cached.LastModified != "" {
+			request.Header.Set("If-Modified-Since", t.cached.LastModified)
 		}
 	}
-	stall := time.AfterFunc(t.limits.Stall, func() { cancel(errStall) })
+	stall := time.AfterFunc(t.limits.Stall, func() { cancel(errStalled) })
 	defer stall.Stop()
 	response, err := t.client.Do(request)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
-		return noAnswer(err, t.reached.Load())
+		return requestError(err, t.reached.Load())
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch {
-	case response.StatusCode == http.StatusNotModified && !resume && t.known.known():
+	case response.StatusCode == http.StatusNotModified && !resume && t.cached.known():
 		return errUnchanged
 	case response.StatusCode == http.StatusPartialContent && resume:
-		if err := t.goesOn(response.Header); err != nil {
-			t.got = version{} // the next attempt starts from the beginning
+		if err := t.checkRange(response.Header); err != nil {
+			t.version = version{} // the next attempt starts from the beginning
 			return err
 		}
 	case response.StatusCode == http.StatusOK:
@@ -232,7 +233,7 @@ func (t *transfer) once(ctx context.Context) error {
 	case response.StatusCode == http.StatusTooManyRequests, response.StatusCode == http.StatusRequestTimeout:
 		return fmt.Errorf("the server answers %s", statusText(response.StatusCode))
 	case response.StatusCode == http.StatusRequestedRangeNotSatisfiable && resume:
-		t.got = version{} // the next attempt starts from the beginning
+		t.version = version{} // the next attempt starts from the beginning
 		return fmt.Errorf("the server answers %s", statusText(response.StatusCode))
 	default:
 		return permanent{fmt.Errorf("the server answers %s", statusText(response.StatusCode))}
@@ -267,12 +268,12 @@ func plainError(err error) error {
 	)
 	switch {
 	case strings.HasPrefix(err.Error(), "failed to parse Location header"):
-		return errors.New("the server redirects to what is no URL") // the text may contain a password
+		return errors.New("the server redirects to an invalid URL") // the text may contain a password
 	case errors.As(err, &network), errors.As(err, &refused), errors.As(err, &certificate), errors.As(err, &record),
 		errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch), isBroken(err):
 		return err
 	}
-	return errors.New("the server does not answer as one of HTTP")
+	return errors.New("the server's answer is not HTTP")
 }
 
 // isBroken reports whether the error is that of a connection which ended too early.
@@ -281,18 +282,18 @@ func isBroken(err error) bool {
 		errors.Is(err, syscall.EPIPE)
 }
 
-// goesOn checks that a partial answer has the requested range and the same content. That is necessary because not
+// checkRange checks that a partial answer has the requested range and the same content. That is necessary because not
 // every server supports If-Range.
-func (t *transfer) goesOn(header http.Header) error {
+func (t *transfer) checkRange(header http.Header) error {
 	part, total, _ := strings.Cut(header.Get("Content-Range"), "/")
-	if !strings.HasPrefix(part, fmt.Sprintf("bytes %d-", t.done)) {
-		return fmt.Errorf("the server sends another range than the one from byte %d", t.done)
+	if !strings.HasPrefix(part, fmt.Sprintf("bytes %d-", t.received)) {
+		return fmt.Errorf("the server sent another range than the requested one from byte %d", t.received)
 	}
 	size, err := strconv.ParseInt(total, 10, 64)
 	differ := func(now, before string) bool { return now != "" && before != "" && now != before }
 	got := versionOf(header)
 	if err == nil && t.total >= 0 && size != t.total ||
-		differ(got.ETag, t.got.ETag) || differ(got.LastModified, t.got.LastModified) {
+		differ(got.ETag, t.version.ETag) || differ(got.LastModified, t.version.LastModified) {
 		return errors.New("the package was changed while it was fetched")
 	}
 	return nil
@@ -317,7 +318,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 // restart prepares the transfer for an answer that begins at the first byte.
 func (t *transfer) restart(response *http.Response) error {
 	if response.ContentLength > t.limits.Download {
-		return permanent{fmt.Errorf("the package has %d bytes; %d are allowed", response.ContentLength,
+		return permanent{fmt.Errorf("the package has %d bytes; at most %d are allowed", response.ContentLength,
 			t.limits.Download)}
 	}
 	_, err := t.to.Seek(0, io.SeekStart)
@@ -325,8 +326,8 @@ func (t *transfer) restart(response *http.Response) error {
 		return permanent{err}
 	}
 	t.sum.Reset()
-	t.done, t.total = 0, response.ContentLength
-	t.got = versionOf(response.Header)
+	t.received, t.total = 0, response.ContentLength
+	t.version = versionOf(response.Header)
 	return nil
 }
 
@@ -336,25 +337,25 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 	for {
 		n, err := body.Read(buffer)
 		if n > 0 {
-			if t.first != nil {
-				t.first.Stop()
+			if t.firstByteTimer != nil {
+				t.firstByteTimer.Stop()
 			}
 			if err := pace.slow(n); err != nil {
 				return permanent{err}
 			}
 			alive()
-			t.done += int64(n)
-			if t.done > t.limits.Download {
-				return permanent{fmt.Errorf("the package has more than the %d bytes that are allowed",
+			t.received += int64(n)
+			if t.received > t.limits.Download {
+				return permanent{fmt.Errorf("the package has more than %d bytes, which is the limit",
 					t.limits.Download)}
 			}
 			if _, err := t.to.Write(buffer[:n]); err != nil {
 				return permanent{err}
 			}
 			_, _ = t.sum.Write(buffer[:n]) // a hash returns no error
-			if now := time.Now(); now.After(t.next) {
-				t.log.Info("package fetch in progress", "url", redact(t.url.String()), "bytes", t.done, "of", t.total)
-				t.next = now.Add(progressInterval)
+			if now := time.Now(); now.After(t.nextProgress) {
+				t.log.Info("package fetch in progress", "url", redact(t.url.String()), "bytes", t.received, "of", t.total)
+				t.nextProgress = now.Add(progressInterval)
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -378,16 +379,16 @@ func (t *transfer) copyFile(ctx context.Context) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("this is no regular file")
+		return errors.New("it is not a regular file")
 	}
-	t.got = version{LastModified: fmt.Sprintf("%d bytes, %s", info.Size(),
+	t.version = version{LastModified: fmt.Sprintf("%d bytes, %s", info.Size(),
 		info.ModTime().UTC().Format(time.RFC3339Nano))}
-	if t.known == t.got {
+	if t.cached == t.version {
 		return errUnchanged
 	}
 	t.total = info.Size()
 	if t.total > t.limits.Download {
-		return fmt.Errorf("the package has %d bytes; %d are allowed", t.total, t.limits.Download)
+		return fmt.Errorf("the package has %d bytes; at most %d are allowed", t.total, t.limits.Download)
 	}
 	return t.copy(&counter{ctx: ctx, r: file}, func() {})
 }

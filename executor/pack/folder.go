@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"syscall"
 )
@@ -36,26 +37,11 @@ func makeTemporary(root *os.Root, prefix string) (name string, err error) {
 	return name, root.Mkdir(name, 0o700)
 }
 
-// removeIn is RemoveTree for a folder below root.
-func removeIn(root *os.Root, name string) error {
-	err := root.RemoveAll(name)
-	if err == nil {
-		return nil
-	}
-	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = root.Chmod(path, 0o700) // must be done before the folder can be read
-		}
-		return nil
-	})
-	return root.RemoveAll(name)
-}
-
 // openPlain opens a regular file or folder below root. If a task has put a link or a pipe in its place, openPlain
 // neither follows the link nor waits for the pipe, and returns an error.
 func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return nil, fmt.Errorf("%s is no file", name)
+		return nil, fmt.Errorf("%s is not a regular file or folder", name)
 	}
 	f, err := root.OpenFile(name, flags|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -63,7 +49,7 @@ func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() {
 		_ = f.Close()
-		return nil, fmt.Errorf("%s is no file", name)
+		return nil, fmt.Errorf("%s is not a regular file or folder", name)
 	}
 	return f, nil
 }
@@ -101,7 +87,7 @@ func walk(root *os.Root, visit func(path string, info fs.FileInfo) error) error 
 
 func walkBelow(folder *os.Root, at string, depth int, visit func(path string, info fs.FileInfo) error) error {
 	if depth > maxDepth {
-		return fmt.Errorf("more than %d folders in each other", maxDepth)
+		return fmt.Errorf("more than %d nested folders", maxDepth)
 	}
 	names, err := entriesOf(folder, ".")
 	if err != nil {
@@ -130,7 +116,7 @@ func walkBelow(folder *os.Root, at string, depth int, visit func(path string, in
 	return nil
 }
 
-// openPackage opens the folder of a package. It returns fs.ErrNotExist or errStrange if there is no such folder any
+// openPackage opens the folder of a package. It returns fs.ErrNotExist or errIrregular if there is no such folder any
 // more.
 func openPackage(root *os.Root, name string) (*os.Root, error) {
 	info, err := root.Lstat(name)
@@ -138,14 +124,18 @@ func openPackage(root *os.Root, name string) (*os.Root, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, errStrange
+		return nil, errIrregular
 	}
 	return root.OpenRoot(name)
 }
 
-// openIn opens the folder dir and a package below it.
-func openIn(dir, name string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
+// openIn opens the folder of a package, whose path is dir, below the folder above.
+func openIn(above, dir string) (*os.Root, error) {
+	name, err := filepath.Rel(above, dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(above)
 	if err != nil {
 		return nil, err
 	}

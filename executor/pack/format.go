@@ -68,7 +68,7 @@ func (t *target) decompress(r *bufio.Reader) (plain *bufio.Reader, name string, 
 		}
 		d, closer, err := c.open(r)
 		if err != nil {
-			return nil, c.name, nil, broken(c.name+" data", err)
+			return nil, c.name, nil, brokenError(c.name+" data", err)
 		}
 		return bufio.NewReaderSize(&decoded{t: t, r: d}, 64<<10), c.name, closer, nil
 	}
@@ -120,7 +120,7 @@ func checkWindow(r *bufio.Reader) error {
 		return nil
 	}
 	if bits := fields[2]; bits > 40 || uint64(2|bits&1)<<(bits/2+11) > maxWindow {
-		return excess(fmt.Sprintf("it asks for more memory than the %d MiB that are allowed (xz -9 takes 64)",
+		return limitError(fmt.Sprintf("it requires more memory than the allowed %d MiB (xz -9 requires 64)",
 			maxWindow>>20))
 	}
 	return nil

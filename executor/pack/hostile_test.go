@@ -180,18 +180,18 @@ func TestHostileNames(t *testing.T) {
 		{name: "zip absolute", file: "p.zip", data: zipOf(t, plain("/etc/evil")), want: "absolute"},
 		{name: "zip backslash", file: "p.zip", data: zipOf(t, plain(`..\..\evil`)), want: "leads up"},
 		{name: "zip backslash absolute", file: "p.zip", data: zipOf(t, plain(`\evil`)), want: "absolute"},
-		{name: "zip without name", file: "p.zip", data: zipOf(t, plain("")), want: "no name"},
+		{name: "zip without name", file: "p.zip", data: zipOf(t, plain("")), want: "name is empty"},
 		{name: "zip zero byte", file: "p.zip", data: zipOf(t, plain("a\x00/../../evil")), want: "zero byte"},
 		{name: "tar zero byte", data: paxTar(t, "path=evil\x00.sh\n"), want: "invalid tar header"},
 		{name: "the package itself as a file", data: tarOf(t, plain(".")), want: "package's own folder"},
 		{name: "the package itself as a link", data: tarOf(t, symlink("./", "x")), want: "package's own folder"},
-		{name: "long path", data: tarOf(t, plain(strings.Repeat("abc/", 256)+"x")), limits: pack.Limits{Depth: 1000}, want: "path of 1025 bytes; 1024 are allowed"},
+		{name: "long path", data: tarOf(t, plain(strings.Repeat("abc/", 256)+"x")), limits: pack.Limits{Depth: 1000}, want: "path of 1025 bytes; at most 1024 are allowed"},
 		{name: "huge path", data: tarOf(t, plain(strings.Repeat("a/", 400_000)+"b")), want: "path of 800001 bytes"},
 		{name: "path larger than a header may be", data: rawTar(rawEntry{name: "././@LongLink", kind: 'L', content: strings.Repeat("a", 2<<20)}, rawEntry{name: "a", kind: '0', content: "x"}), want: "header field too long"},
-		{name: "long component", data: tarOf(t, plain(strings.Repeat("a", 256))), want: "256 bytes; 255 are allowed"},
-		{name: "deep", data: tarOf(t, plain(strings.Repeat("a/", 64)+"x")), want: "65 components; 64 are allowed"},
-		{name: "deep folders only", data: tarOf(t, folder(strings.Repeat("a/", 200))), want: "components; 64 are allowed"},
-		{name: "zip deep", file: "p.zip", data: zipOf(t, plain(strings.Repeat("a/", 300)+"x")), want: "components; 64 are allowed"},
+		{name: "long component", data: tarOf(t, plain(strings.Repeat("a", 256))), want: "256 bytes; at most 255 are allowed"},
+		{name: "deep", data: tarOf(t, plain(strings.Repeat("a/", 64)+"x")), want: "65 components; at most 64 are allowed"},
+		{name: "deep folders only", data: tarOf(t, folder(strings.Repeat("a/", 200))), want: "components; at most 64 are allowed"},
+		{name: "zip deep", file: "p.zip", data: zipOf(t, plain(strings.Repeat("a/", 300)+"x")), want: "components; at most 64 are allowed"},
 	} {
 		t.Run(h.name, h.run)
 	}
@@ -225,8 +225,8 @@ func TestHostileLinks(t *testing.T) {
 		{name: "file through a loop", data: tarOf(t, symlink("a", "b"), symlink("b", "a"), plain("a/f")), want: "too many"},
 		{name: "hard link up", data: tarOf(t, hardlink("h", "../evil")), want: `hard link to "../evil": path leads up`},
 		{name: "hard link absolute", data: tarOf(t, hardlink("h", "/etc/passwd")), want: `hard link to "/etc/passwd": absolute path`},
-		{name: "hard link to a link", data: tarOf(t, symlink("l", "x"), hardlink("h", "l")), want: "which is no file"},
-		{name: "hard link to a folder", data: tarOf(t, folder("d/"), hardlink("h", "d")), want: "which is no file"},
+		{name: "hard link to a link", data: tarOf(t, symlink("l", "x"), hardlink("h", "l")), want: "which is not a file"},
+		{name: "hard link to a folder", data: tarOf(t, folder("d/"), hardlink("h", "d")), want: "which is not a file"},
 		{name: "hard link ahead", data: tarOf(t, hardlink("h", "later"), plain("later")), want: "isn't in the package before it"},
 		{name: "hard link over a folder", data: tarOf(t, plain("d/f"), hardlink("d", "d/f")), want: "a file and a folder"},
 		{name: "replaced by a file", data: tarOf(t, symlink("l", "real"), plain("l")), tree: map[string]string{"l": isX}},
@@ -240,7 +240,7 @@ func TestHostileLinks(t *testing.T) {
 			tree: map[string]string{"f": "-r--r--r-- new", "h": isX}},
 		{name: "nowhere inside", data: tarOf(t, plain("f"), symlink("l", "no/such/file")), tree: map[string]string{"f": isX, "l": "-> no/such/file"}},
 		{name: "to the package itself", data: tarOf(t, plain("f"), symlink("a/l", "..")), tree: map[string]string{"f": isX, "a": "drwxr-xr-x", "a/l": "-> .."}},
-		{name: "nowhere, and a folder", data: tarOf(t, symlink("l", "nowhere"), plain("l/f")), want: "a link that leads nowhere and a folder"},
+		{name: "nowhere, and a folder", data: tarOf(t, symlink("l", "nowhere"), plain("l/f")), want: "both a dangling link and a folder"},
 	} {
 		t.Run(h.name, h.run)
 	}
@@ -251,13 +251,13 @@ func TestHostileEntries(t *testing.T) {
 	t.Parallel()
 	kind := func(kind byte) []byte { return tarOf(t, plain("f"), entry{name: "d", kind: kind}) }
 	for _, h := range []hostile{
-		{name: "character device", data: kind(tar.TypeChar), want: "no place in a package"},
-		{name: "block device", data: kind(tar.TypeBlock), want: "no place in a package"},
-		{name: "named pipe", data: kind(tar.TypeFifo), want: "no place in a package"},
+		{name: "character device", data: kind(tar.TypeChar), want: "must not contain devices"},
+		{name: "block device", data: kind(tar.TypeBlock), want: "must not contain devices"},
+		{name: "named pipe", data: kind(tar.TypeFifo), want: "must not contain devices"},
 		{name: "unknown type", data: rawTar(rawEntry{name: "s", kind: 's'}), want: `unknown type 's'`},
-		{name: "zip named pipe", file: "p.zip", data: zipOf(t, entry{name: "p", kind: tar.TypeFifo}), want: "no place in a package"},
-		{name: "zip device", file: "p.zip", data: zipMode(t, fs.ModeDevice|fs.ModeCharDevice|0o666), want: "no place in a package"},
-		{name: "zip socket", file: "p.zip", data: zipMode(t, fs.ModeSocket|0o666), want: "no place in a package"},
+		{name: "zip named pipe", file: "p.zip", data: zipOf(t, entry{name: "p", kind: tar.TypeFifo}), want: "must not contain devices"},
+		{name: "zip device", file: "p.zip", data: zipMode(t, fs.ModeDevice|fs.ModeCharDevice|0o666), want: "must not contain devices"},
+		{name: "zip socket", file: "p.zip", data: zipMode(t, fs.ModeSocket|0o666), want: "must not contain devices"},
 		{name: "file over folder", data: tarOf(t, plain("a/b"), plain("a")), want: "a file and a folder"},
 		{name: "folder over file", data: tarOf(t, plain("a"), plain("a/b")), want: "a file and a folder"},
 		{name: "folder entry over file", data: tarOf(t, plain("a"), folder("a/")), want: "a file and a folder"},
@@ -285,8 +285,8 @@ func TestHostileEntries(t *testing.T) {
 			tree: map[string]string{strings.Repeat("n", 200): "drwxr-xr-x",
 				strings.Repeat("n", 200) + "/" + strings.Repeat("m", 200): isX}},
 		{name: "PAX long name", data: tarFormat(t, tar.FormatPAX, strings.Repeat("n", 250)), tree: map[string]string{strings.Repeat("n", 250): isX}},
-		{name: "only folders", data: tarOf(t, folder("a/"), folder("b/")), want: "holds no file"},
-		{name: "only a link", data: tarOf(t, symlink("a", "b")), want: "holds no file"},
+		{name: "only folders", data: tarOf(t, folder("a/"), folder("b/")), want: "contains no file"},
+		{name: "only a link", data: tarOf(t, symlink("a", "b")), want: "contains no file"},
 	} {
 		t.Run(h.name, h.run)
 	}

@@ -39,7 +39,7 @@ type File struct {
 // Inspect fetches and unpacks a package as a Store does, in an empty folder, which the caller removes.
 // Contents.Files gets at most most files. The checksum is not compared. The error is an [*Error], which shows
 // nothing of the package's content, or the context's cause.
-func Inspect(ctx context.Context, url, folder string, most int, limits Limits,
+func Inspect(ctx context.Context, url, folder string, maxFiles int, limits Limits,
 	open func(path string) (*os.File, error)) (c Contents, err error) {
 	source := Source{URL: url}
 	u, err := parse(url)
@@ -76,14 +76,14 @@ func Inspect(ctx context.Context, url, folder string, most int, limits Limits,
 	}
 	defer debug.FreeOSMemory() // as in Store.unpack
 	c.Format, err = unpackFile(ctx, file, root, baseName(u), limits)
-	var strange noPackage
-	if errors.As(err, &strange) {
-		err = errors.New(strange.what)
+	var notOne notPackage
+	if errors.As(err, &notOne) {
+		err = errors.New(notOne.what)
 	}
 	if err != nil {
 		return c, unpackError{err}
 	}
-	return c, c.list(root, most)
+	return c, c.list(root, maxFiles)
 }
 
 // withoutAddresses removes from an error of a fetch what it shows about the network: a package is inspected in the
@@ -93,15 +93,15 @@ func withoutAddresses(err error) error {
 	if text == "" {
 		return err
 	}
-	var silent unanswered
-	if errors.As(err, &silent) {
-		return unanswered{errors.New(text), silent.reached}
+	var noAnswer unanswered
+	if errors.As(err, &noAnswer) {
+		return unanswered{errors.New(text), noAnswer.reached}
 	}
 	return errors.New(text)
 }
 
 // list lists the files. A link counts as its target, if that is in the package.
-func (c *Contents) list(root *os.Root, most int) error {
+func (c *Contents) list(root *os.Root, maxFiles int) error {
 	return fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("list the package: %w", err)
@@ -109,7 +109,7 @@ func (c *Contents) list(root *os.Root, most int) error {
 		if d.IsDir() {
 			return nil
 		}
-		if c.Total++; c.Total > most {
+		if c.Total++; c.Total > maxFiles {
 			return nil
 		}
 		file := File{Name: name}

@@ -29,11 +29,12 @@ type inventory struct {
 
 	newest  string // the entry with the latest change
 	changed time.Time
-	list    []sight // all entries, or nil if there are many
+	states  []entryState // all entries, or nil if there are many
 }
 
-// sight is the observed state of an entry. As long as a folder's own times do not change, no entry was added to it.
-type sight struct {
+// entryState is the observed state of an entry. As long as a folder's own times do not change, no entry was added to
+// it.
+type entryState struct {
 	path               string
 	inode              uint64
 	mode               uint32
@@ -41,24 +42,24 @@ type sight struct {
 	modified, changing syscall.Timespec
 }
 
-func sightOf(path string, stat *syscall.Stat_t) sight {
-	return sight{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim,
+func entryStateOf(path string, stat *syscall.Stat_t) entryState {
+	return entryState{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim,
 		changing: stat.Ctim}
 }
 
-// same reports whether all entries are unchanged. It reads no folder, and so takes a fraction of the time of an
+// unchanged reports whether all entries are unchanged. It reads no folder, and so takes a fraction of the time of an
 // inventory.
-func same(list []sight) bool {
+func unchanged(list []entryState) bool {
 	var now syscall.Stat_t
 	for i := range list {
-		if syscall.Lstat(list[i].path, &now) != nil || sightOf(list[i].path, &now) != list[i] {
+		if syscall.Lstat(list[i].path, &now) != nil || entryStateOf(list[i].path, &now) != list[i] {
 			return false
 		}
 	}
 	return len(list) > 0
 }
 
-var errStrange = errors.New("neither file, folder nor link")
+var errIrregular = errors.New("not a file, folder or link")
 
 // takeInventory takes the inventory of a package, whose path is dir. It reads no file content.
 func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, error) {
@@ -71,7 +72,7 @@ func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, e
 		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		if !ok {
-			return errStrange
+			return errIrregular
 		}
 		i.Entries++
 		if changed := time.Unix(stat.Ctim.Unix()); !changed.Before(i.changed) {
@@ -87,10 +88,10 @@ func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, e
 			}
 		}
 		_, _ = digest.Write(line) // a hash returns no error
-		if i.Entries <= fewEntries {
-			i.list = append(i.list, sightOf(dir+path, stat))
+		if i.Entries <= alwaysChecked {
+			i.states = append(i.states, entryStateOf(dir+path, stat))
 		} else {
-			i.list = nil
+			i.states = nil
 		}
 		return nil
 	})
@@ -99,11 +100,11 @@ func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, e
 }
 
 const (
-	// fewEntries is the size up to which a package is checked before each use. The check of a larger one takes
-	// longer than a third of a millisecond, so it is checked only so often that the checks take at most 1/shareOf
+	// alwaysChecked is the size up to which a package is checked before each use. The check of a larger one takes
+	// longer than a third of a millisecond, so it is checked only so often that the checks take at most 1/checkShare
 	// of one processor.
-	fewEntries = 250
-	shareOf    = 20
+	alwaysChecked = 250
+	checkShare    = 20
 )
 
 // intact reports whether a package that was handed out is still unchanged and, if not, what is known about the
@@ -114,20 +115,20 @@ func (s *Store) intact(e *entry) (bool, string) {
 	}
 	begun := time.Now()
 	s.mu.Lock()
-	seen, list := begun.Before(e.seen), e.list
+	seen, list := begun.Before(e.trustedUntil), e.states
 	s.mu.Unlock()
-	if seen || same(list) {
+	if seen || unchanged(list) {
 		return true, ""
 	}
 	found, err := s.inventoryOf(e)
 	if err != nil || found.Digest != e.State {
-		return false, changeText(found, err)
+		return false, describeChange(found, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.list = found.list
-	if found.Entries > fewEntries {
-		e.seen = time.Now().Add(shareOf * time.Since(begun))
+	e.states = found.states
+	if found.Entries > alwaysChecked {
+		e.trustedUntil = time.Now().Add(checkShare * time.Since(begun))
 	}
 	return true, ""
 }
@@ -138,11 +139,7 @@ func (s *Store) inventoryOf(e *entry) (inventory, error) {
 	if e.name == "" {
 		above = filepath.Dir(s.private)
 	}
-	name, err := filepath.Rel(above, e.Dir)
-	if err != nil {
-		return inventory{}, err
-	}
-	root, err := openIn(above, name)
+	root, err := openIn(above, e.Dir)
 	if err != nil {
 		return inventory{}, err
 	}
@@ -150,11 +147,11 @@ func (s *Store) inventoryOf(e *entry) (inventory, error) {
 	return takeInventory(context.Background(), root, e.Dir)
 }
 
-// changeText describes what is known about the change of a package.
-func changeText(found inventory, err error) string {
+// describeChange describes what is known about the change of a package.
+func describeChange(found inventory, err error) string {
 	const text = "the package in the cache was changed after it was unpacked"
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errStrange):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errIrregular):
 		return text + ": it is gone"
 	case err != nil:
 		return text + ": " + err.Error()
@@ -164,14 +161,14 @@ func changeText(found inventory, err error) string {
 	return text + ": the last change is of " + found.newest[1:] + ", at " + found.changed.UTC().Format(time.RFC3339)
 }
 
-// recordOf returns the path of a package's inventory below the cache.
-func recordOf(name string) string { return path.Join("whole", name) }
+// inventoryName returns the path of a package's inventory below the cache.
+func inventoryName(name string) string { return path.Join("whole", name) }
 
-// whole reports whether a kept package matches its inventory. A package of an earlier release, which let jobs write
+// verify reports whether a kept package matches its inventory. A package of an earlier release, which let jobs write
 // into it, has none.
-func (s *Store) whole(ctx context.Context, cache *os.Root, name string) (state string, ok bool) {
+func (s *Store) verify(ctx context.Context, cache *os.Root, name string) (state string, ok bool) {
 	var want inventory
-	if !readRecord(cache, recordOf(name), &want) || want.Digest == "" {
+	if !readRecord(cache, inventoryName(name), &want) || want.Digest == "" {
 		s.log.Info("cached package without inventory discarded: it will be fetched again", "content", name)
 		return "", false
 	}
@@ -185,13 +182,13 @@ func (s *Store) whole(ctx context.Context, cache *os.Root, name string) (state s
 		return found.Digest, true
 	}
 	if ctx.Err() == nil {
-		s.noteChange(name, changeText(found, err))
+		s.recordChange(name, describeChange(found, err))
 	}
 	return "", false
 }
 
-// noteChange records a change, for the note in the package that is fetched again.
-func (s *Store) noteChange(name, text string) {
+// recordChange records a change, for the note in the package that is fetched again.
+func (s *Store) recordChange(name, text string) {
 	s.mu.Lock()
 	_, reported := s.changes[name]
 	s.changes[name] = text

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// alone fetches a package for one task only.
-func (s *Store) alone(ctx context.Context, source Source) (Package, error) {
+// fetchPrivate fetches a package for one task only.
+func (s *Store) fetchPrivate(ctx context.Context, source Source) (Package, error) {
 	s.mu.Lock()
 	s.number++
 	number := fmt.Sprint(s.number)
@@ -42,7 +42,7 @@ func (s *Store) openPrivate(number string) (*os.Root, error) {
 	name := path.Join(all, number)
 	err = makeFolder(above, all)
 	if err == nil {
-		_ = removeIn(above, name) // only a task can have created it
+		_ = RemoveBelow(above, name) // only a task can have created it
 		err = above.Mkdir(name, 0o755)
 	}
 	if err != nil {
@@ -61,13 +61,9 @@ func (s *Store) removePrivate(number string) {
 	s.remove(above, path.Join(filepath.Base(s.private), number))
 }
 
-// sealAlone seals a package that only this executor uses.
-func (s *Store) sealAlone(ctx context.Context, dir string) (inventory, error) {
-	below, err := filepath.Rel(filepath.Dir(s.private), dir)
-	if err != nil {
-		return inventory{}, err
-	}
-	own, err := openIn(filepath.Dir(s.private), below)
+// sealPrivate seals a package that only this executor uses.
+func (s *Store) sealPrivate(ctx context.Context, dir string) (inventory, error) {
+	own, err := openIn(filepath.Dir(s.private), dir)
 	if err != nil {
 		return inventory{}, err
 	}

@@ -47,7 +47,7 @@ func TestNoSecretIsTold(t *testing.T) {
 		"http://127.0.0.1:1/%zz?sig=sesame":                 "http://127.0.0.1:1/%zz?…:",
 		"http://127.0.0.1:1/app@1.2.tgz":                    "http://127.0.0.1:1/app@1.2.tgz:",
 		"file:///no/such/app@1.2.tgz":                       "file:///no/such/app@1.2.tgz:",
-		server.URL + "/no-url?sig=sesame":                   "redirects to what is no URL",
+		server.URL + "/no-url?sig=sesame":                   "redirects to an invalid URL",
 		server.URL + "/ftp?sig=sesame":                      `redirects to a URL of scheme "ftp"`,
 		server.URL + "/page?sig=sesame":                     "/page?…: this is a web page",
 		server.URL + "/gone?sig=sesame":                     "/gone?…: the server answers 404",

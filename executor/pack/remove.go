@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -8,15 +9,28 @@ import (
 
 // RemoveTree removes a folder with its content, even if a task has removed its own permissions.
 func RemoveTree(dir string) error {
-	err := os.RemoveAll(dir)
+	root, err := os.OpenRoot(filepath.Dir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return RemoveBelow(root, filepath.Base(dir))
+}
+
+// RemoveBelow is RemoveTree for a folder below root. No link leads it out of root.
+func RemoveBelow(root *os.Root, name string) error {
+	err := root.RemoveAll(name)
 	if err == nil {
 		return nil
 	}
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) // must be done before the folder can be read
+			_ = root.Chmod(path, 0o700) // must be done before the folder can be read
 		}
 		return nil
 	})
-	return os.RemoveAll(dir)
+	return root.RemoveAll(name)
 }

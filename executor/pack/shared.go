@@ -44,20 +44,20 @@ type origin struct {
 type content struct {
 	name  string
 	state string // digest of its inventory
-	// version is the version that its server named; silent means that the server gave no answer when it was last
+	// version is the version that its server named; unanswered means that the server gave no answer when it was last
 	// asked.
-	version version
-	silent  bool
+	version    version
+	unanswered bool
 }
 
-// shared finds the package in the shared folder, or fetches it into the folder.
-func (s *Store) shared(ctx context.Context, source Source) (content, error) {
+// fetchShared finds the package in the shared folder, or fetches it into the folder.
+func (s *Store) fetchShared(ctx context.Context, source Source) (content, error) {
 	cache, err := s.openFolders(0o700) // the folders may have been removed
 	if err != nil {
 		return content{}, err
 	}
 	defer func() { _ = cache.Close() }()
-	key := keyOf(source.URL)
+	key := hashOf(source.URL)
 	lock, err := s.lock(ctx, cache, "url-"+key)
 	if err != nil {
 		return content{}, err
@@ -71,12 +71,12 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	if !readRecord(cache, record, &last) {
 		last = origin{} // a part of it may have been read
 	}
-	known, ok := s.use(ctx, cache, last.Content)
+	known, ok := s.tryUse(ctx, cache, last.Content)
 	if ok {
 		known.version = last.Version
 	}
-	if source.exact() {
-		if certain, ok := s.have(ctx, cache, strings.ToLower(source.SHA256), source); ok {
+	if source.hasChecksum() {
+		if certain, ok := s.findContent(ctx, cache, strings.ToLower(source.SHA256), source); ok {
 			return certain, nil // the checksum is known, so the server need not be asked
 		}
 	}
@@ -94,21 +94,21 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 		defer func() { _ = held.Close() }()
 	}
 	sum, got, err := s.fetch(ctx, source, in, known.version)
-	var silent unanswered
+	var noAnswer unanswered
 	switch {
 	case errors.Is(err, errUnchanged):
 		return known, source.check(last.SHA256)
-	case errors.As(err, &silent) && known.name != "" && source.check(last.SHA256) == nil:
+	case errors.As(err, &noAnswer) && known.name != "" && source.check(last.SHA256) == nil:
 		// The package that was last fetched from this URL is probably still the current one. But if the server
 		// answers that there is no such package, that counts.
-		s.log.Warn("cached package used, as its server gives no answer: a newer one may exist", "url",
+		s.log.Warn("cached package used, because its server does not answer: a newer one may exist", "url",
 			redact(source.URL), "sha256", last.SHA256, "error", err)
-		known.silent = true
+		known.unanswered = true
 		return known, nil
 	case err != nil:
 		return content{}, err
 	}
-	found, err := s.keep(ctx, cache, source, sum, work, in)
+	found, err := s.addContent(ctx, cache, source, sum, work, in)
 	if err != nil {
 		return content{}, unpackError{err}
 	}
@@ -120,56 +120,56 @@ func (s *Store) shared(ctx context.Context, source Source) (content, error) {
 	return found, nil
 }
 
-// withoutVersion is the factor by which a package is used longer before the next check if its server sends no
+// noVersionFactor is the factor by which a package is used longer before the next check if its server sends no
 // version: such a check has to fetch all of it.
-const withoutVersion = 20
+const noVersionFactor = 20
 
-// afterSilence is the factor by which a package is used longer before the next check if its server gave no answer:
+// noAnswerFactor is the factor by which a package is used longer before the next check if its server gave no answer:
 // the next check may have to wait that long again, and with it all tasks that need the package.
-const afterSilence = 4
+const noAnswerFactor = 4
 
 // nextCheck returns when the server of a package must be asked for a newer version; zero, which means never, if the
 // source names the checksum.
 func (s *Store) nextCheck(source Source, found content) time.Time {
-	if source.exact() {
+	if source.hasChecksum() {
 		return time.Time{}
 	}
 	every := s.limits.Check
 	if !found.version.known() {
-		every *= withoutVersion
+		every *= noVersionFactor
 	}
-	if found.silent {
-		every = max(every, afterSilence*s.limits.Check)
+	if found.unanswered {
+		every = max(every, noAnswerFactor*s.limits.Check)
 	}
 	return time.Now().Add(every)
 }
 
-// exact reports whether the source names the content by its full checksum.
-func (source Source) exact() bool { return len(source.SHA256) == hex.EncodedLen(sha256.Size) }
+// hasChecksum reports whether the source names the content by its full checksum.
+func (source Source) hasChecksum() bool { return len(source.SHA256) == hex.EncodedLen(sha256.Size) }
 
-// have finds a content by its checksum, as an archive or as a single file with the URL's file name.
-func (s *Store) have(ctx context.Context, cache *os.Root, sum string, source Source) (content, bool) {
-	if found, ok := s.use(ctx, cache, sum); ok {
+// findContent finds a content by its checksum, as an archive or as a single file with the URL's file name.
+func (s *Store) findContent(ctx context.Context, cache *os.Root, sum string, source Source) (content, bool) {
+	if found, ok := s.tryUse(ctx, cache, sum); ok {
 		return found, true
 	}
-	return s.use(ctx, cache, single(sum, baseName(source.parsed())))
+	return s.tryUse(ctx, cache, singleFileName(sum, baseName(source.parsed())))
 }
 
-// single returns the name of a content that is a single file. A long file name is replaced by its hash, because the
-// names of contents, and of their locks, are limited like those of files.
-func single(sum, file string) string {
+// singleFileName returns the name of a content that is a single file. A long file name is replaced by its hash,
+// because the names of contents, and of their locks, are limited like those of files.
+func singleFileName(sum, file string) string {
 	const longest = 150
 	if len(file) > longest {
-		file = keyOf(file)
+		file = hashOf(file)
 	}
 	return sum + "+" + file
 }
 
 func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
 
-// keep unpacks the fetched file into the shared folder, unless its content is there already, and marks the content
-// as used. work is the folder of the fetch, and in is that folder opened.
-func (s *Store) keep(
+// addContent unpacks the fetched file into the shared folder, unless its content is there already, and marks the
+// content as used. work is the folder of the fetch, and in is that folder opened.
+func (s *Store) addContent(
 	ctx context.Context, cache *os.Root, source Source, sum, work string, in *os.Root,
 ) (content, error) {
 	lock, err := s.lock(ctx, cache, "keep-"+sum)
@@ -177,7 +177,7 @@ func (s *Store) keep(
 		return content{}, err
 	}
 	defer func() { _ = lock.Close() }()
-	if found, ok := s.have(ctx, cache, sum, source); ok {
+	if found, ok := s.findContent(ctx, cache, sum, source); ok {
 		return found, nil
 	}
 	if err := s.unpack(ctx, source, in); err != nil {
@@ -191,35 +191,35 @@ func (s *Store) keep(
 	name, base := sum, baseName(source.parsed())
 	if entries, err := entriesOf(root, "."); err == nil && len(entries) == 1 && entries[0] == base {
 		if info, err := root.Lstat(base); err == nil && info.Mode().IsRegular() {
-			name = single(sum, base)
+			name = singleFileName(sum, base)
 		}
 	}
 	sealed, err := seal(ctx, root, s.content(name))
 	if err == nil {
-		err = s.hold(ctx, cache, name)
+		err = s.acquire(ctx, cache, name)
 	}
 	if err == nil {
-		err = s.place(cache, name, work)
+		err = s.publish(cache, name, work)
 	}
 	if err != nil {
 		return content{}, err
 	}
-	if err := writeRecord(cache, work, recordOf(name), sealed); err != nil {
+	if err := writeRecord(cache, work, inventoryName(name), sealed); err != nil {
 		s.log.Warn("inventory of a package not written: the next executor will fetch it again", "content", name,
 			"error", err)
 	}
 	return content{name: name, state: sealed.Digest}, nil
 }
 
-// errHeld means that another executor has held a lock for longer than any fetch may take, so it must be frozen.
-var errHeld = errors.New("another executor on this agent has been fetching or removing this package for too long")
+// errLockHeld means that another executor has held a lock for longer than any fetch may take, so it must be frozen.
+var errLockHeld = errors.New("another executor on this agent has held the lock of this package for too long")
 
-// patience is how much longer lock waits than a fetch may take.
-const patience = 5 * time.Minute
+// lockMargin is how much longer lock waits than a fetch may take.
+const lockMargin = 5 * time.Minute
 
 // lock waits for an exclusive lock. The lock is released when the file is closed, also by the death of the process.
 func (s *Store) lock(ctx context.Context, cache *os.Root, name string) (*os.File, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Transfer+s.limits.Unpacking+patience, errHeld)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Transfer+s.limits.Unpacking+lockMargin, errLockHeld)
 	defer cancel()
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		f, err := tryLock(cache, path.Join("locks", name), os.O_RDWR|os.O_CREATE, syscall.LOCK_EX)
@@ -245,32 +245,32 @@ func tryLock(root *os.Root, name string, flags, how int) (*os.File, error) {
 	return f, nil
 }
 
-// use marks a content as used by this process until Close. It returns false if the content does not exist or has
+// tryUse marks a content as used by this process until Close. It returns false if the content does not exist or has
 // changed since it was unpacked.
-func (s *Store) use(ctx context.Context, cache *os.Root, name string) (content, bool) {
+func (s *Store) tryUse(ctx context.Context, cache *os.Root, name string) (content, bool) {
 	// While a content is being removed, its lock can't be taken; if it was removed before, it does not exist.
 	if name == "" || filepath.Base(name) != name ||
-		!isThere(cache, name) || !s.tryHold(cache, name) || !isThere(cache, name) {
+		!exists(cache, name) || !s.tryAcquire(cache, name) || !exists(cache, name) {
 		return content{}, false
 	}
-	state, ok := s.whole(ctx, cache, name)
+	state, ok := s.verify(ctx, cache, name)
 	if !ok {
 		return content{}, false
 	}
 	return content{name: name, state: state}, true
 }
 
-func isThere(cache *os.Root, name string) bool {
+func exists(cache *os.Root, name string) bool {
 	info, err := cache.Lstat(contentName(name))
 	return err == nil && info.IsDir()
 }
 
-// hold takes the shared lock of a content, so that no process removes it.
-func (s *Store) hold(ctx context.Context, cache *os.Root, name string) error {
+// acquire takes the shared lock of a content, so that no process removes it.
+func (s *Store) acquire(ctx context.Context, cache *os.Root, name string) error {
 	const removing = time.Minute // a removal takes much less
-	ctx, cancel := context.WithTimeoutCause(ctx, removing, errHeld)
+	ctx, cancel := context.WithTimeoutCause(ctx, removing, errLockHeld)
 	defer cancel()
-	for !s.tryHold(cache, name) {
+	for !s.tryAcquire(cache, name) {
 		if err := wait(ctx, 10*time.Millisecond); err != nil {
 			return err
 		}
@@ -278,7 +278,7 @@ func (s *Store) hold(ctx context.Context, cache *os.Root, name string) error {
 	return nil
 }
 
-func (s *Store) tryHold(cache *os.Root, name string) bool {
+func (s *Store) tryAcquire(cache *os.Root, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lock := path.Join("locks", "content-"+name)
@@ -347,12 +347,12 @@ func (s *Store) removeLeftover(cache *os.Root, name string) {
 }
 
 func (s *Store) remove(root *os.Root, name string) {
-	if err := removeIn(root, name); err != nil {
+	if err := RemoveBelow(root, name); err != nil {
 		s.log.Warn("folder not removed", "folder", path.Join(root.Name(), name), "error", err)
 	}
 }
 
-func keyOf(text string) string {
+func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }

@@ -20,8 +20,8 @@ type unanswered struct {
 
 func (u unanswered) Unwrap() error { return u.error }
 
-// noAnswer returns the error of a request without a response. reached means that there was a connection.
-func noAnswer(err error, reached bool) error {
+// requestError returns the error of a request without a response. reached means that there was a connection.
+func requestError(err error, reached bool) error {
 	err = plainError(err)
 	var (
 		system   *net.OpError
@@ -53,7 +53,7 @@ func (p *pace) slow(n int) error {
 		return nil
 	}
 	if rate := float64(p.bytes) / took.Seconds(); rate < float64(p.limits.Rate) {
-		return fmt.Errorf("the server sent %d bytes in the last %v; %d a second are wanted", p.bytes,
+		return fmt.Errorf("the server sent %d bytes in the last %v; at least %d a second are required", p.bytes,
 			took.Round(time.Millisecond), p.limits.Rate)
 	}
 	p.since, p.bytes = p.since.Add(took), 0

@@ -78,13 +78,13 @@ type entry struct {
 	err     error
 
 	// These are guarded by the store's mutex.
-	waiting int
-	seen    time.Time // until then it counts as intact
-	list    []sight   // its entries when it was last intact
+	waiters      int
+	trustedUntil time.Time    // until then it counts as intact
+	states       []entryState // its entries when it was last intact
 }
 
-// unusedFor is how long a package is kept that no executor uses.
-const unusedFor = 7 * 24 * time.Hour
+// contentRetention is how long a package is kept that no executor uses.
+const contentRetention = 7 * 24 * time.Hour
 
 // Open opens a store in the shared folder dir, with the folder private for packages that are not cached. The caller
 // must call Close at the end.
@@ -99,7 +99,7 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 	}
 	defer func() { _ = cache.Close() }()
 	s.download = newDownloader(limits, OpenFile, log)
-	s.prune(cache, time.Now().Add(-unusedFor))
+	s.prune(cache, time.Now().Add(-contentRetention))
 	return s, nil
 }
 
@@ -118,11 +118,11 @@ func (s *Store) openFolders(mode os.FileMode) (cache *os.Root, err error) {
 		cache, err = os.OpenRoot(s.dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make package cache: %w", err)
+		return nil, fmt.Errorf("create the package cache: %w", err)
 	}
 	for _, folder := range []string{"content", "locks", "urls", "whole", "tmp"} {
 		if err := makeFolder(cache, folder); err != nil {
-			return nil, errors.Join(fmt.Errorf("make package cache: %w", err), cache.Close())
+			return nil, errors.Join(fmt.Errorf("create the package cache: %w", err), cache.Close())
 		}
 	}
 	return cache, nil
@@ -172,17 +172,17 @@ func (s *Store) Ready(source Source) (Package, bool) {
 		return ready, true
 	}
 	s.mu.Lock()
-	current := s.forget(source, e)
+	current := s.dropEntry(source, e)
 	s.mu.Unlock()
 	if current && !ok {
-		s.noteChange(e.name, change)
+		s.recordChange(e.name, change)
 	}
 	return Package{}, false
 }
 
-// forget removes the entry, so that the next task that needs the package looks for it again. It returns false if
+// dropEntry removes the entry, so that the next task that needs the package looks for it again. It returns false if
 // another goroutine has done so before. The caller holds mu.
-func (s *Store) forget(source Source, e *entry) bool {
+func (s *Store) dropEntry(source Source, e *entry) bool {
 	current := s.entries[source] == e
 	if current {
 		delete(s.entries, source)
@@ -197,7 +197,7 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 		return Package{}, &Error{Phase: wire.PhaseFetch, URL: source.URL, Err: err}
 	}
 	if !source.Cache {
-		alone, err := s.alone(ctx, source)
+		alone, err := s.fetchPrivate(ctx, source)
 		return alone, explain(ctx, source, err)
 	}
 	if ready, ok := s.Ready(source); ok {
@@ -213,51 +213,51 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 		s.fetches.Go(func() {
 			defer cancel()
 			defer close(e.done)
-			if e.err = explain(shared, source, s.kept(shared, source, e)); e.err != nil {
+			if e.err = explain(shared, source, s.fetchCached(shared, source, e)); e.err != nil {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.forget(source, e) // the next task starts a new fetch
+				s.dropEntry(source, e) // the next task starts a new fetch
 			}
 		})
 	}
-	e.waiting++
+	e.waiters++
 	s.mu.Unlock()
 	select {
 	case <-e.done:
 		return e.Package, e.err
 	case <-ctx.Done():
-		s.leave(source, e)
+		s.stopWaiting(source, e)
 		return Package{}, context.Cause(ctx)
 	}
 }
 
-// leave ends one task's wait, and cancels the fetch if no other task waits for it.
-func (s *Store) leave(source Source, e *entry) {
+// stopWaiting ends one task's wait, and cancels the fetch if no other task waits for it.
+func (s *Store) stopWaiting(source Source, e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.waiting--
-	if e.waiting > 0 {
+	e.waiters--
+	if e.waiters > 0 {
 		return
 	}
 	select {
 	case <-e.done:
 	default:
 		e.cancel()
-		s.forget(source, e)
+		s.dropEntry(source, e)
 	}
 }
 
-// kept gets the package from the shared folder. If another executor blocks that, it fetches a copy for this
+// fetchCached gets the package from the shared folder. If another executor blocks that, it fetches a copy for this
 // executor.
-func (s *Store) kept(ctx context.Context, source Source, e *entry) error {
-	found, err := s.shared(ctx, source)
-	if errors.Is(err, errHeld) {
+func (s *Store) fetchCached(ctx context.Context, source Source, e *entry) error {
+	found, err := s.fetchShared(ctx, source)
+	if errors.Is(err, errLockHeld) {
 		s.log.Warn("package fetched for this executor alone", "url", redact(source.URL), "reason", err)
-		own, err := s.alone(ctx, source)
+		own, err := s.fetchPrivate(ctx, source)
 		if err != nil {
 			return err
 		}
-		sealed, err := s.sealAlone(ctx, own.Dir)
+		sealed, err := s.sealPrivate(ctx, own.Dir)
 		if err != nil {
 			return unpackError{err}
 		}
@@ -286,13 +286,14 @@ const (
 // fetchAndUnpack fetches and unpacks a package in a folder, and leaves nothing else there.
 func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) (sum string, err error) {
 	sum, _, err = s.fetch(ctx, source, in, version{})
-	if err == nil {
-		err = s.unpack(ctx, source, in)
+	if err != nil {
+		return "", err
 	}
-	if err == nil {
-		_ = in.Remove(download)
+	if err := s.unpack(ctx, source, in); err != nil {
+		return "", unpackError{err}
 	}
-	return sum, err
+	_ = in.Remove(download)
+	return sum, nil
 }
 
 // fetch downloads a package and compares its checksum with the source's. The error is errUnchanged if the server
@@ -324,7 +325,7 @@ func (source Source) check(sum string) error {
 	if source.SHA256 == "" || strings.EqualFold(source.SHA256, sum) {
 		return nil
 	}
-	return fmt.Errorf("its sha256 is %s, but the app says %s: publish the app with the right sum, or the right package", sum, strings.ToLower(source.SHA256))
+	return fmt.Errorf("its sha256 is %s, but the app's is %s: publish the app with the right checksum, or the right package", sum, strings.ToLower(source.SHA256))
 }
 
 // parsed returns the URL, which Get has checked.
@@ -334,23 +335,20 @@ func (source Source) parsed() *url.URL {
 }
 
 func (s *Store) unpack(ctx context.Context, source Source, in *os.Root) error {
-	err := in.Mkdir(unpacked, 0o755)
-	var file *os.File
-	var to *os.Root
-	if err == nil {
-		file, err = openPlain(in, download, os.O_RDONLY)
+	if err := in.Mkdir(unpacked, 0o755); err != nil {
+		return err
 	}
-	if err == nil {
-		defer func() { _ = file.Close() }()
-		to, err = in.OpenRoot(unpacked)
-	}
+	file, err := openPlain(in, download, os.O_RDONLY)
 	if err != nil {
-		return unpackError{err}
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	to, err := in.OpenRoot(unpacked)
+	if err != nil {
+		return err
 	}
 	defer func() { _ = to.Close() }()
 	defer debug.FreeOSMemory() // decoders use much memory, which is not needed afterwards
-	if _, err := unpackFile(ctx, file, to, baseName(source.parsed()), s.limits); err != nil {
-		return unpackError{err}
-	}
-	return nil
+	_, err = unpackFile(ctx, file, to, baseName(source.parsed()), s.limits)
+	return err
 }

@@ -217,12 +217,12 @@ func TestFetchFails(t *testing.T) {
 	}{
 		{server.URL + "/gone", "404 Not Found", 1},
 		{server.URL + "/busy", "503 Service Unavailable", 2},
-		{server.URL + "/endless", "more than the 5000 bytes", 1},
+		{server.URL + "/endless", "more than 5000 bytes", 1},
 		{"http://127.0.0.1:1/x", "connection refused", 0},
 		{"ftp://host/x", `scheme "ftp" isn't supported`, 0},
-		{"my-job.tar", "no scheme", 0},
-		{"http:///x", "no host", 0},
-		{"file:///", "no regular file", 0},
+		{"my-job.tar", "must begin with http:", 0},
+		{"http:///x", "must name a host", 0},
+		{"file:///", "not a regular file", 0},
 	} {
 		requests.Store(0)
 		_, err := store.Get(context.Background(), pack.Source{URL: test.url, Cache: true})

@@ -8,24 +8,24 @@ import (
 	"io"
 )
 
-// excess is the error of an exceeded limit. The prefix "broken archive" is not added to it.
-type excess string
+// limitError is the error of an exceeded limit. The prefix "broken archive" is not added to it.
+type limitError string
 
-func (e excess) Error() string { return string(e) }
+func (e limitError) Error() string { return string(e) }
 
-// broken adds to an error which data is broken, unless it is the error of a limit.
-func broken(what string, err error) error {
-	var limit excess
+// brokenError adds to an error which data is broken, unless it is the error of a limit.
+func brokenError(what string, err error) error {
+	var limit limitError
 	if errors.As(err, &limit) {
 		return err
 	}
 	return fmt.Errorf("broken %s: %w", what, err)
 }
 
-// ratio returns an error if n unpacked bytes came from too few bytes of the archive.
-func (t *target) ratio(n int64) error {
-	if n > ratioFrom && n/t.limits.Ratio > t.source.n {
-		return excess(fmt.Sprintf("the package unpacks to more than %d times its size", t.limits.Ratio))
+// checkRatio returns an error if n unpacked bytes came from too few bytes of the archive.
+func (t *target) checkRatio(n int64) error {
+	if n > ratioThreshold && n/t.limits.Ratio > t.source.n {
+		return limitError(fmt.Sprintf("the package unpacks to more than %d times its size", t.limits.Ratio))
 	}
 	return nil
 }
@@ -55,9 +55,9 @@ type decoded struct {
 	err error
 }
 
-// besides is how many bytes of an archive may belong to a file without being its content: headers, long names,
+// entryOverhead is how many bytes of an archive may belong to a file without being its content: headers, long names,
 // padding.
-const besides = 4096
+const entryOverhead = 4096
 
 func (d *decoded) Read(p []byte) (n int, err error) {
 	if d.err != nil {
@@ -68,21 +68,21 @@ func (d *decoded) Read(p []byte) (n int, err error) {
 	}
 	n, d.err = d.r.Read(p)
 	d.n += int64(n)
-	if err := d.t.ratio(d.n); err != nil {
+	if err := d.t.checkRatio(d.n); err != nil {
 		d.err = err
-	} else if l := d.t.limits; d.n > l.Bytes+int64(l.Files+4)*besides {
-		d.err = excess(fmt.Sprintf("the package unpacks to more than %d bytes", l.Bytes))
+	} else if l := d.t.limits; d.n > l.Bytes+int64(l.Files+4)*entryOverhead {
+		d.err = limitError(fmt.Sprintf("the package unpacks to more than %d bytes", l.Bytes))
 	}
 	return n, d.err
 }
 
-// endMark counts the zero bytes at the end of the data. A tar archive ends with blocks of them.
-type endMark struct {
+// zeroCounter counts the zero bytes at the end of the data. A tar archive ends with blocks of them.
+type zeroCounter struct {
 	r     io.Reader
 	zeros int
 }
 
-func (e *endMark) Read(p []byte) (int, error) {
+func (e *zeroCounter) Read(p []byte) (int, error) {
 	n, err := e.r.Read(p)
 	rest := len(bytes.TrimRight(p[:n], "\x00"))
 	if rest > 0 {
@@ -126,10 +126,10 @@ func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	d.next = offset + int64(n)
 	d.tail = bytes.Clone(seen[max(len(seen)-len(zipSignature)+1, 0):])
 	if d.entries > d.limits.Files {
-		return 0, excess(fmt.Sprintf("more than %d files and folders", d.limits.Files))
+		return 0, limitError(fmt.Sprintf("more than %d files and folders", d.limits.Files))
 	}
 	if d.bytes > maxDirectory {
-		return 0, excess(fmt.Sprintf("a zip directory of more than %d MiB", maxDirectory>>20))
+		return 0, limitError(fmt.Sprintf("a zip directory of more than %d MiB", maxDirectory>>20))
 	}
 	return n, err
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ratioFrom is how many bytes may be unpacked before the ratio is checked.
-const ratioFrom = 64 << 20
+// ratioThreshold is how many bytes may be unpacked before the ratio is checked.
+const ratioThreshold = 64 << 20
 
 // target is the folder into which a package is unpacked. Every write goes through root, which never leaves the
 // folder, whatever links are in it.
@@ -31,13 +31,13 @@ type target struct {
 func (t *target) clean(name string) (string, error) {
 	switch {
 	case name == "":
-		return "", errors.New("has no name")
+		return "", errors.New("its name is empty")
 	case strings.ContainsRune(name, 0):
-		return "", errors.New("name holds a zero byte")
+		return "", errors.New("its name contains a zero byte")
 	case path.IsAbs(name):
 		return "", errors.New("absolute path")
 	case len(name) > t.limits.Name:
-		return "", fmt.Errorf("path of %d bytes; %d are allowed", len(name), t.limits.Name)
+		return "", fmt.Errorf("path of %d bytes; at most %d are allowed", len(name), t.limits.Name)
 	}
 	parts := 0
 	for part := range strings.SplitSeq(name, "/") {
@@ -45,12 +45,12 @@ func (t *target) clean(name string) (string, error) {
 			return "", errors.New(`path leads up ("..")`)
 		}
 		if len(part) > 255 {
-			return "", fmt.Errorf("path component of %d bytes; 255 are allowed", len(part))
+			return "", fmt.Errorf("path component of %d bytes; at most 255 are allowed", len(part))
 		}
 		parts++
 	}
 	if parts > t.limits.Depth {
-		return "", fmt.Errorf("path of %d components; %d are allowed", parts, t.limits.Depth)
+		return "", fmt.Errorf("path of %d components; at most %d are allowed", parts, t.limits.Depth)
 	}
 	return path.Clean(name), nil
 }
@@ -58,7 +58,7 @@ func (t *target) clean(name string) (string, error) {
 func (t *target) count() error {
 	t.entries++
 	if t.entries > t.limits.Files {
-		return excess(fmt.Sprintf("more than %d files and folders", t.limits.Files))
+		return limitError(fmt.Sprintf("more than %d files and folders", t.limits.Files))
 	}
 	return t.source.ctx.Err()
 }
@@ -89,13 +89,13 @@ func (t *target) mkdir(name string) error {
 	if errors.Is(err, fs.ErrExist) {
 		info, statErr := t.root.Stat(name)
 		if errors.Is(statErr, fs.ErrNotExist) {
-			return fmt.Errorf("%q is a link that leads nowhere and a folder", name)
+			return fmt.Errorf("%q is both a dangling link and a folder", name)
 		}
 		if statErr != nil {
 			return statErr
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%q is a file and a folder", name)
+			return fmt.Errorf("%q is both a file and a folder", name)
 		}
 		err = nil
 	}
@@ -116,7 +116,7 @@ func (t *target) folder(name string) error {
 // replace removes an earlier entry with the same name: the last one wins.
 func (t *target) replace(name string) error {
 	if name == "." {
-		return errors.New("has the package's own folder as its name")
+		return errors.New("its name is the package's own folder")
 	}
 	info, err := t.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +126,7 @@ func (t *target) replace(name string) error {
 		return err
 	}
 	if info.IsDir() {
-		return errors.New("is a file and a folder")
+		return errors.New("is both a file and a folder")
 	}
 	clear(t.folders) // some may have been reached through a link with that name
 	return t.root.Remove(name)
@@ -168,9 +168,9 @@ func (l *limited) Write(p []byte) (int, error) {
 	t := l.t
 	t.bytes += int64(len(p))
 	if t.bytes > t.limits.Bytes {
-		return 0, excess(fmt.Sprintf("the package unpacks to more than %d bytes", t.limits.Bytes))
+		return 0, limitError(fmt.Sprintf("the package unpacks to more than %d bytes", t.limits.Bytes))
 	}
-	if err := t.ratio(t.bytes); err != nil {
+	if err := t.checkRatio(t.bytes); err != nil {
 		return 0, err
 	}
 	if err := t.source.ctx.Err(); err != nil {
@@ -246,7 +246,7 @@ func (t *target) hardlink(name, to string) error {
 		return fmt.Errorf("hard link to %.200q, which isn't in the package before it", to)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("hard link to %.200q, which is no file", to)
+		return fmt.Errorf("hard link to %.200q, which is not a file", to)
 	}
 	if name == to {
 		return nil

@@ -38,7 +38,7 @@ func unpackFile(
 		err = t.checkLinks()
 	}
 	if err == nil && t.files == 0 {
-		err = errors.New("the archive holds no file")
+		err = errors.New("the archive contains no file")
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		return t.format, cause
@@ -60,7 +60,7 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 		return t.zip(f, size)
 	}
 	if isHTML(head) {
-		return noPackage{"this is a web page, no package", head}
+		return notPackage{"this is a web page, not a package", head}
 	}
 	plain, compression, closer, err := t.decompress(r)
 	if err != nil {
@@ -73,31 +73,31 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 	}
 	if compression != "" {
 		if _, err := plain.Peek(block); err != nil && !errors.Is(err, io.EOF) {
-			return broken(compression+" data", err)
+			return brokenError(compression+" data", err)
 		}
-		return fmt.Errorf("%s data that holds no tar archive", compression)
+		return fmt.Errorf("%s data that contains no tar archive", compression)
 	}
 	if kind := unsupported(head); kind != "" {
 		return fmt.Errorf("this is %s, which isn't supported; tar (plain, gz, bz2, xz, zst) and zip are", kind)
 	}
 	if archiveName(name) {
-		return noPackage{"it is named like an archive, but is none", head}
+		return notPackage{"it is named like an archive, but is not one", head}
 	}
 	t.format = "file"
 	return t.file(name, 0o755, plain)
 }
 
-// noPackage is the error of a file that is no package. It says what the file is instead, and how it begins.
-type noPackage struct {
+// notPackage is the error of a file that is no package. It says what the file is instead, and how it begins.
+type notPackage struct {
 	what string
 	head []byte
 }
 
-func (n noPackage) Error() string { return fmt.Sprintf("%s; it begins with %.60q", n.what, n.head) }
+func (n notPackage) Error() string { return fmt.Sprintf("%s; it begins with %.60q", n.what, n.head) }
 
 // tar unpacks the archive, and reads the compressed data to its end, where its checksum is.
 func (t *target) tar(plain io.Reader, compression string) error {
-	ending := &endMark{r: plain}
+	ending := &zeroCounter{r: plain}
 	archive := tar.NewReader(ending)
 	for {
 		ending.zeros = 0
@@ -106,21 +106,21 @@ func (t *target) tar(plain io.Reader, compression string) error {
 			break
 		}
 		if err != nil {
-			return broken(fmt.Sprintf("tar archive after %d entries", t.entries), err)
+			return brokenError(fmt.Sprintf("tar archive after %d entries", t.entries), err)
 		}
 		if err := t.tarEntry(header, archive); err != nil {
 			return fmt.Errorf("entry %.200q: %w", header.Name, err)
 		}
 	}
 	if ending.zeros < block {
-		return broken(fmt.Sprintf("tar archive after %d entries", t.entries),
+		return brokenError(fmt.Sprintf("tar archive after %d entries", t.entries),
 			fmt.Errorf("%w where its end mark should be", io.ErrUnexpectedEOF))
 	}
 	if compression == "" {
 		return nil
 	}
 	if _, err := io.Copy(io.Discard, plain); err != nil {
-		return broken(compression+" data after the tar archive", err)
+		return brokenError(compression+" data after the tar archive", err)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (t *target) tarEntry(header *tar.Header, content io.Reader) error {
 	case tar.TypeLink:
 		return t.hardlink(header.Name, header.Linkname)
 	case tar.TypeChar, tar.TypeBlock, tar.TypeFifo:
-		return errors.New("devices and named pipes have no place in a package")
+		return errors.New("a package must not contain devices or named pipes")
 	default:
 		return fmt.Errorf("entry of unknown type %q", header.Typeflag)
 	}
@@ -148,7 +148,7 @@ func (t *target) zip(f io.ReaderAt, size int64) error {
 	directory := &directoryReader{r: f, limits: t.limits, opening: true}
 	archive, err := zip.NewReader(directory, size)
 	if err != nil {
-		return broken("zip archive", err)
+		return brokenError("zip archive", err)
 	}
 	directory.opening = false
 	for _, entry := range archive.File {
@@ -165,11 +165,11 @@ func (t *target) zipEntry(entry *zip.File) error {
 	mode := entry.Mode()
 	switch {
 	case entry.Flags&1 != 0:
-		return errors.New("is encrypted; packages can't be")
+		return errors.New("is encrypted, which packages must not be")
 	case strings.HasSuffix(name, "/") || mode.IsDir():
 		return t.folder(name)
 	case mode&os.ModeType&^os.ModeSymlink != 0:
-		return errors.New("devices and named pipes have no place in a package")
+		return errors.New("a package must not contain devices or named pipes")
 	}
 	r, err := entry.Open()
 	if err != nil {
@@ -184,7 +184,7 @@ func (t *target) zipEntry(entry *zip.File) error {
 		return err
 	}
 	if len(link) > 4096 {
-		return errors.New("link of more than 4096 bytes")
+		return errors.New("link target of more than 4096 bytes")
 	}
 	return t.symlink(name, string(link))
 }

@@ -66,12 +66,12 @@ func TestURL(t *testing.T) {
 			requests: 2},
 		{name: "silent for too long before it answers", answer: func(w http.ResponseWriter, r request) { <-r.Context().Done() },
 			change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond },
-			want:   "the server sent nothing of it within 400ms", requests: 1, unanswered: true},
+			want:   "the server sent no data within 400ms", requests: 1, unanswered: true},
 		{name: "silent for too long behind its headers", answer: func(w http.ResponseWriter, r request) {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent nothing of it within 400ms", requests: 1, unanswered: true},
+		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent no data within 400ms", requests: 1, unanswered: true},
 		{name: "slow behind its first byte", answer: func(w http.ResponseWriter, r request) {
 			for i := range 40 {
 				_, _ = io.WriteString(w, longScript[i:i+1])
@@ -85,7 +85,7 @@ func TestURL(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				<-time.After(5 * time.Millisecond)
 			}
-		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond }, want: "; 1024 a second are wanted", requests: 1},
+		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond }, want: "at least 1024 a second are required", requests: 1},
 		{name: "drips in the end", answer: func(w http.ResponseWriter, r request) {
 			_, _ = io.WriteString(w, longScript)
 			for r.Context().Err() == nil {
@@ -93,7 +93,7 @@ func TestURL(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				<-time.After(5 * time.Millisecond)
 			}
-		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond }, want: "; 1024 a second are wanted", requests: 1},
+		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond }, want: "at least 1024 a second are required", requests: 1},
 		{name: "closes without an answer", answer: func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }, want: "EOF", requests: 2, unanswered: true},
 		{name: "silent in between", answer: func(w http.ResponseWriter, r request) {
 			_, _ = io.WriteString(w, "#!")
@@ -109,19 +109,19 @@ func TestURL(t *testing.T) {
 		{name: "ends early without length", path: "/p.tgz", answer: bare(t, "HTTP/1.0 200 OK\r\n\r\n"+zipped[:len(zipped)-20]), want: "cut off"},
 		{name: "says more than it sends", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n#!/bin/sh"), want: "broken after 9 bytes: unexpected EOF", requests: 2},
 		{name: "says less than it sends", path: "/p.tgz", answer: bare(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", len(zipped)-8)+zipped), want: "cut off"},
-		{name: "says nonsense", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n#!/bin/sh"), want: "does not answer as one of HTTP", requests: 2},
-		{name: "isn't HTTP", answer: bare(t, "220 ftp ready\r\n"), want: "does not answer as one of HTTP", requests: 2},
+		{name: "says nonsense", answer: bare(t, "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n#!/bin/sh"), want: "answer is not HTTP", requests: 2},
+		{name: "isn't HTTP", answer: bare(t, "220 ftp ready\r\n"), want: "answer is not HTTP", requests: 2},
 		{name: "huge by its own word", answer: func(w http.ResponseWriter, r request) {
 			w.Header().Set("Content-Length", "1099511627776")
 			w.WriteHeader(http.StatusOK)
-		}, want: "has 1099511627776 bytes; 4294967296 are allowed", requests: 1},
+		}, want: "has 1099511627776 bytes; at most 4294967296 are allowed", requests: 1},
 		{name: "endless", answer: func(w http.ResponseWriter, r request) {
 			for r.Context().Err() == nil {
 				if _, err := w.Write(make([]byte, 1000)); err != nil {
 					return
 				}
 			}
-		}, change: func(l *pack.Limits) { l.Download = 50_000 }, want: "more than the 50000 bytes", requests: 1},
+		}, change: func(l *pack.Limits) { l.Download = 50_000 }, want: "more than 50000 bytes", requests: 1},
 		{name: "404", answer: func(w http.ResponseWriter, r request) { http.NotFound(w, r.Request) }, want: "404 Not Found", requests: 1},
 		{name: "403", answer: func(w http.ResponseWriter, r request) { w.WriteHeader(http.StatusForbidden) }, want: "403 Forbidden", requests: 1},
 		{name: "a part that nobody asked for", answer: func(w http.ResponseWriter, r request) { part(w, `"a"`, longScript, 10) }, want: "206 Partial Content", requests: 1},
@@ -149,7 +149,7 @@ func TestURL(t *testing.T) {
 		},
 			want: "redirects to a URL of scheme \"file\"; only http and https", requests: 1},
 		{name: "redirection to ftp", answer: func(w http.ResponseWriter, r request) { http.Redirect(w, r.Request, "ftp://h/x", http.StatusFound) }, want: "only http and https", requests: 1},
-		{name: "wrong sum", answer: whole(longScript), sum: strings.Repeat("ab", 32), want: "but the app says abab", requests: 1},
+		{name: "wrong sum", answer: whole(longScript), sum: strings.Repeat("ab", 32), want: "but the app's is abab", requests: 1},
 		{name: "compressed archive, sent as encoding", path: "/p.tgz", answer: func(w http.ResponseWriter, r request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = io.WriteString(w, zipped)
@@ -160,7 +160,7 @@ func TestURL(t *testing.T) {
 			}
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(compressed(t, []byte(longScript), gz))
-		}, want: "gzip data that holds no tar"},
+		}, want: "gzip data that contains no tar"},
 		{name: "resumes", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) { part(w, `"a"`, longScript, half) }), content: longScript, ranges: []string{"", resume}},
 		{name: "resumes without a new tag", answer: resumed(`"a"`, func(w http.ResponseWriter, r request) {
 			if got := r.Header.Get("If-Range"); got != `"a"` {
@@ -260,9 +260,9 @@ func TestNoWordOfAServerIsShown(t *testing.T) {
 	limits.Tries = 1
 	store := open(t, t.TempDir(), limits)
 	for says, want := range map[string]string{
-		"SSH-2.0-private\r\n": "does not answer as one of HTTP", "-ERR private\r\n": "does not answer as one of HTTP",
+		"SSH-2.0-private\r\n": "answer is not HTTP", "-ERR private\r\n": "answer is not HTTP",
 		"HTTP/1.1 404 private\r\n\r\n": "answers 404 Not Found", "HTTP/1.1 299 private\r\n\r\n": "answers 299",
-		"HTTP/1.1 200 OK\r\nprivate\r\n\r\n": "does not answer as one of HTTP",
+		"HTTP/1.1 200 OK\r\nprivate\r\n\r\n": "answer is not HTTP",
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -340,7 +340,7 @@ func TestFileURL(t *testing.T) {
 	}
 	store := open(t, t.TempDir(), pack.Defaults())
 	for path, want := range map[string]string{
-		pipe: "no regular file", dir: "no regular file", "/dev/zero": "no regular file",
+		pipe: "not a regular file", dir: "not a regular file", "/dev/zero": "not a regular file",
 		large: "has 1099511627776 bytes", filepath.Join(dir, "none"): "no such file",
 	} {
 		if _, err := store.Get(context.Background(), pack.Source{URL: "file://" + path, Cache: true}); err == nil ||

@@ -77,43 +77,41 @@ func cut(text string, limit int) string {
 
 // Run is the message that asks a resident process for a run.
 type Run struct {
-	ID          string
-	FireTime    time.Time
-	Source      string
-	Attempt     int
-	ExecutionID string
+	ID          string    `json:"run"`
+	FireTime    time.Time `json:"fireTime"`
+	Source      string    `json:"source"`
+	Attempt     int       `json:"attempt"`
+	ExecutionID string    `json:"executionId"`
 	// Context is the sharding context, in JSON.
-	Context json.RawMessage
+	Context json.RawMessage `json:"context"`
 	// Props are the job's own properties.
-	Props map[string]string
+	Props map[string]string `json:"props"`
 }
 
 // MarshalJSON returns the form for the pipe.
 func (r Run) MarshalJSON() ([]byte, error) {
-	props := r.Props
-	if props == nil {
-		props = map[string]string{}
+	type fields Run
+	r.FireTime = r.FireTime.UTC()
+	if r.Props == nil {
+		r.Props = map[string]string{}
 	}
 	return json.Marshal(struct {
-		Type        string            `json:"type"`
-		Run         string            `json:"run"`
-		FireTime    time.Time         `json:"fireTime"`
-		Source      string            `json:"source"`
-		Attempt     int               `json:"attempt"`
-		ExecutionID string            `json:"executionId"`
-		Context     json.RawMessage   `json:"context"`
-		Props       map[string]string `json:"props"`
-	}{"run", r.ID, r.FireTime.UTC(), r.Source, r.Attempt, r.ExecutionID, r.Context, props})
+		Type string `json:"type"`
+		fields
+	}{"run", fields(r)})
 }
 
 // Cancel is the message that asks a resident process to end a run early.
-type Cancel struct{ Run, Reason string }
+type Cancel struct {
+	Run    string `json:"run"`
+	Reason string `json:"reason"`
+}
 
 // MarshalJSON returns the form for the pipe.
 func (c Cancel) MarshalJSON() ([]byte, error) {
+	type fields Cancel
 	return json.Marshal(struct {
-		Type   string `json:"type"`
-		Run    string `json:"run"`
-		Reason string `json:"reason"`
-	}{"cancel", c.Run, c.Reason})
+		Type string `json:"type"`
+		fields
+	}{"cancel", fields(c)})
 }

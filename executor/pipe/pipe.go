@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a process may take to read a message when its pipe is full.
-const patience = 2 * time.Second
+// writeTimeout is how long a process may take to read a message when its pipe is full.
+const writeTimeout = 2 * time.Second
 
 // Pipe is the executor's ends of a process's two pipes. Any goroutine may call its methods.
 type Pipe struct {
@@ -57,7 +57,7 @@ func Open() (p *Pipe, theirs []*os.File, err error) {
 // ended, or may go on.
 func (p *Pipe) Read(handle func(Message), closed func()) {
 	defer close(p.read)
-	end := &rest{file: p.out}
+	end := &pipeReader{file: p.out}
 	lines := bufio.NewReader(end)
 	var line []byte
 	skip := false
@@ -99,21 +99,21 @@ func (p *Pipe) Ended() {
 
 // ErrClosed is the cause of a run whose process has sent a hello and then closed its pipe, so that no answer can
 // arrive.
-var ErrClosed = errors.New("the process said hello, and has closed its pipe (ELASTICJOB_PIPE)")
+var ErrClosed = errors.New("the process sent a hello, but has closed its pipe (ELASTICJOB_PIPE)")
 
 // Send sends a Run or a Cancel. It fails if the process has closed its end, or does not read for some seconds.
 // After a failure nothing more can be sent, because a part of the message may have been sent.
 func (p *Pipe) Send(message json.Marshaler) error {
 	data, err := json.Marshal(message)
 	if err != nil {
-		return fmt.Errorf("describe what the process is to do: %w", err)
+		return fmt.Errorf("encode a message to the process: %w", err)
 	}
 	p.sending.Lock()
 	defer p.sending.Unlock()
-	_ = p.in.SetWriteDeadline(time.Now().Add(patience))
+	_ = p.in.SetWriteDeadline(time.Now().Add(writeTimeout))
 	switch _, err = p.in.Write(append(data, '\n')); {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fmt.Errorf("the process said hello, and has not read its pipe (ELASTICJOB_PIPE) for %v", patience)
+		return fmt.Errorf("the process sent a hello, but has not read its pipe (ELASTICJOB_PIPE) for %v", writeTimeout)
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
 		return ErrClosed
 	case err != nil:
@@ -131,9 +131,9 @@ func (p *Pipe) Close() {
 	_ = p.out.Close()
 }
 
-// rest is a reader of a pipe. Once the read deadline has passed, it reads what is in the pipe at that time, and
+// pipeReader is a reader of a pipe. Once the read deadline has passed, it reads what is in the pipe at that time, and
 // then ends.
-type rest struct {
+type pipeReader struct {
 	file  *os.File
 	ended bool
 	left  int
@@ -143,7 +143,7 @@ type rest struct {
 // that keeps it open could fill it forever.
 const maxAfterEnd = 1 << 20
 
-func (r *rest) Read(buffer []byte) (int, error) {
+func (r *pipeReader) Read(buffer []byte) (int, error) {
 	if !r.ended {
 		n, err := r.file.Read(buffer)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -51,45 +51,49 @@ type Process struct {
 // places are hidden from the supervisor and all of its descendants.
 func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, error) {
 	raiseUserLimit()
-	conn, theirs, err := socketPair(unix.SOCK_STREAM)
+	c, theirs, err := connect()
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	defer func() { _ = theirs.Close() }()
-	files, theirFiles, err := socketPair(unix.SOCK_SEQPACKET)
-	if err != nil {
-		_ = conn.Close()
-		return nil, fmt.Errorf("start supervisor: %w", err)
-	}
-	defer func() { _ = theirFiles.Close() }()
+	defer closeAll(theirs)
 	command := exec.Command(exe, args...)
 	command.Args[0] = "executor"
 	command.Env = []string{}
 	command.Stderr = os.Stderr
-	command.ExtraFiles = []*os.File{theirs, theirFiles} // become descriptors 3 and 4
+	command.ExtraFiles = theirs // become descriptors 3 and 4
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	start := command.Start
 	if hidden != nil {
 		start = func() error { return hidden.Start(command.SysProcAttr, &command.Env, command.Start) }
 	}
 	if err := start(); err != nil {
-		_ = conn.Close()
-		_ = files.Close()
+		c.closeSockets()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	c := newClient(conn, files)
 	c.command = command
 	c.reader.Go(c.read)
-	c.reader.Go(c.wakeUp)
+	c.reader.Go(c.continueStopped)
 	return c, nil
 }
 
-func newClient(conn, files *net.UnixConn) *Client {
+// connect creates the client's sockets, and the supervisor's ends of them.
+func connect() (*Client, []*os.File, error) {
+	conn, theirs, err := socketPair(unix.SOCK_STREAM)
+	if err != nil {
+		return nil, nil, err
+	}
+	files, theirFiles, err := socketPair(unix.SOCK_SEQPACKET)
+	if err != nil {
+		_, _ = conn.Close(), theirs.Close()
+		return nil, nil, err
+	}
 	c := &Client{conn: conn, files: files, lost: make(chan struct{}), encoder: gob.NewEncoder(conn),
 		processes: map[uint64]*Process{}}
 	c.close = sync.OnceValue(c.end)
-	return c
+	return c, []*os.File{theirs, theirFiles}, nil
 }
+
+func (c *Client) closeSockets() { _, _ = c.conn.Close(), c.files.Close() }
 
 // socketPair creates a pair of connected sockets: the executor's, and the supervisor's.
 func socketPair(kind int) (*net.UnixConn, *os.File, error) {
@@ -107,8 +111,8 @@ func socketPair(kind int) (*net.UnixConn, *os.File, error) {
 	return conn.(*net.UnixConn), theirs, nil // FileConn returns this type for sockets of this family
 }
 
-// wakeUp continues a supervisor that was stopped, because a stopped supervisor ends no task.
-func (c *Client) wakeUp() {
+// continueStopped continues a supervisor that was stopped, because a stopped supervisor ends no task.
+func (c *Client) continueStopped() {
 	// The kernel sends this signal to a parent when a child stops.
 	stopped := make(chan os.Signal, 1)
 	signal.Notify(stopped, syscall.SIGCHLD)
@@ -130,25 +134,20 @@ func Inside() (*Client, error) {
 		return nil, err
 	}
 	closeOnExec()
-	conn, theirs, err := socketPair(unix.SOCK_STREAM)
+	c, theirs, err := connect()
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	files, theirFiles, err := socketPair(unix.SOCK_SEQPACKET)
+	s, err := newServer(theirs[0], int(theirs[1].Fd()))
 	if err != nil {
-		_, _ = conn.Close(), theirs.Close()
-		return nil, fmt.Errorf("start supervisor: %w", err)
-	}
-	s, err := newServer(theirs, int(theirFiles.Fd()))
-	if err != nil {
-		_, _, _, _ = conn.Close(), theirs.Close(), files.Close(), theirFiles.Close()
+		closeAll(theirs)
+		c.closeSockets()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
 	s.limit = nil // the container limits tasks; fork would set a task's limit on this process
-	c := newClient(conn, files)
 	go func() {
 		_ = s.serve() // the client notices the end
-		_, _ = theirs.Close(), theirFiles.Close()
+		closeAll(theirs)
 	}()
 	c.reader.Go(c.read)
 	return c, nil
@@ -311,8 +310,7 @@ func (c *Client) end() error {
 	if c.command != nil {
 		err = c.command.Wait()
 	}
-	_ = c.conn.Close()
-	_ = c.files.Close()
+	c.closeSockets()
 	if err != nil {
 		return fmt.Errorf("end of supervisor: %w", err)
 	}

@@ -29,7 +29,6 @@
 // If an executor has a container of its own, it is the container's first process. No task can kill that process,
 // and everything ends with it. Such an executor is its own supervisor ([Inside]), which saves the memory and the
 // start of a second process.
-// it is its own supervisor then ([Inside]), and saves the memory and the start of a second process.
 package supervisor
 
 import (
@@ -51,7 +50,7 @@ type Spec struct {
 	Env []string
 	// Marker is the variable in Env (NAME=value) by which the task's processes are recognized; empty means none.
 	Marker string
-	// Dir is the working directory.
+	// Dir is the working folder.
 	Dir string
 	// Processes limits the task's processes and threads; 0 means no limit. The kernel compares the limit with all
 	// threads of the user; those that the user has at the start, and the threads of the executor and of the

@@ -17,7 +17,6 @@ import (
 // it. The cgroup lies below the one that the executor was started in, if the executor may change that one (see
 // ownGroup). On other machines there is no such cgroup, which the zero group represents. One cgroup per task would
 // also be possible, but by measurement a start of a process in it takes half a millisecond more.
-// more.
 type group struct{ folder string }
 
 const groupPrefix = "elasticjob-"

@@ -77,12 +77,12 @@ func (l *userLimit) fork(processes int, as *isolation.Account, forkExec func() (
 	if user != l.user || time.Since(l.counted) >= countInterval {
 		l.user, l.counted, l.count = user, time.Now(), threadsOf(user)
 	}
-	pid, err = l.forkWith(l.soft(processes, as), forkExec)
+	pid, err = l.forkWith(l.softLimit(processes, as), forkExec)
 	if errors.Is(err, syscall.EAGAIN) {
 		// Other processes of the user may have used up this task's share since the count, however recent that is: a
 		// task that creates as many processes as it may creates thousands of them during one count.
 		l.counted, l.count = time.Now(), threadsOf(user)
-		pid, err = l.forkWith(l.soft(processes, as), forkExec)
+		pid, err = l.forkWith(l.softLimit(processes, as), forkExec)
 	}
 	return pid, err
 }
@@ -95,8 +95,8 @@ func (l *userLimit) forkWith(soft uint64, forkExec func() (int, error)) (int, er
 	return forkExec()
 }
 
-// soft returns the limit of a task that may have this number of processes.
-func (l *userLimit) soft(processes int, as *isolation.Account) uint64 {
+// softLimit returns the limit of a task that may have this number of processes.
+func (l *userLimit) softLimit(processes int, as *isolation.Account) uint64 {
 	ceiling := l.own.Max
 	if as == nil && l.own.Cur != unix.RLIM_INFINITY {
 		// The limit of the user, which executor and supervisor share, applies to the threads of all namespaces.
@@ -153,9 +153,9 @@ func threadsOf(uid int) threads {
 			sizes[pid], _ = strconv.Atoi(stat[threadsField])
 		}
 	}
-	apart := isolation.Entered() // then its user namespace has only this process and its descendants
+	inNamespace := isolation.Entered() // then its user namespace has only this process and its descendants
 	for pid, size := range sizes {
-		if apart && !descends(pid, os.Getpid(), parents) {
+		if inNamespace && !descends(pid, os.Getpid(), parents) {
 			count.outside += size
 		} else {
 			count.inside += size

@@ -70,7 +70,7 @@ func (s *server) reapEnded() {
 // reportEnded reports the end of each task whose main process was reaped and that has no other process left. It
 // returns the remaining processes of all other tasks whose main process was reaped. The caller holds mu.
 func (s *server) reportEnded() map[*process][]int {
-	left := s.leftovers()
+	left := s.orphansByTask()
 	for p := range s.ending {
 		if len(left[p]) == 0 {
 			s.report(p)
@@ -89,11 +89,11 @@ func (s *server) report(p *process) {
 	s.send(event{ID: p.id, Exit: &p.exit})
 }
 
-// sweepAgain is how long the sweeper waits for a child to end before its next round. After each round it pauses for
-// sweepRest, so that thousands of children that end in the meantime need only one round.
+// sweepInterval is how long the sweeper waits for a child to end before its next round. After each round it pauses for
+// sweepPause, so that thousands of children that end in the meantime need only one round.
 const (
-	sweepAgain = 20 * time.Millisecond
-	sweepRest  = time.Millisecond
+	sweepInterval = 20 * time.Millisecond
+	sweepPause    = time.Millisecond
 )
 
 // sweep kills the processes that a main process left behind, and reports the end when none of them is left. After a
@@ -104,7 +104,7 @@ func (s *server) sweep() {
 		for {
 			s.mu.Lock()
 			left := s.reportEnded()
-			wait := sweepAgain
+			wait := sweepInterval
 			for p := range s.ending {
 				if grace := time.Until(p.killAt); p.killed && grace > 0 {
 					wait = min(wait, grace)
@@ -119,7 +119,7 @@ func (s *server) sweep() {
 			if done {
 				break
 			}
-			<-time.After(sweepRest)
+			<-time.After(sweepPause)
 			select {
 			case <-changed:
 			case <-time.After(wait):
@@ -137,10 +137,10 @@ func killTree(pid, tasks int) {
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// leftovers lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to the task whose
+// orphansByTask lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to the task whose
 // process group, mark or marker it has. If only one task is left, every orphan belongs to it, even one that has
 // dropped all three. The caller holds mu.
-func (s *server) leftovers() map[*process][]int {
+func (s *server) orphansByTask() map[*process][]int {
 	if len(s.ending) == 0 {
 		return nil
 	}
@@ -196,10 +196,10 @@ func killChildren() {
 // group, and the orphans that this process inherits from them, until none is left or patience has passed. It
 // returns the pids that are left. Each round kills again, because a child can fork until it is reaped. The calling
 // process must have no other children than those that it inherited, and Close must have returned.
-func (c *Client) KillChildren(patience time.Duration) (left []int) {
+func (c *Client) KillChildren(timeout time.Duration) (left []int) {
 	group := groupOf(c.PID())
 	defer group.remove()
-	for end := time.Now().Add(patience); ; <-time.After(time.Millisecond) {
+	for end := time.Now().Add(timeout); ; <-time.After(time.Millisecond) {
 		group.kill()
 		killChildren()
 		for range reapAtOnce {

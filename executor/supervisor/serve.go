@@ -192,7 +192,7 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	files, failed := s.collectFiles(passed)
 	if failed != nil {
 		closeFiles(files)
-		s.refuse(id, failed)
+		s.reportStartError(id, failed)
 		return
 	}
 	p := &process{id: id, marker: spec.Marker}
@@ -205,7 +205,7 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	closeFiles(files)
 	if err != nil {
 		s.mu.Unlock()
-		s.refuse(id, &StartError{Op: "exec", Errno: errnoOf(err)})
+		s.reportStartError(id, &StartError{Op: "exec", Errno: errnoOf(err)})
 		return
 	}
 	s.processes[id] = p
@@ -219,8 +219,8 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	}
 }
 
-// refuse reports that a process was not started.
-func (s *server) refuse(id uint64, failed *StartError) {
+// reportStartError reports that a process was not started.
+func (s *server) reportStartError(id uint64, failed *StartError) {
 	s.send(event{ID: id, Op: failed.Op, Errno: int(failed.Errno)})
 }
 

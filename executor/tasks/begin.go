@@ -17,7 +17,7 @@ import (
 
 func (t *task) run() {
 	defer t.cancel(nil)
-	report, err := t.begin()
+	report, err := t.execute()
 	t.endedAt = time.Now()
 	// The folders are released only after the cause of the end was read from them.
 	defer func() {
@@ -25,7 +25,7 @@ func (t *task) run() {
 			release()
 		}
 	}()
-	why := t.why()
+	why := t.killReason()
 	switch {
 	case err == nil:
 		report()
@@ -43,22 +43,27 @@ func (t *task) run() {
 	case why != nil:
 		t.report(agent.Killed, why.Error()+" before its process was started", t.status)
 	default:
-		status := t.status
-		status.Phase, status.Cause, status.SupervisorLost = wire.PhaseStart, output.Readable(err.Error(), output.CauseLength),
-			errors.Is(err, container.ErrBegun)
-		var failed *pack.Error
-		if errors.As(err, &failed) {
-			status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
-		}
+		message, status := StartFailure(t.status, err)
 		t.log.Warn("task failed", "phase", status.Phase, "error", err)
-		t.report(agent.Failed, output.Readable(err.Error(), output.MessageLength), status)
+		t.report(agent.Failed, message, status)
 	}
 }
 
-// begin runs the task from the decoding of its description to its end, and returns the function that reports that
+// StartFailure returns the message and the status of a task that was not started because of an error.
+func StartFailure(status wire.Status, err error) (message string, _ wire.Status) {
+	status.Phase, status.Cause = wire.PhaseStart, output.Readable(err.Error(), output.CauseLength)
+	status.SupervisorLost = errors.Is(err, container.ErrBegun)
+	var failed *pack.Error
+	if errors.As(err, &failed) {
+		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
+	}
+	return output.Readable(err.Error(), output.MessageLength), status
+}
+
+// execute runs the task from the decoding of its description to its end, and returns the function that reports that
 // end. Rule E1 depends on the order of the steps: no process is started before announce has returned. So a task
 // that is lost without an update from announce has never begun.
-func (t *task) begin() (report func(), err error) {
+func (t *task) execute() (report func(), err error) {
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
 		return nil, err
@@ -89,11 +94,11 @@ func (t *task) begin() (report func(), err error) {
 	}
 	switch {
 	case spec.Daemon != nil:
-		return t.daemon(spec)
+		return t.runDaemon(spec)
 	case spec.HTTP != nil:
-		return t.transientRequest(spec)
+		return t.runRequest(spec)
 	}
-	return t.transient(spec)
+	return t.runProcess(spec)
 }
 
 // announce returns when the agent has an update which says that the task's process may begin. The scheduler
@@ -104,7 +109,7 @@ func (t *task) begin() (report func(), err error) {
 // scheduler counts a task that was lost without any update as begun. Most tasks are of neither kind and do not
 // wait.
 func (t *task) announce(fetching bool) error {
-	if !fetching && t.host.Ledger.WasHeard() {
+	if !fetching && t.host.Ledger.Acknowledged() {
 		return nil
 	}
 	delivered := make(chan struct{})

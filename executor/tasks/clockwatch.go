@@ -14,32 +14,32 @@ import (
 type clockWatch struct {
 	log *slog.Logger
 
-	mu   sync.Mutex
-	told map[chan struct{}]bool
+	mu        sync.Mutex
+	listeners map[chan struct{}]bool
 }
 
 const (
-	lookAtClock = time.Second
-	// setByMore is the smallest step that is reported to the shards. Smaller steps add up until they reach it.
-	setByMore = 2 * time.Millisecond
-	// worthALog is the smallest step that is logged.
-	worthALog = time.Second
+	clockCheckInterval = time.Second
+	// minClockStep is the smallest step that is reported to the shards. Smaller steps add up until they reach it.
+	minClockStep = 2 * time.Millisecond
+	// minLoggedStep is the smallest step that is logged.
+	minLoggedStep = time.Second
 )
 
 func newClockWatch(log *slog.Logger) *clockWatch {
-	return &clockWatch{log: log, told: map[chan struct{}]bool{}}
+	return &clockWatch{log: log, listeners: map[chan struct{}]bool{}}
 }
 
-// tell registers a channel, whose capacity must be one. The channel gets a value whenever the clock was set, until
-// stop is called.
-func (c *clockWatch) tell(set chan struct{}) (stop func()) {
+// subscribe registers a channel, whose capacity must be one. The channel gets a value whenever the clock was set,
+// until stop is called.
+func (c *clockWatch) subscribe(set chan struct{}) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told[set] = true
+	c.listeners[set] = true
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.told, set)
+		delete(c.listeners, set)
 	}
 }
 
@@ -50,7 +50,7 @@ func (c *clockWatch) watch(ctx context.Context) {
 		now := time.Now()
 		return now.Round(0).Sub(begin.Round(0)) - now.Sub(begin)
 	}
-	ticker := time.NewTicker(lookAtClock)
+	ticker := time.NewTicker(clockCheckInterval)
 	defer ticker.Stop()
 	for last := ahead(); ; {
 		select {
@@ -59,16 +59,15 @@ func (c *clockWatch) watch(ctx context.Context) {
 			return
 		}
 		step := ahead() - last
-		if step.Abs() < setByMore {
+		if step.Abs() < minClockStep {
 			continue
 		}
 		last += step
 		c.mu.Lock()
-		all := slices.Collect(maps.Keys(c.told))
+		all := slices.Collect(maps.Keys(c.listeners))
 		c.mu.Unlock()
-		if step.Abs() >= worthALog && len(all) > 0 {
-			c.log.Warn("wall clock set: no fire is run twice, and those of more than a minute ago are skipped", "by",
-				step)
+		if step.Abs() >= minLoggedStep && len(all) > 0 {
+			c.log.Warn("wall clock changed", "by", step)
 		}
 		for _, set := range all {
 			select {

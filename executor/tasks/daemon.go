@@ -14,9 +14,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// daemon runs the task as a daemon's shard, until it is killed or its supervisor is lost.
-func (t *task) daemon(spec wire.Task) (report func(), err error) {
-	s := &shard{task: t, spec: spec, began: time.Now(), events: make(chan func()), gone: make(chan struct{})}
+// runDaemon runs the task as a daemon's shard, until it is killed or its supervisor is lost.
+func (t *task) runDaemon(spec wire.Task) (report func(), err error) {
+	s := &shard{task: t, spec: spec, began: time.Now(), events: make(chan func()), closed: make(chan struct{})}
 	zone, err := time.LoadLocation(spec.Daemon.TimeZone)
 	if err != nil {
 		return nil, fmt.Errorf("time zone %q of job %s: %w", spec.Daemon.TimeZone, spec.JobName, err)
@@ -30,13 +30,13 @@ func (t *task) daemon(spec wire.Task) (report func(), err error) {
 	}
 	s.machine = daemon.New(schedule, *spec.Daemon, t.grace(), s.now())
 	t.status.StartTime = s.began.UTC()
-	s.tell(agent.Running, "the shard waits for its fires", nil)
-	defer t.host.reports.forget(t.id)
-	err = s.live()
-	close(s.gone)
+	s.update(agent.Running, "the shard waits for its fires", nil)
+	defer t.host.reports.remove(t.id)
+	err = s.loop()
+	close(s.closed)
 	s.waiting.Wait()
-	cut := s.machine.CutOff(s.now(), s.last)
-	s.giveTurnBack()
+	cut := s.machine.CutOff(s.now(), s.cutOff)
+	s.releaseSlot()
 	status := s.statusWith(cut)
 	if err != nil {
 		t.status = status // run reports the lost supervisor with this status
@@ -44,7 +44,7 @@ func (t *task) daemon(spec wire.Task) (report func(), err error) {
 	}
 	return func() {
 		status.CompleteTime = time.Now().UTC()
-		status.Phase, status.Cause = wire.PhaseRun, t.why().Error()
+		status.Phase, status.Cause = wire.PhaseRun, t.killReason().Error()
 		t.report(agent.Killed, status.Cause, status)
 	}, nil
 }
@@ -63,7 +63,7 @@ func (s *shard) newRunner() (runner, error) {
 	}
 	root, search := s.root(s.spec), s.host.Base["PATH"]
 	// The device holds no file, so Find then searches the PATH only.
-	root = cmp.Or(root, s.host.Container.StartsIn(root), os.DevNull)
+	root = cmp.Or(root, s.host.Container.StartFolder(root), os.DevNull)
 	if own, ok := s.spec.Env["PATH"]; ok {
 		search = own
 	}

@@ -52,16 +52,16 @@ const starters = 4
 // host is the state that all tasks of an executor share.
 type host struct {
 	Options
-	starting chan struct{} // holds a value for each process that is being started
-	turns    *turns
-	clock    *clockWatch
-	alarm    *alarm
-	reports  *reports
+	starting     chan struct{} // holds a value for each process that is being started
+	slots        *slots
+	clock        *clockWatch
+	preciseTimer *preciseTimer
+	reports      *reports
 }
 
 func newHost(o Options) *host {
 	return &host{
-		Options: o, starting: make(chan struct{}, starters), turns: newTurns(), clock: newClockWatch(o.Log),
-		alarm: newAlarm(), reports: newReports(),
+		Options: o, starting: make(chan struct{}, starters), slots: newSlots(), clock: newClockWatch(o.Log),
+		preciseTimer: newPreciseTimer(), reports: newReports(),
 	}
 }

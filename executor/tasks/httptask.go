@@ -13,10 +13,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// transientRequest runs a task that consists of one request, and returns the function that reports its end. Like a
+// runRequest runs a task that consists of one request, and returns the function that reports its end. Like a
 // process, the request is reported as running if it takes longer than shortTask. A kill cuts the request off at
 // once, without a grace; the executor can't know how much of it the server has processed by then.
-func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
+func (t *task) runRequest(spec wire.Task) (report func(), err error) {
 	output, err := t.requestOutput()
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.why(); err != nil {
+	if err := t.killReason(); err != nil {
 		return nil, err
 	}
 	var code int
@@ -43,12 +43,12 @@ func (t *task) transientRequest(spec wire.Task) (report func(), err error) {
 		<-answered
 	}
 	t.status.CompleteTime = time.Now().UTC()
-	return func() { t.requestEnded(code, failure) }, nil
+	return func() { t.reportResponse(code, failure) }, nil
 }
 
-// requestEnded reports how the request of a transient task ended.
-func (t *task) requestEnded(code int, err error) {
-	status, why := t.status, t.why()
+// reportResponse reports how the request of a transient task ended.
+func (t *task) reportResponse(code int, err error) {
+	status, why := t.status, t.killReason()
 	if err == nil {
 		t.report(agent.Finished, fmt.Sprint("status ", code), status)
 		return
@@ -59,7 +59,7 @@ func (t *task) requestEnded(code int, err error) {
 		t.report(agent.Killed, status.Cause, status)
 		return
 	}
-	status.Cause = t.secrets.hide(output.Readable(err.Error(), output.CauseLength))
+	status.Cause = t.secrets.redact(output.Readable(err.Error(), output.CauseLength))
 	t.log.Warn("task failed", "phase", status.Phase, "error", status.Cause)
 	first, _, _ := strings.Cut(status.Cause, "\n")
 	t.report(agent.Failed, output.Readable(first, output.MessageLength), status)

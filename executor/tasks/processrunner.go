@@ -20,26 +20,26 @@ import (
 // The shard's goroutine owns all fields except for current. There is at most one process, and none while a restart
 // is pending. A run that was given to a process ends with that process at the latest. A run that waits for the
 // hello of a restarted process fails if the process ends before; any other run that was not given yet goes to the
-// next process. Once dying is set, the process gets no run any more. Messages of a former process may arrive late:
+// next process. Once ending is set, the process gets no run any more. Messages of a former process may arrive late:
 // hello, done and pipeClosed ignore them.
 type processRunner struct {
 	*shard
 	count    int // number of processes started so far
 	process  *process
 	resident bool // the process has sent its hello
-	dying    bool // the runner has asked the process to end, or can't reach it any more
+	ending   bool // the runner has asked the process to end, or can't reach it any more
 
 	current atomic.Int64 // number of the run under way, 0 if none; read by the goroutine of the pipe
 
-	run   *daemon.Run // the run that is not finished yet
-	given bool        // the process has got the run, by its start or over its pipe
-	mark  output.Mark // start of the run's output
+	run      *daemon.Run // the run that is not finished yet
+	assigned bool        // the process has got the run, by its start or over its pipe
+	mark     output.Mark // start of the run's output
 
 	restarts daemon.Restarts
 	restart  *time.Timer // set while the restart of a resident process is pending; else nil
 }
 
-func (r *processRunner) left() bool {
+func (r *processRunner) active() bool {
 	if r.restart != nil {
 		r.restart.Stop() // the task is killed, so no process is started any more
 	}
@@ -47,18 +47,18 @@ func (r *processRunner) left() bool {
 }
 
 // ready is false while a process that can't take runs any more ends, and while a restart is pending.
-func (r *processRunner) ready() bool { return r.restart == nil && (r.process == nil || !r.dying) }
+func (r *processRunner) ready() bool { return r.restart == nil && (r.process == nil || !r.ending) }
 
 // start passes the run to the resident process, or starts a process for it.
 func (r *processRunner) start(run daemon.Run) {
-	r.run, r.given = &run, false
+	r.run, r.assigned = &run, false
 	r.current.Store(run.Number)
 	switch {
 	case r.process == nil && r.restart == nil:
 		r.launch()
-	case r.process == nil || r.dying: // the process ended while the run waited: the next one gets it
+	case r.process == nil || r.ending: // the process ended while the run waited: the next one gets it
 	case r.resident:
-		r.give()
+		r.assign()
 	default:
 		r.started() // the process must send its hello within the run's timeout
 	}
@@ -69,38 +69,38 @@ func (r *processRunner) launch() {
 	if r.run != nil {
 		r.mark = r.host.Outputs.Mark(r.number)
 	}
-	p, err := r.startProcess(r.specOf(r.run), r.hear, func(p *process) { r.post(func() { r.pipeClosed(p) }) })
+	p, err := r.startProcess(r.specOf(r.run), r.handleMessage, func(p *process) { r.post(func() { r.pipeClosed(p) }) })
 	switch {
 	case err != nil && (r.killed() || errors.Is(err, supervisor.ErrLost)):
-		return // live, the shard's loop, handles both
+		return // loop, the shard's loop, handles both
 	case err != nil && r.run != nil:
 		r.finish(daemon.Result{Cause: output.Readable(err.Error(), output.CauseLength)})
 		return
 	case err != nil:
 		wait := r.restarts.Ended(0)
-		r.tellRestart("the resident process is not started: "+output.Readable(err.Error(), output.CauseLength), wait)
-		r.startAgain(wait)
+		r.reportRestart("the resident process could not be started: "+output.Readable(err.Error(), output.CauseLength), wait)
+		r.scheduleRestart(wait)
 		return
 	}
 	r.count++
-	r.process, r.resident, r.dying = p, false, false
+	r.process, r.resident, r.ending = p, false, false
 	r.waiting.Go(func() {
 		exit, ok := p.wait()
 		r.post(func() { r.exited(p, exit, ok) })
 	})
 	if r.run != nil {
-		r.given = true
+		r.assigned = true
 		r.started()
 	}
 }
 
-// hear handles a message of the process. The goroutine that reads the pipe calls it, so it posts to the shard's
-// goroutine.
-func (r *processRunner) hear(p *process, m pipe.Message) {
+// handleMessage handles a message of the process. The goroutine that reads the pipe calls it, so it posts to the
+// shard's goroutine.
+func (r *processRunner) handleMessage(p *process, m pipe.Message) {
 	switch m.Type {
 	case pipe.Progress:
 		if n := r.current.Load(); n != 0 && (m.Run == "" || m.Run == strconv.FormatInt(n, 10)) {
-			m.Message = r.secrets.hide(m.Message)
+			m.Message = r.secrets.redact(m.Message)
 			r.host.reports.progress(r.id, m)
 		}
 	case pipe.Hello:
@@ -111,49 +111,49 @@ func (r *processRunner) hear(p *process, m pipe.Message) {
 }
 
 func (r *processRunner) hello(p *process, m pipe.Message) {
-	if p != r.process || r.resident || r.dying {
+	if p != r.process || r.resident || r.ending {
 		return
 	}
-	if err := known(m); err != nil {
-		r.end(p)
-		if r.run != nil && r.given {
+	if err := checkVersion(m); err != nil {
+		r.terminate(p)
+		if r.run != nil && r.assigned {
 			r.finish(daemon.Result{Cause: err.Error()})
 		}
 		return
 	}
 	r.resident = true
 	if r.run != nil {
-		r.give()
+		r.assign()
 	}
 }
 
 // pipeClosed gives a resident process that has closed its pipe the kill grace to end by itself; mostly it has ended
 // already. After that the process is ended and its run fails, because no answer can arrive any more.
 func (r *processRunner) pipeClosed(p *process) {
-	if p != r.process || !r.resident || r.dying {
+	if p != r.process || !r.resident || r.ending {
 		return
 	}
 	time.AfterFunc(r.grace(), func() {
 		r.post(func() {
-			if p != r.process || r.dying {
+			if p != r.process || r.ending {
 				return
 			}
-			r.end(p)
-			if r.run != nil && r.given {
+			r.terminate(p)
+			if r.run != nil && r.assigned {
 				r.finish(daemon.Result{Cause: pipe.ErrClosed.Error()})
 			}
 		})
 	})
 }
 
-// give sends the run to the resident process.
-func (r *processRunner) give() {
-	if !r.given {
+// assign sends the run to the resident process.
+func (r *processRunner) assign() {
+	if !r.assigned {
 		r.mark = r.host.Outputs.Mark(r.number)
 	}
-	r.given = true
-	if err := r.process.pipe.Send(runOf(r.specOf(r.run), r.runID())); err != nil {
-		r.end(r.process)
+	r.assigned = true
+	if err := r.process.pipe.Send(runMessage(r.specOf(r.run), r.runID())); err != nil {
+		r.terminate(r.process)
 		r.finish(daemon.Result{Cause: err.Error()})
 		return
 	}
@@ -163,29 +163,29 @@ func (r *processRunner) give() {
 func (r *processRunner) runID() string { return strconv.FormatInt(r.run.Number, 10) }
 
 func (r *processRunner) done(p *process, m pipe.Message) {
-	if p != r.process || !r.resident || r.run == nil || !r.given || m.Run != r.runID() {
+	if p != r.process || !r.resident || r.run == nil || !r.assigned || m.Run != r.runID() {
 		return
 	}
 	r.restarts.Answered()
-	r.finish(daemon.Result{Cause: errorOf(m)})
+	r.finish(daemon.Result{Cause: errorText(m)})
 }
 
-// end ends a process that can't take runs any more.
-func (r *processRunner) end(p *process) {
-	r.dying = true
+// terminate ends a process that can't take runs any more.
+func (r *processRunner) terminate(p *process) {
+	r.ending = true
 	if err := p.end(r.grace()); err != nil {
-		r.log.Warn("kill failed", "error", err)
+		r.log.Warn("process not killed", "error", err)
 	}
 }
 
 func (r *processRunner) cancel(reason string) {
 	switch {
 	case r.process == nil || r.run == nil:
-	case !r.given:
-		r.end(r.process)
-		r.finish(daemon.Result{Cause: "the process that was started again for it said no hello"})
+	case !r.assigned:
+		r.terminate(r.process)
+		r.finish(daemon.Result{Cause: "the process that was restarted for it sent no hello"})
 	case !r.resident, r.process.pipe.Send(pipe.Cancel{Run: r.runID(), Reason: reason}) != nil:
-		r.end(r.process)
+		r.terminate(r.process)
 	}
 }
 
@@ -193,16 +193,16 @@ func (r *processRunner) stop() {
 	if r.process == nil {
 		return
 	}
-	r.dying = true
+	r.ending = true
 	if err := r.process.Kill(0); err != nil {
-		r.log.Warn("kill failed", "error", err)
+		r.log.Warn("process not killed", "error", err)
 	}
 }
 
 // finish ends the run. It may begin the shard's next run before it returns, so its callers must not use the run's
 // state after it.
 func (r *processRunner) finish(result daemon.Result) {
-	r.run, r.given = nil, false
+	r.run, r.assigned = nil, false
 	r.current.Store(0)
 	r.finished(result)
 }
@@ -217,7 +217,7 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	resident := r.resident
 	r.process, r.resident = nil, false
 	if !ok {
-		return // live returns ErrLost
+		return // loop returns ErrLost
 	}
 	text := exitText(exit)
 	if r.killed() {
@@ -228,27 +228,27 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	}
 	lived := exit.At.Sub(p.Started)
 	switch {
-	case r.run != nil && r.given && !resident && exit.Status == 0 && exit.Signal == 0:
+	case r.run != nil && r.assigned && !resident && exit.Status == 0 && exit.Signal == 0:
 		r.finish(daemon.Result{ExitStatus: &exit.Status})
-	case r.run != nil && r.given && !resident:
+	case r.run != nil && r.assigned && !resident:
 		r.finish(r.resultOf(exit, text))
-	case r.run != nil && r.given:
-		r.startAgain(r.restarts.Ended(lived)) // before finish, so that the next run waits for the restart
+	case r.run != nil && r.assigned:
+		r.scheduleRestart(r.restarts.Ended(lived)) // before finish, so that the next run waits for the restart
 		r.finish(r.resultOf(exit, "the process ended during the run: "+text))
-	case r.run != nil && !resident && !r.dying:
-		r.startAgain(r.restarts.Ended(lived))
-		r.finish(r.resultOf(exit, "the process ended before it said hello: "+text))
+	case r.run != nil && !resident && !r.ending:
+		r.scheduleRestart(r.restarts.Ended(lived))
+		r.finish(r.resultOf(exit, "the process ended before it sent a hello: "+text))
 	case r.run != nil: // the run has not been given to a process yet, so the next process gets it
-		r.startAgain(r.restarts.Ended(lived))
-	case resident || !r.dying:
+		r.scheduleRestart(r.restarts.Ended(lived))
+	case resident || !r.ending:
 		wait := r.restarts.Ended(lived)
-		r.tellRestart("the resident process ended: "+text, wait)
-		r.startAgain(wait)
+		r.reportRestart("the resident process ended: "+text, wait)
+		r.scheduleRestart(wait)
 	}
 }
 
-// startAgain starts a process after wait, also for the run that is pending then, if there is one.
-func (r *processRunner) startAgain(wait time.Duration) {
+// scheduleRestart starts a process after wait, also for the run that is pending then, if there is one.
+func (r *processRunner) scheduleRestart(wait time.Duration) {
 	r.restart = time.AfterFunc(wait, func() {
 		r.post(func() {
 			if r.restart = nil; !r.killed() {
@@ -258,12 +258,12 @@ func (r *processRunner) startAgain(wait time.Duration) {
 	})
 }
 
-// tellRestart reports the end of a resident process that had no run.
-func (r *processRunner) tellRestart(what string, wait time.Duration) {
-	what += fmt.Sprintf("; it is started again in %v", wait)
+// reportRestart reports the end of a resident process that had no run.
+func (r *processRunner) reportRestart(what string, wait time.Duration) {
+	what += fmt.Sprintf("; it will be restarted in %v", wait)
 	r.log.Warn("resident process ended", "error", what)
 	if r.host.Ledger.Backlog(r.id) < 64 {
-		r.tell(agent.Running, what, nil)
+		r.update(agent.Running, what, nil)
 	}
 }
 

@@ -18,23 +18,23 @@ const minReportInterval = time.Second
 // reports collects the progress and health of tasks, which the executor sends between updates (wire.Report).
 type reports struct {
 	mu      sync.Mutex
-	tasks   map[string]*taskNews
+	tasks   map[string]*taskEntry
 	daemons int
 	sent    time.Time
 }
 
-type taskNews struct {
+type taskEntry struct {
 	wire.TaskReport
 	daemon, changed bool
 }
 
-func newReports() *reports { return &reports{tasks: map[string]*taskNews{}} }
+func newReports() *reports { return &reports{tasks: map[string]*taskEntry{}} }
 
-// of returns the entry of a task, and creates it if it is new. The caller holds mu.
-func (r *reports) of(id string) *taskNews {
+// entry returns the entry of a task, and creates it if it is new. The caller holds mu.
+func (r *reports) entry(id string) *taskEntry {
 	n := r.tasks[id]
 	if n == nil {
-		n = &taskNews{TaskReport: wire.TaskReport{TaskID: id}}
+		n = &taskEntry{TaskReport: wire.TaskReport{TaskID: id}}
 		r.tasks[id] = n
 	}
 	return n
@@ -44,7 +44,7 @@ func (r *reports) of(id string) *taskNews {
 func (r *reports) progress(id string, m pipe.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := r.of(id)
+	n := r.entry(id)
 	n.Progress = &wire.Progress{Fraction: m.Fraction, Message: output.Readable(m.Message, wire.MaxProgressMessage),
 		At: time.Now().UTC()}
 	n.changed = true
@@ -55,7 +55,7 @@ func (r *reports) progress(id string, m pipe.Message) {
 func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := r.of(id)
+	n := r.entry(id)
 	if !n.daemon {
 		n.daemon = true
 		r.daemons++
@@ -66,8 +66,8 @@ func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {
 	n.Totals = &totals
 }
 
-// forget removes a task from the reports.
-func (r *reports) forget(id string) {
+// remove removes a task from the reports.
+func (r *reports) remove(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := r.tasks[id]; n != nil && n.daemon {
@@ -125,7 +125,7 @@ func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, 
 			refused = ""
 		case refused != err.Error() && ctx.Err() == nil:
 			refused = err.Error()
-			log.Warn("report of progress and health not accepted", "error", err)
+			log.Warn("progress report not sent", "error", err)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // requestRunner executes a shard's runs by HTTP requests.
 type requestRunner struct {
 	*shard
-	output io.Writer
-	end    context.CancelCauseFunc // cancels the request under way, nil if there is none
+	output        io.Writer
+	cancelRequest context.CancelCauseFunc // cancels the request under way, nil if there is none
 }
 
 func newRequestRunner(s *shard) (runner, error) {
@@ -33,17 +33,17 @@ func (r *requestRunner) ready() bool { return true }
 
 func (r *requestRunner) start(run daemon.Run) {
 	spec := r.specOf(&run)
-	ctx, end := context.WithCancelCause(r.ctx) // a kill of the task cancels the request
-	r.end = end
+	ctx, cancel := context.WithCancelCause(r.ctx) // a kill of the task cancels the request
+	r.cancelRequest = cancel
 	r.started()
 	r.waiting.Go(func() {
 		shard, err := launch.ShardContext(spec)
 		if err == nil {
 			_, err = httpcall.Do(ctx, *spec.HTTP, shard, r.output)
 		}
-		end(nil)
+		cancel(nil)
 		r.post(func() {
-			r.end = nil
+			r.cancelRequest = nil
 			if err == nil {
 				r.finished(daemon.Result{})
 				return
@@ -54,11 +54,11 @@ func (r *requestRunner) start(run daemon.Run) {
 }
 
 func (r *requestRunner) cancel(reason string) {
-	if r.end != nil {
-		r.end(errors.New(reason))
+	if r.cancelRequest != nil {
+		r.cancelRequest(errors.New(reason))
 	}
 }
 
 func (r *requestRunner) stop() { r.cancel("ended") }
 
-func (r *requestRunner) left() bool { return r.end != nil }
+func (r *requestRunner) active() bool { return r.cancelRequest != nil }

@@ -10,8 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// known returns an error if the process speaks a version of the pipe's protocol that this executor does not know.
-func known(hello pipe.Message) error {
+// checkVersion returns an error if the process speaks a version of the pipe's protocol that this executor does not
+// know.
+func checkVersion(hello pipe.Message) error {
 	if hello.Version >= 1 && hello.Version <= pipe.Version {
 		return nil
 	}
@@ -19,8 +20,8 @@ func known(hello pipe.Message) error {
 		hello.SDK, hello.Version, pipe.Version)
 }
 
-// errorOf returns the error text of a done message in printable form; empty if the run succeeded.
-func errorOf(done pipe.Message) string {
+// errorText returns the error text of a done message in printable form; empty if the run succeeded.
+func errorText(done pipe.Message) string {
 	text := output.Readable(done.Error, len(done.Error))
 	if text == "" && done.Error != "" {
 		return "the run failed, and its error has no text"
@@ -28,8 +29,8 @@ func errorOf(done pipe.Message) string {
 	return text
 }
 
-// runOf returns the message that asks a resident process for a run.
-func runOf(spec wire.Task, id string) pipe.Run {
+// runMessage returns the message that asks a resident process for a run.
+func runMessage(spec wire.Task, id string) pipe.Run {
 	shard, _ := launch.ShardContext(spec) // it can't fail here: the process was started with the same context
 	return pipe.Run{
 		ID: id, FireTime: spec.FireTime, Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,

@@ -3,10 +3,10 @@
 // request (httptask.go), or a daemon's shard (daemon.go), whose runs are processes (processrunner.go) or requests
 // (requestrunner.go).
 //
-// A task reports through the ledger of package agent, with its secrets removed (conceal.go). Progress and health,
-// which are sent between updates, may get lost (reports.go). The shards of a daemon share the concurrency limit of
-// their job (turns.go). The alarm wakes them with a precision of microseconds (alarm.go), and a watch notifies them
-// when the wall clock was set (clockwatch.go).
+// A task reports through the ledger of package agent, with its secrets removed (redact.go). Progress and health, which
+// are sent between updates, may get lost (reports.go). The shards of a daemon share the concurrency limit of their job
+// (slots.go). A timer wakes them with a precision of microseconds (precisetimer.go), and a watch notifies them when
+// the wall clock was set (clockwatch.go).
 package tasks
 
 import (
@@ -75,22 +75,22 @@ func (s *Set) Kill(id string, grace *time.Duration) {
 	t.kill(wait, "killed")
 }
 
-// KillAll ends every task, with its own grace but at most most, and lets no more tasks begin. why is reported as
+// KillAll ends every task, with its own grace but at most maxGrace, and lets no more tasks begin. why is reported as
 // the cause.
-func (s *Set) KillAll(most time.Duration, why string) {
+func (s *Set) KillAll(maxGrace time.Duration, why string) {
 	s.mu.Lock()
 	s.closed = true
 	tasks := slices.Collect(maps.Values(s.tasks))
 	s.mu.Unlock()
 	for _, t := range tasks {
-		t.kill(min(t.grace(), most), why)
+		t.kill(min(t.grace(), maxGrace), why)
 	}
 }
 
 // Wait returns when no task is left. Call it after KillAll.
 func (s *Set) Wait() {
 	s.work.Wait()
-	s.host.alarm.wait()
+	s.host.preciseTimer.wait()
 }
 
 // Serve watches the wall clock and sends the reports of progress and health, until ctx ends.

@@ -19,30 +19,30 @@ type shard struct {
 	machine *daemon.Shard
 	runner  runner
 
-	// events are functions for the shard's goroutine to call; gone is closed when it calls no more of them.
+	// events are functions for the shard's goroutine to call; closed is closed when it calls no more of them.
 	events  chan func()
-	gone    chan struct{}
+	closed  chan struct{}
 	waiting sync.WaitGroup // goroutines that wait for the end of a process or request
 
-	next *daemon.Run   // the run to begin once the runner is ready and the turn is granted
-	turn *turn         // of the run that waits for it or is under way
-	last daemon.Result // of the run that a kill has cut off
+	next   *daemon.Run   // the run to begin once the runner is ready and its slot is granted
+	slot   *slot         // of the run that waits for it or is under way
+	cutOff daemon.Result // of the run that a kill has cut off
 }
 
 // runner executes a shard's runs, one at a time: each is a process, a run of a resident process, or a request. Only
 // the shard's goroutine uses it. It reports the start and the end of a run by shard.started and shard.finished.
 type runner interface {
-	// ready reports whether a run could begin now. The shard asks for a turn only while it is true, so that a run
-	// which waits for its runner does not keep a turn from other shards. An event follows when it becomes true.
+	// ready reports whether a run could begin now. The shard requests a slot only while it is true, so that a run
+	// which waits for its runner does not keep a slot from other shards. An event follows when it becomes true.
 	ready() bool
 	// start begins a run. The previous run must have ended.
 	start(daemon.Run)
 	// cancel asks the run under way to end early; stop forces it to end.
 	cancel(reason string)
 	stop()
-	// left reports whether a process or request of the runner is left after the task was killed. An event follows
+	// active reports whether a process or request of the runner is left after the task was killed. An event follows
 	// when it becomes false.
-	left() bool
+	active() bool
 }
 
 func (s *shard) now() daemon.Moment {
@@ -50,24 +50,24 @@ func (s *shard) now() daemon.Moment {
 	return daemon.Moment{Wall: now.Round(0), Up: now.Sub(s.began), Backlog: s.host.Ledger.Backlog(s.id)}
 }
 
-// live runs the shard until the task is killed and nothing of its runs is left. It returns ErrLost if the
+// loop runs the shard until the task is killed and nothing of its runs is left. It returns ErrLost if the
 // supervisor is lost.
-func (s *shard) live() error {
-	s.setFired(true)
-	defer s.setFired(false)
+func (s *shard) loop() error {
+	s.setDrainable(true)
+	defer s.setDrainable(false)
 	set := make(chan struct{}, 1)
-	defer s.host.clock.tell(set)()
+	defer s.host.clock.subscribe(set)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var moment <-chan struct{} // closed at the fire time, once the timer has come within alarmLead of it
+	var moment <-chan struct{} // closed at the fire time, once the timer has come within preciseLead of it
 	kill := s.ctx.Done()
-	for kill != nil || s.runner.left() {
-		var turn chan struct{}
-		if s.next != nil && s.turn == nil && s.runner.ready() {
-			s.turn = s.host.turns.ask(s.spec.JobName, turnsFor(s.spec.Daemon.Concurrency))
+	for kill != nil || s.runner.active() {
+		var granted chan struct{}
+		if s.next != nil && s.slot == nil && s.runner.ready() {
+			s.slot = s.host.slots.request(s.spec.JobName, slotsFor(s.spec.Daemon.Concurrency))
 		}
-		if s.next != nil && s.turn != nil {
-			turn = s.turn.granted
+		if s.next != nil && s.slot != nil {
+			granted = s.slot.granted
 		}
 		select {
 		case <-timer.C:
@@ -75,12 +75,12 @@ func (s *shard) live() error {
 		case <-set:
 		case event := <-s.events:
 			event()
-		case <-turn:
+		case <-granted:
 			run := *s.next
 			s.next = nil
 			s.runner.start(run)
 		case <-s.drain:
-			s.do(s.machine.Drain(s.now(), s.drainLimit()))
+			s.apply(s.machine.Drain(s.now(), s.drainLimit()))
 		case <-kill:
 			kill = nil
 		case <-s.host.Supervisor.Lost():
@@ -90,48 +90,48 @@ func (s *shard) live() error {
 			timer.Stop() // no run begins any more
 			continue
 		}
-		s.do(s.machine.Tick(s.now()))
+		s.apply(s.machine.Tick(s.now()))
 		s.host.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
 		moment = nil
 		switch wait, some := s.machine.Wait(s.now()); { // read the clock after Tick: to start a run takes time
 		case !some:
 			timer.Stop()
-		case wait > alarmLead:
-			timer.Reset(wait - alarmLead)
+		case wait > preciseLead:
+			timer.Reset(wait - preciseLead)
 		default:
 			timer.Stop()
-			moment = s.host.alarm.after(wait)
+			moment = s.host.preciseTimer.after(wait)
 		}
 	}
 	return nil
 }
 
-// setFired sets whether the shard can be drained.
-func (s *shard) setFired(fired bool) {
+// setDrainable sets whether the shard can be drained.
+func (s *shard) setDrainable(drainable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fired = fired
+	s.drainable = drainable
 }
 
 // drainLimit returns the time at which draining must end, in the machine's time.
 func (s *shard) drainLimit() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.drainBy.Sub(s.began)
+	return s.drainDeadline.Sub(s.began)
 }
 
 // post passes f to the shard's goroutine, which calls it, unless the shard has ended.
 func (s *shard) post(f func()) {
 	select {
 	case s.events <- f:
-	case <-s.gone:
+	case <-s.closed:
 	}
 }
 
-// do carries out a decision of the machine.
-func (s *shard) do(d daemon.Decision) {
+// apply carries out a decision of the machine.
+func (s *shard) apply(d daemon.Decision) {
 	for _, run := range d.Reports {
-		s.tell(agent.Running, "run of "+run.Fire.Format(time.RFC3339)+": "+run.State, &run)
+		s.update(agent.Running, "run of "+run.Fire.Format(time.RFC3339)+": "+run.State, &run)
 	}
 	if d.Start != nil {
 		s.next = d.Start
@@ -142,8 +142,8 @@ func (s *shard) do(d daemon.Decision) {
 	if d.Kill {
 		s.runner.stop()
 	}
-	if d.Over {
-		s.drained()
+	if d.Drained {
+		s.killDrained()
 	}
 }
 
@@ -152,29 +152,29 @@ func (s *shard) started() { s.machine.Began(s.now()) }
 
 // finished records the result of the run under way. The runner calls it.
 func (s *shard) finished(result daemon.Result) {
-	result.Cause = s.secrets.hide(result.Cause)
+	result.Cause = s.secrets.redact(result.Cause)
 	if s.killed() {
 		if result.Cause != "" {
-			s.last = result // the kill cut the run off; it did not fail by itself
+			s.cutOff = result // the kill cut the run off; it did not fail by itself
 			return
 		}
 		s.machine.Drain(s.now(), 0) // no run follows this one
 	}
-	s.giveTurnBack()
+	s.releaseSlot()
 	if result.Cause != "" {
 		s.log.Warn("run failed", "error", firstLine(result.Cause))
 	}
-	s.do(s.machine.Ended(s.now(), result))
+	s.apply(s.machine.Ended(s.now(), result))
 }
 
 // killed reports whether the task is killed. A run that ends after that was cut off by the kill.
 func (s *shard) killed() bool { return s.ctx.Err() != nil }
 
-func (s *shard) giveTurnBack() {
-	if s.turn != nil {
-		s.host.turns.giveBack(s.turn)
+func (s *shard) releaseSlot() {
+	if s.slot != nil {
+		s.host.slots.release(s.slot)
 	}
-	s.turn, s.next = nil, nil
+	s.slot, s.next = nil, nil
 }
 
 // statusWith returns the status for an update, with the run that the update is about; nil if it is about none.
@@ -185,8 +185,8 @@ func (s *shard) statusWith(run *wire.Run) wire.Status {
 	return status
 }
 
-// tell sends an update about the shard while it goes on.
-func (s *shard) tell(state agent.State, message string, run *wire.Run) {
+// update sends an update about the shard while it goes on.
+func (s *shard) update(state agent.State, message string, run *wire.Run) {
 	s.report(state, message, s.statusWith(run))
 }
 

@@ -37,22 +37,22 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	if err := t.beginOutput(); err != nil {
 		return nil, err
 	}
-	temporary, giveBack, err := t.host.Temporaries.Take("", "")
+	temporary, releaseTemporary, err := t.host.Temporaries.Take("", "")
 	if err != nil {
 		return nil, err
 	}
-	p.releases = append(p.releases, func(string) { giveBack("") })
+	p.releases = append(p.releases, func(string) { releaseTemporary("") })
 	if len(spec.Command) == 0 {
 		return nil, errNoCommand
 	}
 	root := t.root(spec)
-	work, putBack, err := t.host.Works.Take(root, t.fetched.State)
+	work, releaseWork, err := t.host.Works.Take(root, t.fetched.State)
 	if err != nil {
 		return nil, err
 	}
-	p.releases = append(p.releases, putBack)
-	if err := t.startIn(launch.Places{Temporary: temporary, Work: work, Root: root,
-		Start: cmp.Or(t.host.Container.StartsIn(root), work)}, p, spec); err != nil {
+	p.releases = append(p.releases, releaseWork)
+	if err := t.startInFolders(launch.Places{Temporary: temporary, Work: work, Root: root,
+		Start: cmp.Or(t.host.Container.StartFolder(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
 	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })
@@ -61,14 +61,14 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 
 // beginOutput prepares the folder for the task's output; only its first call has an effect.
 func (t *task) beginOutput() error {
-	if t.writes {
+	if t.outputReady {
 		return nil
 	}
 	end, err := t.host.Outputs.Begin(t.number)
 	if err != nil {
 		return err
 	}
-	t.writes, t.releases = true, append(t.releases, func() { end(t.endedAt) })
+	t.outputReady, t.releases = true, append(t.releases, func() { end(t.endedAt) })
 	return nil
 }
 
@@ -82,9 +82,9 @@ func (t *task) root(spec wire.Task) string {
 	return pack.Root(t.fetched.Dir, spec.Command[0])
 }
 
-// startIn starts the process in its folders, unless the task was killed in the meantime.
-func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
-	spec, err := t.withReferences(spec)
+// startInFolders starts the process in its folders, unless the task was killed in the meantime.
+func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) error {
+	spec, err := t.resolveReferences(spec)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	}
 	env := t.host.Base.Of(spec, at, shard)
 	if err := t.host.Temporaries.MoveLarge(env, launch.MayBeLarge(), at.Temporary); err != nil {
-		return fmt.Errorf("write what is too large for a variable into a file in TMPDIR: %w", err)
+		return fmt.Errorf("write a value that is too large for a variable into a file in TMPDIR: %w", err)
 	}
 	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"])
 	if err != nil {
@@ -137,14 +137,14 @@ func (t *task) startIn(at launch.Places, p *process, spec wire.Task) error {
 	defer t.mu.Unlock()
 	t.process = p
 	if t.ctx.Err() != nil {
-		t.end(p) // killed since the check above
+		t.endProcess(p) // killed since the check above
 	}
 	return nil
 }
 
-// withReferences returns the description with the values of its references, which it reads now. Reports hide these
+// resolveReferences returns the description with the values of its references, which it reads now. Reports hide these
 // values from now on.
-func (t *task) withReferences(spec wire.Task) (wire.Task, error) {
+func (t *task) resolveReferences(spec wire.Task) (wire.Task, error) {
 	if len(spec.EnvFiles)+len(spec.EnvVariables) == 0 {
 		return spec, nil
 	}

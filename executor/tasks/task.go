@@ -35,22 +35,22 @@ type task struct {
 	ctx    context.Context // cancelled by a kill, with its reason as the cause
 	cancel context.CancelCauseFunc
 
-	fetched  pack.Package
-	writes   bool     // its output folder is prepared
-	releases []func() // give back what the task uses, in reverse order
-	endedAt  time.Time
+	fetched     pack.Package
+	outputReady bool     // its output folder is prepared
+	releases    []func() // give back what the task uses, in reverse order
+	endedAt     time.Time
 
-	secrets concealment // removed from every report
+	secrets redactor // removed from every report
 
-	drain chan struct{} // capacity one; gets a value when drainBy has changed
+	drain chan struct{} // capacity one; gets a value when drainDeadline has changed
 
-	mu      sync.Mutex
-	spec    wire.Task
-	process *process
-	wait    time.Duration // the grace of a kill
-	fired   bool          // it is a daemon's shard whose machine runs, so it can be drained
-	drainBy time.Time
-	reason  string // why the shard drains
+	mu            sync.Mutex
+	spec          wire.Task
+	process       *process
+	killGrace     time.Duration // the grace of a kill
+	drainable     bool          // it is a daemon's shard whose machine runs, so it can be drained
+	drainDeadline time.Time
+	drainReason   string // why the shard drains
 }
 
 func newTask(h *host, a agent.Assignment, number int) *task {
@@ -82,9 +82,9 @@ func (t *task) ownGrace() time.Duration {
 func (t *task) kill(grace time.Duration, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if spare := grace - t.ownGrace(); spare > 0 && t.fired && t.ctx.Err() == nil {
-		if by := time.Now().Add(spare); t.drainBy.IsZero() || by.Before(t.drainBy) {
-			t.drainBy, t.reason = by, why
+	if spare := grace - t.ownGrace(); spare > 0 && t.drainable && t.ctx.Err() == nil {
+		if by := time.Now().Add(spare); t.drainDeadline.IsZero() || by.Before(t.drainDeadline) {
+			t.drainDeadline, t.drainReason = by, why
 		}
 		select {
 		case t.drain <- struct{}{}:
@@ -93,32 +93,32 @@ func (t *task) kill(grace time.Duration, why string) {
 		return
 	}
 	if t.ctx.Err() == nil {
-		t.wait = grace
+		t.killGrace = grace
 	}
-	t.wait = min(t.wait, grace)
+	t.killGrace = min(t.killGrace, grace)
 	t.cancel(errors.New(why))
 	if t.process != nil {
-		t.end(t.process)
+		t.endProcess(t.process)
 	}
 }
 
-// end ends a process of a killed task. The caller holds mu.
-func (t *task) end(p *process) {
-	if err := p.end(t.wait); err != nil {
-		t.log.Warn("kill failed", "error", err)
+// endProcess ends a process of a killed task. The caller holds mu.
+func (t *task) endProcess(p *process) {
+	if err := p.end(t.killGrace); err != nil {
+		t.log.Warn("process not killed", "error", err)
 	}
 }
 
-// drained kills the task after its shard was drained.
-func (t *task) drained() {
+// killDrained kills the task after its shard was drained.
+func (t *task) killDrained() {
 	t.mu.Lock()
-	grace, why := t.ownGrace(), t.reason
+	grace, why := t.ownGrace(), t.drainReason
 	t.mu.Unlock()
 	t.kill(grace, why)
 }
 
-// why returns the reason of the kill; nil if the task was not killed.
-func (t *task) why() error { return context.Cause(t.ctx) }
+// killReason returns the reason of the kill; nil if the task was not killed.
+func (t *task) killReason() error { return context.Cause(t.ctx) }
 
 func (t *task) report(s agent.State, message string, status wire.Status) {
 	t.deliver(s, message, status, nil)
@@ -127,7 +127,7 @@ func (t *task) report(s agent.State, message string, status wire.Status) {
 // deliver reports a state, with the task's secrets removed. It closes delivered, if not nil, when the agent has the
 // report.
 func (t *task) deliver(s agent.State, message string, status wire.Status, delivered chan struct{}) {
-	shown := func(text string) string { return t.host.Container.InWords(t.secrets.hide(text)) }
+	shown := func(text string) string { return t.host.Container.Reword(t.secrets.redact(text)) }
 	message, status.Cause = shown(message), shown(status.Cause)
 	if status.Run != nil {
 		run := *status.Run
@@ -143,7 +143,7 @@ func (t *task) deliver(s agent.State, message string, status wire.Status, delive
 
 // causeOf returns the text with the last lines of the output since the mark.
 func (t *task) causeOf(what string, since output.Mark) string {
-	return t.host.Outputs.Cause(t.number, what, since, t.secrets.hide)
+	return t.host.Outputs.Cause(t.number, what, since, t.secrets.redact)
 }
 
 // firstLine returns the first line of a text, at most output.MessageLength bytes and an ellipsis; never empty.

@@ -14,25 +14,25 @@ import (
 // transientRun is the id of the only run of a transient task.
 const transientRun = "1"
 
-// answer is what a transient task's process has sent over its pipe.
-type answer struct {
+// conversation is what a transient task's process has sent over its pipe.
+type conversation struct {
 	hello, done bool
 	failure     string // the error in its done message
 	refused     string // why the executor ended the process
 	closed      bool   // it closed its pipe without an answer
-	// lingers kills a process that goes on after its run, or can't answer any more; nil before that.
-	lingers *time.Timer
+	// killTimer kills a process that goes on after its run, or can't answer any more; nil before that.
+	killTimer *time.Timer
 }
 
-// transient runs a task of one process, and returns the function that reports its end.
-func (t *task) transient(spec wire.Task) (report func(), err error) {
-	var said answer
-	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.hear(spec, &said, p, m) },
-		func(p *process) { t.pipeClosed(&said, p) })
+// runProcess runs a task of one process, and returns the function that reports its end.
+func (t *task) runProcess(spec wire.Task) (report func(), err error) {
+	var c conversation
+	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.handleMessage(spec, &c, p, m) },
+		func(p *process) { t.pipeClosed(&c, p) })
 	if err != nil {
 		return nil, err
 	}
-	defer t.host.reports.forget(t.id)
+	defer t.host.reports.remove(t.id)
 	t.status.StartTime = process.Started.UTC()
 	// A process that ends within shortTask is reported by its end only, which has its start time too: each update
 	// is work for the agent, the master and the scheduler, while other tasks wait to be started. A task that is
@@ -43,69 +43,69 @@ func (t *task) transient(spec wire.Task) (report func(), err error) {
 		t.report(agent.Running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.wait()
-	if said.lingers != nil {
-		said.lingers.Stop()
+	if c.killTimer != nil {
+		c.killTimer.Stop()
 	}
 	keepAs := ""
-	if failedBy(exit, ok) || said.failure != "" {
+	if failedBy(exit, ok) || c.failure != "" {
 		keepAs = t.number
 	}
 	t.releases = append(t.releases, func() { process.release(keepAs) })
 	if !ok {
 		return nil, supervisor.ErrLost
 	}
-	return func() { t.ended(exit, said) }, nil
+	return func() { t.reportExit(exit, c) }, nil
 }
 
-// hear handles a message of the process. A process that sends a hello gets one run, and after its answer the end of
-// its stream.
-func (t *task) hear(spec wire.Task, said *answer, p *process, m pipe.Message) {
+// handleMessage handles a message of the process. A process that sends a hello gets one run, and after its answer the
+// end of its stream.
+func (t *task) handleMessage(spec wire.Task, c *conversation, p *process, m pipe.Message) {
 	switch {
 	case m.Type == pipe.Progress && (m.Run == "" || m.Run == transientRun):
-		m.Message = t.secrets.hide(m.Message)
+		m.Message = t.secrets.redact(m.Message)
 		t.host.reports.progress(t.id, m)
-	case m.Type == pipe.Hello && !said.hello:
-		said.hello = true
-		err := known(m)
+	case m.Type == pipe.Hello && !c.hello:
+		c.hello = true
+		err := checkVersion(m)
 		if err == nil {
-			err = p.pipe.Send(runOf(spec, transientRun))
+			err = p.pipe.Send(runMessage(spec, transientRun))
 		}
 		if err != nil {
-			said.refused = err.Error()
+			c.refused = err.Error()
 			_ = p.Kill(t.grace())
 		}
-	case m.Type == pipe.Done && said.hello && !said.done && m.Run == transientRun:
-		said.done, said.failure = true, t.secrets.hide(errorOf(m))
+	case m.Type == pipe.Done && c.hello && !c.done && m.Run == transientRun:
+		c.done, c.failure = true, t.secrets.redact(errorText(m))
 		p.pipe.End()
-		t.endLater(said, p) // its run has ended, so the process has the grace to end too
+		t.killLater(c, p) // its run has ended, so the process has the grace to end too
 	}
 }
 
 // pipeClosed gives a process that closed its pipe without an answer the kill grace to end; mostly it has ended
 // already.
-func (t *task) pipeClosed(said *answer, p *process) {
-	if said.hello && !said.done && said.refused == "" {
-		said.closed = true
-		t.endLater(said, p)
+func (t *task) pipeClosed(c *conversation, p *process) {
+	if c.hello && !c.done && c.refused == "" {
+		c.closed = true
+		t.killLater(c, p)
 	}
 }
 
-func (t *task) endLater(said *answer, p *process) {
+func (t *task) killLater(c *conversation, p *process) {
 	grace := t.grace()
-	said.lingers = time.AfterFunc(grace, func() { _ = p.Kill(grace) })
+	c.killTimer = time.AfterFunc(grace, func() { _ = p.Kill(grace) })
 }
 
-// ended reports how the process ended.
-func (t *task) ended(exit supervisor.Exit, said answer) {
+// reportExit reports how the process ended.
+func (t *task) reportExit(exit supervisor.Exit, c conversation) {
 	status := t.status
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()
 	status.ExitStatus, status.Signal = exitOf(exit)
 	// A process that sent a hello may end at the end of its stream, before the kill's signal reaches it.
-	cut := exit.Killed || said.hello && (!said.done || said.failure != "")
-	if why := t.why(); cut && why != nil {
+	cut := exit.Killed || c.hello && (!c.done || c.failure != "")
+	if why := t.killReason(); cut && why != nil {
 		status.Cause = t.causeOf(why.Error(), output.Mark{})
-		if said.hello && (!said.done || said.failure != "") {
+		if c.hello && (!c.done || c.failure != "") {
 			status.ExitStatus = nil // the exit status of a resident process says nothing about its run
 		}
 		t.report(agent.Killed, why.Error()+": "+exitText(exit), status)
@@ -113,15 +113,15 @@ func (t *task) ended(exit supervisor.Exit, said answer) {
 	}
 	text := ""
 	switch {
-	case said.refused != "":
-		text = said.refused
+	case c.refused != "":
+		text = c.refused
 		status.Cause = text
-	case said.failure != "":
-		text = said.failure
+	case c.failure != "":
+		text = c.failure
 		status.Cause = text
-	case said.closed && exit.Killed:
+	case c.closed && exit.Killed:
 		text = pipe.ErrClosed.Error()
-	case said.hello && !said.done:
+	case c.hello && !c.done:
 		text = "the process ended without an answer to its run: " + exitText(exit)
 	case exit.Killed: // the process went on after its run, which succeeded
 		status.Phase, status.ExitStatus, status.Signal = "", nil, ""

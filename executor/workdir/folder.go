@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // folder is a working folder with the stamps of its real folders, in the view's order. They were taken when the
@@ -16,8 +18,8 @@ type folder struct {
 	stamps []stamp
 }
 
-// untouched reports whether no entry of the folder was added, removed or replaced since the stamps were taken.
-func (w *folder) untouched(sandbox *os.Root, v *view) bool {
+// unchanged reports whether no entry of the folder was added, removed or replaced since the stamps were taken.
+func (w *folder) unchanged(sandbox *os.Root, v *view) bool {
 	if len(w.stamps) != len(v.folders) {
 		return false
 	}
@@ -74,19 +76,19 @@ func restoreEntries(sandbox *os.Root, path string, want map[string]string) error
 	if err != nil {
 		return err
 	}
-	right := 0
+	matching := 0
 	for _, e := range found {
 		name := filepath.Join(path, e.Name())
 		to, wanted := want[e.Name()]
-		if wanted && (to == "" && e.IsDir() || to != "" && leadsTo(sandbox, name, to)) {
-			right++
+		if wanted && (to == "" && e.IsDir() || to != "" && pointsTo(sandbox, name, to)) {
+			matching++
 			continue
 		}
-		if err := removeTree(sandbox, name); err != nil {
+		if err := pack.RemoveBelow(sandbox, name); err != nil {
 			return err
 		}
 	}
-	if right == len(want) {
+	if matching == len(want) {
 		return nil
 	}
 	for name, to := range want {
@@ -100,7 +102,7 @@ func restoreEntries(sandbox *os.Root, path string, want map[string]string) error
 	return nil
 }
 
-func leadsTo(sandbox *os.Root, link, target string) bool {
+func pointsTo(sandbox *os.Root, link, target string) bool {
 	to, err := sandbox.Readlink(link)
 	return err == nil && to == target
 }
@@ -114,43 +116,20 @@ func listFolder(sandbox *os.Root, path string) ([]fs.DirEntry, error) {
 	return folder.ReadDir(-1)
 }
 
-// removeTree removes a folder with its content, even if a task has removed its own permissions.
-func removeTree(sandbox *os.Root, path string) error {
-	if err := sandbox.RemoveAll(path); err == nil {
-		return nil
-	}
-	openTree(sandbox, path)
-	return sandbox.RemoveAll(path)
-}
-
-// openTree restores the permissions of the folders in a tree, as far as they belong to this user.
-func openTree(sandbox *os.Root, path string) {
-	if info, err := sandbox.Lstat(path); err != nil || !info.IsDir() {
-		return
-	}
-	_ = sandbox.Chmod(path, 0o700) // must be done before the folder can be read
-	entries, _ := listFolder(sandbox, path)
-	for _, e := range entries {
-		if e.IsDir() {
-			openTree(sandbox, filepath.Join(path, e.Name()))
-		}
-	}
-}
-
 // stamp shows that a folder is unchanged, without reading it. The zero value never matches.
 type stamp struct {
 	inode   uint64
 	changed int64 // ctime, which no process can set to a given value
 }
 
-// settled is how old the last change must be so that the next change certainly has another time: clocks of file
+// minStampAge is how old the last change must be so that the next change certainly has another time: clocks of file
 // systems tick every few milliseconds.
-const settled = 100 * time.Millisecond
+const minStampAge = 100 * time.Millisecond
 
 // stampOf returns the zero stamp for a folder that was changed just now, or by a clock that is ahead.
 func stampOf(info fs.FileInfo) stamp {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || time.Since(time.Unix(stat.Ctim.Unix())) < settled {
+	if !ok || time.Since(time.Unix(stat.Ctim.Unix())) < minStampAge {
 		return stamp{}
 	}
 	return stamp{inode: stat.Ino, changed: stat.Ctim.Nano()}

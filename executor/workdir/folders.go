@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // Every attempt works in its own folder, which shows the package: what it writes there reaches neither the package,
@@ -31,10 +32,10 @@ const folderMode = 0o755
 type Folders struct {
 	opt Options
 
-	mu     sync.Mutex
-	pools  []*pooled // in the order of creation
-	made   int
-	failed []string // the oldest first
+	mu      sync.Mutex
+	pools   []*pool // in the order of creation
+	created int
+	failed  []string // the oldest first
 }
 
 // Options describe the place and the owner of the folders.
@@ -54,8 +55,8 @@ type Options struct {
 // New returns Folders; it creates no folder yet.
 func New(o Options) *Folders { return &Folders{opt: o} }
 
-// pooled are the free folders for one package in one state.
-type pooled struct {
+// pool are the free folders for one package in one state.
+type pool struct {
 	root, state string
 	view        *view
 	free        []folder
@@ -69,7 +70,7 @@ const workPools = 4
 // state and a root, the package belongs to this task only, and the folder is not reused. The caller must call
 // release when no process is left in the folder, with the name under which the folder is kept, or "".
 func (f *Folders) Take(root, state string) (path string, release func(keepAs string), err error) {
-	pool, err := f.pool(root, state)
+	pool, err := f.poolFor(root, state)
 	if err != nil {
 		return "", nil, err
 	}
@@ -78,22 +79,19 @@ func (f *Folders) Take(root, state string) (path string, release func(keepAs str
 	if n := len(pool.free); n > 0 {
 		w, pool.free = pool.free[n-1], pool.free[:n-1]
 	} else {
-		f.made++
-		w.path = filepath.Join(f.opt.Dir, strconv.Itoa(f.made))
+		f.created++
+		w.path = filepath.Join(f.opt.Dir, strconv.Itoa(f.created))
 	}
 	f.mu.Unlock()
-	if !w.untouched(f.opt.Sandbox, pool.view) {
-		if err := f.opt.As.Do(func() error { return w.restore(f.opt.Sandbox, pool.view) }); err != nil {
-			f.remove(w.path)
-			return "", nil, err
-		}
+	if err := f.prepare(&w, pool.view); err != nil {
+		return "", nil, err
 	}
 	return filepath.Join(f.opt.Sandbox.Name(), w.path), func(keepAs string) { f.put(pool, w, keepAs) }, nil
 }
 
-func (f *Folders) pool(root, state string) (*pooled, error) {
+func (f *Folders) poolFor(root, state string) (*pool, error) {
 	f.mu.Lock()
-	i := slices.IndexFunc(f.pools, func(p *pooled) bool { return p.root == root && p.state == state })
+	i := slices.IndexFunc(f.pools, func(p *pool) bool { return p.root == root && p.state == state })
 	if i >= 0 {
 		defer f.mu.Unlock()
 		return f.pools[i], nil
@@ -103,7 +101,7 @@ func (f *Folders) pool(root, state string) (*pooled, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := &pooled{root: root, state: state, view: v}
+	pool := &pool{root: root, state: state, view: v}
 	if root != "" && state == "" {
 		return pool, nil // no other task will use it
 	}
@@ -122,28 +120,37 @@ func (f *Folders) pool(root, state string) (*pooled, error) {
 	return pool, nil
 }
 
-func (f *Folders) put(pool *pooled, w folder, keepAs string) {
+func (f *Folders) put(pool *pool, w folder, keepAs string) {
 	if keepAs != "" && f.opt.Keep > 0 {
 		f.keepFailed(w.path, keepAs)
 		return
 	}
 	f.mu.Lock()
-	again := slices.Contains(f.pools, pool)
+	reuse := slices.Contains(f.pools, pool)
 	f.mu.Unlock()
-	if !again {
+	if !reuse {
 		f.remove(w.path)
 		return
 	}
-	if !w.untouched(f.opt.Sandbox, pool.view) {
-		if err := f.opt.As.Do(func() error { return w.restore(f.opt.Sandbox, pool.view) }); err != nil {
-			f.opt.Log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
-			f.remove(w.path)
-			return
-		}
+	if err := f.prepare(&w, pool.view); err != nil {
+		f.opt.Log.Warn("working folder not prepared for another task", "folder", w.path, "error", err)
+		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	pool.free = append(pool.free, w)
+}
+
+// prepare makes the folder match the view, or removes it.
+func (f *Folders) prepare(w *folder, v *view) error {
+	if w.unchanged(f.opt.Sandbox, v) {
+		return nil
+	}
+	err := f.opt.As.Do(func() error { return w.restore(f.opt.Sandbox, v) })
+	if err != nil {
+		f.remove(w.path)
+	}
+	return err
 }
 
 // keepFailed keeps the folder of a failed task, and removes the oldest ones beyond the limit.
@@ -153,7 +160,7 @@ func (f *Folders) keepFailed(path, name string) {
 		if err := f.opt.Sandbox.MkdirAll(f.opt.Kept, folderMode); err != nil {
 			return err
 		}
-		_ = removeTree(f.opt.Sandbox, to) // only a task can have created it
+		_ = pack.RemoveBelow(f.opt.Sandbox, to) // only a task can have created it
 		return f.opt.Sandbox.Rename(path, to)
 	})
 	if err != nil {
@@ -174,7 +181,7 @@ func (f *Folders) keepFailed(path, name string) {
 }
 
 func (f *Folders) remove(path string) {
-	if err := f.opt.As.Do(func() error { return removeTree(f.opt.Sandbox, path) }); err != nil {
+	if err := f.opt.As.Do(func() error { return pack.RemoveBelow(f.opt.Sandbox, path) }); err != nil {
 		f.opt.Log.Warn("working folder of a task not removed", "folder", path, "error", err)
 	}
 }
@@ -185,7 +192,7 @@ func (f *Folders) RemoveAll() {
 	_ = f.opt.As.Do(func() error {
 		entries, err := listFolder(f.opt.Sandbox, f.opt.Dir) // their user can't remove Dir itself from the sandbox
 		for _, e := range entries {
-			err = errors.Join(err, removeTree(f.opt.Sandbox, filepath.Join(f.opt.Dir, e.Name())))
+			err = errors.Join(err, pack.RemoveBelow(f.opt.Sandbox, filepath.Join(f.opt.Dir, e.Name())))
 		}
 		return err
 	})
@@ -211,7 +218,8 @@ func (f *Folders) MoveLarge(env map[string]string, names []string, temporary str
 		if err != nil {
 			return err
 		}
-		if err := f.opt.As.Do(func() error { return f.opt.Sandbox.WriteFile(inside, []byte(value), 0o600) }); err != nil {
+		err = f.opt.As.Do(func() error { return f.opt.Sandbox.WriteFile(inside, []byte(value), 0o600) })
+		if err != nil {
 			return err
 		}
 		delete(env, name)

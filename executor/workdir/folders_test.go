@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
 // contentOf lists the content of a folder, without following links.
@@ -127,12 +129,12 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 				"a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
 			works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
 			t.Cleanup(func() {
-				if err := removeTree(works.opt.Sandbox, works.opt.Dir); err != nil { // even those without permissions
+				if err := pack.RemoveBelow(works.opt.Sandbox, works.opt.Dir); err != nil { // even those without permissions
 					t.Error(err)
 				}
 			})
 			begin := time.Now()
-			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // covers folders with and without a stamp
+			for i := 0; i < 3 || time.Since(begin) < 2*minStampAge; i++ { // covers folders with and without a stamp
 				for range 2 {
 					path, release, err := works.Take(root, "state")
 					if err != nil {
@@ -157,8 +159,8 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 					}
 				}
 			}
-			if works.made != 1 {
-				t.Errorf("made %d folders", works.made)
+			if works.created != 1 {
+				t.Errorf("made %d folders", works.created)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 			t.Parallel()
 			pool := New(Options{Sandbox: openSandbox(t), Dir: "tmp", Log: slog.New(slog.DiscardHandler)})
 			begin := time.Now()
-			for i := 0; i < 3 || time.Since(begin) < 2*settled; i++ { // covers folders with and without a stamp
+			for i := 0; i < 3 || time.Since(begin) < 2*minStampAge; i++ { // covers folders with and without a stamp
 				for range 2 { // changed while in use, and by another task while free
 					path, release, err := pool.Take("", "")
 					if err != nil {
@@ -60,8 +60,8 @@ func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 					}
 				}
 			}
-			if pool.made != 1 {
-				t.Errorf("made %d folders", pool.made)
+			if pool.created != 1 {
+				t.Errorf("made %d folders", pool.created)
 			}
 		})
 	}

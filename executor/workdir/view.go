@@ -22,15 +22,15 @@ const viewEntries = 500
 // same time: then viewOf may have read a part of the old one, which is being removed, and reads again.
 func viewOf(root string) (*view, error) {
 	if root == "" {
-		return look("")
+		return readView("")
 	}
 	for {
 		folder, err := os.Open(root) // while it is open, its inode is not reused
 		if err != nil {
 			return nil, err
 		}
-		v, err := look(root)
-		replaced := !leadsBack(root, folder)
+		v, err := readView(root)
+		replaced := !isSameFolder(root, folder)
 		_ = folder.Close()
 		if !replaced {
 			return v, err
@@ -38,8 +38,8 @@ func viewOf(root string) (*view, error) {
 	}
 }
 
-// leadsBack reports whether path still leads to the folder that was opened by it.
-func leadsBack(path string, folder *os.File) bool {
+// isSameFolder reports whether path still leads to the folder that was opened by it.
+func isSameFolder(path string, folder *os.File) bool {
 	then, err := folder.Stat()
 	if err != nil {
 		return false
@@ -48,8 +48,8 @@ func leadsBack(path string, folder *os.File) bool {
 	return err == nil && os.SameFile(then, now)
 }
 
-// look reads a package's folders, breadth first.
-func look(root string) (*view, error) {
+// readView reads a package's folders, breadth first.
+func readView(root string) (*view, error) {
 	v := &view{entries: map[string]map[string]string{}}
 	seen := 0
 	for queue := []string{""}; len(queue) > 0; queue = queue[1:] {

@@ -19,6 +19,9 @@ const (
 )
 
 // Task is everything that an executor needs to run one attempt of one shard.
+//
+// The fingerprint of a daemon's shard covers the encoded Task (scheduler/core/tasks). A new field without omitempty
+// changes the fingerprints of all daemons that run, so an update of the scheduler would replace them.
 type Task struct {
 	Version     int    `json:"v"`
 	TaskID      string `json:"taskId"`

@@ -61,6 +61,7 @@
 // # Where it is decided
 //
 //	whether an update is believed            attempts.Update, updateAttempt, afterTheEnd; a former session's: handle
+//	what the state of a pod means            cluster/kubernetes/pod.Report, whose update the core gets
 //	what the end of an attempt means         attempts.classify, then attempts.next, which decides about retries
 //	that a shard waits for its next attempt  executions.RunAgain
 //	an agent does not answer                 attempts.Update (learnAgent), agents.Lost; how long: attempts.sweepTask

@@ -102,7 +102,7 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	away, since := fromMaster(""), s.now
 	unreachable := func(kept bool) Decision {
 		return s.update(l, cluster.Unreachable, away, func(u *cluster.Update) {
-			u.UnreachableSince, u.KillKept = since, kept
+			u.UnreachableSince, u.KillStored = since, kept
 		})
 	}
 	elsewhere := func() int {

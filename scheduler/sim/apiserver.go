@@ -115,7 +115,7 @@ func (s *apiServer) sayPod(p *simPod) {
 	if n := s.nodes[p.node]; p.status != nil && !p.status.State.Terminal() && (n == nil || !n.notReady.IsZero()) {
 		u := cluster.Update{
 			TaskID: p.task, AgentID: p.node, State: cluster.Unreachable, Source: cluster.FromMaster,
-			KillKept: p.deleting, Timestamp: s.w.wall(),
+			KillStored: p.deleting, Timestamp: s.w.wall(),
 		}
 		if n != nil {
 			u.UnreachableSince = n.notReady

@@ -136,7 +136,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 			v.back[e.AgentID] = true
 		}
 		v.away[e.TaskID] = e.State == cluster.Unknown ||
-			e.State == cluster.Unreachable && (e.KillKept || c.w.api == nil)
+			e.State == cluster.Unreachable && (e.KillStored || c.w.api == nil)
 		if e.State == cluster.Unreachable {
 			delete(v.back, e.AgentID)
 		}

@@ -93,8 +93,8 @@ func (x *fake) call(call *executor.Call) (*http.Response, error) {
 	return x.Client.Do(request)
 }
 
-// tell makes a call and ignores the answer.
-func (x *fake) tell(call *executor.Call) {
+// send makes a call and ignores the answer.
+func (x *fake) send(call *executor.Call) {
 	if response, err := x.call(call); err == nil {
 		_ = response.Body.Close()
 	}
@@ -184,7 +184,7 @@ func (x *fake) launch(t mesos.TaskInfo) (code int, over bool) {
 		_ = os.WriteFile("got-"+id, nil, 0o600) // the test waits for this file
 		return 0, false
 	case "say":
-		x.tell(&executor.Call{Type: executor.Call_MESSAGE, Message: &executor.Call_Message{Data: []byte(id)}})
+		x.send(&executor.Call{Type: executor.Call_MESSAGE, Message: &executor.Call_Message{Data: []byte(id)}})
 	case "child":
 		child := exec.Command("sleep", "600")
 		child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -212,5 +212,5 @@ func (x *fake) update(task string, state mesos.TaskState, data string) {
 	x.updates[string(id[:])] = status
 	x.order = append(x.order, string(id[:]))
 	x.mu.Unlock()
-	x.tell(&executor.Call{Type: executor.Call_UPDATE, Update: &executor.Call_Update{Status: status}})
+	x.send(&executor.Call{Type: executor.Call_UPDATE, Update: &executor.Call_Update{Status: status}})
 }

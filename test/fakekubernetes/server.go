@@ -136,7 +136,7 @@ func (s *Server) wake() {
 
 // collect removes a deleted pod once nothing keeps it; s.mu must be held.
 func (s *Server) collect(p *corev1.Pod) {
-	if p.DeletionTimestamp != nil && len(p.Finalizers) == 0 && (p.Spec.NodeName == "" || pod.Over(p)) {
+	if p.DeletionTimestamp != nil && len(p.Finalizers) == 0 && (p.Spec.NodeName == "" || pod.Ended(p)) {
 		delete(s.Pods, p.Namespace+"/"+p.Name)
 		s.changed("pods", "DELETED", p.DeepCopy())
 	}

@@ -34,6 +34,7 @@ var order = []string{
 	"internal/spelling",
 	"internal/secrets",
 	"internal/netproblem",
+	"internal/wholefile",
 	"internal/release",
 }
 
@@ -62,6 +63,7 @@ var only = map[string][]string{
 	"internal/spelling":   {},
 	"internal/secrets":    {},
 	"internal/netproblem": {},
+	"internal/wholefile":  {},
 	"internal/release":    {},
 }
 

@@ -27,7 +27,7 @@ type Cluster struct {
 // Subscribe implements cluster.Driver. It offers all agents at once.
 func (c *Cluster) Subscribe(_ context.Context, f cluster.Framework) (cluster.Session, error) {
 	s := &session{c: c, events: make(chan cluster.Event, 1<<20)}
-	s.tell(cluster.Subscribed{FrameworkID: f.ID, MasterID: "instant"})
+	s.emit(cluster.Subscribed{FrameworkID: f.ID, MasterID: "instant"})
 	s.offerAll()
 	return s, nil
 }
@@ -50,7 +50,7 @@ type session struct {
 	ended bool
 }
 
-func (s *session) tell(e cluster.Event) {
+func (s *session) emit(e cluster.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.ended {
@@ -63,7 +63,7 @@ func (s *session) offerAll() {
 	for i := range s.c.Agents {
 		all.Offers = append(all.Offers, s.c.offer(fmt.Sprintf("agent-%05d", i)))
 	}
-	s.tell(all)
+	s.emit(all)
 }
 
 func (s *session) Launch(_ context.Context, a cluster.Launch) error {
@@ -74,12 +74,12 @@ func (s *session) Launch(_ context.Context, a cluster.Launch) error {
 	for _, state := range []cluster.State{cluster.Running, cluster.Finished} {
 		for _, t := range a.Tasks {
 			executors = append(executors, t.Executor.ID)
-			s.tell(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
+			s.emit(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, ExecutorID: t.Executor.ID, State: state,
 				Source: cluster.FromExecutor,
 				UUID:   []byte(t.TaskID + string(state)), Timestamp: time.Now()})
 		}
 	}
-	s.tell(cluster.Offers{Offers: []cluster.Offer{s.c.offer(a.AgentID, slices.Compact(executors)...)}})
+	s.emit(cluster.Offers{Offers: []cluster.Offer{s.c.offer(a.AgentID, slices.Compact(executors)...)}})
 	return nil
 }
 

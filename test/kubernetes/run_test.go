@@ -162,7 +162,7 @@ func TestOnKubernetesKill(t *testing.T) {
 	})
 	for _, p := range w.pods("j") {
 		w.told(p.Metadata.Name, "Launched", "triggered by a request, placed on node ")
-		w.told(p.Metadata.Name, "Killed", "its end was asked for: ")
+		w.told(p.Metadata.Name, "Killed", "its end was requested: ")
 	}
 	release()
 	w.Run("j", "FINISHED")

@@ -30,7 +30,7 @@ func TestL8PackageHostHangs(t *testing.T) {
 	m.App("hangs", nil, system.Doc{"appURL": host.URL + "/start.sh", "bootstrapScript": "start.sh"})
 	m.Job("hangs", "hangs", nil)
 	if s := m.Run("hangs", "FAILED").Shards[0]; !strings.Contains(s.FailureCause,
-		"the server sent nothing of it within 500ms") {
+		"the server sent no data within 500ms") {
 		t.Errorf("the cause is %q", s.FailureCause)
 	}
 	m.Job("often", "hangs", system.Doc{"cron": "* * * * * ?"})

@@ -11,8 +11,8 @@ import (
 // Ended is the pod of a task that has ended.
 type Ended struct {
 	kubernetes.Pod
-	Good bool
-	At   time.Time
+	Finished bool
+	At       time.Time
 }
 
 // run is the ended pods of one execution, which are kept or deleted together, because an investigation of one failed
@@ -21,9 +21,9 @@ type Ended struct {
 type run struct {
 	job, execution string
 	pods           []Ended
-	// good is set if all its pods are good. last is when the last of them ended.
-	good bool
-	last time.Time
+	// finished is set if all its tasks finished. last is when the last of them ended.
+	finished bool
+	last     time.Time
 	// share is the fraction of its job's limit that the run and the job's newer runs use. A run with a share above 1
 	// is not kept.
 	share float64
@@ -39,7 +39,7 @@ func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Tim
 	runs := runsOf(ended)
 	r.rank(runs)
 	slices.SortFunc(runs, func(a, b *run) int {
-		return cmp.Or(cmp.Compare(a.share, b.share), failedFirst(a.good, b.good), b.last.Compare(a.last),
+		return cmp.Or(cmp.Compare(a.share, b.share), failedFirst(a.finished, b.finished), b.last.Compare(a.last),
 			cmp.Compare(a.job, b.job), cmp.Compare(a.execution, b.execution))
 	})
 	room := r.Pods
@@ -51,7 +51,7 @@ func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Tim
 			continue
 		}
 		slices.SortFunc(one.pods, func(a, b Ended) int {
-			return cmp.Or(failedFirst(a.Good, b.Good), b.At.Compare(a.At), cmp.Compare(a.UID, b.UID))
+			return cmp.Or(failedFirst(a.Finished, b.Finished), b.At.Compare(a.At), cmp.Compare(a.UID, b.UID))
 		})
 		kept := min(room, len(one.pods), max(1, r.Pods/4))
 		room -= kept
@@ -65,7 +65,7 @@ func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Tim
 	return gone, next
 }
 
-// failedFirst orders failed before good.
+// failedFirst orders failed before finished.
 func failedFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -87,11 +87,11 @@ func runsOf(ended []Ended) []*run {
 		}
 		one := byKey[k]
 		if one == nil {
-			one = &run{job: e.Namespace + "/" + e.Job, execution: k.execution, good: true}
+			one = &run{job: e.Namespace + "/" + e.Job, execution: k.execution, finished: true}
 			byKey[k] = one
 			runs = append(runs, one)
 		}
-		one.pods, one.good = append(one.pods, e), one.good && e.Good
+		one.pods, one.finished = append(one.pods, e), one.finished && e.Finished
 		if e.At.After(one.last) {
 			one.last = e.At
 		}
@@ -105,19 +105,19 @@ func (r Rules) rank(runs []*run) {
 		return cmp.Or(b.last.Compare(a.last), cmp.Compare(a.execution, b.execution))
 	})
 	type row struct {
-		job  string
-		good bool
+		job      string
+		finished bool
 	}
 	seen := map[row]int{}
 	for _, one := range runs {
-		of, most := row{one.job, one.good}, r.Failed
-		if one.good {
-			most = r.Finished
+		of, limit := row{one.job, one.finished}, r.Failed
+		if one.finished {
+			limit = r.Finished
 		}
 		seen[of]++
 		one.share = 2
-		if seen[of] <= most {
-			one.share = float64(seen[of]) / float64(most)
+		if seen[of] <= limit {
+			one.share = float64(seen[of]) / float64(limit)
 		}
 	}
 }

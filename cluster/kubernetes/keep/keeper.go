@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -17,12 +18,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 )
 
-// Pods are deleted in batches of batch pods, by workers concurrent requests, with a pause after each batch, so that
-// other clients of the API server are not delayed. A failed deletion is retried with the next batch.
+// Pods are deleted in batches of batchSize pods, by workers concurrent requests, with a pause after each batch, so
+// that other clients of the API server are not delayed. A failed deletion is retried with the next batch.
 const (
-	batch   = 50
-	workers = 4
-	within  = 10 * time.Second
+	batchSize     = 50
+	workers       = 4
+	deleteTimeout = 10 * time.Second
 )
 
 // Options configure a Keeper.
@@ -59,9 +60,7 @@ var _ kubernetes.Keeper = (*Keeper)(nil)
 
 // New starts a Keeper, which runs until Close.
 func New(opt Options) *Keeper {
-	if opt.Pause == 0 {
-		opt.Pause = time.Second
-	}
+	opt.Pause = cmp.Or(opt.Pause, time.Second)
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
@@ -79,9 +78,9 @@ func (k *Keeper) Close() {
 }
 
 // Ended adds an ended pod, which is then kept or deleted by the rules.
-func (k *Keeper) Ended(session context.Context, p kubernetes.Pod, good bool, at time.Time) {
+func (k *Keeper) Ended(session context.Context, p kubernetes.Pod, finished bool, at time.Time) {
 	k.mu.Lock()
-	k.ended[p.UID] = entry{Ended{p, good, at}, session}
+	k.ended[p.UID] = entry{Ended{p, finished, at}, session}
 	k.mu.Unlock()
 	select {
 	case k.wake <- struct{}{}:
@@ -99,7 +98,7 @@ func (k *Keeper) Gone(uid types.UID) {
 func (k *Keeper) run(ctx context.Context) {
 	for {
 		gone, next := k.choose()
-		k.delete(ctx, gone[:min(len(gone), batch)])
+		k.delete(ctx, gone[:min(len(gone), batchSize)])
 		timer := time.NewTimer(k.opt.Pause)
 		select {
 		case <-timer.C:
@@ -143,13 +142,13 @@ func (k *Keeper) delete(ctx context.Context, gone []Ended) {
 		group.Go(func() error { return k.deleteOne(ctx, e) })
 	}
 	if err := group.Wait(); err != nil && ctx.Err() == nil {
-		k.opt.Logger.Warn("ended pods not deleted, they are tried again", "error", err)
+		k.opt.Logger.Warn("ended pods not deleted, retrying", "error", err)
 	}
 }
 
 // deleteOne deletes a pod if it still has this UID.
 func (k *Keeper) deleteOne(ctx context.Context, e Ended) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	err := k.opt.Core.Delete().Namespace(e.Namespace).Resource("pods").Name(e.Name).
 		Body(&metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &e.UID}}).Do(ctx).Error()

@@ -26,7 +26,7 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func ended(job, name string, good bool, ago time.Duration) keep.Ended {
 	return keep.Ended{Pod: kubernetes.Pod{Namespace: "jobs", Name: name, UID: types.UID("uid-" + name), Job: job},
-		Good: good, At: now.Add(-ago)}
+		Finished: good, At: now.Add(-ago)}
 }
 
 // shards returns the ended pods of a run, one for each letter of ends: g for good, b for bad. They ended at intervals

@@ -59,10 +59,10 @@ func Parse(text string) (Rules, error) {
 	return r, errors.Join(errs...)
 }
 
-func parseNumber(value string, most int, what string) (int, error) {
+func parseNumber(value string, limit int, what string) (int, error) {
 	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 || n > most {
-		return 0, fmt.Errorf("want 0 to %d %s", most, what)
+	if err != nil || n < 0 || n > limit {
+		return 0, fmt.Errorf("must be 0 to %d %s", limit, what)
 	}
 	return n, nil
 }
@@ -70,7 +70,7 @@ func parseNumber(value string, most int, what string) (int, error) {
 func parseFor(value string) (time.Duration, error) {
 	d, err := time.ParseDuration(value)
 	if err != nil || d < 0 || d > maxFor {
-		return 0, errors.New("want 0s to 720h, such as 30m or 12h")
+		return 0, errors.New("must be 0s to 720h, such as 30m or 12h")
 	}
 	return d, nil
 }

@@ -36,7 +36,7 @@ func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 			l.Container = cluster.Container{Image: "registry.example/reports:7", Template: []byte(text)}
 		}
 	}
-	for _, text := range taken {
+	for _, text := range acceptedTemplates {
 		made, _ := build(t, settings(), with(text))
 		if a := judged(made); a.Status != http.StatusCreated {
 			t.Errorf("%s: taken, and refused by the API server: %s", text, a.Body)

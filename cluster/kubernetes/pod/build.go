@@ -26,23 +26,24 @@ type Settings struct {
 }
 
 const (
-	// installed is the executor's path in the project's image. copied is where it copies itself for an app's image.
-	installed = "/opt/elasticjob/executor"
-	copied    = workFolder + "/executor"
-	// workFolder is the executor's working directory: a directory of the project's image, or the mount of workVolume.
+	// executorPath is the executor's path in the project's image. copiedPath is where it copies itself for an app's
+	// image.
+	executorPath = "/opt/elasticjob/executor"
+	copiedPath   = workFolder + "/executor"
+	// workFolder is the executor's working folder: a folder of the project's image, or the mount of workVolume.
 	workFolder = "/elasticjob"
 	workVolume = "elasticjob"
-	// user is the UID that the project's image runs as. The image has no user name for it.
-	user = 65532
-	// margin is added to the job's kill grace. The executor uses it to end the last processes and to report how the
-	// job ended.
-	margin = 10 * time.Second
+	// imageUser is the UID that the project's image runs as. The image has no user name for it.
+	imageUser = 65532
+	// graceMargin is added to the job's kill grace. The executor uses it to end the last processes and to report how
+	// the job ended.
+	graceMargin = 10 * time.Second
 )
 
 // Grace returns the grace period in whole seconds of a pod whose job's processes get the time kill between SIGTERM and
 // SIGKILL. It adds a margin for the executor, which must outlive the processes.
 func Grace(kill time.Duration) int64 {
-	return int64((max(kill, 0) + margin + time.Second - 1) / time.Second)
+	return int64((max(kill, 0) + graceMargin + time.Second - 1) / time.Second)
 }
 
 // Drains reports whether a kill with this grace must let a daemon's shard end after its current run. That is so if the
@@ -58,7 +59,7 @@ func Drains(p *corev1.Pod, kill time.Duration) bool {
 // scheduler decides. The error says what a template violates.
 func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *corev1.Secret, error) {
 	t := l.Task
-	merged, err := s.merge(basis(t, l), l.Container)
+	merged, err := s.merge(baseTemplate(t, l), l.Container)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the pod of task %s: %w", l.TaskID, err)
 	}
@@ -75,25 +76,25 @@ func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *c
 	if err != nil {
 		return nil, nil, err
 	}
-	task := describe(t, description, p)
+	task := describeTask(t, description, p)
 	if t.Daemon != nil {
-		task = drainable(task)
+		task = withDrainFile(task)
 	}
-	s.decide(&p.Spec, t, l, task)
+	s.setControlled(&p.Spec, t, l, task)
 	return p, task.secret, nil
 }
 
-// ownImage reports whether a task runs in the project's image. HTTP jobs do, because the executor itself makes the
-// requests.
-func ownImage(t wire.Task, l cluster.TaskLaunch) bool {
+// usesProjectImage reports whether a task runs in the project's image. HTTP jobs do, because the executor itself makes
+// the requests.
+func usesProjectImage(t wire.Task, l cluster.TaskLaunch) bool {
 	return l.Container.Image == "" || t.HTTP != nil
 }
 
-// basis returns the pod onto which the templates are merged. It holds the defaults that an app may override.
-func basis(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
+// baseTemplate returns the pod onto which the templates are merged. It holds the defaults that an app may override.
+func baseTemplate(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
 	yes, no := true, false
 	own := func(name string) corev1.Container {
-		uid := int64(user)
+		uid := int64(imageUser)
 		c := confined(name)
 		c.SecurityContext.RunAsUser = &uid
 		return c
@@ -105,7 +106,7 @@ func basis(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
 			RunAsNonRoot: &yes, SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 	}
-	if ownImage(t, l) {
+	if usesProjectImage(t, l) {
 		spec.Containers = []corev1.Container{own(Container)}
 	} else {
 		spec.InitContainers, spec.Containers = []corev1.Container{own(Prepare)},
@@ -122,12 +123,12 @@ func confined(name string) corev1.Container {
 	}}
 }
 
-// decide sets the fields that the scheduler controls, regardless of templates.
-func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch, task description) {
+// setControlled sets the fields that the scheduler controls, regardless of templates.
+func (s Settings) setControlled(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch, task description) {
 	grace := Grace(time.Duration(t.KillGraceMillis) * time.Millisecond)
 	spec.NodeName, spec.SchedulerName, spec.SchedulingGates = "", Scheduler, nil
 	spec.RestartPolicy, spec.TerminationGracePeriodSeconds = corev1.RestartPolicyNever, &grace
-	spec.Tolerations = append(without(spec.Tolerations, toleratesUnready), unready()...)
+	spec.Tolerations = append(without(spec.Tolerations, toleratesUnready), unreadyTolerations()...)
 	for _, name := range l.Container.PullSecrets {
 		spec.ImagePullSecrets = append(without(spec.ImagePullSecrets,
 			func(r corev1.LocalObjectReference) bool { return r.Name == name }),
@@ -135,8 +136,8 @@ func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch
 	}
 	spec.Volumes = without(spec.Volumes, func(v corev1.Volume) bool { return isOurVolume(v.Name) })
 
-	own := ownImage(t, l)
-	if own && len(task.volumes) == 0 && withoutVolumes(spec) {
+	own := usesProjectImage(t, l)
+	if own && len(task.volumes) == 0 && needsNoVolume(spec) {
 		task.variables = append(task.variables, corev1.EnvVar{Name: begunVariable, Value: begunFile})
 	} else {
 		spec.Volumes = append(spec.Volumes,
@@ -152,7 +153,7 @@ func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch
 	}
 	for i := range spec.InitContainers {
 		if c := &spec.InitContainers[i]; c.Name == Prepare {
-			decideContainer(c, s.Image, []string{installed, "pod", "--prepare"}, l.Resources, task)
+			setControlledContainer(c, s.Image, []string{executorPath, "pod", "--prepare"}, l.Resources, task)
 		}
 	}
 	for i := range spec.Containers {
@@ -160,9 +161,9 @@ func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch
 		switch {
 		case c.Name != Container:
 		case own:
-			decideContainer(c, s.Image, []string{installed, "pod"}, l.Resources, task)
+			setControlledContainer(c, s.Image, []string{executorPath, "pod"}, l.Resources, task)
 		default:
-			decideContainer(c, l.Container.Image, []string{copied, "pod"}, l.Resources, task)
+			setControlledContainer(c, l.Container.Image, []string{copiedPath, "pod"}, l.Resources, task)
 		}
 		if c.Name == Container && (!own || l.Container.Image == "") {
 			c.ImagePullPolicy = corev1.PullPolicy(l.Container.PullPolicy)
@@ -170,7 +171,9 @@ func (s Settings) decide(spec *corev1.PodSpec, t wire.Task, l cluster.TaskLaunch
 	}
 }
 
-func decideContainer(c *corev1.Container, image string, command []string, need resources.Amount, task description) {
+func setControlledContainer(
+	c *corev1.Container, image string, command []string, need resources.Amount, task description,
+) {
 	c.Image, c.Command, c.Args, c.ImagePullPolicy = image, command, nil, ""
 	c.Resources = requirements(need)
 	c.RestartPolicy, c.RestartPolicyRules = nil, nil
@@ -183,10 +186,10 @@ func decideContainer(c *corev1.Container, image string, command []string, need r
 		func(m corev1.VolumeMount) bool { return isOurPath(m.MountPath) || isOurVolume(m.Name) }), task.mounts...)
 }
 
-// withoutVolumes reports whether a pod in the project's image may use the container's own file system. For a pod with
+// needsNoVolume reports whether a pod in the project's image may use the container's own file system. For a pod with
 // any volume, the kubelet checks only every 0.3 s whether the volume is ready (podAttachAndMountRetryInterval), which
 // is longer than everything else until a shard's first line.
-func withoutVolumes(spec *corev1.PodSpec) bool {
+func needsNoVolume(spec *corev1.PodSpec) bool {
 	return len(spec.Volumes) == 0 && !spec.HostIPC && !slices.ContainsFunc(spec.Containers,
 		func(c corev1.Container) bool {
 			return c.Name == Container && c.SecurityContext != nil &&
@@ -205,9 +208,9 @@ func requirements(need resources.Amount) corev1.ResourceRequirements {
 	}
 }
 
-// unready returns the tolerations for nodes that do not respond. The scheduler decides what happens to a task there
-// (rule E4); without the tolerations the taint manager would delete its pod.
-func unready() (all []corev1.Toleration) {
+// unreadyTolerations returns the tolerations for nodes that do not respond. The scheduler decides what happens to a
+// task there (rule E4); without the tolerations the taint manager would delete its pod.
+func unreadyTolerations() (all []corev1.Toleration) {
 	for _, key := range []string{corev1.TaintNodeNotReady, corev1.TaintNodeUnreachable} {
 		all = append(all, corev1.Toleration{Key: key, Operator: corev1.TolerationOpExists,
 			Effect: corev1.TaintEffectNoExecute})
@@ -220,11 +223,6 @@ func toleratesUnready(t corev1.Toleration) bool {
 }
 
 // without returns a list without the elements that match. It does not modify the given list.
-func without[T any](list []T, match func(T) bool) (rest []T) {
-	for _, one := range list {
-		if !match(one) {
-			rest = append(rest, one)
-		}
-	}
-	return rest
+func without[T any](list []T, match func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), match)
 }

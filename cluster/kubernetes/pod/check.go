@@ -47,7 +47,7 @@ func (s Settings) Check(template []byte) document.Violations {
 	}
 	tree, err := readTree(template)
 	if err != nil {
-		return document.Violations{document.Violate(field, "", "is no JSON: %s", err)}
+		return document.Violations{document.Violate(field, "", "is not JSON: %s", err)}
 	}
 	object, ok := tree.(map[string]any)
 	if !ok {
@@ -55,7 +55,7 @@ func (s Settings) Check(template []byte) document.Violations {
 			"an object with metadata and spec is expected, found %s", found(tree))}
 	}
 	c := &fieldCheck{unsure: map[string]bool{}}
-	c.decided(object)
+	c.controlled(object)
 	var own, base corev1.PodTemplateSpec
 	good, err := json.Marshal(c.value(field, object, reflect.TypeFor[corev1.PodTemplateSpec]()))
 	if err == nil {
@@ -76,27 +76,27 @@ func (s Settings) Check(template []byte) document.Violations {
 	return c.bad
 }
 
-// taken maps the fields that the scheduler controls, by their paths below a pod's template, to the reason.
-var taken = map[string]string{
-	"spec.nodeName":                      "the scheduler decides where shards run; choose nodes with nodeSelector",
+// controlledFields maps the fields that the scheduler controls, by their paths below a pod's template, to the reason.
+var controlledFields = map[string]string{
+	"spec.nodeName":                      "the scheduler places shards; choose nodes with nodeSelector",
 	"spec.schedulerName":                 "the scheduler itself binds the pods of shards",
-	"spec.schedulingGates":               "the scheduler itself decides when shards run",
-	"spec.restartPolicy":                 "each attempt of a shard is a pod of its own; whether there is another one the job says (maxRetries, failover)",
+	"spec.schedulingGates":               "the scheduler decides when shards run",
+	"spec.restartPolicy":                 "each attempt of a shard is a pod of its own; the job decides about further attempts (maxRetries, failover)",
 	"spec.terminationGracePeriodSeconds": "it follows from the job's kill grace",
 	"spec.resources":                     shardResources,
-	"spec.resourceClaims":                "devices are not reckoned with when shards are placed",
-	"spec.overhead":                      "it is not reckoned with when shards are placed",
-	"spec.ephemeralContainers":           "they are added to pods that run, with kubectl debug",
-	"spec.topologySpreadConstraints":     "where shards go relative to each other the scheduler decides",
-	"spec.affinity.podAffinity":          "where shards go relative to other pods the scheduler decides",
-	"spec.affinity.podAntiAffinity":      "where shards go relative to other pods the scheduler decides",
-	"spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution": "preferences are not reckoned with when shards are placed; require what is needed",
+	"spec.resourceClaims":                "devices are not considered when shards are placed",
+	"spec.overhead":                      "it is not considered when shards are placed",
+	"spec.ephemeralContainers":           "they are added to running pods, with kubectl debug",
+	"spec.topologySpreadConstraints":     "the scheduler decides how shards are spread",
+	"spec.affinity.podAffinity":          "the scheduler does not place shards relative to other pods",
+	"spec.affinity.podAntiAffinity":      "the scheduler does not place shards relative to other pods",
+	"spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution": "preferences are not considered when shards are placed; use required rules",
 }
 
-const shardResources = "what a shard takes its job says: cpuCount and memoryMB"
+const shardResources = "the job sets a shard's resources: cpuCount and memoryMB"
 
-// takenOfContainer does the same for fields of the containers that the scheduler creates.
-var takenOfContainer = map[string]string{
+// controlledContainerFields does the same for fields of the containers that the scheduler creates.
+var controlledContainerFields = map[string]string{
 	"image":                    "it is a field of the app: image",
 	"imagePullPolicy":          "it is a field of the app: imagePullPolicy",
 	"command":                  "the executor runs the job: its command is the app's bootstrapScript",
@@ -105,32 +105,32 @@ var takenOfContainer = map[string]string{
 	"resizePolicy":             shardResources,
 	"restartPolicy":            "each attempt of a shard is a pod of its own",
 	"restartPolicyRules":       "each attempt of a shard is a pod of its own",
-	"terminationMessagePath":   "the executor tells the scheduler there how the job ended",
-	"terminationMessagePolicy": "the executor tells the scheduler there how the job ended",
-	"tty":                      "the executor speaks to the scheduler in the output",
+	"terminationMessagePath":   "the executor reports there how the job ended",
+	"terminationMessagePolicy": "the executor reports there how the job ended",
+	"tty":                      "the executor writes records for the scheduler into the output",
 	"stdin":                    "jobs have no input",
 	"stdinOnce":                "jobs have no input",
 }
 
-// decided reports fields that the scheduler controls, even if the template has other violations.
-func (c *fieldCheck) decided(template map[string]any) {
-	for _, path := range sorted(taken) {
+// controlled reports fields that the scheduler controls, even if the template has other violations.
+func (c *fieldCheck) controlled(template map[string]any) {
+	for _, path := range sorted(controlledFields) {
 		if value, given := at(template, strings.Split(path, ".")); given {
-			c.violate(field+"."+path, value, "can't be set: %s", taken[path])
+			c.violate(field+"."+path, value, "can't be set: %s", controlledFields[path])
 		}
 	}
 	if metadata, ok := template["metadata"].(map[string]any); ok {
 		for _, name := range sorted(metadata) {
 			if name != "labels" && name != "annotations" {
 				c.violate(field+".metadata."+name, metadata[name],
-					"can't be set: of metadata an app has labels and annotations only")
+					"can't be set: an app's metadata has labels and annotations only")
 			}
 		}
 	}
 	for _, path := range []string{"spec", "spec.containers", "spec.initContainers"} {
 		if removed(template, strings.Split(path, ".")) {
 			c.violate(field+"."+path, nil,
-				"can't be null: the scheduler's own part of the pod would go with it; leave it out")
+				"can't be null: that would remove the scheduler's own part of the pod; leave it out")
 		}
 	}
 	spec, _ := template["spec"].(map[string]any)
@@ -143,7 +143,7 @@ func (c *fieldCheck) decided(template map[string]any) {
 				continue
 			}
 			for _, of := range sorted(given) {
-				if why := takenOfContainer[of]; why != "" {
+				if why := controlledContainerFields[of]; why != "" {
 					c.violate(fmt.Sprintf("%s.spec.%s[%d].%s", field, list, i, of), given[of], "can't be set: %s", why)
 				}
 			}
@@ -176,9 +176,9 @@ func (c *fieldCheck) metadata(t *corev1.PodTemplateSpec) {
 			path := fmt.Sprintf("%s.metadata.%s.%s", field, kind, key)
 			switch wrong := validation.IsQualifiedName(strings.ToLower(key)); {
 			case strings.HasPrefix(key, "elasticjob/"):
-				c.violate(path, entries[key], "can't be set: the scheduler itself sets what begins with elasticjob/")
+				c.violate(path, entries[key], "can't be set: the scheduler sets all names that begin with elasticjob/")
 			case len(wrong) > 0:
-				c.violate(path, entries[key], "is no name for one of %s: %s", kind, wrong[0])
+				c.violate(path, entries[key], "is not a valid name in %s: %s", kind, wrong[0])
 			default:
 				for _, why := range invalid(entries[key]) {
 					c.violate(path, entries[key], "%s", why)

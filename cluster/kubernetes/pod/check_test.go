@@ -20,29 +20,29 @@ import (
 
 // refused maps templates with one mistake to its message.
 var refused = map[string]string{
-	`{} {}`:                                 "podTemplate: is no JSON: something stands behind its end",
+	`{} {}`:                                 "podTemplate: is not JSON: there is data after its end",
 	`null`:                                  "podTemplate: an object with metadata and spec is expected, found nothing",
 	`[]`:                                    "podTemplate: an object with metadata and spec is expected, found a list",
-	`{"spec":null}`:                         "podTemplate.spec: can't be null: the scheduler's own part of the pod would go with it",
+	`{"spec":null}`:                         "podTemplate.spec: can't be null: that would remove the scheduler's own part of the pod",
 	`{"spec":{"containers":null}}`:          "podTemplate.spec.containers: can't be null",
 	`{"spec":{"initContainers":null}}`:      "podTemplate.spec.initContainers: can't be null",
-	job(``, `{"name":"a"}`, `{"name":"a"}`): "podTemplate.spec.volumes[1].name: is the name of a volume before it, too",
-	`{"spec":{"initContainers":[{"name":"a","image":"i"},{"name":"a","image":"i"}]}}`: "podTemplate.spec.initContainers[1].name: is the name of a container before it, too",
+	job(``, `{"name":"a"}`, `{"name":"a"}`): "podTemplate.spec.volumes[1].name: is also the name of an earlier volume",
+	`{"spec":{"initContainers":[{"name":"a","image":"i"},{"name":"a","image":"i"}]}}`: "podTemplate.spec.initContainers[1].name: is also the name of an earlier container",
 	job(`"volumeMounts":[{"name":"a","mountPath":"/x"},{"name":"a","mountPath":"/x"}]`,
-		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[1].mountPath: is where another volume is mounted, too",
+		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[1].mountPath: is also the mount path of another volume",
 	`{"spec":{"nodName":1}}`:  "podTemplate.spec.nodName: unknown field; did you mean nodeName?",
 	`{"Spec":{}}`:             "podTemplate.Spec: unknown field; did you mean spec?",
 	`{"spec":{"volumes":{}}}`: "podTemplate.spec.volumes: a list is expected, found an object",
 	`{"spec":{"volumes":[{"name":"a","configMap":{"nam":"b"}}]}}`:                                           "podTemplate.spec.volumes[0].configMap.nam: unknown field; did you mean name?",
-	`{"spec":{"volumes":[{"name":"a","emptyDir":{"sizeLimit":"lots"}}]}}`:                                   "podTemplate.spec.volumes[0].emptyDir.sizeLimit: is no quantity, such as 100m or 64Mi",
+	`{"spec":{"volumes":[{"name":"a","emptyDir":{"sizeLimit":"lots"}}]}}`:                                   "podTemplate.spec.volumes[0].emptyDir.sizeLimit: is not a quantity, such as 100m or 64Mi",
 	`{"spec":{"volumes":[null]}}`:                                                                           "podTemplate.spec.volumes[0]: an object is expected, found nothing",
-	`{"spec":{"volumes":[{"name":"elasticjob","emptyDir":{}}]}}`:                                            "podTemplate.spec.volumes[0].name: is the name of a volume that the scheduler makes; choose another",
+	`{"spec":{"volumes":[{"name":"elasticjob","emptyDir":{}}]}}`:                                            "podTemplate.spec.volumes[0].name: is the name of a volume that the scheduler creates; choose another",
 	`{"spec":{"hostNetwork":"yes"}}`:                                                                        "podTemplate.spec.hostNetwork: true or false is expected, found a string",
 	`{"spec":{"activeDeadlineSeconds":1.5}}`:                                                                "podTemplate.spec.activeDeadlineSeconds: a whole number is expected, found a number",
 	`{"spec":{"nodeSelector":{"a":1}}}`:                                                                     "podTemplate.spec.nodeSelector.a: a string is expected, found a number",
-	`{"spec":{"nodeSelector":{"$patch":"replace"}}}`:                                                        "podTemplate.spec.nodeSelector.$patch: directives of patches are not taken; null removes what is there",
+	`{"spec":{"nodeSelector":{"$patch":"replace"}}}`:                                                        "podTemplate.spec.nodeSelector.$patch: patch directives are not supported; null removes a value",
 	`{"spec":{"containers":[{"name":"shard","$patch":"delete"}]}}`:                                          "podTemplate.spec.containers[0].$patch: unknown field; known are",
-	`{"spec":{"nodeName":"n"}}`:                                                                             "podTemplate.spec.nodeName: can't be set: the scheduler decides where shards run",
+	`{"spec":{"nodeName":"n"}}`:                                                                             "podTemplate.spec.nodeName: can't be set: the scheduler places shards",
 	`{"spec":{"schedulerName":"x"}}`:                                                                        "podTemplate.spec.schedulerName: can't be set",
 	`{"spec":{"restartPolicy":"Always"}}`:                                                                   "podTemplate.spec.restartPolicy: can't be set",
 	`{"spec":{"schedulingGates":[{"name":"a"}]}}`:                                                           "podTemplate.spec.schedulingGates: can't be set",
@@ -53,40 +53,40 @@ var refused = map[string]string{
 	`{"spec":{"affinity":{"podAffinity":{}}}}`:                                                              "podTemplate.spec.affinity.podAffinity: can't be set",
 	`{"spec":{"affinity":{"podAntiAffinity":{}}}}`:                                                          "podTemplate.spec.affinity.podAntiAffinity: can't be set",
 	`{"spec":{"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[]}}}}`:         "preferredDuringSchedulingIgnoredDuringExecution: can't be set",
-	`{"metadata":{"name":"x"}}`:                                                                             "podTemplate.metadata.name: can't be set: of metadata an app has labels and annotations only",
+	`{"metadata":{"name":"x"}}`:                                                                             "podTemplate.metadata.name: can't be set: an app's metadata has labels and annotations only",
 	`{"metadata":{"finalizers":[]}}`:                                                                        "podTemplate.metadata.finalizers: can't be set",
 	`{"metadata":{"labels":{"elasticjob/job":"x"}}}`:                                                        "podTemplate.metadata.labels.elasticjob/job: can't be set",
 	`{"metadata":{"annotations":{"elasticjob/task-id":"x"}}}`:                                               "podTemplate.metadata.annotations.elasticjob/task-id: can't be set",
 	`{"metadata":{"labels":{"a":"b c"}}}`:                                                                   "podTemplate.metadata.labels.a: a valid label must be",
-	`{"metadata":{"labels":{"a b":"c"}}}`:                                                                   "podTemplate.metadata.labels.a b: is no name for one of labels",
+	`{"metadata":{"labels":{"a b":"c"}}}`:                                                                   "podTemplate.metadata.labels.a b: is not a valid name in labels",
 	`{"spec":{"containers":[{"image":"x"}]}}`:                                                               "podTemplate.spec.containers[0].name: must be shard",
 	`{"spec":{"containers":[{"name":"log","image":"x"}]}}`:                                                  "podTemplate.spec.containers[0].name: must be shard, the container that the job runs in",
 	`{"spec":{"containers":[{"name":"shard","image":"x"}]}}`:                                                "podTemplate.spec.containers[0].image: can't be set: it is a field of the app: image",
 	`{"spec":{"containers":[{"name":"shard","command":["x"]}]}}`:                                            "podTemplate.spec.containers[0].command: can't be set",
 	`{"spec":{"containers":[{"name":"shard","args":["x"]}]}}`:                                               "podTemplate.spec.containers[0].args: can't be set",
-	`{"spec":{"containers":[{"name":"shard","resources":{}}]}}`:                                             "podTemplate.spec.containers[0].resources: can't be set: what a shard takes its job says",
+	`{"spec":{"containers":[{"name":"shard","resources":{}}]}}`:                                             "podTemplate.spec.containers[0].resources: can't be set: the job sets a shard's resources",
 	`{"spec":{"containers":[{"name":"shard","tty":true}]}}`:                                                 "podTemplate.spec.containers[0].tty: can't be set",
 	`{"spec":{"initContainers":[{"name":"fetch","image":"x"}]}}`:                                            "podTemplate.spec.initContainers[0].image: can't be set",
 	`{"spec":{"initContainers":[{"image":"x"}]}}`:                                                           "podTemplate.spec.initContainers[0].name: is missing",
 	`{"spec":{"containers":[{"name":"shard","env":[{"name":"ELASTICJOB_TASK","value":"x"}]}]}}`:             "podTemplate.spec.containers[0].env[0].name: can't be set",
-	`{"spec":{"containers":[{"name":"shard","env":[{"name":"DB_PASSWORD","value":"hunter2"}]}]}}`:           "podTemplate.spec.containers[0].env[0].value: is a secret by its name",
-	`{"spec":{"initContainers":[{"name":"a","image":"i","env":[{"name":"API_TOKEN","value":"hunter2"}]}]}}`: "podTemplate.spec.initContainers[0].env[0].value: is a secret by its name",
-	`{"spec":{"containers":[{"name":"shard","env":[{"name":"DB","value":"mysql://me:hunter2@h/x"}]}]}}`:     "podTemplate.spec.containers[0].env[0].value: holds credentials",
-	`{"metadata":{"annotations":{"a":"https://h/x?token=hunter2"}}}`:                                        "podTemplate.metadata.annotations.a: holds credentials",
+	`{"spec":{"containers":[{"name":"shard","env":[{"name":"DB_PASSWORD","value":"hunter2"}]}]}}`:           "podTemplate.spec.containers[0].env[0].value: has the name of a secret",
+	`{"spec":{"initContainers":[{"name":"a","image":"i","env":[{"name":"API_TOKEN","value":"hunter2"}]}]}}`: "podTemplate.spec.initContainers[0].env[0].value: has the name of a secret",
+	`{"spec":{"containers":[{"name":"shard","env":[{"name":"DB","value":"mysql://me:hunter2@h/x"}]}]}}`:     "podTemplate.spec.containers[0].env[0].value: contains credentials",
+	`{"metadata":{"annotations":{"a":"https://h/x?token=hunter2"}}}`:                                        "podTemplate.metadata.annotations.a: contains credentials",
 	job(`"volumeMounts":[{"name":"a","mountPath":"/elasticjob/x"}]`,
-		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides, a folder of the executor's",
+		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides, one of the executor's folders",
 	job(`"volumeMounts":[{"name":"a","mountPath":"/opt"}]`,
 		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides",
 	job(`"volumeMounts":[{"name":"a","mountPath":"/x/../elasticjob"}]`,
 		`{"name":"a"}`): "podTemplate.spec.containers[0].volumeMounts[0].mountPath: is, or hides",
-	`{"spec":{"containers":[{"name":"shard","volumeMounts":[{"name":"elasticjob","mountPath":"/x"}]}]}}`:                  "podTemplate.spec.containers[0].volumeMounts[0].name: is a volume of the executor's",
-	`{"spec":{"initContainers":[{"name":"a","image":"i","volumeMounts":[{"name":"elasticjob-task","mountPath":"/x"}]}]}}`: "podTemplate.spec.initContainers[0].volumeMounts[0].name: is a volume of the executor's",
+	`{"spec":{"containers":[{"name":"shard","volumeMounts":[{"name":"elasticjob","mountPath":"/x"}]}]}}`:                  "podTemplate.spec.containers[0].volumeMounts[0].name: is the executor's own volume",
+	`{"spec":{"initContainers":[{"name":"a","image":"i","volumeMounts":[{"name":"elasticjob-task","mountPath":"/x"}]}]}}`: "podTemplate.spec.initContainers[0].volumeMounts[0].name: is the executor's own volume",
 	`{"spec":{"initContainers":[{"name":"a","image":"i","resources":{"requests":{"cpu":"1"}}}]}}`:                         "podTemplate.spec.initContainers[0].resources.requests.cpu: must be 0",
-	`{"spec":{"initContainers":[{"name":"a","image":"i","resources":{"limits":{"memory":"1Mi"}}}]}}`:                      "podTemplate.spec.initContainers[0].resources.limits.memory: is a request, too",
+	`{"spec":{"initContainers":[{"name":"a","image":"i","resources":{"limits":{"memory":"1Mi"}}}]}}`:                      "podTemplate.spec.initContainers[0].resources.limits.memory: also counts as a request",
 	`{"spec":{"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists"}]}}`:                               "podTemplate.spec.tolerations[0].key: can't be set",
 	`{"spec":{"tolerations":[{"key":"a","operator":"Like"}]}}`:                                                            "podTemplate.spec.tolerations[0].operator: must be Equal or Exists",
-	`{"spec":{"tolerations":[{"value":"a"}]}}`:                                                                            "podTemplate.spec.tolerations[0].operator: must be Exists where there is no key",
-	`{"spec":{"tolerations":[{"key":"a","operator":"Exists","value":"b"}]}}`:                                              "podTemplate.spec.tolerations[0].value: goes with the operator Equal only",
+	`{"spec":{"tolerations":[{"value":"a"}]}}`:                                                                            "podTemplate.spec.tolerations[0].operator: must be Exists if there is no key",
+	`{"spec":{"tolerations":[{"key":"a","operator":"Exists","value":"b"}]}}`:                                              "podTemplate.spec.tolerations[0].value: is only for the operator Equal",
 	`{"spec":{"tolerations":[{"key":"a","effect":"Never"}]}}`:                                                             "podTemplate.spec.tolerations[0].effect: must be NoSchedule, PreferNoSchedule or NoExecute",
 	affinity(`{"matchFields":[{"key":"metadata.name","operator":"In","values":["n"]}]}`):                                  "nodeSelectorTerms[0].matchFields: can't be set: choose nodes by their labels",
 	affinity(`{"matchExpressions":[{"key":"a","operator":"Is"}]}`):                                                        "nodeSelectorTerms[0].matchExpressions[0].operator: must be In, NotIn, Exists, DoesNotExist, Gt or Lt",
@@ -130,8 +130,8 @@ func TestCheckSaysAllAtOnce(t *testing.T) {
 	}
 }
 
-// taken are valid templates.
-var taken = []string{
+// acceptedTemplates are valid templates.
+var acceptedTemplates = []string{
 	`{}`, `{"metadata":null}`, `{"spec":{"securityContext":null,"nodeName":null}}`,
 	`{"spec":{"containers":[{"name":"shard","livenessProbe":{"httpGet":{"path":"/","port":"web"},"periodSeconds":5}}]}}`,
 	`{"spec":{"volumes":[{"name":"a","projected":{"sources":[{"serviceAccountToken":{"path":"t","expirationSeconds":600}}]}}]}}`,
@@ -149,7 +149,7 @@ var taken = []string{
 
 func TestCheckTakes(t *testing.T) {
 	t.Parallel()
-	for _, good := range taken {
+	for _, good := range acceptedTemplates {
 		if bad := pod.Check([]byte(good)); len(bad) > 0 {
 			t.Errorf("%s: %v", good, bad)
 		}

@@ -19,9 +19,9 @@ func (c *fieldCheck) volumes(own, base *corev1.PodSpec) {
 		path := fmt.Sprintf("%s.spec.volumes[%d]", field, i)
 		switch {
 		case isOurVolume(v.Name):
-			c.violate(path+".name", v.Name, "is the name of a volume that the scheduler makes; choose another")
+			c.violate(path+".name", v.Name, "is the name of a volume that the scheduler creates; choose another")
 		case v.Name != "" && slices.Contains(seen, v.Name):
-			c.violate(path+".name", v.Name, "is the name of a volume before it, too")
+			c.violate(path+".name", v.Name, "is also the name of an earlier volume")
 		}
 		seen = append(seen, v.Name)
 		for _, b := range base.Volumes {
@@ -52,19 +52,19 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 			case list == "containers" && one.Name != Container:
 				if one.Name != "" || !c.unsure[path] {
 					c.violate(path+".name", one.Name,
-						"must be %s, the container that the job runs in: another one would go on when the job has ended; "+
+						"must be %s, the container that the job runs in: another one would continue after the job has ended; "+
 							"make it an init container with restartPolicy: Always, a sidecar, which ends with the job",
 						Container)
 				}
 			case one.Name == "":
-				c.missing(path, "name", "is missing: it says which container this is about; the job's is %s",
+				c.missing(path, "name", "is missing: it identifies the container; the job's is %s",
 					Container)
 			case list == "initContainers" && one.Name == Container:
 				c.violate(path+".name", one.Name, "is the name of the job's container; choose another")
 			case slices.Contains(seen, one.Name):
-				c.violate(path+".name", one.Name, "is the name of a container before it, too")
+				c.violate(path+".name", one.Name, "is also the name of an earlier container")
 			case one.Name != ours && one.Image == "" && before.Image == "":
-				c.missing(path, "image", "is missing: the scheduler makes the containers %s and %s only", Container,
+				c.missing(path, "image", "is missing: the scheduler creates only the containers %s and %s", Container,
 					Prepare)
 			}
 			seen = append(seen, one.Name)
@@ -73,13 +73,13 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 			for j, m := range one.VolumeMounts {
 				if m.Name != "" && !unread && !known[m.Name] && !isOurVolume(m.Name) {
 					c.violate(fmt.Sprintf("%s.volumeMounts[%d].name", path, j), m.Name,
-						"is none of the volumes in podTemplate.spec.volumes")
+						"is not a volume in podTemplate.spec.volumes")
 				}
 			}
 			if list == "initContainers" &&
 				(one.RestartPolicy == nil || *one.RestartPolicy != corev1.ContainerRestartPolicyAlways) &&
 				before.RestartPolicy == nil {
-				c.noProbes(path, one)
+				c.sidecarOnly(path, one)
 			}
 		}
 	}
@@ -92,8 +92,8 @@ func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 	for i, v := range one.Env {
 		if v.Value != "" && secrets.IsName(v.Name) {
 			c.violate(fmt.Sprintf("%s.env[%d].value", path, i), nil,
-				"is a secret by its name, and who may see the app would see it; "+
-					"put it into a Secret and say which with valueFrom.secretKeyRef")
+				"has the name of a secret, and everyone who may see the app would see it; "+
+					"put it into a Secret and refer to it with valueFrom.secretKeyRef")
 		}
 	}
 	var mounted, ports []string
@@ -101,11 +101,11 @@ func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 		at := fmt.Sprintf("%s.volumeMounts[%d]", path, i)
 		switch {
 		case isOurVolume(m.Name):
-			c.violate(at+".name", m.Name, "is a volume of the executor's")
+			c.violate(at+".name", m.Name, "is the executor's own volume")
 		case ours && m.MountPath != "" && isOurPath(m.MountPath):
-			c.violate(at+".mountPath", m.MountPath, "is, or hides, a folder of the executor's; mount it elsewhere")
+			c.violate(at+".mountPath", m.MountPath, "is, or hides, one of the executor's folders; mount it elsewhere")
 		case m.MountPath != "" && slices.Contains(mounted, m.MountPath):
-			c.violate(at+".mountPath", m.MountPath, "is where another volume is mounted, too")
+			c.violate(at+".mountPath", m.MountPath, "is also the mount path of another volume")
 		}
 		mounted = append(mounted, m.MountPath)
 	}
@@ -115,23 +115,23 @@ func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 			c.violate(at+".containerPort", fmt.Sprint(p.ContainerPort), "must be between 1 and 65535")
 		}
 		if p.Name != "" && slices.Contains(ports, p.Name) {
-			c.violate(at+".name", p.Name, "is the name of a port before it, too")
+			c.violate(at+".name", p.Name, "is also the name of an earlier port")
 		}
 		ports = append(ports, p.Name)
 	}
 	if !ours {
-		c.takesNothing(path, one)
+		c.noResources(path, one)
 		return
 	}
 	for i, v := range one.Env {
 		if isOurVariable(v.Name) {
 			c.violate(fmt.Sprintf("%s.env[%d].name", path, i), v.Name,
-				"can't be set: the scheduler itself sets what begins with ELASTICJOB_")
+				"can't be set: the scheduler sets all names that begin with ELASTICJOB_")
 		}
 	}
 	for i, d := range one.VolumeDevices {
 		if isOurVolume(d.Name) || isOurPath(d.DevicePath) {
-			c.violate(fmt.Sprintf("%s.volumeDevices[%d]", path, i), d.Name, "is, or hides, a folder of the executor's")
+			c.violate(fmt.Sprintf("%s.volumeDevices[%d]", path, i), d.Name, "is, or hides, one of the executor's folders")
 		}
 	}
 }
@@ -146,19 +146,19 @@ func (c *fieldCheck) privilege(path string, one, before *corev1.Container, ours 
 		}
 	}
 	if s := one.SecurityContext; refused && s != nil && s.Privileged != nil && *s.Privileged {
-		c.violate(path+".securityContext.privileged", true, "needs allowPrivilegeEscalation: true beside it")
+		c.violate(path+".securityContext.privileged", true, "requires allowPrivilegeEscalation: true")
 	}
 }
 
-// noProbes rejects fields that only sidecar containers may have.
-func (c *fieldCheck) noProbes(path string, one *corev1.Container) {
+// sidecarOnly rejects fields that only sidecar containers may have.
+func (c *fieldCheck) sidecarOnly(path string, one *corev1.Container) {
 	for _, given := range []struct {
 		name  string
 		there bool
 	}{{"lifecycle", one.Lifecycle != nil}, {"livenessProbe", one.LivenessProbe != nil},
 		{"readinessProbe", one.ReadinessProbe != nil}, {"startupProbe", one.StartupProbe != nil}} {
 		if given.there {
-			c.violate(path+"."+given.name, nil, "is for init containers with restartPolicy: Always only")
+			c.violate(path+"."+given.name, nil, "is only for init containers with restartPolicy: Always")
 		}
 	}
 }
@@ -175,13 +175,13 @@ func sources(v corev1.Volume) (names []string) {
 	return names
 }
 
-// takesNothing rejects resource requests of containers other than the shard's own. The scheduler places shards by the
+// noResources rejects resource requests of containers other than the shard's own. The scheduler places shards by the
 // resources of their jobs, so the pod must need exactly those. A container with a limit and no request requests its
 // limit.
-func (c *fieldCheck) takesNothing(path string, one *corev1.Container) {
+func (c *fieldCheck) noResources(path string, one *corev1.Container) {
 	for _, name := range slices.Sorted(maps.Keys(one.Resources.Requests)) {
 		if q := one.Resources.Requests[name]; !q.IsZero() {
-			c.violate(path+".resources.requests."+string(name), q.String(), "must be 0: %s, and its pod takes no more",
+			c.violate(path+".resources.requests."+string(name), q.String(), "must be 0: %s, and its pod requests no more",
 				shardResources)
 		}
 	}
@@ -189,10 +189,10 @@ func (c *fieldCheck) takesNothing(path string, one *corev1.Container) {
 		q := one.Resources.Limits[name]
 		if _, requested := one.Resources.Requests[name]; !requested && !q.IsZero() {
 			c.violate(path+".resources.limits."+string(name), q.String(),
-				"is a request, too, where there is none: give resources.requests.%s: 0 beside it", name)
+				"also counts as a request if there is none: add resources.requests.%s: 0", name)
 		}
 	}
 	if len(one.Resources.Claims) > 0 {
-		c.violate(path+".resources.claims", "", "devices are not reckoned with when shards are placed")
+		c.violate(path+".resources.claims", "", "devices are not considered when shards are placed")
 	}
 }

@@ -23,14 +23,14 @@ const (
 	// maxVariable is the longest task that is passed in a variable. Linux cannot start a process with a variable of
 	// 128 KiB.
 	maxVariable = 64 << 10
-	// The file that tells the executor to drain, and the variable that names it. Its directory is mounted as a whole,
+	// The file that tells the executor to drain, and the variable that names it. Its folder is mounted as a whole,
 	// because the kubelet does not update files that are mounted individually.
 	drainVariable = "ELASTICJOB_DRAIN_FILE"
 	drainFolder   = "/elasticjob-drain"
 	drainVolume   = "elasticjob-drain"
 	drainFile     = "drain"
 	// The file that prevents a container that is started twice from running its task twice, if the pod has no volume
-	// for that purpose, and the variable that names it. All containers in a pod's sandbox share this directory, and
+	// for that purpose, and the variable that names it. All containers in a pod's sandbox share this folder, and
 	// the kubelet creates no second sandbox for a pod that is never restarted and has had a container.
 	begunVariable = "ELASTICJOB_BEGUN_FILE"
 	begunFile     = "/dev/shm/elasticjob-begun"
@@ -44,9 +44,9 @@ type description struct {
 	secret    *corev1.Secret
 }
 
-// describe puts a task into a variable, which everyone with read access to pods can see, or into a Secret beside the
-// pod.
-func describe(t wire.Task, data []byte, of *corev1.Pod) description {
+// describeTask puts a task into a variable, which everyone with read access to pods can see, or into a Secret beside
+// the pod.
+func describeTask(t wire.Task, data []byte, of *corev1.Pod) description {
 	if len(data) <= maxVariable && !holdsSecrets(t) {
 		// The kubelet replaces $(NAME) in values of variables, and $$ by $.
 		return description{variables: []corev1.EnvVar{{Name: taskVariable,
@@ -67,9 +67,9 @@ func describe(t wire.Task, data []byte, of *corev1.Pod) description {
 	}
 }
 
-// drainable adds to the description of a daemon's task the drain file. The file is empty until the pod has the
+// withDrainFile adds to the description of a daemon's task the drain file. The file is empty until the pod has the
 // annotation AnnotationDrain.
-func drainable(d description) description {
+func withDrainFile(d description) description {
 	d.variables = append(d.variables, corev1.EnvVar{Name: drainVariable, Value: drainFolder + "/" + drainFile})
 	d.volumes = append(d.volumes, corev1.Volume{Name: drainVolume,
 		VolumeSource: corev1.VolumeSource{DownwardAPI: &corev1.DownwardAPIVolumeSource{
@@ -104,7 +104,7 @@ func isOurVolume(name string) bool {
 	return name == workVolume || name == taskVolume || name == drainVolume
 }
 
-// isOurPath reports whether a path is one of the executor's directories, or is inside or above one.
+// isOurPath reports whether a path is one of the executor's folders, or is inside or above one.
 func isOurPath(path string) bool {
 	path = strings.TrimRight(pathpkg.Clean("/"+path), "/") + "/"
 	for _, ours := range []string{workFolder + "/", taskFolder + "/", drainFolder + "/", "/opt/elasticjob/",

@@ -61,7 +61,7 @@ func Name(taskID string) string {
 }
 
 // label converts a text to the characters that are allowed inside a DNS label, with at most most bytes.
-func label(text string, most int) string {
+func label(text string, limit int) string {
 	word := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
@@ -71,7 +71,7 @@ func label(text string, most int) string {
 		}
 		return '-'
 	}, text)
-	return strings.Trim(word[:min(len(word), most)], "-")
+	return strings.Trim(word[:min(len(word), limit)], "-")
 }
 
 // TaskOf returns the id of a pod's task, or "" if the pod belongs to none.

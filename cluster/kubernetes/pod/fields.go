@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		if !reads(value, t) {
-			c.violate(path, value, "is no %s", wordFor(t))
+			c.violate(path, value, "is not a %s", typeText(t))
 			return nil
 		}
 		return value
@@ -86,10 +87,10 @@ func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
 		}
 	default:
 		if text, ok := value.(string); ok && secrets.HideURLs(text) != text {
-			c.violate(path, nil, "holds credentials, and who may see the app would see them; put it into a Secret and refer to that")
+			c.violate(path, nil, "contains credentials, and everyone who may see the app would see them; put it into a Secret and refer to that")
 		}
 		if reads(value, t) {
-			c.word(path, value, t)
+			c.enumValue(path, value, t)
 			return value
 		}
 	}
@@ -108,7 +109,7 @@ func (c *fieldCheck) entries(path string, given map[string]any, t reflect.Type) 
 	good := map[string]any{}
 	for _, name := range sorted(given) {
 		if strings.HasPrefix(name, "$") {
-			c.violate(path+"."+name, given[name], "directives of patches are not taken; null removes what is there")
+			c.violate(path+"."+name, given[name], "patch directives are not supported; null removes a value")
 			continue
 		}
 		good[name] = c.value(path+"."+name, given[name], t)
@@ -146,7 +147,7 @@ func (c *fieldCheck) fields(path string, given map[string]any, t reflect.Type) m
 		}
 		good[name] = c.value(path+"."+name, given[name], of)
 	}
-	c.forms(path, good, t)
+	c.constraints(path, good, t)
 	return good
 }
 
@@ -203,8 +204,8 @@ func found(value any) string {
 	}
 }
 
-// wordFor describes, for people, a type that parses its own JSON.
-func wordFor(t reflect.Type) string {
+// typeText describes, for people, a type that parses its own JSON.
+func typeText(t reflect.Type) string {
 	switch t.Name() {
 	case "Quantity":
 		return "quantity, such as 100m or 64Mi"
@@ -216,21 +217,14 @@ func wordFor(t reflect.Type) string {
 	return t.Name()
 }
 
-func sorted[V any](entries map[string]V) []string {
-	names := make([]string, 0, len(entries))
-	for name := range entries {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func sorted[V any](entries map[string]V) []string { return slices.Sorted(maps.Keys(entries)) }
 
 // readTree parses one JSON value and keeps numbers as they are written.
 func readTree(text []byte) (tree any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	if err = dec.Decode(&tree); err == nil && !json.Valid(text) {
-		err = errors.New("something stands behind its end")
+		err = errors.New("there is data after its end")
 	}
 	return tree, err
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// words maps enumerated types to their values, without the empty value of types that have a default.
-var words = map[reflect.Type][]string{
+// enumValues maps enumerated types to their values, without the empty value of types that have a default.
+var enumValues = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.PullPolicy]():           {"Always", "IfNotPresent", "Never"},
 	reflect.TypeFor[corev1.Protocol]():             {"TCP", "UDP", "SCTP"},
 	reflect.TypeFor[corev1.URIScheme]():            {"HTTP", "HTTPS"},
@@ -25,9 +25,9 @@ var words = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.SeccompProfileType]():   {"RuntimeDefault", "Localhost", "Unconfined"},
 }
 
-// needed maps types to the fields that the API server requires. Fields of a container are not listed, because the
-// installation's template may already set them.
-var needed = map[reflect.Type][]string{
+// requiredFields maps types to the fields that the API server requires. Fields of a container are not listed, because
+// the installation's template may already set them.
+var requiredFields = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.Volume]():                            {"name"},
 	reflect.TypeFor[corev1.VolumeMount]():                       {"name", "mountPath"},
 	reflect.TypeFor[corev1.EnvVar]():                            {"name"},
@@ -54,8 +54,8 @@ var needed = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.NodeSelectorRequirement]():           {"key", "operator"},
 }
 
-// texts maps text fields to their validators. Only the first error of a validator is reported.
-var texts = map[reflect.Type]map[string]func(string) []string{
+// validators maps text fields to their validators. Only the first error of a validator is reported.
+var validators = map[reflect.Type]map[string]func(string) []string{
 	reflect.TypeFor[corev1.Volume]():                        {"name": validation.IsDNS1123Label},
 	reflect.TypeFor[corev1.Container]():                     {"name": validation.IsDNS1123Label, "image": trimmed},
 	reflect.TypeFor[corev1.EnvVar]():                        {"name": validation.IsRelaxedEnvVarName},
@@ -63,17 +63,17 @@ var texts = map[reflect.Type]map[string]func(string) []string{
 	reflect.TypeFor[corev1.ContainerPort]():                 {"name": validation.IsValidPortName},
 	reflect.TypeFor[corev1.ConfigMapKeySelector]():          {"key": validation.IsConfigMapKey},
 	reflect.TypeFor[corev1.SecretKeySelector]():             {"key": validation.IsConfigMapKey},
-	reflect.TypeFor[corev1.KeyToPath]():                     {"key": validation.IsConfigMapKey, "path": below},
-	reflect.TypeFor[corev1.VolumeMount]():                   {"subPath": below, "subPathExpr": below},
-	reflect.TypeFor[corev1.HostPathVolumeSource]():          {"path": noWayUp},
-	reflect.TypeFor[corev1.ServiceAccountTokenProjection](): {"path": below},
-	reflect.TypeFor[corev1.DownwardAPIVolumeFile]():         {"path": below},
+	reflect.TypeFor[corev1.KeyToPath]():                     {"key": validation.IsConfigMapKey, "path": relativePath},
+	reflect.TypeFor[corev1.VolumeMount]():                   {"subPath": relativePath, "subPathExpr": relativePath},
+	reflect.TypeFor[corev1.HostPathVolumeSource]():          {"path": noParentSegments},
+	reflect.TypeFor[corev1.ServiceAccountTokenProjection](): {"path": relativePath},
+	reflect.TypeFor[corev1.DownwardAPIVolumeFile]():         {"path": relativePath},
 	reflect.TypeFor[corev1.NodeSelectorRequirement]():       {"key": validation.IsQualifiedName},
 	reflect.TypeFor[corev1.Toleration](): {"key": validation.IsQualifiedName,
 		"value": validation.IsValidLabelValue},
 	reflect.TypeFor[corev1.HostAlias](): {"ip": func(ip string) []string {
 		if len(validation.IsValidIP(nil, ip)) > 0 {
-			return []string{"is no IP address"}
+			return []string{"is not an IP address"}
 		}
 		return nil
 	}},
@@ -85,9 +85,9 @@ var texts = map[reflect.Type]map[string]func(string) []string{
 	},
 }
 
-// alternatives maps types to fields of which an object may set at most one, or must set exactly one if exactly is set.
-// For the others none may be right, because the template is merged with the installation's.
-var alternatives = map[reflect.Type]struct {
+// exclusiveFields maps types to fields of which an object may set at most one, or must set exactly one if exactly is
+// set. For the others none may be right, because the template is merged with the installation's.
+var exclusiveFields = map[reflect.Type]struct {
 	of      []string
 	exactly bool
 }{
@@ -114,47 +114,47 @@ func trimmed(text string) []string {
 	return nil
 }
 
-func noWayUp(path string) []string {
+func noParentSegments(path string) []string {
 	if slices.Contains(strings.Split(path, "/"), "..") {
 		return []string{"must not contain '..'"}
 	}
 	return nil
 }
 
-func below(path string) []string {
+func relativePath(path string) []string {
 	if strings.HasPrefix(path, "/") {
 		return []string{"must be a relative path"}
 	}
-	return noWayUp(path)
+	return noParentSegments(path)
 }
 
-// word checks a value of an enumerated type.
-func (c *fieldCheck) word(path string, value any, t reflect.Type) {
-	if text, _ := value.(string); text != "" && words[t] != nil && !slices.Contains(words[t], text) {
-		c.violate(path, text, "must be %s", or(words[t]))
+// enumValue checks a value of an enumerated type.
+func (c *fieldCheck) enumValue(path string, value any, t reflect.Type) {
+	if text, _ := value.(string); text != "" && enumValues[t] != nil && !slices.Contains(enumValues[t], text) {
+		c.violate(path, text, "must be %s", or(enumValues[t]))
 	}
 }
 
-// forms checks an object whose fields have been parsed.
-func (c *fieldCheck) forms(path string, good map[string]any, t reflect.Type) {
-	for _, name := range needed[t] {
+// constraints checks an object whose fields have been parsed.
+func (c *fieldCheck) constraints(path string, good map[string]any, t reflect.Type) {
+	for _, name := range requiredFields[t] {
 		if empty(good[name]) {
 			c.missing(path, name, "is missing")
 		}
 	}
-	for _, name := range sorted(texts[t]) {
+	for _, name := range sorted(validators[t]) {
 		if text, _ := good[name].(string); text != "" {
-			if wrong := texts[t][name](text); len(wrong) > 0 {
+			if wrong := validators[t][name](text); len(wrong) > 0 {
 				c.violate(path+"."+name, text, "%s", wrong[0])
 			}
 		}
 	}
-	if one, ok := alternatives[t]; ok {
+	if one, ok := exclusiveFields[t]; ok {
 		given := slices.DeleteFunc(slices.Clone(one.of),
 			func(name string) bool { return good[name] == nil || good[name] == "" })
 		switch {
 		case len(given) > 1:
-			c.violate(path, nil, "has %s, and can have one of them only", strings.Join(given, " and "))
+			c.violate(path, nil, "has %s, but may have only one of them", strings.Join(given, " and "))
 		case len(given) == 0 && one.exactly && !c.unsure[path]:
 			c.violate(path, nil, "needs one of %s", strings.Join(one.of, ", "))
 		}

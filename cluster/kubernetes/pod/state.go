@@ -30,8 +30,8 @@ const (
 type Circumstances struct {
 	// NotReady is since when the pod's node has not been ready; zero if it is ready.
 	NotReady time.Time
-	// Troubled is for how long the pod's containers could not be started.
-	Troubled time.Duration
+	// ProblemFor is for how long the pod's containers could not be started.
+	ProblemFor time.Duration
 	// Removed is set if the pod is no longer in the API.
 	Removed bool
 }
@@ -53,24 +53,24 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	u = cluster.Update{TaskID: TaskOf(p), AgentID: p.Spec.NodeName, Source: cluster.FromAgent}
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	switch {
-	case over(p, shard):
+	case ended(p, shard):
 		end(p, shard.State.Terminated, c, &u)
 	case c.Removed:
 		u.State, u.Source, u.Reason = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved
 		u.Message = "its pod " + p.Name +
-			" was removed from the API before it had ended: by hand, or because its node was removed"
+			" was removed from the API before it had ended: manually, or because its node was removed"
 		return u, true
 	case !c.NotReady.IsZero():
 		u.State, u.Source, u.UnreachableSince = cluster.Unreachable, cluster.FromMaster, c.NotReady
 		// A kubelet that receives a pod in this state creates no container for it.
-		u.KillKept = p.DeletionTimestamp != nil
+		u.KillStored = p.DeletionTimestamp != nil
 		u.Message = "node " + u.AgentID + " is not ready"
 		return u, true
 	case shard.State.Running != nil:
 		u.State, u.Source, u.Timestamp = cluster.Running, cluster.FromExecutor, shard.State.Running.StartedAt.UTC()
 		u.Status = &wire.Status{Phase: wire.PhaseRun, Dir: folderOf(p)}
 	default:
-		u.State, u.Message = cluster.Starting, waits(p, c.Troubled)
+		u.State, u.Message = cluster.Starting, startMessage(p, c.ProblemFor)
 		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p)}
 	}
 	// Another component wrote its end. Its kubelet may be alive, and then ends it now.
@@ -94,13 +94,13 @@ func uuid(p *corev1.Pod, u cluster.Update) []byte {
 	return sum[:16]
 }
 
-// over reports whether a task has ended, because its container or its pod has.
-func over(p *corev1.Pod, shard corev1.ContainerStatus) bool {
-	return Over(p) || shard.State.Terminated != nil && shard.State.Terminated.Reason != unlocated
+// ended reports whether a task has ended, because its container or its pod has.
+func ended(p *corev1.Pod, shard corev1.ContainerStatus) bool {
+	return Ended(p) || shard.State.Terminated != nil && shard.State.Terminated.Reason != statusUnknown
 }
 
-// unlocated is the kubelet's reason for a container that it no longer finds or never created.
-const unlocated = "ContainerStatusUnknown"
+// statusUnknown is the kubelet's reason for a container that it no longer finds or never created.
+const statusUnknown = "ContainerStatusUnknown"
 
 // Began reports whether the shard's own container was ever started, according to the pod's status.
 func Began(p *corev1.Pod) bool { return began(statusOf(p.Status.ContainerStatuses, Container)) }
@@ -123,32 +123,32 @@ func notStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason == "StartError" || t.Reason == "ContainerCannotRun"
 }
 
-// cannotRun are error texts of container runtimes which prove that nothing ran in the container. wayLost are error
-// texts for a lost connection to the container, which may then have been started.
+// nothingStarted are error texts of container runtimes which prove that nothing ran in the container. connectionLost
+// are error texts for a lost connection to the container, which may then have been started.
 var (
-	cannotRun = []string{"oci runtime create failed", "runc create failed", "executable file not found",
+	nothingStarted = []string{"oci runtime create failed", "runc create failed", "executable file not found",
 		"no such file", "permission denied", "exec format error", "is a directory", "not a directory"}
-	wayLost = []string{"ttrpc", "dial unix", "deadline exceeded", "context canceled", "unavailable", "transport",
+	connectionLost = []string{"ttrpc", "dial unix", "deadline exceeded", "context canceled", "unavailable", "transport",
 		"shim exited"}
 )
 
-// messageUnread begins the text that a kubelet appends if it could not read a termination message, for example because
-// there is no such file.
-const messageUnread = "Error on reading termination "
+// messageUnreadable begins the text that a kubelet appends if it could not read a termination message, for example
+// because there is no such file.
+const messageUnreadable = "Error on reading termination "
 
 func nothingRan(message string) bool {
-	message, _, _ = strings.Cut(message, messageUnread)
+	message, _, _ = strings.Cut(message, messageUnreadable)
 	within := func(words []string) bool {
 		return slices.ContainsFunc(words,
 			func(word string) bool { return strings.Contains(strings.ToLower(message), word) })
 	}
-	return within(cannotRun) && !within(wayLost)
+	return within(nothingStarted) && !within(connectionLost)
 }
 
-// kubeletSaid reports whether the kubelet itself reported how a pod ended. Other components also mark pods as failed:
-// the garbage collector does so for pods of removed nodes. A kubelet may have started their containers a second or two
-// before it would have reported that.
-func kubeletSaid(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
+// reportedByKubelet reports whether the kubelet itself reported how a pod ended. Other components also mark pods as
+// failed: the garbage collector does so for pods of removed nodes. A kubelet may have started their containers a
+// second or two before it would have reported that.
+func reportedByKubelet(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if t != nil || p.Status.Reason != "" && p.Status.Reason != nodeLost {
 		return true
 	}
@@ -160,11 +160,11 @@ func kubeletSaid(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 // nodeLost is the reason that a controller gives pods whose kubelet is silent.
 const nodeLost = "NodeLost"
 
-// unnoted reports whether a container runtime says that a container has ended but not when it started. The runtime was
-// then killed in between. A status that the executor wrote takes precedence.
-func unnoted(t *corev1.ContainerStateTerminated) bool {
-	_, said := wire.DecodeStatus([]byte(t.Message))
-	return !said && !t.StartedAt.IsZero() && t.StartedAt.Unix() == 0
+// startUnknown reports whether a container runtime says that a container has ended but not when it started. The
+// runtime was then killed in between. A status that the executor wrote takes precedence.
+func startUnknown(t *corev1.ContainerStateTerminated) bool {
+	_, status := wire.DecodeStatus([]byte(t.Message))
+	return !status && !t.StartedAt.IsZero() && t.StartedAt.Unix() == 0
 }
 
 // isUnknown reports whether it is unknown how, or whether, a container ended; why explains that.
@@ -174,11 +174,11 @@ func isUnknown(t *corev1.ContainerStateTerminated, node string) (why string, unk
 		return "its pod was marked as failed, and its kubelet has not said how its container ended", true
 	case notStarted(t):
 		return "it is not known whether its container was started (" + t.Reason + "): " + t.Message, true
-	case unnoted(t):
+	case startUnknown(t):
 		return fmt.Sprintf("it is not known whether its container was started, which is said to have ended with status %d: the container runtime of %s was probably killed at that moment", t.ExitCode, node), true
-	case t.Reason == unlocated, t.Reason == "Unknown" && t.ExitCode == 255:
+	case t.Reason == statusUnknown, t.Reason == "Unknown" && t.ExitCode == 255:
 		return "the kubelet of " + node +
-			" does not know any more how its container ended: the machine or its container runtime was probably started again", true
+			" no longer knows how its container ended: the machine or its container runtime was probably restarted", true
 	}
 	return "", false
 }
@@ -198,7 +198,7 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 	if t != nil {
 		u.Timestamp = t.FinishedAt.UTC()
 	}
-	disrupted, disruptedBy := disruption(p)
+	disrupted, disruption := disruption(p)
 	switch why, unknown := isUnknown(t, u.AgentID); {
 	case t != nil && t.ExitCode == 0 && !unknown, t == nil && p.Status.Phase == corev1.PodSucceeded:
 		u.State, u.Source, u.Status = cluster.Finished, cluster.FromExecutor, statusAtEnd(p, t, "")
@@ -212,14 +212,14 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 		// It also refuses pods when the node lacks a resource.
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerDisk, strings.TrimSpace(p.Status.Message)
 		u.Status = statusAtEnd(p, t, u.Message)
-	case kubeletSaid(p, t) && !began(shard):
+	case reportedByKubelet(p, t) && !began(shard):
 		neverBegan(p, t, c, u)
 	case disrupted || unknown:
 		// The source is the executor if the container has an end, whose data says whether the process began. Otherwise
 		// it is the master, because a silent executor has not said that nothing began.
 		u.State, u.Source, u.Message = cluster.Lost, cluster.FromExecutor, why
 		if disrupted {
-			u.Reason, u.Message = ReasonDisrupted, disruptedBy
+			u.Reason, u.Message = ReasonDisrupted, disruption
 		}
 		if unknown {
 			u.Source, t = cluster.FromMaster, nil
@@ -231,7 +231,7 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 		u.Status = statusAtEnd(p, t, "")
 	case drained(p, t):
 		u.State, u.Source, u.Message = cluster.Killed, cluster.FromExecutor,
-			"it was drained, and ended with the run under way"
+			"it was drained, and ended after the current run"
 		u.Status = statusAtEnd(p, t, "")
 	case t.Reason == "OOMKilled":
 		u.State, u.Reason = cluster.Failed, cluster.ReasonContainerMemory
@@ -275,7 +275,7 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 			"its pod was deleted before its container was started"
 	case disrupted:
 		u.State, u.Reason, u.Message = cluster.Dropped, ReasonDisrupted, why
-	case t != nil && t.Reason != unlocated:
+	case t != nil && t.Reason != statusUnknown:
 		startFailed(p, fmt.Sprintf("its container could not be started (%s): %s", t.Reason, t.Message), u)
 	case failed && prepare.State.Terminated.Reason == "OOMKilled":
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerMemory,
@@ -286,16 +286,16 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 		ended := prepare.State.Terminated
 		u.State, u.Source, u.Timestamp = cluster.Failed, cluster.FromExecutor, ended.FinishedAt.UTC()
 		u.Message = endOf("the init container "+prepare.Name, ended)
-		said, ok := wire.DecodeStatus([]byte(ended.Message))
+		status, ok := wire.DecodeStatus([]byte(ended.Message))
 		if !ok {
-			said = wire.Status{Phase: wire.PhaseFetch,
+			status = wire.Status{Phase: wire.PhaseFetch,
 				Cause: cmp.Or(causeOf("the init container "+prepare.Name, ended), u.Message)}
 		}
-		said.Dir, said.StartTime = folderOf(p), time.Time{}
-		u.Status = &said
+		status.Dir, status.StartTime = folderOf(p), time.Time{}
+		u.Status = &status
 	default:
 		u.State, u.Reason = cluster.Dropped, ReasonRefused
-		u.Message = strings.TrimSpace(fmt.Sprintf("node %s did not take its pod: %s: %s", u.AgentID, p.Status.Reason,
+		u.Message = strings.TrimSpace(fmt.Sprintf("node %s rejected its pod: %s: %s", u.AgentID, p.Status.Reason,
 			p.Status.Message))
 	}
 }
@@ -341,7 +341,7 @@ func disruption(p *corev1.Pod) (disrupted bool, why string) {
 // failedInit returns the first init container that failed.
 func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
 	for _, s := range p.Status.InitContainerStatuses {
-		if t := s.State.Terminated; t != nil && t.ExitCode != 0 && t.Reason != unlocated {
+		if t := s.State.Terminated; t != nil && t.ExitCode != 0 && t.Reason != statusUnknown {
 			return s, true
 		}
 	}
@@ -351,33 +351,33 @@ func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
 // statusAtEnd returns the executor's final status, completed with what the kubelet knows. cause, if not "", replaces
 // the executor's cause, because the executor does not know what ended its container from outside.
 func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string) *wire.Status {
-	var said wire.Status
+	var status wire.Status
 	var ok bool
 	if t != nil {
-		said, ok = wire.DecodeStatus([]byte(t.Message))
-		beforeRun := ok && said.StartTime.IsZero() &&
-			(said.Phase == wire.PhaseFetch || said.Phase == wire.PhaseUnpack || said.Phase == wire.PhaseStart)
+		status, ok = wire.DecodeStatus([]byte(t.Message))
+		beforeRun := ok && status.StartTime.IsZero() &&
+			(status.Phase == wire.PhaseFetch || status.Phase == wire.PhaseUnpack || status.Phase == wire.PhaseStart)
 		if !ok && t.ExitCode != 0 {
-			said.Cause = causeOf("its container", t)
+			status.Cause = causeOf("its container", t)
 		}
 		if !beforeRun {
-			if said.ExitStatus == nil && said.Signal == "" {
+			if status.ExitStatus == nil && status.Signal == "" {
 				exit := int(t.ExitCode)
-				said.ExitStatus = &exit
+				status.ExitStatus = &exit
 			}
-			if said.StartTime.IsZero() {
-				said.StartTime = t.StartedAt.UTC()
+			if status.StartTime.IsZero() {
+				status.StartTime = t.StartedAt.UTC()
 			}
-			if said.CompleteTime.IsZero() {
-				said.CompleteTime = t.FinishedAt.UTC()
+			if status.CompleteTime.IsZero() {
+				status.CompleteTime = t.FinishedAt.UTC()
 			}
 		}
 	}
 	if cause != "" {
-		said.Cause = cause
+		status.Cause = cause
 	}
-	said.Dir = folderOf(p)
-	return &said
+	status.Dir = folderOf(p)
+	return &status
 }
 
 func memoryLimit(p *corev1.Pod) string {

@@ -138,7 +138,7 @@ func TestReport(t *testing.T) {
 		{name: "its node is not ready", pod: podIs(running()), in: notReady, state: cluster.Unreachable, source: cluster.FromMaster, plain: true},
 		{name: "its node is not ready and it is to end", pod: podIs(running(), deleted(0)), in: notReady, state: cluster.Unreachable, source: cluster.FromMaster, plain: true},
 		{name: "its node is not ready and it has ended", pod: podIs(exited(0, "Completed", "")), in: notReady, state: cluster.Finished, source: cluster.FromExecutor, began: true},
-		{name: "it was removed", pod: podIs(running()), in: gone, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "by hand"},
+		{name: "it was removed", pod: podIs(running()), in: gone, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "manually"},
 		{name: "it was removed after its end", pod: podIs(exited(0, "Completed", "")), in: gone, state: cluster.Finished, source: cluster.FromExecutor, began: true},
 
 		{name: "it finished", pod: podIs(phase(succeeded, "", ""), exited(0, "Completed", `{"v":1,"exitStatus":0}`)), state: cluster.Finished, source: cluster.FromExecutor, began: true},
@@ -175,7 +175,7 @@ func TestReport(t *testing.T) {
 		{name: "its pod was deleted, by a node's clock before that", pod: podIs(exited(143, "Error", ""), deleted(time.Hour)), state: cluster.Killed, source: cluster.FromExecutor, reason: pod.ReasonDeleted, began: true},
 		{name: "preempted", pod: podIs(phase(failed, "", ""), exited(143, "Error", ""), disrupted("PreemptionByScheduler", "for another"), deleted(0)), state: cluster.Lost, source: cluster.FromExecutor, reason: pod.ReasonDisrupted, says: "for another", began: true},
 		{name: "marked by the garbage collector", pod: podIs(phase(failed, "", ""), running(), disrupted("DeletionByPodGC", "node not found")), state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "node not found"},
-		{name: "its machine was started again", pod: podIs(phase(failed, "", ""), shard(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown", ContainerID: "containerd://1"}})), state: cluster.Lost, source: cluster.FromMaster, says: "started again"},
+		{name: "its machine was started again", pod: podIs(phase(failed, "", ""), shard(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137, Reason: "ContainerStatusUnknown", ContainerID: "containerd://1"}})), state: cluster.Lost, source: cluster.FromMaster, says: "restarted"},
 		{name: "marked by the garbage collector before its kubelet said a word", pod: podIs(phase(failed, "", ""), disrupted("DeletionByPodGC", "node not found")), state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "node not found"},
 		{name: "marked by the garbage collector while it was being made", pod: podIs(phase(failed, "", ""), waiting("ContainerCreating", ""), disrupted("DeletionByPodGC", "node not found"), deleted(0)), state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "node not found"},
 		{name: "marked by the garbage collector after its init container had failed", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 1, "Error", `{"v":1,"phase":"FETCH","cause":"404"}`), waiting("PodInitializing", ""), disrupted("DeletionByPodGC", "node not found")), state: cluster.Dropped, source: cluster.FromAgent, reason: pod.ReasonDisrupted},
@@ -185,8 +185,8 @@ func TestReport(t *testing.T) {
 		{name: "its pod was deleted while its init container ran", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 143, "Error", ""), waiting("PodInitializing", ""), deleted(0)), state: cluster.Killed, source: cluster.FromAgent, reason: cluster.ReasonKilledDuringLaunch},
 		{name: "its pod was deleted before its init container was made", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 137, "ContainerStatusUnknown", ""), waiting("PodInitializing", ""), deleted(0)), state: cluster.Killed, source: cluster.FromAgent, reason: cluster.ReasonKilledDuringLaunch},
 		{name: "evicted while it fetched", pod: podIs(phase(failed, "Evicted", "The node was low on resource: memory."), exited(143, "Error", `{"v":1,"phase":"FETCH","cause":"killed"}`)), state: cluster.Lost, source: cluster.FromExecutor, reason: pod.ReasonDisrupted, says: "low on resource"},
-		{name: "containerd lost track of it", pod: podIs(phase(failed, "", ""), exited(255, "Unknown", "")), state: cluster.Lost, source: cluster.FromMaster, says: "does not know any more"},
-		{name: "containerd lost track of it, and its pod was deleted", pod: podIs(phase(failed, "", ""), exited(255, "Unknown", ""), deleted(0)), state: cluster.Lost, source: cluster.FromMaster, says: "does not know any more"},
+		{name: "containerd lost track of it", pod: podIs(phase(failed, "", ""), exited(255, "Unknown", "")), state: cluster.Lost, source: cluster.FromMaster, says: "no longer knows"},
+		{name: "containerd lost track of it, and its pod was deleted", pod: podIs(phase(failed, "", ""), exited(255, "Unknown", ""), deleted(0)), state: cluster.Lost, source: cluster.FromMaster, says: "no longer knows"},
 		{name: "containerd was killed while it started it", pod: podIs(phase(failed, "", ""), exitedUnstarted(1, "Error", "")), state: cluster.Lost, source: cluster.FromMaster, says: "whether its container was started"},
 		{name: "containerd was killed while it started it, and knows of no error", pod: podIs(phase(corev1.PodSucceeded, "", ""), exitedUnstarted(0, "Completed", "")), state: cluster.Lost, source: cluster.FromMaster, says: "whether its container was started"},
 		{name: "containerd was killed while it started it, and its executor has said how it ended", pod: podIs(phase(failed, "", ""), exitedUnstarted(1, "Error", `{"v":1,"phase":"FETCH","cause":"404"}`)), state: cluster.Failed, source: cluster.FromExecutor, says: "404"},
@@ -200,7 +200,7 @@ func TestReport(t *testing.T) {
 		{name: "given up", pod: podIs(givenUp, phase(failed, "", ""), neverMade(), deleted(0)), in: pod.Circumstances{}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
 		{name: "given up before its init container was made", pod: podIs(givenUp, phase(failed, "", ""), initEnded(pod.Prepare, 137, "ContainerStatusUnknown", ""), waiting("PodInitializing", ""), deleted(0)), in: pod.Circumstances{}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
 		{name: "given up and gone, as its kubelet said", pod: podIs(givenUp, phase(failed, "", ""), neverMade(), finallyDeleted()), in: pod.Circumstances{Removed: true}, state: cluster.Failed, source: cluster.FromAgent, reason: cluster.ReasonContainerLaunchFailed, says: "no such image"},
-		{name: "given up and removed by force", pod: podIs(givenUp, waiting("ImagePullBackOff", "")), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "by hand"},
+		{name: "given up and removed by force", pod: podIs(givenUp, waiting("ImagePullBackOff", "")), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true, says: "manually"},
 		{name: "given up in the moment that it began", pod: podIs(givenUp, running()), in: pod.Circumstances{Removed: true}, state: cluster.GoneByOperator, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, plain: true},
 		{name: "its init container could not fetch", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 1, "Error", `{"v":1,"phase":"UNPACK","cause":"not an archive"}`), waiting("PodInitializing", "")), state: cluster.Failed, source: cluster.FromExecutor, says: "not an archive"},
 		{
@@ -227,18 +227,18 @@ func TestReport(t *testing.T) {
 			if plain := len(u.UUID) == 0; plain != tt.plain {
 				t.Errorf("it has the uuid %x", u.UUID)
 			}
-			said := cmp.Or(u.Status, &wire.Status{})
-			if !bytes.Contains([]byte(u.Message+" "+said.Cause), []byte(tt.says)) {
-				t.Errorf("it says %q and %q, not %q", u.Message, said.Cause, tt.says)
+			status := cmp.Or(u.Status, &wire.Status{})
+			if !bytes.Contains([]byte(u.Message+" "+status.Cause), []byte(tt.says)) {
+				t.Errorf("it says %q and %q, not %q", u.Message, status.Cause, tt.says)
 			}
-			if said.SupervisorLost != tt.lost {
-				t.Errorf("it may have begun: %t", said.SupervisorLost)
+			if status.SupervisorLost != tt.lost {
+				t.Errorf("it may have begun: %t", status.SupervisorLost)
 			}
-			if began := !said.StartTime.IsZero(); began != tt.began {
+			if began := !status.StartTime.IsZero(); began != tt.began {
 				t.Errorf("its process began: %t, not %t", began, tt.began)
 			}
-			if u.Status != nil && said.Dir != "jobs/my-job-0-abc/u1" {
-				t.Errorf("its output is at %q", said.Dir)
+			if u.Status != nil && status.Dir != "jobs/my-job-0-abc/u1" {
+				t.Errorf("its output is at %q", status.Dir)
 			}
 			if again, _ := pod.Report(tt.pod, tt.in); !bytes.Equal(again.UUID, u.UUID) {
 				t.Error("the same news has another uuid")
@@ -258,11 +258,11 @@ func TestWhatKeepsAPodFromStarting(t *testing.T) {
 		u, _ := pod.Report(p, c)
 		return u
 	}
-	plain := report(podIs(unready, waiting("ContainerCreating", "")), pod.Circumstances{Troubled: time.Second})
+	plain := report(podIs(unready, waiting("ContainerCreating", "")), pod.Circumstances{ProblemFor: time.Second})
 	if plain.Message != "" {
 		t.Errorf("after a second: %q", plain.Message)
 	}
-	volumes := report(podIs(unready, waiting("ContainerCreating", "")), pod.Circumstances{Troubled: 11 * time.Second})
+	volumes := report(podIs(unready, waiting("ContainerCreating", "")), pod.Circumstances{ProblemFor: 11 * time.Second})
 	if !strings.Contains(volumes.Message,
 		"kubectl -n jobs get events --field-selector involvedObject.name=my-job-0-abc") {
 		t.Errorf("after 11 s: %q", volumes.Message)
@@ -309,7 +309,7 @@ func TestTroubleCountsFromThePod(t *testing.T) {
 		"an image, behind the package":         {podIs(noImage, ready(corev1.ConditionTrue, time.Second), fetched(time.Minute)), time.Minute, false},
 	} {
 		c.pod.CreationTimestamp = at(0)
-		if got := pod.TroubleOf(c.pod); got.Why == "" || !got.Since.Equal(created.Add(c.after)) ||
+		if got := pod.StartProblemOf(c.pod); got.Why == "" || !got.Since.Equal(created.Add(c.after)) ||
 			got.Known != c.known {
 			t.Errorf("%s: %+v, want it since %s", name, got, created.Add(c.after))
 		}
@@ -359,7 +359,7 @@ func TestTrouble(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := pod.TroubleOf(tt.pod); (got.Why != "") != tt.there || got.Within != tt.within {
+			if got := pod.StartProblemOf(tt.pod); (got.Why != "") != tt.there || got.Within != tt.within {
 				t.Errorf("trouble: %q, which may be so for %s", got.Why, got.Within)
 			}
 		})

@@ -27,24 +27,24 @@ func (c *fieldCheck) placement(spec *corev1.PodSpec) {
 	for _, key := range sorted(spec.NodeSelector) {
 		wrong := append(validation.IsQualifiedName(key), validation.IsValidLabelValue(spec.NodeSelector[key])...)
 		if len(wrong) > 0 {
-			c.violate(field+".spec.nodeSelector."+key, spec.NodeSelector[key], "is no label that a node can have: %s",
+			c.violate(field+".spec.nodeSelector."+key, spec.NodeSelector[key], "is not a valid node label: %s",
 				wrong[0])
 		}
 	}
 	for i, t := range spec.Tolerations {
 		at := fmt.Sprintf("%s.spec.tolerations[%d]", field, i)
 		if toleratesUnready(t) {
-			c.violate(at+".key", t.Key, "can't be set: what becomes of a shard on a node that does not answer the job says (failover)")
+			c.violate(at+".key", t.Key, "can't be set: the job decides about a shard on a node that does not answer (failover)")
 		}
 		if t.Key == "" && t.Operator != corev1.TolerationOpExists && !c.unsure[at] {
 			c.violate(at+".operator", string(t.Operator),
-				"must be Exists where there is no key: it is for all taints then")
+				"must be Exists if there is no key: it then applies to all taints")
 		}
 		if t.Operator == corev1.TolerationOpExists && t.Value != "" {
-			c.violate(at+".value", t.Value, "goes with the operator Equal only")
+			c.violate(at+".value", t.Value, "is only for the operator Equal")
 		}
 		if t.TolerationSeconds != nil && t.Effect != corev1.TaintEffectNoExecute {
-			c.violate(at+".tolerationSeconds", fmt.Sprint(*t.TolerationSeconds), "goes with the effect NoExecute only")
+			c.violate(at+".tolerationSeconds", fmt.Sprint(*t.TolerationSeconds), "is only for the effect NoExecute")
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (c *fieldCheck) expression(at string, e corev1.NodeSelectorRequirement) {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
 		values(len(e.Values) > 0, "must have one or more")
 	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
-		values(len(e.Values) == 0, "must be left out: the operator asks for the label alone")
+		values(len(e.Values) == 0, "must be left out: the operator only checks for the label")
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
 		right := len(e.Values) == 1
 		if right {
@@ -98,7 +98,7 @@ func unfit(spec *corev1.PodSpec, on *cluster.Attributes) string {
 			return fmt.Sprintf("it lacks the label %s=%s, which the app asks for", key, spec.NodeSelector[key])
 		}
 	}
-	if why := unmet(terms(spec), on.Labels, spec); why != "" {
+	if why := unmetAffinity(terms(spec), on.Labels, spec); why != "" {
 		return why
 	}
 	for _, t := range on.Taints {
@@ -110,9 +110,9 @@ func unfit(spec *corev1.PodSpec, on *cluster.Attributes) string {
 	return ""
 }
 
-// unmet returns which part of the app's required node affinity a node does not meet. A node must meet one term
+// unmetAffinity returns which part of the app's required node affinity a node does not meet. A node must meet one term
 // completely.
-func unmet(of []corev1.NodeSelectorTerm, labels map[string]string, spec *corev1.PodSpec) string {
+func unmetAffinity(of []corev1.NodeSelectorTerm, labels map[string]string, spec *corev1.PodSpec) string {
 	required := spec.Affinity != nil && spec.Affinity.NodeAffinity != nil &&
 		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
 	if !required {

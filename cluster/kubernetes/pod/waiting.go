@@ -10,11 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hopeless are reasons of waiting containers that only a different pod can resolve. troubled are reasons that may
-// resolve by themselves.
+// permanentProblems are reasons of waiting containers that only a different pod can resolve. temporaryProblems are
+// reasons that may resolve by themselves.
 var (
-	hopeless = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
-	troubled = map[string]bool{
+	permanentProblems = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
+	temporaryProblems = map[string]bool{
 		"ErrImagePull": true, "ImagePullBackOff": true, "ImageInspectError": true, "RegistryUnavailable": true,
 		"SignatureValidationFailed":  true,
 		"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true,
@@ -27,51 +27,51 @@ var (
 const (
 	startTimeout = 30 * time.Second
 	readyTimeout = 5 * time.Minute
-	// toldAfter is how long such volumes or network may be missing before it is reported, because every pod begins in
-	// that state.
-	toldAfter = 10 * time.Second
+	// reportAfter is how long such volumes or network may be missing before it is reported, because every pod begins
+	// in that state.
+	reportAfter = 10 * time.Second
 )
 
-// Trouble is what prevents the shard's container from starting. The zero value means nothing does.
-type Trouble struct {
+// StartProblem is what prevents the shard's container from starting. The zero value means nothing does.
+type StartProblem struct {
 	// Why is the kubelet's message.
 	Why string
-	// Within is how long the trouble may last; 0 if waiting cannot help.
+	// Within is how long the problem may last; 0 if waiting cannot help.
 	Within time.Duration
-	// Since is the earliest time at which the trouble can have begun, by the cluster's clocks and not before the pod's
+	// Since is the earliest time at which the problem can have begun, by the cluster's clocks and not before the pod's
 	// creation. It is the exact time if Known is set.
 	Since time.Time
 	Known bool
 }
 
-// TroubleOf returns what prevents a pod from starting. Containers that a webhook added are ignored, and so is
+// StartProblemOf returns what prevents a pod from starting. Containers that a webhook added are ignored, and so is
 // everything once the shard's container runs.
-func TroubleOf(p *corev1.Pod) Trouble {
+func StartProblemOf(p *corev1.Pod) StartProblem {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
-	if Over(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil ||
+	if Ended(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil ||
 		shard.State.Terminated != nil {
-		return Trouble{}
+		return StartProblem{}
 	}
 	for _, s := range append(slices.Clone(p.Status.InitContainerStatuses), shard) {
 		w := s.State.Waiting
-		if w == nil || !hopeless[w.Reason] && !troubled[w.Reason] {
+		if w == nil || !permanentProblems[w.Reason] && !temporaryProblems[w.Reason] {
 			continue
 		}
 		why := strings.TrimSpace("container " + s.Name + " can't be started: " + w.Reason + ": " + w.Message)
-		t := Trouble{Why: why, Within: startTimeout, Since: startable(p)}
-		if hopeless[w.Reason] || strings.Contains(w.Message, "runAsNonRoot") {
+		t := StartProblem{Why: why, Within: startTimeout, Since: startable(p)}
+		if permanentProblems[w.Reason] || strings.Contains(w.Message, "runAsNonRoot") {
 			t.Within = 0
 		}
 		return t
 	}
 	if c := readyToStart(p); c != nil && c.Status == corev1.ConditionFalse && !Began(p) {
-		return Trouble{
-			Why: fmt.Sprintf("its node can't make its volumes or its network: "+
+		return StartProblem{
+			Why: fmt.Sprintf("its node can't set up its volumes or its network: "+
 				"kubectl -n %s get events --field-selector involvedObject.name=%s says more", p.Namespace, p.Name),
 			Within: readyTimeout, Since: later(p.CreationTimestamp.Time, c.LastTransitionTime.Time), Known: true,
 		}
 	}
-	return Trouble{}
+	return StartProblem{}
 }
 
 // startable returns since when only the image can have kept a pod's containers from starting: the time from which its
@@ -108,10 +108,10 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// waits describes what the start of a pod waits for, or returns "" if that is not worth reporting.
-func waits(p *corev1.Pod, troubled time.Duration) string {
-	t := TroubleOf(p)
-	if t.Within == readyTimeout && troubled < toldAfter {
+// startMessage describes what the start of a pod waits for, or returns "" if that is not worth reporting.
+func startMessage(p *corev1.Pod, problemFor time.Duration) string {
+	t := StartProblemOf(p)
+	if t.Within == readyTimeout && problemFor < reportAfter {
 		return ""
 	}
 	return t.Why

@@ -23,12 +23,12 @@ import (
 
 // Events are written at a rate of perSecond with bursts of up to burst; up to queued events wait.
 const (
-	perSecond = 20
-	burst     = 200
-	queued    = 1000
-	within    = 10 * time.Second
-	// emitInterval is the minimum interval between log lines about dropped events.
-	emitInterval = time.Minute
+	perSecond    = 20
+	burst        = 200
+	maxQueued    = 1000
+	writeTimeout = 10 * time.Second
+	// logInterval is the minimum interval between log lines about dropped events.
+	logInterval = time.Minute
 	// maxMessage is the API's limit for an event's message.
 	maxMessage = 1024
 )
@@ -42,16 +42,16 @@ type Recorder struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	missing int64
-	said    time.Time
+	mu         sync.Mutex
+	missing    int64
+	lastLogged time.Time
 }
 
 var _ kubernetes.Recorder = (*Recorder)(nil)
 
 // New starts a Recorder that writes events through a client of the API server's core group, until Close.
 func New(core rest.Interface, log *slog.Logger) *Recorder {
-	r := &Recorder{core: core, log: log, queue: make(chan *corev1.Event, queued),
+	r := &Recorder{core: core, log: log, queue: make(chan *corev1.Event, maxQueued),
 		rate: rate.NewLimiter(perSecond, burst)}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
@@ -96,7 +96,7 @@ func because(t wire.Task) string {
 
 // Killed records why a pod's end was requested.
 func (r *Recorder) Killed(p kubernetes.Pod, why string) {
-	text := "its end was asked for"
+	text := "its end was requested"
 	if why != "" {
 		text += ": " + why
 	}
@@ -105,7 +105,7 @@ func (r *Recorder) Killed(p kubernetes.Pod, why string) {
 
 // GivenUp records why the scheduler gave a pod up.
 func (r *Recorder) GivenUp(p kubernetes.Pod, why string) {
-	r.add(p, corev1.EventTypeWarning, "GivenUp", "it is not waited for any more, and deleted: "+why)
+	r.add(p, corev1.EventTypeWarning, "GivenUp", "given up and deleted: "+why)
 }
 
 func (r *Recorder) add(p kubernetes.Pod, kind, reason, message string) {
@@ -120,7 +120,7 @@ func (r *Recorder) add(p kubernetes.Pod, kind, reason, message string) {
 	select {
 	case r.queue <- e:
 	default:
-		r.leftOut(fmt.Errorf("more than %d wait", queued))
+		r.countDropped(fmt.Errorf("more than %d events are queued", maxQueued))
 	}
 }
 
@@ -132,7 +132,7 @@ func (r *Recorder) run(ctx context.Context) {
 				return
 			}
 			if err := r.write(ctx, e); err != nil && ctx.Err() == nil {
-				r.leftOut(err)
+				r.countDropped(err)
 			}
 		case <-ctx.Done():
 			return
@@ -141,18 +141,18 @@ func (r *Recorder) run(ctx context.Context) {
 }
 
 func (r *Recorder) write(ctx context.Context, e *corev1.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	return r.core.Post().Namespace(e.Namespace).Resource("events").Body(e).MaxRetries(1).Do(ctx).Error()
 }
 
-// leftOut counts a dropped event.
-func (r *Recorder) leftOut(why error) {
+// countDropped counts a dropped event.
+func (r *Recorder) countDropped(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.missing++
-	if time.Since(r.said) >= emitInterval {
-		r.said = time.Now()
-		r.log.Warn("events of pods left out", "so_far", r.missing, "error", why)
+	if time.Since(r.lastLogged) >= logInterval {
+		r.lastLogged = time.Now()
+		r.log.Warn("pod events dropped", "so_far", r.missing, "error", why)
 	}
 }

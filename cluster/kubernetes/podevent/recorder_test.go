@@ -64,9 +64,9 @@ func TestWhatWasDecidedIsSaid(t *testing.T) {
 		"Normal Launched u: attempt 2 of item 3 of job my_job, for fires that were missed, placed on node node1 (execution e)",
 		"Normal Launched u: attempt 2 of item 3 of job my_job, in the place of an attempt that was lost, placed on node node1 (execution e)",
 		"Normal Launched u: attempt 1 of item 0 of job my_job, a daemon, placed on node node1 (execution e)",
-		"Normal Killed u: its end was asked for: ann asked for it",
-		"Normal Killed u: its end was asked for",
-		"Warning GivenUp u: it is not waited for any more, and deleted: ErrImagePull: no such image",
+		"Normal Killed u: its end was requested: ann asked for it",
+		"Normal Killed u: its end was requested",
+		"Warning GivenUp u: given up and deleted: ErrImagePull: no such image",
 	}
 	eventually.Works(t, "all events", func() error {
 		if diff := cmp.Diff(want, said(s)); diff != "" {

@@ -1,6 +1,7 @@
 package podlog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -16,11 +17,12 @@ import (
 type Options struct {
 	// Core is a client of the API server's core group.
 	Core rest.Interface
-	// Folder is the directory for texts that are being read. Files in it are unlinked right after their creation.
+	// Folder holds the texts that are being read. Files in it are unlinked right after their creation.
 	Folder string
-	// Budget limits the total size of texts in bytes, 512 MiB by default. Most limits their number, 200 by default.
-	Budget int64
-	Most   int
+	// Budget limits the total size of texts in bytes, 512 MiB by default. MaxTexts limits their number, 200 by
+	// default.
+	Budget   int64
+	MaxTexts int
 	// Idle is the time without a read after which a text is dropped, 15 s by default. Pause is the time after which a
 	// text that broke off is requested again, 1 s by default.
 	Idle, Pause time.Duration
@@ -31,20 +33,9 @@ type Options struct {
 }
 
 func (o *Options) complete() {
-	for _, d := range []struct {
-		value *time.Duration
-		usual time.Duration
-	}{{&o.Idle, 15 * time.Second}, {&o.Pause, time.Second}, {&o.Quiet, 200 * time.Millisecond}} {
-		if *d.value == 0 {
-			*d.value = d.usual
-		}
-	}
-	if o.Budget == 0 {
-		o.Budget = 512 << 20
-	}
-	if o.Most == 0 {
-		o.Most = 200
-	}
+	o.Idle, o.Pause = cmp.Or(o.Idle, 15*time.Second), cmp.Or(o.Pause, time.Second)
+	o.Quiet = cmp.Or(o.Quiet, 200*time.Millisecond)
+	o.Budget, o.MaxTexts = cmp.Or(o.Budget, 512<<20), cmp.Or(o.MaxTexts, 200)
 	if o.now == nil {
 		o.now = time.Now
 	}
@@ -60,19 +51,19 @@ type Files struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	texts map[place]*text
-	bytes int64
-	shut  bool
+	mu     sync.Mutex
+	texts  map[podRef]*text
+	bytes  int64
+	closed bool
 }
 
 // NewFiles creates the folder. It opens no connection.
 func NewFiles(opt Options) (*Files, error) {
 	opt.complete()
 	if err := os.MkdirAll(opt.Folder, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder for the output of pods: %w", err)
+		return nil, fmt.Errorf("create the folder for the output of pods: %w", err)
 	}
-	f := &Files{opt: opt, texts: map[place]*text{}}
+	f := &Files{opt: opt, texts: map[podRef]*text{}}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f, nil
 }
@@ -80,7 +71,7 @@ func NewFiles(opt Options) (*Files, error) {
 // Close stops following all texts and waits for the goroutines.
 func (f *Files) Close() error {
 	f.mu.Lock()
-	f.shut = true
+	f.closed = true
 	for _, t := range f.texts {
 		f.forget(t)
 	}
@@ -139,10 +130,10 @@ func (f *Files) text(ctx context.Context, path string) (t *text, release func(),
 }
 
 // find returns the text of a pod and starts following it if needed. It adds one reader to the text.
-func (f *Files) find(at place) (*text, error) {
+func (f *Files) find(at podRef) (*text, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.shut {
+	if f.closed {
 		return nil, context.Canceled
 	}
 	now := f.opt.now()
@@ -175,8 +166,8 @@ func (f *Files) release(t *text) {
 }
 
 // begin starts following a pod's output. f.mu must be held.
-func (f *Files) begin(at place) (*text, error) {
-	if other := f.leastUsed(); other != nil && len(f.texts) >= f.opt.Most {
+func (f *Files) begin(at podRef) (*text, error) {
+	if other := f.leastUsed(); other != nil && len(f.texts) >= f.opt.MaxTexts {
 		f.forget(other)
 	}
 	file, err := os.CreateTemp(f.opt.Folder, "text-*")
@@ -184,7 +175,7 @@ func (f *Files) begin(at place) (*text, error) {
 		err = os.Remove(file.Name())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep the output of pod %s: %w", at.name, err)
+		return nil, fmt.Errorf("store the output of pod %s: %w", at.name, err)
 	}
 	ctx, stop := context.WithCancel(f.ctx)
 	t := &text{at: at, file: file, stop: stop, ready: make(chan struct{})}

@@ -201,7 +201,7 @@ func TestTextsAreForgotten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*podlog.Options){
 		"nobody reads":  func(o *podlog.Options) { o.Idle = time.Millisecond },
-		"too many":      func(o *podlog.Options) { o.Most = 1 },
+		"too many":      func(o *podlog.Options) { o.MaxTexts = 1 },
 		"too much text": func(o *podlog.Options) { o.Budget = 6 },
 	} {
 		t.Run(name, func(t *testing.T) {

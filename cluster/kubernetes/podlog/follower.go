@@ -1,6 +1,7 @@
 package podlog
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"log/slog"
@@ -26,26 +27,26 @@ type FollowerOptions struct {
 	// Core is a client of the API server's core group.
 	Core   rest.Interface
 	Logger *slog.Logger
-	// Most limits the pods that are followed at the same time; the default is MaxFollowed.
-	Most int
-	// First and Longest are the shortest and longest pause before an output that broke off is followed again, 1 s and
-	// 30 s by default.
-	First, Longest time.Duration
+	// MaxPods limits the pods that are followed at the same time; the default is MaxFollowed.
+	MaxPods int
+	// MinPause and MaxPause are the shortest and longest pause before an output that broke off is followed again, 1 s
+	// and 30 s by default.
+	MinPause, MaxPause time.Duration
 }
 
 // Follower implements kubernetes.Follower. It reads the executors' records in the output of running pods: runs of
-// daemons, and progress. It follows at most Most pods, daemons before others. A record that is read twice yields the
-// same event with the same UUID. Records about other tasks than the pod's own are dropped.
+// daemons, and progress. It follows at most MaxPods pods, daemons before others. A record that is read twice yields
+// the same event with the same UUID. Records about other tasks than the pod's own are dropped.
 type Follower struct {
 	opt     FollowerOptions
 	from    source
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	pods    map[types.UID]*followed
-	active  int
-	waiting []*followed // in the order of arrival
-	full    bool        // the log has said that daemons wait
+	mu         sync.Mutex
+	pods       map[types.UID]*followed
+	active     int
+	waiting    []*followed // in the order of arrival
+	fullLogged bool        // the log has said that daemons wait
 }
 
 // followed is a pod that is followed or waits to be.
@@ -61,15 +62,8 @@ var _ kubernetes.Follower = (*Follower)(nil)
 
 // NewFollower returns a Follower that follows no pods yet.
 func NewFollower(opt FollowerOptions) *Follower {
-	if opt.Most == 0 {
-		opt.Most = MaxFollowed
-	}
-	if opt.First == 0 {
-		opt.First = time.Second
-	}
-	if opt.Longest == 0 {
-		opt.Longest = 30 * time.Second
-	}
+	opt.MaxPods = cmp.Or(opt.MaxPods, MaxFollowed)
+	opt.MinPause, opt.MaxPause = cmp.Or(opt.MinPause, time.Second), cmp.Or(opt.MaxPause, 30*time.Second)
 	return &Follower{opt: opt, from: source{opt.Core}, pods: map[types.UID]*followed{}}
 }
 
@@ -91,13 +85,13 @@ func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cl
 	})
 	f.pods[p.UID] = one
 	f.waiting = append(f.waiting, one)
-	if p.Daemon && f.active >= f.opt.Most {
+	if p.Daemon && f.active >= f.opt.MaxPods {
 		f.displace()
 	}
 	f.begin()
-	if full := one.stop == nil && p.Daemon; full && !f.full {
-		f.full = true
-		f.opt.Logger.Warn("runs of daemons are not heard, nor shown, before others have ended: too many pods are followed", "most", f.opt.Most, "pod", p.Name, "task", p.TaskID)
+	if full := one.stop == nil && p.Daemon; full && !f.fullLogged {
+		f.fullLogged = true
+		f.opt.Logger.Warn("runs of daemons delayed until other pods have ended: too many pods are followed", "limit", f.opt.MaxPods, "pod", p.Name, "task", p.TaskID)
 	}
 }
 
@@ -141,7 +135,7 @@ func (f *Follower) displace() {
 
 // begin follows waiting pods up to the limit, daemons first. f.mu must be held.
 func (f *Follower) begin() {
-	for f.active < f.opt.Most && len(f.waiting) > 0 {
+	for f.active < f.opt.MaxPods && len(f.waiting) > 0 {
 		next := max(slices.IndexFunc(f.waiting, func(one *followed) bool { return one.Daemon }), 0)
 		one := f.waiting[next]
 		f.waiting = slices.Delete(f.waiting, next, next+1)
@@ -164,36 +158,37 @@ const (
 // follow reads a pod's records until ctx ends. It requests earlier output by elapsed seconds, because the clocks of
 // nodes differ. Until the output was opened once, it requests all of firstSeconds.
 func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(cluster.Event)) {
-	var heard time.Time
-	seconds, pause := int64(firstSeconds), f.opt.First
+	var lastData time.Time
+	seconds, pause := int64(firstSeconds), f.opt.MinPause
 	for ctx.Err() == nil {
-		opened, last, err := f.hear(ctx, p, seconds, report)
+		opened, last, err := f.readRecords(ctx, p, seconds, report)
 		if ctx.Err() != nil {
 			return
 		}
-		if last.After(heard) {
-			heard, pause = last, f.opt.First
-		} else if heard.IsZero() {
-			heard = opened
+		if last.After(lastData) {
+			lastData, pause = last, f.opt.MinPause
+		} else if lastData.IsZero() {
+			lastData = opened
 		}
-		f.opt.Logger.Debug("output of a pod broke off", "pod", p.Name, "task", p.TaskID, "again_in", pause, "error",
+		f.opt.Logger.Debug("output stream of a pod failed", "pod", p.Name, "task", p.TaskID, "retry_in", pause, "error",
 			err)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
 		}
-		if !heard.IsZero() {
-			seconds = min(int64((time.Since(heard)+overlap)/time.Second)+1, firstSeconds)
+		if !lastData.IsZero() {
+			seconds = min(int64((time.Since(lastData)+overlap)/time.Second)+1, firstSeconds)
 		}
-		pause = min(2*pause, f.opt.Longest)
+		pause = min(2*pause, f.opt.MaxPause)
 	}
 }
 
-// hear reads a pod's output until it ends or breaks off. It returns when the output was opened and when data last
-// arrived; zero for never.
-func (f *Follower) hear(ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event)) (opened,
-	last time.Time, err error) {
-	stream, err := f.from.follow(ctx, place{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
+// readRecords reads a pod's output until it ends or breaks off. It returns when the output was opened and when data
+// last arrived; zero for never.
+func (f *Follower) readRecords(
+	ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event),
+) (opened, last time.Time, err error) {
+	stream, err := f.from.follow(ctx, podRef{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
 	if err != nil {
 		return opened, last, err
 	}

@@ -36,7 +36,7 @@ func newSession(t *testing.T, most int) *session {
 	t.Helper()
 	s := &session{t: t, api: newAPIServer(t)}
 	s.Follower = podlog.NewFollower(podlog.FollowerOptions{Core: s.api.core, Logger: slog.New(slog.DiscardHandler),
-		Most: most, First: time.Millisecond, Longest: time.Millisecond})
+		MaxPods: most, MinPause: time.Millisecond, MaxPause: time.Millisecond})
 	s.ctx, s.stop = context.WithCancel(t.Context())
 	t.Cleanup(func() {
 		s.stop()
@@ -195,7 +195,7 @@ func TestDaemonsComeFirst(t *testing.T) {
 // BenchmarkFollowed measures the memory of a followed pod, for client and server together.
 func BenchmarkFollowed(b *testing.B) {
 	api := newAPIServer(b)
-	f := podlog.NewFollower(podlog.FollowerOptions{Core: api.core, Logger: slog.New(slog.DiscardHandler), Most: b.N})
+	f := podlog.NewFollower(podlog.FollowerOptions{Core: api.core, Logger: slog.New(slog.DiscardHandler), MaxPods: b.N})
 	ctx, stop := context.WithCancel(b.Context())
 	names := make([]string, b.N)
 	for i := range names {

@@ -14,23 +14,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// place identifies one pod.
-type place struct{ namespace, name, uid string }
+// podRef identifies one pod.
+type podRef struct{ namespace, name, uid string }
 
 // parsePath parses a path of a task's Dir and a stream.
-func parsePath(path string) (at place, stream string, err error) {
+func parsePath(path string) (at podRef, stream string, err error) {
 	parts := strings.Split(path, "/")
 	if len(parts) != 4 {
-		return place{}, "", fmt.Errorf("%w: %q is no output of a pod", cluster.ErrGone, path)
+		return podRef{}, "", fmt.Errorf("%w: %q is not the output of a pod", cluster.ErrGone, path)
 	}
-	return place{parts[0], parts[1], parts[2]}, parts[3], nil
+	return podRef{parts[0], parts[1], parts[2]}, parts[3], nil
 }
 
 // source requests the output of pods from the API server.
 type source struct{ core rest.Interface }
 
 // pod returns the pod of a place, if it still exists.
-func (s source) pod(ctx context.Context, at place) (*corev1.Pod, error) {
+func (s source) pod(ctx context.Context, at podRef) (*corev1.Pod, error) {
 	found := &corev1.Pod{}
 	err := s.core.Get().Namespace(at.namespace).Resource("pods").Name(at.name).Do(ctx).Into(found)
 	switch {
@@ -45,20 +45,20 @@ func (s source) pod(ctx context.Context, at place) (*corev1.Pod, error) {
 }
 
 // deleted returns an error that says why a pod's output no longer exists and which setting controls that.
-func deleted(at place) error {
+func deleted(at podRef) error {
 	return &cluster.FilesGone{Why: "its pod " + at.name + " in namespace " + at.namespace +
 		" was deleted, and the output with it. The servers' --keep-pods says which ended pods stay; " +
 		"to kill a shard deletes its pod"}
 }
 
-// open follows the output of a pod from its beginning. The API server finds output by the pod's name only, so open
-// checks the pod before and after. UIDs are never reused, so the output belongs to the right pod.
-func (s source) open(ctx context.Context, at place) (io.ReadCloser, error) {
+// followPod follows the output of a pod from its beginning. The API server finds output by the pod's name only, so
+// open checks the pod before and after. UIDs are never reused, so the output belongs to the right pod.
+func (s source) followPod(ctx context.Context, at podRef) (io.ReadCloser, error) {
 	found, err := s.pod(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	container, _ := speaker(found)
+	container, _ := outputContainer(found)
 	if container == "" {
 		return nil, &cluster.FilesGone{Why: "its pod " + at.name + " has not begun"}
 	}
@@ -75,7 +75,7 @@ func (s source) open(ctx context.Context, at place) (io.ReadCloser, error) {
 
 // follow reads a container's output until the container ends: everything that its node still has, or, if seconds is
 // not 0, what it wrote in the last seconds by the node's clock.
-func (s source) follow(ctx context.Context, at place, container string, seconds int64) (io.ReadCloser, error) {
+func (s source) follow(ctx context.Context, at podRef, container string, seconds int64) (io.ReadCloser, error) {
 	request := s.core.Get().Namespace(at.namespace).Resource("pods").Name(at.name).SubResource("log").Param("container", container).Param("follow", "true")
 	if seconds > 0 {
 		request = request.Param("sinceSeconds", fmt.Sprint(seconds))
@@ -90,9 +90,9 @@ func (s source) follow(ctx context.Context, at place, container string, seconds 
 	return stream, nil
 }
 
-// speaker returns the container whose output is the task's, and whether it has ended; "" if none has begun. It is the
-// init container that fetches the package if the pod got no further.
-func speaker(p *corev1.Pod) (container string, ended bool) {
+// outputContainer returns the container whose output is the task's, and whether it has ended; "" if none has begun. It
+// is the init container that fetches the package if the pod got no further.
+func outputContainer(p *corev1.Pod) (container string, ended bool) {
 	for _, s := range p.Status.ContainerStatuses {
 		if s.Name == pod.Container && (s.State.Running != nil || s.State.Terminated != nil) {
 			return s.Name, s.State.Terminated != nil

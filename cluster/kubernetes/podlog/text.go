@@ -13,21 +13,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// errCut means that the output ended before its container did.
-var errCut = errors.New("the API server ended the output before its container has ended")
+// errOutputCut means that the output ended before its container did.
+var errOutputCut = errors.New("the API server ended the output stream before the container ended")
 
 // text is the output of one pod as far as it was read, in an unlinked file.
 type text struct {
-	at    place
+	at    podRef
 	file  *os.File
 	stop  context.CancelFunc
 	ready chan struct{} // closed when the output that existed at the beginning was read, or reading it failed
 	once  sync.Once
 	mu    sync.Mutex
 	size  int64
-	// over is when the output ended; zero before. err is the reason; nil if the container has ended.
-	over time.Time
-	err  error
+	// endedAt is when the output ended; zero before. err is the reason; nil if the container has ended.
+	endedAt time.Time
+	err     error
 
 	// Files owns these fields. A text with readers is not dropped. used is when it was last read, reserved its share
 	// of the budget in bytes, and idle drops it after a time without reads.
@@ -46,14 +46,14 @@ func (t *text) follow(ctx context.Context, f *Files) {
 	err := t.copy(ctx, f)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over, t.err = f.opt.now(), err
+	t.endedAt, t.err = f.opt.now(), err
 }
 
 // copy copies the output into the file. The existing output counts as complete when no data has arrived for Quiet,
 // because the API server does not mark its end.
 func (t *text) copy(ctx context.Context, f *Files) error {
 	from := source{f.opt.Core}
-	stream, err := from.open(ctx, t.at)
+	stream, err := from.followPod(ctx, t.at)
 	if err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (t *text) copy(ctx context.Context, f *Files) error {
 	if err != nil {
 		return err
 	}
-	if _, ended := speaker(found); !ended {
-		return errCut
+	if _, ended := outputContainer(found); !ended {
+		return errOutputCut
 	}
 	return nil
 }
@@ -96,11 +96,11 @@ func (t *text) append(f *Files, part []byte) error {
 		return nil
 	}
 	if !f.makeRoom(t, int64(len(part))) {
-		return fmt.Errorf("the output of pod %s takes more than the %d MB that there are for outputs that are read: read it with kubectl logs", t.at.name, f.opt.Budget>>20)
+		return fmt.Errorf("the output of pod %s exceeds the %d MB that are reserved for outputs being read: read it with kubectl logs", t.at.name, f.opt.Budget>>20)
 	}
 	// Readers only read the file up to size, which is increased after the write.
 	if _, err := t.file.WriteAt(part, t.length()); err != nil {
-		return fmt.Errorf("keep the output of pod %s: %w", t.at.name, err)
+		return fmt.Errorf("store the output of pod %s: %w", t.at.name, err)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +133,7 @@ func (t *text) read(offset int64, length int) ([]byte, error) {
 func (t *text) stale(now time.Time, pause time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.err != nil && now.Sub(t.over) >= pause
+	return t.err != nil && now.Sub(t.endedAt) >= pause
 }
 
 // failed returns why the text cannot be read at all, or nil if part of it can.

@@ -38,7 +38,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // Agent runs executors on this machine. Create it with Start.
@@ -90,7 +90,7 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	if err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	// Tasks may run as another user, who must pass through to their directories but must not list them.
+	// Tasks may run as another user, who must pass through to their folders but must not list them.
 	if err := errors.Join(os.MkdirAll(options.WorkDir, 0o711),
 		os.MkdirAll(journals(options.DataDir), 0o700)); err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
@@ -192,7 +192,7 @@ func (a *Agent) EndAll(ctx context.Context) error {
 	if !a.ending {
 		a.ending = true
 		a.eachExecutor(func(ex *executorRun) { a.shutdown(ex) })
-		a.noteIdle()
+		a.signalIdle()
 	}
 	idle := a.idle
 	a.mu.Unlock()
@@ -204,8 +204,8 @@ func (a *Agent) EndAll(ctx context.Context) error {
 	}
 }
 
-// noteIdle wakes EndAll if no executor is left.
-func (a *Agent) noteIdle() {
+// signalIdle wakes EndAll if no executor is left.
+func (a *Agent) signalIdle() {
 	if !a.ending {
 		return
 	}
@@ -216,9 +216,9 @@ func (a *Agent) noteIdle() {
 	}
 }
 
-// after calls a function under the agent's lock after wait, unless the agent is closed by then. The timer cannot be
-// cancelled, so the function must check whether it still applies.
-func (a *Agent) after(wait time.Duration, call func()) {
+// afterFunc calls a function under the agent's lock after wait, unless the agent is closed by then. The timer cannot
+// be cancelled, so the function must check whether it still applies.
+func (a *Agent) afterFunc(wait time.Duration, call func()) {
 	time.AfterFunc(wait, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -256,7 +256,7 @@ func (a *Agent) forgetIfIdle(f *framework) {
 
 func journals(dataDir string) string { return filepath.Join(dataDir, "executors") }
 
-// loadID reads or creates the agent's id. The id does not change during the life of the data directory.
+// loadID reads or creates the agent's id. The id does not change during the life of the data folder.
 func loadID(dataDir string) (string, error) {
 	type identity struct {
 		ID string `json:"id"`
@@ -266,13 +266,13 @@ func loadID(dataDir string) (string, error) {
 	switch data, err := os.ReadFile(name); {
 	case err == nil:
 		if err := json.Unmarshal(data, &kept); err != nil || kept.ID == "" {
-			return "", fmt.Errorf("read the agent's id: %s has none (%w): bring back a copy of it, or remove it, with --give-up-executors, for a new one: what the registry says to run here then counts as lost",
+			return "", fmt.Errorf("read the agent's id: %s has none (%w): bring back a copy of it, or remove it and start with --give-up-executors for a new one: the tasks that the registry has for this agent then count as lost",
 				name, cmp.Or(err, errors.New("it is empty")))
 		}
 		return kept.ID, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("read the agent's id: %w; make it readable for who starts this", err)
+		return "", fmt.Errorf("read the agent's id: %w; make it readable for the user who starts this", err)
 	}
 	kept.ID = uuid.NewString() + "-S0"
-	return kept.ID, wholefile.Write(name, kept)
+	return kept.ID, wholefile.WriteJSON(name, kept)
 }

@@ -113,10 +113,10 @@ func (a *Agent) handleReport(call *executor.Call, container string) answer {
 		return answer{http.StatusForbidden, "Executor is not subscribed"}
 	}
 	if call.Type == executor.Call_MESSAGE {
-		a.passOn(ex, call.Message.Data)
+		a.forwardMessage(ex, call.Message.Data)
 		return answer{http.StatusAccepted, ""}
 	}
-	if err := a.fromExecutor(ex, call.Update.Status); err != nil {
+	if err := a.handleUpdate(ex, call.Update.Status); err != nil {
 		a.log.Error("update refused", "task", call.Update.Status.TaskID.Value, "error", err)
 		return answer{http.StatusInternalServerError, "Failed to checkpoint the status update"}
 	}
@@ -127,8 +127,8 @@ func (a *Agent) handleReport(call *executor.Call, container string) answer {
 // framework is slow. Mesos has no limit.
 const maxMessage = 1 << 20
 
-// passOn sends an executor's message to the master. As in Mesos, it is lost while the agent is not registered.
-func (a *Agent) passOn(ex *executorRun, data []byte) {
+// forwardMessage sends an executor's message to the master. As in Mesos, it is lost while the agent is not registered.
+func (a *Agent) forwardMessage(ex *executorRun, data []byte) {
 	switch {
 	case !a.inSession:
 		a.log.Debug("message dropped, the agent is not registered", "executor", ex.id)
@@ -206,7 +206,7 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, answ
 		AgentInfo:     a.info,
 		ContainerID:   &mesos.ContainerID{Value: ex.container},
 	}})
-	if err := a.takeIn(ex, call.Subscribe); err != nil {
+	if err := a.handleUnacknowledged(ex, call.Subscribe); err != nil {
 		// The executor sends the updates again with its next subscription.
 		a.log.Error("updates of a subscription not recorded", "executor", ex.id, "error", err)
 		s.Close()
@@ -217,13 +217,13 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, answ
 	return s, answer{}
 }
 
-// takeIn handles the unacknowledged updates and tasks of a subscription.
-func (a *Agent) takeIn(ex *executorRun, brings *executor.Call_Subscribe) error {
+// handleUnacknowledged handles the unacknowledged updates and tasks of a subscription.
+func (a *Agent) handleUnacknowledged(ex *executorRun, brings *executor.Call_Subscribe) error {
 	for _, u := range brings.UnacknowledgedUpdates {
 		if len(u.Status.UUID) != 16 {
 			continue
 		}
-		if err := a.fromExecutor(ex, u.Status); err != nil {
+		if err := a.handleUpdate(ex, u.Status); err != nil {
 			return err
 		}
 	}

@@ -48,8 +48,8 @@ type executorRun struct {
 	everSent bool
 	// forget is set if the framework was removed, so that no one waits for the executor's updates.
 	forget bool
-	// why, if not nil, replaces the cause that is reported for the tasks.
-	why *cause
+	// endCause, if not nil, replaces the cause that is reported for the tasks.
+	endCause *cause
 
 	tasks map[string]*task // live tasks, and those with unacknowledged updates
 	next  int              // place of the next task
@@ -80,7 +80,7 @@ func (ex *executorRun) inOrder() []*task {
 
 // queued returns the tasks that wait for the executor.
 func (ex *executorRun) queued() []*task {
-	return slices.DeleteFunc(ex.inOrder(), func(t *task) bool { return t.sent || t.over() })
+	return slices.DeleteFunc(ex.inOrder(), func(t *task) bool { return t.sent || t.ended() })
 }
 
 func (ex *executorRun) send(events ...*executor.Event) {
@@ -96,11 +96,11 @@ func (a *Agent) sandboxOf(framework, id, container string) string {
 		container)
 }
 
-// note appends to the executor's journal. If that fails, the change exists in memory only and is lost at a restart, so
-// the failure is logged as an error.
-func (a *Agent) note(ex *executorRun, records ...record) {
+// writeJournal appends to the executor's journal. If that fails, the change exists in memory only and is lost at a
+// restart, so the failure is logged as an error.
+func (a *Agent) writeJournal(ex *executorRun, records ...record) {
 	if err := ex.journal.append(records...); err != nil {
-		a.log.Error("executor's journal not written", "executor", ex.id, "error", err)
+		a.log.Error("journal of an executor not written", "executor", ex.id, "error", err)
 	}
 }
 
@@ -109,8 +109,8 @@ func (a *Agent) shutdown(ex *executorRun) {
 	if ex.state == terminating || ex.state == terminated {
 		return
 	}
-	a.log.Info("executor shutdown began", "executor", ex.id, "container", ex.container)
-	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
+	a.log.Info("executor shutdown started", "executor", ex.id, "container", ex.container)
+	a.writeJournal(ex, record{Kind: recShutdown, Forget: ex.forget})
 	a.setState(ex, terminating)
 	ex.send(&executor.Event{Type: executor.Event_SHUTDOWN})
 	a.killAfterGrace(ex)
@@ -123,9 +123,9 @@ func (a *Agent) killAfterGrace(ex *executorRun) {
 		return
 	}
 	grace := a.graceOf(ex)
-	a.after(grace, func() {
+	a.afterFunc(grace, func() {
 		if ex.state == terminating {
-			a.log.Info("executor killed that did not end in time", "executor", ex.id, "grace", grace)
+			a.log.Info("executor killed after grace period", "executor", ex.id, "grace", grace)
 			ex.kill()
 		}
 	})
@@ -151,8 +151,8 @@ func (ex *executorRun) kill() {
 // destroy kills an executor and reports why for its tasks.
 func (a *Agent) destroy(ex *executorRun, why cause) {
 	a.log.Warn("executor killed", "executor", ex.id, "reason", why.message)
-	ex.why = &why
-	a.note(ex, record{Kind: recShutdown, Forget: ex.forget})
+	ex.endCause = &why
+	a.writeJournal(ex, record{Kind: recShutdown, Forget: ex.forget})
 	a.setState(ex, terminating)
 	ex.kill()
 }
@@ -165,8 +165,8 @@ func (a *Agent) setState(ex *executorRun, s state) {
 	}
 }
 
-// attend waits until the process ends, and then kills the rest of its session.
-func (a *Agent) attend(ex *executorRun, w *watched) {
+// watchExecutor waits until the process ends, and then kills the rest of its session.
+func (a *Agent) watchExecutor(ex *executorRun, w *watched) {
 	if err := w.wait(); err != nil {
 		return // the agent was closed; the executor continues
 	}
@@ -193,21 +193,21 @@ func (a *Agent) ended(ex *executorRun, status int) {
 		ex.session.Close()
 		ex.session = nil
 	}
-	a.note(ex, record{Kind: recEnded})
+	a.writeJournal(ex, record{Kind: recEnded})
 	a.setState(ex, terminated)
 	named := link.Executor{Framework: ex.framework.info.GetID().GetValue(), Executor: ex.id}
 	a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: named, WaitStatus: status}})
 	why := cause{mesos.TASK_FAILED, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated"}
-	if ex.why != nil {
-		why = *ex.why
+	if ex.endCause != nil {
+		why = *ex.endCause
 	}
 	for _, t := range ex.inOrder() {
-		if !t.over() && !ex.forget {
+		if !t.ended() && !ex.forget {
 			a.fail(t, why)
 		}
 	}
 	a.retireIfDone(ex)
-	a.noteIdle()
+	a.signalIdle()
 }
 
 // retireIfDone removes an executor that has ended and has nothing left to report. Its sandbox is kept for a while.
@@ -229,7 +229,7 @@ func (a *Agent) retireIfDone(ex *executorRun) {
 	if err := ex.journal.remove(); err != nil {
 		a.log.Error("journal of an ended executor not removed", "executor", ex.id, "error", err)
 	}
-	a.sandboxes.retired(ex.sandbox)
+	a.sandboxes.release(ex.sandbox)
 }
 
 // compact rewrites the journal when most of it belongs to tasks that have ended.
@@ -238,7 +238,7 @@ func (a *Agent) compact(ex *executorRun) {
 		return
 	}
 	if err := ex.journal.replace(ex.snapshot()); err != nil {
-		a.log.Error("executor's journal not rewritten", "executor", ex.id, "error", err)
+		a.log.Error("journal of an executor not rewritten", "executor", ex.id, "error", err)
 	}
 }
 
@@ -268,8 +268,8 @@ func (ex *executorRun) runRecord() record {
 		Executor: proto(ex.info)}}
 }
 
-// validID reports whether id can be a directory name. The master checks ids as well; this check guarantees that
-// sandboxes stay inside the work directory.
+// validID reports whether id can be a folder name. The master checks ids as well; this check guarantees that
+// sandboxes stay inside the work folder.
 func validID(id string) bool {
 	return id != "" && id != "." && id != ".." && !strings.ContainsAny(id, "/\x00")
 }

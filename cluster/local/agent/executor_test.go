@@ -260,7 +260,7 @@ func TestShutdownFramework(t *testing.T) {
 	b.master.acknowledging(func(mesos.TaskStatus) bool { return false })
 	b.run(b.task("t1", "run", testExecutorInfo("ex1")))
 	b.master.waitState(t, "t1", mesos.TASK_RUNNING)
-	b.obey(&link.Order{ShutdownFramework: "fw-0002"})
+	b.handleOrder(&link.Order{ShutdownFramework: "fw-0002"})
 	b.master.waitEnded(t, "ex1")
 	eventually(t, "the framework to be forgotten", func() bool {
 		b.mu.Lock()

@@ -18,7 +18,7 @@ import (
 
 // The agent's files API is /files/read. It serves only files in the sandboxes of executor runs:
 //
-//	<work directory>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>/…
+//	<work folder>/slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>/…
 //
 // A sandbox is served from the executor's start until the sandbox is removed, even after the end of the executor or
 // its framework. Each sandbox is opened as an os.Root, so that links that a job created cannot lead out of it. Mesos'
@@ -28,8 +28,8 @@ import (
 const readLimit = 64 << 10
 
 var (
-	errDirectory = errors.New("is a directory")
-	errNoFile    = errors.New("is no regular file")
+	errDirectory  = errors.New("is a directory")
+	errNotRegular = errors.New("is not a regular file")
 )
 
 // openFile opens a regular file in a sandbox and returns its size.
@@ -56,7 +56,7 @@ func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 	case info.IsDir():
 		err = errDirectory
 	case !info.Mode().IsRegular():
-		err = errNoFile
+		err = errNotRegular
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, file.Close())
@@ -89,7 +89,7 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 		// A job can replace its output by something else, such as a link that leads out of the sandbox, or deny access
 		// to it. The answer must not claim that there is no output.
 		apihttp.Answer(w, http.StatusInternalServerError,
-			"Failed to open the file: it is no regular file, or its owner keeps others from reading it.\n")
+			"Failed to open the file: it is not a regular file, or its owner denies access.\n")
 		return
 	}
 	defer file.Close()

@@ -196,19 +196,19 @@ func (a *Agent) run(tasks ...mesos.TaskInfo) {
 	for _, t := range tasks {
 		order.Tasks = append(order.Tasks, proto(t))
 	}
-	a.obey(&link.Order{Run: &order})
+	a.handleOrder(&link.Order{Run: &order})
 }
 
 func (a *Agent) kill(task string) {
-	a.obey(&link.Order{Kill: &link.Kill{Framework: "fw-0002", Task: task}})
+	a.handleOrder(&link.Order{Kill: &link.Kill{Framework: "fw-0002", Task: task}})
 }
 
 func (a *Agent) shutdownExecutor(id string) {
-	a.obey(&link.Order{ShutdownExecutor: &link.Executor{Framework: "fw-0002", Executor: id}})
+	a.handleOrder(&link.Order{ShutdownExecutor: &link.Executor{Framework: "fw-0002", Executor: id}})
 }
 
 func (a *Agent) acknowledged(task string, uuid []byte) {
-	a.obey(&link.Order{Acknowledge: &link.Acknowledgement{Framework: "fw-0002", Task: task, UUID: uuid}})
+	a.handleOrder(&link.Order{Acknowledge: &link.Acknowledgement{Framework: "fw-0002", Task: task, UUID: uuid}})
 }
 
 // sandbox returns the sandbox of the executor's only run so far.
@@ -249,5 +249,5 @@ func eventually(t *testing.T, what string, fits func() bool) {
 // alive reports whether a process exists and has not ended.
 func alive(pid int) bool {
 	s, err := readStat(pid)
-	return err == nil && !s.over()
+	return err == nil && !s.ended()
 }

@@ -80,7 +80,7 @@ type run struct {
 func createJournal(path string, first ...record) (*journal, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("make an executor's journal: %w", err)
+		return nil, fmt.Errorf("create an executor's journal: %w", err)
 	}
 	j := &journal{path: path, file: file, rewrite: rewriteAbove}
 	if err := j.append(first...); err != nil {

@@ -39,7 +39,7 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	if a.closed {
 		// The next start finds out whether the executor was forked.
 		if w != nil {
-			a.note(ex, record{Kind: recForked, Proc: &w.process})
+			a.writeJournal(ex, record{Kind: recForked, Proc: &w.process})
 			err = errors.Join(err, w.close())
 		}
 		if err != nil {
@@ -54,7 +54,7 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 		a.ended(ex, killedEarly)
 	default:
 		a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
-		ex.why = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED,
+		ex.endCause = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED,
 			"Failed to launch container: " + err.Error()}
 		a.ended(ex, exited1)
 	}
@@ -100,16 +100,16 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 
 // forked starts watching a new executor.
 func (a *Agent) forked(ex *executorRun, w *watched) {
-	a.note(ex, record{Kind: recForked, Proc: &w.process})
+	a.writeJournal(ex, record{Kind: recForked, Proc: &w.process})
 	a.log.Info("executor started", "executor", ex.id, "container", ex.container, "pid", w.PID)
 	ex.proc = w
-	a.work.Go(func() { a.attend(ex, w) })
+	a.work.Go(func() { a.watchExecutor(ex, w) })
 	if ex.state == terminating {
 		w.kill() // its shutdown was requested during the fork
 		return
 	}
 	timeout := a.options.RegistrationTimeout
-	a.after(timeout, func() {
+	a.afterFunc(timeout, func() {
 		if ex.state == registering {
 			a.destroy(ex, cause{mesos.TASK_FAILED, mesos.REASON_EXECUTOR_REGISTRATION_TIMEOUT,
 				"Executor did not register within " + mesosDuration(timeout)})

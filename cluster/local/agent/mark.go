@@ -41,7 +41,7 @@ func findMarked(marks map[uint64]bool, boot string) (map[uint64]process, error) 
 	}
 	err := eachProcess(func(s stat) {
 		var limit unix.Rlimit // unknown for another user's process
-		if s.session == s.pid && !s.over() && unix.Prlimit(s.pid, unix.RLIMIT_RTTIME, nil, &limit) == nil &&
+		if s.session == s.pid && !s.ended() && unix.Prlimit(s.pid, unix.RLIMIT_RTTIME, nil, &limit) == nil &&
 			marks[limit.Cur] {
 			found[limit.Cur] = process{PID: s.pid, Start: s.start, Boot: boot}
 		}

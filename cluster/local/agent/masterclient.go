@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = time.Second
+	minRetry = 50 * time.Millisecond
+	maxRetry = time.Second
 )
 
 // stayRegistered keeps the agent registered with its master, session after session, until ctx ends or the master
 // permanently rejects the agent.
 func (a *Agent) stayRegistered(ctx context.Context) {
-	logged, wait := "", firstRetry
+	logged, wait := "", minRetry
 	for again := false; ; again = true {
 		session, err := a.master.Register(ctx, a.registration(again))
 		switch {
@@ -33,13 +33,13 @@ func (a *Agent) stayRegistered(ctx context.Context) {
 		case err != nil:
 			if logged != err.Error() {
 				logged = err.Error()
-				a.log.Warn("agent not registered, trying again", "agent", a.id, "error", err)
+				a.log.Warn("agent not registered, retrying", "agent", a.id, "error", err)
 			}
-			wait = min(2*wait, lastRetry)
+			wait = min(2*wait, maxRetry)
 		default:
-			logged, wait = "", firstRetry
-			if err = a.converse(ctx, session); ctx.Err() == nil {
-				a.log.Warn("session with the master lost, registering again", "agent", a.id, "error", err)
+			logged, wait = "", minRetry
+			if err = a.runSession(ctx, session); ctx.Err() == nil {
+				a.log.Warn("session with the master lost, reregistering", "agent", a.id, "error", err)
 			}
 		}
 		select {
@@ -66,8 +66,8 @@ func (a *Agent) refuse(err error) {
 	}
 }
 
-// converse exchanges orders and news until the session or ctx ends.
-func (a *Agent) converse(ctx context.Context, session link.Session) error {
+// runSession exchanges orders and news until the session or ctx ends.
+func (a *Agent) runSession(ctx context.Context, session link.Session) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a.setInSession(true)
 	defer a.setInSession(false)
@@ -84,7 +84,7 @@ func (a *Agent) converse(ctx context.Context, session link.Session) error {
 				return
 			}
 			for i := range orders {
-				a.obey(&orders[i])
+				a.handleOrder(&orders[i])
 			}
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// obey executes an order of the master. It may write to disk but does not wait for executors.
-func (a *Agent) obey(o *link.Order) {
+// handleOrder executes an order of the master. It may write to disk but does not wait for executors.
+func (a *Agent) handleOrder(o *link.Order) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -53,7 +53,7 @@ func (a *Agent) runTasks(run *link.Run) {
 		tasks[ex] = append(tasks[ex], t)
 	}
 	for _, ex := range executors {
-		a.deliver(ex, tasks[ex])
+		a.assign(ex, tasks[ex])
 	}
 	a.forgetIfIdle(f)
 }
@@ -107,8 +107,8 @@ func (a *Agent) journalOf(container string) string {
 	return filepath.Join(journals(a.options.DataDir), container+".journal")
 }
 
-// deliver records tasks for ex and sends them if it is connected. The first tasks of a new executor start it.
-func (a *Agent) deliver(ex *executorRun, tasks []*task) {
+// assign records tasks for ex and sends them if it is connected. The first tasks of a new executor start it.
+func (a *Agent) assign(ex *executorRun, tasks []*task) {
 	send := ex.state == running && ex.session != nil
 	records := make([]record, 0, len(tasks))
 	for _, t := range tasks {
@@ -166,7 +166,7 @@ func (a *Agent) killTask(kill *link.Kill) {
 	case t == nil:
 		a.drop(f, mesos.TaskInfo{TaskID: id},
 			cause{mesos.TASK_DROPPED, mesos.REASON_EXECUTOR_TERMINATED, "Cannot find executor"})
-	case t.over() || t.ex.state == terminating || t.ex.state == terminated:
+	case t.ended() || t.ex.state == terminating || t.ex.state == terminated:
 	case !t.sent:
 		a.fail(t, cause{mesos.TASK_KILLED, mesos.REASON_TASK_KILLED_DURING_LAUNCH,
 			"Killed before delivery to the executor"})
@@ -199,7 +199,7 @@ func (a *Agent) shutdownFramework(id string) {
 	for _, ex := range f.executors {
 		ex.forget = true
 		if ex.state == terminating {
-			a.note(ex, record{Kind: recShutdown, Forget: true})
+			a.writeJournal(ex, record{Kind: recShutdown, Forget: true})
 		}
 		a.shutdown(ex)
 		a.retireIfDone(ex)
@@ -219,11 +219,11 @@ func (a *Agent) acknowledge(of *link.Acknowledgement) {
 		return
 	}
 	if t.ex != nil {
-		a.note(t.ex, record{Kind: recAcked, Task: of.Task, UUID: of.UUID})
+		a.writeJournal(t.ex, record{Kind: recAcked, Task: of.Task, UUID: of.UUID})
 	}
-	if !t.closed() {
+	if !t.complete() {
 		if len(t.pending) > 0 {
-			a.begin(t)
+			a.sendOldest(t)
 		}
 		return
 	}
@@ -241,7 +241,7 @@ func (a *Agent) subscribedAgain(info mesos.FrameworkInfo) {
 	if f := a.frameworks[info.GetID().GetValue()]; f != nil {
 		f.info = info
 		for _, t := range f.tasks {
-			a.begin(t)
+			a.sendOldest(t)
 		}
 	}
 }

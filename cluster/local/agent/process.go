@@ -32,7 +32,7 @@ const unknownStatus = -1
 func bootID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", fmt.Errorf("read the boot id, by which executors are known: %w", err)
+		return "", fmt.Errorf("read the boot id, which identifies executors: %w", err)
 	}
 	return strings.TrimSpace(string(id)), nil
 }
@@ -59,8 +59,8 @@ func readStat(pid int) (stat, error) {
 	return stat{pid: pid, session: session, state: fields[0][0], start: start}, errors.Join(err1, err2)
 }
 
-// over reports whether the process has ended and waits to be reaped.
-func (s stat) over() bool { return s.state == 'Z' || s.state == 'X' }
+// ended reports whether the process has ended and waits to be reaped.
+func (s stat) ended() bool { return s.state == 'Z' || s.state == 'X' }
 
 // lives reports whether p still exists, including as a zombie.
 func (p process) lives() bool {
@@ -99,7 +99,7 @@ func killSession(ctx context.Context, p process) error {
 			switch {
 			case s.pid == p.PID && s.start != p.Start:
 				reused = true
-			case s.session == p.PID && !s.over():
+			case s.session == p.PID && !s.ended():
 				left = append(left, s.pid)
 			}
 		})
@@ -187,11 +187,11 @@ func (w *watched) close() error { return w.file.Close() }
 
 // program is what a process executes.
 type program struct {
-	path string   // may be relative to the process's directory
+	path string   // may be relative to the process's folder
 	file *os.File // if not nil, the opened program; it is executed even if the file at path was replaced
 	argv []string
 	env  []string
-	// shell is set for a shell, which finds programs in its directory by name.
+	// shell is set for a shell, which finds programs in its folder by name.
 	shell bool
 }
 
@@ -229,13 +229,13 @@ func fork(p program, dir, boot string, mark uint64, isolate isolation) (process,
 	return forked, child.Release()
 }
 
-// busyFor is how long a freshly fetched program may be considered open for writing.
-const busyFor = time.Second
+// busyTimeout is how long a freshly fetched program may be considered open for writing.
+const busyTimeout = time.Second
 
 // start starts a process and retries for a moment. A file cannot be executed while a process has it open for writing.
 // A process that is being forked at that moment inherits such a descriptor until it executes its own program.
 func start(p program, attr *os.ProcAttr, mark uint64, isolate isolation) (child *os.Process, err error) {
-	for end := time.Now().Add(busyFor); ; <-time.After(5 * time.Millisecond) {
+	for end := time.Now().Add(busyTimeout); ; <-time.After(5 * time.Millisecond) {
 		if isolate == nil {
 			child, err = startMarked(p, attr, mark)
 		} else {

@@ -60,7 +60,7 @@ func TestBusyProgramIsWaitedFor(t *testing.T) {
 	begun := time.Now()
 	p := program{path: name, argv: []string{name}}
 	if _, err := start(p, &os.ProcAttr{}, newMark(), nil); !errors.Is(err, syscall.ETXTBSY) ||
-		time.Since(begun) < busyFor {
+		time.Since(begun) < busyTimeout {
 		t.Errorf("after %v: %v", time.Since(begun), err)
 	}
 	time.AfterFunc(50*time.Millisecond, func() { _ = writer.Close() })

@@ -49,7 +49,7 @@ func repeatedAcknowledgementTakesNothingElseOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer journal.close()
-	again := &found{ex: &executorRun{framework: ex.framework, tasks: map[string]*task{}}}
+	again := &recoveredRun{ex: &executorRun{framework: ex.framework, tasks: map[string]*task{}}}
 	for i := range records[1:] {
 		if err := again.apply(&records[i+1]); err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	}
 	var err error
 	a.locked(func() {
-		err = a.takeIn(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
+		err = a.handleUnacknowledged(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
 	})
 	if err == nil {
 		t.Error("a subscription whose updates can't be recorded is taken")
@@ -125,7 +125,7 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 		one := b.newTask(ex, "ex1")
 		one.info = b.task("ex1", "", nil)
 		ex.cancel = func() {} // its launch no longer checks its context
-		b.deliver(ex, []*task{one})
+		b.assign(ex, []*task{one})
 	}
 	b.mu.Unlock()
 	if err != nil {

@@ -30,7 +30,7 @@ func (a *Agent) recover(ctx context.Context) error {
 		}
 	}
 	timeout := a.options.ReregistrationTimeout
-	a.after(timeout, func() {
+	a.afterFunc(timeout, func() {
 		for ex := range a.awaited {
 			a.destroy(ex, cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_REREGISTRATION_TIMEOUT,
 				"Executor did not reregister within " + mesosDuration(timeout)})
@@ -40,20 +40,20 @@ func (a *Agent) recover(ctx context.Context) error {
 	return nil
 }
 
-// found is an executor of an earlier run, as recorded in its journal.
-type found struct {
-	ex   *executorRun
-	proc *process
-	over bool // its end is recorded
-	bye  bool // its shutdown has begun
+// recoveredRun is an executor of an earlier run, as recorded in its journal.
+type recoveredRun struct {
+	ex       *executorRun
+	proc     *process
+	ended    bool // its end is recorded
+	shutdown bool // its shutdown has begun
 }
 
-func (a *Agent) load() ([]*found, error) {
+func (a *Agent) load() ([]*recoveredRun, error) {
 	entries, err := os.ReadDir(journals(a.options.DataDir))
 	if err != nil {
 		return nil, fmt.Errorf("list the executors' journals: %w", err)
 	}
-	var runs []*found
+	var runs []*recoveredRun
 	for _, entry := range entries {
 		container, is := strings.CutSuffix(entry.Name(), ".journal")
 		if !is { // left over from a rewrite that crashed
@@ -83,7 +83,7 @@ func (a *Agent) load() ([]*found, error) {
 }
 
 // replay reconstructs an executor from its journal.
-func (a *Agent) replay(j *journal, records []record) (*found, error) {
+func (a *Agent) replay(j *journal, records []record) (*recoveredRun, error) {
 	first := records[0]
 	if first.Kind != recRun || first.Run == nil {
 		return nil, errors.New("first record is not the executor's")
@@ -94,7 +94,7 @@ func (a *Agent) replay(j *journal, records []record) (*found, error) {
 		mark: first.Run.Mark, journal: j, tasks: map[string]*task{},
 	}
 	ex.sandbox = a.sandboxOf(framework.GetID().GetValue(), ex.id, ex.container)
-	r := &found{ex: ex}
+	r := &recoveredRun{ex: ex}
 	for i := range records[1:] {
 		if err := r.apply(&records[1+i]); err != nil {
 			return nil, fmt.Errorf("record %d: %w", i+2, err)
@@ -107,7 +107,7 @@ func (a *Agent) replay(j *journal, records []record) (*found, error) {
 	return r, nil
 }
 
-func (r *found) apply(rec *record) error {
+func (r *recoveredRun) apply(rec *record) error {
 	ex := r.ex
 	t := ex.tasks[rec.Task]
 	switch rec.Kind {
@@ -130,28 +130,28 @@ func (r *found) apply(rec *record) error {
 		}
 	case recUpdate:
 		if t != nil {
-			t.take(&rec.Status.Of)
+			t.appendUpdate(&rec.Status.Of)
 		}
 	case recAcked:
-		if t != nil && t.acknowledged(rec.UUID) && t.closed() {
+		if t != nil && t.acknowledged(rec.UUID) && t.complete() {
 			delete(ex.tasks, t.id)
 		}
 	case recShutdown:
-		r.bye = true
+		r.shutdown = true
 		ex.forget = ex.forget || rec.Forget
 	case recEnded:
-		r.over = true
+		r.ended = true
 	default:
-		return fmt.Errorf("kind %q is not known; it is of a newer version", rec.Kind)
+		return fmt.Errorf("kind %q is unknown; a newer version wrote it", rec.Kind)
 	}
 	return nil
 }
 
 // findUnrecorded finds executors whose server died between the fork and its record (rule O2).
-func (a *Agent) findUnrecorded(runs []*found) error {
+func (a *Agent) findUnrecorded(runs []*recoveredRun) error {
 	wanted := map[uint64]bool{}
 	for _, r := range runs {
-		if r.proc == nil && !r.over {
+		if r.proc == nil && !r.ended {
 			wanted[r.ex.mark] = true
 		}
 	}
@@ -162,16 +162,16 @@ func (a *Agent) findUnrecorded(runs []*found) error {
 	for _, r := range runs {
 		if p, is := marked[r.ex.mark]; is && r.proc == nil {
 			r.proc = &p
-			a.note(r.ex, record{Kind: recForked, Proc: &p})
+			a.writeJournal(r.ex, record{Kind: recForked, Proc: &p})
 		}
 	}
 	return nil
 }
 
 // resume decides how to continue with an executor of an earlier run.
-func (a *Agent) resume(ctx context.Context, r *found) error {
+func (a *Agent) resume(ctx context.Context, r *recoveredRun) error {
 	ex := r.ex
-	if r.over {
+	if r.ended {
 		ex.state = terminated
 		a.retireIfDone(ex)
 		return nil
@@ -190,14 +190,14 @@ func (a *Agent) resume(ctx context.Context, r *found) error {
 	if err != nil {
 		return err
 	}
-	a.log.Info("executor found again", "executor", ex.id, "container", ex.container, "pid", w.PID)
+	a.log.Info("executor recovered", "executor", ex.id, "container", ex.container, "pid", w.PID)
 	ex.proc = w
 	if a.options.GiveUpExecutors {
-		a.giveUp(ctx, ex)
+		a.killAbandoned(ctx, ex)
 		return nil
 	}
-	a.work.Go(func() { a.attend(ex, w) })
-	if r.bye {
+	a.work.Go(func() { a.watchExecutor(ex, w) })
+	if r.shutdown {
 		ex.state = terminating
 		a.killAfterGrace(ex)
 	} else {
@@ -206,12 +206,12 @@ func (a *Agent) resume(ctx context.Context, r *found) error {
 	return nil
 }
 
-// giveUp kills an executor and waits until it is gone.
-func (a *Agent) giveUp(ctx context.Context, ex *executorRun) {
+// killAbandoned kills an executor and waits until it is gone.
+func (a *Agent) killAbandoned(ctx context.Context, ex *executorRun) {
 	a.log.Info("executor given up", "executor", ex.id, "pid", ex.proc.PID)
 	ex.proc.kill()
 	a.cleanUp(ctx, ex, ex.proc.process)
-	ex.why = &cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_TERMINATED,
+	ex.endCause = &cause{mesos.TASK_GONE, mesos.REASON_EXECUTOR_TERMINATED,
 		"Executor was given up at the start of the agent"}
 	status := ex.proc.reap()
 	if err := ex.proc.close(); err != nil {
@@ -225,7 +225,7 @@ func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
 	if err := killSession(ctx, p); err != nil {
-		a.log.Error("processes of an executor left behind", "executor", ex.id, "error", err)
+		a.log.Error("processes of an executor not killed", "executor", ex.id, "error", err)
 	}
 }
 
@@ -239,7 +239,7 @@ func (a *Agent) recovered() {
 	a.work.Go(func() { a.stayRegistered(a.ctx) })
 	for _, f := range a.frameworks {
 		for _, t := range f.tasks {
-			a.begin(t)
+			a.sendOldest(t)
 		}
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// sandboxes manages the directories of executor runs below the work directory:
-// slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>. The newest KeepSandboxes directories of
+// sandboxes manages the folders of executor runs below the work folder:
+// slaves/<agent>/frameworks/<framework>/executors/<executor>/runs/<container>. The newest KeepSandboxes folders of
 // ended executors are kept for KeepFor.
 type sandboxes struct {
 	options Options
-	root    *os.Root // the work directory
+	root    *os.Root // the work folder
 	log     *slog.Logger
 	wake    chan struct{}
-	// making guards the directories above a run, so that none is removed while another run is created in it.
+	// making guards the folders above a run, so that none is removed while another run is created in it.
 	making sync.Mutex
 }
 
@@ -36,19 +36,19 @@ func openSandboxes(options Options) (*sandboxes, error) {
 
 func (s *sandboxes) close() error { return s.root.Close() }
 
-// create creates the directory of a run.
+// create creates the folder of a run.
 func (s *sandboxes) create(sandbox string) error {
 	s.making.Lock()
 	defer s.making.Unlock()
 	err := s.inside(sandbox, func(name string) error { return s.root.MkdirAll(name, 0o711) })
 	if err != nil {
-		return fmt.Errorf("make a sandbox: %w", err)
+		return fmt.Errorf("create a sandbox: %w", err)
 	}
 	return nil
 }
 
-// inside calls f with the directory's name relative to the opened work directory. The path of the work directory is
-// not resolved again, so a replacement of the directory has no effect.
+// inside calls f with the folder's name relative to the opened work folder. The path of the work folder is
+// not resolved again, so a replacement of the folder has no effect.
 func (s *sandboxes) inside(folder string, f func(name string) error) error {
 	name, err := filepath.Rel(s.options.WorkDir, folder)
 	if err != nil {
@@ -57,12 +57,12 @@ func (s *sandboxes) inside(folder string, f func(name string) error) error {
 	return f(name)
 }
 
-// retired records that a run has ended. Its sandbox is removed some time later.
-func (s *sandboxes) retired(sandbox string) {
-	// The directory's modification time records the end for later sweeps. The directory may never have been created.
+// release records that a run has ended. Its sandbox is removed some time later.
+func (s *sandboxes) release(sandbox string) {
+	// The folder's modification time records the end for later sweeps. The folder may never have been created.
 	err := s.inside(sandbox, func(name string) error { return s.root.Chtimes(name, time.Now(), time.Now()) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("end of a sandbox not noted", "path", sandbox, "error", err)
+		s.log.Warn("end of a sandbox not recorded", "path", sandbox, "error", err)
 	}
 	select {
 	case s.wake <- struct{}{}:
@@ -120,7 +120,7 @@ func (s *sandboxes) remove(run string) error {
 	}
 	s.making.Lock()
 	defer s.making.Unlock()
-	// Also remove the parent directories, up to the agent's, as long as they are empty.
+	// Also remove the parent folders, up to the agent's, as long as they are empty.
 	for dir := filepath.Dir(run); strings.Count(dir, string(filepath.Separator)) > 1; dir = filepath.Dir(dir) {
 		if s.root.Remove(dir) != nil {
 			break

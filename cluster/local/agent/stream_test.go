@@ -57,7 +57,7 @@ func (a *Agent) locked(do func()) {
 func (a *Agent) receive(ex *executorRun, status mesos.TaskStatus) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.fromExecutor(ex, status)
+	return a.handleUpdate(ex, status)
 }
 
 // running adds an executor with one task that is being sent to it.
@@ -69,7 +69,7 @@ func (a *Agent) running(t *testing.T, id string) *executorRun {
 	}
 	t.Cleanup(func() { ex.journal.file.Close() })
 	ex.state, ex.session, ex.proc = running, queue.New[encoding.Marshaler](0), &watched{}
-	a.locked(func() { a.deliver(ex, []*task{a.newTask(ex, id)}) })
+	a.locked(func() { a.assign(ex, []*task{a.newTask(ex, id)}) })
 	return ex
 }
 
@@ -120,7 +120,7 @@ func updateRetries(t *testing.T) {
 	// A framework that subscribes again gets it at once, and the interval starts again.
 	n := len(m.all())
 	again := proto(testFramework())
-	a.obey(&link.Order{Subscribed: &again})
+	a.handleOrder(&link.Order{Subscribed: &again})
 	pass(0)
 	pass(9 * time.Second)
 	if len(m.all()) != n+1 {
@@ -171,7 +171,7 @@ func journalIsRewritten(t *testing.T) {
 	for i := range 5000 {
 		before := ex.journal.size
 		id := fmt.Sprint("t", i)
-		a.locked(func() { a.deliver(ex, []*task{a.newTask(ex, id)}) })
+		a.locked(func() { a.assign(ex, []*task{a.newTask(ex, id)}) })
 		if err := a.receive(ex, testStatus(id, id, mesos.TASK_FINISHED)); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func journalIsRewritten(t *testing.T) {
 			t.Fatalf("replayed %+v", r.ex)
 		}
 		if len(got.pending) != 1 || !bytes.HasPrefix(got.pending[0].UUID, []byte("s2")) ||
-			!got.has(testStatus("", "s1", 0).UUID) || !bytes.HasPrefix(got.acked.UUID, []byte("s1")) {
+			!got.hasUpdate(testStatus("", "s1", 0).UUID) || !bytes.HasPrefix(got.acked.UUID, []byte("s1")) {
 			t.Errorf("replayed task %+v", got)
 		}
 		if err := ex.journal.replace(ex.snapshot()); err != nil {

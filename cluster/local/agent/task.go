@@ -39,15 +39,15 @@ type task struct {
 	round int
 }
 
-func (t *task) over() bool { return link.Terminal(t.state) }
+func (t *task) ended() bool { return link.Terminal(t.state) }
 
-func (t *task) has(id []byte) bool {
+func (t *task) hasUpdate(id []byte) bool {
 	return slices.ContainsFunc(t.uuids, func(u []byte) bool { return bytes.Equal(u, id) })
 }
 
-// take appends a complete update to the task's stream.
-func (t *task) take(status *mesos.TaskStatus) {
-	if !t.has(status.UUID) {
+// appendUpdate appends a complete update to the task's stream.
+func (t *task) appendUpdate(status *mesos.TaskStatus) {
+	if !t.hasUpdate(status.UUID) {
 		t.uuids = append(t.uuids, status.UUID)
 	}
 	t.pending = append(t.pending, status)
@@ -64,8 +64,8 @@ func (t *task) acknowledged(id []byte) bool {
 	return true
 }
 
-// closed reports whether the task has ended and all its updates are acknowledged.
-func (t *task) closed() bool { return t.over() && len(t.pending) == 0 }
+// complete reports whether the task has ended and all its updates are acknowledged.
+func (t *task) complete() bool { return t.ended() && len(t.pending) == 0 }
 
 func (t *task) record() record {
 	info := proto(t.info)
@@ -92,25 +92,16 @@ func (t *task) snapshot() []record {
 	return records
 }
 
-// update records a complete update of an executor and reports it. If it returns an error, nothing has changed.
-func (a *Agent) update(t *task, status *mesos.TaskStatus) error {
-	if err := t.ex.journal.append(updateRecord(status)); err != nil {
-		return err
-	}
-	a.report(t, status)
-	return nil
-}
-
 // report appends status to the task's stream, and sends it if it is the oldest.
 func (a *Agent) report(t *task, status *mesos.TaskStatus) {
-	t.take(status)
+	t.appendUpdate(status)
 	if len(t.pending) == 1 {
-		a.begin(t)
+		a.sendOldest(t)
 	}
 }
 
-// begin sends the oldest update for the first time.
-func (a *Agent) begin(t *task) {
+// sendOldest sends the oldest update for the first time.
+func (a *Agent) sendOldest(t *task) {
 	t.retry = retryMin
 	a.forward(t)
 }
@@ -125,7 +116,7 @@ func (a *Agent) forward(t *task) {
 	a.news.Push(link.News{Update: update})
 	t.round++
 	round := t.round
-	a.after(t.retry, func() {
+	a.afterFunc(t.retry, func() {
 		if t.round == round && len(t.pending) > 0 {
 			t.retry = min(2*t.retry, retryMax)
 			a.forward(t)
@@ -133,8 +124,8 @@ func (a *Agent) forward(t *task) {
 	})
 }
 
-// generated returns an update by the agent itself.
-func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
+// agentStatus returns an update by the agent itself.
+func (a *Agent) agentStatus(t *task, why cause) *mesos.TaskStatus {
 	id := uuid.New()
 	status := &mesos.TaskStatus{
 		TaskID:    mesos.TaskID{Value: t.id},
@@ -154,9 +145,9 @@ func (a *Agent) generated(t *task, why cause) *mesos.TaskStatus {
 
 // fail ends a task with an update by the agent. The update is sent even if it cannot be recorded.
 func (a *Agent) fail(t *task, why cause) {
-	status := a.generated(t, why)
+	status := a.agentStatus(t, why)
 	if t.ex != nil {
-		a.note(t.ex, updateRecord(status))
+		a.writeJournal(t.ex, updateRecord(status))
 	}
 	a.report(t, status)
 }
@@ -175,8 +166,8 @@ func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	a.fail(t, why)
 }
 
-// complete sets the fields that the agent adds to an executor's update.
-func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
+// completeStatus sets the fields that the agent adds to an executor's update.
+func (a *Agent) completeStatus(ex *executorRun, status *mesos.TaskStatus) {
 	status.Source = mesos.SOURCE_EXECUTOR.Enum()
 	status.AgentID = &mesos.AgentID{Value: a.id}
 	status.ExecutorID = &mesos.ExecutorID{Value: ex.id}
@@ -190,22 +181,23 @@ func (a *Agent) complete(ex *executorRun, status *mesos.TaskStatus) {
 	}
 }
 
-// fromExecutor handles an executor's update. It acknowledges the update to the executor once it is recorded, or if it
+// handleUpdate handles an executor's update. It acknowledges the update to the executor once it is recorded, or if it
 // is ignored, because the executor repeats unacknowledged updates.
-func (a *Agent) fromExecutor(ex *executorRun, status mesos.TaskStatus) error {
+func (a *Agent) handleUpdate(ex *executorRun, status mesos.TaskStatus) error {
 	id := status.TaskID.Value
 	t := ex.tasks[id]
 	switch {
 	case t == nil:
 		a.log.Debug("update ignored, its task has ended or was never here", "task", id, "executor", ex.id)
-	case t.has(status.UUID):
-	case t.over(), !t.sent && !link.Terminal(status.GetState()), ex.forget:
+	case t.hasUpdate(status.UUID):
+	case t.ended(), !t.sent && !link.Terminal(status.GetState()), ex.forget:
 		a.log.Warn("update ignored", "task", id, "state", status.GetState().String(), "known", t.state.String())
 	default:
-		a.complete(ex, &status)
-		if err := a.update(t, &status); err != nil {
+		a.completeStatus(ex, &status)
+		if err := ex.journal.append(updateRecord(&status)); err != nil {
 			return err
 		}
+		a.report(t, &status)
 	}
 	ex.send(&executor.Event{Type: executor.Event_ACKNOWLEDGED,
 		Acknowledged: &executor.Event_Acknowledged{TaskID: mesos.TaskID{Value: id}, UUID: status.UUID}})

@@ -28,10 +28,10 @@ type entry struct {
 
 func newCache(dir string, download func(context.Context, string, io.Writer) error) (*cache, error) {
 	if err := os.RemoveAll(dir); err != nil {
-		return nil, fmt.Errorf("empty the fetcher's cache: %w", err)
+		return nil, fmt.Errorf("clear the fetcher's cache: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make the fetcher's cache: %w", err)
+		return nil, fmt.Errorf("create the fetcher's cache: %w", err)
 	}
 	return &cache{dir: dir, download: download, entries: map[string]*entry{}}, nil
 }
@@ -56,7 +56,7 @@ func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 		}
 		// If the fetching caller was cancelled, the others try again.
 		if e.err == nil {
-			return again(e.program)
+			return reopen(e.program)
 		}
 		if !errors.Is(e.err, context.Canceled) {
 			return nil, e.err
@@ -73,7 +73,7 @@ func (c *cache) fill(ctx context.Context, uri string, e *entry) (*os.File, error
 		delete(c.entries, uri)
 		return nil, e.err
 	}
-	return again(e.program)
+	return reopen(e.program)
 }
 
 // fetch downloads a program into an unlinked file and reopens it read-only, because a file that is open for writing
@@ -97,11 +97,11 @@ func (c *cache) fetch(ctx context.Context, uri string) (program *os.File, err er
 	if err := file.Chmod(0o555); err != nil {
 		return nil, err
 	}
-	return again(file)
+	return reopen(file)
 }
 
-// again reopens a file, which may be unlinked, for reading.
-func again(file *os.File) (*os.File, error) {
+// reopen reopens a file, which may be unlinked, for reading.
+func reopen(file *os.File) (*os.File, error) {
 	return os.Open(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 }
 

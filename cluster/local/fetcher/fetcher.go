@@ -33,15 +33,15 @@ type Fetcher struct {
 	client *http.Client
 }
 
-// patience limits the time of one download. The scheduler that serves its executor is on the same machine.
-const patience = time.Minute
+// downloadTimeout limits the time of one download. The scheduler that serves its executor is on the same machine.
+const downloadTimeout = time.Minute
 
-// New creates a fetcher and its cache directory. The directory belongs to the fetcher alone and is emptied, as in
+// New creates a fetcher and its cache folder. The folder belongs to the fetcher alone and is emptied, as in
 // Mesos, so that a URI's content is kept for at most one run of the agent.
 func New(cacheDir string) (*Fetcher, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.RegisterProtocol("file", http.NewFileTransportFS(os.DirFS("/")))
-	f := &Fetcher{client: &http.Client{Transport: transport, Timeout: patience}}
+	f := &Fetcher{client: &http.Client{Transport: transport, Timeout: downloadTimeout}}
 	var err error
 	f.cache, err = newCache(cacheDir, f.download)
 	return f, err
@@ -63,7 +63,7 @@ func (p Programs) Close() {
 	}
 }
 
-// Copy copies the programs into a directory that has no files of these names yet.
+// Copy copies the programs into a folder that has no files of these names yet.
 func (p Programs) Copy(folder string) error {
 	for name, program := range p {
 		file, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
@@ -101,7 +101,7 @@ func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI) (name s
 		return "", nil, err
 	}
 	if !uri.GetExecutable() {
-		return "", nil, errors.New("agents of this cluster fetch programs only: set executable, or let the command fetch it")
+		return "", nil, errors.New("agents of this cluster fetch only programs: set executable, or let the command fetch the file")
 	}
 	get := f.cache.get
 	if !uri.GetCache() {
@@ -134,7 +134,7 @@ func (f *Fetcher) download(ctx context.Context, uri string, w io.Writer) error {
 		return err
 	}
 	if want := checksum.FindStringSubmatch(uri); want != nil && want[1] != hex.EncodeToString(sum.Sum(nil)) {
-		return fmt.Errorf("its sha256 is %x: it is damaged, or was changed", sum.Sum(nil))
+		return fmt.Errorf("its sha256 is %x: it was damaged or changed", sum.Sum(nil))
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func outputName(uri *mesos.CommandInfo_URI) (string, error) {
 	slash := strings.LastIndexByte(rest, '/')
 	name := rest[slash+1:]
 	if slash < 0 || name == "" || name == "." || name == ".." || strings.ContainsAny(name, "\\'\x00") {
-		return "", errors.New("has no file name at its end")
+		return "", errors.New("must end with a file name")
 	}
 	return name, nil
 }

@@ -152,8 +152,8 @@ func TestErrorsSayWhy(t *testing.T) {
 		"relative/path":                 "protocol scheme",
 		"/absolute/path":                "protocol scheme",
 		"file:///no/such/file":          "404 Not Found",
-		url + "/":                       "no file name",
-		"http://":                       "no file name",
+		url + "/":                       "must end with a file name",
+		"http://":                       "must end with a file name",
 	} {
 		err := fetchOne(t, newTestFetcher(t), uri(value))
 		if err == nil || !strings.Contains(err.Error(), want) ||
@@ -170,7 +170,7 @@ func TestErrorsSayWhy(t *testing.T) {
 	}
 	plain := uri(url + "/x")
 	plain[0].Executable = nil
-	if err := fetchOne(t, newTestFetcher(t), plain); err == nil || !strings.Contains(err.Error(), "programs only") {
+	if err := fetchOne(t, newTestFetcher(t), plain); err == nil || !strings.Contains(err.Error(), "only programs") {
 		t.Errorf("what is no program: %v", err)
 	}
 }

@@ -3,7 +3,7 @@
 // trusts only certificates of the agent's own authority, which it has in its environment from its start. Any
 // other listener gets neither the executor's token nor its updates, and can't give it orders.
 //
-// The authority's key is derived from a secret that stays in the data directory. It is the same after every restart,
+// The authority's key is derived from a secret that stays in the data folder. It is the same after every restart,
 // so that running executors trust the agent that returns.
 package identity
 
@@ -44,7 +44,7 @@ func New(secret []byte, ip net.IP) (*Identity, error) {
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make the agent's key: %w", err)
+		return nil, fmt.Errorf("create the agent's key: %w", err)
 	}
 	own, err := certificate(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "local agent"}, IPAddresses: []net.IP{ip},
@@ -71,7 +71,7 @@ func certificate(template, issuer *x509.Certificate, public any, key ed25519.Pri
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, issuer, public, key)
 	if err != nil {
-		return nil, fmt.Errorf("make the certificate of the %s: %w", template.Subject.CommonName, err)
+		return nil, fmt.Errorf("create the certificate of the %s: %w", template.Subject.CommonName, err)
 	}
 	return x509.ParseCertificate(der)
 }

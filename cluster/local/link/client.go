@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
 )
 
-// patience limits the time for a connection, an answer or a write.
-const patience = 10 * time.Second
+// timeout limits the time for a connection, an answer or a write.
+const timeout = 10 * time.Second
 
 // Client is the Upstream of an agent whose master runs in another process. Create it with NewClient.
 type Client struct {
@@ -31,7 +31,7 @@ type Client struct {
 func NewClient(master string, credentials *apihttp.Credentials) *Client {
 	return &Client{master: strings.TrimSuffix(master, "/"), credentials: credentials,
 		http: &http.Client{Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: patience}).DialContext, ResponseHeaderTimeout: patience,
+			DialContext: (&net.Dialer{Timeout: timeout}).DialContext, ResponseHeaderTimeout: timeout,
 		}}}
 }
 
@@ -68,12 +68,12 @@ func (c *Client) Register(ctx context.Context, r Registration) (_ Session, err e
 		case http.StatusForbidden:
 			return nil, ErrGone
 		}
-		return nil, fmt.Errorf("it answers %d: %s", response.StatusCode, bytes.TrimSpace(text))
+		return nil, fmt.Errorf("it answered %d: %s", response.StatusCode, bytes.TrimSpace(text))
 	}
 	conn, both := response.Body.(io.ReadWriteCloser)
 	silence, err := strconv.ParseFloat(response.Header.Get(silenceHeader), 64)
 	if err != nil || silence <= 0 || !both {
-		return nil, errors.Join(errors.New("its answer is none of a local master"), response.Body.Close())
+		return nil, errors.Join(errors.New("its answer is not that of a local master"), response.Body.Close())
 	}
 	s := &clientSession{conn: conn, orders: json.NewDecoder(conn), news: json.NewEncoder(conn),
 		silence: time.Duration(silence * float64(time.Second))}

@@ -26,7 +26,7 @@ import (
 var ErrGone = errors.New("the agent has been marked gone")
 
 // ErrCredentials rejects an agent whose credentials are not those of the master.
-var ErrCredentials = errors.New("the master does not take this agent's credentials: give it the master's with --credentials")
+var ErrCredentials = errors.New("the master rejects this agent's credentials: give it the master's with --credentials")
 
 // Upstream is a master as its agents see it.
 type Upstream interface {
@@ -72,7 +72,7 @@ func (p *Proto[T]) UnmarshalText(text []byte) error {
 
 // Registration describes an agent with everything that it has.
 type Registration struct {
-	// Agent is the agent's id, hostname, port and resources. They do not change during the life of its data directory.
+	// Agent is the agent's id, hostname, port and resources. They do not change during the life of its data folder.
 	Agent Proto[mesos.AgentInfo]
 	// Frameworks are the frameworks of all tasks and executors below.
 	Frameworks []Proto[mesos.FrameworkInfo]

@@ -59,12 +59,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		apihttp.Answer(w, http.StatusServiceUnavailable, "The master is closing")
 		return
 	}
-	var asked Registration
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, apihttp.MaxBody)).Decode(&asked); err != nil {
+	var registration Registration
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, apihttp.MaxBody)).Decode(&registration); err != nil {
 		apihttp.Answer(w, http.StatusBadRequest, "Failed to read the registration: "+err.Error())
 		return
 	}
-	session, err := s.master.Register(r.Context(), asked)
+	session, err := s.master.Register(r.Context(), registration)
 	if err != nil {
 		status := http.StatusServiceUnavailable
 		if errors.Is(err, ErrGone) {
@@ -75,7 +75,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer session.Close()
 	if err := s.serve(w, session); err != nil && s.ctx.Err() == nil {
-		s.log.Warn("session of an agent ended", "agent", asked.Agent.Of.GetID().GetValue(), "error", err)
+		s.log.Warn("session of an agent ended", "agent", registration.Agent.Of.GetID().GetValue(), "error", err)
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *Server) serve(w http.ResponseWriter, session Session) error {
 		if err != nil {
 			return err
 		}
-		if err := conn.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		if err := conn.SetWriteDeadline(time.Now().Add(timeout)); err != nil {
 			return err
 		}
 		for _, o := range orders {

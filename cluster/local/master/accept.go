@@ -30,7 +30,7 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	for i := range call.Operations {
 		op := &call.Operations[i]
 		if op.Type != mesos.Offer_Operation_LAUNCH {
-			m.log.Warn("operation dropped that a local cluster does not have", "framework", f.id, "operation",
+			m.log.Warn("unsupported operation dropped", "framework", f.id, "operation",
 				op.Type.String())
 			continue
 		}

@@ -15,13 +15,13 @@ import (
 const (
 	// Free resources of an agent below both limits are not offered: Mesos' MIN_CPUS and MIN_MEM.
 	minCPUs, minMem = 10, 32_000
-	// coalesce is how long the allocator collects freed resources before it makes offers.
-	coalesce = 200 * time.Microsecond
+	// batchDelay is how long the allocator collects freed resources before it makes offers.
+	batchDelay = 200 * time.Microsecond
 	// declineFloor is the minimum time before a declined offer is repeated. Without it, a framework that declines with
 	// a filter of 0 s would get the same offer in a tight loop. In Mesos the allocation interval, 1 s, prevents that.
-	declineFloor   = 100 * time.Millisecond
-	defaultRefuse  = 5 * time.Second
-	longestRefusal = 365 * 24 * time.Hour
+	declineFloor  = 100 * time.Millisecond
+	defaultRefuse = 5 * time.Second
+	maxRefusal    = 365 * 24 * time.Hour
 )
 
 type offer struct {
@@ -57,7 +57,7 @@ func (m *Master) allocator(ctx context.Context) {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(coalesce):
+			case <-time.After(batchDelay):
 			}
 		}
 		m.mu.Lock()
@@ -87,7 +87,7 @@ func (m *Master) allocate(now time.Time) time.Time {
 	}
 	for _, id := range slices.Sorted(maps.Keys(m.agents)) {
 		a := m.agents[id]
-		if a.disconnected || a.free().scarce() {
+		if a.disconnected || a.free().isScarce() {
 			continue
 		}
 		rand.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
@@ -108,8 +108,8 @@ func (m *Master) allocate(now time.Time) time.Time {
 	return next
 }
 
-// scarce reports whether r is too little to be offered.
-func (r resources) scarce() bool { return r[cpus] < minCPUs && r[mem] < minMem }
+// isScarce reports whether r is too little to be offered.
+func (r resources) isScarce() bool { return r[cpus] < minCPUs && r[mem] < minMem }
 
 // filtered returns until when the framework's filters hide the free resources of a; zero if they do not. It removes
 // expired filters.
@@ -158,8 +158,8 @@ func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
 // free returns the resources that no task, executor or offer holds.
 func (a *agent) free() resources { return a.total.minus(a.used) }
 
-// giveBack frees resources of an agent.
-func (m *Master) giveBack(agentID string, r resources) {
+// free frees resources of an agent.
+func (m *Master) free(agentID string, r resources) {
 	if a := m.agents[agentID]; a != nil {
 		a.used = a.used.minus(r)
 		m.wake()
@@ -168,7 +168,7 @@ func (m *Master) giveBack(agentID string, r resources) {
 
 // dropOffer removes an offer and frees its resources.
 func (m *Master) dropOffer(o *offer) {
-	m.giveBack(o.agentID, o.resources)
+	m.free(o.agentID, o.resources)
 	delete(m.offers, o.id)
 }
 
@@ -209,8 +209,8 @@ func refusal(filters *mesos.Filters) time.Duration {
 	}
 	seconds := *filters.RefuseSeconds
 	switch {
-	case seconds >= longestRefusal.Seconds():
-		return longestRefusal
+	case seconds >= maxRefusal.Seconds():
+		return maxRefusal
 	case seconds >= 0:
 		return time.Duration(seconds * float64(time.Second))
 	default: // negative or NaN

@@ -31,7 +31,7 @@ func (m *Master) health(ctx context.Context) {
 		case <-ping.C:
 			m.ping()
 		case <-back.C:
-			m.giveUpAway()
+			m.expireAbsent()
 		}
 	}
 }
@@ -73,16 +73,16 @@ func (m *Master) rescind(a *agent) {
 // markUnreachable removes an agent until it registers again.
 func (m *Master) markUnreachable(a *agent) {
 	const why = "health check timed out"
-	since := m.noteUnreachable(a.id, why)
+	since := m.recordUnreachable(a.id, why)
 	m.lost[a.id] = m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, since)
 }
 
-// noteUnreachable records that an agent is unreachable, and returns since when.
-func (m *Master) noteUnreachable(id, why string) *mesos.TimeInfo {
-	m.log.Warn("agent is unreachable", "agent", id, "reason", why)
+// recordUnreachable records that an agent is unreachable, and returns since when.
+func (m *Master) recordUnreachable(id, why string) *mesos.TimeInfo {
+	m.log.Warn("agent unreachable", "agent", id, "reason", why)
 	record := agentRecord{Unreachable: time.Now()}
 	if err := m.registry.setAgent(id, record); err != nil {
-		m.log.Error("unreachable agent noted in memory only", "agent", id, "error", err)
+		m.log.Error("unreachable agent recorded in memory only", "agent", id, "error", err)
 		m.registry.Agents[id] = record
 	}
 	return timeInfo(record.Unreachable)
@@ -112,22 +112,22 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 	return had
 }
 
-// giveUpAway marks the agents in the registry unreachable that did not register again. Their tasks are unknown to this
-// master, so it cannot report them.
-func (m *Master) giveUpAway() {
+// expireAbsent marks the agents in the registry unreachable that did not register again. Their tasks are unknown to
+// this master, so it cannot report them.
+func (m *Master) expireAbsent() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return
 	}
-	for _, id := range m.away() {
-		m.noteUnreachable(id, "did not reregister after master failover")
+	for _, id := range m.absentAgents() {
+		m.recordUnreachable(id, "did not reregister after master failover")
 		m.sendFailure(id)
 	}
 }
 
-// away returns the agents in the registry that have not registered with this master yet.
-func (m *Master) away() []string {
+// absentAgents returns the agents in the registry that have not registered with this master yet.
+func (m *Master) absentAgents() []string {
 	var ids []string
 	for id, record := range m.registry.Agents {
 		if record == (agentRecord{}) && m.agents[id] == nil {

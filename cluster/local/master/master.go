@@ -49,7 +49,7 @@ const maxEvents = 100_000
 
 // Options configure a master.
 type Options struct {
-	// Dir is the directory of the registry file; it must exist.
+	// Dir is the folder of the registry file; it must exist.
 	Dir string
 	// Address is the IPv4 address at which the master's API is served.
 	Address netip.AddrPort
@@ -136,7 +136,7 @@ func Open(opts Options) (*Master, error) {
 			return nil, fmt.Errorf("read framework %s in %s: %w; move the file away to forget all frameworks", id,
 				registry.path, err)
 		}
-		m.expectSubscriber(m.addFramework(info))
+		m.startExpiry(m.addFramework(info))
 	}
 	m.background.Go(func() { m.allocator(ctx) })
 	m.background.Go(func() { m.health(ctx) })
@@ -158,7 +158,7 @@ func (m *Master) Close() error {
 			f.stream.end()
 			f.stream = nil
 		}
-		f.keep()
+		f.cancelExpiry()
 	}
 	for _, a := range m.agents {
 		a.orders.Close()
@@ -248,17 +248,17 @@ func (m *Master) addFramework(info mesos.FrameworkInfo) *framework {
 	return f
 }
 
-// keep cancels the pending removal of the framework.
-func (f *framework) keep() {
+// cancelExpiry cancels the pending removal of the framework.
+func (f *framework) cancelExpiry() {
 	if f.expiry != nil {
 		f.expiry.Stop()
 		f.expiry = nil
 	}
 }
 
-// expectSubscriber removes the framework unless it subscribes within its failover timeout.
-func (m *Master) expectSubscriber(f *framework) {
-	f.keep()
+// startExpiry removes the framework unless it subscribes within its failover timeout.
+func (m *Master) startExpiry(f *framework) {
+	f.cancelExpiry()
 	// Mesos' longest duration is also 292 years.
 	const longest = float64(1<<63-1) / float64(time.Second)
 	timeout := time.Duration(min(max(f.info.GetFailoverTimeout(), 0), longest/2) * float64(time.Second))
@@ -281,14 +281,14 @@ func (m *Master) expectSubscriber(f *framework) {
 // fails, the framework is removed nevertheless and returns at the next start.
 func (m *Master) removeFramework(f *framework) error {
 	err := m.registry.removeFramework(f.id)
-	f.keep()
+	f.cancelExpiry()
 	m.withdrawOffers(f)
 	for _, t := range f.tasks {
 		m.release(t)
 	}
 	for agentID, executors := range f.executors {
 		for _, e := range executors {
-			m.giveBack(agentID, amount(e.Resources))
+			m.free(agentID, amount(e.Resources))
 		}
 	}
 	for _, a := range m.agents {

@@ -46,7 +46,7 @@ func (m *Master) reconcileTask(f *framework, id mesos.TaskID, agentID *mesos.Age
 	case !record.Unreachable.IsZero():
 		state, message, since = mesos.TASK_UNREACHABLE, "Reconciliation: Task is unreachable",
 			timeInfo(record.Unreachable)
-	case known, agentID == nil && len(m.away()) > 0:
+	case known, agentID == nil && len(m.absentAgents()) > 0:
 		return
 	}
 	status := masterStatus(id.Value, state, message, mesos.REASON_RECONCILIATION)

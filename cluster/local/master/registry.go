@@ -13,24 +13,24 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // registry is the state that outlives a master's process. It is one file that is replaced as a whole; without a path
 // it is in memory only.
 type registry struct {
 	path string
-	kept
+	registryState
 }
 
-// kept is the content of the registry.
-type kept struct {
+// registryState is the content of the registry.
+type registryState struct {
 	// Frameworks are FrameworkInfos in protobuf, by id.
 	Frameworks map[string][]byte `json:"frameworks"`
 	// Removed are the ids of removed frameworks, which cannot subscribe again, oldest first.
 	Removed []string `json:"removed"`
 	// Agents are all agents that ever registered, by id. Their number needs no limit, because there is one per data
-	// directory.
+	// folder.
 	Agents map[string]agentRecord `json:"agents"`
 }
 
@@ -43,15 +43,16 @@ type agentRecord struct {
 	Gone bool `json:"gone,omitempty"`
 }
 
-// keptRemoved limits the size of the file. Forgetting an old id does no harm, because ids are never generated twice.
-const keptRemoved = 1000
+// maxRemoved limits the size of the file. Forgetting an old id does no harm, because ids are never generated twice.
+const maxRemoved = 1000
 
 func openRegistry(path string) (*registry, error) {
-	r := &registry{path: path, kept: kept{Frameworks: map[string][]byte{}, Agents: map[string]agentRecord{}}}
+	r := &registry{path: path}
+	r.Frameworks, r.Agents = map[string][]byte{}, map[string]agentRecord{}
 	if path != "" {
 		content, err := os.ReadFile(path)
 		if err == nil {
-			err = json.Unmarshal(content, &r.kept)
+			err = json.Unmarshal(content, &r.registryState)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("read the local master's registry %s: %w; move it away to forget all frameworks and agents", path, err)
@@ -61,15 +62,17 @@ func openRegistry(path string) (*registry, error) {
 }
 
 // change applies do to the registry and writes it before it returns. If the write fails, nothing has changed.
-func (r *registry) change(do func(*kept)) error {
-	next := kept{Frameworks: maps.Clone(r.Frameworks), Removed: slices.Clone(r.Removed), Agents: maps.Clone(r.Agents)}
+func (r *registry) change(do func(*registryState)) error {
+	next := registryState{
+		Frameworks: maps.Clone(r.Frameworks), Removed: slices.Clone(r.Removed), Agents: maps.Clone(r.Agents),
+	}
 	do(&next)
-	if r.path != "" && !reflect.DeepEqual(next, r.kept) {
-		if err := wholefile.Write(r.path, next); err != nil {
+	if r.path != "" && !reflect.DeepEqual(next, r.registryState) {
+		if err := wholefile.WriteJSON(r.path, next); err != nil {
 			return fmt.Errorf("write the local master's registry %s: %w", r.path, err)
 		}
 	}
-	r.kept = next
+	r.registryState = next
 	return nil
 }
 
@@ -79,19 +82,19 @@ func (r *registry) addFramework(info *mesos.FrameworkInfo) error {
 	if err != nil {
 		return fmt.Errorf("encode framework %s: %w", id, err)
 	}
-	return r.change(func(k *kept) { k.Frameworks[id] = encoded })
+	return r.change(func(k *registryState) { k.Frameworks[id] = encoded })
 }
 
 func (r *registry) removeFramework(id string) error {
-	return r.change(func(k *kept) {
+	return r.change(func(k *registryState) {
 		delete(k.Frameworks, id)
 		k.Removed = append(k.Removed, id)
-		k.Removed = k.Removed[max(0, len(k.Removed)-keptRemoved):]
+		k.Removed = k.Removed[max(0, len(k.Removed)-maxRemoved):]
 	})
 }
 
 func (r *registry) isRemoved(id string) bool { return slices.Contains(r.Removed, id) }
 
 func (r *registry) setAgent(id string, record agentRecord) error {
-	return r.change(func(k *kept) { k.Agents[id] = record })
+	return r.change(func(k *registryState) { k.Agents[id] = record })
 }

@@ -89,7 +89,7 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 		if of := f.Of.GetID().GetValue(); m.registry.isRemoved(of) {
 			a.orders.Push(link.Order{ShutdownFramework: of})
 		} else if m.frameworks[of] == nil {
-			m.expectSubscriber(m.addFramework(f.Of))
+			m.startExpiry(m.addFramework(f.Of))
 		}
 	}
 	for _, e := range r.Executors {
@@ -173,7 +173,7 @@ func (m *Master) dropMissing(a *agent, r *link.Registration) {
 		for id, e := range f.executors[a.id] {
 			if !executors[key{f.id, id}] {
 				delete(f.executors[a.id], id)
-				m.giveBack(a.id, amount(e.Resources))
+				m.free(a.id, amount(e.Resources))
 			}
 		}
 	}
@@ -208,7 +208,7 @@ func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo) *task {
 
 // release frees a task's resources, once.
 func (m *Master) release(t *task) {
-	m.giveBack(t.agentID, t.resources)
+	m.free(t.agentID, t.resources)
 	t.resources = resources{}
 }
 
@@ -217,7 +217,7 @@ func (m *Master) update(a *agent, u *link.StatusUpdate) {
 	status := &u.Status.Of
 	f := m.frameworks[u.Framework]
 	if f == nil {
-		m.log.Warn("update ignored, its framework is not known", "framework", u.Framework, "task", status.TaskID.Value)
+		m.log.Warn("update ignored, its framework is unknown", "framework", u.Framework, "task", status.TaskID.Value)
 		return
 	}
 	f.send(update(*status))
@@ -248,7 +248,7 @@ func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
 		return
 	}
 	delete(f.executors[a.id], ended.Executor.Executor)
-	m.giveBack(a.id, amount(e.Resources))
+	m.free(a.id, amount(e.Resources))
 	status := int32(ended.WaitStatus)
 	f.send(&scheduler.Event{Type: scheduler.Event_FAILURE, Failure: &scheduler.Event_Failure{
 		AgentID: &mesos.AgentID{Value: a.id}, ExecutorID: &e.ExecutorID, Status: &status,

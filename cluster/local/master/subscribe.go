@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// lastWords is how long the end of a stream may take to be written.
-const lastWords = 5 * time.Second
+// closeTimeout is how long the end of a stream may take to be written.
+const closeTimeout = 5 * time.Second
 
 // subscription is one stream of events. Its queue is filled under the master's mutex and written by the request that
 // opened it.
@@ -46,7 +46,7 @@ func (s *subscription) push(event encoding.Marshaler) {
 // end closes the stream after the queued events and last were written.
 func (s *subscription) end(last ...encoding.Marshaler) {
 	s.events.Close(last...)
-	time.AfterFunc(lastWords, s.abandon)
+	time.AfterFunc(closeTimeout, s.abandon)
 }
 
 func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *scheduler.Call_Subscribe) {
@@ -88,7 +88,7 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	if f == nil {
 		f = m.addFramework(info)
 	}
-	f.keep()
+	f.cancelExpiry()
 	f.info = info
 	if f.stream != nil {
 		f.stream.end(errorEvent("Framework failed over"))
@@ -127,7 +127,7 @@ func (m *Master) unsubscribed(s *subscription) {
 		f.stream = nil
 		m.withdrawOffers(f)
 		clear(f.filters)
-		m.expectSubscriber(f)
+		m.startExpiry(f)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// longestID is the maximum length of a file name, because ids become directory names.
-const longestID = 255
+// maxID is the maximum length of a file name, because ids become folder names.
+const maxID = 255
 
 // invalidTask returns, in Mesos' wording, why a task cannot be launched with the available resources. If it can, fault
 // is "" and need is the resources of the task, plus those of its executor if that does not run yet.
@@ -64,8 +64,8 @@ func invalidID(id string) string {
 	switch {
 	case id == "":
 		return "ID must not be empty"
-	case len(id) > longestID:
-		return fmt.Sprintf("ID must not be greater than %d characters", longestID)
+	case len(id) > maxID:
+		return fmt.Sprintf("ID must not be greater than %d characters", maxID)
 	case id == "." || id == "..":
 		return fmt.Sprintf("'%s' is disallowed", id)
 	case strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }):

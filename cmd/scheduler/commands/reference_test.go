@@ -221,7 +221,7 @@ func TestReferenceOfCommands(t *testing.T) {
 // TestReferenceOfLimits: docs/configuration.md lists the limits of --executor-limit with the defaults in its help.
 func TestReferenceOfLimits(t *testing.T) {
 	t.Parallel()
-	_, listed, _ := strings.Cut(fmt.Sprint(new(executor.Config).Limit("none=1")), "known are ")
+	_, listed, _ := strings.Cut(fmt.Sprint(new(executor.Config).Set("none=1")), "known are ")
 	defaults := map[string]string{}
 	for _, found := range regexp.MustCompile(`([a-z-]+) (\w+)[, ]`).FindAllStringSubmatch(New().Flags().Lookup("executor-limit").Usage, -1) {
 		defaults[found[1]] = found[2]
@@ -232,7 +232,7 @@ func TestReferenceOfLimits(t *testing.T) {
 		if name == "run-as" {
 			continue // run-as has a flag of its own
 		}
-		fits := func(value string) bool { return new(executor.Config).Limit(name+"="+value) == nil }
+		fits := func(value string) bool { return new(executor.Config).Set(name+"="+value) == nil }
 		values := "a whole number from 1 on"
 		switch {
 		case name == "package-ratio":

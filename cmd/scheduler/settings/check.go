@@ -88,7 +88,7 @@ func (c *Config) checkRest(r *report) {
 	checkSize("--documents-limit", c.Documents.All)
 	checkSize("--documents-per-app-limit", c.Documents.PerApp)
 	for _, limit := range c.Jobs.ExecutorLimits {
-		r.About(fmt.Sprintf("--executor-limit %q", limit), new(executor.Config).Limit(limit))
+		r.About(fmt.Sprintf("--executor-limit %q", limit), new(executor.Config).Set(limit))
 	}
 	_, err := time.LoadLocation(c.Jobs.TimeZone)
 	r.Unless(err == nil, "--time-zone %q: no such zone; use an IANA name such as Europe/Berlin, or Local",

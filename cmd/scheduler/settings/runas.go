@@ -16,7 +16,7 @@ func (c *Config) checkRunAs(r *report, uid int) {
 	case !c.Local.On && c.Mesos.Masters == "",
 		c.Kubernetes.On: // an error is reported elsewhere, or pods have users of their own
 	case asked:
-		if err := new(executor.Config).Limit("run-as=" + c.Jobs.RunAs); err != nil {
+		if err := new(executor.Config).Set("run-as=" + c.Jobs.RunAs); err != nil {
 			r.Add("%s %q: %w", r.said("run-as"), c.Jobs.RunAs, err)
 		} else if c.Local.On {
 			c.checkUser(r, uid)
@@ -51,7 +51,7 @@ func (c *Config) checkUser(r *report, uid int) {
 		}
 	}
 	if err == nil {
-		err = errors.Join(as.Reaches(parent), as.LeavesAlone(parent))
+		err = errors.Join(as.CheckEntry(parent), as.CheckProtected(parent))
 	}
 	r.About(r.said("run-as"), err)
 }

@@ -32,7 +32,7 @@ func TestWhoJobsRunAs(t *testing.T) {
 		{"--local --run-as nobody --data-dir " + filepath.Join(dir, "data"), 0, "", ""},
 		{"--local --run-as 65534 --data-dir " + filepath.Join(dir, "new", "data"), 0, "", ""},
 		{"--local --run-as no-such-user", 0, `user "no-such-user" is not known`, ""},
-		{"--local --run-as a,b", 0, "a user is a name, a uid or uid:gid", ""},
+		{"--local --run-as a,b", 0, "must be a user's name, uid or uid:gid", ""},
 		{"--local --run-as root", 1000, onlyRoot, ""},
 		{"--mesos http://h:1", 1000, "", ""},
 		{"--mesos http://h:1", 0, needed, ""},

@@ -54,7 +54,7 @@ func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 // with failover, until it has ended or its agent has been away again for the time of rule E4. Until then no agent
 // counts as unreachable, and promise 2 has no exception.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
-	if u.State != cluster.Unreachable || u.KillKept || !as.st.Opt.TaskExecutors {
+	if u.State != cluster.Unreachable || u.KillStored || !as.st.Opt.TaskExecutors {
 		as.st.Orphans.Reported(o.TaskID)
 	} else {
 		as.killOrphan(o)

@@ -58,7 +58,7 @@ func Open(o Options) (runAs string, err error) {
 	if err != nil || as == nil {
 		return o.RunAs, nil // the executors report what is wrong with the user
 	}
-	if err := errors.Join(as.LeavesAlone(o.Dir), letJobsPass(o.Dir)); err != nil {
+	if err := errors.Join(as.CheckProtected(o.Dir), letJobsPass(o.Dir)); err != nil {
 		return "", fmt.Errorf("open the data folder: %w", err)
 	}
 	return o.RunAs, nil

@@ -54,7 +54,7 @@ func TestAsRootAUserIsChosenForJobs(t *testing.T) { // not parallel, because it 
 	if err := os.MkdirAll(filepath.Join(dir, "cluster", "work"), 0o711); err != nil {
 		t.Fatal(err)
 	}
-	if err := as.Reaches(filepath.Join(dir, "cluster", "work")); err != nil {
+	if err := as.CheckEntry(filepath.Join(dir, "cluster", "work")); err != nil {
 		t.Errorf("with a umask that closes folders: %v", err)
 	}
 	if again := choose(Options{Local: true, Dir: dir}); again != chosen {

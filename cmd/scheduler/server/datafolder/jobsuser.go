@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // userOfJobs chooses the user that jobs run as when root starts the server without --run-as, and logs the choice: a
@@ -20,7 +20,7 @@ import (
 func userOfJobs(dir string, log *slog.Logger) (runAs string, err error) {
 	as, err := jobsOwnUser(dir)
 	if err == nil {
-		if err := as.LeavesAlone(dir); err != nil {
+		if err := as.CheckProtected(dir); err != nil {
 			return "", fmt.Errorf("open the data folder: %w", err)
 		}
 	}
@@ -50,7 +50,7 @@ func jobsOwnUser(dir string) (*isolation.Account, error) {
 			return nil, err
 		}
 	}
-	if err := as.Reaches(filepath.Dir(dir)); err != nil {
+	if err := as.CheckEntry(filepath.Dir(dir)); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(letJobsPass(dir), as.Try(dir)); err != nil {

@@ -67,7 +67,7 @@ func (h Files) Close() {
 // its names are gone because another file was renamed over it. Then no job can reach the old file, and the new one is
 // hidden instead. The file that a link leads to now is hidden too, such as the key of a renewed certificate.
 func (h Files) HiddenWith(p isolation.Places) isolation.Places {
-	p.Files, p.FilesAre = slices.Clone(p.Files), map[string]isolation.Identity{}
+	p.Files, p.FileIDs = slices.Clone(p.Files), map[string]isolation.Identity{}
 	for _, f := range h {
 		if p.Files = append(p.Files, f.named); f.real == "" {
 			continue
@@ -77,7 +77,7 @@ func (h Files) HiddenWith(p isolation.Places) isolation.Places {
 		}
 		var stat unix.Stat_t
 		if err := unix.Fstat(int(f.file.Fd()), &stat); err != nil || stat.Nlink > 0 {
-			p.FilesAre[f.real] = f.is
+			p.FileIDs[f.real] = f.is
 		}
 	}
 	return p

@@ -53,7 +53,7 @@ func TestHeldFiles(t *testing.T) {
 			var got []string
 			for _, path := range p.Files {
 				name := filepath.Base(path)
-				if p.FilesAre[path] != (isolation.Identity{}) {
+				if p.FileIDs[path] != (isolation.Identity{}) {
 					name += "*"
 				}
 				got = append(got, name)

@@ -64,13 +64,13 @@ func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 			_ = h.folder.Close()
 		}
 	}()
-	if h.places.Is, err = isolation.IdentityOf(h.folder); err != nil {
+	if h.places.FolderID, err = isolation.IdentityOf(h.folder); err != nil {
 		return nil, err
 	}
-	h.places.Last = true
+	h.places.NoNested = true
 	failed, err := h.try(ctx, o.Executor)
 	if err == nil && failed != nil {
-		h.places.Last = false
+		h.places.NoNested = false
 		without, err := h.try(ctx, o.Executor)
 		switch {
 		case err != nil:

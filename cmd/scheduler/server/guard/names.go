@@ -41,7 +41,7 @@ func (n Names) Check() error {
 		}
 		var errs []error
 		for _, name := range names {
-			errs = append(errs, as.LeavesAlone(name))
+			errs = append(errs, as.CheckProtected(name))
 		}
 		if err := errors.Join(errs...); err != nil {
 			return fmt.Errorf("keep what the next start reads and executes from jobs: %w", err)

@@ -10,12 +10,12 @@ import (
 // up.
 func TestTurns(t *testing.T) {
 	t.Parallel()
-	all := newTurns()
-	has := func(n *turn) bool { return len(n.granted) > 0 }
-	ask := func(job string, limit int) *turn { return all.ask(job, limit) }
+	all := newSlots()
+	has := func(n *slot) bool { return len(n.granted) > 0 }
+	ask := func(job string, limit int) *slot { return all.request(job, limit) }
 	a, b, c, d := ask("job", 2), ask("job", 2), ask("job", 2), ask("job", 2)
 	other, free := ask("other", 1), ask("job", 0)
-	check := func(when string, turns []*turn, want ...bool) {
+	check := func(when string, turns []*slot, want ...bool) {
 		t.Helper()
 		for i, n := range turns {
 			if has(n) != want[i] {
@@ -23,18 +23,18 @@ func TestTurns(t *testing.T) {
 			}
 		}
 	}
-	check("at first", []*turn{a, b, c, d, other, free}, true, true, false, false, true, true)
-	all.giveBack(c)
-	check("one who waits has gone", []*turn{d}, false)
-	all.giveBack(b)
-	check("one has ended", []*turn{d}, true)
-	for _, n := range []*turn{a, d, other, free} {
-		all.giveBack(n)
+	check("at first", []*slot{a, b, c, d, other, free}, true, true, false, false, true, true)
+	all.release(c)
+	check("one who waits has gone", []*slot{d}, false)
+	all.release(b)
+	check("one has ended", []*slot{d}, true)
+	for _, n := range []*slot{a, d, other, free} {
+		all.release(n)
 	}
 	if len(all.jobs) != 0 {
 		t.Errorf("%v is left", all.jobs)
 	}
-	if n := turnsFor(wire.ConcurrencyCPU); n < 2 || turnsFor(wire.ConcurrencySingle) != 1 || turnsFor("") != 0 {
+	if n := slotsFor(wire.ConcurrencyCPU); n < 2 || slotsFor(wire.ConcurrencySingle) != 1 || slotsFor("") != 0 {
 		t.Errorf("CPU allows %d", n)
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// patient counts the answers by which the API server defers requests (429); the client repeats such a request after
-// the time that the server names. patient adds a random delay, so that requests that were deferred together do not
-// return together. If the request's deadline is too close for the delay, the caller gets the 429 itself: it then knows
-// that the request was not executed, which it would not know if the deadline expired during the wait.
-type patient struct {
+// throttledTransport counts the answers by which the API server defers requests (429); the client repeats such a
+// request after the time that the server names. It adds a random delay, so that requests that were deferred
+// together do not return together. If the request's deadline is too close for the delay, the caller gets the 429
+// itself: it then knows that the request was not executed, which it would not know if the deadline expired during the
+// wait.
+type throttledTransport struct {
 	http.RoundTripper
 	throttled *atomic.Int64
 }
 
-func (p *patient) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *throttledTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := p.RoundTripper.RoundTrip(r)
 	if err != nil || resp.StatusCode != http.StatusTooManyRequests {
 		return resp, err

@@ -12,15 +12,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Over reports whether a pod has ended and no longer uses resources of its node.
-func Over(p *corev1.Pod) bool {
+// Ended reports whether a pod has ended and no longer uses resources of its node.
+func Ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// RoomOn returns the node whose resources a pod uses, "" for none: the node that it is bound to, or the one where its
-// scheduler preempts other pods for it (status.nominatedNodeName). The freed resources belong to that pod although it
-// is not bound yet; a task placed on them would be the next to be preempted.
-func RoomOn(p *corev1.Pod) string { return cmp.Or(p.Spec.NodeName, p.Status.NominatedNodeName) }
+// AccountedNode returns the node whose resources a pod uses, "" for none: the node that it is bound to, or the one
+// where its scheduler preempts other pods for it (status.nominatedNodeName). The freed resources belong to that pod
+// although it is not bound yet; a task placed on them would be the next to be preempted.
+func AccountedNode(p *corev1.Pod) string { return cmp.Or(p.Spec.NodeName, p.Status.NominatedNodeName) }
 
 // Requests returns the resources that a pod uses on its node, by the rules of Kubernetes. That is the sum of its
 // containers and sidecars, or, if that is more, the largest init container plus the sidecars before it. Requests at
@@ -72,11 +72,11 @@ func amountOf(l corev1.ResourceList, round func(bytes int64) int64) resources.Am
 	return resources.Amount{CPUMilli: l.Cpu().MilliValue(), MemMilli: round(bytesOf(l.Memory()))}
 }
 
-// most limits amounts of memory in bytes, so that their sums cannot overflow, whatever an object contains. It is
+// maxMemory limits amounts of memory in bytes, so that their sums cannot overflow, whatever an object contains. It is
 // 4 PiB, more than any node has.
-const most = int64(1) << 52
+const maxMemory = int64(1) << 52
 
-func bytesOf(q *resource.Quantity) int64 { return min(max(q.Value(), 0), most) }
+func bytesOf(q *resource.Quantity) int64 { return min(max(q.Value(), 0), maxMemory) }
 
 // floor and ceil convert bytes to thousandths of a MiB.
 func floor(bytes int64) int64 { return bytes>>20*1000 + (bytes&(1<<20-1))*1000>>20 }
@@ -110,8 +110,8 @@ func Closed(n *corev1.Node) string {
 	return pressure
 }
 
-// passing are the taints by which the node controller repeats a node's conditions.
-var passing = map[string]bool{
+// conditionTaints are the taints by which the node controller repeats a node's conditions.
+var conditionTaints = map[string]bool{
 	corev1.TaintNodeNotReady: true, corev1.TaintNodeUnreachable: true, corev1.TaintNodeUnschedulable: true,
 	corev1.TaintNodeMemoryPressure: true,
 	corev1.TaintNodeDiskPressure:   true, corev1.TaintNodePIDPressure: true, corev1.TaintNodeNetworkUnavailable: true,
@@ -122,7 +122,7 @@ var passing = map[string]bool{
 func AttributesOf(n *corev1.Node, last *cluster.Attributes) *cluster.Attributes {
 	var taints []cluster.Taint
 	for _, t := range n.Spec.Taints {
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !passing[t.Key] {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !conditionTaints[t.Key] {
 			taints = append(taints, cluster.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
 		}
 	}

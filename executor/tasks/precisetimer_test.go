@@ -8,18 +8,18 @@ import (
 // The alarm wakes shards with the same wake-up time together, and no shard before its wake-up time.
 func TestAlarm(t *testing.T) {
 	t.Parallel()
-	a := newAlarm()
-	for _, wait := range []time.Duration{-time.Second, 0, 100 * time.Microsecond, alarmLead} {
+	a := newPreciseTimer()
+	for _, wait := range []time.Duration{-time.Second, 0, 100 * time.Microsecond, preciseLead} {
 		began := time.Now()
 		<-a.after(wait)
 		if took := time.Since(began); took < wait {
 			t.Errorf("woken after %v, want %v", took, wait)
 		}
 	}
-	first := a.after(alarmLead)
+	first := a.after(preciseLead)
 	shared := false
 	for range 100 { // the first wake-up time may pass in between
-		if second := a.after(alarmLead); second == first {
+		if second := a.after(preciseLead); second == first {
 			shared = true
 		} else {
 			first = second
@@ -29,7 +29,7 @@ func TestAlarm(t *testing.T) {
 		t.Error("no two shards shared a moment")
 	}
 	a.wait()
-	if len(a.moments) > 0 {
-		t.Errorf("%d moments are left", len(a.moments))
+	if len(a.wakeups) > 0 {
+		t.Errorf("%d moments are left", len(a.wakeups))
 	}
 }

@@ -20,13 +20,13 @@ import (
 // clearTimeout limits how long a closing session deletes placeholder pods. The next session deletes the rest.
 const clearTimeout = 2 * time.Second
 
-// standIn is a placeholder pod, which only represents a shard.
-type standIn struct {
+// placeholder is a placeholder pod, which only represents a shard.
+type placeholder struct {
 	uid types.UID // "" while it is being created
-	// why is the message of its condition; "" before the condition is set.
-	why string
-	// unfit is set if the pod was bound by another scheduler or has ended, so that it no longer represents a shard.
-	unfit bool
+	// message is the message of its condition; "" before the condition is set.
+	message string
+	// unusable is set if the pod was bound by another scheduler or has ended, so that it no longer represents a shard.
+	unusable bool
 }
 
 // demander is a session that publishes the shards that fit on no node.
@@ -38,12 +38,12 @@ func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) erro
 	s := d.session
 	ctx, done := s.call(ctx)
 	defer done()
-	if err := s.ended("show shards without room"); err != nil {
+	if err := s.ended("publish unplaced shards"); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	there := map[string]standIn{}
-	for name, one := range s.unplaced {
+	there := map[string]placeholder{}
+	for name, one := range s.placeholders {
 		there[name] = *one
 	}
 	s.mu.Unlock()
@@ -57,94 +57,94 @@ func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) erro
 			continue
 		}
 		now := there[p.Name]
-		if now.unfit {
+		if now.unusable {
 			continue // it is deleted below, and the next call creates it again
 		}
 		delete(there, p.Name)
-		if now.why != u.Why || now.uid == "" {
-			group.Go(func() error { return s.standFor(ctx, p, now.uid, u.Why) })
+		if now.message != u.Why || now.uid == "" {
+			group.Go(func() error { return s.createPlaceholder(ctx, p, now.uid, u.Why) })
 		}
 	}
 	for name := range there {
-		group.Go(func() error { return s.deleteStandIn(ctx, name) })
+		group.Go(func() error { return s.deletePlaceholder(ctx, name) })
 	}
 	return group.Wait()
 }
 
-// standFor creates a placeholder pod if it does not exist, and sets its condition.
-func (s *session) standFor(ctx context.Context, p *corev1.Pod, uid types.UID, why string) error {
+// createPlaceholder creates a placeholder pod if it does not exist, and sets its condition.
+func (s *session) createPlaceholder(ctx context.Context, p *corev1.Pod, uid types.UID, why string) error {
 	if uid == "" {
 		s.mu.Lock()
-		if s.unplaced[p.Name] == nil {
-			s.unplaced[p.Name] = &standIn{} // so that it is deleted even if its creation gets no answer
+		if s.placeholders[p.Name] == nil {
+			s.placeholders[p.Name] = &placeholder{} // so that it is deleted even if its creation gets no answer
 		}
 		s.mu.Unlock()
-		made, err := s.api.createPod(ctx, p)
+		created, err := s.api.createPod(ctx, p)
 		if apierrors.IsAlreadyExists(err) {
-			made, err = s.api.getPod(ctx, p.Namespace, p.Name)
+			created, err = s.api.getPod(ctx, p.Namespace, p.Name)
 		}
 		if err != nil {
-			return fmt.Errorf("make the pod %s, which stands for a shard without room: %w", p.Name, err)
+			return fmt.Errorf("create placeholder pod %s: %w", p.Name, err)
 		}
-		uid = made.UID
+		uid = created.UID
 	}
 	err := s.api.setCondition(ctx, p.Namespace, p.Name, uid, pod.Unschedulable(why, metav1.NewTime(s.now())))
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("say in the status of pod %s that no node has room: %w", p.Name, err)
+		return fmt.Errorf("set the condition of placeholder pod %s: %w", p.Name, err)
 	}
 	return nil
 }
 
-// deleteStandIn deletes a placeholder pod by its name, which no other kind of pod has.
-func (s *session) deleteStandIn(ctx context.Context, name string) error {
+// deletePlaceholder deletes a placeholder pod by its name, which no other kind of pod has.
+func (s *session) deletePlaceholder(ctx context.Context, name string) error {
 	none := int64(0)
 	err := do(ctx, s.api.Core.Delete().Namespace(s.namespace).Resource("pods").Name(name).Body(&metav1.DeleteOptions{GracePeriodSeconds: &none}), nil)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete the pod %s, which stands for a shard: %w", name, err)
+		return fmt.Errorf("delete placeholder pod %s: %w", name, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.unplaced, name)
+	delete(s.placeholders, name)
 	return nil
 }
 
-// clearUnplaced deletes all placeholder pods, as far as possible within clearTimeout.
-func (s *session) clearUnplaced() {
+// clearPlaceholders deletes all placeholder pods, as far as possible within clearTimeout.
+func (s *session) clearPlaceholders() {
 	ctx, cancel := context.WithTimeout(context.Background(), clearTimeout)
 	defer cancel()
 	s.mu.Lock()
-	all := maps.Clone(s.unplaced)
+	all := maps.Clone(s.placeholders)
 	s.mu.Unlock()
 	var group errgroup.Group
 	group.SetLimit(workers)
 	for name := range all {
-		group.Go(func() error { return s.deleteStandIn(ctx, name) })
+		group.Go(func() error { return s.deletePlaceholder(ctx, name) })
 	}
 	if err := group.Wait(); err != nil {
-		s.log.Warn("pods that stand for shards were left; the next session deletes them", "error", err)
+		s.log.Warn("placeholder pods not deleted; the next session deletes them", "error", err)
 	}
 }
 
-// isStandIn reports whether a pod is a placeholder of this framework id.
-func (s *session) isStandIn(p *corev1.Pod) bool {
+// isPlaceholder reports whether a pod is a placeholder of this framework id.
+func (s *session) isPlaceholder(p *corev1.Pod) bool {
 	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && pod.IsUnplaced(p)
 }
 
-// putStandIn records a placeholder pod, or schedules its deletion if placeholders are disabled.
-func (s *session) putStandIn(p *corev1.Pod) {
+// putPlaceholder records a placeholder pod, or schedules its deletion if placeholders are disabled.
+func (s *session) putPlaceholder(p *corev1.Pod) {
 	if !s.showUnplaced {
-		s.strays.put(p)
+		s.unboundPods.put(p)
 		return
 	}
-	one := &standIn{uid: p.UID, unfit: p.Spec.NodeName != "" || pod.Over(p)}
+	one := &placeholder{uid: p.UID, unusable: p.Spec.NodeName != "" || pod.Ended(p)}
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
-			one.why = c.Message
+			one.message = c.Message
 		}
 	}
-	s.unplaced[p.Name] = one
+	s.placeholders[p.Name] = one
 }
 
-func (s *session) standInGone(uid types.UID) {
-	maps.DeleteFunc(s.unplaced, func(_ string, one *standIn) bool { return one.uid == uid })
+func (s *session) removePlaceholder(uid types.UID) {
+	maps.DeleteFunc(s.placeholders, func(_ string, one *placeholder) bool { return one.uid == uid })
 }

@@ -54,7 +54,7 @@ func withFile(root *os.Root, path string, do func(*os.File) error) error {
 	defer func() { _ = f.Close() }()
 	// A file system that does not support the call returns EINVAL.
 	if err := do(f); err != nil && !errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("bring %s to the disk: %w", path, err)
+		return fmt.Errorf("sync %s to the disk: %w", path, err)
 	}
 	return nil
 }
@@ -83,10 +83,10 @@ func writeRecord(cache *os.Root, work, name string, record any) error {
 	return cache.Rename(temporary, name)
 }
 
-// place moves the unpacked package from the folder of its fetch to its final name. If a package has that name
+// publish moves the unpacked package from the folder of its fetch to its final name. If a package has that name
 // already, because it was changed, the two are exchanged atomically: tasks that use the name then find the good
 // one, and the other is removed with the folder of the fetch.
-func (s *Store) place(cache *os.Root, name, work string) error {
+func (s *Store) publish(cache *os.Root, name, work string) error {
 	content, from := contentName(name), path.Join(work, unpacked)
 	err := cache.Rename(from, content)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
@@ -135,6 +135,6 @@ func (s *Store) discard(cache *os.Root, name string) (trash string) {
 		s.log.Warn("package not removed from the cache", "content", name, "error", err)
 		return trash
 	}
-	_ = cache.Remove(recordOf(name))
+	_ = cache.Remove(inventoryName(name))
 	return trash
 }

@@ -1,0 +1,55 @@
+package tasks
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
+)
+
+// secretsOf returns the secret values in a task's description.
+func secretsOf(spec wire.Task) (known []string) {
+	maps := []map[string]string{spec.Env, spec.Props}
+	if h := spec.HTTP; h != nil {
+		maps = append(maps, map[string]string{"http.url": h.URL, "http.uri": h.URL, "http.data": h.Data})
+	}
+	for _, texts := range maps {
+		for name, value := range texts {
+			known = append(known, secrets.Of(name, value, slices.Contains(spec.Secrets, name))...)
+		}
+	}
+	for _, text := range append([]string{spec.JobParameter, spec.ShardingParameter}, spec.Command...) {
+		known = append(known, secrets.InURLs(text)...)
+	}
+	return known
+}
+
+// redactor removes the secrets that a task was given from the texts that are reported about the task. Any
+// goroutine may use it.
+type redactor struct {
+	mu    sync.Mutex
+	known []string
+}
+
+// add registers more secrets; later calls of redact remove them too.
+func (r *redactor) add(more []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range more {
+		if !slices.Contains(r.known, s) {
+			r.known = append(slices.Clip(r.known), s)
+		}
+	}
+}
+
+// redact returns the text without the secrets. A process may print or report the secrets that it was given.
+func (r *redactor) redact(text string) string {
+	r.mu.Lock()
+	known := r.known
+	r.mu.Unlock()
+	if len(known) == 0 {
+		return text
+	}
+	return secrets.Redact(text, known)
+}
