@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
+	"github.com/spf13/pflag"
+
+	codec "github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // maxDocument is the largest document that the server accepts, in bytes.
@@ -52,30 +52,22 @@ func fieldFlags(cmd *cobra.Command, fields []field, file *string, isNew bool) {
 	}
 }
 
-// given sets the fields whose flags were given.
-func (d document) given(cmd *cobra.Command, fields []field) error {
+// setFlags sets the fields whose flags were given.
+func (d document) setFlags(cmd *cobra.Command, fields []field) {
 	for _, f := range fields {
-		if !cmd.Flags().Changed(f.flag) {
+		flag := cmd.Flags().Lookup(f.flag)
+		if !flag.Changed {
 			continue
 		}
-		var err error
 		switch f.zero.(type) {
 		case string:
-			d[f.name], err = cmd.Flags().GetString(f.flag)
-		case bool:
-			d[f.name], err = cmd.Flags().GetBool(f.flag)
-		case int:
-			d[f.name], err = cmd.Flags().GetInt(f.flag)
-		case float64:
-			d[f.name], err = cmd.Flags().GetFloat64(f.flag)
+			d[f.name] = flag.Value.String()
 		case []string:
-			d[f.name], err = cmd.Flags().GetStringSlice(f.flag)
-		}
-		if err != nil {
-			return err
+			d[f.name] = flag.Value.(pflag.SliceValue).GetSlice()
+		default:
+			d[f.name] = json.RawMessage(flag.Value.String()) // a number, true or false
 		}
 	}
-	return nil
 }
 
 // gather builds a document from a file, overridden by a name on the command line, overridden by flags. In a new
@@ -89,9 +81,7 @@ func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, 
 			return nil, err
 		}
 	}
-	if err := d.given(cmd, fields); err != nil {
-		return nil, err
-	}
+	d.setFlags(cmd, fields)
 	if len(args) > 0 {
 		if named, ok := d[nameField]; ok && named != args[0] {
 			return nil, usagef("%s is %q on the command line and %q in %s: which one?", nameField, args[0],
@@ -132,92 +122,11 @@ func (a *cli) readDocument(file string) (document, error) {
 	case len(text) > maxDocument:
 		return nil, usagef("%s has more than 1 MiB, which no document may have", name)
 	}
-	d, err := parseDocument(text)
+	d, err := codec.Fields(text)
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
 	}
 	return d, nil
-}
-
-// parseDocument reads fields from YAML, which includes JSON.
-func parseDocument(text []byte) (document, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var whole, another yaml.Node
-	switch err := decoder.Decode(&whole); {
-	case errors.Is(err, io.EOF):
-		return nil, errors.New("it is empty")
-	case err != nil:
-		message := strings.TrimPrefix(err.Error(), "yaml: ")
-		if before, _, ok := strings.Cut(message, "unknown anchor"); ok {
-			// An alias may be a password, so the message omits it.
-			message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes"
-		}
-		return nil, fmt.Errorf("neither YAML nor JSON: %s", message)
-	}
-	if err := decoder.Decode(&another); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it holds more than one document: this command takes one")
-	}
-	value, err := valueOf(whole.Content[0])
-	if err != nil {
-		return nil, err
-	}
-	fields, ok := value.(map[string]any)
-	if !ok {
-		return nil, errors.New("it does not hold fields, as in memoryMB: 64, one in each line")
-	}
-	return fields, nil
-}
-
-// valueOf returns the JSON value of a node. A date stays a text, and large numbers keep their digits.
-func valueOf(n *yaml.Node) (any, error) {
-	switch n.Kind {
-	case yaml.AliasNode:
-		return nil, fmt.Errorf("line %d: an alias (*): write out what it stands for", n.Line)
-	case yaml.MappingNode:
-		fields := make(map[string]any, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			name := n.Content[i]
-			if name.Kind != yaml.ScalarNode || name.Tag == "!!merge" {
-				return nil, fmt.Errorf("line %d: a field's name is a text", name.Line)
-			}
-			if _, twice := fields[name.Value]; twice {
-				return nil, fmt.Errorf("line %d: %s is there twice", name.Line, name.Value)
-			}
-			value, err := valueOf(n.Content[i+1])
-			if err != nil {
-				return nil, err
-			}
-			fields[name.Value] = value
-		}
-		return fields, nil
-	case yaml.SequenceNode:
-		list := make([]any, 0, len(n.Content))
-		for _, child := range n.Content {
-			value, err := valueOf(child)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
-		}
-		return list, nil
-	}
-	switch n.ShortTag() {
-	case "!!null":
-		return nil, nil
-	case "!!int", "!!float":
-		if json.Valid([]byte(n.Value)) {
-			return json.Number(n.Value), nil
-		}
-		fallthrough
-	case "!!bool":
-		var value any
-		if err := n.Decode(&value); err != nil {
-			return nil, fmt.Errorf("line %d: it is not the %s that its tag says", n.Line,
-				strings.TrimPrefix(n.ShortTag(), "!!")) // the value may be a password, so the message omits it
-		}
-		return value, nil
-	}
-	return n.Value, nil
 }
 
 // pairs parses flags of the form NAME=VALUE.

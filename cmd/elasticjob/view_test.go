@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/elasticjob-go/elasticjob/client"
+	codec "github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 const jobPage = `{"total":3,"byState":{},"rows":[
@@ -101,48 +102,10 @@ func TestYAMLSaysWhatTheJSONDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "answer.yaml", out.String())
-	back, err := parseDocument(out.Bytes())
+	back, err := codec.Fields(out.Bytes())
 	if err != nil || back["b"] != "1.0" || back["date"] != "2026-05-01" || back["no"] != "no" ||
 		back["a"] != json.Number("1.50") {
 		t.Errorf("%#v, %v: want what was written", back, err)
-	}
-}
-
-func TestDocuments(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"appName: a\ncpuCount: 0.1\nappCacheEnable: true\n":    `{"appCacheEnable":true,"appName":"a","cpuCount":0.1}`,
-		`{"jobParameter":"2026-05-01","shardingTotalCount":3}`: `{"jobParameter":"2026-05-01","shardingTotalCount":3}`,
-		"jobParameter: 2026-05-01\ntimeZone: ~\n":              `{"jobParameter":"2026-05-01","timeZone":null}`,
-		"env:\n  A: {fromFile: /x}\n  B: [1, 0x10, 1e3]\n":     `{"env":{"A":{"fromFile":"/x"},"B":[1,16,1e3]}}`,
-	} {
-		d, err := parseDocument([]byte(text))
-		if err != nil {
-			t.Errorf("%q: %v", text, err)
-			continue
-		}
-		if got, err := d.raw(); err != nil || string(got) != want {
-			t.Errorf("%q: %s, %v: want %s", text, got, err, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"":                "empty",
-		"- a":             "does not hold fields",
-		"a: 1\na: 2\n":    "there twice",
-		"a: 1\n---\nb: 2": "more than one document",
-		"a: &x 1\nb: *x":  "alias",
-		"a: [1":           "neither YAML nor JSON",
-		"a: *secret":      "an alias (*) of no anchor",
-		"a: !!int secret": "line 1",
-		"a: .inf":         "",
-	} {
-		d, err := parseDocument([]byte(text))
-		if err == nil {
-			_, err = d.raw()
-		}
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v: want %q in it, and no value", text, err, want)
-		}
 	}
 }
 

@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -123,12 +124,7 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 		}
 		whole.Properties = append(whole.Properties, Property{f.name, one})
 	}
-	var ignored []string
-	for name := range s.ignored {
-		ignored = append(ignored, name)
-	}
-	slices.Sort(ignored)
-	for _, name := range ignored {
+	for _, name := range slices.Sorted(maps.Keys(s.ignored)) {
 		whole.Properties = append(whole.Properties,
 			Property{name, JSONSchema{Description: s.ignored[name], Deprecated: true}})
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -180,11 +181,7 @@ func (r *nestedReader) read(path string, raw json.RawMessage, depth int) (value 
 func (e *entry) nested() any {
 	switch e.kind {
 	case isMap:
-		fields := make(map[string]any, len(e.fields))
-		for i := range e.fields {
-			fields[e.fields[i].name] = e.fields[i].nested()
-		}
-		return fields
+		return fieldsOf(e.fields)
 	case isList:
 		list := make([]any, len(e.fields))
 		for i := range e.fields {
@@ -213,6 +210,14 @@ func (e *entry) nested() any {
 	return e.text // a date stays text
 }
 
+func fieldsOf(entries []entry) map[string]any {
+	fields := make(map[string]any, len(entries))
+	for i := range entries {
+		fields[entries[i].name] = entries[i].nested()
+	}
+	return fields
+}
+
 // isNumber reports whether a text is a JSON number.
 func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
@@ -223,12 +228,7 @@ func nestedNode(value any) *yaml.Node {
 	switch v := value.(type) {
 	case map[string]any:
 		whole := &yaml.Node{Kind: yaml.MappingNode}
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			whole.Content = append(whole.Content, textNode(name), nestedNode(v[name]))
 		}
 		return whole

@@ -86,6 +86,16 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	return c, notes, bad.OrNil()
 }
 
+// Fields reads a document of any fields, YAML or JSON. The values are those of decoded JSON. Numbers keep their
+// notation, and a date is a text.
+func Fields(doc []byte) (map[string]any, error) {
+	given, err := entriesOf(doc)
+	if err != nil {
+		return nil, err
+	}
+	return fieldsOf(given), nil
+}
+
 // entriesOf parses a document. One that begins like JSON but is not JSON may be YAML.
 func entriesOf(doc []byte) ([]entry, error) {
 	if err := boundStored(doc); err != nil {

@@ -101,11 +101,12 @@ func (r *yamlReader) readMap(e entry, content []*yaml.Node, depth int) (entry, e
 			return e, err
 		}
 		if key.kind != isScalar {
-			return e, errors.New("a field's name is no text")
+			return e, fmt.Errorf("line %d: the name of a field must be a text", content[i].Line)
 		}
 		name := key.text
 		if seen[name] {
-			return e, fmt.Errorf("field %s is given more than once", shorten(name, shortStored))
+			return e, fmt.Errorf("line %d: field %s is given more than once", content[i].Line,
+				shorten(name, shortStored))
 		}
 		seen[name] = true
 		inner, err := r.read(name, content[i+1], depth+1)
