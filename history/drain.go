@@ -85,7 +85,7 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 		if err != nil {
 			if waits.Err() == nil {
 				if _, ok := d.unread.due(1); ok {
-					d.opt.Logger.Warn("history outbox: reading it failed, and is tried again", "error", err)
+					d.opt.Logger.Warn("history outbox not read, retrying", "error", err)
 				}
 				pause(d.ctx, retryFirst)
 			}
@@ -112,7 +112,7 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 func (d *drain) decode(e outbox.Entry) (b event.Batch, ok bool) {
 	if err := json.Unmarshal(e.Data, &b); err != nil {
 		d.refused(int64(e.Rows))
-		d.opt.Logger.Warn("history rows lost: a batch in the outbox is none of this release", "term", e.Term, "number",
+		d.opt.Logger.Warn("history rows lost: outbox batch of another release", "term", e.Term, "number",
 			e.Number, "rows", e.Rows, "error", err)
 		return b, false
 	}
@@ -186,14 +186,14 @@ func (d *drain) stored(g gathered) {
 	var left []outbox.Entry
 	for _, e := range d.unkept {
 		if err := d.log.SetAside(e); err != nil {
-			d.opt.Logger.Warn("history outbox: a batch of which nobody knows yet whether it is true could not be set aside, and is tried again", "error", err)
+			d.opt.Logger.Warn("history batch of unknown outcome not set aside, retrying", "error", err)
 			left = append(left, e)
 		}
 	}
 	d.unkept = left
 	if len(left) == 0 {
 		if err := d.log.Done(g.last); err != nil {
-			d.opt.Logger.Warn("history outbox: what is written to the database could not be freed, and is with what is written next", "error", err)
+			d.opt.Logger.Warn("history outbox not freed of stored rows, retrying with the next ones", "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -235,7 +235,7 @@ func (d *drain) judgeAside(ctx context.Context) error {
 			continue
 		}
 		if _, ok := d.stuck.due(1); ok {
-			d.opt.Logger.Error("history outbox: a batch that was set aside could not be read or removed, and is tried again", "error", bad)
+			d.opt.Logger.Error("history batch that was set aside not read or removed, retrying", "error", bad)
 		}
 	}
 	return nil
@@ -279,13 +279,13 @@ func (d *drain) call(ctx context.Context, do func(context.Context) error) error 
 	return err
 }
 
-var errNoAnswer = fmt.Errorf("it has not answered for %v, and is waited for", callTimeout)
+var errNoAnswer = fmt.Errorf("no answer for %v, still waiting", callTimeout)
 
 func (d *drain) fails(err error) {
 	d.down(err)
 	if _, ok := d.says.due(1); ok {
 		s := d.Status()
-		d.opt.Logger.Warn("history database can't be written to: rows wait in the outbox, and it is tried again",
+		d.opt.Logger.Warn("history database not writable, retrying: rows wait in the outbox",
 			"since", s.DownSince, "rows", s.Waiting, "error", err)
 	}
 }
@@ -305,7 +305,7 @@ func (r *Recorder) up() {
 	r.broken, r.status.Down, r.status.DownSince = false, "", time.Time{}
 	r.mu.Unlock()
 	if broken {
-		r.opt.Logger.Info("history database can be written to again", "after",
+		r.opt.Logger.Info("history database writable again", "after",
 			time.Since(since).Round(time.Millisecond), "rows", r.Status().Waiting)
 	}
 }

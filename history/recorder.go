@@ -80,7 +80,7 @@ func Open(opt Options) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{opt: opt, log: log, led: make(chan struct{})}
-	r.status = Status{Down: "it has not been asked yet", DownSince: time.Now()}
+	r.status = Status{Down: "not yet connected", DownSince: time.Now()}
 	r.term.changed = make(chan struct{})
 	return r, nil
 }
@@ -127,7 +127,7 @@ func (r *Recorder) Append(b event.Batch) {
 	r.hanging++
 	r.mu.Unlock()
 	if n, ok := r.hangAlarm.due(1); ok {
-		r.opt.Logger.Warn("history outbox: its disk does not answer: what is recorded waits in memory, and would be lost with this process",
+		r.opt.Logger.Warn("history outbox: disk not answering: new rows wait in memory, and would be lost with this process",
 			"folder", r.opt.Dir, "batches", n)
 	}
 	r.late.Go(func() {
@@ -151,7 +151,7 @@ func (r *Recorder) appended(b *event.Batch, err error) {
 	rows := int64(b.Len())
 	if err == nil {
 		if n := r.lossAlarm.rest(); n > 0 {
-			r.opt.Logger.Error("history rows lost: the outbox could not take them; it takes rows again", "rows", n,
+			r.opt.Logger.Error("history rows lost: the outbox was full or failed, and accepts rows again", "rows", n,
 				"folder", r.opt.Dir)
 		}
 		return
@@ -166,7 +166,7 @@ func (r *Recorder) appended(b *event.Batch, err error) {
 	r.status.LostLast = time.Now()
 	r.mu.Unlock()
 	if n, ok := r.lossAlarm.due(rows); ok {
-		r.opt.Logger.Warn("history rows lost: the outbox can't take them; jobs run on without a record",
+		r.opt.Logger.Warn("history rows lost: the outbox is full or fails; jobs run on without a record",
 			"rows", n, "folder", r.opt.Dir, "error", err)
 	}
 }

@@ -58,7 +58,7 @@ const warnLost = time.Hour
 func (s Status) Warning(now time.Time) string {
 	var w []string
 	if now.Sub(s.LostLast) < warnLost || s.Damaged > 0 {
-		w = append(w, fmt.Sprintf("%d rows of the history are lost, and %d damaged bytes of its outbox, since the start; the log says why",
+		w = append(w, fmt.Sprintf("%d rows of the history and %d damaged bytes of its outbox were lost since the start; see the log for reasons",
 			s.Lost.Full+s.Lost.Failed+s.Lost.Refused, s.Damaged))
 	}
 	if s.Hanging {

@@ -137,12 +137,9 @@ func (b *builder) job(line int, name, appName string) *definitions.Definition {
 // app returns the name of an app, and records it so that done defines it.
 func (b *builder) app(name string) string {
 	name = nameOf(cmp.Or(b.options.App, name))
-	for _, known := range b.apps {
-		if known == name {
-			return name
-		}
+	if !slices.Contains(b.apps, name) {
+		b.apps = append(b.apps, name)
 	}
-	b.apps = append(b.apps, name)
 	return name
 }
 
@@ -160,11 +157,17 @@ func nameOf(text string) string {
 }
 
 func (b *builder) unique(name string) string {
+	name = firstFree(name, func(name string) bool { return !b.taken[name] })
+	b.taken[name] = true
+	return name
+}
+
+// firstFree returns the name, or the first of name-2, name-3, … that is free.
+func firstFree(name string, isFree func(string) bool) string {
 	one := name
-	for n := 2; b.taken[one]; n++ {
+	for n := 2; !isFree(one); n++ {
 		one = name + "-" + strconv.Itoa(n)
 	}
-	b.taken[one] = true
 	return one
 }
 
@@ -203,15 +206,12 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 
 // secretFile returns the path of the file for a secret. Different values with the same name get different paths.
 func (b *builder) secretFile(name, value string) string {
-	base := "/etc/elasticjob/secrets/" + name
-	path := base
-	for n := 2; ; n++ {
-		if there, taken := b.secrets[path]; !taken || there == value {
-			b.secrets[path] = value
-			return path
-		}
-		path = base + "-" + strconv.Itoa(n)
-	}
+	path := firstFree("/etc/elasticjob/secrets/"+name, func(path string) bool {
+		other, taken := b.secrets[path]
+		return !taken || other == value
+	})
+	b.secrets[path] = value
+	return path
 }
 
 // done puts the apps before the jobs, and validates all definitions.
@@ -251,19 +251,16 @@ func (b *builder) done(script string) *Result {
 // secretFields returns the fields with content that the server would hide.
 func secretFields(c jobs.Config) (fields []string) {
 	shown := c.WithoutSecrets()
-	if shown.JobParameter != c.JobParameter {
-		fields = append(fields, "jobParameter")
-	}
-	if shown.ShardingItemParameters != c.ShardingItemParameters {
-		fields = append(fields, "shardingItemParameters")
-	}
-	if shown.Description != c.Description {
-		fields = append(fields, "description")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
-		if shown.Props[name] != c.Props[name] {
-			fields = append(fields, "props."+name)
+	add := func(field, text, shown string) {
+		if shown != text {
+			fields = append(fields, field)
 		}
+	}
+	add("jobParameter", c.JobParameter, shown.JobParameter)
+	add("shardingItemParameters", c.ShardingItemParameters, shown.ShardingItemParameters)
+	add("description", c.Description, shown.Description)
+	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+		add("props."+name, c.Props[name].Value, shown.Props[name].Value)
 	}
 	return fields
 }

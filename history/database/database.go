@@ -73,7 +73,7 @@ func OpenMySQL(dsn string, opt Options) (*DB, error) {
 	c.Logger = log.New(io.Discard, "", 0) // calls return the errors of broken connections
 	connector, err := driver.NewConnector(c)
 	if err != nil {
-		return nil, fmt.Errorf("use the settings behind the ? of the DSN: %w", err)
+		return nil, fmt.Errorf("use the settings after the ? in the DSN: %w", err)
 	}
 	db := sql.OpenDB(connector)
 	db.SetConnMaxLifetime(3 * time.Minute) // shorter than the usual limits of proxies and wait_timeout

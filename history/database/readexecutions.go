@@ -62,24 +62,9 @@ func (d *DB) Executions(ctx context.Context, q search.Executions) ([]search.Exec
 
 // listExecutions returns the query for the executions in one state, or in any state if it is "".
 func listExecutions(q search.Executions, state string) clause {
-	var all []clause
-	if q.Job != "" {
-		all = append(all, clause{"job_name = ?", []any{q.Job}})
-	}
-	if state != "" {
-		all = append(all, clause{"state = ?", []any{state}})
-	}
-	if !q.Since.IsZero() {
-		all = append(all, clause{"fire_time >= ?", []any{Time{q.Since}}})
-	}
-	if at := (Time{q.Before}); !q.Before.IsZero() {
-		all = append(all, clause{"fire_time <= ? AND (fire_time < ? OR id < ?)", []any{at, at, q.BeforeID}})
-	}
-	match := and(all...)
-	const order = " ORDER BY fire_time DESC, id DESC"
-	return clause{"SELECT " + executionColumns +
-		" FROM JOB_EXECUTION JOIN (SELECT auto_id AS picked FROM JOB_EXECUTION" + match.where() + order +
-		" LIMIT ?) AS page ON auto_id = picked" + order, append(match.values, q.Limit)}
+	match := and(equal("job_name", q.Job), equal("state", state), since("fire_time", q.Since),
+		following("fire_time", q.Before, q.BeforeID))
+	return pageOf("JOB_EXECUTION", executionColumns, match, "fire_time DESC, id DESC", 0, q.Limit)
 }
 
 const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION WHERE id = ?"

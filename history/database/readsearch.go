@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
@@ -69,34 +68,6 @@ func (d *DB) Traces(ctx context.Context, q search.Question) (search.Answer[searc
 	return find(ctx, d, &searchedTraces, &q)
 }
 
-// clause is a part of a query with the values of its placeholders.
-type clause struct {
-	text   string
-	values []any
-}
-
-// and joins conditions.
-func and(conditions ...clause) clause {
-	var texts []string
-	var all clause
-	for _, c := range conditions {
-		if c.text != "" {
-			texts = append(texts, c.text)
-			all.values = append(all.values, c.values...)
-		}
-	}
-	all.text = strings.Join(texts, " AND ")
-	return all
-}
-
-// where is the condition of a statement.
-func (c clause) where() string {
-	if c.text == "" {
-		return ""
-	}
-	return " WHERE " + c.text
-}
-
 // matching returns the condition for the rows that match a question.
 func (t *searched[R]) matching(q *search.Question) clause {
 	var all []clause
@@ -113,23 +84,12 @@ func (t *searched[R]) matching(q *search.Question) clause {
 		all = append(all, c)
 	}
 	column := t.columns[q.Of.Time]
-	if !q.From.IsZero() {
-		all = append(all, clause{column + " >= ?", []any{Time{q.From}}})
-	}
-	if !q.Until.IsZero() {
-		all = append(all, clause{column + " <= ?", []any{Time{q.Until}}})
-	}
-	return and(all...)
+	return and(append(all, since(column, q.From), until(column, q.Until))...)
 }
 
-// page returns the query for a page. An index alone selects the rows, because the skipped rows need not be read.
-func (t *searched[R]) page(match clause, order string, skip, most int) clause {
-	return clause{
-		text: "SELECT " + t.all + " FROM " + t.table + " JOIN (SELECT auto_id AS picked FROM " + t.table +
-			match.where() +
-			" ORDER BY " + order + " LIMIT ? OFFSET ?) AS page ON auto_id = picked ORDER BY " + order,
-		values: append(match.values[:len(match.values):len(match.values)], most, skip),
-	}
+// page returns the query for a page.
+func (t *searched[R]) page(match clause, order string, skip, limit int) clause {
+	return pageOf(t.table, t.all, match, order, skip, limit)
 }
 
 func direction(q *search.Question) string {
@@ -225,18 +185,4 @@ func (t *searched[R]) rows(ctx context.Context, d *DB, q *search.Question, match
 		}
 	}
 	return all, nil
-}
-
-// selectAll returns the rows of a query, an empty list if there are none. It waits for one of the connections for
-// reads.
-func selectAll[R any](ctx context.Context, d *DB, c clause) ([]R, error) {
-	select {
-	case d.reads <- struct{}{}:
-		defer func() { <-d.reads }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	rows := []R{}
-	err := d.db.SelectContext(ctx, &rows, c.text, c.values...)
-	return rows, err
 }

@@ -158,7 +158,7 @@ func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
 		return err
 	case len(rows) == 1:
 		w.lost++
-		w.db.log.Error("history row lost: the database refuses it", "table", t.name, t.key, rows[0][t.keyAt()],
+		w.db.log.Error("history row lost: refused by the database", "table", t.name, t.key, rows[0][t.keyAt()],
 			"error", err)
 		return nil
 	}
@@ -193,7 +193,7 @@ func (d *DB) insertStatement(t table, n int) string {
 func (d *DB) Batches(ctx context.Context, term int64) (n int64, known bool, err error) {
 	var found []int64
 	if err := d.ask(ctx, &found, "SELECT batches FROM HISTORY_TERM WHERE term = ?", term); err != nil {
-		return 0, false, fmt.Errorf("read how many batches of term %d are true: %w", term, err)
+		return 0, false, fmt.Errorf("read how many batches of term %d are valid: %w", term, err)
 	}
 	if len(found) == 0 {
 		return 0, false, nil

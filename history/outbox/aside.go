@@ -95,7 +95,7 @@ func (l *Log) ReadAside(k Key) (e Entry, err error) {
 		e.Data, err = l.codec.unpack(fr)
 	}
 	if !ok || err != nil {
-		l.skipped(asideName(k), 0, size, "no frame with a right checksum stands there")
+		l.skipped(asideName(k), 0, size, "no frame with a valid checksum")
 		e.Data = nil
 	}
 	return e, nil

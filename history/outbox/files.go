@@ -59,7 +59,7 @@ func (d folder) Lock() (io.Closer, error) {
 		}
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errors.New("another process uses it; give each server a --data-dir of its own")
+		err = errors.New("another process uses it; give each server its own --data-dir")
 	}
 	return nil, errors.Join(err, f.Close())
 }

@@ -89,7 +89,7 @@ func (l *Log) findEnd() error {
 			return err
 		}
 		if end < s.size && i == len(l.segments)-1 {
-			l.opt.Logger.Warn("history outbox: the end of its last file was not written whole, and is dropped: what was confirmed is before it",
+			l.opt.Logger.Warn("history outbox: incomplete end of the last file dropped; confirmed rows are before it",
 				"file", segmentName(s.id), "offset", end, "bytes", s.size-end)
 			if err := l.cut(s.id, end); err != nil {
 				return err
@@ -177,7 +177,7 @@ func (l *Log) readPosition() (found bool, err error) {
 	}
 	if crc32.Checksum(b[:positionSize-4], castagnoli) != binary.LittleEndian.Uint32(b[positionSize-4:]) {
 		if len(l.segments) > 0 {
-			l.opt.Logger.Warn("history outbox: its position can't be read: what it has is written to the database again, which changes nothing there")
+			l.opt.Logger.Warn("history outbox: position not readable; its rows are written to the database again, which changes nothing there")
 		}
 		return false, nil
 	}

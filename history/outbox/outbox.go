@@ -163,7 +163,7 @@ func (l *Log) skipped(name string, offset, n int64, why string) {
 	l.mu.Lock()
 	l.damaged += n
 	l.mu.Unlock()
-	l.opt.Logger.Error("history outbox damaged: what stood there is lost to the history", "file", name, "offset",
+	l.opt.Logger.Error("history outbox damaged: the data there is lost", "file", name, "offset",
 		offset, "bytes", n, "detail", why)
 }
 
@@ -175,7 +175,7 @@ func (l *Log) lose(rows int64) {
 	l.mu.Lock()
 	l.lost += rows
 	l.mu.Unlock()
-	l.opt.Logger.Error("history rows lost: the outbox has them no more, or damaged", "rows", rows)
+	l.opt.Logger.Error("history rows lost: missing or damaged in the outbox", "rows", rows)
 }
 
 // segmentAt returns the segment with the id, or the first one after it, and whether it is the last.

@@ -253,7 +253,7 @@ func (l *Log) idle() {
 	}
 	l.mu.Unlock()
 	if err := l.remove(free); err != nil {
-		l.opt.Logger.Warn("history outbox: what is done could not be removed", "error", err)
+		l.opt.Logger.Warn("history outbox: stored segments not removed", "error", err)
 	}
 }
 
@@ -328,7 +328,7 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 			l.readUpTo(f.total-int64(f.rows), f.total)
 			return f, nil, nil
 		}
-		l.skipped(segmentName(s.id), before, r.at.offset-before, "no frame with a right checksum stands there")
+		l.skipped(segmentName(s.id), before, r.at.offset-before, "no frame with a valid checksum")
 		return frame{kind: gap}, nil, nil
 	}
 }
@@ -360,7 +360,7 @@ func (l *Log) Done(e Entry) error {
 	l.done = e.end
 	l.mu.Unlock()
 	if err := errors.Join(l.writePosition(e.end), l.remove(free)); err != nil {
-		return fmt.Errorf("free what is done of the history's outbox: %w", err)
+		return fmt.Errorf("free stored rows of the history's outbox: %w", err)
 	}
 	return nil
 }

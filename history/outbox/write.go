@@ -71,7 +71,7 @@ func (l *Log) enqueue(r request) error {
 	case r.answer != nil && l.bytes+l.queued+r.size() > l.opt.Bytes:
 		return fmt.Errorf("%w: %d MB", ErrFull, l.opt.Bytes>>20)
 	case l.queued+r.size() > maxQueued:
-		return fmt.Errorf("%w: the disk takes nothing, and %d MB wait in memory", ErrFull, maxQueued>>20)
+		return fmt.Errorf("%w: the disk accepts nothing, and %d MB wait in memory", ErrFull, maxQueued>>20)
 	}
 	l.queue = append(l.queue, r)
 	l.queued += r.size()
@@ -240,7 +240,7 @@ func (w *writer) abandon(l *Log) {
 		err = errors.Join(err, l.fs.Remove(name))
 	}
 	if err != nil {
-		l.opt.Logger.Warn("history outbox: a segment that failed could not be cut back", "file", name, "error", err)
+		l.opt.Logger.Warn("history outbox: failed segment not truncated", "file", name, "error", err)
 	}
 	if w.size == 0 {
 		w.id--

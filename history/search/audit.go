@@ -64,7 +64,7 @@ func ParseAudits(values url.Values) (Audits, []Violation) {
 		}
 		q.BeforeID = id
 		return time.UnixMilli(n).UTC(), nil
-	}, "must be the next of an answer to the same question")
+	}, "must be the next of an answer to the same search")
 	return q, p.bad
 }
 

@@ -111,7 +111,7 @@ func (s *Subject) Parse(values url.Values) (Question, []Violation) {
 	if rows := (q.Page - 1) * q.PerPage; rows > MaxSkipped-q.PerPage && len(p.bad) == 0 {
 		hint := "set startTime and endTime"
 		if q.SortedByTime() {
-			hint = "read on from a page by its next: the parameter after"
+			hint = "continue after a page with its next, in the parameter after"
 		}
 		p.refuse("page", "page × per_page must be at most %d; for more, %s", MaxSkipped, hint)
 	}
@@ -225,7 +225,7 @@ func (p *parser) after(q *Question) {
 		return
 	}
 	if p.values.Has("page") {
-		p.refuse("page", "can't be given together with after")
+		p.refuse("page", "can't be combined with after")
 	}
 	parse := func(text string) (*Cursor, error) {
 		plain, err := base64.RawURLEncoding.DecodeString(text)
@@ -245,7 +245,7 @@ func (p *parser) after(q *Question) {
 		return c, err
 	}
 	q.After = read(p, "after", nil, parse,
-		"must be the next of an answer to the same question with the same sort and order")
+		"must be the next of an answer to the same search with the same sort and order")
 }
 
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

@@ -216,7 +216,7 @@ func checkWhole(path string, options bolt.Options) error {
 }
 
 func damaged(how string) error {
-	return fmt.Errorf("%w: the file is damaged (%s): bring back a copy of it, or move it away, with all that is beside it, to start with a new, empty one", registry.ErrUnusable, how)
+	return fmt.Errorf("%w: the file is damaged (%s): bring back a copy of it, or move it away with the files beside it to start with an empty registry", registry.ErrUnusable, how)
 }
 
 // syncFolder makes a new file's name durable.
@@ -288,7 +288,7 @@ func (r *Registry) breakDown(cause error, faulted bool) error {
 	case faulted:
 		r.fail(cause)
 	default:
-		r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w",
+		r.fail(fmt.Errorf("an earlier write failed, so the state on disk is unknown until the file is opened again: %w",
 			cause))
 	}
 	return cause

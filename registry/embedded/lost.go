@@ -61,11 +61,11 @@ func (r *Registry) look() error {
 // removed saves the content of the removed file, which only this process, or root, can still read.
 func (r *Registry) removed(how string) error {
 	if err := r.save(r.path + ".saved"); err != nil {
-		return fmt.Errorf("%w: %s %s while this server used it; what it had is there as long as this process runs, and could not be saved (%w): "+
-			"as root save it with 'cp /proc/%d/fd/%d %s.saved', stop this server, move %s.saved to %s, and start it again",
+		return fmt.Errorf("%w: %s %s while this server used it; its content exists only while this process runs, and could not be saved (%w): "+
+			"save it as root with 'cp /proc/%d/fd/%d %s.saved', stop this server, move %s.saved to %s, and start it again",
 			ErrFileLost, r.path, how, err, os.Getpid(), r.held().Fd(), r.path, r.path, r.path)
 	}
-	return fmt.Errorf("%w: %s %s while this server used it; what it had was saved: stop this server, move %s.saved to %s, and start it again",
+	return fmt.Errorf("%w: %s %s while this server used it; its content was saved: stop this server, move %s.saved to %s, and start it again",
 		ErrFileLost, r.path, how, r.path, r.path)
 }
 
@@ -88,7 +88,7 @@ func (r *Registry) fail(why error) {
 	if r.current != nil {
 		r.current.end(fmt.Errorf("%w: %w", registry.ErrTermEnded, why))
 	}
-	r.log.Error("the registry can't be used any more: no change is taken", "file", r.path, "err", why)
+	r.log.Error("registry failed; writes are refused", "file", r.path, "error", why)
 }
 
 // checkNew refuses to create a new registry in place of a lost one, which it recognizes by the holder file that a
@@ -104,6 +104,6 @@ func checkNew(path string) error {
 	if _, err := os.Stat(holderPath(path)); err != nil {
 		return nil
 	}
-	return fmt.Errorf("%w: the file %s, though %s shows that there was one: bring back a copy of it, or remove %s to start with a new, empty one, without any app or job",
+	return fmt.Errorf("%w: the file %s, though %s shows that there was one: bring back a copy of it, or remove %s to start with an empty registry, without apps and jobs",
 		registry.ErrUnusable, how, holderPath(path), holderPath(path))
 }

@@ -35,7 +35,7 @@ func (r *Registry) reserveSpace() {
 		r.reserved = math.MaxInt64 // this file system can't reserve space
 	case !r.unreserved:
 		r.unreserved = true
-		r.log.Warn("no space reserved for the registry: its writes fail when the disk is full; free some", "file",
-			r.path, "bytes", want, "err", err)
+		r.log.Warn("registry space not reserved: writes fail once the disk is full; free some space", "file",
+			r.path, "bytes", want, "error", err)
 	}
 }

@@ -220,7 +220,7 @@ func (t *term) mayShow(commit int64) bool {
 // decode copies the stored bytes, because bbolt's memory is valid only within the transaction.
 func decode(path string, stored []byte) (registry.Entry, error) {
 	if len(stored) < 8 {
-		return registry.Entry{}, fmt.Errorf("the entry %s is damaged: %d bytes are no version", path, len(stored))
+		return registry.Entry{}, fmt.Errorf("the entry %s is damaged: %d bytes are too short for a version", path, len(stored))
 	}
 	return registry.Entry{
 		Path:    path,

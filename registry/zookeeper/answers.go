@@ -31,13 +31,13 @@ func (p *place) refused(doing, path string, err error) error {
 	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
 		return fmt.Errorf("%s: ZooKeeper does not accept %s: %w", what, p.user(), err)
 	case code == zookeeper.CodeWantsSASL:
-		return fmt.Errorf("%s: ZooKeeper wants SASL, which is not supported (%w): take sessionRequireClientSASLAuth out of its servers' configuration, or let enforce.auth.schemes there have digest, and set --zk-digest-file",
+		return fmt.Errorf("%s: ZooKeeper requires SASL, which is not supported (%w): remove sessionRequireClientSASLAuth from its servers' configuration, or add digest to enforce.auth.schemes there, and set --zk-digest-file",
 			what, err)
 	case code == zookeeper.CodeQuotaExceeded:
-		return fmt.Errorf("%s: the quota that somebody has set in ZooKeeper is exceeded (%w): see zkCli.sh listquota %s, of it and of the nodes above and below, and raise it with setquota",
+		return fmt.Errorf("%s: a quota in ZooKeeper is exceeded (%w): see zkCli.sh listquota %s, for this node and those above and below it, and raise it with setquota",
 			what, err, p.root)
 	case code != 0:
-		return fmt.Errorf("%s: ZooKeeper refused it (%w; it is a KeeperException.Code, and the servers' logs may say why)", what, err)
+		return fmt.Errorf("%s: ZooKeeper refused the request (%w; the number is a KeeperException.Code, and the servers' logs may say why)", what, err)
 	default:
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -45,6 +45,6 @@ func (p *place) refused(doing, path string, err error) error {
 
 // noPermission says which user lacks the permission and how to change that.
 func (p *place) noPermission(full string) string {
-	return fmt.Sprintf("ZooKeeper gives no permission to %s: see zkCli.sh getAcl %s, and change it with setAcl",
+	return fmt.Sprintf("ZooKeeper denies permission to %s: see zkCli.sh getAcl %s, and change it with setAcl",
 		p.user(), full)
 }

@@ -24,7 +24,7 @@ type Node struct {
 // a leader can finish.
 var (
 	ErrBusy       = errors.New("no pause between two commits of the leader was long enough to read all of it")
-	ErrUnfinished = errors.New("a large commit waits to be finished by a leader")
+	ErrUnfinished = errors.New("a leader must finish a large commit first")
 )
 
 // Backup reads a namespace as it is between two commits, with or without a leader. If the fence changes during a read,
@@ -212,7 +212,7 @@ func (c *client) isEmpty() error {
 	names, _, err := c.Children(root)
 	switch {
 	case err == nil && len(names) > 0:
-		return fmt.Errorf("there is something already: %s has %s; choose another --zk-namespace, or stop all servers and remove it (zkCli.sh deleteall %s)",
+		return fmt.Errorf("the namespace is not empty: %s has %s; choose another --zk-namespace, or stop all servers and remove it (zkCli.sh deleteall %s)",
 			root, strings.Join(names, ", "), root)
 	case err != nil && !errors.Is(err, zk.ErrNoNode):
 		return c.place.explain("list", root, err)
@@ -250,10 +250,10 @@ func (c *client) makeNew(n Node) error {
 	full := c.place.full(n.Path)
 	_, err := c.Create(full, n.Value, 0, c.place.acl)
 	if errors.Is(err, zk.ErrNodeExists) {
-		return c.meddled(full + " has just been made by somebody else")
+		return c.meddled(full + "was created by another program meanwhile")
 	}
 	if err != nil {
-		return c.place.explain("make the node", full, err)
+		return c.place.explain("create the node", full, err)
 	}
 	return nil
 }
@@ -276,5 +276,5 @@ func (c *client) openFence(f fence) error {
 }
 
 func (c *client) meddled(how string) error {
-	return fmt.Errorf("a server runs with this namespace: %s; stop all servers, remove what is there (zkCli.sh deleteall %s), and restore again", how, c.place.root)
+	return fmt.Errorf("a server uses this namespace: %s; stop all servers, remove what is there (zkCli.sh deleteall %s), and restore again", how, c.place.root)
 }

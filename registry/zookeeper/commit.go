@@ -58,7 +58,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	case refused.unmet(err):
 		return &registry.Conflict{Path: refused.Path}
 	case errors.Is(err, zk.ErrNoNode):
-		return fail(fmt.Errorf("the folder of %s is gone: the next leader makes it again: %w",
+		return fail(fmt.Errorf("the parent of %s is missing; the next leader creates it: %w",
 			t.place.full(nodeOf(refused.Path)), err))
 	}
 	return fail(t.permitted("write", nodeOf(refused.Path), err))
@@ -143,12 +143,12 @@ func (t *term) send(ops []op) (refused int, err error) {
 		unsure = true
 		if tried := time.Since(began); tried > longest*t.place.SessionTimeout {
 			if errors.Is(err, zk.ErrConnectionClosed) {
-				err = fmt.Errorf("is jute.maxbuffer of the servers smaller than %d? %w", wireLimit, err)
+				err = fmt.Errorf("jute.maxbuffer of the servers may be smaller than %d: %w", wireLimit, err)
 			}
-			return ended(fmt.Errorf("no answer in %s to a request of %d bytes; does a disk of ZooKeeper hang? %w",
+			return ended(fmt.Errorf("no answer in %s to a request of %d bytes; a disk of ZooKeeper may hang: %w",
 				tried.Round(time.Second), sizeOf(t.place, ops), err))
 		}
-		t.place.Logger.Debug("a commit got no answer: asking again (rule T3)", "term", next.term, "commit",
+		t.place.Logger.Debug("commit unanswered, retrying", "term", next.term, "commit",
 			next.commit, "error", err)
 		if err := t.pause(); err != nil {
 			return ended(err)

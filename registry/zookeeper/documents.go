@@ -69,7 +69,7 @@ func (d *documents) run() {
 func (d *documents) complain(folder string, why error) {
 	said := fmt.Sprint(why)
 	if why != nil && said != d.troubles[folder] {
-		d.term.place.Logger.Warn("what others change there is not found out for now: trying on", "folder", folder,
+		d.term.place.Logger.Warn("external edits not detected, retrying", "folder", folder,
 			"error", why)
 	}
 	d.troubles[folder] = said

@@ -60,7 +60,7 @@ const lookStanding = 20 * time.Millisecond
 func (c *client) stand(ctx context.Context, who string, stands func(name string)) (candidate, error) {
 	guid, err := uuid.NewV7()
 	if err != nil {
-		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
+		return candidate{}, fmt.Errorf("create a candidate's id: %w", err)
 	}
 	folder := c.place.full(electionPath)
 	node, err := c.Create(folder+"/"+candidatePrefix+guid.String()+candidateInfix, []byte(who),
@@ -78,7 +78,7 @@ func (c *client) stand(ctx context.Context, who string, stands func(name string)
 		}
 		own := slices.IndexFunc(all, func(x candidate) bool { return x.name == name })
 		if own < 0 {
-			return candidate{}, errors.New("the candidate's node is gone: somebody has deleted it, or its session has ended")
+			return candidate{}, errors.New("the candidate's node is gone: it was deleted, or its session has ended")
 		}
 		if own == 0 {
 			return all[0], nil
@@ -97,7 +97,7 @@ func (c *client) standing() ([]candidate, error) {
 	folder := c.place.full(electionPath)
 	children, _, err := c.Children(folder)
 	if err != nil {
-		return nil, c.place.explain("look for candidates at", folder, err)
+		return nil, c.place.explain("list the candidates at", folder, err)
 	}
 	return candidates(children), nil
 }
@@ -114,7 +114,7 @@ func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d %s", f.term, f.co
 func readFence(value []byte) (f fence, err error) {
 	if n, _ := fmt.Sscanf(string(value), "%d %d %s", &f.term, &f.commit, &f.candidate); n < 2 || f.term < 0 ||
 		f.commit < 0 {
-		return f, fmt.Errorf("%q is no term and commit number", value)
+		return f, fmt.Errorf("%q is not a term and a commit number", value)
 	}
 	return f, nil
 }
@@ -130,7 +130,7 @@ func (c *client) begin(own candidate, who string, highest int64) (leader registr
 		return leader, 0, p.explain("read", p.full(fencePath), err)
 	}
 	if string(value) == restoring {
-		return leader, 0, fmt.Errorf("%w: the namespace %s has what a restore has made that has not ended: if it does not run any more, stop all servers, remove that (zkCli.sh deleteall %s), and restore again",
+		return leader, 0, fmt.Errorf("%w: the namespace %s has an unfinished restore: if it is not running any more, stop all servers, remove the namespace (zkCli.sh deleteall %s), and restore again",
 			registry.ErrUnusable, p.Namespace, p.root)
 	}
 	before, err := readFence(value)
@@ -139,7 +139,7 @@ func (c *client) begin(own candidate, who string, highest int64) (leader registr
 			registry.ErrUnusable, p.full(fencePath), err, "1000 0")
 	}
 	if before.term < highest {
-		p.Logger.Warn("ZooKeeper went back: the last term in it is not the last that was there. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
+		p.Logger.Warn("ZooKeeper went back: its last term is older than one that was seen before; it may have been restored from an older copy, or its namespace emptied, and what was done since that copy may be done again",
 			"term", before.term, "before", highest)
 	}
 	if before.term == 0 {

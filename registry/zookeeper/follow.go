@@ -42,7 +42,7 @@ func (f *follower) trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.refusal != nil {
-		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", f.place.Servers, f.refusal)
+		return fmt.Errorf("can't read who leads from ZooKeeper at %s: %w", f.place.Servers, f.refusal)
 	}
 	if f.client == nil {
 		return nil
@@ -80,9 +80,9 @@ func (f *follower) run(ctx context.Context) {
 	log := f.place.Logger
 	f.place.sessions(ctx, nil, f.follow, func(err error) {
 		if zookeeper.Answered(err) && f.refused(err) {
-			log.Warn("ZooKeeper refuses to show who leads: trying on", "servers", f.place.servers, "error", err)
+			log.Warn("leader not readable in ZooKeeper, retrying", "servers", f.place.servers, "error", err)
 		} else {
-			log.Debug("looking again who leads", "error", err)
+			log.Debug("reading the leader again", "error", err)
 		}
 		f.set(registry.Leader{}, "")
 	})
@@ -107,7 +107,7 @@ func (f *follower) follow(ctx context.Context, c *client, succeeded func()) erro
 			f.set(leader, candidate)
 			succeeded()
 			if f.refused(nil) {
-				f.place.Logger.Info("ZooKeeper shows again who leads")
+				f.place.Logger.Info("leader readable in ZooKeeper again")
 			}
 		}
 		select {
@@ -128,14 +128,14 @@ func (f *follower) join(ctx context.Context, c *client) error {
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		f.place.Logger.Warn("can't reach ZooKeeper: trying on", "servers", f.place.servers, "error", c.Trouble())
+		f.place.Logger.Warn("ZooKeeper unreachable, retrying", "servers", f.place.servers, "error", c.Trouble())
 	}
 }
 
 // look reads the candidates: the first one leads once it has begun a term. A candidate of the original begins none, so
 // it leads at once. candidate is empty if there is no leader.
 func (f *follower) look(c *client) (leader registry.Leader, candidate string, err error) {
-	refused := func(path string, err error) error { return f.place.explain("look who leads at", path, err) }
+	refused := func(path string, err error) error { return f.place.explain("read who leads at", path, err) }
 	all, err := c.standing()
 	if errors.Is(err, zk.ErrNoNode) || err == nil && len(all) == 0 {
 		return leader, "", nil

@@ -57,7 +57,7 @@ func newPlace(o Options) (*place, error) {
 	}
 	var err error
 	if p.servers, err = zookeeper.ParseServers(hosts); err != nil {
-		return unusable("%q is no ZooKeeper address: give it as h1:2181,h2:2181 with an optional /chroot", o.Servers)
+		return unusable("%q is not a ZooKeeper address: it must be h1:2181,h2:2181 with an optional /chroot", o.Servers)
 	}
 	if err := checkPath("/" + o.Namespace); err != nil {
 		return unusable("the namespace %q: %v", o.Namespace, err)
@@ -68,12 +68,12 @@ func newPlace(o Options) (*place, error) {
 	}
 	if o.Digest != "" {
 		if user, _, ok := strings.Cut(o.Digest, ":"); !ok || user == "" {
-			return unusable("the ZooKeeper digest has to be user:password")
+			return unusable("the ZooKeeper digest must be user:password")
 		}
 		p.acl = zk.AuthACL(zk.PermAll)
 	}
 	if p.SessionTimeout = cmp.Or(p.SessionTimeout, 10*time.Second); p.SessionTimeout < 0 {
-		return unusable("the session timeout %v is no time", p.SessionTimeout)
+		return unusable("the session timeout %v must not be negative", p.SessionTimeout)
 	}
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
@@ -92,7 +92,7 @@ func (p *place) user() string {
 	if user, _, ok := strings.Cut(p.Digest, ":"); ok {
 		return "the user " + user + " of the ZooKeeper digest"
 	}
-	return "nobody in particular (no ZooKeeper digest is set)"
+	return "anonymous clients (no ZooKeeper digest is set)"
 }
 
 // checkPath is registry.CheckPath, and also rejects the characters that ZooKeeper refuses.
@@ -102,7 +102,7 @@ func checkPath(path string) error {
 	}
 	for _, r := range path {
 		if r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 {
-			return fmt.Errorf("%w: %q has the character %q, which ZooKeeper takes in no path", registry.ErrBadPath,
+			return fmt.Errorf("%w: %q has the character %q, which ZooKeeper does not allow in paths", registry.ErrBadPath,
 				path, r)
 		}
 	}

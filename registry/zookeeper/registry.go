@@ -64,7 +64,7 @@ func (r *Registry) saw(l registry.Leader) {
 	}
 	r.mu.Unlock()
 	if later && l.Term <= before.Term {
-		r.place.Logger.Warn("ZooKeeper went back: the new leader's term is not after one that was there before. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
+		r.place.Logger.Warn("ZooKeeper went back: the new leader's term is not later than one that was seen before; it may have been restored from an older copy, or its namespace emptied, and what was done since that copy may be done again",
 			"term", l.Term, "before", before.Term, "leader", l.Address)
 	}
 }

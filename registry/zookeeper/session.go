@@ -40,7 +40,7 @@ func (p *place) connect(watch func(zk.Event)) (*client, error) {
 func (c *client) join(ctx context.Context) error {
 	err := c.Join(ctx)
 	if zookeeper.Answered(err) {
-		return c.place.explain("talk to", "/", err)
+		return c.place.explain("open a session at", "/", err)
 	}
 	return err
 }
@@ -92,7 +92,7 @@ func (c *client) prepare() error {
 			return p.explain("look for", p.chroot, err)
 		}
 		if !there {
-			return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: make it (zkCli.sh create %s), or correct the address",
+			return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: create it (zkCli.sh create %s), or correct the address",
 				registry.ErrUnusable, p.chroot, p.Servers, p.chroot)
 		}
 	}
@@ -127,7 +127,7 @@ func (c *client) make(full string, value []byte) error {
 	}
 	_, err = c.Create(full, value, 0, c.place.acl)
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		return c.place.explain("make the node", full, err)
+		return c.place.explain("create the node", full, err)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (c *client) protectShared() error {
 		acl, stat, err := c.GetACL(node)
 		if err == nil && slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "world" }) {
 			if _, err = c.SetACL(node, p.acl, stat.Aversion); err == nil {
-				p.Logger.Warn("node was open to everybody who reaches ZooKeeper, and has the ACL of the digest now: who has read keys in it before still has them", "node", node)
+				p.Logger.Warn("node restricted to the digest's user: it was open to everyone who reaches ZooKeeper, and anyone who has read keys in it still has them", "node", node)
 			}
 		}
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -183,7 +183,7 @@ func (c *client) wasWritten(ctx context.Context, name string, value []byte, cond
 	case int64(stat.Version) == version:
 		return 0, &registry.Conflict{Path: name}
 	}
-	return 0, fmt.Errorf("%w: write the shared value %s: it was changed again since", registry.ErrOutcomeUnknown, name)
+	return 0, fmt.Errorf("%w: write the shared value %s: it has changed again since", registry.ErrOutcomeUnknown, name)
 }
 
 // session waits for the follower's session. Its error contains what prevents it.

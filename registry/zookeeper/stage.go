@@ -186,7 +186,7 @@ func (t *term) applyPart(ops []op) error {
 		case t.Err() != nil:
 			return err
 		case refused != nil && (refused.unmet(err) || isEdited(refused.Path)):
-			t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node",
+			t.place.Logger.Warn("node edited during a commit: the edit stays", "node",
 				t.place.full(nodeOf(refused.Path)), "refused", err)
 			edited := refused.Path
 			ops = slices.DeleteFunc(ops, func(o op) bool { return o.Path == edited })
@@ -197,7 +197,7 @@ func (t *term) applyPart(ops []op) error {
 			if refused != nil {
 				err = t.permitted("write", nodeOf(refused.Path), err)
 			}
-			t.place.Logger.Warn("a commit that has happened can't be applied: trying on, and nothing else is committed meanwhile", "error", err)
+			t.place.Logger.Warn("commit not applied, retrying: nothing else is committed meanwhile", "error", err)
 		}
 		if err := t.pause(); err != nil {
 			return err

@@ -82,12 +82,12 @@ func (t *term) keep() {
 		}
 		there, _, err := t.client.Exists(t.place.full(electionPath + "/" + t.own.name))
 		if err == nil && !there {
-			t.end(errors.New("the election node is gone: somebody else may lead"))
+			t.end(errors.New("the election node is gone: another server may lead"))
 		}
 		value, _, err := t.client.Get(t.place.full(fencePath))
 		if now, bad := readFence(value); errors.Is(err, zk.ErrNoNode) ||
 			err == nil && (bad != nil || now.candidate != t.own.name) {
-			t.end(errors.New("the fence is gone, or another's: somebody else may lead"))
+			t.end(errors.New("the fence is gone or names another term: another server may lead"))
 		}
 	}
 }
