@@ -45,8 +45,8 @@ func (r Result) String() string {
 // errAppFailed is the error of a job whose app could not be created or changed. errJobFailed is the error of an app
 // that is not enabled because a job of it failed.
 var (
-	errAppFailed = errors.New("not tried, since its app failed")
-	errJobFailed = errors.New("not enabled, since a job of it failed, which would fire as it is")
+	errAppFailed = errors.New("not tried, because its app failed")
+	errJobFailed = errors.New("not enabled, because a job of it failed and would fire with its old settings")
 )
 
 // Check asks the server which steps it would reject, and changes nothing. It cannot check jobs of an app that does

@@ -123,7 +123,7 @@ func (p *planner) checkApp(d *Definition) Problems {
 		return nil
 	case slices.Contains(p.options.PruneApps, name):
 		return Problems{{d.lineOf("appName"), d.String(), "appName", name,
-			"is to be removed by --prune-app, and this job needs it"}}
+			"would be removed by --prune-app, but this job needs it"}}
 	case !p.server.has(App, name):
 		return Problems{{d.lineOf("appName"), d.String(), "appName", name,
 			"there is no such app, in the files or on the server; add a definition of kind App"}}

@@ -64,8 +64,8 @@ func (r *reader) readFile(source Source) {
 			return
 		}
 		if err != nil {
-			line, message := SyntaxError(err)
-			r.problem(Place{source.Name, line}, "", "", "", "no YAML: %s", message)
+			line, message := document.YAMLError(err)
+			r.problem(Place{source.Name, line}, "", "", "", "not YAML: %s", message)
 			return
 		}
 		root := one.Content[0]
@@ -76,23 +76,10 @@ func (r *reader) readFile(source Source) {
 	}
 }
 
-// SyntaxError splits an error of the YAML library into its line, 1 if it names none, and its message. It omits the
-// name of an alias, which may be a password that should have been quoted.
-func SyntaxError(err error) (line int, message string) {
-	message = strings.TrimPrefix(err.Error(), "yaml: ")
-	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
-		_, message, _ = strings.Cut(message, ": ")
-	}
-	if strings.Contains(message, "unknown anchor") {
-		message = "an alias (*) of no anchor; put texts that begin with '*' into quotes"
-	}
-	return max(line, 1), fmt.Sprintf("%.150s", message)
-}
-
 // readOne reads one document of a file.
 func (r *reader) readOne(at Place, root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
-		r.problem(at, "", "", "", "a definition is fields such as kind: Job, one in each line")
+		r.problem(at, "", "", "", "a definition must be fields such as kind: Job, one per line")
 		return
 	}
 	d := &Definition{At: at, lines: map[string]int{}}
@@ -111,7 +98,7 @@ func (r *reader) readOne(at Place, root *yaml.Node) {
 		is := new(bool)
 		if disabled.ShortTag() != "!!bool" || disabled.Decode(is) != nil {
 			bad = append(bad, document.Violate("disabled", "",
-				"true or false is expected, or nothing, which leaves it as it is"))
+				"must be true or false, or left out to keep it as it is"))
 		}
 		d.Disabled, d.lines["disabled"] = is, disabled.Line
 	}
@@ -123,7 +110,7 @@ func (r *reader) readOne(at Place, root *yaml.Node) {
 		r.problem(d.lineOf(v.Field), d.String(), v.Field, v.Value, "%s", v.Message)
 	}
 	if first, twice := r.seen[d.String()]; twice {
-		r.problem(at, d.String(), "", "", "is defined twice; the first time at %s", first)
+		r.problem(at, d.String(), "", "", "is defined twice, first at %s", first)
 	}
 	r.seen[d.String()] = at
 	r.set.All = append(r.set.All, d)

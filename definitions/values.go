@@ -38,11 +38,8 @@ func (d *Definition) values() values {
 	if d.Kind == Job {
 		doc = d.Job
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // people should see < instead of \u003c
-	_ = encoder.Encode(doc)      // documents contain only values that can be encoded
-	return entries(out.Bytes())
+	text, _ := document.EncodeJSON(doc) // documents contain only values that can be encoded
+	return entries(text)
 }
 
 // entries returns the members of a JSON object; none for other values.

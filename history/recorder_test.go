@@ -106,7 +106,7 @@ func TestUncertainBatches(t *testing.T) {
 		s.happens(event.Batch{Term: 4, Number: 1,
 			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 2}, {Number: 2}}}})
 		s.wantStored(4, 1)
-		time.Sleep(2 * askInterval)
+		time.Sleep(2 * asideCheckInterval)
 		s.wantRows(3)
 		if rows := s.rows(); rows["1-2-0"] != 1 || rows["2-1-0"] != 0 || s.Status().Aside != 0 {
 			t.Errorf("stored are %v, the status is %+v", rows, s.Status())
@@ -131,7 +131,7 @@ func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
 		}
 		s.happens(steps(2, 2, 1))
 		s.wantStored(2, 2)
-		time.Sleep(2 * askInterval)
+		time.Sleep(2 * asideCheckInterval)
 		if rows := s.rows(); rows["1-1-0"] != 1 || s.Status().Aside != 0 {
 			t.Errorf("stored are %v, the status is %+v", rows, s.Status())
 		}
@@ -181,7 +181,7 @@ func TestFullOutbox(t *testing.T) {
 		}
 		s.db.set(func() { s.db.down = nil })
 		s.wantStored(1, n)
-		time.Sleep(alarmInterval)
+		time.Sleep(throttleInterval)
 		s.happens(steps(1, n+1, 1))
 		s.wantLog("accepts rows again\" rows=20")
 		s.wantStored(1, n+1)
@@ -220,7 +220,7 @@ func TestDamagedRowsAreCounted(t *testing.T) {
 		s.db.set(func() { s.db.down = nil })
 		s.again()
 		synctest.Wait()
-		time.Sleep(askInterval)
+		time.Sleep(asideCheckInterval)
 		synctest.Wait()
 		if st := s.Status(); st.Lost.Failed != 3 || st.Waiting > 0 {
 			t.Errorf("the status is %+v", st)
@@ -245,7 +245,7 @@ func TestBatchThatIsStuckAside(t *testing.T) {
 		s.happens(event.Batch{Term: 3, Number: 2,
 			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 1}, {Number: 2, Batches: 1}}}})
 		s.wantStored(3, 2)
-		time.Sleep(3*askInterval + time.Second)
+		time.Sleep(3*asideCheckInterval + time.Second)
 		synctest.Wait()
 		s.wantRows(2) // the batch of term 2 is not delayed
 		s.wantLog("not read or removed")

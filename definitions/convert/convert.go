@@ -186,7 +186,7 @@ func (b *builder) setCron(d *definitions.Definition, line int, expression string
 	d.Job.Cron = expression
 	first := schedule.Next(b.options.Now)
 	if next := schedule.Next(first); !next.IsZero() && next.Sub(first) < 30*time.Second {
-		b.note(line, d.Name(), "fires every %s, and a TRANSIENT job starts a process each time; think of jobExecutionType: DAEMON", next.Sub(first))
+		b.note(line, d.Name(), "fires every %s, and a TRANSIENT job starts a process each time; consider jobExecutionType: DAEMON", next.Sub(first))
 	}
 }
 
@@ -199,7 +199,7 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	text := document.Text{Value: value}
 	if text.Shown(name) != text {
 		text = document.Text{FromFile: b.secretFile(name, value)}
-		b.once(line, true, fmt.Sprintf("%s is a secret, and is not written down: put it into the file %s on the agents", name, text.FromFile))
+		b.once(line, true, fmt.Sprintf("%s is a secret and was left out: put it into the file %s on the agents", name, text.FromFile))
 	}
 	d.Job.Env[name] = text
 }
@@ -220,7 +220,7 @@ func (b *builder) done(script string) *Result {
 	var defined []*definitions.Definition
 	for _, name := range b.apps {
 		if b.options.AppURL == "" {
-			b.lost(0, "", "app %s is not defined, since nothing says where its package is: publish it, or import again with --app-url", name)
+			b.lost(0, "", "app %s is not defined, because the location of its package is unknown: publish it, or import again with --app-url", name)
 			continue
 		}
 		c := app.Default()
@@ -229,11 +229,11 @@ func (b *builder) done(script string) *Result {
 			At: definitions.Place{File: b.file}})
 	}
 	if len(b.result.Definitions) > 0 {
-		b.once(0, false, fmt.Sprintf("what a shard takes is not said: %v CPU and %v MB of memory were taken; give --cpu and --memory, or edit", b.options.CPUCount, b.options.MemoryMB))
+		b.once(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
 	}
 	for _, d := range b.result.Definitions {
 		for _, field := range secretFields(d.Job) {
-			b.lost(d.At.Line, d.Name(), "%s holds a secret, which is written down as it stands: take it out, into env with fromFile, before the file goes into git", field)
+			b.lost(d.At.Line, d.Name(), "%s contains a secret, which is in the result unchanged: move it into env with fromFile before you commit the file to git", field)
 		}
 		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
 		for _, v := range bad {

@@ -57,7 +57,7 @@ func (f cronField) parseEntry(text string) (v values, err error) {
 	step := 1
 	if stepped {
 		if step, err = strconv.Atoi(stepText); err != nil || step < 1 {
-			return 0, errors.New("a step is a whole number from 1")
+			return 0, errors.New("a step must be a whole number, 1 or more")
 		}
 	}
 	first, last, ranged := strings.Cut(base, "-")
@@ -72,11 +72,11 @@ func (f cronField) parseEntry(text string) (v values, err error) {
 			}
 		}
 		if stepped && !ranged {
-			return 0, fmt.Errorf("a step stands behind '*' or a range, as in %d-%d/%d", from, f.top, step)
+			return 0, fmt.Errorf("a step must follow '*' or a range, as in %d-%d/%d", from, f.top, step)
 		}
 	}
 	if from > to {
-		return 0, errors.New("a range goes forward; give two, such as 22-23,0-2 for 22-2")
+		return 0, errors.New("the end of a range must not be before its start; give two ranges, such as 22-23,0-2 for 22-2")
 	}
 	for n := from; n <= to; n += step {
 		v |= 1 << n
@@ -90,7 +90,7 @@ func (f cronField) number(text string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < f.low || n > f.top {
-		return 0, fmt.Errorf("%q is not from %d to %d", text, f.low, f.top)
+		return 0, fmt.Errorf("%q must be from %d to %d", text, f.low, f.top)
 	}
 	return n, nil
 }
@@ -171,7 +171,7 @@ func parseCronTime(columns [5]string) (t cronTime, err error) {
 	return t, errors.Join(failed...)
 }
 
-var errBothDays = errors.New("day of month and day of week must both match, which no cron of this scheduler can say; " +
+var errBothDays = errors.New("day of month and day of week must both match, which this scheduler's crons cannot express; " +
 	"let the job fire on one of them and its command test the other")
 
 // quartz returns the equivalent crons: one, or two if matching the day of month or the day of week is enough. On days

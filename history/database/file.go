@@ -64,8 +64,8 @@ func (f *file) connect(ctx context.Context) (driver.Conn, error) {
 	return &fileConn{conn.(sqliteConn), f.path, opened}, nil
 }
 
-// look returns an error, once, when the path no longer names the file of the last look.
-func (f *file) look() error {
+// checkFile returns an error, once, when the path no longer names the file of the last look.
+func (f *file) checkFile() error {
 	now, err := os.Stat(f.path)
 	how := "was replaced by another file"
 	switch {

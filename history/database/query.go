@@ -71,7 +71,8 @@ func following(column string, moment time.Time, id string) clause {
 // be read and rows may be long.
 func pageOf(table, columns string, match clause, order string, skip, limit int) clause {
 	return clause{
-		text: "SELECT " + columns + " FROM " + table + " JOIN (SELECT auto_id AS picked FROM " + table + match.where() +
+		text: "SELECT " + columns + " FROM " + table + " JOIN (SELECT auto_id AS picked FROM " + table +
+			match.where() +
 			" ORDER BY " + order + " LIMIT ? OFFSET ?) AS page ON auto_id = picked ORDER BY " + order,
 		values: append(match.values[:len(match.values):len(match.values)], limit, skip),
 	}
@@ -81,8 +82,8 @@ func pageOf(table, columns string, match clause, order string, skip, limit int) 
 // reads.
 func selectAll[R any](ctx context.Context, d *DB, c clause) ([]R, error) {
 	select {
-	case d.reads <- struct{}{}:
-		defer func() { <-d.reads }()
+	case d.readSlots <- struct{}{}:
+		defer func() { <-d.readSlots }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

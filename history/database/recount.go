@@ -26,10 +26,10 @@ const (
 // two processes that count minutes of one day, each includes the counts of the other in its sums.
 //
 // Numbers never decrease: ends are final, so a smaller count only means that old rows were deleted.
-func (d *DB) Recount(ctx context.Context, most int) (done int, err error) {
+func (d *DB) Recount(ctx context.Context, limit int) (done int, err error) {
 	var minutes []search.Time
 	if err := d.ask(ctx, &minutes, "SELECT minute_time FROM HISTORY_RECOUNT ORDER BY minute_time LIMIT ?",
-		most); err != nil {
+		limit); err != nil {
 		return 0, fmt.Errorf("read which minutes to count: %w", err)
 	}
 	for _, m := range minutes {

@@ -19,7 +19,7 @@ func (t Time) Value() (driver.Value, error) {
 	}
 	u := t.UTC()
 	if u.Year() < 1 || u.Year() > 9999 {
-		return nil, badRow{fmt.Errorf("the year %d is outside of 1 to 9999", u.Year())}
+		return nil, badRowError{fmt.Errorf("the year %d is outside of 1 to 9999", u.Year())}
 	}
 	return u.Format(layout), nil
 }

@@ -18,7 +18,7 @@ import (
 func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
 	w := writer{db: d}
 	all := rowsOf(batches)
-	err = d.look()
+	err = d.checkFile()
 	if err == nil {
 		err = d.inTx(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
 			w.tx, w.lost = tx, 0
@@ -31,7 +31,7 @@ func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err er
 		})
 	}
 	if err == nil {
-		err = d.look() // rows committed to a file that was being removed are written again
+		err = d.checkFile() // rows committed to a file that was being removed are written again
 	}
 	if err != nil {
 		d.reconnect()
@@ -137,19 +137,19 @@ func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
 			}
 		}
 		if i-from == statementRows || i > from && bytes+size > statementBytes {
-			if err := w.insertSome(ctx, t, rows[from:i]); err != nil {
+			if err := w.insertBatch(ctx, t, rows[from:i]); err != nil {
 				return err
 			}
 			bytes, from = 0, i
 		}
 		bytes += size
 	}
-	return w.insertSome(ctx, t, rows[from:])
+	return w.insertBatch(ctx, t, rows[from:])
 }
 
-// insertSome writes rows with one statement. If the database refuses one for its content, which undoes only that
+// insertBatch writes rows with one statement. If the database refuses one for its content, which undoes only that
 // statement, the rows are halved until the refused one is found.
-func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
+func (w *writer) insertBatch(ctx context.Context, t table, rows [][]any) error {
 	err := w.exec(ctx, t, rows)
 	switch {
 	case err == nil:
@@ -163,10 +163,10 @@ func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
 		return nil
 	}
 	half := len(rows) / 2
-	if err := w.insertSome(ctx, t, rows[:half]); err != nil {
+	if err := w.insertBatch(ctx, t, rows[:half]); err != nil {
 		return err
 	}
-	return w.insertSome(ctx, t, rows[half:])
+	return w.insertBatch(ctx, t, rows[half:])
 }
 
 func (w *writer) exec(ctx context.Context, t table, rows [][]any) error {

@@ -22,7 +22,7 @@ const (
 
 var (
 	errTooDeep = fmt.Errorf("it is nested too deep (more than %d maps and lists), or too large with its aliases written out", maxDepth)
-	errMerge   = errors.New("it has a merge key (<<), which is not read: write the fields out")
+	errMerge   = errors.New("it has a merge key (<<), which is not supported: write the fields out")
 )
 
 // boundStored checks a document by its size.

@@ -58,8 +58,8 @@ type Registry struct {
 	files []*os.File // opened by bbolt; the last one is the registry's file
 	log   *slog.Logger
 
-	reserved   int64 // bytes at the beginning of the file whose disk blocks are allocated
-	unreserved bool  // the log has reported that no space can be reserved
+	reserved      int64 // bytes at the beginning of the file whose disk blocks are allocated
+	reserveWarned bool  // the log has reported that no space can be reserved
 
 	mu      sync.Mutex
 	current *term
@@ -71,10 +71,10 @@ type Registry struct {
 	// faulted: bbolt panicked on an unreadable page, so it may still hold its locks.
 	faulted bool
 	opened  os.FileInfo // identifies the open file
-	size    int64       // of the file at the last look
+	size    int64       // of the file at the last check
 
-	closing chan struct{} // closed by Close
-	owned   sync.WaitGroup
+	closing    chan struct{} // closed by Close
+	goroutines sync.WaitGroup
 }
 
 var _ registry.Registry = (*Registry)(nil)
@@ -95,7 +95,7 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 		return nil, err
 	}
 	r.reserveSpace()
-	r.owned.Go(func() { r.watch(checkInterval) })
+	r.goroutines.Go(func() { r.watch(checkInterval) })
 	log.Info("registry open", "file", path, "took", time.Since(began))
 	return r, nil
 }
@@ -137,10 +137,10 @@ func (r *Registry) openFile() (err error) {
 		err = syncFolder(folder)
 	}
 	if err == nil {
-		r.opened, err = r.held().Stat()
+		r.opened, err = r.dbFile().Stat()
 	}
 	if err == nil {
-		err = announce(path)
+		err = writeHolder(path)
 	}
 	if err != nil {
 		return fail(errors.Join(err, r.db.Close()))
@@ -255,7 +255,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 			leader.Put(whoKey, []byte(who)))
 	})
 	if err != nil {
-		err = r.breakDown(err, faulted)
+		err = r.failWith(err, faulted)
 		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
 	}
 	if r.current != nil {
@@ -275,15 +275,15 @@ func (r *Registry) usable() error {
 	case r.broken != nil:
 		return r.broken
 	}
-	return r.look()
+	return r.checkFile()
 }
 
-// breakDown ends all use of the registry after a failed write or an unreadable page. It returns the reason: the loss
+// failWith ends all use of the registry after a failed write or an unreadable page. It returns the reason: the loss
 // of the file if that is the cause, otherwise bbolt's error. The caller holds r.mu.
-func (r *Registry) breakDown(cause error, faulted bool) error {
+func (r *Registry) failWith(cause error, faulted bool) error {
 	r.faulted = r.faulted || faulted
 	switch {
-	case r.broken != nil, r.look() != nil:
+	case r.broken != nil, r.checkFile() != nil:
 		return r.broken
 	case faulted:
 		r.fail(cause)
@@ -304,7 +304,7 @@ func (r *Registry) Close() error {
 	r.closed = true
 	close(r.closing)
 	r.mu.Unlock()
-	r.owned.Wait()
+	r.goroutines.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current != nil {

@@ -35,10 +35,10 @@ func (r *Registry) watch(every time.Duration) {
 	}
 }
 
-// look breaks the registry down if its path no longer names the open file, or if the file has become shorter. A kernel
-// silently continues to write to a removed file, and all of that would be lost with this process. The caller holds
-// r.mu.
-func (r *Registry) look() error {
+// checkFile breaks the registry down if its path no longer names the open file, or if the file has become shorter. A
+// kernel silently continues to write to a removed file, and all of that would be lost with this process. The caller
+// holds r.mu.
+func (r *Registry) checkFile() error {
 	now, err := os.Stat(r.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -63,7 +63,7 @@ func (r *Registry) removed(how string) error {
 	if err := r.save(r.path + ".saved"); err != nil {
 		return fmt.Errorf("%w: %s %s while this server used it; its content exists only while this process runs, and could not be saved (%w): "+
 			"save it as root with 'cp /proc/%d/fd/%d %s.saved', stop this server, move %s.saved to %s, and start it again",
-			ErrFileLost, r.path, how, err, os.Getpid(), r.held().Fd(), r.path, r.path, r.path)
+			ErrFileLost, r.path, how, err, os.Getpid(), r.dbFile().Fd(), r.path, r.path, r.path)
 	}
 	return fmt.Errorf("%w: %s %s while this server used it; its content was saved: stop this server, move %s.saved to %s, and start it again",
 		ErrFileLost, r.path, how, r.path, r.path)
@@ -75,12 +75,12 @@ func (r *Registry) save(to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(target, io.NewSectionReader(r.held(), 0, math.MaxInt64))
+	_, err = io.Copy(target, io.NewSectionReader(r.dbFile(), 0, math.MaxInt64))
 	return errors.Join(err, target.Sync(), target.Close())
 }
 
-// held returns the file that bbolt has open.
-func (r *Registry) held() *os.File { return r.files[len(r.files)-1] }
+// dbFile returns the file that bbolt has open.
+func (r *Registry) dbFile() *os.File { return r.files[len(r.files)-1] }
 
 // fail ends all use of the registry. The caller holds r.mu.
 func (r *Registry) fail(why error) {

@@ -39,7 +39,7 @@ const (
 
 	magic       = 0xED0CDAED
 	fileVersion = 2
-	deepest     = 64
+	maxDepth    = 64
 )
 
 var native = binary.NativeEndian
@@ -96,24 +96,24 @@ func (v *verifier) tree(id uint64, path []uint64, least []byte, last *[]byte) er
 		return bad("not one of %d", v.end)
 	case v.seen[id]:
 		return bad("used twice")
-	case len(path) > deepest:
+	case len(path) > maxDepth:
 		return bad("too deep")
 	}
 	header := make([]byte, pageHeader)
 	if _, err := v.file.ReadAt(header, int64(id)*v.pageSize); err != nil {
 		return bad("%v", err)
 	}
-	over := uint64(native.Uint32(header[12:]))
-	if id+over >= v.end {
+	overflow := uint64(native.Uint32(header[12:]))
+	if id+overflow >= v.end {
 		return bad("extends past the end")
 	}
-	for i := range over + 1 {
+	for i := range overflow + 1 {
 		if v.seen[id+i] {
 			return bad("used twice")
 		}
 		v.seen[id+i] = true
 	}
-	page := make([]byte, int64(over+1)*v.pageSize)
+	page := make([]byte, int64(overflow+1)*v.pageSize)
 	if _, err := v.file.ReadAt(page, int64(id)*v.pageSize); err != nil && !errors.Is(err, io.EOF) {
 		return bad("%v", err)
 	}

@@ -143,13 +143,14 @@ func TestZooKeeperThatWantsSASL(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_, err := r.Campaign(ctx, "x")
-	if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "requires SASL, which is not supported") {
+	if !errors.Is(err, registry.ErrUnusable) ||
+		!strings.Contains(err.Error(), "requires SASL, which is not supported") {
 		t.Errorf("the campaign: %v", err)
 	}
 	if took := d.took(t, 7); took < 300*time.Millisecond { // at most two for each of three sessions
 		t.Errorf("7 connections in %v", took)
 	}
-	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "wants SASL") {
+	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "requires SASL") {
 		t.Errorf("the trouble is %v", err)
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
