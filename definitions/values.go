@@ -70,7 +70,11 @@ func (v values) leaves(path string, value json.RawMessage) {
 
 // Difference is a field, an entry of env or props, or a path in podTemplate, whose value differs from the server's.
 // Old and New are JSON; "" means that there is none.
-type Difference struct{ Field, Old, New string }
+type Difference struct {
+	Field string `json:"field"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
+}
 
 // isMap reports whether the entries of a field are compared separately.
 func isMap(field string) bool { return field == "env" || field == "props" }

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // Ports are chosen from this range. It is below the kernel's ephemeral ports, so that no outgoing connection can
@@ -59,7 +59,7 @@ func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err erro
 		c.listeners = append(c.listeners, master)
 		now.Master = port(master)
 	}
-	if err := wholefile.Write(path, now); err != nil {
+	if err := wholefile.WriteJSON(path, now); err != nil {
 		return nil, nil, fmt.Errorf("keep the ports for the next run: %w", err)
 	}
 	return master, agents, nil

@@ -10,7 +10,7 @@ import (
 	"os"
 
 	"github.com/elasticjob-go/elasticjob/cluster/local/apihttp"
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // Credentials are a principal and its secret. Every way to print them hides the secret.
@@ -62,7 +62,7 @@ func openSecrets(path string) (*secrets, error) {
 
 func makeSecrets(path string) (*secrets, error) {
 	s := &secrets{Principal: principal, Secret: random(), ExecutorKey: random()}
-	if err := wholefile.Write(path, s); err != nil {
+	if err := wholefile.WriteJSON(path, s); err != nil {
 		return nil, fmt.Errorf("keep the credentials for the next run: %w", err)
 	}
 	return s, nil

@@ -72,10 +72,7 @@ Exit status:
 	flags.StringVar(&a.ca, "ca", "", "a `FILE` with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
 	flags.StringVarP(&a.output, "output", "o", "table",
 		"the `FORM`: table, json or yaml; the last two are the server's answers as they are")
-	a.complete(root, "context", func(context.Context, *client.Client, string) ([]string,
-		error) {
-		return a.contextNames()
-	})
+	a.complete(root, "context", contextSource(a))
 	completeWords(root, "output", outputs...)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if err := a.checkOutput(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // settings is the content of the file of contexts.
@@ -102,31 +103,13 @@ func (a *cli) change(how func(*settings) error) error {
 	if err := errors.Join(encoder.Encode(s), encoder.Close()); err != nil {
 		return fmt.Errorf("write the contexts: %w", err)
 	}
-	if err := writePrivate(path, text.Bytes()); err != nil {
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		err = wholefile.Write(path, text.Bytes(), 0o600)
+	}
+	if err != nil {
 		return fmt.Errorf("write the contexts: %w", err)
 	}
 	return nil
-}
-
-// writePrivate replaces a file atomically. At no time can another user read it.
-func writePrivate(path string, text []byte) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".contexts-*") // created with mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(file.Name()))
-		}
-	}()
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
 }
 
 func (s *settings) names() []string { return slices.Sorted(maps.Keys(s.Contexts)) }

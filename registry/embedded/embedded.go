@@ -31,6 +31,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
 
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -134,7 +135,7 @@ func (r *Registry) openFile() (err error) {
 		err = os.Chmod(path, 0o600)
 	}
 	if err == nil {
-		err = syncFolder(folder)
+		err = wholefile.SyncFolder(folder) // makes the name of a new file durable
 	}
 	if err == nil {
 		r.opened, err = r.dbFile().Stat()
@@ -217,15 +218,6 @@ func checkWhole(path string, options bolt.Options) error {
 
 func damaged(how string) error {
 	return fmt.Errorf("%w: the file is damaged (%s): bring back a copy of it, or move it away with the files beside it to start with an empty registry", registry.ErrUnusable, how)
-}
-
-// syncFolder makes a new file's name durable.
-func syncFolder(folder string) error {
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // Leader returns the leader of the current term while it lasts.

@@ -35,6 +35,7 @@ var order = []string{
 	"internal/secrets",
 	"internal/netproblem",
 	"internal/release",
+	"internal/wholefile",
 }
 
 // outside are the folders that do not belong to the product and must not be imported.
@@ -63,6 +64,7 @@ var only = map[string][]string{
 	"internal/secrets":    {},
 	"internal/netproblem": {},
 	"internal/release":    {},
+	"internal/wholefile":  {},
 }
 
 // assembled are the packages that only cmd/* and their own subpackages may import. Any other package must define an

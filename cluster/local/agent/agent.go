@@ -38,7 +38,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/fetcher"
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // Agent runs executors on this machine. Create it with Start.
@@ -274,5 +274,5 @@ func loadID(dataDir string) (string, error) {
 		return "", fmt.Errorf("read the agent's id: %w; make it readable for who starts this", err)
 	}
 	kept.ID = uuid.NewString() + "-S0"
-	return kept.ID, wholefile.Write(name, kept)
+	return kept.ID, wholefile.WriteJSON(name, kept)
 }

@@ -13,7 +13,7 @@ import (
 
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 
-	"github.com/elasticjob-go/elasticjob/cluster/local/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // registry is the state that outlives a master's process. It is one file that is replaced as a whole; without a path
@@ -65,7 +65,7 @@ func (r *registry) change(do func(*kept)) error {
 	next := kept{Frameworks: maps.Clone(r.Frameworks), Removed: slices.Clone(r.Removed), Agents: maps.Clone(r.Agents)}
 	do(&next)
 	if r.path != "" && !reflect.DeepEqual(next, r.kept) {
-		if err := wholefile.Write(r.path, next); err != nil {
+		if err := wholefile.WriteJSON(r.path, next); err != nil {
 			return fmt.Errorf("write the local master's registry %s: %w", r.path, err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 func backupCommand() *cobra.Command {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
-	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // endTimeout is how long the command waits for executors to end. Each executor knows the grace period of its tasks.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // userOfJobs chooses the user that jobs run as when root starts the server without --run-as, and logs the choice: a

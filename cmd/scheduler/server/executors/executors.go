@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/wholefile"
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // Executors are copies of the executor binaries, for the agents' fetcher. Their names contain the hash of their

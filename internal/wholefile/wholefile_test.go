@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-func TestWrite(t *testing.T) {
+func TestWriteJSON(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kept.json")
 	for _, content := range []string{"first", "second, which is longer", ""} {
-		if err := Write(path, content); err != nil {
+		if err := WriteJSON(path, content); err != nil {
 			t.Fatal(err)
 		}
 		got, err := os.ReadFile(path)
@@ -27,20 +27,20 @@ func TestWrite(t *testing.T) {
 }
 
 // If a file cannot be replaced, it stays, and no other file is left beside it.
-func TestWriteThatFails(t *testing.T) {
+func TestWriteJSONThatFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "folder")
 	if err := os.MkdirAll(filepath.Join(path, "in"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := Write(path, "x"); err == nil {
+	if err := WriteJSON(path, "x"); err == nil {
 		t.Error("a folder was replaced")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if err := Write(filepath.Join(dir, "none", "x"), nil); err == nil {
+	if err := WriteJSON(filepath.Join(dir, "none", "x"), nil); err == nil {
 		t.Error("a folder that isn't there was written to")
 	}
 }
