@@ -102,9 +102,9 @@ func ParseServer(text string) (*url.URL, error) {
 	base, err := url.Parse(whole)
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("server %q: want a URL such as %s or https://jobs.example.com", text, DefaultServer)
+		return nil, fmt.Errorf("server %q: must be a URL such as %s or https://jobs.example.com", text, DefaultServer)
 	case base.User != nil:
-		return nil, fmt.Errorf("server %q: a URL holds no password; log in, or use a token", base.Redacted())
+		return nil, fmt.Errorf("server %q: a URL must not contain a password; log in, or use a token", base.Redacted())
 	}
 	base.Path, base.RawQuery, base.Fragment = strings.TrimRight(base.Path, "/"), "", ""
 	return base, nil
@@ -165,7 +165,7 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 	var a Answer[T]
 	for _, segment := range r.path {
 		if segment == "" || segment == "." || segment == ".." { // it would lead to another route
-			return a, fmt.Errorf("%q is no name", segment)
+			return a, fmt.Errorf("%q is not a name", segment)
 		}
 	}
 	err := c.patiently(ctx, r, func() error {
@@ -175,7 +175,7 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 		}
 		a = Answer[T]{Raw: bytes.TrimSpace(text), Warning: warningOf(header), Next: nextOf(header)}
 		if err := json.Unmarshal(text, &a.Value); err != nil {
-			return fmt.Errorf("%s does not answer as a scheduler does (%w): is it one, and of a version that fits?",
+			return fmt.Errorf("%s does not answer like a scheduler (%w): check its URL and its version",
 				c.at(r), err)
 		}
 		return nil

@@ -107,7 +107,7 @@ func parse(args []string) (request, error) {
 	flags.Func("prop", "", func(text string) error {
 		name, value, found := strings.Cut(text, "=")
 		if !found || name == "" {
-			wrong = append(wrong, fmt.Errorf("--prop %s: want NAME=VALUE", text))
+			wrong = append(wrong, fmt.Errorf("--prop %s: must be NAME=VALUE", text))
 			return nil
 		}
 		if asked.shard.Props == nil {
@@ -123,18 +123,18 @@ func parse(args []string) (request, error) {
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	total := asked.shard.Total
 	if flags.NArg() > 0 {
-		wrong = append(wrong, fmt.Errorf("%q is no flag", flags.Arg(0)))
+		wrong = append(wrong, fmt.Errorf("%q is not a flag", flags.Arg(0)))
 	}
 	if total < 1 {
-		wrong = append(wrong, fmt.Errorf("--total %d: want 1 or more", total))
+		wrong = append(wrong, fmt.Errorf("--total %d: must be 1 or more", total))
 	}
 	switch {
 	case all && given["item"]:
-		wrong = append(wrong, errors.New("--item and --all: want one of them"))
+		wrong = append(wrong, errors.New("--item and --all: give one of them"))
 	case all:
 		asked.first, asked.last = 0, total-1
 	case !given["item"]:
-		wrong = append(wrong, errors.New("want --item N, the shard to run, or --all"))
+		wrong = append(wrong, errors.New("give --item N, the shard to run, or --all"))
 	case item < 0 || total > 0 && item >= total:
 		wrong = append(wrong, fmt.Errorf("--item %d: with --total %d there are the shards 0 to %d", item, total,
 			total-1))

@@ -109,7 +109,7 @@ func (r *resident) listen(orders chan<- order, over <-chan struct{}) {
 		var o order
 		if err := json.Unmarshal(line, &o); err != nil {
 			if !complained {
-				r.logf("a line from the executor is no message of the protocol, and is left out, as are others: %v",
+				r.logf("lines from the executor that are not messages of the protocol are ignored: %v",
 					err)
 			}
 			complained = true

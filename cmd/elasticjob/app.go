@@ -24,7 +24,7 @@ var appFields = []field{
 	{flag: "image", name: "image", zero: "", usage: "on Kubernetes: the image that shards run in; with one an app needs no package"},
 	{flag: "image-pull-policy", name: "imagePullPolicy", zero: "", usage: "on Kubernetes: Always, IfNotPresent or Never"},
 	{flag: "image-pull-secrets", name: "imagePullSecrets", zero: []string{}, usage: "on Kubernetes: names of the Secrets that images are pulled with"},
-	{flag: "sampling", name: "eventTraceSamplingCount", zero: 0, usage: "of so many runs of a daemon one is recorded; 0 records all"},
+	{flag: "sampling", name: "eventTraceSamplingCount", zero: 0, usage: "record one of this many runs of a daemon; 0 records all"},
 }
 
 func (a *cli) appCommand() *cobra.Command {
@@ -69,7 +69,7 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 	cmd.Args = optionalArg("NAME")
 	fieldFlags(cmd, appFields, &file, isNew)
 	cmd.Flags().BoolVar(&check, "check", false,
-		"have the server look first whether the package can be fetched and has the script")
+		"let the server first check that the package can be fetched and has the script")
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 		d, err := a.gather(cmd, args, file, "appName", appFields, isNew)
 		if err != nil {

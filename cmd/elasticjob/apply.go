@@ -44,7 +44,7 @@ func (a *cli) applyCommand() *cobra.Command {
 		RunE:    a.talk(o.run)}
 	o.planFlags(cmd)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false,
-		"show what would change, have the server check it, and change nothing")
+		"show what would change, let the server check it, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "remove without asking")
 	cmd.Flags().BoolVar(&o.kill, "kill", false, "disable and remove also what has runs under way, which are killed")
 	return cmd

@@ -98,7 +98,7 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 			if meant := nearCommand(cmd, args[0]); meant != "" {
 				message += fmt.Sprintf("; did you mean %s?", meant)
 			} else {
-				message += fmt.Sprintf("; %s --help lists what there is", cmd.CommandPath())
+				message += fmt.Sprintf("; see %s --help", cmd.CommandPath())
 			}
 			return usage(errors.New(message))
 		}}

@@ -107,7 +107,7 @@ func (a *cli) readToken(file string) (string, error) {
 	}
 	token := strings.TrimSpace(line)
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", usagef("the first line of %s is no token", file)
+		return "", usagef("the first line of %s is not a token", file)
 	}
 	return token, nil
 }

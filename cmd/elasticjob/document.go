@@ -135,7 +135,7 @@ func pairs(flag string, texts []string) (map[string]any, error) {
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, usagef("--%s %q: want NAME=VALUE", flag, text)
+			return nil, usagef("--%s %q: must be NAME=VALUE", flag, text)
 		}
 		all[name] = value
 	}

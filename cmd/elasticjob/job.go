@@ -21,7 +21,7 @@ var jobFields = []field{
 	{flag: "failover", name: "failover", zero: false, usage: "a shard that was lost with its executor or agent runs again"},
 	{flag: "misfire", name: "misfire", zero: false, usage: "fires that find the job running wait, instead of being dropped"},
 	{flag: "timeout", name: "timeoutSeconds", zero: 0, usage: "seconds after which a shard is killed; 0: none"},
-	{flag: "retries", name: "maxRetries", zero: 0, usage: "how often a shard that failed is run again"},
+	{flag: "retries", name: "maxRetries", zero: 0, usage: "how often a failed shard is retried"},
 	{flag: "description", name: "description", zero: "", usage: "for people"},
 }
 

@@ -27,8 +27,8 @@ func (a *cli) listJobsCommand() *cobra.Command {
 	flags.StringSliceVar(&ask.States, "state", nil, "states, such as RUNNING,PAUSED")
 	flags.StringSliceVar(&ask.Last, "last", nil, "how the last run ended: FINISHED, FAILED, KILLED")
 	flags.StringVar(&ask.Sort, "sort", "name", strings.Join(jobOrders, ", "))
-	flags.BoolVar(&ask.Descending, "desc", false, "the other way round")
-	flags.IntVar(&limit, "limit", 0, "so many at most; 0: all")
+	flags.BoolVar(&ask.Descending, "desc", false, "reverse the order")
+	flags.IntVar(&limit, "limit", 0, "the maximum number of jobs; 0: all")
 	a.complete(cmd, "app", appNames)
 	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
 	completeWords(cmd, "state", "READY", "RUNNING", "WAITING", "PAUSED", "DISABLED", "APP_DISABLED", "SHUTTING_DOWN",

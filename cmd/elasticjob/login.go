@@ -107,7 +107,7 @@ func (a *cli) logoutCommand() *cobra.Command {
 				return err
 			}
 			if t.token == "" {
-				return &ending{statusConflict, fmt.Errorf("there is no token for %s: nobody is logged in", t.server)}
+				return &ending{statusConflict, fmt.Errorf("there is no token for %s: you are not logged in", t.server)}
 			}
 			c, err := t.client(nil)
 			if err != nil {
@@ -143,7 +143,7 @@ func (a *cli) credentials(ctx context.Context, user, server string) (name, passw
 	lines := bufio.NewReader(io.LimitReader(a.in, 2*maxPassword))
 	if name = user; name == "" {
 		if !isTerminal {
-			return "", "", usagef("who logs in? Give --user NAME")
+			return "", "", usagef("no user: give --user NAME")
 		}
 		fmt.Fprintf(a.err, "User at %s: ", server)
 		if name, err = answered(ctx, func() (string, error) { return lines.ReadString('\n') }); err != nil {

@@ -49,7 +49,7 @@ several shards have the number of the shard before them. Of a job it is the last
 			streams = []string{"stdout", "stderr"}
 		case "stdout", "stderr", "stdout.1", "stderr.1":
 		default:
-			return usagef("--stream %q: want stdout, stderr, both, stdout.1 or stderr.1", r.stream)
+			return usagef("--stream %q: must be stdout, stderr, both, stdout.1 or stderr.1", r.stream)
 		}
 		err := a.logs(ctx, c, args[0], streams, r)
 		if errors.Is(err, context.Canceled) && r.follow {

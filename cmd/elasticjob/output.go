@@ -20,7 +20,7 @@ func (a *cli) checkOutput() error {
 	if slices.Contains(outputs, a.output) {
 		return nil
 	}
-	message := fmt.Sprintf("--output %q: want %s", a.output, strings.Join(outputs, ", "))
+	message := fmt.Sprintf("--output %q: must be one of %s", a.output, strings.Join(outputs, ", "))
 	if near := spelling.Nearest(a.output, outputs); near != "" {
 		message += fmt.Sprintf("; did you mean %s?", near)
 	}

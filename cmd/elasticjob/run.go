@@ -40,11 +40,11 @@ func (a *cli) listRunsCommand() *cobra.Command {
 	flags.StringSliceVar(&ask.States, "state", nil, "states: WAITING, RUNNING, FINISHED, FAILED, KILLED")
 	flags.StringVar(&ask.Since, "since", "", "fired since a time (RFC 3339), or so long ago at most: 30m, 24h")
 	flags.StringVar(&ask.Before, "before", "", "fired before a time (RFC 3339)")
-	flags.IntVar(&limit, "limit", 20, "so many at most")
+	flags.IntVar(&limit, "limit", 20, "the maximum number of runs")
 	completeWords(cmd, "state", "WAITING", "RUNNING", client.Finished, client.Failed, client.Killed)
 	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
 		if limit < 1 {
-			return usagef("--limit %d: want 1 or more", limit)
+			return usagef("--limit %d: must be 1 or more", limit)
 		}
 		if len(args) > 0 {
 			ask.Job = args[0]

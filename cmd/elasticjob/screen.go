@@ -53,7 +53,7 @@ func (a *cli) frame(s *screen) []string {
 	lines = append(lines, s.fit(fmt.Sprintf("apps %d  jobs %d: %s", sum.Apps, total, counts(sum.Jobs))),
 		s.fit(runWords(sum)), s.fit(strings.Join(clusterWords(sum), "  ")))
 	if s.trouble != nil {
-		lines = append(lines, red.paint(s.fit("this is old: "+oneLine(explained(s.trouble))), colours))
+		lines = append(lines, red.paint(s.fit("out of date: "+oneLine(explained(s.trouble))), colours))
 	} else {
 		lines = append(lines, "")
 	}

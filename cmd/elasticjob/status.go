@@ -93,7 +93,7 @@ func (a *cli) report(cmd *cobra.Command, err error) int {
 	default:
 		fmt.Fprintln(a.err, "elasticjob: "+explained(err))
 		if status == statusUsage && !a.running {
-			fmt.Fprintf(a.err, "%s --help says what there is\n", cmd.CommandPath())
+			fmt.Fprintf(a.err, "see %s --help\n", cmd.CommandPath())
 		}
 	}
 	return status

@@ -38,7 +38,7 @@ way round, space and b turn the page. Where standard output is no terminal it is
 		}
 		s.server = c.Server()
 		if !slices.Contains(jobOrders, s.order) {
-			return usagef("--sort %q: want %s", s.order, strings.Join(jobOrders, ", "))
+			return usagef("--sort %q: must be one of %s", s.order, strings.Join(jobOrders, ", "))
 		}
 		if cmd.Flags().Changed("sort") {
 			s.descending = s.order == "lastRun" || s.order == "duration" || s.order == "failures"

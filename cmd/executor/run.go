@@ -70,7 +70,7 @@ func parseTry(args []string) (tryFlags, error) {
 	}
 	flags.Visit(func(one *flag.Flag) { f.given[one.Name] = true })
 	if flags.NArg() > 0 {
-		return f, fmt.Errorf("%q is no flag; a command of several words goes in quotes: --script 'bin/start.sh -v'",
+		return f, fmt.Errorf("%q is not a flag; a command of several words goes in quotes: --script 'bin/start.sh -v'",
 			flags.Arg(0))
 	}
 	return f, nil

@@ -152,7 +152,7 @@ func textSchema() *JSONSchema {
 		return &JSONSchema{Type: "object", Required: []string{need}, AdditionalProperties: false,
 			Properties: append(Properties{{need, text}}, more...)}
 	}
-	hide := Property{"secret", JSONSchema{Type: "boolean", Description: "nobody is shown the value"}}
+	hide := Property{"secret", JSONSchema{Type: "boolean", Description: "the value is never shown"}}
 	return &JSONSchema{AnyOf: []*JSONSchema{&text, object("value", hide), object("fromFile", hide),
 		object("fromEnv", hide)}}
 }

@@ -22,7 +22,7 @@ type SyntaxError struct {
 
 // Error returns a sentence for the sender of the body.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("the body is no JSON object: line %d, column %d: %s", e.Line, e.Column, e.Message)
+	return fmt.Sprintf("the body is not a JSON object: line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
 type member struct {

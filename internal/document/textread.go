@@ -65,7 +65,7 @@ func (r *textReader) done() (Text, Violations) {
 	case len(r.given) != 1:
 		r.violate("", "give one of value, fromFile and fromEnv")
 	case r.text.Secret && r.text.IsReference():
-		r.violate("secret", "goes with value only: what a file or a variable holds is shown to nobody")
+		r.violate("secret", "is allowed with value only: the content of a file or variable is never shown")
 	}
 	return r.text, r.bad
 }

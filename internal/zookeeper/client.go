@@ -373,7 +373,7 @@ func (l libraryLog) Printf(format string, args ...any) {
 	failed := func(what string) bool { return strings.HasPrefix(format, what) }
 	if l.ctx.Err() == nil && slices.ContainsFunc([]string{"failed to connect", "authentication failed",
 		"recv loop terminated"}, failed) {
-		l.trouble = fmt.Errorf("%s: %s (is it a ZooKeeper server, and one of a majority?)", l.address,
+		l.trouble = fmt.Errorf("%s: %s (check that it is a ZooKeeper server with a quorum)", l.address,
 			strings.TrimSpace(text))
 		if l.opt.GiveUp && l.tries >= len(l.opt.Servers) {
 			l.end(l.trouble)

@@ -175,7 +175,7 @@ func TestPeerThatGivesASessionAndHangsUp(t *testing.T) {
 	if took := d.took(t, 10); took < 300*time.Millisecond {
 		t.Errorf("10 connections in %v", took)
 	}
-	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "is it a ZooKeeper server") {
+	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "check that it is a ZooKeeper server") {
 		t.Errorf("the trouble is %v", err)
 	}
 	cancel()

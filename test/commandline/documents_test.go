@@ -131,7 +131,7 @@ func TestMistakes(t *testing.T) {
 		args   []string
 	}{
 		"no such command": {2, `elasticjob job has no command "triger"; did you mean trigger?`, []string{"job", "triger", "x"}},
-		"nothing like it": {2, `elasticjob has no command "nonsense"; elasticjob --help lists what there is`, []string{"nonsense"}},
+		"nothing like it": {2, `elasticjob has no command "nonsense"; see elasticjob --help`, []string{"nonsense"}},
 		"below another":   {2, `did you mean job trigger?`, []string{"trigger", "x"}},
 		"no such flag":    {2, "unknown flag: --shard", []string{"job", "register", "x", "--shard", "3"}},
 		"no name":         {2, "NAME is missing", []string{"job", "show"}},
