@@ -62,10 +62,10 @@ type Client struct {
 	token string
 	agent string
 	http  *http.Client
-	// patience bounds retries of a request (patience.go); absence bounds the wait for a server that is being watched
-	// (watch.go).
-	patience, absence time.Duration
-	presence          presence
+	// retryTimeout bounds retries of a request (retry.go); absenceTimeout bounds the wait for a server that is being
+	// watched (watch.go).
+	retryTimeout, absenceTimeout time.Duration
+	presence                     presence
 }
 
 // New returns a client. It sends nothing yet.
@@ -82,8 +82,9 @@ func New(o Options) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	return &Client{base: base, token: o.Token, agent: o.UserAgent, patience: patience, absence: absence,
-		presence: presence{waiting: o.Waiting}, http: &http.Client{
+	return &Client{base: base, token: o.Token, agent: o.UserAgent, retryTimeout: retryTimeout,
+		absenceTimeout: absenceTimeout,
+		presence:       presence{waiting: o.Waiting}, http: &http.Client{
 			Transport: transport,
 			// Following a redirect would send the token to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -168,8 +169,8 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 			return a, fmt.Errorf("%q is not a name", segment)
 		}
 	}
-	err := c.patiently(ctx, r, func() error {
-		text, header, err := c.whole(ctx, r)
+	err := c.retry(ctx, r, func() error {
+		text, header, err := c.readAll(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -183,8 +184,8 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 	return a, err
 }
 
-// whole makes a request once and reads the whole answer.
-func (c *Client) whole(ctx context.Context, r request) ([]byte, http.Header, error) {
+// readAll makes a request once and reads the whole answer.
+func (c *Client) readAll(ctx context.Context, r request) ([]byte, http.Header, error) {
 	limit := r.timeout
 	if limit == 0 {
 		limit = requestTimeout

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Server is the part of the REST API that this package uses.
-type Server interface {
+// API is the part of the REST API that this package uses.
+type API interface {
 	// Call sends a request to a path below /api, with body as JSON unless it is nil, and decodes the answer into
 	// answer unless that is nil. If the server rejects the request because of the document, the error is a *Refusal.
 	Call(ctx context.Context, method, path string, body, answer any) error
@@ -54,7 +54,7 @@ const shuttingDown = "SHUTTING_DOWN"
 func isDisabled(state string) bool { return state == "DISABLED" || state == shuttingDown }
 
 // Fetch reads all apps and jobs that the caller may see.
-func Fetch(ctx context.Context, server Server) (*State, error) {
+func Fetch(ctx context.Context, server API) (*State, error) {
 	state := &State{}
 	for kind, path := range map[Kind]string{App: "/app/list", Job: "/job/jobs"} {
 		var documents []json.RawMessage
@@ -76,7 +76,7 @@ func Fetch(ctx context.Context, server Server) (*State, error) {
 
 // readDisabled reads whether apps and jobs are disabled, which is not in the documents. For a job this is its own
 // mark, independent of its app's.
-func (s *State) readDisabled(ctx context.Context, server Server) error {
+func (s *State) readDisabled(ctx context.Context, server API) error {
 	disabled := map[string]bool{}
 	for page := 1; ; page++ {
 		var rows jobsPage
@@ -116,8 +116,8 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 // shards counts shards.
 type shards struct{ running, waiting int }
 
-// busy counts the running and waiting shards of all jobs of an app, or of one job if job is not "".
-func busy(ctx context.Context, server Server, app, job string) (found shards, err error) {
+// countShards counts the running and waiting shards of all jobs of an app, or of one job if job is not "".
+func countShards(ctx context.Context, server API, app, job string) (found shards, err error) {
 	for page := 1; ; page++ {
 		var rows jobsPage
 		path := fmt.Sprintf("/jobs?sort=name&app=%s&per_page=%d&page=%d", url.QueryEscape(app), rowsPerPage, page)

@@ -129,15 +129,15 @@ func (a *cli) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := t.client(func(err error) { a.note("waiting for the server, up to two minutes: " + explained(err)) })
+	c, err := t.client(func(err error) { a.note("waiting for the server, up to two minutes: " + errorText(err)) })
 	if err != nil {
 		return nil, usage(err)
 	}
 	return c, nil
 }
 
-// talk returns the function of a command that needs a server.
-func (a *cli) talk(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command,
+// withServer returns the function of a command that needs a server.
+func (a *cli) withServer(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command,
 	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.connect()

@@ -25,8 +25,8 @@ type field struct {
 	flag, name, usage string
 	// zero has the type of the value.
 	zero any
-	// unless, if not nil, is the value in a new document if neither the flag nor a file is given.
-	unless any
+	// fallback, if not nil, is the value in a new document if neither the flag nor a file is given.
+	fallback any
 }
 
 // fieldFlags defines a flag for each field, and -f.
@@ -34,8 +34,8 @@ func fieldFlags(cmd *cobra.Command, fields []field, file *string, isNew bool) {
 	flags := cmd.Flags()
 	flags.StringVarP(file, "file", "f", "", "a `FILE` with the fields as YAML or JSON; - is standard input")
 	for _, f := range fields {
-		if isNew && f.unless != nil {
-			f.usage += fmt.Sprintf(" (without -f: %v)", f.unless)
+		if isNew && f.fallback != nil {
+			f.usage += fmt.Sprintf(" (without -f: %v)", f.fallback)
 		}
 		switch zero := f.zero.(type) {
 		case string:
@@ -71,7 +71,7 @@ func (d document) setFlags(cmd *cobra.Command, fields []field) {
 }
 
 // gather builds a document from a file, overridden by a name on the command line, overridden by flags. In a new
-// document without a file, missing fields get their unless values.
+// document without a file, missing fields get their fallback values.
 func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field, isNew bool) (document,
 	error) {
 	d := document{}
@@ -93,8 +93,8 @@ func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, 
 		return nil, usagef("which one? Give a name, or -f FILE with %s", nameField)
 	}
 	for _, f := range fields {
-		if _, ok := d[f.name]; isNew && file == "" && !ok && f.unless != nil {
-			d[f.name] = f.unless
+		if _, ok := d[f.name]; isNew && file == "" && !ok && f.fallback != nil {
+			d[f.name] = f.fallback
 		}
 	}
 	return d, nil

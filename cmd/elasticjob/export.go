@@ -26,7 +26,7 @@ on another one give the secrets, or fromFile or fromEnv, in their place.`,
 		"write a file for each into this folder: apps/NAME.yaml and jobs/NAME.yaml")
 	cmd.Flags().StringSliceVar(&apps, "app", nil, "only this app and its jobs; may be given several times")
 	a.complete(cmd, "app", appNames)
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
 		if err := a.onlyYAML(); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Defini
 		}
 	}
 	if len(missing) > 0 {
-		return nil, &ending{statusNotFound,
+		return nil, &exitError{statusNotFound,
 			fmt.Errorf("there is no app %s; \"elasticjob app list\" lists all", strings.Join(missing, ", "))}
 	}
 	return some, nil
@@ -102,10 +102,10 @@ func (a *cli) exportFiles(folder string, all []*definitions.Definition) error {
 		}
 	}
 	a.say("%s written below %s", counted(len(all), "file"), folder)
-	return a.noteStrays(folder, written)
+	return a.noteOtherFiles(folder, written)
 }
 
-func (a *cli) noteStrays(folder string, written map[string]string) error {
+func (a *cli) noteOtherFiles(folder string, written map[string]string) error {
 	for _, kind := range []string{"apps", "jobs"} {
 		found, err := filepath.Glob(filepath.Join(folder, kind, "*.yaml"))
 		if err != nil {

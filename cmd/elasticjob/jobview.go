@@ -35,7 +35,7 @@ func (a *cli) listJobsCommand() *cobra.Command {
 		"ON_TRIGGER", "NEVER", "FAULTY")
 	completeWords(cmd, "last", client.Finished, client.Failed, client.Killed)
 	completeWords(cmd, "sort", jobOrders...)
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
 		rows, raw, err := allJobs(ctx, c, ask, limit)
 		if err != nil {
 			return err
@@ -75,9 +75,11 @@ func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit i
 }
 
 func (a *cli) jobTable(rows []client.JobRow) *table {
-	t := &table{columns: []column{{title: "NAME", least: 12}, {title: "APP", least: 5}, {title: "STATE", least: 7},
+	t := &table{columns: []column{{title: "NAME", minWidth: 12}, {title: "APP", minWidth: 5},
+		{title: "STATE", minWidth: 7},
 		{title: "RUN", right: true}, {title: "WAIT", right: true},
-		{title: "NEXT"}, {title: "LAST RUN", least: 10}, {title: "TOOK", right: true}, {title: "FAILS", right: true}}}
+		{title: "NEXT"}, {title: "LAST RUN", minWidth: 10}, {title: "TOOK", right: true},
+		{title: "FAILS", right: true}}}
 	for _, row := range rows {
 		last, duration := cell{}, ""
 		if run := row.LastRun; run != nil {
@@ -103,7 +105,7 @@ func count(n int) cell {
 func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) error {
 	job, err := c.Job(ctx, args[0])
 	if err != nil {
-		return a.nearJob(ctx, c, err, args[0])
+		return a.suggestJob(ctx, c, err, args[0])
 	}
 	return a.show(job.Raw, func() error {
 		x, err := c.Explain(ctx, args[0])
@@ -118,8 +120,8 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 	})
 }
 
-// inWords describes the states of jobs.
-var inWords = map[string]string{
+// stateTexts describes the states of jobs.
+var stateTexts = map[string]string{
 	"DISABLED":      "no runs are made",
 	"APP_DISABLED":  "no runs are made, since its app is disabled",
 	"SHUTTING_DOWN": "no new runs are made, and it is disabled when its running shards have ended",
@@ -135,7 +137,7 @@ var inWords = map[string]string{
 func (a *cli) explainJob(ctx context.Context, c *client.Client, args []string) error {
 	answer, err := c.Explain(ctx, args[0])
 	if err != nil {
-		return a.nearJob(ctx, c, err, args[0])
+		return a.suggestJob(ctx, c, err, args[0])
 	}
 	return a.show(answer.Raw, func() error { a.printExplanation(answer.Value); return nil })
 }
@@ -143,7 +145,7 @@ func (a *cli) explainJob(ctx context.Context, c *client.Client, args []string) e
 func (a *cli) printExplanation(x client.Explanation) {
 	colours := a.coloured()
 	a.say("%s  %s: %s", bold.paint(clean(x.JobName), colours), styleOf(x.State).paint(x.State, colours),
-		inWords[x.State])
+		stateTexts[x.State])
 	for _, note := range x.Notes {
 		a.say("  note: %s", clean(inCommands(note)))
 	}

@@ -81,7 +81,7 @@ func plain(n *yaml.Node) {
 	if n.Tag == "!!str" && slices.Contains(otherBooleans, strings.ToLower(n.Value)) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
-	if strings.ContainsFunc(n.Value, steers) {
+	if strings.ContainsFunc(n.Value, isControl) {
 		n.Style = yaml.DoubleQuotedStyle // only this style can escape the character
 	}
 	for _, child := range n.Content {

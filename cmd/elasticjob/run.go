@@ -17,14 +17,14 @@ func (a *cli) runCommand() *cobra.Command {
 		"A run is one execution of a job: all its shards, from one fire or trigger.",
 		a.listRunsCommand(),
 		&cobra.Command{Use: "show RUN", Short: "Show a run with its shards", Args: oneArg("RUN"),
-			RunE: a.talk(a.showRun), ValidArgsFunction: once(ids)},
+			RunE: a.withServer(a.showRun), ValidArgsFunction: firstOnly(ids)},
 		&cobra.Command{Use: "wait RUN", Short: "Wait for the end of a run, as trigger --wait does",
-			Args: oneArg("RUN"), ValidArgsFunction: once(ids),
-			RunE: a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+			Args: oneArg("RUN"), ValidArgsFunction: firstOnly(ids),
+			RunE: a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 				return a.wait(ctx, c, args[0], false)
 			})},
 		&cobra.Command{Use: "kill RUN|TASK...", Short: "End runs, or single tasks of them, for good",
-			Args: someArgs("the id of a run or task"), RunE: a.talk(a.kill), ValidArgsFunction: ids})
+			Args: someArgs("the id of a run or task"), RunE: a.withServer(a.kill), ValidArgsFunction: ids})
 }
 
 // maxPerList is the maximum number of runs in one list of the server.
@@ -34,7 +34,7 @@ func (a *cli) listRunsCommand() *cobra.Command {
 	var ask client.Runs
 	var limit int
 	cmd := &cobra.Command{Use: "list [JOB]", Short: "List runs, the newest first", Args: optionalArg("JOB"),
-		ValidArgsFunction: once(a.completion(jobNames)),
+		ValidArgsFunction: firstOnly(a.completion(jobNames)),
 		Example:           `  elasticjob run list nightly --state FAILED,KILLED --since 24h`}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&ask.States, "state", nil, "states: WAITING, RUNNING, FINISHED, FAILED, KILLED")
@@ -42,7 +42,7 @@ func (a *cli) listRunsCommand() *cobra.Command {
 	flags.StringVar(&ask.Before, "before", "", "fired before a time (RFC 3339)")
 	flags.IntVar(&limit, "limit", 20, "the maximum number of runs")
 	completeWords(cmd, "state", "WAITING", "RUNNING", client.Finished, client.Failed, client.Killed)
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		if limit < 1 {
 			return usagef("--limit %d: must be 1 or more", limit)
 		}
@@ -54,7 +54,7 @@ func (a *cli) listRunsCommand() *cobra.Command {
 			ask.Limit = min(maxPerList, limit-len(rows))
 			runs, err := c.Executions(ctx, ask)
 			if err != nil {
-				return a.nearJob(ctx, c, err, ask.Job)
+				return a.suggestJob(ctx, c, err, ask.Job)
 			}
 			a.note(runs.Warning)
 			var these []json.RawMessage
@@ -72,8 +72,8 @@ func (a *cli) listRunsCommand() *cobra.Command {
 }
 
 func (a *cli) runTable(rows []client.Summary) *table {
-	t := &table{columns: []column{{title: "RUN", least: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"},
-		{title: "TOOK", right: true}, {title: "SHARDS", least: 8}, {title: "REASON", least: 8}}}
+	t := &table{columns: []column{{title: "RUN", minWidth: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"},
+		{title: "TOOK", right: true}, {title: "SHARDS", minWidth: 8}, {title: "REASON", minWidth: 8}}}
 	for _, run := range rows {
 		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.awayShort(&run.FireTime)),
 			text(tookMillis(run.DurationMillis)),
@@ -132,7 +132,7 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 func (a *cli) shardTable(shards []client.Shard) *table {
 	t := &table{columns: []column{{title: "SHARD", right: true}, {title: "STATE"}, {title: "ATTEMPT", right: true},
 		{title: "STARTED"}, {title: "TOOK", right: true},
-		{title: "EXIT", right: true}, {title: "AGENT", least: 8}, {title: "PROGRESS", least: 8}}}
+		{title: "EXIT", right: true}, {title: "AGENT", minWidth: 8}, {title: "PROGRESS", minWidth: 8}}}
 	for _, s := range shards {
 		var length, exit string
 		if s.StartTime != nil {

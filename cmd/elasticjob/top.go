@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// redraw is the interval at which times and the size of the terminal are updated.
-	redraw = time.Second
-	// rereadAtMost is the shortest interval between requests, while much changes; rereadAtLeast is the longest, while
-	// nothing does.
-	rereadAtMost, rereadAtLeast = 500 * time.Millisecond, 10 * time.Second
+	// redrawInterval is the interval at which times and the size of the terminal are updated.
+	redrawInterval = time.Second
+	// minReadInterval is the shortest interval between requests, while much changes; rereadAtLeast is the longest,
+	// while nothing does.
+	minReadInterval, maxReadInterval = 500 * time.Millisecond, 10 * time.Second
 )
 
 func (a *cli) topCommand() *cobra.Command {
@@ -32,7 +32,7 @@ way round, space and b turn the page. Where standard output is no terminal it is
 	cmd.Flags().BoolVar(&once, "once", false, "print it once")
 	cmd.Flags().StringVar(&s.order, "sort", s.order, strings.Join(jobOrders, ", "))
 	completeWords(cmd, "sort", jobOrders...)
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
 		if a.output != "table" {
 			return usagef("top is for people and has no -o: \"elasticjob job list -o %s\" has the jobs", a.output)
 		}
@@ -47,7 +47,7 @@ way round, space and b turn the page. Where standard output is no terminal it is
 		out, toTerminal := terminal(a.out)
 		if once || !fromTerminal || !toTerminal {
 			s.width, s.height = widthOf(a.out), client.MaxPerPage
-			if s.take(ask(ctx, c, *s)); s.trouble != nil {
+			if s.update(ask(ctx, c, *s)); s.trouble != nil {
 				return s.trouble
 			}
 			for _, line := range a.frame(s) {
@@ -79,8 +79,8 @@ func ask(ctx context.Context, c *client.Client, s screen) answers {
 	return answers{s.overview, page.Value, err}
 }
 
-// take shows answers. After an error the old content stays, together with the reason.
-func (s *screen) take(got answers) {
+// update shows answers. After an error the old content stays, together with the reason.
+func (s *screen) update(got answers) {
 	if s.trouble = got.err; got.err == nil {
 		s.overview, s.page = got.overview, got.page
 	}
@@ -90,8 +90,8 @@ func (s *screen) take(got answers) {
 func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *os.File) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.look(out)
-	if s.take(ask(ctx, c, *s)); s.trouble != nil {
+	s.updateSize(out)
+	if s.update(ask(ctx, c, *s)); s.trouble != nil {
 		return s.trouble // before the alternate screen is entered, so that the user can read it
 	}
 	before, err := term.MakeRaw(int(keys.Fd()))
@@ -107,12 +107,12 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 	go readKeys(ctx, keys, pressed) // ends with the process, or at the next key
 	changes, stop := c.Changes(ctx, func(client.Changed) bool { return true })
 	defer stop()
-	ticks := time.NewTicker(redraw)
+	ticks := time.NewTicker(redrawInterval)
 	defer ticks.Stop()
 	stale, asking, readAt := false, false, a.now()
 	came := make(chan answers, 1) // buffered, so that the sender ends even if the reader has ended
 	for {
-		s.look(out)
+		s.updateSize(out)
 		a.draw(out, s)
 		select {
 		case <-ctx.Done():
@@ -126,7 +126,7 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 		case <-changes:
 			stale = true
 		case got := <-came:
-			s.take(got)
+			s.update(got)
 			asking, readAt = false, a.now()
 		case <-ticks.C:
 		}
@@ -134,7 +134,7 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 			continue
 		}
 		since := a.now().Sub(readAt)
-		if stale && since >= rereadAtMost || since >= rereadAtLeast {
+		if stale && since >= minReadInterval || since >= maxReadInterval {
 			stale, asking = false, true
 			go func(s screen) { came <- ask(ctx, c, s) }(*s)
 		}
@@ -181,8 +181,8 @@ func (s *screen) press(key byte) bool {
 	return true
 }
 
-// look updates the size of the screen.
-func (s *screen) look(out *os.File) {
+// updateSize updates the size of the screen.
+func (s *screen) updateSize(out *os.File) {
 	if width, height, err := term.GetSize(int(out.Fd())); err == nil {
 		s.width, s.height = width, height
 	}

@@ -21,7 +21,7 @@ func (a *cli) versionCommand() *cobra.Command {
 		if own {
 			return a.printVersions(said)
 		}
-		return a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+		return a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
 			health, err := c.Health(ctx)
 			if err != nil {
 				said.Server = nil

@@ -191,7 +191,7 @@ func TestOnlyColoursSteerATerminal(t *testing.T) {
 		if err := yaml.Unmarshal(out.Bytes(), &back); err != nil || !reflect.DeepEqual(back, text) {
 			t.Errorf("%s is read as %v, %v", form, back, err)
 		}
-		if strings.ContainsFunc(out.String(), steers) || strings.Contains(out.String(), "\x1b") ||
+		if strings.ContainsFunc(out.String(), isControl) || strings.Contains(out.String(), "\x1b") ||
 			!strings.Contains(out.String(), "作业") {
 			t.Errorf("%s is %q", form, out.String())
 		}

@@ -40,7 +40,7 @@ type Options struct {
 
 // Remark is information for the user about the result.
 type Remark struct {
-	At definitions.Place
+	At definitions.Position
 	// Job is the name of the definition it is about; "" if it is about all.
 	Job string
 	// Lost is true if something has no counterpart, or is required and missing. The message then says what to do.
@@ -84,23 +84,23 @@ type setting struct {
 
 // builder collects the result of one file.
 type builder struct {
-	file    string
-	options Options
-	taken   map[string]bool   // names of jobs
-	said    map[string]bool   // remarks that are only made once
-	secrets map[string]string // by the path of the file that must contain it
-	apps    []string
-	result  Result
+	file     string
+	options  Options
+	names    map[string]bool   // names of jobs
+	remarked map[string]bool   // remarks that are only made once
+	secrets  map[string]string // by the path of the file that must contain it
+	apps     []string
+	result   Result
 }
 
 func newBuilder(file string, options Options) *builder {
 	options.CPUCount, options.MemoryMB = cmp.Or(options.CPUCount, 0.1), cmp.Or(options.MemoryMB, 128)
-	return &builder{file: file, options: options, taken: map[string]bool{}, said: map[string]bool{},
+	return &builder{file: file, options: options, names: map[string]bool{}, remarked: map[string]bool{},
 		secrets: map[string]string{}}
 }
 
 func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
-	r := Remark{definitions.Place{File: b.file, Line: line}, job, lost, fmt.Sprintf(format, args...)}
+	r := Remark{definitions.Position{File: b.file, Line: line}, job, lost, fmt.Sprintf(format, args...)}
 	b.result.Remarks = append(b.result.Remarks, r)
 }
 
@@ -112,10 +112,10 @@ func (b *builder) lost(line int, job, format string, args ...any) {
 	b.remark(line, job, true, format, args...)
 }
 
-// once adds a remark unless the same one exists already.
-func (b *builder) once(line int, lost bool, message string) {
-	if !b.said[message] {
-		b.said[message] = true
+// remarkOnce adds a remark unless the same one exists already.
+func (b *builder) remarkOnce(line int, lost bool, message string) {
+	if !b.remarked[message] {
+		b.remarked[message] = true
 		b.remark(line, "", lost, "%s", message)
 	}
 }
@@ -126,7 +126,7 @@ func (b *builder) job(line int, name, appName string) *definitions.Definition {
 	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name)), b.app(appName), jobs.Transient
 	c.ShardingTotalCount, c.CPUCount, c.MemoryMB = 1, b.options.CPUCount, b.options.MemoryMB
 	c.TimeZone = b.options.TimeZone
-	d := &definitions.Definition{Kind: definitions.Job, Job: c, At: definitions.Place{File: b.file, Line: line}}
+	d := &definitions.Definition{Kind: definitions.Job, Job: c, At: definitions.Position{File: b.file, Line: line}}
 	b.result.Definitions = append(b.result.Definitions, d)
 	if c.JobName != name {
 		b.note(line, c.JobName, "was %q", name)
@@ -157,8 +157,8 @@ func nameOf(text string) string {
 }
 
 func (b *builder) unique(name string) string {
-	name = firstFree(name, func(name string) bool { return !b.taken[name] })
-	b.taken[name] = true
+	name = firstFree(name, func(name string) bool { return !b.names[name] })
+	b.names[name] = true
 	return name
 }
 
@@ -199,7 +199,8 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	text := document.Text{Value: value}
 	if text.Shown(name) != text {
 		text = document.Text{FromFile: b.secretFile(name, value)}
-		b.once(line, true, fmt.Sprintf("%s is a secret and was left out: put it into the file %s on the agents", name, text.FromFile))
+		b.remarkOnce(line, true, fmt.Sprintf("%s is a secret and was left out: put it into the file %s on the agents",
+			name, text.FromFile))
 	}
 	d.Job.Env[name] = text
 }
@@ -214,8 +215,8 @@ func (b *builder) secretFile(name, value string) string {
 	return path
 }
 
-// done puts the apps before the jobs, and validates all definitions.
-func (b *builder) done(script string) *Result {
+// finish puts the apps before the jobs, and validates all definitions.
+func (b *builder) finish(script string) *Result {
 	script = cmp.Or(b.options.BootstrapScript, script)
 	var defined []*definitions.Definition
 	for _, name := range b.apps {
@@ -226,10 +227,10 @@ func (b *builder) done(script string) *Result {
 		c := app.Default()
 		c.AppName, c.AppURL, c.BootstrapScript = name, b.options.AppURL, script
 		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c,
-			At: definitions.Place{File: b.file}})
+			At: definitions.Position{File: b.file}})
 	}
 	if len(b.result.Definitions) > 0 {
-		b.once(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
+		b.remarkOnce(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
 	}
 	for _, d := range b.result.Definitions {
 		for _, field := range secretFields(d.Job) {

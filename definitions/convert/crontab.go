@@ -26,13 +26,13 @@ func Crontab(file string, text []byte, options Options) *Result {
 		c.readLine(i+1, strings.Trim(strings.TrimSuffix(line, "\r"), " \t"))
 	}
 	if len(c.result.Definitions) > 0 {
-		c.once(0, false, "cron starts an entry even while its last run continues; here a job has one run at a time, and a fire that finds it running is dropped, or queued with misfire: true")
-		c.once(0, false, "commands run in the folder of the app's package, not in the user's home: name files by absolute paths")
+		c.remarkOnce(0, false, "cron starts an entry even while its last run continues; here a job has one run at a time, and a fire that finds it running is dropped, or queued with misfire: true")
+		c.remarkOnce(0, false, "commands run in the folder of the app's package, not in the user's home: name files by absolute paths")
 	}
 	if options.TimeZone == "" && len(c.result.Definitions) > 0 {
-		c.once(0, false, "crons without CRON_TZ apply in the server's time zone; give --time-zone if this machine has another")
+		c.remarkOnce(0, false, "crons without CRON_TZ apply in the server's time zone; give --time-zone if this machine has another")
 	}
-	return c.done("/bin/true") // each job has its own command
+	return c.finish("/bin/true") // each job has its own command
 }
 
 var assignment = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$`)
@@ -107,7 +107,7 @@ func (c *crontab) readEntry(line int, text, comment string) {
 		return
 	}
 	if user != "" {
-		c.once(line, true, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; set up the executors so that they run as that user", user))
+		c.remarkOnce(line, true, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; set up the executors so that they run as that user", user))
 	}
 	if columns[1] == "" {
 		c.addJob(line, comment, rest, "")

@@ -10,9 +10,9 @@ import (
 
 // cronField is one of the five columns of a crontab.
 type cronField struct {
-	name     string
-	low, top int
-	names    string // three letters each, starting with the name of low
+	name      string
+	low, high int
+	names     string // three letters each, starting with the name of low
 }
 
 var cronFields = [5]cronField{
@@ -61,7 +61,7 @@ func (f cronField) parseEntry(text string) (v values, err error) {
 		}
 	}
 	first, last, ranged := strings.Cut(base, "-")
-	from, to := f.low, f.top
+	from, to := f.low, f.high
 	if base != "*" {
 		if from, err = f.number(first); err != nil {
 			return 0, err
@@ -72,7 +72,7 @@ func (f cronField) parseEntry(text string) (v values, err error) {
 			}
 		}
 		if stepped && !ranged {
-			return 0, fmt.Errorf("a step must follow '*' or a range, as in %d-%d/%d", from, f.top, step)
+			return 0, fmt.Errorf("a step must follow '*' or a range, as in %d-%d/%d", from, f.high, step)
 		}
 	}
 	if from > to {
@@ -89,15 +89,15 @@ func (f cronField) number(text string) (int, error) {
 		return f.low + at/3, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < f.low || n > f.top {
-		return 0, fmt.Errorf("%q must be from %d to %d", text, f.low, f.top)
+	if err != nil || n < f.low || n > f.high {
+		return 0, fmt.Errorf("%q must be from %d to %d", text, f.low, f.high)
 	}
 	return n, nil
 }
 
 // text formats the column in Quartz's dialect.
 func (f cronField) text(v values, word func(n int) string) string {
-	if v == span(f.low, f.top) {
+	if v == span(f.low, f.high) {
 		return "*"
 	}
 	if step := f.step(v); step > 1 && f.names == "" {
@@ -108,12 +108,12 @@ func (f cronField) text(v values, word func(n int) string) string {
 		return fmt.Sprintf("%d/%d", first, step)
 	}
 	var parts []string
-	for n := f.low; n <= f.top; n++ {
+	for n := f.low; n <= f.high; n++ {
 		if !v.has(n) {
 			continue
 		}
 		end := n
-		for end < f.top && v.has(end+1) {
+		for end < f.high && v.has(end+1) {
 			end++
 		}
 		switch end - n {
@@ -137,7 +137,7 @@ func (f cronField) step(v values) int {
 	}
 	first := bits.TrailingZeros64(uint64(v))
 	step := bits.TrailingZeros64(uint64(v)>>(first+1)) + 1
-	for n := first; n <= f.top; n++ {
+	for n := first; n <= f.high; n++ {
 		if v.has(n) != ((n-first)%step == 0) {
 			return 0
 		}
@@ -205,6 +205,6 @@ func (t cronTime) with(day, weekday string) string {
 func (t cronTime) dayText() string { return cronFields[2].text(t.days, strconv.Itoa) }
 
 func (t cronTime) weekdayText() string {
-	week := cronField{low: 0, top: 6, names: cronFields[4].names}
+	week := cronField{low: 0, high: 6, names: cronFields[4].names}
 	return week.text(t.weekdays, func(n int) string { return strings.ToUpper(week.names[3*n : 3*n+3]) })
 }

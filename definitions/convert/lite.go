@@ -54,17 +54,17 @@ func Lite(file string, text []byte, options Options) (*Result, error) {
 	for _, one := range found.jobs {
 		l.add(one)
 	}
-	for _, one := range found.beside {
-		l.addBeside(one)
+	for _, one := range found.otherSettings {
+		l.addOther(one)
 	}
-	return l.done("bin/start.sh"), nil
+	return l.finish("bin/start.sh"), nil
 }
 
 type lite struct{ *builder }
 
-// besideJobs are the settings that do not belong to a job, by the prefix of their plainKey, with advice; "" means
+// otherPrefixes are the settings that do not belong to a job, by the prefix of their plainKey, with advice; "" means
 // that there is nothing to do.
-var besideJobs = []struct{ prefix, advice string }{
+var otherPrefixes = []struct{ prefix, advice string }{
 	{"regcenter", ""},
 	{"zookeeper", ""},
 	{"tracing", "runs are recorded by the server; give it --db for a history in MySQL"},
@@ -72,9 +72,9 @@ var besideJobs = []struct{ prefix, advice string }{
 	{"dump", "\"elasticjob job explain\" says what a job does"},
 }
 
-func (l *lite) addBeside(one setting) {
+func (l *lite) addOther(one setting) {
 	name := strings.TrimPrefix(plainKey(one.key), "elasticjob.")
-	for _, known := range besideJobs {
+	for _, known := range otherPrefixes {
 		switch {
 		case !strings.HasPrefix(name, known.prefix):
 		case known.advice == "":
@@ -104,8 +104,8 @@ func (l *lite) add(one *liteJob) {
 	c.Description, c.JobParameter, c.ShardingItemParameters = r.take("description"), r.take("jobparameter"),
 		r.take("shardingitemparameters")
 	c.ShardingTotalCount = r.shards()
-	c.Failover, c.Misfire = r.is("failover", false), r.is("misfire", true)
-	if r.is("disabled", false) {
+	c.Failover, c.Misfire = r.boolSetting("failover", false), r.boolSetting("misfire", true)
+	if r.boolSetting("disabled", false) {
 		stopped := true
 		r.d.Disabled = &stopped
 	}
@@ -119,7 +119,7 @@ func (l *lite) add(one *liteJob) {
 	r.takeProps()
 	r.program()
 	r.handlers()
-	r.rest()
+	r.remainingSettings()
 }
 
 // take removes a setting from the unknown ones and returns its value.
@@ -150,7 +150,7 @@ func (r *liteJobReader) shards() int {
 	return n
 }
 
-func (r *liteJobReader) is(name string, otherwise bool) bool {
+func (r *liteJobReader) boolSetting(name string, otherwise bool) bool {
 	at, given := r.settings[name]
 	value, err := strconv.ParseBool(strings.TrimSpace(r.take(name)))
 	if err != nil {
@@ -214,7 +214,7 @@ func (r *liteJobReader) program() {
 	kind := strings.ToUpper(r.take("elasticjobtype") + r.take("jobtype"))
 	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " +
 		r.take("jobref"))
-	if r.is("streamingprocess", false) {
+	if r.boolSetting("streamingprocess", false) {
 		setProp(r.d, jobs.PropStreaming, "true")
 	}
 	line := r.take("scriptcommandline")
@@ -255,8 +255,8 @@ func (r *liteJobReader) handlers() {
 	}
 }
 
-// needless are settings that this scheduler does not need.
-var needless = []string{
+// ignoredSettings are settings that this scheduler does not need.
+var ignoredSettings = []string{
 	"jobname", "id", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds",
 	"reconcileintervalminutes", "monitorport", "label",
 	"jobexecutorservicehandlertype", "jobexecutorthreadpoolsizeprovidertype", "executorservicehandler", "tracingref",
@@ -264,8 +264,8 @@ var needless = []string{
 	"elasticjobinstanceid", "jobinstanceid", "cachedthreads",
 }
 
-// missed are settings whose effect has no counterpart, with advice.
-var missed = map[string]string{
+// withoutCounterpart are settings whose effect has no counterpart, with advice.
+var withoutCounterpart = map[string]string{
 	"jobshardingstrategytype":  "shards are placed by the CPU and memory that they need, and not bound to machines",
 	"jobshardingstrategyclass": "shards are placed by the CPU and memory that they need, and not bound to machines",
 	"staticsharding":           "shards are not bound to machines",
@@ -274,17 +274,17 @@ var missed = map[string]string{
 	"extraconfigurations":      "let the job's program read what it needs from env or props",
 }
 
-func (r *liteJobReader) rest() {
+func (r *liteJobReader) remainingSettings() {
 	if at := r.settings["monitorexecution"]; at.text == "false" {
 		r.note(at.line, r.d.Name(), "monitorExecution: false has no effect: executions are always monitored, so that runs never overlap")
 	}
 	delete(r.settings, "monitorexecution")
-	for _, name := range needless {
+	for _, name := range ignoredSettings {
 		delete(r.settings, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.settings)) {
 		at := r.settings[name]
-		advice, known := missed[name]
+		advice, known := withoutCounterpart[name]
 		switch {
 		case at.text == "" || at.text == "false" || at.text == "[]" || at.text == "{}":
 		case known:

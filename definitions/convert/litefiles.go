@@ -15,8 +15,8 @@ import (
 
 // liteFile is the content of a file that concerns ElasticJob-Lite: the jobs, and the names of other settings.
 type liteFile struct {
-	jobs   []*liteJob
-	beside []setting
+	jobs          []*liteJob
+	otherSettings []setting
 }
 
 // liteYAML reads the documents of a YAML file: configurations of Spring Boot, and of jobs in ZooKeeper. JSON is YAML.
@@ -56,7 +56,7 @@ func (f *liteFile) addSpring(prefix string, settings *yaml.Node) {
 		switch {
 		case !ours:
 		case name != "jobs":
-			f.beside = append(f.beside, setting{line: key.Line, key: prefix + key.Value})
+			f.otherSettings = append(f.otherSettings, setting{line: key.Line, key: prefix + key.Value})
 		case value.Kind == yaml.MappingNode:
 			for j := 0; j+1 < len(value.Content); j += 2 {
 				f.jobs = append(f.jobs, liteNode(value.Content[j].Value, value.Content[j].Line, value.Content[j+1]))
@@ -182,7 +182,7 @@ func liteXML(text []byte) (*liteFile, error) {
 				continue
 			}
 			if job == nil && isLite(t.Name) {
-				found.beside = append(found.beside, setting{line: line, key: t.Name.Local})
+				found.otherSettings = append(found.otherSettings, setting{line: line, key: t.Name.Local})
 			}
 			prop = ""
 			if job != nil {

@@ -57,8 +57,8 @@ func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	for _, info := range infos {
 		x.add(info)
 	}
-	x.once(0, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they need")
-	return x.done("bin/start.sh"), nil
+	x.remarkOnce(0, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they need")
+	return x.finish("bin/start.sh"), nil
 }
 
 func (x *xxlFile) records(text []byte) (infos []row, err error) {
@@ -106,7 +106,7 @@ func (x *xxlFile) add(info row) {
 	group, known := x.groups[f["jobgroup"]]
 	appName := cmp.Or(group.fields["appname"], "xxl-job")
 	if !known && x.options.App == "" {
-		x.once(info.line, true, fmt.Sprintf("the executor with the id %s is not in the file, so its jobs belong to the app %s: import xxl_job_group with them, or give --app", f["jobgroup"], appName))
+		x.remarkOnce(info.line, true, fmt.Sprintf("the executor with the id %s is not in the file, so its jobs belong to the app %s: import xxl_job_group with them, or give --app", f["jobgroup"], appName))
 	}
 	j := &xxlJob{x, info, x.job(info.line, cmp.Or(f["executorhandler"], "job-"+f["id"]), appName)}
 	c := &j.d.Job
@@ -220,7 +220,7 @@ func (j *xxlJob) glue() {
 	switch {
 	case kind == "BEAN":
 		j.setEnv(j.d, j.line, "XXL_JOB_HANDLER", j.fields["executorhandler"])
-		j.once(j.line, true, "handlers of type BEAN are methods of a long-running Java program: the app's package needs a program that runs the handler named in XXL_JOB_HANDLER, with the parameter in ELASTICJOB_JOB_PARAMETER")
+		j.remarkOnce(j.line, true, "handlers of type BEAN are methods of a long-running Java program: the app's package needs a program that runs the handler named in XXL_JOB_HANDLER, with the parameter in ELASTICJOB_JOB_PARAMETER")
 	case interpreter == "" || source == "":
 		j.lost("%s has no counterpart: put the script into the app's package, and name it in props %s", kind,
 			jobs.PropScript)

@@ -115,7 +115,7 @@ func setList(name string, values []any, into *List) (bad Violations) {
 	texts := make([]string, len(values))
 	for i, value := range values {
 		text, ok := value.(string)
-		if !ok && len(bad) < maxStrays {
+		if !ok && len(bad) < maxFieldViolations {
 			bad = append(bad, Violate(fmt.Sprintf("%s[%d]", name, i), "", "a string is expected"))
 		}
 		texts[i] = text
@@ -131,7 +131,7 @@ func setList(name string, values []any, into *List) (bad Violations) {
 type nestedReader struct{ bad Violations }
 
 func (r *nestedReader) violate(path, format string, args ...any) {
-	if len(r.bad) < maxStrays {
+	if len(r.bad) < maxFieldViolations {
 		r.bad = append(r.bad, Violate(path, "", format, args...))
 	}
 }

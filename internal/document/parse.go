@@ -181,9 +181,9 @@ func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 		bad = append(bad, wrong...)
 		read[m.name] = value
 	}
-	if len(bad) > maxStrays {
-		bad = append(bad[:maxStrays], Violate(name, "", "%s wrong",
-			moreOf(len(bad)-maxStrays, "entry is", "entries are")))
+	if len(bad) > maxFieldViolations {
+		bad = append(bad[:maxFieldViolations], Violate(name, "", "%s wrong",
+			moreOf(len(bad)-maxFieldViolations, "entry is", "entries are")))
 	}
 	if len(read) > 0 {
 		*into = read

@@ -35,8 +35,8 @@ const (
 	isList
 )
 
-// found describes the entry for messages.
-func (e *entry) found() string {
+// describe describes the entry for messages.
+func (e *entry) describe() string {
 	switch e.kind {
 	case isMap:
 		return "a map"
@@ -78,7 +78,7 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 		e := &given[i]
 		if f := s.find(e.name); f != nil {
 			bad = append(bad, setStored(e, into.Field(f.at))...)
-		} else if !e.isNeutral() && len(notes) < maxStrays {
+		} else if !e.isNeutral() && len(notes) < maxFieldViolations {
 			note := cmp.Or(s.ignored[e.name], "is not a field that is known here: it has no effect")
 			notes = append(notes, e.name+" "+note)
 		}
@@ -98,12 +98,12 @@ func Fields(doc []byte) (map[string]any, error) {
 
 // entriesOf parses a document. One that begins like JSON but is not JSON may be YAML.
 func entriesOf(doc []byte) ([]entry, error) {
-	if err := boundStored(doc); err != nil {
+	if err := checkSize(doc); err != nil {
 		return nil, err
 	}
 	trimmed := bytes.TrimLeft(doc, " \t\r\n\ufeff")
 	if len(trimmed) > 0 && trimmed[0] == '{' {
-		if err := boundBraces(trimmed); err != nil {
+		if err := checkBraces(trimmed); err != nil {
 			return nil, err
 		}
 		given, err := parseObject(trimmed)
@@ -200,7 +200,7 @@ func splitList(list []byte) ([]member, error) {
 // setStored sets a field to its stored value; null keeps the default.
 func setStored(e *entry, into reflect.Value) Violations {
 	wrong := func(expected string) Violations {
-		return Violations{Violate(e.name, "", "%s is expected, found %s", expected, e.found())}
+		return Violations{Violate(e.name, "", "%s is expected, found %s", expected, e.describe())}
 	}
 	if e.isNull() {
 		return nil

@@ -87,7 +87,7 @@ func readText(path string, raw json.RawMessage) (Text, Violations) {
 	r, seen := textReader{path: path}, map[string]bool{}
 	for _, m := range members {
 		switch {
-		case len(r.bad) > maxStrays:
+		case len(r.bad) > maxFieldViolations:
 			return r.done()
 		case seen[m.name]:
 			r.violate(m.name, "is given more than once")
@@ -113,7 +113,7 @@ func storedText(path string, e *entry) (Text, Violations) {
 	r := textReader{path: path}
 	for i := range e.fields {
 		f := &e.fields[i]
-		if len(r.bad) > maxStrays {
+		if len(r.bad) > maxFieldViolations {
 			break
 		}
 		r.set(f.name, func(into reflect.Value) bool { return !f.isNull() && len(setStored(f, into)) == 0 })

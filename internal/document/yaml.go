@@ -24,7 +24,7 @@ func parseYAML(doc []byte) ([]entry, error) {
 		return nil, err
 	}
 	if whole.kind != isMap {
-		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", whole.found())
+		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", whole.describe())
 	}
 	return whole.fields, nil
 }
