@@ -37,13 +37,10 @@ type State struct {
 	All []*Definition
 }
 
-// jobsPage is the part of the answer of GET /api/jobs that is used here.
-type jobsPage struct {
-	Total int
-	Rows  []struct {
-		JobName, State   string
-		Running, Waiting int
-	}
+// jobRow is the part of a row of GET /api/jobs that is used here.
+type jobRow struct {
+	JobName, State   string
+	Running, Waiting int
 }
 
 const rowsPerPage = 500
@@ -78,18 +75,9 @@ func Fetch(ctx context.Context, server API) (*State, error) {
 // mark, independent of its app's.
 func (s *State) readDisabled(ctx context.Context, server API) error {
 	disabled := map[string]bool{}
-	for page := 1; ; page++ {
-		var rows jobsPage
-		path := fmt.Sprintf("/jobs?sort=name&per_page=%d&page=%d", rowsPerPage, page)
-		if err := server.Call(ctx, http.MethodGet, path, nil, &rows); err != nil {
-			return fmt.Errorf("read which jobs are disabled: %w", err)
-		}
-		for _, row := range rows.Rows {
-			disabled[row.JobName] = isDisabled(row.State)
-		}
-		if len(rows.Rows) < rowsPerPage {
-			break
-		}
+	err := eachJob(ctx, server, "", func(j jobRow) { disabled[j.JobName] = isDisabled(j.State) })
+	if err != nil {
+		return fmt.Errorf("read which jobs are disabled: %w", err)
 	}
 	for _, d := range s.All {
 		if d.Kind == Job {
@@ -118,20 +106,31 @@ type shards struct{ running, waiting int }
 
 // countShards counts the running and waiting shards of all jobs of an app, or of one job if job is not "".
 func countShards(ctx context.Context, server API, app, job string) (found shards, err error) {
+	err = eachJob(ctx, server, "&app="+url.QueryEscape(app), func(j jobRow) {
+		if job == "" || j.JobName == job {
+			found.running += j.Running
+			found.waiting += j.Waiting
+		}
+	})
+	if err != nil {
+		return shards{}, fmt.Errorf("count the shards of app %s: %w", app, err)
+	}
+	return found, nil
+}
+
+// eachJob calls do for each job, page by page. filter is appended to the query.
+func eachJob(ctx context.Context, server API, filter string, do func(jobRow)) error {
 	for page := 1; ; page++ {
-		var rows jobsPage
-		path := fmt.Sprintf("/jobs?sort=name&app=%s&per_page=%d&page=%d", url.QueryEscape(app), rowsPerPage, page)
-		if err := server.Call(ctx, http.MethodGet, path, nil, &rows); err != nil {
-			return shards{}, fmt.Errorf("count the shards of app %s: %w", app, err)
+		var answer struct{ Rows []jobRow }
+		path := fmt.Sprintf("/jobs?sort=name%s&per_page=%d&page=%d", filter, rowsPerPage, page)
+		if err := server.Call(ctx, http.MethodGet, path, nil, &answer); err != nil {
+			return err
 		}
-		for _, row := range rows.Rows {
-			if job == "" || row.JobName == job {
-				found.running += row.Running
-				found.waiting += row.Waiting
-			}
+		for _, row := range answer.Rows {
+			do(row)
 		}
-		if len(rows.Rows) < rowsPerPage {
-			return found, nil
+		if len(answer.Rows) < rowsPerPage {
+			return nil
 		}
 	}
 }

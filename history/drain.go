@@ -58,10 +58,8 @@ func (r *Recorder) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { pause(work, flushTimeout); stop() })()
-	d.try(work, true, func(ctx context.Context) error {
-		return d.store(ctx,
-			nil)
-	}) // migrate the schema before there are rows
+	// Migrate the schema before there are rows.
+	d.try(work, true, func(ctx context.Context) error { return d.store(ctx, nil) })
 	for {
 		ends := ctx.Err() != nil
 		g := d.gather(work)

@@ -94,7 +94,7 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 
 func (a *cli) appDone(answer client.Answer[client.App], done string) error {
 	a.notes(answer.Value.Notes)
-	return a.show(answer.Raw, func() error { a.say("app %s %s", answer.Value.AppName, done); return nil })
+	return a.show(answer.Raw, func() error { a.printf("app %s %s", answer.Value.AppName, done); return nil })
 }
 
 // eachApp calls work for each app, and continues after an error.
@@ -196,6 +196,6 @@ func (a *cli) printPairs(pairs []pair) {
 		if p.name == stateName {
 			value = styleOf(p.value).paint(value, colours)
 		}
-		a.say("%s%*s%s%s", dim.paint(p.name, colours), widest-columns(p.name), "", gap, value)
+		a.printf("%s%*s%s%s", dim.paint(p.name, colours), widest-columns(p.name), "", gap, value)
 	}
 }

@@ -160,7 +160,7 @@ func (o *applyOptions) apply(ctx context.Context, server definitions.API, plan *
 			one.Error = errorText(r.Err)
 			fmt.Fprintln(o.err, "elasticjob: "+clean(r.String()))
 		} else {
-			o.say("%s", clean(r.String()))
+			o.printf("%s", clean(r.String()))
 		}
 		results = append(results, one)
 	}})

@@ -28,7 +28,7 @@ type cli struct {
 	// running is set once the command line has been parsed.
 	running bool
 	// several is set if a command prints a document for each of several names; shown is set after the first one.
-	several, shown bool
+	several, printed bool
 }
 
 func newCLI() *cli {
@@ -149,8 +149,8 @@ func (a *cli) withServer(work func(ctx context.Context, c *client.Client, args [
 	}
 }
 
-// say prints a line for users. It prints nothing if JSON or YAML is requested.
-func (a *cli) say(format string, args ...any) {
+// printf prints a line for users. It prints nothing if JSON or YAML is requested.
+func (a *cli) printf(format string, args ...any) {
 	if a.output == "table" {
 		fmt.Fprintf(a.out, format+"\n", args...)
 	}

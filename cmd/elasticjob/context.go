@@ -85,7 +85,7 @@ func (a *cli) setContextCommand() *cobra.Command {
 
 func (a *cli) reportChange(err error, done string, args ...any) error {
 	if err == nil {
-		a.say(done, args...)
+		a.printf(done, args...)
 	}
 	return err
 }

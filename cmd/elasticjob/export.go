@@ -101,7 +101,7 @@ func (a *cli) exportFiles(folder string, all []*definitions.Definition) error {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	a.say("%s written below %s", counted(len(all), "file"), folder)
+	a.printf("%s written below %s", counted(len(all), "file"), folder)
 	return a.noteOtherFiles(folder, written)
 }
 

@@ -132,7 +132,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 
 func (a *cli) jobDone(answer client.Answer[client.Job], done string) error {
 	a.notes(answer.Value.Notes)
-	return a.show(answer.Raw, func() error { a.say("job %s %s", answer.Value.JobName, done); return nil })
+	return a.show(answer.Raw, func() error { a.printf("job %s %s", answer.Value.JobName, done); return nil })
 }
 
 // eachJob calls work for each job, and continues after an error.

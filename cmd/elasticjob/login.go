@@ -51,7 +51,7 @@ the context. A server that is of no context gets one, with the name of its host.
 			return &exitError{statusRefused,
 				fmt.Errorf("%s has no passwords, but logins with a browser: use an API token, in ELASTICJOB_TOKEN or by \"elasticjob context set NAME --token-file FILE\"", c.Server())}
 		case !ways.Value.Password:
-			a.say("%s has no users: no login is needed on its own machine", c.Server())
+			a.printf("%s has no users: no login is needed on its own machine", c.Server())
 			return nil
 		}
 		name, password, err := a.credentials(cmd.Context(), user, c.Server())
@@ -122,7 +122,7 @@ func (a *cli) logoutCommand() *cobra.Command {
 				return err
 			}
 			if t.context == "" {
-				a.say("logged out of %s; the token is in ELASTICJOB_TOKEN still: unset it", t.server)
+				a.printf("logged out of %s; the token is in ELASTICJOB_TOKEN still: unset it", t.server)
 				return nil
 			}
 			return a.reportChange(a.updateSettings(func(s *settings) error {

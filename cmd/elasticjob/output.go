@@ -30,8 +30,8 @@ func (a *cli) checkOutput() error {
 // show prints the server's answer as JSON or YAML, or calls forPeople. If a command has several names, it prints each
 // answer as one line of JSON or as one YAML document.
 func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
-	begun := a.shown
-	a.shown = true
+	begun := a.printed
+	a.printed = true
 	switch a.output {
 	case "json":
 		var text bytes.Buffer

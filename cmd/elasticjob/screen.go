@@ -17,7 +17,7 @@ type screen struct {
 
 	overview client.Overview
 	page     client.JobPage
-	trouble  error // why the content is out of date
+	err      error // why the content is out of date
 }
 
 const (
@@ -52,8 +52,8 @@ func (a *cli) frame(s *screen) []string {
 	}
 	lines = append(lines, s.fit(fmt.Sprintf("apps %d  jobs %d: %s", sum.Apps, total, counts(sum.Jobs))),
 		s.fit(runWords(sum)), s.fit(strings.Join(clusterWords(sum), "  ")))
-	if s.trouble != nil {
-		lines = append(lines, red.paint(s.fit("out of date: "+oneLine(errorText(s.trouble))), colours))
+	if s.err != nil {
+		lines = append(lines, red.paint(s.fit("out of date: "+oneLine(errorText(s.err))), colours))
 	} else {
 		lines = append(lines, "")
 	}
@@ -92,7 +92,7 @@ func (a *cli) problem(s *screen, p client.Problem) string {
 		about += fmt.Sprintf(" ×%d", p.Count)
 	}
 	if p.Since != nil {
-		about += " " + a.away(*p.Since)
+		about += " " + a.relative(*p.Since)
 	}
 	colour := yellow
 	if p.Severity == "error" {

@@ -105,11 +105,11 @@ func (t *table) fit(width int) []int {
 // print prints a table, or none if it has no rows.
 func (a *cli) print(t *table, none string) error {
 	if len(t.rows) == 0 {
-		a.say("%s", none)
+		a.printf("%s", none)
 		return nil
 	}
 	for _, line := range t.lines(widthOf(a.out), a.coloured()) {
-		a.say("%s", line)
+		a.printf("%s", line)
 	}
 	return nil
 }

@@ -47,15 +47,15 @@ way round, space and b turn the page. Where standard output is no terminal it is
 		out, toTerminal := terminal(a.out)
 		if once || !fromTerminal || !toTerminal {
 			s.width, s.height = widthOf(a.out), client.MaxPerPage
-			if s.update(ask(ctx, c, *s)); s.trouble != nil {
-				return s.trouble
+			if s.update(readScreen(ctx, c, *s)); s.err != nil {
+				return s.err
 			}
 			for _, line := range a.frame(s) {
-				a.say("%s", line)
+				a.printf("%s", line)
 			}
 			return nil
 		}
-		return a.live(ctx, c, s, keys, out)
+		return a.runLive(ctx, c, s, keys, out)
 	})
 	return cmd
 }
@@ -67,8 +67,8 @@ type answers struct {
 	err      error
 }
 
-// ask requests the content of a screen.
-func ask(ctx context.Context, c *client.Client, s screen) answers {
+// readScreen requests the content of a screen.
+func readScreen(ctx context.Context, c *client.Client, s screen) answers {
 	overview, err := c.Overview(ctx)
 	if err != nil {
 		return answers{err: err}
@@ -81,18 +81,18 @@ func ask(ctx context.Context, c *client.Client, s screen) answers {
 
 // update shows answers. After an error the old content stays, together with the reason.
 func (s *screen) update(got answers) {
-	if s.trouble = got.err; got.err == nil {
+	if s.err = got.err; got.err == nil {
 		s.overview, s.page = got.overview, got.page
 	}
 }
 
-// live draws the screen until a key ends it, and then restores the terminal.
-func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *os.File) (err error) {
+// runLive draws the screen until a key ends it, and then restores the terminal.
+func (a *cli) runLive(ctx context.Context, c *client.Client, s *screen, keys, out *os.File) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.updateSize(out)
-	if s.update(ask(ctx, c, *s)); s.trouble != nil {
-		return s.trouble // before the alternate screen is entered, so that the user can read it
+	if s.update(readScreen(ctx, c, *s)); s.err != nil {
+		return s.err // before the alternate screen is entered, so that the user can read it
 	}
 	before, err := term.MakeRaw(int(keys.Fd()))
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 	ticks := time.NewTicker(redrawInterval)
 	defer ticks.Stop()
 	stale, asking, readAt := false, false, a.now()
-	came := make(chan answers, 1) // buffered, so that the sender ends even if the reader has ended
+	received := make(chan answers, 1) // buffered, so that the sender ends even if the reader has ended
 	for {
 		s.updateSize(out)
 		a.draw(out, s)
@@ -118,14 +118,14 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 		case <-ctx.Done():
 			return nil
 		case key := <-pressed:
-			if isEnd(key) {
+			if isQuit(key) {
 				return nil
 			}
-			stale = s.press(key) || stale
+			stale = s.handleKey(key) || stale
 			readAt = time.Time{}
 		case <-changes:
 			stale = true
-		case got := <-came:
+		case got := <-received:
 			s.update(got)
 			asking, readAt = false, a.now()
 		case <-ticks.C:
@@ -136,7 +136,7 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 		since := a.now().Sub(readAt)
 		if stale && since >= minReadInterval || since >= maxReadInterval {
 			stale, asking = false, true
-			go func(s screen) { came <- ask(ctx, c, s) }(*s)
+			go func(s screen) { received <- readScreen(ctx, c, s) }(*s)
 		}
 	}
 }
@@ -157,10 +157,10 @@ func readKeys(ctx context.Context, keys *os.File, pressed chan<- byte) {
 
 const interrupt = 3 // the byte of Ctrl-C
 
-func isEnd(key byte) bool { return key == 'q' || key == 'Q' || key == interrupt }
+func isQuit(key byte) bool { return key == 'q' || key == 'Q' || key == interrupt }
 
-// press handles a key, and reports whether new content must be read.
-func (s *screen) press(key byte) bool {
+// handleKey handles a key, and reports whether new content must be read.
+func (s *screen) handleKey(key byte) bool {
 	switch key {
 	case 's':
 		s.order = jobOrders[(slices.Index(jobOrders, s.order)+1)%len(jobOrders)]

@@ -56,7 +56,7 @@ gives your own, so that a script which is started again does not trigger again. 
 			return a.suggestJob(ctx, c, err, args[0])
 		}
 		if !t.wait && !t.logs {
-			return a.show(made.Raw, func() error { a.say("%s", made.Value.ExecutionID); return nil })
+			return a.show(made.Raw, func() error { a.printf("%s", made.Value.ExecutionID); return nil })
 		}
 		return a.wait(ctx, c, made.Value.ExecutionID, t.logs)
 	})
@@ -143,7 +143,7 @@ func (w *progressPrinter) changed(run client.Execution) {
 			line += fmt.Sprintf(", attempt %d", s.Attempt)
 		}
 		if s.StartTime != nil && s.CompleteTime != nil {
-			line += " after " + took(s.CompleteTime.Sub(*s.StartTime))
+			line += " after " + durationText(s.CompleteTime.Sub(*s.StartTime))
 		}
 		if s.FailureCause != "" {
 			line += ": " + indented(s.FailureCause, "    ")

@@ -79,16 +79,16 @@ func TestTimes(t *testing.T) {
 	}{
 		{25 * time.Second, "in 25s"}, {-200 * time.Second, "3m20s ago"}, {-2 * time.Hour, "2h00m ago"}, {76 * time.Hour, "in 3d04h"}, {-300 * 24 * time.Hour, "300d ago"}, {-time.Millisecond, "now"},
 	} {
-		if got := a.away(now.Add(test.after)); got != test.want {
+		if got := a.relative(now.Add(test.after)); got != test.want {
 			t.Errorf("%v: %s, want %s", test.after, got, test.want)
 		}
 	}
-	if got, want := a.full(now), "2026-05-01 14:00:00 CEST (now)"; got != want {
+	if got, want := a.timeText(now), "2026-05-01 14:00:00 CEST (now)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for d, want := range map[time.Duration]string{870 * time.Millisecond: "870ms", 10320 * time.Millisecond: "10.3s",
 		90 * time.Second: "1m30s"} {
-		if got := took(d); got != want {
+		if got := durationText(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}

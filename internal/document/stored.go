@@ -23,7 +23,7 @@ type entry struct {
 	// null.
 	text  string
 	plain bool
-	// fields are the fields of a map, or the unnamed elements of a list.
+	// fields are the fields of a map, or the elements of a list.
 	fields []entry
 }
 
@@ -118,7 +118,7 @@ func entriesOf(doc []byte) ([]entry, error) {
 	return parseYAML(doc)
 }
 
-// jsonEntries converts the fields of a document, including nested ones.
+// jsonEntries converts the fields of a document, or the elements of a list, including nested ones.
 func jsonEntries(given []member, depth int) ([]entry, error) {
 	out := make([]entry, 0, len(given))
 	seen := make(map[string]bool, len(given))
@@ -158,11 +158,7 @@ func jsonEntry(m member, depth int) (entry, error) {
 		if err != nil {
 			return e, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
 		}
-		if e.kind == isMap {
-			e.fields, err = jsonEntries(inner, depth+1)
-		} else {
-			e.fields, err = jsonElements(inner, depth+1)
-		}
+		e.fields, err = jsonEntries(inner, depth+1)
 		if err != nil {
 			return e, fmt.Errorf("in %s: %w", shorten(m.name, shortStored), err)
 		}
@@ -172,19 +168,7 @@ func jsonEntry(m member, depth int) (entry, error) {
 	return e, nil
 }
 
-func jsonElements(list []member, depth int) ([]entry, error) {
-	out := make([]entry, 0, len(list))
-	for _, m := range list {
-		e, err := jsonEntry(m, depth)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, nil
-}
-
-// splitList splits a list that is valid JSON into elements without names.
+// splitList splits a list that is valid JSON into elements, which are named by their index.
 func splitList(list []byte) ([]member, error) {
 	var raws []json.RawMessage
 	if err := json.Unmarshal(list, &raws); err != nil {
@@ -192,7 +176,7 @@ func splitList(list []byte) ([]member, error) {
 	}
 	members := make([]member, len(raws))
 	for i, raw := range raws {
-		members[i].raw = raw
+		members[i] = member{strconv.Itoa(i), raw}
 	}
 	return members, nil
 }
