@@ -22,23 +22,23 @@ type applyOptions struct {
 	exitCode          bool
 }
 
-const applyHelp = `The files hold apps and jobs: the server's documents as YAML with kind: App or kind: Job, several in a file with --- between them.
-Of a folder all *.yaml and *.yml below it are read. A field that a file leaves out has its default; disabled: true or false says whether
-an app or a job is disabled, and without it that is left as it is.
+const applyHelp = `The files contain apps and jobs: the server's documents as YAML with kind: App or kind: Job, several in a file separated by ---.
+In a folder, all *.yaml and *.yml files at any depth are read. Fields that a file leaves out have their defaults; disabled: true or false
+sets whether an app or a job is disabled, and without it that stays unchanged.
 
-All is checked before anything is changed. Then apps are made before their jobs, and what one can't do is reported and the others are done.
-Changes hold from the next run on, and runs under way go on. Without --kill a job that is disabled is shut down, which is not done while
-runs wait, and one is not removed while any run or wait.
+Everything is checked before anything changes. Apps are created before their jobs; a failure is reported, and the rest continues.
+Changes apply from the next run on; current runs continue. Without --kill, a job to be disabled is shut down, unless runs of it wait,
+and a job is not removed while runs of it are running or waiting.
 
-A secret that the server hides can't be compared: one in the file makes no difference and is not sent, unless there is --send-secrets.
+A secret that the server hides can't be compared: the one in the file is ignored and not sent, unless --send-secrets is given.
 Keep secrets out of the files with fromFile and fromEnv.
 
---prune removes the jobs that are in no file, of the apps that the files define, and nothing else: jobs of other apps stay, and apps too.
---prune-app NAME removes the app NAME with its jobs where the files don't define it. Either asks before, on a terminal; scripts need --yes.`
+--prune removes jobs that are in no file, if the files define their app; jobs of other apps stay, and so do all apps.
+--prune-app NAME removes the app NAME and its jobs, unless the files define it. Both ask first on a terminal; scripts need --yes.`
 
 func (a *cli) applyCommand() *cobra.Command {
 	o := &applyOptions{cli: a}
-	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Bring apps and jobs to what files say", Long: applyHelp,
+	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Make apps and jobs match the files", Long: applyHelp,
 		Args:    filesByFlag,
 		Example: "  elasticjob apply -f jobs/ --dry-run\n  elasticjob apply -f jobs/ --prune --yes",
 		RunE:    a.withServer(o.run)}
@@ -46,7 +46,7 @@ func (a *cli) applyCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false,
 		"show what would change, let the server check it, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "remove without asking")
-	cmd.Flags().BoolVar(&o.kill, "kill", false, "disable and remove also what has runs under way, which are killed")
+	cmd.Flags().BoolVar(&o.kill, "kill", false, "also disable and remove jobs with current runs, which are killed")
 	return cmd
 }
 
@@ -139,7 +139,7 @@ func (o *applyOptions) confirm(ctx context.Context, removed int) error {
 	}
 	keys, ok := terminal(o.in)
 	if !ok {
-		return usagef("nothing was changed: %d would be removed; give --yes if that is meant", removed)
+		return usagef("nothing was changed: %d would be removed; give --yes to confirm", removed)
 	}
 	fmt.Fprintf(o.err, "Remove %d, and change the rest as shown? [y/N] ", removed)
 	answer, err := awaitInput(ctx, func() (string, error) { return bufio.NewReader(keys).ReadString('\n') })

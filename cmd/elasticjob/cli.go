@@ -54,11 +54,11 @@ func (a *cli) root() *cobra.Command {
 	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler",
 		`elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows runs.
 
-Which server it talks to is said by, the first that there is:
+The server is the first of these that is set:
   --server URL, --context NAME, $ELASTICJOB_SERVER, $ELASTICJOB_CONTEXT,
   the context in use ("elasticjob context use NAME"), `+client.DefaultServer+`
 A context is a server with a token, kept in a file that only you can read.
-$ELASTICJOB_TOKEN is a token for the server; that of a context named by --context counts before it.
+$ELASTICJOB_TOKEN is a token for the server; the token of a context named by --context takes precedence.
 
 Exit status:
 `+statusHelp)
@@ -68,7 +68,7 @@ Exit status:
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "", "the server's `URL`, such as https://jobs.example.com")
-	flags.StringVar(&a.context, "context", "", "the `NAME` of the context whose server is meant")
+	flags.StringVar(&a.context, "context", "", "the `NAME` of the context whose server is used")
 	flags.StringVar(&a.ca, "ca", "", "a `FILE` with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
 	flags.StringVarP(&a.output, "output", "o", "table",
 		"the `FORM`: table, json or yaml; the last two are the server's answers as they are")

@@ -17,13 +17,13 @@ import (
 func (a *cli) contextCommand() *cobra.Command {
 	names := firstOnly(a.completion(contextSource(a)))
 	return group("context", "Choose between several servers",
-		`A context is a server's URL, with the token that it is sent and the authority of its certificate, under a name. They are kept in
-elasticjob/contexts.yaml below your folder for configuration, which only you may be able to read (mode 0600).`,
+		`A context is a named server: its URL, its token and the authority of its certificate. Contexts are stored in
+elasticjob/contexts.yaml in your configuration folder, which only you may be able to read (mode 0600).`,
 		a.setContextCommand(),
 		&cobra.Command{Use: "use NAME", Short: "Use a context from now on", Args: oneArg("NAME"), RunE: a.useContext,
 			ValidArgsFunction: names},
 		&cobra.Command{Use: "list", Short: "List all contexts", Args: noArgs, RunE: a.listContexts},
-		&cobra.Command{Use: "show [NAME]", Short: "Show which server is meant, or what a context holds",
+		&cobra.Command{Use: "show [NAME]", Short: "Show the server in use, or a context",
 			Args: optionalArg("NAME"), RunE: a.showContext, ValidArgsFunction: names},
 		&cobra.Command{Use: "delete NAME", Short: "Forget a context", Args: oneArg("NAME"), RunE: a.deleteContext,
 			ValidArgsFunction: names})
@@ -124,7 +124,7 @@ func (a *cli) useContext(_ *cobra.Command, args []string) error {
 	})
 	for _, name := range []string{"ELASTICJOB_SERVER", "ELASTICJOB_CONTEXT"} {
 		if value := a.getenv(name); err == nil && value != "" {
-			a.note(fmt.Sprintf("%s is %s, and counts before the context in use: unset it", name, value))
+			a.note(fmt.Sprintf("%s is %s and takes precedence over the context in use: unset it", name, value))
 		}
 	}
 	return a.reportChange(err, "context %s is in use: %s", args[0], server)

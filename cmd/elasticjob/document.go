@@ -120,7 +120,7 @@ func (a *cli) readDocument(file string) (document, error) {
 	case err != nil:
 		return nil, usagef("read %s: %w", name, err)
 	case len(text) > maxDocument:
-		return nil, usagef("%s has more than 1 MiB, which no document may have", name)
+		return nil, usagef("%s is larger than 1 MiB, the limit of a document", name)
 	}
 	d, err := codec.Fields(text)
 	if err != nil {

@@ -19,8 +19,8 @@ func (a *cli) exportCommand() *cobra.Command {
 	var apps []string
 	cmd := &cobra.Command{Use: "export", Short: "Write all apps and jobs as YAML", Args: noArgs,
 		Long: `Writes all apps and jobs that you may see as the YAML that apply reads, so that applying it changes nothing.
-Fields that have their defaults are left out. Secrets are written as ******: on the same server these stand for what it has,
-on another one give the secrets, or fromFile or fromEnv, in their place.`,
+Fields with default values are left out. Secrets are written as ******: applied to the same server, they keep its secrets; for another
+server, replace them by the secrets, or by fromFile or fromEnv.`,
 		Example: "  elasticjob export > all.yaml\n  elasticjob export -d jobs/ --app billing"}
 	cmd.Flags().StringVarP(&folder, "dir", "d", "",
 		"write a file for each into this folder: apps/NAME.yaml and jobs/NAME.yaml")
@@ -113,7 +113,7 @@ func (a *cli) noteOtherFiles(folder string, written map[string]string) error {
 		}
 		for _, path := range found {
 			if _, ok := written[strings.ToLower(path)]; !ok {
-				a.note(path + " was there before, and is of nothing that was exported")
+				a.note(path + " existed before and is not part of this export")
 			}
 		}
 	}

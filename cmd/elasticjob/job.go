@@ -18,8 +18,8 @@ var jobFields = []field{
 	{flag: "memory", name: "memoryMB", zero: 0.0, fallback: 64.0, usage: "memory of each shard in MB"},
 	{flag: "parameter", name: "jobParameter", zero: "", usage: "a parameter for all shards"},
 	{flag: "item-parameters", name: "shardingItemParameters", zero: "", usage: "a parameter for each shard: 0=a,1=b,2=c"},
-	{flag: "failover", name: "failover", zero: false, usage: "a shard that was lost with its executor or agent runs again"},
-	{flag: "misfire", name: "misfire", zero: false, usage: "fires that find the job running wait, instead of being dropped"},
+	{flag: "failover", name: "failover", zero: false, usage: "rerun a shard that was lost with its executor or agent"},
+	{flag: "misfire", name: "misfire", zero: false, usage: "queue fires that find the job running, instead of dropping them"},
 	{flag: "timeout", name: "timeoutSeconds", zero: 0, usage: "seconds after which a shard is killed; 0: none"},
 	{flag: "retries", name: "maxRetries", zero: 0, usage: "how often a failed shard is retried"},
 	{flag: "description", name: "description", zero: "", usage: "for people"},
@@ -48,7 +48,7 @@ func (a *cli) jobCommand() *cobra.Command {
 	return group("job", "Register, change, run and show jobs",
 		"A job is what is run of an app: when, in how many shards, with which resources and parameters.",
 		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain, a.triggerCommand(),
-		act("pause", "Make no new runs; running shards go on", "paused", client.Pause),
+		act("pause", "Make no new runs; running shards continue", "paused", client.Pause),
 		act("resume", "End a pause", "resumed", client.Resume),
 		act("disable", "Make no new runs, and kill the running shards", "disabled", client.Disable),
 		act("enable", "Make runs from now on", "enabled", client.Enable),
@@ -73,7 +73,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, `NAME=VALUE`; may be given again")
 	flags.StringArrayVar(&props, "prop", nil, "a property, `NAME=VALUE`; may be given again")
-	flags.BoolVar(&check, "check", false, "say what would be wrong, and change nothing")
+	flags.BoolVar(&check, "check", false, "show what would be wrong, and change nothing")
 	if !isNew {
 		flags.StringArrayVar(&unsetEnv, "unset-env", nil,
 			"a variable, by its `NAME`, to be removed; may be given again")

@@ -21,7 +21,7 @@ func (a *cli) listJobsCommand() *cobra.Command {
 		Example: `  elasticjob job list --app billing --last FAILED
   elasticjob job list --sort failures --desc --limit 10`}
 	flags := cmd.Flags()
-	flags.StringVar(&query.Search, "search", "", "words that name, app or description have")
+	flags.StringVar(&query.Search, "search", "", "words in the name, app or description")
 	flags.StringVar(&query.App, "app", "", "jobs of this app only")
 	flags.StringVar(&query.Type, "type", "", "TRANSIENT or DAEMON")
 	flags.StringSliceVar(&query.States, "state", nil, "states, such as RUNNING,PAUSED")
@@ -125,7 +125,7 @@ var stateTexts = map[string]string{
 	"DISABLED":      "no runs are made",
 	"APP_DISABLED":  "no runs are made, since its app is disabled",
 	"SHUTTING_DOWN": "no new runs are made, and it is disabled when its running shards have ended",
-	"PAUSED":        "no new runs are made; running shards go on",
+	"PAUSED":        "no new runs are made; running shards continue",
 	"RUNNING":       "shards run now",
 	"WAITING":       "shards wait, and none runs",
 	"READY":         "it fires on its cron",
@@ -258,7 +258,7 @@ func (a *cli) printCheck(raw json.RawMessage) error {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	a.notes(said.Notes)
-	a.printf("nothing is wrong with it; nothing was changed")
+	a.printf("no errors found; nothing was changed")
 	if said.Cron != nil {
 		a.printf("fires %s", clean(said.Cron.Words))
 		for _, fire := range said.Cron.NextFires {

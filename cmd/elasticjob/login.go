@@ -23,8 +23,8 @@ func (a *cli) loginCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{Use: "login", Short: "Log in with a user and a password, and keep the token in the context",
 		Args: noArgs,
-		Long: `login asks for a password on the terminal, or reads it from standard input where that is none, and keeps the token that the server gives in
-the context. A server that is of no context gets one, with the name of its host. Machines need no login: they have API tokens.`,
+		Long: `login asks for a password on the terminal, or reads it from standard input, and stores the token in the context. A server without a
+context gets one with the name of its host. Machines use API tokens instead of a login.`,
 		Example: `  elasticjob login --server https://jobs.example.com --user ann`}
 	cmd.Flags().StringVarP(&user, "user", "u", "", "the user's name; it is asked for otherwise")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -31,12 +31,12 @@ func (a *cli) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "logs JOB|RUN|TASK", Short: "Print what a job's last run, a run or a task has written",
 		Args:              oneArg("the name of a job, or the id of a run or task"),
 		ValidArgsFunction: firstOnly(a.completion(combine(jobNames, runIDs))),
-		Long: `logs prints what the shards of a run have written: standard output on standard output, standard error on standard error. The lines of
-several shards have the number of the shard before them. Of a job it is the last run.`,
+		Long: `logs prints the output of the shards of a run: standard output on standard output, standard error on standard error. Lines of several
+shards begin with the number of the shard. For a job it prints the last run.`,
 		Example: `  elasticjob logs -f nightly
   elasticjob logs nightly@20260501T030000Z --item 2 --stream stderr --tail 20`}
 	flags := cmd.Flags()
-	flags.BoolVarP(&r.follow, "follow", "f", false, "go on until the run has ended")
+	flags.BoolVarP(&r.follow, "follow", "f", false, "follow until the run has ended")
 	flags.StringVar(&r.stream, "stream", "both",
 		"stdout, stderr or both; stdout.1 and stderr.1 are what was rotated out of them")
 	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")

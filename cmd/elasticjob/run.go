@@ -23,7 +23,7 @@ func (a *cli) runCommand() *cobra.Command {
 			RunE: a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 				return a.wait(ctx, c, args[0], false)
 			})},
-		&cobra.Command{Use: "kill RUN|TASK...", Short: "End runs, or single tasks of them, for good",
+		&cobra.Command{Use: "kill RUN|TASK...", Short: "Kill runs, or single tasks of them, permanently",
 			Args: someArgs("the id of a run or task"), RunE: a.withServer(a.kill), ValidArgsFunction: ids})
 }
 

@@ -27,11 +27,11 @@ const (
 
 const statusHelp = `  0    done
   1    failed for a reason that has no status of its own
-  2    the command line or a file that it names is not right; nothing was sent
-  3    the run that was waited for has failed or was killed
-  4    what is named is not there
+  2    the command line or a file that it names is wrong; nothing was sent
+  3    the awaited run has failed or was killed
+  4    not found
   5    not allowed: log in, or ask for the role
-  6    the state of what is named does not allow it, or it is there already
+  6    conflict: the state does not allow it, or it exists already
   7    no answer from the server, or it can't answer now: try again
   130  interrupted`
 

@@ -27,8 +27,8 @@ func (a *cli) topCommand() *cobra.Command {
 	var once bool
 	s := &screen{order: "lastRun", descending: true, pageNumber: 1}
 	cmd := &cobra.Command{Use: "top", Short: "Watch the cluster and its jobs", Args: noArgs,
-		Long: `top shows the cluster, what is wrong, and the jobs, and keeps that up to date. Keys: q ends it, s sorts by something else, r the other
-way round, space and b turn the page. Where standard output is no terminal it is printed once.`}
+		Long: `top shows the cluster, its problems and the jobs, and keeps them up to date. Keys: q quits, s changes the sort order, r reverses it,
+space and b turn the page. If standard output is not a terminal, it prints once.`}
 	cmd.Flags().BoolVar(&once, "once", false, "print it once")
 	cmd.Flags().StringVar(&s.order, "sort", s.order, strings.Join(jobOrders, ", "))
 	completeWords(cmd, "sort", jobOrders...)

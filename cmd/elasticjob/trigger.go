@@ -22,11 +22,11 @@ func (a *cli) triggerCommand() *cobra.Command {
 	var t triggerOptions
 	cmd := &cobra.Command{Use: "trigger NAME", Short: "Run a job now", Args: oneArg("NAME"),
 		ValidArgsFunction: firstOnly(a.completion(jobNames)),
-		Long: `trigger asks for a run of a job, and prints its id. With --wait it goes on until the run has ended, shows its shards as they change, and
-ends with status 0 if the run finished and 3 if it failed or was killed. An interrupt ends the waiting, and not the run.
+		Long: `trigger asks for a run of a job, and prints its id. With --wait it waits until the run has ended, shows its shards as they change,
+and ends with status 0 if the run finished and 3 if it failed or was killed. An interrupt ends the waiting, not the run.
 
-A server that changes its leader, or restarts, is waited for. The request has a key, so it makes one run also where it has to be sent twice; --key
-gives your own, so that a script which is started again does not trigger again. Where it ends without knowing whether there is a run, it prints the key.`,
+It waits for a server that changes its leader or restarts. The request has a key, so it makes only one run even if it must be sent twice; --key
+sets your own, so that a restarted script does not trigger again. If it ends without knowing whether there is a run, it prints the key.`,
 		Example: `  elasticjob job trigger nightly --parameter 2026-05-01 --wait
   elasticjob job trigger nightly --wait --logs`}
 	flags := cmd.Flags()
@@ -81,7 +81,7 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 	var last client.Answer[client.Execution]
 	for now, err := range c.Watch(ctx, id) {
 		if errors.Is(err, context.Canceled) {
-			fmt.Fprintf(a.err, "the run goes on; \"elasticjob run kill %s\" ends it\n", id)
+			fmt.Fprintf(a.err, "the run continues; \"elasticjob run kill %s\" kills it\n", id)
 		}
 		if err != nil {
 			return err
