@@ -36,9 +36,9 @@ func (h *fakeHistory) ask(question any) error {
 
 func at(t time.Time) search.Time { return search.Time{Time: t} }
 
-func (h *fakeHistory) Runs(_ context.Context, q search.Question) (search.Answer[search.Run], error) {
+func (h *fakeHistory) Runs(_ context.Context, q search.Query) (search.Page[search.Run], error) {
 	one, execution, attempt, state, exit, agent, took, cause := 1, "exec-0", 2, "FAILED", 3, "S0", int64(1500), "boom"
-	return search.Answer[search.Run]{Total: &one,
+	return search.Page[search.Run]{Total: &one,
 		Rows: []search.Run{{ID: "u", Hostname: "h", IP: "10.0.0.1", TaskID: "my_job@-@0@-@READY@-@S0@-@u",
 			JobName: "my_job",
 			Source:  "NORMAL_TRIGGER", StartTime: at(noon), CompleteTime: at(noon.Add(1500 * time.Millisecond)),
@@ -47,9 +47,9 @@ func (h *fakeHistory) Runs(_ context.Context, q search.Question) (search.Answer[
 			FireTime: at(noon), DurationMillis: &took}}, Next: "next"}, h.ask(q)
 }
 
-func (h *fakeHistory) Traces(_ context.Context, q search.Question) (search.Answer[search.Trace], error) {
+func (h *fakeHistory) Traces(_ context.Context, q search.Query) (search.Page[search.Trace], error) {
 	n := search.MaxCounted
-	return search.Answer[search.Trace]{Total: &n, TotalIsAtLeast: true,
+	return search.Page[search.Trace]{Total: &n, TotalIsAtLeast: true,
 		Rows: []search.Trace{{ID: "u", JobName: "my_job", TaskID: "t", SlaveID: "S0", Source: "CLOUD_EXECUTOR",
 			ExecutionType: "READY", ShardingItems: "[0]", State: "TASK_RUNNING", CreationTime: at(noon)}}}, h.ask(q)
 }

@@ -31,11 +31,11 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s\n got %d %s\nwant %s", path, answer.StatusCode, got, want)
 		}
 	}
-	want := search.Question{Of: search.Runs,
+	want := search.Query{Of: search.Runs,
 		Equal: []search.Equal{{Field: "jobName", Value: "my_job"}, {Field: "isSuccess", Value: false}}, From: noon,
 		Until: noon.Add(1999 * time.Millisecond), Sort: "startTime", Descending: true, PerPage: 20, Page: 2}
 	for _, asked := range h.asked {
-		if q := asked.(search.Question); q.Of == search.Runs {
+		if q := asked.(search.Query); q.Of == search.Runs {
 			if diff := cmp.Diff(want, q, cmp.Comparer(func(a, b *search.Subject) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}

@@ -131,7 +131,7 @@ func checkURL(field, text string, allowFile bool) document.Violations {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return wrong("is no URL; it should look like http://host/my-job.tar.gz")
+		return wrong("is not a URL; it should look like http://host/my-job.tar.gz")
 	}
 	switch u.Scheme {
 	case "http", "https":
@@ -154,11 +154,11 @@ func checkURL(field, text string, allowFile bool) document.Violations {
 		return wrong("must not hold a user or password: everyone who may see the app would see them; use a URL that needs none, or one that is signed")
 	}
 	if u.Hostname() == "" {
-		return wrong("names no host; it should look like %s://host/my-job.tar.gz", u.Scheme)
+		return wrong("must name a host; it should look like %s://host/my-job.tar.gz", u.Scheme)
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return wrong("port %s is not from 1 to 65535", port)
+			return wrong("port %s must be from 1 to 65535", port)
 		}
 	}
 	return nil

@@ -44,7 +44,7 @@ func CheckImage(name string) error {
 	case strings.Contains(name, "://"):
 		return errors.New("must be without a scheme, such as registry.example/my-job:1.2")
 	case !image.MatchString(name):
-		return errors.New("is no image; it should look like registry.example/my-job:1.2")
+		return errors.New("is not an image; it should look like registry.example/my-job:1.2")
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (c Config) checkContainer(opts CheckOptions) (bad document.Violations) {
 		at := fmt.Sprintf("imagePullSecrets[%d]", i)
 		switch {
 		case !secretName.MatchString(name):
-			wrong(at, name, "is no name of a Secret: lower-case letters, digits, '-' and '.'")
+			wrong(at, name, "is not a name of a Secret: lower-case letters, digits, '-' and '.'")
 		case slices.Contains(names[:i], name):
 			wrong(at, name, "is given more than once")
 		}

@@ -62,10 +62,10 @@ type Client struct {
 	token string
 	agent string
 	http  *http.Client
-	// patience bounds retries of a request (patience.go); absence bounds the wait for a server that is being watched
-	// (watch.go).
-	patience, absence time.Duration
-	presence          presence
+	// retryTimeout bounds retries of a request (retry.go); absenceTimeout bounds the wait for a server that is being
+	// watched (watch.go).
+	retryTimeout, absenceTimeout time.Duration
+	presence                     presence
 }
 
 // New returns a client. It sends nothing yet.
@@ -82,8 +82,9 @@ func New(o Options) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	}
-	return &Client{base: base, token: o.Token, agent: o.UserAgent, patience: patience, absence: absence,
-		presence: presence{waiting: o.Waiting}, http: &http.Client{
+	return &Client{base: base, token: o.Token, agent: o.UserAgent, retryTimeout: retryTimeout,
+		absenceTimeout: absenceTimeout,
+		presence:       presence{waiting: o.Waiting}, http: &http.Client{
 			Transport: transport,
 			// Following a redirect would send the token to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -102,9 +103,9 @@ func ParseServer(text string) (*url.URL, error) {
 	base, err := url.Parse(whole)
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("server %q: want a URL such as %s or https://jobs.example.com", text, DefaultServer)
+		return nil, fmt.Errorf("server %q: must be a URL such as %s or https://jobs.example.com", text, DefaultServer)
 	case base.User != nil:
-		return nil, fmt.Errorf("server %q: a URL holds no password; log in, or use a token", base.Redacted())
+		return nil, fmt.Errorf("server %q: a URL must not contain a password; log in, or use a token", base.Redacted())
 	}
 	base.Path, base.RawQuery, base.Fragment = strings.TrimRight(base.Path, "/"), "", ""
 	return base, nil
@@ -165,17 +166,17 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 	var a Answer[T]
 	for _, segment := range r.path {
 		if segment == "" || segment == "." || segment == ".." { // it would lead to another route
-			return a, fmt.Errorf("%q is no name", segment)
+			return a, fmt.Errorf("%q is not a name", segment)
 		}
 	}
-	err := c.patiently(ctx, r, func() error {
-		text, header, err := c.whole(ctx, r)
+	err := c.retry(ctx, r, func() error {
+		text, header, err := c.readAll(ctx, r)
 		if err != nil {
 			return err
 		}
 		a = Answer[T]{Raw: bytes.TrimSpace(text), Warning: warningOf(header), Next: nextOf(header)}
 		if err := json.Unmarshal(text, &a.Value); err != nil {
-			return fmt.Errorf("%s does not answer as a scheduler does (%w): is it one, and of a version that fits?",
+			return fmt.Errorf("%s does not answer like a scheduler (%w): check its URL and its version",
 				c.at(r), err)
 		}
 		return nil
@@ -183,8 +184,8 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 	return a, err
 }
 
-// whole makes a request once and reads the whole answer.
-func (c *Client) whole(ctx context.Context, r request) ([]byte, http.Header, error) {
+// readAll makes a request once and reads the whole answer.
+func (c *Client) readAll(ctx context.Context, r request) ([]byte, http.Header, error) {
 	limit := r.timeout
 	if limit == 0 {
 		limit = requestTimeout

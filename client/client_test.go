@@ -76,7 +76,7 @@ func TestWhatIsNoSchedulerIsSaidToBeNone(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"a page":  {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "does not answer as a scheduler does"},
+		"a page":  {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "does not answer like a scheduler"},
 		"a proxy": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", http.StatusBadGateway) }, "502 Bad Gateway, and not a scheduler's: bad gateway"},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://me:secret@jobs.example.com/below"+r.URL.Path+"?x", http.StatusFound)
@@ -100,7 +100,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	http1 := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(http1.Close)
 	for name, test := range map[string]struct{ server, want string }{
-		"nobody listens":          {"127.0.0.1:1", "is the server running"},
+		"nobody listens":          {"127.0.0.1:1", "check that the server is running"},
 		"another certificate":     {https.URL, "--ca"},
 		"https where http spoken": {strings.Replace(http1.URL, "http:", "https:", 1), "it speaks http"},
 	} {

@@ -129,7 +129,7 @@ func (c *Client) unreachable(err error) error {
 		lookup  *net.DNSError
 		record  tls.RecordHeaderError
 	)
-	advice := "is the server well? Ask again"
+	advice := "check the server, and try again"
 	switch text := err.Error(); {
 	case errors.As(err, &record), strings.Contains(text, "HTTP response to HTTPS client"):
 		advice = "it speaks http: write http:// in its URL"
@@ -138,9 +138,9 @@ func (c *Client) unreachable(err error) error {
 	case errors.As(err, &host):
 		advice = "use the name that its certificate is for"
 	case errors.As(err, &lookup), errors.Is(err, syscall.ECONNREFUSED), isDial(err):
-		advice = "is the server running, and is this its address? --server URL, --context NAME or ELASTICJOB_SERVER name another"
+		advice = "check that the server is running and that this is its address; --server URL, --context NAME or ELASTICJOB_SERVER name another"
 	case errors.Is(err, context.DeadlineExceeded):
-		advice = "it may be overloaded or cut off; the request may have been carried out: look first"
+		advice = "it may be overloaded or cut off; the request may have been carried out: check first"
 	}
 	return &UnreachableError{Server: c.Server(), Advice: advice, Err: err}
 }

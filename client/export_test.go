@@ -4,5 +4,5 @@ import "time"
 
 // SetPatience sets a client's timeouts for tests.
 func (c *Client) SetPatience(patience, absence time.Duration) {
-	c.patience, c.absence = patience, absence
+	c.retryTimeout, c.absenceTimeout = patience, absence
 }

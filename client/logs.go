@@ -33,7 +33,7 @@ type Log struct {
 // io.EOF, the connection broke before the end of the output.
 func (c *Client) OpenLog(ctx context.Context, o Output) (log *Log, err error) {
 	r := o.request()
-	err = c.patiently(ctx, r, func() error { log, err = c.openLog(ctx, r); return err })
+	err = c.retry(ctx, r, func() error { log, err = c.openLog(ctx, r); return err })
 	return log, err
 }
 
@@ -98,7 +98,7 @@ func (b *cancelling) Close() error {
 func (c *Client) ReadLog(ctx context.Context, o Output) (text []byte, offset int64, err error) {
 	o.Follow = false
 	r := o.request()
-	err = c.patiently(ctx, r, func() error {
+	err = c.retry(ctx, r, func() error {
 		log, err := c.openLog(ctx, r)
 		if err != nil {
 			return err
@@ -141,10 +141,10 @@ func (c *Client) CopyLog(ctx context.Context, w io.Writer, o Output) error {
 		case !o.Follow:
 			return err
 		case opened && isAbsent(err): // the server was there until now
-		case !c.waits(err, heard):
+		case !c.shouldWait(err, heard):
 			return err
 		}
-		if err := sleep(ctx, reconnect); err != nil {
+		if err := sleep(ctx, reconnectPause); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (c *Client) copyOnce(ctx context.Context, w io.Writer, o *Output) (opened b
 		}
 		return true, c.unreachable(fmt.Errorf("output of %s was rotated", o.Task))
 	}
-	n, err := io.Copy(keepError{w}, log)
+	n, err := io.Copy(markErrors{w}, log)
 	o.Offset, o.Tail = log.Offset+n, 0
 	var failed *writeError
 	if err != nil && !errors.As(err, &failed) {
@@ -173,14 +173,14 @@ func (c *Client) copyOnce(ctx context.Context, w io.Writer, o *Output) (opened b
 	return true, err
 }
 
-// keepError marks the errors of a writer, to distinguish them from those of the reader.
-type keepError struct{ w io.Writer }
+// markErrors marks the errors of a writer, to distinguish them from those of the reader.
+type markErrors struct{ w io.Writer }
 
 type writeError struct{ err error }
 
 func (e *writeError) Error() string { return e.err.Error() }
 
-func (k keepError) Write(p []byte) (int, error) {
+func (k markErrors) Write(p []byte) (int, error) {
 	n, err := k.w.Write(p)
 	if err != nil {
 		err = &writeError{err}

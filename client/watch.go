@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// lookAnyway is the interval at which a watched execution is read even without an event.
-	lookAnyway = 5 * time.Second
-	// absence is how long a watched server may be silent: it may restart, or another server may take over.
-	absence = 2 * time.Minute
-	// reconnect is the pause before a stream of events is opened again.
-	reconnect = time.Second
+	// pollInterval is the interval at which a watched execution is read even without an event.
+	pollInterval = 5 * time.Second
+	// absenceTimeout is how long a watched server may be silent: it may restart, or another server may take over.
+	absenceTimeout = 2 * time.Minute
+	// reconnectPause is the pause before a stream of events is opened again.
+	reconnectPause = time.Second
 )
 
 // Watch yields an execution as it is now, and again after each change, until the execution has ended. It waits up to
@@ -42,13 +42,13 @@ func (c *Client) Watch(ctx context.Context, id string) iter.Seq2[Answer[Executio
 				if a.Value.Ended() {
 					return
 				}
-			case ctx.Err() != nil || !c.waits(err, heard):
+			case ctx.Err() != nil || !c.shouldWait(err, heard):
 				yield(a, err)
 				return
 			}
-			wait := lookAnyway
+			wait := pollInterval
 			if err != nil {
-				wait = reconnect
+				wait = reconnectPause
 			}
 			if await(ctx, changes, wait) != nil {
 				yield(Answer[Execution]{}, ctx.Err())
@@ -94,7 +94,7 @@ func (c *Client) Changes(ctx context.Context, of func(Changed) bool) (changes <-
 					tell()
 				}
 			}
-			_ = sleep(ctx, reconnect) // the loop checks ctx itself
+			_ = sleep(ctx, reconnectPause) // the loop checks ctx itself
 		}
 	})
 	return ch, func() { cancel(); over.Wait() }

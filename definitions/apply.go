@@ -45,13 +45,13 @@ func (r Result) String() string {
 // errAppFailed is the error of a job whose app could not be created or changed. errJobFailed is the error of an app
 // that is not enabled because a job of it failed.
 var (
-	errAppFailed = errors.New("not tried, since its app failed")
-	errJobFailed = errors.New("not enabled, since a job of it failed, which would fire as it is")
+	errAppFailed = errors.New("not tried, because its app failed")
+	errJobFailed = errors.New("not enabled, because a job of it failed and would fire with its old settings")
 )
 
 // Check asks the server which steps it would reject, and changes nothing. It cannot check jobs of an app that does
 // not exist yet.
-func (p *Plan) Check(ctx context.Context, server Server) error {
+func (p *Plan) Check(ctx context.Context, server API) error {
 	var problems Problems
 	fresh := map[string]bool{}
 	for _, s := range p.Steps {
@@ -80,7 +80,7 @@ func (p *Plan) Check(ctx context.Context, server Server) error {
 // problems returns the server's errors with the lines of the file.
 func (s *Step) problems(refusal *Refusal) (all Problems) {
 	for _, v := range refusal.Fields {
-		all = append(all, Problem{s.lineOf(v.Field), s.String(), v.Field, v.Value, v.Message})
+		all = append(all, Problem{s.positionOf(v.Field), s.String(), v.Field, v.Value, v.Message})
 	}
 	if len(all) == 0 {
 		all = Problems{{At: s.At, Subject: s.String(), Message: refusal.Message}}
@@ -91,7 +91,7 @@ func (s *Step) problems(refusal *Refusal) (all Problems) {
 // Apply performs the steps in order, and continues after a step has failed. It enables apps last, so that no job
 // fires with settings that the plan changes. It returns the number of failed steps, and an error only if ctx ended
 // before the last step.
-func (p *Plan) Apply(ctx context.Context, server Server, options ApplyOptions) (failed int, err error) {
+func (p *Plan) Apply(ctx context.Context, server API, options ApplyOptions) (failed int, err error) {
 	a := &applier{server, options, map[string]bool{}, map[string]bool{}, 0}
 	var enabled []*Step
 	for _, s := range p.Steps {
@@ -106,7 +106,7 @@ func (p *Plan) Apply(ctx context.Context, server Server, options ApplyOptions) (
 				enabled = append(enabled, s)
 			}
 		default:
-			a.report(s, a.carryOut(ctx, s))
+			a.report(s, a.perform(ctx, s))
 		}
 	}
 	for _, s := range enabled {
@@ -120,7 +120,7 @@ func (p *Plan) Apply(ctx context.Context, server Server, options ApplyOptions) (
 
 // applier applies one plan.
 type applier struct {
-	server  Server
+	server  API
 	options ApplyOptions
 	// failedApps are the apps whose step failed; failedJobsOf are the apps with a job whose step failed.
 	failedApps, failedJobsOf map[string]bool
@@ -139,7 +139,7 @@ func (a *applier) report(s *Step, err error) {
 	a.options.Report(Result{s, err})
 }
 
-func (a *applier) carryOut(ctx context.Context, s *Step) error {
+func (a *applier) perform(ctx context.Context, s *Step) error {
 	switch {
 	case s.Action == Remove:
 		return a.remove(ctx, s)
@@ -201,12 +201,12 @@ func (a *applier) disable(ctx context.Context, s *Step) error {
 	case a.options.Kill:
 		return a.command(ctx, s, "disable", nil)
 	case s.Kind == App:
-		if err := a.refuseBusy(ctx, s); err != nil {
+		if err := a.checkIdle(ctx, s); err != nil {
 			return err
 		}
 		return a.command(ctx, s, "disable", nil)
 	}
-	shards, err := busy(ctx, a.server, s.Job.AppName, s.Name())
+	shards, err := countShards(ctx, a.server, s.Job.AppName, s.Name())
 	if err == nil && shards.waiting > 0 && s.Job.JobExecutionType != jobs.Daemon { // a daemon has no run to lose
 		err = fmt.Errorf("%d of its shards wait to run, and would be killed: apply again when they have begun, or give --kill", shards.waiting)
 	}
@@ -222,17 +222,17 @@ func (a *applier) remove(ctx context.Context, s *Step) error {
 	case s.Kind == App:
 		return a.server.Call(ctx, http.MethodDelete, s.path(), nil, nil)
 	case !a.options.Kill:
-		if err := a.retire(ctx, s); err != nil {
+		if err := a.shutDown(ctx, s); err != nil {
 			return err
 		}
 	}
 	return a.server.Call(ctx, http.MethodDelete, s.path()+"/deregister", nil, nil)
 }
 
-// retire makes sure that deleting a job kills no shard. It checks that none runs or waits, and then shuts the job
+// shutDown makes sure that deleting a job kills no shard. It checks that none runs or waits, and then shuts the job
 // down, whose answer shows whether a run started in between.
-func (a *applier) retire(ctx context.Context, s *Step) error {
-	if err := a.refuseBusy(ctx, s); err != nil {
+func (a *applier) shutDown(ctx context.Context, s *Step) error {
+	if err := a.checkIdle(ctx, s); err != nil {
 		return err
 	}
 	var now struct{ State string }
@@ -245,8 +245,8 @@ func (a *applier) retire(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// refuseBusy returns an error if the step would kill running or waiting shards.
-func (a *applier) refuseBusy(ctx context.Context, s *Step) error {
+// checkIdle returns an error if the step would kill running or waiting shards.
+func (a *applier) checkIdle(ctx context.Context, s *Step) error {
 	app, job, next := s.App.AppName, "", "apply again when they have ended, or give --kill"
 	if s.Kind == Job {
 		app, job = s.Job.AppName, s.Name()
@@ -254,7 +254,7 @@ func (a *applier) refuseBusy(ctx context.Context, s *Step) error {
 	if s.Job.JobExecutionType == jobs.Daemon { // daemons do not end by themselves
 		next = "give --kill if that is meant"
 	}
-	shards, err := busy(ctx, a.server, app, job)
+	shards, err := countShards(ctx, a.server, app, job)
 	if n := shards.running + shards.waiting; err == nil && n > 0 {
 		err = fmt.Errorf("%d of its shards run or wait, and would be killed: %s", n, next)
 	}

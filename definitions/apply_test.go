@@ -260,7 +260,7 @@ func TestNothingFiresWithSettingsThatAreNotMeant(t *testing.T) {
 	server.refuse["PUT /job/update"] = "no room"
 	_, reports := apply(t, server, on, options{})
 	if want := []string{"failed to change job nightly: no room",
-		"failed to change app billing: not enabled, since a job of it failed, which would fire as it is"}; !slices.Equal(reports, want) {
+		"failed to change app billing: not enabled, because a job of it failed and would fire with its old settings"}; !slices.Equal(reports, want) {
 		t.Errorf("reports %q", reports)
 	}
 	delete(server.refuse, "PUT /job/update")
@@ -302,7 +302,7 @@ func TestEachItemIsReportedAndTheOthersAreDone(t *testing.T) {
 	server.refuse["POST /app"] = "no room"
 	_, reports := apply(t, server, billing, options{})
 	want := []string{"failed to create app billing: no room",
-		"failed to create job nightly: not tried, since its app failed"}
+		"failed to create job nightly: not tried, because its app failed"}
 	if !slices.Equal(reports, want) {
 		t.Errorf("reports %q", reports)
 	}

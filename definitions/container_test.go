@@ -68,7 +68,7 @@ func TestNestedMistakesHaveTheirLines(t *testing.T) {
 		Text: []byte(strings.NewReplacer("[mirror]", "[Mirror]", "    - key: gpu\n",
 			"    - key: gpu\n      key: cpu\n").Replace(inImage))}}, now)
 	if err == nil || !strings.Contains(err.Error(),
-		"a.yaml:4: app reports: imagePullSecrets[0]: is no name of a Secret: lower-case letters, digits, '-' and '.' (found Mirror)") || !strings.Contains(err.Error(), "a.yaml:14: app reports: podTemplate.spec.tolerations[0].key: is given more than once") {
+		"a.yaml:4: app reports: imagePullSecrets[0]: is not a name of a Secret: lower-case letters, digits, '-' and '.' (found Mirror)") || !strings.Contains(err.Error(), "a.yaml:14: app reports: podTemplate.spec.tolerations[0].key: is given more than once") {
 		t.Errorf("%v", err)
 	}
 }

@@ -42,13 +42,13 @@ func (k Kind) word() string {
 	return "job"
 }
 
-// Place is a line of a file; line 0 is the whole file, and the zero Place is unknown.
-type Place struct {
+// Position is a line of a file; line 0 is the whole file, and the zero Position is unknown.
+type Position struct {
 	File string
 	Line int
 }
 
-func (p Place) String() string {
+func (p Position) String() string {
 	if p.Line == 0 {
 		return p.File
 	}
@@ -63,8 +63,8 @@ type Definition struct {
 	Job jobs.Config
 	// Disabled is whether the app or job must be disabled; nil leaves it unchanged.
 	Disabled *bool
-	// At is the place where the definition was read.
-	At Place
+	// At is where the definition was read.
+	At Position
 
 	lines map[string]int // the lines of its fields
 }

@@ -77,14 +77,14 @@ env:
 	for _, want := range []string{
 		`a.yaml:1: kind: unknown kind; did you mean Job?`,
 		`a.yaml:4: kind: is missing; give kind: App or kind: Job`,
-		`a.yaml:6: a definition is fields`,
+		`a.yaml:6: a definition must be fields`,
 		`b.yaml:5: job nightly: cron: `,
 		`b.yaml:6: job nightly: shardingTotalCount: a whole number is expected, found a string (found "two")`,
 		`b.yaml:8: job nightly: memoryMb: unknown field; did you mean memoryMB? (found 256)`,
-		`b.yaml:9: job nightly: disabled: true or false is expected`,
+		`b.yaml:9: job nightly: disabled: must be true or false`,
 		`b.yaml:11: job nightly: env.PORT: a string`,
 		`c.yaml:`,
-		`d.yaml:20: app billing: is defined twice; the first time at d.yaml:1`,
+		`d.yaml:20: app billing: is defined twice, first at d.yaml:1`,
 		`d.yaml:22: app billing: appURL: ftp is not supported`,
 		`d.yaml:23: app billing: bootstrapScript: `,
 	} {

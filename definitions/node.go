@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // Limits of one definition with its aliases expanded. A pod template has eleven levels, and no document has this many
@@ -62,10 +64,10 @@ func (t *translator) writeMap(path string, content []*yaml.Node, depth int) erro
 	for i := 0; i+1 < len(content); i += 2 {
 		key := content[i]
 		if key.ShortTag() == "!!merge" {
-			return fmt.Errorf("line %d: a merge key (<<) is not read: write the fields out", key.Line)
+			return fmt.Errorf("line %d: merge keys (<<) are not supported: write the fields out", key.Line)
 		}
 		if key.Kind != yaml.ScalarNode {
-			return fmt.Errorf("line %d: a field's name is a text", key.Line)
+			return fmt.Errorf("line %d: the name of a field must be a text", key.Line)
 		}
 		if i > 0 {
 			t.out.WriteByte(',')
@@ -108,9 +110,6 @@ func scalar(n *yaml.Node) []byte {
 }
 
 func text(value string) []byte {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // a text can always be encoded
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	text, _ := document.EncodeJSON(value) // a text can always be encoded
+	return text
 }

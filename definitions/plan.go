@@ -81,7 +81,7 @@ func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 	for _, d := range set.All {
 		step, unknown := newStep(d, p.server[d.String()], options)
 		for _, v := range unknown {
-			problems = append(problems, Problem{d.lineOf(v.Field), d.String(), v.Field, "", v.Message})
+			problems = append(problems, Problem{d.positionOf(v.Field), d.String(), v.Field, "", v.Message})
 		}
 		if d.Kind == Job {
 			problems = append(problems, p.checkApp(d)...)
@@ -122,10 +122,10 @@ func (p *planner) checkApp(d *Definition) Problems {
 	case p.files.has(App, name):
 		return nil
 	case slices.Contains(p.options.PruneApps, name):
-		return Problems{{d.lineOf("appName"), d.String(), "appName", name,
-			"is to be removed by --prune-app, and this job needs it"}}
+		return Problems{{d.positionOf("appName"), d.String(), "appName", name,
+			"would be removed by --prune-app, but this job needs it"}}
 	case !p.server.has(App, name):
-		return Problems{{d.lineOf("appName"), d.String(), "appName", name,
+		return Problems{{d.positionOf("appName"), d.String(), "appName", name,
 			"there is no such app, in the files or on the server; add a definition of kind App"}}
 	}
 	return nil

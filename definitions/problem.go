@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Problem is a mistake in the files: its place, its subject, and what is right.
+// Problem is a mistake in the files: its position, its subject, and what is right.
 type Problem struct {
-	At Place
+	At Position
 	// Subject names the definition, such as "job nightly". Field and Value are "" if the problem is not about a
 	// field.
 	Subject, Field, Value string

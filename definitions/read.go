@@ -33,14 +33,14 @@ type reader struct {
 	now      time.Time
 	set      Set
 	problems Problems
-	seen     map[string]Place
+	seen     map[string]Position
 }
 
 // Read reads the definitions of all files. Its error is of type Problems, and lists all mistakes of all files. It
 // does not check rules that need the server, such as whether a job's app exists. now determines whether a cron still
 // fires.
 func Read(sources []Source, now time.Time) (*Set, error) {
-	r := &reader{now: now, seen: map[string]Place{}}
+	r := &reader{now: now, seen: map[string]Position{}}
 	for _, source := range sources {
 		r.readFile(source)
 	}
@@ -48,13 +48,13 @@ func Read(sources []Source, now time.Time) (*Set, error) {
 	return &r.set, r.problems.orNil()
 }
 
-func (r *reader) problem(at Place, subject, field, value, format string, args ...any) {
+func (r *reader) problem(at Position, subject, field, value, format string, args ...any) {
 	r.problems = append(r.problems, Problem{at, subject, field, value, fmt.Sprintf(format, args...)})
 }
 
 func (r *reader) readFile(source Source) {
 	if !utf8.Valid(source.Text) {
-		r.problem(Place{source.Name, 1}, "", "", "", "the file is not UTF-8 text")
+		r.problem(Position{source.Name, 1}, "", "", "", "the file is not UTF-8 text")
 		return
 	}
 	for decoder := yaml.NewDecoder(bytes.NewReader(source.Text)); ; {
@@ -64,40 +64,27 @@ func (r *reader) readFile(source Source) {
 			return
 		}
 		if err != nil {
-			line, message := SyntaxError(err)
-			r.problem(Place{source.Name, line}, "", "", "", "no YAML: %s", message)
+			line, message := document.YAMLError(err)
+			r.problem(Position{source.Name, line}, "", "", "", "not YAML: %s", message)
 			return
 		}
 		root := one.Content[0]
 		if root.ShortTag() == "!!null" {
 			continue // an empty document between two marks
 		}
-		r.readOne(Place{source.Name, root.Line}, root)
+		r.readOne(Position{source.Name, root.Line}, root)
 	}
-}
-
-// SyntaxError splits an error of the YAML library into its line, 1 if it names none, and its message. It omits the
-// name of an alias, which may be a password that should have been quoted.
-func SyntaxError(err error) (line int, message string) {
-	message = strings.TrimPrefix(err.Error(), "yaml: ")
-	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
-		_, message, _ = strings.Cut(message, ": ")
-	}
-	if strings.Contains(message, "unknown anchor") {
-		message = "an alias (*) of no anchor; put texts that begin with '*' into quotes"
-	}
-	return max(line, 1), fmt.Sprintf("%.150s", message)
 }
 
 // readOne reads one document of a file.
-func (r *reader) readOne(at Place, root *yaml.Node) {
+func (r *reader) readOne(at Position, root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
-		r.problem(at, "", "", "", "a definition is fields such as kind: Job, one in each line")
+		r.problem(at, "", "", "", "a definition must be fields such as kind: Job, one per line")
 		return
 	}
 	d := &Definition{At: at, lines: map[string]int{}}
-	kind, rest := take(root.Content, "kind")
-	disabled, rest := take(rest, "disabled")
+	kind, rest := cutKey(root.Content, "kind")
+	disabled, rest := cutKey(rest, "disabled")
 	if !r.readKind(d, kind) {
 		return
 	}
@@ -111,19 +98,19 @@ func (r *reader) readOne(at Place, root *yaml.Node) {
 		is := new(bool)
 		if disabled.ShortTag() != "!!bool" || disabled.Decode(is) != nil {
 			bad = append(bad, document.Violate("disabled", "",
-				"true or false is expected, or nothing, which leaves it as it is"))
+				"must be true or false, or left out to keep it as it is"))
 		}
 		d.Disabled, d.lines["disabled"] = is, disabled.Line
 	}
 	slices.SortStableFunc(bad, func(a, b document.Violation) int {
-		return cmp.Compare(d.lineOf(a.Field).Line,
-			d.lineOf(b.Field).Line)
+		return cmp.Compare(d.positionOf(a.Field).Line,
+			d.positionOf(b.Field).Line)
 	})
 	for _, v := range bad {
-		r.problem(d.lineOf(v.Field), d.String(), v.Field, v.Value, "%s", v.Message)
+		r.problem(d.positionOf(v.Field), d.String(), v.Field, v.Value, "%s", v.Message)
 	}
 	if first, twice := r.seen[d.String()]; twice {
-		r.problem(at, d.String(), "", "", "is defined twice; the first time at %s", first)
+		r.problem(at, d.String(), "", "", "is defined twice, first at %s", first)
 	}
 	r.seen[d.String()] = at
 	r.set.All = append(r.set.All, d)
@@ -144,12 +131,12 @@ func (r *reader) readKind(d *Definition, kind *yaml.Node) bool {
 		hint = "did you mean " + near + "?"
 	}
 	shown := document.Violate("kind", kind.Value, "").Value
-	r.problem(Place{d.At.File, kind.Line}, "", "kind", shown, "unknown kind; %s", hint)
+	r.problem(Position{d.At.File, kind.Line}, "", "kind", shown, "unknown kind; %s", hint)
 	return false
 }
 
-// take returns the value of a key, nil if there is none, and the rest of the map.
-func take(content []*yaml.Node, key string) (value *yaml.Node, rest []*yaml.Node) {
+// cutKey returns the value of a key, nil if there is none, and the rest of the map.
+func cutKey(content []*yaml.Node, key string) (value *yaml.Node, rest []*yaml.Node) {
 	for i := 0; i+1 < len(content); i += 2 {
 		if content[i].Value == key && content[i].Kind == yaml.ScalarNode {
 			return content[i+1], slices.Concat(content[:i], content[i+2:])
@@ -187,11 +174,11 @@ func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
 	return slices.DeleteFunc(bad, func(v document.Violation) bool { return v.Message == document.PlaceholderMessage })
 }
 
-// lineOf returns the place of a field, or else of the field that contains it.
-func (d *Definition) lineOf(field string) Place {
+// positionOf returns the position of a field, or else of the field that contains it.
+func (d *Definition) positionOf(field string) Position {
 	for at := field; at != ""; {
 		if line, ok := d.lines[at]; ok {
-			return Place{d.At.File, line}
+			return Position{d.At.File, line}
 		}
 		at = at[:max(strings.LastIndexByte(at, '.'), 0)]
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Server is the part of the REST API that this package uses.
-type Server interface {
+// API is the part of the REST API that this package uses.
+type API interface {
 	// Call sends a request to a path below /api, with body as JSON unless it is nil, and decodes the answer into
 	// answer unless that is nil. If the server rejects the request because of the document, the error is a *Refusal.
 	Call(ctx context.Context, method, path string, body, answer any) error
@@ -37,13 +37,10 @@ type State struct {
 	All []*Definition
 }
 
-// jobsPage is the part of the answer of GET /api/jobs that is used here.
-type jobsPage struct {
-	Total int
-	Rows  []struct {
-		JobName, State   string
-		Running, Waiting int
-	}
+// jobRow is the part of a row of GET /api/jobs that is used here.
+type jobRow struct {
+	JobName, State   string
+	Running, Waiting int
 }
 
 const rowsPerPage = 500
@@ -54,7 +51,7 @@ const shuttingDown = "SHUTTING_DOWN"
 func isDisabled(state string) bool { return state == "DISABLED" || state == shuttingDown }
 
 // Fetch reads all apps and jobs that the caller may see.
-func Fetch(ctx context.Context, server Server) (*State, error) {
+func Fetch(ctx context.Context, server API) (*State, error) {
 	state := &State{}
 	for kind, path := range map[Kind]string{App: "/app/list", Job: "/job/jobs"} {
 		var documents []json.RawMessage
@@ -76,20 +73,11 @@ func Fetch(ctx context.Context, server Server) (*State, error) {
 
 // readDisabled reads whether apps and jobs are disabled, which is not in the documents. For a job this is its own
 // mark, independent of its app's.
-func (s *State) readDisabled(ctx context.Context, server Server) error {
+func (s *State) readDisabled(ctx context.Context, server API) error {
 	disabled := map[string]bool{}
-	for page := 1; ; page++ {
-		var rows jobsPage
-		path := fmt.Sprintf("/jobs?sort=name&per_page=%d&page=%d", rowsPerPage, page)
-		if err := server.Call(ctx, http.MethodGet, path, nil, &rows); err != nil {
-			return fmt.Errorf("read which jobs are disabled: %w", err)
-		}
-		for _, row := range rows.Rows {
-			disabled[row.JobName] = isDisabled(row.State)
-		}
-		if len(rows.Rows) < rowsPerPage {
-			break
-		}
+	err := eachJob(ctx, server, "", func(j jobRow) { disabled[j.JobName] = isDisabled(j.State) })
+	if err != nil {
+		return fmt.Errorf("read which jobs are disabled: %w", err)
 	}
 	for _, d := range s.All {
 		if d.Kind == Job {
@@ -116,22 +104,33 @@ func (s *State) readDisabled(ctx context.Context, server Server) error {
 // shards counts shards.
 type shards struct{ running, waiting int }
 
-// busy counts the running and waiting shards of all jobs of an app, or of one job if job is not "".
-func busy(ctx context.Context, server Server, app, job string) (found shards, err error) {
+// countShards counts the running and waiting shards of all jobs of an app, or of one job if job is not "".
+func countShards(ctx context.Context, server API, app, job string) (found shards, err error) {
+	err = eachJob(ctx, server, "&app="+url.QueryEscape(app), func(j jobRow) {
+		if job == "" || j.JobName == job {
+			found.running += j.Running
+			found.waiting += j.Waiting
+		}
+	})
+	if err != nil {
+		return shards{}, fmt.Errorf("count the shards of app %s: %w", app, err)
+	}
+	return found, nil
+}
+
+// eachJob calls do for each job, page by page. filter is appended to the query.
+func eachJob(ctx context.Context, server API, filter string, do func(jobRow)) error {
 	for page := 1; ; page++ {
-		var rows jobsPage
-		path := fmt.Sprintf("/jobs?sort=name&app=%s&per_page=%d&page=%d", url.QueryEscape(app), rowsPerPage, page)
-		if err := server.Call(ctx, http.MethodGet, path, nil, &rows); err != nil {
-			return shards{}, fmt.Errorf("count the shards of app %s: %w", app, err)
+		var answer struct{ Rows []jobRow }
+		path := fmt.Sprintf("/jobs?sort=name%s&per_page=%d&page=%d", filter, rowsPerPage, page)
+		if err := server.Call(ctx, http.MethodGet, path, nil, &answer); err != nil {
+			return err
 		}
-		for _, row := range rows.Rows {
-			if job == "" || row.JobName == job {
-				found.running += row.Running
-				found.waiting += row.Waiting
-			}
+		for _, row := range answer.Rows {
+			do(row)
 		}
-		if len(rows.Rows) < rowsPerPage {
-			return found, nil
+		if len(answer.Rows) < rowsPerPage {
+			return nil
 		}
 	}
 }

@@ -38,11 +38,8 @@ func (d *Definition) values() values {
 	if d.Kind == Job {
 		doc = d.Job
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // people should see < instead of \u003c
-	_ = encoder.Encode(doc)      // documents contain only values that can be encoded
-	return entries(out.Bytes())
+	text, _ := document.EncodeJSON(doc) // documents contain only values that can be encoded
+	return entries(text)
 }
 
 // entries returns the members of a JSON object; none for other values.
@@ -73,7 +70,11 @@ func (v values) leaves(path string, value json.RawMessage) {
 
 // Difference is a field, an entry of env or props, or a path in podTemplate, whose value differs from the server's.
 // Old and New are JSON; "" means that there is none.
-type Difference struct{ Field, Old, New string }
+type Difference struct {
+	Field string `json:"field"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
+}
 
 // isMap reports whether the entries of a field are compared separately.
 func isMap(field string) bool { return field == "env" || field == "props" }

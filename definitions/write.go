@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // Encode writes definitions as YAML for Read, separated by marks. It omits fields with default values and sorts the
@@ -62,30 +62,7 @@ func nodeOf(value []byte) (*yaml.Node, error) {
 	if err := decoder.Decode(&decoded); err != nil {
 		return nil, err
 	}
-	return node(decoded), nil
-}
-
-func node(value any) *yaml.Node {
-	switch v := value.(type) {
-	case string:
-		return textNode(v)
-	case map[string]any:
-		whole := &yaml.Node{Kind: yaml.MappingNode}
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			whole.Content = append(whole.Content, textNode(name), node(v[name]))
-		}
-		return whole
-	case []any:
-		list := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, one := range v {
-			list.Content = append(list.Content, node(one))
-		}
-		return list
-	case nil:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
-	default:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v)}
-	}
+	return document.Node(decoded, textNode), nil
 }
 
 // textNode returns a text without quotes if possible, and in literal style if it has several lines.

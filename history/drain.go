@@ -13,16 +13,17 @@ import (
 
 const (
 	// maxRows is the number of rows per transaction, and gatherFor how long the drain waits for that many.
-	maxRows   = 1000
-	gatherFor = 100 * time.Millisecond
+	maxRows       = 1000
+	gatherTimeout = 100 * time.Millisecond
 	// A failed call of the database is repeated after retryFirst, then after twice that, and so on up to
 	// maxRetryInterval.
-	retryFirst       = 100 * time.Millisecond
-	maxRetryInterval = 10 * time.Second
-	// askInterval is the interval of the checks whether batches that are set aside have become valid or invalid.
-	askInterval = 3 * time.Second
-	// flushFor is how long after the end of Run's context the remaining rows are written to a database that is up.
-	flushFor = 3 * time.Second
+	firstRetryInterval = 100 * time.Millisecond
+	maxRetryInterval   = 10 * time.Second
+	// asideCheckInterval is the interval of the checks whether batches that are set aside have become valid or
+	// invalid.
+	asideCheckInterval = 3 * time.Second
+	// flushTimeout is how long after the end of Run's context the remaining rows are written to a database that is up.
+	flushTimeout = 3 * time.Second
 	// callTimeout is how long a call of the database may stay unanswered before the database counts as down.
 	callTimeout = 10 * time.Second
 )
@@ -30,13 +31,13 @@ const (
 // drain writes the entries of the outbox to the database. It is used by one goroutine.
 type drain struct {
 	*Recorder
-	ctx      context.Context // the drain ends after ctx has ended
-	migrated bool
-	says     alarm          // the database can't be written to
-	unread   alarm          // the outbox can't be read
-	stuck    alarm          // a batch that is set aside can't be read or removed
-	asked    time.Time      // the last check of the batches that are set aside
-	unkept   []outbox.Entry // of unknown validity, not set aside as the disk failed; nothing after them is done
+	ctx            context.Context // the drain ends after ctx has ended
+	migrated       bool
+	downThrottle   logThrottle    // the database can't be written to
+	readThrottle   logThrottle    // the outbox can't be read
+	asideThrottle  logThrottle    // a batch that is set aside can't be read or removed
+	lastAsideCheck time.Time      // the last check of the batches that are set aside
+	pendingAside   []outbox.Entry // of unknown validity, not set aside as the disk failed; nothing after them is done
 }
 
 // gathered is the content of one transaction.
@@ -56,11 +57,9 @@ func (r *Recorder) Run(ctx context.Context) {
 	d := &drain{Recorder: r, ctx: ctx}
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	defer context.AfterFunc(ctx, func() { pause(work, flushFor); stop() })()
-	d.try(work, true, func(ctx context.Context) error {
-		return d.store(ctx,
-			nil)
-	}) // migrate the schema before there are rows
+	defer context.AfterFunc(ctx, func() { pause(work, flushTimeout); stop() })()
+	// Migrate the schema before there are rows.
+	d.try(work, true, func(ctx context.Context) error { return d.store(ctx, nil) })
 	for {
 		ends := ctx.Err() != nil
 		g := d.gather(work)
@@ -74,32 +73,32 @@ func (r *Recorder) Run(ctx context.Context) {
 // time, so that the batches that are set aside are checked. After the end of ctx it waits only briefly, because the
 // last settlement may still be on its way to the disk.
 func (d *drain) gather(ctx context.Context) (g gathered) {
-	from, most := d.ctx, askInterval
+	from, timeout := d.ctx, asideCheckInterval
 	if from.Err() != nil {
-		from, most = ctx, gatherFor
+		from, timeout = ctx, gatherTimeout
 	}
-	waits, cancel := context.WithTimeout(from, most)
+	waiting, cancel := context.WithTimeout(from, timeout)
 	defer cancel()
 	for g.rows < maxRows {
-		e, err := d.log.Next(waits)
+		e, err := d.log.Next(waiting)
 		if err != nil {
-			if waits.Err() == nil {
-				if _, ok := d.unread.due(1); ok {
-					d.opt.Logger.Warn("history outbox: reading it failed, and is tried again", "error", err)
+			if waiting.Err() == nil {
+				if _, ok := d.readThrottle.due(1); ok {
+					d.opt.Logger.Warn("history outbox not read, retrying", "error", err)
 				}
-				pause(d.ctx, retryFirst)
+				pause(d.ctx, firstRetryInterval)
 			}
 			return g
 		}
 		if !g.any {
-			d.oldest(e.Time)
-			soon, cancel := context.WithTimeout(from, gatherFor)
+			d.setOldest(e.Time)
+			soon, cancel := context.WithTimeout(from, gatherTimeout)
 			defer cancel()
-			waits = soon
+			waiting = soon
 		}
 		g.any, g.last = true, e
 		if e.Outcome == outbox.Uncertain {
-			d.unkept = append(d.unkept, e)
+			d.pendingAside = append(d.pendingAside, e)
 		} else if b, ok := d.decode(e); ok {
 			g.batches, g.rows = append(g.batches, b), g.rows+int64(b.Len())
 		}
@@ -111,21 +110,21 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 // lost.
 func (d *drain) decode(e outbox.Entry) (b event.Batch, ok bool) {
 	if err := json.Unmarshal(e.Data, &b); err != nil {
-		d.refused(int64(e.Rows))
-		d.opt.Logger.Warn("history rows lost: a batch in the outbox is none of this release", "term", e.Term, "number",
+		d.addRefused(int64(e.Rows))
+		d.opt.Logger.Warn("history rows lost: outbox batch of another release", "term", e.Term, "number",
 			e.Number, "rows", e.Rows, "error", err)
 		return b, false
 	}
 	return b, true
 }
 
-func (r *Recorder) oldest(t time.Time) {
+func (r *Recorder) setOldest(t time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status.Oldest = t
 }
 
-func (r *Recorder) refused(rows int64) {
+func (r *Recorder) addRefused(rows int64) {
 	if rows == 0 {
 		return
 	}
@@ -141,11 +140,11 @@ func (d *drain) write(ctx context.Context, g gathered) bool {
 		return !g.any && d.ctx.Err() == nil
 	}
 	if g.any {
-		d.stored(g)
+		d.markStored(g)
 	}
-	if len(d.log.Aside()) > 0 && time.Since(d.asked) >= askInterval {
-		d.try(ctx, true, d.judgeAside)
-		d.asked = time.Now()
+	if len(d.log.Aside()) > 0 && time.Since(d.lastAsideCheck) >= asideCheckInterval {
+		d.try(ctx, true, d.resolveAside)
+		d.lastAsideCheck = time.Now()
 	}
 	return true
 }
@@ -169,7 +168,7 @@ func (d *drain) store(ctx context.Context, batches []event.Batch) error {
 	if err != nil {
 		return err
 	}
-	d.refused(int64(lost))
+	d.addRefused(int64(lost))
 	rows := -int64(lost)
 	for i := range batches {
 		rows += int64(batches[i].Len())
@@ -181,19 +180,19 @@ func (d *drain) store(ctx context.Context, batches []event.Batch) error {
 	return nil
 }
 
-// stored marks everything that was gathered as done: it is in the database or set aside.
-func (d *drain) stored(g gathered) {
+// markStored marks everything that was gathered as done: it is in the database or set aside.
+func (d *drain) markStored(g gathered) {
 	var left []outbox.Entry
-	for _, e := range d.unkept {
+	for _, e := range d.pendingAside {
 		if err := d.log.SetAside(e); err != nil {
-			d.opt.Logger.Warn("history outbox: a batch of which nobody knows yet whether it is true could not be set aside, and is tried again", "error", err)
+			d.opt.Logger.Warn("history batch of unknown outcome not set aside, retrying", "error", err)
 			left = append(left, e)
 		}
 	}
-	d.unkept = left
+	d.pendingAside = left
 	if len(left) == 0 {
 		if err := d.log.Done(g.last); err != nil {
-			d.opt.Logger.Warn("history outbox: what is written to the database could not be freed, and is with what is written next", "error", err)
+			d.opt.Logger.Warn("history outbox not freed of stored rows, retrying with the next ones", "error", err)
 		}
 	}
 	d.mu.Lock()
@@ -204,9 +203,9 @@ func (d *drain) stored(g gathered) {
 	d.status.Oldest = time.Time{}
 }
 
-// judgeAside writes the batches that were set aside and are now known to be valid, and removes the invalid ones. A
+// resolveAside writes the batches that were set aside and are now known to be valid, and removes the invalid ones. A
 // batch that the disk can't return delays no other, and is tried again.
-func (d *drain) judgeAside(ctx context.Context) error {
+func (d *drain) resolveAside(ctx context.Context) error {
 	for _, k := range d.log.Aside() {
 		n, known, err := d.opt.Database.Batches(ctx, k.Term)
 		if err != nil {
@@ -216,10 +215,10 @@ func (d *drain) judgeAside(ctx context.Context) error {
 			continue
 		}
 		var found []event.Batch
-		var bad error
+		var asideErr error
 		if k.Number <= n {
 			var e outbox.Entry
-			if e, bad = d.log.ReadAside(k); bad == nil {
+			if e, asideErr = d.log.ReadAside(k); asideErr == nil {
 				if b, ok := d.decode(e); ok {
 					found = []event.Batch{b}
 				}
@@ -228,14 +227,14 @@ func (d *drain) judgeAside(ctx context.Context) error {
 		if err := d.store(ctx, found); err != nil {
 			return err
 		}
-		if bad == nil {
-			bad = d.log.RemoveAside(k)
+		if asideErr == nil {
+			asideErr = d.log.RemoveAside(k)
 		}
-		if bad == nil {
+		if asideErr == nil {
 			continue
 		}
-		if _, ok := d.stuck.due(1); ok {
-			d.opt.Logger.Error("history outbox: a batch that was set aside could not be read or removed, and is tried again", "error", bad)
+		if _, ok := d.asideThrottle.due(1); ok {
+			d.opt.Logger.Error("history batch that was set aside not read or removed, retrying", "error", asideErr)
 		}
 	}
 	return nil
@@ -244,15 +243,15 @@ func (d *drain) judgeAside(ctx context.Context) error {
 // try calls the database until it succeeds, with growing pauses, until it fails after the end of ctx, or just once.
 // The log reports the beginning of a failure, repeats it each minute, and reports the end.
 func (d *drain) try(ctx context.Context, once bool, do func(context.Context) error) bool {
-	for wait := retryFirst; ; wait = min(2*wait, maxRetryInterval) {
+	for wait := firstRetryInterval; ; wait = min(2*wait, maxRetryInterval) {
 		err := d.call(ctx, do)
 		if err == nil {
-			d.up()
-			d.says = alarm{}
+			d.setUp()
+			d.downThrottle = logThrottle{}
 			return true
 		}
 		d.migrated = false // perhaps another or an empty database comes back
-		d.fails(err)
+		d.reportDown(err)
 		if once || d.ctx.Err() != nil {
 			return false
 		}
@@ -268,7 +267,7 @@ func (d *drain) call(ctx context.Context, do func(context.Context) error) error 
 		mu.Lock()
 		defer mu.Unlock()
 		if !answered {
-			d.fails(errNoAnswer)
+			d.reportDown(errNoAnswer)
 		}
 	})
 	err := do(ctx)
@@ -279,18 +278,18 @@ func (d *drain) call(ctx context.Context, do func(context.Context) error) error 
 	return err
 }
 
-var errNoAnswer = fmt.Errorf("it has not answered for %v, and is waited for", callTimeout)
+var errNoAnswer = fmt.Errorf("no answer for %v, still waiting", callTimeout)
 
-func (d *drain) fails(err error) {
-	d.down(err)
-	if _, ok := d.says.due(1); ok {
+func (d *drain) reportDown(err error) {
+	d.setDown(err)
+	if _, ok := d.downThrottle.due(1); ok {
 		s := d.Status()
-		d.opt.Logger.Warn("history database can't be written to: rows wait in the outbox, and it is tried again",
+		d.opt.Logger.Warn("history database not writable, retrying: rows wait in the outbox",
 			"since", s.DownSince, "rows", s.Waiting, "error", err)
 	}
 }
 
-func (r *Recorder) down(err error) {
+func (r *Recorder) setDown(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.broken {
@@ -299,13 +298,13 @@ func (r *Recorder) down(err error) {
 	r.status.Down = err.Error()
 }
 
-func (r *Recorder) up() {
+func (r *Recorder) setUp() {
 	r.mu.Lock()
 	broken, since := r.broken, r.status.DownSince
 	r.broken, r.status.Down, r.status.DownSince = false, "", time.Time{}
 	r.mu.Unlock()
 	if broken {
-		r.opt.Logger.Info("history database can be written to again", "after",
+		r.opt.Logger.Info("history database writable again", "after",
 			time.Since(since).Round(time.Millisecond), "rows", r.Status().Waiting)
 	}
 }

@@ -101,7 +101,7 @@ func TestDiskThatHangs(t *testing.T) {
 			r.Settle(1, int64(n+1), true)
 		}
 		synctest.Wait() // the goroutine that writes the log is blocked
-		if s := r.Status(); !s.Hanging || s.Lost != (Lost{}) || !strings.Contains(said.String(), "does not answer") {
+		if s := r.Status(); !s.Hanging || s.Lost != (Lost{}) || !strings.Contains(said.String(), "disk not answering") {
 			t.Errorf("the status is %+v, the log: %s", s, said.String())
 		}
 		close(fs.answers)
@@ -139,7 +139,7 @@ func TestADatabaseThatHangs(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		s.wantLog("has not answered for 10s")
+		s.wantLog("no answer for 10s")
 		if down := s.Status().Down; down == "" {
 			t.Error("it is not down while it hangs")
 		}

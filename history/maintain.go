@@ -16,17 +16,17 @@ const (
 // maintain counts statistics and deletes old rows while this process leads, until ctx ends. A failed call is repeated
 // at its next regular time.
 func (r *Recorder) maintain(ctx context.Context) {
-	var says alarm
+	var throttle logThrottle
 	failed := func(what string, err error) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		if _, ok := says.due(1); ok {
+		if _, ok := throttle.due(1); ok {
 			r.opt.Logger.Warn("history "+what+" failed, and is tried again", "error", err)
 		}
 	}
 	var deleted time.Time
-	for r.leading(ctx) {
+	for r.awaitLead(ctx) {
 		more := false
 		if r.usable() {
 			failed("statistics", r.recount(ctx))
@@ -44,11 +44,11 @@ func (r *Recorder) maintain(ctx context.Context) {
 	}
 }
 
-// leading waits until this process leads. It returns false when ctx has ended.
-func (r *Recorder) leading(ctx context.Context) bool {
+// awaitLead waits until this process leads. It returns false when ctx has ended.
+func (r *Recorder) awaitLead(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		r.mu.Lock()
-		leads, changed := r.leads, r.led
+		leads, changed := r.leads, r.leadChanged
 		r.mu.Unlock()
 		if leads {
 			return true

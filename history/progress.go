@@ -5,26 +5,26 @@ import "slices"
 // progress tracks how many batches of the newest term are stored, without gaps. A lost batch counts as stored once its
 // commit has happened, so that it delays nothing.
 type progress struct {
-	term    int64
-	newest  int64 // the last appended batch
-	stored  int64 // all batches up to this one are stored
-	lost    []stretch
-	doubt   bool          // the newest batch is lost, and the outcome of its commit is unknown
-	changed chan struct{} // closed and replaced when stored changes
+	term      int64
+	newest    int64 // the last appended batch
+	stored    int64 // all batches up to this one are stored
+	lost      []lostRange
+	uncertain bool          // the newest batch is lost, and the outcome of its commit is unknown
+	changed   chan struct{} // closed and replaced when stored changes
 }
 
-// stretch is a range of lost batches after stored whose commits have happened. There are few, in order: an outbox that
-// stays full for hours makes one.
-type stretch struct{ from, upto int64 }
+// lostRange is a range of lost batches after stored whose commits have happened. There are few, in order: an outbox
+// that stays full for hours makes one.
+type lostRange struct{ from, upto int64 }
 
-func (p *progress) appended(term, number int64) {
+func (p *progress) recordAppend(term, number int64) {
 	if term != p.term {
-		p.term, p.newest, p.stored, p.lost, p.doubt = term, 0, 0, nil, false
+		p.term, p.newest, p.stored, p.lost, p.uncertain = term, 0, 0, nil, false
 	}
-	if p.doubt && number > p.newest { // a next batch means that the previous commit happened
+	if p.uncertain && number > p.newest { // a next batch means that the previous commit happened
 		p.addLost(p.newest)
 	}
-	p.newest, p.doubt = number, false
+	p.newest, p.uncertain = number, false
 }
 
 func (p *progress) lose(term, number int64) {
@@ -33,16 +33,16 @@ func (p *progress) lose(term, number int64) {
 	case number < p.newest:
 		p.addLost(number)
 	default:
-		p.doubt = true
+		p.uncertain = true
 	}
 }
 
 // settle records an outcome. It reports whether the batch was lost.
 func (p *progress) settle(term, number int64, happened bool) (lost bool) {
-	if term != p.term || number != p.newest || !p.doubt {
+	if term != p.term || number != p.newest || !p.uncertain {
 		return false
 	}
-	if p.doubt = false; happened {
+	if p.uncertain = false; happened {
 		p.addLost(number)
 	}
 	return true
@@ -56,11 +56,11 @@ func (p *progress) store(term, number int64) {
 }
 
 func (p *progress) addLost(number int64) {
-	i, _ := slices.BinarySearchFunc(p.lost, number, func(s stretch, n int64) int { return int(s.from - n) })
+	i, _ := slices.BinarySearchFunc(p.lost, number, func(s lostRange, n int64) int { return int(s.from - n) })
 	if i > 0 && p.lost[i-1].upto == number-1 {
 		p.lost[i-1].upto = number
 	} else {
-		p.lost = slices.Insert(p.lost, i, stretch{number, number})
+		p.lost = slices.Insert(p.lost, i, lostRange{number, number})
 	}
 	p.advance(p.stored)
 }

@@ -27,7 +27,7 @@ func TestProgress(t *testing.T) {
 		for i, s := range steps {
 			switch s.what {
 			case append:
-				p.appended(7, s.number)
+				p.recordAppend(7, s.number)
 			case lose:
 				p.lose(7, s.number)
 			case happened, never:
@@ -46,9 +46,9 @@ func TestProgress(t *testing.T) {
 func TestProgressOfAnOutboxThatStaysFull(t *testing.T) {
 	t.Parallel()
 	p := newProgress()
-	p.appended(1, 1) // fits into the outbox
+	p.recordAppend(1, 1) // fits into the outbox
 	for n := range int64(500_000) {
-		p.appended(1, n+2)
+		p.recordAppend(1, n+2)
 		p.lose(1, n+2)
 		p.settle(1, n+2, true)
 	}

@@ -55,22 +55,22 @@ type Recorder struct {
 	opt Options
 	log *outbox.Log
 
-	lossAlarm, hangAlarm alarm
+	lossThrottle, hangThrottle logThrottle
 
-	mu      sync.Mutex
-	status  Status
-	leads   bool
-	led     chan struct{} // closed and replaced when leads changes
-	term    progress
-	broken  bool // the last call of the database failed
-	hanging int  // batches that the disk has not confirmed in time
-	// unsaid are the reports about former terms in lost batches of term unsaidIn. The next batch of that term repeats
-	// them, because only the first batch of a term has them, and batches that are set aside would wait for the next
-	// leader's.
-	unsaid   []event.Term
-	unsaidIn int64
+	mu          sync.Mutex
+	status      Status
+	leads       bool
+	leadChanged chan struct{} // closed and replaced when leads changes
+	term        progress
+	broken      bool // the last call of the database failed
+	hanging     int  // batches that the disk has not confirmed in time
+	// unreported are the reports about former terms in lost batches of term unsaidIn. The next batch of that term
+	// repeats them, because only the first batch of a term has them, and batches that are set aside would wait for the
+	// next leader's.
+	unreported     []event.Term
+	unreportedTerm int64
 
-	late sync.WaitGroup // goroutines that wait for such batches
+	hangingAppends sync.WaitGroup // goroutines that wait for such batches
 }
 
 // Open opens the outbox, which may contain entries of an earlier process.
@@ -79,8 +79,8 @@ func Open(opt Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{opt: opt, log: log, led: make(chan struct{})}
-	r.status = Status{Down: "it has not been asked yet", DownSince: time.Now()}
+	r := &Recorder{opt: opt, log: log, leadChanged: make(chan struct{})}
+	r.status = Status{Down: "not yet connected", DownSince: time.Now()}
 	r.term.changed = make(chan struct{})
 	return r, nil
 }
@@ -93,65 +93,65 @@ const diskTimeout = 2 * time.Second
 // answers.
 func (r *Recorder) Append(b event.Batch) {
 	r.mu.Lock()
-	if r.unsaidIn == b.Term {
-		b.Terms = slices.Concat(r.unsaid, b.Terms)
+	if r.unreportedTerm == b.Term {
+		b.Terms = slices.Concat(r.unreported, b.Terms)
 	}
 	r.mu.Unlock()
 	data, err := json.Marshal(b)
 	if err != nil {
-		r.appended(&b, fmt.Errorf("encode a batch of the history: %w", err))
+		r.recordAppend(&b, fmt.Errorf("encode a batch of the history: %w", err))
 		return
 	}
 	r.mu.Lock()
-	r.term.appended(b.Term, b.Number)
+	r.term.recordAppend(b.Term, b.Number)
 	hanging := r.hanging > 0
 	r.mu.Unlock()
 	answer := r.log.Append(b.Term, b.Number, b.Len(), data)
 	if !hanging {
-		patience := time.NewTimer(diskTimeout)
-		defer patience.Stop()
+		timeout := time.NewTimer(diskTimeout)
+		defer timeout.Stop()
 		select {
 		case err := <-answer:
-			r.appended(&b, err)
+			r.recordAppend(&b, err)
 			return
-		case <-patience.C:
+		case <-timeout.C:
 		}
 	}
 	select {
 	case err := <-answer: // refused immediately
-		r.appended(&b, err)
+		r.recordAppend(&b, err)
 		return
 	default:
 	}
 	r.mu.Lock()
 	r.hanging++
 	r.mu.Unlock()
-	if n, ok := r.hangAlarm.due(1); ok {
-		r.opt.Logger.Warn("history outbox: its disk does not answer: what is recorded waits in memory, and would be lost with this process",
+	if n, ok := r.hangThrottle.due(1); ok {
+		r.opt.Logger.Warn("history outbox: disk not answering: new rows wait in memory, and would be lost with this process",
 			"folder", r.opt.Dir, "batches", n)
 	}
-	r.late.Go(func() {
+	r.hangingAppends.Go(func() {
 		err := <-answer
-		r.appended(&b, err)
+		r.recordAppend(&b, err)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.hanging--
 	})
 }
 
-// appended records the result of appending a batch.
-func (r *Recorder) appended(b *event.Batch, err error) {
+// recordAppend records the result of appending a batch.
+func (r *Recorder) recordAppend(b *event.Batch, err error) {
 	if len(b.Terms) > 0 {
 		r.mu.Lock()
-		if r.unsaid, r.unsaidIn = nil, 0; err != nil {
-			r.unsaid, r.unsaidIn = b.Terms, b.Term
+		if r.unreported, r.unreportedTerm = nil, 0; err != nil {
+			r.unreported, r.unreportedTerm = b.Terms, b.Term
 		}
 		r.mu.Unlock()
 	}
 	rows := int64(b.Len())
 	if err == nil {
-		if n := r.lossAlarm.rest(); n > 0 {
-			r.opt.Logger.Error("history rows lost: the outbox could not take them; it takes rows again", "rows", n,
+		if n := r.lossThrottle.overdue(); n > 0 {
+			r.opt.Logger.Error("history rows lost: the outbox was full or failed, and accepts rows again", "rows", n,
 				"folder", r.opt.Dir)
 		}
 		return
@@ -165,8 +165,8 @@ func (r *Recorder) appended(b *event.Batch, err error) {
 	}
 	r.status.LostLast = time.Now()
 	r.mu.Unlock()
-	if n, ok := r.lossAlarm.due(rows); ok {
-		r.opt.Logger.Warn("history rows lost: the outbox can't take them; jobs run on without a record",
+	if n, ok := r.lossThrottle.due(rows); ok {
+		r.opt.Logger.Warn("history rows lost: the outbox is full or fails; jobs run on without a record",
 			"rows", n, "folder", r.opt.Dir, "error", err)
 	}
 }
@@ -212,8 +212,8 @@ func (r *Recorder) Lead(leads bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leads = leads
-	close(r.led)
-	r.led = make(chan struct{})
+	close(r.leadChanged)
+	r.leadChanged = make(chan struct{})
 	if !leads && r.term.newest > 0 {
 		r.log.Settle(r.term.term, r.term.newest, outbox.Uncertain)
 	}
@@ -225,6 +225,6 @@ func (r *Recorder) Close(ctx context.Context) error {
 	if err := r.log.Close(ctx); err != nil {
 		return err
 	}
-	r.late.Wait()
+	r.hangingAppends.Wait()
 	return nil
 }

@@ -51,13 +51,13 @@ func TestDatabaseThatIsDown(t *testing.T) {
 			!strings.Contains(st.Warning(time.Now()), "10 rows wait") {
 			t.Errorf("the status is %+v, the warning %q", st, st.Warning(time.Now()))
 		}
-		if n := strings.Count(s.logged(), "can't be written to"); n < 5 || n > 6 {
+		if n := strings.Count(s.logged(), "history database not writable"); n < 5 || n > 6 {
 			t.Errorf("in five minutes the log says so %d times", n)
 		}
 		s.db.set(func() { s.db.down = nil })
 		s.wantStored(1, 5)
 		s.wantRows(10)
-		s.wantLog("can be written to again")
+		s.wantLog("history database writable again")
 		if w := s.Status().Warning(time.Now()); w != "" {
 			t.Errorf("the warning stays: %s", w)
 		}
@@ -106,7 +106,7 @@ func TestUncertainBatches(t *testing.T) {
 		s.happens(event.Batch{Term: 4, Number: 1,
 			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 2}, {Number: 2}}}})
 		s.wantStored(4, 1)
-		time.Sleep(2 * askInterval)
+		time.Sleep(2 * asideCheckInterval)
 		s.wantRows(3)
 		if rows := s.rows(); rows["1-2-0"] != 1 || rows["2-1-0"] != 0 || s.Status().Aside != 0 {
 			t.Errorf("stored are %v, the status is %+v", rows, s.Status())
@@ -131,7 +131,7 @@ func TestTheWordOfALostBatchIsSaidByTheNext(t *testing.T) {
 		}
 		s.happens(steps(2, 2, 1))
 		s.wantStored(2, 2)
-		time.Sleep(2 * askInterval)
+		time.Sleep(2 * asideCheckInterval)
 		if rows := s.rows(); rows["1-1-0"] != 1 || s.Status().Aside != 0 {
 			t.Errorf("stored are %v, the status is %+v", rows, s.Status())
 		}
@@ -176,14 +176,14 @@ func TestFullOutbox(t *testing.T) {
 			t.Errorf("%d bytes grew to %d, %d rows are lost", full, st.Bytes, st.Lost.Full)
 		}
 		s.wantLog("history rows lost")
-		if w := s.Status().Warning(time.Now()); !strings.Contains(w, "21 rows of the history are lost") {
+		if w := s.Status().Warning(time.Now()); !strings.Contains(w, "21 rows of the history and") {
 			t.Errorf("the warning is %q", w)
 		}
 		s.db.set(func() { s.db.down = nil })
 		s.wantStored(1, n)
-		time.Sleep(alarmInterval)
+		time.Sleep(throttleInterval)
 		s.happens(steps(1, n+1, 1))
-		s.wantLog("it takes rows again\" rows=20")
+		s.wantLog("accepts rows again\" rows=20")
 		s.wantStored(1, n+1)
 		s.wantRows(int(n) - 20)
 	})
@@ -220,7 +220,7 @@ func TestDamagedRowsAreCounted(t *testing.T) {
 		s.db.set(func() { s.db.down = nil })
 		s.again()
 		synctest.Wait()
-		time.Sleep(askInterval)
+		time.Sleep(asideCheckInterval)
 		synctest.Wait()
 		if st := s.Status(); st.Lost.Failed != 3 || st.Waiting > 0 {
 			t.Errorf("the status is %+v", st)
@@ -245,14 +245,14 @@ func TestBatchThatIsStuckAside(t *testing.T) {
 		s.happens(event.Batch{Term: 3, Number: 2,
 			Rows: event.Rows{Terms: []event.Term{{Number: 1, Batches: 1}, {Number: 2, Batches: 1}}}})
 		s.wantStored(3, 2)
-		time.Sleep(3*askInterval + time.Second)
+		time.Sleep(3*asideCheckInterval + time.Second)
 		synctest.Wait()
 		s.wantRows(2) // the batch of term 2 is not delayed
-		s.wantLog("could not be read or removed")
+		s.wantLog("not read or removed")
 		if st := s.Status(); st.Down != "" || st.Aside != 1 {
 			t.Errorf("the status is %+v", st)
 		}
-		if n := strings.Count(s.logged(), "could not be read"); n != 1 {
+		if n := strings.Count(s.logged(), "not read or removed"); n != 1 {
 			t.Errorf("the log says so %d times in ten seconds", n)
 		}
 	})

@@ -51,14 +51,14 @@ func (r *Recorder) Status() Status {
 	return s
 }
 
-// warnLost is how long Warning reports a loss.
-const warnLost = time.Hour
+// lossWarningPeriod is how long Warning reports a loss.
+const lossWarningPeriod = time.Hour
 
 // Warning returns one sentence about what needs an operator's attention; empty if nothing does. now is the wall clock.
 func (s Status) Warning(now time.Time) string {
 	var w []string
-	if now.Sub(s.LostLast) < warnLost || s.Damaged > 0 {
-		w = append(w, fmt.Sprintf("%d rows of the history are lost, and %d damaged bytes of its outbox, since the start; the log says why",
+	if now.Sub(s.LostLast) < lossWarningPeriod || s.Damaged > 0 {
+		w = append(w, fmt.Sprintf("%d rows of the history and %d damaged bytes of its outbox were lost since the start; see the log for reasons",
 			s.Lost.Full+s.Lost.Failed+s.Lost.Refused, s.Damaged))
 	}
 	if s.Hanging {
@@ -71,33 +71,33 @@ func (s Status) Warning(now time.Time) string {
 	return strings.Join(w, "; ")
 }
 
-// alarm limits a message to one per minute, beginning with the first.
-type alarm struct {
+// logThrottle limits a message to one per minute, beginning with the first.
+type logThrottle struct {
 	mu   sync.Mutex
 	last time.Time
 	held int64
 }
 
-const alarmInterval = time.Minute
+const throttleInterval = time.Minute
 
 // due adds n to the count. It reports whether to log now, and the count since the last log.
-func (a *alarm) due(n int64) (int64, bool) {
+func (a *logThrottle) due(n int64) (int64, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.held += n
-	if now := time.Now(); a.last.IsZero() || now.Sub(a.last) >= alarmInterval {
+	if now := time.Now(); a.last.IsZero() || now.Sub(a.last) >= throttleInterval {
 		a.last, n, a.held = now, a.held, 0
 		return n, true
 	}
 	return 0, false
 }
 
-// rest returns the count since the last log if that was at least a minute ago, so that the last events are logged even
-// if no more follow; 0 otherwise.
-func (a *alarm) rest() (n int64) {
+// overdue returns the count since the last log if that was at least a minute ago, so that the last events are logged
+// even if no more follow; 0 otherwise.
+func (a *logThrottle) overdue() (n int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now := time.Now(); a.held > 0 && now.Sub(a.last) >= alarmInterval {
+	if now := time.Now(); a.held > 0 && now.Sub(a.last) >= throttleInterval {
 		a.last, n, a.held = now, a.held, 0
 	}
 	return n

@@ -127,7 +127,7 @@ func TestDecodeViolations(t *testing.T) {
 		{`{"env":{"A":{"vault":"x"}}}`, "env.A.vault", "", "unknown key; known are value, secret, fromFile and fromEnv"},
 		{`{"env":{"A":{"from":"x"}}}`, "env.A.from", "", "unknown key; "},
 		{`{"env":{"A":{"fromFile":""}}}`, "env.A.fromFile", "", "is empty"},
-		{`{"env":{"A":{"fromFile":"/x","secret":true}}}`, "env.A.secret", "", "goes with value only"},
+		{`{"env":{"A":{"fromFile":"/x","secret":true}}}`, "env.A.secret", "", "is allowed with value only"},
 		{`{"passwort":{"value":"hunter2"}}`, "passwort", "", "unknown field"},
 		{`{"password":"hunter2"}`, "password", "******", "unknown field"},
 		{`{"database":"https://me:hunter2@h/x"}`, "database", "https://me:******@h/x", "unknown field"},

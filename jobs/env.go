@@ -52,7 +52,7 @@ func (c Config) checkEnv() document.Violations {
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
 		field, text := "env."+name, c.Env[name]
 		switch {
-		case len(bad) >= maxMessages:
+		case len(bad) >= maxViolations:
 			return bad
 		case !variablePattern.MatchString(name):
 			bad = append(bad, document.Violate(field, "", variableRule))

@@ -99,7 +99,7 @@ func (f *family) names() []string {
 func (c Config) checkProps() (bad document.Violations, notes []string) {
 	used := map[string]bool{} // families with at least one given property
 	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
-		if len(bad) >= maxMessages {
+		if len(bad) >= maxViolations {
 			return bad, notes
 		}
 		if c.Props[name].IsReference() {
@@ -111,7 +111,7 @@ func (c Config) checkProps() (bad document.Violations, notes []string) {
 			continue
 		}
 		used[f.prefix] = true
-		at, text, p := place{"props", name}, c.Props[name], f.find(name)
+		at, text, p := textKey{"props", name}, c.Props[name], f.find(name)
 		field := "props." + name
 		if p == nil { // do not show the value, which may be a secret under a misspelled name
 			bad = append(bad, document.Violate(field, "", "%s", f.unknown(name)))

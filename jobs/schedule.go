@@ -27,7 +27,7 @@ func Zone(c Config, local *time.Location) (*time.Location, error) {
 	}
 	// These names would mean a different zone on each machine.
 	if c.TimeZone == "Local" || c.TimeZone == "localtime" {
-		return nil, fmt.Errorf("%q is no zone of its own; name one, such as Europe/Berlin, or leave it out for the server's", c.TimeZone)
+		return nil, fmt.Errorf("%q is not a time zone; name one, such as Europe/Berlin, or leave it out for the server's", c.TimeZone)
 	}
 	zone, err := time.LoadLocation(c.TimeZone)
 	if err != nil {

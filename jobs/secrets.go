@@ -45,14 +45,14 @@ func (p *property) show(value string) string {
 	return value
 }
 
-// place is the location of a text in the document: in env or props under a name, or in a field without a name.
-type place struct{ field, name string }
+// textKey is the location of a text in the document: in env or props under a name, or in a field without a name.
+type textKey struct{ field, name string }
 
 // path returns the place as it is written in violations.
-func (at place) path() string { return strings.TrimSuffix(at.field+"."+at.name, ".") }
+func (at textKey) path() string { return strings.TrimSuffix(at.field+"."+at.name, ".") }
 
 // property returns the known property at a place; nil if there is none.
-func (at place) property() *property {
+func (at textKey) property() *property {
 	if f := familyOf(at.name); at.field == "props" && f != nil {
 		return f.find(at.name)
 	}
@@ -60,7 +60,7 @@ func (at place) property() *property {
 }
 
 // show returns the text at the place as users may see it.
-func (at place) show(t document.Text) document.Text {
+func (at textKey) show(t document.Text) document.Text {
 	if p := at.property(); p != nil && p.hidden != shown && !t.Secret {
 		t.Value = p.show(t.Value)
 	}
@@ -68,17 +68,17 @@ func (at place) show(t document.Text) document.Text {
 }
 
 // isPlaceholder reports whether the text was copied from an answer in which it is hidden.
-func (at place) isPlaceholder(t document.Text) bool {
+func (at textKey) isPlaceholder(t document.Text) bool {
 	p := at.property()
 	return t.IsPlaceholder(at.name) || p != nil && p.hidden != shown && strings.Contains(t.Value, secrets.Hidden)
 }
 
 // mapTexts replaces texts that may contain secrets. It copies the document if one of them changes.
-func (c Config) mapTexts(change func(place, document.Text) document.Text) Config {
+func (c Config) mapTexts(change func(textKey, document.Text) document.Text) Config {
 	each := func(field string, texts document.Texts) document.Texts {
 		changed, cloned := texts, false
 		for name, old := range texts {
-			text := change(place{field, name}, old)
+			text := change(textKey{field, name}, old)
 			if text != old && !cloned {
 				changed, cloned = maps.Clone(texts), true
 			}
@@ -88,7 +88,9 @@ func (c Config) mapTexts(change func(place, document.Text) document.Text) Config
 		}
 		return changed
 	}
-	one := func(field, text string) string { return change(place{field: field}, document.Text{Value: text}).Value }
+	one := func(field, text string) string {
+		return change(textKey{field: field}, document.Text{Value: text}).Value
+	}
 	c.Env, c.Props = each("env", c.Env), each("props", c.Props)
 	c.JobParameter, c.ShardingItemParameters = one("jobParameter", c.JobParameter),
 		one("shardingItemParameters", c.ShardingItemParameters)
@@ -97,7 +99,7 @@ func (c Config) mapTexts(change func(place, document.Text) document.Text) Config
 }
 
 // WithoutSecrets returns the document as users may see it.
-func (c Config) WithoutSecrets() Config { return c.mapTexts(place.show) }
+func (c Config) WithoutSecrets() Config { return c.mapTexts(textKey.show) }
 
 // KeepSecrets returns a document that replaces stored. Secrets that are hidden in it, because it was created from
 // WithoutSecrets, keep their stored values. A text that was marked as a secret stays marked; otherwise a user could
@@ -107,13 +109,13 @@ func (c Config) WithoutSecrets() Config { return c.mapTexts(place.show) }
 // user who may change a job could have secrets that they can't see sent to their own server. The violations name the
 // secrets that were not kept for that reason.
 func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
-	before := map[place]document.Text{}
-	stored.mapTexts(func(at place, t document.Text) document.Text {
+	before := map[textKey]document.Text{}
+	stored.mapTexts(func(at textKey, t document.Text) document.Text {
 		before[at] = t
 		return t
 	})
-	restore := func(keep func(place, document.Text) bool) Config {
-		return c.mapTexts(func(at place, t document.Text) document.Text {
+	restore := func(keep func(textKey, document.Text) bool) Config {
+		return c.mapTexts(func(at textKey, t document.Text) document.Text {
 			old := before[at]
 			shown := at.show(old).Value
 			old.Secret = old.Secret || t.Secret
@@ -124,9 +126,9 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 			return t
 		})
 	}
-	whole := restore(func(place, document.Text) bool { return true }) // an address may contain a secret itself
+	whole := restore(func(textKey, document.Text) bool { return true }) // an address may contain a secret itself
 	var bad document.Violations
-	kept := restore(func(at place, hidden document.Text) bool {
+	kept := restore(func(at textKey, hidden document.Text) bool {
 		moved := whole.redirected(at, stored)
 		if moved != "" && at.isPlaceholder(hidden) {
 			bad = append(bad, document.Violate(at.path(), "", "holds %s, which keeps the stored secret only while "+
@@ -136,14 +138,14 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 		return moved == ""
 	})
 	sortByField(bad)
-	return kept, bad[:min(len(bad), maxMessages)]
+	return kept, bad[:min(len(bad), maxViolations)]
 }
 
 // redirected returns the name of a changed setting that decides where, or how safely, the secrets at a place are sent;
 // "" if there is none. The leader sends secrets of error handlers to the address in their family. All other secrets go
 // to the executors of the job's app: an HTTP job's request, which has the job's parameters in a header, goes to its
 // address, and everything else to the job's program.
-func (c Config) redirected(at place, stored Config) string {
+func (c Config) redirected(at textKey, stored Config) string {
 	var directs []string
 	f := familyOf(at.name)
 	if at.field != "props" {
@@ -183,14 +185,14 @@ func (c Config) exposureNotes() []string {
 
 // checkPlaceholders refuses placeholders whose secret is unknown.
 func (c Config) checkPlaceholders() (bad document.Violations) {
-	c.mapTexts(func(at place, t document.Text) document.Text {
+	c.mapTexts(func(at textKey, t document.Text) document.Text {
 		if at.isPlaceholder(t) {
 			bad = append(bad, document.Violate(at.path(), "", "%s", document.PlaceholderMessage))
 		}
 		return t
 	})
 	sortByField(bad)
-	return bad[:min(len(bad), maxMessages)]
+	return bad[:min(len(bad), maxViolations)]
 }
 
 func sortByField(bad document.Violations) {
@@ -217,7 +219,7 @@ func (c Config) WithoutNotifications() Config {
 // Redact removes the job's secrets from a text, such as the error of a library.
 func (c Config) Redact(text string) string {
 	var known []string
-	c.mapTexts(func(at place, t document.Text) document.Text {
+	c.mapTexts(func(at textKey, t document.Text) document.Text {
 		known = append(known, t.Secrets(at.name)...)
 		if p := at.property(); p != nil && p.hidden == secretToken {
 			_, query, _ := strings.Cut(t.Value, "?")

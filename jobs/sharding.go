@@ -31,7 +31,7 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 		item, err := strconv.Atoi(key)
 		_, doubled := parameters[item]
 		switch {
-		case len(bad) == maxMessages:
+		case len(bad) == maxViolations:
 			return nil, bad
 		case err != nil:
 			violate("Sharding item parameters key '%s' is not an integer.", document.Violate("", key, "").Value)
@@ -50,5 +50,5 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 	return parameters, nil
 }
 
-// maxMessages bounds the number of violations of one field.
-const maxMessages = 20
+// maxViolations bounds the number of violations of one field.
+const maxViolations = 20

@@ -23,7 +23,7 @@ func CheckPath(path string) error {
 	case !strings.HasPrefix(path, "/"):
 		return bad("does not begin with a slash")
 	case len(path) > maxPath:
-		return fmt.Errorf("%w: %q… is %d bytes long, the most is %d", ErrBadPath, path[:40], len(path), maxPath)
+		return fmt.Errorf("%w: %q… is %d bytes long; at most %d are allowed", ErrBadPath, path[:40], len(path), maxPath)
 	case !utf8.ValidString(path):
 		return bad("is not valid UTF-8")
 	case strings.ContainsFunc(path, unicode.IsControl):
@@ -34,7 +34,7 @@ func CheckPath(path string) error {
 		case "":
 			return bad("has an empty part")
 		case ".", "..":
-			return bad("has a part that is a dot or two")
+			return bad("has a part that is . or ..")
 		}
 	}
 	return nil
@@ -55,11 +55,11 @@ func CheckShared(name string, write bool, value []byte, condition Condition) err
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz-") == ""
 	switch {
 	case !word:
-		return fmt.Errorf("%w: %q is no name of a shared value", ErrBadPath, name)
+		return fmt.Errorf("%w: %q is not a name of a shared value", ErrBadPath, name)
 	case write && condition.Any():
 		return fmt.Errorf("write the shared value %s: it needs a condition", name)
 	case write && len(value) > MaxValue:
-		return fmt.Errorf("%w: the shared value %s has %d bytes, the most is %d", ErrTooLarge, name, len(value),
+		return fmt.Errorf("%w: the shared value %s has %d bytes; at most %d are allowed", ErrTooLarge, name, len(value),
 			MaxValue)
 	}
 	return nil
@@ -76,7 +76,7 @@ func CheckWrites(writes []Write) error {
 			return err
 		}
 		if !w.Delete && len(w.Value) > MaxValue {
-			return fmt.Errorf("%w: the value of %s has %d bytes, the most is %d", ErrTooLarge, w.Path, len(w.Value),
+			return fmt.Errorf("%w: the value of %s has %d bytes; at most %d are allowed", ErrTooLarge, w.Path, len(w.Value),
 				MaxValue)
 		}
 	}

@@ -93,7 +93,7 @@ func TestOnlyAnUnusableRegistryEndsIt(t *testing.T) {
 func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
 	t.Parallel()
 	standing(t, func(s *stage) {
-		s.registry.onCommit = func([]registry.Write) error { return errors.New("ZooKeeper gives no permission") }
+		s.registry.onCommit = func([]registry.Write) error { return errors.New("ZooKeeper denies permission") }
 	}, func(t *testing.T, s *stage) {
 		time.Sleep(time.Minute)
 		if n := s.registry.begun(); n < 10 || n > 40 {

@@ -41,5 +41,5 @@
 // # Output
 //
 // Standard output and standard error belong to the program and are kept with the task. The pipe to the executor uses
-// other descriptors, which no child process inherits. protocol.md in this directory specifies the messages on it.
+// other descriptors, which no child process inherits. protocol.md in this folder specifies the messages on it.
 package sdk

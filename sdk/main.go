@@ -63,7 +63,8 @@ func start(job Job) int {
 		return statusOK
 	}
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process
-	return alone{name: filepath.Base(os.Args[0]), job: job, out: os.Stdout, log: os.Stderr}.start(ctx, os.Args[1:])
+	return standalone{name: filepath.Base(os.Args[0]), job: job, out: os.Stdout, log: os.Stderr}.start(ctx,
+		os.Args[1:])
 }
 
 func failed(err error) int {
@@ -78,18 +79,19 @@ func openPipe(text string) (in, out *os.File, err error) {
 	for number := range strings.SplitSeq(text, ",") {
 		fd, err := strconv.ParseUint(number, 10, 16)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s is %q, want two numbers of descriptors: 3,4", pipeVariable, text)
+			return nil, nil, fmt.Errorf("%s is %q, must be two numbers of descriptors: 3,4", pipeVariable, text)
 		}
 		closeOnExec(int(fd))
 		end := os.NewFile(uintptr(fd), "the executor's pipe")
 		if info, err := end.Stat(); err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0 {
-			return nil, nil, errors.Join(fmt.Errorf("%s is %q, and descriptor %d is no pipe", pipeVariable, text, fd),
+			return nil, nil, errors.Join(fmt.Errorf("%s is %q, and descriptor %d is not a pipe", pipeVariable, text,
+				fd),
 				err)
 		}
 		ends = append(ends, end)
 	}
 	if len(ends) != 2 {
-		return nil, nil, fmt.Errorf("%s is %q, want two numbers of descriptors: 3,4", pipeVariable, text)
+		return nil, nil, fmt.Errorf("%s is %q, must be two numbers of descriptors: 3,4", pipeVariable, text)
 	}
 	return ends[0], ends[1], nil
 }

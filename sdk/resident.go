@@ -42,13 +42,13 @@ type (
 	}
 )
 
-// order is a message of the executor, of type "run" or "cancel".
-type order struct {
+// message is a message of the executor, of type "run" or "cancel".
+type message struct {
 	Type, Run, Reason string
 	line              []byte
 }
 
-// resident runs a job on the executor's orders, one run at a time.
+// resident runs a job on the executor's messages, one run at a time.
 type resident struct {
 	job Job
 	in  io.Reader
@@ -57,28 +57,28 @@ type resident struct {
 	out sync.Mutex // guards to
 	to  io.Writer
 
-	run    string                  // the current run, "" for none
-	cancel context.CancelCauseFunc // cancels the current run
-	said   *progress               // the progress of the current run
-	ended  chan error              // receives the result of the current run
+	run      string                  // the current run, "" for none
+	cancel   context.CancelCauseFunc // cancels the current run
+	progress *progress               // the progress of the current run
+	ended    chan error              // receives the result of the current run
 }
 
-// serve handles orders until the stream or ctx ends, and until the current run has been answered. It returns an error
-// only if it cannot write to the executor.
+// serve handles messages until the stream or ctx ends, and until the current run has been answered. It returns an
+// error only if it cannot write to the executor.
 func (r *resident) serve(ctx context.Context) error {
 	if err := r.say(helloMessage{"hello", version, "elasticjob-go, " + runtime.Version()}); err != nil {
 		return fmt.Errorf("say hello to the executor: %w", err)
 	}
-	orders, over := make(chan order), make(chan struct{})
+	messages, over := make(chan message), make(chan struct{})
 	defer close(over)
-	go r.listen(orders, over) // ends with the stream or the process
+	go r.listen(messages, over) // ends with the stream or the process
 	ending := ctx.Done()
 	for last := false; !last || r.run != ""; {
 		select {
-		case o, more := <-orders:
+		case o, more := <-messages:
 			if !more {
-				orders, last = nil, true
-			} else if err := r.obey(ctx, o); err != nil {
+				messages, last = nil, true
+			} else if err := r.handle(ctx, o); err != nil {
 				return err
 			}
 		case err := <-r.ended:
@@ -92,10 +92,10 @@ func (r *resident) serve(ctx context.Context) error {
 	return nil
 }
 
-// listen reads orders until the stream ends. It skips lines that it cannot parse, because an executor of a later
+// listen reads messages until the stream ends. It skips lines that it cannot parse, because an executor of a later
 // version may send messages that this version does not know.
-func (r *resident) listen(orders chan<- order, over <-chan struct{}) {
-	defer close(orders)
+func (r *resident) listen(messages chan<- message, over <-chan struct{}) {
+	defer close(messages)
 	lines := bufio.NewReader(r.in)
 	complained := false
 	for {
@@ -106,10 +106,10 @@ func (r *resident) listen(orders chan<- order, over <-chan struct{}) {
 			}
 			return
 		}
-		var o order
+		var o message
 		if err := json.Unmarshal(line, &o); err != nil {
 			if !complained {
-				r.logf("a line from the executor is no message of the protocol, and is left out, as are others: %v",
+				r.logf("lines from the executor that are not messages of the protocol are ignored: %v",
 					err)
 			}
 			complained = true
@@ -117,14 +117,14 @@ func (r *resident) listen(orders chan<- order, over <-chan struct{}) {
 		}
 		o.line = line
 		select {
-		case orders <- o:
+		case messages <- o:
 		case <-over:
 			return
 		}
 	}
 }
 
-func (r *resident) obey(ctx context.Context, o order) error {
+func (r *resident) handle(ctx context.Context, o message) error {
 	switch {
 	case o.Type == "cancel" && o.Run == r.run && r.run != "":
 		r.cancel(errors.New("cancelled by the executor: " + o.Reason))
@@ -152,20 +152,20 @@ func (r *resident) begin(ctx context.Context, run string, shard Shard) {
 	shard.progress = said
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan error, 1)
-	r.run, r.cancel, r.said, r.ended = run, cancel, said, ended
+	r.run, r.cancel, r.progress, r.ended = run, cancel, said, ended
 	go func() { ended <- r.job.Run(ctx, shard) }()
 }
 
 // answer reports the result of the current run and ends it.
 func (r *resident) answer(result error) error {
 	r.cancel(nil)
-	r.said.close()
+	r.progress.close()
 	done := doneMessage{Type: "done", Run: r.run}
 	if result != nil {
 		done.Error = cut(result.Error(), maxError)
 		writeFailure(r.log, "elasticjob: the run has failed", result)
 	}
-	r.run, r.cancel, r.said, r.ended = "", nil, nil, nil
+	r.run, r.cancel, r.progress, r.ended = "", nil, nil, nil
 	if err := r.say(done); err != nil {
 		return fmt.Errorf("tell the executor how the run ended: %w", err)
 	}

@@ -61,8 +61,8 @@ func TestOneRun(t *testing.T) {
 		"a pipe that something has closed":              {env: append(executed(""), "ELASTICJOB_PIPE=33,34"), want: "this process is one run, without progress\n"},
 		"no numbers":                                    {env: append(executed(""), "ELASTICJOB_PIPE=3"), want: "this process is one run, without progress\n"},
 		"a pipe that is closed, and no executor":        {env: []string{"ELASTICJOB_PIPE=33,34"}, status: 1, want: "bad file descriptor\n"},
-		"a pipe that is none, and no executor":          {env: []string{"ELASTICJOB_PIPE=0,0"}, status: 1, want: "ELASTICJOB_PIPE is \"0,0\", and descriptor 0 is no pipe\n"},
-		"a pipe that is named wrongly, and no executor": {env: []string{"ELASTICJOB_PIPE=x"}, status: 1, want: "want two numbers of descriptors: 3,4\n"},
+		"a pipe that is none, and no executor":          {env: []string{"ELASTICJOB_PIPE=0,0"}, status: 1, want: "ELASTICJOB_PIPE is \"0,0\", and descriptor 0 is not a pipe\n"},
+		"a pipe that is named wrongly, and no executor": {env: []string{"ELASTICJOB_PIPE=x"}, status: 1, want: "must be two numbers of descriptors: 3,4\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,13 +102,13 @@ func TestAlone(t *testing.T) {
 		"--item 1 --total 2 --param p --job-param show --prop a=b=c --prop d=": {1, []string{`sdk.test 1/2 "p" "" sdk.test@-@1@-@READY@-@local@-@`, "TRIGGER 1 map[a:b=c d:]"}},
 
 		"--help":                       {0, []string{"usage: sdk.test --item N", "--prop NAME=VALUE"}},
-		"":                             {2, []string{"want --item N, the shard to run, or --all", "sdk.test --help"}},
+		"":                             {2, []string{"give --item N, the shard to run, or --all", "sdk.test --help"}},
 		"--item x":                     {2, []string{`invalid value "x" for flag -item`}},
 		"--itme 3":                     {2, []string{"flag provided but not defined: -itme"}},
 		"--item 3 --total 3":           {2, []string{"--item 3: with --total 3 there are the shards 0 to 2"}},
 		"--item -1":                    {2, []string{"--item -1: with --total 1 there are the shards 0 to 0"}},
-		"--item 0 --all":               {2, []string{"--item and --all: want one of them"}},
-		"--total 0 --all --prop a foo": {2, []string{"--total 0: want 1 or more", "--prop a: want NAME=VALUE", `"foo" is no flag`}},
+		"--item 0 --all":               {2, []string{"--item and --all: give one of them"}},
+		"--total 0 --all --prop a foo": {2, []string{"--total 0: must be 1 or more", "--prop a: must be NAME=VALUE", `"foo" is not a flag`}},
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

@@ -111,7 +111,7 @@ func (h *Handlers) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, er
 
 // auditAnswer returns the answer with a page of rows.
 func auditAnswer[R any](q search.Audits, rows []event.Audit, err error, show func(event.Audit) R) (any, error) {
-	answer := search.Answer[R]{Rows: make([]R, len(rows))}
+	answer := search.Page[R]{Rows: make([]R, len(rows))}
 	for i, r := range rows {
 		answer.Rows[i] = show(r)
 	}

@@ -21,8 +21,8 @@ import (
 // History reads what was recorded in a database; *database.DB implements it. Any error means that the database cannot
 // be read now.
 type History interface {
-	Runs(ctx context.Context, q search.Question) (search.Answer[search.Run], error)
-	Traces(ctx context.Context, q search.Question) (search.Answer[search.Trace], error)
+	Runs(ctx context.Context, q search.Query) (search.Page[search.Run], error)
+	Traces(ctx context.Context, q search.Query) (search.Page[search.Trace], error)
 
 	// Executions lists executions, the newest fire first; those with the same fire time by descending id.
 	Executions(ctx context.Context, q search.Executions) ([]search.Execution, error)
@@ -115,7 +115,7 @@ func (h *Handlers) traceEvents(c *gin.Context, stored History) (any, error) {
 }
 
 // question reads a search. A caller with a grant for some apps must search within one job of these apps.
-func (h *Handlers) question(c *gin.Context, of *search.Subject) (search.Question, error) {
+func (h *Handlers) question(c *gin.Context, of *search.Subject) (search.Query, error) {
 	asked, q, err := parsed(c, of.Parse)
 	who := caller.Of(c.Request.Context())
 	if err != nil || !who.IsRestricted() {

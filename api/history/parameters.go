@@ -54,7 +54,7 @@ func searchParameter(of *search.Subject, name string) plainParameter {
 	case "order":
 		return searchChoice(name, "Up or down.", []string{"ASC", "DESC"})
 	case "per_page":
-		return searchNumber(name, "How many rows a page has.", search.SomePerPage, search.MaxPerPage)
+		return searchNumber(name, "How many rows a page has.", search.DefaultPerPage, search.MaxPerPage)
 	case "page":
 		return searchNumber(name, "Which page, counted from 1. With per_page it reaches 100,000 rows.", 1,
 			math.MaxInt32)
@@ -86,7 +86,7 @@ func auditTakes(names ...string) []request.Declared {
 		case "startTime", "endTime":
 			p = timeBound(name, "of a change")
 		case "limit":
-			p = searchNumber(name, "How many rows there are at most.", search.SomeAudits, search.MaxAudits)
+			p = searchNumber(name, "How many rows there are at most.", search.DefaultAudits, search.MaxAudits)
 		case "cursor":
 			p.About = "The next of an answer to the same question, which leads to older rows."
 		}

@@ -329,9 +329,9 @@ func TestZooKeeperThatIsNone(t *testing.T) {
 
 	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t,
 		"HTTP/1.1 400 Bad Request\r\n\r\n") + "/mesos"}})
-	mustFail(t, d, "is it a ZooKeeper server")
+	mustFail(t, d, "check that it is a ZooKeeper server")
 	d = driver(t, mesos.Options{Masters: []string{"zk://" + speaker(t, "") + "/mesos"}})
-	mustFail(t, d, "is it a ZooKeeper server, and one of a majority?")
+	mustFail(t, d, "check that it is a ZooKeeper server with a quorum")
 }
 
 // speaker accepts connections, sends each the same text, and closes it.

@@ -24,13 +24,13 @@ var appFields = []field{
 	{flag: "image", name: "image", zero: "", usage: "on Kubernetes: the image that shards run in; with one an app needs no package"},
 	{flag: "image-pull-policy", name: "imagePullPolicy", zero: "", usage: "on Kubernetes: Always, IfNotPresent or Never"},
 	{flag: "image-pull-secrets", name: "imagePullSecrets", zero: []string{}, usage: "on Kubernetes: names of the Secrets that images are pulled with"},
-	{flag: "sampling", name: "eventTraceSamplingCount", zero: 0, usage: "of so many runs of a daemon one is recorded; 0 records all"},
+	{flag: "sampling", name: "eventTraceSamplingCount", zero: 0, usage: "record one of this many runs of a daemon; 0 records all"},
 }
 
 func (a *cli) appCommand() *cobra.Command {
-	list := &cobra.Command{Use: "list", Short: "List all apps", Args: noArgs, RunE: a.talk(a.listApps)}
-	show := &cobra.Command{Use: "show NAME", Short: "Show an app", Args: oneArg("NAME"), RunE: a.talk(a.showApp),
-		ValidArgsFunction: once(a.completion(appNames))}
+	list := &cobra.Command{Use: "list", Short: "List all apps", Args: noArgs, RunE: a.withServer(a.listApps)}
+	show := &cobra.Command{Use: "show NAME", Short: "Show an app", Args: oneArg("NAME"), RunE: a.withServer(a.showApp),
+		ValidArgsFunction: firstOnly(a.completion(appNames))}
 	var jobs bool
 	remove := &cobra.Command{Use: "delete NAME...", Short: "Delete apps", Args: someArgs("NAME"),
 		ValidArgsFunction: a.completion(appNames),
@@ -64,13 +64,13 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 	if !isNew {
 		cmd.Use, cmd.Short = "update [NAME]", "Change the given fields of an app"
 		cmd.Example = "  elasticjob app update billing --url https://host/billing-1.3.tar.gz --check"
-		cmd.ValidArgsFunction = once(a.completion(appNames))
+		cmd.ValidArgsFunction = firstOnly(a.completion(appNames))
 	}
 	cmd.Args = optionalArg("NAME")
 	fieldFlags(cmd, appFields, &file, isNew)
 	cmd.Flags().BoolVar(&check, "check", false,
-		"have the server look first whether the package can be fetched and has the script")
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+		"let the server first check that the package can be fetched and has the script")
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		d, err := a.gather(cmd, args, file, "appName", appFields, isNew)
 		if err != nil {
 			return err
@@ -85,7 +85,7 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 		}
 		answer, err := write(ctx, text, check)
 		if err != nil {
-			return a.nearApp(ctx, c, err, fmt.Sprint(d["appName"]))
+			return a.suggestApp(ctx, c, err, fmt.Sprint(d["appName"]))
 		}
 		return a.appDone(answer, done)
 	})
@@ -94,17 +94,17 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 
 func (a *cli) appDone(answer client.Answer[client.App], done string) error {
 	a.notes(answer.Value.Notes)
-	return a.show(answer.Raw, func() error { a.say("app %s %s", answer.Value.AppName, done); return nil })
+	return a.show(answer.Raw, func() error { a.printf("app %s %s", answer.Value.AppName, done); return nil })
 }
 
 // eachApp calls work for each app, and continues after an error.
 func (a *cli) eachApp(done string, work func(context.Context, *client.Client, string) (client.Answer[client.App],
 	error)) func(*cobra.Command, []string) error {
-	return a.talk(func(ctx context.Context, c *client.Client, names []string) error {
+	return a.withServer(func(ctx context.Context, c *client.Client, names []string) error {
 		return a.each(names, func(name string) error {
 			answer, err := work(ctx, c, name)
 			if err != nil {
-				return a.nearApp(ctx, c, err, name)
+				return a.suggestApp(ctx, c, err, name)
 			}
 			return a.appDone(answer, done)
 		})
@@ -142,8 +142,8 @@ func (a *cli) listApps(ctx context.Context, c *client.Client, _ []string) error 
 		return err
 	}
 	return a.show(apps.Raw, func() error {
-		t := &table{columns: []column{{title: "NAME", least: 12}, {title: "PACKAGE", least: 16},
-			{title: "SCRIPT", least: 10}, {title: "CPU", right: true}, {title: "MEMORY", right: true}}}
+		t := &table{columns: []column{{title: "NAME", minWidth: 12}, {title: "PACKAGE", minWidth: 16},
+			{title: "SCRIPT", minWidth: 10}, {title: "CPU", right: true}, {title: "MEMORY", right: true}}}
 		for _, app := range apps.Value {
 			t.add(text(app.AppName), text(cmp.Or(app.AppURL, app.Image)), text(app.BootstrapScript),
 				text(number(app.CPUCount)), text(number(app.MemoryMB)+" MB"))
@@ -155,7 +155,7 @@ func (a *cli) listApps(ctx context.Context, c *client.Client, _ []string) error 
 func (a *cli) showApp(ctx context.Context, c *client.Client, args []string) error {
 	app, err := c.App(ctx, args[0])
 	if err != nil {
-		return a.nearApp(ctx, c, err, args[0])
+		return a.suggestApp(ctx, c, err, args[0])
 	}
 	return a.show(app.Raw, func() error {
 		disabled, err := c.AppDisabled(ctx, args[0])
@@ -196,6 +196,6 @@ func (a *cli) printPairs(pairs []pair) {
 		if p.name == stateName {
 			value = styleOf(p.value).paint(value, colours)
 		}
-		a.say("%s%*s%s%s", dim.paint(p.name, colours), widest-columns(p.name), "", gap, value)
+		a.printf("%s%*s%s%s", dim.paint(p.name, colours), widest-columns(p.name), "", gap, value)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions"
 )
 
-// applying are the arguments of apply and diff.
-type applying struct {
+// applyOptions are the arguments of apply and diff.
+type applyOptions struct {
 	*cli
 	files             []string
 	plan              definitions.PlanOptions
@@ -22,45 +22,46 @@ type applying struct {
 	exitCode          bool
 }
 
-const applyHelp = `The files hold apps and jobs: the server's documents as YAML with kind: App or kind: Job, several in a file with --- between them.
-Of a folder all *.yaml and *.yml below it are read. A field that a file leaves out has its default; disabled: true or false says whether
-an app or a job is disabled, and without it that is left as it is.
+const applyHelp = `The files contain apps and jobs: the server's documents as YAML with kind: App or kind: Job, several in a file separated by ---.
+In a folder, all *.yaml and *.yml files at any depth are read. Fields that a file leaves out have their defaults; disabled: true or false
+sets whether an app or a job is disabled, and without it that stays unchanged.
 
-All is checked before anything is changed. Then apps are made before their jobs, and what one can't do is reported and the others are done.
-Changes hold from the next run on, and runs under way go on. Without --kill a job that is disabled is shut down, which is not done while
-runs wait, and one is not removed while any run or wait.
+Everything is checked before anything changes. Apps are created before their jobs; a failure is reported, and the rest continues.
+Changes apply from the next run on; current runs continue. Without --kill, a job to be disabled is shut down, unless runs of it wait,
+and a job is not removed while runs of it are running or waiting.
 
-A secret that the server hides can't be compared: one in the file makes no difference and is not sent, unless there is --send-secrets.
+A secret that the server hides can't be compared: the one in the file is ignored and not sent, unless --send-secrets is given.
 Keep secrets out of the files with fromFile and fromEnv.
 
---prune removes the jobs that are in no file, of the apps that the files define, and nothing else: jobs of other apps stay, and apps too.
---prune-app NAME removes the app NAME with its jobs where the files don't define it. Either asks before, on a terminal; scripts need --yes.`
+--prune removes jobs that are in no file, if the files define their app; jobs of other apps stay, and so do all apps.
+--prune-app NAME removes the app NAME and its jobs, unless the files define it. Both ask first on a terminal; scripts need --yes.`
 
 func (a *cli) applyCommand() *cobra.Command {
-	o := &applying{cli: a}
-	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Bring apps and jobs to what files say", Long: applyHelp,
+	o := &applyOptions{cli: a}
+	cmd := &cobra.Command{Use: "apply -f FILE|FOLDER", Short: "Make apps and jobs match the files", Long: applyHelp,
 		Args:    filesByFlag,
 		Example: "  elasticjob apply -f jobs/ --dry-run\n  elasticjob apply -f jobs/ --prune --yes",
-		RunE:    a.talk(o.run)}
+		RunE:    a.withServer(o.run)}
 	o.planFlags(cmd)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false,
-		"show what would change, have the server check it, and change nothing")
+		"show what would change, let the server check it, and change nothing")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "remove without asking")
-	cmd.Flags().BoolVar(&o.kill, "kill", false, "disable and remove also what has runs under way, which are killed")
+	cmd.Flags().BoolVar(&o.kill, "kill", false, "also disable and remove jobs with current runs, which are killed")
 	return cmd
 }
 
 func (a *cli) diffCommand() *cobra.Command {
-	o := &applying{cli: a, dryRun: true}
+	o := &applyOptions{cli: a, dryRun: true}
 	cmd := &cobra.Command{Use: "diff -f FILE|FOLDER", Short: "Show what apply would change",
 		Long: "The same as apply --dry-run.\n\n" + applyHelp, Args: filesByFlag,
-		Example: "  elasticjob diff -f jobs/\n  elasticjob diff -f jobs/ --prune --exit-code", RunE: a.talk(o.run)}
+		Example: "  elasticjob diff -f jobs/\n  elasticjob diff -f jobs/ --prune --exit-code",
+		RunE:    a.withServer(o.run)}
 	o.planFlags(cmd)
 	cmd.Flags().BoolVar(&o.exitCode, "exit-code", false, "exit with 1 if something differs")
 	return cmd
 }
 
-func (o *applying) planFlags(cmd *cobra.Command) {
+func (o *applyOptions) planFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVarP(&o.files, "file", "f", nil,
 		"a file or a folder; may be given several times; - is standard input")
 	cmd.Flags().BoolVar(&o.plan.Prune, "prune", false, "remove jobs of the files' apps that are in no file")
@@ -71,7 +72,7 @@ func (o *applying) planFlags(cmd *cobra.Command) {
 	o.complete(cmd, "prune-app", appNames)
 }
 
-func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error {
+func (o *applyOptions) run(ctx context.Context, c *client.Client, _ []string) error {
 	set, err := o.readDefinitions(o.files)
 	if err != nil {
 		return err
@@ -85,7 +86,7 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 	if err != nil {
 		return problemsIn(err)
 	}
-	o.noteChanged(set, plan)
+	o.noteChanges(set, plan)
 	if o.output == "table" {
 		if err := plan.Show(cleanWriter{o.out}); err != nil {
 			return err
@@ -106,9 +107,9 @@ func (o *applying) run(ctx context.Context, c *client.Client, _ []string) error 
 	return o.apply(ctx, server, plan)
 }
 
-// noteChanged prints the notes about the plan and about the definitions that change. Notes about unchanged
+// noteChanges prints the notes about the plan and about the definitions that change. Notes about unchanged
 // definitions were printed when those were applied.
-func (o *applying) noteChanged(set *definitions.Set, plan *definitions.Plan) {
+func (o *applyOptions) noteChanges(set *definitions.Set, plan *definitions.Plan) {
 	changes := map[string]bool{}
 	for _, s := range plan.Steps {
 		changes[s.String()] = s.Action != definitions.Keep
@@ -123,7 +124,7 @@ func (o *applying) noteChanged(set *definitions.Set, plan *definitions.Plan) {
 	}
 }
 
-func (o *applying) finishDiff(plan *definitions.Plan) error {
+func (o *applyOptions) finishDiff(plan *definitions.Plan) error {
 	err := o.showOwn(changesOf(plan), func() error { return nil })
 	if err == nil && o.exitCode && !plan.Empty() {
 		return errors.New("something differs")
@@ -132,16 +133,16 @@ func (o *applying) finishDiff(plan *definitions.Plan) error {
 }
 
 // confirm asks the user before anything is removed. A script, which cannot be asked, must give --yes.
-func (o *applying) confirm(ctx context.Context, removed int) error {
+func (o *applyOptions) confirm(ctx context.Context, removed int) error {
 	if removed == 0 || o.yes {
 		return nil
 	}
 	keys, ok := terminal(o.in)
 	if !ok {
-		return usagef("nothing was changed: %d would be removed; give --yes if that is meant", removed)
+		return usagef("nothing was changed: %d would be removed; give --yes to confirm", removed)
 	}
 	fmt.Fprintf(o.err, "Remove %d, and change the rest as shown? [y/N] ", removed)
-	answer, err := answered(ctx, func() (string, error) { return bufio.NewReader(keys).ReadString('\n') })
+	answer, err := awaitInput(ctx, func() (string, error) { return bufio.NewReader(keys).ReadString('\n') })
 	if err != nil {
 		return err
 	}
@@ -151,15 +152,15 @@ func (o *applying) confirm(ctx context.Context, removed int) error {
 	return nil
 }
 
-func (o *applying) apply(ctx context.Context, server definitions.Server, plan *definitions.Plan) error {
+func (o *applyOptions) apply(ctx context.Context, server definitions.API, plan *definitions.Plan) error {
 	var results []change
 	failed, err := plan.Apply(ctx, server, definitions.ApplyOptions{Kill: o.kill, Report: func(r definitions.Result) {
 		one := changeOf(r.Step)
 		if r.Err != nil {
-			one.Error = explained(r.Err)
+			one.Error = errorText(r.Err)
 			fmt.Fprintln(o.err, "elasticjob: "+clean(r.String()))
 		} else {
-			o.say("%s", clean(r.String()))
+			o.printf("%s", clean(r.String()))
 		}
 		results = append(results, one)
 	}})
@@ -173,7 +174,7 @@ func (o *applying) apply(ctx context.Context, server definitions.Server, plan *d
 	return err
 }
 
-func (o *applying) showResults(results []change) error {
+func (o *applyOptions) showResults(results []change) error {
 	if results == nil {
 		results = []change{}
 	}

@@ -15,7 +15,7 @@ func oneArg(what string) cobra.PositionalArgs {
 		case 1:
 			return nil
 		}
-		return usagef("one %s is wanted, and these are %d: %s", what, len(args), strings.Join(args, " "))
+		return usagef("expected one %s, got %d: %s", what, len(args), strings.Join(args, " "))
 	}
 }
 
@@ -32,7 +32,7 @@ func someArgs(what string) cobra.PositionalArgs {
 // noArgs accepts no argument.
 func noArgs(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%q is too much: no argument is wanted", args[0])
+		return usagef("unexpected argument %q", args[0])
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func noArgs(_ *cobra.Command, args []string) error {
 // filesByFlag accepts no argument. Its error names the flag for files.
 func filesByFlag(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usagef("%q is too much: give -f %s", args[0], args[0])
+		return usagef("unexpected argument %q: give -f %s", args[0], args[0])
 	}
 	return nil
 }

@@ -8,23 +8,16 @@ import (
 
 // change is a step of a plan in the output for scripts.
 type change struct {
-	Action string        `json:"action"`
-	Kind   string        `json:"kind"`
-	Name   string        `json:"name"`
-	File   string        `json:"file,omitempty"`
-	Line   int           `json:"line,omitempty"`
-	Fields []fieldChange `json:"fields,omitempty"`
+	Action string                   `json:"action"`
+	Kind   string                   `json:"kind"`
+	Name   string                   `json:"name"`
+	File   string                   `json:"file,omitempty"`
+	Line   int                      `json:"line,omitempty"`
+	Fields []definitions.Difference `json:"fields,omitempty"`
 	// Disabled is the new state, if it changes.
 	Disabled *bool `json:"disabled,omitempty"`
 	// Error says why the step failed.
 	Error string `json:"error,omitempty"`
-}
-
-// fieldChange is a field with its values as JSON; "" means that there is none.
-type fieldChange struct {
-	Field string `json:"field"`
-	Old   string `json:"old"`
-	New   string `json:"new"`
 }
 
 // changesOf returns the steps of a plan that change something.
@@ -39,10 +32,8 @@ func changesOf(plan *definitions.Plan) []change {
 }
 
 func changeOf(s *definitions.Step) change {
-	c := change{Action: string(s.Action), Kind: string(s.Kind), Name: s.Name(), File: s.At.File, Line: s.At.Line}
-	for _, d := range s.Differences {
-		c.Fields = append(c.Fields, fieldChange{d.Field, d.Old, d.New})
-	}
+	c := change{Action: string(s.Action), Kind: string(s.Kind), Name: s.Name(), File: s.At.File, Line: s.At.Line,
+		Fields: s.Differences}
 	if s.Disable || s.Enable {
 		c.Disabled = &s.Disable
 	}

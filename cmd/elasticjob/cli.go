@@ -28,7 +28,7 @@ type cli struct {
 	// running is set once the command line has been parsed.
 	running bool
 	// several is set if a command prints a document for each of several names; shown is set after the first one.
-	several, shown bool
+	several, printed bool
 }
 
 func newCLI() *cli {
@@ -54,11 +54,11 @@ func (a *cli) root() *cobra.Command {
 	root := group("elasticjob", "Apps, jobs and runs of an elasticjob scheduler",
 		`elasticjob talks to a scheduler: it publishes apps, registers and triggers jobs, and shows runs.
 
-Which server it talks to is said by, the first that there is:
+The server is the first of these that is set:
   --server URL, --context NAME, $ELASTICJOB_SERVER, $ELASTICJOB_CONTEXT,
   the context in use ("elasticjob context use NAME"), `+client.DefaultServer+`
 A context is a server with a token, kept in a file that only you can read.
-$ELASTICJOB_TOKEN is a token for the server; that of a context named by --context counts before it.
+$ELASTICJOB_TOKEN is a token for the server; the token of a context named by --context takes precedence.
 
 Exit status:
 `+statusHelp)
@@ -68,14 +68,11 @@ Exit status:
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "", "the server's `URL`, such as https://jobs.example.com")
-	flags.StringVar(&a.context, "context", "", "the `NAME` of the context whose server is meant")
+	flags.StringVar(&a.context, "context", "", "the `NAME` of the context whose server is used")
 	flags.StringVar(&a.ca, "ca", "", "a `FILE` with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
 	flags.StringVarP(&a.output, "output", "o", "table",
 		"the `FORM`: table, json or yaml; the last two are the server's answers as they are")
-	a.complete(root, "context", func(context.Context, *client.Client, string) ([]string,
-		error) {
-		return a.contextNames()
-	})
+	a.complete(root, "context", contextSource(a))
 	completeWords(root, "output", outputs...)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if err := a.checkOutput(); err != nil {
@@ -101,7 +98,7 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 			if meant := nearCommand(cmd, args[0]); meant != "" {
 				message += fmt.Sprintf("; did you mean %s?", meant)
 			} else {
-				message += fmt.Sprintf("; %s --help lists what there is", cmd.CommandPath())
+				message += fmt.Sprintf("; see %s --help", cmd.CommandPath())
 			}
 			return usage(errors.New(message))
 		}}
@@ -132,15 +129,15 @@ func (a *cli) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := t.client(func(err error) { a.note("waiting for the server, up to two minutes: " + explained(err)) })
+	c, err := t.client(func(err error) { a.note("waiting for the server, up to two minutes: " + errorText(err)) })
 	if err != nil {
 		return nil, usage(err)
 	}
 	return c, nil
 }
 
-// talk returns the function of a command that needs a server.
-func (a *cli) talk(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command,
+// withServer returns the function of a command that needs a server.
+func (a *cli) withServer(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command,
 	[]string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.connect()
@@ -152,8 +149,8 @@ func (a *cli) talk(work func(ctx context.Context, c *client.Client, args []strin
 	}
 }
 
-// say prints a line for users. It prints nothing if JSON or YAML is requested.
-func (a *cli) say(format string, args ...any) {
+// printf prints a line for users. It prints nothing if JSON or YAML is requested.
+func (a *cli) printf(format string, args ...any) {
 	if a.output == "table" {
 		fmt.Fprintf(a.out, format+"\n", args...)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// completionTime bounds how long a shell waits for completions.
-const completionTime = 2 * time.Second
+// completionTimeout bounds how long a shell waits for completions.
+const completionTimeout = 2 * time.Second
 
 // source returns names to choose from. They should begin with word, but need not.
 type source func(ctx context.Context, c *client.Client, word string) ([]string, error)
@@ -26,12 +26,12 @@ func (a *cli) complete(cmd *cobra.Command, flag string, from source) {
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag,
 		func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
-			return fitting(words, given, word), cobra.ShellCompDirectiveNoFileComp
+			return matching(words, given, word), cobra.ShellCompDirectiveNoFileComp
 		}) // as above
 }
 
-// fitting returns the names that begin with word, except those that are given already.
-func fitting(names, given []string, word string) []string {
+// matching returns the names that begin with word, except those that are given already.
+func matching(names, given []string, word string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !strings.HasPrefix(name, word) || slices.Contains(given, name)
 	})
@@ -45,13 +45,13 @@ func (a *cli) completion(from source) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		defer c.Close()
-		ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+		ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 		defer cancel()
 		names, err := from(ctx, c, word)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return fitting(names, given, word), cobra.ShellCompDirectiveNoFileComp
+		return matching(names, given, word), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
@@ -85,8 +85,8 @@ func runIDs(ctx context.Context, c *client.Client, word string) ([]string, error
 	return ids, err
 }
 
-// either completes from two sources.
-func either(one, other source) source {
+// combine completes from two sources.
+func combine(one, other source) source {
 	return func(ctx context.Context, c *client.Client, word string) ([]string, error) {
 		names, err := one(ctx, c, word)
 		if err != nil {
@@ -97,8 +97,8 @@ func either(one, other source) source {
 	}
 }
 
-// once completes only the first argument.
-func once(f cobra.CompletionFunc) cobra.CompletionFunc {
+// firstOnly completes only the first argument.
+func firstOnly(f cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(given) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -15,15 +15,15 @@ import (
 )
 
 func (a *cli) contextCommand() *cobra.Command {
-	names := once(a.completion(contextSource(a)))
+	names := firstOnly(a.completion(contextSource(a)))
 	return group("context", "Choose between several servers",
-		`A context is a server's URL, with the token that it is sent and the authority of its certificate, under a name. They are kept in
-elasticjob/contexts.yaml below your folder for configuration, which only you may be able to read (mode 0600).`,
+		`A context is a named server: its URL, its token and the authority of its certificate. Contexts are stored in
+elasticjob/contexts.yaml in your configuration folder, which only you may be able to read (mode 0600).`,
 		a.setContextCommand(),
 		&cobra.Command{Use: "use NAME", Short: "Use a context from now on", Args: oneArg("NAME"), RunE: a.useContext,
 			ValidArgsFunction: names},
 		&cobra.Command{Use: "list", Short: "List all contexts", Args: noArgs, RunE: a.listContexts},
-		&cobra.Command{Use: "show [NAME]", Short: "Show which server is meant, or what a context holds",
+		&cobra.Command{Use: "show [NAME]", Short: "Show the server in use, or a context",
 			Args: optionalArg("NAME"), RunE: a.showContext, ValidArgsFunction: names},
 		&cobra.Command{Use: "delete NAME", Short: "Forget a context", Args: oneArg("NAME"), RunE: a.deleteContext,
 			ValidArgsFunction: names})
@@ -47,10 +47,10 @@ func (a *cli) setContextCommand() *cobra.Command {
 				return err
 			}
 		}
-		return a.changed(a.change(func(s *settings) error {
+		return a.reportChange(a.updateSettings(func(s *settings) error {
 			c := s.Contexts[name]
 			if c == nil {
-				c = &settled{}
+				c = &contextSettings{}
 				s.Contexts[name] = c
 			}
 			if a.server != "" {
@@ -83,9 +83,9 @@ func (a *cli) setContextCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *cli) changed(err error, done string, args ...any) error {
+func (a *cli) reportChange(err error, done string, args ...any) error {
 	if err == nil {
-		a.say(done, args...)
+		a.printf(done, args...)
 	}
 	return err
 }
@@ -107,14 +107,14 @@ func (a *cli) readToken(file string) (string, error) {
 	}
 	token := strings.TrimSpace(line)
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", usagef("the first line of %s is no token", file)
+		return "", usagef("the first line of %s is not a token", file)
 	}
 	return token, nil
 }
 
 func (a *cli) useContext(_ *cobra.Command, args []string) error {
 	var server string
-	err := a.change(func(s *settings) error {
+	err := a.updateSettings(func(s *settings) error {
 		c, ok := s.Contexts[args[0]]
 		if !ok {
 			return s.unknown(args[0])
@@ -124,14 +124,14 @@ func (a *cli) useContext(_ *cobra.Command, args []string) error {
 	})
 	for _, name := range []string{"ELASTICJOB_SERVER", "ELASTICJOB_CONTEXT"} {
 		if value := a.getenv(name); err == nil && value != "" {
-			a.note(fmt.Sprintf("%s is %s, and counts before the context in use: unset it", name, value))
+			a.note(fmt.Sprintf("%s is %s and takes precedence over the context in use: unset it", name, value))
 		}
 	}
-	return a.changed(err, "context %s is in use: %s", args[0], server)
+	return a.reportChange(err, "context %s is in use: %s", args[0], server)
 }
 
 func (a *cli) deleteContext(_ *cobra.Command, args []string) error {
-	err := a.change(func(s *settings) error {
+	err := a.updateSettings(func(s *settings) error {
 		if _, ok := s.Contexts[args[0]]; !ok {
 			return s.unknown(args[0])
 		}
@@ -141,7 +141,7 @@ func (a *cli) deleteContext(_ *cobra.Command, args []string) error {
 		}
 		return nil
 	})
-	return a.changed(err, "context %s deleted", args[0])
+	return a.reportChange(err, "context %s deleted", args[0])
 }
 
 // contextFacts is what is printed about a context. It never contains the token.
@@ -159,8 +159,8 @@ func (a *cli) listContexts(*cobra.Command, []string) error {
 		return err
 	}
 	all := []contextFacts{}
-	t := &table{columns: []column{{title: ""}, {title: "NAME", least: 8}, {title: "SERVER", least: 16},
-		{title: "TOKEN"}, {title: "CA", least: 8}}}
+	t := &table{columns: []column{{title: ""}, {title: "NAME", minWidth: 8}, {title: "SERVER", minWidth: 16},
+		{title: "TOKEN"}, {title: "CA", minWidth: 8}}}
 	for _, name := range s.names() {
 		c := s.Contexts[name]
 		all = append(all, contextFacts{name, c.Server, c.CA, c.Token != "", name == s.Current})

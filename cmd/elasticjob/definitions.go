@@ -29,7 +29,7 @@ func (s definitionServer) Call(ctx context.Context, method, path string, body, a
 // readDefinitions reads the files that -f names.
 func (a *cli) readDefinitions(paths []string) (*definitions.Set, error) {
 	if len(paths) == 0 {
-		return nil, usagef("which files? Give -f FILE or -f FOLDER; - is standard input")
+		return nil, usagef("no files: give -f FILE or -f FOLDER; - is standard input")
 	}
 	sources, err := definitions.Sources(paths, a.in)
 	if err != nil {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
+	"github.com/spf13/pflag"
+
+	codec "github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // maxDocument is the largest document that the server accepts, in bytes.
@@ -25,8 +25,8 @@ type field struct {
 	flag, name, usage string
 	// zero has the type of the value.
 	zero any
-	// unless, if not nil, is the value in a new document if neither the flag nor a file is given.
-	unless any
+	// fallback, if not nil, is the value in a new document if neither the flag nor a file is given.
+	fallback any
 }
 
 // fieldFlags defines a flag for each field, and -f.
@@ -34,8 +34,8 @@ func fieldFlags(cmd *cobra.Command, fields []field, file *string, isNew bool) {
 	flags := cmd.Flags()
 	flags.StringVarP(file, "file", "f", "", "a `FILE` with the fields as YAML or JSON; - is standard input")
 	for _, f := range fields {
-		if isNew && f.unless != nil {
-			f.usage += fmt.Sprintf(" (without -f: %v)", f.unless)
+		if isNew && f.fallback != nil {
+			f.usage += fmt.Sprintf(" (without -f: %v)", f.fallback)
 		}
 		switch zero := f.zero.(type) {
 		case string:
@@ -52,34 +52,26 @@ func fieldFlags(cmd *cobra.Command, fields []field, file *string, isNew bool) {
 	}
 }
 
-// given sets the fields whose flags were given.
-func (d document) given(cmd *cobra.Command, fields []field) error {
+// setFlags sets the fields whose flags were given.
+func (d document) setFlags(cmd *cobra.Command, fields []field) {
 	for _, f := range fields {
-		if !cmd.Flags().Changed(f.flag) {
+		flag := cmd.Flags().Lookup(f.flag)
+		if !flag.Changed {
 			continue
 		}
-		var err error
 		switch f.zero.(type) {
 		case string:
-			d[f.name], err = cmd.Flags().GetString(f.flag)
-		case bool:
-			d[f.name], err = cmd.Flags().GetBool(f.flag)
-		case int:
-			d[f.name], err = cmd.Flags().GetInt(f.flag)
-		case float64:
-			d[f.name], err = cmd.Flags().GetFloat64(f.flag)
+			d[f.name] = flag.Value.String()
 		case []string:
-			d[f.name], err = cmd.Flags().GetStringSlice(f.flag)
-		}
-		if err != nil {
-			return err
+			d[f.name] = flag.Value.(pflag.SliceValue).GetSlice()
+		default:
+			d[f.name] = json.RawMessage(flag.Value.String()) // a number, true or false
 		}
 	}
-	return nil
 }
 
 // gather builds a document from a file, overridden by a name on the command line, overridden by flags. In a new
-// document without a file, missing fields get their unless values.
+// document without a file, missing fields get their fallback values.
 func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field, isNew bool) (document,
 	error) {
 	d := document{}
@@ -89,9 +81,7 @@ func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, 
 			return nil, err
 		}
 	}
-	if err := d.given(cmd, fields); err != nil {
-		return nil, err
-	}
+	d.setFlags(cmd, fields)
 	if len(args) > 0 {
 		if named, ok := d[nameField]; ok && named != args[0] {
 			return nil, usagef("%s is %q on the command line and %q in %s: which one?", nameField, args[0],
@@ -103,8 +93,8 @@ func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, 
 		return nil, usagef("which one? Give a name, or -f FILE with %s", nameField)
 	}
 	for _, f := range fields {
-		if _, ok := d[f.name]; isNew && file == "" && !ok && f.unless != nil {
-			d[f.name] = f.unless
+		if _, ok := d[f.name]; isNew && file == "" && !ok && f.fallback != nil {
+			d[f.name] = f.fallback
 		}
 	}
 	return d, nil
@@ -130,94 +120,13 @@ func (a *cli) readDocument(file string) (document, error) {
 	case err != nil:
 		return nil, usagef("read %s: %w", name, err)
 	case len(text) > maxDocument:
-		return nil, usagef("%s has more than 1 MiB, which no document may have", name)
+		return nil, usagef("%s is larger than 1 MiB, the limit of a document", name)
 	}
-	d, err := parseDocument(text)
+	d, err := codec.Fields(text)
 	if err != nil {
 		return nil, usagef("%s: %w", name, err)
 	}
 	return d, nil
-}
-
-// parseDocument reads fields from YAML, which includes JSON.
-func parseDocument(text []byte) (document, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	var whole, another yaml.Node
-	switch err := decoder.Decode(&whole); {
-	case errors.Is(err, io.EOF):
-		return nil, errors.New("it is empty")
-	case err != nil:
-		message := strings.TrimPrefix(err.Error(), "yaml: ")
-		if before, _, ok := strings.Cut(message, "unknown anchor"); ok {
-			// An alias may be a password, so the message omits it.
-			message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes"
-		}
-		return nil, fmt.Errorf("neither YAML nor JSON: %s", message)
-	}
-	if err := decoder.Decode(&another); !errors.Is(err, io.EOF) {
-		return nil, errors.New("it holds more than one document: this command takes one")
-	}
-	value, err := valueOf(whole.Content[0])
-	if err != nil {
-		return nil, err
-	}
-	fields, ok := value.(map[string]any)
-	if !ok {
-		return nil, errors.New("it does not hold fields, as in memoryMB: 64, one in each line")
-	}
-	return fields, nil
-}
-
-// valueOf returns the JSON value of a node. A date stays a text, and large numbers keep their digits.
-func valueOf(n *yaml.Node) (any, error) {
-	switch n.Kind {
-	case yaml.AliasNode:
-		return nil, fmt.Errorf("line %d: an alias (*): write out what it stands for", n.Line)
-	case yaml.MappingNode:
-		fields := make(map[string]any, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			name := n.Content[i]
-			if name.Kind != yaml.ScalarNode || name.Tag == "!!merge" {
-				return nil, fmt.Errorf("line %d: a field's name is a text", name.Line)
-			}
-			if _, twice := fields[name.Value]; twice {
-				return nil, fmt.Errorf("line %d: %s is there twice", name.Line, name.Value)
-			}
-			value, err := valueOf(n.Content[i+1])
-			if err != nil {
-				return nil, err
-			}
-			fields[name.Value] = value
-		}
-		return fields, nil
-	case yaml.SequenceNode:
-		list := make([]any, 0, len(n.Content))
-		for _, child := range n.Content {
-			value, err := valueOf(child)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
-		}
-		return list, nil
-	}
-	switch n.ShortTag() {
-	case "!!null":
-		return nil, nil
-	case "!!int", "!!float":
-		if json.Valid([]byte(n.Value)) {
-			return json.Number(n.Value), nil
-		}
-		fallthrough
-	case "!!bool":
-		var value any
-		if err := n.Decode(&value); err != nil {
-			return nil, fmt.Errorf("line %d: it is not the %s that its tag says", n.Line,
-				strings.TrimPrefix(n.ShortTag(), "!!")) // the value may be a password, so the message omits it
-		}
-		return value, nil
-	}
-	return n.Value, nil
 }
 
 // pairs parses flags of the form NAME=VALUE.
@@ -226,7 +135,7 @@ func pairs(flag string, texts []string) (map[string]any, error) {
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, usagef("--%s %q: want NAME=VALUE", flag, text)
+			return nil, usagef("--%s %q: must be NAME=VALUE", flag, text)
 		}
 		all[name] = value
 	}

@@ -19,14 +19,14 @@ func (a *cli) exportCommand() *cobra.Command {
 	var apps []string
 	cmd := &cobra.Command{Use: "export", Short: "Write all apps and jobs as YAML", Args: noArgs,
 		Long: `Writes all apps and jobs that you may see as the YAML that apply reads, so that applying it changes nothing.
-Fields that have their defaults are left out. Secrets are written as ******: on the same server these stand for what it has,
-on another one give the secrets, or fromFile or fromEnv, in their place.`,
+Fields with default values are left out. Secrets are written as ******: applied to the same server, they keep its secrets; for another
+server, replace them by the secrets, or by fromFile or fromEnv.`,
 		Example: "  elasticjob export > all.yaml\n  elasticjob export -d jobs/ --app billing"}
 	cmd.Flags().StringVarP(&folder, "dir", "d", "",
 		"write a file for each into this folder: apps/NAME.yaml and jobs/NAME.yaml")
 	cmd.Flags().StringSliceVar(&apps, "app", nil, "only this app and its jobs; may be given several times")
 	a.complete(cmd, "app", appNames)
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
 		if err := a.onlyYAML(); err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Defini
 		}
 	}
 	if len(missing) > 0 {
-		return nil, &ending{statusNotFound,
+		return nil, &exitError{statusNotFound,
 			fmt.Errorf("there is no app %s; \"elasticjob app list\" lists all", strings.Join(missing, ", "))}
 	}
 	return some, nil
@@ -101,11 +101,11 @@ func (a *cli) exportFiles(folder string, all []*definitions.Definition) error {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	a.say("%s written below %s", counted(len(all), "file"), folder)
-	return a.noteStrays(folder, written)
+	a.printf("%s written below %s", counted(len(all), "file"), folder)
+	return a.noteOtherFiles(folder, written)
 }
 
-func (a *cli) noteStrays(folder string, written map[string]string) error {
+func (a *cli) noteOtherFiles(folder string, written map[string]string) error {
 	for _, kind := range []string{"apps", "jobs"} {
 		found, err := filepath.Glob(filepath.Join(folder, kind, "*.yaml"))
 		if err != nil {
@@ -113,7 +113,7 @@ func (a *cli) noteStrays(folder string, written map[string]string) error {
 		}
 		for _, path := range found {
 			if _, ok := written[strings.ToLower(path)]; !ok {
-				a.note(path + " was there before, and is of nothing that was exported")
+				a.note(path + " existed before and is not part of this export")
 			}
 		}
 	}

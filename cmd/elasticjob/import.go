@@ -15,8 +15,8 @@ type converter func(file string, text []byte, options convert.Options) (*convert
 
 func (a *cli) importCommand() *cobra.Command {
 	return group("import", "Turn definitions of other schedulers into YAML",
-		`Reads what another scheduler knows of its jobs, and writes the YAML that apply reads to standard output. What has no counterpart is
-reported on standard error, with its line and with what to do. No server is needed, and none is changed. FILE may be -, standard input.`,
+		`Reads the jobs of another scheduler, and writes the YAML that apply reads to standard output. Settings without a counterpart are
+reported on standard error, with their line and what to do. It needs no server and changes none. FILE may be -, standard input.`,
 		a.importFrom("elasticjob-lite FILE", "From ElasticJob-Lite",
 			`FILE is a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of its Spring namespace, 2.x or 3.x, or jobs'
 configurations from its ZooKeeper (the nodes NAMESPACE/JOB/config), with --- between them.`, convert.Lite, nil),
@@ -25,8 +25,8 @@ configurations from its ZooKeeper (the nodes NAMESPACE/JOB/config), with --- bet
   mysqldump --complete-insert xxl_job xxl_job_info xxl_job_group
 makes, or the JSON that its admin answers to /jobinfo/pageList.`, convert.XXLJob, nil),
 		a.importFrom("crontab FILE", "From a crontab",
-			`FILE is a crontab as crontab -l prints it. With --system the user stands in front of each command, as in /etc/crontab and /etc/cron.d,
-where that is known without it.`,
+			`FILE is a crontab as crontab -l prints it. With --system each command follows a user, as in /etc/crontab and /etc/cron.d,
+for which --system is the default.`,
 			func(file string, text []byte, o convert.Options) (*convert.Result, error) {
 				return convert.Crontab(file, text, o), nil
 			},

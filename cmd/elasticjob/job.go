@@ -12,16 +12,16 @@ var jobFields = []field{
 	{flag: "app", name: "appName", zero: "", usage: "the app that it runs on"},
 	{flag: "cron", name: "cron", zero: "", usage: "when it fires, as Quartz writes it: '0 0 3 ? * MON-FRI'; empty: on trigger only"},
 	{flag: "time-zone", name: "timeZone", zero: "", usage: "the zone of the cron, such as Asia/Shanghai; empty: the server's"},
-	{flag: "type", name: "jobExecutionType", zero: "", unless: "TRANSIENT", usage: "TRANSIENT or DAEMON"},
-	{flag: "shards", name: "shardingTotalCount", zero: 0, unless: 1, usage: "how many shards a run has"},
-	{flag: "cpu", name: "cpuCount", zero: 0.0, unless: 0.1, usage: "CPU of each shard"},
-	{flag: "memory", name: "memoryMB", zero: 0.0, unless: 64.0, usage: "memory of each shard in MB"},
+	{flag: "type", name: "jobExecutionType", zero: "", fallback: "TRANSIENT", usage: "TRANSIENT or DAEMON"},
+	{flag: "shards", name: "shardingTotalCount", zero: 0, fallback: 1, usage: "how many shards a run has"},
+	{flag: "cpu", name: "cpuCount", zero: 0.0, fallback: 0.1, usage: "CPU of each shard"},
+	{flag: "memory", name: "memoryMB", zero: 0.0, fallback: 64.0, usage: "memory of each shard in MB"},
 	{flag: "parameter", name: "jobParameter", zero: "", usage: "a parameter for all shards"},
 	{flag: "item-parameters", name: "shardingItemParameters", zero: "", usage: "a parameter for each shard: 0=a,1=b,2=c"},
-	{flag: "failover", name: "failover", zero: false, usage: "a shard that was lost with its executor or agent runs again"},
-	{flag: "misfire", name: "misfire", zero: false, usage: "fires that find the job running wait, instead of being dropped"},
+	{flag: "failover", name: "failover", zero: false, usage: "rerun a shard that was lost with its executor or agent"},
+	{flag: "misfire", name: "misfire", zero: false, usage: "queue fires that find the job running, instead of dropping them"},
 	{flag: "timeout", name: "timeoutSeconds", zero: 0, usage: "seconds after which a shard is killed; 0: none"},
-	{flag: "retries", name: "maxRetries", zero: 0, usage: "how often a shard that failed is run again"},
+	{flag: "retries", name: "maxRetries", zero: 0, usage: "how often a failed shard is retried"},
 	{flag: "description", name: "description", zero: "", usage: "for people"},
 }
 
@@ -41,14 +41,14 @@ func (a *cli) jobCommand() *cobra.Command {
 			return c.DeleteJob(ctx, name)
 		})}
 	show := &cobra.Command{Use: "show NAME", Short: "Show a job's settings and state", Args: oneArg("NAME"),
-		RunE: a.talk(a.showJob), ValidArgsFunction: once(names)}
+		RunE: a.withServer(a.showJob), ValidArgsFunction: firstOnly(names)}
 	explain := &cobra.Command{Use: "explain NAME",
 		Short: "Say what a job does and why, what it waits for, and when it fires", Args: oneArg("NAME"),
-		RunE: a.talk(a.explainJob), ValidArgsFunction: once(names)}
+		RunE: a.withServer(a.explainJob), ValidArgsFunction: firstOnly(names)}
 	return group("job", "Register, change, run and show jobs",
 		"A job is what is run of an app: when, in how many shards, with which resources and parameters.",
 		a.writeJobCommand(true), a.writeJobCommand(false), a.listJobsCommand(), show, explain, a.triggerCommand(),
-		act("pause", "Make no new runs; running shards go on", "paused", client.Pause),
+		act("pause", "Make no new runs; running shards continue", "paused", client.Pause),
 		act("resume", "End a pause", "resumed", client.Resume),
 		act("disable", "Make no new runs, and kill the running shards", "disabled", client.Disable),
 		act("enable", "Make runs from now on", "enabled", client.Enable),
@@ -67,13 +67,13 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 	if !isNew {
 		cmd.Use, cmd.Short = "update [NAME]", "Change the given fields of a job, from its next run on"
 		cmd.Example = "  elasticjob job update nightly --cron '0 30 3 * * ?' --env LEVEL=debug"
-		cmd.ValidArgsFunction = once(a.completion(jobNames))
+		cmd.ValidArgsFunction = firstOnly(a.completion(jobNames))
 	}
 	fieldFlags(cmd, jobFields, &file, isNew)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, `NAME=VALUE`; may be given again")
 	flags.StringArrayVar(&props, "prop", nil, "a property, `NAME=VALUE`; may be given again")
-	flags.BoolVar(&check, "check", false, "say what would be wrong, and change nothing")
+	flags.BoolVar(&check, "check", false, "show what would be wrong, and change nothing")
 	if !isNew {
 		flags.StringArrayVar(&unsetEnv, "unset-env", nil,
 			"a variable, by its `NAME`, to be removed; may be given again")
@@ -82,7 +82,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 	}
 	a.complete(cmd, "app", appNames)
 	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		d, err := a.gather(cmd, args, file, "jobName", jobFields, isNew)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 		if !isNew && len(setEnv)+len(setProps)+len(unsetEnv)+len(unsetProps) > 0 {
 			answer, err := c.Job(ctx, name)
 			if err != nil {
-				return a.nearJob(ctx, c, err, name)
+				return a.suggestJob(ctx, c, err, name)
 			}
 			stored = answer.Value
 		}
@@ -113,7 +113,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 		if check {
 			answer, err := c.CheckJob(ctx, text, !isNew)
 			if err != nil {
-				return a.nearJob(ctx, c, err, name)
+				return a.suggestJob(ctx, c, err, name)
 			}
 			return a.show(answer.Raw, func() error { return a.printCheck(answer.Raw) })
 		}
@@ -123,7 +123,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 		}
 		answer, err := write(ctx, text)
 		if err != nil {
-			return a.nearJob(ctx, c, err, name)
+			return a.suggestJob(ctx, c, err, name)
 		}
 		return a.jobDone(answer, done)
 	})
@@ -132,17 +132,17 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 
 func (a *cli) jobDone(answer client.Answer[client.Job], done string) error {
 	a.notes(answer.Value.Notes)
-	return a.show(answer.Raw, func() error { a.say("job %s %s", answer.Value.JobName, done); return nil })
+	return a.show(answer.Raw, func() error { a.printf("job %s %s", answer.Value.JobName, done); return nil })
 }
 
 // eachJob calls work for each job, and continues after an error.
 func (a *cli) eachJob(done string, work func(context.Context, *client.Client, string) (client.Answer[client.Job],
 	error)) func(*cobra.Command, []string) error {
-	return a.talk(func(ctx context.Context, c *client.Client, names []string) error {
+	return a.withServer(func(ctx context.Context, c *client.Client, names []string) error {
 		return a.each(names, func(name string) error {
 			answer, err := work(ctx, c, name)
 			if err != nil {
-				return a.nearJob(ctx, c, err, name)
+				return a.suggestJob(ctx, c, err, name)
 			}
 			return a.jobDone(answer, done)
 		})

@@ -15,28 +15,28 @@ import (
 )
 
 func (a *cli) listJobsCommand() *cobra.Command {
-	var ask client.JobQuery
+	var query client.JobQuery
 	var limit int
 	cmd := &cobra.Command{Use: "list", Short: "List jobs, each with its state, next fire and last run", Args: noArgs,
 		Example: `  elasticjob job list --app billing --last FAILED
   elasticjob job list --sort failures --desc --limit 10`}
 	flags := cmd.Flags()
-	flags.StringVar(&ask.Search, "search", "", "words that name, app or description have")
-	flags.StringVar(&ask.App, "app", "", "jobs of this app only")
-	flags.StringVar(&ask.Type, "type", "", "TRANSIENT or DAEMON")
-	flags.StringSliceVar(&ask.States, "state", nil, "states, such as RUNNING,PAUSED")
-	flags.StringSliceVar(&ask.Last, "last", nil, "how the last run ended: FINISHED, FAILED, KILLED")
-	flags.StringVar(&ask.Sort, "sort", "name", strings.Join(jobOrders, ", "))
-	flags.BoolVar(&ask.Descending, "desc", false, "the other way round")
-	flags.IntVar(&limit, "limit", 0, "so many at most; 0: all")
+	flags.StringVar(&query.Search, "search", "", "words in the name, app or description")
+	flags.StringVar(&query.App, "app", "", "jobs of this app only")
+	flags.StringVar(&query.Type, "type", "", "TRANSIENT or DAEMON")
+	flags.StringSliceVar(&query.States, "state", nil, "states, such as RUNNING,PAUSED")
+	flags.StringSliceVar(&query.Last, "last", nil, "how the last run ended: FINISHED, FAILED, KILLED")
+	flags.StringVar(&query.Sort, "sort", "name", strings.Join(jobOrders, ", "))
+	flags.BoolVar(&query.Descending, "desc", false, "reverse the order")
+	flags.IntVar(&limit, "limit", 0, "the maximum number of jobs; 0: all")
 	a.complete(cmd, "app", appNames)
 	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
 	completeWords(cmd, "state", "READY", "RUNNING", "WAITING", "PAUSED", "DISABLED", "APP_DISABLED", "SHUTTING_DOWN",
 		"ON_TRIGGER", "NEVER", "FAULTY")
 	completeWords(cmd, "last", client.Finished, client.Failed, client.Killed)
 	completeWords(cmd, "sort", jobOrders...)
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
-		rows, raw, err := allJobs(ctx, c, ask, limit)
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
+		rows, raw, err := allJobs(ctx, c, query, limit)
 		if err != nil {
 			return err
 		}
@@ -52,20 +52,20 @@ func (a *cli) listJobsCommand() *cobra.Command {
 var jobOrders = []string{"name", "app", "state", "nextFire", "lastRun", "duration", "failures"}
 
 // allJobs reads all pages of the list of jobs, up to limit rows.
-func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit int) ([]client.JobRow,
+func allJobs(ctx context.Context, c *client.Client, query client.JobQuery, limit int) ([]client.JobRow,
 	[]json.RawMessage, error) {
-	ask.PerPage = client.MaxPerPage
-	if limit > 0 && limit < ask.PerPage {
-		ask.PerPage = limit
+	query.PerPage = client.MaxPerPage
+	if limit > 0 && limit < query.PerPage {
+		query.PerPage = limit
 	}
 	rows, raw := []client.JobRow{}, []json.RawMessage{}
-	for ask.Page = 1; ; ask.Page++ {
-		page, err := c.JobPage(ctx, ask)
+	for query.Page = 1; ; query.Page++ {
+		page, err := c.JobPage(ctx, query)
 		if err != nil {
 			return nil, nil, err
 		}
 		rows, raw = append(rows, page.Value.Rows...), append(raw, page.Value.RawRows...)
-		if enough := limit > 0 && len(rows) >= limit; enough || len(page.Value.Rows) < ask.PerPage {
+		if enough := limit > 0 && len(rows) >= limit; enough || len(page.Value.Rows) < query.PerPage {
 			if enough {
 				rows, raw = rows[:limit], raw[:limit]
 			}
@@ -75,18 +75,20 @@ func allJobs(ctx context.Context, c *client.Client, ask client.JobQuery, limit i
 }
 
 func (a *cli) jobTable(rows []client.JobRow) *table {
-	t := &table{columns: []column{{title: "NAME", least: 12}, {title: "APP", least: 5}, {title: "STATE", least: 7},
+	t := &table{columns: []column{{title: "NAME", minWidth: 12}, {title: "APP", minWidth: 5},
+		{title: "STATE", minWidth: 7},
 		{title: "RUN", right: true}, {title: "WAIT", right: true},
-		{title: "NEXT"}, {title: "LAST RUN", least: 10}, {title: "TOOK", right: true}, {title: "FAILS", right: true}}}
+		{title: "NEXT"}, {title: "LAST RUN", minWidth: 10}, {title: "TOOK", right: true},
+		{title: "FAILS", right: true}}}
 	for _, row := range rows {
 		last, duration := cell{}, ""
 		if run := row.LastRun; run != nil {
 			last = state(run.State)
-			last.text += " " + a.awayShort(&run.FireTime)
-			duration = tookMillis(run.DurationMillis)
+			last.text += " " + a.relativeShort(&run.FireTime)
+			duration = millisText(run.DurationMillis)
 		}
 		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting),
-			text(a.awayShort(row.NextFire)),
+			text(a.relativeShort(row.NextFire)),
 			last, text(duration), count(row.Failures))
 	}
 	return t
@@ -103,7 +105,7 @@ func count(n int) cell {
 func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) error {
 	job, err := c.Job(ctx, args[0])
 	if err != nil {
-		return a.nearJob(ctx, c, err, args[0])
+		return a.suggestJob(ctx, c, err, args[0])
 	}
 	return a.show(job.Raw, func() error {
 		x, err := c.Explain(ctx, args[0])
@@ -112,18 +114,18 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 		}
 		beside := []pair{{stateName, x.Value.State}}
 		if len(x.Value.NextFires) > 0 {
-			beside = append(beside, pair{"next fire", a.full(x.Value.NextFires[0])})
+			beside = append(beside, pair{"next fire", a.timeText(x.Value.NextFires[0])})
 		}
 		return a.printFields(job.Raw, beside...)
 	})
 }
 
-// inWords describes the states of jobs.
-var inWords = map[string]string{
+// stateTexts describes the states of jobs.
+var stateTexts = map[string]string{
 	"DISABLED":      "no runs are made",
 	"APP_DISABLED":  "no runs are made, since its app is disabled",
 	"SHUTTING_DOWN": "no new runs are made, and it is disabled when its running shards have ended",
-	"PAUSED":        "no new runs are made; running shards go on",
+	"PAUSED":        "no new runs are made; running shards continue",
 	"RUNNING":       "shards run now",
 	"WAITING":       "shards wait, and none runs",
 	"READY":         "it fires on its cron",
@@ -135,53 +137,53 @@ var inWords = map[string]string{
 func (a *cli) explainJob(ctx context.Context, c *client.Client, args []string) error {
 	answer, err := c.Explain(ctx, args[0])
 	if err != nil {
-		return a.nearJob(ctx, c, err, args[0])
+		return a.suggestJob(ctx, c, err, args[0])
 	}
 	return a.show(answer.Raw, func() error { a.printExplanation(answer.Value); return nil })
 }
 
 func (a *cli) printExplanation(x client.Explanation) {
 	colours := a.coloured()
-	a.say("%s  %s: %s", bold.paint(clean(x.JobName), colours), styleOf(x.State).paint(x.State, colours),
-		inWords[x.State])
+	a.printf("%s  %s: %s", bold.paint(clean(x.JobName), colours), styleOf(x.State).paint(x.State, colours),
+		stateTexts[x.State])
 	for _, note := range x.Notes {
-		a.say("  note: %s", clean(inCommands(note)))
+		a.printf("  note: %s", clean(inCommands(note)))
 	}
 	if len(x.Running) > 0 {
-		a.say("running:")
+		a.printf("running:")
 	}
 	for _, r := range x.Running {
-		a.say("  %s shard %d: %s on %s since %s%s", r.ExecutionID, r.Item, styleOf(r.State).paint(r.State, colours),
-			r.Agent, a.full(r.Since), progress(r.Progress))
+		a.printf("  %s shard %d: %s on %s since %s%s", r.ExecutionID, r.Item, styleOf(r.State).paint(r.State, colours),
+			r.Agent, a.timeText(r.Since), progress(r.Progress))
 		if r.Reason != "" {
-			a.say("    %s", indented(inCommands(r.Reason), "    "))
+			a.printf("    %s", indented(inCommands(r.Reason), "    "))
 		}
 	}
 	if len(x.Ended) > 0 {
-		a.say("failed, lost or killed in runs under way:")
+		a.printf("failed, lost or killed in runs under way:")
 	}
 	for _, e := range x.Ended {
 		where := ""
 		if e.Agent != "" { // without an agent it ended before it was launched
 			where = " on " + e.Agent
 		}
-		a.say("  %s shard %d: %s%s", e.ExecutionID, e.Item, styleOf(e.State).paint(e.State, colours), where)
+		a.printf("  %s shard %d: %s%s", e.ExecutionID, e.Item, styleOf(e.State).paint(e.State, colours), where)
 		if e.Reason != "" {
-			a.say("    %s", indented(inCommands(e.Reason), "    "))
+			a.printf("    %s", indented(inCommands(e.Reason), "    "))
 		}
 	}
 	if len(x.Waiting) > 0 {
-		a.say("waiting:")
+		a.printf("waiting:")
 	}
 	for _, w := range x.Waiting {
-		a.say("  %s shard %d, since %s:", w.ExecutionID, w.Item, a.full(w.Since))
-		a.say("    %s", indented(inCommands(w.Reason), "    "))
+		a.printf("  %s shard %d, since %s:", w.ExecutionID, w.Item, a.timeText(w.Since))
+		a.printf("    %s", indented(inCommands(w.Reason), "    "))
 	}
 	if len(x.NextFires) > 0 {
-		a.say("next fires:")
+		a.printf("next fires:")
 	}
 	for _, t := range x.NextFires {
-		a.say("  %s", a.full(t))
+		a.printf("  %s", a.timeText(t))
 	}
 	a.printRun("last run", x.LastRun)
 	if x.LastRun == nil || x.LastSuccess == nil || x.LastRun.ExecutionID != x.LastSuccess.ExecutionID {
@@ -195,21 +197,21 @@ func (a *cli) printRun(title string, run *client.Summary) {
 	if run == nil {
 		return
 	}
-	a.say("%s:", title)
+	a.printf("%s:", title)
 	length := ""
 	if run.StartTime != nil && run.CompleteTime != nil {
-		length = ", took " + took(run.CompleteTime.Sub(*run.StartTime))
+		length = ", took " + durationText(run.CompleteTime.Sub(*run.StartTime))
 	}
-	a.say("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()),
-		a.full(run.FireTime), length)
+	a.printf("  %s %s, fired %s%s", run.ExecutionID, styleOf(run.State).paint(run.State, a.coloured()),
+		a.timeText(run.FireTime), length)
 	if run.Reason != "" {
-		a.say("    %s", indented(run.Reason, "    "))
+		a.printf("    %s", indented(run.Reason, "    "))
 	}
 }
 
 func (a *cli) printFires(what string, fires *client.Fires) {
 	if fires != nil {
-		a.say("fires %s: %d, the last %s: %s", what, fires.Count, a.full(fires.Last), clean(fires.Reason))
+		a.printf("fires %s: %d, the last %s: %s", what, fires.Count, a.timeText(fires.Last), clean(fires.Reason))
 	}
 }
 
@@ -256,15 +258,15 @@ func (a *cli) printCheck(raw json.RawMessage) error {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	a.notes(said.Notes)
-	a.say("nothing is wrong with it; nothing was changed")
+	a.printf("no errors found; nothing was changed")
 	if said.Cron != nil {
-		a.say("fires %s", clean(said.Cron.Words))
+		a.printf("fires %s", clean(said.Cron.Words))
 		for _, fire := range said.Cron.NextFires {
-			a.say("  %s", a.full(fire.Time))
+			a.printf("  %s", a.timeText(fire.Time))
 		}
 	}
 	if p := said.Placement; p != nil && !p.Fits {
-		a.say("it would wait: %s", clean(p.Reason))
+		a.printf("it would wait: %s", clean(p.Reason))
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ func (a *cli) loginCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{Use: "login", Short: "Log in with a user and a password, and keep the token in the context",
 		Args: noArgs,
-		Long: `login asks for a password on the terminal, or reads it from standard input where that is none, and keeps the token that the server gives in
-the context. A server that is of no context gets one, with the name of its host. Machines need no login: they have API tokens.`,
+		Long: `login asks for a password on the terminal, or reads it from standard input, and stores the token in the context. A server without a
+context gets one with the name of its host. Machines use API tokens instead of a login.`,
 		Example: `  elasticjob login --server https://jobs.example.com --user ann`}
 	cmd.Flags().StringVarP(&user, "user", "u", "", "the user's name; it is asked for otherwise")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -48,10 +48,10 @@ the context. A server that is of no context gets one, with the name of its host.
 		case err != nil:
 			return err
 		case !ways.Value.Password && ways.Value.OpenID:
-			return &ending{statusRefused,
+			return &exitError{statusRefused,
 				fmt.Errorf("%s has no passwords, but logins with a browser: use an API token, in ELASTICJOB_TOKEN or by \"elasticjob context set NAME --token-file FILE\"", c.Server())}
 		case !ways.Value.Password:
-			a.say("%s has no users: no login is needed on its own machine", c.Server())
+			a.printf("%s has no users: no login is needed on its own machine", c.Server())
 			return nil
 		}
 		name, password, err := a.credentials(cmd.Context(), user, c.Server())
@@ -68,8 +68,8 @@ the context. A server that is of no context gets one, with the name of its host.
 				return fmt.Errorf("find %s: %w", t.ca, err)
 			}
 		}
-		return a.changed(a.change(func(s *settings) error {
-			s.Contexts[t.context] = &settled{Server: c.Server(), Token: token, CA: ca}
+		return a.reportChange(a.updateSettings(func(s *settings) error {
+			s.Contexts[t.context] = &contextSettings{Server: c.Server(), Token: token, CA: ca}
 			s.Current = cmp.Or(s.Current, t.context)
 			return nil
 		}), "%s is logged in at %s; context %s holds the token", name, c.Server(), t.context)
@@ -107,7 +107,8 @@ func (a *cli) logoutCommand() *cobra.Command {
 				return err
 			}
 			if t.token == "" {
-				return &ending{statusConflict, fmt.Errorf("there is no token for %s: nobody is logged in", t.server)}
+				return &exitError{statusConflict,
+					fmt.Errorf("there is no token for %s: you are not logged in", t.server)}
 			}
 			c, err := t.client(nil)
 			if err != nil {
@@ -121,10 +122,10 @@ func (a *cli) logoutCommand() *cobra.Command {
 				return err
 			}
 			if t.context == "" {
-				a.say("logged out of %s; the token is in ELASTICJOB_TOKEN still: unset it", t.server)
+				a.printf("logged out of %s; the token is in ELASTICJOB_TOKEN still: unset it", t.server)
 				return nil
 			}
-			return a.changed(a.change(func(s *settings) error {
+			return a.reportChange(a.updateSettings(func(s *settings) error {
 				if here := s.Contexts[t.context]; here != nil && here.Token == t.token {
 					here.Token = ""
 				}
@@ -143,17 +144,17 @@ func (a *cli) credentials(ctx context.Context, user, server string) (name, passw
 	lines := bufio.NewReader(io.LimitReader(a.in, 2*maxPassword))
 	if name = user; name == "" {
 		if !isTerminal {
-			return "", "", usagef("who logs in? Give --user NAME")
+			return "", "", usagef("no user: give --user NAME")
 		}
 		fmt.Fprintf(a.err, "User at %s: ", server)
-		if name, err = answered(ctx, func() (string, error) { return lines.ReadString('\n') }); err != nil {
+		if name, err = awaitInput(ctx, func() (string, error) { return lines.ReadString('\n') }); err != nil {
 			return "", "", err
 		}
 	}
 	if isTerminal {
-		password, err = a.askHidden(ctx, keys, "Password: ")
+		password, err = a.readPassword(ctx, keys, "Password: ")
 	} else {
-		password, err = answered(ctx, func() (string, error) { return lines.ReadString('\n') })
+		password, err = awaitInput(ctx, func() (string, error) { return lines.ReadString('\n') })
 	}
 	if password == "" && err == nil {
 		err = usagef("there is no password: type it, or write it to standard input as one line")
@@ -161,8 +162,8 @@ func (a *cli) credentials(ctx context.Context, user, server string) (name, passw
 	return name, password, err
 }
 
-// answered waits for read or for the end of ctx.
-func answered(ctx context.Context, read func() (string, error)) (string, error) {
+// awaitInput waits for read or for the end of ctx.
+func awaitInput(ctx context.Context, read func() (string, error)) (string, error) {
 	type answer struct {
 		line string
 		err  error
@@ -183,15 +184,15 @@ func answered(ctx context.Context, read func() (string, error)) (string, error) 
 	}
 }
 
-// askHidden reads a line without echo. When ctx ends, it restores the state of the terminal.
-func (a *cli) askHidden(ctx context.Context, keys *os.File, question string) (string, error) {
+// readPassword reads a line without echo. When ctx ends, it restores the state of the terminal.
+func (a *cli) readPassword(ctx context.Context, keys *os.File, question string) (string, error) {
 	fd := int(keys.Fd())
 	before, err := term.GetState(fd)
 	if err != nil {
 		return "", fmt.Errorf("ask for the password: %w", err)
 	}
 	fmt.Fprint(a.err, question)
-	line, err := answered(ctx, func() (string, error) {
+	line, err := awaitInput(ctx, func() (string, error) {
 		text, err := term.ReadPassword(fd)
 		return string(text), err
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// reading are the flags of logs.
-type reading struct {
+// logOptions are the flags of logs.
+type logOptions struct {
 	follow bool
 	stream string
 	items  []int
@@ -27,41 +27,41 @@ type reading struct {
 const maxFollowed = 64
 
 func (a *cli) logsCommand() *cobra.Command {
-	var r reading
+	var r logOptions
 	cmd := &cobra.Command{Use: "logs JOB|RUN|TASK", Short: "Print what a job's last run, a run or a task has written",
 		Args:              oneArg("the name of a job, or the id of a run or task"),
-		ValidArgsFunction: once(a.completion(either(jobNames, runIDs))),
-		Long: `logs prints what the shards of a run have written: standard output on standard output, standard error on standard error. The lines of
-several shards have the number of the shard before them. Of a job it is the last run.`,
+		ValidArgsFunction: firstOnly(a.completion(combine(jobNames, runIDs))),
+		Long: `logs prints the output of the shards of a run: standard output on standard output, standard error on standard error. Lines of several
+shards begin with the number of the shard. For a job it prints the last run.`,
 		Example: `  elasticjob logs -f nightly
   elasticjob logs nightly@20260501T030000Z --item 2 --stream stderr --tail 20`}
 	flags := cmd.Flags()
-	flags.BoolVarP(&r.follow, "follow", "f", false, "go on until the run has ended")
+	flags.BoolVarP(&r.follow, "follow", "f", false, "follow until the run has ended")
 	flags.StringVar(&r.stream, "stream", "both",
 		"stdout, stderr or both; stdout.1 and stderr.1 are what was rotated out of them")
 	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")
 	flags.IntVar(&r.tail, "tail", -1, "begin with so many lines before the end; -1: all")
 	completeWords(cmd, "stream", "stdout", "stderr", "both")
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		streams := []string{r.stream}
 		switch r.stream {
 		case "both":
 			streams = []string{"stdout", "stderr"}
 		case "stdout", "stderr", "stdout.1", "stderr.1":
 		default:
-			return usagef("--stream %q: want stdout, stderr, both, stdout.1 or stderr.1", r.stream)
+			return usagef("--stream %q: must be stdout, stderr, both, stdout.1 or stderr.1", r.stream)
 		}
 		err := a.logs(ctx, c, args[0], streams, r)
 		if errors.Is(err, context.Canceled) && r.follow {
-			return &ending{statusInterrupted, errors.New("")} // following always ends with an interrupt
+			return &exitError{statusInterrupted, errors.New("")} // following always ends with an interrupt
 		}
 		return err
 	})
 	return cmd
 }
 
-func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams []string, r reading) error {
-	f := a.newFollowers(ctx, c, streams)
+func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams []string, r logOptions) error {
+	f := a.newLogFollower(ctx, c, streams)
 	defer f.stop()
 	f.tail = r.tail
 	if len(r.items) > 0 {
@@ -100,17 +100,17 @@ func (a *cli) runOf(ctx context.Context, c *client.Client, what string) (string,
 	}
 	runs, err := c.Executions(ctx, client.Runs{Job: what, Limit: 1})
 	if err != nil {
-		return "", a.nearJob(ctx, c, err, what)
+		return "", a.suggestJob(ctx, c, err, what)
 	}
 	if len(runs.Value) == 0 {
-		return "", &ending{statusNotFound,
+		return "", &exitError{statusNotFound,
 			fmt.Errorf("job %s has not run yet; \"elasticjob job trigger %s\" runs it", what, what)}
 	}
 	return runs.Value[0].ExecutionID, nil
 }
 
 // printRunOutput prints the present output of all shards of a run, one after the other.
-func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error {
+func (a *cli) printRunOutput(ctx context.Context, f *logFollower, id string) error {
 	run, err := f.client.Execution(ctx, id)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (a *cli) printRunOutput(ctx context.Context, f *followers, id string) error
 // piece is one stream of a task. about names the shard in errors; prefix is printed before each line.
 type piece struct{ task, stream, about, prefix string }
 
-func (f *followers) pieces(task, about, prefix string) (all []piece) {
+func (f *logFollower) pieces(task, about, prefix string) (all []piece) {
 	for _, stream := range f.streams {
 		all = append(all, piece{task, stream, about, prefix})
 	}
@@ -150,7 +150,7 @@ func (f *followers) pieces(task, about, prefix string) (all []piece) {
 }
 
 // printPieces prints the present output of each piece, and continues after an error.
-func (a *cli) printPieces(ctx context.Context, f *followers, pieces []piece) error {
+func (a *cli) printPieces(ctx context.Context, f *logFollower, pieces []piece) error {
 	return tryAll(a, pieces, func(p piece) error {
 		err := f.print(ctx, client.Output{Task: p.task, Stream: p.stream}, p.prefix)
 		if err != nil && ctx.Err() == nil {
@@ -199,7 +199,7 @@ func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) 
 	}
 }
 
-func isErrors(stream string) bool { return strings.HasPrefix(stream, "stderr") }
+func isStderr(stream string) bool { return strings.HasPrefix(stream, "stderr") }
 
 // prefix returns the prefix of a shard's lines.
 func (a *cli) prefix(item int) string {

@@ -20,7 +20,7 @@ func (a *cli) checkOutput() error {
 	if slices.Contains(outputs, a.output) {
 		return nil
 	}
-	message := fmt.Sprintf("--output %q: want %s", a.output, strings.Join(outputs, ", "))
+	message := fmt.Sprintf("--output %q: must be one of %s", a.output, strings.Join(outputs, ", "))
 	if near := spelling.Nearest(a.output, outputs); near != "" {
 		message += fmt.Sprintf("; did you mean %s?", near)
 	}
@@ -30,8 +30,8 @@ func (a *cli) checkOutput() error {
 // show prints the server's answer as JSON or YAML, or calls forPeople. If a command has several names, it prints each
 // answer as one line of JSON or as one YAML document.
 func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
-	begun := a.shown
-	a.shown = true
+	begun := a.printed
+	a.printed = true
 	switch a.output {
 	case "json":
 		var text bytes.Buffer
@@ -81,7 +81,7 @@ func plain(n *yaml.Node) {
 	if n.Tag == "!!str" && slices.Contains(otherBooleans, strings.ToLower(n.Value)) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
-	if strings.ContainsFunc(n.Value, steers) {
+	if strings.ContainsFunc(n.Value, isControl) {
 		n.Style = yaml.DoubleQuotedStyle // only this style can escape the character
 	}
 	for _, child := range n.Content {

@@ -17,44 +17,44 @@ func (a *cli) runCommand() *cobra.Command {
 		"A run is one execution of a job: all its shards, from one fire or trigger.",
 		a.listRunsCommand(),
 		&cobra.Command{Use: "show RUN", Short: "Show a run with its shards", Args: oneArg("RUN"),
-			RunE: a.talk(a.showRun), ValidArgsFunction: once(ids)},
+			RunE: a.withServer(a.showRun), ValidArgsFunction: firstOnly(ids)},
 		&cobra.Command{Use: "wait RUN", Short: "Wait for the end of a run, as trigger --wait does",
-			Args: oneArg("RUN"), ValidArgsFunction: once(ids),
-			RunE: a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+			Args: oneArg("RUN"), ValidArgsFunction: firstOnly(ids),
+			RunE: a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 				return a.wait(ctx, c, args[0], false)
 			})},
-		&cobra.Command{Use: "kill RUN|TASK...", Short: "End runs, or single tasks of them, for good",
-			Args: someArgs("the id of a run or task"), RunE: a.talk(a.kill), ValidArgsFunction: ids})
+		&cobra.Command{Use: "kill RUN|TASK...", Short: "Kill runs, or single tasks of them, permanently",
+			Args: someArgs("the id of a run or task"), RunE: a.withServer(a.kill), ValidArgsFunction: ids})
 }
 
 // maxPerList is the maximum number of runs in one list of the server.
 const maxPerList = 1000
 
 func (a *cli) listRunsCommand() *cobra.Command {
-	var ask client.Runs
+	var query client.Runs
 	var limit int
 	cmd := &cobra.Command{Use: "list [JOB]", Short: "List runs, the newest first", Args: optionalArg("JOB"),
-		ValidArgsFunction: once(a.completion(jobNames)),
+		ValidArgsFunction: firstOnly(a.completion(jobNames)),
 		Example:           `  elasticjob run list nightly --state FAILED,KILLED --since 24h`}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&ask.States, "state", nil, "states: WAITING, RUNNING, FINISHED, FAILED, KILLED")
-	flags.StringVar(&ask.Since, "since", "", "fired since a time (RFC 3339), or so long ago at most: 30m, 24h")
-	flags.StringVar(&ask.Before, "before", "", "fired before a time (RFC 3339)")
-	flags.IntVar(&limit, "limit", 20, "so many at most")
+	flags.StringSliceVar(&query.States, "state", nil, "states: WAITING, RUNNING, FINISHED, FAILED, KILLED")
+	flags.StringVar(&query.Since, "since", "", "fired since a time (RFC 3339), or so long ago at most: 30m, 24h")
+	flags.StringVar(&query.Before, "before", "", "fired before a time (RFC 3339)")
+	flags.IntVar(&limit, "limit", 20, "the maximum number of runs")
 	completeWords(cmd, "state", "WAITING", "RUNNING", client.Finished, client.Failed, client.Killed)
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		if limit < 1 {
-			return usagef("--limit %d: want 1 or more", limit)
+			return usagef("--limit %d: must be 1 or more", limit)
 		}
 		if len(args) > 0 {
-			ask.Job = args[0]
+			query.Job = args[0]
 		}
 		raw, rows := []json.RawMessage{}, []client.Summary{}
 		for len(rows) < limit {
-			ask.Limit = min(maxPerList, limit-len(rows))
-			runs, err := c.Executions(ctx, ask)
+			query.Limit = min(maxPerList, limit-len(rows))
+			runs, err := c.Executions(ctx, query)
 			if err != nil {
-				return a.nearJob(ctx, c, err, ask.Job)
+				return a.suggestJob(ctx, c, err, query.Job)
 			}
 			a.note(runs.Warning)
 			var these []json.RawMessage
@@ -62,7 +62,7 @@ func (a *cli) listRunsCommand() *cobra.Command {
 				return fmt.Errorf("read the answer: %w", err)
 			}
 			raw, rows = append(raw, these...), append(rows, runs.Value...)
-			if ask.Before = runs.Next; ask.Before == "" {
+			if query.Before = runs.Next; query.Before == "" {
 				break
 			}
 		}
@@ -72,11 +72,11 @@ func (a *cli) listRunsCommand() *cobra.Command {
 }
 
 func (a *cli) runTable(rows []client.Summary) *table {
-	t := &table{columns: []column{{title: "RUN", least: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"},
-		{title: "TOOK", right: true}, {title: "SHARDS", least: 8}, {title: "REASON", least: 8}}}
+	t := &table{columns: []column{{title: "RUN", minWidth: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"},
+		{title: "TOOK", right: true}, {title: "SHARDS", minWidth: 8}, {title: "REASON", minWidth: 8}}}
 	for _, run := range rows {
-		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.awayShort(&run.FireTime)),
-			text(tookMillis(run.DurationMillis)),
+		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.relativeShort(&run.FireTime)),
+			text(millisText(run.DurationMillis)),
 			text(counts(run.Shards)), text(run.Reason))
 	}
 	return t
@@ -102,7 +102,7 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 	return a.show(run.Raw, func() error {
 		r := run.Value
 		pairs := []pair{{"run", r.ExecutionID}, {"job", r.JobName}, {stateName, r.State},
-			{"fired", a.full(r.FireTime) + " by " + sourceWord(r.Source)}}
+			{"fired", a.timeText(r.FireTime) + " by " + sourceWord(r.Source)}}
 		if r.Reason != "" {
 			pairs = append(pairs, pair{"reason", r.Reason})
 		}
@@ -115,13 +115,13 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 			}
 		}
 		a.printPairs(pairs)
-		a.say("")
+		a.printf("")
 		if err := a.print(a.shardTable(r.Shards), "it has no shards yet"); err != nil {
 			return err
 		}
 		for _, s := range r.Shards {
 			if s.FailureCause != "" {
-				a.say("\nshard %d: %s", s.Item, indented(s.FailureCause, "  "))
+				a.printf("\nshard %d: %s", s.Item, indented(s.FailureCause, "  "))
 			}
 		}
 		a.note(r.LifeNote)
@@ -132,7 +132,7 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 func (a *cli) shardTable(shards []client.Shard) *table {
 	t := &table{columns: []column{{title: "SHARD", right: true}, {title: "STATE"}, {title: "ATTEMPT", right: true},
 		{title: "STARTED"}, {title: "TOOK", right: true},
-		{title: "EXIT", right: true}, {title: "AGENT", least: 8}, {title: "PROGRESS", least: 8}}}
+		{title: "EXIT", right: true}, {title: "AGENT", minWidth: 8}, {title: "PROGRESS", minWidth: 8}}}
 	for _, s := range shards {
 		var length, exit string
 		if s.StartTime != nil {
@@ -140,7 +140,7 @@ func (a *cli) shardTable(shards []client.Shard) *table {
 			if s.CompleteTime != nil {
 				end = *s.CompleteTime
 			}
-			length = took(end.Sub(*s.StartTime))
+			length = durationText(end.Sub(*s.StartTime))
 		}
 		if s.ExitStatus != nil {
 			exit = fmt.Sprint(*s.ExitStatus)
@@ -150,7 +150,7 @@ func (a *cli) shardTable(shards []client.Shard) *table {
 			said = fmt.Sprintf("%d runs, %d failed, %d skipped", d.Runs, d.Failed, d.Skipped)
 		}
 		t.add(cell{text: fmt.Sprint(s.Item)}, state(s.State), cell{text: fmt.Sprint(s.Attempt)},
-			text(a.awayShort(s.StartTime)), text(length), text(exit), text(s.Agent), text(said))
+			text(a.relativeShort(s.StartTime)), text(length), text(exit), text(s.Agent), text(said))
 	}
 	return t
 }
@@ -166,6 +166,6 @@ func (a *cli) kill(ctx context.Context, c *client.Client, args []string) error {
 		if err != nil {
 			return err
 		}
-		return a.show(answer.Raw, func() error { a.say("%s %s is being killed", what, id); return nil })
+		return a.show(answer.Raw, func() error { a.printf("%s %s is being killed", what, id); return nil })
 	})
 }

@@ -17,22 +17,22 @@ type screen struct {
 
 	overview client.Overview
 	page     client.JobPage
-	trouble  error // why the content is out of date
+	err      error // why the content is out of date
 }
 
 const (
 	// maxProblems is the maximum number of problems that are shown.
 	maxProblems = 3
-	// besideJobs is the number of lines of a frame without problems and jobs: four at the top, two empty lines, the
+	// fixedLines is the number of lines of a frame without problems and jobs: four at the top, two empty lines, the
 	// titles and the keys.
-	besideJobs = 8
+	fixedLines = 8
 	// narrow is the width below which some columns are left out.
 	narrow = 100
 )
 
 // jobRows returns the number of jobs that fit on the screen.
 func (s *screen) jobRows() int {
-	return min(client.MaxPerPage, max(1, s.height-besideJobs-s.problemRows()))
+	return min(client.MaxPerPage, max(1, s.height-fixedLines-s.problemRows()))
 }
 
 func (s *screen) problemRows() int { return min(maxProblems, len(s.overview.Problems)) }
@@ -52,8 +52,8 @@ func (a *cli) frame(s *screen) []string {
 	}
 	lines = append(lines, s.fit(fmt.Sprintf("apps %d  jobs %d: %s", sum.Apps, total, counts(sum.Jobs))),
 		s.fit(runWords(sum)), s.fit(strings.Join(clusterWords(sum), "  ")))
-	if s.trouble != nil {
-		lines = append(lines, red.paint(s.fit("this is old: "+oneLine(explained(s.trouble))), colours))
+	if s.err != nil {
+		lines = append(lines, red.paint(s.fit("out of date: "+oneLine(errorText(s.err))), colours))
 	} else {
 		lines = append(lines, "")
 	}
@@ -92,7 +92,7 @@ func (a *cli) problem(s *screen, p client.Problem) string {
 		about += fmt.Sprintf(" ×%d", p.Count)
 	}
 	if p.Since != nil {
-		about += " " + a.away(*p.Since)
+		about += " " + a.relative(*p.Since)
 	}
 	colour := yellow
 	if p.Severity == "error" {

@@ -20,12 +20,12 @@ import (
 
 // settings is the content of the file of contexts.
 type settings struct {
-	Current  string              `yaml:"current,omitempty"`
-	Contexts map[string]*settled `yaml:"contexts,omitempty"`
+	Current  string                      `yaml:"current,omitempty"`
+	Contexts map[string]*contextSettings `yaml:"contexts,omitempty"`
 }
 
-// settled is one context: a server, and the token to send to it.
-type settled struct {
+// contextSettings is one context: a server, and the token to send to it.
+type contextSettings struct {
 	Server string `yaml:"server"`
 	Token  string `yaml:"token,omitempty"`
 	CA     string `yaml:"ca,omitempty"`
@@ -47,7 +47,7 @@ func (a *cli) settingsFile() (string, error) {
 // readSettings reads the file. If it does not exist, there are no contexts. It contains tokens, so a file that others
 // can read is an error.
 func (a *cli) readSettings() (*settings, error) {
-	empty := &settings{Contexts: map[string]*settled{}}
+	empty := &settings{Contexts: map[string]*contextSettings{}}
 	path, err := a.settingsFile()
 	if err != nil {
 		return empty, nil // without a home folder there are no contexts; writing one reports the error
@@ -84,8 +84,9 @@ func (a *cli) readSettings() (*settings, error) {
 	return s, nil
 }
 
-// change changes the contexts and replaces the file atomically, with mode 0600. On an error the file is unchanged.
-func (a *cli) change(how func(*settings) error) error {
+// updateSettings changes the contexts and replaces the file atomically, with mode 0600. On an error the file is
+// unchanged.
+func (a *cli) updateSettings(how func(*settings) error) error {
 	s, err := a.readSettings()
 	if err != nil {
 		return err
@@ -103,8 +104,7 @@ func (a *cli) change(how func(*settings) error) error {
 	if err := errors.Join(encoder.Encode(s), encoder.Close()); err != nil {
 		return fmt.Errorf("write the contexts: %w", err)
 	}
-	err = os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
 		err = wholefile.Write(path, text.Bytes(), 0o600)
 	}
 	if err != nil {

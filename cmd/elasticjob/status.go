@@ -27,25 +27,25 @@ const (
 
 const statusHelp = `  0    done
   1    failed for a reason that has no status of its own
-  2    the command line or a file that it names is not right; nothing was sent
-  3    the run that was waited for has failed or was killed
-  4    what is named is not there
+  2    the command line or a file that it names is wrong; nothing was sent
+  3    the awaited run has failed or was killed
+  4    not found
   5    not allowed: log in, or ask for the role
-  6    the state of what is named does not allow it, or it is there already
+  6    conflict: the state does not allow it, or it exists already
   7    no answer from the server, or it can't answer now: try again
   130  interrupted`
 
-// ending is an error with an exit status.
-type ending struct {
+// exitError is an error with an exit status.
+type exitError struct {
 	status int
 	err    error
 }
 
-func (e *ending) Error() string { return e.err.Error() }
-func (e *ending) Unwrap() error { return e.err }
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
 
 // usage marks an error as one of the command line.
-func usage(err error) error { return &ending{statusUsage, err} }
+func usage(err error) error { return &exitError{statusUsage, err} }
 
 // usagef returns a new usage error.
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
@@ -53,7 +53,7 @@ func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, 
 // statusOf returns the exit status for an error.
 func statusOf(err error) int {
 	var (
-		known   *ending
+		known   *exitError
 		refused *client.Error
 		away    *client.UnreachableError
 	)
@@ -91,16 +91,16 @@ func (a *cli) report(cmd *cobra.Command, err error) int {
 	case status == statusInterrupted:
 		fmt.Fprintln(a.err, "elasticjob: interrupted")
 	default:
-		fmt.Fprintln(a.err, "elasticjob: "+explained(err))
+		fmt.Fprintln(a.err, "elasticjob: "+errorText(err))
 		if status == statusUsage && !a.running {
-			fmt.Fprintf(a.err, "%s --help says what there is\n", cmd.CommandPath())
+			fmt.Fprintf(a.err, "see %s --help\n", cmd.CommandPath())
 		}
 	}
 	return status
 }
 
-// explained returns the text of an error, with a line for each invalid field.
-func explained(err error) string {
+// errorText returns the text of an error, with a line for each invalid field.
+func errorText(err error) string {
 	var refused *client.Error
 	if !errors.As(err, &refused) {
 		return clean(err.Error())

@@ -10,8 +10,8 @@ type column struct {
 	title string
 	// right aligns the column to the right, for numbers.
 	right bool
-	// least is the minimum width to which the column may be reduced; 0 means that it keeps its width.
-	least int
+	// minWidth is the minimum width to which the column may be reduced; 0 means that it keeps its width.
+	minWidth int
 }
 
 // cell is a text in a table, on one line.
@@ -89,7 +89,7 @@ func (t *table) fit(width int) []int {
 	for width > 0 && total > width {
 		widest := -1
 		for i, c := range t.columns {
-			if c.least > 0 && widths[i] > c.least && (widest < 0 || widths[i] > widths[widest]) {
+			if c.minWidth > 0 && widths[i] > c.minWidth && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -105,11 +105,11 @@ func (t *table) fit(width int) []int {
 // print prints a table, or none if it has no rows.
 func (a *cli) print(t *table, none string) error {
 	if len(t.rows) == 0 {
-		a.say("%s", none)
+		a.printf("%s", none)
 		return nil
 	}
 	for _, line := range t.lines(widthOf(a.out), a.coloured()) {
-		a.say("%s", line)
+		a.printf("%s", line)
 	}
 	return nil
 }

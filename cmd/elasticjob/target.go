@@ -25,7 +25,7 @@ func (a *cli) target() (target, error) {
 	t := target{ca: cmp.Or(a.ca, a.getenv("ELASTICJOB_CA"))}
 	switch server, name := a.getenv("ELASTICJOB_SERVER"), cmp.Or(a.getenv("ELASTICJOB_CONTEXT"), s.Current); {
 	case a.server != "" && a.context != "":
-		return t, usagef("--server and --context both say which server is meant: give one of them")
+		return t, usagef("--server and --context both name a server: give one of them")
 	case a.server != "":
 		t.server = a.server
 	case a.context != "":

@@ -120,18 +120,18 @@ func printable(line []byte) []byte {
 	return append(out, end...)
 }
 
-// steers reports whether JSON leaves a character unescaped that may control a terminal: DEL, C1 controls, and
+// isControl reports whether JSON leaves a character unescaped that may control a terminal: DEL, C1 controls, and
 // controls of the text direction.
-func steers(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
+func isControl(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
 
 // escaped replaces these characters by \uXXXX. It is for formats in which that has the same meaning.
 func escaped(text []byte) []byte {
-	if !bytes.ContainsFunc(text, steers) {
+	if !bytes.ContainsFunc(text, isControl) {
 		return text
 	}
 	var out bytes.Buffer
 	for _, r := range string(text) {
-		if steers(r) {
+		if isControl(r) {
 			fmt.Fprintf(&out, `\u%04x`, r)
 		} else {
 			out.WriteRune(r)

@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// redraw is the interval at which times and the size of the terminal are updated.
-	redraw = time.Second
-	// rereadAtMost is the shortest interval between requests, while much changes; rereadAtLeast is the longest, while
-	// nothing does.
-	rereadAtMost, rereadAtLeast = 500 * time.Millisecond, 10 * time.Second
+	// redrawInterval is the interval at which times and the size of the terminal are updated.
+	redrawInterval = time.Second
+	// minReadInterval is the shortest interval between requests, while much changes; rereadAtLeast is the longest,
+	// while nothing does.
+	minReadInterval, maxReadInterval = 500 * time.Millisecond, 10 * time.Second
 )
 
 func (a *cli) topCommand() *cobra.Command {
 	var once bool
 	s := &screen{order: "lastRun", descending: true, pageNumber: 1}
 	cmd := &cobra.Command{Use: "top", Short: "Watch the cluster and its jobs", Args: noArgs,
-		Long: `top shows the cluster, what is wrong, and the jobs, and keeps that up to date. Keys: q ends it, s sorts by something else, r the other
-way round, space and b turn the page. Where standard output is no terminal it is printed once.`}
+		Long: `top shows the cluster, its problems and the jobs, and keeps them up to date. Keys: q quits, s changes the sort order, r reverses it,
+space and b turn the page. If standard output is not a terminal, it prints once.`}
 	cmd.Flags().BoolVar(&once, "once", false, "print it once")
 	cmd.Flags().StringVar(&s.order, "sort", s.order, strings.Join(jobOrders, ", "))
 	completeWords(cmd, "sort", jobOrders...)
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
 		if a.output != "table" {
 			return usagef("top is for people and has no -o: \"elasticjob job list -o %s\" has the jobs", a.output)
 		}
 		s.server = c.Server()
 		if !slices.Contains(jobOrders, s.order) {
-			return usagef("--sort %q: want %s", s.order, strings.Join(jobOrders, ", "))
+			return usagef("--sort %q: must be one of %s", s.order, strings.Join(jobOrders, ", "))
 		}
 		if cmd.Flags().Changed("sort") {
 			s.descending = s.order == "lastRun" || s.order == "duration" || s.order == "failures"
@@ -47,15 +47,15 @@ way round, space and b turn the page. Where standard output is no terminal it is
 		out, toTerminal := terminal(a.out)
 		if once || !fromTerminal || !toTerminal {
 			s.width, s.height = widthOf(a.out), client.MaxPerPage
-			if s.take(ask(ctx, c, *s)); s.trouble != nil {
-				return s.trouble
+			if s.update(readScreen(ctx, c, *s)); s.err != nil {
+				return s.err
 			}
 			for _, line := range a.frame(s) {
-				a.say("%s", line)
+				a.printf("%s", line)
 			}
 			return nil
 		}
-		return a.live(ctx, c, s, keys, out)
+		return a.runLive(ctx, c, s, keys, out)
 	})
 	return cmd
 }
@@ -67,8 +67,8 @@ type answers struct {
 	err      error
 }
 
-// ask requests the content of a screen.
-func ask(ctx context.Context, c *client.Client, s screen) answers {
+// readScreen requests the content of a screen.
+func readScreen(ctx context.Context, c *client.Client, s screen) answers {
 	overview, err := c.Overview(ctx)
 	if err != nil {
 		return answers{err: err}
@@ -79,20 +79,20 @@ func ask(ctx context.Context, c *client.Client, s screen) answers {
 	return answers{s.overview, page.Value, err}
 }
 
-// take shows answers. After an error the old content stays, together with the reason.
-func (s *screen) take(got answers) {
-	if s.trouble = got.err; got.err == nil {
+// update shows answers. After an error the old content stays, together with the reason.
+func (s *screen) update(got answers) {
+	if s.err = got.err; got.err == nil {
 		s.overview, s.page = got.overview, got.page
 	}
 }
 
-// live draws the screen until a key ends it, and then restores the terminal.
-func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *os.File) (err error) {
+// runLive draws the screen until a key ends it, and then restores the terminal.
+func (a *cli) runLive(ctx context.Context, c *client.Client, s *screen, keys, out *os.File) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.look(out)
-	if s.take(ask(ctx, c, *s)); s.trouble != nil {
-		return s.trouble // before the alternate screen is entered, so that the user can read it
+	s.updateSize(out)
+	if s.update(readScreen(ctx, c, *s)); s.err != nil {
+		return s.err // before the alternate screen is entered, so that the user can read it
 	}
 	before, err := term.MakeRaw(int(keys.Fd()))
 	if err != nil {
@@ -107,26 +107,26 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 	go readKeys(ctx, keys, pressed) // ends with the process, or at the next key
 	changes, stop := c.Changes(ctx, func(client.Changed) bool { return true })
 	defer stop()
-	ticks := time.NewTicker(redraw)
+	ticks := time.NewTicker(redrawInterval)
 	defer ticks.Stop()
 	stale, asking, readAt := false, false, a.now()
-	came := make(chan answers, 1) // buffered, so that the sender ends even if the reader has ended
+	received := make(chan answers, 1) // buffered, so that the sender ends even if the reader has ended
 	for {
-		s.look(out)
+		s.updateSize(out)
 		a.draw(out, s)
 		select {
 		case <-ctx.Done():
 			return nil
 		case key := <-pressed:
-			if isEnd(key) {
+			if isQuit(key) {
 				return nil
 			}
-			stale = s.press(key) || stale
+			stale = s.handleKey(key) || stale
 			readAt = time.Time{}
 		case <-changes:
 			stale = true
-		case got := <-came:
-			s.take(got)
+		case got := <-received:
+			s.update(got)
 			asking, readAt = false, a.now()
 		case <-ticks.C:
 		}
@@ -134,9 +134,9 @@ func (a *cli) live(ctx context.Context, c *client.Client, s *screen, keys, out *
 			continue
 		}
 		since := a.now().Sub(readAt)
-		if stale && since >= rereadAtMost || since >= rereadAtLeast {
+		if stale && since >= minReadInterval || since >= maxReadInterval {
 			stale, asking = false, true
-			go func(s screen) { came <- ask(ctx, c, s) }(*s)
+			go func(s screen) { received <- readScreen(ctx, c, s) }(*s)
 		}
 	}
 }
@@ -157,10 +157,10 @@ func readKeys(ctx context.Context, keys *os.File, pressed chan<- byte) {
 
 const interrupt = 3 // the byte of Ctrl-C
 
-func isEnd(key byte) bool { return key == 'q' || key == 'Q' || key == interrupt }
+func isQuit(key byte) bool { return key == 'q' || key == 'Q' || key == interrupt }
 
-// press handles a key, and reports whether new content must be read.
-func (s *screen) press(key byte) bool {
+// handleKey handles a key, and reports whether new content must be read.
+func (s *screen) handleKey(key byte) bool {
 	switch key {
 	case 's':
 		s.order = jobOrders[(slices.Index(jobOrders, s.order)+1)%len(jobOrders)]
@@ -181,8 +181,8 @@ func (s *screen) press(key byte) bool {
 	return true
 }
 
-// look updates the size of the screen.
-func (s *screen) look(out *os.File) {
+// updateSize updates the size of the screen.
+func (s *screen) updateSize(out *os.File) {
 	if width, height, err := term.GetSize(int(out.Fd())); err == nil {
 		s.width, s.height = width, height
 	}

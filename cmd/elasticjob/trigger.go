@@ -11,22 +11,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// triggering are the flags of trigger.
-type triggering struct {
+// triggerOptions are the flags of trigger.
+type triggerOptions struct {
 	parameter, itemParameters, key string
 	env                            []string
 	wait, logs                     bool
 }
 
 func (a *cli) triggerCommand() *cobra.Command {
-	var t triggering
+	var t triggerOptions
 	cmd := &cobra.Command{Use: "trigger NAME", Short: "Run a job now", Args: oneArg("NAME"),
-		ValidArgsFunction: once(a.completion(jobNames)),
-		Long: `trigger asks for a run of a job, and prints its id. With --wait it goes on until the run has ended, shows its shards as they change, and
-ends with status 0 if the run finished and 3 if it failed or was killed. An interrupt ends the waiting, and not the run.
+		ValidArgsFunction: firstOnly(a.completion(jobNames)),
+		Long: `trigger asks for a run of a job, and prints its id. With --wait it waits until the run has ended, shows its shards as they change,
+and ends with status 0 if the run finished and 3 if it failed or was killed. An interrupt ends the waiting, not the run.
 
-A server that changes its leader, or restarts, is waited for. The request has a key, so it makes one run also where it has to be sent twice; --key
-gives your own, so that a script which is started again does not trigger again. Where it ends without knowing whether there is a run, it prints the key.`,
+It waits for a server that changes its leader or restarts. The request has a key, so it makes only one run even if it must be sent twice; --key
+sets your own, so that a restarted script does not trigger again. If it ends without knowing whether there is a run, it prints the key.`,
 		Example: `  elasticjob job trigger nightly --parameter 2026-05-01 --wait
   elasticjob job trigger nightly --wait --logs`}
 	flags := cmd.Flags()
@@ -36,7 +36,7 @@ gives your own, so that a script which is started again does not trigger again. 
 	flags.StringVar(&t.key, "key", "", "the Idempotency-Key: of triggers with the same key only the first makes a run")
 	flags.BoolVar(&t.wait, "wait", false, "wait for the end of the run")
 	flags.BoolVar(&t.logs, "logs", false, "print the output of its shards meanwhile; it waits as well")
-	cmd.RunE = a.talk(func(ctx context.Context, c *client.Client, args []string) error {
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		env, err := pairs("env", t.env)
 		if err != nil {
 			return err
@@ -53,10 +53,10 @@ gives your own, so that a script which is started again does not trigger again. 
 			a.note(fmt.Sprintf("the run may have been made: the same command with --key %s sends it again without a second run", unknown.Key))
 		}
 		if err != nil {
-			return a.nearJob(ctx, c, err, args[0])
+			return a.suggestJob(ctx, c, err, args[0])
 		}
 		if !t.wait && !t.logs {
-			return a.show(made.Raw, func() error { a.say("%s", made.Value.ExecutionID); return nil })
+			return a.show(made.Raw, func() error { a.printf("%s", made.Value.ExecutionID); return nil })
 		}
 		return a.wait(ctx, c, made.Value.ExecutionID, t.logs)
 	})
@@ -72,16 +72,16 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 		about = a.err
 	}
 	fmt.Fprintln(about, id)
-	w := &watching{cli: a, out: &lockedWriter{w: about}, shown: map[int]string{}}
-	var output *followers
+	w := &progressPrinter{cli: a, out: &lockedWriter{w: about}, shown: map[int]string{}}
+	var output *logFollower
 	if logs {
-		output = a.newFollowers(ctx, c, []string{"stdout", "stderr"})
+		output = a.newLogFollower(ctx, c, []string{"stdout", "stderr"})
 		defer output.stop()
 	}
 	var last client.Answer[client.Execution]
 	for now, err := range c.Watch(ctx, id) {
 		if errors.Is(err, context.Canceled) {
-			fmt.Fprintf(a.err, "the run goes on; \"elasticjob run kill %s\" ends it\n", id)
+			fmt.Fprintf(a.err, "the run continues; \"elasticjob run kill %s\" kills it\n", id)
 		}
 		if err != nil {
 			return err
@@ -102,13 +102,13 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 		}
 	}
 	if run := last.Value; run.State != client.Finished {
-		return &ending{statusRunFailed, fmt.Errorf("run %s is %s: %s", id, run.State, oneLine(run.Reason))}
+		return &exitError{statusRunFailed, fmt.Errorf("run %s is %s: %s", id, run.State, oneLine(run.Reason))}
 	}
 	return nil
 }
 
-// watching prints the changes of a run.
-type watching struct {
+// progressPrinter prints the changes of a run.
+type progressPrinter struct {
 	cli   *cli
 	out   io.Writer
 	shown map[int]string // the last shown state, by shard
@@ -118,7 +118,7 @@ type watching struct {
 // of shards in each state.
 const maxLines = 20
 
-func (w *watching) changed(run client.Execution) {
+func (w *progressPrinter) changed(run client.Execution) {
 	colours := w.cli.coloured()
 	stamp := dim.paint(w.cli.now().In(w.cli.zone).Format("15:04:05"), colours)
 	if len(run.Shards) > maxLines {
@@ -143,7 +143,7 @@ func (w *watching) changed(run client.Execution) {
 			line += fmt.Sprintf(", attempt %d", s.Attempt)
 		}
 		if s.StartTime != nil && s.CompleteTime != nil {
-			line += " after " + took(s.CompleteTime.Sub(*s.StartTime))
+			line += " after " + durationText(s.CompleteTime.Sub(*s.StartTime))
 		}
 		if s.FailureCause != "" {
 			line += ": " + indented(s.FailureCause, "    ")
@@ -152,7 +152,7 @@ func (w *watching) changed(run client.Execution) {
 	}
 }
 
-func (w *watching) ended(run client.Execution) {
+func (w *progressPrinter) ended(run client.Execution) {
 	stamp := dim.paint(w.cli.now().In(w.cli.zone).Format("15:04:05"), w.cli.coloured())
 	fmt.Fprintf(w.out, "%s run %s\n", stamp, styleOf(run.State).paint(run.State, w.cli.coloured()))
 }

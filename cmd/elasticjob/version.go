@@ -21,10 +21,9 @@ func (a *cli) versionCommand() *cobra.Command {
 		if own {
 			return a.printVersions(said)
 		}
-		return a.talk(func(ctx context.Context, c *client.Client, _ []string) error {
+		return a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
 			health, err := c.Health(ctx)
 			if err != nil {
-				said.Server = nil
 				_ = a.printVersions(said) // the command ends with the error of the server
 				return err
 			}
@@ -45,7 +44,7 @@ type versions struct {
 
 func (a *cli) printVersions(v versions) error {
 	return a.showOwn(v, func() error {
-		a.say("client  %s (%s, %s)", v.Client, v.Platform, v.Go)
+		a.printf("client  %s (%s, %s)", v.Client, v.Platform, v.Go)
 		var health client.Health
 		if v.Server == nil || json.Unmarshal(v.Server, &health) != nil {
 			return nil
@@ -53,7 +52,7 @@ func (a *cli) printVersions(v versions) error {
 		if health.Version == "" {
 			health.Version = "does not say: log in"
 		}
-		a.say("server  %s", clean(health.Version))
+		a.printf("server  %s", clean(health.Version))
 		return nil
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/elasticjob-go/elasticjob/client"
+	codec "github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 const jobPage = `{"total":3,"byState":{},"rows":[
@@ -78,16 +79,16 @@ func TestTimes(t *testing.T) {
 	}{
 		{25 * time.Second, "in 25s"}, {-200 * time.Second, "3m20s ago"}, {-2 * time.Hour, "2h00m ago"}, {76 * time.Hour, "in 3d04h"}, {-300 * 24 * time.Hour, "300d ago"}, {-time.Millisecond, "now"},
 	} {
-		if got := a.away(now.Add(test.after)); got != test.want {
+		if got := a.relative(now.Add(test.after)); got != test.want {
 			t.Errorf("%v: %s, want %s", test.after, got, test.want)
 		}
 	}
-	if got, want := a.full(now), "2026-05-01 14:00:00 CEST (now)"; got != want {
+	if got, want := a.timeText(now), "2026-05-01 14:00:00 CEST (now)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for d, want := range map[time.Duration]string{870 * time.Millisecond: "870ms", 10320 * time.Millisecond: "10.3s",
 		90 * time.Second: "1m30s"} {
-		if got := took(d); got != want {
+		if got := durationText(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
 	}
@@ -101,48 +102,10 @@ func TestYAMLSaysWhatTheJSONDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "answer.yaml", out.String())
-	back, err := parseDocument(out.Bytes())
+	back, err := codec.Fields(out.Bytes())
 	if err != nil || back["b"] != "1.0" || back["date"] != "2026-05-01" || back["no"] != "no" ||
 		back["a"] != json.Number("1.50") {
 		t.Errorf("%#v, %v: want what was written", back, err)
-	}
-}
-
-func TestDocuments(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"appName: a\ncpuCount: 0.1\nappCacheEnable: true\n":    `{"appCacheEnable":true,"appName":"a","cpuCount":0.1}`,
-		`{"jobParameter":"2026-05-01","shardingTotalCount":3}`: `{"jobParameter":"2026-05-01","shardingTotalCount":3}`,
-		"jobParameter: 2026-05-01\ntimeZone: ~\n":              `{"jobParameter":"2026-05-01","timeZone":null}`,
-		"env:\n  A: {fromFile: /x}\n  B: [1, 0x10, 1e3]\n":     `{"env":{"A":{"fromFile":"/x"},"B":[1,16,1e3]}}`,
-	} {
-		d, err := parseDocument([]byte(text))
-		if err != nil {
-			t.Errorf("%q: %v", text, err)
-			continue
-		}
-		if got, err := d.raw(); err != nil || string(got) != want {
-			t.Errorf("%q: %s, %v: want %s", text, got, err, want)
-		}
-	}
-	for text, want := range map[string]string{
-		"":                "empty",
-		"- a":             "does not hold fields",
-		"a: 1\na: 2\n":    "there twice",
-		"a: 1\n---\nb: 2": "more than one document",
-		"a: &x 1\nb: *x":  "alias",
-		"a: [1":           "neither YAML nor JSON",
-		"a: *secret":      "an alias (*) of no anchor",
-		"a: !!int secret": "line 1",
-		"a: .inf":         "",
-	} {
-		d, err := parseDocument([]byte(text))
-		if err == nil {
-			_, err = d.raw()
-		}
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v: want %q in it, and no value", text, err, want)
-		}
 	}
 }
 
@@ -228,7 +191,7 @@ func TestOnlyColoursSteerATerminal(t *testing.T) {
 		if err := yaml.Unmarshal(out.Bytes(), &back); err != nil || !reflect.DeepEqual(back, text) {
 			t.Errorf("%s is read as %v, %v", form, back, err)
 		}
-		if strings.ContainsFunc(out.String(), steers) || strings.Contains(out.String(), "\x1b") ||
+		if strings.ContainsFunc(out.String(), isControl) || strings.Contains(out.String(), "\x1b") ||
 			!strings.Contains(out.String(), "作业") {
 			t.Errorf("%s is %q", form, out.String())
 		}

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// full returns a time in the user's zone and its distance from now.
-func (a *cli) full(t time.Time) string {
-	return fmt.Sprintf("%s (%s)", t.In(a.zone).Format("2006-01-02 15:04:05 MST"), a.away(t))
+// timeText returns a time in the user's zone and its distance from now.
+func (a *cli) timeText(t time.Time) string {
+	return fmt.Sprintf("%s (%s)", t.In(a.zone).Format("2006-01-02 15:04:05 MST"), a.relative(t))
 }
 
-// away returns the distance of a time from now: in 25s, 3m20s ago.
-func (a *cli) away(t time.Time) string { return awayIn(t.Sub(a.now()), coarse) }
+// relative returns the distance of a time from now: in 25s, 3m20s ago.
+func (a *cli) relative(t time.Time) string { return relativeIn(t.Sub(a.now()), coarse) }
 
-// awayShort is away with one unit, for tables.
-func (a *cli) awayShort(t *time.Time) string {
+// relativeShort is away with one unit, for tables.
+func (a *cli) relativeShort(t *time.Time) string {
 	if t == nil {
 		return ""
 	}
-	return awayIn(t.Sub(a.now()), coarsest)
+	return relativeIn(t.Sub(a.now()), coarsest)
 }
 
-func awayIn(d time.Duration, words func(time.Duration) string) string {
+func relativeIn(d time.Duration, words func(time.Duration) string) string {
 	switch {
 	case d > 0:
 		return "in " + words(d)
@@ -62,8 +62,8 @@ func coarse(d time.Duration) string {
 	return fmt.Sprintf("%dd", seconds/86400)
 }
 
-// took formats how long something took, more exactly if it was short.
-func took(d time.Duration) string {
+// durationText formats how long something took, more exactly if it was short.
+func durationText(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%dms", d.Milliseconds())
@@ -73,9 +73,9 @@ func took(d time.Duration) string {
 	return coarse(d)
 }
 
-func tookMillis(millis *int64) string {
+func millisText(millis *int64) string {
 	if millis == nil {
 		return ""
 	}
-	return took(time.Duration(*millis) * time.Millisecond)
+	return durationText(time.Duration(*millis) * time.Millisecond)
 }

@@ -40,7 +40,7 @@ type Options struct {
 
 // Remark is information for the user about the result.
 type Remark struct {
-	At definitions.Place
+	At definitions.Position
 	// Job is the name of the definition it is about; "" if it is about all.
 	Job string
 	// Lost is true if something has no counterpart, or is required and missing. The message then says what to do.
@@ -84,23 +84,23 @@ type setting struct {
 
 // builder collects the result of one file.
 type builder struct {
-	file    string
-	options Options
-	taken   map[string]bool   // names of jobs
-	said    map[string]bool   // remarks that are only made once
-	secrets map[string]string // by the path of the file that must contain it
-	apps    []string
-	result  Result
+	file     string
+	options  Options
+	names    map[string]bool   // names of jobs
+	remarked map[string]bool   // remarks that are only made once
+	secrets  map[string]string // by the path of the file that must contain it
+	apps     []string
+	result   Result
 }
 
 func newBuilder(file string, options Options) *builder {
 	options.CPUCount, options.MemoryMB = cmp.Or(options.CPUCount, 0.1), cmp.Or(options.MemoryMB, 128)
-	return &builder{file: file, options: options, taken: map[string]bool{}, said: map[string]bool{},
+	return &builder{file: file, options: options, names: map[string]bool{}, remarked: map[string]bool{},
 		secrets: map[string]string{}}
 }
 
 func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
-	r := Remark{definitions.Place{File: b.file, Line: line}, job, lost, fmt.Sprintf(format, args...)}
+	r := Remark{definitions.Position{File: b.file, Line: line}, job, lost, fmt.Sprintf(format, args...)}
 	b.result.Remarks = append(b.result.Remarks, r)
 }
 
@@ -112,10 +112,10 @@ func (b *builder) lost(line int, job, format string, args ...any) {
 	b.remark(line, job, true, format, args...)
 }
 
-// once adds a remark unless the same one exists already.
-func (b *builder) once(line int, lost bool, message string) {
-	if !b.said[message] {
-		b.said[message] = true
+// remarkOnce adds a remark unless the same one exists already.
+func (b *builder) remarkOnce(line int, lost bool, message string) {
+	if !b.remarked[message] {
+		b.remarked[message] = true
 		b.remark(line, "", lost, "%s", message)
 	}
 }
@@ -126,7 +126,7 @@ func (b *builder) job(line int, name, appName string) *definitions.Definition {
 	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name)), b.app(appName), jobs.Transient
 	c.ShardingTotalCount, c.CPUCount, c.MemoryMB = 1, b.options.CPUCount, b.options.MemoryMB
 	c.TimeZone = b.options.TimeZone
-	d := &definitions.Definition{Kind: definitions.Job, Job: c, At: definitions.Place{File: b.file, Line: line}}
+	d := &definitions.Definition{Kind: definitions.Job, Job: c, At: definitions.Position{File: b.file, Line: line}}
 	b.result.Definitions = append(b.result.Definitions, d)
 	if c.JobName != name {
 		b.note(line, c.JobName, "was %q", name)
@@ -137,12 +137,9 @@ func (b *builder) job(line int, name, appName string) *definitions.Definition {
 // app returns the name of an app, and records it so that done defines it.
 func (b *builder) app(name string) string {
 	name = nameOf(cmp.Or(b.options.App, name))
-	for _, known := range b.apps {
-		if known == name {
-			return name
-		}
+	if !slices.Contains(b.apps, name) {
+		b.apps = append(b.apps, name)
 	}
-	b.apps = append(b.apps, name)
 	return name
 }
 
@@ -160,11 +157,17 @@ func nameOf(text string) string {
 }
 
 func (b *builder) unique(name string) string {
+	name = firstFree(name, func(name string) bool { return !b.names[name] })
+	b.names[name] = true
+	return name
+}
+
+// firstFree returns the name, or the first of name-2, name-3, … that is free.
+func firstFree(name string, isFree func(string) bool) string {
 	one := name
-	for n := 2; b.taken[one]; n++ {
+	for n := 2; !isFree(one); n++ {
 		one = name + "-" + strconv.Itoa(n)
 	}
-	b.taken[one] = true
 	return one
 }
 
@@ -183,7 +186,7 @@ func (b *builder) setCron(d *definitions.Definition, line int, expression string
 	d.Job.Cron = expression
 	first := schedule.Next(b.options.Now)
 	if next := schedule.Next(first); !next.IsZero() && next.Sub(first) < 30*time.Second {
-		b.note(line, d.Name(), "fires every %s, and a TRANSIENT job starts a process each time; think of jobExecutionType: DAEMON", next.Sub(first))
+		b.note(line, d.Name(), "fires every %s, and a TRANSIENT job starts a process each time; consider jobExecutionType: DAEMON", next.Sub(first))
 	}
 }
 
@@ -196,44 +199,42 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	text := document.Text{Value: value}
 	if text.Shown(name) != text {
 		text = document.Text{FromFile: b.secretFile(name, value)}
-		b.once(line, true, fmt.Sprintf("%s is a secret, and is not written down: put it into the file %s on the agents", name, text.FromFile))
+		b.remarkOnce(line, true, fmt.Sprintf("%s is a secret and was left out: put it into the file %s on the agents",
+			name, text.FromFile))
 	}
 	d.Job.Env[name] = text
 }
 
 // secretFile returns the path of the file for a secret. Different values with the same name get different paths.
 func (b *builder) secretFile(name, value string) string {
-	base := "/etc/elasticjob/secrets/" + name
-	path := base
-	for n := 2; ; n++ {
-		if there, taken := b.secrets[path]; !taken || there == value {
-			b.secrets[path] = value
-			return path
-		}
-		path = base + "-" + strconv.Itoa(n)
-	}
+	path := firstFree("/etc/elasticjob/secrets/"+name, func(path string) bool {
+		other, taken := b.secrets[path]
+		return !taken || other == value
+	})
+	b.secrets[path] = value
+	return path
 }
 
-// done puts the apps before the jobs, and validates all definitions.
-func (b *builder) done(script string) *Result {
+// finish puts the apps before the jobs, and validates all definitions.
+func (b *builder) finish(script string) *Result {
 	script = cmp.Or(b.options.BootstrapScript, script)
 	var defined []*definitions.Definition
 	for _, name := range b.apps {
 		if b.options.AppURL == "" {
-			b.lost(0, "", "app %s is not defined, since nothing says where its package is: publish it, or import again with --app-url", name)
+			b.lost(0, "", "app %s is not defined, because the location of its package is unknown: publish it, or import again with --app-url", name)
 			continue
 		}
 		c := app.Default()
 		c.AppName, c.AppURL, c.BootstrapScript = name, b.options.AppURL, script
 		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c,
-			At: definitions.Place{File: b.file}})
+			At: definitions.Position{File: b.file}})
 	}
 	if len(b.result.Definitions) > 0 {
-		b.once(0, false, fmt.Sprintf("what a shard takes is not said: %v CPU and %v MB of memory were taken; give --cpu and --memory, or edit", b.options.CPUCount, b.options.MemoryMB))
+		b.remarkOnce(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
 	}
 	for _, d := range b.result.Definitions {
 		for _, field := range secretFields(d.Job) {
-			b.lost(d.At.Line, d.Name(), "%s holds a secret, which is written down as it stands: take it out, into env with fromFile, before the file goes into git", field)
+			b.lost(d.At.Line, d.Name(), "%s contains a secret, which is in the result unchanged: move it into env with fromFile before you commit the file to git", field)
 		}
 		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
 		for _, v := range bad {
@@ -251,19 +252,16 @@ func (b *builder) done(script string) *Result {
 // secretFields returns the fields with content that the server would hide.
 func secretFields(c jobs.Config) (fields []string) {
 	shown := c.WithoutSecrets()
-	if shown.JobParameter != c.JobParameter {
-		fields = append(fields, "jobParameter")
-	}
-	if shown.ShardingItemParameters != c.ShardingItemParameters {
-		fields = append(fields, "shardingItemParameters")
-	}
-	if shown.Description != c.Description {
-		fields = append(fields, "description")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
-		if shown.Props[name] != c.Props[name] {
-			fields = append(fields, "props."+name)
+	add := func(field, text, shown string) {
+		if shown != text {
+			fields = append(fields, field)
 		}
+	}
+	add("jobParameter", c.JobParameter, shown.JobParameter)
+	add("shardingItemParameters", c.ShardingItemParameters, shown.ShardingItemParameters)
+	add("description", c.Description, shown.Description)
+	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+		add("props."+name, c.Props[name].Value, shown.Props[name].Value)
 	}
 	return fields
 }

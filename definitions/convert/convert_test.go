@@ -110,8 +110,8 @@ func TestFilesOfOtherThingsAreRefusedWithWhatToGive(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: b\n":                         "no job of ElasticJob-Lite",
 		"<beans/>":                       "no job of ElasticJob-Lite",
-		"<beans>":                        "no XML",
-		"a: [":                           "no YAML",
+		"<beans>":                        "not XML",
+		"a: [":                           "not YAML",
 		"elasticjob: {jobs: &a {x: *a}}": "too deep",
 	} {
 		if _, err := convert.Lite("x", []byte(text), convert.Options{Now: now}); err == nil ||
@@ -121,7 +121,7 @@ func TestFilesOfOtherThingsAreRefusedWithWhatToGive(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"SELECT 1;":                           "INSERT INTO xxl_job_info",
-		`{"data":[`:                           "no JSON",
+		`{"data":[`:                           "not JSON",
 		`[]`:                                  "INSERT INTO xxl_job_info",
 		strings.Repeat("[", 200):              "nested deeper",
 		"INSERT INTO xxl_job_group VALUES (1": "INSERT INTO xxl_job_info",

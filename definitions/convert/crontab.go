@@ -26,13 +26,13 @@ func Crontab(file string, text []byte, options Options) *Result {
 		c.readLine(i+1, strings.Trim(strings.TrimSuffix(line, "\r"), " \t"))
 	}
 	if len(c.result.Definitions) > 0 {
-		c.once(0, false, "cron starts an entry although its last run has not ended; here a job runs once at a time, and a fire that finds it running is dropped, or waits with misfire: true")
-		c.once(0, false, "commands run in the folder of the app's package, and not in the user's home: name files by their whole paths")
+		c.remarkOnce(0, false, "cron starts an entry even while its last run continues; here a job has one run at a time, and a fire that finds it running is dropped, or queued with misfire: true")
+		c.remarkOnce(0, false, "commands run in the folder of the app's package, not in the user's home: name files by absolute paths")
 	}
 	if options.TimeZone == "" && len(c.result.Definitions) > 0 {
-		c.once(0, false, "crons without CRON_TZ are read in the server's time zone; give --time-zone if this machine has another")
+		c.remarkOnce(0, false, "crons without CRON_TZ apply in the server's time zone; give --time-zone if this machine has another")
 	}
-	return c.done("/bin/true") // each job has its own command
+	return c.finish("/bin/true") // each job has its own command
 }
 
 var assignment = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$`)
@@ -72,7 +72,7 @@ func (c *crontab) set(line int, name, value string) {
 			c.lost(line, "", "%s=%s has no counterpart: output is kept, and is not mailed; for mail about runs that fail set jobErrorHandlerType: EMAIL and its properties", name, value)
 		}
 	case "RANDOM_DELAY":
-		c.lost(line, "", "RANDOM_DELAY has no counterpart: spread the crons themselves")
+		c.lost(line, "", "RANDOM_DELAY has no counterpart: choose different times for the crons")
 	default:
 		c.env[name] = setting{value, line, name}
 	}
@@ -102,12 +102,12 @@ func (c *crontab) readEntry(line int, text, comment string) {
 		user, rest = cut(rest)
 	}
 	if rest == "" {
-		c.lost(line, "", "this is no entry of a crontab, and is left out: there are five columns%s and a command",
+		c.lost(line, "", "not an entry of a crontab, left out: an entry has five columns%s and a command",
 			map[bool]string{true: ", a user"}[c.options.System])
 		return
 	}
 	if user != "" {
-		c.once(line, true, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; have them run as one who may do it", user))
+		c.remarkOnce(line, true, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; set up the executors so that they run as that user", user))
 	}
 	if columns[1] == "" {
 		c.addJob(line, comment, rest, "")
@@ -143,7 +143,7 @@ func (c *crontab) addTimed(line int, t cronTime, comment, command string) {
 		c.setCron(c.last(), line, one)
 	}
 	if len(crons) > 1 {
-		c.lost(line, c.last().Name(), "the entry fires on a day of the month or of the week, which takes two jobs; on a day that is both they run both: have the command see to it that this does no harm")
+		c.lost(line, c.last().Name(), "the entry fires on a day of the month or of the week, which needs two jobs; on a day that matches both they both run: make sure that the command tolerates that")
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 
 // cronField is one of the five columns of a crontab.
 type cronField struct {
-	name     string
-	low, top int
-	names    string // three letters each, starting with the name of low
+	name      string
+	low, high int
+	names     string // three letters each, starting with the name of low
 }
 
 var cronFields = [5]cronField{
@@ -57,11 +57,11 @@ func (f cronField) parseEntry(text string) (v values, err error) {
 	step := 1
 	if stepped {
 		if step, err = strconv.Atoi(stepText); err != nil || step < 1 {
-			return 0, errors.New("a step is a whole number from 1")
+			return 0, errors.New("a step must be a whole number, 1 or more")
 		}
 	}
 	first, last, ranged := strings.Cut(base, "-")
-	from, to := f.low, f.top
+	from, to := f.low, f.high
 	if base != "*" {
 		if from, err = f.number(first); err != nil {
 			return 0, err
@@ -72,11 +72,11 @@ func (f cronField) parseEntry(text string) (v values, err error) {
 			}
 		}
 		if stepped && !ranged {
-			return 0, fmt.Errorf("a step stands behind '*' or a range, as in %d-%d/%d", from, f.top, step)
+			return 0, fmt.Errorf("a step must follow '*' or a range, as in %d-%d/%d", from, f.high, step)
 		}
 	}
 	if from > to {
-		return 0, errors.New("a range goes forward; give two, such as 22-23,0-2 for 22-2")
+		return 0, errors.New("the end of a range must not be before its start; give two ranges, such as 22-23,0-2 for 22-2")
 	}
 	for n := from; n <= to; n += step {
 		v |= 1 << n
@@ -89,15 +89,15 @@ func (f cronField) number(text string) (int, error) {
 		return f.low + at/3, nil
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < f.low || n > f.top {
-		return 0, fmt.Errorf("%q is not from %d to %d", text, f.low, f.top)
+	if err != nil || n < f.low || n > f.high {
+		return 0, fmt.Errorf("%q must be from %d to %d", text, f.low, f.high)
 	}
 	return n, nil
 }
 
 // text formats the column in Quartz's dialect.
 func (f cronField) text(v values, word func(n int) string) string {
-	if v == span(f.low, f.top) {
+	if v == span(f.low, f.high) {
 		return "*"
 	}
 	if step := f.step(v); step > 1 && f.names == "" {
@@ -108,12 +108,12 @@ func (f cronField) text(v values, word func(n int) string) string {
 		return fmt.Sprintf("%d/%d", first, step)
 	}
 	var parts []string
-	for n := f.low; n <= f.top; n++ {
+	for n := f.low; n <= f.high; n++ {
 		if !v.has(n) {
 			continue
 		}
 		end := n
-		for end < f.top && v.has(end+1) {
+		for end < f.high && v.has(end+1) {
 			end++
 		}
 		switch end - n {
@@ -137,7 +137,7 @@ func (f cronField) step(v values) int {
 	}
 	first := bits.TrailingZeros64(uint64(v))
 	step := bits.TrailingZeros64(uint64(v)>>(first+1)) + 1
-	for n := first; n <= f.top; n++ {
+	for n := first; n <= f.high; n++ {
 		if v.has(n) != ((n-first)%step == 0) {
 			return 0
 		}
@@ -171,7 +171,7 @@ func parseCronTime(columns [5]string) (t cronTime, err error) {
 	return t, errors.Join(failed...)
 }
 
-var errBothDays = errors.New("day of month and day of week must both match, which no cron of this scheduler can say; " +
+var errBothDays = errors.New("day of month and day of week must both match, which this scheduler's crons cannot express; " +
 	"let the job fire on one of them and its command test the other")
 
 // quartz returns the equivalent crons: one, or two if matching the day of month or the day of week is enough. On days
@@ -205,6 +205,6 @@ func (t cronTime) with(day, weekday string) string {
 func (t cronTime) dayText() string { return cronFields[2].text(t.days, strconv.Itoa) }
 
 func (t cronTime) weekdayText() string {
-	week := cronField{low: 0, top: 6, names: cronFields[4].names}
+	week := cronField{low: 0, high: 6, names: cronFields[4].names}
 	return week.text(t.weekdays, func(n int) string { return strings.ToUpper(week.names[3*n : 3*n+3]) })
 }

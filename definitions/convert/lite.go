@@ -54,17 +54,17 @@ func Lite(file string, text []byte, options Options) (*Result, error) {
 	for _, one := range found.jobs {
 		l.add(one)
 	}
-	for _, one := range found.beside {
-		l.addBeside(one)
+	for _, one := range found.otherSettings {
+		l.addOther(one)
 	}
-	return l.done("bin/start.sh"), nil
+	return l.finish("bin/start.sh"), nil
 }
 
 type lite struct{ *builder }
 
-// besideJobs are the settings that do not belong to a job, by the prefix of their plainKey, with advice; "" means
+// otherPrefixes are the settings that do not belong to a job, by the prefix of their plainKey, with advice; "" means
 // that there is nothing to do.
-var besideJobs = []struct{ prefix, advice string }{
+var otherPrefixes = []struct{ prefix, advice string }{
 	{"regcenter", ""},
 	{"zookeeper", ""},
 	{"tracing", "runs are recorded by the server; give it --db for a history in MySQL"},
@@ -72,20 +72,20 @@ var besideJobs = []struct{ prefix, advice string }{
 	{"dump", "\"elasticjob job explain\" says what a job does"},
 }
 
-func (l *lite) addBeside(one setting) {
+func (l *lite) addOther(one setting) {
 	name := strings.TrimPrefix(plainKey(one.key), "elasticjob.")
-	for _, known := range besideJobs {
+	for _, known := range otherPrefixes {
 		switch {
 		case !strings.HasPrefix(name, known.prefix):
 		case known.advice == "":
-			l.note(one.line, "", "%s is left out: jobs are kept by the server", one.key)
+			l.note(one.line, "", "%s is left out: the server stores the jobs", one.key)
 			return
 		default:
 			l.lost(one.line, "", "%s has no counterpart: %s", one.key, known.advice)
 			return
 		}
 	}
-	l.lost(one.line, "", "%s is not known, and left out", one.key)
+	l.lost(one.line, "", "%s is unknown and left out", one.key)
 }
 
 // liteJobReader converts the settings of one job. Settings that remain at the end are unknown.
@@ -104,8 +104,8 @@ func (l *lite) add(one *liteJob) {
 	c.Description, c.JobParameter, c.ShardingItemParameters = r.take("description"), r.take("jobparameter"),
 		r.take("shardingitemparameters")
 	c.ShardingTotalCount = r.shards()
-	c.Failover, c.Misfire = r.is("failover", false), r.is("misfire", true)
-	if r.is("disabled", false) {
+	c.Failover, c.Misfire = r.boolSetting("failover", false), r.boolSetting("misfire", true)
+	if r.boolSetting("disabled", false) {
 		stopped := true
 		r.d.Disabled = &stopped
 	}
@@ -119,7 +119,7 @@ func (l *lite) add(one *liteJob) {
 	r.takeProps()
 	r.program()
 	r.handlers()
-	r.rest()
+	r.remainingSettings()
 }
 
 // take removes a setting from the unknown ones and returns its value.
@@ -141,21 +141,21 @@ func (r *liteJobReader) shards() int {
 		switch {
 		case strings.Contains(at.text, "${"): // already reported by resolve
 		case given:
-			r.lost(at.line, "%s %q is no number from 1; 1 was taken", at.key, at.text)
+			r.lost(at.line, "%s %q must be a number, 1 or more; 1 was set", at.key, at.text)
 		default:
-			r.lost(r.line, "shardingTotalCount is missing; 1 was taken")
+			r.lost(r.line, "shardingTotalCount is missing; 1 was set")
 		}
 		return 1
 	}
 	return n
 }
 
-func (r *liteJobReader) is(name string, otherwise bool) bool {
+func (r *liteJobReader) boolSetting(name string, otherwise bool) bool {
 	at, given := r.settings[name]
 	value, err := strconv.ParseBool(strings.TrimSpace(r.take(name)))
 	if err != nil {
 		if given && at.text != "" {
-			r.lost(at.line, "%s %q is neither true nor false; %v was taken", at.key, at.text, otherwise)
+			r.lost(at.line, "%s %q must be true or false; %v was set", at.key, at.text, otherwise)
 		}
 		return otherwise
 	}
@@ -173,10 +173,10 @@ func (r *liteJobReader) resolve(values map[string]setting) {
 		replaced := springVariable.ReplaceAllStringFunc(value.text, func(found string) string {
 			parts := springVariable.FindStringSubmatch(found)
 			if parts[2] == "" {
-				r.lost(value.line, "%s: ${%s} is a variable of Spring: write its value", key, parts[1])
+				r.lost(value.line, "%s: ${%s} is a variable of Spring: replace it by its value", key, parts[1])
 				return found
 			}
-			r.note(value.line, r.d.Name(), "%s: the default of ${%s} was taken", key, parts[1])
+			r.note(value.line, r.d.Name(), "%s: the default of ${%s} was used", key, parts[1])
 			return parts[3]
 		})
 		value.text = replaced
@@ -204,7 +204,7 @@ func (r *liteJobReader) takeProps() {
 		setProp(r.d, name, value.text)
 		if shown := r.d.Job.WithoutSecrets().Props[name].Value; shown != value.text {
 			setProp(r.d, name, secrets.Hidden)
-			r.lost(value.line, "props.%s is a secret, and is not written down: give it once, in a file that is not kept; then %s stands for it", name, secrets.Hidden)
+			r.lost(value.line, "props.%s is a secret and was left out: apply it once from a file that you do not keep; then %s stands for it", name, secrets.Hidden)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func (r *liteJobReader) program() {
 	kind := strings.ToUpper(r.take("elasticjobtype") + r.take("jobtype"))
 	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " +
 		r.take("jobref"))
-	if r.is("streamingprocess", false) {
+	if r.boolSetting("streamingprocess", false) {
 		setProp(r.d, jobs.PropStreaming, "true")
 	}
 	line := r.take("scriptcommandline")
@@ -227,15 +227,15 @@ func (r *liteJobReader) program() {
 	}
 	switch _, isHTTP := r.d.Job.HTTP(); {
 	case kind == "SCRIPT":
-		r.lost(r.line, "a script job without %s: give its command in props", jobs.PropScript)
+		r.lost(r.line, "a script job must have %s: give its command in props", jobs.PropScript)
 	case kind == "HTTP" && !isHTTP:
-		r.lost(r.line, "an HTTP job without %s: give its address in props", jobs.PropHTTPURL)
+		r.lost(r.line, "an HTTP job must have %s: give its address in props", jobs.PropHTTPURL)
 	case isHTTP:
 	default:
 		if class != "" {
 			class = " " + class
 		}
-		r.lost(r.line, "its class or bean%s is Java that runs in a program that stays up: the app's package needs a program that runs it for one shard, given in ELASTICJOB_SHARDING_CONTEXT", class)
+		r.lost(r.line, "its class or bean%s is Java in a long-running program: the app's package needs a program that runs it for one shard, given in ELASTICJOB_SHARDING_CONTEXT", class)
 	}
 }
 
@@ -250,13 +250,13 @@ func (r *liteJobReader) handlers() {
 	r.listeners = append(r.listeners, strings.FieldsFunc(r.take("joblistenertypes")+","+r.take("joblistenerrefs"),
 		func(c rune) bool { return strings.ContainsRune(",[] ", c) })...)
 	if len(r.listeners) > 0 {
-		r.lost(r.line, "listeners (%s) have no counterpart: have the job's program do what they do",
+		r.lost(r.line, "listeners (%s) have no counterpart: let the job's program do their work",
 			strings.Join(r.listeners, ", "))
 	}
 }
 
-// needless are settings that this scheduler does not need.
-var needless = []string{
+// ignoredSettings are settings that this scheduler does not need.
+var ignoredSettings = []string{
 	"jobname", "id", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds",
 	"reconcileintervalminutes", "monitorport", "label",
 	"jobexecutorservicehandlertype", "jobexecutorthreadpoolsizeprovidertype", "executorservicehandler", "tracingref",
@@ -264,33 +264,33 @@ var needless = []string{
 	"elasticjobinstanceid", "jobinstanceid", "cachedthreads",
 }
 
-// missed are settings whose effect has no counterpart, with advice.
-var missed = map[string]string{
-	"jobshardingstrategytype":  "shards are placed by the CPU and memory that they take, and not bound to machines",
-	"jobshardingstrategyclass": "shards are placed by the CPU and memory that they take, and not bound to machines",
+// withoutCounterpart are settings whose effect has no counterpart, with advice.
+var withoutCounterpart = map[string]string{
+	"jobshardingstrategytype":  "shards are placed by the CPU and memory that they need, and not bound to machines",
+	"jobshardingstrategyclass": "shards are placed by the CPU and memory that they need, and not bound to machines",
 	"staticsharding":           "shards are not bound to machines",
-	"jobextraconfigurations":   "have the job's program read what it needs from env or props",
+	"jobextraconfigurations":   "let the job's program read what it needs from env or props",
 	"jobproperties":            "the handlers that it names are classes; set jobErrorHandlerType",
-	"extraconfigurations":      "have the job's program read what it needs from env or props",
+	"extraconfigurations":      "let the job's program read what it needs from env or props",
 }
 
-func (r *liteJobReader) rest() {
+func (r *liteJobReader) remainingSettings() {
 	if at := r.settings["monitorexecution"]; at.text == "false" {
-		r.note(at.line, r.d.Name(), "monitorExecution: false has no effect: executions are always watched, so that a run never overlaps the one before")
+		r.note(at.line, r.d.Name(), "monitorExecution: false has no effect: executions are always monitored, so that runs never overlap")
 	}
 	delete(r.settings, "monitorexecution")
-	for _, name := range needless {
+	for _, name := range ignoredSettings {
 		delete(r.settings, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.settings)) {
 		at := r.settings[name]
-		advice, known := missed[name]
+		advice, known := withoutCounterpart[name]
 		switch {
 		case at.text == "" || at.text == "false" || at.text == "[]" || at.text == "{}":
 		case known:
 			r.lost(at.line, "%s has no counterpart: %s", at.key, advice)
 		default:
-			r.lost(at.line, "%s is not known, and left out", at.key)
+			r.lost(at.line, "%s is unknown and left out", at.key)
 		}
 	}
 }

@@ -10,28 +10,28 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // liteFile is the content of a file that concerns ElasticJob-Lite: the jobs, and the names of other settings.
 type liteFile struct {
-	jobs   []*liteJob
-	beside []setting
+	jobs          []*liteJob
+	otherSettings []setting
 }
 
 // liteYAML reads the documents of a YAML file: configurations of Spring Boot, and of jobs in ZooKeeper. JSON is YAML.
 func liteYAML(text []byte) (*liteFile, error) {
 	found := &liteFile{}
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var document yaml.Node
-		switch err := decoder.Decode(&document); {
+		var whole yaml.Node
+		switch err := decoder.Decode(&whole); {
 		case errors.Is(err, io.EOF):
 			return found, nil
 		case err != nil:
-			line, message := definitions.SyntaxError(err)
-			return nil, fmt.Errorf("no YAML: line %d: %s", line, message)
+			line, message := document.YAMLError(err)
+			return nil, fmt.Errorf("not YAML: line %d: %s", line, message)
 		}
-		root := document.Content[0]
+		root := whole.Content[0]
 		if nodes := 0; !bounded(root, 0, &nodes) {
 			return nil, errors.New("it is nested too deep, or too large with its aliases written out")
 		}
@@ -56,7 +56,7 @@ func (f *liteFile) addSpring(prefix string, settings *yaml.Node) {
 		switch {
 		case !ours:
 		case name != "jobs":
-			f.beside = append(f.beside, setting{line: key.Line, key: prefix + key.Value})
+			f.otherSettings = append(f.otherSettings, setting{line: key.Line, key: prefix + key.Value})
 		case value.Kind == yaml.MappingNode:
 			for j := 0; j+1 < len(value.Content); j += 2 {
 				f.jobs = append(f.jobs, liteNode(value.Content[j].Value, value.Content[j].Line, value.Content[j+1]))
@@ -182,7 +182,7 @@ func liteXML(text []byte) (*liteFile, error) {
 				continue
 			}
 			if job == nil && isLite(t.Name) {
-				found.beside = append(found.beside, setting{line: line, key: t.Name.Local})
+				found.otherSettings = append(found.otherSettings, setting{line: line, key: t.Name.Local})
 			}
 			prop = ""
 			if job != nil {
@@ -204,9 +204,9 @@ func liteXML(text []byte) (*liteFile, error) {
 func xmlError(err error) error {
 	var syntax *xml.SyntaxError
 	if errors.As(err, &syntax) && strings.Contains(syntax.Msg, "character entity") {
-		return fmt.Errorf("no XML: line %d: an & that begins no entity; write &amp; for it", syntax.Line)
+		return fmt.Errorf("not XML: line %d: an & that does not begin an entity; write &amp; for it", syntax.Line)
 	}
-	return fmt.Errorf("no XML: %w", err)
+	return fmt.Errorf("not XML: %w", err)
 }
 
 // isLite reports whether an element belongs to ElasticJob. In 2.x the registry center has a namespace of its own.

@@ -22,7 +22,7 @@ func jsonRecords(text []byte) (records []row, err error) {
 			err = io.ErrUnexpectedEOF
 			fallthrough
 		case err != nil:
-			return nil, fmt.Errorf("line %d: no JSON: %w", r.line(), err)
+			return nil, fmt.Errorf("line %d: not JSON: %w", r.line(), err)
 		}
 	}
 }

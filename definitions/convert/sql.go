@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -140,6 +141,9 @@ func readStatement(s []sqlToken, tables map[string]*table, known func(string, in
 
 func (t sqlToken) is(word string) bool { return !t.quoted && strings.EqualFold(t.text, word) }
 
+// keyWords begin what is not a column in a CREATE TABLE.
+var keyWords = []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "CHECK"}
+
 // createdColumns returns the names of the columns in the parentheses of a CREATE TABLE, without its keys.
 func createdColumns(s []sqlToken) (columns []string) {
 	depth, begins := 0, false
@@ -154,12 +158,7 @@ func createdColumns(s []sqlToken) (columns []string) {
 			begins = depth == 1
 		case begins:
 			begins = false
-			isKey := false
-			for _, word := range []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT",
-				"CHECK"} {
-				isKey = isKey || one.is(word)
-			}
-			if !isKey {
+			if !slices.ContainsFunc(keyWords, one.is) {
 				columns = append(columns, plainName(one.text))
 			}
 		}

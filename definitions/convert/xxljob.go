@@ -57,8 +57,8 @@ func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	for _, info := range infos {
 		x.add(info)
 	}
-	x.once(0, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they take")
-	return x.done("bin/start.sh"), nil
+	x.remarkOnce(0, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they need")
+	return x.finish("bin/start.sh"), nil
 }
 
 func (x *xxlFile) records(text []byte) (infos []row, err error) {
@@ -106,7 +106,7 @@ func (x *xxlFile) add(info row) {
 	group, known := x.groups[f["jobgroup"]]
 	appName := cmp.Or(group.fields["appname"], "xxl-job")
 	if !known && x.options.App == "" {
-		x.once(info.line, true, fmt.Sprintf("the executor with the id %s is not in the file, so that its jobs are of the app %s: import xxl_job_group with them, or give --app", f["jobgroup"], appName))
+		x.remarkOnce(info.line, true, fmt.Sprintf("the executor with the id %s is not in the file, so its jobs belong to the app %s: import xxl_job_group with them, or give --app", f["jobgroup"], appName))
 	}
 	j := &xxlJob{x, info, x.job(info.line, cmp.Or(f["executorhandler"], "job-"+f["id"]), appName)}
 	c := &j.d.Job
@@ -128,7 +128,7 @@ func (x *xxlFile) add(info row) {
 func (j *xxlJob) number(field string, most int) int {
 	n, err := strconv.Atoi(cmp.Or(j.fields[field], "0"))
 	if err != nil || n > most {
-		j.lost("%s %q is not from 0 to %d, and is left out", field, j.fields[field], most)
+		j.lost("%s %q must be from 0 to %d, and is left out", field, j.fields[field], most)
 		return 0
 	}
 	return max(n, 0)
@@ -144,9 +144,9 @@ func (j *xxlJob) route(group row) {
 			}
 		}
 		j.d.Job.ShardingTotalCount = max(machines, 1)
-		j.lost("SHARDING_BROADCAST runs a shard on each machine that is up; here the number is fixed, and shards are not bound to machines: look at shardingTotalCount, now %d", max(machines, 1))
+		j.lost("SHARDING_BROADCAST runs a shard on each machine that is up; here the number is fixed, and shards are not bound to machines: check shardingTotalCount, now %d", max(machines, 1))
 	case "CONSISTENT_HASH":
-		j.lost("CONSISTENT_HASH keeps a job on one machine; here no run finds what another has left on its disk or in its memory: keep it in a database or a shared file system")
+		j.lost("CONSISTENT_HASH keeps a job on one machine; here runs share no disk or memory: keep their data in a database or a shared file system")
 	}
 }
 
@@ -162,7 +162,7 @@ func (j *xxlJob) schedule() {
 		seconds, err := strconv.Atoi(strings.TrimSpace(conf))
 		expression, exact := rateCron(seconds)
 		if err != nil || !exact {
-			j.lost("FIX_RATE %s: no cron fires every %s seconds, as it divides neither a minute, an hour nor a day; choose a cron. The job runs on trigger only", conf, conf)
+			j.lost("FIX_RATE %s: no cron fires every %s seconds, which divide neither a minute, an hour nor a day; choose a cron. The job runs on trigger only", conf, conf)
 			return
 		}
 		j.setCron(j.d, j.line, expression)
@@ -198,15 +198,15 @@ func (j *xxlJob) block() {
 		j.d.Job.Misfire = true
 	case "DISCARD_LATER":
 		if j.fields["misfirestrategy"] == "FIRE_ONCE_NOW" {
-			j.lost("FIRE_ONCE_NOW makes up for missed fires; here misfire: true does, which also has fires wait that find the job running, and DISCARD_LATER says otherwise: misfire is false, choose")
+			j.lost("FIRE_ONCE_NOW makes up for missed fires; here misfire: true does that, but it also queues fires that find the job running, which DISCARD_LATER drops: misfire was set to false; choose")
 		}
 	case "COVER_EARLY":
-		j.lost("COVER_EARLY ends the run that the next one finds; here that one is dropped: set timeoutSeconds to less than the time between two fires")
+		j.lost("COVER_EARLY ends the run that the next fire finds; here that fire is dropped: set timeoutSeconds to less than the time between two fires")
 	default:
 		j.lost("executor_block_strategy %s is not known; a fire that finds the job running is dropped", blocked)
 	}
 	if j.d.Job.Misfire && j.fields["misfirestrategy"] == "DO_NOTHING" {
-		j.note(j.line, j.d.Name(), "SERIAL_EXECUTION became misfire: true, with which also fires are made up for that were missed while no server ran, in spite of DO_NOTHING")
+		j.note(j.line, j.d.Name(), "SERIAL_EXECUTION became misfire: true, which also makes up for fires that were missed while no server ran, despite DO_NOTHING")
 	}
 }
 
@@ -220,7 +220,7 @@ func (j *xxlJob) glue() {
 	switch {
 	case kind == "BEAN":
 		j.setEnv(j.d, j.line, "XXL_JOB_HANDLER", j.fields["executorhandler"])
-		j.once(j.line, true, "handlers of the type BEAN are methods of a Java program that stays up: the app's package needs a program that runs the one that XXL_JOB_HANDLER names, with what ELASTICJOB_JOB_PARAMETER holds")
+		j.remarkOnce(j.line, true, "handlers of type BEAN are methods of a long-running Java program: the app's package needs a program that runs the handler named in XXL_JOB_HANDLER, with the parameter in ELASTICJOB_JOB_PARAMETER")
 	case interpreter == "" || source == "":
 		j.lost("%s has no counterpart: put the script into the app's package, and name it in props %s", kind,
 			jobs.PropScript)
@@ -232,14 +232,14 @@ func (j *xxlJob) glue() {
 		parameter := quote(j.fields["executorparam"])
 		setCommand(j.d, fmt.Sprintf("%s %s%s %s 0 1", interpreter, quote(source), name, parameter))
 		if j.d.Job.ShardingTotalCount > 1 || j.fields["executorroutestrategy"] == "SHARDING_BROADCAST" {
-			j.lost("its script gets 0 and 1 for the number of its shard and of all: read ELASTICJOB_SHARDING_ITEM and ELASTICJOB_SHARDING_TOTAL_COUNT instead")
+			j.lost("its script gets 0 and 1 as shard number and number of shards: read ELASTICJOB_SHARDING_ITEM and ELASTICJOB_SHARDING_TOTAL_COUNT instead")
 		}
 	}
 }
 
 func (j *xxlJob) rest() {
 	if children := j.fields["childjobid"]; children != "" && children != "0" {
-		j.lost("its child jobs (%s) have no counterpart: have its program trigger them in the end, by POST /api/job/NAME/trigger", children)
+		j.lost("its child jobs (%s) have no counterpart: let its program trigger them at its end, by POST /api/job/NAME/trigger", children)
 	}
 	if mail := j.fields["alarmemail"]; mail != "" {
 		j.lost("mail to %s about failures: set jobErrorHandlerType: EMAIL with props email.to and those of the mail server", mail)

@@ -17,7 +17,7 @@ func countPrimes(ctx context.Context, s sdk.Shard) error {
 	if s.JobParameter != "" {
 		var err error
 		if below, err = strconv.Atoi(s.JobParameter); err != nil || below < 1 {
-			return fmt.Errorf("the job parameter %q is no number above 0", s.JobParameter)
+			return fmt.Errorf("the job parameter %q must be a number above 0", s.JobParameter)
 		}
 	}
 	// The parts are ranges. With every third number, for example, one shard would get all multiples of three.

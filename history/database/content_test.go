@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
@@ -73,11 +74,11 @@ func TestOddNamesAndTimesAreStored(t *testing.T) {
 		} {
 			var got struct {
 				Job        string `db:"job_name"`
-				Start, End Time
+				Start, End search.Time
 				Task       int
 			}
 			err := d.db.Get(&got, `SELECT job_name, start_time AS start, complete_time AS "end", LENGTH(task_id) AS task FROM JOB_EXECUTION_LOG WHERE id = ?`, id)
-			null := func(at Time) string {
+			null := func(at search.Time) string {
 				if at.IsZero() {
 					return "NULL"
 				}

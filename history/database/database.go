@@ -45,23 +45,23 @@ type DB struct {
 	log     *slog.Logger
 	now     func() time.Time
 	counts  counts
-	// look returns an error if the database is no longer the one of the last look.
-	look func() error
-	// patience is the timeout of each transaction, and of each query of the writer.
-	patience time.Duration
-	// reads holds a token for each running search.
-	reads chan struct{}
+	// checkFile returns an error if the database is no longer the one of the last look.
+	checkFile func() error
+	// timeout is the timeout of each transaction, and of each query of the writer.
+	timeout time.Duration
+	// readSlots holds a token for each running search.
+	readSlots chan struct{}
 }
 
-// patience is a long timeout for one transaction. It ensures that a frozen or unreachable database does not block its
-// caller forever.
-const patience = time.Minute
+// queryTimeout is a long timeout for one transaction. It ensures that a frozen or unreachable database does not block
+// its caller forever.
+const queryTimeout = time.Minute
 
 // connections bounds the simultaneous requests of one process to the database, and reads those of searches, so that
 // searches always leave connections for writing.
 const (
-	connections = 8
-	reads       = 6
+	maxConnections = 8
+	maxReads       = 6
 )
 
 // OpenMySQL opens a MySQL or MariaDB database by its DSN; mysql.CheckDSN describes the form.
@@ -73,11 +73,11 @@ func OpenMySQL(dsn string, opt Options) (*DB, error) {
 	c.Logger = log.New(io.Discard, "", 0) // calls return the errors of broken connections
 	connector, err := driver.NewConnector(c)
 	if err != nil {
-		return nil, fmt.Errorf("use the settings behind the ? of the DSN: %w", err)
+		return nil, fmt.Errorf("use the settings after the ? in the DSN: %w", err)
 	}
 	db := sql.OpenDB(connector)
 	db.SetConnMaxLifetime(3 * time.Minute) // shorter than the usual limits of proxies and wait_timeout
-	return open(sqlx.NewDb(db, "mysql"), inMySQL, opt), nil
+	return open(sqlx.NewDb(db, "mysql"), mysqlDialect, opt), nil
 }
 
 // OpenSQLite opens an SQLite file, which is created on first use. A commit is on the disk when it returns (synchronous
@@ -90,8 +90,8 @@ func OpenSQLite(path string, opt Options) (*DB, error) {
 		return nil, fmt.Errorf("open the history's database %s: %w", path, err)
 	}
 	f := &file{Connector: connector, path: path}
-	d := open(sqlx.NewDb(sql.OpenDB(f), "sqlite3"), inSQLite(path), opt)
-	d.look = f.look
+	d := open(sqlx.NewDb(sql.OpenDB(f), "sqlite3"), sqliteDialect(path), opt)
+	d.checkFile = f.checkFile
 	return d, nil
 }
 
@@ -102,10 +102,10 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(connections)
-	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, look: func() error { return nil },
-		reads: make(chan struct{}, reads), patience: patience}
+	db.SetMaxOpenConns(maxConnections)
+	db.SetMaxIdleConns(maxConnections)
+	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, checkFile: func() error { return nil },
+		readSlots: make(chan struct{}, maxReads), timeout: queryTimeout}
 }
 
 // Close ends all connections.
@@ -115,12 +115,12 @@ func (d *DB) Close() error { return d.db.Close() }
 // connections would not see later grants.
 func (d *DB) reconnect() {
 	d.db.SetMaxIdleConns(0)
-	d.db.SetMaxIdleConns(connections)
+	d.db.SetMaxIdleConns(maxConnections)
 }
 
 // ask runs a query for the writer, with its timeout.
 func (d *DB) ask(ctx context.Context, rows any, statement string, args ...any) error {
-	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	return d.db.SelectContext(ctx, rows, statement, args...)
 }
@@ -128,7 +128,7 @@ func (d *DB) ask(ctx context.Context, rows any, statement string, args ...any) e
 // inTx runs a function in one transaction. After an error it may have been committed, if the answer to the commit was
 // lost.
 func (d *DB) inTx(ctx context.Context, do func(context.Context, *sqlx.Tx) error) error {
-	ctx, cancel := context.WithTimeout(ctx, d.patience)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
 	tx, err := d.db.BeginTxx(ctx, nil)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// aged is a table from which old rows are deleted, in the order of a time. Rows are deleted by their key, so that no
-// other rows are locked. A row without an end belongs to something that may still run: the execution of a daemon lasts
-// for months.
-type aged struct {
+// agingTable is a table from which old rows are deleted, in the order of a time. Rows are deleted by their key, so
+// that no other rows are locked. A row without an end belongs to something that may still run: the execution of a
+// daemon lasts for months.
+type agingTable struct {
 	table, key, time string
 	end              string // the column of the end, "" for rows without one
 }
 
 // bounded are the large tables, whose number of rows is bounded.
-var bounded = []aged{
+var bounded = []agingTable{
 	{"JOB_EXECUTION_LOG", "auto_id", "complete_time", "complete_time"},
 	{"JOB_STATUS_TRACE_LOG", "auto_id", "creation_time", ""},
 	{"JOB_EXECUTION", "auto_id", "fire_time", "end_time"},
@@ -27,36 +27,36 @@ var bounded = []aged{
 }
 
 // auditLog has a longer retention than the other tables: a change may be needed to explain its effects months later.
-var auditLog = aged{"AUDIT_LOG", "auto_id", "creation_time", ""}
+var auditLog = agingTable{"AUDIT_LOG", "auto_id", "creation_time", ""}
 
 var byAge = append(bounded[:len(bounded)-1:len(bounded)-1],
-	aged{"JOB_RUN_TALLY", "auto_id", "complete_time", ""},
-	aged{resultsOfMinutes, "id", "statistics_time", ""},
-	aged{"TASK_RUNNING_STATISTICS", "id", "statistics_time", ""},
-	aged{"JOB_RUNNING_STATISTICS", "id", "statistics_time", ""},
-	aged{"SCHEDULING_STATISTICS", "id", "statistics_time", ""},
+	agingTable{"JOB_RUN_TALLY", "auto_id", "complete_time", ""},
+	agingTable{resultsOfMinutes, "id", "statistics_time", ""},
+	agingTable{"TASK_RUNNING_STATISTICS", "id", "statistics_time", ""},
+	agingTable{"JOB_RUNNING_STATISTICS", "id", "statistics_time", ""},
+	agingTable{"SCHEDULING_STATISTICS", "id", "statistics_time", ""},
 )
 
 // byYear are the tables whose rows are kept for at least a year, unless there are too many. JOB_EXECUTION_LOG is
 // listed by start_time for runs whose end was lost.
-var byYear = []aged{
+var byYear = []agingTable{
 	{resultsOfHours, "id", "statistics_time", ""},
 	{"JOB_EXECUTION_LOG", "auto_id", "start_time", ""},
 	auditLog,
 }
 
-// older returns the condition that a row is older than a time.
-func (a aged) older(than time.Time) (condition string, args []any) {
+// olderThan returns the condition that a row is older than a time.
+func (a agingTable) olderThan(than time.Time) (condition string, args []any) {
 	if a.end == "" || a.end == a.time {
 		return a.time + " < ?", []any{Time{than}}
 	}
 	return a.time + " < ? AND " + a.end + " < ?", []any{Time{than}, Time{than}}
 }
 
-// over returns the condition that a row belongs to nothing that still runs, and the table with an order in which an
-// index returns such rows. The key gives about the right order, because rows are written in about the order of their
-// age.
-func (a aged) over() (ordered aged, condition string) {
+// finished returns the condition that a row belongs to nothing that still runs, and the table with an order in which
+// an index returns such rows. The key gives about the right order, because rows are written in about the order of
+// their age.
+func (a agingTable) finished() (ordered agingTable, condition string) {
 	switch a.end {
 	case "":
 		return a, "1 = 1"
@@ -72,14 +72,14 @@ func (a aged) over() (ordered aged, condition string) {
 // most when no more are too old or too many. Rows of unfinished executions and runs are kept, except for runs that
 // began at least a year ago. Hourly results and audit rows are kept for at least a year; daily results and daily
 // counts of jobs are kept permanently.
-func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most int) (deleted int, err error) {
+func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, limit int) (deleted int, err error) {
 	yearAgo := d.now().AddDate(-1, 0, 0)
 	if before.Before(yearAgo) {
 		yearAgo = before
 	}
-	remove := func(a aged, before time.Time) error {
-		condition, args := a.older(before)
-		n, err := d.deleteOldest(ctx, a, most-deleted, condition, args...)
+	remove := func(a agingTable, before time.Time) error {
+		condition, args := a.olderThan(before)
+		n, err := d.deleteOldest(ctx, a, limit-deleted, condition, args...)
 		deleted += n
 		if err != nil {
 			return fmt.Errorf("delete old rows of %s: %w", a.table, err)
@@ -103,8 +103,8 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most i
 			return deleted, fmt.Errorf("count the rows of %s: %w", a.table, err)
 		}
 		if surplus > 0 {
-			ordered, condition := a.over()
-			n, err := d.deleteOldest(ctx, ordered, int(min(surplus, int64(most-deleted))), condition)
+			ordered, condition := a.finished()
+			n, err := d.deleteOldest(ctx, ordered, int(min(surplus, int64(limit-deleted))), condition)
 			deleted += n
 			if err != nil {
 				return deleted, fmt.Errorf("delete surplus rows of %s: %w", a.table, err)
@@ -116,17 +116,17 @@ func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, most i
 }
 
 // oldest returns the query for the oldest rows that meet a condition.
-func (a aged) oldest(condition string) string {
+func (a agingTable) oldest(condition string) string {
 	return "SELECT " + a.key + " FROM " + a.table + " WHERE " + condition + " ORDER BY " + a.time + " LIMIT ?"
 }
 
 // deleteOldest deletes the oldest rows that meet a condition. It selects their keys first and then deletes by key.
-func (d *DB) deleteOldest(ctx context.Context, a aged, most int, condition string, args ...any) (int, error) {
-	if most <= 0 {
+func (d *DB) deleteOldest(ctx context.Context, a agingTable, limit int, condition string, args ...any) (int, error) {
+	if limit <= 0 {
 		return 0, nil
 	}
 	var keys []int64
-	if err := d.ask(ctx, &keys, a.oldest(condition), append(args, most)...); err != nil || len(keys) == 0 {
+	if err := d.ask(ctx, &keys, a.oldest(condition), append(args, limit)...); err != nil || len(keys) == 0 {
 		return 0, err
 	}
 	query, args, err := sqlx.In("DELETE FROM "+a.table+" WHERE "+a.key+" IN (?)", keys)

@@ -236,7 +236,7 @@ func TestDeletionUsesIndexes(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		fill(t, d, 4000)
-		explained := func(a aged, condition string, args ...any) {
+		explained := func(a agingTable, condition string, args ...any) {
 			t.Helper()
 			how := map[bool]string{true: "EXPLAIN ", false: "EXPLAIN QUERY PLAN "}[d.dialect.folder == "mysql"]
 			for _, step := range rowsFrom(t, d, how+a.oldest(condition), append(args, 100)...) {
@@ -247,11 +247,11 @@ func TestDeletionUsesIndexes(t *testing.T) {
 			}
 		}
 		for _, a := range append(byAge[:len(byAge):len(byAge)], byYear...) {
-			condition, args := a.older(noon.Add(10 * time.Minute))
+			condition, args := a.olderThan(noon.Add(10 * time.Minute))
 			explained(a, condition, args...)
 		}
 		for _, a := range bounded {
-			ordered, condition := a.over()
+			ordered, condition := a.finished()
 			explained(ordered, condition)
 		}
 	})

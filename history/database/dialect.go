@@ -29,10 +29,10 @@ type dialect struct {
 	refused func(error) bool
 }
 
-var lockOfMySQL = mysql.MigrationLock{Name: "elasticjob-history", Table: versionTable, Patience: lockTimeout}
+var mysqlLock = mysql.MigrationLock{Name: "elasticjob-history", Table: versionTable, Timeout: lockTimeout}
 
-var inMySQL = dialect{
-	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return lockOfMySQL },
+var mysqlDialect = dialect{
+	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return mysqlLock },
 	hasTable: mysql.HasTable,
 	onConflict: func(t table) string {
 		if t.version == "" {
@@ -68,11 +68,11 @@ var inMySQL = dialect{
 	},
 }
 
-// inSQLite is the dialect for an SQLite file.
-func inSQLite(path string) dialect {
+// sqliteDialect is the dialect for an SQLite file.
+func sqliteDialect(path string) dialect {
 	return dialect{
 		folder: "sqlite", goose: goose.DialectSQLite3,
-		lock:     func() lock.SessionLocker { return &fileLock{path: path + ".migrate", patience: lockTimeout} },
+		lock:     func() lock.SessionLocker { return &fileLock{path: path + ".migrate", timeout: lockTimeout} },
 		hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 		onConflict: func(t table) string {
 			if t.version == "" {

@@ -220,7 +220,7 @@ func TestAFrozenServerIsGivenUp(t *testing.T) {
 	s := mariadb.Start(t)
 	d := mysqlOf(t, s.Database(t))
 	migrate(t, d)
-	d.patience = 200 * time.Millisecond
+	d.timeout = 200 * time.Millisecond
 	s.Pause(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

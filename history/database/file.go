@@ -64,8 +64,8 @@ func (f *file) connect(ctx context.Context) (driver.Conn, error) {
 	return &fileConn{conn.(sqliteConn), f.path, opened}, nil
 }
 
-// look returns an error, once, when the path no longer names the file of the last look.
-func (f *file) look() error {
+// checkFile returns an error, once, when the path no longer names the file of the last look.
+func (f *file) checkFile() error {
 	now, err := os.Stat(f.path)
 	how := "was replaced by another file"
 	switch {
@@ -81,7 +81,7 @@ func (f *file) look() error {
 	if last == nil || now != nil && os.SameFile(last, now) {
 		return nil
 	}
-	return fmt.Errorf("the file %s %s while this server used it: what the old one had is not in the new one; it is opened again, and what waits is written there", f.path, how)
+	return fmt.Errorf("the file %s %s while this server used it: the new file lacks the content of the old one; it is opened again, and waiting rows are written there", f.path, how)
 }
 
 // sqliteConn lists what a connection of the driver implements.

@@ -19,9 +19,9 @@ const lockTimeout = 30 * time.Second
 // fileLock is a lock on a separate file beside the SQLite file. The lock file is never removed, because two processes
 // could hold different files of that name otherwise.
 type fileLock struct {
-	path     string
-	patience time.Duration
-	file     *os.File // set while the lock is held
+	path    string
+	timeout time.Duration
+	file    *os.File // set while the lock is held
 }
 
 func (l *fileLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
@@ -31,7 +31,7 @@ func (l *fileLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 	}
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
-	deadline := time.After(l.patience)
+	deadline := time.After(l.timeout)
 	for {
 		if err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			l.file = file
@@ -42,7 +42,7 @@ func (l *fileLock) SessionLock(ctx context.Context, _ *sql.Conn) error {
 			case <-poll.C:
 				continue
 			case <-deadline:
-				err = mysql.Locked(l.patience)
+				err = mysql.Locked(l.timeout)
 			case <-ctx.Done():
 				err = ctx.Err()
 			}

@@ -67,10 +67,10 @@ func TestAMigrationWaitsForAnotherOneForSoLong(t *testing.T) {
 		holder, waiter := d.dialect.lock(), d.dialect.lock()
 		switch l := waiter.(type) {
 		case mysql.MigrationLock:
-			l.Patience = time.Second
+			l.Timeout = time.Second
 			waiter = l
 		case *fileLock:
-			l.patience = 50 * time.Millisecond
+			l.timeout = 50 * time.Millisecond
 		}
 		first, err := d.db.DB.Conn(t.Context())
 		if err != nil {

@@ -62,24 +62,9 @@ func (d *DB) Executions(ctx context.Context, q search.Executions) ([]search.Exec
 
 // listExecutions returns the query for the executions in one state, or in any state if it is "".
 func listExecutions(q search.Executions, state string) clause {
-	var all []clause
-	if q.Job != "" {
-		all = append(all, clause{"job_name = ?", []any{q.Job}})
-	}
-	if state != "" {
-		all = append(all, clause{"state = ?", []any{state}})
-	}
-	if !q.Since.IsZero() {
-		all = append(all, clause{"fire_time >= ?", []any{Time{q.Since}}})
-	}
-	if at := (Time{q.Before}); !q.Before.IsZero() {
-		all = append(all, clause{"fire_time <= ? AND (fire_time < ? OR id < ?)", []any{at, at, q.BeforeID}})
-	}
-	match := and(all...)
-	const order = " ORDER BY fire_time DESC, id DESC"
-	return clause{"SELECT " + executionColumns +
-		" FROM JOB_EXECUTION JOIN (SELECT auto_id AS picked FROM JOB_EXECUTION" + match.where() + order +
-		" LIMIT ?) AS page ON auto_id = picked" + order, append(match.values, q.Limit)}
+	match := and(equal("job_name", q.Job), equal("state", state), since("fire_time", q.Since),
+		following("fire_time", q.Before, q.BeforeID))
+	return pageOf("JOB_EXECUTION", executionColumns, match, "fire_time DESC, id DESC", 0, q.Limit)
 }
 
 const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION WHERE id = ?"
@@ -128,7 +113,7 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 
 // runsOf returns the query for the newest runs of an execution.
 func runsOf(execution string) clause {
-	return clause{"SELECT " + searchedRuns.all + " FROM " + searchedRuns.table +
+	return clause{"SELECT " + searchedRuns.selected + " FROM " + searchedRuns.table +
 		" WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, maxRuns}}
 }
 
@@ -194,7 +179,7 @@ func (r *landmarks) end(all []search.Moment) []search.Moment {
 
 // Life returns the stored moments of an execution in the order of time, at most most of them, beginning with the
 // first. more reports that there are others.
-func (d *DB) Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error) {
+func (d *DB) Life(ctx context.Context, execution string, limit int) (life []search.Moment, more bool, err error) {
 	fail := func(err error) ([]search.Moment, bool, error) {
 		return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
 	}
@@ -206,7 +191,7 @@ func (d *DB) Life(ctx context.Context, execution string, most int) (life []searc
 	for _, r := range rows {
 		all = append(all, r.begin()...)
 	}
-	for _, c := range momentsOf(execution, most+1) {
+	for _, c := range momentsOf(execution, limit+1) {
 		rows, err := selectAll[momentRow](ctx, d, c)
 		if err != nil {
 			return fail(err)
@@ -224,15 +209,15 @@ func (d *DB) Life(ctx context.Context, execution string, most int) (life []searc
 	for _, r := range rows {
 		all = append(all, r.end(all)...)
 	}
-	life, more = search.Life(all, most)
+	life, more = search.Life(all, limit)
 	return life, more, nil
 }
 
 // momentsOf returns the queries for the steps of an execution and for the states of its tasks, each in order. The item
 // is a number in one table and a text like [0] in the other.
-func momentsOf(execution string, most int) []clause {
+func momentsOf(execution string, limit int) []clause {
 	const of = " WHERE execution_id = ? ORDER BY creation_time, auto_id LIMIT ?"
-	values := []any{execution, most}
+	values := []any{execution, limit}
 	return []clause{
 		{"SELECT kind, sharding_item AS item, task_id, NULL AS agent, NULL AS reason, message, message_value, creation_time FROM JOB_EXECUTION_EVENT" + of, values},
 		{"SELECT state AS kind, REPLACE(REPLACE(sharding_item, '[', ''), ']', '') AS item, task_id, slave_id AS agent, reason, message, message_value, creation_time" +

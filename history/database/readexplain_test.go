@@ -130,7 +130,7 @@ func explainSearches[R any](t *testing.T, d *DB, table *searched[R], of *search.
 		explain(t, d, table.page(match, table.order(&asked), (asked.Page-1)*asked.PerPage, asked.PerPage+1))
 		if asked.SortedByTime() && len(asked.Equal) < 2 {
 			asked.After = &search.Cursor{Time: noon.Add(35 * time.Minute), Row: 2100}
-			for _, s := range table.stretches(&asked) {
+			for _, s := range table.partsAfter(&asked) {
 				explain(t, d, table.page(and(match, s.match), s.order, 0, 11))
 			}
 		}

@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
@@ -11,11 +10,11 @@ import (
 // searched is the description of a searchable table. It contains everything that is inserted into the text of a query;
 // all user input is passed as arguments.
 type searched[R any] struct {
-	table   string
-	columns map[string]string // by the fields for filters and sorting
-	all     string            // the columns to read
-	// place returns the position of a row in the order of a time field: the time and the row number.
-	place func(r *R, field string) (search.Time, int64)
+	table    string
+	columns  map[string]string // by the fields for filters and sorting
+	selected string            // the columns to read
+	// position returns the position of a row in the order of a time field: the time and the row number.
+	position func(r *R, field string) (search.Time, int64)
 	// finish sets the fields that have no column.
 	finish func(r *R)
 }
@@ -25,9 +24,9 @@ var searchedRuns = searched[search.Run]{
 	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "ip": "ip", "isSuccess": "is_success",
 		"executionId": "execution_id",
 		"startTime":   "start_time", "completeTime": "complete_time"},
-	all: "auto_id, id, hostname, ip, task_id, job_name, execution_source, sharding_item, start_time, complete_time, is_success, failure_cause, failure_cause_value, " +
+	selected: "auto_id, id, hostname, ip, task_id, job_name, execution_source, sharding_item, start_time, complete_time, is_success, failure_cause, failure_cause_value, " +
 		"execution_id, attempt, run_number, state, exit_status, agent_id, fire_time",
-	place: func(r *search.Run, field string) (search.Time, int64) {
+	position: func(r *search.Run, field string) (search.Time, int64) {
 		if field == "completeTime" {
 			return r.CompleteTime, r.Row
 		}
@@ -44,10 +43,10 @@ var searchedTraces = searched[search.Trace]{
 	columns: map[string]string{"jobName": "job_name", "taskId": "task_id", "slaveId": "slave_id", "source": "source",
 		"executionType": "execution_type",
 		"state":         "state", "executionId": "execution_id", "creationTime": "creation_time"},
-	all: "auto_id, id, job_name, original_task_id, task_id, slave_id, source, execution_type, sharding_item, state, message, message_value, creation_time, " +
+	selected: "auto_id, id, job_name, original_task_id, task_id, slave_id, source, execution_type, sharding_item, state, message, message_value, creation_time, " +
 		"execution_id, attempt, reason",
-	place:  func(r *search.Trace, _ string) (search.Time, int64) { return r.CreationTime, r.Row },
-	finish: func(r *search.Trace) { r.MessageCode, r.MessageArgs = codeOf(r.Message, r.MessageValue) },
+	position: func(r *search.Trace, _ string) (search.Time, int64) { return r.CreationTime, r.Row },
+	finish:   func(r *search.Trace) { r.MessageCode, r.MessageArgs = codeOf(r.Message, r.MessageValue) },
 }
 
 // millisBetween returns nil unless both times are set. It is never negative, even if a clock was set back.
@@ -60,45 +59,17 @@ func millisBetween(from, to search.Time) *int64 {
 }
 
 // Runs searches the runs of shards.
-func (d *DB) Runs(ctx context.Context, q search.Question) (search.Answer[search.Run], error) {
+func (d *DB) Runs(ctx context.Context, q search.Query) (search.Page[search.Run], error) {
 	return find(ctx, d, &searchedRuns, &q)
 }
 
 // Traces searches the changes of tasks' states.
-func (d *DB) Traces(ctx context.Context, q search.Question) (search.Answer[search.Trace], error) {
+func (d *DB) Traces(ctx context.Context, q search.Query) (search.Page[search.Trace], error) {
 	return find(ctx, d, &searchedTraces, &q)
 }
 
-// clause is a part of a query with the values of its placeholders.
-type clause struct {
-	text   string
-	values []any
-}
-
-// and joins conditions.
-func and(conditions ...clause) clause {
-	var texts []string
-	var all clause
-	for _, c := range conditions {
-		if c.text != "" {
-			texts = append(texts, c.text)
-			all.values = append(all.values, c.values...)
-		}
-	}
-	all.text = strings.Join(texts, " AND ")
-	return all
-}
-
-// where is the condition of a statement.
-func (c clause) where() string {
-	if c.text == "" {
-		return ""
-	}
-	return " WHERE " + c.text
-}
-
-// matching returns the condition for the rows that match a question.
-func (t *searched[R]) matching(q *search.Question) clause {
+// matching returns the condition for the rows that match a query.
+func (t *searched[R]) matching(q *search.Query) clause {
 	var all []clause
 	for _, e := range q.Equal {
 		c := clause{t.columns[e.Field] + " = ?", []any{e.Value}}
@@ -113,34 +84,23 @@ func (t *searched[R]) matching(q *search.Question) clause {
 		all = append(all, c)
 	}
 	column := t.columns[q.Of.Time]
-	if !q.From.IsZero() {
-		all = append(all, clause{column + " >= ?", []any{Time{q.From}}})
-	}
-	if !q.Until.IsZero() {
-		all = append(all, clause{column + " <= ?", []any{Time{q.Until}}})
-	}
-	return and(all...)
+	return and(append(all, since(column, q.From), until(column, q.Until))...)
 }
 
-// page returns the query for a page. An index alone selects the rows, because the skipped rows need not be read.
-func (t *searched[R]) page(match clause, order string, skip, most int) clause {
-	return clause{
-		text: "SELECT " + t.all + " FROM " + t.table + " JOIN (SELECT auto_id AS picked FROM " + t.table +
-			match.where() +
-			" ORDER BY " + order + " LIMIT ? OFFSET ?) AS page ON auto_id = picked ORDER BY " + order,
-		values: append(match.values[:len(match.values):len(match.values)], most, skip),
-	}
+// page returns the query for a page.
+func (t *searched[R]) page(match clause, order string, skip, limit int) clause {
+	return pageOf(t.table, t.selected, match, order, skip, limit)
 }
 
-func direction(q *search.Question) string {
+func direction(q *search.Query) string {
 	if q.Descending {
 		return " DESC"
 	}
 	return " ASC"
 }
 
-// order returns the ORDER BY terms of a question. They follow an index when the sort field is also the filter.
-func (t *searched[R]) order(q *search.Question) string {
+// order returns the ORDER BY terms of a query. They follow an index when the sort field is also the filter.
+func (t *searched[R]) order(q *search.Query) string {
 	order := t.columns[q.Sort] + direction(q)
 	if !q.SortedByTime() {
 		order += ", " + t.columns[q.Of.Time] + direction(q)
@@ -148,29 +108,29 @@ func (t *searched[R]) order(q *search.Question) string {
 	return order + ", auto_id" + direction(q)
 }
 
-// stretch is a part of the rows after a cursor.
-type stretch struct {
+// part is a part of the rows after a cursor.
+type part struct {
 	match clause
 	order string
 }
 
-// stretches returns the parts of the rows after a cursor, in order. Databases sort rows without a time before all
+// partsAfter returns the parts of the rows after a cursor, in order. Databases sort rows without a time before all
 // others, and would not use an index for both in one query.
-func (t *searched[R]) stretches(q *search.Question) []stretch {
+func (t *searched[R]) partsAfter(q *search.Query) []part {
 	column, at, row := t.columns[q.Sort], Time{q.After.Time}, q.After.Row
-	timed := func(condition string, values ...any) stretch { return stretch{clause{condition, values}, t.order(q)} }
-	timeless := func(condition string, values ...any) stretch {
-		return stretch{clause{column + " IS NULL" + condition, values}, "auto_id" + direction(q)}
+	timed := func(condition string, values ...any) part { return part{clause{condition, values}, t.order(q)} }
+	timeless := func(condition string, values ...any) part {
+		return part{clause{column + " IS NULL" + condition, values}, "auto_id" + direction(q)}
 	}
 	switch hasTime := !q.After.Time.IsZero(); {
 	case q.Descending && hasTime:
-		return []stretch{timed(column+" <= ? AND ("+column+" < ? OR auto_id < ?)", at, at, row), timeless("")}
+		return []part{timed(column+" <= ? AND ("+column+" < ? OR auto_id < ?)", at, at, row), timeless("")}
 	case q.Descending:
-		return []stretch{timeless(" AND auto_id < ?", row)}
+		return []part{timeless(" AND auto_id < ?", row)}
 	case hasTime:
-		return []stretch{timed(column+" >= ? AND ("+column+" > ? OR auto_id > ?)", at, at, row)}
+		return []part{timed(column+" >= ? AND ("+column+" > ? OR auto_id > ?)", at, at, row)}
 	}
-	return []stretch{timeless(" AND auto_id > ?", row), timed(column + " IS NOT NULL")}
+	return []part{timeless(" AND auto_id > ?", row), timed(column + " IS NOT NULL")}
 }
 
 // count returns the query that counts matching rows, up to one more than search.MostCounted.
@@ -179,9 +139,9 @@ func (t *searched[R]) count(match clause) clause {
 		append(match.values[:len(match.values):len(match.values)], search.MaxCounted+1)}
 }
 
-// find answers a question. It reads one row more than the page, to tell whether there is another page.
-func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question) (search.Answer[R], error) {
-	var answer search.Answer[R]
+// find runs a query. It reads one row more than the page, to tell whether there is another page.
+func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Query) (search.Page[R], error) {
+	var answer search.Page[R]
 	match := t.matching(q)
 	if q.After == nil {
 		counted, err := selectAll[int](ctx, d, t.count(match))
@@ -202,7 +162,7 @@ func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question)
 	if len(rows) > q.PerPage {
 		answer.Rows = rows[:q.PerPage]
 		if q.SortedByTime() {
-			at, row := t.place(&rows[q.PerPage-1], q.Sort)
+			at, row := t.position(&rows[q.PerPage-1], q.Sort)
 			answer.Next = q.Next(at.Time, row)
 		}
 	}
@@ -210,12 +170,12 @@ func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Question)
 }
 
 // rows returns the rows of the page and the one after them.
-func (t *searched[R]) rows(ctx context.Context, d *DB, q *search.Question, match clause) ([]R, error) {
+func (t *searched[R]) rows(ctx context.Context, d *DB, q *search.Query, match clause) ([]R, error) {
 	if q.After == nil {
 		return selectAll[R](ctx, d, t.page(match, t.order(q), (q.Page-1)*q.PerPage, q.PerPage+1))
 	}
 	all := []R{}
-	for _, s := range t.stretches(q) {
+	for _, s := range t.partsAfter(q) {
 		rows, err := selectAll[R](ctx, d, t.page(and(match, s.match), s.order, 0, q.PerPage+1-len(all)))
 		if err != nil {
 			return nil, err
@@ -225,18 +185,4 @@ func (t *searched[R]) rows(ctx context.Context, d *DB, q *search.Question, match
 		}
 	}
 	return all, nil
-}
-
-// selectAll returns the rows of a query, an empty list if there are none. It waits for one of the connections for
-// reads.
-func selectAll[R any](ctx context.Context, d *DB, c clause) ([]R, error) {
-	select {
-	case d.reads <- struct{}{}:
-		defer func() { <-d.reads }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	rows := []R{}
-	err := d.db.SelectContext(ctx, &rows, c.text, c.values...)
-	return rows, err
 }

@@ -91,7 +91,7 @@ func sortedText(t search.Time) string {
 }
 
 // expected answers a question in the simplest way: it filters and sorts all rows.
-func expected(list []search.Run, q *search.Question) (ids []string) {
+func expected(list []search.Run, q *search.Query) (ids []string) {
 	list = slices.DeleteFunc(slices.Clone(list), func(r search.Run) bool {
 		for _, e := range q.Equal {
 			if fieldOf(r, e.Field) != fmt.Sprint(e.Value) || e.Value == false && r.CompleteTime.IsZero() {
@@ -120,7 +120,7 @@ func expected(list []search.Run, q *search.Question) (ids []string) {
 }
 
 // question parses parameters.
-func question(t testing.TB, of *search.Subject, query string) search.Question {
+func question(t testing.TB, of *search.Subject, query string) search.Query {
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		t.Fatal(err)
@@ -290,8 +290,8 @@ func TestReadsFailLoudly(t *testing.T) {
 func TestSearchesLeaveRoomForWriting(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
-		for range cap(d.reads) { // as long-running searches do
-			d.reads <- struct{}{}
+		for range cap(d.readSlots) { // as long-running searches do
+			d.readSlots <- struct{}{}
 			conn, err := d.db.Connx(t.Context())
 			if err != nil {
 				t.Fatal(err)

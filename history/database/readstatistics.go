@@ -33,14 +33,6 @@ func (r *outcomeRow) outcome() search.Outcome {
 	return o
 }
 
-// since returns the condition that a time is not before moment, or none if moment is zero.
-func since(column string, moment time.Time) clause {
-	if moment.IsZero() {
-		return clause{}
-	}
-	return clause{column + " >= ?", []any{Time{moment}}}
-}
-
 func executionOutcomes(job string, from time.Time) clause {
 	match := and(clause{"job_name = ?", []any{job}}, since("fire_time", from))
 	return clause{"SELECT state, NULL AS is_success, fire_time AS time, end_time AS complete_time, duration_ms FROM JOB_EXECUTION" + match.where() +
@@ -80,8 +72,7 @@ func lastFailedRun(job string, from time.Time) clause {
 
 // resultTables are the tables of results by the length of their periods.
 var resultTables = map[search.Interval]string{
-	search.Minute: "TASK_RESULT_STATISTICS_MINUTE", search.Hour: "TASK_RESULT_STATISTICS_HOUR",
-	search.Day: "TASK_RESULT_STATISTICS_DAY",
+	search.Minute: resultsOfMinutes, search.Hour: resultsOfHours, search.Day: resultsOfDays,
 }
 
 // TaskResults returns the results of the periods that began at from or later and before until, oldest first. A zero

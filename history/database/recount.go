@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
 // The tables that count ends by minute, hour and day.
@@ -24,11 +26,11 @@ const (
 // two processes that count minutes of one day, each includes the counts of the other in its sums.
 //
 // Numbers never decrease: ends are final, so a smaller count only means that old rows were deleted.
-func (d *DB) Recount(ctx context.Context, most int) (done int, err error) {
-	var minutes []Time
+func (d *DB) Recount(ctx context.Context, limit int) (done int, err error) {
+	var minutes []search.Time
 	if err := d.ask(ctx, &minutes, "SELECT minute_time FROM HISTORY_RECOUNT ORDER BY minute_time LIMIT ?",
-		most); err != nil {
-		return 0, fmt.Errorf("read which minutes are to be counted: %w", err)
+		limit); err != nil {
+		return 0, fmt.Errorf("read which minutes to count: %w", err)
 	}
 	for _, m := range minutes {
 		if err := d.recount(ctx, m.Time); err != nil {

@@ -6,15 +6,15 @@ import (
 )
 
 // clean converts a text to valid UTF-8 without NUL, of at most most characters, which every database accepts.
-func clean(text string, most int) string {
-	if len(text) <= most && utf8.ValidString(text) && !strings.Contains(text, "\x00") {
+func clean(text string, limit int) string {
+	if len(text) <= limit && utf8.ValidString(text) && !strings.Contains(text, "\x00") {
 		return text
 	}
 	var out strings.Builder
-	out.Grow(min(len(text), most))
+	out.Grow(min(len(text), limit))
 	n := 0
 	for _, r := range text { // each invalid byte becomes U+FFFD
-		if n == most {
+		if n == limit {
 			break
 		}
 		if r == 0 {

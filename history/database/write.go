@@ -18,7 +18,7 @@ import (
 func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
 	w := writer{db: d}
 	all := rowsOf(batches)
-	err = d.look()
+	err = d.checkFile()
 	if err == nil {
 		err = d.inTx(ctx, func(ctx context.Context, tx *sqlx.Tx) error {
 			w.tx, w.lost = tx, 0
@@ -31,7 +31,7 @@ func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err er
 		})
 	}
 	if err == nil {
-		err = d.look() // rows committed to a file that was being removed are written again
+		err = d.checkFile() // rows committed to a file that was being removed are written again
 	}
 	if err != nil {
 		d.reconnect()
@@ -137,19 +137,19 @@ func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
 			}
 		}
 		if i-from == statementRows || i > from && bytes+size > statementBytes {
-			if err := w.insertSome(ctx, t, rows[from:i]); err != nil {
+			if err := w.insertBatch(ctx, t, rows[from:i]); err != nil {
 				return err
 			}
 			bytes, from = 0, i
 		}
 		bytes += size
 	}
-	return w.insertSome(ctx, t, rows[from:])
+	return w.insertBatch(ctx, t, rows[from:])
 }
 
-// insertSome writes rows with one statement. If the database refuses one for its content, which undoes only that
+// insertBatch writes rows with one statement. If the database refuses one for its content, which undoes only that
 // statement, the rows are halved until the refused one is found.
-func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
+func (w *writer) insertBatch(ctx context.Context, t table, rows [][]any) error {
 	err := w.exec(ctx, t, rows)
 	switch {
 	case err == nil:
@@ -158,15 +158,15 @@ func (w *writer) insertSome(ctx context.Context, t table, rows [][]any) error {
 		return err
 	case len(rows) == 1:
 		w.lost++
-		w.db.log.Error("history row lost: the database refuses it", "table", t.name, t.key, rows[0][t.keyAt()],
+		w.db.log.Error("history row lost: refused by the database", "table", t.name, t.key, rows[0][t.keyAt()],
 			"error", err)
 		return nil
 	}
 	half := len(rows) / 2
-	if err := w.insertSome(ctx, t, rows[:half]); err != nil {
+	if err := w.insertBatch(ctx, t, rows[:half]); err != nil {
 		return err
 	}
-	return w.insertSome(ctx, t, rows[half:])
+	return w.insertBatch(ctx, t, rows[half:])
 }
 
 func (w *writer) exec(ctx context.Context, t table, rows [][]any) error {
@@ -193,7 +193,7 @@ func (d *DB) insertStatement(t table, n int) string {
 func (d *DB) Batches(ctx context.Context, term int64) (n int64, known bool, err error) {
 	var found []int64
 	if err := d.ask(ctx, &found, "SELECT batches FROM HISTORY_TERM WHERE term = ?", term); err != nil {
-		return 0, false, fmt.Errorf("read how many batches of term %d are true: %w", term, err)
+		return 0, false, fmt.Errorf("read how many batches of term %d are valid: %w", term, err)
 	}
 	if len(found) == 0 {
 		return 0, false, nil

@@ -14,7 +14,7 @@ const temporary = ".new"
 
 func asideName(k Key) string { return fmt.Sprintf("uncertain-%d-%d", k.Term, k.Number) }
 
-func (l *Log) findAside(name string) error {
+func (l *Log) loadAside(name string) error {
 	var k Key
 	if _, err := fmt.Sscanf(name, "uncertain-%d-%d", &k.Term, &k.Number); err != nil || name != asideName(k) {
 		return nil
@@ -95,7 +95,7 @@ func (l *Log) ReadAside(k Key) (e Entry, err error) {
 		e.Data, err = l.codec.unpack(fr)
 	}
 	if !ok || err != nil {
-		l.skipped(asideName(k), 0, size, "no frame with a right checksum stands there")
+		l.recordDamage(asideName(k), 0, size, "no frame with a valid checksum")
 		e.Data = nil
 	}
 	return e, nil

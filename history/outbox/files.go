@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
 // FS is the folder of one log. Tests replace it by one that fails and crashes.
@@ -59,7 +61,7 @@ func (d folder) Lock() (io.Closer, error) {
 		}
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errors.New("another process uses it; give each server a --data-dir of its own")
+		err = errors.New("another process uses it; give each server its own --data-dir")
 	}
 	return nil, errors.Join(err, f.Close())
 }
@@ -87,13 +89,7 @@ func (d folder) Rename(from, to string) error {
 
 func (d folder) Remove(name string) error { return os.Remove(filepath.Join(string(d), name)) }
 
-func (d folder) Sync() error {
-	f, err := os.Open(string(d))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
+func (d folder) Sync() error { return wholefile.SyncFolder(string(d)) }
 
 type file struct{ *os.File }
 

@@ -16,14 +16,14 @@ func segmentName(id int64) string { return fmt.Sprintf("%016d.log", id) }
 
 const positionName = "position"
 
-// find reads what an earlier process has left: segments, position, and batches that are set aside.
-func (l *Log) find() error {
+// load reads what an earlier process has left: segments, position, and batches that are set aside.
+func (l *Log) load() error {
 	names, err := l.fs.Names()
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := l.findFile(name); err != nil {
+		if err := l.loadFile(name); err != nil {
 			return err
 		}
 	}
@@ -34,20 +34,20 @@ func (l *Log) find() error {
 		return err
 	}
 	if n := len(l.segments); n > 0 {
-		l.out.id = l.segments[n-1].id
+		l.writer.id = l.segments[n-1].id
 	}
-	l.out.id = max(l.out.id, l.done.segment)
-	l.found = l.out.id
-	if err := l.findEnd(); err != nil {
+	l.writer.id = max(l.writer.id, l.done.segment)
+	l.foundSegment = l.writer.id
+	if err := l.truncateEnd(); err != nil {
 		return err
 	}
 	if !found {
-		if err := l.doneFromBegin(); err != nil {
+		if err := l.resetDone(); err != nil {
 			return err
 		}
 		_ = l.writePosition(l.done) // create the file now, before a disk may be full
 	}
-	l.in.at, l.in.given, l.in.total = l.done, l.done.total, l.done.total
+	l.reader.at, l.reader.delivered, l.reader.total = l.done, l.done.total, l.done.total
 	l.total = max(l.total, l.done.total)
 	return nil
 }
@@ -62,7 +62,7 @@ func (l *Log) size(name string) (int64, error) {
 	return size, errors.Join(err, f.Close())
 }
 
-func (l *Log) findFile(name string) error {
+func (l *Log) loadFile(name string) error {
 	var id int64
 	if _, err := fmt.Sscanf(name, "%d.log", &id); err == nil && name == segmentName(id) {
 		size, err := l.size(name)
@@ -76,12 +76,12 @@ func (l *Log) findFile(name string) error {
 	if strings.HasSuffix(name, temporary) {
 		return l.fs.Remove(name)
 	}
-	return l.findAside(name)
+	return l.loadAside(name)
 }
 
-// findEnd cuts a half-written end off the last segment, as a crash leaves it, and reads from the last frame how many
-// rows were appended in total.
-func (l *Log) findEnd() error {
+// truncateEnd cuts a half-written end off the last segment, as a crash leaves it, and reads from the last frame how
+// many rows were appended in total.
+func (l *Log) truncateEnd() error {
 	for i := len(l.segments) - 1; i >= 0; i-- {
 		s := &l.segments[i]
 		end, _, total, err := l.scan(*s)
@@ -89,7 +89,7 @@ func (l *Log) findEnd() error {
 			return err
 		}
 		if end < s.size && i == len(l.segments)-1 {
-			l.opt.Logger.Warn("history outbox: the end of its last file was not written whole, and is dropped: what was confirmed is before it",
+			l.opt.Logger.Warn("history outbox: incomplete end of the last file dropped; confirmed rows are before it",
 				"file", segmentName(s.id), "offset", end, "bytes", s.size-end)
 			if err := l.cut(s.id, end); err != nil {
 				return err
@@ -139,8 +139,8 @@ func (l *Log) cut(id, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// doneFromBegin treats all entries as not done. The number of damaged rows before the first whole frame is unknown.
-func (l *Log) doneFromBegin() error {
+// resetDone treats all entries as not done. The number of damaged rows before the first whole frame is unknown.
+func (l *Log) resetDone() error {
 	for i, s := range l.segments {
 		if i == 0 {
 			l.done = position{segment: s.id, total: l.total}
@@ -177,7 +177,7 @@ func (l *Log) readPosition() (found bool, err error) {
 	}
 	if crc32.Checksum(b[:positionSize-4], castagnoli) != binary.LittleEndian.Uint32(b[positionSize-4:]) {
 		if len(l.segments) > 0 {
-			l.opt.Logger.Warn("history outbox: its position can't be read: what it has is written to the database again, which changes nothing there")
+			l.opt.Logger.Warn("history outbox: position not readable; its rows are written to the database again, which changes nothing there")
 		}
 		return false, nil
 	}
@@ -193,13 +193,13 @@ func (l *Log) writePosition(p position) error {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	if l.in.position == nil {
+	if l.reader.position == nil {
 		f, err := l.fs.Open(positionName, os.O_CREATE)
 		if err != nil {
 			return err
 		}
-		l.in.position = f
+		l.reader.position = f
 	}
-	_, err := l.in.position.WriteAt(b, 0)
+	_, err := l.reader.position.WriteAt(b, 0)
 	return err
 }

@@ -104,11 +104,11 @@ func newCodec() (*codec, error) {
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false))
 	if err != nil {
-		return nil, fmt.Errorf("make the outbox's compression: %w", err)
+		return nil, fmt.Errorf("create the outbox's compression: %w", err)
 	}
 	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRaw))
 	if err != nil {
-		return nil, fmt.Errorf("make the outbox's compression: %w", err)
+		return nil, fmt.Errorf("create the outbox's compression: %w", err)
 	}
 	return &codec{encoder, decoder}, nil
 }

@@ -42,11 +42,11 @@ type Log struct {
 	lock  io.Closer
 	codec *codec
 
-	wake  chan struct{} // holds a token when the writer has work
-	ended chan struct{} // closed when the writer has ended
-	out   writer        // used by the writer only
-	in    reader        // used by the reader only
-	found int64         // the newest segment of an earlier process; this process writes later ones
+	wake         chan struct{} // holds a token when the writer has work
+	ended        chan struct{} // closed when the writer has ended
+	writer       writer        // used by the writer only
+	reader       reader        // used by the reader only
+	foundSegment int64         // the newest segment of an earlier process; this process writes later ones
 
 	mu       sync.Mutex
 	queue    []request
@@ -58,7 +58,7 @@ type Log struct {
 	total    int64         // rows that were ever appended
 	done     position
 	active   int64  // the segment being written; 0: none
-	verdict  *frame // the outcome of the newest batch, if the disk has not stored it
+	outcome  *frame // the outcome of the newest batch, if the disk has not stored it
 	aside    []Key
 	damaged  int64 // bytes skipped since Open
 	lost     int64 // rows that could not be read since Open
@@ -118,8 +118,8 @@ func open(dir string, opt Options) (_ *Log, err error) {
 	if l.lock, err = opt.FS.Lock(); err != nil {
 		return nil, err
 	}
-	if err := l.find(); err != nil {
-		return nil, errors.Join(err, l.in.close(), l.lock.Close())
+	if err := l.load(); err != nil {
+		return nil, errors.Join(err, l.reader.close(), l.lock.Close())
 	}
 	go l.write()
 	return l, nil
@@ -148,7 +148,7 @@ func (l *Log) Close(ctx context.Context) error {
 		return fmt.Errorf("close the history's outbox: the disk has not answered: %w", ctx.Err())
 	}
 	l.codec.decoder.Close()
-	return errors.Join(l.out.close(), l.in.close(), l.codec.encoder.Close(), l.lock.Close())
+	return errors.Join(l.writer.close(), l.reader.close(), l.codec.encoder.Close(), l.lock.Close())
 }
 
 func (l *Log) wakeWriter() {
@@ -158,24 +158,24 @@ func (l *Log) wakeWriter() {
 	}
 }
 
-// skipped counts and logs damaged bytes.
-func (l *Log) skipped(name string, offset, n int64, why string) {
+// recordDamage counts and logs damaged bytes.
+func (l *Log) recordDamage(name string, offset, n int64, why string) {
 	l.mu.Lock()
 	l.damaged += n
 	l.mu.Unlock()
-	l.opt.Logger.Error("history outbox damaged: what stood there is lost to the history", "file", name, "offset",
+	l.opt.Logger.Error("history outbox damaged: the data there is lost", "file", name, "offset",
 		offset, "bytes", n, "detail", why)
 }
 
-// lose counts and logs rows that were appended and can't be read.
-func (l *Log) lose(rows int64) {
+// recordLost counts and logs rows that were appended and can't be read.
+func (l *Log) recordLost(rows int64) {
 	if rows <= 0 {
 		return
 	}
 	l.mu.Lock()
 	l.lost += rows
 	l.mu.Unlock()
-	l.opt.Logger.Error("history rows lost: the outbox has them no more, or damaged", "rows", rows)
+	l.opt.Logger.Error("history rows lost: missing or damaged in the outbox", "rows", rows)
 }
 
 // segmentAt returns the segment with the id, or the first one after it, and whether it is the last.

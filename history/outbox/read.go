@@ -34,11 +34,11 @@ type reader struct {
 	buf  []byte // data read from offset from
 	from int64
 
-	position File   // the open position file
-	total    int64  // of the last frame read; the next frame shows how many rows are missing; -1: unknown
-	pending  *Entry // a batch whose outcome the next frame decides
-	given    int64  // the total at the last entry that Next returned
-	failures int    // consecutive failed reads
+	position  File   // the open position file
+	total     int64  // of the last frame read; the next frame shows how many rows are missing; -1: unknown
+	pending   *Entry // a batch whose outcome the next frame decides
+	delivered int64  // the total at the last entry that Next returned
+	failures  int    // consecutive failed reads
 }
 
 func (r *reader) close() error {
@@ -69,13 +69,13 @@ func (r *reader) open(fs FS, id int64) error {
 	return nil
 }
 
-const readAtOnce = 256 << 10
+const readSize = 256 << 10
 
 // bytes returns n bytes at the offset, or fewer at the end.
 func (r *reader) bytes(offset int64, n int, end int64) ([]byte, error) {
 	n = int(min(int64(n), end-offset))
 	if have := r.from + int64(len(r.buf)) - offset; offset < r.from || have < int64(n) {
-		size := min(int64(max(n, readAtOnce)), end-offset)
+		size := min(int64(max(n, readSize)), end-offset)
 		buf := make([]byte, size)
 		got, err := r.file.ReadAt(buf, offset)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -98,7 +98,7 @@ func (r *reader) next(end int64) (f frame, n int64, err error) {
 		return f, n, err
 	}
 	for at := r.at.offset + 1; ; {
-		b, err := r.bytes(at, readAtOnce, end)
+		b, err := r.bytes(at, readSize, end)
 		if err != nil {
 			return frame{}, 0, err
 		}
@@ -148,16 +148,16 @@ func (l *Log) Next(ctx context.Context) (Entry, error) {
 		case err != nil:
 			return Entry{}, fmt.Errorf("read the history's outbox: %w", err)
 		case grown != nil:
-			if p := l.in.pending; p != nil && p.end.segment <= l.found {
-				return l.give(Uncertain), nil // the process that appended it has ended
+			if p := l.reader.pending; p != nil && p.end.segment <= l.foundSegment {
+				return l.resolve(Uncertain), nil // the process that appended it has ended
 			}
-			if f, told := l.told(); told {
-				if e, ok, err := l.take(f); err != nil || ok {
+			if f, known := l.pendingOutcome(); known {
+				if e, ok, err := l.processFrame(f); err != nil || ok {
 					return e, err
 				}
 				continue
 			}
-			l.idle()
+			l.freeIdle()
 			select {
 			case <-grown:
 			case <-ctx.Done():
@@ -165,86 +165,87 @@ func (l *Log) Next(ctx context.Context) (Entry, error) {
 			}
 			continue
 		}
-		if e, ok, err := l.take(f); err != nil || ok {
+		if e, ok, err := l.processFrame(f); err != nil || ok {
 			return e, err
 		}
 	}
 }
 
-// take processes the next frame, and returns the batch whose outcome the frame decides.
-func (l *Log) take(f frame) (e Entry, ok bool, err error) {
-	p := l.in.pending
+// processFrame processes the next frame, and returns the batch whose outcome the frame decides.
+func (l *Log) processFrame(f frame) (e Entry, ok bool, err error) {
+	p := l.reader.pending
 	same := p != nil && p.Term == f.term
 	switch f.kind {
 	case gap:
 		if p != nil {
-			return l.give(Uncertain), true, nil
+			return l.resolve(Uncertain), true, nil
 		}
 	case batch, compressed:
 		if p != nil {
 			switch {
 			case !same, f.number < p.Number: // numbers restart in a registry that has replaced another one
-				e, ok = l.give(Uncertain), true
+				e, ok = l.resolve(Uncertain), true
 			case f.number > p.Number:
-				e, ok = l.give(Happened), true
+				e, ok = l.resolve(Happened), true
 			}
 		}
 		data, err := l.codec.unpack(f)
 		if err != nil { // the checksum is right, so it was written like this
-			l.skipped(segmentName(l.in.at.segment), l.in.at.offset-f.size(), f.size(), err.Error())
-			l.lose(int64(f.rows))
-			l.in.pending = nil
+			l.recordDamage(segmentName(l.reader.at.segment), l.reader.at.offset-f.size(), f.size(), err.Error())
+			l.recordLost(int64(f.rows))
+			l.reader.pending = nil
 			return e, ok, nil
 		}
-		end := l.in.at
+		end := l.reader.at
 		end.total = f.total
-		l.in.pending = &Entry{Key: Key{f.term, f.number}, Rows: f.rows, Time: time.UnixMilli(f.time), Data: data,
+		l.reader.pending = &Entry{Key: Key{f.term, f.number}, Rows: f.rows, Time: time.UnixMilli(f.time), Data: data,
 			end: end}
 	case happened:
 		if same && f.number >= p.Number {
-			return l.give(Happened), true, nil
+			return l.resolve(Happened), true, nil
 		}
 	case never:
 		if same && f.number == p.Number {
-			l.in.pending = nil
+			l.reader.pending = nil
 		}
 	case unknown:
 		if same && f.number == p.Number {
-			return l.give(Uncertain), true, nil
+			return l.resolve(Uncertain), true, nil
 		}
 	}
 	return e, ok, nil
 }
 
-// give returns the pending batch with its outcome.
-func (l *Log) give(o Outcome) Entry {
-	e := *l.in.pending
+// resolve returns the pending batch with its outcome.
+func (l *Log) resolve(o Outcome) Entry {
+	e := *l.reader.pending
 	e.Outcome = o
-	l.in.pending, l.in.given = nil, e.end.total
+	l.reader.pending, l.reader.delivered = nil, e.end.total
 	return e
 }
 
-// told returns the outcome of the pending batch that the disk can't store. The reader must not wait for the disk,
-// because only entries that it has read can be freed.
-func (l *Log) told() (frame, bool) {
+// pendingOutcome returns the outcome of the pending batch that the disk can't store. The reader must not wait for the
+// disk, because only entries that it has read can be freed.
+func (l *Log) pendingOutcome() (frame, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.in.pending
-	if l.verdict == nil || p == nil || p.Key != (Key{l.verdict.term, l.verdict.number}) {
+	p := l.reader.pending
+	if l.outcome == nil || p == nil || p.Key != (Key{l.outcome.term, l.outcome.number}) {
 		return frame{}, false
 	}
-	return *l.verdict, true
+	return *l.outcome, true
 }
 
-// idle marks skipped frames, and batches whose commits never happened, as done if they are at the end of the log and
-// everything before them is done. Then all segments except the one being written are free, so that a full disk gets
-// space.
-func (l *Log) idle() {
+// freeIdle marks skipped frames, and batches whose commits never happened, as done if they are at the end of the log
+// and everything before them is done. Then all segments except the one being written are free, so that a full disk
+// gets space.
+func (l *Log) freeIdle() {
 	l.mu.Lock()
 	var free []segment
-	if s, last, ok := l.segmentAt(l.in.at.segment); l.in.pending == nil && l.done.total == l.in.given &&
-		(!ok || last && l.in.at.offset >= s.size) {
-		l.done.total, l.in.given = l.total, l.total
+	if s, last, ok := l.segmentAt(l.reader.at.segment); l.reader.pending == nil &&
+		l.done.total == l.reader.delivered &&
+		(!ok || last && l.reader.at.offset >= s.size) {
+		l.done.total, l.reader.delivered = l.total, l.total
 		n := len(l.segments)
 		if n > 0 && l.segments[n-1].id == l.active {
 			n--
@@ -253,7 +254,7 @@ func (l *Log) idle() {
 	}
 	l.mu.Unlock()
 	if err := l.remove(free); err != nil {
-		l.opt.Logger.Warn("history outbox: what is done could not be removed", "error", err)
+		l.opt.Logger.Warn("history outbox: stored segments not removed", "error", err)
 	}
 }
 
@@ -270,7 +271,7 @@ func (l *Log) release(n int) []segment {
 func (l *Log) remove(free []segment) error {
 	var errs []error
 	for _, s := range free {
-		if r := &l.in; r.file != nil && r.id == s.id { // the disk frees the space only when the file is closed
+		if r := &l.reader; r.file != nil && r.id == s.id { // the disk frees the space only when the file is closed
 			errs = append(errs, r.file.Close())
 			r.file = nil
 		}
@@ -285,7 +286,7 @@ const maxFailures = 5
 // nextFrame reads the next frame, or a gap where some are missing. At the end of the log it returns the channel that
 // is closed when there is more.
 func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
-	r := &l.in
+	r := &l.reader
 	for {
 		l.mu.Lock()
 		s, last, ok := l.segmentAt(r.at.segment)
@@ -319,7 +320,7 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 			if r.failures++; r.failures < maxFailures {
 				return frame{}, nil, err
 			}
-			l.skipped(segmentName(s.id), before, s.size-before, err.Error())
+			l.recordDamage(segmentName(s.id), before, s.size-before, err.Error())
 			r.at.offset, r.failures = s.size, 0
 			return frame{kind: gap}, nil, nil
 		}
@@ -328,7 +329,7 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 			l.readUpTo(f.total-int64(f.rows), f.total)
 			return f, nil, nil
 		}
-		l.skipped(segmentName(s.id), before, r.at.offset-before, "no frame with a right checksum stands there")
+		l.recordDamage(segmentName(s.id), before, r.at.offset-before, "no frame with a valid checksum")
 		return frame{kind: gap}, nil, nil
 	}
 }
@@ -342,10 +343,10 @@ func isShortage(err error) bool {
 // readUpTo counts the rows as lost that were appended between the last readable frame and the next one. before and
 // total are the numbers of rows appended before and after the next one.
 func (l *Log) readUpTo(before, total int64) {
-	if r := &l.in; r.total >= 0 {
-		l.lose(before - r.total)
+	if r := &l.reader; r.total >= 0 {
+		l.recordLost(before - r.total)
 	}
-	l.in.total = total
+	l.reader.total = total
 }
 
 // Done reports that this entry and all earlier ones are in the database or set aside. They are never read again, and
@@ -360,7 +361,7 @@ func (l *Log) Done(e Entry) error {
 	l.done = e.end
 	l.mu.Unlock()
 	if err := errors.Join(l.writePosition(e.end), l.remove(free)); err != nil {
-		return fmt.Errorf("free what is done of the history's outbox: %w", err)
+		return fmt.Errorf("free stored rows of the history's outbox: %w", err)
 	}
 	return nil
 }

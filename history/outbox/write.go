@@ -24,18 +24,18 @@ type request struct {
 
 // writer is the state of the writing goroutine.
 type writer struct {
-	file   File // the segment being written; nil: begin a new one
-	id     int64
-	size   int64 // of whole frames
-	synced int64
-	named  bool // its name is durable
-	buf    []byte
+	file       File // the segment being written; nil: begin a new one
+	id         int64
+	size       int64 // of whole frames
+	synced     int64
+	nameSynced bool // its name is durable
+	buf        []byte
 
 	// A failed fsync may lose the outcome of the newest batch. It is written again then; otherwise the next batch of
 	// the term would imply that a commit happened which did not.
 	newest  Key      // the newest batch in the log
-	verdict *request // its first settlement, if it is not synced
-	again   bool     // the last write has failed
+	outcome *request // its first settlement, if it is not synced
+	failed  bool     // the last write has failed
 }
 
 // Append queues a batch of rows rows. The channel receives nil when the batch is on disk, or the reason why it never
@@ -71,7 +71,7 @@ func (l *Log) enqueue(r request) error {
 	case r.answer != nil && l.bytes+l.queued+r.size() > l.opt.Bytes:
 		return fmt.Errorf("%w: %d MB", ErrFull, l.opt.Bytes>>20)
 	case l.queued+r.size() > maxQueued:
-		return fmt.Errorf("%w: the disk takes nothing, and %d MB wait in memory", ErrFull, maxQueued>>20)
+		return fmt.Errorf("%w: the disk accepts nothing, and %d MB wait in memory", ErrFull, maxQueued>>20)
 	}
 	l.queue = append(l.queue, r)
 	l.queued += r.size()
@@ -103,14 +103,14 @@ func (l *Log) write() {
 
 // writeGroup writes frames with one write, and with one fsync if one of them needs it.
 func (l *Log) writeGroup(group []request) error {
-	w := &l.out
+	w := &l.writer
 	l.mu.Lock()
 	total := l.total
 	l.mu.Unlock()
 	w.buf = w.buf[:0]
-	if w.again && w.verdict != nil {
-		w.verdict.total = total
-		w.buf = w.verdict.append(w.buf)
+	if w.failed && w.outcome != nil {
+		w.outcome.total = total
+		w.buf = w.outcome.append(w.buf)
 	}
 	sync := false
 	for i := range group {
@@ -122,7 +122,7 @@ func (l *Log) writeGroup(group []request) error {
 	}
 	written := int64(len(w.buf))
 	err := w.write(l, sync)
-	w.judge(group, sync, err)
+	w.recordOutcome(group, sync, err)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i := range group {
@@ -132,13 +132,13 @@ func (l *Log) writeGroup(group []request) error {
 		w.buf = nil
 	}
 	if err != nil {
-		if w.verdict != nil {
-			l.verdict = &w.verdict.frame
-			l.more()
+		if w.outcome != nil {
+			l.outcome = &w.outcome.frame
+			l.wakeReader()
 		}
 		return fmt.Errorf("append to the history's outbox: %w", err)
 	}
-	l.active, l.verdict = w.id, nil
+	l.active, l.outcome = w.id, nil
 	if n := len(l.segments); n > 0 && l.segments[n-1].id == w.id {
 		l.segments[n-1].size = w.size
 	} else {
@@ -146,31 +146,31 @@ func (l *Log) writeGroup(group []request) error {
 	}
 	l.bytes += written
 	l.total = total
-	l.more()
+	l.wakeReader()
 	return nil
 }
 
-// more wakes the reader. The caller holds mu.
-func (l *Log) more() {
+// wakeReader wakes the reader. The caller holds mu.
+func (l *Log) wakeReader() {
 	close(l.grown)
 	l.grown = make(chan struct{})
 }
 
-// judge records the outcome of the newest batch.
-func (w *writer) judge(group []request, synced bool, err error) {
+// recordOutcome records the outcome of the newest batch.
+func (w *writer) recordOutcome(group []request, synced bool, err error) {
 	for i := range group {
 		r := &group[i]
 		switch {
-		case r.answer == nil && w.verdict == nil && w.newest == Key{r.term, r.number}:
-			w.verdict = r
+		case r.answer == nil && w.outcome == nil && w.newest == Key{r.term, r.number}:
+			w.outcome = r
 		case r.answer != nil && err == nil:
-			w.newest, w.verdict = Key{r.term, r.number}, nil
+			w.newest, w.outcome = Key{r.term, r.number}, nil
 		}
 	}
 	if synced && err == nil {
-		w.verdict = nil
+		w.outcome = nil
 	}
-	w.again = err != nil
+	w.failed = err != nil
 }
 
 // write appends buf to the segment. If that fails, the segment is cut back to its synced size and is not used any
@@ -191,7 +191,7 @@ func (w *writer) write(l *Log, sync bool) (err error) {
 		if w.file, err = l.fs.Open(segmentName(w.id+1), os.O_CREATE|os.O_TRUNC); err != nil {
 			return err
 		}
-		w.id, w.size, w.synced, w.named = w.id+1, 0, 0, false
+		w.id, w.size, w.synced, w.nameSynced = w.id+1, 0, 0, false
 	}
 	if _, err := w.file.WriteAt(w.buf, w.size); err != nil {
 		return err
@@ -200,11 +200,11 @@ func (w *writer) write(l *Log, sync bool) (err error) {
 		if err := w.file.Sync(); err != nil {
 			return err
 		}
-		if !w.named {
+		if !w.nameSynced {
 			if err := l.fs.Sync(); err != nil {
 				return err
 			}
-			w.named = true
+			w.nameSynced = true
 		}
 		w.synced = w.size + int64(len(w.buf))
 	}
@@ -240,7 +240,7 @@ func (w *writer) abandon(l *Log) {
 		err = errors.Join(err, l.fs.Remove(name))
 	}
 	if err != nil {
-		l.opt.Logger.Warn("history outbox: a segment that failed could not be cut back", "file", name, "error", err)
+		l.opt.Logger.Warn("history outbox: failed segment not truncated", "file", name, "error", err)
 	}
 	if w.size == 0 {
 		w.id--

@@ -37,8 +37,8 @@ var AuditParameters = []string{"who", "action", "target", "app", "startTime", "e
 
 // SomeAudits is the default of the parameter limit, MaxAudits its maximum.
 const (
-	SomeAudits = 100
-	MaxAudits  = 1000
+	DefaultAudits = 100
+	MaxAudits     = 1000
 )
 
 // ParseAudits parses parameters, like Subject.Parse. The parameter target is a kind of object, or the name of one.
@@ -54,7 +54,7 @@ func ParseAudits(values url.Values) (Audits, []Violation) {
 	if !q.From.IsZero() && !q.Until.IsZero() && q.Until.Before(q.From) {
 		p.refuse("endTime", "must not be before startTime")
 	}
-	q.Limit = p.number("limit", SomeAudits, MaxAudits)
+	q.Limit = p.number("limit", DefaultAudits, MaxAudits)
 	q.Before = read(&p, "cursor", time.Time{}, func(text string) (time.Time, error) {
 		plain, err := base64.RawURLEncoding.DecodeString(text)
 		millis, id, found := strings.Cut(string(plain), " ")
@@ -64,7 +64,7 @@ func ParseAudits(values url.Values) (Audits, []Violation) {
 		}
 		q.BeforeID = id
 		return time.UnixMilli(n).UTC(), nil
-	}, "must be the next of an answer to the same question")
+	}, "must be the next of an answer to the same search")
 	return q, p.bad
 }
 

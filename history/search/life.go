@@ -29,7 +29,7 @@ const ended = "ENDED"
 
 // Life sorts moments by time and sets the times between them. Moments of the same time keep their order, except that
 // the end comes last. It returns at most most moments, the first ones; more reports that there are others.
-func Life(moments []Moment, most int) (life []Moment, more bool) {
+func Life(moments []Moment, limit int) (life []Moment, more bool) {
 	slices.SortStableFunc(moments, func(a, b Moment) int {
 		order := a.Time.Compare(b.Time.Time)
 		if order == 0 && a.Kind != b.Kind {
@@ -42,8 +42,8 @@ func Life(moments []Moment, most int) (life []Moment, more bool) {
 		}
 		return order
 	})
-	more = len(moments) > most
-	moments = moments[:min(len(moments), most)]
+	more = len(moments) > limit
+	moments = moments[:min(len(moments), limit)]
 	for i := range moments {
 		if i > 0 {
 			moments[i].After(moments[i-1].Time.Time)

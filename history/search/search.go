@@ -40,19 +40,19 @@ var (
 )
 
 const (
-	// SomePerPage is the default number of rows per page, MaxPerPage the maximum.
-	SomePerPage = 10
-	MaxPerPage  = 500
+	// DefaultPerPage is the default number of rows per page, MaxPerPage the maximum.
+	DefaultPerPage = 10
+	MaxPerPage     = 500
 	// MaxSkipped bounds the number of rows before a page, because the database reads all skipped rows.
 	MaxSkipped = 100_000
 	// MaxCounted bounds the counted rows.
 	MaxCounted = 100_000
-	// longestText is the greatest length of a value in bytes; no compared column is longer.
-	longestText = 1000
+	// maxTextBytes is the greatest length of a value in bytes; no compared column is longer.
+	maxTextBytes = 1000
 )
 
-// Question is a validated search.
-type Question struct {
+// Query is a validated search.
+type Query struct {
 	Of    *Subject
 	Equal []Equal
 	// From and Until bound Of.Time, both inclusive; zero is no bound.
@@ -84,13 +84,13 @@ func (s *Subject) Parameters() []string {
 func (s *Subject) Sorts() []string { return slices.Concat(s.times, s.sorts) }
 
 // SortedByTime reports whether the sort field is a time, so that cursors are possible.
-func (q *Question) SortedByTime() bool { return slices.Contains(q.Of.times, q.Sort) }
+func (q *Query) SortedByTime() bool { return slices.Contains(q.Of.times, q.Sort) }
 
-// Parse parses a question and returns all violations of its rules. Of several values of a parameter it reads the
+// Parse parses a query and returns all violations of its rules. Of several values of a parameter it reads the
 // first.
-func (s *Subject) Parse(values url.Values) (Question, []Violation) {
+func (s *Subject) Parse(values url.Values) (Query, []Violation) {
 	p := parser{values: values}
-	q := Question{Of: s, Sort: s.Time, Descending: true}
+	q := Query{Of: s, Sort: s.Time, Descending: true}
 	for _, field := range s.filters {
 		if !values.Has(field) {
 			continue
@@ -106,12 +106,12 @@ func (s *Subject) Parse(values url.Values) (Question, []Violation) {
 		p.refuse("endTime", "must not be before startTime")
 	}
 	p.order(&q)
-	q.PerPage = p.number("per_page", SomePerPage, MaxPerPage)
+	q.PerPage = p.number("per_page", DefaultPerPage, MaxPerPage)
 	q.Page = p.number("page", 1, 1<<31-1)
 	if rows := (q.Page - 1) * q.PerPage; rows > MaxSkipped-q.PerPage && len(p.bad) == 0 {
 		hint := "set startTime and endTime"
 		if q.SortedByTime() {
-			hint = "read on from a page by its next: the parameter after"
+			hint = "continue after a page with its next, in the parameter after"
 		}
 		p.refuse("page", "page × per_page must be at most %d; for more, %s", MaxSkipped, hint)
 	}
@@ -144,21 +144,21 @@ func read[T any](p *parser, name string, otherwise T, parse func(string) (T, err
 
 func (p *parser) text(name string) string {
 	text := p.values.Get(name)
-	if len(text) > longestText || !utf8.ValidString(text) {
-		p.refuse(name, "must be UTF-8 of at most %d bytes", longestText)
+	if len(text) > maxTextBytes || !utf8.ValidString(text) {
+		p.refuse(name, "must be UTF-8 of at most %d bytes", maxTextBytes)
 	}
 	return text
 }
 
-func (p *parser) number(name string, otherwise, most int) int {
+func (p *parser) number(name string, otherwise, limit int) int {
 	parse := func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
-		if n < 1 || n > most {
+		if n < 1 || n > limit {
 			err = strconv.ErrRange
 		}
 		return n, err
 	}
-	return read(p, name, otherwise, parse, "must be a whole number from 1 to %d", most)
+	return read(p, name, otherwise, parse, "must be a whole number from 1 to %d", limit)
 }
 
 // originalTime is the format of times in the original's API.
@@ -186,7 +186,7 @@ func (p *parser) time(name string, end bool) time.Time {
 
 // order parses sort and order. Without both, the newest rows come first; a sort without an order is ascending, as in
 // the original.
-func (p *parser) order(q *Question) {
+func (p *parser) order(q *Query) {
 	sorts := slices.Concat(q.Of.times, q.Of.sorts)
 	if p.values.Has("sort") {
 		q.Sort, q.Descending = p.values.Get("sort"), false
@@ -210,8 +210,8 @@ type Cursor struct {
 	Row int64
 }
 
-// Next returns the value of the parameter after for the rows that follow a row of the answer.
-func (q *Question) Next(t time.Time, row int64) string {
+// Next returns the value of the parameter after for the rows that follow a row of the page.
+func (q *Query) Next(t time.Time, row int64) string {
 	millis := ""
 	if !t.IsZero() {
 		millis = strconv.FormatInt(t.UnixMilli(), 10)
@@ -220,12 +220,12 @@ func (q *Question) Next(t time.Time, row int64) string {
 }
 
 // after parses a cursor, which is valid only for the order in which it was issued.
-func (p *parser) after(q *Question) {
+func (p *parser) after(q *Query) {
 	if !p.values.Has("after") {
 		return
 	}
 	if p.values.Has("page") {
-		p.refuse("page", "can't be given together with after")
+		p.refuse("page", "can't be combined with after")
 	}
 	parse := func(text string) (*Cursor, error) {
 		plain, err := base64.RawURLEncoding.DecodeString(text)
@@ -245,7 +245,7 @@ func (p *parser) after(q *Question) {
 		return c, err
 	}
 	q.After = read(p, "after", nil, parse,
-		"must be the next of an answer to the same question with the same sort and order")
+		"must be the next of an answer to the same search with the same sort and order")
 }
 
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

@@ -18,35 +18,35 @@ var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // The parsed questions, with the defaults.
 func TestQuestionsAreRead(t *testing.T) {
 	t.Parallel()
-	plain := search.Question{Of: search.Runs, Sort: "startTime", Descending: true, PerPage: 10, Page: 1}
-	with := func(change func(q *search.Question)) search.Question {
+	plain := search.Query{Of: search.Runs, Sort: "startTime", Descending: true, PerPage: 10, Page: 1}
+	with := func(change func(q *search.Query)) search.Query {
 		q := plain
 		change(&q)
 		return q
 	}
-	for query, want := range map[string]search.Question{
+	for query, want := range map[string]search.Query{
 		"":               plain,
-		"sort=startTime": with(func(q *search.Question) { q.Descending = false }),
-		"order=asc":      with(func(q *search.Question) { q.Descending = false }),
-		"sort=completeTime&order=DESC&per_page=500&page=200": with(func(q *search.Question) {
+		"sort=startTime": with(func(q *search.Query) { q.Descending = false }),
+		"order=asc":      with(func(q *search.Query) { q.Descending = false }),
+		"sort=completeTime&order=DESC&per_page=500&page=200": with(func(q *search.Query) {
 			q.Sort, q.PerPage,
 				q.Page = "completeTime", 500, 200
 		}),
-		"jobName=a&isSuccess=1&ip=": with(func(q *search.Question) {
+		"jobName=a&isSuccess=1&ip=": with(func(q *search.Query) {
 			q.Equal = []search.Equal{{"jobName", "a"},
 				{"ip", ""}, {"isSuccess", true}}
 		}),
-		"startTime=2026-05-01+12:00:00&endTime=2026-05-01+12:00:00": with(func(q *search.Question) {
+		"startTime=2026-05-01+12:00:00&endTime=2026-05-01+12:00:00": with(func(q *search.Query) {
 			q.From, q.Until = noon, noon.Add(999*time.Millisecond)
 		}),
-		"startTime=2026-05-01T14:00:00%2B02:00&endTime=2026-05-01T12:00:00.5Z": with(func(q *search.Question) {
+		"startTime=2026-05-01T14:00:00%2B02:00&endTime=2026-05-01T12:00:00.5Z": with(func(q *search.Query) {
 			q.From, q.Until = noon, noon.Add(500*time.Millisecond)
 		}),
-		"after=" + plain.Next(noon, 7): with(func(q *search.Question) {
+		"after=" + plain.Next(noon, 7): with(func(q *search.Query) {
 			q.After = &search.Cursor{Time: noon,
 				Row: 7}
 		}),
-		"after=" + plain.Next(time.Time{}, 7): with(func(q *search.Question) { q.After = &search.Cursor{Row: 7} }),
+		"after=" + plain.Next(time.Time{}, 7): with(func(q *search.Query) { q.After = &search.Cursor{Row: 7} }),
 	} {
 		values, err := url.ParseQuery(query)
 		if err != nil {
@@ -63,7 +63,7 @@ func TestQuestionsAreRead(t *testing.T) {
 // All violations are reported, with their values.
 func TestQuestionsAreChecked(t *testing.T) {
 	t.Parallel()
-	up := search.Question{Of: search.Runs, Sort: "startTime"}
+	up := search.Query{Of: search.Runs, Sort: "startTime"}
 	for query, want := range map[string][]string{
 		"isSuccess=yes&jobName=%ff&startTime=2026-13-01+00:00:00&endTime=now&sort=auto_id&order=&per_page=0&page=-1": {"jobName", "isSuccess", "startTime", "endTime", "sort", "order", "per_page", "page"},
 		"startTime=1969-12-31+23:59:59&endTime=99999-01-01T00:00:00Z":                                                {"startTime", "endTime"},

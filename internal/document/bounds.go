@@ -22,11 +22,11 @@ const (
 
 var (
 	errTooDeep = fmt.Errorf("it is nested too deep (more than %d maps and lists), or too large with its aliases written out", maxDepth)
-	errMerge   = errors.New("it has a merge key (<<), which is not read: write the fields out")
+	errMerge   = errors.New("it has a merge key (<<), which is not supported: write the fields out")
 )
 
-// boundStored checks a document by its size.
-func boundStored(doc []byte) error {
+// checkSize checks a document by its size.
+func checkSize(doc []byte) error {
 	if len(doc) > maxStoredBytes {
 		return fmt.Errorf("it has %d bytes, at most %d are read", len(doc), maxStoredBytes)
 	}
@@ -36,8 +36,8 @@ func boundStored(doc []byte) error {
 	return nil
 }
 
-// boundBraces checks a document in braces, JSON or not, before the expensive parsing.
-func boundBraces(doc []byte) error {
+// checkBraces checks a document in braces, JSON or not, before the expensive parsing.
+func checkBraces(doc []byte) error {
 	depth, commas, inText := 0, 0, false
 	for i := 0; i < len(doc); i++ {
 		switch c := doc[i]; {

@@ -126,7 +126,7 @@ func FuzzStored(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		got, notes, err := everythingSchema().DecodeStored(doc)
-		if len(notes) > maxStrays || err != nil && len(err.Error()) > 20_000 {
+		if len(notes) > maxFieldViolations || err != nil && len(err.Error()) > 20_000 {
 			t.Fatalf("%d notes, an error of %d bytes", len(notes), len(fmt.Sprint(err)))
 		}
 		if err != nil || len(everythingSchema().CheckText(got)) > 0 {

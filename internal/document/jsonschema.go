@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -123,12 +124,7 @@ func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema 
 		}
 		whole.Properties = append(whole.Properties, Property{f.name, one})
 	}
-	var ignored []string
-	for name := range s.ignored {
-		ignored = append(ignored, name)
-	}
-	slices.Sort(ignored)
-	for _, name := range ignored {
+	for _, name := range slices.Sorted(maps.Keys(s.ignored)) {
 		whole.Properties = append(whole.Properties,
 			Property{name, JSONSchema{Description: s.ignored[name], Deprecated: true}})
 	}
@@ -156,7 +152,7 @@ func textSchema() *JSONSchema {
 		return &JSONSchema{Type: "object", Required: []string{need}, AdditionalProperties: false,
 			Properties: append(Properties{{need, text}}, more...)}
 	}
-	hide := Property{"secret", JSONSchema{Type: "boolean", Description: "nobody is shown the value"}}
+	hide := Property{"secret", JSONSchema{Type: "boolean", Description: "the value is never shown"}}
 	return &JSONSchema{AnyOf: []*JSONSchema{&text, object("value", hide), object("fromFile", hide),
 		object("fromEnv", hide)}}
 }

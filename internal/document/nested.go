@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -23,7 +23,7 @@ func ListOf(texts ...string) List {
 	if len(texts) == 0 {
 		return ""
 	}
-	text, _ := canonical(texts) // never fails for strings
+	text, _ := EncodeJSON(texts) // never fails for strings
 	return List(text)
 }
 
@@ -60,13 +60,13 @@ func (l *List) UnmarshalJSON(data []byte) error {
 	return bad.OrNil()
 }
 
-// canonical returns a value as JSON with sorted names.
-func canonical(value any) (string, error) {
+// EncodeJSON returns a value as JSON with sorted names. It leaves <, > and & as they are, for people.
+func EncodeJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // left to the outer encoder
-	err := enc.Encode(value)
-	return strings.TrimSuffix(out.String(), "\n"), err
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 // readObject leaves values out of violations, because they may be secrets.
@@ -91,7 +91,7 @@ func setObject(name string, value any, into *Object) Violations {
 		*into = ""
 		return nil
 	}
-	text, err := canonical(value)
+	text, err := EncodeJSON(value)
 	if err != nil {
 		return Violations{Violate(name, "", "%s", err.Error())}
 	}
@@ -115,7 +115,7 @@ func setList(name string, values []any, into *List) (bad Violations) {
 	texts := make([]string, len(values))
 	for i, value := range values {
 		text, ok := value.(string)
-		if !ok && len(bad) < maxStrays {
+		if !ok && len(bad) < maxFieldViolations {
 			bad = append(bad, Violate(fmt.Sprintf("%s[%d]", name, i), "", "a string is expected"))
 		}
 		texts[i] = text
@@ -131,7 +131,7 @@ func setList(name string, values []any, into *List) (bad Violations) {
 type nestedReader struct{ bad Violations }
 
 func (r *nestedReader) violate(path, format string, args ...any) {
-	if len(r.bad) < maxStrays {
+	if len(r.bad) < maxFieldViolations {
 		r.bad = append(r.bad, Violate(path, "", format, args...))
 	}
 }
@@ -180,11 +180,7 @@ func (r *nestedReader) read(path string, raw json.RawMessage, depth int) (value 
 func (e *entry) nested() any {
 	switch e.kind {
 	case isMap:
-		fields := make(map[string]any, len(e.fields))
-		for i := range e.fields {
-			fields[e.fields[i].name] = e.fields[i].nested()
-		}
-		return fields
+		return fieldsOf(e.fields)
 	case isList:
 		list := make([]any, len(e.fields))
 		for i := range e.fields {
@@ -213,33 +209,36 @@ func (e *entry) nested() any {
 	return e.text // a date stays text
 }
 
+func fieldsOf(entries []entry) map[string]any {
+	fields := make(map[string]any, len(entries))
+	for i := range entries {
+		fields[entries[i].name] = entries[i].nested()
+	}
+	return fields
+}
+
 // isNumber reports whether a text is a JSON number.
 func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }
 
-// nestedNode returns a value of an Object as YAML.
-func nestedNode(value any) *yaml.Node {
+// Node returns a decoded JSON value as YAML. text returns the node of a text.
+func Node(value any, text func(string) *yaml.Node) *yaml.Node {
 	switch v := value.(type) {
 	case map[string]any:
 		whole := &yaml.Node{Kind: yaml.MappingNode}
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			whole.Content = append(whole.Content, textNode(name), nestedNode(v[name]))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			whole.Content = append(whole.Content, text(name), Node(v[name], text))
 		}
 		return whole
 	case []any:
 		list := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, one := range v {
-			list.Content = append(list.Content, nestedNode(one))
+			list.Content = append(list.Content, Node(one, text))
 		}
 		return list
 	case string:
-		return textNode(v)
+		return text(v)
 	case nil:
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: "null"}
 	}
@@ -248,5 +247,5 @@ func nestedNode(value any) *yaml.Node {
 
 // nodeOfJSON returns JSON as YAML.
 func nodeOfJSON(text string) *yaml.Node {
-	return nestedNode(new(nestedReader).read("", json.RawMessage(text), 0))
+	return Node(new(nestedReader).read("", json.RawMessage(text), 0), textNode)
 }

@@ -22,7 +22,7 @@ type SyntaxError struct {
 
 // Error returns a sentence for the sender of the body.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("the body is no JSON object: line %d, column %d: %s", e.Line, e.Column, e.Message)
+	return fmt.Sprintf("the body is not a JSON object: line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
 type member struct {
@@ -181,9 +181,9 @@ func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 		bad = append(bad, wrong...)
 		read[m.name] = value
 	}
-	if len(bad) > maxStrays {
-		bad = append(bad[:maxStrays], Violate(name, "", "%s wrong",
-			moreOf(len(bad)-maxStrays, "entry is", "entries are")))
+	if len(bad) > maxFieldViolations {
+		bad = append(bad[:maxFieldViolations], Violate(name, "", "%s wrong",
+			moreOf(len(bad)-maxFieldViolations, "entry is", "entries are")))
 	}
 	if len(read) > 0 {
 		*into = read

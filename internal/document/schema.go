@@ -120,7 +120,7 @@ func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 		note, ignored := s.ignored[m.name]
 		switch {
 		case seen[m.name] || f == nil && !ignored:
-			if strays++; strays > maxStrays {
+			if strays++; strays > maxFieldViolations {
 				continue
 			}
 			message := "is given more than once"
@@ -135,15 +135,15 @@ func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 		}
 		seen[m.name] = true
 	}
-	if strays > maxStrays {
+	if strays > maxFieldViolations {
 		bad = append(bad, Violate("", "", "%s unknown or given more than once",
-			moreOf(strays-maxStrays, "field is", "fields are")))
+			moreOf(strays-maxFieldViolations, "field is", "fields are")))
 	}
 	return merged, notes, bad.OrNil()
 }
 
-// maxStrays bounds the answer to a large document with unknown fields.
-const maxStrays = 50
+// maxFieldViolations bounds the answer to a large document with unknown fields.
+const maxFieldViolations = 50
 
 func (s *Schema[C]) merge(f *field, raw json.RawMessage, into reflect.Value) Violations {
 	old := into.Field(f.at)

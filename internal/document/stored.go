@@ -23,7 +23,7 @@ type entry struct {
 	// null.
 	text  string
 	plain bool
-	// fields are the fields of a map, or the unnamed elements of a list.
+	// fields are the fields of a map, or the elements of a list.
 	fields []entry
 }
 
@@ -35,8 +35,8 @@ const (
 	isList
 )
 
-// found describes the entry for messages.
-func (e *entry) found() string {
+// describe describes the entry for messages.
+func (e *entry) describe() string {
 	switch e.kind {
 	case isMap:
 		return "a map"
@@ -78,7 +78,7 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 		e := &given[i]
 		if f := s.find(e.name); f != nil {
 			bad = append(bad, setStored(e, into.Field(f.at))...)
-		} else if !e.isNeutral() && len(notes) < maxStrays {
+		} else if !e.isNeutral() && len(notes) < maxFieldViolations {
 			note := cmp.Or(s.ignored[e.name], "is not a field that is known here: it has no effect")
 			notes = append(notes, e.name+" "+note)
 		}
@@ -86,14 +86,24 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	return c, notes, bad.OrNil()
 }
 
+// Fields reads a document of any fields, YAML or JSON. The values are those of decoded JSON. Numbers keep their
+// notation, and a date is a text.
+func Fields(doc []byte) (map[string]any, error) {
+	given, err := entriesOf(doc)
+	if err != nil {
+		return nil, err
+	}
+	return fieldsOf(given), nil
+}
+
 // entriesOf parses a document. One that begins like JSON but is not JSON may be YAML.
 func entriesOf(doc []byte) ([]entry, error) {
-	if err := boundStored(doc); err != nil {
+	if err := checkSize(doc); err != nil {
 		return nil, err
 	}
 	trimmed := bytes.TrimLeft(doc, " \t\r\n\ufeff")
 	if len(trimmed) > 0 && trimmed[0] == '{' {
-		if err := boundBraces(trimmed); err != nil {
+		if err := checkBraces(trimmed); err != nil {
 			return nil, err
 		}
 		given, err := parseObject(trimmed)
@@ -108,7 +118,7 @@ func entriesOf(doc []byte) ([]entry, error) {
 	return parseYAML(doc)
 }
 
-// jsonEntries converts the fields of a document, including nested ones.
+// jsonEntries converts the fields of a document, or the elements of a list, including nested ones.
 func jsonEntries(given []member, depth int) ([]entry, error) {
 	out := make([]entry, 0, len(given))
 	seen := make(map[string]bool, len(given))
@@ -148,11 +158,7 @@ func jsonEntry(m member, depth int) (entry, error) {
 		if err != nil {
 			return e, fmt.Errorf("field %s: %w", shorten(m.name, shortStored), err)
 		}
-		if e.kind == isMap {
-			e.fields, err = jsonEntries(inner, depth+1)
-		} else {
-			e.fields, err = jsonElements(inner, depth+1)
-		}
+		e.fields, err = jsonEntries(inner, depth+1)
 		if err != nil {
 			return e, fmt.Errorf("in %s: %w", shorten(m.name, shortStored), err)
 		}
@@ -162,19 +168,7 @@ func jsonEntry(m member, depth int) (entry, error) {
 	return e, nil
 }
 
-func jsonElements(list []member, depth int) ([]entry, error) {
-	out := make([]entry, 0, len(list))
-	for _, m := range list {
-		e, err := jsonEntry(m, depth)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, nil
-}
-
-// splitList splits a list that is valid JSON into elements without names.
+// splitList splits a list that is valid JSON into elements, which are named by their index.
 func splitList(list []byte) ([]member, error) {
 	var raws []json.RawMessage
 	if err := json.Unmarshal(list, &raws); err != nil {
@@ -182,7 +176,7 @@ func splitList(list []byte) ([]member, error) {
 	}
 	members := make([]member, len(raws))
 	for i, raw := range raws {
-		members[i].raw = raw
+		members[i] = member{strconv.Itoa(i), raw}
 	}
 	return members, nil
 }
@@ -190,7 +184,7 @@ func splitList(list []byte) ([]member, error) {
 // setStored sets a field to its stored value; null keeps the default.
 func setStored(e *entry, into reflect.Value) Violations {
 	wrong := func(expected string) Violations {
-		return Violations{Violate(e.name, "", "%s is expected, found %s", expected, e.found())}
+		return Violations{Violate(e.name, "", "%s is expected, found %s", expected, e.describe())}
 	}
 	if e.isNull() {
 		return nil

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -113,9 +114,9 @@ func TestDecodeStoredRefuses(t *testing.T) {
 		"just words\n":              `it is "just words", and not fields`,
 		"- a\n- b\n":                "it is a list, and not fields",
 		"name: x\n---\nname: y":     "more than one document",
-		"name: [x\n":                "no YAML: line 1",
+		"name: [x\n":                "not YAML: line 1",
 		"name: x\nname: y\n":        "field name is given more than once",
-		"name: a: b\n":              "no YAML: mapping values",
+		"name: a: b\n":              "not YAML: line 1: mapping values",
 		"{\"name\": ":               "neither JSON nor YAML",
 		"name: \xff\n":              "not UTF-8",
 		"count: many\n":             `a whole number is expected, found "many"`,
@@ -128,7 +129,7 @@ func TestDecodeStoredRefuses(t *testing.T) {
 		"map:\n  a: [b]\n":          "a string is expected",
 		"text: {a: b}\n":            "a string is expected, found a map",
 		"text: [a]\n":               "a string is expected, found a list",
-		"text: *nobody\n":           "no YAML: an alias (*) of no anchor",
+		"text: *nobody\n":           "not YAML: line 1: an alias (*) of no anchor",
 		"text: " + deep + "\n":      "too deep",
 		"count: x\nsize: y\n":       "size",
 		"text: &a {b: *a}\n":        "",
@@ -196,4 +197,37 @@ func drawText(t *rapid.T, draw func(label string) string) Text {
 		return Text{FromEnv: "A" + draw("variable")}
 	}
 	return Text{Value: draw("value")}
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"appName: a\ncpuCount: 0.1\nappCacheEnable: true\n":    `{"appCacheEnable":true,"appName":"a","cpuCount":0.1}`,
+		`{"jobParameter":"2026-05-01","shardingTotalCount":3}`: `{"jobParameter":"2026-05-01","shardingTotalCount":3}`,
+		"jobParameter: 2026-05-01\ntimeZone: ~\n":              `{"jobParameter":"2026-05-01","timeZone":null}`,
+		"a: &x 1\nb: *x\nc: .inf\n":                            `{"a":1,"b":1,"c":".inf"}`,
+		"env:\n  A: {fromFile: /x}\n  B: [1, 0x10, 1e3]\n":     `{"env":{"A":{"fromFile":"/x"},"B":[1,16,1e3]}}`,
+	} {
+		d, err := Fields([]byte(text))
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got, err := json.Marshal(d); err != nil || string(got) != want {
+			t.Errorf("%q: %s, %v: want %s", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                "empty",
+		"- a":             "not fields",
+		"a: 1\na: 2\n":    "line 2: field a is given more than once",
+		"a: 1\n---\nb: 2": "more than one document",
+		"a: [1":           "not YAML",
+		"a: *secret":      "an alias (*) of no anchor",
+	} {
+		_, err := Fields([]byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v: want %q in it, and no value", text, err, want)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package document
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -51,16 +50,8 @@ func (t Text) form() any {
 	return o
 }
 
-// MarshalJSON writes the text as it is in documents.
-func (t Text) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false) // left to the outer encoder
-	if err := enc.Encode(t.form()); err != nil {
-		return nil, fmt.Errorf("write a text: %w", err)
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
-}
+// MarshalJSON writes the text as it is in documents. An outer encoder may escape it further.
+func (t Text) MarshalJSON() ([]byte, error) { return EncodeJSON(t.form()) }
 
 // UnmarshalJSON reads the output of MarshalJSON. Input from users is read by a Schema, which is strict.
 func (t *Text) UnmarshalJSON(data []byte) error {

@@ -65,7 +65,7 @@ func (r *textReader) done() (Text, Violations) {
 	case len(r.given) != 1:
 		r.violate("", "give one of value, fromFile and fromEnv")
 	case r.text.Secret && r.text.IsReference():
-		r.violate("secret", "goes with value only: what a file or a variable holds is shown to nobody")
+		r.violate("secret", "is allowed with value only: the content of a file or variable is never shown")
 	}
 	return r.text, r.bad
 }
@@ -87,7 +87,7 @@ func readText(path string, raw json.RawMessage) (Text, Violations) {
 	r, seen := textReader{path: path}, map[string]bool{}
 	for _, m := range members {
 		switch {
-		case len(r.bad) > maxStrays:
+		case len(r.bad) > maxFieldViolations:
 			return r.done()
 		case seen[m.name]:
 			r.violate(m.name, "is given more than once")
@@ -113,7 +113,7 @@ func storedText(path string, e *entry) (Text, Violations) {
 	r := textReader{path: path}
 	for i := range e.fields {
 		f := &e.fields[i]
-		if len(r.bad) > maxStrays {
+		if len(r.bad) > maxFieldViolations {
 			break
 		}
 		r.set(f.name, func(into reflect.Value) bool { return !f.isNull() && len(setStored(f, into)) == 0 })

@@ -24,7 +24,7 @@ func parseYAML(doc []byte) ([]entry, error) {
 		return nil, err
 	}
 	if whole.kind != isMap {
-		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", whole.found())
+		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", whole.describe())
 	}
 	return whole.fields, nil
 }
@@ -41,11 +41,8 @@ func onlyNode(doc []byte) (*yaml.Node, error) {
 		case errors.Is(err, io.EOF):
 			return found, nil
 		case err != nil:
-			message := strings.TrimPrefix(err.Error(), "yaml: ")
-			if before, _, ok := strings.Cut(message, "unknown anchor"); ok {
-				message = before + "an alias (*) of no anchor; put texts that begin with '*' into quotes" // may be a password
-			}
-			return nil, fmt.Errorf("no YAML: %.150s", strings.ToValidUTF8(message, ""))
+			line, message := YAMLError(err)
+			return nil, fmt.Errorf("not YAML: line %d: %s", line, message)
 		}
 		root := one.Content[0]
 		if root.Kind == yaml.ScalarNode && root.Value == "" && root.Style == 0 {
@@ -56,6 +53,19 @@ func onlyNode(doc []byte) (*yaml.Node, error) {
 		}
 		found = root
 	}
+}
+
+// YAMLError splits an error of the YAML library into its line, 1 if it names none, and its message. It omits the name
+// of an alias, which may be a password that should have been quoted.
+func YAMLError(err error) (line int, message string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
+		_, message, _ = strings.Cut(message, ": ")
+	}
+	if strings.Contains(message, "unknown anchor") {
+		message = "an alias (*) of no anchor; put texts that begin with '*' into quotes"
+	}
+	return max(line, 1), fmt.Sprintf("%.150s", strings.ToValidUTF8(message, ""))
 }
 
 // yamlReader counts the nodes that it reads, because aliases can expand a few bytes to many nodes, or without end.
@@ -101,11 +111,12 @@ func (r *yamlReader) readMap(e entry, content []*yaml.Node, depth int) (entry, e
 			return e, err
 		}
 		if key.kind != isScalar {
-			return e, errors.New("a field's name is no text")
+			return e, fmt.Errorf("line %d: the name of a field must be a text", content[i].Line)
 		}
 		name := key.text
 		if seen[name] {
-			return e, fmt.Errorf("field %s is given more than once", shorten(name, shortStored))
+			return e, fmt.Errorf("line %d: field %s is given more than once", content[i].Line,
+				shorten(name, shortStored))
 		}
 		seen[name] = true
 		inner, err := r.read(name, content[i+1], depth+1)

@@ -77,24 +77,24 @@ func Config(dsn string) (*driver.Config, error) {
 	var err error
 	if other := otherURL.FindStringSubmatch(dsn); other != nil && other[1]+"://" != scheme &&
 		!strings.Contains(dsn, "@/") {
-		return nil, fmt.Errorf("only MySQL and MariaDB are supported, by addresses that begin with mysql:// and not with %s://; want %s", other[1], example)
+		return nil, fmt.Errorf("only MySQL and MariaDB are supported, by addresses that begin with mysql:// and not with %s://; must be %s", other[1], example)
 	}
 	if strings.HasPrefix(dsn, scheme) {
 		if dsn, err = fromURL(dsn); err != nil {
-			return nil, fmt.Errorf("%w; want %s", err, example)
+			return nil, fmt.Errorf("%w; must be %s", err, example)
 		}
 	}
 	c, err = driver.ParseDSN(dsn)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w; want %s", reason(err), example)
+		return nil, fmt.Errorf("%w; must be %s", reason(err), example)
 	case strings.ContainsAny(c.DBName, "@()") || c.User == "" && !strings.Contains(dsn, "@"):
 		// A part of the password or the address was parsed as something else.
-		return nil, fmt.Errorf("it has no user; want %s", example)
+		return nil, fmt.Errorf("it has no user; must be %s", example)
 	case c.DBName == "":
-		return nil, fmt.Errorf("it names no database behind the address; want %s", example)
+		return nil, fmt.Errorf("it does not name a database after the address; must be %s", example)
 	case c.Net != "tcp" && c.Net != "unix":
-		return nil, fmt.Errorf("the address must be tcp(host:port) or unix(/path/of/socket); want %s", example)
+		return nil, fmt.Errorf("the address must be tcp(host:port) or unix(/path/of/socket); must be %s", example)
 	}
 	// These settings are fixed, whatever the DSN says: the server binds parameters, times are text in UTC, text is
 	// UTF-8, and values that do not fit are refused instead of being cut silently.

@@ -17,11 +17,11 @@ func FromJDBC(address, user, password string) (dsn string, err error) {
 	u, err := url.Parse(rest)
 	switch {
 	case !ok || err != nil:
-		return "", errors.New("want jdbc:mysql://host:port/database")
+		return "", errors.New("must be jdbc:mysql://host:port/database")
 	case u.Scheme != "mysql" && u.Scheme != "mariadb":
-		return "", errors.New("history is kept in MySQL or MariaDB: want jdbc:mysql://host:port/database")
+		return "", errors.New("history is kept in MySQL or MariaDB: must be jdbc:mysql://host:port/database")
 	case u.Hostname() == "" || strings.Contains(u.Host, ","):
-		return "", errors.New("want one host: jdbc:mysql://host:port/database")
+		return "", errors.New("must have one host: jdbc:mysql://host:port/database")
 	}
 	c := driver.NewConfig()
 	c.User, c.Passwd, c.DBName, c.Net = user, password, strings.TrimPrefix(u.Path, "/"), "tcp"

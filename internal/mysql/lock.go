@@ -9,8 +9,8 @@ import (
 )
 
 // Locked returns the error of a migration that has waited for another one for too long.
-func Locked(patience time.Duration) error {
-	return fmt.Errorf("another process has been migrating it for %v: try again when it is done", patience)
+func Locked(timeout time.Duration) error {
+	return fmt.Errorf("another process has been migrating it for %v: try again when it is done", timeout)
 }
 
 // MigrationLock is a lock for goose: a named lock of MySQL, which belongs to the connection of the migration. The
@@ -19,8 +19,8 @@ type MigrationLock struct {
 	// Name identifies the migration among others in the same database.
 	Name string
 	// Table is goose's table of applied steps.
-	Table    string
-	Patience time.Duration
+	Table   string
+	Timeout time.Duration
 }
 
 // name derives a lock name from a parameter. Lock names have at most 64 characters and are global to the server, so
@@ -31,11 +31,11 @@ const name = "SHA2(CONCAT(?, '.', DATABASE()), 256)"
 func (l MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	var got sql.NullInt64
 	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+name+", ?)", l.Name,
-		int(l.Patience.Seconds())).Scan(&got); err != nil {
+		int(l.Timeout.Seconds())).Scan(&got); err != nil {
 		return fmt.Errorf("take the lock for migrations: %w", err)
 	}
 	if got.Int64 != 1 {
-		return Locked(l.Patience)
+		return Locked(l.Timeout)
 	}
 	if err := l.beginVersions(ctx, conn); err != nil {
 		return errors.Join(err, l.SessionUnlock(context.WithoutCancel(ctx), conn))

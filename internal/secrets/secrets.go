@@ -154,8 +154,8 @@ func Of(name, text string, marked bool) []string {
 	return InURLs(text)
 }
 
-// shortest is the length of the shortest secret that Redact looks for; shorter ones would match parts of words.
-const shortest = 4
+// minSecretLength is the length of the shortest secret that Redact looks for; shorter ones would match parts of words.
+const minSecretLength = 4
 
 // Redact hides known secrets in a foreign text, also in URL encoding, and the single words of multi-line secrets.
 func Redact(text string, known []string) string {
@@ -172,7 +172,7 @@ func Redact(text string, known []string) string {
 	}
 	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
 	for _, s := range parts {
-		if len(s) >= shortest {
+		if len(s) >= minSecretLength {
 			text = strings.ReplaceAll(text, s, Hidden)
 		}
 	}

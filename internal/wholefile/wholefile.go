@@ -1,4 +1,4 @@
-// Package wholefile replaces files atomically.
+// Package wholefile replaces files as a whole, so that neither a crash nor a full disk leaves a partial file.
 package wholefile
 
 import (
@@ -10,37 +10,43 @@ import (
 	"path/filepath"
 )
 
-// Write durably creates or replaces a file with this content and mode. Until it is complete, only its owner can read
-// it. Readers see either the old or the whole new content; on an error the old file is unchanged.
+// Write durably creates or replaces a file with this content and mode. Readers see either the old or the whole new
+// content; on an error the old file is unchanged.
 func Write(path string, content []byte, mode os.FileMode) error {
-	out, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // only its owner can read it
 	if err != nil {
 		return err
 	}
-	defer os.Remove(out.Name())
-	_, err = out.Write(content)
-	if err = errors.Join(err, out.Chmod(mode), out.Sync(), out.Close()); err != nil {
+	_, err = temp.Write(content)
+	if err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	if err := SyncFolder(filepath.Dir(path)); !errors.Is(err, fs.ErrPermission) { // a folder may be written to and not read
 		return err
 	}
-	if err := os.Rename(out.Name(), path); err != nil {
-		return err
+	return nil
+}
+
+// WriteJSON durably writes a value to a file as JSON that only its owner can read.
+func WriteJSON(path string, value any) error {
+	content, err := json.Marshal(value)
+	if err == nil {
+		err = Write(path, content, 0o600)
 	}
-	// The rename is durable only after the folder is synced.
-	folder, err := os.Open(filepath.Dir(path))
-	if errors.Is(err, fs.ErrPermission) {
-		return nil // it can be written to, but not read
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
 	}
+	return nil
+}
+
+// SyncFolder makes the names of the files in a folder durable.
+func SyncFolder(path string) error {
+	folder, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	return errors.Join(folder.Sync(), folder.Close())
-}
-
-// WriteJSON writes value as JSON, in a file that only its owner can read.
-func WriteJSON(path string, value any) error {
-	content, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", path, err)
-	}
-	return Write(path, content, 0o600)
 }

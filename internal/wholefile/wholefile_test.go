@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWrite(t *testing.T) {
+func TestWriteJSON(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "kept.json")
@@ -27,7 +27,7 @@ func TestWrite(t *testing.T) {
 }
 
 // If a file cannot be replaced, it stays, and no other file is left beside it.
-func TestWriteThatFails(t *testing.T) {
+func TestWriteJSONThatFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "folder")

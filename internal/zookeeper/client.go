@@ -39,7 +39,7 @@ type Options struct {
 var (
 	errConnectionEnded = errors.New("the connection has ended, and the session with it")
 	errSilent          = errors.New("no ZooKeeper server has answered for the session timeout")
-	errGivenBack       = errors.New("the session was given back")
+	errEnded           = errors.New("the session was given back")
 )
 
 // pause is the time between two tries of an unanswered request, pingInterval the interval of pings.
@@ -54,10 +54,10 @@ type Client struct {
 	*zk.Conn
 	opt Options
 
-	ctx   context.Context // ends with the session
-	end   context.CancelCauseFunc
-	ready chan struct{} // closed when a server has answered or refused a request, or the session has ended before that
-	why   error         // the error of Join; set before ready is closed
+	ctx     context.Context // ends with the session
+	end     context.CancelCauseFunc
+	ready   chan struct{} // closed when a server has answered or refused a request, or the session has ended before that
+	joinErr error         // the error of Join; set before ready is closed
 
 	mu    sync.Mutex
 	begun bool
@@ -110,7 +110,7 @@ func (c *Client) Context() context.Context { return c.ctx }
 func (c *Client) Join(ctx context.Context) error {
 	select {
 	case <-c.ready:
-		return c.why
+		return c.joinErr
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -183,7 +183,7 @@ func (c *Client) Trouble() error {
 }
 
 // End ends the session without waiting for it. Running requests fail.
-func (c *Client) End() { c.end(errGivenBack) }
+func (c *Client) End() { c.end(errEnded) }
 
 // libraryTimeout is longer than the library needs to end without an answering server.
 const libraryTimeout = 5 * time.Second
@@ -228,13 +228,13 @@ func (c *Client) disconnect() {
 // keepAlive authenticates the session, and then pings each second, and at once on a new connection.
 func (c *Client) keepAlive() {
 	if c.opt.Digest != "" {
-		c.why = c.Ask(c.ctx, func() error { return c.AddAuth("digest", []byte(c.opt.Digest)) })
+		c.joinErr = c.Ask(c.ctx, func() error { return c.AddAuth("digest", []byte(c.opt.Digest)) })
 	}
-	if c.why == nil {
-		c.why = c.Ask(c.ctx, c.ping)
+	if c.joinErr == nil {
+		c.joinErr = c.Ask(c.ctx, c.ping)
 	}
 	close(c.ready)
-	if c.why != nil {
+	if c.joinErr != nil {
 		return
 	}
 	tick := time.NewTicker(min(pingInterval, c.opt.SessionTimeout/5))
@@ -257,23 +257,23 @@ func (c *Client) ping() error {
 	left := time.Now()
 	_, _, err := c.Exists("/")
 	if err == nil || Answered(err) {
-		c.answeredSince(left)
+		c.recordAnswer(left)
 	}
 	if err == nil {
-		c.reached()
+		c.recordReachable()
 	}
 	return err
 }
 
-// reached records that a server has answered properly.
-func (c *Client) reached() {
+// recordReachable records that a server has answered properly.
+func (c *Client) recordReachable() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trouble, c.tries = nil, 0
 }
 
-// answeredSince records that a server has answered a request that was sent at that time or later.
-func (c *Client) answeredSince(left time.Time) {
+// recordAnswer records that a server has answered a request that was sent at that time or later.
+func (c *Client) recordAnswer(left time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if left.After(c.lastHeard) {
@@ -322,7 +322,7 @@ func (c *Client) event(e zk.Event) {
 // dial is the library's dialer.
 func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	if !c.hasBegun() {
-		c.answeredSince(time.Now()) // the session begins after this time
+		c.recordAnswer(time.Now()) // the session begins after this time
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
@@ -338,18 +338,18 @@ func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn,
 		return nil, context.Cause(c.ctx)
 	}
 	c.raw = raw
-	return impatient{raw, c.opt.SessionTimeout}, nil
+	return shortDeadline{raw, c.opt.SessionTimeout}, nil
 }
 
-// impatient limits the wait for a server that accepts connections but grants no session. The library would wait for
-// several session timeouts; with the limit it tries the other servers meanwhile.
-type impatient struct {
+// shortDeadline limits the wait for a server that accepts connections but grants no session. The library would wait
+// for several session timeouts; with the limit it tries the other servers meanwhile.
+type shortDeadline struct {
 	net.Conn
 	session time.Duration
 }
 
 // SetReadDeadline shortens the deadline that the library sets when it waits for a session.
-func (c impatient) SetReadDeadline(t time.Time) error {
+func (c shortDeadline) SetReadDeadline(t time.Time) error {
 	if time.Until(t) > c.session {
 		t = time.Now().Add(max(c.session/4, 500*time.Millisecond))
 	}
@@ -373,7 +373,7 @@ func (l libraryLog) Printf(format string, args ...any) {
 	failed := func(what string) bool { return strings.HasPrefix(format, what) }
 	if l.ctx.Err() == nil && slices.ContainsFunc([]string{"failed to connect", "authentication failed",
 		"recv loop terminated"}, failed) {
-		l.trouble = fmt.Errorf("%s: %s (is it a ZooKeeper server, and one of a majority?)", l.address,
+		l.trouble = fmt.Errorf("%s: %s (check that it is a ZooKeeper server with a quorum)", l.address,
 			strings.TrimSpace(text))
 		if l.opt.GiveUp && l.tries >= len(l.opt.Servers) {
 			l.end(l.trouble)

@@ -16,7 +16,7 @@ func ParseServers(list string) (servers []string, err error) {
 			host, port = strings.Trim(server, "[]"), "2181"
 		}
 		if host == "" || port == "" || strings.ContainsAny(host, " \t") {
-			return nil, fmt.Errorf("%q is no ZooKeeper server: write host or host:port", server)
+			return nil, fmt.Errorf("%q is not a ZooKeeper server: it must be host or host:port", server)
 		}
 		servers = append(servers, net.JoinHostPort(host, port))
 	}

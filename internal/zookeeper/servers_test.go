@@ -28,11 +28,11 @@ func TestNextServerIsTriedAtOnce(t *testing.T) {
 			r.Connected()
 		}
 		next() // a answers, and is lost
-		r.reached()
+		r.recordReachable()
 		for range 15 {
 			next()
 		}
-		r.reached()
+		r.recordReachable()
 		next()
 		want := []string{"a", "b", "c", "a", "b after 100ms", "c", "a", "b after 200ms", "c", "a", "b after 400ms",
 			"c", "a",

@@ -139,34 +139,34 @@ func minuteChinese(at int) string {
 }
 
 // chinese returns the days in the form that follows "每月" or "的".
-func (p dayPhrase) chinese() string {
-	switch p.form {
+func (r dayRule) chinese() string {
+	switch r.form {
 	case onDates:
-		dates := runsOf(p.days.members())
+		dates := runsOf(r.days.members())
 		return " " + strings.Join(each(dates, func(n int) string { return fmt.Sprint(n, " 日") }, "至 ",
 			func(step int) string { return fmt.Sprintf("每 %d 天", step) }), "、")
 	case onDaysOfWeek:
-		if from, to, ok := inCircle(weekOrder(p.days), 7); ok {
+		if from, to, ok := inCircle(weekOrder(r.days), 7); ok {
 			return weekdayChinese(from) + "至" + weekdayChinese(to)
 		}
 		var all []string
-		for _, day := range weekOrder(p.days).members() {
+		for _, day := range weekOrder(r.days).members() {
 			all = append(all, weekdayChinese(day))
 		}
 		return strings.Join(all, "、")
 	case beforeLast:
-		return beforeLastChinese(p.n)
+		return beforeLastChinese(r.n)
 	case nearestBeforeLast:
-		if p.n == 0 {
+		if r.n == 0 {
 			return "最后一个工作日（周一至周五）"
 		}
-		return "离" + beforeLastChinese(p.n) + "最近的工作日（周一至周五）"
+		return "离" + beforeLastChinese(r.n) + "最近的工作日（周一至周五）"
 	case nearestTo:
-		return fmt.Sprintf("离 %d 日最近的工作日（周一至周五）", p.day)
+		return fmt.Sprintf("离 %d 日最近的工作日（周一至周五）", r.day)
 	case lastOfWeek:
-		return "最后一个" + weekdayChinese((p.day+5)%7+1)
+		return "最后一个" + weekdayChinese((r.day+5)%7+1)
 	case nthOfWeek:
-		return fmt.Sprintf("第 %d 个%s", p.n, weekdayChinese((p.day+5)%7+1))
+		return fmt.Sprintf("第 %d 个%s", r.n, weekdayChinese((r.day+5)%7+1))
 	}
 	return "天"
 }

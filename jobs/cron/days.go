@@ -81,6 +81,9 @@ func (m month) weekdayOf(day int) int { return (m.weekday+day-2+7*7)%7 + 1 }
 // first returns the first day with that weekday.
 func (m month) first(weekday int) int { return (weekday-m.weekday+7)%7 + 1 }
 
+// all returns the set of its days.
+func (m month) all() set { return 1<<(m.length+1) - 1<<1 }
+
 // only returns the set of that day, empty if the month does not have it.
 func (m month) only(day int) set {
 	if day < 1 || day > m.length {
@@ -89,49 +92,58 @@ func (m month) only(day int) set {
 	return 1 << day
 }
 
-// dayRule returns the days of a month on which an expression fires.
-type dayRule func(m month) set
+// dayForm is the form in which an expression gives its days.
+type dayForm int
 
-func onDays(days set) dayRule {
-	return func(m month) set { return days & (1<<(m.length+1) - 1) }
+const (
+	everyDay dayForm = iota
+	// onDates are days of the month, onDaysOfWeek days of the week.
+	onDates
+	onDaysOfWeek
+	// beforeLast is a number of days before the last day of the month, nearestTo the day from Monday to Friday nearest
+	// to a date.
+	beforeLast
+	nearestBeforeLast
+	nearestTo
+	// lastOfWeek is, for example, the last Friday of the month, nthOfWeek the third one.
+	lastOfWeek
+	nthOfWeek
+)
+
+// dayRule selects the days of a month on which an expression fires.
+type dayRule struct {
+	form dayForm
+	days set // of onDates and onDaysOfWeek
+	// day is a day of the month or of the week. n is a number of days, or the ordinal of a weekday.
+	day, n int
 }
 
-func onWeekdays(weekdays set) dayRule {
-	return func(m month) set {
+// in returns the days of a month.
+func (r dayRule) in(m month) set {
+	switch r.form {
+	case onDates:
+		return r.days & m.all()
+	case onDaysOfWeek:
 		var days set
 		for day := 1; day <= m.length; day++ {
-			if weekdays.has(m.weekdayOf(day)) {
+			if r.days.has(m.weekdayOf(day)) {
 				days.add(day)
 			}
 		}
 		return days
-	}
-}
-
-func onNthWeekday(weekday, n int) dayRule {
-	return func(m month) set { return m.only(m.first(weekday) + 7*(n-1)) }
-}
-
-func onLastWeekday(weekday int) dayRule {
-	return func(m month) set {
-		first := m.first(weekday)
+	case beforeLast:
+		return m.only(m.length - r.n)
+	case nearestBeforeLast:
+		return m.only(m.nearestWeekday(m.length - r.n))
+	case nearestTo: // the 31st of June is the day after its last
+		return m.only(m.nearestWeekday(r.day))
+	case lastOfWeek:
+		first := m.first(r.day)
 		return m.only(first + (m.length-first)/7*7)
+	case nthOfWeek:
+		return m.only(m.first(r.day) + 7*(r.n-1))
 	}
-}
-
-// onDay fires on one day of a month, or on the weekday nearest to it. The day may not exist in the month: the 31st of
-// June is the day after its last. Days that are not positive count back from the last day, which is 0.
-func onDay(day int, nearest bool) dayRule {
-	return func(m month) set {
-		at := day
-		if at <= 0 {
-			at += m.length
-		}
-		if nearest {
-			at = m.nearestWeekday(at)
-		}
-		return m.only(at)
-	}
+	return m.all()
 }
 
 // nearestWeekday returns the nearest day from Monday to Friday within the month. As in Quartz, the nearest weekday of

@@ -127,46 +127,46 @@ func minuteEnglish(at int) string {
 	return strings.TrimSuffix(text, ",")
 }
 
-func (p dayPhrase) english() string {
-	switch p.form {
+func (r dayRule) english() string {
+	switch r.form {
 	case onDates:
-		return p.datesEnglish()
+		return r.datesEnglish()
 	case onDaysOfWeek:
-		if from, to, ok := inCircle(weekOrder(p.days), 7); ok {
+		if from, to, ok := inCircle(weekOrder(r.days), 7); ok {
 			return "from " + weekdayEnglish(from) + " to " + weekdayEnglish(to)
 		}
 		var all []string
-		for _, day := range weekOrder(p.days).members() {
+		for _, day := range weekOrder(r.days).members() {
 			all = append(all, weekdayEnglish(day))
 		}
 		return "on " + listed(all, " and ")
 	case beforeLast:
-		if p.n == 0 {
+		if r.n == 0 {
 			return "on the last day"
 		}
-		return beforeLastEnglish(p.n)
+		return beforeLastEnglish(r.n)
 	case nearestBeforeLast:
-		if p.n == 0 {
+		if r.n == 0 {
 			return "on the last weekday"
 		}
-		return "on the weekday nearest to " + beforeLastEnglish(p.n)
+		return "on the weekday nearest to " + beforeLastEnglish(r.n)
 	case nearestTo:
-		return "on the weekday nearest to the " + ordinal(p.day)
+		return "on the weekday nearest to the " + ordinal(r.day)
 	case lastOfWeek:
-		return "on the last " + time.Weekday(p.day-1).String()
+		return "on the last " + time.Weekday(r.day-1).String()
 	case nthOfWeek:
 		return "on the " + [...]string{"first", "second", "third", "fourth",
-			"fifth"}[p.n-1] + " " + time.Weekday(p.day-1).String()
+			"fifth"}[r.n-1] + " " + time.Weekday(r.day-1).String()
 	}
 	return "every day"
 }
 
-func (p dayPhrase) datesEnglish() string {
-	dates := runsOf(p.days.members())
-	if r := dates[0]; len(dates) == 1 && r.from != r.to {
-		text := fmt.Sprintf("from the %s to the %s", ordinal(r.from), ordinal(r.to))
-		if r.step > 1 {
-			text = fmt.Sprintf("every %d days %s", r.step, text)
+func (r dayRule) datesEnglish() string {
+	dates := runsOf(r.days.members())
+	if first := dates[0]; len(dates) == 1 && first.from != first.to {
+		text := fmt.Sprintf("from the %s to the %s", ordinal(first.from), ordinal(first.to))
+		if first.step > 1 {
+			text = fmt.Sprintf("every %d days %s", first.step, text)
 		}
 		return text
 	}

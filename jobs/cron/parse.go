@@ -86,46 +86,58 @@ func readDayOfMonth(t token) (dayRule, error) {
 	text, nearest := strings.CutSuffix(t.text, "W")
 	offset, fromLast := strings.CutPrefix(text, "L-")
 	listed := strings.Contains(text, ",")
+	form := beforeLast
+	if nearest {
+		form = nearestBeforeLast
+	}
 	switch {
 	case text == "L":
-		return onDay(0, nearest), nil
+		return dayRule{form: form}, nil
 	case fromLast && !listed:
 		n, ok := number(offset)
 		if !ok || n > 30 {
-			return nil, f.unknown(t)
+			return dayRule{}, f.unknown(t)
 		}
-		return onDay(-n, nearest), nil
+		return dayRule{form: form, n: n}, nil
 	case nearest && !listed:
 		n, _, ok := f.value(text)
 		if !ok {
-			return nil, f.unknown(t)
+			return dayRule{}, f.unknown(t)
 		}
-		return onDay(n, true), nil
+		return dayRule{form: nearestTo, day: n}, nil
 	}
-	var days set
-	_, err := f.list(t, days.add)
-	return onDays(days), err
+	return f.listDays(t, onDates, allDates)
 }
 
 func readDayOfWeek(t token) (dayRule, error) {
 	f := fields[dayOfWeek]
 	if t.text == "L" {
-		return onWeekdays(1 << f.max), nil
+		return dayRule{form: onDaysOfWeek, days: 1 << f.max}, nil
 	}
 	if day, ok := strings.CutSuffix(t.text, "L"); ok {
 		if n, _, ok := f.value(day); ok {
-			return onLastWeekday(n), nil
+			return dayRule{form: lastOfWeek, day: n}, nil
 		}
 	}
 	if day, nth, ok := strings.Cut(t.text, "#"); ok && !strings.Contains(t.text, ",") {
 		weekday, _, ok := f.value(day)
 		n, nok := number(nth)
 		if !ok || !nok || n < 1 || n > 5 {
-			return nil, f.unknown(t)
+			return dayRule{}, f.unknown(t)
 		}
-		return onNthWeekday(weekday, n), nil
+		return dayRule{form: nthOfWeek, day: weekday, n: n}, nil
 	}
-	var days set
-	_, err := f.list(t, days.add)
-	return onWeekdays(days), err
+	return f.listDays(t, onDaysOfWeek, allWeekdays)
+}
+
+// listDays reads a list of days. all are the days that the field can name.
+func (f field) listDays(t token, form dayForm, all set) (dayRule, error) {
+	r := dayRule{form: form}
+	if _, err := f.list(t, r.days.add); err != nil {
+		return dayRule{}, err
+	}
+	if r.days == all {
+		r.form = everyDay
+	}
+	return r, nil
 }

@@ -84,3 +84,11 @@ func inCircle(s set, size int) (from, to int, ok bool) {
 	}
 	return 0, 0, false
 }
+
+// weekOrder converts a set of days of the week to Monday as 1 and Sunday as 7, the order in which people list them.
+func weekOrder(s set) (days set) {
+	for _, day := range s.members() {
+		days.add((day+5)%7 + 1)
+	}
+	return days
+}

@@ -132,7 +132,7 @@ func (s *Schedule) wallFrom(from int64) (int64, bool) {
 // firesOn reports whether a date matches.
 func (s *Schedule) firesOn(year, m, d int) bool {
 	y, ok := s.years.from(year)
-	return ok && y == year && s.months.has(m) && s.days(monthOf(year, m)).has(d)
+	return ok && y == year && s.months.has(m) && s.days.in(monthOf(year, m)).has(d)
 }
 
 // dayFrom returns the first matching day at or after a date, in days since 1970. The date's day may be one past the
@@ -146,9 +146,9 @@ func (s *Schedule) dayFrom(year, m, d int) (int64, bool) {
 			if next > m {
 				d = 1
 			}
-			in := monthOf(y, next)
-			if day, ok := s.days(in).from(d); ok {
-				return in.start + int64(day) - 1, true
+			inMonth := monthOf(y, next)
+			if day, ok := s.days.in(inMonth).from(d); ok {
+				return inMonth.start + int64(day) - 1, true
 			}
 			d = 1
 		}

@@ -26,7 +26,7 @@ func (s *Schedule) Words(in Language) string {
 // same words.
 type phrase struct {
 	time   timePhrase
-	days   dayPhrase
+	days   dayRule
 	months set
 	years  runs
 	// never is set if there is no year to fire in, anyYear if all years are included.
@@ -77,7 +77,7 @@ const (
 )
 
 func (s *Schedule) phrase() phrase {
-	p := phrase{days: dayPhraseOf(tokens(s.canonical)), months: s.months}
+	p := phrase{days: s.days, months: s.months}
 	var years []int
 	for y, ok := s.years.from(firstYear); ok; y, ok = s.years.from(y + 1) {
 		years = append(years, y)

@@ -42,8 +42,8 @@ type Election interface {
 // Leadership is this process's campaign and the term in which it leads. Its methods may be called concurrently.
 type Leadership struct {
 	log *slog.Logger
-	// about holds the attributes of the warning "campaign fails", which is logged at most once per interval.
-	about    []any
+	// attrs holds the attributes of the warning "campaign fails", which is logged at most once per interval.
+	attrs    []any
 	interval time.Duration
 
 	ctx    context.Context // ends at Close
@@ -57,8 +57,8 @@ type Leadership struct {
 
 // New returns the Leadership of a process that does not campaign yet. It logs a warning about a failing campaign at
 // most once per interval, with the attributes about.
-func New(log *slog.Logger, interval time.Duration, about ...any) *Leadership {
-	l := &Leadership{log: log, interval: interval, about: about, campaigning: make(chan struct{}, 1)}
+func New(log *slog.Logger, interval time.Duration, attrs ...any) *Leadership {
+	l := &Leadership{log: log, interval: interval, attrs: attrs, campaigning: make(chan struct{}, 1)}
 	l.campaigning <- struct{}{}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
@@ -90,12 +90,12 @@ func (l *Leadership) Campaign(ctx context.Context, who string, e Election) (Term
 		return nil, context.Cause(ctx)
 	}
 	l.finish("this process stood for election again")
-	var said time.Time
+	var warnedAt time.Time
 	for {
 		began := time.Now()
 		t, err := e.Try(ctx, who)
 		if err == nil {
-			if err = l.lead(ctx, t); err == nil {
+			if err = l.setCurrent(ctx, t); err == nil {
 				l.log.Info("term began", "term", t.Number(), "who", who)
 				return t, nil
 			}
@@ -109,9 +109,9 @@ func (l *Leadership) Campaign(ctx context.Context, who string, e Election) (Term
 			return nil, why
 		}
 		wait := e.Pause(err, time.Since(began))
-		if time.Since(said) >= l.interval {
-			said = time.Now()
-			l.log.Warn("standing for election failed: trying on", append(slices.Clip(l.about), "error", err)...)
+		if time.Since(warnedAt) >= l.interval {
+			warnedAt = time.Now()
+			l.log.Warn("campaign failed, retrying", append(slices.Clip(l.attrs), "error", err)...)
 		}
 		select {
 		case <-time.After(wait):
@@ -120,8 +120,8 @@ func (l *Leadership) Campaign(ctx context.Context, who string, e Election) (Term
 	}
 }
 
-// lead makes t the current term, unless ctx has ended or the registry is closed.
-func (l *Leadership) lead(ctx context.Context, t Term) error {
+// setCurrent makes t the current term, unless ctx has ended or the registry is closed.
+func (l *Leadership) setCurrent(ctx context.Context, t Term) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ctx.Err() != nil {

@@ -19,7 +19,10 @@ const commandTimeout = time.Minute
 // clock may have leapt: it waits for a lease that has not expired, and then looks whether it was renewed.
 func Accept(ctx context.Context, o Options) (change, term int64, err error) {
 	var before rows
-	err = o.within(ctx, func(ctx context.Context, p *place) error { return p.db.GetContext(ctx, &before, selectRows) })
+	err = o.withStore(ctx, func(ctx context.Context,
+		s *store) error {
+		return s.db.GetContext(ctx, &before, selectRows)
+	})
 	if err != nil {
 		return 0, 0, err
 	}
@@ -30,14 +33,14 @@ func Accept(ctx context.Context, o Options) (change, term int64, err error) {
 			return 0, 0, fmt.Errorf("wait for the end of the lease: %w", ctx.Err())
 		}
 	}
-	err = o.within(ctx, func(ctx context.Context, p *place) error {
-		return p.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
+	err = o.withStore(ctx, func(ctx context.Context, s *store) error {
+		return s.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
 			var now rows
 			if err := tx.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
 				return err
 			}
 			if now.LeaseHolder != "" && now.Lives && !now.same(before) {
-				return fmt.Errorf("the server at %s leads: nothing has to be accepted", now.Address)
+				return fmt.Errorf("the server at %s leads: there is nothing to accept", now.Address)
 			}
 			if now.ReadOnly {
 				return errReadOnly
@@ -50,28 +53,28 @@ func Accept(ctx context.Context, o Options) (change, term int64, err error) {
 	return change, term, err
 }
 
-// Look returns why the database has no usable registry, or nil if it has one. It creates nothing.
-func Look(ctx context.Context, o Options) error {
-	return o.within(ctx, func(ctx context.Context, p *place) error {
+// Probe returns why the database has no usable registry, or nil if it has one. It creates nothing.
+func Probe(ctx context.Context, o Options) error {
+	return o.withStore(ctx, func(ctx context.Context, s *store) error {
 		var found rows
-		return p.db.GetContext(ctx, &found, selectRows)
+		return s.db.GetContext(ctx, &found, selectRows)
 	})
 }
 
-// within runs a function with the database, without standing for election.
-func (o Options) within(ctx context.Context, do func(context.Context, *place) error) error {
-	p, err := newPlace(o)
+// withStore runs a function with the database, without standing for election.
+func (o Options) withStore(ctx context.Context, do func(context.Context, *store) error) error {
+	s, err := newStore(o)
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer s.close()
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	err = do(ctx, p)
-	if is(err, noSuchTable) {
-		return fmt.Errorf("the database %s has no registry: no scheduler has ever used it; name the database that your servers have, or start a server first, which makes the tables", p.name)
+	err = do(ctx, s)
+	if hasCode(err, noSuchTable) {
+		return fmt.Errorf("the database %s has no registry: no scheduler has ever used it; name the database that your servers use, or start a server first, which creates the tables", s.name)
 	}
-	return p.explain("use the registry", err)
+	return s.explain("use the registry", err)
 }
 
 // ErrNotEmpty is wrapped by the error of Restore if the database already has a registry.

@@ -20,8 +20,8 @@ type Copy struct {
 
 // Backup reads the content of a registry at one moment. It works with or without a leader.
 func Backup(ctx context.Context, o Options) (c Copy, err error) {
-	err = o.within(ctx, func(ctx context.Context, p *place) error {
-		tx, err := p.db.BeginTxx(ctx, &sql.TxOptions{ReadOnly: true})
+	err = o.withStore(ctx, func(ctx context.Context, s *store) error {
+		tx, err := s.db.BeginTxx(ctx, &sql.TxOptions{ReadOnly: true})
 		if err != nil {
 			return err
 		}
@@ -43,11 +43,11 @@ func Backup(ctx context.Context, o Options) (c Copy, err error) {
 // never used; otherwise the error is ErrNotEmpty and the database stays unchanged. Versions begin at 0. The registry
 // gets a new lineage, by which servers notice that it is not the one that they used before.
 func Restore(ctx context.Context, o Options, c Copy) error {
-	return o.within(ctx, func(ctx context.Context, p *place) error {
-		if err := p.prepare(ctx, seen{}); err != nil {
+	return o.withStore(ctx, func(ctx context.Context, s *store) error {
+		if err := s.prepare(ctx, position{}); err != nil {
 			return err
 		}
-		return p.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
+		return s.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
 			var now rows
 			var used int
 			if err := tx.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
@@ -67,8 +67,8 @@ func Restore(ctx context.Context, o Options, c Copy) error {
 			if err := registry.CheckWrites(writes); err != nil {
 				return fmt.Errorf("the backup is damaged: %w", err)
 			}
-			for _, s := range newPlan(writes).statements() {
-				if _, err := tx.ExecContext(ctx, s.text, s.args...); err != nil {
+			for _, statement := range newPlan(writes).statements() {
+				if err := statement.exec(ctx, tx); err != nil {
 					return err
 				}
 			}

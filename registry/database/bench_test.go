@@ -75,7 +75,7 @@ func BenchmarkLeaderChange(b *testing.B) {
 func BenchmarkRow(b *testing.B) {
 	_, term := lead(b, Options{DSN: shared.Server(b).Database(b)})
 	for b.Loop() {
-		if _, err := term.place.db.ExecContext(b.Context(),
+		if _, err := term.store.db.ExecContext(b.Context(),
 			"UPDATE REGISTRY_LEASE SET lease_ms = lease_ms + 1"); err != nil {
 			b.Fatal(err)
 		}

@@ -32,27 +32,27 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		}
 		return err
 	}
-	for wait := firstPause; ; wait = min(2*wait, longestPause) {
+	for wait := firstPause; ; wait = min(2*wait, maxPause) {
 		if t.Err() != nil {
 			return ended(t.Err())
 		}
 		sent, err := t.try(p, unsure)
-		unsure = unsure || sent && lost(err)
+		unsure = unsure || sent && isOutcomeUnknown(err)
 		var conflict *registry.Conflict
 		switch {
 		case err == nil:
-			t.committed(t.changes.Load() + 1)
+			t.recordCommit(t.changes.Load() + 1)
 			return nil
 		case errors.As(err, &conflict):
 			return conflict
-		case errors.Is(err, errDeposed), errors.As(err, new(behind)):
+		case errors.Is(err, errDeposed), errors.As(err, new(rolledBackError)):
 			return ended(err)
-		case !heals(err) && unsure:
-			return ended(t.place.explain("find out whether a commit was made", err))
-		case !heals(err):
-			return fail(t.place.explain("write", err))
+		case !isRetryable(err) && unsure:
+			return ended(t.store.explain("find out whether a commit was made", err))
+		case !isRetryable(err):
+			return fail(t.store.explain("write", err))
 		}
-		t.place.Logger.Debug("commit tried again", "term", t.Number(), "error", err)
+		t.store.Logger.Debug("commit tried again", "term", t.Number(), "error", err)
 		select {
 		case <-time.After(wait):
 		case <-t.ctx.Done():
@@ -71,17 +71,18 @@ func (t *term) try(p plan, unsure bool) (sent bool, err error) {
 	defer func() {
 		switch {
 		case err == nil:
-			t.used = time.Now()
-		case lost(err) && !errors.As(err, new(*registry.Conflict)):
-			t.drop()
+			t.connUsed = time.Now()
+		case isOutcomeUnknown(err) && !errors.As(err, new(*registry.Conflict)):
+			t.dropConn()
 		default:
 			t.rollBack()
 		}
 	}()
-	statements := append([]statement{t.fence()}, p.statements()...)
+	statements := append([]statement{t.fenceStatement()}, p.statements()...)
 	if len(p.conditional) > 0 { // are checked behind the fence: a deposed term must not mistake its end for a conflict
 		if err = t.exec(conn, statements[0]); err == nil {
-			err = t.place.within(t.ctx, func(ctx context.Context) error { return t.meets(ctx, conn, p) })
+			err = t.store.withTimeout(t.ctx,
+				func(ctx context.Context) error { return t.checkConditions(ctx, conn, p) })
 		}
 		statements = statements[1:]
 	}
@@ -92,41 +93,44 @@ func (t *term) try(p plan, unsure bool) (sent bool, err error) {
 		sent = strings.HasSuffix(request.text, "COMMIT")
 		err = t.exec(conn, request)
 	}
-	if is(err, outOfRange) {
-		return false, t.place.within(t.ctx, func(ctx context.Context) error { return t.refused(ctx, conn, unsure) })
+	if hasCode(err, outOfRange) {
+		return false, t.store.withTimeout(t.ctx,
+			func(ctx context.Context) error { return t.resolveRefusal(ctx, conn, unsure) })
 	}
 	return sent, err
 }
 
 // exec sends one request of a commit.
 func (t *term) exec(conn *sqlx.Conn, s statement) error {
-	return t.place.within(t.ctx, func(ctx context.Context) error { return s.exec(ctx, conn) })
+	return t.store.withTimeout(t.ctx, func(ctx context.Context) error { return s.exec(ctx, conn) })
 }
 
-// fence begins a transaction and increments the count in the fence's row, which succeeds only in the term that the row
-// names (rule T2). In any other term the statement adds 1 to the greatest BIGINT, which is an error in every SQL mode,
-// so that the server skips all that follows in the request.
-func (t *term) fence() statement {
+// fenceStatement begins a transaction and increments the count in the fence's row, which succeeds only in the term
+// that the row names (rule T2). In any other term the statement adds 1 to the greatest BIGINT, which is an error in
+// every SQL mode, so that the server skips all that follows in the request.
+func (t *term) fenceStatement() statement {
 	return statement{"START TRANSACTION; UPDATE REGISTRY_FENCE SET changes = IF(term = ? AND holder = ? AND changes = ?, changes + 1, 9223372036854775807 + changes + 1) WHERE id = 1",
 		[]any{t.leader.Term, t.holder, t.changes.Load()}, 0}
 }
 
-// refused finds out why the fence refused a commit. It returns nil if the reason is that an earlier try of the same
-// commit, whose answer was lost, was committed.
-func (t *term) refused(ctx context.Context, conn *sqlx.Conn, unsure bool) error {
+// resolveRefusal finds out why the fence refused a commit. It returns nil if the reason is that an earlier try of the
+// same commit, whose answer was lost, was committed.
+func (t *term) resolveRefusal(ctx context.Context, conn *sqlx.Conn, unsure bool) error {
 	changes := t.changes.Load()
 	var now rows
 	if err := conn.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
 		return err
 	}
-	if err := t.stands(now, changes); err != nil {
+	if err := t.checkFence(now, changes); err != nil {
 		return err
 	}
 	if !unsure && now.Changes == changes+1 {
-		return fmt.Errorf("%w: %w: the fence counts one change more than were answered: a proxy has sent a request twice", errDeposed, registry.ErrOutcomeUnknown)
+		return fmt.Errorf("%w: %w: the fence has one change more than were answered: a proxy has sent a request twice",
+			errDeposed, registry.ErrOutcomeUnknown)
 	}
 	if now.Changes != changes+1 {
-		return fmt.Errorf("%w: the fence is at change %d, not %d: somebody has written to it", errDeposed, now.Changes,
+		return fmt.Errorf("%w: the fence is at change %d, not %d: another program has written to it", errDeposed,
+			now.Changes,
 			changes)
 	}
 	// InnoDB shows a commit a moment before it is on the disk, and writes its log in order. When this later commit has
@@ -138,8 +142,8 @@ func (t *term) refused(ctx context.Context, conn *sqlx.Conn, unsure bool) error 
 	return err
 }
 
-// meets checks the conditions of the commit against the stored versions.
-func (t *term) meets(ctx context.Context, conn *sqlx.Conn, p plan) error {
+// checkConditions checks the conditions of the commit against the stored versions.
+func (t *term) checkConditions(ctx context.Context, conn *sqlx.Conn, p plan) error {
 	versions := map[string]int64{}
 	for _, batch := range batches(p.conditional, func(path string) int { return len(path) }) {
 		var found []struct {
@@ -147,7 +151,7 @@ func (t *term) meets(ctx context.Context, conn *sqlx.Conn, p plan) error {
 			Version int64
 		}
 		if err := conn.SelectContext(ctx, &found,
-			"SELECT path, version FROM REGISTRY_ENTRY WHERE path IN "+places(len(batch)),
+			"SELECT path, version FROM REGISTRY_ENTRY WHERE path IN "+placeholders(len(batch)),
 			arguments(batch)...); err != nil {
 			return err
 		}
@@ -164,19 +168,19 @@ func (t *term) meets(ctx context.Context, conn *sqlx.Conn, p plan) error {
 // connection returns the connection for commits. It replaces one that was idle for so long that the server may have
 // closed it.
 func (t *term) connection() (*sqlx.Conn, error) {
-	if t.conn != nil && time.Since(t.used) > time.Duration(t.place.silence())*time.Second/2 {
-		t.drop()
+	if t.conn != nil && time.Since(t.connUsed) > time.Duration(t.store.idleTimeoutSeconds())*time.Second/2 {
+		t.dropConn()
 	}
 	if t.conn == nil {
-		err := t.place.within(t.ctx, func(ctx context.Context) (err error) {
-			t.conn, err = t.place.db.Connx(ctx)
+		err := t.store.withTimeout(t.ctx, func(ctx context.Context) (err error) {
+			t.conn, err = t.store.db.Connx(ctx)
 			return err
 		})
 		if err != nil {
 			t.conn = nil
 			return nil, err
 		}
-		t.used = time.Now()
+		t.connUsed = time.Now()
 	}
 	return t.conn, nil
 }
@@ -184,12 +188,12 @@ func (t *term) connection() (*sqlx.Conn, error) {
 // rollBack rolls the transaction back, or drops the connection if that fails.
 func (t *term) rollBack() {
 	if err := t.exec(t.conn, statement{text: "ROLLBACK"}); err != nil {
-		t.drop()
+		t.dropConn()
 	}
 }
 
-// drop closes the connection, so that the server rolls back what was not committed.
-func (t *term) drop() {
+// dropConn closes the connection, so that the server rolls back what was not committed.
+func (t *term) dropConn() {
 	if t.conn != nil {
 		discard(t.conn)
 		t.conn = nil

@@ -20,19 +20,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// place is the location of a registry: the checked Options with defaults, and the connections to its database.
-type place struct {
+// store is the location of a registry: the checked Options with defaults, and the connections to its database.
+type store struct {
 	Options
 	name   string // address and database, for messages
 	config *mysqldriver.Config
 	db     *sqlx.DB
-	// values is a separate pool for shared values, so that many requests for them never delay a renewal of the lease.
-	values *sqlx.DB
-	// lax guards the warning that commits are not synced, which is logged once.
-	lax sync.Once
+	// sharedDB is a separate pool for shared values, so that many requests for them never delay a renewal of the
+	// lease.
+	sharedDB *sqlx.DB
+	// syncWarning guards the warning that commits are not synced, which is logged once.
+	syncWarning sync.Once
 }
 
-func newPlace(o Options) (*place, error) {
+func newStore(o Options) (*store, error) {
 	c, err := mysql.Config(o.DSN)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the address of the database: %w", registry.ErrUnusable, err)
@@ -47,43 +48,43 @@ func newPlace(o Options) (*place, error) {
 	if o.Dial != nil {
 		c.DialFunc = o.Dial
 	}
-	silence := strconv.Itoa(o.silence())
+	silence := strconv.Itoa(o.idleTimeoutSeconds())
 	for setting, value := range map[string]string{"wait_timeout": silence, "net_read_timeout": silence,
 		"innodb_lock_wait_timeout": silence} {
 		c.Params[setting] = value
 	}
-	p := &place{Options: o, name: mysql.Name(o.DSN), config: c}
-	if p.db, err = p.open(); err == nil {
-		p.values, err = p.open()
+	s := &store{Options: o, name: mysql.Name(o.DSN), config: c}
+	if s.db, err = s.open(); err == nil {
+		s.sharedDB, err = s.open()
 	}
-	return p, err
+	return s, err
 }
 
 // close ends all connections. Its errors concern connections that are already broken.
-func (p *place) close() {
-	_ = p.db.Close()
-	_ = p.values.Close()
+func (s *store) close() {
+	_ = s.db.Close()
+	_ = s.sharedDB.Close()
 }
 
-// silence is the timeout in seconds after which the server closes a silent connection and frees its locks.
-func (o Options) silence() int { return int(math.Ceil((o.Lease / 2).Seconds())) }
+// idleTimeoutSeconds is the timeout in seconds after which the server closes a silent connection and frees its locks.
+func (o Options) idleTimeoutSeconds() int { return int(math.Ceil((o.Lease / 2).Seconds())) }
 
 // open creates a pool. The pool connects on first use.
-func (p *place) open() (*sqlx.DB, error) {
-	inner, err := mysqldriver.NewConnector(p.config)
+func (s *store) open() (*sqlx.DB, error) {
+	inner, err := mysqldriver.NewConnector(s.config)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the settings behind the ? of the address: %w", registry.ErrUnusable, err)
+		return nil, fmt.Errorf("%w: the settings after the ? in the address: %w", registry.ErrUnusable, err)
 	}
 	db := sqlx.NewDb(sql.OpenDB(connector{inner}), "mysql")
-	db.SetConnMaxIdleTime(time.Duration(p.silence()) * time.Second / 2)
+	db.SetConnMaxIdleTime(time.Duration(s.idleTimeoutSeconds()) * time.Second / 2)
 	db.SetConnMaxLifetime(10 * time.Minute)
-	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(connections)
+	db.SetMaxOpenConns(maxConnections)
+	db.SetMaxIdleConns(maxConnections)
 	return db, nil
 }
 
-// connections suffice for the simultaneous looks, renewals, commits and reads.
-const connections = 8
+// maxConnections suffice for the simultaneous looks, renewals, commits and reads.
+const maxConnections = 8
 
 // connector sets the isolation level of each connection to REPEATABLE READ. This package relies on it: all reads of a
 // transaction show one moment.
@@ -111,8 +112,8 @@ func discard(conn *sqlx.Conn) {
 // inTx runs a function in one transaction on any connection. After an error it may have been committed, if the answer
 // to its COMMIT was lost. COMMIT is sent as an ordinary request, because the one of database/sql takes no context and
 // would block on a database that disappeared without closing the connection.
-func (p *place) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) error) error {
-	conn, err := p.db.Connx(ctx)
+func (s *store) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) error) error {
+	conn, err := s.db.Connx(ctx)
 	if err != nil {
 		return err
 	}
@@ -129,14 +130,14 @@ func (p *place) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) e
 	return conn.Close()
 }
 
-// patience is the timeout of one request of a commit, and of the wait for the next row of a read. After it the
+// requestTimeout is the timeout of one request of a commit, and of the wait for the next row of a read. After it the
 // connection counts as broken. It is longer than the server's lock timeouts. Without it, a request to a host that
 // disappeared would block until TCP gives up, which may take 15 minutes.
-func (o Options) patience() time.Duration { return max(o.Lease, 10*time.Second) }
+func (o Options) requestTimeout() time.Duration { return max(o.Lease, 10*time.Second) }
 
-// within runs one request with the timeout of patience.
-func (p *place) within(ctx context.Context, do func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, p.patience())
+// withTimeout runs one request with the timeout of requestTimeout.
+func (s *store) withTimeout(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, s.requestTimeout())
 	defer cancel()
 	return do(ctx)
 }

@@ -106,7 +106,7 @@ func TestDatabasesClock(t *testing.T) {
 	change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) - INTERVAL 1 HOUR")
 	eventually.Works(t, "the lease is renewed by itself", func() error {
 		var lives bool
-		if err := term.place.db.Get(&lives, "SELECT expires > UTC_TIMESTAMP(6) FROM REGISTRY_LEASE"); err != nil ||
+		if err := term.store.db.Get(&lives, "SELECT expires > UTC_TIMESTAMP(6) FROM REGISTRY_LEASE"); err != nil ||
 			lives {
 			return err
 		}
@@ -120,7 +120,7 @@ func TestDatabasesClock(t *testing.T) {
 	default:
 	}
 	term.end(errSilent)
-	term.owned.Wait()
+	term.goroutines.Wait()
 	change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR")
 	await(t, next)
 }
@@ -157,7 +157,7 @@ func TestAcceptAfterALeapOfTheClock(t *testing.T) {
 		t.Errorf("accept beside a leader: %v", err)
 	}
 	term.end(errSilent)
-	term.owned.Wait()
+	term.goroutines.Wait()
 	change(t, o.DSN, "UPDATE REGISTRY_LEASE SET expires = UTC_TIMESTAMP(6) + INTERVAL 1 HOUR")
 	if _, _, err := Accept(t.Context(), o); err != nil {
 		t.Error(err)
@@ -179,7 +179,8 @@ func TestStaleAnswer(t *testing.T) {
 	if err := term.renewOnce(time.Minute); err != nil {
 		t.Error(err)
 	}
-	if err := term.confirmed(t.Context(), behind{"for a test"}); err == nil || errors.As(err, new(behind)) {
+	if err := term.confirmRolledBack(t.Context(), rolledBackError{"for a test"}); err == nil ||
+		errors.As(err, new(rolledBackError)) {
 		t.Errorf("asked again, and all is there: %v", err)
 	}
 	term.changes.Add(1)

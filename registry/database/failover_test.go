@@ -116,9 +116,9 @@ func TestOneRemembers(t *testing.T) {
 	defer func() { cancel(); <-ended }()
 	eventually.Works(t, "who remembers says so to the others", func() error {
 		var refuse, wait int
-		err := knows.place.db.Get(&refuse, "SELECT COUNT(*) FROM REGISTRY_CANDIDATE WHERE lacks <> ''")
+		err := knows.store.db.Get(&refuse, "SELECT COUNT(*) FROM REGISTRY_CANDIDATE WHERE lacks <> ''")
 		if err == nil {
-			err = knows.place.db.Get(&wait, countWaiting)
+			err = knows.store.db.Get(&wait, countWaiting)
 		}
 		if err == nil && (refuse != 1 || wait != 0) {
 			err = fmt.Errorf("%d refuse, and %d wait", refuse, wait)
@@ -126,7 +126,7 @@ func TestOneRemembers(t *testing.T) {
 		return err
 	})
 	other := open(t, Options{DSN: dsn})
-	wantNoLeader(t, other, "another server remembers more")
+	wantNoLeader(t, other, "another server has seen more")
 	if _, _, err := Accept(t.Context(), Options{DSN: dsn}); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestLeaderAloneRemembers(t *testing.T) {
 		_, _ = leader.Campaign(ctx, "127.0.0.1:9988")
 	}()
 	defer func() { cancel(); <-ended }()
-	wantNoLeader(t, standby, "another server remembers more")
+	wantNoLeader(t, standby, "another server has seen more")
 }
 
 // gate passes connections through while it is open.
@@ -233,7 +233,7 @@ func TestOutageLongerThanALease(t *testing.T) {
 	looked := func() time.Time {
 		standby.follower.mu.Lock()
 		defer standby.follower.mu.Unlock()
-		return standby.follower.looked
+		return standby.follower.lastLook
 	}
 	latest := looked()
 	ofStandby.open()
@@ -247,7 +247,7 @@ func TestOutageLongerThanALease(t *testing.T) {
 		}
 		ofLeader.open()
 	}()
-	wantNoLeader(t, standby, "another server remembers more")
+	wantNoLeader(t, standby, "another server has seen more")
 }
 
 // TestResignedBehindAFailover checks that a leader that is stopped just after a failover does not hand over to a
@@ -267,5 +267,5 @@ func TestResignedBehindAFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	ofStandby.open()
-	wantNoLeader(t, standby, "another server remembers more")
+	wantNoLeader(t, standby, "another server has seen more")
 }

@@ -169,8 +169,8 @@ func testReadOnly(t *testing.T, server *mariadb.Server, dsn string) {
 	if _, _, err := Accept(t.Context(), Options{DSN: dsn}); err == nil || !strings.Contains(err.Error(), "replica") {
 		t.Errorf("accept: %v", err)
 	}
-	wantTrouble(t, r, "is it a replica?")
-	if !strings.Contains(term.Err().Error(), "is it a replica?") {
+	wantTrouble(t, r, "it may be a replica")
+	if !strings.Contains(term.Err().Error(), "it may be a replica") {
 		t.Errorf("the term ended: %v", term.Err())
 	}
 	readOnly(0)
@@ -235,7 +235,7 @@ func TestCutOffInATransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := old.fence().exec(t.Context(), conn); err != nil {
+	if err := old.fenceStatement().exec(t.Context(), conn); err != nil {
 		t.Fatal(err)
 	}
 	proxy.Blackhole()
@@ -267,7 +267,7 @@ func TestLockedFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := open(t, Options{DSN: config.FormatDSN(), Lease: 30 * time.Second})
-	tx, err := other.place.db.Beginx()
+	tx, err := other.store.db.Beginx()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,8 +328,8 @@ func TestRequestSentTwice(t *testing.T) {
 	t.Parallel()
 	_, term := lead(t, Options{DSN: shared.Server(t).Database(t)})
 	writes := []registry.Write{write("/a", "1")}
-	statements := append([]statement{term.fence()}, newPlan(writes).statements()...)
-	conn, err := term.place.db.Connx(t.Context())
+	statements := append([]statement{term.fenceStatement()}, newPlan(writes).statements()...)
+	conn, err := term.store.db.Connx(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

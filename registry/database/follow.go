@@ -40,7 +40,7 @@ const selectRows = `SELECT l.term AS lease_term, l.holder AS lease_holder, l.add
  ` + readOnlyNow + ` AS read_only
  FROM REGISTRY_LEASE l JOIN REGISTRY_FENCE f ON f.id = l.id WHERE l.id = 1`
 
-func (r rows) seen() seen           { return seen{r.Lineage, r.Term, r.Holder, r.Changes} }
+func (r rows) position() position   { return position{r.Lineage, r.Term, r.Holder, r.Changes} }
 func (r rows) lease() time.Duration { return time.Duration(r.LeaseMS) * time.Millisecond }
 func (r rows) same(other rows) bool {
 	return r.LeaseHolder == other.LeaseHolder && r.Renewals == other.Renewals
@@ -64,56 +64,56 @@ func (r rows) isFree(unchanged time.Duration) bool {
 
 // follower tracks who leads. It reads the rows several times a second while the registry is open.
 type follower struct {
-	mu      sync.Mutex
-	latest  rows
-	since   time.Time // since when latest is unchanged (but for the fence's changes), without a gap in looks
-	looked  time.Time // when the last answered look was sent
-	refusal error     // why the last look failed
-	lacks   string    // what the registry lacks that this server has seen
-	others  string    // what the registry lacks that another candidate has seen
+	mu             sync.Mutex
+	latest         rows
+	unchangedSince time.Time // since when latest is unchanged (but for the fence's changes), without a gap in looks
+	lastLook       time.Time // when the last answered look was sent
+	lastErr        error     // why the last look failed
+	lacks          string    // what the registry lacks that this server has seen
+	othersLack     string    // what the registry lacks that another candidate has seen
 }
 
 // look reads the rows once.
 func (r *Registry) look(ctx context.Context) (rows, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.place.Lease/2)
+	ctx, cancel := context.WithTimeout(ctx, r.store.Lease/2)
 	defer cancel()
 	sent, before := time.Now(), r.memory.get()
 	var found rows
-	err := r.place.db.GetContext(ctx, &found, selectRows)
+	err := r.store.db.GetContext(ctx, &found, selectRows)
 	f := &r.follower
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		if f.refusal = nil; !is(err, noSuchTable) { // without the table no process has led there yet
-			f.refusal = r.place.explain("look who leads", err)
+		if f.lastErr = nil; !hasCode(err, noSuchTable) { // without the table no process has led there yet
+			f.lastErr = r.store.explain("read who leads", err)
 		}
 		return rows{}, err
 	}
 	// After a gap another database may answer. Restarting the measurement gives every server one lease to publish what
 	// that database lacks.
-	if f.since.IsZero() || !found.same(f.latest) || sent.Sub(f.looked) > max(r.place.Lease/4, time.Second) {
-		f.since = time.Now()
+	if f.unchangedSince.IsZero() || !found.same(f.latest) || sent.Sub(f.lastLook) > max(r.store.Lease/4, time.Second) {
+		f.unchangedSince = time.Now()
 	}
-	f.latest, f.looked, f.refusal = found, sent, nil
+	f.latest, f.lastLook, f.lastErr = found, sent, nil
 	if found.ReadOnly {
-		f.refusal = r.place.explain("lead", errReadOnly)
+		f.lastErr = r.store.explain("lead", errReadOnly)
 	}
-	f.lacks = r.noted(found.seen(), before)
-	if !found.isFree(time.Since(f.since)) {
-		f.others = "" // a leader exists
+	f.lacks = r.observe(found.position(), before)
+	if !found.isFree(time.Since(f.unchangedSince)) {
+		f.othersLack = "" // a leader exists
 	}
 	return found, nil
 }
 
-// heard records what the registry lacks according to another candidate.
-func (f *follower) heard(lacks string) {
+// setOthersLack records what the registry lacks according to another candidate.
+func (f *follower) setOthersLack(lacks string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.others = lacks
+	f.othersLack = lacks
 }
 
-// missing returns what the registry lacks that this server has seen.
-func (f *follower) missing() string {
+// lacking returns what the registry lacks that this server has seen.
+func (f *follower) lacking() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lacks
@@ -123,7 +123,7 @@ func (f *follower) missing() string {
 func (f *follower) unchanged() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return time.Since(f.since)
+	return time.Since(f.unchangedSince)
 }
 
 // leader returns the latest observed leader, or false if it may have lost the lead since.
@@ -131,76 +131,78 @@ func (f *follower) leader() (rows, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.latest
-	return l, l.LeaseHolder != "" && l.Lives && time.Since(f.looked) < l.lease() && !l.isFree(time.Since(f.since))
+	return l, l.LeaseHolder != "" && l.Lives && time.Since(f.lastLook) < l.lease() &&
+		!l.isFree(time.Since(f.unchangedSince))
 }
 
 func (f *follower) trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if said := cmp.Or(f.lacks, f.others); f.refusal == nil && said != "" {
-		return errors.New(said)
+	if lacks := cmp.Or(f.lacks, f.othersLack); f.lastErr == nil && lacks != "" {
+		return errors.New(lacks)
 	}
-	return f.refusal
+	return f.lastErr
 }
 
-// noted remembers what a look found. It returns a message if the registry lacks something that was remembered before.
-func (r *Registry) noted(s, before seen) string {
-	lacks, followed := r.memory.saw(s, before)
+// observe remembers what a look found. It returns a message if the registry lacks something that was remembered
+// before.
+func (r *Registry) observe(s, before position) string {
+	lacks, followed := r.memory.observe(s, before)
 	if followed != "" {
-		r.place.Logger.Warn("the registry is another one than this server used before: it was restored, accepted or made new", "database", r.place.name, "before", followed, "lineage", s.Lineage)
+		r.store.Logger.Warn("registry replaced: it is not the one that this server used before, but was restored, accepted or newly created", "database", r.store.name, "before", followed, "lineage", s.Lineage)
 	}
 	if lacks != "" {
-		return r.wentBack(lacks)
+		return r.rolledBack(lacks)
 	}
 	return ""
 }
 
-// wentBack returns the message for a database that went back, with what it lacks and what to do.
-func (r *Registry) wentBack(lacks string) string {
-	return fmt.Sprintf("the database %s went back: %s. Did it fail over to a replica that was behind, or was it restored from a copy? Bring back the database that has all; "+
-		"or accept that what was done since may be done again: scheduler accept-registry with this server's --registry, once", r.place.name, lacks)
+// rolledBack returns the message for a database that went back, with what it lacks and what to do.
+func (r *Registry) rolledBack(lacks string) string {
+	return fmt.Sprintf("the database %s went back: %s. It may have failed over to a replica that was behind, or been restored from a copy. Bring back the complete database, "+
+		"or accept that what was done since may be done again: run scheduler accept-registry once, with this server's --registry", r.store.name, lacks)
 }
 
-// warn publishes to all candidates what the registry lacks that this server has seen. The row stays for one lease,
-// even if this server ends, or until the registry lacks nothing any more.
-func (r *Registry) warn(ctx context.Context, lineage string) error {
-	ctx, cancel := context.WithTimeout(ctx, r.place.Lease/2)
+// publishLacks publishes to all candidates what the registry lacks that this server has seen. The row stays for one
+// lease, even if this server ends, or until the registry lacks nothing any more.
+func (r *Registry) publishLacks(ctx context.Context, lineage string) error {
+	ctx, cancel := context.WithTimeout(ctx, r.store.Lease/2)
 	defer cancel()
-	if lacks := r.memory.says(lineage); lacks != "" {
-		return r.place.waits(ctx, r.witness, lineage, lacks)
+	if lacks := r.memory.lacks(lineage); lacks != "" {
+		return r.store.registerCandidate(ctx, r.lacksRow, lineage, lacks)
 	}
-	return r.place.waitsNoMore(ctx, r.witness)
+	return r.store.removeCandidate(ctx, r.lacksRow)
 }
 
 // follow reads the rows until ctx ends, warns the other servers, and writes the memory to its file about once a
 // second.
 func (r *Registry) follow(ctx context.Context) {
-	var kept, warned time.Time
-	said, forgot, lacked := "", "", ""
+	var savedAt, publishedAt time.Time
+	lastTrouble, lastSaveErr, lastLacks := "", "", ""
 	for {
 		found, err := r.look(ctx) // the follower records the error
-		if lacks := r.follower.missing(); err == nil &&
-			(lacks != lacked || lacks != "" && time.Since(warned) > r.place.Lease/3) &&
-			r.warn(ctx, found.Lineage) == nil {
-			warned, lacked = time.Now(), lacks
+		if lacks := r.follower.lacking(); err == nil &&
+			(lacks != lastLacks || lacks != "" && time.Since(publishedAt) > r.store.Lease/3) &&
+			r.publishLacks(ctx, found.Lineage) == nil {
+			publishedAt, lastLacks = time.Now(), lacks
 		}
 		trouble := ""
 		if err := r.Trouble(); err != nil && ctx.Err() == nil {
 			trouble = err.Error()
 		}
-		if trouble != said && trouble != "" {
-			r.place.Logger.Warn("the registry can't be used: trying on", "error", trouble)
-		} else if trouble != said {
-			r.place.Logger.Info("the registry answers again", "database", r.place.name)
+		if trouble != lastTrouble && trouble != "" {
+			r.store.Logger.Warn("registry unusable, retrying", "error", trouble)
+		} else if trouble != lastTrouble {
+			r.store.Logger.Info("registry usable again", "database", r.store.name)
 		}
-		said = trouble
-		if time.Since(kept) >= time.Second {
-			kept = time.Now()
-			if err := r.memory.keep(); err == nil {
-				forgot = ""
-			} else if err.Error() != forgot {
-				forgot = err.Error()
-				r.place.Logger.Warn("latest commit not remembered: after a failover to a replica that is behind this server may not know what is missing", "error", err)
+		lastTrouble = trouble
+		if time.Since(savedAt) >= time.Second {
+			savedAt = time.Now()
+			if err := r.memory.save(); err == nil {
+				lastSaveErr = ""
+			} else if err.Error() != lastSaveErr {
+				lastSaveErr = err.Error()
+				r.store.Logger.Warn("latest commit not recorded: after a failover to a replica that is behind, this server may not notice what is missing", "error", err)
 			}
 		}
 		select {

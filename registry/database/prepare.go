@@ -25,45 +25,46 @@ const minPacket = 4 << 20
 const prepareTimeout = time.Minute
 
 // prepare checks that the database is usable, and creates its tables or migrates those of an earlier release.
-func (p *place) prepare(ctx context.Context, remembered seen) error {
+func (s *store) prepare(ctx context.Context, remembered position) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
-	if err := p.checkServer(ctx); err != nil {
+	if err := s.checkServer(ctx); err != nil {
 		return err
 	}
-	is, want, err := p.versions(ctx)
+	is, want, err := s.versions(ctx)
 	switch {
 	case err != nil:
-		return p.explain("read the version of the registry", err)
+		return s.explain("read the version of the registry", err)
 	case is > want:
 		return fmt.Errorf("%w: the registry in the database %s is newer than this program: its version is %d, this program's %d: use a later release",
-			registry.ErrUnusable, p.name, is, want)
+			registry.ErrUnusable, s.name, is, want)
 	case is == want:
 	case remembered.Lineage != "" && is == 0:
 		return fmt.Errorf("the database %s has no registry, though this server has used one there: bring the database back, or restore a backup (scheduler restore); "+
-			"to begin with nothing, without any app or job, remove %s and start the server again", p.name, p.Seen)
+			"to start with an empty registry, without apps and jobs, remove %s and start the server again", s.name,
+			s.Seen)
 	default:
-		goose, err := p.provider()
+		goose, err := s.provider()
 		if err == nil {
 			_, err = goose.Up(ctx)
 		}
 		if err != nil {
-			return p.explain("make the tables of the registry", err)
+			return s.explain("create the tables of the registry", err)
 		}
-		p.db.SetMaxIdleConns(0) // MySQL checks permissions when a connection is opened
-		p.db.SetMaxIdleConns(connections)
+		s.db.SetMaxIdleConns(0) // MySQL checks permissions when a connection is opened
+		s.db.SetMaxIdleConns(maxConnections)
 	}
 	var lineage string
-	err = p.db.GetContext(ctx, &lineage, "SELECT lineage FROM REGISTRY_FENCE WHERE id = 1")
+	err = s.db.GetContext(ctx, &lineage, "SELECT lineage FROM REGISTRY_FENCE WHERE id = 1")
 	if err == nil && lineage == "" {
-		_, err = p.db.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET lineage = ? WHERE id = 1 AND lineage = ''",
+		_, err = s.db.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET lineage = ? WHERE id = 1 AND lineage = ''",
 			uuid.NewString())
 	}
-	return p.explain("prepare the registry", err)
+	return s.explain("prepare the registry", err)
 }
 
 // checkServer returns an error for server settings that make the registry unusable and that no migration can change.
-func (p *place) checkServer(ctx context.Context) error {
+func (s *store) checkServer(ctx context.Context) error {
 	var server struct {
 		Packet   int64 `db:"packet"`
 		ReadOnly bool  `db:"read_only"`
@@ -71,21 +72,21 @@ func (p *place) checkServer(ctx context.Context) error {
 		Log      bool  `db:"log_bin"`
 		Sync     int   `db:"sync_binlog"`
 	}
-	err := p.db.GetContext(ctx, &server,
+	err := s.db.GetContext(ctx, &server,
 		"SELECT @@max_allowed_packet AS packet, "+readOnlyNow+
 			" AS read_only, @@innodb_flush_log_at_trx_commit AS flush, @@log_bin AS log_bin, @@sync_binlog AS sync_binlog")
 	switch {
 	case err != nil:
-		return p.explain("ask for settings", err)
+		return s.explain("read the settings", err)
 	case server.Packet < minPacket:
 		return fmt.Errorf("%w: max_allowed_packet of the database %s is %d: set it to %d or more",
-			registry.ErrUnusable, p.name, server.Packet, minPacket)
+			registry.ErrUnusable, s.name, server.Packet, minPacket)
 	case server.ReadOnly:
-		return p.explain("prepare the registry", errReadOnly)
+		return s.explain("prepare the registry", errReadOnly)
 	case server.Flush != 1, server.Log && server.Sync != 1:
-		p.lax.Do(func() {
-			p.Logger.Warn("the database does not write each commit to its disk: what was decided last may be lost when its machine fails; set innodb_flush_log_at_trx_commit and, with log_bin, sync_binlog to 1",
-				"database", p.name, "innodb_flush_log_at_trx_commit", server.Flush, "log_bin", server.Log,
+		s.syncWarning.Do(func() {
+			s.Logger.Warn("database does not sync each commit to its disk: the last decisions may be lost if its machine fails; set innodb_flush_log_at_trx_commit and, with log_bin, sync_binlog to 1",
+				"database", s.name, "innodb_flush_log_at_trx_commit", server.Flush, "log_bin", server.Log,
 				"sync_binlog", server.Sync)
 		})
 	}
@@ -93,26 +94,26 @@ func (p *place) checkServer(ctx context.Context) error {
 }
 
 // versions returns the version of the tables, 0 without tables, and the version that this program needs.
-func (p *place) versions(ctx context.Context) (is, want int64, err error) {
-	provider, err := p.provider()
+func (s *store) versions(ctx context.Context) (is, want int64, err error) {
+	provider, err := s.provider()
 	if err != nil {
 		return 0, 0, err
 	}
 	sources := provider.ListSources()
 	want = sources[len(sources)-1].Version
 	var tables int
-	if err = p.db.GetContext(ctx, &tables, mysql.HasTable, versionTable); err == nil && tables > 0 {
-		err = p.db.GetContext(ctx, &is, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable)
+	if err = s.db.GetContext(ctx, &tables, mysql.HasTable, versionTable); err == nil && tables > 0 {
+		err = s.db.GetContext(ctx, &is, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable)
 	}
 	return is, want, err
 }
 
-func (p *place) provider() (*goose.Provider, error) {
+func (s *store) provider() (*goose.Provider, error) {
 	files, err := fs.Sub(migrations.Files, "registry")
 	if err != nil {
 		return nil, err
 	}
-	lock := mysql.MigrationLock{Name: "elasticjob-registry", Table: versionTable, Patience: prepareTimeout / 2}
-	return goose.NewProvider(goose.DialectMySQL, p.db.DB, files, goose.WithTableName(versionTable),
+	lock := mysql.MigrationLock{Name: "elasticjob-registry", Table: versionTable, Timeout: prepareTimeout / 2}
+	return goose.NewProvider(goose.DialectMySQL, s.db.DB, files, goose.WithTableName(versionTable),
 		goose.WithSessionLocker(lock), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // errNoFence is the error of a registry without its fence's row. Nothing that was read from it can be trusted.
-var errNoFence = errors.New("the row of REGISTRY_FENCE is missing: was something restored below running servers? Stop them, restore all tables of the registry, and start them again")
+var errNoFence = errors.New("the row of REGISTRY_FENCE is missing: tables may have been restored while servers ran; stop the servers, restore all tables of the registry, and start them again")
 
 // List reads all entries below the path in one statement, so the result shows one moment.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
@@ -64,14 +64,14 @@ func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.ctx, func() { cancel(nil) })()
-	silent := time.AfterFunc(t.place.patience(), func() { cancel(context.DeadlineExceeded) })
+	silent := time.AfterFunc(t.store.requestTimeout(), func() { cancel(context.DeadlineExceeded) })
 	defer silent.Stop()
-	found, err := t.readRows(ctx, func() { silent.Reset(t.place.patience()) }, where, args...)
+	found, err := t.readRows(ctx, func() { silent.Reset(t.store.requestTimeout()) }, where, args...)
 	if ended := t.Err(); ended != nil {
 		return nil, ended
 	}
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return nil, t.place.explain("read", context.DeadlineExceeded)
+		return nil, t.store.explain("read", context.DeadlineExceeded)
 	}
 	return found, err
 }
@@ -80,9 +80,9 @@ func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.
 func (t *term) readRows(ctx context.Context, progress func(), where string, args ...any) (found []registry.Entry,
 	err error) {
 	changes := t.changes.Load()
-	answer, err := t.place.db.QueryContext(ctx, readBegin+where+readEnd, args...)
+	answer, err := t.store.db.QueryContext(ctx, readBegin+where+readEnd, args...)
 	if err != nil {
-		return nil, t.place.explain("read", err)
+		return nil, t.store.explain("read", err)
 	}
 	defer answer.Close()
 	var now rows
@@ -94,11 +94,11 @@ func (t *term) readRows(ctx context.Context, progress func(), where string, args
 		var value []byte
 		if err := answer.Scan(&now.Term, &now.Holder, &now.Changes, &now.Lineage, &path, &version,
 			&value); err != nil {
-			return nil, t.place.explain("read", err)
+			return nil, t.store.explain("read", err)
 		}
 		if !fenced {
-			if err := t.stands(now, changes); err != nil {
-				return nil, fmt.Errorf("the database %s answered with what is older than this term: does a proxy send reads to replicas? %w", t.place.name, err)
+			if err := t.checkFence(now, changes); err != nil {
+				return nil, fmt.Errorf("the database %s answered with data that is older than this term, as when a proxy sends reads to replicas: %w", t.store.name, err)
 			}
 			fenced = true
 		}
@@ -111,5 +111,5 @@ func (t *term) readRows(ctx context.Context, progress func(), where string, args
 		err = errNoFence
 	}
 	slices.SortFunc(found, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })
-	return found, t.place.explain("read", err)
+	return found, t.store.explain("read", err)
 }

@@ -17,34 +17,34 @@ import (
 
 // Registry is a registry.Registry in SQL. All methods may be called concurrently.
 type Registry struct {
-	place  *place
+	store  *store
 	memory *memory
-	// witness is the name of the row in which this server publishes what the registry lacks.
-	witness string
+	// lacksRow is the name of the row in which this server publishes what the registry lacks.
+	lacksRow string
 
 	leadership *campaign.Leadership
 	holders    campaign.Holders
 	wasUsable  atomic.Bool // the database was usable at least once
 
-	follower follower
-	owned    sync.WaitGroup
+	follower   follower
+	goroutines sync.WaitGroup
 }
 
 var _ registry.Registry = (*Registry)(nil)
 
 // Open checks the options and begins to track who leads. It does not wait for the database; Campaign does.
 func Open(o Options) (*Registry, error) {
-	p, err := newPlace(o)
+	s, err := newStore(o)
 	if err != nil {
 		return nil, err
 	}
 	m, err := openMemory(o.Seen)
 	if err != nil {
-		p.close()
+		s.close()
 		return nil, err
 	}
-	r := &Registry{place: p, memory: m, witness: uuid.NewString(), leadership: campaign.New(p.Logger, complain)}
-	r.owned.Go(func() { r.follow(r.leadership.Context()) })
+	r := &Registry{store: s, memory: m, lacksRow: uuid.NewString(), leadership: campaign.New(s.Logger, warnInterval)}
+	r.goroutines.Go(func() { r.follow(r.leadership.Context()) })
 	return r, nil
 }
 
@@ -63,8 +63,8 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 // Trouble returns why the database can't be reached or used at present; nil if it can. It sends no request.
 func (r *Registry) Trouble() error { return r.follower.trouble() }
 
-// complain is the interval at which the log reports a failing campaign.
-const complain = 30 * time.Second
+// warnInterval is the interval at which the log reports a failing campaign.
+const warnInterval = 30 * time.Second
 
 // Campaign waits until the lead is free and takes it. It ends this registry's previous term if that still lasts. While
 // the database can't be reached it retries, and reports that in the log. The error is registry.ErrUnusable only if the
@@ -72,7 +72,7 @@ const complain = 30 * time.Second
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
 	t, err := r.leadership.Campaign(ctx, who, &election{Registry: r, wait: firstPause})
 	if err != nil {
-		return nil, fmt.Errorf("stand for election in the database %s: %w", r.place.name, err)
+		return nil, fmt.Errorf("stand for election in the database %s: %w", r.store.name, err)
 	}
 	return t, nil
 }
@@ -80,9 +80,9 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 // Close ends the term, releases the lease and waits for all goroutines of the registry.
 func (r *Registry) Close() error {
 	r.leadership.Close()
-	r.owned.Wait()
-	r.place.close()
-	return r.memory.keep()
+	r.goroutines.Wait()
+	r.store.close()
+	return r.memory.save()
 }
 
 // election is a campaign for the lease.
@@ -102,7 +102,7 @@ func (e *election) Try(ctx context.Context, who string) (campaign.Term, error) {
 func (e *election) GivesUp(err error) error {
 	switch {
 	case e.wasUsable.Load():
-	case is(err, denied...):
+	case hasCode(err, deniedCodes...):
 		return fmt.Errorf("%w: %w", registry.ErrUnusable, err)
 	case errors.Is(err, registry.ErrUnusable):
 		return err
@@ -112,12 +112,12 @@ func (e *election) GivesUp(err error) error {
 
 func (e *election) Pause(error, time.Duration) time.Duration {
 	wait := e.wait
-	e.wait = min(2*wait, longestPause)
+	e.wait = min(2*wait, maxPause)
 	return wait/2 + rand.N(wait)
 }
 
 // firstPause and longestPause bound the pause between two tries.
 const (
-	firstPause   = 50 * time.Millisecond
-	longestPause = time.Second
+	firstPause = 50 * time.Millisecond
+	maxPause   = time.Second
 )

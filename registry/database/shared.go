@@ -25,19 +25,19 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 	}
 	for {
 		e := registry.Entry{Path: name}
-		err := r.place.within(ctx, func(ctx context.Context) error {
-			return r.place.values.QueryRowContext(ctx, "SELECT version, value FROM REGISTRY_SHARED WHERE name = ?",
+		err := r.store.withTimeout(ctx, func(ctx context.Context) error {
+			return r.store.sharedDB.QueryRowContext(ctx, "SELECT version, value FROM REGISTRY_SHARED WHERE name = ?",
 				name).Scan(&e.Version, &e.Value)
 		})
 		switch {
 		case err == nil:
 			return e, nil
-		case errors.Is(err, sql.ErrNoRows), is(err, noSuchTable):
+		case errors.Is(err, sql.ErrNoRows), hasCode(err, noSuchTable):
 			return fail(registry.ErrNotFound)
-		case !heals(err):
-			return fail(r.place.explain("read", err))
+		case !isRetryable(err):
+			return fail(r.store.explain("read", err))
 		}
-		if err := r.betweenTries(ctx, err); err != nil {
+		if err := r.pauseBeforeRetry(ctx, err); err != nil {
 			return fail(err)
 		}
 	}
@@ -66,27 +66,27 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, c
 		}
 		var version int64
 		var met bool
-		err := r.place.within(ctx, func(ctx context.Context) (err error) {
-			version, met, err = w.try(ctx, r.place)
+		err := r.store.withTimeout(ctx, func(ctx context.Context) (err error) {
+			version, met, err = w.try(ctx, r.store)
 			return err
 		})
 		switch {
 		case err == nil && met:
 			return version, nil
 		case err == nil && unsure:
-			return w.wasWritten(ctx, r.place)
+			return w.wasWritten(ctx, r.store)
 		case err == nil:
 			return 0, &registry.Conflict{Path: name}
-		case is(err, noSuchTable):
-			if err := r.place.prepare(ctx, r.memory.get()); err != nil {
+		case hasCode(err, noSuchTable):
+			if err := r.store.prepare(ctx, r.memory.get()); err != nil {
 				return fail(err)
 			}
 			continue
-		case !heals(err):
-			return fail(r.place.explain("write", err))
+		case !isRetryable(err):
+			return fail(r.store.explain("write", err))
 		}
-		unsure = unsure || lost(err)
-		if err := r.betweenTries(ctx, err); err != nil {
+		unsure = unsure || isOutcomeUnknown(err)
+		if err := r.pauseBeforeRetry(ctx, err); err != nil {
 			return fail(err)
 		}
 	}
@@ -100,18 +100,18 @@ type sharedWrite struct {
 }
 
 // try writes the value if the condition holds, and returns the new version.
-func (w sharedWrite) try(ctx context.Context, p *place) (version int64, met bool, err error) {
+func (w sharedWrite) try(ctx context.Context, s *store) (version int64, met bool, err error) {
 	at, there := w.condition.Version()
 	if !there {
-		_, err := p.values.ExecContext(ctx,
+		_, err := s.sharedDB.ExecContext(ctx,
 			"INSERT INTO REGISTRY_SHARED (name, version, writer, value) VALUES (?, 0, ?, ?)", w.name, w.writer,
 			w.value)
-		if is(err, duplicateEntry) {
+		if hasCode(err, duplicateEntry) {
 			return 0, false, nil
 		}
 		return 0, err == nil, err
 	}
-	done, err := p.values.ExecContext(ctx,
+	done, err := s.sharedDB.ExecContext(ctx,
 		"UPDATE REGISTRY_SHARED SET version = version + 1, writer = ?, value = ? WHERE name = ? AND version = ?",
 		w.writer, w.value, w.name, at)
 	if err != nil {
@@ -122,7 +122,7 @@ func (w sharedWrite) try(ctx context.Context, p *place) (version int64, met bool
 }
 
 // wasWritten reports whether the condition no longer holds because an earlier try, whose answer was lost, succeeded.
-func (w sharedWrite) wasWritten(ctx context.Context, p *place) (int64, error) {
+func (w sharedWrite) wasWritten(ctx context.Context, s *store) (int64, error) {
 	var version int64
 	var writer string
 	at, there := w.condition.Version()
@@ -130,7 +130,7 @@ func (w sharedWrite) wasWritten(ctx context.Context, p *place) (int64, error) {
 	if there {
 		want = at + 1
 	}
-	err := p.values.QueryRowContext(ctx, "SELECT version, writer FROM REGISTRY_SHARED WHERE name = ?",
+	err := s.sharedDB.QueryRowContext(ctx, "SELECT version, writer FROM REGISTRY_SHARED WHERE name = ?",
 		w.name).Scan(&version, &writer)
 	switch {
 	case err == nil && writer == w.writer:
@@ -138,19 +138,19 @@ func (w sharedWrite) wasWritten(ctx context.Context, p *place) (int64, error) {
 	case err == nil && version == want:
 		return 0, &registry.Conflict{Path: w.name}
 	case err == nil:
-		err = errors.New("it was changed again since")
+		err = errors.New("it has changed again since")
 	}
 	return 0, fmt.Errorf("%w: write the shared value %s: %w", registry.ErrOutcomeUnknown, w.name, err)
 }
 
-// betweenTries waits before the next try. Its error contains the cause of the failed one.
-func (r *Registry) betweenTries(ctx context.Context, why error) error {
+// pauseBeforeRetry waits before the next try. Its error contains the cause of the failed one.
+func (r *Registry) pauseBeforeRetry(ctx context.Context, why error) error {
 	select {
 	case <-time.After(firstPause):
 		return nil
 	case <-r.leadership.Context().Done():
 		return campaign.ErrClosed
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", r.place.explain("ask", why), ctx.Err())
+		return fmt.Errorf("%w: %w", r.store.explain("ask", why), ctx.Err())
 	}
 }

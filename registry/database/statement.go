@@ -22,7 +22,8 @@ func (s statement) exec(ctx context.Context, conn *sqlx.Conn) error {
 // statements returns the statements that make the writes.
 func (p plan) statements() (all []statement) {
 	for _, batch := range batches(p.deletes, func(path string) int { return len(path) }) {
-		s := statement{text: "DELETE FROM REGISTRY_ENTRY WHERE path IN " + places(len(batch)), args: arguments(batch)}
+		s := statement{text: "DELETE FROM REGISTRY_ENTRY WHERE path IN " + placeholders(len(batch)),
+			args: arguments(batch)}
 		for _, path := range batch {
 			s.bytes += len(path)
 		}
@@ -79,8 +80,8 @@ func batches[T any](items []T, size func(T) int) (all [][]T) {
 	return all
 }
 
-// places returns a list of n placeholders.
-func places(n int) string { return "(?" + strings.Repeat(",?", n-1) + ")" }
+// placeholders returns a list of n placeholders.
+func placeholders(n int) string { return "(?" + strings.Repeat(",?", n-1) + ")" }
 
 // arguments returns paths as bytes, because the database compares them as bytes.
 func arguments(paths []string) []any {

@@ -85,15 +85,15 @@ func free(t testing.TB, dsn string) {
 // change changes the tables in a way that no registry does. It may be called from another goroutine than the test's.
 func change(t testing.TB, dsn string, statements ...string) {
 	t.Helper()
-	p, err := newPlace(Options{DSN: dsn})
+	s, err := newStore(Options{DSN: dsn})
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	defer p.close()
-	for _, s := range statements {
-		if _, err := p.db.Exec(s); err != nil {
-			t.Errorf("%s: %v", s, err)
+	defer s.close()
+	for _, statement := range statements {
+		if _, err := s.db.Exec(statement); err != nil {
+			t.Errorf("%s: %v", statement, err)
 		}
 	}
 }

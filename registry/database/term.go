@@ -16,7 +16,7 @@ import (
 // term is one leader's term in the database.
 type term struct {
 	registry *Registry
-	place    *place
+	store    *store
 	leader   registry.Leader
 	lineage  string
 	holder   string
@@ -26,29 +26,29 @@ type term struct {
 	// until is the earliest end of the lease, in nanoseconds since began, by the monotonic clock.
 	until atomic.Int64
 	began time.Time
-	// hindrance is the error of the last failed renewal.
-	hindrance atomic.Pointer[error]
+	// renewalErr is the error of the last failed renewal.
+	renewalErr atomic.Pointer[error]
 
 	// writing is held during a commit.
-	writing sync.Mutex
-	conn    *sqlx.Conn // for commits; nil if none is open
-	used    time.Time  // the time of its last use
+	writing  sync.Mutex
+	conn     *sqlx.Conn // for commits; nil if none is open
+	connUsed time.Time  // the time of its last use
 
 	// ctx ends with the term. Its cause is the reason.
-	ctx   context.Context
-	end   context.CancelCauseFunc // the first reason stays
-	owned sync.WaitGroup
-	over  sync.Once
+	ctx        context.Context
+	end        context.CancelCauseFunc // the first reason stays
+	goroutines sync.WaitGroup
+	finishOnce sync.Once
 }
 
-func newTerm(r *Registry, begun taken) *term {
-	t := &term{registry: r, place: r.place, leader: begun.leader, lineage: begun.lineage, holder: begun.holder,
+func newTerm(r *Registry, a acquired) *term {
+	t := &term{registry: r, store: r.store, leader: a.leader, lineage: a.lineage, holder: a.holder,
 		began: time.Now()}
-	t.until.Store(int64(begun.until.Sub(t.began)))
+	t.until.Store(int64(a.until.Sub(t.began)))
 	t.ctx, t.end = context.WithCancelCause(context.Background())
-	t.committed(begun.changes)
-	t.owned.Go(t.renew)
-	t.owned.Go(t.expire)
+	t.recordCommit(a.changes)
+	t.goroutines.Go(t.renew)
+	t.goroutines.Go(t.expire)
 	return t
 }
 
@@ -61,7 +61,7 @@ func (t *term) Changed() <-chan string { return nil }
 
 // Err ends the term first if its lease has expired, because the process may have been suspended since.
 func (t *term) Err() error {
-	if t.left() <= 0 {
+	if t.remaining() <= 0 {
 		t.end(t.expired())
 	}
 	why := context.Cause(t.ctx)
@@ -71,28 +71,28 @@ func (t *term) Err() error {
 	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
 }
 
-// left returns how long the lease lasts at least.
-func (t *term) left() time.Duration {
+// remaining returns how long the lease lasts at least.
+func (t *term) remaining() time.Duration {
 	return time.Duration(t.until.Load()) - time.Since(t.began)
 }
 
-// committed records the count of the fence.
-func (t *term) committed(changes int64) {
+// recordCommit records the count of the fence.
+func (t *term) recordCommit(changes int64) {
 	t.changes.Store(changes)
-	now := seen{t.lineage, t.leader.Term, t.holder, changes}
-	t.registry.memory.saw(now, now)
+	now := position{t.lineage, t.leader.Term, t.holder, changes}
+	t.registry.memory.observe(now, now)
 }
 
 // Finish ends the term, releases the lease if this term still holds it, and waits for the goroutines of the term.
 func (t *term) Finish(why error) {
 	t.end(why)
-	t.owned.Wait()
-	t.over.Do(func() {
+	t.goroutines.Wait()
+	t.finishOnce.Do(func() {
 		t.writing.Lock() // a running commit fails
 		defer t.writing.Unlock()
-		t.drop()
+		t.dropConn()
 		t.release()
-		t.place.Logger.Info("term ended", "term", t.Number(), "why", t.Err())
+		t.store.Logger.Info("term ended", "term", t.Number(), "why", t.Err())
 	})
 }
 
@@ -103,12 +103,12 @@ const releaseTimeout = 3 * time.Second
 // release frees the lease, unless the registry lacks something of this term, as after a failover a moment ago. In that
 // case this server tells the candidates, none of which may know it, and they wait for the expiry of the lease.
 func (t *term) release() {
-	if errors.As(context.Cause(t.ctx), new(behind)) {
+	if errors.As(context.Cause(t.ctx), new(rolledBackError)) {
 		return // the candidates were told before
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), min(releaseTimeout, t.place.Lease))
+	ctx, cancel := context.WithTimeout(context.Background(), min(releaseTimeout, t.store.Lease))
 	defer cancel()
-	done, err := t.place.db.ExecContext(ctx, `UPDATE REGISTRY_LEASE l JOIN REGISTRY_FENCE f ON f.id = l.id
+	done, err := t.store.db.ExecContext(ctx, `UPDATE REGISTRY_LEASE l JOIN REGISTRY_FENCE f ON f.id = l.id
  SET l.holder = '', l.renewals = l.renewals + 1, l.expires = UTC_TIMESTAMP(6) WHERE l.id = 1 AND l.holder = ? AND f.term = ? AND f.holder = ? AND f.changes >= ?`,
 		t.holder, t.leader.Term, t.holder, t.changes.Load())
 	if err != nil {
@@ -116,7 +116,7 @@ func (t *term) release() {
 	}
 	if n, err := done.RowsAffected(); err == nil && n == 0 {
 		if found, err := t.registry.look(ctx); err == nil {
-			_ = t.registry.warn(ctx, found.Lineage) // the follower has logged what the registry lacks
+			_ = t.registry.publishLacks(ctx, found.Lineage) // the follower has logged what the registry lacks
 		}
 	}
 }
@@ -134,6 +134,6 @@ const countWaiting = "SELECT COUNT(*) FROM REGISTRY_CANDIDATE WHERE expires > UT
 // out.
 func (t *term) Standby(ctx context.Context) bool {
 	var waiting int
-	err := t.place.db.GetContext(ctx, &waiting, countWaiting)
+	err := t.store.db.GetContext(ctx, &waiting, countWaiting)
 	return err == nil && waiting > 0 && t.Err() == nil
 }

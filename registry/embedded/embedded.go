@@ -31,6 +31,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 	"golang.org/x/sys/unix"
 
+	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -58,8 +59,8 @@ type Registry struct {
 	files []*os.File // opened by bbolt; the last one is the registry's file
 	log   *slog.Logger
 
-	reserved   int64 // bytes at the beginning of the file whose disk blocks are allocated
-	unreserved bool  // the log has reported that no space can be reserved
+	reserved      int64 // bytes at the beginning of the file whose disk blocks are allocated
+	reserveWarned bool  // the log has reported that no space can be reserved
 
 	mu      sync.Mutex
 	current *term
@@ -71,10 +72,10 @@ type Registry struct {
 	// faulted: bbolt panicked on an unreadable page, so it may still hold its locks.
 	faulted bool
 	opened  os.FileInfo // identifies the open file
-	size    int64       // of the file at the last look
+	size    int64       // of the file at the last check
 
-	closing chan struct{} // closed by Close
-	owned   sync.WaitGroup
+	closing    chan struct{} // closed by Close
+	goroutines sync.WaitGroup
 }
 
 var _ registry.Registry = (*Registry)(nil)
@@ -95,7 +96,7 @@ func Open(path string, log *slog.Logger) (*Registry, error) {
 		return nil, err
 	}
 	r.reserveSpace()
-	r.owned.Go(func() { r.watch(checkInterval) })
+	r.goroutines.Go(func() { r.watch(checkInterval) })
 	log.Info("registry open", "file", path, "took", time.Since(began))
 	return r, nil
 }
@@ -134,13 +135,13 @@ func (r *Registry) openFile() (err error) {
 		err = os.Chmod(path, 0o600)
 	}
 	if err == nil {
-		err = syncFolder(folder)
+		err = wholefile.SyncFolder(folder) // makes the name of a new file durable
 	}
 	if err == nil {
-		r.opened, err = r.held().Stat()
+		r.opened, err = r.dbFile().Stat()
 	}
 	if err == nil {
-		err = announce(path)
+		err = writeHolder(path)
 	}
 	if err != nil {
 		return fail(errors.Join(err, r.db.Close()))
@@ -216,16 +217,7 @@ func checkWhole(path string, options bolt.Options) error {
 }
 
 func damaged(how string) error {
-	return fmt.Errorf("%w: the file is damaged (%s): bring back a copy of it, or move it away, with all that is beside it, to start with a new, empty one", registry.ErrUnusable, how)
-}
-
-// syncFolder makes a new file's name durable.
-func syncFolder(folder string) error {
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return fmt.Errorf("%w: the file is damaged (%s): bring back a copy of it, or move it away with the files beside it to start with an empty registry", registry.ErrUnusable, how)
 }
 
 // Leader returns the leader of the current term while it lasts.
@@ -255,7 +247,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 			leader.Put(whoKey, []byte(who)))
 	})
 	if err != nil {
-		err = r.breakDown(err, faulted)
+		err = r.failWith(err, faulted)
 		return nil, fmt.Errorf("begin a term in %s: %w", r.path, err)
 	}
 	if r.current != nil {
@@ -275,20 +267,20 @@ func (r *Registry) usable() error {
 	case r.broken != nil:
 		return r.broken
 	}
-	return r.look()
+	return r.checkFile()
 }
 
-// breakDown ends all use of the registry after a failed write or an unreadable page. It returns the reason: the loss
+// failWith ends all use of the registry after a failed write or an unreadable page. It returns the reason: the loss
 // of the file if that is the cause, otherwise bbolt's error. The caller holds r.mu.
-func (r *Registry) breakDown(cause error, faulted bool) error {
+func (r *Registry) failWith(cause error, faulted bool) error {
 	r.faulted = r.faulted || faulted
 	switch {
-	case r.broken != nil, r.look() != nil:
+	case r.broken != nil, r.checkFile() != nil:
 		return r.broken
 	case faulted:
 		r.fail(cause)
 	default:
-		r.fail(fmt.Errorf("an earlier write failed, so what is on disk is not known until it is opened again: %w",
+		r.fail(fmt.Errorf("an earlier write failed, so the state on disk is unknown until the file is opened again: %w",
 			cause))
 	}
 	return cause
@@ -304,7 +296,7 @@ func (r *Registry) Close() error {
 	r.closed = true
 	close(r.closing)
 	r.mu.Unlock()
-	r.owned.Wait()
+	r.goroutines.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.current != nil {

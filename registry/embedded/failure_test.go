@@ -99,14 +99,14 @@ func TestOutcomeOfACommitThatShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for commit, want := range map[int64]bool{1: true, 2: false} {
-		if got := begun.(*term).mayShow(commit); got != want {
+		if got := begun.(*term).mayBeCommitted(commit); got != want {
 			t.Errorf("commit %d may show: %v, want %v", commit, got, want)
 		}
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if !begun.(*term).mayShow(2) {
+	if !begun.(*term).mayBeCommitted(2) {
 		t.Error("a file that can't be read shows nothing for sure")
 	}
 }

@@ -45,7 +45,7 @@ func (r *Registry) view(bucket []byte, read func(*bolt.Bucket) error) error {
 	if faulted {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		_ = r.breakDown(err, faulted)
+		_ = r.failWith(err, faulted)
 	}
 	return err
 }

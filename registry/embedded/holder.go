@@ -28,7 +28,7 @@ func (e *InUse) Error() string {
 // behind, so it is valid only while the file is locked.
 func holderPath(path string) string { return path + ".holder" }
 
-func announce(path string) error {
+func writeHolder(path string) error {
 	return os.WriteFile(holderPath(path), fmt.Appendln(nil, os.Getpid()), 0o600)
 }
 

@@ -35,10 +35,10 @@ func (r *Registry) watch(every time.Duration) {
 	}
 }
 
-// look breaks the registry down if its path no longer names the open file, or if the file has become shorter. A kernel
-// silently continues to write to a removed file, and all of that would be lost with this process. The caller holds
-// r.mu.
-func (r *Registry) look() error {
+// checkFile breaks the registry down if its path no longer names the open file, or if the file has become shorter. A
+// kernel silently continues to write to a removed file, and all of that would be lost with this process. The caller
+// holds r.mu.
+func (r *Registry) checkFile() error {
 	now, err := os.Stat(r.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -61,11 +61,11 @@ func (r *Registry) look() error {
 // removed saves the content of the removed file, which only this process, or root, can still read.
 func (r *Registry) removed(how string) error {
 	if err := r.save(r.path + ".saved"); err != nil {
-		return fmt.Errorf("%w: %s %s while this server used it; what it had is there as long as this process runs, and could not be saved (%w): "+
-			"as root save it with 'cp /proc/%d/fd/%d %s.saved', stop this server, move %s.saved to %s, and start it again",
-			ErrFileLost, r.path, how, err, os.Getpid(), r.held().Fd(), r.path, r.path, r.path)
+		return fmt.Errorf("%w: %s %s while this server used it; its content exists only while this process runs, and could not be saved (%w): "+
+			"save it as root with 'cp /proc/%d/fd/%d %s.saved', stop this server, move %s.saved to %s, and start it again",
+			ErrFileLost, r.path, how, err, os.Getpid(), r.dbFile().Fd(), r.path, r.path, r.path)
 	}
-	return fmt.Errorf("%w: %s %s while this server used it; what it had was saved: stop this server, move %s.saved to %s, and start it again",
+	return fmt.Errorf("%w: %s %s while this server used it; its content was saved: stop this server, move %s.saved to %s, and start it again",
 		ErrFileLost, r.path, how, r.path, r.path)
 }
 
@@ -75,12 +75,12 @@ func (r *Registry) save(to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(target, io.NewSectionReader(r.held(), 0, math.MaxInt64))
+	_, err = io.Copy(target, io.NewSectionReader(r.dbFile(), 0, math.MaxInt64))
 	return errors.Join(err, target.Sync(), target.Close())
 }
 
-// held returns the file that bbolt has open.
-func (r *Registry) held() *os.File { return r.files[len(r.files)-1] }
+// dbFile returns the file that bbolt has open.
+func (r *Registry) dbFile() *os.File { return r.files[len(r.files)-1] }
 
 // fail ends all use of the registry. The caller holds r.mu.
 func (r *Registry) fail(why error) {
@@ -88,7 +88,7 @@ func (r *Registry) fail(why error) {
 	if r.current != nil {
 		r.current.end(fmt.Errorf("%w: %w", registry.ErrTermEnded, why))
 	}
-	r.log.Error("the registry can't be used any more: no change is taken", "file", r.path, "err", why)
+	r.log.Error("registry failed; writes are refused", "file", r.path, "error", why)
 }
 
 // checkNew refuses to create a new registry in place of a lost one, which it recognizes by the holder file that a
@@ -104,6 +104,6 @@ func checkNew(path string) error {
 	if _, err := os.Stat(holderPath(path)); err != nil {
 		return nil
 	}
-	return fmt.Errorf("%w: the file %s, though %s shows that there was one: bring back a copy of it, or remove %s to start with a new, empty one, without any app or job",
+	return fmt.Errorf("%w: the file %s, though %s shows that there was one: bring back a copy of it, or remove %s to start with an empty registry, without apps and jobs",
 		registry.ErrUnusable, how, holderPath(path), holderPath(path))
 }

@@ -95,7 +95,7 @@ func TestLossIsNoticedBetweenCommits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, term, path := filled(t, 3000)
-			r.owned.Go(func() { r.watch(time.Millisecond) })
+			r.goroutines.Go(func() { r.watch(time.Millisecond) })
 			how(t, path)
 			select {
 			case <-term.Done():

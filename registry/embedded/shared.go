@@ -64,9 +64,9 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 	case errors.As(err, &conflict) && !faulted:
 		return 0, conflict
 	case err == nil:
-		err = r.look() // a write to a removed file is lost with this process
+		err = r.checkFile() // a write to a removed file is lost with this process
 	default:
-		err = r.breakDown(err, faulted)
+		err = r.failWith(err, faulted)
 	}
 	if err != nil {
 		return fail(fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err))

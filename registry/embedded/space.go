@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// growth is the step in bytes in which space is reserved. Half of it exceeds the need of almost any commit.
-const growth = 8 << 20
+// reserveStep is the step in bytes in which space is reserved. Half of it exceeds the need of almost any commit.
+const reserveStep = 8 << 20
 
 // reserveSpace allocates disk blocks for the used part of the file and for a step of growth behind it, so that commits
 // succeed after a task has filled the disk. Without it, bbolt extends the file without blocks, and the first write to
@@ -21,21 +21,21 @@ func (r *Registry) reserveSpace() {
 		used = tx.Size()
 		return nil
 	})
-	if err == nil && used+growth/2 <= r.reserved {
+	if err == nil && used+reserveStep/2 <= r.reserved {
 		return
 	}
-	want := (used/growth + 2) * growth
+	want := (used/reserveStep + 2) * reserveStep
 	if err == nil {
-		err = unix.Fallocate(int(r.held().Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, want)
+		err = unix.Fallocate(int(r.dbFile().Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, want)
 	}
 	switch {
 	case err == nil:
-		r.reserved, r.unreserved = want, false
+		r.reserved, r.reserveWarned = want, false
 	case errors.Is(err, unix.EOPNOTSUPP):
 		r.reserved = math.MaxInt64 // this file system can't reserve space
-	case !r.unreserved:
-		r.unreserved = true
-		r.log.Warn("no space reserved for the registry: its writes fail when the disk is full; free some", "file",
-			r.path, "bytes", want, "err", err)
+	case !r.reserveWarned:
+		r.reserveWarned = true
+		r.log.Warn("registry space not reserved: writes fail once the disk is full; free some space", "file",
+			r.path, "bytes", want, "error", err)
 	}
 }

@@ -38,16 +38,16 @@ func TestSpaceIsReserved(t *testing.T) {
 		defer func() { _ = tx.Rollback() }()
 		return info.Sys().(*syscall.Stat_t).Blocks*512 - tx.Size()
 	}
-	if got := ahead(); got < growth/2 {
-		t.Errorf("a new file has space for %d bytes more, want %d", got, growth/2)
+	if got := ahead(); got < reserveStep/2 {
+		t.Errorf("a new file has space for %d bytes more, want %d", got, reserveStep/2)
 	}
 	for i := range 15 {
 		if err := term.Commit(t.Context(),
 			[]registry.Write{{Path: fmt.Sprintf("/a%d", i), Value: bytes.Repeat([]byte("x"), 900_000)}}); err != nil {
 			t.Fatal(err)
 		}
-		if got := ahead(); got < growth/2 {
-			t.Errorf("after %d large commits there is space for %d bytes more, want %d", i+1, got, growth/2)
+		if got := ahead(); got < reserveStep/2 {
+			t.Errorf("after %d large commits there is space for %d bytes more, want %d", i+1, got, reserveStep/2)
 		}
 	}
 }

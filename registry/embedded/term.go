@@ -130,7 +130,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	if err := t.Err(); err != nil {
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	}
-	if err := r.look(); err != nil {
+	if err := r.checkFile(); err != nil {
 		return fmt.Errorf("%w: commit (writes: %d): %w", registry.ErrTermEnded, len(writes), err)
 	}
 	var conflict *registry.Conflict
@@ -142,13 +142,13 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		t.end(err)
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	case err == nil:
-		err = r.look() // a write to a removed file is lost with this process
+		err = r.checkFile() // a write to a removed file is lost with this process
 	default:
-		err = r.breakDown(err, faulted)
+		err = r.failWith(err, faulted)
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: commit (writes: %d) to %s: %w", registry.ErrTermEnded, len(writes), r.path, err)
-		if t.mayShow(t.commits + 1) {
+		if t.mayBeCommitted(t.commits + 1) {
 			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
 		}
 		return err
@@ -201,9 +201,9 @@ func applyOne(entries *bolt.Bucket, w registry.Write) (int64, error) {
 	return version + 1, entries.Put(key, append(value, w.Value...))
 }
 
-// mayShow reports whether the file, as this process sees it, is or may be at that commit. A commit that it does not
-// show can't become durable later.
-func (t *term) mayShow(commit int64) bool {
+// mayBeCommitted reports whether the file, as this process sees it, is or may be at that commit. A commit that it does
+// not show can't become durable later.
+func (t *term) mayBeCommitted(commit int64) bool {
 	if t.registry.faulted {
 		return true
 	}
@@ -220,7 +220,8 @@ func (t *term) mayShow(commit int64) bool {
 // decode copies the stored bytes, because bbolt's memory is valid only within the transaction.
 func decode(path string, stored []byte) (registry.Entry, error) {
 	if len(stored) < 8 {
-		return registry.Entry{}, fmt.Errorf("the entry %s is damaged: %d bytes are no version", path, len(stored))
+		return registry.Entry{}, fmt.Errorf("the entry %s is damaged: %d bytes are too short for a version", path,
+			len(stored))
 	}
 	return registry.Entry{
 		Path:    path,

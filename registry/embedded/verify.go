@@ -39,7 +39,7 @@ const (
 
 	magic       = 0xED0CDAED
 	fileVersion = 2
-	deepest     = 64
+	maxDepth    = 64
 )
 
 var native = binary.NativeEndian
@@ -74,7 +74,7 @@ func newVerifier(f io.ReaderAt) (*verifier, error) {
 		}
 	}
 	if v.pageSize < 1024 || v.pageSize > 1<<20 {
-		return nil, damaged("neither of its first two pages is whole")
+		return nil, damaged("neither of its first two pages is valid")
 	}
 	return v, nil
 }
@@ -96,29 +96,29 @@ func (v *verifier) tree(id uint64, path []uint64, least []byte, last *[]byte) er
 		return bad("not one of %d", v.end)
 	case v.seen[id]:
 		return bad("used twice")
-	case len(path) > deepest:
+	case len(path) > maxDepth:
 		return bad("too deep")
 	}
 	header := make([]byte, pageHeader)
 	if _, err := v.file.ReadAt(header, int64(id)*v.pageSize); err != nil {
 		return bad("%v", err)
 	}
-	over := uint64(native.Uint32(header[12:]))
-	if id+over >= v.end {
-		return bad("goes on behind the end")
+	overflow := uint64(native.Uint32(header[12:]))
+	if id+overflow >= v.end {
+		return bad("extends past the end")
 	}
-	for i := range over + 1 {
+	for i := range overflow + 1 {
 		if v.seen[id+i] {
 			return bad("used twice")
 		}
 		v.seen[id+i] = true
 	}
-	page := make([]byte, int64(over+1)*v.pageSize)
+	page := make([]byte, int64(overflow+1)*v.pageSize)
 	if _, err := v.file.ReadAt(page, int64(id)*v.pageSize); err != nil && !errors.Is(err, io.EOF) {
 		return bad("%v", err)
 	}
 	if native.Uint64(page) != id {
-		return bad("says that it is page %d", native.Uint64(page))
+		return bad("claims to be page %d", native.Uint64(page))
 	}
 	return v.page(page, append(path, id), least, last, bad)
 }
@@ -133,7 +133,7 @@ func (v *verifier) page(page []byte, path []uint64, least []byte, last *[]byte, 
 		return bad("neither branch nor leaf")
 	}
 	if pageHeader+count*element > len(page) {
-		return bad("%d elements have no space", count)
+		return bad("no space for %d elements", count)
 	}
 	if flags == branchPage && count == 0 {
 		return bad("a branch without children")
@@ -144,7 +144,7 @@ func (v *verifier) page(page []byte, path []uint64, least []byte, last *[]byte, 
 		if flags == branchPage {
 			pos, size := uint64(native.Uint32(e)), uint64(native.Uint32(e[4:]))
 			if uint64(at)+pos+size > uint64(len(page)) {
-				return bad("the key of child %d is behind the end", i)
+				return bad("the key of child %d is past the end", i)
 			}
 			key := page[uint64(at)+pos : uint64(at)+pos+size]
 			if i > 0 && bytes.Compare(key, *last) <= 0 || i == 0 && bytes.Compare(key, least) < 0 {
@@ -168,7 +168,7 @@ func (v *verifier) leaf(page []byte, at int, e []byte, path []uint64, least []by
 		uint64(native.Uint32(e[12:]))
 	from := uint64(at) + pos
 	if from+size+value > uint64(len(page)) {
-		return bad("an entry is behind the end")
+		return bad("an entry is past the end")
 	}
 	key := page[from : from+size]
 	if size == 0 || *last != nil && bytes.Compare(key, *last) <= 0 || bytes.Compare(key, least) < 0 {

@@ -12,8 +12,8 @@ import (
 
 // explain adds what to do next to an error of ZooKeeper. A permanent one is also registry.ErrUnusable. path is a
 // ZooKeeper path.
-func (p *place) explain(doing, path string, err error) error {
-	refused := p.refused(doing, path, err)
+func (ns *namespace) explain(doing, path string, err error) error {
+	refused := ns.explainNode(doing, path, err)
 	denied := errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, zk.ErrInvalidACL)
 	if denied || zookeeper.Code(err) == zookeeper.CodeWantsSASL {
 		return fmt.Errorf("%w: %w (check --zk-digest-file)", registry.ErrUnusable, refused)
@@ -21,30 +21,30 @@ func (p *place) explain(doing, path string, err error) error {
 	return refused
 }
 
-// refused explains a refusal that concerns one node and not the whole registry. path is a ZooKeeper path.
-func (p *place) refused(doing, path string, err error) error {
+// explainNode explains a refusal that concerns one node and not the whole registry. path is a ZooKeeper path.
+func (ns *namespace) explainNode(doing, path string, err error) error {
 	what := doing + " " + path
 	code := zookeeper.Code(err)
 	switch {
 	case errors.Is(err, zk.ErrNoAuth):
-		return fmt.Errorf("%s: %s: %w", what, p.noPermission(path), err)
+		return fmt.Errorf("%s: %s: %w", what, ns.noPermission(path), err)
 	case errors.Is(err, zk.ErrAuthFailed), errors.Is(err, zk.ErrInvalidACL):
-		return fmt.Errorf("%s: ZooKeeper does not accept %s: %w", what, p.user(), err)
+		return fmt.Errorf("%s: ZooKeeper does not accept %s: %w", what, ns.user(), err)
 	case code == zookeeper.CodeWantsSASL:
-		return fmt.Errorf("%s: ZooKeeper wants SASL, which is not supported (%w): take sessionRequireClientSASLAuth out of its servers' configuration, or let enforce.auth.schemes there have digest, and set --zk-digest-file",
+		return fmt.Errorf("%s: ZooKeeper requires SASL, which is not supported (%w): remove sessionRequireClientSASLAuth from its servers' configuration, or add digest to enforce.auth.schemes there, and set --zk-digest-file",
 			what, err)
 	case code == zookeeper.CodeQuotaExceeded:
-		return fmt.Errorf("%s: the quota that somebody has set in ZooKeeper is exceeded (%w): see zkCli.sh listquota %s, of it and of the nodes above and below, and raise it with setquota",
-			what, err, p.root)
+		return fmt.Errorf("%s: a quota in ZooKeeper is exceeded (%w): see zkCli.sh listquota %s, for this node and those above and below it, and raise it with setquota",
+			what, err, ns.root)
 	case code != 0:
-		return fmt.Errorf("%s: ZooKeeper refused it (%w; it is a KeeperException.Code, and the servers' logs may say why)", what, err)
+		return fmt.Errorf("%s: ZooKeeper refused the request (%w; the number is a KeeperException.Code, and the servers' logs may say why)", what, err)
 	default:
 		return fmt.Errorf("%s: %w", what, err)
 	}
 }
 
 // noPermission says which user lacks the permission and how to change that.
-func (p *place) noPermission(full string) string {
-	return fmt.Sprintf("ZooKeeper gives no permission to %s: see zkCli.sh getAcl %s, and change it with setAcl",
-		p.user(), full)
+func (ns *namespace) noPermission(full string) string {
+	return fmt.Sprintf("ZooKeeper denies permission to %s: see zkCli.sh getAcl %s, and change it with setAcl",
+		ns.user(), full)
 }

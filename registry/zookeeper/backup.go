@@ -24,14 +24,14 @@ type Node struct {
 // a leader can finish.
 var (
 	ErrBusy       = errors.New("no pause between two commits of the leader was long enough to read all of it")
-	ErrUnfinished = errors.New("a large commit waits to be finished by a leader")
+	ErrUnfinished = errors.New("a leader must finish a large commit first")
 )
 
 // Backup reads a namespace as it is between two commits, with or without a leader. If the fence changes during a read,
 // it reads again until ctx ends; the error is then ErrBusy or ErrUnfinished. Entries that users may edit may change
 // during the read. Ephemeral nodes and parts of commits are left out.
 func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
-	err = o.within(ctx, func(c *client) error {
+	err = o.withSession(ctx, func(c *client) error {
 		why := ErrBusy
 		for {
 			read, err := c.readBetweenCommits(ctx)
@@ -58,13 +58,13 @@ func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 // joinTimeout is how long a command waits for ZooKeeper to answer, while its user waits at a terminal.
 const joinTimeout = 20 * time.Second
 
-// within runs a function with a session of its own. The end of ctx also ends requests that wait for a connection.
-func (o Options) within(ctx context.Context, do func(*client) error) error {
-	p, err := newPlace(o)
+// withSession runs a function with a session of its own. The end of ctx also ends requests that wait for a connection.
+func (o Options) withSession(ctx context.Context, do func(*client) error) error {
+	ns, err := newNamespace(o)
 	if err != nil {
 		return err
 	}
-	c, err := p.connect(nil)
+	c, err := ns.connect(nil)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c *client) readBetweenCommits(ctx context.Context) (nodes []Node, err erro
 
 // fenceZxid returns a number that every commit changes.
 func (c *client) fenceZxid(ctx context.Context) (zxid int64, err error) {
-	full := c.place.full(fencePath)
+	full := c.namespace.full(fencePath)
 	err = c.Ask(ctx, func() error {
 		_, stat, err := c.Get(full)
 		if err == nil {
@@ -122,7 +122,7 @@ func (c *client) fenceZxid(ctx context.Context) (zxid int64, err error) {
 		return 0, fmt.Errorf("there is no node %s: no server has led there; check --zk and --zk-namespace", full)
 	}
 	if err != nil {
-		return 0, c.place.explain("read", full, err)
+		return 0, c.namespace.explain("read", full, err)
 	}
 	return zxid, nil
 }
@@ -132,7 +132,7 @@ func (c *client) fenceZxid(ctx context.Context) (zxid int64, err error) {
 func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, below []string, err error) {
 	var mu sync.Mutex
 	err = parallel(ctx, reads, len(paths), func(ctx context.Context, i int) error {
-		full := c.place.full(paths[i])
+		full := c.namespace.full(paths[i])
 		var value []byte
 		var names []string
 		err := c.Ask(ctx, func() error {
@@ -146,7 +146,7 @@ func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, b
 			return nil
 		}
 		if err != nil {
-			return c.place.explain("read", full, err)
+			return c.namespace.explain("read", full, err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -185,17 +185,17 @@ func Restore(ctx context.Context, o Options, nodes []Node, without ...string) er
 	if err != nil {
 		return fmt.Errorf("the backup is damaged: its fence: %w", err)
 	}
-	err = o.within(ctx, func(c *client) error {
-		if err := c.isEmpty(); err != nil {
+	err = o.withSession(ctx, func(c *client) error {
+		if err := c.checkEmpty(); err != nil {
 			return err
 		}
-		if err := c.make(c.place.full(ownPath), nil); err != nil {
+		if err := c.ensureNode(c.namespace.full(ownPath), nil); err != nil {
 			return err
 		}
-		if err := c.makeNew(Node{fencePath, []byte(restoring)}); err != nil {
+		if err := c.createNew(Node{fencePath, []byte(restoring)}); err != nil {
 			return err
 		}
-		if err := c.makeAll(ctx, nodes, without); err != nil {
+		if err := c.createNodes(ctx, nodes, without); err != nil {
 			return err
 		}
 		return c.openFence(fence{term: f.term})
@@ -206,23 +206,23 @@ func Restore(ctx context.Context, o Options, nodes []Node, without ...string) er
 	return nil
 }
 
-// isEmpty returns an error that lists the children of the namespace, or nil if it has none.
-func (c *client) isEmpty() error {
-	root := c.place.root
+// checkEmpty returns an error that lists the children of the namespace, or nil if it has none.
+func (c *client) checkEmpty() error {
+	root := c.namespace.root
 	names, _, err := c.Children(root)
 	switch {
 	case err == nil && len(names) > 0:
-		return fmt.Errorf("there is something already: %s has %s; choose another --zk-namespace, or stop all servers and remove it (zkCli.sh deleteall %s)",
+		return fmt.Errorf("the namespace is not empty: %s has %s; choose another --zk-namespace, or stop all servers and remove it (zkCli.sh deleteall %s)",
 			root, strings.Join(names, ", "), root)
 	case err != nil && !errors.Is(err, zk.ErrNoNode):
-		return c.place.explain("list", root, err)
+		return c.namespace.explain("list", root, err)
 	}
 	return nil
 }
 
-// makeAll creates nodes, parents before children. It skips the registry's own folder and its fence, which already
+// createNodes creates nodes, parents before children. It skips the registry's own folder and its fence, which already
 // exist.
-func (c *client) makeAll(ctx context.Context, nodes []Node, without []string) error {
+func (c *client) createNodes(ctx context.Context, nodes []Node, without []string) error {
 	left := []string{ownPath, fencePath}
 	for _, path := range without {
 		left = append(left, nodeOf(path))
@@ -237,23 +237,23 @@ func (c *client) makeAll(ctx context.Context, nodes []Node, without []string) er
 	for _, depth := range slices.Sorted(maps.Keys(byDepth)) {
 		level := byDepth[depth]
 		if err := parallel(ctx, reads, len(level),
-			func(_ context.Context, i int) error { return c.makeNew(level[i]) }); err != nil {
+			func(_ context.Context, i int) error { return c.createNew(level[i]) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// makeNew creates a node that must not exist. If it exists, a server has created it during the restore, perhaps with
+// createNew creates a node that must not exist. If it exists, a server has created it during the restore, perhaps with
 // other keys than the backup's.
-func (c *client) makeNew(n Node) error {
-	full := c.place.full(n.Path)
-	_, err := c.Create(full, n.Value, 0, c.place.acl)
+func (c *client) createNew(n Node) error {
+	full := c.namespace.full(n.Path)
+	_, err := c.Create(full, n.Value, 0, c.namespace.acl)
 	if errors.Is(err, zk.ErrNodeExists) {
-		return c.meddled(full + " has just been made by somebody else")
+		return c.inUseError(full + "was created by another program meanwhile")
 	}
 	if err != nil {
-		return c.place.explain("make the node", full, err)
+		return c.namespace.explain("create the node", full, err)
 	}
 	return nil
 }
@@ -261,20 +261,20 @@ func (c *client) makeNew(n Node) error {
 // openFence lets servers lead. It fails if a server already stands for election, because that server may have cached
 // what it read during the restore.
 func (c *client) openFence(f fence) error {
-	standing, err := c.standing()
+	standing, err := c.readCandidates()
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return err
 	}
 	if len(standing) > 0 {
-		return c.meddled("a server stands for election")
+		return c.inUseError("a server stands for election")
 	}
-	full := c.place.full(fencePath)
+	full := c.namespace.full(fencePath)
 	if _, err := c.Set(full, f.bytes(), 0); err != nil {
-		return c.place.explain("write", full, err)
+		return c.namespace.explain("write", full, err)
 	}
 	return nil
 }
 
-func (c *client) meddled(how string) error {
-	return fmt.Errorf("a server runs with this namespace: %s; stop all servers, remove what is there (zkCli.sh deleteall %s), and restore again", how, c.place.root)
+func (c *client) inUseError(how string) error {
+	return fmt.Errorf("a server uses this namespace: %s; stop all servers, remove what is there (zkCli.sh deleteall %s), and restore again", how, c.namespace.root)
 }

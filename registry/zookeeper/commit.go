@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// refits bounds how often a commit is changed to match the existing nodes, in addition to once per operation. It
-	// is needed because users edit the very nodes that a commit changes.
-	refits = 20
-	// longest is the number of session timeouts after which an unanswered request ends the term: a server whose disk
-	// hangs keeps the session alive and answers no write.
-	longest = 2
+	// maxRefits bounds how often a commit is changed to match the existing nodes, in addition to once per operation.
+	// It is needed because users edit the very nodes that a commit changes.
+	maxRefits = 20
+	// maxSilentTimeouts is the number of session timeouts after which an unanswered request ends the term: a server
+	// whose disk hangs keeps the session alive and answers no write.
+	maxSilentTimeouts = 2
 	// wireLimit is the default of ZooKeeper's jute.maxbuffer, the greatest size of a request.
 	wireLimit = 0xfffff
 	// frameBytes is the space for the rest of a request: headers, the fence, the check of the election node, and the
@@ -27,8 +27,8 @@ const (
 	frameBytes = 4096
 )
 
-// mostBytes returns the greatest total size of the operations in one request.
-func (p *place) mostBytes() int { return wireLimit - frameBytes - 6*len(p.root) }
+// maxBytes returns the greatest total size of the operations in one request.
+func (ns *namespace) maxBytes() int { return wireLimit - frameBytes - 6*len(ns.root) }
 
 // Commit makes the writes in one Multi that also checks the election node and sets the fence from its last version
 // (rule T2), or in several if they are too large for one; see stage. It returns when the outcome is known or the
@@ -43,9 +43,9 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	ops := plan(writes, t.known.isThere)
+	ops := plan(writes, t.known.exists)
 	write := t.write
-	if sizeOf(t.place, ops) > t.place.mostBytes() {
+	if sizeOf(t.namespace, ops) > t.namespace.maxBytes() {
 		write = t.stage
 	}
 	refused, err := write(&ops)
@@ -58,10 +58,10 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	case refused.unmet(err):
 		return &registry.Conflict{Path: refused.Path}
 	case errors.Is(err, zk.ErrNoNode):
-		return fail(fmt.Errorf("the folder of %s is gone: the next leader makes it again: %w",
-			t.place.full(nodeOf(refused.Path)), err))
+		return fail(fmt.Errorf("the parent of %s is missing; the next leader creates it: %w",
+			t.namespace.full(nodeOf(refused.Path)), err))
 	}
-	return fail(t.permitted("write", nodeOf(refused.Path), err))
+	return fail(t.explain("write", nodeOf(refused.Path), err))
 }
 
 // awaitCommit waits for the end of a running commit.
@@ -73,12 +73,12 @@ func (t *term) awaitCommit() {
 // write sends operations. It first corrects operations that assumed the wrong existence of their node. If one is
 // refused for another reason, write returns it with the error, and nothing was done.
 func (t *term) write(ops *[]op) (refused *op, err error) {
-	for most := len(*ops) + refits; ; most-- {
+	for tries := len(*ops) + maxRefits; ; tries-- {
 		at, err := t.send(*ops)
 		if at < 0 {
 			return nil, err
 		}
-		if most == 0 || !refit(ops, at, err) {
+		if tries == 0 || !refit(ops, at, err) {
 			return &(*ops)[at], err
 		}
 	}
@@ -93,13 +93,13 @@ func isFence(err error) bool { return errors.Is(err, zk.ErrNoNode) || errors.Is(
 // send sends the operations in one fenced Multi and repeats it until the outcome is known. If an operation was
 // refused, refused is its index and nothing was done; otherwise refused is -1.
 func (t *term) send(ops []op) (refused int, err error) {
-	next := fence{t.Number(), t.commits + 1, t.own.name}
+	next := fence{t.Number(), t.commits + 1, t.candidate.name}
 	requests := []any{
-		&zk.CheckVersionRequest{Path: t.place.full(electionPath + "/" + t.own.name), Version: -1},
-		&zk.SetDataRequest{Path: t.place.full(fencePath), Data: next.bytes(), Version: t.fenceVersion},
+		&zk.CheckVersionRequest{Path: t.namespace.full(electionPath + "/" + t.candidate.name), Version: -1},
+		&zk.SetDataRequest{Path: t.namespace.full(fencePath), Data: next.bytes(), Version: t.fenceVersion},
 	}
 	for i := range ops {
-		requests = append(requests, ops[i].request(t.place))
+		requests = append(requests, ops[i].request(t.namespace))
 	}
 	unsure := false // an earlier try may have succeeded
 	ended := func(why error) (int, error) {
@@ -138,17 +138,17 @@ func (t *term) send(ops []op) (refused int, err error) {
 			case failed >= 0 && isFence(err):
 				return ended(errFenced)
 			}
-			return -1, t.permitted("write", fencePath, err)
+			return -1, t.explain("write", fencePath, err)
 		}
 		unsure = true
-		if tried := time.Since(began); tried > longest*t.place.SessionTimeout {
+		if tried := time.Since(began); tried > maxSilentTimeouts*t.namespace.SessionTimeout {
 			if errors.Is(err, zk.ErrConnectionClosed) {
-				err = fmt.Errorf("is jute.maxbuffer of the servers smaller than %d? %w", wireLimit, err)
+				err = fmt.Errorf("jute.maxbuffer of the servers may be smaller than %d: %w", wireLimit, err)
 			}
-			return ended(fmt.Errorf("no answer in %s to a request of %d bytes; does a disk of ZooKeeper hang? %w",
-				tried.Round(time.Second), sizeOf(t.place, ops), err))
+			return ended(fmt.Errorf("no answer in %s to a request of %d bytes; a disk of ZooKeeper may hang: %w",
+				tried.Round(time.Second), sizeOf(t.namespace, ops), err))
 		}
-		t.place.Logger.Debug("a commit got no answer: asking again (rule T3)", "term", next.term, "commit",
+		t.namespace.Logger.Debug("commit unanswered, retrying", "term", next.term, "commit",
 			next.commit, "error", err)
 		if err := t.pause(); err != nil {
 			return ended(err)
@@ -161,7 +161,7 @@ func (t *term) committed(fence *zk.Stat, ops []op) {
 	t.commits++
 	t.fenceVersion = fence.Version
 	for i := range ops {
-		t.known.wrote(ops[i].Path, ops[i].Kind, fence.Mzxid)
+		t.known.recordWrite(ops[i].Path, ops[i].Kind, fence.Mzxid)
 	}
 }
 

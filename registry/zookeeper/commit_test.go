@@ -140,7 +140,7 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 		"the session ends":                     {way: first((*scene).expire, lost), write: ours, ends: true, unknown: true},
 		"another commits first":                {way: first(other, pass), write: ours, ends: true},
 		"another commits first, and it's lost": {way: first(other, lost), write: ours, ends: true, unknown: true},
-		"a disk hangs":                         {session: 2 * time.Second, way: hang, write: ours, ends: true, unknown: true, says: []string{"does a disk of ZooKeeper hang?"}},
+		"a disk hangs":                         {session: 2 * time.Second, way: hang, write: ours, ends: true, unknown: true, says: []string{"a disk of ZooKeeper may hang"}},
 
 		// T4: ZooKeeper checks conditions as well, because a node may be edited externally before the commit arrives.
 		"a version is another":            {way: edited, write: atVersion, conflict: true},
@@ -161,7 +161,7 @@ func testCommitFaults(t *testing.T, server *zkserver.Server) {
 			}
 		}, write: ours, says: []string{"/config/job/a", "getAcl"}},
 		"a folder is gone": {before: func(s *scene) { s.drop("/config/app") }, write: put("/config/app/a", "ours"),
-			says: []string{"/config/app/a", "the next leader makes it again"}},
+			says: []string{"/config/app/a", "the next leader creates it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,40 +51,40 @@ func (c candidate) isOurs() bool {
 	return err == nil && id.Version() == 7
 }
 
-// lookStanding is the interval at which a candidate reads which candidates precede it. It sets no watch: that would
-// only save reads, and a session with watches ends with its connection.
-const lookStanding = 20 * time.Millisecond
+// candidateInterval is the interval at which a candidate reads which candidates precede it. It sets no watch: that
+// would only save reads, and a session with watches ends with its connection.
+const candidateInterval = 20 * time.Millisecond
 
 // stand creates a candidate, reports its name to stands, and waits until it is the first. The node is removed with the
 // session, even if the answer to its creation was lost.
-func (c *client) stand(ctx context.Context, who string, stands func(name string)) (candidate, error) {
+func (c *client) stand(ctx context.Context, who string, onCandidate func(name string)) (candidate, error) {
 	guid, err := uuid.NewV7()
 	if err != nil {
-		return candidate{}, fmt.Errorf("make a candidate's id: %w", err)
+		return candidate{}, fmt.Errorf("create a candidate's id: %w", err)
 	}
-	folder := c.place.full(electionPath)
+	folder := c.namespace.full(electionPath)
 	node, err := c.Create(folder+"/"+candidatePrefix+guid.String()+candidateInfix, []byte(who),
-		zk.FlagEphemeral|zk.FlagSequence, c.place.acl)
+		zk.FlagEphemeral|zk.FlagSequence, c.namespace.acl)
 	if err != nil {
-		return candidate{}, c.place.explain("stand for election at", folder, err)
+		return candidate{}, c.namespace.explain("stand for election at", folder, err)
 	}
 	name := strings.TrimPrefix(node, folder+"/")
-	stands(name)
-	c.place.Logger.Debug("standing for election", "node", node)
+	onCandidate(name)
+	c.namespace.Logger.Debug("standing for election", "node", node)
 	for {
-		all, err := c.standing()
+		all, err := c.readCandidates()
 		if err != nil {
 			return candidate{}, err
 		}
 		own := slices.IndexFunc(all, func(x candidate) bool { return x.name == name })
 		if own < 0 {
-			return candidate{}, errors.New("the candidate's node is gone: somebody has deleted it, or its session has ended")
+			return candidate{}, errors.New("the candidate's node is gone: it was deleted, or its session has ended")
 		}
 		if own == 0 {
 			return all[0], nil
 		}
 		select {
-		case <-time.After(lookStanding):
+		case <-time.After(candidateInterval):
 		case <-c.Context().Done():
 			return candidate{}, context.Cause(c.Context())
 		case <-ctx.Done():
@@ -93,11 +93,11 @@ func (c *client) stand(ctx context.Context, who string, stands func(name string)
 	}
 }
 
-func (c *client) standing() ([]candidate, error) {
-	folder := c.place.full(electionPath)
+func (c *client) readCandidates() ([]candidate, error) {
+	folder := c.namespace.full(electionPath)
 	children, _, err := c.Children(folder)
 	if err != nil {
-		return nil, c.place.explain("look for candidates at", folder, err)
+		return nil, c.namespace.explain("list the candidates at", folder, err)
 	}
 	return candidates(children), nil
 }
@@ -114,7 +114,7 @@ func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d %s", f.term, f.co
 func readFence(value []byte) (f fence, err error) {
 	if n, _ := fmt.Sscanf(string(value), "%d %d %s", &f.term, &f.commit, &f.candidate); n < 2 || f.term < 0 ||
 		f.commit < 0 {
-		return f, fmt.Errorf("%q is no term and commit number", value)
+		return f, fmt.Errorf("%q is not a term and a commit number", value)
 	}
 	return f, nil
 }
@@ -124,22 +124,22 @@ func readFence(value []byte) (f fence, err error) {
 // ends with its session.
 func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32,
 	err error) {
-	p := c.place
-	value, stat, err := c.Get(p.full(fencePath))
+	ns := c.namespace
+	value, stat, err := c.Get(ns.full(fencePath))
 	if err != nil {
-		return leader, 0, p.explain("read", p.full(fencePath), err)
+		return leader, 0, ns.explain("read", ns.full(fencePath), err)
 	}
 	if string(value) == restoring {
-		return leader, 0, fmt.Errorf("%w: the namespace %s has what a restore has made that has not ended: if it does not run any more, stop all servers, remove that (zkCli.sh deleteall %s), and restore again",
-			registry.ErrUnusable, p.Namespace, p.root)
+		return leader, 0, fmt.Errorf("%w: the namespace %s has an unfinished restore: if it is not running any more, stop all servers, remove the namespace (zkCli.sh deleteall %s), and restore again",
+			registry.ErrUnusable, ns.Namespace, ns.root)
 	}
 	before, err := readFence(value)
 	if err != nil {
 		return leader, 0, fmt.Errorf("%w: %s: %w: set it to a term number above any earlier one and 0, as in %q",
-			registry.ErrUnusable, p.full(fencePath), err, "1000 0")
+			registry.ErrUnusable, ns.full(fencePath), err, "1000 0")
 	}
 	if before.term < highest {
-		p.Logger.Warn("ZooKeeper went back: the last term in it is not the last that was there. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
+		ns.Logger.Warn("ZooKeeper went back: its last term is older than one that was seen before; it may have been restored from an older copy, or its namespace emptied, and what was done since that copy may be done again",
 			"term", before.term, "before", highest)
 	}
 	if before.term == 0 {
@@ -147,10 +147,10 @@ func (c *client) begin(own candidate, who string, highest int64) (leader registr
 	}
 	next := fence{term: max(before.term, highest) + 1, candidate: own.name}
 	results, err := c.Multi(
-		&zk.SetDataRequest{Path: p.full(electionPath + "/" + own.name), Data: []byte(who), Version: -1},
-		&zk.SetDataRequest{Path: p.full(fencePath), Data: next.bytes(), Version: stat.Version})
+		&zk.SetDataRequest{Path: ns.full(electionPath + "/" + own.name), Data: []byte(who), Version: -1},
+		&zk.SetDataRequest{Path: ns.full(fencePath), Data: next.bytes(), Version: stat.Version})
 	if err != nil {
-		return leader, 0, p.explain("begin a term at", p.full(fencePath), err)
+		return leader, 0, ns.explain("begin a term at", ns.full(fencePath), err)
 	}
 	return leaderOf(next, who, results[0].Stat), results[1].Stat.Version, nil
 }

@@ -210,7 +210,7 @@ func TestUnreachableServersAreTriedAndReported(t *testing.T) {
 		led <- err
 	}()
 	eventually(t, "a log line with the address", func() bool {
-		return strings.Contains(log.String(), "can't reach ZooKeeper") &&
+		return strings.Contains(log.String(), "ZooKeeper unreachable") &&
 			strings.Contains(log.String(), server.Address())
 	})
 	select {

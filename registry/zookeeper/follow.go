@@ -13,21 +13,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// lookLeader is the interval at which a follower reads who leads.
-const lookLeader = 250 * time.Millisecond
+// leaderInterval is the interval at which a follower reads who leads.
+const leaderInterval = 250 * time.Millisecond
 
 // follower tracks who leads, by reads of the election and the fence. It has a session of its own while the registry is
 // open.
 type follower struct {
-	place *place
-	saw   func(registry.Leader)
+	namespace *namespace
+	onLeader  func(registry.Leader)
 
 	mu     sync.Mutex
 	client *client
 
 	known     registry.Leader
 	candidate string // the leader's election node; empty if there is no leader
-	refusal   error  // the refusal of the last look
+	refusal   error  // the refusal of the last read
 }
 
 // leader returns the latest observed leader, or false if no server has answered for too long.
@@ -37,31 +37,31 @@ func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.LivesUntil())
 }
 
-// trouble returns why the last look was refused, or why the last try to reach a server failed.
+// trouble returns why the last read was refused, or why the last try to reach a server failed.
 func (f *follower) trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.refusal != nil {
-		return fmt.Errorf("can't find out who leads from ZooKeeper at %s: %w", f.place.Servers, f.refusal)
+		return fmt.Errorf("can't read who leads from ZooKeeper at %s: %w", f.namespace.Servers, f.refusal)
 	}
 	if f.client == nil {
 		return nil
 	}
 	if silence := f.client.Trouble(); silence != nil {
-		return fmt.Errorf("can't reach ZooKeeper at %s: %w", f.place.Servers, silence)
+		return fmt.Errorf("can't reach ZooKeeper at %s: %w", f.namespace.Servers, silence)
 	}
 	return nil
 }
 
-// current returns the session, which may have ended; nil before the first one.
-func (f *follower) current() *client {
+// session returns the session, which may have ended; nil before the first one.
+func (f *follower) session() *client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.client
 }
 
-// refused records the refusal of a look, nil if it succeeded, and reports whether that differs from the last one.
-func (f *follower) refused(why error) (news bool) {
+// setRefusal records the refusal of a read, nil if it succeeded, and reports whether that differs from the last one.
+func (f *follower) setRefusal(why error) (news bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	news = fmt.Sprint(why) != fmt.Sprint(f.refusal)
@@ -77,18 +77,18 @@ func (f *follower) set(l registry.Leader, candidate string) {
 
 // run follows until ctx ends.
 func (f *follower) run(ctx context.Context) {
-	log := f.place.Logger
-	f.place.sessions(ctx, nil, f.follow, func(err error) {
-		if zookeeper.Answered(err) && f.refused(err) {
-			log.Warn("ZooKeeper refuses to show who leads: trying on", "servers", f.place.servers, "error", err)
+	log := f.namespace.Logger
+	f.namespace.sessions(ctx, nil, f.follow, func(err error) {
+		if zookeeper.Answered(err) && f.setRefusal(err) {
+			log.Warn("leader not readable in ZooKeeper, retrying", "servers", f.namespace.servers, "error", err)
 		} else {
-			log.Debug("looking again who leads", "error", err)
+			log.Debug("reading the leader again", "error", err)
 		}
 		f.set(registry.Leader{}, "")
 	})
 }
 
-// follow reads who leads until the session ends or a look is refused.
+// follow reads who leads until the session ends or a read is refused.
 func (f *follower) follow(ctx context.Context, c *client, succeeded func()) error {
 	f.mu.Lock()
 	f.client = c
@@ -96,18 +96,18 @@ func (f *follower) follow(ctx context.Context, c *client, succeeded func()) erro
 	if err := f.join(ctx, c); err != nil {
 		return err
 	}
-	tick := time.NewTicker(lookLeader)
+	tick := time.NewTicker(leaderInterval)
 	defer tick.Stop()
 	for {
-		leader, candidate, err := f.look(c)
+		leader, candidate, err := f.readLeader(c)
 		if zookeeper.Answered(err) {
 			return err
 		}
 		if err == nil {
 			f.set(leader, candidate)
 			succeeded()
-			if f.refused(nil) {
-				f.place.Logger.Info("ZooKeeper shows again who leads")
+			if f.setRefusal(nil) {
+				f.namespace.Logger.Info("leader readable in ZooKeeper again")
 			}
 		}
 		select {
@@ -121,29 +121,30 @@ func (f *follower) follow(ctx context.Context, c *client, succeeded func()) erro
 // join waits for the session. It periodically logs what prevents it, on behalf of the sessions of candidates and
 // watchers as well.
 func (f *follower) join(ctx context.Context, c *client) error {
-	for wait := min(complain, f.place.SessionTimeout) / 2; ; wait = complain {
+	for wait := min(warnInterval, f.namespace.SessionTimeout) / 2; ; wait = warnInterval {
 		soon, cancel := context.WithTimeout(ctx, wait)
 		err := c.join(soon)
 		cancel()
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		f.place.Logger.Warn("can't reach ZooKeeper: trying on", "servers", f.place.servers, "error", c.Trouble())
+		f.namespace.Logger.Warn("ZooKeeper unreachable, retrying", "servers", f.namespace.servers, "error",
+			c.Trouble())
 	}
 }
 
-// look reads the candidates: the first one leads once it has begun a term. A candidate of the original begins none, so
-// it leads at once. candidate is empty if there is no leader.
-func (f *follower) look(c *client) (leader registry.Leader, candidate string, err error) {
-	refused := func(path string, err error) error { return f.place.explain("look who leads at", path, err) }
-	all, err := c.standing()
+// readLeader reads the candidates: the first one leads once it has begun a term. A candidate of the original begins
+// none, so it leads at once. candidate is empty if there is no leader.
+func (f *follower) readLeader(c *client) (leader registry.Leader, candidate string, err error) {
+	refused := func(path string, err error) error { return f.namespace.explain("read who leads at", path, err) }
+	all, err := c.readCandidates()
 	if errors.Is(err, zk.ErrNoNode) || err == nil && len(all) == 0 {
 		return leader, "", nil
 	}
 	if err != nil {
 		return leader, "", err
 	}
-	path := f.place.full(fencePath)
+	path := f.namespace.full(fencePath)
 	value, _, err := c.Get(path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return leader, "", refused(path, err)
@@ -153,11 +154,11 @@ func (f *follower) look(c *client) (leader registry.Leader, candidate string, er
 	if !begun && all[0].isOurs() {
 		return leader, "", nil // it is about to begin its term
 	}
-	path = f.place.full(electionPath + "/" + all[0].name)
+	path = f.namespace.full(electionPath + "/" + all[0].name)
 	address, stat, err := c.Get(path)
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return leader, "", nil // the next look shows the new leader
+		return leader, "", nil // the next read shows the new leader
 	case err != nil:
 		return leader, "", refused(path, err)
 	case !begun:
@@ -165,7 +166,7 @@ func (f *follower) look(c *client) (leader registry.Leader, candidate string, er
 	}
 	leader = leaderOf(now, string(address), stat)
 	if begun {
-		f.saw(leader)
+		f.onLeader(leader)
 	}
 	return leader, all[0].name, nil
 }

@@ -9,7 +9,7 @@ import (
 
 // state is the state of a node and of its ACL in ZooKeeper. The zero state means that the node does not exist.
 type state struct {
-	there    bool
+	exists   bool
 	mzxid    int64 // the transaction that created or last set it
 	aversion int32 // the number of changes of its ACL
 }
@@ -22,10 +22,10 @@ func stateOf(stat *zk.Stat) state {
 	return state{true, stat.Mzxid, stat.Aversion}
 }
 
-// after reports whether s differs from an earlier state, as far as that can be told: a removal has no transaction
+// isAfter reports whether s differs from an earlier state, as far as that can be told: a removal has no transaction
 // number.
-func (s state) after(earlier state) bool {
-	return s.there != earlier.there || s.mzxid > earlier.mzxid || s.aversion > earlier.aversion
+func (s state) isAfter(earlier state) bool {
+	return s.exists != earlier.exists || s.mzxid > earlier.mzxid || s.aversion > earlier.aversion
 }
 
 // known is what a term knows about entries. Commits use it to tell which entries exist, so that most of them need no
@@ -52,17 +52,17 @@ func newKnown() *known {
 	return &known{nodes: map[string]node{}, listed: map[string]bool{}, closed: map[string]bool{}}
 }
 
-// isThere reports whether the entry exists; sure reports whether that is known.
-func (k *known) isThere(path string) (there, sure bool) {
+// exists reports whether the entry exists; sure reports whether that is known.
+func (k *known) exists(path string) (there, sure bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n, ok := k.nodes[path]
-	return n.there, ok || k.listed[area(path)]
+	return n.exists, ok || k.listed[area(path)]
 }
 
-// read records the result of a read of the term. It reports whether the watch had observed a later state, which
+// recordRead records the result of a read of the term. It reports whether the watch had observed a later state, which
 // happens when the two sessions are connected to different servers and one lags behind.
-func (k *known) read(path string, s state, unreadable bool) (outdated bool) {
+func (k *known) recordRead(path string, s state, unreadable bool) (outdated bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if delete(k.closed, path); unreadable {
@@ -70,26 +70,26 @@ func (k *known) read(path string, s state, unreadable bool) (outdated bool) {
 	}
 	before, ok := k.nodes[path]
 	k.set(path, node{s, true})
-	return ok && before.after(s)
+	return ok && before.isAfter(s)
 }
 
 // set records the state of an entry. Where all existing entries are known, a removed one is forgotten. In the edited
 // folders that waits until both the term and the watch have seen the removal, so that neither takes it for news.
 func (k *known) set(path string, n node) {
-	if !n.there && k.listed[area(path)] && !(isEdited(path) && k.nodes[path].there) {
+	if !n.exists && k.listed[area(path)] && !(isEdited(path) && k.nodes[path].exists) {
 		delete(k.nodes, path)
 		return
 	}
 	k.nodes[path] = n
 }
 
-// wrote records what a commit did to an entry in a transaction.
-func (k *known) wrote(path string, kind opKind, zxid int64) {
+// recordWrite records what a commit did to an entry in a transaction.
+func (k *known) recordWrite(path string, kind opKind, zxid int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := node{read: true}
 	if kind != opDelete {
-		n.there, n.mzxid = true, zxid
+		n.exists, n.mzxid = true, zxid
 	}
 	if kind == opSet {
 		n.aversion = k.nodes[path].aversion
@@ -97,26 +97,26 @@ func (k *known) wrote(path string, kind opKind, zxid int64) {
 	k.set(path, n)
 }
 
-// watched records what the watch has observed, and reports whether the readers of entries have an older state.
-func (k *known) watched(path string, s state) (news bool) {
+// recordWatch records what the watch has observed, and reports whether the readers of entries have an older state.
+func (k *known) recordWatch(path string, s state) (news bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n, ok := k.nodes[path]
 	read := n.read || !ok && k.listed[area(path)]
-	if !s.after(n.state) {
+	if !s.isAfter(n.state) {
 		s = n.state
 	}
 	k.set(path, node{s, read})
 	return read && s != n.state
 }
 
-// list records that exactly these entries of an area exist.
-func (k *known) list(area string, paths []string) {
+// recordList records that exactly these entries of an area exist.
+func (k *known) recordList(area string, paths []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, path := range paths {
-		if !k.nodes[path].there {
-			k.nodes[path] = node{state: state{there: true}}
+		if !k.nodes[path].exists {
+			k.nodes[path] = node{state: state{exists: true}}
 		}
 	}
 	k.listed[area] = true
@@ -127,7 +127,7 @@ func (k *known) below(folder string) (paths []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for path, n := range k.nodes {
-		if n.there && strings.HasPrefix(path, folder) && folderOf(path) == folder {
+		if n.exists && strings.HasPrefix(path, folder) && folderOf(path) == folder {
 			paths = append(paths, path)
 		}
 	}
@@ -135,11 +135,11 @@ func (k *known) below(folder string) (paths []string) {
 }
 
 // unreadable returns up to most of the entries that may not be read, different ones each time.
-func (k *known) unreadable(most int) (paths []string) {
+func (k *known) unreadable(limit int) (paths []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for path := range k.closed {
-		if paths = append(paths, path); len(paths) == most {
+		if paths = append(paths, path); len(paths) == limit {
 			break
 		}
 	}

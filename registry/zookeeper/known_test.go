@@ -15,16 +15,19 @@ func TestWhatIsNews(t *testing.T) {
 	gone := state{}
 	type step func(k *known) (bool, string)
 	read := func(s state) step {
-		return func(k *known) (bool, string) { return k.read(path, s, false), "a read finds out that it is outdated" }
+		return func(k *known) (bool, string) {
+			return k.recordRead(path, s, false),
+				"a read finds out that it is outdated"
+		}
 	}
 	watched := func(s state) step {
-		return func(k *known) (bool, string) { return k.watched(path, s), "what the watch sees is news" }
+		return func(k *known) (bool, string) { return k.recordWatch(path, s), "what the watch sees is news" }
 	}
 	wrote := func(kind opKind, zxid int64) step {
-		return func(k *known) (bool, string) { k.wrote(path, kind, zxid); return false, "" }
+		return func(k *known) (bool, string) { k.recordWrite(path, kind, zxid); return false, "" }
 	}
 	listed := func(paths ...string) step {
-		return func(k *known) (bool, string) { k.list("/config/job", paths); return false, "" }
+		return func(k *known) (bool, string) { k.recordList("/config/job", paths); return false, "" }
 	}
 	for name, c := range map[string]struct {
 		steps []step
@@ -58,7 +61,7 @@ func TestWhatIsNews(t *testing.T) {
 				t.Errorf("%s: step %d: %s: %v", name, i, what, got)
 			}
 		}
-		if there, _ := k.isThere(path); there != c.there {
+		if there, _ := k.exists(path); there != c.there {
 			t.Errorf("%s: known to be there: %v", name, there)
 		}
 	}
@@ -71,10 +74,10 @@ func TestReportOutlivesTheSession(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	term := &term{known: newKnown(), ctx: t.Context()}
-	term.known.read("/config/job/a", state{true, 5, 0}, false)
+	term.known.recordRead("/config/job/a", state{true, 5, 0}, false)
 	w := &watcher{documents: newDocuments(term), ctx: ended}
 	result := make(chan error, 1)
-	go func() { result <- w.compare([]string{"/config/job/a"}, []*zk.Stat{{Mzxid: 6}}) }()
+	go func() { result <- w.reportChanges([]string{"/config/job/a"}, []*zk.Stat{{Mzxid: 6}}) }()
 	if got := <-w.changed; got != "/config/job/a" {
 		t.Errorf("%s is reported", got)
 	}

@@ -95,7 +95,8 @@ func checkWrites(writes []registry.Write) error {
 			return err
 		}
 		if !isPlace(w.Path) {
-			return fmt.Errorf("%w: %q is a folder of the layout, or no place in it", registry.ErrBadPath, w.Path)
+			return fmt.Errorf("%w: %q is a folder of the layout, or not a place for an entry", registry.ErrBadPath,
+				w.Path)
 		}
 	}
 	return registry.CheckWrites(writes)

@@ -114,7 +114,7 @@ func testTermNumbersThatGoBack(t *testing.T, server *zkserver.Server) {
 	if again := campaign(t, a, "127.0.0.1:1"); again.Number() <= next.Number() {
 		t.Errorf("term %d came after %d", again.Number(), next.Number())
 	}
-	if !strings.Contains(log.String(), "the last term in it is not the last that was there") {
+	if !strings.Contains(log.String(), "its last term is older than one that was seen before") {
 		t.Error("the log does not mention the second time")
 	}
 }

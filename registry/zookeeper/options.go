@@ -34,8 +34,8 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// place is the location of a registry: the checked Options with defaults.
-type place struct {
+// namespace is the location of a registry: the checked Options with defaults.
+type namespace struct {
 	Options
 	servers []string
 	chroot  string // "" or "/…"
@@ -43,56 +43,57 @@ type place struct {
 	acl     []zk.ACL
 }
 
-func newPlace(o Options) (*place, error) {
-	unusable := func(format string, args ...any) (*place, error) {
+func newNamespace(o Options) (*namespace, error) {
+	unusable := func(format string, args ...any) (*namespace, error) {
 		return nil, fmt.Errorf("%w: %s", registry.ErrUnusable, fmt.Sprintf(format, args...))
 	}
-	p := &place{Options: o, acl: zk.WorldACL(zk.PermAll)}
+	ns := &namespace{Options: o, acl: zk.WorldACL(zk.PermAll)}
 	hosts, chroot, found := strings.Cut(o.Servers, "/")
 	if found && chroot != "" {
-		p.chroot = "/" + chroot
-		if err := checkPath(p.chroot); err != nil {
+		ns.chroot = "/" + chroot
+		if err := checkPath(ns.chroot); err != nil {
 			return unusable("the chroot of the ZooKeeper address %q: %v", o.Servers, err)
 		}
 	}
 	var err error
-	if p.servers, err = zookeeper.ParseServers(hosts); err != nil {
-		return unusable("%q is no ZooKeeper address: give it as h1:2181,h2:2181 with an optional /chroot", o.Servers)
+	if ns.servers, err = zookeeper.ParseServers(hosts); err != nil {
+		return unusable("%q is not a ZooKeeper address: it must be h1:2181,h2:2181 with an optional /chroot",
+			o.Servers)
 	}
 	if err := checkPath("/" + o.Namespace); err != nil {
 		return unusable("the namespace %q: %v", o.Namespace, err)
 	}
-	p.root = p.chroot + "/" + o.Namespace
-	if p.root == "/zookeeper" || strings.HasPrefix(p.root, "/zookeeper/") {
+	ns.root = ns.chroot + "/" + o.Namespace
+	if ns.root == "/zookeeper" || strings.HasPrefix(ns.root, "/zookeeper/") {
 		return unusable("/zookeeper is ZooKeeper's own: choose another namespace")
 	}
 	if o.Digest != "" {
 		if user, _, ok := strings.Cut(o.Digest, ":"); !ok || user == "" {
-			return unusable("the ZooKeeper digest has to be user:password")
+			return unusable("the ZooKeeper digest must be user:password")
 		}
-		p.acl = zk.AuthACL(zk.PermAll)
+		ns.acl = zk.AuthACL(zk.PermAll)
 	}
-	if p.SessionTimeout = cmp.Or(p.SessionTimeout, 10*time.Second); p.SessionTimeout < 0 {
-		return unusable("the session timeout %v is no time", p.SessionTimeout)
+	if ns.SessionTimeout = cmp.Or(ns.SessionTimeout, 10*time.Second); ns.SessionTimeout < 0 {
+		return unusable("the session timeout %v must not be negative", ns.SessionTimeout)
 	}
-	if p.Logger == nil {
-		p.Logger = slog.New(slog.DiscardHandler)
+	if ns.Logger == nil {
+		ns.Logger = slog.New(slog.DiscardHandler)
 	}
-	if p.Dial == nil {
-		p.Dial = (&net.Dialer{}).DialContext
+	if ns.Dial == nil {
+		ns.Dial = (&net.Dialer{}).DialContext
 	}
-	return p, nil
+	return ns, nil
 }
 
 // full returns the ZooKeeper path of a path below the namespace.
-func (p *place) full(path string) string { return p.root + path }
+func (ns *namespace) full(path string) string { return ns.root + path }
 
 // user names the user of the digest for messages, never the password.
-func (p *place) user() string {
-	if user, _, ok := strings.Cut(p.Digest, ":"); ok {
+func (ns *namespace) user() string {
+	if user, _, ok := strings.Cut(ns.Digest, ":"); ok {
 		return "the user " + user + " of the ZooKeeper digest"
 	}
-	return "nobody in particular (no ZooKeeper digest is set)"
+	return "anonymous clients (no ZooKeeper digest is set)"
 }
 
 // checkPath is registry.CheckPath, and also rejects the characters that ZooKeeper refuses.
@@ -102,7 +103,8 @@ func checkPath(path string) error {
 	}
 	for _, r := range path {
 		if r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 {
-			return fmt.Errorf("%w: %q has the character %q, which ZooKeeper takes in no path", registry.ErrBadPath,
+			return fmt.Errorf("%w: %q has the character %q, which ZooKeeper does not allow in paths",
+				registry.ErrBadPath,
 				path, r)
 		}
 	}

@@ -34,18 +34,18 @@ type op struct {
 const opBytes = 9 + 4 + 4 + 4 + 4 + 4 + 4 + len("world") + 4 + len("anyone")
 
 // size returns the greatest size of the operation in a request, in bytes.
-func (o *op) size(p *place) int {
-	return opBytes + len(p.root) + len(nodeOf(o.Path)) + len(o.Value)
+func (o *op) size(ns *namespace) int {
+	return opBytes + len(ns.root) + len(nodeOf(o.Path)) + len(o.Value)
 }
 
-func (o *op) request(p *place) any {
+func (o *op) request(ns *namespace) any {
 	value := o.Value
 	if value == nil {
 		value = []byte{}
 	}
-	switch full := p.full(nodeOf(o.Path)); o.Kind {
+	switch full := ns.full(nodeOf(o.Path)); o.Kind {
 	case opCreate:
-		return &zk.CreateRequest{Path: full, Data: value, Acl: p.acl}
+		return &zk.CreateRequest{Path: full, Data: value, Acl: ns.acl}
 	case opSet:
 		return &zk.SetDataRequest{Path: full, Data: value, Version: o.Version}
 	default:
@@ -54,9 +54,9 @@ func (o *op) request(p *place) any {
 }
 
 // sizeOf returns the greatest size of the operations in a request, in bytes.
-func sizeOf(p *place, ops []op) (size int) {
+func sizeOf(ns *namespace, ops []op) (size int) {
 	for i := range ops {
-		size += ops[i].size(p)
+		size += ops[i].size(ns)
 	}
 	return size
 }

@@ -19,11 +19,11 @@ import (
 // get reads a node.
 func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Stat, err error) {
 	err = t.client.Ask(ctx, func() (err error) {
-		value, stat, err = t.client.Get(t.place.full(node))
+		value, stat, err = t.client.Get(t.namespace.full(node))
 		return err
 	})
 	if err != nil {
-		return nil, nil, t.permitted("read", node, err)
+		return nil, nil, t.explain("read", node, err)
 	}
 	return value, stat, nil
 }
@@ -32,7 +32,7 @@ func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Sta
 // not exist.
 func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error) {
 	err = t.client.Ask(ctx, func() error {
-		there, s, err := t.client.Exists(t.place.full(node))
+		there, s, err := t.client.Exists(t.namespace.full(node))
 		if err == nil && !there {
 			return zk.ErrNoNode
 		}
@@ -40,7 +40,7 @@ func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error)
 		return err
 	})
 	if err != nil {
-		return nil, t.permitted("look for", node, err)
+		return nil, t.explain("look for", node, err)
 	}
 	return stat, nil
 }
@@ -48,13 +48,13 @@ func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error)
 // children returns the names of the children of a node, none if the node does not exist.
 func (t *term) children(ctx context.Context, node string) (names []string, err error) {
 	err = t.client.Ask(ctx, func() (err error) {
-		names, _, err = t.client.Children(t.place.full(node))
+		names, _, err = t.client.Children(t.namespace.full(node))
 		return err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
-	return names, t.permitted("list", node, err)
+	return names, t.explain("list", node, err)
 }
 
 // entry reads an entry and records its state. The error is zk.ErrNoNode if it does not exist.
@@ -63,7 +63,7 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 	value, stat, err := t.get(ctx, node)
 	unreadable := ""
 	if errors.Is(err, zk.ErrNoAuth) {
-		unreadable = t.place.noPermission(t.place.full(node))
+		unreadable = t.namespace.noPermission(t.namespace.full(node))
 		stat, err = t.stat(ctx, node)
 	}
 	switch {
@@ -72,7 +72,7 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 	case err != nil && !errors.Is(err, zk.ErrNoNode):
 		return registry.Entry{}, err
 	}
-	if t.known.read(path, stateOf(stat), unreadable != "") && isEdited(path) {
+	if t.known.recordRead(path, stateOf(stat), unreadable != "") && isEdited(path) {
 		t.documents.recheck(path)
 	}
 	if err != nil {
@@ -183,7 +183,8 @@ func (l *lister) list(ctx context.Context, folder string) (names []string, open 
 	}
 	names, err = l.children(ctx, folder)
 	if errors.Is(err, zk.ErrNoAuth) && folder+"/" != l.below && folder != entriesPath {
-		l.found = append(l.found, registry.Entry{Path: folder, Unreadable: l.place.noPermission(l.place.full(folder))})
+		l.found = append(l.found, registry.Entry{Path: folder,
+			Unreadable: l.namespace.noPermission(l.namespace.full(folder))})
 		return nil, false, nil
 	}
 	return names, err == nil, err
@@ -199,7 +200,7 @@ func (l *lister) take(folder string, names []string) {
 			l.paths = append(l.paths, path)
 		}
 	}
-	l.known.list(folder, all)
+	l.known.recordList(folder, all)
 }
 
 // read reads the entries that were found.

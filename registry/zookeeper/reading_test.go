@@ -19,14 +19,15 @@ func TestReadAfterTheLossIsNotTrusted(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	p := &place{Options: Options{SessionTimeout: time.Second, Logger: slog.New(slog.DiscardHandler), Dial: nowhere},
+	ns := &namespace{Options: Options{SessionTimeout: time.Second, Logger: slog.New(slog.DiscardHandler),
+		Dial: nowhere},
 		servers: []string{"127.0.0.1:1"}}
-	c, err := p.connect(nil)
+	c, err := ns.connect(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	term := &term{place: p, client: c}
+	term := &term{namespace: ns, client: c}
 	term.ctx, term.end = context.WithCancelCause(c.Context())
 	err = term.reading(t.Context(), func() error {
 		c.End()

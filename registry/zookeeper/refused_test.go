@@ -67,7 +67,7 @@ func testFollowerThatIsRefused(t *testing.T, server *zkserver.Server) {
 		t.Errorf("the trouble is %v", err)
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 1 ||
-		!strings.Contains(log.String(), "ZooKeeper refuses to show who leads") {
+		!strings.Contains(log.String(), "leader not readable in ZooKeeper") {
 		t.Errorf("%d warnings", n)
 	}
 	acl(t, client, node, true)
@@ -143,13 +143,14 @@ func TestZooKeeperThatWantsSASL(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_, err := r.Campaign(ctx, "x")
-	if !errors.Is(err, registry.ErrUnusable) || !strings.Contains(err.Error(), "wants SASL, which is not supported") {
+	if !errors.Is(err, registry.ErrUnusable) ||
+		!strings.Contains(err.Error(), "requires SASL, which is not supported") {
 		t.Errorf("the campaign: %v", err)
 	}
 	if took := d.took(t, 7); took < 300*time.Millisecond { // at most two for each of three sessions
 		t.Errorf("7 connections in %v", took)
 	}
-	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "wants SASL") {
+	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "requires SASL") {
 		t.Errorf("the trouble is %v", err)
 	}
 	if n := strings.Count(log.String(), "level=WARN"); n != 1 {
@@ -174,7 +175,7 @@ func TestPeerThatGivesASessionAndHangsUp(t *testing.T) {
 	if took := d.took(t, 10); took < 300*time.Millisecond {
 		t.Errorf("10 connections in %v", took)
 	}
-	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "is it a ZooKeeper server") {
+	if err := r.Trouble(); err == nil || !strings.Contains(err.Error(), "check that it is a ZooKeeper server") {
 		t.Errorf("the trouble is %v", err)
 	}
 	cancel()

@@ -14,16 +14,16 @@ import (
 
 // Registry is a registry.Registry in ZooKeeper. All methods may be called concurrently.
 type Registry struct {
-	place *place
+	namespace *namespace
 
 	leadership *campaign.Leadership
 	candidates campaign.Holders
 
-	mu   sync.Mutex
-	seen registry.Leader // the latest observed leader
+	mu     sync.Mutex
+	latest registry.Leader // the latest observed leader
 
-	follower follower
-	owned    sync.WaitGroup
+	follower   follower
+	goroutines sync.WaitGroup
 }
 
 var _ registry.Registry = (*Registry)(nil)
@@ -31,13 +31,13 @@ var _ registry.Registry = (*Registry)(nil)
 // Open checks the options and begins to track who leads. It does not wait for ZooKeeper; Campaign does. The error is
 // registry.ErrUnusable.
 func Open(o Options) (*Registry, error) {
-	p, err := newPlace(o)
+	ns, err := newNamespace(o)
 	if err != nil {
 		return nil, err
 	}
-	r := &Registry{place: p, leadership: campaign.New(p.Logger, complain, "servers", p.servers)}
-	r.follower.place, r.follower.saw = p, r.saw
-	r.owned.Go(func() { r.follower.run(r.leadership.Context()) })
+	r := &Registry{namespace: ns, leadership: campaign.New(ns.Logger, warnInterval, "servers", ns.servers)}
+	r.follower.namespace, r.follower.onLeader = ns, r.recordLeader
+	r.goroutines.Go(func() { r.follower.run(r.leadership.Context()) })
 	return r, nil
 }
 
@@ -54,26 +54,26 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	return l, true
 }
 
-// saw records the latest leader, and logs a warning when term numbers have gone back.
-func (r *Registry) saw(l registry.Leader) {
+// recordLeader records the latest leader, and logs a warning when term numbers have gone back.
+func (r *Registry) recordLeader(l registry.Leader) {
 	r.mu.Lock()
-	before := r.seen
+	before := r.latest
 	later := l.Since.After(before.Since)
 	if later || l.Term > before.Term {
-		r.seen = l
+		r.latest = l
 	}
 	r.mu.Unlock()
 	if later && l.Term <= before.Term {
-		r.place.Logger.Warn("ZooKeeper went back: the new leader's term is not after one that was there before. Was it restored from an older copy, or its namespace emptied? What was done since that copy may be done again",
+		r.namespace.Logger.Warn("ZooKeeper went back: the new leader's term is not later than one that was seen before; it may have been restored from an older copy, or its namespace emptied, and what was done since that copy may be done again",
 			"term", l.Term, "before", before.Term, "leader", l.Address)
 	}
 }
 
-// highest returns the greatest term number that was observed.
-func (r *Registry) highest() int64 {
+// highestTerm returns the greatest term number that was observed.
+func (r *Registry) highestTerm() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.seen.Term
+	return r.latest.Term
 }
 
 // Trouble returns why ZooKeeper can't be reached at present, or refuses to show who leads; nil if neither is so. It
@@ -88,7 +88,8 @@ func (r *Registry) Trouble() error { return r.follower.trouble() }
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
 	t, err := r.leadership.Campaign(ctx, who, &election{Registry: r})
 	if err != nil {
-		return nil, fmt.Errorf("stand for election in %s of ZooKeeper %s: %w", r.place.root, r.place.Servers, err)
+		return nil, fmt.Errorf("stand for election in %s of ZooKeeper %s: %w", r.namespace.root, r.namespace.Servers,
+			err)
 	}
 	return t, nil
 }
@@ -96,7 +97,7 @@ func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, err
 // Close ends the term, closes its session and waits for all goroutines of the registry.
 func (r *Registry) Close() error {
 	r.leadership.Close()
-	r.owned.Wait()
+	r.goroutines.Wait()
 	return nil
 }
 
@@ -114,7 +115,7 @@ func (e *election) GivesUp(err error) error {
 }
 
 func (e *election) Pause(err error, took time.Duration) time.Duration {
-	if took > longestPause { // for example, a session was lost after a long candidacy
+	if took > maxPause { // for example, a session was lost after a long candidacy
 		e.failures.reset()
 	}
 	wait := e.failures.next(rand.Float64())
@@ -126,7 +127,7 @@ func (e *election) Pause(err error, took time.Duration) time.Duration {
 
 // Try is one candidacy with a session of its own, which the term keeps.
 func (e *election) Try(ctx context.Context, who string) (_ campaign.Term, err error) {
-	c, err := e.place.connect(nil)
+	c, err := e.namespace.connect(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -147,11 +148,11 @@ func (e *election) Try(ctx context.Context, who string) (_ campaign.Term, err er
 	if err != nil {
 		return nil, err
 	}
-	leader, version, err := c.begin(own, who, e.highest())
+	leader, version, err := c.begin(own, who, e.highestTerm())
 	if err != nil {
 		return nil, err
 	}
-	e.saw(leader)
+	e.recordLeader(leader)
 	t := newTerm(c, own, leader, version)
 	if err = t.recoverCommit(ctx); err != nil {
 		t.Finish(err)

@@ -15,43 +15,43 @@ import (
 
 const (
 	// firstPause and longestPause bound the pause between tries, which grows with the number of consecutive failures.
-	firstPause   = 200 * time.Millisecond
-	longestPause = 5 * time.Second
-	// complain is the interval at which the log repeats a lasting failure.
-	complain = 10 * time.Second
+	firstPause = 200 * time.Millisecond
+	maxPause   = 5 * time.Second
+	// warnInterval is the interval at which the log repeats a lasting failure.
+	warnInterval = 10 * time.Second
 )
 
 // client is a session of the registry.
 type client struct {
 	*zookeeper.Client
-	place *place
+	namespace *namespace
 }
 
 // connect begins to open a session. watch receives the events of watches; it may be nil.
-func (p *place) connect(watch func(zk.Event)) (*client, error) {
+func (ns *namespace) connect(watch func(zk.Event)) (*client, error) {
 	c, err := zookeeper.Connect(zookeeper.Options{
-		Servers: p.servers, SessionTimeout: p.SessionTimeout, Digest: p.Digest, Watch: watch, Logger: p.Logger,
-		Dial: p.Dial,
+		Servers: ns.servers, SessionTimeout: ns.SessionTimeout, Digest: ns.Digest, Watch: watch, Logger: ns.Logger,
+		Dial: ns.Dial,
 	})
-	return &client{c, p}, err
+	return &client{c, ns}, err
 }
 
 // join waits for the session.
 func (c *client) join(ctx context.Context) error {
 	err := c.Join(ctx)
 	if zookeeper.Answered(err) {
-		return c.place.explain("talk to", "/", err)
+		return c.namespace.explain("open a session at", "/", err)
 	}
 	return err
 }
 
 // sessions runs work on one session after the other until ctx ends. work calls succeeded when a session has proved to
 // be usable. failed gets the reason why each session ended.
-func (p *place) sessions(ctx context.Context, watch func(zk.Event),
+func (ns *namespace) sessions(ctx context.Context, watch func(zk.Event),
 	work func(ctx context.Context, c *client, succeeded func()) error, failed func(error)) {
 	var failures backoff
 	for ctx.Err() == nil {
-		c, err := p.connect(watch)
+		c, err := ns.connect(watch)
 		if err == nil {
 			stop := context.AfterFunc(ctx, c.End) // also ends requests that wait for a connection
 			err = work(ctx, c, failures.reset)
@@ -75,7 +75,7 @@ type backoff time.Duration
 
 // next returns the pause after one more failure. random is between 0 and 1.
 func (b *backoff) next(random float64) time.Duration {
-	*b = min(max(2**b, backoff(firstPause)), backoff(longestPause))
+	*b = min(max(2**b, backoff(firstPause)), backoff(maxPause))
 	half := time.Duration(*b / 2)
 	return half + time.Duration(random*float64(half))
 }
@@ -85,49 +85,49 @@ func (b *backoff) reset() { *b = 0 }
 
 // prepare creates the permanent nodes.
 func (c *client) prepare() error {
-	p := c.place
-	if p.chroot != "" {
-		there, _, err := c.Exists(p.chroot)
+	ns := c.namespace
+	if ns.chroot != "" {
+		there, _, err := c.Exists(ns.chroot)
 		if err != nil {
-			return p.explain("look for", p.chroot, err)
+			return ns.explain("look for", ns.chroot, err)
 		}
 		if !there {
-			return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: make it (zkCli.sh create %s), or correct the address",
-				registry.ErrUnusable, p.chroot, p.Servers, p.chroot)
+			return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: create it (zkCli.sh create %s), or correct the address",
+				registry.ErrUnusable, ns.chroot, ns.Servers, ns.chroot)
 		}
 	}
 	for _, path := range append([]string{electionPath, entriesPath, stagedPath, sharedPath}, edited...) {
-		if err := c.make(p.full(path), nil); err != nil {
+		if err := c.ensureNode(ns.full(path), nil); err != nil {
 			return err
 		}
 	}
-	if err := c.make(p.full(fencePath), fence{}.bytes()); err != nil {
+	if err := c.ensureNode(ns.full(fencePath), fence{}.bytes()); err != nil {
 		return err
 	}
 	// This read detects a wrong digest here, not in the middle of the beginning of a term.
-	if _, _, err := c.Get(p.full(entriesPath)); err != nil {
-		return p.explain("read", p.full(entriesPath), err)
+	if _, _, err := c.Get(ns.full(entriesPath)); err != nil {
+		return ns.explain("read", ns.full(entriesPath), err)
 	}
 	return c.protectShared()
 }
 
-// make creates a node, and its missing parents first.
-func (c *client) make(full string, value []byte) error {
+// ensureNode creates a node, and its missing parents first.
+func (c *client) ensureNode(full string, value []byte) error {
 	there, _, err := c.Exists(full)
 	if err != nil {
-		return c.place.explain("look for", full, err)
+		return c.namespace.explain("look for", full, err)
 	}
 	if there {
 		return nil
 	}
-	if above := folderOf(full); above != c.place.chroot {
-		if err := c.make(above, nil); err != nil {
+	if above := folderOf(full); above != c.namespace.chroot {
+		if err := c.ensureNode(above, nil); err != nil {
 			return err
 		}
 	}
-	_, err = c.Create(full, value, 0, c.place.acl)
+	_, err = c.Create(full, value, 0, c.namespace.acl)
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		return c.place.explain("make the node", full, err)
+		return c.namespace.explain("create the node", full, err)
 	}
 	return nil
 }

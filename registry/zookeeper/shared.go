@@ -24,14 +24,14 @@ func sharedNode(name string) string { return sharedPath + "/" + name }
 // protectShared sets the digest's ACL on shared values that were created before a digest was configured. They contain
 // keys, which everyone could read otherwise. Their folder gets the ACL too, so that not everyone can delete them.
 func (c *client) protectShared() error {
-	p := c.place
-	if p.Digest == "" {
+	ns := c.namespace
+	if ns.Digest == "" {
 		return nil
 	}
-	folder := p.full(sharedPath)
+	folder := ns.full(sharedPath)
 	names, _, err := c.Children(folder)
 	if err != nil {
-		return p.explain("list", folder, err)
+		return ns.explain("list", folder, err)
 	}
 	nodes := []string{folder}
 	for _, name := range names {
@@ -40,12 +40,12 @@ func (c *client) protectShared() error {
 	for _, node := range nodes {
 		acl, stat, err := c.GetACL(node)
 		if err == nil && slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "world" }) {
-			if _, err = c.SetACL(node, p.acl, stat.Aversion); err == nil {
-				p.Logger.Warn("node was open to everybody who reaches ZooKeeper, and has the ACL of the digest now: who has read keys in it before still has them", "node", node)
+			if _, err = c.SetACL(node, ns.acl, stat.Aversion); err == nil {
+				ns.Logger.Warn("node restricted to the digest's user: it was open to everyone who reaches ZooKeeper, and anyone who has read keys in it still has them", "node", node)
 			}
 		}
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return p.explain("protect", node, err)
+			return ns.explain("protect", node, err)
 		}
 	}
 	return nil
@@ -68,9 +68,9 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 		case errors.Is(err, zk.ErrNoNode):
 			return registry.Entry{}, fmt.Errorf("the shared value %s: %w", name, registry.ErrNotFound)
 		case zookeeper.Answered(err):
-			return registry.Entry{}, c.place.explain("read", c.place.full(sharedNode(name)), err)
+			return registry.Entry{}, c.namespace.explain("read", c.namespace.full(sharedNode(name)), err)
 		}
-		if err := r.betweenTries(ctx); err != nil {
+		if err := r.pauseBeforeRetry(ctx); err != nil {
 			return registry.Entry{}, fmt.Errorf("read the shared value %s: %w", name, err)
 		}
 	}
@@ -84,7 +84,7 @@ func (c *client) getShared(ctx context.Context, name string) ([]byte, *zk.Stat, 
 	}
 	got := make(chan answer, 1)
 	err := c.Do(ctx, func() error {
-		value, stat, err := c.Get(c.place.full(sharedNode(name)))
+		value, stat, err := c.Get(c.namespace.full(sharedNode(name)))
 		got <- answer{value, stat}
 		return err
 	})
@@ -119,7 +119,7 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 		err = c.putShared(ctx, name, value, condition)
 		switch {
 		case err == nil:
-			return written(condition), nil
+			return versionAfter(condition), nil
 		case isUnmet(err, condition) && unsure:
 			return c.wasWritten(ctx, name, value, condition)
 		case isUnmet(err, condition):
@@ -131,20 +131,20 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 			}
 			continue
 		case zookeeper.Answered(err):
-			return fail(c.place.explain("write", c.place.full(sharedNode(name)), err))
+			return fail(c.namespace.explain("write", c.namespace.full(sharedNode(name)), err))
 		}
 		unsure = true
-		if err := r.betweenTries(ctx); err != nil {
+		if err := r.pauseBeforeRetry(ctx); err != nil {
 			return fail(err)
 		}
 	}
 }
 
 func (c *client) putShared(ctx context.Context, name string, value []byte, condition registry.Condition) error {
-	full := c.place.full(sharedNode(name))
+	full := c.namespace.full(sharedNode(name))
 	return c.Do(ctx, func() (err error) {
 		if condition.WantsAbsent() {
-			_, err = c.Create(full, value, 0, c.place.acl)
+			_, err = c.Create(full, value, 0, c.namespace.acl)
 			return err
 		}
 		at, _ := condition.Version()
@@ -153,8 +153,8 @@ func (c *client) putShared(ctx context.Context, name string, value []byte, condi
 	})
 }
 
-// written returns the version after a write whose condition held.
-func written(condition registry.Condition) int64 {
+// versionAfter returns the version after a write whose condition held.
+func versionAfter(condition registry.Condition) int64 {
 	at, ok := condition.Version()
 	if !ok {
 		return 0
@@ -175,7 +175,7 @@ func isUnmet(err error, condition registry.Condition) bool {
 func (c *client) wasWritten(ctx context.Context, name string, value []byte, condition registry.Condition) (int64,
 	error) {
 	now, stat, err := c.getShared(ctx, name)
-	switch version := written(condition); {
+	switch version := versionAfter(condition); {
 	case err != nil:
 		return 0, fmt.Errorf("%w: write the shared value %s: %w", registry.ErrOutcomeUnknown, name, err)
 	case int64(stat.Version) == version && bytes.Equal(now, value):
@@ -183,24 +183,24 @@ func (c *client) wasWritten(ctx context.Context, name string, value []byte, cond
 	case int64(stat.Version) == version:
 		return 0, &registry.Conflict{Path: name}
 	}
-	return 0, fmt.Errorf("%w: write the shared value %s: it was changed again since", registry.ErrOutcomeUnknown, name)
+	return 0, fmt.Errorf("%w: write the shared value %s: it has changed again since", registry.ErrOutcomeUnknown, name)
 }
 
 // session waits for the follower's session. Its error contains what prevents it.
 func (r *Registry) session(ctx context.Context) (*client, error) {
 	for {
-		if c := r.follower.current(); c != nil && c.Context().Err() == nil {
+		if c := r.follower.session(); c != nil && c.Context().Err() == nil {
 			if err := c.join(ctx); err == nil || zookeeper.Answered(err) {
 				return c, err
 			}
 		}
-		if err := r.betweenTries(ctx); err != nil {
+		if err := r.pauseBeforeRetry(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
-func (r *Registry) betweenTries(ctx context.Context) error {
+func (r *Registry) pauseBeforeRetry(ctx context.Context) error {
 	select {
 	case <-time.After(firstPause / 10):
 		return nil

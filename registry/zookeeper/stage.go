@@ -37,7 +37,7 @@ func (c namedCommit) part(n int) string { return fmt.Sprintf("%s/%s-%d", stagedP
 // conditions of the others are checked just before the commit point. A document that is edited between that check and
 // the application keeps the edit, as if it had been made after the commit.
 func (t *term) stage(ops *[]op) (refused *op, err error) {
-	head, parts := split(t.place, *ops)
+	head, parts := split(t.namespace, *ops)
 	c := namedCommit{Name: fmt.Sprintf("%d-%d", t.Number(), t.commits), Parts: len(parts)}
 	if err := t.checkStaged(parts); err != nil {
 		if _, ended := t.write(&[]op{}); ended != nil { // a deposed leader must learn that first
@@ -74,13 +74,13 @@ func (c namedCommit) bytes() []byte {
 
 // split returns as head the operations of writes with a condition, together with all other operations on the same
 // entries, as far as they fit into one request. It cuts the rest into parts that fit into one request each.
-func split(p *place, ops []op) (head []op, parts [][]op) {
+func split(ns *namespace, ops []op) (head []op, parts [][]op) {
 	sizes, conditional := map[string]int{}, map[string]bool{}
 	for i := range ops {
-		sizes[ops[i].Path] += ops[i].size(p)
+		sizes[ops[i].Path] += ops[i].size(ns)
 		conditional[ops[i].Path] = conditional[ops[i].Path] || ops[i].Conditional
 	}
-	inHead, left := map[string]bool{}, p.mostBytes()
+	inHead, left := map[string]bool{}, ns.maxBytes()
 	for i := range ops {
 		path := ops[i].Path
 		if conditional[path] && sizes[path] <= left {
@@ -88,15 +88,15 @@ func split(p *place, ops []op) (head []op, parts [][]op) {
 			conditional[path], inHead[path] = false, true
 		}
 	}
-	size := p.mostBytes()
+	size := ns.maxBytes()
 	for i := range ops {
 		if inHead[ops[i].Path] {
 			head = append(head, ops[i])
 			continue
 		}
-		if size += ops[i].size(p); size > p.mostBytes() {
+		if size += ops[i].size(ns); size > ns.maxBytes() {
 			parts = append(parts, nil)
-			size = ops[i].size(p)
+			size = ops[i].size(ns)
 		}
 		last := &parts[len(parts)-1]
 		*last = append(*last, ops[i])
@@ -135,7 +135,7 @@ func (t *term) checkStaged(parts [][]op) error {
 func (t *term) discard(c namedCommit, parts int) {
 	for n := range parts {
 		if _, err := t.write(&[]op{{Kind: opDelete, Path: c.part(n), Version: -1}}); err != nil {
-			t.place.Logger.Debug("part of a commit not removed", "node", c.part(n), "error", err)
+			t.namespace.Logger.Debug("part of a commit not removed", "node", c.part(n), "error", err)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 			}
 			if err != nil {
 				return fmt.Errorf("%w: %s: %w: it was changed by hand; delete it and %s to give up that commit",
-					registry.ErrUnusable, t.place.full(node), err, t.place.full(namedPath))
+					registry.ErrUnusable, t.namespace.full(node), err, t.namespace.full(namedPath))
 			}
 		}
 		next := c
@@ -177,7 +177,7 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 // applyPart applies operations that must be made. Nodes that were edited externally since the operations were planned
 // keep the edit.
 func (t *term) applyPart(ops []op) error {
-	var complained time.Time
+	var warnedAt time.Time
 	for {
 		refused, err := t.write(&ops)
 		switch {
@@ -186,18 +186,18 @@ func (t *term) applyPart(ops []op) error {
 		case t.Err() != nil:
 			return err
 		case refused != nil && (refused.unmet(err) || isEdited(refused.Path)):
-			t.place.Logger.Warn("a node was edited by hand during a commit: the edit stays", "node",
-				t.place.full(nodeOf(refused.Path)), "refused", err)
+			t.namespace.Logger.Warn("node edited during a commit: the edit stays", "node",
+				t.namespace.full(nodeOf(refused.Path)), "refused", err)
 			edited := refused.Path
 			ops = slices.DeleteFunc(ops, func(o op) bool { return o.Path == edited })
 			continue
 		}
-		if time.Since(complained) > complain {
-			complained = time.Now()
+		if time.Since(warnedAt) > warnInterval {
+			warnedAt = time.Now()
 			if refused != nil {
-				err = t.permitted("write", nodeOf(refused.Path), err)
+				err = t.explain("write", nodeOf(refused.Path), err)
 			}
-			t.place.Logger.Warn("a commit that has happened can't be applied: trying on, and nothing else is committed meanwhile", "error", err)
+			t.namespace.Logger.Warn("commit not applied, retrying: nothing else is committed meanwhile", "error", err)
 		}
 		if err := t.pause(); err != nil {
 			return err
@@ -215,9 +215,9 @@ func (t *term) recoverCommit(ctx context.Context) error {
 	case err == nil:
 		if err := json.Unmarshal(value, &c); err != nil {
 			return fmt.Errorf("%w: %s: %w: it was changed by hand; delete it to give up what it names",
-				registry.ErrUnusable, t.place.full(namedPath), err)
+				registry.ErrUnusable, t.namespace.full(namedPath), err)
 		}
-		t.place.Logger.Info("commit of an earlier term finished", "commit", c.Name, "parts", c.Parts, "applied",
+		t.namespace.Logger.Info("commit of an earlier term finished", "commit", c.Name, "parts", c.Parts, "applied",
 			c.Applied)
 		if err := t.apply(c, nil); err != nil {
 			return err

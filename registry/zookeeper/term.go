@@ -14,9 +14,9 @@ import (
 
 // term is one leader's term. It uses one session from its candidacy to its end.
 type term struct {
-	place     *place
+	namespace *namespace
 	client    *client
-	own       candidate
+	candidate candidate
 	leader    registry.Leader
 	known     *known
 	documents *documents
@@ -29,18 +29,19 @@ type term struct {
 	fenceVersion int32
 
 	// ctx ends with the session or the term. Its cause is the reason.
-	ctx   context.Context
-	end   context.CancelCauseFunc // the first reason counts
-	owned sync.WaitGroup
+	ctx        context.Context
+	end        context.CancelCauseFunc // the first reason counts
+	goroutines sync.WaitGroup
 }
 
 func newTerm(c *client, own candidate, leader registry.Leader, version int32) *term {
-	t := &term{place: c.place, client: c, own: own, leader: leader, known: newKnown(), fenceVersion: version}
+	t := &term{namespace: c.namespace, client: c, candidate: own, leader: leader, known: newKnown(),
+		fenceVersion: version}
 	t.ctx, t.end = context.WithCancelCause(c.Context())
 	t.documents = newDocuments(t)
-	t.owned.Go(t.giveBack)
-	t.owned.Go(t.keep)
-	t.owned.Go(t.documents.run)
+	t.goroutines.Go(t.endSession)
+	t.goroutines.Go(t.watchElection)
+	t.goroutines.Go(t.documents.run)
 	return t
 }
 
@@ -59,20 +60,20 @@ func (t *term) Err() error {
 	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
 }
 
-// giveBack ends the session as soon as the term has ended for any reason.
-func (t *term) giveBack() {
+// endSession ends the session as soon as the term has ended for any reason.
+func (t *term) endSession() {
 	<-t.ctx.Done()
 	t.client.End()
-	t.place.Logger.Info("term ended", "term", t.Number(), "why", t.Err())
+	t.namespace.Logger.Info("term ended", "term", t.Number(), "why", t.Err())
 }
 
-// keepInterval is the interval at which the term checks its election node and the fence.
-const keepInterval = time.Second
+// electionCheckInterval is the interval at which the term checks its election node and the fence.
+const electionCheckInterval = time.Second
 
-// keep ends the term when its election node, or the fence that names it, is removed. Otherwise followers would see no
-// leader until the next commit fails.
-func (t *term) keep() {
-	tick := time.NewTicker(keepInterval)
+// watchElection ends the term when its election node, or the fence that names it, is removed. Otherwise followers
+// would see no leader until the next commit fails.
+func (t *term) watchElection() {
+	tick := time.NewTicker(electionCheckInterval)
 	defer tick.Stop()
 	for {
 		select {
@@ -80,14 +81,14 @@ func (t *term) keep() {
 		case <-t.ctx.Done():
 			return
 		}
-		there, _, err := t.client.Exists(t.place.full(electionPath + "/" + t.own.name))
+		there, _, err := t.client.Exists(t.namespace.full(electionPath + "/" + t.candidate.name))
 		if err == nil && !there {
-			t.end(errors.New("the election node is gone: somebody else may lead"))
+			t.end(errors.New("the election node is gone: another server may lead"))
 		}
-		value, _, err := t.client.Get(t.place.full(fencePath))
+		value, _, err := t.client.Get(t.namespace.full(fencePath))
 		if now, bad := readFence(value); errors.Is(err, zk.ErrNoNode) ||
-			err == nil && (bad != nil || now.candidate != t.own.name) {
-			t.end(errors.New("the fence is gone, or another's: somebody else may lead"))
+			err == nil && (bad != nil || now.candidate != t.candidate.name) {
+			t.end(errors.New("the fence is gone or names another term: another server may lead"))
 		}
 	}
 }
@@ -95,7 +96,7 @@ func (t *term) keep() {
 // Finish ends the term, waits for a running commit, closes the session and waits for all goroutines of the term.
 func (t *term) Finish(why error) {
 	t.end(why)
-	t.owned.Wait()
+	t.goroutines.Wait()
 	t.client.Close()
 }
 
@@ -111,7 +112,7 @@ func (t *term) Resign(context.Context) error {
 func (t *term) Standby(ctx context.Context) bool {
 	var standing []candidate
 	err := t.reading(ctx, func() (err error) {
-		standing, err = t.client.standing()
+		standing, err = t.client.readCandidates()
 		return err
 	})
 	return err == nil && len(standing) > 1
@@ -134,12 +135,12 @@ func (t *term) reading(ctx context.Context, read func() error) error {
 	return err
 }
 
-// permitted explains a refusal. It concerns one node, so the error is not registry.ErrUnusable.
-func (t *term) permitted(doing, node string, err error) error {
+// explain explains a refusal. It concerns one node, so the error is not registry.ErrUnusable.
+func (t *term) explain(doing, node string, err error) error {
 	if err == nil || errors.Is(err, zk.ErrNoNode) {
 		return err
 	}
-	return t.place.refused(doing, t.place.full(node), err)
+	return t.namespace.explainNode(doing, t.namespace.full(node), err)
 }
 
 // pause waits between two tries of an unanswered request. An error means that another try is useless.

@@ -42,7 +42,8 @@ func testWhatMayNotBeReadIsOneEntry(t *testing.T, server *zkserver.Server) {
 	}
 	_, term := lead(t, o)
 	closed := func(path string) string {
-		return "ZooKeeper gives no permission to nobody in particular (no ZooKeeper digest is set): see zkCli.sh getAcl " + root + path + ", and change it with setAcl"
+		return "ZooKeeper denies permission to anonymous clients (no ZooKeeper digest is set): see zkCli.sh getAcl " +
+			root + path + ", and change it with setAcl"
 	}
 	entries, err := term.List(t.Context(), "/")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-const accessDenied = "ZooKeeper gives no permission"
+const accessDenied = "ZooKeeper denies permission"
 
 func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	t.Parallel()

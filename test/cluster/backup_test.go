@@ -64,7 +64,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if said, err := typed("scheduler restore", ""); err == nil ||
-		!strings.Contains(said, "there is something already") {
+		!strings.Contains(said, "the namespace is not empty") {
 		t.Errorf("restored over what is there: %v\n%s", err, said)
 	}
 	c.StopServer(1)

@@ -50,7 +50,7 @@ func TestSessionExpiry(t *testing.T) {
 		c.Until("the new leader has gone on", func() string {
 			after := fence(c)
 			if after.Term != before.Term {
-				t.Errorf("term %d after term %d: somebody else leads", after.Term, before.Term)
+				t.Errorf("term %d after term %d: another server leads", after.Term, before.Term)
 				return ""
 			}
 			if after.Commit < before.Commit+3 {

@@ -262,7 +262,7 @@ func TestPruneAsksOnATerminal(t *testing.T) {
 func TestImportSaysWhatItCannotRead(t *testing.T) {
 	u := start(t)
 	u.write("notes", "nothing that is due\n")
-	u.expect(2, "import crontab ~/notes", "~/notes:1: TO DO: this is no entry of a crontab",
+	u.expect(2, "import crontab ~/notes", "~/notes:1: TO DO: not an entry of a crontab",
 		"nothing was found to import")
 	u.expect(2, "import xxl-job ~/notes", "INSERT INTO xxl_job_info")
 	u.expect(2, "import elasticjob-lite ~/nowhere", "nowhere")

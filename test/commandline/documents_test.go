@@ -46,7 +46,7 @@ func TestJobs(t *testing.T) {
 	file := u.file("weekly.json", `{"jobName":"weekly","appName":"billing","jobExecutionType":"TRANSIENT","cron":"0 0 3 ? * SUN","shardingTotalCount":1,"cpuCount":0.1,"memoryMB":32}`)
 	u.fails(1, []string{`cron "nonsense"`, "memoryMB = -1"}, "job", "register", "-f", file, "--cron", "nonsense",
 		"--memory", "-1")
-	u.has(u.does("job", "register", "-f", file, "--check"), "nothing is wrong", "at 03:00, on Sunday")
+	u.has(u.does("job", "register", "-f", file, "--check"), "no errors found", "at 03:00, on Sunday")
 	u.fails(4, nil, "job", "show", "weekly")
 	u.does("job", "register", "-f", file)
 	u.fails(6, []string{"weekly", `"elasticjob job update"`}, "job", "register", "-f", file)
@@ -131,11 +131,11 @@ func TestMistakes(t *testing.T) {
 		args   []string
 	}{
 		"no such command": {2, `elasticjob job has no command "triger"; did you mean trigger?`, []string{"job", "triger", "x"}},
-		"nothing like it": {2, `elasticjob has no command "nonsense"; elasticjob --help lists what there is`, []string{"nonsense"}},
+		"nothing like it": {2, `elasticjob has no command "nonsense"; see elasticjob --help`, []string{"nonsense"}},
 		"below another":   {2, `did you mean job trigger?`, []string{"trigger", "x"}},
 		"no such flag":    {2, "unknown flag: --shard", []string{"job", "register", "x", "--shard", "3"}},
 		"no name":         {2, "NAME is missing", []string{"job", "show"}},
-		"too much":        {2, "one NAME is wanted", []string{"job", "show", "a", "b"}},
+		"too much":        {2, "expected one NAME", []string{"job", "show", "a", "b"}},
 		"no server":       {7, "no answer from http://127.0.0.1:1", []string{"--server", "http://127.0.0.1:1", "job", "list"}},
 		"https":           {7, "it speaks http", []string{"--server", strings.Replace(u.URL(), "http:", "https:", 1), "job", "list"}},
 		"bad query":       {1, "sort", []string{"job", "list", "--sort", "colour"}},

@@ -159,7 +159,7 @@ func TestTopsKeysWorkWhileItsServerIsSilent(t *testing.T) {
 	s.press("s")
 	s.shows("s sort: failures")
 	s.press("q")
-	if status := s.ends(); status != 0 || strings.Contains(s.out.String(), "this is old") {
+	if status := s.ends(); status != 0 || strings.Contains(s.out.String(), "out of date") {
 		t.Errorf("status %d: %q: want it to end without waiting for the server", status, s.out.String())
 	}
 }

@@ -147,7 +147,7 @@ func TestAsRootOutboxDiskFull(t *testing.T) {
 		return ""
 	})
 	awaitRuns(m, 40)
-	if w := m.OK("GET", "/readyz", ""); !strings.Contains(w, "rows of the history are lost") {
+	if w := m.OK("GET", "/readyz", ""); !strings.Contains(w, "rows of the history and") {
 		t.Errorf("the server does not warn: %s", w)
 	}
 	if !strings.Contains(m.ServerLog(), "history rows lost") {

@@ -327,7 +327,7 @@ func (m *Machine) end() {
 var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been marked gone.*\n`)
 
 // fileLost matches the expected errors of a server whose registry's file was removed or truncated.
-var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(the registry can't be used|registry lost).*\n`)
+var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(registry failed|registry lost).*\n`)
 
 // tlsWrong matches the expected errors of a server whose certificate cannot be reloaded, or whose use of TLS differs
 // from the leader's.

@@ -62,7 +62,7 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 	defer cancel()
 	if c.Registry.DSN != "" {
 		// Look creates no tables, so that a mistyped name does not turn another database into a registry.
-		if err := database.Look(soon, c.Registry.Options()); err != nil {
+		if err := database.Probe(soon, c.Registry.Options()); err != nil {
 			return err
 		}
 	}

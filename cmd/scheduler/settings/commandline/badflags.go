@@ -22,7 +22,7 @@ func RefuseBadFlags(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return nil
 		}
-		return fmt.Errorf("%q is no flag and no command: %s --help lists all", args[0], cmd.CommandPath())
+		return fmt.Errorf("%q is not a flag and no command: %s --help lists all", args[0], cmd.CommandPath())
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// patience bounds how long a request is retried while the server cannot answer. A new leader is elected within
+	// retryTimeout bounds how long a request is retried while the server cannot answer. A new leader is elected within
 	// that time.
-	patience = 15 * time.Second
+	retryTimeout = 15 * time.Second
 	// firstPause is the pause before the second attempt. Each further pause is twice as long, up to maxPause.
 	firstPause = 200 * time.Millisecond
 	maxPause   = 3 * time.Second
@@ -32,10 +32,10 @@ func (e *UnknownError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// patiently retries a request while the server says that it cannot answer now, if the request may be repeated or was
+// retry retries a request while the server says that it cannot answer now, if the request may be repeated or was
 // not carried out. A trigger that may have reached the server is also retried while the server does not answer at all;
 // otherwise its user would not know whether there is a run.
-func (c *Client) patiently(ctx context.Context, r request, try func() error) error {
+func (c *Client) retry(ctx context.Context, r request, try func() error) error {
 	var (
 		deadline time.Time
 		sent     bool // with a key, and its outcome is unknown
@@ -48,12 +48,12 @@ func (c *Client) patiently(ctx context.Context, r request, try func() error) err
 	}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := try()
-		sent = sent || r.key != "" && isUnknown(err)
+		sent = sent || r.key != "" && isOutcomeUnknown(err)
 		if deadline.IsZero() {
-			deadline = time.Now().Add(c.patience)
+			deadline = time.Now().Add(c.retryTimeout)
 		}
 		wait := max(pause, retryAfter(err))
-		again := isPassing(err) && (r.harmless() || isPutOff(err)) || sent && isSilence(err)
+		again := isTemporary(err) && (r.isRepeatable() || isRateLimited(err)) || sent && isUnreachable(err)
 		if !again || time.Now().Add(wait).After(deadline) {
 			return given(err)
 		}
@@ -63,26 +63,28 @@ func (c *Client) patiently(ctx context.Context, r request, try func() error) err
 	}
 }
 
-// harmless reports whether a request may be made twice: it is a read, or the server recognizes it by its key.
-func (r request) harmless() bool { return r.method == http.MethodGet || r.key != "" }
+// isRepeatable reports whether a request may be made twice: it is a read, or the server recognizes it by its key.
+func (r request) isRepeatable() bool { return r.method == http.MethodGet || r.key != "" }
 
-// lasting are the codes of errors that have the status of a temporary one but last until someone fixes the cause.
-var lasting = []string{"no_history", "history_unavailable", "no_package_check", "tls_differs", "leader_not_trusted",
+// permanentCodes are the codes of errors that have the status of a temporary one but last until someone fixes the
+// cause.
+var permanentCodes = []string{"no_history", "history_unavailable", "no_package_check", "tls_differs",
+	"leader_not_trusted",
 	"token_differs", "oidc_unavailable",
 	"no_output_yet", "too_many_streams"}
 
-// isPassing reports whether err is temporary: of a server that changes its leader, restarts or is asked too often, or
-// of a proxy in front of it. A failed connection does not count: the server's address may be wrong, and the user is
+// isTemporary reports whether err is temporary: of a server that changes its leader, restarts or is asked too often,
+// or of a proxy in front of it. A failed connection does not count: the server's address may be wrong, and the user is
 // waiting for an answer.
-func isPassing(err error) bool {
+func isTemporary(err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
-		return isPassingStatus(refused.Status) && !slices.Contains(lasting, refused.Code)
+		return isTemporaryStatus(refused.Status) && !slices.Contains(permanentCodes, refused.Code)
 	}
-	return isSilence(err) && isBroken(err)
+	return isUnreachable(err) && isBroken(err)
 }
 
-func isPassingStatus(status int) bool {
+func isTemporaryStatus(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
@@ -90,26 +92,26 @@ func isPassingStatus(status int) bool {
 	return false
 }
 
-// isPutOff reports whether the request was refused as too early and not carried out.
-func isPutOff(err error) bool {
+// isRateLimited reports whether the request was refused as too early and not carried out.
+func isRateLimited(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests
 }
 
-// isSilence reports whether no answer came.
-func isSilence(err error) bool {
+// isUnreachable reports whether no answer came.
+func isUnreachable(err error) bool {
 	var away *UnreachableError
 	return errors.As(err, &away)
 }
 
-// isUnknown reports whether the request may have been carried out despite err.
-func isUnknown(err error) bool {
+// isOutcomeUnknown reports whether the request may have been carried out despite err.
+func isOutcomeUnknown(err error) bool {
 	var refused *Error
 	switch {
 	case errors.As(err, &refused):
 		return refused.Code == "outcome_unknown" ||
-			refused.Code == "" && isPassingStatus(refused.Status) && !isPutOff(err)
-	case isSilence(err):
+			refused.Code == "" && isTemporaryStatus(refused.Status) && !isRateLimited(err)
+	case isUnreachable(err):
 		return !isDial(err) && (isBroken(err) || errors.Is(err, context.DeadlineExceeded))
 	}
 	return errors.Is(err, context.Canceled)
@@ -118,7 +120,7 @@ func isUnknown(err error) bool {
 // isAnswer reports whether the server has said what became of the request.
 func isAnswer(err error) bool {
 	var refused *Error
-	return err == nil || errors.As(err, &refused) && !isPassingStatus(refused.Status)
+	return err == nil || errors.As(err, &refused) && !isTemporaryStatus(refused.Status)
 }
 
 func retryAfter(err error) time.Duration {

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// followers prints the output of several tasks while it is written. Each stream has its own goroutine.
-type followers struct {
+// logFollower prints the output of several tasks while it is written. Each stream has its own goroutine.
+type logFollower struct {
 	cli      *cli
 	client   *client.Client
 	streams  []string
@@ -26,16 +26,16 @@ type followers struct {
 	failed error // the first error
 }
 
-func (a *cli) newFollowers(ctx context.Context, c *client.Client, streams []string) *followers {
+func (a *cli) newLogFollower(ctx context.Context, c *client.Client, streams []string) *logFollower {
 	ctx, cancel := context.WithCancel(ctx)
-	return &followers{cli: a, client: c, streams: streams, tail: -1, ctx: ctx, cancel: cancel,
+	return &logFollower{cli: a, client: c, streams: streams, tail: -1, ctx: ctx, cancel: cancel,
 		tasks: map[string]bool{},
 		out:   &lockedWriter{w: a.out}, err: &lockedWriter{w: a.err}}
 }
 
 // follow starts to follow the new tasks of a run. If the run has more than maxFollowed shards, it follows only the
 // first ones.
-func (f *followers) follow(run client.Execution) {
+func (f *logFollower) follow(run client.Execution) {
 	if f.items == nil && len(run.Shards) > maxFollowed {
 		f.items = map[int]bool{}
 		for item := range maxFollowed {
@@ -56,14 +56,14 @@ func (f *followers) follow(run client.Execution) {
 }
 
 // task follows one task.
-func (f *followers) task(id, prefix string) {
+func (f *logFollower) task(id, prefix string) {
 	f.tasks[id] = true
 	for _, stream := range f.streams {
 		f.work.Go(func() {
 			o := client.Output{Task: id, Stream: stream, Follow: true}
 			if err := f.print(f.ctx, o, prefix); err != nil && f.ctx.Err() == nil {
 				f.once.Do(func() { f.failed = err })
-				fmt.Fprintf(f.err, "elasticjob: %s of %s: %s\n", stream, id, explained(err))
+				fmt.Fprintf(f.err, "elasticjob: %s of %s: %s\n", stream, id, errorText(err))
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func (f *followers) task(id, prefix string) {
 
 // print prints one stream of a task. If both streams are requested and the cluster keeps stderr in stdout, the second
 // one is empty.
-func (f *followers) print(ctx context.Context, o client.Output, prefix string) error {
+func (f *logFollower) print(ctx context.Context, o client.Output, prefix string) error {
 	err := f.cli.printStream(ctx, f.client, o, f.tail, f.writer(o.Stream), prefix)
 	if len(f.streams) > 1 && client.HasCode(err, "one_stream") {
 		return nil
@@ -79,8 +79,8 @@ func (f *followers) print(ctx context.Context, o client.Output, prefix string) e
 	return err
 }
 
-func (f *followers) writer(stream string) *lockedWriter {
-	if isErrors(stream) && len(f.streams) > 1 {
+func (f *logFollower) writer(stream string) *lockedWriter {
+	if isStderr(stream) && len(f.streams) > 1 {
 		return f.err
 	}
 	return f.out
@@ -88,16 +88,16 @@ func (f *followers) writer(stream string) *lockedWriter {
 
 // finish waits until all output has been printed, which happens after the tasks end. It returns an empty error with
 // the status of the first error, whose text has been printed already.
-func (f *followers) finish() error {
+func (f *logFollower) finish() error {
 	f.work.Wait()
 	if f.failed == nil {
 		return nil
 	}
-	return &ending{statusOf(f.failed), errors.New("")}
+	return &exitError{statusOf(f.failed), errors.New("")}
 }
 
 // stop ends all streams at once.
-func (f *followers) stop() {
+func (f *logFollower) stop() {
 	f.cancel()
 	f.work.Wait()
 }

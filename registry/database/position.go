@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// seen is the position of a registry at the time of a look.
-type seen struct {
+// position is the position of a registry at the time of a look.
+type position struct {
 	// Lineage identifies a registry. A restored or accepted one gets a new lineage.
 	Lineage string `json:"lineage"`
 	Term    int64  `json:"term"`
@@ -23,7 +23,7 @@ type seen struct {
 }
 
 // lacks returns what s lacks of the remembered position; "" if s is at that position, past it, or of another lineage.
-func (s seen) lacks(remembered seen) string {
+func (s position) lacks(remembered position) string {
 	switch {
 	case s.Lineage != remembered.Lineage:
 		return ""
@@ -43,23 +43,23 @@ type memory struct {
 
 	// writing is held while the file is written. The disk may be slow, and a commit waits only for mu.
 	writing sync.Mutex
-	kept    seen // the content of the file
+	saved   position // the content of the file
 
-	mu     sync.Mutex
-	latest seen
-	left   []string // former lineages, which must not come back
+	mu             sync.Mutex
+	latest         position
+	formerLineages []string // former lineages, which must not come back
 
-	behind string // the lineage that was found to lack something
-	what   string // what it lacks
+	lackingLineage string // the lineage that was found to lack something
+	lacking        string // what it lacks
 }
 
-// maxLeft bounds the former lineages. No operator accepts or restores that often while the first of them may come
-// back.
-const maxLeft = 20
+// maxFormerLineages bounds the former lineages. No operator accepts or restores that often while the first of them may
+// come back.
+const maxFormerLineages = 20
 
 // record is the content of the file.
 type record struct {
-	seen
+	position
 	Left []string `json:"left,omitempty"`
 }
 
@@ -76,29 +76,29 @@ func openMemory(path string) (*memory, error) {
 	case err == nil:
 		var r record
 		if err = json.Unmarshal(text, &r); err == nil && r.Lineage == "" {
-			err = errors.New("it names no registry")
+			err = errors.New("it does not name a registry")
 		}
-		m.latest, m.left = r.seen, r.Left
+		m.latest, m.formerLineages = r.position, r.Left
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what this server has seen of the registry: %s: %w; if the database is the one that it was, remove that file", path, err)
+		return nil, fmt.Errorf("read the last known position of the registry: %s: %w; if the database is still the same, remove that file", path, err)
 	}
-	m.kept = m.latest
+	m.saved = m.latest
 	return m, nil
 }
 
-func (m *memory) get() seen {
+func (m *memory) get() position {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.latest
 }
 
-// saw remembers what a look found, and returns what that lacks of before, the position remembered when the look began
-// (a commit may have been made since). followed is the former lineage if the look found a new one, else "".
-func (m *memory) saw(s, before seen) (lacks, followed string) {
+// observe remembers what a look found, and returns what that lacks of before, the position remembered when the look
+// began (a commit may have been made since). followed is the former lineage if the look found a new one, else "".
+func (m *memory) observe(s, before position) (lacks, followed string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lacks = m.judge(s, before)
+	lacks = m.compare(s, before)
 	switch {
 	case s.Lineage == "" || lacks != "": // not prepared yet, or not the valid registry
 	case s.Lineage == m.latest.Lineage:
@@ -107,53 +107,53 @@ func (m *memory) saw(s, before seen) (lacks, followed string) {
 		}
 	case m.latest.Lineage == before.Lineage:
 		if followed = m.latest.Lineage; followed != "" {
-			m.left = append(m.left, followed)
-			m.left = m.left[max(0, len(m.left)-maxLeft):]
+			m.formerLineages = append(m.formerLineages, followed)
+			m.formerLineages = m.formerLineages[max(0, len(m.formerLineages)-maxFormerLineages):]
 		}
 		m.latest = s
 	}
 	return lacks, followed
 }
 
-// says returns what the last look found a registry of that lineage to lack.
-func (m *memory) says(lineage string) string {
+// lacks returns what the last look found a registry of that lineage to lack.
+func (m *memory) lacks(lineage string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if lineage != m.behind {
+	if lineage != m.lackingLineage {
 		return ""
 	}
-	return m.what
+	return m.lacking
 }
 
-// judge returns what a registry lacks. A registry that has lacked something is refused while it keeps its lineage,
+// compare returns what a registry lacks. A registry that has lacked something is refused while it keeps its lineage,
 // however many commits it gets since, because commits of other leaders do not replace those that are lost. It is
 // accepted again when the database that has all of them is back.
-func (m *memory) judge(s, before seen) (lacks string) {
+func (m *memory) compare(s, before position) (lacks string) {
 	lacks = s.lacks(before)
-	if s.Lineage != m.latest.Lineage && slices.Contains(m.left, s.Lineage) {
-		lacks = "it is the one that this server left when another was accepted or restored"
+	if s.Lineage != m.latest.Lineage && slices.Contains(m.formerLineages, s.Lineage) {
+		lacks = "this server left it when another one was accepted or restored"
 	}
 	isBack := s.Lineage == m.latest.Lineage && s.Term == m.latest.Term && s.lacks(m.latest) == ""
 	switch {
 	case lacks != "":
-		m.behind, m.what = s.Lineage, lacks
-	case s.Lineage != m.behind || isBack:
-		m.behind = ""
+		m.lackingLineage, m.lacking = s.Lineage, lacks
+	case s.Lineage != m.lackingLineage || isBack:
+		m.lackingLineage = ""
 	default:
-		lacks = m.what
+		lacks = m.lacking
 	}
 	return lacks
 }
 
-// keep writes the file if it is out of date. It does not sync the file: if a crash of the machine loses it, the other
+// save writes the file if it is out of date. It does not sync the file: if a crash of the machine loses it, the other
 // servers still remember the position.
-func (m *memory) keep() error {
+func (m *memory) save() error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	m.mu.Lock()
-	now := record{m.latest, slices.Clone(m.left)}
+	now := record{m.latest, slices.Clone(m.formerLineages)}
 	m.mu.Unlock()
-	if m.path == "" || now.seen == m.kept {
+	if m.path == "" || now.position == m.saved {
 		return nil
 	}
 	text, err := json.Marshal(now)
@@ -164,8 +164,8 @@ func (m *memory) keep() error {
 		err = os.Rename(m.path+".new", m.path)
 	}
 	if err != nil {
-		return fmt.Errorf("remember how far the registry is: %w", err)
+		return fmt.Errorf("record the position of the registry: %w", err)
 	}
-	m.kept = now.seen
+	m.saved = now.position
 	return nil
 }

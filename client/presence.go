@@ -16,11 +16,11 @@ type presence struct {
 	waiting func(error)
 }
 
-// waits reports whether the caller should wait for a server that caused err and last answered at heard. The first
+// shouldWait reports whether the caller should wait for a server that caused err and last answered at heard. The first
 // caller to wait calls presence.waiting.
-func (c *Client) waits(err error, heard time.Time) bool {
+func (c *Client) shouldWait(err error, heard time.Time) bool {
 	p := &c.presence
-	if !isAbsent(err) || !p.answered.Load() || time.Since(heard) > c.absence {
+	if !isAbsent(err) || !p.answered.Load() || time.Since(heard) > c.absenceTimeout {
 		return false
 	}
 	if !p.away.Swap(true) && p.waiting != nil {
@@ -30,4 +30,4 @@ func (c *Client) waits(err error, heard time.Time) bool {
 }
 
 // isAbsent reports whether err is of a server that may soon answer again.
-func isAbsent(err error) bool { return isSilence(err) || isPassing(err) }
+func isAbsent(err error) bool { return isUnreachable(err) || isTemporary(err) }

@@ -25,11 +25,11 @@ Runs this job here, without a scheduler. Ctrl-C ends the job's context, a second
 Status: 0 all went well, 1 the job failed, 2 wrong flags.
 `
 
-// aloneInterval is the interval at which a run's progress is printed at the terminal.
-const aloneInterval = time.Second
+// standaloneInterval is the interval at which a run's progress is printed at the terminal.
+const standaloneInterval = time.Second
 
-// alone runs shards for a user at a terminal.
-type alone struct {
+// standalone runs shards for a user at a terminal.
+type standalone struct {
 	name     string // of the program
 	job      Job
 	out, log io.Writer // standard output and standard error
@@ -41,7 +41,7 @@ type request struct {
 	first, last int
 }
 
-func (a alone) start(ctx context.Context, args []string) int {
+func (a standalone) start(ctx context.Context, args []string) int {
 	asked, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = fmt.Fprintf(a.out, usage, a.name) // an error is ignored: the reader may have closed the pipe
@@ -69,10 +69,10 @@ func (a alone) start(ctx context.Context, args []string) int {
 }
 
 // run runs one shard and prints its result.
-func (a alone) run(ctx context.Context, s Shard) error {
+func (a standalone) run(ctx context.Context, s Shard) error {
 	who := fmt.Sprintf("shard %d of %d", s.Item, s.Total)
 	s.TaskID = fmt.Sprintf("%s@-@%d@-@READY@-@local@-@%d", s.JobName, s.Item, s.FireTime.UnixMilli())
-	s.progress = &progress{every: aloneInterval, send: func(fraction float64, message string) {
+	s.progress = &progress{every: standaloneInterval, send: func(fraction float64, message string) {
 		a.logf("%s: %.1f %% %s", who, 100*fraction, message)
 	}}
 	began := time.Now()
@@ -87,7 +87,7 @@ func (a alone) run(ctx context.Context, s Shard) error {
 	return nil
 }
 
-func (a alone) logf(format string, args ...any) { fmt.Fprintf(a.log, format+"\n", args...) }
+func (a standalone) logf(format string, args ...any) { fmt.Fprintf(a.log, format+"\n", args...) }
 
 // parse parses the flags. Its error lists everything that is wrong with them.
 func parse(args []string) (request, error) {
@@ -107,7 +107,7 @@ func parse(args []string) (request, error) {
 	flags.Func("prop", "", func(text string) error {
 		name, value, found := strings.Cut(text, "=")
 		if !found || name == "" {
-			wrong = append(wrong, fmt.Errorf("--prop %s: want NAME=VALUE", text))
+			wrong = append(wrong, fmt.Errorf("--prop %s: must be NAME=VALUE", text))
 			return nil
 		}
 		if asked.shard.Props == nil {
@@ -123,18 +123,18 @@ func parse(args []string) (request, error) {
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	total := asked.shard.Total
 	if flags.NArg() > 0 {
-		wrong = append(wrong, fmt.Errorf("%q is no flag", flags.Arg(0)))
+		wrong = append(wrong, fmt.Errorf("%q is not a flag", flags.Arg(0)))
 	}
 	if total < 1 {
-		wrong = append(wrong, fmt.Errorf("--total %d: want 1 or more", total))
+		wrong = append(wrong, fmt.Errorf("--total %d: must be 1 or more", total))
 	}
 	switch {
 	case all && given["item"]:
-		wrong = append(wrong, errors.New("--item and --all: want one of them"))
+		wrong = append(wrong, errors.New("--item and --all: give one of them"))
 	case all:
 		asked.first, asked.last = 0, total-1
 	case !given["item"]:
-		wrong = append(wrong, errors.New("want --item N, the shard to run, or --all"))
+		wrong = append(wrong, errors.New("give --item N, the shard to run, or --all"))
 	case item < 0 || total > 0 && item >= total:
 		wrong = append(wrong, fmt.Errorf("--item %d: with --total %d there are the shards 0 to %d", item, total,
 			total-1))

@@ -14,18 +14,18 @@ import (
 // TestLacks checks which registries a server accepts that remembers another position.
 func TestLacks(t *testing.T) {
 	t.Parallel()
-	remembered := seen{"l", 5, "h", 100}
+	remembered := position{"l", 5, "h", 100}
 	for name, test := range map[string]struct {
-		found seen
+		found position
 		lacks string
 	}{
 		"the same":               {remembered, ""},
-		"later":                  {seen{"l", 6, "i", 101}, ""},
-		"commits are gone":       {seen{"l", 5, "h", 99}, "change 99 of term 5"},
-		"terms are gone":         {seen{"l", 4, "g", 120}, "its term 4"},
-		"another term 5":         {seen{"l", 5, "x", 120}, "its term 5"},
-		"another registry":       {seen{"m", 1, "x", 1}, ""},
-		"nobody has prepared it": {seen{}, ""},
+		"later":                  {position{"l", 6, "i", 101}, ""},
+		"commits are gone":       {position{"l", 5, "h", 99}, "change 99 of term 5"},
+		"terms are gone":         {position{"l", 4, "g", 120}, "its term 4"},
+		"another term 5":         {position{"l", 5, "x", 120}, "its term 5"},
+		"another registry":       {position{"m", 1, "x", 1}, ""},
+		"nobody has prepared it": {position{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,12 +56,12 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := seen{"l", 2, "h", 10}
-	m.saw(now, m.get())
-	if lacks, _ := m.saw(seen{"l", 2, "h", 9}, seen{"l", 2, "h", 8}); lacks != "" || m.get() != now {
+	now := position{"l", 2, "h", 10}
+	m.observe(now, m.get())
+	if lacks, _ := m.observe(position{"l", 2, "h", 9}, position{"l", 2, "h", 8}); lacks != "" || m.get() != now {
 		t.Errorf("a look that began before a commit: lacks %q, and %+v is remembered", lacks, m.get())
 	}
-	if err := m.keep(); err != nil {
+	if err := m.save(); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := openMemory(file); err != nil || again.get() != now {
@@ -79,28 +79,28 @@ func TestLeftLineage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	look := func(s seen, want string) {
+	look := func(s position, want string) {
 		t.Helper()
-		if lacks, _ := m.saw(s, m.get()); want == "" && lacks != "" || !strings.Contains(lacks, want) {
+		if lacks, _ := m.observe(s, m.get()); want == "" && lacks != "" || !strings.Contains(lacks, want) {
 			t.Errorf("%+v lacks %q, want %q", s, lacks, want)
 		}
 	}
-	look(seen{"first", 2, "h", 10}, "")
-	look(seen{"second", 3, "i", 9}, "")
-	look(seen{"first", 2, "h", 12}, "left")
-	if err := m.keep(); err != nil {
+	look(position{"first", 2, "h", 10}, "")
+	look(position{"second", 3, "i", 9}, "")
+	look(position{"first", 2, "h", 12}, "left")
+	if err := m.save(); err != nil {
 		t.Fatal(err)
 	}
 	if m, err = openMemory(file); err != nil {
 		t.Fatal(err)
 	}
-	look(seen{"first", 2, "h", 12}, "left")
-	look(seen{"second", 3, "i", 11}, "")
-	look(seen{"second", 3, "i", 10}, "change 10 of term 3")
-	look(seen{"second", 4, "j", 90}, "change 10 of term 3")
-	look(seen{"second", 3, "i", 11}, "")
-	look(seen{"first", 4, "j", 90}, "left")
-	look(seen{"third", 5, "k", 91}, "")
+	look(position{"first", 2, "h", 12}, "left")
+	look(position{"second", 3, "i", 11}, "")
+	look(position{"second", 3, "i", 10}, "change 10 of term 3")
+	look(position{"second", 4, "j", 90}, "change 10 of term 3")
+	look(position{"second", 3, "i", 11}, "")
+	look(position{"first", 4, "j", 90}, "left")
+	look(position{"third", 5, "k", 91}, "")
 }
 
 // TestSlowDisk checks that a hanging disk of the data folder delays no commit.

@@ -12,15 +12,15 @@ import (
 )
 
 // errDeposed ends a term whose rows belong to another leader.
-var errDeposed = errors.New("somebody else has taken the lead")
+var errDeposed = errors.New("another server has taken the lead")
 
 // renew renews the lease five times per lease, and checks that the fence is as the last commit has left it.
 func (t *term) renew() {
-	for every := t.place.Lease / 5; ; {
+	for every := t.store.Lease / 5; ; {
 		pause := every
 		if err := t.renewOnce(every); err != nil && t.ctx.Err() == nil {
-			t.place.Logger.Warn("lease not renewed: trying on", "term", t.Number(), "left",
-				t.left().Round(time.Millisecond), "error", err)
+			t.store.Logger.Warn("lease renewal failed, retrying", "term", t.Number(), "left",
+				t.remaining().Round(time.Millisecond), "error", err)
 			pause = every / 5
 		}
 		select {
@@ -32,14 +32,14 @@ func (t *term) renew() {
 }
 
 // renewOnce renews the lease in one transaction. It ends the term if the rows show that another leader has taken over.
-func (t *term) renewOnce(patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(t.ctx, max(patience, 200*time.Millisecond))
+func (t *term) renewOnce(timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(t.ctx, max(timeout, 200*time.Millisecond))
 	defer cancel()
 	sent, changes := time.Since(t.began), t.changes.Load()
-	err := t.place.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
+	err := t.store.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
 		done, err := tx.ExecContext(ctx,
 			"UPDATE REGISTRY_LEASE SET renewals = renewals + 1, expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1 AND holder = ?",
-			t.place.Lease.Microseconds(), t.holder)
+			t.store.Lease.Microseconds(), t.holder)
 		if err != nil {
 			return err
 		}
@@ -53,28 +53,28 @@ func (t *term) renewOnce(patience time.Duration) error {
 		if now.ReadOnly {
 			return errReadOnly
 		}
-		return t.stands(now, changes)
+		return t.checkFence(now, changes)
 	})
-	err = t.confirmed(ctx, err)
+	err = t.confirmRolledBack(ctx, err)
 	switch {
-	case errors.Is(err, errDeposed), errors.As(err, new(behind)):
+	case errors.Is(err, errDeposed), errors.As(err, new(rolledBackError)):
 		t.end(err)
 	case err == nil:
-		t.until.Store(int64(sent + t.place.holds()))
+		t.until.Store(int64(sent + t.store.safeLease()))
 	}
-	if err = t.place.explain("renew the lease", err); t.ctx.Err() == nil {
-		t.hindrance.Store(&err)
+	if err = t.store.explain("renew the lease", err); t.ctx.Err() == nil {
+		t.renewalErr.Store(&err)
 	}
 	return err
 }
 
 // errStale is the error of an answer that is older than what the connection for commits has seen.
-var errStale = errors.New("it answered with what is older than this term: are connections spread over nodes of which some are late? All have to go to one at a time")
+var errStale = errors.New("the answer is older than this term: connections may be spread over nodes that lag behind; send all of them to one node at a time")
 
-// confirmed verifies with a locking read on the connection for commits that the registry lacks something. It leaves
-// that to a running commit, which finds out itself.
-func (t *term) confirmed(ctx context.Context, err error) error {
-	if !errors.As(err, new(behind)) {
+// confirmRolledBack verifies with a locking read on the connection for commits that the registry lacks something. It
+// leaves that to a running commit, which finds out itself.
+func (t *term) confirmRolledBack(ctx context.Context, err error) error {
+	if !errors.As(err, new(rolledBackError)) {
 		return err
 	}
 	if !t.writing.TryLock() {
@@ -87,21 +87,21 @@ func (t *term) confirmed(ctx context.Context, err error) error {
 	}
 	var now rows
 	if err := conn.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
-		t.drop()
+		t.dropConn()
 		return err
 	}
-	if err := t.stands(now, t.changes.Load()); err != nil {
+	if err := t.checkFence(now, t.changes.Load()); err != nil {
 		return err
 	}
 	return errStale
 }
 
-// stands returns why the fence's row is not the one that this term left, with at least that many changes; nil if it
-// is.
-func (t *term) stands(now rows, changes int64) error {
+// checkFence returns why the fence's row is not the one that this term left, with at least that many changes; nil if
+// it is.
+func (t *term) checkFence(now rows, changes int64) error {
 	switch {
 	case now.Changes < changes || now.Term < t.leader.Term || now.Lineage != t.lineage && now.Term <= t.leader.Term:
-		return behind{t.registry.wentBack(fmt.Sprintf("it is at change %d of term %d, and this term, %d, has made change %d", now.Changes, now.Term, t.leader.Term, changes))}
+		return rolledBackError{t.registry.rolledBack(fmt.Sprintf("it is at change %d of term %d, and this term, %d, has made change %d", now.Changes, now.Term, t.leader.Term, changes))}
 	case now.Term != t.leader.Term || now.Holder != t.holder:
 		return fmt.Errorf("%w: the fence is of term %d", errDeposed, now.Term)
 	}
@@ -111,7 +111,7 @@ func (t *term) stands(now rows, changes int64) error {
 // expired returns why the term ended with its lease.
 func (t *term) expired() error {
 	why := errors.New("the lease could not be renewed in time, so another server may lead")
-	if last := t.hindrance.Load(); last != nil && *last != nil {
+	if last := t.renewalErr.Load(); last != nil && *last != nil {
 		why = fmt.Errorf("%w: %w", why, *last)
 	}
 	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
@@ -120,7 +120,7 @@ func (t *term) expired() error {
 // expire ends the term when its lease has expired by this process's own clock.
 func (t *term) expire() {
 	for {
-		left := t.left()
+		left := t.remaining()
 		if left <= 0 {
 			t.end(t.expired())
 			return

@@ -38,9 +38,9 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return t.UTC().MarshalJSON()
 }
 
-// Answer is one page of a search.
-type Answer[R any] struct {
-	// Total is the number of rows, counted up to MaxCounted; nil if the question had a cursor.
+// Page is one page of a search.
+type Page[R any] struct {
+	// Total is the number of rows, counted up to MaxCounted; nil if the query had a cursor.
 	Total *int `json:"total,omitempty"`
 	// TotalIsAtLeast reports that there are more rows than were counted.
 	TotalIsAtLeast bool `json:"totalIsAtLeast,omitempty"`
