@@ -90,7 +90,7 @@ func (s *Server) logRefusal(c *gin.Context, who caller.Caller, f *failure.Failur
 	}
 	log, left := s.refusals.take(s.opts.Now())
 	if left > 0 {
-		s.log.InfoContext(c.Request.Context(), "more requests refused", "count", left)
+		s.log.InfoContext(c.Request.Context(), "requests refused", "count", left)
 	}
 	if log {
 		s.log.InfoContext(c.Request.Context(), "request refused", "reason", f.Code, "method",

@@ -50,10 +50,10 @@ func (s *Server) routes() []route.Route {
 		s.access.Routes(), s.pages.Routes(),
 		route.Group("The server", []route.Route{
 			{Method: get, Path: "/metrics", Rule: route.MetricsReaders, Raw: gin.WrapH(s.metrics), Local: true,
-				Does: route.Does("Gives the metrics, for Prometheus").Streams("text/plain",
+				Does: route.Does("Returns the metrics, for Prometheus").Streams("text/plain",
 					"Metrics in the form of Prometheus.", nil)},
 			{Method: get, Path: "/artifacts/{name}", Rule: route.Public, Raw: s.artifact, Local: true,
-				Does: route.Does("Gives the executor's binary, for agents").Streams("application/octet-stream",
+				Does: route.Does("Returns the executor's binary, for agents").Streams("application/octet-stream",
 					"The file.",
 					nil).Fails(http.StatusServiceUnavailable)},
 		}),

@@ -233,7 +233,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	wide := ok && !tcp.IP.IsLoopback()
 	if wide && s.access.State() == auth.Empty {
-		s.log.Warn("no users yet: this address serves health and artifacts only, until scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that this server has, has made one", "address", l.Addr().String())
+		s.log.Warn("no users yet: this address serves only health and artifacts until a user is created with scheduler user add NAME --role admin and the --registry, --zk, --zk-namespace or --data-dir that this server has", "address", l.Addr().String())
 	}
 	return s.serve(ctx, l, func(ctx context.Context,
 		_ net.Conn) context.Context {

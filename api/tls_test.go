@@ -246,7 +246,7 @@ func TestLeaderAndFollowerDisagreeOnTLS(t *testing.T) {
 		code   string
 		says   string
 	}{
-		"the leader has none":         {plain, keep(t, ca), "tls_differs", "speaks no TLS"},
+		"the leader has none":         {plain, keep(t, ca), "tls_differs", "does not speak TLS"},
 		"the follower has none":       {withTLS, nil, "tls_differs", "speaks TLS, and this server does not"},
 		"the CA is another":           {withTLS, keep(t, other), "leader_not_trusted", "--tls-ca"},
 		"the certificate's names are": {named, keep(t, ca), "leader_not_trusted", "127.0.0.2"},

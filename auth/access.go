@@ -115,8 +115,8 @@ func (d *Access) Run(ctx context.Context) {
 			return
 		case err != nil && now.Sub(said) >= complainInterval:
 			said = now
-			d.log.Warn("users and tokens not read: trying on; nobody is let in when that fails for longer",
-				"closed after", freshFor, "error", err)
+			d.log.Warn("users and tokens not read, retrying: all callers are refused if this lasts",
+				"after", freshFor, "error", err)
 		case err == nil && !said.IsZero():
 			said = time.Time{}
 			d.log.Info("users and tokens read again")
@@ -155,7 +155,7 @@ func (d *Access) refresh(ctx context.Context) error {
 	case errors.Is(err, registry.ErrNotFound) && old == nil:
 		return d.create(ctx)
 	case errors.Is(err, registry.ErrNotFound):
-		return fmt.Errorf("%w: somebody has removed users, tokens and keys: bring them back, or start the servers again to begin without", err)
+		return fmt.Errorf("%w: users, tokens and keys were removed from the registry: restore them, or restart the servers to begin without users", err)
 	case err != nil:
 		return err
 	case e.Unreadable != "":
@@ -164,8 +164,7 @@ func (d *Access) refresh(ctx context.Context) error {
 		d.fresh(began)
 		return nil
 	case old != nil && e.Version < old.version:
-		return fmt.Errorf("users and tokens are older than those that were read before (version %d after %d), as of a ZooKeeper server or a replica that lags behind: "+
-			"if somebody has brought back a copy of them, start the servers again to take it", e.Version, old.version)
+		return fmt.Errorf("users and tokens are older than those read before (version %d after %d), perhaps from a ZooKeeper server or a replica that lags behind: if a copy of them was restored, restart the servers to use it", e.Version, old.version)
 	}
 	return d.adopt(e, began)
 }
@@ -205,7 +204,7 @@ func (d *Access) create(ctx context.Context) error {
 		}
 		return d.adopt(e, began)
 	}
-	d.log.Info("keys made", "shared value", sharedName)
+	d.log.Info("signing keys created", "value", sharedName)
 	return d.adopt(registry.Entry{Value: value, Version: version}, began)
 }
 

@@ -35,7 +35,7 @@ const (
 // CheckLoginLifetime returns an error for a lifetime out of bounds.
 func CheckLoginLifetime(d time.Duration) error {
 	if d < MinLoginLifetime || d > MaxLoginLifetime {
-		return fmt.Errorf("a login lasts %s to %s, not %s", MinLoginLifetime, MaxLoginLifetime, d)
+		return fmt.Errorf("must be %s to %s, not %s", MinLoginLifetime, MaxLoginLifetime, d)
 	}
 	return nil
 }
@@ -63,11 +63,11 @@ func (d *Access) Authenticate(token string) (Principal, error) {
 }
 
 var (
-	errBadToken     = refused(BadToken, "this token is not known here: it is not whole, belongs to another cluster, or was removed")
+	errBadToken     = refused(BadToken, "this token is not valid here: it is incomplete, belongs to another cluster, or was removed")
 	errTokenExpired = refused(TokenExpired, "this token has expired: log in again, or ask for another one")
 	errTokenRevoked = refused(TokenRevoked,
 		"this login has ended, by a logout or because its user was changed: log in again")
-	errFromFuture = refused(BadToken, "this token is from the future: the clocks of the servers are more than a minute apart; set them right")
+	errFromFuture = refused(BadToken, "this token was issued in the future: the clocks of the servers are more than a minute apart; correct them")
 )
 
 func (s *snapshot) byAPIToken(token string, now time.Time) (Principal, error) {
@@ -138,7 +138,7 @@ func (c *claims) sign(k key) (string, error) {
 	payload := tokenBase64.EncodeToString(text)
 	token := loginTokenPrefix + payload + "." + tokenBase64.EncodeToString(mac(k, loginPurpose, []byte(payload)))
 	if len(token) > maxToken {
-		return "", fmt.Errorf("the login token has %d bytes, and %d are the most: grant fewer patterns of apps",
+		return "", fmt.Errorf("the login token has %d bytes, more than the maximum of %d: grant fewer patterns of apps",
 			len(token), maxToken)
 	}
 	return token, nil

@@ -108,7 +108,7 @@ func parseDocument(value []byte) (d accessDocument, err error) {
 	return d, nil
 }
 
-var errDamaged = errors.New("it is damaged: bring back a copy of it, or delete it and start a server, to begin without users and tokens")
+var errDamaged = errors.New("it is damaged: restore a copy of it, or delete it and start a server to begin without users and tokens")
 
 // encode writes the document. The error is ErrFull if a part of it exceeds its bound.
 func (d *accessDocument) encode() ([]byte, error) {
@@ -117,14 +117,14 @@ func (d *accessDocument) encode() ([]byte, error) {
 		return nil, err
 	}
 	if people > maxPeople {
-		return nil, fmt.Errorf("%w: users and tokens take more than the %d bytes that there are for them: remove some first (scheduler user rm, scheduler token rm)", ErrFull, maxPeople)
+		return nil, fmt.Errorf("%w: users and tokens take more than the maximum of %d bytes: remove some first (scheduler user rm, scheduler token rm)", ErrFull, maxPeople)
 	}
 	audit, err := sizeOf(d.Audit)
 	if err != nil {
 		return nil, err
 	}
 	if audit > maxAudit {
-		return nil, fmt.Errorf("%w: %d changes of users and tokens wait to be audited, and nothing is changed without: start a server, which takes them into the audit", ErrFull, len(d.Audit)-1)
+		return nil, fmt.Errorf("%w: %d changes of users and tokens wait for the audit, without which nothing is changed: start a server, which takes them into the audit", ErrFull, len(d.Audit)-1)
 	}
 	return json.Marshal(d)
 }
@@ -178,7 +178,7 @@ func (d *accessDocument) revoke(r revocation, now time.Time) error {
 		size, err = sizeOf(d.Revoked)
 	}
 	if err == nil && size > maxRevoked {
-		err = fmt.Errorf("%w: %d logouts are kept until their logins have expired: wait, or change the user's password, which ends all of his logins", ErrFull, len(d.Revoked)-1)
+		err = fmt.Errorf("%w: %d logouts are kept until their logins have expired: wait, or change the user's password, which ends all logins of the user", ErrFull, len(d.Revoked)-1)
 	}
 	return err
 }

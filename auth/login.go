@@ -65,7 +65,7 @@ func (d *Access) check(ctx context.Context, name, password, from string) (*user,
 		return nil, nil, fmt.Errorf("log in: %w", err)
 	case !right || u == nil:
 		d.limits.failed(d.now(), attempt)
-		return nil, nil, refused(BadCredentials, "user and password do not belong together")
+		return nil, nil, refused(BadCredentials, "wrong user name or password")
 	}
 	d.limits.succeeded(attempt)
 	return u, s, nil
@@ -87,7 +87,7 @@ func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issue
 	named := p.Name != "" && len(p.Name) <= maxIssuedName && utf8.ValidString(p.Name) &&
 		!strings.ContainsFunc(p.Name, unicode.IsControl)
 	if p.Kind != OIDC || !named || p.Role == NoRole || lifetime < 0 {
-		return "", Principal{}, fmt.Errorf("issue a login token: it is for somebody of an OpenID provider, with a role and a name of at most %d bytes without control characters", maxIssuedName)
+		return "", Principal{}, fmt.Errorf("issue a login token: the principal must be of an OpenID provider, with a role and a name of at most %d bytes without control characters", maxIssuedName)
 	}
 	if lifetime == 0 || lifetime > d.lifetime {
 		lifetime = d.lifetime
@@ -132,7 +132,7 @@ func (d *Access) Logout(ctx context.Context, p Principal) error {
 func (d *Access) revoke(doc *accessDocument, r revocation, fresh keys) error {
 	err := doc.revoke(r, d.now())
 	if errors.Is(err, ErrFull) {
-		d.log.Warn("all logins ended: there is no room for more logouts of so many people, which are kept until their logins would have expired; a shorter --login-lifetime makes room")
+		d.log.Warn("all logins ended: there is no room for more logouts, which are kept until their logins would have expired; a shorter --login-lifetime makes room")
 		doc.replaceKeys(keys{Login: fresh.Login, Proof: doc.Keys.Proof})
 		return nil
 	}

@@ -252,7 +252,7 @@ func TestDocumentThatIsGone(t *testing.T) {
 	}
 	c.add(time.Minute)
 	if err := d.Unavailable(); d.State() != auth.Unknown || !errors.Is(err, auth.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "somebody has removed") {
+		!strings.Contains(err.Error(), "were removed from the registry") {
 		t.Errorf("%v, %v", d.State(), err)
 	}
 	gone.is.Store(false)
@@ -288,7 +288,7 @@ func TestAnOlderDocumentIsNotTaken(t *testing.T) {
 	}
 	c.add(time.Minute)
 	if err := d.Unavailable(); d.State() != auth.Unknown || err == nil ||
-		!strings.Contains(err.Error(), "start the servers again") {
+		!strings.Contains(err.Error(), "restart the servers") {
 		t.Errorf("a minute later: %v, %v", d.State(), err)
 	}
 	behind.is.Store(false)

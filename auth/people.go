@@ -334,7 +334,7 @@ func checkPassword(password string) document.Violations {
 	why := ""
 	switch {
 	case len(password) > maxPassword:
-		why = fmt.Sprintf("has %d bytes; %d are the most", len(password), maxPassword)
+		why = fmt.Sprintf("has %d bytes; the maximum is %d", len(password), maxPassword)
 	case !utf8.ValidString(password) || strings.ContainsFunc(password, unicode.IsControl):
 		why = "must be text in UTF-8 without control characters"
 	case utf8.RuneCountInString(password) < MinPassword:

@@ -61,7 +61,7 @@ func mailOf(n notifications.Notification) (*mail.Msg, error) {
 func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string, message *mail.Msg) error {
 	number, err := strconv.Atoi(port)
 	if err != nil {
-		return fmt.Errorf("the port is no number: %w", err)
+		return fmt.Errorf("the port is not a number: %w", err)
 	}
 	encrypted := !strings.EqualFold(c.Prop(jobs.PropEmailSSL), "false")
 	startTLS := encrypted && slices.Contains(s.startTLSPorts, number)

@@ -31,7 +31,7 @@ const maxAnswer = 64 << 10
 func post(ctx context.Context, r request) (status int, answer []byte, err error) {
 	u, err := url.Parse(r.address)
 	if err != nil {
-		return 0, nil, errors.New("the address is no URL")
+		return 0, nil, errors.New("the address is not a URL")
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.connect+r.read)
 	defer cancel()

@@ -41,7 +41,7 @@ func New(now func() time.Time) *Sender {
 func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {
-		return fmt.Errorf("nobody is told by a handler of type %q; give the job another jobErrorHandlerType",
+		return fmt.Errorf("jobErrorHandlerType %q sends no notifications; choose EMAIL, WECHAT, DINGTALK or WEBHOOK",
 			n.Job.JobErrorHandlerType)
 	}
 	ctx, cancel := context.WithTimeout(ctx, most)

@@ -23,7 +23,7 @@ func text(n notifications.Notification, most int) string {
 func withCauses(n notifications.Notification, most int) string {
 	var b strings.Builder
 	for i, s := range n.Shards {
-		cause := cut(cmp.Or(s.Cause.String(), "no cause that is known"), most)
+		cause := cut(cmp.Or(s.Cause.String(), "unknown cause"), most)
 		if i == 0 {
 			fmt.Fprintf(&b, "Job '%s' exception occur in job processing, caused by %s\n", n.Job.JobName, cause)
 			fmt.Fprintf(&b, "Execution %s, fired at %s.\n", n.Execution, n.Fire.UTC().Format(time.RFC3339))

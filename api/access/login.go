@@ -46,8 +46,7 @@ func (h *Handlers) login(c *gin.Context) (any, error) {
 }
 
 var errNobodyToLogIn = failure.New(http.StatusForbidden, "no_users",
-	"there are no users yet; to make the first, type on the server's machine: "+
-		"scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
+	"there are no users yet; create the first on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
 
 func (h *Handlers) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
 	f, err := request.ReadForm[loginBody](c)
@@ -97,7 +96,7 @@ func (h *Handlers) beginSession(c *gin.Context) (any, error) {
 func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	who := caller.Of(c.Request.Context()).Principal
 	if who.Session == "" {
-		return nil, failure.BadRequest("no_session", "the request is not of a login, so there is none to end")
+		return nil, failure.BadRequest("no_session", "the request was not made with a login, so there is no login to end")
 	}
 	setSession(c, "", time.Time{})
 	return true, h.changeError(c, h.Access.Logout(c.Request.Context(), who))

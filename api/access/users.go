@@ -56,11 +56,11 @@ func (h *Handlers) changeError(c *gin.Context, err error) error {
 	case errors.Is(err, registry.ErrOutcomeUnknown), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, context.Canceled):
 		return failure.Unavailable("outcome_unknown",
-			"the registry did not answer, and the change may have been done: look before you send it again")
+			"the registry did not answer, and the change may have been done: check before you send it again")
 	}
 	h.Log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
 	return failure.Unchanged("registry_silent",
-		"users and tokens could not be changed: try again; if that lasts, the server's log says why")
+		"users and tokens could not be changed: try again; if that lasts, see the server's log")
 }
 
 // userError is changed with the codes for a user or token (what) that does not exist, or exists already.

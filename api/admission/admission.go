@@ -87,15 +87,13 @@ func (h *Admission) identify(r *http.Request, rule route.Rule) (who caller.Calle
 
 var (
 	errNoUsers = failure.New(http.StatusForbidden, "no_users",
-		"this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: so it serves health and artifacts only. "+
-			"On its machine, type: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
+		"this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: it serves only health and artifacts. Create the first user on its machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
 	errTokenMissing = failure.New(http.StatusUnauthorized, "token_missing",
-		"this server asks who you are: POST /api/login with a username and a password, and send the accessToken of its answer, "+
-			"or an API token, as Authorization: Bearer TOKEN")
+		"a token is required: POST /api/login with a username and a password and send the accessToken of the answer, or send an API token, as Authorization: Bearer TOKEN")
 	errSeveralTokens = failure.BadRequest("several_tokens",
-		"the request brings several tokens: send one, as Authorization: Bearer TOKEN or as accessToken, once")
+		"the request has several tokens: send one, as Authorization: Bearer TOKEN or as accessToken, once")
 	errNoOrigin = failure.New(http.StatusForbidden, "origin_not_allowed",
-		"a change that is asked for with a session's cookie needs the header Origin, which browsers send; "+
+		"a change requested with a session cookie needs the header Origin, which browsers send; "+
 			"programs send a token as Authorization: Bearer TOKEN")
 )
 
@@ -173,7 +171,7 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		return "", false, err
 	case token == "" && other:
 		return "", false, &auth.Refused{Code: auth.BadToken,
-			Why: "that is no token of this server: send Authorization: Bearer TOKEN"}
+			Why: "the credentials are not a token of this server: send Authorization: Bearer TOKEN"}
 	case token == "":
 		return "", false, errTokenMissing
 	}

@@ -40,15 +40,14 @@ func (h *Admission) checkOrigin(r *http.Request, rule route.Rule, unguarded bool
 	if site := r.Header.Get("Sec-Fetch-Site"); !linked &&
 		(strings.EqualFold(site, "cross-site") || strings.EqualFold(site, "same-site")) {
 		return failure.New(http.StatusForbidden, "origin_not_allowed",
-			"this server takes no requests from pages of other sites or ports: "+
-				"the browser says with Sec-Fetch-Site: %s that it comes from one", strings.ToLower(site))
+			"requests from pages of other sites or ports are refused: the browser sent Sec-Fetch-Site: %s", strings.ToLower(site))
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) == 0 || len(origins) == 1 && isOurs(origins[0], r) {
 		return nil
 	}
 	return failure.New(http.StatusForbidden, "origin_not_allowed",
-		"this server takes no requests from pages of other sites: the Origin header, if there is one, must be %s://%s, and is %s",
+		"requests from pages of other sites are refused: the Origin header, if there is one, must be %s://%s, and is %s",
 		caller.Scheme(r), r.Host, failure.Quoted(strings.Join(origins, ", ")))
 }
 

@@ -48,7 +48,7 @@ func RedactError(ctx context.Context, s Scheduler, err error) error {
 	if refused := new(problem.Error); errors.As(err, &refused) {
 		answer, failure := Redactor(ctx, s)(*refused)
 		if failure != nil {
-			return fmt.Errorf("look at who may read why this was refused: %w", failure)
+			return fmt.Errorf("redact a refusal: %w", failure)
 		}
 		shown, _ := answer.(problem.Error)
 		return &shown

@@ -62,7 +62,7 @@ func (k *Keeper) Run(ctx context.Context, log *slog.Logger) {
 func (k *Keeper) look(log *slog.Logger) {
 	found, err := k.files.read()
 	if err == nil && found.equal(k.taken) {
-		k.settle(log, "TLS certificate files are again those in force")
+		k.settle(log, "TLS certificate files restored")
 		return
 	}
 	var p *pair
@@ -79,7 +79,7 @@ func (k *Keeper) look(log *slog.Logger) {
 	k.taken = found
 	k.force.Store(p)
 	log.Info("TLS certificate reloaded", "file", k.files.Cert, "expires", p.notAfter())
-	k.settle(log, "TLS certificate files can be used again")
+	k.settle(log, "TLS certificate files usable again")
 }
 
 // settle ends a fault, if there is one, and logs the message.
@@ -100,7 +100,7 @@ func (k *Keeper) refuse(log *slog.Logger, err error) {
 	k.fault.Store(&text)
 	if text != k.reported {
 		k.reported = text
-		log.Error("TLS certificate not reloaded: the one before stays in force", "expires", k.NotAfter(), "error", err)
+		log.Error("TLS certificate not reloaded: the previous one stays in force", "expires", k.NotAfter(), "error", err)
 	}
 }
 
@@ -133,7 +133,7 @@ func (k *Keeper) Warning() string {
 	fault := k.fault.Load()
 	switch {
 	case fault != nil && err != nil:
-		return fmt.Sprintf("%v; what is in the files now can't be used: %s", err, *fault)
+		return fmt.Sprintf("%v; the present contents of the files cannot be used: %s", err, *fault)
 	case fault != nil:
 		return fmt.Sprintf("the TLS certificate was not reloaded, and the one that expires at %s stays in force: %s",
 			p.notAfter().UTC().Format(time.RFC3339), *fault)

@@ -157,18 +157,18 @@ func TestWhatCantBeUsedLeavesTheOldInForce(t *testing.T) {
 		spoil func(t *testing.T, b *bench)
 		says  string
 	}{
-		"a key of another certificate": {func(t *testing.T, b *bench) { write(t, b.files.Key, ca.Good().Key, 0o600) }, "are no certificate with its key"},
+		"a key of another certificate": {func(t *testing.T, b *bench) { write(t, b.files.Key, ca.Good().Key, 0o600) }, "are not a certificate and its key"},
 		"expired":                      {func(t *testing.T, b *bench) { ca.Issue(now.Add(-2*time.Hour), now.Add(-time.Hour)).Write(t, b.dir) }, "expired at"},
 		"of the future":                {func(t *testing.T, b *bench) { ca.Issue(now.Add(time.Hour), now.Add(2*time.Hour)).Write(t, b.dir) }, "is not valid before"},
 		"gone":                         {func(t *testing.T, b *bench) { _ = os.Remove(b.files.Cert) }, "no such file"},
-		"empty":                        {func(t *testing.T, b *bench) { write(t, b.files.Cert, nil, 0o600) }, "are no certificate with its key"},
+		"empty":                        {func(t *testing.T, b *bench) { write(t, b.files.Cert, nil, 0o600) }, "are not a certificate and its key"},
 		"cut off": {func(t *testing.T, b *bench) {
 			p := ca.Good()
 			p.Cert = append(p.Cert, ca.PEM[:len(ca.PEM)/2]...)
 			p.Write(t, b.dir)
 		}, "cut off"},
 		"a key that others can read": {func(t *testing.T, b *bench) { write(t, b.files.Key, ca.Good().Key, 0o640) }, "chmod 600"},
-		"a folder":                   {func(t *testing.T, b *bench) { _ = os.Remove(b.files.Cert); _ = os.Mkdir(b.files.Cert, 0o700) }, "is no file"},
+		"a folder":                   {func(t *testing.T, b *bench) { _ = os.Remove(b.files.Cert); _ = os.Mkdir(b.files.Cert, 0o700) }, "is not a regular file"},
 		"too large":                  {func(t *testing.T, b *bench) { write(t, b.files.Cert, make([]byte, 2<<20), 0o600) }, "too many"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -325,12 +325,12 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"no certificate":         {func(f *Files) { f.Cert += ".none" }, "no such file"},
 		"no key":                 {func(f *Files) { f.Key += ".none" }, "no such file"},
-		"the key twice":          {func(f *Files) { f.Cert = f.Key }, "are no certificate with its key"},
+		"the key twice":          {func(f *Files) { f.Cert = f.Key }, "are not a certificate and its key"},
 		"a CA that is a key":     {func(f *Files) { f.CA = f.Key }, "holds no certificate"},
 		"no CA":                  {func(f *Files) { f.CA = f.Key + ".none" }, "no such file"},
 		"a key others can read":  {func(f *Files) { _ = os.Chmod(f.Key, 0o644) }, "chmod 600"},
 		"all at once":            {func(f *Files) { f.Cert += ".none"; _ = os.Chmod(f.Key, 0o644) }, "chmod 600"},
-		"a device for a private": {func(f *Files) { f.Key = "/dev/zero" }, "is no file"},
+		"a device for a private": {func(f *Files) { f.Key = "/dev/zero" }, "is not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -50,7 +50,7 @@ func readFile(path string, refused os.FileMode) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -81,7 +81,7 @@ type pair struct {
 func (f Files) parse(c contents) (*pair, error) {
 	found, err := tls.X509KeyPair(c.cert, c.key)
 	if err != nil {
-		return nil, fmt.Errorf("%s and %s are no certificate with its key: %w", f.Cert, f.Key, err)
+		return nil, fmt.Errorf("%s and %s are not a certificate and its key: %w", f.Cert, f.Key, err)
 	}
 	if err := whole(c.cert); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Cert, err)

@@ -93,7 +93,7 @@ func (r *Reserve) Warning() string {
 	if !r.Out() {
 		return ""
 	}
-	return "this server has used up its file descriptors: look for what holds them, or " + raiseLimit
+	return "this server has used up its file descriptors: find what holds them, or " + raiseLimit
 }
 
 // Listener returns a listener that accepts connections of l, with the reserve if there is no other descriptor. To make
@@ -292,8 +292,7 @@ func (r *Reserve) outOfDescriptors(why error) {
 	r.mu.Unlock()
 	if warn {
 		limit, _ := Limit() // 0 if unknown
-		r.log.Warn("out of file descriptors: connections that wait for their clients are closed for new ones, and "+
-			"nothing new is followed, until some are free; look for what holds them, or "+raiseLimit,
+		r.log.Warn("out of file descriptors: idle connections are closed for new ones, and new streams are refused, until some are free; find what holds them, or "+raiseLimit,
 			"limit", limit, "reserve", left, "error", why)
 	}
 }
@@ -328,8 +327,7 @@ func (r *Reserve) tooManyConnections() {
 	warn := r.due(&r.warnedMost)
 	r.mu.Unlock()
 	if warn {
-		r.log.Warn("too many connections of the API's clients: those that wait longest for their clients are closed "+
-			"for new ones; look for clients that hold many", "most", r.most)
+		r.log.Warn("too many connections: those idle for longest are closed for new ones; find clients that hold many", "limit", r.most)
 	}
 }
 

@@ -146,7 +146,7 @@ func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerF
 const leaderCheckInterval = 50 * time.Millisecond
 
 var (
-	errLeaderChanged = errors.New("meanwhile another server leads")
+	errLeaderChanged = errors.New("another server has taken the lead")
 	errNoAnswer      = errors.New("no answer in time")
 )
 
@@ -229,7 +229,7 @@ func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before stri
 
 var (
 	errNoNext     error = failure.Unchanged("no_leader", "the lead is changing: try again")
-	errServerEnds error = failure.Unchanged("leader_unreachable", "this server is ending: ask another one")
+	errServerEnds error = failure.Unchanged("leader_unreachable", "this server is shutting down: send the request to another one")
 )
 
 // forwarding is one attempt to forward a request to one leader.
@@ -334,19 +334,19 @@ func (p *forwarding) refusedToken(answer *http.Response) error {
 		return nil
 	}
 	p.server.Log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
-	return failure.Unchanged("token_differs", "this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
+	return failure.Unchanged("token_differs", "this server accepts the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
 }
 
 // leaderAddress returns the address to forward a request to, or an error that says why there is none.
 func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 	if from := r.Header.Get(admission.ForwardedBy); from != "" {
-		return "", failure.Unchanged("not_leading", "the server at %s took this one for the leader, which it is not: try again",
+		return "", failure.Unchanged("not_leading", "the server at %s forwarded this to a server that does not lead: try again",
 			failure.Quoted(from))
 	}
 	leader, ok := h.Scheduler.Leader()
 	switch {
 	case !ok:
-		return "", failure.Unchanged("no_leader", "nobody leads now: try again. The last that this server knows: %s",
+		return "", failure.Unchanged("no_leader", "no leader is known: try again. Last known state: %s",
 			cmp.Or(h.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == h.Advertise:
 		return "", failure.Unchanged("not_leading",
@@ -371,15 +371,15 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 	switch {
 	case p.sent.Load() && !read:
 		return failure.Unavailable("outcome_unknown",
-			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)",
+			"the leader at %s did not answer, and the change may have been done: check before you send it again (%v)",
 			p.address, err)
 	case errors.Is(err, errLeaderChanged), errors.Is(err, errServerEnds):
 		return err
 	case errors.Is(err, errNoAnswer) && read:
 		return failure.Unavailable("timeout",
-			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when it has lost the lead", p.address, p.server.ForwardTimeout)
+			"the leader at %s did not answer within %s: try again; if that lasts, check whether it still runs: another server takes over when it has lost the lead", p.address, p.server.ForwardTimeout)
 	}
 	return failure.Unchanged("leader_unreachable",
-		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address,
+		"the leader at %s gave no answer: try again; if that lasts, check the leader's --advertise (%v)", p.address,
 		err)
 }

@@ -106,7 +106,7 @@ func orNull(n int64, value float64) *float64 {
 
 func mean(n int64, sum float64) *float64 { return orNull(n, sum/float64(max(n, 1))) }
 
-var seriesRange = request.Choice("range", "How long a time, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
+var seriesRange = request.Choice("range", "Length of the time range, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
 
 // series answers from the history. Without a history, or while it cannot be read, it answers from what this leader
 // remembers of its own term.

@@ -24,14 +24,14 @@ var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
 
 // These are the parameters for reading output.
 var (
-	logStream = request.Choice("stream", "Which file; those with .1 are what was rotated out of the others last.",
+	logStream = request.Choice("stream", "The file; those with .1 hold what was last rotated out of the others.",
 		logStreams...)
-	logFrom = request.Bytes("offset", "How many bytes are skipped.", 0)
+	logFrom = request.Bytes("offset", "Number of bytes to skip.", 0)
 	logTail = request.Bytes("tail",
-		"How many bytes before the end it begins, at the begin of a line if one is near. Not beside offset.", -1)
-	logLimit    = request.Bytes("limit", "How many bytes there are at most.", math.MaxInt64)
-	logFollow   = request.Flag("follow", "Goes on with what comes, until the task has ended.")
-	logDownload = request.Flag("download", "Has a browser save it as a file.")
+		"Number of bytes before the end at which to begin, at the beginning of a line if one is near. Cannot be combined with offset.", -1)
+	logLimit    = request.Bytes("limit", "Maximum number of bytes.", math.MaxInt64)
+	logFollow   = request.Flag("follow", "Continues with new output until the task has ended.")
+	logDownload = request.Flag("download", "Makes a browser save it as a file.")
 )
 
 // log reads one stream of a task page by page.
@@ -63,10 +63,10 @@ func (h *Handlers) openLog(c *gin.Context) (*log, error) {
 	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), follow: logFollow.Of(q),
 		download: logDownload.Of(q), offset: logFrom.Of(q), tail: logTail.Of(q), left: logLimit.Of(q)}
 	if q.Has("tail") && q.Has("offset") {
-		q.Refuse("tail", "goes with no offset: say one of both")
+		q.Refuse("tail", "cannot be combined with offset")
 	}
 	if l.follow && strings.HasSuffix(l.stream, ".1") {
-		q.Refuse("follow", "what was rotated does not grow: follow stdout or stderr")
+		q.Refuse("follow", "rotated output does not grow: follow stdout or stderr")
 	}
 	if err := q.Err(); err != nil {
 		return l, err
@@ -177,7 +177,7 @@ func (l *log) problem(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(err, cluster.ErrOneStream):
 		return failure.New(http.StatusNotFound, "one_stream",
-			"the cluster keeps what task %s writes to stderr in its stdout, in its order: ask for stdout",
+			"the cluster keeps what task %s writes to stderr in its stdout, in its order: request stdout",
 			failure.Quoted(l.taskID))
 	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
 		return failure.New(http.StatusGone, "log_gone",
@@ -204,7 +204,7 @@ func (l *log) problem(ctx context.Context, err error) error {
 		keeper = "the agent at " + l.place.AgentURL
 	}
 	silent := failure.Unavailable("agent_unreachable",
-		"%s, which keeps the output of task %s, did not give it: try again",
+		"%s, which keeps the output of task %s, did not return it: try again",
 		keeper, failure.Quoted(l.taskID))
 	silent.Cause = err
 	return silent

@@ -35,8 +35,8 @@ type Found struct {
 
 // These are the parameters of a search, in addition to those for reading output.
 var (
-	matchText  = request.Text("q", "What is looked for, in any case: one line, at most 500 bytes.").WithExample("error").Mandatory()
-	matchLimit = request.Number("limit", "How many lines are found at most.", defaultMatches, 1, maxMatches)
+	matchText  = request.Text("q", "The text to find, ignoring case: one line, at most 500 bytes.").WithExample("error").Mandatory()
+	matchLimit = request.Number("limit", "Maximum number of lines.", defaultMatches, 1, maxMatches)
 )
 
 // searchLog finds lines in a task's output, up to its size when the search began.
@@ -46,7 +46,7 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 		left: math.MaxInt64}
 	most, wanted := matchLimit.Of(q), matchText.Of(q)
 	if wanted == "" || len(wanted) > maxWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
-		q.Refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", maxWanted)
+		q.Refuse("q", "must be the text to find: 1 to %d bytes of UTF-8 in one line", maxWanted)
 	}
 	if err := q.Err(); err != nil {
 		return nil, err

@@ -164,7 +164,7 @@ func headers(all []Header) map[string]header {
 func (d *document) failure(status int, about string, form any) response {
 	r := response{Description: about, Content: d.content([]Content{{Media: "application/json", Type: form}})}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		r.Headers = headers([]Header{{Name: "Retry-After", About: "In how many seconds it may be asked again.",
+		r.Headers = headers([]Header{{Name: "Retry-After", About: "Seconds after which to try again.",
 			Schema: Schema{"type": "integer", "minimum": 1}}})
 	}
 	return r

@@ -196,6 +196,6 @@ func Before(name, about string) Parameter[Position] {
 	}
 	return declare(name, about, openapi.Schema{"type": "string"}, func(q *Query) Position {
 		return read(q, name, Position{}, parse,
-			"must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there")
+			"must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or the value in an answer's Link header")
 	}).WithExample("2026-05-01T12:00:00Z")
 }

@@ -46,5 +46,5 @@ func (h *Handlers) forgotten(ctx context.Context, id string, otherwise error) er
 		return otherwise
 	}
 	return failure.New(http.StatusConflict, "execution_forgotten",
-		"only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", failure.Quoted(id), stored.Job)
+		"only the history has execution %s, without the settings of its own: trigger its job with the settings that you want, POST /api/job/%s/trigger", failure.Quoted(id), stored.Job)
 }

@@ -25,7 +25,7 @@ const (
 	maxCells = 200
 )
 
-var gridLimit = request.Number("limit", "How many executions are told.", defaultColumns, 1, maxColumns)
+var gridLimit = request.Number("limit", "Number of runs returned.", defaultColumns, 1, maxColumns)
 
 // grid shows the results of a job's last executions, shard by shard.
 type grid struct {

@@ -121,7 +121,7 @@ func (p *Provider) Run(ctx context.Context) {
 		p.trouble.Store(&text)
 		if text != reported {
 			reported = text
-			p.opts.Logger.Error("OpenID provider not found: nobody can log in by it until it is", "issuer",
+			p.opts.Logger.Error("OpenID provider not found, retrying: its users cannot log in until then", "issuer",
 				p.opts.Issuer, "error", err)
 		}
 		select {
@@ -162,7 +162,7 @@ func (p *Provider) found() (*known, error) {
 	if trouble := p.trouble.Load(); trouble != nil {
 		why = *trouble
 	}
-	return nil, fail(Unavailable, "the OpenID provider %s is not known yet, and is looked up again and again: %s",
+	return nil, fail(Unavailable, "the OpenID provider %s has not been found yet, and is looked up again: %s",
 		p.opts.Issuer, why)
 }
 
@@ -186,7 +186,7 @@ func (l login) text() string { return l.id + "." + strconv.FormatInt(l.expires, 
 func (p *Provider) code(l login, purpose string) (string, error) {
 	code := p.opts.Sealer.Sign(purpose, []byte(l.text()))
 	if code == nil {
-		return "", fail(Unavailable, "the key that logins are signed with is not known here at present: try again")
+		return "", fail(Unavailable, "the key that logins are signed with is not known yet: try again")
 	}
 	return base64.RawURLEncoding.EncodeToString(code), nil
 }
@@ -228,7 +228,7 @@ func (p *Provider) open(cookie string) (login, error) {
 	l := login{id: id, expires: expires}
 	switch {
 	case cookie == "":
-		return l, fail(BadLogin, "this browser has no login under way: begin at /api/oidc/login")
+		return l, fail(BadLogin, "this browser has not begun a login: begin at /api/oidc/login")
 	case err != nil, err2 != nil, !p.opts.Sealer.Verify(loginPurpose, []byte(l.text()), code):
 		return l, fail(BadLogin, "the cookie of the login is not this cluster's: begin again at /api/oidc/login")
 	case p.opts.Now().Unix() > expires:
@@ -259,7 +259,7 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 	case p.turns <- struct{}{}:
 		defer func() { <-p.turns }()
 	case <-ctx.Done():
-		return auth.Principal{}, fail(Unavailable, "too many logins are under way: try again")
+		return auth.Principal{}, fail(Unavailable, "too many logins are in progress: try again")
 	}
 	token, err := p.exchange(ctx, k, code, verifier)
 	if err != nil {
@@ -307,17 +307,16 @@ func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.Response.StatusCode < 500 {
 		p.opts.Logger.Warn("OpenID provider refused a code", "status", refused.Response.StatusCode, "error",
 			refused.ErrorCode)
-		return "", fail(Refused, "the OpenID provider did not take the code of this login (%s): begin again at /api/oidc/login; "+
-			"if that lasts, look at --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url",
+		return "", fail(Refused, "the OpenID provider did not accept the code of this login (%s): begin again at /api/oidc/login; if that lasts, check --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url",
 			short(refused.ErrorCode))
 	}
 	if err != nil {
 		p.opts.Logger.Warn("OpenID provider gave no token", "error", withoutAnswer(err))
-		return "", fail(Unavailable, "the OpenID provider %s could not be asked: try again", p.opts.Issuer)
+		return "", fail(Unavailable, "the OpenID provider %s could not be reached: try again", p.opts.Issuer)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
-		return "", fail(Refused, "the OpenID provider gave no ID token: this server's client is to be one of OpenID Connect there")
+		return "", fail(Refused, "the OpenID provider gave no ID token: register this server's client there as one of OpenID Connect")
 	}
 	return raw, nil
 }
@@ -347,7 +346,7 @@ func (p *Provider) verify(ctx context.Context, k *known, raw, nonce string) (cla
 	}
 	if err != nil {
 		p.opts.Logger.Warn("ID token refused", "error", err)
-		return nil, fail(Refused, "the ID token of the OpenID provider can't be taken: %v", err)
+		return nil, fail(Refused, "the ID token of the OpenID provider is not accepted: %v", err)
 	}
 	return found, nil
 }

@@ -33,7 +33,7 @@ func main() {
 
 func serve(listen, folder string) error {
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return errors.Join(fmt.Errorf("%s is no folder", folder), err)
+		return errors.Join(fmt.Errorf("%s is not a folder", folder), err)
 	}
 	files := http.FileServer(http.Dir(folder))
 	server := &http.Server{

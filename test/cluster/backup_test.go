@@ -83,7 +83,7 @@ func TestBackupAndRestore(t *testing.T) {
 		{backup[:bytes.LastIndexByte(bytes.TrimSpace(backup), '\n')+1], "cut off"},
 		{bytes.Replace(backup, []byte(`"release":"`), []byte(`"release":"v`), 1), "checksum"},
 		{bytes.Replace(backup, []byte(`"elasticjobBackup":1`), []byte(`"elasticjobBackup":2`), 1), "format 2"},
-		{ofUser, "--open if that is what you want"},
+		{ofUser, "or --open to allow that"},
 	} {
 		if err := os.WriteFile(file, refused.input, 0o600); err != nil {
 			t.Fatal(err)

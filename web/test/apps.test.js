@@ -95,7 +95,7 @@ scene('on Kubernetes an app has an image and a pod template, and what is refused
   await page.getByText('addresses that only pods reach').waitFor()
   await address.fill('')
   await look.waitFor({ state: 'detached' })
-  assert.equal(await page.getByRole('checkbox', { name: /^Check the package/ }).count(), 0, 'there is no package to be checked')
+  assert.equal(await page.getByRole('checkbox', { name: /^Check the package/ }).count(), 0, 'there is no package to check')
   await address.fill(package_)
   await page.getByRole('combobox', { name: /^When it is pulled/ }).selectOption('Always')
   await page.getByRole('textbox', { name: /^Secrets to pull with/ }).fill('mirror, team')

@@ -47,7 +47,7 @@ func Run(ctx context.Context, c settings.Config, out io.Writer) error {
 // assemble opens all parts and runs them until ctx ends or one fails.
 func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.Writer) (err error) {
 	for _, note := range c.Notes {
-		log.Warn("setting noted: " + note)
+		log.Warn("setting warning: " + note)
 	}
 	if c.Failpoint != nil {
 		log.Warn("failure point armed: this process will kill itself", "variable", settings.FailpointVariable)
@@ -70,7 +70,7 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 	started, why := starts.Open(c.DataDir, log)
 	defer func() { started.End(err != nil && ctx.Err() == nil) }()
 	if why != "" {
-		log.Warn("this server launches nothing until its next start, if it leads within "+starts.SettledAfter.String(),
+		log.Warn("launches held: this server launches nothing until its next start if it leads within "+starts.SettledAfter.String(),
 			"why", why)
 	}
 	access, closeAccess, err := openAccess(ctx, reg, c, log)

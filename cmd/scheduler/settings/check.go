@@ -38,7 +38,7 @@ func (c *Config) checkRegistryOnly(r *report) {
 	r.Unless(!c.Local.On || !zk, "%s and %s contradict each other: on one machine users and tokens are kept in a file",
 		r.said("local"), r.said("zk"))
 	r.needs(zk, "--zk", "zk-namespace", "zk-digest-file")
-	r.Unless(c.Elected() || c.DataDir != "", "--data-dir: no home folder is known here; name a folder")
+	r.Unless(c.Elected() || c.DataDir != "", "--data-dir is missing: there is no home folder to derive it from; name a folder")
 }
 
 // checkPlace validates where jobs run and where the state is kept, and the flags that depend on that choice.
@@ -49,7 +49,7 @@ func (c *Config) checkPlace(r *report, fileRead bool) {
 			r.said("mesos"))
 	// If the file could not be read, it may contain the setting.
 	case !c.Local.On && c.Mesos.Masters == "" && !c.Kubernetes.On && fileRead:
-		r.Add("say where jobs are to run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
+		r.Add("name where jobs run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
 	r.Unless(!c.Local.On || c.ZooKeeper.Servers == "",
 		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election",
@@ -71,19 +71,20 @@ func (c *Config) checkRest(r *report) {
 		r.CheckMachine("--local-", c.Local.CPUs, c.Local.MemoryMB)
 	}
 	if c.DataDir == "" {
-		r.Add("--data-dir: no home folder is known here; name a folder")
+		r.Add("--data-dir is missing: there is no home folder to derive it from; name a folder")
 	} else if err := checkFolder(c.DataDir); err != nil {
 		r.Add("--data-dir %s: %w; name another folder", c.DataDir, err)
 	}
 	r.About("--login-lifetime", auth.CheckLoginLifetime(c.API.LoginLifetime))
-	r.Unless(c.Jobs.ExecutorIdle >= 0, "--executor-idle %s: want 0s or more", c.Jobs.ExecutorIdle)
-	r.Unless(c.Jobs.KillGrace >= 0, "--kill-grace %s: want 0s or more", c.Jobs.KillGrace)
-	r.Unless(c.Reconcile >= time.Minute && c.Reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h",
+	r.Unless(c.Jobs.ExecutorIdle >= 0, "--executor-idle %s: must be 0s or more", c.Jobs.ExecutorIdle)
+	r.Unless(c.Jobs.KillGrace >= 0 && c.Jobs.KillGrace <= 24*time.Hour, "--kill-grace %s: must be 0s to 24h",
+		c.Jobs.KillGrace)
+	r.Unless(c.Reconcile >= time.Minute && c.Reconcile <= 24*time.Hour, "--reconcile-interval %s: must be 1m to 24h",
 		c.Reconcile)
-	r.Unless(c.JobMetrics >= 0 && c.JobMetrics <= maxJobMetrics, "--job-metrics %d: want 0 to %d", c.JobMetrics,
+	r.Unless(c.JobMetrics >= 0 && c.JobMetrics <= maxJobMetrics, "--job-metrics %d: must be 0 to %d", c.JobMetrics,
 		maxJobMetrics)
 	checkSize := func(flag string, size commandline.ByteSize) {
-		r.Unless(size >= 1<<20 && size <= 1<<40, "%s %s: want 1MiB to 1024GiB", flag, &size)
+		r.Unless(size >= 1<<20 && size <= 1<<40, "%s %s: must be 1MiB to 1024GiB", flag, &size)
 	}
 	checkSize("--documents-limit", c.Documents.All)
 	checkSize("--documents-per-app-limit", c.Documents.PerApp)

@@ -23,7 +23,7 @@ func (d DSN) Type() string { return "DSN" }
 // error.
 func checkDSN(address DSN) error {
 	if todo, _, _ := strings.Cut(string(address), ":"); strings.HasPrefix(todo, "fill in ") {
-		return errors.New("nobody has written an address there yet: " + todo +
+		return errors.New("the address is still to be filled in: " + todo +
 			", with nothing before the address, and apply it again")
 	}
 	return mysql.CheckDSN(string(address))
@@ -37,7 +37,7 @@ func readDSN(r *report, flag string, address *DSN, file string) (said string) {
 	case file == "":
 		if at := strings.LastIndexByte(string(*address), '@'); r.sources[flag] == "--"+flag && at > 0 &&
 			strings.Contains(strings.TrimPrefix(string(*address)[:at], "mysql:"), ":") {
-			r.note("the password in --%s can be read by everybody on this machine: write it to a file that only its owner can read, and name that with --%s-file, or set %s%s",
+			r.note("the password in --%s can be read by every user of this machine: write it to a file that only its owner can read, and name that with --%s-file, or set %s%s",
 				flag, flag, EnvPrefix, strings.ToUpper(flag))
 		}
 	case *address != "":

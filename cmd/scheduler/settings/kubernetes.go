@@ -92,11 +92,11 @@ func (k *Kubernetes) check(r *report, local, mesos bool) {
 	r.About(r.said("kubernetes"), err)
 	k.Namespace = cmp.Or(k.Namespace, found)
 	if k.Kubeconfig == "" && k.Namespace != "" && k.Namespace == accountNamespace(accountNamespaceFile) {
-		r.note("jobs run in this server's own namespace, %s: whoever may publish an app can use every Secret and service account there, this server's too, by its podTemplate; "+
+		r.note("jobs run in this server's own namespace, %s: users who may publish an app can use every Secret and service account there, this server's too, through its podTemplate;  "+
 			"give jobs a namespace of their own with --kubernetes-namespace", k.Namespace)
 	}
 	r.Unless(err != nil || isNamespace.MatchString(k.Namespace),
-		"%s %q: want the name of a namespace: lower-case letters, digits and hyphens, 63 at most",
+		"%s %q: must be the name of a namespace: lower-case letters, digits and hyphens, 63 at most",
 		r.said("kubernetes-namespace"), k.Namespace)
 }
 

@@ -56,7 +56,7 @@ func (m *Mesos) check(r *report) {
 		case err != nil:
 			r.Add("%s: %w", r.said("mesos-credentials-file"), err)
 		case m.Principal != "" && m.Principal != found.User:
-			r.Add("%s says %q, and the credentials are of the principal %q: leave the former out",
+			r.Add("%s is %q, but the credentials are those of the principal %q: leave %[1]s out",
 				r.said("mesos-principal"), m.Principal, found.User)
 		default:
 			m.Credentials, m.Principal = found, found.User

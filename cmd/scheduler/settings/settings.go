@@ -118,7 +118,7 @@ func (s *Settings) Show(out io.Writer) error {
 	for _, note := range s.report.notes {
 		fmt.Fprintf(&text, "# %s\n", note)
 	}
-	text.WriteString("# the configuration can be used; whether registry, databases and cluster can be reached was not tried\n")
+	text.WriteString("# the configuration is valid; connections to registry, databases and cluster were not tried\n")
 	_, err := io.WriteString(out, text.String())
 	return err
 }

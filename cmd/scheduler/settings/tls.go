@@ -19,11 +19,11 @@ type TLS struct {
 
 func (t *TLS) flags(f *pflag.FlagSet) {
 	f.StringVar(&t.Files.Cert, "tls-cert", "",
-		"PEM file of this server's certificate, and those that signed it: https is spoken then, and nothing else, with clients and between servers. Read again when it changes")
+		"PEM file of this server's certificate and its issuers': the API is then https only, with clients and between servers. Reloaded when it changes")
 	f.StringVar(&t.Files.Key, "tls-key", "",
 		"with --tls-cert: PEM file of the certificate's private key, readable by its owner only")
 	f.StringVar(&t.Files.CA, "tls-ca", "",
-		"with --tls-cert: PEM file of the certificates that the other servers' are checked with, beside the system's (default: those of --tls-cert)")
+		"with --tls-cert: PEM file of the certificates trusted for the other servers, in addition to the system's (default: those of --tls-cert)")
 }
 
 // check opens the certificate. It notes problems that clients would have that reach this server at this address.
@@ -47,7 +47,7 @@ func (t *TLS) check(r *report, address string) {
 	}
 	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
 		if err := t.Certificate.Names(host); err != nil {
-			r.note("clients, and other servers, that reach this server as %s will not take its certificate: %v", host,
+			r.note("clients and other servers that reach this server as %s will not accept its certificate: %v", host,
 				strings.TrimPrefix(err.Error(), "x509: "))
 		}
 	}

@@ -53,14 +53,14 @@ func (z *ZooKeeper) check(r *report) {
 		z.Digest = r.secret("zk-digest-file", z.digestFile)
 	}
 	user, password, _ := strings.Cut(string(z.Digest), ":")
-	r.Unless(z.Digest == "" || user != "" && password != "", "%s: want user:password", r.said("zk-digest-file"))
+	r.Unless(z.Digest == "" || user != "" && password != "", "%s: must be user:password", r.said("zk-digest-file"))
 	if z.Servers == "" {
 		return
 	}
 	r.About(r.said("zk"), checkServers(z.Servers))
 	name := strings.Trim(z.namespace, "/")
 	r.Unless(name != "" && !strings.Contains(name, "//"),
-		"%s %q: want the path of a node, such as elasticjob-cloud", r.said("zk-namespace"), z.namespace)
-	r.Unless(z.timeout >= time.Second && z.timeout <= 5*time.Minute, "%s %s: want 1s to 5m",
+		"%s %q: must be the path of a node, such as elasticjob-cloud", r.said("zk-namespace"), z.namespace)
+	r.Unless(z.timeout >= time.Second && z.timeout <= 5*time.Minute, "%s %s: must be 1s to 5m",
 		r.said("zk-session-timeout"), z.timeout)
 }

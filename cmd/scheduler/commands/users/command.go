@@ -37,7 +37,7 @@ func (p *peopleCommand) command(use, short string, run func(cmd *cobra.Command, 
 	p.prepare(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
-			return fmt.Errorf("say one name: %s NAME; %s --help lists all flags", cmd.CommandPath(), cmd.CommandPath())
+			return fmt.Errorf("exactly one name is required: %s NAME; %s --help lists all flags", cmd.CommandPath(), cmd.CommandPath())
 		}
 		return nil
 	}
@@ -49,7 +49,7 @@ func (p *peopleCommand) list(short string, run func(cmd *cobra.Command) error) *
 	cmd := &cobra.Command{Use: "list", Short: short, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) }}
 	p.prepare(cmd)
-	cmd.Flags().BoolVar(&p.json, "json", false, "as JSON, as the API answers it")
+	cmd.Flags().BoolVar(&p.json, "json", false, "print JSON, in the form of the API's answers")
 	return cmd
 }
 
@@ -79,7 +79,7 @@ func (p *peopleCommand) grantFlags(f *pflag.FlagSet) {
 // grant returns the role and apps that the flags name.
 func (p *peopleCommand) grant() (auth.Grant, error) {
 	if p.role == "" {
-		return auth.Grant{}, errors.New("say what may be done: --role admin, operator, viewer or metrics")
+		return auth.Grant{}, errors.New("--role is missing: it must be admin, operator, viewer or metrics")
 	}
 	role, err := auth.ParseRole(p.role)
 	if err != nil {

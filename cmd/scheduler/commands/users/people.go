@@ -80,7 +80,7 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 		return err
 	}
 	if !there && !first {
-		return fmt.Errorf("there are no users and no tokens in %s yet: scheduler user add NAME --role admin makes the first", c.Place())
+		return fmt.Errorf("there are no users and no tokens in %s yet: scheduler user add NAME --role admin creates the first", c.Place())
 	}
 	access, err := auth.New(auth.Options{Shared: reg})
 	if err != nil {
@@ -104,7 +104,7 @@ func checkDataDir(folder string, first bool) error {
 	info, err := os.Stat(folder)
 	if err == nil {
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 && owner.Uid != 0 {
-			return fmt.Errorf("%s belongs to %s: run this command as that user, so that the files in it do", folder,
+			return fmt.Errorf("%s belongs to %s: run this command as that user, so that new files in it belong to that user too", folder,
 				adminsocket.UserName(int(owner.Uid)))
 		}
 		_, err = os.Stat(filepath.Join(folder, "registry.db"))
@@ -113,7 +113,7 @@ func checkDataDir(folder string, first bool) error {
 	case errors.Is(err, fs.ErrNotExist) && first:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no registry in %s: name the server's folder with --data-dir, or its registry with --zk or --registry; scheduler user add NAME --role admin makes the first user", folder)
+		return fmt.Errorf("there is no registry in %s: name the server's folder with --data-dir, or its registry with --zk or --registry; scheduler user add NAME --role admin creates the first user", folder)
 	}
 	return err
 }

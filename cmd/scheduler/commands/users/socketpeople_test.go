@@ -81,7 +81,7 @@ func TestCommandsBesideAServer(t *testing.T) {
 	for args, want := range map[string]string{
 		"user list":                              "ann    viewer   a-*    2026-11-23T04:00:00Z",
 		"user set ann --role admin":              "user ann changed: admin for a-*",
-		"user passwd ann":                        "another password",
+		"user passwd ann":                        "password of user ann changed",
 		"token add ci --role admin --expires 1h": "ejt_1_2",
 		"user add ben --role admin":              "!password: is too short",
 		"token rm ci":                            "!there is no API token ci",

@@ -14,18 +14,18 @@ func tokenCommand() *cobra.Command {
 	var p peopleCommand
 	parent := p.parent("token", "Add, remove and list the API tokens of machines",
 		`token manages API tokens: a role, for all apps or some, for a machine that sends it as
-Authorization: Bearer TOKEN. A token is shown once, when it is made, and kept as a hash.
+Authorization: Bearer TOKEN. A token is shown once, when it is created, and stored as a hash.
 
   TOKEN=$(scheduler token add ci --role operator --apps 'billing-*' --expires 90d --data-dir DIR)
 
 Give the server's own flags, as with scheduler user.`)
-	add := p.command("add NAME", "Make a token, and print it, once", p.addToken)
+	add := p.command("add NAME", "Create a token and print it once", p.addToken)
 	p.grantFlags(add.Flags())
 	add.Flags().StringVar(&p.expires, "expires", "",
-		"after how long it expires: days as 90d, or a time such as 12h (default: never)")
+		"the lifetime of the token: days as 90d, or a duration such as 12h (default: unlimited)")
 	parent.AddCommand(add,
-		p.command("rm NAME", "Remove a token, which is refused from then on", p.removeToken),
-		p.list("List the tokens, without what makes them tokens", p.tokens))
+		p.command("rm NAME", "Remove a token, which then is no longer valid", p.removeToken),
+		p.list("List the tokens, without their secrets", p.tokens))
 	return parent
 }
 
@@ -47,7 +47,7 @@ func (p *peopleCommand) addToken(cmd *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "token %s added: %s; it expires: %s. It is shown this once:\n", name,
+		fmt.Fprintf(cmd.ErrOrStderr(), "token %s added: %s; it expires: %s. It is shown only once:\n", name,
 			describe(grant), moment(expires))
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
 		return err
@@ -92,7 +92,7 @@ func parseLifetime(text string) (time.Duration, error) {
 		d = time.Duration(min(n, 100_000)) * 24 * time.Hour
 	}
 	if err != nil || d <= 0 || d > longestLifetime {
-		return 0, errors.New("want days as 90d, or a time such as 12h, up to 36500d")
+		return 0, errors.New("must be days as 90d or a duration such as 12h, up to 36500d")
 	}
 	return d, nil
 }

@@ -15,33 +15,33 @@ import (
 func userCommand() *cobra.Command {
 	var p peopleCommand
 	parent := p.parent("user", "Add, change, remove and list the users of the API",
-		`user manages who may use the API, and for what. The roles are
+		`user manages the users of the API and their roles. The roles are
 admin (all), operator (trigger, pause, resume, enable, disable, kill), viewer (read) and metrics (/metrics only), for
 all apps or, with --apps, for those that patterns such as billing-* name.
 
-The first user closes the API: from then on everybody has to log in.
+The first user closes the API: from then on everyone has to log in.
 
   scheduler user add ann --role admin --data-dir DIR            a server that runs with --local or --mesos, or none yet
   scheduler user add ann --role admin --zk h1:2181,h2:2181      servers with --zk
   scheduler user add ann --role admin --registry-file FILE      servers with --registry
 
 Give the server's own flags (or `+settings.EnvPrefix+
-			`…): those that say where its registry is count, the others are ignored. The password is
-asked for twice on a terminal, and else read from standard input, one line.`)
+			`…): only those that locate its registry have an effect. The password is
+asked for twice on a terminal, and otherwise read from standard input as one line.`)
 	add := p.command("add NAME", "Add a user; the first one closes the API", p.add)
 	p.grantFlags(add.Flags())
-	set := p.command("set NAME", "Give a user another role, or other apps, which ends his logins", p.set)
+	set := p.command("set NAME", "Change a user's role or apps, which ends the user's logins", p.set)
 	p.grantFlags(set.Flags())
-	set.Flags().BoolVar(&p.allApps, "all-apps", false, "the role is for all apps from now on")
+	set.Flags().BoolVar(&p.allApps, "all-apps", false, "make the role apply to all apps")
 	everybody := &cobra.Command{Use: "logout-all",
-		Short: "End all logins of everybody, and replace the keys that they were signed with", SilenceErrors: true,
+		Short: "End all logins of all users, and replace the keys that they were signed with", SilenceErrors: true,
 		SilenceUsage: true,
 		Args:         cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return p.logoutAll(cmd) }}
 	p.prepare(everybody)
 	parent.AddCommand(add, set, everybody,
-		p.command("passwd NAME", "Give a user another password, which ends his logins", p.passwd),
-		p.command("logout NAME", "End all logins of a name, by OpenID too", p.logout),
-		p.command("rm NAME", "Remove a user, which ends his logins", p.remove),
+		p.command("passwd NAME", "Change a user's password, which ends the user's logins", p.passwd),
+		p.command("logout NAME", "End all logins of a name, those through OpenID too", p.logout),
+		p.command("rm NAME", "Remove a user, which ends the user's logins", p.remove),
 		p.list("List the users", p.users))
 	return parent
 }
@@ -65,7 +65,7 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 			return err
 		}
 		if find(users, name) != nil {
-			return fmt.Errorf("there is a user %s already: scheduler user set and scheduler user passwd change him",
+			return fmt.Errorf("the user %s already exists: scheduler user set and scheduler user passwd change users",
 				name)
 		}
 		if err := all.AddUser(cmd.Context(), name, password, grant); err != nil {
@@ -76,7 +76,7 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 			p.warnElsewhere(cmd, all)
 			if grant.Role != auth.Admin || !grant.Unrestricted() {
 				fmt.Fprintln(cmd.ErrOrStderr(),
-					"Nobody is an admin for all apps yet: scheduler user add NAME --role admin makes one.")
+					"There is no admin for all apps yet: scheduler user add NAME --role admin creates one.")
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(),
 				"From now on a login is needed: curl -H 'Content-Type: application/json' -d '{\"username\":\"NAME\",\"password\":\"…\"}' http(s)://HOST:PORT/api/login")
@@ -92,10 +92,10 @@ func (p *peopleCommand) warnElsewhere(cmd *cobra.Command, all people) {
 		return // the running server itself has the user
 	}
 	if p.config.Elected() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "This closes the servers that use %s, and no others: give the --zk and --zk-namespace, or the --registry, that they have.\n", p.config.Place())
+		fmt.Fprintf(cmd.ErrOrStderr(), "This closes only the servers that use %s: give their --zk and --zk-namespace, or their --registry.\n", p.config.Place())
 		return
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "No server runs on %s now: one that runs with another --data-dir stays open.\n",
+	fmt.Fprintf(cmd.ErrOrStderr(), "No server uses %s now: one with another --data-dir stays open.\n",
 		p.config.Place())
 }
 
@@ -129,7 +129,7 @@ func (p *peopleCommand) passwd(cmd *cobra.Command, name string) error {
 		if err := all.SetPassword(cmd.Context(), name, password); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "user %s has another password, and has to log in again\n", name)
+		fmt.Fprintf(cmd.OutOrStdout(), "password of user %s changed: the user has to log in again\n", name)
 		return nil
 	})
 }
@@ -139,7 +139,7 @@ func (p *peopleCommand) logout(cmd *cobra.Command, name string) error {
 		if err := all.EndLogins(cmd.Context(), name); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "all logins of %s are ended\n", name)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "all logins of %s ended\n", name)
 		return err
 	})
 }
@@ -149,7 +149,7 @@ func (p *peopleCommand) logoutAll(cmd *cobra.Command) error {
 		if err := all.ReplaceKeys(cmd.Context()); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), "all logins are ended; API tokens go on")
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "all logins ended; API tokens stay valid")
 		return err
 	})
 }
@@ -167,7 +167,7 @@ func (p *peopleCommand) remove(cmd *cobra.Command, name string) error {
 		tokens, err := all.Tokens(cmd.Context())
 		if err == nil && len(users) == 0 && len(tokens) == 0 {
 			fmt.Fprintln(cmd.ErrOrStderr(),
-				"There is no user and no token any more: without --api-token-file, servers on a loopback address are open to their machine again.")
+				"No users and tokens are left: without --api-token-file, servers on a loopback address are open to their machine again.")
 		}
 		return err
 	})

@@ -70,7 +70,7 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 		case <-ended:
 			return errors.Join(r.Close(ctx), db.Close())
 		case <-ctx.Done():
-			log.Warn("history recorder not ended: its disk or its database does not answer; what it has on disk is kept")
+			log.Warn("history recorder not ended: its disk or its database does not answer; rows on disk are kept")
 			return nil
 		}
 	}
@@ -94,12 +94,12 @@ func warnOfRows(c *settings.Config, log *slog.Logger) {
 	}
 	r, err := history.Open(history.Options{Dir: dir, OutboxBytes: c.History.OutboxMB << 20, Logger: log})
 	if err != nil {
-		log.Warn("history outbox can't be looked at: rows that wait in it are not written, since there is no --db",
+		log.Warn("history outbox not readable: without --db, rows that wait in it are not written",
 			"folder", dir, "error", err)
 		return
 	}
 	if s := r.Status(); s.Waiting > 0 || s.Aside > 0 {
-		log.Warn("history rows of an earlier start wait in the outbox, and are not written: give --db again to have them in its database", "folder", dir, "rows", s.Waiting, "aside", s.Aside)
+		log.Warn("history rows of an earlier start wait in the outbox and are not written: give --db again to write them", "folder", dir, "rows", s.Waiting, "aside", s.Aside)
 	}
 	if err := lifecycle.Within(recorderEnd, r.Close); err != nil {
 		log.Warn("history outbox not closed", "folder", dir, "error", err)
