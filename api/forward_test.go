@@ -36,7 +36,7 @@ func serveUntilEnd(t *testing.T, opts api.Options) string {
 	if opts.Logs == nil {
 		opts.Logs = &files{}
 	}
-	opts.FollowEvery = time.Millisecond
+	opts.FollowInterval = time.Millisecond
 	url, stop, ended := serve(t, opts)
 	t.Cleanup(func() {
 		stop()

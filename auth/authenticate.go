@@ -47,7 +47,7 @@ func (d *Access) Authenticate(token string) (Principal, error) {
 	if sum := sha256.Sum256([]byte(token)); d.hasFile && subtle.ConstantTimeCompare(sum[:], d.fileToken[:]) == 1 {
 		return Principal{Name: "api-token-file", Kind: TokenFile, Grant: Grant{Role: Admin}}, nil
 	}
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return Principal{}, err
 	}
@@ -55,9 +55,9 @@ func (d *Access) Authenticate(token string) (Principal, error) {
 	case len(token) > maxToken:
 		return Principal{}, errBadToken
 	case strings.HasPrefix(token, apiTokenPrefix):
-		return s.byAPIToken(token, d.now())
+		return s.authenticateAPIToken(token, d.now())
 	case strings.HasPrefix(token, loginTokenPrefix):
-		return s.byLogin(token, d.now())
+		return s.authenticateLogin(token, d.now())
 	}
 	return Principal{}, errBadToken
 }
@@ -70,7 +70,7 @@ var (
 	errFromFuture = refused(BadToken, "this token was issued in the future: the clocks of the servers are more than a minute apart; correct them")
 )
 
-func (s *snapshot) byAPIToken(token string, now time.Time) (Principal, error) {
+func (s *snapshot) authenticateAPIToken(token string, now time.Time) (Principal, error) {
 	id, ok := apiTokenID(token)
 	if !ok {
 		return Principal{}, errBadToken
@@ -158,7 +158,7 @@ func readLogin(token string, k key) (c claims, ok bool) {
 	return c, err == nil && json.Unmarshal(text, &c) == nil
 }
 
-func (s *snapshot) byLogin(token string, now time.Time) (Principal, error) {
+func (s *snapshot) authenticateLogin(token string, now time.Time) (Principal, error) {
 	c, ok := readLogin(token, s.Keys.Login)
 	if !ok {
 		return Principal{}, errBadToken

@@ -21,7 +21,7 @@ import (
 func (d *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	done, err := d.takeTurn(ctx)
+	done, err := d.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply fu
 		return false, err
 	}
 	doc.Changes = append(doc.Changes, id)
-	doc.Changes = doc.Changes[max(0, len(doc.Changes)-rememberedChanges):]
+	doc.Changes = doc.Changes[max(0, len(doc.Changes)-maxChanges):]
 	value, err := doc.encode()
 	if err != nil {
 		return false, err
@@ -95,7 +95,7 @@ func (d *Access) randomHex(bytes int) (string, error) {
 
 // PendingAudit returns the audit rows of changes of the document that no leader has taken yet, according to the copy.
 func (d *Access) PendingAudit() []event.Audit {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil
 	}

@@ -18,12 +18,12 @@ const sharedName = "access"
 
 // The bounds of the document's parts in bytes of JSON. Their sum fits into registry.MaxValue.
 const (
-	maxPeople  = 600_000 // users and API tokens: about 2,000 of usual length
-	maxAudit   = 200_000 // rows that wait for a leader: about 600
-	maxRevoked = 150_000 // revoked logins: about 1,200
-	// rememberedChanges is the number of change ids that are kept, so that a caller without an answer can find out
+	maxAccounts = 600_000 // users and API tokens: about 2,000 of usual length
+	maxAudit    = 200_000 // rows that wait for a leader: about 600
+	maxRevoked  = 150_000 // revoked logins: about 1,200
+	// maxChanges is the number of change ids that are kept, so that a caller without an answer can find out
 	// whether its change was made.
-	rememberedChanges = 32
+	maxChanges = 32
 )
 
 // accessDocument contains the users, tokens and keys. One write changes everything that belongs together, including
@@ -112,12 +112,12 @@ var errDamaged = errors.New("it is damaged: restore a copy of it, or delete it a
 
 // encode writes the document. The error is ErrFull if a part of it exceeds its bound.
 func (d *accessDocument) encode() ([]byte, error) {
-	people, err := sizeOf(d.Users, d.Tokens)
+	accounts, err := sizeOf(d.Users, d.Tokens)
 	if err != nil {
 		return nil, err
 	}
-	if people > maxPeople {
-		return nil, fmt.Errorf("%w: users and tokens take more than the maximum of %d bytes: remove some first (scheduler user rm, scheduler token rm)", ErrFull, maxPeople)
+	if accounts > maxAccounts {
+		return nil, fmt.Errorf("%w: users and tokens take more than the maximum of %d bytes: remove some first (scheduler user rm, scheduler token rm)", ErrFull, maxAccounts)
 	}
 	audit, err := sizeOf(d.Audit)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestDocumentFits(t *testing.T) {
 	d := emptyDocument(t)
 	err := full(func(n int, d *accessDocument) {
 		d.Users = append(d.Users, user{Name: fmt.Sprintf("user%d", n),
-			Hash: formatHash(newHashes, make([]byte, 16), make([]byte, 32)), Grant: Grant{Role: Viewer},
+			Hash: formatHash(defaultParams, make([]byte, 16), make([]byte, 32)), Grant: Grant{Role: Viewer},
 			Generation: strings.Repeat("a", 16), Created: start})
 	}, &d)
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "scheduler user rm") || len(d.Users) < 1500 {
@@ -171,7 +171,7 @@ func TestHashes(t *testing.T) {
 		{stored, "password", true}, {stored, "Password", false}, {stored, "", false}, {stored, "password\x00", false},
 		{h.nobody, "", false}, {h.nobody, "password", false},
 	} {
-		if right, err := h.verify(t.Context(), h.known, c.stored, c.password); err != nil || right != c.right {
+		if right, err := h.verify(t.Context(), h.trusted, c.stored, c.password); err != nil || right != c.right {
 			t.Errorf("%q: %v, %v", c.password, right, err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestHashes(t *testing.T) {
 		"$argon2id$v=19$m=64,t=1,p=1$$" + sum, "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$",
 		"$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + sum + "$",
 	} {
-		if _, err := h.verify(t.Context(), h.known, passwordHash(bad), "password"); !errors.Is(err, errNoHash) {
+		if _, err := h.verify(t.Context(), h.trusted, passwordHash(bad), "password"); !errors.Is(err, errBadHash) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -29,7 +29,7 @@ func (d *Access) CheckPassword(ctx context.Context, name, password, from string)
 }
 
 func (d *Access) check(ctx context.Context, name, password, from string) (*user, *snapshot, error) {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,9 +48,9 @@ func (d *Access) check(ctx context.Context, name, password, from string) (*user,
 	if len(password) > maxPassword { // no valid password; still do the work of checking a wrong one
 		password, u = "", nil
 	}
-	in := d.hasher.strangers
+	in := d.hasher.untrusted
 	if attempt.trusted() {
-		in = d.hasher.known
+		in = d.hasher.trusted
 	}
 	right, err := d.hasher.verify(ctx, in, hash, password)
 	d.limits.Lock()
@@ -80,7 +80,7 @@ func (d *Access) begin(name, from string) (attempt, time.Duration) {
 // Issue returns a login token for a principal that an OpenID provider has authenticated: one of kind OIDC, with a name
 // and a grant. The token lasts at most lifetime and at most the lifetime of logins; a zero lifetime means the latter.
 func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issued Principal, err error) {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return "", Principal{}, err
 	}

@@ -19,16 +19,16 @@ func TestStrangersHoldNobodyElseUp(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		for range atOnce {
-			if _, err := h.turn(ctx, h.strangers); err != nil {
+		for range maxConcurrent {
+			if _, err := h.acquire(ctx, h.untrusted); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for range maxWaiting {
-			go func() { _, _ = h.turn(ctx, h.strangers) }()
+			go func() { _, _ = h.acquire(ctx, h.untrusted) }()
 		}
 		synctest.Wait()
-		if _, err := h.turn(ctx, h.strangers); !errors.As(err, new(*TooMany)) {
+		if _, err := h.acquire(ctx, h.untrusted); !errors.As(err, new(*TooMany)) {
 			t.Fatalf("another stranger: %v", err)
 		}
 		known := make(chan error)

@@ -44,7 +44,7 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 			if err != nil {
 				return nil, err
 			}
-			return &limited{conn, maxRead}, nil
+			return &limitedConn{conn, maxRead}, nil
 		},
 	}
 	defer transport.CloseIdleConnections()

@@ -45,7 +45,7 @@ func (h *Handlers) login(c *gin.Context) (any, error) {
 	return loggedIn{AccessToken: token}, err
 }
 
-var errNobodyToLogIn = failure.New(http.StatusForbidden, "no_users",
+var errNoUsers = failure.New(http.StatusForbidden, "no_users",
 	"there are no users yet; create the first on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
 
 func (h *Handlers) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
@@ -61,7 +61,7 @@ func (h *Handlers) logIn(c *gin.Context) (token string, p auth.Principal, err er
 	case auth.Unknown:
 		return "", p, failure.ErrAccessUnknown
 	case auth.Empty:
-		return "", p, errNobodyToLogIn
+		return "", p, errNoUsers
 	}
 	return h.Access.Login(c.Request.Context(), name, password, caller.Address(c.Request))
 }

@@ -104,7 +104,7 @@ func (h *Handlers) addUser(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	name, password, grant := f.Text("name"), f.Text("password"), f.Grant()
-	if err := f.With(auth.CheckNewUser(name, password).OrNil()); err != nil {
+	if err := f.With(auth.CheckName(name).And(auth.CheckNewPassword(password)).OrNil()); err != nil {
 		return nil, err
 	}
 	u, err := h.Access.AddUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, password, grant)
@@ -209,7 +209,7 @@ func (h *Handlers) addToken(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	name, grant, expires := f.Text("name"), f.Grant(), f.Moment("expires")
-	if err := f.With(auth.CheckNewToken(name).OrNil()); err != nil {
+	if err := f.With(auth.CheckName(name).OrNil()); err != nil {
 		return nil, err
 	}
 	token, made, err := h.Access.AddToken(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant,

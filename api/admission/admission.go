@@ -105,7 +105,7 @@ func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth
 	if state == auth.Empty {
 		return nobody, nil, errNoUsers
 	}
-	token, byCookie, err := givenToken(r)
+	token, byCookie, err := requestToken(r)
 	if err != nil && state == auth.Unknown || h.Access == nil {
 		return nobody, nil, failure.ErrAccessUnknown
 	}
@@ -129,11 +129,11 @@ func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth
 	}, nil
 }
 
-// givenToken returns the single token of a request: from Authorization: Bearer, from the header of the original's
+// requestToken returns the single token of a request: from Authorization: Bearer, from the header of the original's
 // clients in either spelling, or from the session cookie. A request with several different tokens, or with a header
 // twice, is an error: a proxy may have authorized another one of them than this server would.
-func givenToken(r *http.Request) (token string, byCookie bool, err error) {
-	take := func(given string) {
+func requestToken(r *http.Request) (token string, byCookie bool, err error) {
+	add := func(given string) {
 		if given = strings.TrimSpace(given); given == "" {
 			return
 		}
@@ -142,7 +142,7 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		}
 		token = given
 	}
-	other := false
+	otherScheme := false
 	for _, name := range []string{"Authorization", "accessToken", "Access-Token"} {
 		values := r.Header.Values(name)
 		if len(values) > 1 {
@@ -155,21 +155,21 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		if name == "Authorization" {
 			scheme, rest, _ := strings.Cut(text, " ")
 			if !strings.EqualFold(scheme, "Bearer") { // such as Basic, which is for a proxy
-				other = other || text != ""
+				otherScheme = otherScheme || text != ""
 				continue
 			}
 			text = rest
 		}
-		take(text)
+		add(text)
 	}
 	byCookie = token == ""
 	for _, cookie := range r.CookiesNamed(access.SessionCookie(r)) {
-		take(cookie.Value)
+		add(cookie.Value)
 	}
 	switch {
 	case err != nil:
 		return "", false, err
-	case token == "" && other:
+	case token == "" && otherScheme:
 		return "", false, &auth.Refused{Code: auth.BadToken,
 			Why: "the credentials are not a token of this server: send Authorization: Bearer TOKEN"}
 	case token == "":

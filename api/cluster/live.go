@@ -44,19 +44,19 @@ var (
 // jobPage answers with one page of the jobs that match, sorted.
 func (h *Handlers) jobPage(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	ask := view.Query{
+	query := view.Query{
 		Search: pageSearch.Of(q), App: pageApp.Of(q), Type: pageType.Of(q), States: pageStates.Of(q),
 		Last: pageLast.Of(q),
 		Sort: view.Sort(pageSort.Of(q)), Descending: pageOrder.Of(q) == "DESC", Page: pageNumber.Of(q),
 		PerPage: pageRows.Of(q),
 	}
-	if len(ask.Search) > maxSearch {
+	if len(query.Search) > maxSearch {
 		q.Refuse("search", "must have at most %d bytes", maxSearch)
 	}
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	return h.Scheduler.JobPage(c.Request.Context(), caller.ScopeOf(c.Request.Context()), ask)
+	return h.Scheduler.JobPage(c.Request.Context(), caller.ScopeOf(c.Request.Context()), query)
 }
 
 // overviewAnswer shows the state of the cluster at a glance.

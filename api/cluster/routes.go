@@ -51,8 +51,8 @@ type Options struct {
 	// Zone is the time zone of crons whose job names none; nil means UTC.
 	Zone *time.Location
 	Now  func() time.Time
-	// Ending is closed when the server shuts down. Event streams then end.
-	Ending <-chan struct{}
+	// ShuttingDown is closed when the server shuts down. Event streams then end.
+	ShuttingDown <-chan struct{}
 }
 
 // Handlers handles the routes for watching and operating the cluster.
@@ -70,7 +70,7 @@ func New(o Options) *Handlers {
 func (h *Handlers) Routes() []route.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	return slices.Concat(route.Group("Live", []route.Route{
-		{Method: get, Path: "/api/events", Rule: route.Viewers, Raw: h.events, Lasts: route.Always,
+		{Method: get, Path: "/api/events", Rule: route.Viewers, Raw: h.events, IsStream: route.Always,
 			Streams: h.Followed,
 			Does: route.Does("Streams changes as server-sent events").Streams("text/event-stream",
 				"Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},

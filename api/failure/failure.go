@@ -1,5 +1,5 @@
 // Package failure defines the errors that the API answers with. Each has an HTTP status, a code for programs and a
-// sentence for people. Of converts any error of the scheduler, of documents and of access control into one.
+// sentence for people. FromError converts any error of the scheduler, of documents and of access control into one.
 package failure
 
 import (
@@ -97,7 +97,7 @@ func FromError(r *http.Request, err error) *Failure {
 		known      *Failure
 		syntax     *document.SyntaxError
 		violations document.Violations
-		beyond     *http.MaxBytesError
+		tooLarge   *http.MaxBytesError
 		refused    *problem.Error
 	)
 	if f := FromAccessError(err); f != nil {
@@ -111,8 +111,8 @@ func FromError(r *http.Request, err error) *Failure {
 			return &unchanged
 		}
 		return known
-	case errors.As(err, &beyond):
-		return FromError(r, TooLarge(beyond.Limit))
+	case errors.As(err, &tooLarge):
+		return FromError(r, TooLarge(tooLarge.Limit))
 	case errors.As(err, &syntax):
 		return New(http.StatusBadRequest, "bad_json", "%s", syntax)
 	case errors.As(err, &violations):

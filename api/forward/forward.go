@@ -104,11 +104,11 @@ type Options struct {
 	Advertise string
 	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins.
 	ForwardTimeout time.Duration
-	// LastAnswer is how long a server that has lost the lead may still take to answer a write that it received as the
+	// AnswerGrace is how long a server that has lost the lead may still take to answer a write that it received as the
 	// leader.
-	LastAnswer time.Duration
-	// Ending ends when the server begins to shut down. Streams then end.
-	Ending context.Context
+	AnswerGrace time.Duration
+	// ShuttingDown ends when the server begins to shut down. Streams then end.
+	ShuttingDown context.Context
 }
 
 // Forwarder forwards requests to the leader.
@@ -168,11 +168,11 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 	if request.FetchesPackage(c) {
 		request.ExtendDeadlines(c)
 	}
-	patience, cancel := context.WithTimeout(c.Request.Context(), request.TimeFor(c, h.ForwardTimeout))
+	timeLimit, cancel := context.WithTimeout(c.Request.Context(), request.Timeout(c, h.ForwardTimeout))
 	defer cancel()
 	for address := ""; ; {
 		var here bool
-		address, here, err = h.nextLeader(patience, c.Request, address)
+		address, here, err = h.nextLeader(timeLimit, c.Request, address)
 		if here {
 			cancel()
 			c.Request.Body = io.NopCloser(bytes.NewReader(body))
@@ -182,9 +182,9 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 		if err != nil {
 			break
 		}
-		p := forwarding{server: h, c: c, address: address, body: body, streams: streams}
-		err = p.send(patience)
-		if err == nil || p.sent.Load() && !failure.IsRead(c.Request.Method) || patience.Err() != nil ||
+		p := attempt{server: h, c: c, address: address, body: body, streams: streams}
+		err = p.send(timeLimit)
+		if err == nil || p.sent.Load() && !failure.IsRead(c.Request.Method) || timeLimit.Err() != nil ||
 			!h.otherLeads(address) {
 			break
 		}
@@ -221,19 +221,19 @@ func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before stri
 		case <-tick.C:
 		case <-ctx.Done():
 			return "", false, cmp.Or(err, errNoNext)
-		case <-h.Ending.Done():
-			return "", false, errServerEnds
+		case <-h.ShuttingDown.Done():
+			return "", false, errShuttingDown
 		}
 	}
 }
 
 var (
-	errNoNext     error = failure.Unchanged("no_leader", "the lead is changing: try again")
-	errServerEnds error = failure.Unchanged("leader_unreachable", "this server is shutting down: send the request to another one")
+	errNoNext       error = failure.Unchanged("no_leader", "the lead is changing: try again")
+	errShuttingDown error = failure.Unchanged("leader_unreachable", "this server is shutting down: send the request to another one")
 )
 
-// forwarding is one attempt to forward a request to one leader.
-type forwarding struct {
+// attempt is one attempt to forward a request to one leader.
+type attempt struct {
 	server  *Forwarder
 	c       *gin.Context
 	address string
@@ -245,18 +245,18 @@ type forwarding struct {
 
 // send passes the leader's answer to the client. If the leader gives none, it returns an error, and the client has
 // received nothing yet. If the leader's answer breaks off, send breaks off the connection to the client.
-func (p *forwarding) send(patience context.Context) error {
+func (p *attempt) send(timeLimit context.Context) error {
 	h := p.server
-	ctx, drop := context.WithCancelCause(p.c.Request.Context())
-	beginsInTime := context.AfterFunc(patience, func() { drop(errNoAnswer) })
-	defer beginsInTime()
+	ctx, cancel := context.WithCancelCause(p.c.Request.Context())
+	stopTimeout := context.AfterFunc(timeLimit, func() { cancel(errNoAnswer) })
+	defer stopTimeout()
 	if p.streams {
-		defer context.AfterFunc(h.Ending, func() { drop(errServerEnds) })()
+		defer context.AfterFunc(h.ShuttingDown, func() { cancel(errShuttingDown) })()
 	}
 	var watch sync.WaitGroup
-	watch.Go(func() { p.watch(ctx, drop) })
+	watch.Go(func() { p.watch(ctx, cancel) })
 	defer watch.Wait()
-	defer drop(nil)
+	defer cancel(nil)
 
 	request := p.c.Request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
@@ -287,7 +287,7 @@ func (p *forwarding) send(patience context.Context) error {
 				return err
 			}
 			if p.streams {
-				beginsInTime()
+				stopTimeout()
 			}
 			for name := range answer.Header {
 				p.c.Writer.Header().Del(name) // the leader's value counts
@@ -302,8 +302,8 @@ func (p *forwarding) send(patience context.Context) error {
 }
 
 // watch cancels the request when another server has taken the lead. A write that may have been received gets
-// LastAnswer more time.
-func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
+// AnswerGrace more time.
+func (p *attempt) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(leaderCheckInterval)
 	defer tick.Stop()
 	var grace <-chan time.Time
@@ -312,15 +312,15 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-grace:
-			drop(errLeaderChanged)
+			cancel(errLeaderChanged)
 			return
 		case <-tick.C:
 			switch {
 			case grace != nil || !p.server.otherLeads(p.address):
 			case p.sent.Load() && !failure.IsRead(p.c.Request.Method):
-				grace = time.After(p.server.LastAnswer)
+				grace = time.After(p.server.AnswerGrace)
 			default:
-				drop(errLeaderChanged)
+				cancel(errLeaderChanged)
 				return
 			}
 		}
@@ -329,7 +329,7 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 
 // refusedToken returns an error if the leader refuses a token that this server accepted: then their token files
 // differ.
-func (p *forwarding) refusedToken(answer *http.Response) error {
+func (p *attempt) refusedToken(answer *http.Response) error {
 	if answer.StatusCode != http.StatusUnauthorized || caller.Of(p.c.Request.Context()).Kind != auth.TokenFile {
 		return nil
 	}
@@ -357,7 +357,7 @@ func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 
 // failure converts a missing answer of the leader into the answer for the client. Only a write that the leader may
 // have received has an unknown outcome.
-func (p *forwarding) failure(ctx context.Context, err error) error {
+func (p *attempt) failure(ctx context.Context, err error) error {
 	if known := new(failure.Failure); errors.As(err, &known) {
 		return err
 	}
@@ -373,7 +373,7 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 		return failure.Unavailable("outcome_unknown",
 			"the leader at %s did not answer, and the change may have been done: check before you send it again (%v)",
 			p.address, err)
-	case errors.Is(err, errLeaderChanged), errors.Is(err, errServerEnds):
+	case errors.Is(err, errLeaderChanged), errors.Is(err, errShuttingDown):
 		return err
 	case errors.Is(err, errNoAnswer) && read:
 		return failure.Unavailable("timeout",

@@ -12,7 +12,7 @@ import (
 
 // speaksTLS returns an error if the leader uses TLS and this server does not. It recognizes the answer of Go's server
 // to a plain HTTP request.
-func (p *forwarding) speaksTLS(answer *http.Response) error {
+func (p *attempt) speaksTLS(answer *http.Response) error {
 	if answer.StatusCode != http.StatusBadRequest || answer.ProtoMajor != 1 || answer.ProtoMinor != 0 ||
 		p.server.TLS != nil {
 		return nil
@@ -29,7 +29,7 @@ func (p *forwarding) speaksTLS(answer *http.Response) error {
 
 // refusedTLS returns an error if the connection to the leader failed because of the TLS settings of the two servers,
 // nil if it failed for another reason.
-func (p *forwarding) refusedTLS(err error) error {
+func (p *attempt) refusedTLS(err error) error {
 	var plain tls.RecordHeaderError
 	var untrusted *tls.CertificateVerificationError
 	switch {

@@ -34,10 +34,10 @@ type series struct {
 	FireDelayP95Millis []*float64 `json:"fireDelayP95Millis"`
 }
 
-// span is a range of time that a client can ask for, and its step. A range has at most 400 steps.
-type span struct{ long, step time.Duration }
+// timeRange is a range of time that a client can ask for, and its step. A range has at most 400 steps.
+type timeRange struct{ length, step time.Duration }
 
-var spans = map[string]span{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute},
+var timeRanges = map[string]timeRange{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute},
 	"week": {7 * day, 30 * time.Minute}}
 
 // point sums up one step.
@@ -68,9 +68,9 @@ func (p *point) add(m *search.Activity) {
 
 // newSeries returns an empty series of the range that ends with the last full step before now.
 func newSeries(name string, now time.Time) *series {
-	of := spans[name]
+	of := timeRanges[name]
 	to := now.UTC().Truncate(of.step)
-	return &series{Range: name, From: to.Add(-of.long), To: to, StepSeconds: int(of.step / time.Second)}
+	return &series{Range: name, From: to.Add(-of.length), To: to, StepSeconds: int(of.step / time.Second)}
 }
 
 // fill sums up minutes, in any order. A minute in which a server led and no end was counted had none.

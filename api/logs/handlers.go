@@ -27,13 +27,13 @@ type Options struct {
 	Files     Files
 	// Followed counts the answers that follow output.
 	Followed *limit.Streams
-	// FollowEvery is the interval at which the agent is asked for more output.
-	FollowEvery time.Duration
-	// WriteStall is how long a client may take to read one piece of an answer.
-	WriteStall time.Duration
-	Now        func() time.Time
-	// Ending is closed when the server shuts down. Answers that follow output then end.
-	Ending <-chan struct{}
+	// FollowInterval is the interval at which the agent is asked for more output.
+	FollowInterval time.Duration
+	// WriteTimeout is how long a client may take to read one piece of an answer.
+	WriteTimeout time.Duration
+	Now          func() time.Time
+	// ShuttingDown is closed when the server shuts down. Answers that follow output then end.
+	ShuttingDown <-chan struct{}
 }
 
 // Handlers handles the routes of tasks' output.
@@ -59,7 +59,7 @@ type Files interface {
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("Runs and output", []route.Route{
-		{Method: get, Path: "/api/task/{taskId}/logs", Rule: route.Viewers, Raw: h.logs, Lasts: follows,
+		{Method: get, Path: "/api/task/{taskId}/logs", Rule: route.Viewers, Raw: h.logs, IsStream: follows,
 			Streams: h.Followed,
 			Takes:   []request.Declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload},
 			Does:    route.Does("Returns the output of a task and, with follow, what the task adds to it").Streams("text/plain; charset=utf-8", "The output, unchanged.", "one line\n", logHeaders...).Fails(http.StatusConflict, http.StatusGone)},

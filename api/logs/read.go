@@ -44,14 +44,14 @@ type log struct {
 	offset int64
 	// tail is how many bytes before the end the answer begins; negative if offset says where.
 	tail int64
-	// left is how many bytes are still to be read. Without follow it is bounded by the size at the beginning, so that
-	// the answer ends however fast the file grows.
-	left int64
+	// remaining is how many bytes are still to be read. Without follow it is bounded by the size at the beginning, so
+	// that the answer ends however fast the file grows.
+	remaining int64
 	// size is the size of the file at the beginning, from the offset at which the answer begins, and length the length
 	// of the answer unless it follows.
 	size, from, length int64
-	// seen is set once the file has reached offset. If it is shorter later, it was rotated.
-	seen bool
+	// reached is set once the file has reached offset. If it is shorter later, it was rotated.
+	reached bool
 	// live is place.Live from before size was read. place is looked up again for each page.
 	live  bool
 	place views.LogPlace
@@ -61,7 +61,7 @@ type log struct {
 func (h *Handlers) openLog(c *gin.Context) (*log, error) {
 	q := request.QueryOf(c)
 	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), follow: logFollow.Of(q),
-		download: logDownload.Of(q), offset: logFrom.Of(q), tail: logTail.Of(q), left: logLimit.Of(q)}
+		download: logDownload.Of(q), offset: logFrom.Of(q), tail: logTail.Of(q), remaining: logLimit.Of(q)}
 	if q.Has("tail") && q.Has("offset") {
 		q.Refuse("tail", "cannot be combined with offset")
 	}
@@ -86,11 +86,11 @@ func (l *log) begin(ctx context.Context) error {
 			return l.problem(ctx, err)
 		}
 	}
-	l.seen = l.offset <= l.size
+	l.reached = l.offset <= l.size
 	if !l.follow {
-		l.left = min(l.left, max(l.size-l.offset, 0))
+		l.remaining = min(l.remaining, max(l.size-l.offset, 0))
 	}
-	if l.from, l.length = l.offset, l.left; l.left == 0 {
+	if l.from, l.length = l.offset, l.remaining; l.remaining == 0 {
 		return nil
 	}
 	return l.next(ctx)
@@ -114,7 +114,7 @@ func (l *log) toTail(ctx context.Context) error {
 		return nil
 	}
 	// The byte before offset tells whether a line begins at offset.
-	before, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset-1, logPage)
+	before, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset-1, pageBytes)
 	if n := bytes.IndexByte(before, '\n'); n >= 0 && n+1 < len(before) {
 		l.offset += int64(n)
 	}
@@ -144,17 +144,17 @@ func (l *log) next(ctx context.Context) error {
 }
 
 func (l *log) readPage(ctx context.Context) error {
-	page, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset, int(min(logPage, l.left)))
+	page, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset, int(min(pageBytes, l.remaining)))
 	if err != nil {
 		return err
 	}
-	if len(page) == 0 && l.follow && l.seen {
+	if len(page) == 0 && l.follow && l.reached {
 		return l.rewind(ctx)
 	}
 	l.page = page
 	l.offset += int64(len(page))
-	l.left -= int64(len(page))
-	l.seen = l.seen || len(page) > 0
+	l.remaining -= int64(len(page))
+	l.reached = l.reached || len(page) > 0
 	return nil
 }
 
@@ -218,11 +218,11 @@ func (l *log) refusedFile(err error) bool {
 		refused.Status == http.StatusBadRequest && l.place.AgentURL != "")
 }
 
-// inFileNames matches characters that the name of a downloaded file must not have.
-var inFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+// unsafeInFileNames matches characters that the name of a downloaded file must not have.
+var unsafeInFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // fileName returns the name under which a browser saves the output.
 func (l *log) fileName() string {
-	name := inFileNames.ReplaceAllString(strings.ReplaceAll(l.taskID, "@-@", "-"), "_")
+	name := unsafeInFileNames.ReplaceAllString(strings.ReplaceAll(l.taskID, "@-@", "-"), "_")
 	return name[:min(len(name), 200)] + "." + l.stream + ".txt"
 }

@@ -119,20 +119,20 @@ var schedulerFamilies = []family[stats.Stats]{
 		func(s *stats.Stats) int64 { return s.NotificationsFailed }),
 
 	gauge("jobs_without_metrics", "jobs that ended a run and have no numbers of their own: `--job-metrics` others have them", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),
-	ofJobs(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last run that finished ended", nil,
+	perJob(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last run that finished ended", nil,
 		func(j *stats.JobStats, put func(float64, ...string)) {
 			if !j.LastSuccess.IsZero() {
 				put(float64(j.LastSuccess.UnixMilli())/1000, j.Job)
 			}
 		}),
-	ofJobs(prometheus.GaugeValue, "last_duration_seconds",
+	perJob(prometheus.GaugeValue, "last_duration_seconds",
 		"how long the job's last run took, from its first process to its last one's end", nil,
 		func(j *stats.JobStats, put func(float64, ...string)) {
 			if j.LastDuration > 0 {
 				put(j.LastDuration.Seconds(), j.Job)
 			}
 		}),
-	ofJobs(prometheus.CounterValue, "runs_total", "the job's runs that ended: `FINISHED`, `FAILED`, `KILLED`",
+	perJob(prometheus.CounterValue, "runs_total", "the job's runs that ended: `FINISHED`, `FAILED`, `KILLED`",
 		[]string{"result"}, func(j *stats.JobStats, put func(float64, ...string)) {
 			put(float64(j.Finished), j.Job, string(executions.Finished))
 			put(float64(j.Failed), j.Job, string(executions.Failed))
@@ -140,9 +140,9 @@ var schedulerFamilies = []family[stats.Stats]{
 		}),
 }
 
-// ofJobs returns a family with numbers of single jobs, for as many jobs as --job-metrics allows. The label is job_name
+// perJob returns a family with numbers of single jobs, for as many jobs as --job-metrics allows. The label is job_name
 // because Prometheus sets the label job on everything that it scrapes.
-func ofJobs(kind prometheus.ValueType, name, help string, more []string,
+func perJob(kind prometheus.ValueType, name, help string, more []string,
 	each func(j *stats.JobStats, put func(float64, ...string))) family[stats.Stats] {
 	return labelled(kind, "job_"+name, help, append([]string{"job_name"}, more...),
 		func(s *stats.Stats, put func(float64, ...string)) {

@@ -108,7 +108,7 @@ func list(texts []string) string {
 	}
 	shown := make([]string, 0, most)
 	for _, t := range texts[:min(len(texts), most)] {
-		shown = append(shown, short(t))
+		shown = append(shown, quoted(t))
 	}
 	more := ""
 	if len(texts) > most {
@@ -117,8 +117,8 @@ func list(texts []string) string {
 	return strings.Join(shown, ", ") + more
 }
 
-// short quotes and shortens a foreign string for a message.
-func short(text string) string {
+// quoted quotes and shortens a foreign string for a message.
+func quoted(text string) string {
 	const most = 100
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
@@ -133,7 +133,7 @@ func (c claims) name(claim string) (string, error) {
 	text, _ := c.find(claim).(string)
 	if text == "" || len(text) > maxName ||
 		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) {
-		return "", fail(NoRole, "the claim %q of the provider must be your name, of 1 to %d bytes without spaces, and is %s: another claim can be named with --oidc-name-claim", claim, maxName, short(text))
+		return "", fail(NoRole, "the claim %q of the provider must be your name, of 1 to %d bytes without spaces, and is %s: another claim can be named with --oidc-name-claim", claim, maxName, quoted(text))
 	}
 	return text, nil
 }

@@ -21,9 +21,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// readyAnswer is how long a server may take to answer. maxReadyAnswer is how many bytes of its answer are printed.
+// readyTimeout is how long a server may take to answer. maxReadyAnswer is how many bytes of its answer are printed.
 const (
-	readyAnswer    = 5 * time.Second
+	readyTimeout   = 5 * time.Second
 	maxReadyAnswer = 4096
 )
 
@@ -71,7 +71,7 @@ func askReady(ctx context.Context, c *settings.Config, server string, alive bool
 	if alive {
 		path, what = "/healthz", "well"
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyAnswer)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	trust := &tls.Config{MinVersion: tls.VersionTLS12}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, DisableKeepAlives: true}

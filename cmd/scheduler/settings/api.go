@@ -20,18 +20,18 @@ type API struct {
 	tokenFile string
 }
 
-// safeToken is the number of characters below which a token causes a warning.
-const safeToken = 16
+// minSafeToken is the number of characters below which a token causes a warning.
+const minSafeToken = 16
 
 // check validates the token file and the addresses.
 func (a *API) check(r *report) {
 	if a.tokenFile != "" {
 		a.Token = r.secret("api-token-file", a.tokenFile)
-		if a.Token != "" && len(a.Token) < safeToken {
-			r.note("the token in %s has fewer than %d characters and can be guessed: openssl rand -hex 32 creates a better one", a.tokenFile, safeToken)
+		if a.Token != "" && len(a.Token) < minSafeToken {
+			r.note("the token in %s has fewer than %d characters and can be guessed: openssl rand -hex 32 creates a better one", a.tokenFile, minSafeToken)
 		}
 	}
-	r.About(r.said("listen"), checkListen(a.Listen))
+	r.About(r.source("listen"), checkListen(a.Listen))
 	if a.Advertise != "" {
 		host, port, err := net.SplitHostPort(a.Advertise)
 		if err == nil && host == "" {
@@ -43,12 +43,12 @@ func (a *API) check(r *report) {
 		if err == nil {
 			err = isPort(port)
 		}
-		r.About(fmt.Sprintf("%s %q: must be host:port at which others reach this server", r.said("advertise"),
+		r.About(fmt.Sprintf("%s %q: must be host:port at which others reach this server", r.source("advertise"),
 			a.Advertise), err)
 		return
 	}
 	if host, _, err := net.SplitHostPort(a.Listen); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
-		r.Add("%s %q listens on all addresses: add --advertise HOST:PORT, the one at which agents and other servers reach this server", r.said("listen"), a.Listen)
+		r.Add("%s %q listens on all addresses: add --advertise HOST:PORT, the one at which agents and other servers reach this server", r.source("listen"), a.Listen)
 	}
 }
 

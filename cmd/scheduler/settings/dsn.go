@@ -31,8 +31,8 @@ func checkDSN(address DSN) error {
 
 // readDSN sets address from the file of the flag --FLAG-file if one is named, and rejects two sources. It returns the
 // source of the address for messages, and warns if the command line contains a password.
-func readDSN(r *report, flag string, address *DSN, file string) (said string) {
-	said = r.said(flag)
+func readDSN(r *report, flag string, address *DSN, file string) (source string) {
+	source = r.source(flag)
 	switch {
 	case file == "":
 		if at := strings.LastIndexByte(string(*address), '@'); r.sources[flag] == "--"+flag && at > 0 &&
@@ -41,10 +41,10 @@ func readDSN(r *report, flag string, address *DSN, file string) (said string) {
 				flag, flag, EnvPrefix, strings.ToUpper(flag))
 		}
 	case *address != "":
-		r.Add("%s and %s contradict each other: give one of them", said, r.said(flag+"-file"))
+		r.Add("%s and %s contradict each other: give one of them", source, r.source(flag+"-file"))
 	default:
-		said = r.said(flag + "-file")
+		source = r.source(flag + "-file")
 		*address = DSN(r.secret(flag+"-file", file))
 	}
-	return said
+	return source
 }

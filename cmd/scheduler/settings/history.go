@@ -38,16 +38,16 @@ func (h *History) databaseFlags(f *pflag.FlagSet) {
 
 // check validates the DSN and the limits. Its errors contain no password.
 func (h *History) check(r *report) {
-	said := readDSN(r, "db", &h.DSN, h.file)
+	source := readDSN(r, "db", &h.DSN, h.file)
 	if h.DSN != "" {
-		r.About(said, checkDSN(h.DSN))
+		r.About(source, checkDSN(h.DSN))
 	}
-	r.Unless(h.Days >= 1 && h.Days <= 36_500, "%s %d: must be 1 to 36,500", r.said("history-days"),
+	r.Unless(h.Days >= 1 && h.Days <= 36_500, "%s %d: must be 1 to 36,500", r.source("history-days"),
 		h.Days)
 	r.Unless(h.OutboxMB >= 1 && h.OutboxMB <= 1<<20, "%s %d: must be 1 to 1,048,576",
-		r.said("history-outbox-mb"), h.OutboxMB)
+		r.source("history-outbox-mb"), h.OutboxMB)
 	r.Unless(h.Rows >= 1000 && h.Rows <= 10_000_000_000, "%s %d: must be 1,000 to 10,000,000,000",
-		r.said("history-rows"), h.Rows)
+		r.source("history-rows"), h.Rows)
 }
 
 // HistoryDatabase are the flags of a command that needs only the database of the history.

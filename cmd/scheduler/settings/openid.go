@@ -53,18 +53,18 @@ func (o *OpenID) check(r *report, server string) {
 	if o.Issuer == "" {
 		for _, flag := range []string{"oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",
 			"oidc-name-claim", "oidc-roles-claim", "oidc-role"} {
-			r.Unless(!r.given(flag), "%s has no effect without --oidc-issuer", r.said(flag))
+			r.Unless(!r.given(flag), "%s has no effect without --oidc-issuer", r.source(flag))
 		}
 		return
 	}
-	r.About(r.said("oidc-issuer"), oidc.CheckAddress(o.Issuer))
+	r.About(r.source("oidc-issuer"), oidc.CheckAddress(o.Issuer))
 	r.Unless(o.Client != "", "--oidc-client-id is missing: the client id of this cluster at the provider %s",
 		o.Issuer)
 	if o.secretFile != "" {
 		o.Secret = r.secret("oidc-client-secret-file", o.secretFile)
 	}
 	if o.redirect != "" {
-		r.About(r.said("oidc-redirect-url"), oidc.CheckAddress(o.redirect))
+		r.About(r.source("oidc-redirect-url"), oidc.CheckAddress(o.redirect))
 	} else {
 		r.About("--oidc-redirect-url, by default that of --advertise",
 			oidc.CheckAddress(o.RedirectURL(server)))
@@ -72,7 +72,7 @@ func (o *OpenID) check(r *report, server string) {
 	for _, text := range o.roleTexts {
 		role, err := oidc.ParseRole(text)
 		if err != nil {
-			r.Add("%s %q: %w", r.said("oidc-role"), text, err)
+			r.Add("%s %q: %w", r.source("oidc-role"), text, err)
 		}
 		o.Roles = append(o.Roles, role)
 	}

@@ -33,13 +33,13 @@ func (d *Registry) flags(f *pflag.FlagSet) {
 
 // check validates the address, and rejects a second location for the registry. Its errors contain no password.
 func (d *Registry) check(r *report, local, zk bool) {
-	said := readDSN(r, "registry", &d.DSN, d.file)
+	source := readDSN(r, "registry", &d.DSN, d.file)
 	if d.DSN == "" {
 		return
 	}
-	r.About(said, checkDSN(d.DSN))
-	r.Unless(!zk, "%s and %s contradict each other: the registry is in one place; scheduler backup and scheduler restore move it from one to the other", said, r.said("zk"))
-	r.Unless(!local, "%s and %s contradict each other: on one machine the registry is a file, and there is no election", r.said("local"), said)
+	r.About(source, checkDSN(d.DSN))
+	r.Unless(!zk, "%s and %s contradict each other: the registry is in one place; scheduler backup and scheduler restore move it from one to the other", source, r.source("zk"))
+	r.Unless(!local, "%s and %s contradict each other: on one machine the registry is a file, and there is no election", r.source("local"), source)
 	r.Unless(d.Lease >= database.MinLease && d.Lease <= database.MaxLease,
-		"%s %s: must be %s to 5m", r.said("registry-lease"), d.Lease, database.MinLease)
+		"%s %s: must be %s to 5m", r.source("registry-lease"), d.Lease, database.MinLease)
 }

@@ -41,8 +41,8 @@ func TestWhereTheRegistryInSQLIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.Contains(out.String(), "(hidden)@db.example.com/elasticjob") ||
-				strings.Contains(out.String(), "ss@") || strings.Contains(s.config.Place(), "@") {
-				t.Errorf("shown: %s and %s", s.config.Place(), out.String())
+				strings.Contains(out.String(), "ss@") || strings.Contains(s.config.RegistryLocation(), "@") {
+				t.Errorf("shown: %s and %s", s.config.RegistryLocation(), out.String())
 			}
 			if noted := strings.Contains(out.String(), "ELASTICJOB_REGISTRY"); noted != (test.notes ||
 				test.env != nil) {

@@ -58,7 +58,7 @@ func (s *Settings) CompleteRegistry(env map[string]string) error {
 // CompleteAddress is Complete for commands that need only the address on which this server listens.
 func (s *Settings) CompleteAddress(env map[string]string) error {
 	return s.complete(env, func(bool) {
-		s.report.About(s.report.said("listen"), checkListen(s.config.API.Listen))
+		s.report.About(s.report.source("listen"), checkListen(s.config.API.Listen))
 	})
 }
 

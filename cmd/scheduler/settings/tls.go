@@ -30,7 +30,7 @@ func (t *TLS) flags(f *pflag.FlagSet) {
 func (t *TLS) check(r *report, address string) {
 	files := t.Files
 	if files.Cert == "" && files.Key == "" {
-		r.Unless(files.CA == "", "%s has no effect without --tls-cert and --tls-key", r.said("tls-ca"))
+		r.Unless(files.CA == "", "%s has no effect without --tls-cert and --tls-key", r.source("tls-ca"))
 		return
 	}
 	if files.Cert == "" || files.Key == "" {
@@ -39,14 +39,14 @@ func (t *TLS) check(r *report, address string) {
 	}
 	var err error
 	if t.Certificate, err = certificate.Open(files, time.Now); err != nil {
-		r.About(r.said("tls-cert"), err)
+		r.About(r.source("tls-cert"), err)
 		return
 	}
 	if w := t.Certificate.Warning(); w != "" {
 		r.note("%s", w)
 	}
 	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
-		if err := t.Certificate.Names(host); err != nil {
+		if err := t.Certificate.VerifyHost(host); err != nil {
 			r.note("clients and other servers that reach this server as %s will not accept its certificate: %v", host,
 				strings.TrimPrefix(err.Error(), "x509: "))
 		}

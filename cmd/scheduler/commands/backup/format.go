@@ -40,8 +40,8 @@ func newHeader() backupHeader {
 	return backupHeader{Format: backupFormat, Release: release.Version(), Taken: time.Now().UTC()}
 }
 
-// place describes where a backup was taken.
-func (h backupHeader) place() string {
+// location describes where a backup was taken.
+func (h backupHeader) location() string {
 	if h.Namespace == "" {
 		return "a database"
 	}

@@ -27,7 +27,7 @@ progress then and have ended since may run again. With --zk-digest-file all node
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(),
 				"%d nodes restored from a backup of release %s (%s, %s): start the servers\n",
-				len(nodes), header.Release, header.place(), header.Taken.UTC().Format(time.RFC3339))
+				len(nodes), header.Release, header.location(), header.Taken.UTC().Format(time.RFC3339))
 			return nil
 		})
 	cmd.Flags().BoolVar(&open, "open", false,

@@ -11,7 +11,7 @@ import (
 )
 
 func tokenCommand() *cobra.Command {
-	var p peopleCommand
+	var p accountCommand
 	parent := p.parent("token", "Add, remove and list the API tokens of machines",
 		`token manages API tokens: a role, for all apps or some, for a machine that sends it as
 Authorization: Bearer TOKEN. A token is shown once, when it is created, and stored as a hash.
@@ -29,7 +29,7 @@ Give the server's own flags, as with scheduler user.`)
 	return parent
 }
 
-func (p *peopleCommand) addToken(cmd *cobra.Command, name string) error {
+func (p *accountCommand) addToken(cmd *cobra.Command, name string) error {
 	grant, err := p.grant()
 	if err != nil {
 		return err
@@ -42,8 +42,8 @@ func (p *peopleCommand) addToken(cmd *cobra.Command, name string) error {
 		}
 		expires = time.Now().Add(lasts).UTC().Truncate(time.Second)
 	}
-	return withPeople(cmd.Context(), &p.config, true, func(all people) error {
-		token, err := all.AddToken(cmd.Context(), name, grant, expires)
+	return withAccounts(cmd.Context(), &p.config, true, func(all accounts) error {
+		token, _, err := all.AddToken(cmd.Context(), localActor(), name, grant, expires)
 		if err != nil {
 			return err
 		}
@@ -54,9 +54,9 @@ func (p *peopleCommand) addToken(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (p *peopleCommand) removeToken(cmd *cobra.Command, name string) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		if err := all.RemoveToken(cmd.Context(), name); err != nil {
+func (p *accountCommand) removeToken(cmd *cobra.Command, name string) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		if err := all.RemoveToken(cmd.Context(), localActor(), name); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "token %s removed\n", name)
@@ -64,9 +64,9 @@ func (p *peopleCommand) removeToken(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (p *peopleCommand) tokens(cmd *cobra.Command) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		tokens, err := all.Tokens(cmd.Context())
+func (p *accountCommand) tokens(cmd *cobra.Command) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		tokens, err := all.Tokens()
 		if err != nil {
 			return err
 		}
@@ -79,9 +79,9 @@ func (p *peopleCommand) tokens(cmd *cobra.Command) error {
 	})
 }
 
-// longestLifetime is the longest lifetime of a token. It is more than any token needs, and expiry times stay in
+// maxLifetime is the longest lifetime of a token. It is more than any token needs, and expiry times stay in
 // range.
-const longestLifetime = 100 * 365 * 24 * time.Hour
+const maxLifetime = 100 * 365 * 24 * time.Hour
 
 // parseLifetime parses a number of days such as 90d, or Go's format.
 func parseLifetime(text string) (time.Duration, error) {
@@ -91,7 +91,7 @@ func parseLifetime(text string) (time.Duration, error) {
 		n, err = strconv.Atoi(days)
 		d = time.Duration(min(n, 100_000)) * 24 * time.Hour
 	}
-	if err != nil || d <= 0 || d > longestLifetime {
+	if err != nil || d <= 0 || d > maxLifetime {
 		return 0, errors.New("must be days as 90d or a duration such as 12h, up to 36500d")
 	}
 	return d, nil

@@ -13,7 +13,7 @@ import (
 )
 
 func userCommand() *cobra.Command {
-	var p peopleCommand
+	var p accountCommand
 	parent := p.parent("user", "Add, change, remove and list the users of the API",
 		`user manages the users of the API and their roles. The roles are
 admin (all), operator (trigger, pause, resume, enable, disable, kill), viewer (read) and metrics (/metrics only), for
@@ -46,7 +46,7 @@ asked for twice on a terminal, and otherwise read from standard input as one lin
 	return parent
 }
 
-func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
+func (p *accountCommand) add(cmd *cobra.Command, name string) error {
 	grant, err := p.grant()
 	if err != nil {
 		return err
@@ -54,13 +54,13 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 	// The password is asked for first, because opening the registry may create it.
 	password, err := askPassword(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), name)
 	if err == nil {
-		err = auth.CheckNewUser(name, password).OrNil()
+		err = auth.CheckName(name).And(auth.CheckNewPassword(password)).OrNil()
 	}
 	if err != nil {
 		return err
 	}
-	return withPeople(cmd.Context(), &p.config, true, func(all people) error {
-		users, err := all.Users(cmd.Context())
+	return withAccounts(cmd.Context(), &p.config, true, func(all accounts) error {
+		users, err := all.Users()
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 			return fmt.Errorf("the user %s already exists: scheduler user set and scheduler user passwd change users",
 				name)
 		}
-		if err := all.AddUser(cmd.Context(), name, password, grant); err != nil {
+		if _, err := all.AddUser(cmd.Context(), localActor(), name, password, grant); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "user %s added: %s\n", name, describe(grant))
@@ -87,23 +87,23 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 
 // warnElsewhere says which servers require a login once the first user exists. If a flag was forgotten, the server
 // that was meant stays open.
-func (p *peopleCommand) warnElsewhere(cmd *cobra.Command, all people) {
-	if _, ok := all.(registryPeople); !ok {
+func (p *accountCommand) warnElsewhere(cmd *cobra.Command, all accounts) {
+	if _, ok := all.(*auth.Access); !ok {
 		return // the running server itself has the user
 	}
 	if p.config.Elected() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "This closes only the servers that use %s: give their --zk and --zk-namespace, or their --registry.\n", p.config.Place())
+		fmt.Fprintf(cmd.ErrOrStderr(), "This closes only the servers that use %s: give their --zk and --zk-namespace, or their --registry.\n", p.config.RegistryLocation())
 		return
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "No server uses %s now: one with another --data-dir stays open.\n",
-		p.config.Place())
+		p.config.RegistryLocation())
 }
 
-func (p *peopleCommand) set(cmd *cobra.Command, name string) error {
+func (p *accountCommand) set(cmd *cobra.Command, name string) error {
 	if p.role == "" && len(p.apps) == 0 && !p.allApps || len(p.apps) > 0 && p.allApps {
 		return errors.New("say what to change: --role ROLE, and --apps PATTERNS or --all-apps")
 	}
-	return p.withUser(cmd, name, func(all people, u *auth.Account) error {
+	return p.withUser(cmd, name, func(all accounts, u *auth.Account) error {
 		p.role = cmp.Or(p.role, u.Role.String())
 		if len(p.apps) == 0 && !p.allApps {
 			p.apps = u.Apps
@@ -112,7 +112,7 @@ func (p *peopleCommand) set(cmd *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
-		if err := all.ChangeUser(cmd.Context(), name, grant); err != nil {
+		if _, err := all.ChangeUser(cmd.Context(), localActor(), name, grant); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "user %s changed: %s\n", name, describe(grant))
@@ -120,13 +120,13 @@ func (p *peopleCommand) set(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (p *peopleCommand) passwd(cmd *cobra.Command, name string) error {
-	return p.withUser(cmd, name, func(all people, _ *auth.Account) error {
+func (p *accountCommand) passwd(cmd *cobra.Command, name string) error {
+	return p.withUser(cmd, name, func(all accounts, _ *auth.Account) error {
 		password, err := askPassword(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), name)
 		if err != nil {
 			return err
 		}
-		if err := all.SetPassword(cmd.Context(), name, password); err != nil {
+		if err := all.SetPassword(cmd.Context(), localActor(), name, password); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "password of user %s changed: the user has to log in again\n", name)
@@ -134,9 +134,9 @@ func (p *peopleCommand) passwd(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (p *peopleCommand) logout(cmd *cobra.Command, name string) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		if err := all.EndLogins(cmd.Context(), name); err != nil {
+func (p *accountCommand) logout(cmd *cobra.Command, name string) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		if err := all.EndLogins(cmd.Context(), localActor(), name); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "all logins of %s ended\n", name)
@@ -144,9 +144,9 @@ func (p *peopleCommand) logout(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (p *peopleCommand) logoutAll(cmd *cobra.Command) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		if err := all.ReplaceKeys(cmd.Context()); err != nil {
+func (p *accountCommand) logoutAll(cmd *cobra.Command) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		if err := all.ReplaceKeys(cmd.Context(), localActor()); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintln(cmd.OutOrStdout(), "all logins ended; API tokens stay valid")
@@ -154,17 +154,17 @@ func (p *peopleCommand) logoutAll(cmd *cobra.Command) error {
 	})
 }
 
-func (p *peopleCommand) remove(cmd *cobra.Command, name string) error {
-	return p.withUser(cmd, name, func(all people, _ *auth.Account) error {
-		if err := all.RemoveUser(cmd.Context(), name); err != nil {
+func (p *accountCommand) remove(cmd *cobra.Command, name string) error {
+	return p.withUser(cmd, name, func(all accounts, _ *auth.Account) error {
+		if err := all.RemoveUser(cmd.Context(), localActor(), name); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "user %s removed\n", name)
-		users, err := all.Users(cmd.Context())
+		users, err := all.Users()
 		if err != nil {
 			return err
 		}
-		tokens, err := all.Tokens(cmd.Context())
+		tokens, err := all.Tokens()
 		if err == nil && len(users) == 0 && len(tokens) == 0 {
 			fmt.Fprintln(cmd.ErrOrStderr(),
 				"No users and tokens are left: without --api-token-file, servers on a loopback address are open to their machine again.")
@@ -174,9 +174,9 @@ func (p *peopleCommand) remove(cmd *cobra.Command, name string) error {
 }
 
 // withUser calls work with an existing user.
-func (p *peopleCommand) withUser(cmd *cobra.Command, name string, work func(people, *auth.Account) error) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		users, err := all.Users(cmd.Context())
+func (p *accountCommand) withUser(cmd *cobra.Command, name string, work func(accounts, *auth.Account) error) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		users, err := all.Users()
 		if err != nil {
 			return err
 		}
@@ -196,9 +196,9 @@ func find(users []auth.Account, name string) *auth.Account {
 	return &users[i]
 }
 
-func (p *peopleCommand) users(cmd *cobra.Command) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		users, err := all.Users(cmd.Context())
+func (p *accountCommand) users(cmd *cobra.Command) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		users, err := all.Users()
 		if err != nil {
 			return err
 		}

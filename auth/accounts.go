@@ -42,7 +42,7 @@ type APIToken struct {
 
 // Users returns all users, by name.
 func (d *Access) Users() ([]Account, error) {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (u *user) account() Account { return Account{Name: u.Name, Grant: u.Grant, 
 
 // AddUser creates a user. Errors: document.Violations, ErrExists, ErrFull, *TooMany.
 func (d *Access) AddUser(ctx context.Context, actor event.Actor, name, password string, grant Grant) (Account, error) {
-	bad := slices.Concat(checkName(name), checkPassword(password), checkGrant(grant))
+	bad := slices.Concat(CheckName(name), CheckNewPassword(password), checkGrant(grant))
 	if err := bad.OrNil(); err != nil {
 		return Account{}, err
 	}
@@ -118,7 +118,7 @@ func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string,
 // SetPassword changes the password of a user, which ends the user's logins. Errors: document.Violations, ErrNotFound,
 // ErrFull, *TooMany.
 func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, password string) error {
-	if err := checkPassword(password).OrNil(); err != nil {
+	if err := CheckNewPassword(password).OrNil(); err != nil {
 		return err
 	}
 	fresh, err := d.newUser(ctx, name, password, Grant{})
@@ -189,19 +189,19 @@ func noUser(name string) error { return fmt.Errorf("%w: there is no user %.120q"
 
 // Tokens returns all API tokens, by name.
 func (d *Access) Tokens() ([]APIToken, error) {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil, err
 	}
 	all := make([]APIToken, 0, len(s.Tokens))
 	for i := range s.Tokens {
-		all = append(all, s.Tokens[i].shown())
+		all = append(all, s.Tokens[i].public())
 	}
 	slices.SortFunc(all, func(a, b APIToken) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
-func (t *apiToken) shown() APIToken {
+func (t *apiToken) public() APIToken {
 	return APIToken{Name: t.Name, Grant: t.Grant, Created: t.Created, Expires: t.Expires, By: t.By}
 }
 
@@ -209,7 +209,7 @@ func (t *apiToken) shown() APIToken {
 // itself. Errors: document.Violations, ErrExists, ErrFull.
 func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant,
 	expires time.Time) (token string, made APIToken, err error) {
-	bad := slices.Concat(checkName(name), checkGrant(grant))
+	bad := slices.Concat(CheckName(name), checkGrant(grant))
 	if !expires.IsZero() && !expires.After(d.now()) {
 		bad = append(bad, document.Violate("expires", expires.Format(time.RFC3339),
 			"must be in the future, or left out for a token that does not expire"))
@@ -233,7 +233,7 @@ func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, g
 	if err != nil {
 		return "", APIToken{}, err
 	}
-	return token, t.shown(), nil
+	return token, t.public(), nil
 }
 
 // auditedToken is the content of an API token in an audit row.
@@ -320,7 +320,8 @@ func isName(name string) bool {
 	})
 }
 
-func checkName(name string) document.Violations {
+// CheckName returns the violations of the name of a user or an API token.
+func CheckName(name string) document.Violations {
 	if isName(name) {
 		return nil
 	}
@@ -329,8 +330,8 @@ func checkName(name string) document.Violations {
 		maxName)}
 }
 
-// checkPassword returns the violations of a password, without the password.
-func checkPassword(password string) document.Violations {
+// CheckNewPassword returns the violations of a password, without the password.
+func CheckNewPassword(password string) document.Violations {
 	why := ""
 	switch {
 	case len(password) > maxPassword:

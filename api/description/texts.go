@@ -136,7 +136,7 @@ func describedTypes() openapi.Types {
 			}
 			return aboutReasons[field]
 		},
-		Words: exampleWords,
+		Examples: fieldExamples,
 	}
 }
 
@@ -167,8 +167,8 @@ const (
 // exampleWait is an example of a reason for which a job waits.
 var exampleWait = reason.OneAtATime(route.ExampleExecution, "running")
 
-// exampleWords are the examples of fields, by the field's name.
-var exampleWords = map[string]any{
+// fieldExamples are the examples of fields, by the field's name.
+var fieldExamples = map[string]any{
 	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": route.ExampleExecution,
 	"taskId": route.ExampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": route.ExampleAgent, "slaveId": route.ExampleAgent,
 	"hostname": "node1", "ip": "10.0.0.7",
