@@ -97,7 +97,7 @@ scene('on Kubernetes an app has an image and a pod template, and what is refused
   await look.waitFor({ state: 'detached' })
   assert.equal(await page.getByRole('checkbox', { name: /^Check the package/ }).count(), 0, 'there is no package to check')
   await address.fill(package_)
-  await page.getByRole('combobox', { name: /^When it is pulled/ }).selectOption('Always')
+  await page.getByRole('combobox', { name: /^Pull policy/ }).selectOption('Always')
   await page.getByRole('textbox', { name: /^Secrets to pull with/ }).fill('mirror, team')
   await template.fill('{"spec": {"nodeSelector": {"disk" "ssd"}}}')
   await page.getByText('Line 1, column 35: a colon belongs here').waitFor()
