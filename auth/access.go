@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -41,9 +39,8 @@ type Options struct {
 	KeepAdmin bool
 	// LoginLifetime is how long a login lasts; 12 h if zero, at most MaxLoginLifetime.
 	LoginLifetime time.Duration
-	// Now is the clock, time.Now if nil. Random is the source of secrets, crypto/rand if nil.
-	Now    func() time.Time
-	Random io.Reader
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
 	// Logger receives the messages for operators; nil discards them.
 	Logger *slog.Logger
 }
@@ -57,7 +54,6 @@ type Access struct {
 	keepAdmin bool
 	lifetime  time.Duration
 	now       func() time.Time
-	random    io.Reader
 	log       *slog.Logger
 	hasher    *hasher
 
@@ -77,9 +73,6 @@ type Access struct {
 
 // New creates an Access. It reads nothing; Refresh reads the document once, and Run keeps it up to date.
 func New(o Options) (*Access, error) {
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -90,14 +83,10 @@ func New(o Options) (*Access, error) {
 	if err := CheckLoginLifetime(lifetime); err != nil {
 		return nil, err
 	}
-	h, err := newHasher(o.Random)
-	if err != nil {
-		return nil, err
-	}
 	d := &Access{
 		shared: o.Shared, fileToken: sha256.Sum256([]byte(o.FileToken)), hasFile: o.FileToken != "",
 		keepAdmin: o.KeepAdmin,
-		lifetime:  lifetime, now: o.Now, random: o.Random, log: o.Logger, hasher: h, slot: make(chan struct{}, 1),
+		lifetime:  lifetime, now: o.Now, log: o.Logger, hasher: newHasher(), slot: make(chan struct{}, 1),
 	}
 	d.limits.limiter = newLimiter()
 	return d, nil
@@ -188,10 +177,7 @@ func (d *Access) markFresh(readAt time.Time) {
 
 // create creates the document. If another process was first, the next read returns that process's document.
 func (d *Access) create(ctx context.Context) error {
-	doc, err := newDocument(d.random)
-	if err != nil {
-		return err
-	}
+	doc := newDocument()
 	began := d.now()
 	value, err := doc.encode()
 	if err != nil {

@@ -81,8 +81,7 @@ func (d *Access) newUser(ctx context.Context, name, password string, grant Grant
 	if err != nil {
 		return user{}, err
 	}
-	generation, err := d.randomHex(8)
-	return user{Name: name, Hash: hash, Grant: grant, Generation: generation, Created: d.stamp()}, err
+	return user{Name: name, Hash: hash, Grant: grant, Generation: randomHex(8), Created: d.stamp()}, nil
 }
 
 // ChangeUser changes the role or the apps of a user, which ends the user's logins. Errors: document.Violations,
@@ -90,10 +89,6 @@ func (d *Access) newUser(ctx context.Context, name, password string, grant Grant
 func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account,
 	err error) {
 	if err := checkGrant(grant).OrNil(); err != nil {
-		return Account{}, err
-	}
-	generation, err := d.randomHex(8)
-	if err != nil {
 		return Account{}, err
 	}
 	err = d.audited(ctx, actor, "user.update", name, func(doc *accessDocument) (before, after any, err error) {
@@ -104,7 +99,7 @@ func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string,
 		before = u.Grant
 		same := u.Role == grant.Role && slices.Equal(u.Apps, grant.Apps)
 		if !same {
-			u.Grant, u.Generation = grant, generation
+			u.Grant, u.Generation = grant, randomHex(8)
 		}
 		changed = u.account()
 		if same {
@@ -141,33 +136,21 @@ func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) 
 	if name == "" || len(name) > maxIssuedName {
 		return document.Violations{document.Violate("name", name, "must be 1 to %d bytes", maxIssuedName)}
 	}
-	generation, err := d.randomHex(8)
-	if err != nil {
-		return err
-	}
-	fresh, err := newKeys(d.random)
-	if err != nil {
-		return err
-	}
 	return d.audited(ctx, actor, "user.logout", name, func(doc *accessDocument) (before, after any, err error) {
 		if u := doc.user(name); u != nil {
-			u.Generation = generation
+			u.Generation = randomHex(8)
 		}
 		now := d.now()
 		return nil, nil, d.revoke(doc, revocation{Kind: OIDC, Name: name, Before: now,
-			Until: now.Add(MaxLoginLifetime)}, fresh)
+			Until: now.Add(MaxLoginLifetime)})
 	})
 }
 
 // ReplaceKeys creates new keys, which ends all logins. It is for the case that the present keys may have leaked. For
 // about a second, servers that have not read the new keys refuse forwarded requests. Errors: ErrFull.
 func (d *Access) ReplaceKeys(ctx context.Context, actor event.Actor) error {
-	fresh, err := newKeys(d.random)
-	if err != nil {
-		return err
-	}
 	return d.audited(ctx, actor, "key.replace", "", func(doc *accessDocument) (before, after any, err error) {
-		doc.replaceKeys(fresh)
+		doc.replaceKeys(newKeys())
 		return nil, nil, nil
 	})
 }
@@ -217,10 +200,7 @@ func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, g
 	if err := bad.OrNil(); err != nil {
 		return "", APIToken{}, err
 	}
-	token, id, hash, err := d.newAPIToken()
-	if err != nil {
-		return "", APIToken{}, err
-	}
+	token, id, hash := newAPIToken()
 	t := apiToken{Name: name, ID: id, Hash: hash, Grant: grant, Created: d.stamp(), Expires: expires.UTC(),
 		By: actor.Name}
 	err = d.audited(ctx, actor, "token.add", name, func(doc *accessDocument) (before, after any, err error) {
@@ -259,13 +239,9 @@ func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string
 // there is nothing to change.
 func (d *Access) audited(ctx context.Context, actor event.Actor, action, name string,
 	apply func(*accessDocument) (before, after any, err error)) error {
-	id, err := d.randomHex(16)
-	if err != nil {
-		return err
-	}
 	target, _, _ := strings.Cut(action, ".")
-	row := event.Audit{ID: id, Time: d.stamp(), Actor: actor, Action: action, Target: target, TargetName: name}
-	err = d.change(ctx, func(doc *accessDocument) error {
+	row := event.Audit{ID: randomHex(16), Time: d.stamp(), Actor: actor, Action: action, Target: target, TargetName: name}
+	err := d.change(ctx, func(doc *accessDocument) error {
 		had := doc.hasAdmin()
 		before, after, err := apply(doc)
 		if err == nil && d.keepAdmin && had && !doc.hasAdmin() && len(doc.Users)+len(doc.Tokens) > 0 {

@@ -102,15 +102,11 @@ func apiTokenID(token string) (id string, ok bool) {
 func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 // newAPIToken creates a token, its id, and the hash that is stored of it.
-func (d *Access) newAPIToken() (token, id string, hash []byte, err error) {
-	random, err := d.randomHex((idHex + secretHex) / 2)
-	if err != nil {
-		return "", "", nil, err
-	}
-	id = random[:idHex]
-	token = apiTokenPrefix + id + "_" + random[idHex:]
+func newAPIToken() (token, id string, hash []byte) {
+	id = randomHex(idHex / 2)
+	token = apiTokenPrefix + id + "_" + randomHex(secretHex/2)
 	sum := sha256.Sum256([]byte(token))
-	return token, id, sum[:], nil
+	return token, id, sum[:]
 }
 
 // claims are the content of a login token.

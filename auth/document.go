@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -83,19 +82,10 @@ type revocation struct {
 	Until time.Time `json:"until"`
 }
 
-func newKeys(random io.Reader) (keys, error) {
-	k := make([]byte, 2*keyBytes)
-	if _, err := io.ReadFull(random, k); err != nil {
-		return keys{}, fmt.Errorf("read random bytes: %w", err)
-	}
-	return keys{Login: k[:keyBytes], Proof: k[keyBytes:]}, nil
-}
+func newKeys() keys { return keys{Login: randomBytes(keyBytes), Proof: randomBytes(keyBytes)} }
 
 // newDocument creates a document without users and tokens.
-func newDocument(random io.Reader) (accessDocument, error) {
-	k, err := newKeys(random)
-	return accessDocument{Keys: k}, err
-}
+func newDocument() accessDocument { return accessDocument{Keys: newKeys()} }
 
 // replaceKeys invalidates all logins.
 func (d *accessDocument) replaceKeys(k keys) { d.Keys, d.Revoked = k, nil }

@@ -99,11 +99,7 @@ func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issue
 const maxIssuedName = 200
 
 func (d *Access) issue(s *snapshot, c claims, grant Grant, lifetime time.Duration) (string, Principal, error) {
-	session, err := d.randomHex(idHex / 2)
-	if err != nil {
-		return "", Principal{}, err
-	}
-	now := d.now()
+	session, now := randomHex(idHex/2), d.now()
 	c.Session, c.Issued, c.Expires = session, now.UnixMilli(), now.Add(lifetime).UnixMilli()
 	token, err := c.sign(s.Keys.Login)
 	if err != nil {
@@ -118,22 +114,18 @@ func (d *Access) Logout(ctx context.Context, p Principal) error {
 	if p.Session == "" {
 		return nil
 	}
-	fresh, err := newKeys(d.random)
-	if err != nil {
-		return err
-	}
 	return d.change(ctx, func(doc *accessDocument) error {
-		return d.revoke(doc, revocation{Session: p.Session, Kind: p.Kind, Name: p.Name, Until: p.Expires}, fresh)
+		return d.revoke(doc, revocation{Session: p.Session, Kind: p.Kind, Name: p.Name, Until: p.Expires})
 	})
 }
 
 // revoke revokes logins. If there is no room for another revocation, it replaces the keys, which ends all logins: no
 // revoked login may stay valid.
-func (d *Access) revoke(doc *accessDocument, r revocation, fresh keys) error {
+func (d *Access) revoke(doc *accessDocument, r revocation) error {
 	err := doc.revoke(r, d.now())
 	if errors.Is(err, ErrFull) {
 		d.log.Warn("all logins ended: there is no room for more logouts, which are kept until their logins would have expired; a shorter --login-lifetime makes room")
-		doc.replaceKeys(keys{Login: fresh.Login, Proof: doc.Keys.Proof})
+		doc.replaceKeys(keys{Login: randomBytes(keyBytes), Proof: doc.Keys.Proof})
 		return nil
 	}
 	return err

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -48,7 +47,6 @@ func (passwordHash) GoString() string { return "(hidden)" }
 
 // hasher computes and verifies hashes, few at a time: one takes 19 MiB and about 30 ms.
 type hasher struct {
-	random  io.Reader
 	running chan struct{}
 	nobody  passwordHash // matches no password; used for logins of unknown users
 	// untrusted and trusted are the queues: one for logins from a new address, one for all other callers. A flood of
@@ -59,17 +57,9 @@ type hasher struct {
 // queue holds one token per waiting caller.
 type queue chan struct{}
 
-func newHasher(random io.Reader) (*hasher, error) {
-	h := &hasher{random: random, running: make(chan struct{}, maxConcurrent), untrusted: make(queue, maxWaiting),
-		trusted: make(queue, maxWaiting)}
-	salt, hash := make([]byte, saltBytes), make([]byte, hashedBytes)
-	for _, b := range [][]byte{salt, hash} {
-		if _, err := io.ReadFull(random, b); err != nil {
-			return nil, fmt.Errorf("read random bytes: %w", err)
-		}
-	}
-	h.nobody = formatHash(defaultParams, salt, hash)
-	return h, nil
+func newHasher() *hasher {
+	return &hasher{running: make(chan struct{}, maxConcurrent), untrusted: make(queue, maxWaiting),
+		trusted: make(queue, maxWaiting), nobody: formatHash(defaultParams, randomBytes(saltBytes), randomBytes(hashedBytes))}
 }
 
 // acquire waits in a queue for its turn to compute a hash. It fails at once if the queue is full.
@@ -95,11 +85,7 @@ func (h *hasher) make(ctx context.Context, password string) (passwordHash, error
 		return "", err
 	}
 	defer done()
-	salt := make([]byte, saltBytes)
-	if _, err := io.ReadFull(h.random, salt); err != nil {
-		return "", fmt.Errorf("read random bytes: %w", err)
-	}
-	p := defaultParams
+	p, salt := defaultParams, randomBytes(saltBytes)
 	return formatHash(p, salt, argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.threads,
 		uint32(hashedBytes))), nil
 }

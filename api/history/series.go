@@ -3,11 +3,11 @@ package history
 import (
 	"context"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/search"
@@ -123,8 +123,7 @@ func (h *Handlers) series(c *gin.Context) (any, error) {
 		asked, cancel := context.WithTimeout(ctx, ReadTimeout)
 		defer cancel()
 		if known, err = h.History.Activity(asked, out.From, out.To); err != nil {
-			c.Header("Warning", "199 elasticjob "+
-				strconv.QuoteToASCII("these are only the minutes of this leader's term: "+Unreadable(err).Error()))
+			answer.Warn(c, "these are only the minutes of this leader's term: "+Unreadable(err).Error())
 		}
 	}
 	if h.History == nil || err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -118,7 +117,7 @@ func (h *Handlers) allExecutions(
 	}
 	var stored []search.Execution
 	if h.History != nil && f.Job == "" && !forAll {
-		c.Header("Warning", `199 elasticjob "these are only the executions that the scheduler remembers: your grant is for some apps, so name one of their jobs to include the history"`)
+		answer.Warn(c, "these are only the executions that the scheduler remembers: your grant is for some apps, so name one of their jobs to include the history")
 	} else if h.History != nil {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), history.ReadTimeout)
 		defer cancel()
@@ -136,9 +135,7 @@ func (h *Handlers) allExecutions(
 			return nil, history.Unreadable(failed)
 		}
 		if failed != nil {
-			c.Header("Warning", "199 elasticjob "+
-				strconv.QuoteToASCII("these are only the executions that the scheduler remembers: "+
-					history.Unreadable(failed).Error()))
+			answer.Warn(c, "these are only the executions that the scheduler remembers: "+history.Unreadable(failed).Error())
 		}
 	}
 	if unknown && len(stored) == 0 {

@@ -3,10 +3,10 @@ package server
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
@@ -26,8 +26,5 @@ func openAccess(ctx context.Context, shared registry.Shared, c *settings.Config,
 	first, done := context.WithTimeout(ctx, firstReadTimeout)
 	defer done()
 	_ = access.Refresh(first) // access.Run logs what is wrong with the registry
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	running.Go(func() { access.Run(ctx) })
-	return access, func() { stop(); running.Wait() }, nil
+	return access, lifecycle.Background(access.Run), nil
 }

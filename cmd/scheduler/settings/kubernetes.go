@@ -61,9 +61,7 @@ var isNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // check validates the settings of --kubernetes and reads the pod template. It does not connect to the cluster.
 func (k *Kubernetes) check(r *report, local, mesos bool) {
-	for _, flag := range kubernetesOnly {
-		r.Unless(k.On || !r.given(flag), "%s has no effect without --kubernetes", r.source(flag))
-	}
+	r.needs(k.On, "--kubernetes", kubernetesOnly...)
 	var err error
 	k.Rules, err = keep.Parse(k.keepPods)
 	r.About(r.source("keep-pods"), err)

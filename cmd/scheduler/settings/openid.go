@@ -51,10 +51,8 @@ func (o *OpenID) flags(f *pflag.FlagSet) {
 // server, with its scheme.
 func (o *OpenID) check(r *report, server string) {
 	if o.Issuer == "" {
-		for _, flag := range []string{"oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",
-			"oidc-name-claim", "oidc-roles-claim", "oidc-role"} {
-			r.Unless(!r.given(flag), "%s has no effect without --oidc-issuer", r.source(flag))
-		}
+		r.needs(false, "--oidc-issuer", "oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",
+			"oidc-name-claim", "oidc-roles-claim", "oidc-role")
 		return
 	}
 	r.About(r.source("oidc-issuer"), oidc.CheckAddress(o.Issuer))

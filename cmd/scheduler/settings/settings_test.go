@@ -193,6 +193,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--local --api-token-file " + words, []string{"one word"}},
 		{"--local --api-token-file " + w.dir, []string{"is not a regular file"}},
 		{"--local --reconcile-interval 1s --kill-grace -1s --log-level x --time-zone x", []string{"--reconcile-interval", "--kill-grace", "--log-level", "--time-zone"}},
+		{"--local --kill-grace 25h", []string{"--kill-grace 25h0m0s: must be 0s to 24h"}},
 		{"--config " + w.dir + "/none", []string{"no such file"}},
 		{"--config " + wrong, []string{`line 1: unknown key "hostnam"; the nearest known one is hostname`, `line 3: unknown key "zk_server"; the nearest known one is zk_servers`, `"x" is not a port`, `line 8: "many"`}},
 		{"--config " + strange, []string{`line 1: unknown key "app_cache_enable", and no known one is like it`, `line 2: unknown key "novalue", and no`, `line 3: unknown key "bg(){", and no`}},

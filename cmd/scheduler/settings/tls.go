@@ -30,7 +30,7 @@ func (t *TLS) flags(f *pflag.FlagSet) {
 func (t *TLS) check(r *report, address string) {
 	files := t.Files
 	if files.Cert == "" && files.Key == "" {
-		r.Unless(files.CA == "", "%s has no effect without --tls-cert and --tls-key", r.source("tls-ca"))
+		r.needs(false, "--tls-cert and --tls-key", "tls-ca")
 		return
 	}
 	if files.Cert == "" || files.Key == "" {
