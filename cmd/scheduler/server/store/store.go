@@ -41,7 +41,7 @@ func Open(c *settings.Config, remember bool, log *slog.Logger) (Store, error) {
 		return database.Open(o)
 	}
 	if c.ZooKeeper.Digest == "" {
-		log.Warn("ZooKeeper nodes open: every client that reaches ZooKeeper, such as a job, can read the keys that logins are signed with and pose as any user.  "+
+		log.Warn("ZooKeeper nodes open: every client that reaches ZooKeeper, such as a job, can read the keys that logins are signed with and pose as any user. "+
 			"Give all servers --zk-digest-file, or let only them reach ZooKeeper", "zk", c.ZooKeeper.Servers)
 	}
 	o := c.ZooKeeper.Options()
