@@ -244,12 +244,6 @@ func (d *Access) State() State {
 	return Closed
 }
 
-// Unavailable returns why the state is Unknown, as an ErrUnavailable; nil in other states.
-func (d *Access) Unavailable() error {
-	_, err := d.current()
-	return err
-}
-
 // Sign returns an authentication code for what, which only servers of this cluster can make. A code is valid for one
 // purpose. Followers authenticate themselves with it. It returns nil while the key is unknown.
 func (d *Access) Sign(purpose string, what []byte) []byte {

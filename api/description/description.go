@@ -77,15 +77,6 @@ func (h *Handlers) describe() (*describedAPI, error) {
 	return &describedAPI{text, fmt.Sprintf(`"%x"`, sha256.Sum256(text))}, nil
 }
 
-// JSON returns the document.
-func (h *Handlers) JSON() ([]byte, error) {
-	doc, err := h.described()
-	if err != nil {
-		return nil, err
-	}
-	return doc.text, nil
-}
-
 // openAPI answers with the document. The first request builds it.
 func (h *Handlers) openAPI(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
