@@ -77,8 +77,8 @@ func TestBackupAndRestore(t *testing.T) {
 		input []byte
 		want  string
 	}{
-		{nil, "has no backup"},
-		{[]byte("{}\n"), "has no backup"},
+		{nil, "is not a backup"},
+		{[]byte("{}\n"), "is not a backup"},
 		{backup[:len(backup)/2], "damaged or cut off after"},
 		{backup[:bytes.LastIndexByte(bytes.TrimSpace(backup), '\n')+1], "cut off"},
 		{bytes.Replace(backup, []byte(`"release":"`), []byte(`"release":"v`), 1), "checksum"},
