@@ -30,7 +30,8 @@ func (s *Server) routes() []route.Route {
 	opts := s.opts
 	return slices.Concat(
 		logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
-			Followed: s.outputStreams, FollowInterval: opts.FollowInterval, WriteTimeout: opts.WriteTimeout, Now: opts.Now,
+			Followed: s.outputStreams, FollowInterval: opts.FollowInterval, WriteTimeout: opts.WriteTimeout,
+			Now:          opts.Now,
 			ShuttingDown: s.shuttingDown.Done()}).Routes(),
 		history.New(history.Options{History: opts.History, Scheduler: opts.Scheduler, Now: opts.Now}).Routes(),
 		runs.New(runs.Options{Scheduler: opts.Scheduler, History: opts.History, Now: opts.Now}).Routes(),

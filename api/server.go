@@ -174,7 +174,8 @@ func New(opts Options) *Server {
 		answers:      answer.NewWriter(opts.Logger, opts.WriteTimeout),
 		eventStreams: limit.NewStreams("events"), outputStreams: limit.NewStreams("output")}
 	s.shuttingDown, s.beginShutdown = context.WithCancel(context.Background())
-	metricOptions := metrics.Options{Version: opts.Version, Stats: opts.Scheduler.Stats, OpenStreams: s.eventStreams.Count,
+	metricOptions := metrics.Options{Version: opts.Version, Stats: opts.Scheduler.Stats,
+		OpenStreams:  s.eventStreams.Count,
 		HistoryStats: opts.HistoryStats, Throttled: opts.Throttled}
 	if opts.TLS != nil {
 		metricOptions.NotAfter = opts.TLS.NotAfter

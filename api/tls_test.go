@@ -163,7 +163,8 @@ func TestAStreamOverHTTP2BreaksOffAtTheEnd(t *testing.T) {
 	b, f := newFakeScheduler(), &files{}
 	b.place("t1", true)
 	f.set(stdout, "one\n")
-	url, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f, FollowInterval: time.Millisecond, TLS: keep(t, ca)})
+	url, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f, FollowInterval: time.Millisecond,
+		TLS: keep(t, ca)})
 	answer, err := browser(t, ca, true).Get(secure(url) + "/api/task/t1/logs?follow=true")
 	if err != nil {
 		t.Fatal(err)

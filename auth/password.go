@@ -59,7 +59,8 @@ type queue chan struct{}
 
 func newHasher() *hasher {
 	return &hasher{running: make(chan struct{}, maxConcurrent), untrusted: make(queue, maxWaiting),
-		trusted: make(queue, maxWaiting), nobody: formatHash(defaultParams, randomBytes(saltBytes), randomBytes(hashedBytes))}
+		trusted: make(queue, maxWaiting),
+		nobody:  formatHash(defaultParams, randomBytes(saltBytes), randomBytes(hashedBytes))}
 }
 
 // acquire waits in a queue for its turn to compute a hash. It fails at once if the queue is full.
