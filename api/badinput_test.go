@@ -223,8 +223,8 @@ func TestSchedulerErrors(t *testing.T) {
 		{refuse(problem.OutcomeUnknown, "x", "the change may have been done"), 503, "outcome_unknown", "may have been done"},
 		{&problem.Error{Kind: problem.Invalid, Message: "bad", Violations: document.Violations{{Field: "f", Value: "v", Message: "m"}}}, 422, "invalid", `"field":"f"`},
 		{fmt.Errorf("call: %w", context.DeadlineExceeded), 503, "outcome_unknown", "may have been done"},
-		{errors.New("secret internals"), 500, "internal", "its log tells more"},
-		{&problem.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log tells more"},
+		{errors.New("secret internals"), 500, "internal", "its log has details"},
+		{&problem.Error{Kind: 99, Message: "secret internals"}, 500, "internal", "its log has details"},
 	} {
 		b := newFakeScheduler()
 		b.failWith = c.err

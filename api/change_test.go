@@ -130,7 +130,7 @@ func TestALateAnswerCounts(t *testing.T) {
 	t.Cleanup(server.Close)
 	b := watched{newFakeScheduler(), make(chan string, 1000)}
 	b.follows(addressOf(server.URL), false)
-	here := serveUntilEnd(t, api.Options{Scheduler: b, Advertise: "follower:1", LastAnswer: time.Minute})
+	here := serveUntilEnd(t, api.Options{Scheduler: b, Advertise: "follower:1", AnswerGrace: time.Minute})
 	write := askBeside(t, "POST", here+"/api/app", appDocument)
 	<-came
 	b.follows("next:1", false)
@@ -175,7 +175,7 @@ func TestFollowedOutputBreaksOff(t *testing.T) {
 			b, f, between := newFakeScheduler(), &files{}, newFakeScheduler()
 			b.place("t1", true)
 			f.set(stdout, "one\n")
-			leader, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f, FollowEvery: time.Millisecond})
+			leader, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f, FollowInterval: time.Millisecond})
 			between.follows(addressOf(leader), false)
 			here, stopHere, endedHere := serve(t,
 				api.Options{Scheduler: between, Logs: &files{}, Advertise: "follower:1"})

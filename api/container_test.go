@@ -43,7 +43,7 @@ func TestAppsInImages(t *testing.T) {
 		}
 	}
 	if answer, text := call(t, server, "POST", "/api/app/check", appInImage); answer.StatusCode != 422 ||
-		!strings.Contains(text, "no package to be checked") {
+		!strings.Contains(text, "no package to check") {
 		t.Errorf("%d %s", answer.StatusCode, text)
 	}
 	ask("POST", "/api/app?check=true", appInImage)

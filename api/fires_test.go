@@ -11,31 +11,17 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/api"
-	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/test/schedule"
 )
-
-// schedule returns a schedule for jobs.
-func schedule(t testing.TB, expr, zone string) *cron.Schedule {
-	t.Helper()
-	z, err := time.LoadLocation(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := cron.Parse(expr, z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 func TestFiresAhead(t *testing.T) {
 	t.Parallel()
 	b := newFakeScheduler()
 	b.fires = []config.ScheduleView{
-		{Schedule: schedule(t, "0 0/30 * * * ?", "UTC"), Jobs: 100, Shards: 300},
-		{Schedule: schedule(t, "0/10 59 12 * * ?", "UTC"), Jobs: 1, Shards: 2},
-		{Schedule: schedule(t, "0 0 3 * * ?", "Europe/Berlin"), Jobs: 7, Shards: 7},
+		{Schedule: schedule.Of(t, "0 0/30 * * * ?", "UTC"), Jobs: 100, Shards: 300},
+		{Schedule: schedule.Of(t, "0/10 59 12 * * ?", "UTC"), Jobs: 1, Shards: 2},
+		{Schedule: schedule.Of(t, "0 0 3 * * ?", "Europe/Berlin"), Jobs: 7, Shards: 7},
 	}
 	var mu sync.Mutex
 	now := noon.Add(20*time.Second + time.Millisecond)

@@ -36,7 +36,7 @@ func serveUntilEnd(t *testing.T, opts api.Options) string {
 	if opts.Logs == nil {
 		opts.Logs = &files{}
 	}
-	opts.FollowEvery = time.Millisecond
+	opts.FollowInterval = time.Millisecond
 	url, stop, ended := serve(t, opts)
 	t.Cleanup(func() {
 		stop()
@@ -162,8 +162,8 @@ func TestWhatChangedNothingIsSaidOfChangesOnly(t *testing.T) {
 	gone := follower(t, "127.0.0.1:1", api.Options{})
 	here := serveUntilEnd(t, api.Options{Scheduler: newFakeScheduler()})
 	for _, test := range []struct{ method, url, body, want string }{
-		{"GET", alone + "/api/app/list", "", "nobody leads now: try again. The last that this server knows: commit the state: may have been done: the term has ended"},
-		{"POST", alone + "/api/job/j/trigger", "", "this request changed nothing: nobody leads now: try again. The last that this server knows: commit the state: may have been done: the term has ended"},
+		{"GET", alone + "/api/app/list", "", "no leader is known: try again. Last known state: commit the state: may have been done: the term has ended"},
+		{"POST", alone + "/api/job/j/trigger", "", "this request changed nothing: no leader is known: try again. Last known state: commit the state: may have been done: the term has ended"},
 		{"GET", gone + "/api/app/list", "", "the leader at 127.0.0.1:1 gave no answer: try again"},
 		{"POST", gone + "/api/job/j/trigger", "", "this request changed nothing: the leader at 127.0.0.1:1 gave no answer: try again"},
 		{"POST", here + "/api/app", "{}", "this request changed nothing: appName: is missing"},

@@ -232,12 +232,12 @@ func TestAnExecutionHasALife(t *testing.T) {
 	}
 	h.life = make([]search.Moment, 1001)
 	if _, got := call(t, server, "GET", "/api/execution/exec-1", ""); !strings.Contains(got,
-		`"lifeNote":"these are its first 1000 moments`) {
+		`"lifeNote":"these are its first 1000 events`) {
 		t.Error(got)
 	}
 	h.fails = errDown
 	if answer, got := call(t, server, "GET", "/api/execution/exec-1", ""); answer.StatusCode != http.StatusOK ||
-		!strings.Contains(got, `"lifeNote":"the history can't be read`) {
+		!strings.Contains(got, `"lifeNote":"the history cannot be read`) {
 		t.Error(got)
 	}
 	if answer, text := call(t, server, "GET", "/api/execution/exec-0", ""); readError(t, answer,

@@ -200,7 +200,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	b, f := watchedBy(), &files{}
 	b.place("t1", true)
 	f.set(stdout, "one\n")
-	leader := serveUntilEnd(t, api.Options{Scheduler: b, Logs: f, MaxStreams: 2, FollowEvery: time.Millisecond})
+	leader := serveUntilEnd(t, api.Options{Scheduler: b, Logs: f, MaxStreams: 2, FollowInterval: time.Millisecond})
 	standby := newFakeScheduler()
 	standby.follows(addressOf(leader), false)
 	follower := followerOf(t, standby, api.Options{MaxStreams: 1})

@@ -85,7 +85,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		{broken, "/api/task/pod/logs", 503, "agent_unreachable", `"the cluster, which keeps the output of task`},
 		{blocked, "/api/task/live/logs", 409, "log_unreadable", "put something else in its place"},
 		{blocked, "/api/task/over/logs?follow=true", 409, "log_unreadable", ""},
-		{single, "/api/task/pod/logs?stream=stderr", 404, "one_stream", "ask for stdout"},
+		{single, "/api/task/pod/logs?stream=stderr", 404, "one_stream", "request stdout"},
 	} {
 		server := start(t, api.Options{Scheduler: b, Logs: c.files})
 		answer, text := call(t, server, "GET", c.path, "")

@@ -24,8 +24,8 @@ func start(t *testing.T, opts api.Options) *httptest.Server {
 	if opts.Now == nil {
 		opts.Now = func() time.Time { return noon }
 	}
-	if opts.FollowEvery == 0 {
-		opts.FollowEvery = time.Millisecond
+	if opts.FollowInterval == 0 {
+		opts.FollowInterval = time.Millisecond
 	}
 	if opts.Access == nil {
 		opts.Access = noUsers{}

@@ -54,10 +54,10 @@ func methodLabel(method string) string {
 
 // refusals bounds how many refused requests are logged, so that a client that guesses passwords cannot fill the disk.
 type refusals struct {
-	mu     sync.Mutex
-	since  time.Time
-	logged int
-	left   int // not logged
+	mu       sync.Mutex
+	since    time.Time
+	logged   int
+	unlogged int
 }
 
 // In each refusalWindow, maxRefusals refusals are logged one by one; the others are only counted.
@@ -72,10 +72,10 @@ func (r *refusals) take(now time.Time) (log bool, left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.since) >= refusalWindow || now.Before(r.since) {
-		left, r.since, r.logged, r.left = r.left, now, 0, 0
+		left, r.since, r.logged, r.unlogged = r.unlogged, now, 0, 0
 	}
 	if r.logged == maxRefusals {
-		r.left++
+		r.unlogged++
 		return false, left
 	}
 	r.logged++
@@ -90,7 +90,7 @@ func (s *Server) logRefusal(c *gin.Context, who caller.Caller, f *failure.Failur
 	}
 	log, left := s.refusals.take(s.opts.Now())
 	if left > 0 {
-		s.log.InfoContext(c.Request.Context(), "more requests refused", "count", left)
+		s.log.InfoContext(c.Request.Context(), "requests refused", "count", left)
 	}
 	if log {
 		s.log.InfoContext(c.Request.Context(), "request refused", "reason", f.Code, "method",

@@ -30,8 +30,9 @@ func (s *Server) routes() []route.Route {
 	opts := s.opts
 	return slices.Concat(
 		logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
-			Followed: s.followed, FollowEvery: opts.FollowEvery, WriteStall: opts.WriteStall, Now: opts.Now,
-			Ending: s.ending.Done()}).Routes(),
+			Followed: s.outputStreams, FollowInterval: opts.FollowInterval, WriteTimeout: opts.WriteTimeout,
+			Now:          opts.Now,
+			ShuttingDown: s.shuttingDown.Done()}).Routes(),
 		history.New(history.Options{History: opts.History, Scheduler: opts.Scheduler, Now: opts.Now}).Routes(),
 		runs.New(runs.Options{Scheduler: opts.Scheduler, History: opts.History, Now: opts.Now}).Routes(),
 		apps.New(apps.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("appName"),
@@ -39,8 +40,8 @@ func (s *Server) routes() []route.Route {
 		jobs.New(jobs.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("jobName"), Now: opts.Now,
 			Zone: opts.Zone}).Routes(),
 		cluster.New(cluster.Options{Answers: s.answers, Scheduler: opts.Scheduler, Faulty: s.faulty,
-			Followed: s.streams, FrameworkName: opts.FrameworkName, Version: opts.Version, Warning: opts.Warning,
-			Zone: opts.Zone, Now: opts.Now, Ending: s.ending.Done()}).Routes(),
+			Followed: s.eventStreams, FrameworkName: opts.FrameworkName, Version: opts.Version, Warning: opts.Warning,
+			Zone: opts.Zone, Now: opts.Now, ShuttingDown: s.shuttingDown.Done()}).Routes(),
 		example.New(example.Options{Answers: s.answers, AgentURL: opts.AgentURL,
 			ExampleImage: opts.ExampleImage}).Routes(),
 		health.New(health.Options{Scheduler: opts.Scheduler, Version: opts.Version, Warning: opts.Warning,
@@ -50,10 +51,10 @@ func (s *Server) routes() []route.Route {
 		s.access.Routes(), s.pages.Routes(),
 		route.Group("The server", []route.Route{
 			{Method: get, Path: "/metrics", Rule: route.MetricsReaders, Raw: gin.WrapH(s.metrics), Local: true,
-				Does: route.Does("Gives the metrics, for Prometheus").Streams("text/plain",
+				Does: route.Does("Returns the metrics, for Prometheus").Streams("text/plain",
 					"Metrics in the form of Prometheus.", nil)},
 			{Method: get, Path: "/artifacts/{name}", Rule: route.Public, Raw: s.artifact, Local: true,
-				Does: route.Does("Gives the executor's binary, for agents").Streams("application/octet-stream",
+				Does: route.Does("Returns the executor's binary, for agents").Streams("application/octet-stream",
 					"The file.",
 					nil).Fails(http.StatusServiceUnavailable)},
 		}),
@@ -62,7 +63,7 @@ func (s *Server) routes() []route.Route {
 
 // reserved returns a function that reports whether a name is reserved by the route table [D05].
 func (s *Server) reserved(variable string) func(name string) bool {
-	return func(name string) bool { return slices.Contains(s.names[variable], name) }
+	return func(name string) bool { return slices.Contains(s.reservedNames[variable], name) }
 }
 
 // register adds the routes of the table to the router.
@@ -75,8 +76,8 @@ func (s *Server) register(table []route.Route) {
 			work = s.answering(r)
 		}
 		work = s.forwarder.LeaderOnly(r, request.WithQuery(r.Takes, work))
-		if r.Lasts != nil {
-			work = s.bounding(r.Streams, r.Lasts, work)
+		if r.IsStream != nil {
+			work = s.limitStreams(r.Streams, r.IsStream, work)
 		}
 		s.rules[r.Method+" "+path] = r.Rule
 		s.engine.Handle(r.Method, path, work)
@@ -89,7 +90,7 @@ func (s *Server) register(table []route.Route) {
 // answering wraps the handler of a route that answers with JSON.
 func (s *Server) answering(r route.Route) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		ctx, cancel := context.WithTimeout(c.Request.Context(), request.TimeFor(c, s.opts.RequestTimeout))
+		ctx, cancel := context.WithTimeout(c.Request.Context(), request.Timeout(c, s.opts.RequestTimeout))
 		defer cancel()
 		c.Request = c.Request.WithContext(ctx)
 		if len(r.Takes) == 0 && !r.AnyQuery {

@@ -100,32 +100,32 @@ type Options struct {
 	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins. Default 15
 	// s, less than clients usually wait.
 	ForwardTimeout time.Duration
-	// LastAnswer is how long a server that has lost the lead may still take to answer a write that it received as the
+	// AnswerGrace is how long a server that has lost the lead may still take to answer a write that it received as the
 	// leader. Default 500 ms: it usually has the answer already, which is better than an unknown outcome.
-	LastAnswer time.Duration
+	AnswerGrace time.Duration
 	// ShutdownGrace is how long Serve waits for open requests when it shuts down. Default 10 s.
 	ShutdownGrace time.Duration
-	// WriteStall is how long a client may take to read one piece of a streamed answer. Default 1 min.
-	WriteStall time.Duration
+	// WriteTimeout is how long a client may take to read one piece of a streamed answer. Default 1 min.
+	WriteTimeout time.Duration
 	// MaxStreams bounds the event streams, and separately the answers that follow output. One user or token may have a
 	// quarter of each, but at least four. Default 1000.
 	MaxStreams int
 	// Descriptors reports whether this process has file descriptors left. The served listeners must come from it. It
 	// may be nil.
 	Descriptors *descriptors.Reserve
-	// FollowEvery is the interval at which an agent is asked for more output. Default 200 ms.
-	FollowEvery time.Duration
+	// FollowInterval is the interval at which an agent is asked for more output. Default 200 ms.
+	FollowInterval time.Duration
 }
 
 // Server is the REST API. It is an http.Handler; Serve runs it on a listener.
 type Server struct {
-	opts   Options
-	log    *slog.Logger
-	engine *gin.Engine
-	table  []route.Route
-	byPath map[string]route.Route // any one of the routes of each router path
-	rules  map[string]route.Rule  // by method and router path
-	names  map[string][]string
+	opts          Options
+	log           *slog.Logger
+	engine        *gin.Engine
+	table         []route.Route
+	byPath        map[string]route.Route // any one of the routes of each router path
+	rules         map[string]route.Rule  // by method and router path
+	reservedNames map[string][]string
 
 	answers   *answer.Writer
 	admission *admission.Admission
@@ -134,15 +134,15 @@ type Server struct {
 	pages     *pages.Handlers
 	faulty    documents.Faulty
 
-	metrics   http.Handler
-	durations *prometheus.HistogramVec
-	refusals  refusals
-	streams   *limit.Streams // of events
-	followed  *limit.Streams // of output
+	metrics       http.Handler
+	durations     *prometheus.HistogramVec
+	refusals      refusals
+	eventStreams  *limit.Streams // of events
+	outputStreams *limit.Streams // of output
 
-	ending       context.Context // ends when the server begins to shut down
-	endFollowers context.CancelFunc
-	inFlight     sync.WaitGroup
+	shuttingDown  context.Context // ends when the server begins to shut down
+	beginShutdown context.CancelFunc
+	inFlight      sync.WaitGroup
 }
 
 // quietRouter turns off gin's default mode, which prints every route to standard output. The mode is global to the
@@ -154,10 +154,10 @@ func New(opts Options) *Server {
 	quietRouter()
 	opts.RequestTimeout = cmp.Or(opts.RequestTimeout, 30*time.Second)
 	opts.ForwardTimeout = cmp.Or(opts.ForwardTimeout, 15*time.Second)
-	opts.LastAnswer = cmp.Or(opts.LastAnswer, 500*time.Millisecond)
+	opts.AnswerGrace = cmp.Or(opts.AnswerGrace, 500*time.Millisecond)
 	opts.ShutdownGrace = cmp.Or(opts.ShutdownGrace, 10*time.Second)
-	opts.FollowEvery = cmp.Or(opts.FollowEvery, 200*time.Millisecond)
-	opts.WriteStall = cmp.Or(opts.WriteStall, time.Minute)
+	opts.FollowInterval = cmp.Or(opts.FollowInterval, 200*time.Millisecond)
+	opts.WriteTimeout = cmp.Or(opts.WriteTimeout, time.Minute)
 	opts.MaxStreams = cmp.Or(opts.MaxStreams, 1000)
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	if opts.Now == nil {
@@ -170,11 +170,12 @@ func New(opts Options) *Server {
 		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route.Route{},
-		rules:   map[string]route.Rule{},
-		answers: answer.NewWriter(opts.Logger, opts.WriteStall),
-		streams: limit.NewStreams("events"), followed: limit.NewStreams("output")}
-	s.ending, s.endFollowers = context.WithCancel(context.Background())
-	metricOptions := metrics.Options{Version: opts.Version, Stats: opts.Scheduler.Stats, Open: s.streams.Count,
+		rules:        map[string]route.Rule{},
+		answers:      answer.NewWriter(opts.Logger, opts.WriteTimeout),
+		eventStreams: limit.NewStreams("events"), outputStreams: limit.NewStreams("output")}
+	s.shuttingDown, s.beginShutdown = context.WithCancel(context.Background())
+	metricOptions := metrics.Options{Version: opts.Version, Stats: opts.Scheduler.Stats,
+		OpenStreams:  s.eventStreams.Count,
 		HistoryStats: opts.HistoryStats, Throttled: opts.Throttled}
 	if opts.TLS != nil {
 		metricOptions.NotAfter = opts.TLS.NotAfter
@@ -189,9 +190,9 @@ func New(opts Options) *Server {
 		Proofs: opts.Proofs, Advertise: opts.Advertise, RuleOf: s.ruleOf})
 	s.forwarder = forward.New(forward.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler,
 		Proof: s.admission.ForwardHeaders, TLS: opts.TLS, Advertise: opts.Advertise, ForwardTimeout: opts.ForwardTimeout,
-		LastAnswer: opts.LastAnswer, Ending: s.ending})
+		AnswerGrace: opts.AnswerGrace, ShuttingDown: s.shuttingDown})
 	s.table = s.routes()
-	s.names = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
+	s.reservedNames = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}
 
 	s.engine.RedirectTrailingSlash, s.engine.RedirectFixedPath = false, false
@@ -233,7 +234,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	tcp, ok := l.Addr().(*net.TCPAddr)
 	wide := ok && !tcp.IP.IsLoopback()
 	if wide && s.access.State() == auth.Empty {
-		s.log.Warn("no users yet: this address serves health and artifacts only, until scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that this server has, has made one", "address", l.Addr().String())
+		s.log.Warn("no users yet: this address serves only health and artifacts until a user is created with scheduler user add NAME --role admin and the --registry, --zk, --zk-namespace or --data-dir that this server has", "address", l.Addr().String())
 	}
 	return s.serve(ctx, l, func(ctx context.Context,
 		_ net.Conn) context.Context {
@@ -270,14 +271,14 @@ func (s *Server) serve(ctx context.Context, l net.Listener,
 
 	select {
 	case err := <-served:
-		s.endFollowers()
+		s.beginShutdown()
 		cutOff()
 		_ = server.Close()
 		s.inFlight.Wait()
 		return fmt.Errorf("serve the API on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
-	s.endFollowers()
+	s.beginShutdown()
 	grace, done := context.WithTimeout(context.WithoutCancel(ctx), s.opts.ShutdownGrace)
 	defer done()
 	err := server.Shutdown(grace)

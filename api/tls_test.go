@@ -163,7 +163,8 @@ func TestAStreamOverHTTP2BreaksOffAtTheEnd(t *testing.T) {
 	b, f := newFakeScheduler(), &files{}
 	b.place("t1", true)
 	f.set(stdout, "one\n")
-	url, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f, FollowEvery: time.Millisecond, TLS: keep(t, ca)})
+	url, stop, ended := serve(t, api.Options{Scheduler: b, Logs: f, FollowInterval: time.Millisecond,
+		TLS: keep(t, ca)})
 	answer, err := browser(t, ca, true).Get(secure(url) + "/api/task/t1/logs?follow=true")
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +247,7 @@ func TestLeaderAndFollowerDisagreeOnTLS(t *testing.T) {
 		code   string
 		says   string
 	}{
-		"the leader has none":         {plain, keep(t, ca), "tls_differs", "speaks no TLS"},
+		"the leader has none":         {plain, keep(t, ca), "tls_differs", "does not speak TLS"},
 		"the follower has none":       {withTLS, nil, "tls_differs", "speaks TLS, and this server does not"},
 		"the CA is another":           {withTLS, keep(t, other), "leader_not_trusted", "--tls-ca"},
 		"the certificate's names are": {named, keep(t, ca), "leader_not_trusted", "127.0.0.2"},

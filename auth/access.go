@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -18,15 +16,16 @@ import (
 )
 
 const (
-	// readInterval is the interval at which the access document is read again, and readTimeout the timeout of one read.
+	// readInterval is the interval at which the access document is read again, and readTimeout the timeout of one
+	// read.
 	readInterval = time.Second
 	readTimeout  = 5 * time.Second
-	// freshFor is how long a copy stays valid after it was read. Without a valid copy no request is admitted.
-	freshFor = time.Minute
+	// validFor is how long a copy stays valid after it was read. Without a valid copy no request is admitted.
+	validFor = time.Minute
 	// changeTimeout is the timeout of a change.
 	changeTimeout = 15 * time.Second
-	// complainInterval is the interval at which the log repeats a lasting failure.
-	complainInterval = 10 * time.Second
+	// warnInterval is the interval at which the log repeats a lasting failure.
+	warnInterval = 10 * time.Second
 )
 
 // Options are the settings and dependencies of an Access.
@@ -40,9 +39,8 @@ type Options struct {
 	KeepAdmin bool
 	// LoginLifetime is how long a login lasts; 12 h if zero, at most MaxLoginLifetime.
 	LoginLifetime time.Duration
-	// Now is the clock, time.Now if nil. Random is the source of secrets, crypto/rand if nil.
-	Now    func() time.Time
-	Random io.Reader
+	// Now is the clock, time.Now if nil.
+	Now func() time.Time
 	// Logger receives the messages for operators; nil discards them.
 	Logger *slog.Logger
 }
@@ -56,17 +54,16 @@ type Access struct {
 	keepAdmin bool
 	lifetime  time.Duration
 	now       func() time.Time
-	random    io.Reader
 	log       *slog.Logger
 	hasher    *hasher
 
-	copy    atomic.Pointer[snapshot]
-	readAt  atomic.Pointer[time.Time]
-	trouble atomic.Pointer[error] // the error of the last failed read
+	copy      atomic.Pointer[snapshot]
+	readAt    atomic.Pointer[time.Time]
+	readError atomic.Pointer[error] // the error of the last failed read
 
-	// turn serializes reads and changes of the document, so that a read that began before a change never replaces the
+	// slot serializes reads and changes of the document, so that a read that began before a change never replaces the
 	// newer copy.
-	turn chan struct{}
+	slot chan struct{}
 
 	limits struct {
 		sync.Mutex
@@ -76,9 +73,6 @@ type Access struct {
 
 // New creates an Access. It reads nothing; Refresh reads the document once, and Run keeps it up to date.
 func New(o Options) (*Access, error) {
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -89,14 +83,10 @@ func New(o Options) (*Access, error) {
 	if err := CheckLoginLifetime(lifetime); err != nil {
 		return nil, err
 	}
-	h, err := newHasher(o.Random)
-	if err != nil {
-		return nil, err
-	}
 	d := &Access{
 		shared: o.Shared, fileToken: sha256.Sum256([]byte(o.FileToken)), hasFile: o.FileToken != "",
 		keepAdmin: o.KeepAdmin,
-		lifetime:  lifetime, now: o.Now, random: o.Random, log: o.Logger, hasher: h, turn: make(chan struct{}, 1),
+		lifetime:  lifetime, now: o.Now, log: o.Logger, hasher: newHasher(), slot: make(chan struct{}, 1),
 	}
 	d.limits.limiter = newLimiter()
 	return d, nil
@@ -107,18 +97,18 @@ func New(o Options) (*Access, error) {
 func (d *Access) Run(ctx context.Context) {
 	tick := time.NewTicker(readInterval)
 	defer tick.Stop()
-	var said time.Time
+	var warned time.Time
 	for {
 		err := d.Refresh(ctx)
 		switch now := time.Now(); {
 		case ctx.Err() != nil:
 			return
-		case err != nil && now.Sub(said) >= complainInterval:
-			said = now
-			d.log.Warn("users and tokens not read: trying on; nobody is let in when that fails for longer",
-				"closed after", freshFor, "error", err)
-		case err == nil && !said.IsZero():
-			said = time.Time{}
+		case err != nil && now.Sub(warned) >= warnInterval:
+			warned = now
+			d.log.Warn("users and tokens not read, retrying: all callers are refused if this lasts",
+				"after", validFor, "error", err)
+		case err == nil && !warned.IsZero():
+			warned = time.Time{}
 			d.log.Info("users and tokens read again")
 		}
 		select {
@@ -138,13 +128,13 @@ func (d *Access) Refresh(ctx context.Context) error {
 	defer cancel()
 	err := d.refresh(ctx)
 	if err != nil {
-		d.trouble.Store(&err)
+		d.readError.Store(&err)
 	}
 	return err
 }
 
 func (d *Access) refresh(ctx context.Context) error {
-	done, err := d.takeTurn(ctx)
+	done, err := d.acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,17 +145,16 @@ func (d *Access) refresh(ctx context.Context) error {
 	case errors.Is(err, registry.ErrNotFound) && old == nil:
 		return d.create(ctx)
 	case errors.Is(err, registry.ErrNotFound):
-		return fmt.Errorf("%w: somebody has removed users, tokens and keys: bring them back, or start the servers again to begin without", err)
+		return fmt.Errorf("%w: users, tokens and keys were removed from the registry: restore them, or restart the servers to begin without users", err)
 	case err != nil:
 		return err
 	case e.Unreadable != "":
 		return errors.New(e.Unreadable)
 	case old != nil && old.version == e.Version && old.value == sha256.Sum256(e.Value):
-		d.fresh(began)
+		d.markFresh(began)
 		return nil
 	case old != nil && e.Version < old.version:
-		return fmt.Errorf("users and tokens are older than those that were read before (version %d after %d), as of a ZooKeeper server or a replica that lags behind: "+
-			"if somebody has brought back a copy of them, start the servers again to take it", e.Version, old.version)
+		return fmt.Errorf("users and tokens are older than those read before (version %d after %d), perhaps from a ZooKeeper server or a replica that lags behind: if a copy of them was restored, restart the servers to use it", e.Version, old.version)
 	}
 	return d.adopt(e, began)
 }
@@ -177,21 +166,18 @@ func (d *Access) adopt(e registry.Entry, readAt time.Time) error {
 		return fmt.Errorf("read the shared value %s: %w", sharedName, err)
 	}
 	d.copy.Store(newSnapshot(doc, e))
-	d.fresh(readAt)
+	d.markFresh(readAt)
 	return nil
 }
 
-func (d *Access) fresh(readAt time.Time) {
+func (d *Access) markFresh(readAt time.Time) {
 	d.readAt.Store(&readAt)
-	d.trouble.Store(nil)
+	d.readError.Store(nil)
 }
 
 // create creates the document. If another process was first, the next read returns that process's document.
 func (d *Access) create(ctx context.Context) error {
-	doc, err := newDocument(d.random)
-	if err != nil {
-		return err
-	}
+	doc := newDocument()
 	began := d.now()
 	value, err := doc.encode()
 	if err != nil {
@@ -205,29 +191,29 @@ func (d *Access) create(ctx context.Context) error {
 		}
 		return d.adopt(e, began)
 	}
-	d.log.Info("keys made", "shared value", sharedName)
+	d.log.Info("signing keys created", "value", sharedName)
 	return d.adopt(registry.Entry{Value: value, Version: version}, began)
 }
 
-// takeTurn waits for the exclusive right to read or change the document.
-func (d *Access) takeTurn(ctx context.Context) (done func(), err error) {
+// acquire waits for the exclusive right to read or change the document.
+func (d *Access) acquire(ctx context.Context) (done func(), err error) {
 	select {
-	case d.turn <- struct{}{}:
-		return func() { <-d.turn }, nil
+	case d.slot <- struct{}{}:
+		return func() { <-d.slot }, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for the access document: %w", ctx.Err())
 	}
 }
 
-// known returns the copy while it is valid.
-func (d *Access) known() (*snapshot, error) {
+// current returns the copy while it is valid.
+func (d *Access) current() (*snapshot, error) {
 	s, at := d.copy.Load(), d.readAt.Load()
 	if s != nil && at != nil {
-		if age := d.now().Sub(*at); age < freshFor {
+		if age := d.now().Sub(*at); age < validFor {
 			return s, nil
 		}
 	}
-	if trouble := d.trouble.Load(); trouble != nil {
+	if trouble := d.readError.Load(); trouble != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, *trouble)
 	}
 	return nil, fmt.Errorf("%w: users and tokens have not been read yet", ErrUnavailable)
@@ -248,7 +234,7 @@ const (
 
 // State returns the current state. It does not block.
 func (d *Access) State() State {
-	s, err := d.known()
+	s, err := d.current()
 	switch {
 	case err != nil:
 		return Unknown
@@ -258,16 +244,10 @@ func (d *Access) State() State {
 	return Closed
 }
 
-// Unavailable returns why the state is Unknown, as an ErrUnavailable; nil in other states.
-func (d *Access) Unavailable() error {
-	_, err := d.known()
-	return err
-}
-
 // Sign returns an authentication code for what, which only servers of this cluster can make. A code is valid for one
 // purpose. Followers authenticate themselves with it. It returns nil while the key is unknown.
 func (d *Access) Sign(purpose string, what []byte) []byte {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil
 	}
@@ -276,7 +256,7 @@ func (d *Access) Sign(purpose string, what []byte) []byte {
 
 // Verify reports whether a server of this cluster has made the code, by Sign with the same purpose.
 func (d *Access) Verify(purpose string, what, code []byte) bool {
-	s, err := d.known()
+	s, err := d.current()
 	return err == nil && hmac.Equal(mac(s.Keys.Proof, purpose, what), code)
 }
 

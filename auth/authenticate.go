@@ -35,7 +35,7 @@ const (
 // CheckLoginLifetime returns an error for a lifetime out of bounds.
 func CheckLoginLifetime(d time.Duration) error {
 	if d < MinLoginLifetime || d > MaxLoginLifetime {
-		return fmt.Errorf("a login lasts %s to %s, not %s", MinLoginLifetime, MaxLoginLifetime, d)
+		return fmt.Errorf("must be %s to %s, not %s", MinLoginLifetime, MaxLoginLifetime, d)
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (d *Access) Authenticate(token string) (Principal, error) {
 	if sum := sha256.Sum256([]byte(token)); d.hasFile && subtle.ConstantTimeCompare(sum[:], d.fileToken[:]) == 1 {
 		return Principal{Name: "api-token-file", Kind: TokenFile, Grant: Grant{Role: Admin}}, nil
 	}
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return Principal{}, err
 	}
@@ -55,22 +55,22 @@ func (d *Access) Authenticate(token string) (Principal, error) {
 	case len(token) > maxToken:
 		return Principal{}, errBadToken
 	case strings.HasPrefix(token, apiTokenPrefix):
-		return s.byAPIToken(token, d.now())
+		return s.authenticateAPIToken(token, d.now())
 	case strings.HasPrefix(token, loginTokenPrefix):
-		return s.byLogin(token, d.now())
+		return s.authenticateLogin(token, d.now())
 	}
 	return Principal{}, errBadToken
 }
 
 var (
-	errBadToken     = refused(BadToken, "this token is not known here: it is not whole, belongs to another cluster, or was removed")
+	errBadToken     = refused(BadToken, "this token is not valid here: it is incomplete, belongs to another cluster, or was removed")
 	errTokenExpired = refused(TokenExpired, "this token has expired: log in again, or ask for another one")
 	errTokenRevoked = refused(TokenRevoked,
 		"this login has ended, by a logout or because its user was changed: log in again")
-	errFromFuture = refused(BadToken, "this token is from the future: the clocks of the servers are more than a minute apart; set them right")
+	errFromFuture = refused(BadToken, "this token was issued in the future: the clocks of the servers are more than a minute apart; correct them")
 )
 
-func (s *snapshot) byAPIToken(token string, now time.Time) (Principal, error) {
+func (s *snapshot) authenticateAPIToken(token string, now time.Time) (Principal, error) {
 	id, ok := apiTokenID(token)
 	if !ok {
 		return Principal{}, errBadToken
@@ -102,15 +102,11 @@ func apiTokenID(token string) (id string, ok bool) {
 func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 // newAPIToken creates a token, its id, and the hash that is stored of it.
-func (d *Access) newAPIToken() (token, id string, hash []byte, err error) {
-	random, err := d.randomHex((idHex + secretHex) / 2)
-	if err != nil {
-		return "", "", nil, err
-	}
-	id = random[:idHex]
-	token = apiTokenPrefix + id + "_" + random[idHex:]
+func newAPIToken() (token, id string, hash []byte) {
+	id = randomHex(idHex / 2)
+	token = apiTokenPrefix + id + "_" + randomHex(secretHex/2)
 	sum := sha256.Sum256([]byte(token))
-	return token, id, sum[:], nil
+	return token, id, sum[:]
 }
 
 // claims are the content of a login token.
@@ -138,7 +134,7 @@ func (c *claims) sign(k key) (string, error) {
 	payload := tokenBase64.EncodeToString(text)
 	token := loginTokenPrefix + payload + "." + tokenBase64.EncodeToString(mac(k, loginPurpose, []byte(payload)))
 	if len(token) > maxToken {
-		return "", fmt.Errorf("the login token has %d bytes, and %d are the most: grant fewer patterns of apps",
+		return "", fmt.Errorf("the login token has %d bytes, more than the maximum of %d: grant fewer patterns of apps",
 			len(token), maxToken)
 	}
 	return token, nil
@@ -158,7 +154,7 @@ func readLogin(token string, k key) (c claims, ok bool) {
 	return c, err == nil && json.Unmarshal(text, &c) == nil
 }
 
-func (s *snapshot) byLogin(token string, now time.Time) (Principal, error) {
+func (s *snapshot) authenticateLogin(token string, now time.Time) (Principal, error) {
 	c, ok := readLogin(token, s.Keys.Login)
 	if !ok {
 		return Principal{}, errBadToken

@@ -3,10 +3,10 @@ package auth
 import (
 	"cmp"
 	"context"
+	cryptorand "crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -21,15 +21,12 @@ import (
 func (d *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	done, err := d.takeTurn(ctx)
+	done, err := d.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	id, err := d.randomHex(8)
-	if err != nil {
-		return err
-	}
+	id := randomHex(8)
 	for unsure := error(nil); ; {
 		made, err := d.tryChange(ctx, id, unsure != nil, apply)
 		var conflict *registry.Conflict
@@ -73,7 +70,7 @@ func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply fu
 		return false, err
 	}
 	doc.Changes = append(doc.Changes, id)
-	doc.Changes = doc.Changes[max(0, len(doc.Changes)-rememberedChanges):]
+	doc.Changes = doc.Changes[max(0, len(doc.Changes)-maxChanges):]
 	value, err := doc.encode()
 	if err != nil {
 		return false, err
@@ -85,17 +82,18 @@ func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply fu
 	return true, d.adopt(registry.Entry{Value: value, Version: version}, began)
 }
 
-func (d *Access) randomHex(bytes int) (string, error) {
-	b := make([]byte, bytes)
-	if _, err := io.ReadFull(d.random, b); err != nil {
-		return "", fmt.Errorf("read random bytes: %w", err)
-	}
-	return hex.EncodeToString(b), nil
+// randomBytes returns random bytes for secrets and ids.
+func randomBytes(n int) []byte {
+	b := make([]byte, n)
+	_, _ = cryptorand.Read(b) // never fails
+	return b
 }
+
+func randomHex(bytes int) string { return hex.EncodeToString(randomBytes(bytes)) }
 
 // PendingAudit returns the audit rows of changes of the document that no leader has taken yet, according to the copy.
 func (d *Access) PendingAudit() []event.Audit {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil
 	}

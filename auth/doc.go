@@ -10,7 +10,7 @@
 //	            changes by compare-and-set, with their rows   change.go
 //	            who a token belongs to                        authenticate.go
 //	            logins and logouts                            login.go
-//	            users and API tokens                          people.go
+//	            users and API tokens                          accounts.go
 //	document    what is stored, and how much of it            document.go
 //	hasher      argon2id, few at once                         password.go
 //	limiter     delays after failed logins: pure              limiter.go

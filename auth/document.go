@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -18,12 +17,12 @@ const sharedName = "access"
 
 // The bounds of the document's parts in bytes of JSON. Their sum fits into registry.MaxValue.
 const (
-	maxPeople  = 600_000 // users and API tokens: about 2,000 of usual length
-	maxAudit   = 200_000 // rows that wait for a leader: about 600
-	maxRevoked = 150_000 // revoked logins: about 1,200
-	// rememberedChanges is the number of change ids that are kept, so that a caller without an answer can find out
+	maxAccounts = 600_000 // users and API tokens: about 2,000 of usual length
+	maxAudit    = 200_000 // rows that wait for a leader: about 600
+	maxRevoked  = 150_000 // revoked logins: about 1,200
+	// maxChanges is the number of change ids that are kept, so that a caller without an answer can find out
 	// whether its change was made.
-	rememberedChanges = 32
+	maxChanges = 32
 )
 
 // accessDocument contains the users, tokens and keys. One write changes everything that belongs together, including
@@ -83,19 +82,10 @@ type revocation struct {
 	Until time.Time `json:"until"`
 }
 
-func newKeys(random io.Reader) (keys, error) {
-	k := make([]byte, 2*keyBytes)
-	if _, err := io.ReadFull(random, k); err != nil {
-		return keys{}, fmt.Errorf("read random bytes: %w", err)
-	}
-	return keys{Login: k[:keyBytes], Proof: k[keyBytes:]}, nil
-}
+func newKeys() keys { return keys{Login: randomBytes(keyBytes), Proof: randomBytes(keyBytes)} }
 
 // newDocument creates a document without users and tokens.
-func newDocument(random io.Reader) (accessDocument, error) {
-	k, err := newKeys(random)
-	return accessDocument{Keys: k}, err
-}
+func newDocument() accessDocument { return accessDocument{Keys: newKeys()} }
 
 // replaceKeys invalidates all logins.
 func (d *accessDocument) replaceKeys(k keys) { d.Keys, d.Revoked = k, nil }
@@ -108,23 +98,23 @@ func parseDocument(value []byte) (d accessDocument, err error) {
 	return d, nil
 }
 
-var errDamaged = errors.New("it is damaged: bring back a copy of it, or delete it and start a server, to begin without users and tokens")
+var errDamaged = errors.New("it is damaged: restore a copy of it, or delete it and start a server to begin without users and tokens")
 
 // encode writes the document. The error is ErrFull if a part of it exceeds its bound.
 func (d *accessDocument) encode() ([]byte, error) {
-	people, err := sizeOf(d.Users, d.Tokens)
+	accounts, err := sizeOf(d.Users, d.Tokens)
 	if err != nil {
 		return nil, err
 	}
-	if people > maxPeople {
-		return nil, fmt.Errorf("%w: users and tokens take more than the %d bytes that there are for them: remove some first (scheduler user rm, scheduler token rm)", ErrFull, maxPeople)
+	if accounts > maxAccounts {
+		return nil, fmt.Errorf("%w: users and tokens take more than the maximum of %d bytes: remove some first (scheduler user rm, scheduler token rm)", ErrFull, maxAccounts)
 	}
 	audit, err := sizeOf(d.Audit)
 	if err != nil {
 		return nil, err
 	}
 	if audit > maxAudit {
-		return nil, fmt.Errorf("%w: %d changes of users and tokens wait to be audited, and nothing is changed without: start a server, which takes them into the audit", ErrFull, len(d.Audit)-1)
+		return nil, fmt.Errorf("%w: %d changes of users and tokens wait for the audit, without which nothing is changed: start a server, which takes them into the audit", ErrFull, len(d.Audit)-1)
 	}
 	return json.Marshal(d)
 }
@@ -178,7 +168,7 @@ func (d *accessDocument) revoke(r revocation, now time.Time) error {
 		size, err = sizeOf(d.Revoked)
 	}
 	if err == nil && size > maxRevoked {
-		err = fmt.Errorf("%w: %d logouts are kept until their logins have expired: wait, or change the user's password, which ends all of his logins", ErrFull, len(d.Revoked)-1)
+		err = fmt.Errorf("%w: %d logouts are kept until their logins have expired: wait, or change the user's password, which ends all logins of the user", ErrFull, len(d.Revoked)-1)
 	}
 	return err
 }

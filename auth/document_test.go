@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,10 +14,7 @@ import (
 
 func emptyDocument(t testing.TB) accessDocument {
 	t.Helper()
-	d, err := newDocument(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := newDocument()
 	return d
 }
 
@@ -42,7 +38,7 @@ func TestDocumentFits(t *testing.T) {
 	d := emptyDocument(t)
 	err := full(func(n int, d *accessDocument) {
 		d.Users = append(d.Users, user{Name: fmt.Sprintf("user%d", n),
-			Hash: formatHash(newHashes, make([]byte, 16), make([]byte, 32)), Grant: Grant{Role: Viewer},
+			Hash: formatHash(defaultParams, make([]byte, 16), make([]byte, 32)), Grant: Grant{Role: Viewer},
 			Generation: strings.Repeat("a", 16), Created: start})
 	}, &d)
 	if !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "scheduler user rm") || len(d.Users) < 1500 {
@@ -151,10 +147,7 @@ func TestSecretsShowNowhere(t *testing.T) {
 // TestHashes checks that hashes with other parameters are read, and that invalid ones are refused.
 func TestHashes(t *testing.T) {
 	t.Parallel()
-	h, err := newHasher(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHasher()
 	stored, err := h.make(t.Context(), "password")
 	if err != nil || !strings.HasPrefix(string(stored), "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Fatalf("%s, %v", string(stored), err)
@@ -171,7 +164,7 @@ func TestHashes(t *testing.T) {
 		{stored, "password", true}, {stored, "Password", false}, {stored, "", false}, {stored, "password\x00", false},
 		{h.nobody, "", false}, {h.nobody, "password", false},
 	} {
-		if right, err := h.verify(t.Context(), h.known, c.stored, c.password); err != nil || right != c.right {
+		if right, err := h.verify(t.Context(), h.trusted, c.stored, c.password); err != nil || right != c.right {
 			t.Errorf("%q: %v, %v", c.password, right, err)
 		}
 	}
@@ -187,7 +180,7 @@ func TestHashes(t *testing.T) {
 		"$argon2id$v=19$m=64,t=1,p=1$$" + sum, "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$",
 		"$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + sum + "$",
 	} {
-		if _, err := h.verify(t.Context(), h.known, passwordHash(bad), "password"); !errors.Is(err, errNoHash) {
+		if _, err := h.verify(t.Context(), h.trusted, passwordHash(bad), "password"); !errors.Is(err, errBadHash) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -9,13 +9,13 @@ import (
 // Errors of Access, for use with errors.Is.
 var (
 	// ErrUnavailable says that the access document has not been read yet, or not for too long. No request is admitted.
-	ErrUnavailable = errors.New("who may do what is not known at present")
+	ErrUnavailable = errors.New("users and grants are not known")
 	// ErrNotFound says that there is no user or API token with that name.
 	ErrNotFound = errors.New("not found")
 	// ErrExists says that the name is in use.
-	ErrExists = errors.New("exists already")
+	ErrExists = errors.New("already exists")
 	// ErrLastAdmin says that the change would leave users or tokens but no admin for all apps.
-	ErrLastAdmin = errors.New("nobody would be an admin for all apps any more")
+	ErrLastAdmin = errors.New("no admin for all apps would be left")
 	// ErrFull says that the access document has no room, and what to remove.
 	ErrFull = errors.New("no room")
 )
@@ -46,7 +46,7 @@ type TooMany struct {
 }
 
 func (t *TooMany) Error() string {
-	return fmt.Sprintf("too many logins have failed, or are under way: try again in %d s", t.Seconds())
+	return fmt.Sprintf("too many failed or concurrent logins: try again in %d s", t.Seconds())
 }
 
 // Seconds returns RetryAfter in whole seconds, rounded up, for the header Retry-After.

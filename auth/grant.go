@@ -60,12 +60,12 @@ const MaxPatterns = 100
 // CheckApps returns what is wrong with patterns, or "".
 func CheckApps(patterns []string) string {
 	if len(patterns) > MaxPatterns {
-		return fmt.Sprintf("has %d patterns; %d are the most", len(patterns), MaxPatterns)
+		return fmt.Sprintf("has %d patterns; the maximum is %d", len(patterns), MaxPatterns)
 	}
 	for _, p := range patterns {
 		if _, err := path.Match(p, ""); err != nil || p == "" || len(p) > 200 ||
 			strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ',' }) {
-			return fmt.Sprintf("%q is no pattern of app names; one is for instance billing-*, or an app's name", p)
+			return fmt.Sprintf("%q is not a pattern of app names, such as billing-* or an app's name", p)
 		}
 	}
 	return ""

@@ -10,7 +10,7 @@ const (
 	// The first freeFailures-1 consecutive failures cause no wait; each later one does, and the wait doubles.
 	freeFailures = 5
 	firstWait    = time.Second
-	longestWait  = time.Minute
+	maxWait      = time.Minute
 	// forgetFailures is the time without a failure after which earlier failures are forgotten.
 	forgetFailures = 15 * time.Minute
 	// maxCounters and maxTrusted bound the memory; the least recently used entry is dropped.
@@ -133,7 +133,7 @@ func (c *counter) wait(now time.Time) time.Duration {
 		}
 		return firstWait
 	}
-	wait := longestWait
+	wait := maxWait
 	if doublings := c.failed - freeFailures; doublings < 6 {
 		wait = min(wait, firstWait<<doublings)
 	}

@@ -49,7 +49,7 @@ func TestWaitsDouble(t *testing.T) {
 			t.Errorf("after %v it waits %v", want, wait)
 		}
 	}
-	if wait := l.waits(now.Add(-time.Hour), "ann", "10.0.0.1"); wait > longestWait {
+	if wait := l.waits(now.Add(-time.Hour), "ann", "10.0.0.1"); wait > maxWait {
 		t.Errorf("after the clock was set back it waits %v", wait)
 	}
 	now = now.Add(forgetFailures)

@@ -29,7 +29,7 @@ func (d *Access) CheckPassword(ctx context.Context, name, password, from string)
 }
 
 func (d *Access) check(ctx context.Context, name, password, from string) (*user, *snapshot, error) {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,9 +48,9 @@ func (d *Access) check(ctx context.Context, name, password, from string) (*user,
 	if len(password) > maxPassword { // no valid password; still do the work of checking a wrong one
 		password, u = "", nil
 	}
-	in := d.hasher.strangers
+	in := d.hasher.untrusted
 	if attempt.trusted() {
-		in = d.hasher.known
+		in = d.hasher.trusted
 	}
 	right, err := d.hasher.verify(ctx, in, hash, password)
 	d.limits.Lock()
@@ -65,7 +65,7 @@ func (d *Access) check(ctx context.Context, name, password, from string) (*user,
 		return nil, nil, fmt.Errorf("log in: %w", err)
 	case !right || u == nil:
 		d.limits.failed(d.now(), attempt)
-		return nil, nil, refused(BadCredentials, "user and password do not belong together")
+		return nil, nil, refused(BadCredentials, "wrong user name or password")
 	}
 	d.limits.succeeded(attempt)
 	return u, s, nil
@@ -80,14 +80,14 @@ func (d *Access) begin(name, from string) (attempt, time.Duration) {
 // Issue returns a login token for a principal that an OpenID provider has authenticated: one of kind OIDC, with a name
 // and a grant. The token lasts at most lifetime and at most the lifetime of logins; a zero lifetime means the latter.
 func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issued Principal, err error) {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return "", Principal{}, err
 	}
 	named := p.Name != "" && len(p.Name) <= maxIssuedName && utf8.ValidString(p.Name) &&
 		!strings.ContainsFunc(p.Name, unicode.IsControl)
 	if p.Kind != OIDC || !named || p.Role == NoRole || lifetime < 0 {
-		return "", Principal{}, fmt.Errorf("issue a login token: it is for somebody of an OpenID provider, with a role and a name of at most %d bytes without control characters", maxIssuedName)
+		return "", Principal{}, fmt.Errorf("issue a login token: the principal must be of an OpenID provider, with a role and a name of at most %d bytes without control characters", maxIssuedName)
 	}
 	if lifetime == 0 || lifetime > d.lifetime {
 		lifetime = d.lifetime
@@ -99,11 +99,7 @@ func (d *Access) Issue(p Principal, lifetime time.Duration) (token string, issue
 const maxIssuedName = 200
 
 func (d *Access) issue(s *snapshot, c claims, grant Grant, lifetime time.Duration) (string, Principal, error) {
-	session, err := d.randomHex(idHex / 2)
-	if err != nil {
-		return "", Principal{}, err
-	}
-	now := d.now()
+	session, now := randomHex(idHex/2), d.now()
 	c.Session, c.Issued, c.Expires = session, now.UnixMilli(), now.Add(lifetime).UnixMilli()
 	token, err := c.sign(s.Keys.Login)
 	if err != nil {
@@ -118,22 +114,18 @@ func (d *Access) Logout(ctx context.Context, p Principal) error {
 	if p.Session == "" {
 		return nil
 	}
-	fresh, err := newKeys(d.random)
-	if err != nil {
-		return err
-	}
 	return d.change(ctx, func(doc *accessDocument) error {
-		return d.revoke(doc, revocation{Session: p.Session, Kind: p.Kind, Name: p.Name, Until: p.Expires}, fresh)
+		return d.revoke(doc, revocation{Session: p.Session, Kind: p.Kind, Name: p.Name, Until: p.Expires})
 	})
 }
 
 // revoke revokes logins. If there is no room for another revocation, it replaces the keys, which ends all logins: no
 // revoked login may stay valid.
-func (d *Access) revoke(doc *accessDocument, r revocation, fresh keys) error {
+func (d *Access) revoke(doc *accessDocument, r revocation) error {
 	err := doc.revoke(r, d.now())
 	if errors.Is(err, ErrFull) {
-		d.log.Warn("all logins ended: there is no room for more logouts of so many people, which are kept until their logins would have expired; a shorter --login-lifetime makes room")
-		doc.replaceKeys(keys{Login: fresh.Login, Proof: doc.Keys.Proof})
+		d.log.Warn("all logins ended: there is no room for more logouts, which are kept until their logins would have expired; a shorter --login-lifetime makes room")
+		doc.replaceKeys(keys{Login: randomBytes(keyBytes), Proof: doc.Keys.Proof})
 		return nil
 	}
 	return err

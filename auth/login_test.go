@@ -251,8 +251,8 @@ func TestDocumentThatIsGone(t *testing.T) {
 		t.Errorf("change: %v", err)
 	}
 	c.add(time.Minute)
-	if err := d.Unavailable(); d.State() != auth.Unknown || !errors.Is(err, auth.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "somebody has removed") {
+	if _, err := d.Users(); d.State() != auth.Unknown || !errors.Is(err, auth.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "were removed from the registry") {
 		t.Errorf("%v, %v", d.State(), err)
 	}
 	gone.is.Store(false)
@@ -287,8 +287,8 @@ func TestAnOlderDocumentIsNotTaken(t *testing.T) {
 		t.Errorf("%v, %v", d.State(), err)
 	}
 	c.add(time.Minute)
-	if err := d.Unavailable(); d.State() != auth.Unknown || err == nil ||
-		!strings.Contains(err.Error(), "start the servers again") {
+	if _, err := d.Users(); d.State() != auth.Unknown || err == nil ||
+		!strings.Contains(err.Error(), "restart the servers") {
 		t.Errorf("a minute later: %v, %v", d.State(), err)
 	}
 	behind.is.Store(false)

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -19,22 +18,22 @@ type argonParams struct {
 	threads        uint8
 }
 
-// newHashes are the parameters of new hashes: the first choice of OWASP's Password Storage Cheat Sheet. maxHashing
+// defaultParams are the parameters of new hashes: the first choice of OWASP's Password Storage Cheat Sheet. maxParams
 // bounds the parameters of stored hashes, so that a manipulated document can't use up the memory.
 var (
-	newHashes   = argonParams{memory: 19 * 1024, passes: 2, threads: 1}
-	maxHashing  = argonParams{memory: 256 * 1024, passes: 16, threads: 16}
-	errNoHash   = errors.New("a stored password hash can't be read")
-	hashBase64  = base64.RawStdEncoding.Strict()
-	saltBytes   = 16
-	hashedBytes = 32
+	defaultParams = argonParams{memory: 19 * 1024, passes: 2, threads: 1}
+	maxParams     = argonParams{memory: 256 * 1024, passes: 16, threads: 16}
+	errBadHash    = errors.New("a stored password hash can't be read")
+	hashBase64    = base64.RawStdEncoding.Strict()
+	saltBytes     = 16
+	hashedBytes   = 32
 )
 
 const (
-	// atOnce is the number of hashes that are computed simultaneously, each with its memory. maxWaiting is the length
-	// of each of the two queues.
-	atOnce     = 2
-	maxWaiting = 16
+	// maxConcurrent is the number of hashes that are computed simultaneously, each with its memory. maxWaiting is the
+	// length of each of the two queues.
+	maxConcurrent = 2
+	maxWaiting    = 16
 )
 
 // passwordHash is argon2id in PHC format: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It is printed nowhere but in the
@@ -48,32 +47,24 @@ func (passwordHash) GoString() string { return "(hidden)" }
 
 // hasher computes and verifies hashes, few at a time: one takes 19 MiB and about 30 ms.
 type hasher struct {
-	random  io.Reader
 	running chan struct{}
 	nobody  passwordHash // matches no password; used for logins of unknown users
-	// strangers and known are the queues: one for logins from a new address, one for all other callers. A flood of the
-	// former, from any number of addresses, fills only its own queue.
-	strangers, known queue
+	// untrusted and trusted are the queues: one for logins from a new address, one for all other callers. A flood of
+	// the former, from any number of addresses, fills only its own queue.
+	untrusted, trusted queue
 }
 
 // queue holds one token per waiting caller.
 type queue chan struct{}
 
-func newHasher(random io.Reader) (*hasher, error) {
-	h := &hasher{random: random, running: make(chan struct{}, atOnce), strangers: make(queue, maxWaiting),
-		known: make(queue, maxWaiting)}
-	salt, hash := make([]byte, saltBytes), make([]byte, hashedBytes)
-	for _, b := range [][]byte{salt, hash} {
-		if _, err := io.ReadFull(random, b); err != nil {
-			return nil, fmt.Errorf("read random bytes: %w", err)
-		}
-	}
-	h.nobody = formatHash(newHashes, salt, hash)
-	return h, nil
+func newHasher() *hasher {
+	return &hasher{running: make(chan struct{}, maxConcurrent), untrusted: make(queue, maxWaiting),
+		trusted: make(queue, maxWaiting),
+		nobody:  formatHash(defaultParams, randomBytes(saltBytes), randomBytes(hashedBytes))}
 }
 
-// turn waits in a queue for a turn to compute a hash. It fails at once if the queue is full.
-func (h *hasher) turn(ctx context.Context, in queue) (done func(), err error) {
+// acquire waits in a queue for its turn to compute a hash. It fails at once if the queue is full.
+func (h *hasher) acquire(ctx context.Context, in queue) (done func(), err error) {
 	select {
 	case in <- struct{}{}:
 	default:
@@ -90,16 +81,12 @@ func (h *hasher) turn(ctx context.Context, in queue) (done func(), err error) {
 
 // make computes the hash of a new password. Only authenticated users can cause a call.
 func (h *hasher) make(ctx context.Context, password string) (passwordHash, error) {
-	done, err := h.turn(ctx, h.known)
+	done, err := h.acquire(ctx, h.trusted)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	salt := make([]byte, saltBytes)
-	if _, err := io.ReadFull(h.random, salt); err != nil {
-		return "", fmt.Errorf("read random bytes: %w", err)
-	}
-	p := newHashes
+	p, salt := defaultParams, randomBytes(saltBytes)
 	return formatHash(p, salt, argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.threads,
 		uint32(hashedBytes))), nil
 }
@@ -110,7 +97,7 @@ func (h *hasher) verify(ctx context.Context, in queue, stored passwordHash, pass
 	if err != nil {
 		return false, err
 	}
-	done, err := h.turn(ctx, in)
+	done, err := h.acquire(ctx, in)
 	if err != nil {
 		return false, err
 	}
@@ -128,17 +115,17 @@ func formatHash(p argonParams, salt, hash []byte) passwordHash {
 func parseHash(stored passwordHash) (p argonParams, salt, hash []byte, err error) {
 	parts := strings.Split(string(stored), "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
-		return p, nil, nil, errNoHash
+		return p, nil, nil, errBadHash
 	}
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.passes, &p.threads); err != nil {
-		return p, nil, nil, errNoHash
+		return p, nil, nil, errBadHash
 	}
 	salt, saltErr := hashBase64.DecodeString(parts[4])
 	hash, hashErr := hashBase64.DecodeString(parts[5])
-	within := p.passes >= 1 && p.passes <= maxHashing.passes && p.threads >= 1 && p.threads <= maxHashing.threads &&
-		p.memory >= 8*uint32(p.threads) && p.memory <= maxHashing.memory
+	within := p.passes >= 1 && p.passes <= maxParams.passes && p.threads >= 1 && p.threads <= maxParams.threads &&
+		p.memory >= 8*uint32(p.threads) && p.memory <= maxParams.memory
 	if saltErr != nil || hashErr != nil || len(salt) < 8 || len(hash) < 16 || len(hash) > 64 || !within {
-		return p, nil, nil, errNoHash
+		return p, nil, nil, errBadHash
 	}
 	return p, salt, hash, nil
 }

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -13,22 +12,19 @@ import (
 func TestStrangersHoldNobodyElseUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h, err := newHasher(rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := newHasher()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		for range atOnce {
-			if _, err := h.turn(ctx, h.strangers); err != nil {
+		for range maxConcurrent {
+			if _, err := h.acquire(ctx, h.untrusted); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for range maxWaiting {
-			go func() { _, _ = h.turn(ctx, h.strangers) }()
+			go func() { _, _ = h.acquire(ctx, h.untrusted) }()
 		}
 		synctest.Wait()
-		if _, err := h.turn(ctx, h.strangers); !errors.As(err, new(*TooMany)) {
+		if _, err := h.acquire(ctx, h.untrusted); !errors.As(err, new(*TooMany)) {
 			t.Fatalf("another stranger: %v", err)
 		}
 		known := make(chan error)

@@ -26,14 +26,14 @@ const (
 
 // The original's default timeouts in milliseconds, for all handlers over HTTP.
 const (
-	connectByDefault = 3000
-	readByDefault    = 5000
+	defaultConnectTimeout = 3000
+	defaultReadTimeout    = 5000
 )
 
 func (s *Sender) wechat(ctx context.Context, n notifications.Notification) error {
 	return postText(ctx, n.Job.Prop(jobs.PropWechatWebhook), text(n, maxWechat),
-		millis(n.Job, jobs.PropWechatConnectTimeout, connectByDefault),
-		millis(n.Job, jobs.PropWechatReadTimeout, readByDefault))
+		millis(n.Job, jobs.PropWechatConnectTimeout, defaultConnectTimeout),
+		millis(n.Job, jobs.PropWechatReadTimeout, defaultReadTimeout))
 }
 
 func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) error {
@@ -46,8 +46,8 @@ func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) err
 		address += separator + signDingtalk(secret, s.now()).Encode()
 	}
 	return postText(ctx, address, n.Job.Prop(jobs.PropDingtalkKeyword)+text(n, maxDingtalk),
-		millis(n.Job, jobs.PropDingtalkConnectTimeout, connectByDefault),
-		millis(n.Job, jobs.PropDingtalkReadTimeout, readByDefault))
+		millis(n.Job, jobs.PropDingtalkConnectTimeout, defaultConnectTimeout),
+		millis(n.Job, jobs.PropDingtalkReadTimeout, defaultReadTimeout))
 }
 
 // signDingtalk returns the parameters that DingTalk's robots require in addition to the token (contract 5.6).

@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// subjectByDefault is the original's default subject.
-const subjectByDefault = "ElasticJob error message"
+// defaultSubject is the original's default subject.
+const defaultSubject = "ElasticJob error message"
 
 // maxMail is the greatest length in bytes of a mail's text.
 const maxMail = 64 << 10
@@ -49,7 +49,7 @@ func mailOf(n notifications.Notification) (*mail.Msg, error) {
 	if bcc := p(jobs.PropEmailBCC); bcc != "" {
 		errs = append(errs, m.BccFromString(bcc))
 	}
-	m.Subject(cmp.Or(p(jobs.PropEmailSubject), subjectByDefault))
+	m.Subject(cmp.Or(p(jobs.PropEmailSubject), defaultSubject))
 	plain := text(n, maxMail)
 	m.SetBodyString(mail.TypeTextPlain, plain)
 	m.AddAlternativeString(mail.TypeTextHTML, "<html><body><pre>"+html.EscapeString(plain)+"</pre></body></html>\n")
@@ -61,7 +61,7 @@ func mailOf(n notifications.Notification) (*mail.Msg, error) {
 func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string, message *mail.Msg) error {
 	number, err := strconv.Atoi(port)
 	if err != nil {
-		return fmt.Errorf("the port is no number: %w", err)
+		return fmt.Errorf("the port is not a number: %w", err)
 	}
 	encrypted := !strings.EqualFold(c.Prop(jobs.PropEmailSSL), "false")
 	startTLS := encrypted && slices.Contains(s.startTLSPorts, number)
@@ -75,7 +75,7 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 			return nil, err
 		}
 		context.AfterFunc(talk, func() { _ = raw.Close() }) // has no effect after a regular close
-		var conn net.Conn = &limited{raw, maxRead}
+		var conn net.Conn = &limitedConn{raw, maxRead}
 		if encrypted && !startTLS {
 			conn = tls.Client(conn, security)
 		}
@@ -90,7 +90,7 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 	case encrypted: // from the first byte on; the library recognizes it by the connection
 		policy, auth = mail.TLSOpportunistic, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
 	}
-	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(most), mail.WithTLSPolicy(policy),
+	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(sendTimeout), mail.WithTLSPolicy(policy),
 		mail.WithTLSConfig(security), mail.WithDialContextFunc(dial)}
 	if user := c.Prop(jobs.PropEmailUsername); user != "" {
 		options = append(options, auth, mail.WithUsername(user), mail.WithPassword(c.Prop(jobs.PropEmailPassword)))

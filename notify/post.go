@@ -31,7 +31,7 @@ const maxAnswer = 64 << 10
 func post(ctx context.Context, r request) (status int, answer []byte, err error) {
 	u, err := url.Parse(r.address)
 	if err != nil {
-		return 0, nil, errors.New("the address is no URL")
+		return 0, nil, errors.New("the address is not a URL")
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.connect+r.read)
 	defer cancel()
@@ -44,7 +44,7 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 			if err != nil {
 				return nil, err
 			}
-			return &limited{conn, maxRead}, nil
+			return &limitedConn{conn, maxRead}, nil
 		},
 	}
 	defer transport.CloseIdleConnections()

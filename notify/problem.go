@@ -15,7 +15,7 @@ import (
 // the leader's network, and the addresses of names there.
 
 // errTooMuch is the error of a connection that returns more than is read.
-var errTooMuch = fmt.Errorf("more than %d KiB came as an answer", maxRead>>10)
+var errTooMuch = fmt.Errorf("the answer has more than %d KiB", maxRead>>10)
 
 // problemOf describes a failed connection; it returns "" for other errors.
 func problemOf(err error) string {
@@ -45,5 +45,5 @@ func mailProblem(err error) error {
 		return errors.New(text)
 	}
 	return errors.New("it does not answer as a mail server that has what the job asks for: " +
-		"look at email.host, email.port, email.useSsl (TLS) and email.username")
+		"check email.host, email.port, email.useSsl (TLS) and email.username")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// most is the timeout of one message, whatever the job's properties say.
-const most = 30 * time.Second
+// sendTimeout is the timeout of one message, whatever the job's properties say.
+const sendTimeout = 30 * time.Second
 
 // handler sends one message according to a job's properties. It returns soon after ctx has ended.
 type handler func(ctx context.Context, n notifications.Notification) error
@@ -41,10 +41,10 @@ func New(now func() time.Time) *Sender {
 func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {
-		return fmt.Errorf("nobody is told by a handler of type %q; give the job another jobErrorHandlerType",
+		return fmt.Errorf("jobErrorHandlerType %q sends no notifications; choose EMAIL, WECHAT, DINGTALK or WEBHOOK",
 			n.Job.JobErrorHandlerType)
 	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	if err := send(ctx, n); err != nil {
 		return errors.New(n.Job.Redact(err.Error())) // errors of libraries may contain their arguments
@@ -52,16 +52,16 @@ func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error
 	return nil
 }
 
-// millis returns a timeout from a job's properties; byDefault is in milliseconds too.
-func millis(c jobs.Config, name string, byDefault int) time.Duration {
+// millis returns a timeout from a job's properties; fallback is in milliseconds too.
+func millis(c jobs.Config, name string, fallback int) time.Duration {
 	if n, err := strconv.Atoi(c.Prop(name)); err == nil && n > 0 {
-		byDefault = n
+		fallback = n
 	}
-	return time.Duration(byDefault) * time.Millisecond
+	return time.Duration(fallback) * time.Millisecond
 }
 
-// limited is a connection with a limit on the bytes that are read, against endless answers.
-type limited struct {
+// limitedConn is a connection with a limit on the bytes that are read, against endless answers.
+type limitedConn struct {
 	net.Conn
 	left int
 }
@@ -69,7 +69,7 @@ type limited struct {
 // maxRead is the greatest number of bytes read from one connection, including the overhead of TLS.
 const maxRead = 256 << 10
 
-func (l *limited) Read(p []byte) (int, error) {
+func (l *limitedConn) Read(p []byte) (int, error) {
 	if l.left <= 0 {
 		return 0, errTooMuch
 	}

@@ -215,7 +215,7 @@ func TestEndpointsThatAreOutOfOrder(t *testing.T) {
 		"robot of another kind": {jobs.HandlerDingtalk, answers(200, "hello"), "has no errcode"},
 		"robot that refuses":    {jobs.HandlerWechat, answers(200, `{"errcode":93000,"errmsg":"invalid webhook url `+token+`"}`), "errcode 93000: its documentation"},
 		"robot in trouble":      {jobs.HandlerWechat, answers(502, "{}"), "answers 502"},
-		"nobody's handler":      {"FAX", "", `by a handler of type "FAX"`},
+		"nobody's handler":      {"FAX", "", `jobErrorHandlerType "FAX" sends no notifications`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,14 +23,14 @@ func text(n notifications.Notification, most int) string {
 func withCauses(n notifications.Notification, most int) string {
 	var b strings.Builder
 	for i, s := range n.Shards {
-		cause := cut(cmp.Or(s.Cause.String(), "no cause that is known"), most)
+		cause := cut(cmp.Or(s.Cause.String(), "unknown cause"), most)
 		if i == 0 {
 			fmt.Fprintf(&b, "Job '%s' exception occur in job processing, caused by %s\n", n.Job.JobName, cause)
 			fmt.Fprintf(&b, "Execution %s, fired at %s.\n", n.Execution, n.Fire.UTC().Format(time.RFC3339))
-			fmt.Fprintf(&b, "Item %d%s: %s, as above.\n", s.Item, on(s), s.State)
+			fmt.Fprintf(&b, "Item %d%s: %s, as above.\n", s.Item, onAgent(s), s.State)
 			continue
 		}
-		fmt.Fprintf(&b, "Item %d%s: %s, %s\n", s.Item, on(s), s.State, cause)
+		fmt.Fprintf(&b, "Item %d%s: %s, %s\n", s.Item, onAgent(s), s.State, cause)
 	}
 	if more := n.FailedShards - len(n.Shards); more > 0 {
 		fmt.Fprintf(&b, "And %d more of its shards.\n", more)
@@ -41,7 +41,7 @@ func withCauses(n notifications.Notification, most int) string {
 	return b.String()
 }
 
-func on(s notifications.FailedShard) string {
+func onAgent(s notifications.FailedShard) string {
 	if s.Agent == "" {
 		return ""
 	}

@@ -62,8 +62,8 @@ func (s *Sender) webhook(ctx context.Context, n notifications.Notification) erro
 	}
 	status, _, err := post(ctx, request{
 		address: n.Job.Prop(jobs.PropWebhookURL), body: body, header: header,
-		connect: millis(n.Job, jobs.PropWebhookConnectTimeout, connectByDefault),
-		read:    millis(n.Job, jobs.PropWebhookReadTimeout, readByDefault),
+		connect: millis(n.Job, jobs.PropWebhookConnectTimeout, defaultConnectTimeout),
+		read:    millis(n.Job, jobs.PropWebhookReadTimeout, defaultReadTimeout),
 	})
 	if err == nil && (status < 200 || status > 299) {
 		err = fmt.Errorf("the webhook answers %d", status) // the rest may be confidential

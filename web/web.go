@@ -177,12 +177,6 @@ func kindOf(name string) string {
 		return "text/css; charset=utf-8"
 	case ".svg":
 		return "image/svg+xml"
-	case ".png":
-		return "image/png"
-	case ".woff2":
-		return "font/woff2"
-	case ".json", ".webmanifest":
-		return "application/json"
 	}
 	return "text/plain; charset=utf-8"
 }

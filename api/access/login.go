@@ -45,9 +45,8 @@ func (h *Handlers) login(c *gin.Context) (any, error) {
 	return loggedIn{AccessToken: token}, err
 }
 
-var errNobodyToLogIn = failure.New(http.StatusForbidden, "no_users",
-	"there are no users yet; to make the first, type on the server's machine: "+
-		"scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
+var errNoUsers = failure.New(http.StatusForbidden, "no_users",
+	"there are no users yet; create the first on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
 
 func (h *Handlers) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
 	f, err := request.ReadForm[loginBody](c)
@@ -62,7 +61,7 @@ func (h *Handlers) logIn(c *gin.Context) (token string, p auth.Principal, err er
 	case auth.Unknown:
 		return "", p, failure.ErrAccessUnknown
 	case auth.Empty:
-		return "", p, errNobodyToLogIn
+		return "", p, errNoUsers
 	}
 	return h.Access.Login(c.Request.Context(), name, password, caller.Address(c.Request))
 }
@@ -97,7 +96,7 @@ func (h *Handlers) beginSession(c *gin.Context) (any, error) {
 func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	who := caller.Of(c.Request.Context()).Principal
 	if who.Session == "" {
-		return nil, failure.BadRequest("no_session", "the request is not of a login, so there is none to end")
+		return nil, failure.BadRequest("no_session", "the request was not made with a login, so there is no login to end")
 	}
 	setSession(c, "", time.Time{})
 	return true, h.changeError(c, h.Access.Logout(c.Request.Context(), who))

@@ -82,12 +82,12 @@ func (h *Handlers) endOpenID(c *gin.Context) {
 	defer cancel()
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		h.Answers.Fail(c.Writer, c.Request, failure.BadRequest("bad_query", "the query is not encoded right: %v", err))
+		h.Answers.Fail(c.Writer, c.Request, failure.BadRequest("bad_query", "the query is not correctly encoded: %v", err))
 		return
 	}
 	who, err := h.OpenID.Finish(ctx, given.Value, query)
 	if err != nil {
-		h.Log.InfoContext(ctx, "login by OpenID refused", "remote", caller.Address(c.Request), "error", err)
+		h.Log.InfoContext(ctx, "OpenID login refused", "remote", caller.Address(c.Request), "error", err)
 		h.Answers.Fail(c.Writer, c.Request, openIDFailure(err))
 		return
 	}
@@ -96,7 +96,7 @@ func (h *Handlers) endOpenID(c *gin.Context) {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	h.Log.InfoContext(ctx, "login by OpenID", "name", who.Name, "role", who.Role, "remote", caller.Address(c.Request))
+	h.Log.InfoContext(ctx, "logged in by OpenID", "name", who.Name, "role", who.Role, "remote", caller.Address(c.Request))
 	setSession(c, token, issued.Expires)
 	c.Redirect(http.StatusSeeOther, "/")
 }

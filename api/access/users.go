@@ -56,11 +56,11 @@ func (h *Handlers) changeError(c *gin.Context, err error) error {
 	case errors.Is(err, registry.ErrOutcomeUnknown), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, context.Canceled):
 		return failure.Unavailable("outcome_unknown",
-			"the registry did not answer, and the change may have been done: look before you send it again")
+			"the registry did not answer, and the change may have been done: check before you send it again")
 	}
 	h.Log.WarnContext(c.Request.Context(), "users and tokens not changed", "error", err)
 	return failure.Unchanged("registry_silent",
-		"users and tokens could not be changed: try again; if that lasts, the server's log says why")
+		"users and tokens could not be changed: try again; if that lasts, see the server's log")
 }
 
 // userError is changed with the codes for a user or token (what) that does not exist, or exists already.
@@ -104,7 +104,7 @@ func (h *Handlers) addUser(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	name, password, grant := f.Text("name"), f.Text("password"), f.Grant()
-	if err := f.With(auth.CheckNewUser(name, password).OrNil()); err != nil {
+	if err := f.With(auth.CheckName(name).And(auth.CheckNewPassword(password)).OrNil()); err != nil {
 		return nil, err
 	}
 	u, err := h.Access.AddUser(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, password, grant)
@@ -209,7 +209,7 @@ func (h *Handlers) addToken(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	name, grant, expires := f.Text("name"), f.Grant(), f.Moment("expires")
-	if err := f.With(auth.CheckNewToken(name).OrNil()); err != nil {
+	if err := f.With(auth.CheckName(name).OrNil()); err != nil {
 		return nil, err
 	}
 	token, made, err := h.Access.AddToken(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant,

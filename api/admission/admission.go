@@ -87,15 +87,13 @@ func (h *Admission) identify(r *http.Request, rule route.Rule) (who caller.Calle
 
 var (
 	errNoUsers = failure.New(http.StatusForbidden, "no_users",
-		"this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: so it serves health and artifacts only. "+
-			"On its machine, type: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
+		"this server has no users yet, and its address can be reached from other machines, or the request came through a proxy: it serves only health and artifacts. Create the first user on its machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has; then POST /api/login")
 	errTokenMissing = failure.New(http.StatusUnauthorized, "token_missing",
-		"this server asks who you are: POST /api/login with a username and a password, and send the accessToken of its answer, "+
-			"or an API token, as Authorization: Bearer TOKEN")
+		"a token is required: POST /api/login with a username and a password and send the accessToken of the answer, or send an API token, as Authorization: Bearer TOKEN")
 	errSeveralTokens = failure.BadRequest("several_tokens",
-		"the request brings several tokens: send one, as Authorization: Bearer TOKEN or as accessToken, once")
+		"the request has several tokens: send one, as Authorization: Bearer TOKEN or as accessToken, once")
 	errNoOrigin = failure.New(http.StatusForbidden, "origin_not_allowed",
-		"a change that is asked for with a session's cookie needs the header Origin, which browsers send; "+
+		"a change requested with a session cookie needs the header Origin, which browsers send; "+
 			"programs send a token as Authorization: Bearer TOKEN")
 )
 
@@ -107,7 +105,7 @@ func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth
 	if state == auth.Empty {
 		return nobody, nil, errNoUsers
 	}
-	token, byCookie, err := givenToken(r)
+	token, byCookie, err := requestToken(r)
 	if err != nil && state == auth.Unknown || h.Access == nil {
 		return nobody, nil, failure.ErrAccessUnknown
 	}
@@ -131,11 +129,11 @@ func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth
 	}, nil
 }
 
-// givenToken returns the single token of a request: from Authorization: Bearer, from the header of the original's
+// requestToken returns the single token of a request: from Authorization: Bearer, from the header of the original's
 // clients in either spelling, or from the session cookie. A request with several different tokens, or with a header
 // twice, is an error: a proxy may have authorized another one of them than this server would.
-func givenToken(r *http.Request) (token string, byCookie bool, err error) {
-	take := func(given string) {
+func requestToken(r *http.Request) (token string, byCookie bool, err error) {
+	add := func(given string) {
 		if given = strings.TrimSpace(given); given == "" {
 			return
 		}
@@ -144,7 +142,7 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		}
 		token = given
 	}
-	other := false
+	otherScheme := false
 	for _, name := range []string{"Authorization", "accessToken", "Access-Token"} {
 		values := r.Header.Values(name)
 		if len(values) > 1 {
@@ -157,23 +155,23 @@ func givenToken(r *http.Request) (token string, byCookie bool, err error) {
 		if name == "Authorization" {
 			scheme, rest, _ := strings.Cut(text, " ")
 			if !strings.EqualFold(scheme, "Bearer") { // such as Basic, which is for a proxy
-				other = other || text != ""
+				otherScheme = otherScheme || text != ""
 				continue
 			}
 			text = rest
 		}
-		take(text)
+		add(text)
 	}
 	byCookie = token == ""
 	for _, cookie := range r.CookiesNamed(access.SessionCookie(r)) {
-		take(cookie.Value)
+		add(cookie.Value)
 	}
 	switch {
 	case err != nil:
 		return "", false, err
-	case token == "" && other:
+	case token == "" && otherScheme:
 		return "", false, &auth.Refused{Code: auth.BadToken,
-			Why: "that is no token of this server: send Authorization: Bearer TOKEN"}
+			Why: "the credentials are not a token of this server: send Authorization: Bearer TOKEN"}
 	case token == "":
 		return "", false, errTokenMissing
 	}

@@ -36,25 +36,24 @@ func (h *Admission) checkOrigin(r *http.Request, rule route.Rule, unguarded bool
 		return failure.New(http.StatusForbidden, "host_not_allowed",
 			"this server has no users yet and answers requests to this machine only: the Host header must be localhost, 127.0.0.1 or [::1], with any port, and is %s", failure.Quoted(r.Host))
 	}
-	linked := rule.Scope == route.ScopePublic && failure.IsRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
-	if site := r.Header.Get("Sec-Fetch-Site"); !linked &&
+	isLink := rule.Scope == route.ScopePublic && failure.IsRead(r.Method) && strings.EqualFold(r.Header.Get("Sec-Fetch-Mode"), "navigate")
+	if site := r.Header.Get("Sec-Fetch-Site"); !isLink &&
 		(strings.EqualFold(site, "cross-site") || strings.EqualFold(site, "same-site")) {
 		return failure.New(http.StatusForbidden, "origin_not_allowed",
-			"this server takes no requests from pages of other sites or ports: "+
-				"the browser says with Sec-Fetch-Site: %s that it comes from one", strings.ToLower(site))
+			"requests from pages of other sites or ports are refused: the browser sent Sec-Fetch-Site: %s", strings.ToLower(site))
 	}
 	origins := r.Header.Values("Origin")
-	if len(origins) == 0 || len(origins) == 1 && isOurs(origins[0], r) {
+	if len(origins) == 0 || len(origins) == 1 && isOwnOrigin(origins[0], r) {
 		return nil
 	}
 	return failure.New(http.StatusForbidden, "origin_not_allowed",
-		"this server takes no requests from pages of other sites: the Origin header, if there is one, must be %s://%s, and is %s",
+		"requests from pages of other sites are refused: the Origin header, if there is one, must be %s://%s, and is %s",
 		caller.Scheme(r), r.Host, failure.Quoted(strings.Join(origins, ", ")))
 }
 
-// isOurs reports whether an origin is that of our own pages. Without TLS, https is accepted too, because a proxy in
-// front of this server may terminate TLS.
-func isOurs(origin string, r *http.Request) bool {
+// isOwnOrigin reports whether an origin is that of our own pages. Without TLS, https is accepted too, because a proxy
+// in front of this server may terminate TLS.
+func isOwnOrigin(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "https" || u.Scheme == caller.Scheme(r)) && u.User == nil && u.Path == "" &&
 		u.RawQuery == "" && u.Fragment == "" && strings.EqualFold(u.Host, r.Host)

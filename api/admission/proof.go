@@ -33,7 +33,7 @@ type Proofs interface {
 const forwardPurpose = "forward"
 
 var errNoProof = failure.Unchanged("access_unknown",
-	"the key by which followers prove themselves is not known here at present: try again")
+	"the key with which servers sign forwarded requests is not known yet: try again")
 
 // ForwardHeaders returns the headers for forwarding a request.
 func (h *Admission) ForwardHeaders(r *http.Request) (http.Header, error) {
@@ -74,8 +74,7 @@ func (h *Admission) VerifyForwarded(c *gin.Context) {
 
 func (h *Admission) checkProof(r *http.Request, by, client, proof []string) error {
 	forged := failure.New(http.StatusForbidden, "bad_forwarding",
-		"the headers X-Elasticjob-Forwarded-… are for the servers of this cluster alone, and these are not of one: "+
-			"leave them out. If a server of the cluster sent them, it has another registry (--zk, --zk-namespace, --registry) than the leader")
+		"the headers X-Elasticjob-Forwarded-… may be sent only by servers of this cluster, and these were not: leave them out. If a server of the cluster sent them, it has another registry (--zk, --zk-namespace, --registry) than the leader")
 	if len(by) != 1 || len(client) != 1 || len(proof) != 1 {
 		return forged
 	}

@@ -57,7 +57,7 @@ type Handlers struct {
 // New returns the handlers.
 func New(o Options) *Handlers {
 	return &Handlers{Options: o, documents: appDocuments(o),
-		packageChecks: limit.NewQuota("check_running", "checks of packages", 5*time.Second)}
+		packageChecks: limit.NewQuota("check_running", "package checks", 5*time.Second)}
 }
 
 // Routes returns the routes of apps.
@@ -78,24 +78,24 @@ func (h *Handlers) Routes() []route.Route {
 			Takes: documents.ListTakes, Does: route.Does("Lists all apps, by name").Gives([]app.Config{},
 				route.LinkHeader)},
 		{Method: get, Path: "/api/app/{appName}", Rule: route.Viewers, Answer: h.documents.Get,
-			Does: route.Does("Gives one app").Gives(app.Config{})},
+			Does: route.Does("Returns one app").Gives(app.Config{})},
 		{Method: del, Path: "/api/app/{appName}", Rule: route.Publishers, Answer: h.deleteApp,
 			Takes: []request.Declared{withItsJobs}, Does: route.Does("Deletes an app").Gives(views.AppView{})},
 		{Method: get, Path: "/api/app/{appName}/disable", Rule: route.Viewers, Answer: h.isAppDisabled,
-			Does: route.Does("Says whether an app is disabled").Gives(true)},
+			Does: route.Does("Reports whether an app is disabled").Gives(true)},
 		{Method: post, Path: "/api/app/{appName}/disable", Rule: route.Operators, Answer: h.documents.Disable(true),
-			Does: route.Does("Disables an app and so all its jobs").Gives(views.AppView{})},
+			Does: route.Does("Disables an app and with it all its jobs").Gives(views.AppView{})},
 		{Method: post, Path: "/api/app/{appName}/enable", Rule: route.Operators, Answer: h.documents.Disable(false),
 			Does: route.Does("Enables an app").Gives(views.AppView{})},
 		{Method: del, Path: "/api/app/{appName}/disable", Rule: route.Operators, Answer: h.documents.Disable(false),
-			Does: route.Does("Enables an app, as the original has it").Gives(views.AppView{})},
+			Does: route.Does("Enables an app, in the original's form").Gives(views.AppView{})},
 	}),
 		route.Group("Before you register", []route.Route{
 			{Method: post, Path: "/api/app/check", Rule: route.Publishers, Answer: h.checkApp,
 				Takes: []request.Declared{documents.CheckUpdate},
-				Does:  route.Does("Fetches the package of an app as an executor would, and says what is in it").Reads(route.JSONBody("AppChange", exampleApp)).Gives(PackageFacts{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
+				Does:  route.Does("Fetches an app's package as an executor would, and reports its contents").Reads(route.JSONBody("AppChange", exampleApp)).Gives(PackageFacts{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
 			{Method: get, Path: "/api/schema/app", Rule: route.Viewers, Answer: h.schemaOfApp, Local: true,
-				Does: route.Does("Gives the JSON Schema of an app's document").GivesSchema()},
+				Does: route.Does("Returns the JSON Schema of an app's document").GivesSchema()},
 		}))
 }
 
@@ -126,7 +126,7 @@ func (h *Handlers) isAppDisabled(c *gin.Context) (any, error) {
 	return view.Disabled, err
 }
 
-var withItsJobs = request.Flag("jobs", "Deletes the app's jobs, too. Without it an app that has jobs is refused.")
+var withItsJobs = request.Flag("jobs", "Also deletes the app's jobs. Without it, an app that has jobs is not deleted.")
 
 func (h *Handlers) deleteApp(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)

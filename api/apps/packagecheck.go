@@ -66,7 +66,7 @@ func (h *Handlers) factsOf(c *gin.Context, config app.Config) (facts PackageFact
 	}
 	if config.AppURL == "" {
 		return facts, document.Violations{document.Violate("appURL", "",
-			"is empty, so there is no package to be checked: the app has an image, which the cluster's nodes pull")}
+			"is empty, so there is no package to check: the app has an image, which the cluster's nodes pull")}
 	}
 	if h.Packages == nil {
 		return facts, errNoPackages

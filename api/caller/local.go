@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// wideKey is the key in a request's context that says whether other machines can reach the listener.
+// reachableKey is the key in a request's context that says whether other machines can reach the listener.
 type reachableKey struct{}
 
 // IsLocal reports whether a request came from this machine: over a loopback address, on a listener that has no

@@ -9,7 +9,7 @@ import (
 
 // ScopeOf returns the part of the scheduler's state that the caller of a request may see: the apps of the caller's
 // grant. Everything else looks as if it did not exist: the scheduler looks for both in the same way and gives the same
-// answer. Texts that mention it are hidden later, by Hiding. Without an authenticated caller the scope is empty.
+// answer. Texts that mention it are hidden later, by Redactor. Without an authenticated caller the scope is empty.
 func ScopeOf(ctx context.Context) explain.Scope {
 	who := Of(ctx)
 	switch {
@@ -39,12 +39,12 @@ func Read[V any](ctx context.Context, s Scheduler, say func(explain.Reader) (V, 
 	return v, err
 }
 
-// ReadWith is See for a reader that takes an argument.
+// ReadWith is Read for a reader that takes an argument.
 func ReadWith[A, V any](ctx context.Context, s Scheduler, say func(explain.Reader, A) (V, error), of A) (V, error) {
 	return Read(ctx, s, func(r explain.Reader) (V, error) { return say(r, of) })
 }
 
-// ReadList is See for a reader that cannot fail.
+// ReadList is Read for a reader that cannot fail.
 func ReadList[V any](ctx context.Context, s Scheduler, say func(explain.Reader) []V) ([]V, error) {
 	return Read(ctx, s, func(r explain.Reader) ([]V, error) { return say(r), nil })
 }

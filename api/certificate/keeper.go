@@ -18,12 +18,12 @@ type Keeper struct {
 	files Files
 	now   func() time.Time
 
-	force atomic.Pointer[pair]
-	fault atomic.Pointer[string] // why the files' contents are not in force; nil if they are
+	current atomic.Pointer[pair]
+	fault   atomic.Pointer[string] // why the files' contents are not in force; nil if they are
 
 	// These fields belong to Run: the contents in force, the number of failed reads in a row, and the fault last
 	// logged.
-	taken    contents
+	loaded   contents
 	failed   int
 	reported string
 }
@@ -33,14 +33,14 @@ type Keeper struct {
 func Open(files Files, now func() time.Time) (*Keeper, error) {
 	k := &Keeper{files: files, now: now}
 	var err error
-	if k.taken, err = files.read(); err != nil {
+	if k.loaded, err = files.read(); err != nil {
 		return nil, err
 	}
-	p, err := files.parse(k.taken)
+	p, err := files.parse(k.loaded)
 	if err != nil {
 		return nil, err
 	}
-	k.force.Store(p)
+	k.current.Store(p)
 	return k, nil
 }
 
@@ -53,16 +53,16 @@ func (k *Keeper) Run(ctx context.Context, log *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			k.look(log)
+			k.reload(log)
 		}
 	}
 }
 
-// look puts the files' contents in force if they have changed and are valid.
-func (k *Keeper) look(log *slog.Logger) {
+// reload puts the files' contents in force if they have changed and are valid.
+func (k *Keeper) reload(log *slog.Logger) {
 	found, err := k.files.read()
-	if err == nil && found.equal(k.taken) {
-		k.settle(log, "TLS certificate files are again those in force")
+	if err == nil && found.equal(k.loaded) {
+		k.clearFault(log, "TLS certificate files restored")
 		return
 	}
 	var p *pair
@@ -70,29 +70,29 @@ func (k *Keeper) look(log *slog.Logger) {
 		p, err = k.files.parse(found)
 	}
 	if err == nil {
-		err = p.outOfTime(k.files.Cert, k.now())
+		err = p.checkValidity(k.files.Cert, k.now())
 	}
 	if err != nil {
-		k.refuse(log, err)
+		k.recordFault(log, err)
 		return
 	}
-	k.taken = found
-	k.force.Store(p)
+	k.loaded = found
+	k.current.Store(p)
 	log.Info("TLS certificate reloaded", "file", k.files.Cert, "expires", p.notAfter())
-	k.settle(log, "TLS certificate files can be used again")
+	k.clearFault(log, "TLS certificate files usable again")
 }
 
-// settle ends a fault, if there is one, and logs the message.
-func (k *Keeper) settle(log *slog.Logger, message string) {
+// clearFault ends a fault, if there is one, and logs the message.
+func (k *Keeper) clearFault(log *slog.Logger, message string) {
 	if k.fault.Swap(nil) != nil {
 		log.Info(message, "file", k.files.Cert)
 	}
 	k.failed, k.reported = 0, ""
 }
 
-// refuse reports a fault of the files, but only at the second failed read in a row: tools that renew the files write
-// one after the other, and in between they do not match.
-func (k *Keeper) refuse(log *slog.Logger, err error) {
+// recordFault reports a fault of the files, but only at the second failed read in a row: tools that renew the files
+// write one after the other, and in between they do not match.
+func (k *Keeper) recordFault(log *slog.Logger, err error) {
 	if k.failed++; k.failed < 2 {
 		return
 	}
@@ -100,7 +100,7 @@ func (k *Keeper) refuse(log *slog.Logger, err error) {
 	k.fault.Store(&text)
 	if text != k.reported {
 		k.reported = text
-		log.Error("TLS certificate not reloaded: the one before stays in force", "expires", k.NotAfter(), "error", err)
+		log.Error("TLS certificate not reloaded: the previous one stays in force", "expires", k.NotAfter(), "error", err)
 	}
 }
 
@@ -110,7 +110,7 @@ func (k *Keeper) Server() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return &k.force.Load().certificate,
+			return &k.current.Load().certificate,
 				nil
 		},
 	}
@@ -119,21 +119,21 @@ func (k *Keeper) Server() *tls.Config {
 // Client returns the TLS configuration for a connection to another server by its host name or address, with the
 // certificates trusted now. It does not offer HTTP/2.
 func (k *Keeper) Client(host string) *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: k.force.Load().roots, ServerName: host}
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: k.current.Load().roots, ServerName: host}
 }
 
 // NotAfter returns when the certificate in force expires.
-func (k *Keeper) NotAfter() time.Time { return k.force.Load().notAfter() }
+func (k *Keeper) NotAfter() time.Time { return k.current.Load().notAfter() }
 
 // Warning returns what is wrong with the files, or with the validity period of the certificate in force; "" if nothing
 // is.
 func (k *Keeper) Warning() string {
-	p, now := k.force.Load(), k.now()
-	err := cmp.Or(p.outOfTime(k.files.Cert, now), p.expiresSoon(k.files.Cert, now))
+	p, now := k.current.Load(), k.now()
+	err := cmp.Or(p.checkValidity(k.files.Cert, now), p.expiresSoon(k.files.Cert, now))
 	fault := k.fault.Load()
 	switch {
 	case fault != nil && err != nil:
-		return fmt.Sprintf("%v; what is in the files now can't be used: %s", err, *fault)
+		return fmt.Sprintf("%v; the present contents of the files cannot be used: %s", err, *fault)
 	case fault != nil:
 		return fmt.Sprintf("the TLS certificate was not reloaded, and the one that expires at %s stays in force: %s",
 			p.notAfter().UTC().Format(time.RFC3339), *fault)
@@ -143,8 +143,8 @@ func (k *Keeper) Warning() string {
 	return ""
 }
 
-// Names returns an error if the certificate in force is not valid for the host, so that clients that connect to this
-// host would refuse it.
-func (k *Keeper) Names(host string) error {
-	return k.force.Load().certificate.Leaf.VerifyHostname(host)
+// VerifyHost returns an error if the certificate in force is not valid for the host, so that clients that connect to
+// this host would refuse it.
+func (k *Keeper) VerifyHost(host string) error {
+	return k.current.Load().certificate.Leaf.VerifyHostname(host)
 }

@@ -53,7 +53,7 @@ func (b *bench) served(t *testing.T) []byte {
 
 func (b *bench) logger() *slog.Logger { return slog.New(slog.NewTextHandler(&b.log, nil)) }
 
-func (b *bench) look() { b.Keeper.look(b.logger()) }
+func (b *bench) reload() { b.Keeper.reload(b.logger()) }
 
 func (b *bench) errors() int { return strings.Count(b.log.String(), "level=ERROR") }
 
@@ -65,7 +65,7 @@ func TestARenewedPairIsTaken(t *testing.T) {
 			if err := os.WriteFile(b.files.Cert, next.Cert, 0o600); err != nil {
 				t.Error(err)
 			}
-			b.look() // they do not match now
+			b.reload() // they do not match now
 			if err := os.WriteFile(b.files.Key, next.Key, 0o600); err != nil {
 				t.Error(err)
 			}
@@ -91,7 +91,7 @@ func TestARenewedPairIsTaken(t *testing.T) {
 			b := start(t, ca.Good())
 			before := b.served(t)
 			renew(b, certificates.New(t).Good())
-			b.look()
+			b.reload()
 			if bytes.Equal(before, b.served(t)) || b.Warning() != "" || b.errors() > 0 {
 				t.Errorf("warning %q, log %s", b.Warning(), &b.log)
 			}
@@ -126,14 +126,14 @@ func TestLinksThatAreSetToAnotherFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := k.force.Load()
-	k.look(slog.New(slog.DiscardHandler))
-	if k.force.Load() != before {
+	before := k.current.Load()
+	k.reload(slog.New(slog.DiscardHandler))
+	if k.current.Load() != before {
 		t.Error("what has not changed was taken again")
 	}
 	write("v2")
-	k.look(slog.New(slog.DiscardHandler))
-	if k.force.Load() == before {
+	k.reload(slog.New(slog.DiscardHandler))
+	if k.current.Load() == before {
 		t.Error("the old pair is in force")
 	}
 }
@@ -157,18 +157,18 @@ func TestWhatCantBeUsedLeavesTheOldInForce(t *testing.T) {
 		spoil func(t *testing.T, b *bench)
 		says  string
 	}{
-		"a key of another certificate": {func(t *testing.T, b *bench) { write(t, b.files.Key, ca.Good().Key, 0o600) }, "are no certificate with its key"},
+		"a key of another certificate": {func(t *testing.T, b *bench) { write(t, b.files.Key, ca.Good().Key, 0o600) }, "are not a certificate and its key"},
 		"expired":                      {func(t *testing.T, b *bench) { ca.Issue(now.Add(-2*time.Hour), now.Add(-time.Hour)).Write(t, b.dir) }, "expired at"},
 		"of the future":                {func(t *testing.T, b *bench) { ca.Issue(now.Add(time.Hour), now.Add(2*time.Hour)).Write(t, b.dir) }, "is not valid before"},
 		"gone":                         {func(t *testing.T, b *bench) { _ = os.Remove(b.files.Cert) }, "no such file"},
-		"empty":                        {func(t *testing.T, b *bench) { write(t, b.files.Cert, nil, 0o600) }, "are no certificate with its key"},
+		"empty":                        {func(t *testing.T, b *bench) { write(t, b.files.Cert, nil, 0o600) }, "are not a certificate and its key"},
 		"cut off": {func(t *testing.T, b *bench) {
 			p := ca.Good()
 			p.Cert = append(p.Cert, ca.PEM[:len(ca.PEM)/2]...)
 			p.Write(t, b.dir)
 		}, "cut off"},
 		"a key that others can read": {func(t *testing.T, b *bench) { write(t, b.files.Key, ca.Good().Key, 0o640) }, "chmod 600"},
-		"a folder":                   {func(t *testing.T, b *bench) { _ = os.Remove(b.files.Cert); _ = os.Mkdir(b.files.Cert, 0o700) }, "is no file"},
+		"a folder":                   {func(t *testing.T, b *bench) { _ = os.Remove(b.files.Cert); _ = os.Mkdir(b.files.Cert, 0o700) }, "is not a regular file"},
 		"too large":                  {func(t *testing.T, b *bench) { write(t, b.files.Cert, make([]byte, 2<<20), 0o600) }, "too many"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,12 +177,12 @@ func TestWhatCantBeUsedLeavesTheOldInForce(t *testing.T) {
 			b := start(t, first)
 			before := b.served(t)
 			c.spoil(t, b)
-			b.look()
+			b.reload()
 			if b.Warning() != "" || b.errors() > 0 {
 				t.Errorf("at once: %q, %s", b.Warning(), &b.log)
 			}
 			for range 3 {
-				b.look()
+				b.reload()
 			}
 			if w := b.Warning(); !strings.Contains(w, c.says) || !strings.Contains(w, "stays in force") ||
 				b.errors() != 1 || !bytes.Equal(before, b.served(t)) {
@@ -194,7 +194,7 @@ func TestWhatCantBeUsedLeavesTheOldInForce(t *testing.T) {
 			_ = os.Remove(b.files.Cert)
 			first.Write(t, b.dir)
 			_ = os.Chmod(b.files.Key, 0o600)
-			b.look()
+			b.reload()
 			if b.Warning() != "" {
 				t.Errorf("mended: %q", b.Warning())
 			}
@@ -234,7 +234,7 @@ func TestNamesOfTheCertificate(t *testing.T) {
 	b := start(t, certificates.New(t).Good())
 	for host, good := range map[string]bool{"127.0.0.1": true, "localhost": true, "10.0.0.5": false,
 		"other.example": false} {
-		if err := b.Names(host); (err == nil) != good {
+		if err := b.VerifyHost(host); (err == nil) != good {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
@@ -325,12 +325,12 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		"no certificate":         {func(f *Files) { f.Cert += ".none" }, "no such file"},
 		"no key":                 {func(f *Files) { f.Key += ".none" }, "no such file"},
-		"the key twice":          {func(f *Files) { f.Cert = f.Key }, "are no certificate with its key"},
+		"the key twice":          {func(f *Files) { f.Cert = f.Key }, "are not a certificate and its key"},
 		"a CA that is a key":     {func(f *Files) { f.CA = f.Key }, "holds no certificate"},
 		"no CA":                  {func(f *Files) { f.CA = f.Key + ".none" }, "no such file"},
 		"a key others can read":  {func(f *Files) { _ = os.Chmod(f.Key, 0o644) }, "chmod 600"},
 		"all at once":            {func(f *Files) { f.Cert += ".none"; _ = os.Chmod(f.Key, 0o644) }, "chmod 600"},
-		"a device for a private": {func(f *Files) { f.Key = "/dev/zero" }, "is no file"},
+		"a device for a private": {func(f *Files) { f.Key = "/dev/zero" }, "is not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -50,7 +50,7 @@ func readFile(path string, refused os.FileMode) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
@@ -81,9 +81,9 @@ type pair struct {
 func (f Files) parse(c contents) (*pair, error) {
 	found, err := tls.X509KeyPair(c.cert, c.key)
 	if err != nil {
-		return nil, fmt.Errorf("%s and %s are no certificate with its key: %w", f.Cert, f.Key, err)
+		return nil, fmt.Errorf("%s and %s are not a certificate and its key: %w", f.Cert, f.Key, err)
 	}
-	if err := whole(c.cert); err != nil {
+	if err := checkPEM(c.cert); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Cert, err)
 	}
 	roots, err := f.roots(c)
@@ -114,7 +114,7 @@ func (f Files) roots(c contents) (*x509.CertPool, error) {
 	if f.CA != "" {
 		trusted, path = c.ca, f.CA
 	}
-	if err := whole(trusted); err != nil {
+	if err := checkPEM(trusted); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if !roots.AppendCertsFromPEM(trusted) {
@@ -123,9 +123,9 @@ func (f Files) roots(c contents) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// whole returns an error if a certificate in the file is truncated or damaged. The library skips such a certificate
+// checkPEM returns an error if a certificate in the file is truncated or damaged. The library skips such a certificate
 // silently, and clients would then miss a part of the chain.
-func whole(text []byte) error {
+func checkPEM(text []byte) error {
 	begun := bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
 	read := 0
 	for {
@@ -149,8 +149,8 @@ func whole(text []byte) error {
 
 func (p *pair) notAfter() time.Time { return p.certificate.Leaf.NotAfter }
 
-// outOfTime returns an error if the certificate has expired or is not valid yet.
-func (p *pair) outOfTime(path string, now time.Time) error {
+// checkValidity returns an error if the certificate has expired or is not valid yet.
+func (p *pair) checkValidity(path string, now time.Time) error {
 	switch leaf := p.certificate.Leaf; {
 	case now.After(leaf.NotAfter):
 		return fmt.Errorf("the certificate of %s expired at %s", path, leaf.NotAfter.UTC().Format(time.RFC3339))

@@ -21,9 +21,9 @@ const (
 
 // These are the parameters of the page of agents.
 var (
-	ofAgent       = request.Text("search", "Agents whose id or host name has this text in it, in any case.")
-	agentPage     = request.Number("page", "Which page of agents, counted from 1.", 1, 1, lastPage)
-	agentsPerPage = request.Number("per_page", "How many agents a page has.", defaultAgents, 1, maxAgents)
+	ofAgent       = request.Text("search", "Agents whose id or host name contains this text, ignoring case.")
+	agentPage     = request.Number("page", "Page number, from 1.", 1, 1, lastPage)
+	agentsPerPage = request.Number("per_page", "Number of agents per page.", defaultAgents, 1, maxAgents)
 )
 
 // cluster answers with what the leader knows about the cluster. It reads the state twice and sorts in between, so that

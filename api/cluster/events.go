@@ -56,9 +56,9 @@ type eventStream struct {
 	changes *view.Stream
 
 	summary []byte // the last one sent
-	// looks is how many more times the summary is to be compared with the last one. It is two after a change, because
-	// the first summary may be up to half a second old.
-	looks int
+	// comparisons is how many more times the summary is to be compared with the last one. It is two after a change,
+	// because the first summary may be up to half a second old.
+	comparisons int
 }
 
 func (e *eventStream) run() {
@@ -84,31 +84,31 @@ func (e *eventStream) run() {
 	defer summary.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	news := (<-chan struct{})(nil) // nil during the pause after an event
+	ready := (<-chan struct{})(nil) // nil during the pause after an event
 	for ok {
 		select {
 		case <-ctx.Done():
 			return
-		case <-h.Ending:
+		case <-h.ShuttingDown:
 			return
 		case <-e.changes.Ended():
 			return
 		case <-alive.C:
-			e.looks = max(e.looks, 1)
+			e.comparisons = max(e.comparisons, 1)
 			ok = e.write([]byte(": alive\n\n"))
 		case <-summary.C:
-			if e.looks > 0 {
-				e.looks--
+			if e.comparisons > 0 {
+				e.comparisons--
 				ok = e.sendSummary()
 			}
 		case <-pause.C:
-			news = e.changes.Changed()
-		case <-news:
+			ready = e.changes.Changed()
+		case <-ready:
 			if changed, some := e.changes.Take(); some {
-				e.looks = 2
+				e.comparisons = 2
 				ok = e.send("changed", changed)
 			}
-			news = nil
+			ready = nil
 			pause.Reset(changedInterval)
 		}
 		if who.Lapsed != nil && who.Lapsed() {
@@ -122,7 +122,7 @@ func (e *eventStream) sendSummary() bool {
 	ctx := e.c.Request.Context()
 	now, err := e.server.Scheduler.Summary(ctx, caller.ScopeOf(ctx))
 	if err != nil {
-		e.looks = max(e.looks, 1)
+		e.comparisons = max(e.comparisons, 1)
 		return true // as while the registry does not answer; the stream is ended when the leader's term ends
 	}
 	text, err := json.Marshal(now)

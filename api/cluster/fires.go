@@ -52,21 +52,21 @@ func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
 // firesCache caches the last answer for some seconds. Only one request at a time computes it; the others wait, and can
 // be cancelled meanwhile.
 type firesCache struct {
-	turn    *semaphore.Weighted
-	last    *firesAhead
-	counted time.Time
+	slot       *semaphore.Weighted
+	last       *firesAhead
+	computedAt time.Time
 }
 
-func newFiresCache() firesCache { return firesCache{turn: semaphore.NewWeighted(1)} }
+func newFiresCache() firesCache { return firesCache{slot: semaphore.NewWeighted(1)} }
 
 func (k *firesCache) get(
 	ctx context.Context, now time.Time, schedules func() ([]config.ScheduleView, error),
 ) (*firesAhead, error) {
-	if err := k.turn.Acquire(ctx, 1); err != nil {
+	if err := k.slot.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer k.turn.Release(1)
-	if age := now.Sub(k.counted); k.last != nil && age >= 0 && age < firesCacheTTL &&
+	defer k.slot.Release(1)
+	if age := now.Sub(k.computedAt); k.last != nil && age >= 0 && age < firesCacheTTL &&
 		k.last.From.Equal(now.UTC().Truncate(time.Minute)) {
 		return k.last, nil
 	}
@@ -74,7 +74,7 @@ func (k *firesCache) get(
 	if err != nil {
 		return nil, err
 	}
-	k.last, k.counted = countFires(all, now), now
+	k.last, k.computedAt = countFires(all, now), now
 	return k.last, nil
 }
 

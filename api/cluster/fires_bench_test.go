@@ -5,23 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/jobs/cron"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
+	"github.com/elasticjob-go/elasticjob/test/schedule"
 )
-
-// schedule returns a schedule for jobs.
-func schedule(t testing.TB, expr, zone string) *cron.Schedule {
-	t.Helper()
-	z, err := time.LoadLocation(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := cron.Parse(expr, z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // BenchmarkFiresAhead counts the fires of 100,000 jobs, which the API does outside of the scheduler's loop.
 func BenchmarkFiresAhead(b *testing.B) {
@@ -37,7 +23,7 @@ func BenchmarkFiresAhead(b *testing.B) {
 				case i%10 < 4:
 					expr = fmt.Sprintf("%d %d/5 * * * ?", i%60, i/60%60)
 				}
-				views[i] = config.ScheduleView{Schedule: schedule(b, expr, zones[i%3]), Jobs: 100_000 / distinct,
+				views[i] = config.ScheduleView{Schedule: schedule.Of(b, expr, zones[i%3]), Jobs: 100_000 / distinct,
 					Shards: 300_000 / distinct}
 			}
 			for b.Loop() {

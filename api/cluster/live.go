@@ -25,17 +25,17 @@ const (
 // These are the parameters of the page of jobs.
 var (
 	pageSearch = request.Text("search",
-		"Words that are all in the name, the app or the description, in any case.").WithExample("nightly billing")
+		"Words that the name, the app or the description must all contain, ignoring case.").WithExample("nightly billing")
 	pageApp    = request.Text("app", "Jobs of one app.").WithExample("my_app")
 	pageType   = request.Choice("type", "Jobs of one type.", "", jobs.Transient, jobs.Daemon)
 	pageStates = request.Words("state", "Jobs in one of these states.", view.JobStates())
 	pageLast   = request.Words("last", "Jobs whose last run ended in one of these states.", view.RunStates())
-	pageSort   = request.Choice("sort", "What they are sorted by.", string(view.ByName), string(view.ByApp),
+	pageSort   = request.Choice("sort", "The sort key.", string(view.ByName), string(view.ByApp),
 		string(view.ByState), string(view.ByNextFire),
 		string(view.ByLastRun), string(view.ByDuration), string(view.ByFailures))
-	pageOrder    = request.Choice("order", "Up or down. What has nothing to be sorted by comes last.", "ASC", "DESC")
-	pageNumber   = request.Number("page", "Which page, counted from 1.", 1, 1, 1_000_000)
-	pageRows     = request.Number("per_page", "How many rows a page has.", defaultPageRows, 1, maxPageRows)
+	pageOrder    = request.Choice("order", "The sort order. Jobs without a value come last.", "ASC", "DESC")
+	pageNumber   = request.Number("page", "Page number, from 1.", 1, 1, 1_000_000)
+	pageRows     = request.Number("per_page", "Number of rows per page.", defaultPageRows, 1, maxPageRows)
 	jobPageTakes = []request.Declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder,
 		pageNumber,
 		pageRows}
@@ -44,19 +44,19 @@ var (
 // jobPage answers with one page of the jobs that match, sorted.
 func (h *Handlers) jobPage(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	ask := view.Query{
+	query := view.Query{
 		Search: pageSearch.Of(q), App: pageApp.Of(q), Type: pageType.Of(q), States: pageStates.Of(q),
 		Last: pageLast.Of(q),
 		Sort: view.Sort(pageSort.Of(q)), Descending: pageOrder.Of(q) == "DESC", Page: pageNumber.Of(q),
 		PerPage: pageRows.Of(q),
 	}
-	if len(ask.Search) > maxSearch {
+	if len(query.Search) > maxSearch {
 		q.Refuse("search", "must have at most %d bytes", maxSearch)
 	}
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	return h.Scheduler.JobPage(c.Request.Context(), caller.ScopeOf(c.Request.Context()), ask)
+	return h.Scheduler.JobPage(c.Request.Context(), caller.ScopeOf(c.Request.Context()), query)
 }
 
 // overviewAnswer shows the state of the cluster at a glance.

@@ -17,7 +17,7 @@ import (
 func (h *Handlers) leader(*gin.Context) (any, error) {
 	l, ok := h.Scheduler.Leader()
 	if !ok {
-		return nil, failure.Unavailable("no_leader", "nobody is known to lead: %s",
+		return nil, failure.Unavailable("no_leader", "no leader is known: %s",
 			cmp.Or(h.Scheduler.Health().Detail, "waiting for an election"))
 	}
 	l.Since = l.Since.UTC()
@@ -32,7 +32,7 @@ func (h *Handlers) reconcile(explicit bool) route.Handler {
 	}
 }
 
-var sandboxApp = request.Text("appName", "The app whose executors it is about.").WithExample("my_app").Mandatory()
+var sandboxApp = request.Text("appName", "The app whose executors are listed.").WithExample("my_app").Mandatory()
 
 // sandbox answers with the directories of an app's executors. They come from offers and status updates; no agent is
 // asked [D21].
@@ -44,7 +44,7 @@ func (h *Handlers) sandbox(c *gin.Context) (any, error) {
 	name := sandboxApp.Of(q)
 	if name == "" {
 		return nil, failure.BadRequest("app_name_missing",
-			"Lack param 'appName': say of which app, as in /api/operate/sandbox?appName=my_app")
+			"Lack param 'appName': name the app, as in /api/operate/sandbox?appName=my_app")
 	}
 	name, err := request.CheckName(c, "app", name)
 	if err != nil {

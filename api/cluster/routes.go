@@ -51,8 +51,8 @@ type Options struct {
 	// Zone is the time zone of crons whose job names none; nil means UTC.
 	Zone *time.Location
 	Now  func() time.Time
-	// Ending is closed when the server shuts down. Event streams then end.
-	Ending <-chan struct{}
+	// ShuttingDown is closed when the server shuts down. Event streams then end.
+	ShuttingDown <-chan struct{}
 }
 
 // Handlers handles the routes for watching and operating the cluster.
@@ -70,34 +70,34 @@ func New(o Options) *Handlers {
 func (h *Handlers) Routes() []route.Route {
 	const get, post = http.MethodGet, http.MethodPost
 	return slices.Concat(route.Group("Live", []route.Route{
-		{Method: get, Path: "/api/events", Rule: route.Viewers, Raw: h.events, Lasts: route.Always,
+		{Method: get, Path: "/api/events", Rule: route.Viewers, Raw: h.events, IsStream: route.Always,
 			Streams: h.Followed,
-			Does: route.Does("Follows what changes, as server-sent events").Streams("text/event-stream",
+			Does: route.Does("Streams changes as server-sent events").Streams("text/event-stream",
 				"Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},
 		{Method: get, Path: "/api/jobs", Rule: route.Viewers, Answer: h.jobPage,
-			Takes: jobPageTakes, Does: route.Does("Gives one page of the jobs: searched, filtered, sorted").Gives(view.Page{})},
+			Takes: jobPageTakes, Does: route.Does("Returns one page of jobs: searched, filtered, sorted").Gives(view.Page{})},
 		{Method: get, Path: "/api/overview", Rule: route.Viewers, Answer: h.overview,
-			Does: route.Does("Shows the cluster at a glance, and what needs a look now").Gives(overviewAnswer{})},
+			Does: route.Does("Returns a summary of the cluster and what needs attention").Gives(overviewAnswer{})},
 	}), route.Group("Cluster", []route.Route{
 		{Method: get, Path: "/api/cluster", Rule: route.ViewersOfAll, Answer: h.cluster,
 			Takes: []request.Declared{ofAgent, agentPage, agentsPerPage},
-			Does:  route.Does("Shows the cluster as the leader knows it, with one page of its agents").Gives(views.ClusterView{})},
+			Does:  route.Does("Returns the cluster as the leader knows it, with one page of its agents").Gives(views.ClusterView{})},
 		{Method: get, Path: "/api/cluster/agents/{agentId}", Rule: route.ViewersOfAll,
 			Answer: route.WithID("agentId", h.agent),
-			Does:   route.Does("Gives one agent, its executors, and tasks that run there").Gives(views.AgentDetail{})},
+			Does:   route.Does("Returns one agent, its executors and its running tasks").Gives(views.AgentDetail{})},
 		{Method: get, Path: "/api/overview/fires", Rule: route.ViewersOfAll, Answer: h.firesAhead,
-			Does: route.Does("Says how many jobs fire in each minute of the next hour").Gives(firesAhead{})},
+			Does: route.Does("Counts the fires in each minute of the next hour").Gives(firesAhead{})},
 	}), route.Group("Operation", []route.Route{
 		{Method: post, Path: "/api/operate/reconcile/explicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(true),
-			Does: route.Does("Asks the cluster now about every task that is known here").Gives(true).Fails(http.StatusTooManyRequests)},
+			Does: route.Does("Reconciles explicitly: asks the cluster about every known task").Gives(true).Fails(http.StatusTooManyRequests)},
 		{Method: post, Path: "/api/operate/reconcile/implicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(false),
-			Does: route.Does("Asks the cluster for all of the framework's tasks that it knows").Gives(true).Fails(http.StatusTooManyRequests)},
+			Does: route.Does("Reconciles implicitly: asks the cluster for all tasks of the framework").Gives(true).Fails(http.StatusTooManyRequests)},
 		{Method: get, Path: "/api/operate/sandbox", Rule: route.ViewersOfAll, Answer: h.sandbox,
 			Takes: []request.Declared{sandboxApp},
-			Does:  route.Does("Says where the executors of an app keep their files").Gives([]views.SandboxView{}).Fails(http.StatusNotFound)},
+			Does:  route.Does("Lists the sandboxes of an app's executors").Gives([]views.SandboxView{}).Fails(http.StatusNotFound)},
 		{Method: get, Path: "/api/operate/faulty", Rule: route.ViewersOfAll, Answer: h.Faulty.List,
 			Does: route.Does("Lists the documents in the registry that can't be used").Gives([]views.FaultyView{})},
 		{Method: get, Path: "/api/leader", Rule: route.ViewersOfAll, Answer: h.leader, Local: true,
-			Does: route.Does("Says who leads, as far as this server knows").Gives(scheduler.LeaderView{})},
+			Does: route.Does("Returns the leader, as far as this server knows").Gives(scheduler.LeaderView{})},
 	}))
 }

@@ -77,31 +77,22 @@ func (h *Handlers) describe() (*describedAPI, error) {
 	return &describedAPI{text, fmt.Sprintf(`"%x"`, sha256.Sum256(text))}, nil
 }
 
-// JSON returns the document.
-func (h *Handlers) JSON() ([]byte, error) {
-	made, err := h.described()
-	if err != nil {
-		return nil, err
-	}
-	return made.text, nil
-}
-
 // openAPI answers with the document. The first request builds it.
 func (h *Handlers) openAPI(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	made, err := h.described()
+	doc, err := h.described()
 	if err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	c.Header("Content-Type", route.JSON)
 	c.Header("Cache-Control", "no-cache")
-	c.Header("ETag", made.tag)
+	c.Header("ETag", doc.tag)
 	h.Answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(made.text))
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(doc.text))
 	})
 }
 

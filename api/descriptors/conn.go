@@ -14,59 +14,59 @@ import (
 // answered, or the client does not read the answer.
 type conn struct {
 	net.Conn
-	of   *listener
-	gone sync.Once
+	listener  *listener
+	closeOnce sync.Once
 
 	// of.mu guards the following fields.
 	answering, writing int
 	closed             bool
 	since              time.Time     // when it began to wait, if it waits
-	waits              *list.Element // nil unless it waits
+	waitEntry          *list.Element // nil unless it waits
 }
 
 // update adds the connection to those that wait for their clients, or removes it. The caller holds of.mu.
 func (c *conn) update() {
 	waits := !c.closed && (c.answering == 0 || c.writing > 0)
 	switch {
-	case waits && c.waits == nil:
-		c.waits, c.since = c.of.waiting.PushBack(c), c.of.reserve.now()
-	case !waits && c.waits != nil:
-		c.of.waiting.Remove(c.waits)
-		c.waits = nil
+	case waits && c.waitEntry == nil:
+		c.waitEntry, c.since = c.listener.waiting.PushBack(c), c.listener.reserve.now()
+	case !waits && c.waitEntry != nil:
+		c.listener.waiting.Remove(c.waitEntry)
+		c.waitEntry = nil
 	}
 }
 
 // change adds to the number of requests being answered and to the number of pending writes.
 func (c *conn) change(answering, writing int) {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
 	c.answering += answering
 	c.writing += writing
 	c.update()
 }
 
-// begin restarts the wait: the wait for a request's body starts with the request.
-func (c *conn) begin() {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	if c.waits != nil {
-		c.of.waiting.MoveToBack(c.waits)
-		c.since = c.of.reserve.now()
+// restartWait restarts the wait: the wait for a request's body starts with the request.
+func (c *conn) restartWait() {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	if c.waitEntry != nil {
+		c.listener.waiting.MoveToBack(c.waitEntry)
+		c.since = c.listener.reserve.now()
 	}
 }
 
 // Close closes the connection and refills the reserve with its descriptor.
 func (c *conn) Close() error {
-	c.of.mu.Lock()
+	c.listener.mu.Lock()
 	c.closed = true // before the close, so that closeLongestWaiting picks another connection
 	c.update()
-	c.of.mu.Unlock()
+	c.listener.mu.Unlock()
 	err := c.Conn.Close()
-	c.gone.Do(func() {
-		c.of.mu.Lock()
-		c.of.open--
-		c.of.mu.Unlock()
-		c.of.reserve.refill()
+	c.closeOnce.Do(func() {
+		c.listener.mu.Lock()
+		c.listener.open--
+		c.listener.mu.Unlock()
+		c.listener.reserve.refill()
 	})
 	return err
 }
@@ -143,7 +143,7 @@ func Handler(h http.Handler) http.Handler {
 		if r.Body == nil || r.Body == http.NoBody {
 			begin()
 		} else {
-			c.begin()
+			c.restartWait()
 			r = r.WithContext(r.Context()) // a copy: net/http decides by the type of its own request's body
 			r.Body = &body{r.Body, begin}
 		}

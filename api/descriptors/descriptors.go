@@ -44,9 +44,9 @@ func Limit() (int, error) {
 
 // Reserve holds descriptors for the connections of its listeners.
 type Reserve struct {
-	size, most int
-	log        *slog.Logger
-	now        func() time.Time
+	size, maxConns int
+	log            *slog.Logger
+	now            func() time.Time
 
 	mu     sync.Mutex
 	spare  []*os.File
@@ -54,13 +54,13 @@ type Reserve struct {
 	out    bool // no descriptors are left for connections
 	warned bool // the log has reported it
 
-	warnedOut, warnedMost time.Time
+	warnedOut, warnedConns time.Time
 }
 
 // New returns a reserve of size descriptors. most is the maximum number of connections of each of its listeners. It
 // returns an error if the process cannot open size descriptors.
-func New(size, most int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
-	r := &Reserve{size: size, most: most, log: log, now: now}
+func New(size, maxConns int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
+	r := &Reserve{size: size, maxConns: maxConns, log: log, now: now}
 	if !r.fill(size) {
 		err := fmt.Errorf("reserve %d file descriptors for the API: there are not so many left; %s", size, raiseLimit)
 		return nil, errors.Join(err, r.Close())
@@ -93,7 +93,7 @@ func (r *Reserve) Warning() string {
 	if !r.Out() {
 		return ""
 	}
-	return "this server has used up its file descriptors: look for what holds them, or " + raiseLimit
+	return "this server has used up its file descriptors: find what holds them, or " + raiseLimit
 }
 
 // Listener returns a listener that accepts connections of l, with the reserve if there is no other descriptor. To make
@@ -105,9 +105,9 @@ func (r *Reserve) Listener(l net.Listener) net.Listener {
 
 type listener struct {
 	net.Listener
-	reserve *Reserve
-	end     sync.Once
-	ended   chan struct{}
+	reserve   *Reserve
+	closeOnce sync.Once
+	ended     chan struct{}
 
 	mu      sync.Mutex
 	open    int
@@ -116,7 +116,7 @@ type listener struct {
 
 // Close closes the listener and ends a pending Accept.
 func (l *listener) Close() error {
-	l.end.Do(func() { close(l.ended) })
+	l.closeOnce.Do(func() { close(l.ended) })
 	return l.Listener.Close()
 }
 
@@ -148,7 +148,7 @@ func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
 	} else {
 		l.reserve.recover()
 	}
-	conn := &conn{Conn: accepted, of: l}
+	conn := &conn{Conn: accepted, listener: l}
 	for !l.enter(conn) {
 		l.reserve.tooManyConnections()
 		if l.closeLongestWaiting() {
@@ -168,7 +168,7 @@ func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
 func (l *listener) enter(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open >= l.reserve.most {
+	if l.open >= l.reserve.maxConns {
 		return false
 	}
 	l.open++
@@ -206,7 +206,7 @@ func (l *listener) longestWaiting() *conn {
 // pending. It frees the descriptor only when a connection is pending, because other parts of the process could take
 // the descriptor while Accept blocks.
 func (l *listener) acceptLent() (net.Conn, error) {
-	if waits, err := l.waits(); err != nil || !waits {
+	if waits, err := l.pollPending(); err != nil || !waits {
 		return nil, err
 	}
 	if !l.reserve.lend() {
@@ -225,9 +225,9 @@ func isOut(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(
 // time that a connection has for its request.
 const waitTime = 100 * time.Millisecond
 
-// waits blocks for at most waitTime and reports whether a connection is pending. It returns true for a listener that
-// it cannot poll.
-func (l *listener) waits() (waits bool, err error) {
+// pollPending blocks for at most waitTime and reports whether a connection is pending. It returns true for a listener
+// that it cannot poll.
+func (l *listener) pollPending() (waits bool, err error) {
 	of, ok := l.Listener.(syscall.Conn)
 	if !ok {
 		return true, nil
@@ -286,14 +286,13 @@ func (r *Reserve) lend() bool {
 func (r *Reserve) outOfDescriptors(why error) {
 	r.mu.Lock()
 	r.out = true
-	warn := r.due(&r.warnedOut)
+	warn := r.mayWarn(&r.warnedOut)
 	r.warned = r.warned || warn
 	left := len(r.spare)
 	r.mu.Unlock()
 	if warn {
 		limit, _ := Limit() // 0 if unknown
-		r.log.Warn("out of file descriptors: connections that wait for their clients are closed for new ones, and "+
-			"nothing new is followed, until some are free; look for what holds them, or "+raiseLimit,
+		r.log.Warn("out of file descriptors: idle connections are closed for new ones, and new streams are refused, until some are free; find what holds them, or "+raiseLimit,
 			"limit", limit, "reserve", left, "error", why)
 	}
 }
@@ -325,17 +324,16 @@ func (r *Reserve) recover() {
 // tooManyConnections logs that the limit of connections is reached.
 func (r *Reserve) tooManyConnections() {
 	r.mu.Lock()
-	warn := r.due(&r.warnedMost)
+	warn := r.mayWarn(&r.warnedConns)
 	r.mu.Unlock()
 	if warn {
-		r.log.Warn("too many connections of the API's clients: those that wait longest for their clients are closed "+
-			"for new ones; look for clients that hold many", "most", r.most)
+		r.log.Warn("too many connections: those idle for longest are closed for new ones; find clients that hold many", "limit", r.maxConns)
 	}
 }
 
-// due reports whether a message may be logged now, given when it was last logged, and records that it is. The caller
-// holds r.mu.
-func (r *Reserve) due(last *time.Time) bool {
+// mayWarn reports whether a message may be logged now, given when it was last logged, and records that it is. The
+// caller holds r.mu.
+func (r *Reserve) mayWarn(last *time.Time) bool {
 	now := r.now()
 	if !last.IsZero() && now.Sub(*last) < warnInterval {
 		return false

@@ -94,8 +94,8 @@ func (d *Handlers[C, V]) Update(c *gin.Context) (any, error) {
 
 // These are the parameters of lists of documents. Without any, a list has all documents.
 var (
-	listAfter = request.Text("after", "Those whose names come after this one, such as the last one of a page.").WithExample("my_job")
-	listLimit = request.Number("limit", "How many are listed at most.", maxListed, 1, maxListed)
+	listAfter = request.Text("after", "Documents whose names come after this one, such as the last one of a page.").WithExample("my_job")
+	listLimit = request.Number("limit", "Maximum number of rows.", maxListed, 1, maxListed)
 	ListTakes = []request.Declared{listAfter, listLimit}
 )
 
@@ -177,4 +177,4 @@ func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 }
 
 // CheckUpdate is the query parameter that makes a check treat the body as an update.
-var CheckUpdate = request.Flag("update", "The body has fields that change the stored document, as that of an update.")
+var CheckUpdate = request.Flag("update", "The body has the fields that change in the stored document, as in an update.")

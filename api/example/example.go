@@ -60,9 +60,9 @@ func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("Before you register", []route.Route{
 		{Method: get, Path: "/api/example", Rule: route.Viewers, Answer: h.example,
-			Does: route.Does("Gives an app and a job that are ready to be published and registered").Gives(exampleDocuments{})},
+			Does: route.Does("Returns an app and a job that are ready to be registered").Gives(exampleDocuments{})},
 		{Method: get, Path: examplePath, Rule: route.Public, Raw: h.examplePackage, Local: true,
-			Does: route.Does("Gives the package of the example").Streams("application/gzip", "The package.", nil)},
+			Does: route.Does("Returns the package of the example").Streams("application/gzip", "The package.", nil)},
 	})
 }
 

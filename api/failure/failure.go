@@ -1,5 +1,5 @@
 // Package failure defines the errors that the API answers with. Each has an HTTP status, a code for programs and a
-// sentence for people. Of converts any error of the scheduler, of documents and of access control into one.
+// sentence for people. FromError converts any error of the scheduler, of documents and of access control into one.
 package failure
 
 import (
@@ -97,7 +97,7 @@ func FromError(r *http.Request, err error) *Failure {
 		known      *Failure
 		syntax     *document.SyntaxError
 		violations document.Violations
-		beyond     *http.MaxBytesError
+		tooLarge   *http.MaxBytesError
 		refused    *problem.Error
 	)
 	if f := FromAccessError(err); f != nil {
@@ -111,8 +111,8 @@ func FromError(r *http.Request, err error) *Failure {
 			return &unchanged
 		}
 		return known
-	case errors.As(err, &beyond):
-		return FromError(r, TooLarge(beyond.Limit))
+	case errors.As(err, &tooLarge):
+		return FromError(r, TooLarge(tooLarge.Limit))
 	case errors.As(err, &syntax):
 		return New(http.StatusBadRequest, "bad_json", "%s", syntax)
 	case errors.As(err, &violations):
@@ -134,7 +134,7 @@ func FromError(r *http.Request, err error) *Failure {
 			return Unavailable("timeout", "the scheduler did not answer in time: try again")
 		}
 		return Unavailable("outcome_unknown",
-			"the scheduler did not answer in time, and the change may have been done: look before you send it again")
+			"the scheduler did not answer in time, and the change may have been done: check before you send it again")
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func IsRead(method string) bool { return method == http.MethodGet || method == h
 // Internal returns the answer to a fault of this server. The server's log has the error under the id.
 func Internal(id string) *Failure {
 	return New(http.StatusInternalServerError, "internal",
-		"a fault of this server; its log tells more under the id %s", id)
+		"a fault of this server; its log has details under the id %s", id)
 }
 
 // ErrorBody are the fields of a failure in JSON.
@@ -200,9 +200,9 @@ func TooLarge(most int64) *Failure {
 		size = fmt.Sprintf("%d KiB", most>>10)
 	}
 	return &Failure{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large",
-		Message: fmt.Sprintf("the body is larger than %s, the most that is read here", size), Undone: true}
+		Message: fmt.Sprintf("the body is larger than the limit of %s", size), Undone: true}
 }
 
 // ErrAccessUnknown is the answer while this server cannot read the users and their grants from the registry.
 var ErrAccessUnknown = Unchanged("access_unknown",
-	"who may do what is not known here at present, as the registry does not answer: try again; if that lasts, look at the registry")
+	"users and grants cannot be read from the registry: try again; if that lasts, check the registry")

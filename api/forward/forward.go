@@ -104,11 +104,11 @@ type Options struct {
 	Advertise string
 	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins.
 	ForwardTimeout time.Duration
-	// LastAnswer is how long a server that has lost the lead may still take to answer a write that it received as the
+	// AnswerGrace is how long a server that has lost the lead may still take to answer a write that it received as the
 	// leader.
-	LastAnswer time.Duration
-	// Ending ends when the server begins to shut down. Streams then end.
-	Ending context.Context
+	AnswerGrace time.Duration
+	// ShuttingDown ends when the server begins to shut down. Streams then end.
+	ShuttingDown context.Context
 }
 
 // Forwarder forwards requests to the leader.
@@ -146,7 +146,7 @@ func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerF
 const leaderCheckInterval = 50 * time.Millisecond
 
 var (
-	errLeaderChanged = errors.New("meanwhile another server leads")
+	errLeaderChanged = errors.New("another server has taken the lead")
 	errNoAnswer      = errors.New("no answer in time")
 )
 
@@ -168,11 +168,11 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 	if request.FetchesPackage(c) {
 		request.ExtendDeadlines(c)
 	}
-	patience, cancel := context.WithTimeout(c.Request.Context(), request.TimeFor(c, h.ForwardTimeout))
+	timeLimit, cancel := context.WithTimeout(c.Request.Context(), request.Timeout(c, h.ForwardTimeout))
 	defer cancel()
 	for address := ""; ; {
 		var here bool
-		address, here, err = h.nextLeader(patience, c.Request, address)
+		address, here, err = h.nextLeader(timeLimit, c.Request, address)
 		if here {
 			cancel()
 			c.Request.Body = io.NopCloser(bytes.NewReader(body))
@@ -182,9 +182,9 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 		if err != nil {
 			break
 		}
-		p := forwarding{server: h, c: c, address: address, body: body, streams: streams}
-		err = p.send(patience)
-		if err == nil || p.sent.Load() && !failure.IsRead(c.Request.Method) || patience.Err() != nil ||
+		p := attempt{server: h, c: c, address: address, body: body, streams: streams}
+		err = p.send(timeLimit)
+		if err == nil || p.sent.Load() && !failure.IsRead(c.Request.Method) || timeLimit.Err() != nil ||
 			!h.otherLeads(address) {
 			break
 		}
@@ -221,19 +221,19 @@ func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before stri
 		case <-tick.C:
 		case <-ctx.Done():
 			return "", false, cmp.Or(err, errNoNext)
-		case <-h.Ending.Done():
-			return "", false, errServerEnds
+		case <-h.ShuttingDown.Done():
+			return "", false, errShuttingDown
 		}
 	}
 }
 
 var (
-	errNoNext     error = failure.Unchanged("no_leader", "the lead is changing: try again")
-	errServerEnds error = failure.Unchanged("leader_unreachable", "this server is ending: ask another one")
+	errNoNext       error = failure.Unchanged("no_leader", "the lead is changing: try again")
+	errShuttingDown error = failure.Unchanged("leader_unreachable", "this server is shutting down: send the request to another one")
 )
 
-// forwarding is one attempt to forward a request to one leader.
-type forwarding struct {
+// attempt is one attempt to forward a request to one leader.
+type attempt struct {
 	server  *Forwarder
 	c       *gin.Context
 	address string
@@ -245,18 +245,18 @@ type forwarding struct {
 
 // send passes the leader's answer to the client. If the leader gives none, it returns an error, and the client has
 // received nothing yet. If the leader's answer breaks off, send breaks off the connection to the client.
-func (p *forwarding) send(patience context.Context) error {
+func (p *attempt) send(timeLimit context.Context) error {
 	h := p.server
-	ctx, drop := context.WithCancelCause(p.c.Request.Context())
-	beginsInTime := context.AfterFunc(patience, func() { drop(errNoAnswer) })
-	defer beginsInTime()
+	ctx, cancel := context.WithCancelCause(p.c.Request.Context())
+	stopTimeout := context.AfterFunc(timeLimit, func() { cancel(errNoAnswer) })
+	defer stopTimeout()
 	if p.streams {
-		defer context.AfterFunc(h.Ending, func() { drop(errServerEnds) })()
+		defer context.AfterFunc(h.ShuttingDown, func() { cancel(errShuttingDown) })()
 	}
 	var watch sync.WaitGroup
-	watch.Go(func() { p.watch(ctx, drop) })
+	watch.Go(func() { p.watch(ctx, cancel) })
 	defer watch.Wait()
-	defer drop(nil)
+	defer cancel(nil)
 
 	request := p.c.Request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
@@ -287,7 +287,7 @@ func (p *forwarding) send(patience context.Context) error {
 				return err
 			}
 			if p.streams {
-				beginsInTime()
+				stopTimeout()
 			}
 			for name := range answer.Header {
 				p.c.Writer.Header().Del(name) // the leader's value counts
@@ -302,8 +302,8 @@ func (p *forwarding) send(patience context.Context) error {
 }
 
 // watch cancels the request when another server has taken the lead. A write that may have been received gets
-// LastAnswer more time.
-func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
+// AnswerGrace more time.
+func (p *attempt) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(leaderCheckInterval)
 	defer tick.Stop()
 	var grace <-chan time.Time
@@ -312,15 +312,15 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-grace:
-			drop(errLeaderChanged)
+			cancel(errLeaderChanged)
 			return
 		case <-tick.C:
 			switch {
 			case grace != nil || !p.server.otherLeads(p.address):
 			case p.sent.Load() && !failure.IsRead(p.c.Request.Method):
-				grace = time.After(p.server.LastAnswer)
+				grace = time.After(p.server.AnswerGrace)
 			default:
-				drop(errLeaderChanged)
+				cancel(errLeaderChanged)
 				return
 			}
 		}
@@ -329,24 +329,24 @@ func (p *forwarding) watch(ctx context.Context, drop context.CancelCauseFunc) {
 
 // refusedToken returns an error if the leader refuses a token that this server accepted: then their token files
 // differ.
-func (p *forwarding) refusedToken(answer *http.Response) error {
+func (p *attempt) refusedToken(answer *http.Response) error {
 	if answer.StatusCode != http.StatusUnauthorized || caller.Of(p.c.Request.Context()).Kind != auth.TokenFile {
 		return nil
 	}
 	p.server.Log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
-	return failure.Unchanged("token_differs", "this server takes the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
+	return failure.Unchanged("token_differs", "this server accepts the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
 }
 
 // leaderAddress returns the address to forward a request to, or an error that says why there is none.
 func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 	if from := r.Header.Get(admission.ForwardedBy); from != "" {
-		return "", failure.Unchanged("not_leading", "the server at %s took this one for the leader, which it is not: try again",
+		return "", failure.Unchanged("not_leading", "the server at %s forwarded this to a server that does not lead: try again",
 			failure.Quoted(from))
 	}
 	leader, ok := h.Scheduler.Leader()
 	switch {
 	case !ok:
-		return "", failure.Unchanged("no_leader", "nobody leads now: try again. The last that this server knows: %s",
+		return "", failure.Unchanged("no_leader", "no leader is known: try again. Last known state: %s",
 			cmp.Or(h.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == h.Advertise:
 		return "", failure.Unchanged("not_leading",
@@ -357,7 +357,7 @@ func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 
 // failure converts a missing answer of the leader into the answer for the client. Only a write that the leader may
 // have received has an unknown outcome.
-func (p *forwarding) failure(ctx context.Context, err error) error {
+func (p *attempt) failure(ctx context.Context, err error) error {
 	if known := new(failure.Failure); errors.As(err, &known) {
 		return err
 	}
@@ -371,15 +371,15 @@ func (p *forwarding) failure(ctx context.Context, err error) error {
 	switch {
 	case p.sent.Load() && !read:
 		return failure.Unavailable("outcome_unknown",
-			"the leader at %s did not answer, and the change may have been done: look before you send it again (%v)",
+			"the leader at %s did not answer, and the change may have been done: check before you send it again (%v)",
 			p.address, err)
-	case errors.Is(err, errLeaderChanged), errors.Is(err, errServerEnds):
+	case errors.Is(err, errLeaderChanged), errors.Is(err, errShuttingDown):
 		return err
 	case errors.Is(err, errNoAnswer) && read:
 		return failure.Unavailable("timeout",
-			"the leader at %s did not answer within %s: try again; if that lasts, look whether it still runs: another server takes its place when it has lost the lead", p.address, p.server.ForwardTimeout)
+			"the leader at %s did not answer within %s: try again; if that lasts, check whether it still runs: another server takes over when it has lost the lead", p.address, p.server.ForwardTimeout)
 	}
 	return failure.Unchanged("leader_unreachable",
-		"the leader at %s gave no answer: try again; if that lasts, look at the leader's --advertise (%v)", p.address,
+		"the leader at %s gave no answer: try again; if that lasts, check the leader's --advertise (%v)", p.address,
 		err)
 }

@@ -40,9 +40,9 @@ func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
 		{Method: get, Path: "/healthz", Rule: route.Public, Answer: h.healthz, Local: true, AnyQuery: true,
-			Does: route.Does("Answers while the process lives").Gives(health{})},
+			Does: route.Does("Reports that the process is alive").Gives(health{})},
 		{Method: get, Path: "/readyz", Rule: route.Public, Answer: h.readyz, Local: true, AnyQuery: true,
-			Does: route.Does("Says whether this server can do its work now").Gives(health{}).Fails(http.StatusServiceUnavailable)},
+			Does: route.Does("Reports whether this server can do its work now").Gives(health{}).Fails(http.StatusServiceUnavailable)},
 	})
 }
 

@@ -3,11 +3,11 @@ package history
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/event"
@@ -101,8 +101,7 @@ func (h *Handlers) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, er
 		defer cancel()
 		stored, err := h.History.Audits(ctx, q)
 		if err != nil {
-			c.Header("Warning", "199 elasticjob "+
-				strconv.QuoteToASCII("these are only the rows that are not stored yet: "+Unreadable(err).Error()))
+			answer.Warn(c, "these are only the rows that are not stored yet: "+Unreadable(err).Error())
 		}
 		rows = append(rows, stored...)
 	}

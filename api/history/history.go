@@ -82,10 +82,10 @@ func (h *Handlers) fromHistory(answer func(c *gin.Context, stored History) (any,
 func Unreadable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return failure.Unavailable("history_unavailable",
-			"the history's database did not answer in time: look at it, or ask for less, by startTime and endTime")
+			"the history's database did not answer in time: check it, or narrow the search with startTime and endTime")
 	}
 	return failure.Unavailable("history_unavailable",
-		"the history can't be read; what is to be recorded is kept until its database is back, so start it, or correct --db: %v", err)
+		"the history cannot be read; new rows are kept until its database is back: start it, or correct --db: %v", err)
 }
 
 // orUnreadable returns an answer of the history, or Unreadable for an error.
@@ -124,7 +124,7 @@ func (h *Handlers) question(c *gin.Context, of *search.Subject) (search.Query, e
 	job := q.Get("jobName")
 	if job == "" {
 		return asked, caller.NotAllowed(who.Principal,
-			"a grant for all apps, or a job that it is asked about, by jobName")
+			"a grant for all apps, or a search within one job, by jobName")
 	}
 	return asked, caller.MaySee(c.Request.Context(), h.Scheduler, job)
 }

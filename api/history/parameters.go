@@ -47,19 +47,19 @@ func searchParameter(of *search.Subject, name string) plainParameter {
 		return timeBound(name, "of "+of.Time)
 	case "isSuccess":
 		return plainParameter{Name: name, In: "query",
-			About:  "True for those that finished, false for those that ended otherwise.",
+			About:  "True for runs that finished, false for runs that ended otherwise.",
 			Schema: openapi.Schema{"type": "boolean"}}
 	case "sort":
-		return searchChoice(name, "What rows are sorted by, and within that by time. Without sort and order the newest come first.", of.Sorts())
+		return searchChoice(name, "The sort key; rows with the same key are sorted by time. Without sort and order the newest come first.", of.Sorts())
 	case "order":
-		return searchChoice(name, "Up or down.", []string{"ASC", "DESC"})
+		return searchChoice(name, "The sort order.", []string{"ASC", "DESC"})
 	case "per_page":
-		return searchNumber(name, "How many rows a page has.", search.DefaultPerPage, search.MaxPerPage)
+		return searchNumber(name, "Number of rows per page.", search.DefaultPerPage, search.MaxPerPage)
 	case "page":
-		return searchNumber(name, "Which page, counted from 1. With per_page it reaches 100,000 rows.", 1,
+		return searchNumber(name, "Page number, from 1. Pages reach 100,000 rows.", 1,
 			math.MaxInt32)
 	case "after":
-		return searchText(name, "Instead of page: the next of an answer to the same question.")
+		return searchText(name, "Instead of page: the field next of an answer to the same search.")
 	}
 	return searchText(name, "Rows that have exactly this "+name+".")
 }
@@ -82,13 +82,13 @@ func auditTakes(names ...string) []request.Declared {
 		p := searchText(name, "Rows that have exactly this "+name+".")
 		switch name {
 		case "target":
-			p.About = "A kind of thing (" + strings.Join(search.AuditTargets, ", ") + "), or else the name of one."
+			p.About = "A kind of target (" + strings.Join(search.AuditTargets, ", ") + "), or the name of one."
 		case "startTime", "endTime":
 			p = timeBound(name, "of a change")
 		case "limit":
-			p = searchNumber(name, "How many rows there are at most.", search.DefaultAudits, search.MaxAudits)
+			p = searchNumber(name, "Maximum number of rows.", search.DefaultAudits, search.MaxAudits)
 		case "cursor":
-			p.About = "The next of an answer to the same question, which leads to older rows."
+			p.About = "The field next of an answer to the same search, for older rows."
 		}
 		all = append(all, p)
 	}

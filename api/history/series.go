@@ -3,11 +3,11 @@ package history
 import (
 	"context"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/search"
@@ -34,10 +34,10 @@ type series struct {
 	FireDelayP95Millis []*float64 `json:"fireDelayP95Millis"`
 }
 
-// span is a range of time that a client can ask for, and its step. A range has at most 400 steps.
-type span struct{ long, step time.Duration }
+// timeRange is a range of time that a client can ask for, and its step. A range has at most 400 steps.
+type timeRange struct{ length, step time.Duration }
 
-var spans = map[string]span{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute},
+var timeRanges = map[string]timeRange{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute},
 	"week": {7 * day, 30 * time.Minute}}
 
 // point sums up one step.
@@ -68,9 +68,9 @@ func (p *point) add(m *search.Activity) {
 
 // newSeries returns an empty series of the range that ends with the last full step before now.
 func newSeries(name string, now time.Time) *series {
-	of := spans[name]
+	of := timeRanges[name]
 	to := now.UTC().Truncate(of.step)
-	return &series{Range: name, From: to.Add(-of.long), To: to, StepSeconds: int(of.step / time.Second)}
+	return &series{Range: name, From: to.Add(-of.length), To: to, StepSeconds: int(of.step / time.Second)}
 }
 
 // fill sums up minutes, in any order. A minute in which a server led and no end was counted had none.
@@ -106,7 +106,7 @@ func orNull(n int64, value float64) *float64 {
 
 func mean(n int64, sum float64) *float64 { return orNull(n, sum/float64(max(n, 1))) }
 
-var seriesRange = request.Choice("range", "How long a time, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
+var seriesRange = request.Choice("range", "Length of the time range, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
 
 // series answers from the history. Without a history, or while it cannot be read, it answers from what this leader
 // remembers of its own term.
@@ -123,8 +123,7 @@ func (h *Handlers) series(c *gin.Context) (any, error) {
 		asked, cancel := context.WithTimeout(ctx, ReadTimeout)
 		defer cancel()
 		if known, err = h.History.Activity(asked, out.From, out.To); err != nil {
-			c.Header("Warning", "199 elasticjob "+
-				strconv.QuoteToASCII("these are only the minutes of this leader's term: "+Unreadable(err).Error()))
+			answer.Warn(c, "these are only the minutes of this leader's term: "+Unreadable(err).Error())
 		}
 	}
 	if h.History == nil || err != nil {

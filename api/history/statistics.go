@@ -19,9 +19,9 @@ const day = 24 * time.Hour
 
 // These are the parameters of statistics. The first two have only one value, which the original's clients send.
 var (
-	last24Hours     = request.Choice("since", "May be left out.", "last24hours")
-	sinceLastWeek   = request.Choice("since", "May be left out.", "lastWeek")
-	statisticsSince = request.Moment("since", "Leaves out what was before.")
+	last24Hours     = request.Choice("since", "Optional.", "last24hours")
+	sinceLastWeek   = request.Choice("since", "Optional.", "lastWeek")
+	statisticsSince = request.Moment("since", "Leaves out earlier runs.")
 )
 
 // taskResults answers with the results of each minute of the last 24 hours.

@@ -38,8 +38,8 @@ const (
 var (
 	theCron = request.Text("cron", "The cron, of six or seven fields.").WithExample("0 0 3 ? * MON-FRI").Mandatory()
 	theZone = request.Text("timeZone",
-		"The time zone that it is in; the server's, if it is left out.").WithExample("Europe/Berlin")
-	fireCount = request.Number("count", "How many of its next fires are told.", defaultFires, 1, maxFires)
+		"Its time zone; by default the server's.").WithExample("Europe/Berlin")
+	fireCount = request.Number("count", "Number of fires returned.", defaultFires, 1, maxFires)
 	language  = request.Choice("language", "The language of words and notes.", "en", "zh")
 )
 

@@ -76,45 +76,45 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Changes the given fields of a job, from the next execution on; null sets the default").Reads(route.JSONBody("JobChange", exampleJobChange)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
 		{Method: del, Path: "/api/job/deregister", Rule: route.Publishers,
 			Answer: h.deregisterJob(request.JobNameInBody),
-			Does:   route.Does("Removes the job whose name is the body").Reads(route.NameBody...).Gives(views.JobView{}).Fails(http.StatusNotFound)},
+			Does:   route.Does("Removes the job named in the body").Reads(route.NameBody...).Gives(views.JobView{}).Fails(http.StatusNotFound)},
 		{Method: del, Path: "/api/job/{jobName}/deregister", Rule: route.Publishers,
 			Answer: h.deregisterJob(request.PathName("job")),
 			Does:   route.Does("Removes a job").Gives(views.JobView{})},
 		{Method: get, Path: "/api/job/{jobName}/disable", Rule: route.Viewers, Answer: h.isJobDisabled,
-			Does: route.Does("Says whether a job, or its app, is disabled").Gives(true)},
+			Does: route.Does("Reports whether a job, or its app, is disabled").Gives(true)},
 		{Method: post, Path: "/api/job/{jobName}/disable", Rule: route.Operators, Answer: h.documents.Disable(true),
-			Does: route.Does("Disables a job: no new runs, running ones are killed").Gives(views.JobView{})},
+			Does: route.Does("Disables a job: no new runs start, running ones are killed").Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/{jobName}/enable", Rule: route.Operators, Answer: h.documents.Disable(false),
 			Does: route.Does("Enables a job: it fires from now on").Gives(views.JobView{})},
 		{Method: del, Path: "/api/job/{jobName}/disable", Rule: route.Operators, Answer: h.documents.Disable(false),
-			Does: route.Does("Enables a job, as the original has it").Gives(views.JobView{})},
+			Does: route.Does("Enables a job, in the original's form").Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/{jobName}/pause", Rule: route.Operators, Answer: h.pauseJob(true),
-			Does: route.Does("Pauses a job: no new runs, running ones run on, what waits is held").Gives(views.JobView{})},
+			Does: route.Does("Pauses a job: no new runs start, running ones continue, waiting ones are held").Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/{jobName}/resume", Rule: route.Operators, Answer: h.pauseJob(false),
 			Does: route.Does("Ends a job's pause").Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/{jobName}/shutdown", Rule: route.Operators, Answer: h.shutDownJob,
-			Does: route.Does("Shuts a job down: no new runs, running ones run to their end, then it is disabled").Gives(views.JobView{})},
+			Does: route.Does("Shuts a job down: no new runs start, running ones run to their end, then it is disabled").Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/trigger", Rule: route.Operators,
 			Answer: h.trigger(request.JobNameInBody, false),
-			Does:   route.Does("Asks for a run of the job whose name is the body").With(request.IdempotencyHeader).Reads(route.NameBody...).Gives(route.Triggered{}).Fails(http.StatusNotFound)},
+			Does:   route.Does("Triggers a run of the job named in the body").With(request.IdempotencyHeader).Reads(route.NameBody...).Gives(route.Triggered{}).Fails(http.StatusNotFound)},
 		{Method: post, Path: "/api/job/{jobName}/trigger", Rule: route.Operators,
 			Answer: h.trigger(request.PathName("job"), true),
-			Does:   route.Does("Asks for a run of a job, which may have settings of its own").With(request.IdempotencyHeader).MayRead(route.JSONBody("TriggerSettings", exampleTrigger)).Gives(route.Triggered{})},
+			Does:   route.Does("Triggers a run of a job, which may have settings of its own").With(request.IdempotencyHeader).MayRead(route.JSONBody("TriggerSettings", exampleTrigger)).Gives(route.Triggered{})},
 		{Method: get, Path: "/api/job/jobs", Rule: route.Viewers, Answer: h.documents.List,
 			Takes: documents.ListTakes, Does: route.Does("Lists all jobs, by name").Gives([]jobs.Config{},
 				route.LinkHeader)},
 		{Method: get, Path: "/api/job/jobs/{jobName}", Rule: route.Viewers, Answer: h.documents.Get,
-			Does: route.Does("Gives one job").Gives(jobs.Config{})},
+			Does: route.Does("Returns one job").Gives(jobs.Config{})},
 	}),
 		route.Group("Before you register", []route.Route{
 			{Method: post, Path: "/api/job/check", Rule: route.Publishers, Answer: h.checkJob,
 				Takes: []request.Declared{documents.CheckUpdate, language},
-				Does:  route.Does("Says all that registering or updating a job would say, and changes nothing").Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},
+				Does:  route.Does("Checks a job as registering or updating it would, and changes nothing").Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},
 			{Method: get, Path: "/api/cron", Rule: route.Viewers, Answer: h.explainCron, Local: true,
 				Takes: []request.Declared{theCron, theZone, fireCount, language},
-				Does:  route.Does("Puts a cron in words, with its next fires").Gives(cronView{}).Fails(http.StatusUnprocessableEntity)},
+				Does:  route.Does("Explains a cron in words, with its next fires").Gives(cronView{}).Fails(http.StatusUnprocessableEntity)},
 			{Method: get, Path: "/api/schema/job", Rule: route.Viewers, Answer: h.schemaOfJob, Local: true,
-				Does: route.Does("Gives the JSON Schema of a job's document").GivesSchema()},
+				Does: route.Does("Returns the JSON Schema of a job's document").GivesSchema()},
 		}))
 }
 
@@ -194,7 +194,7 @@ func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler 
 			// Variables such as LD_PRELOAD or PATH decide which program runs, so only an admin may set env.
 			if who := caller.Of(c.Request.Context()); len(own.Env) > 0 && !who.Includes(auth.Admin) {
 				return nil, caller.NotAllowed(who.Principal,
-					"the role admin, as env says what is run: trigger without it")
+					"the role admin, because env decides what is run: trigger without it")
 			}
 		}
 		ctx := c.Request.Context()

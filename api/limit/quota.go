@@ -47,9 +47,9 @@ func (q *Quota) Enter(who caller.Caller) (leave func(), err error) {
 	defer q.mu.Unlock()
 	switch {
 	case q.running[by]:
-		return nil, q.refuse("one of yours is being worked on already, and a caller has one at a time")
+		return nil, q.refuse("another request of yours is in progress, and a caller may have one at a time")
 	case len(q.running) >= maxConcurrent:
-		return nil, q.refuse("two of other callers are being worked on already, and two at a time are the most")
+		return nil, q.refuse("two requests of other callers are in progress, the maximum")
 	}
 	if q.running == nil {
 		q.running = map[callerKey]bool{}

@@ -29,12 +29,12 @@ func TestACallerHasOneCostlyRequestAndAllTogetherTwo(t *testing.T) {
 		return leave
 	}
 	leaveAnna := enter(anna, "")
-	enter(anna, "one of yours is being worked on already")
+	enter(anna, "another request of yours is in progress")
 	leaveMachine := enter(machine, "")
-	enter(somebody, "two of other callers are being worked on already")
+	enter(somebody, "two requests of other callers are in progress")
 	leaveAnna()
 	enter(somebody, "")
-	enter(anna, "two of other callers")
+	enter(anna, "two requests of other callers")
 	leaveMachine()
 	enter(anna, "")
 }

@@ -32,8 +32,7 @@ func NewStreams(what string) *Streams { return &Streams{what: what} }
 // OutOfDescriptors returns the answer while the process has no file descriptors left for streams.
 func (n *Streams) OutOfDescriptors() error {
 	f := failure.Unavailable("out_of_descriptors",
-		"this server has no file descriptors left, and so lets nobody follow %s: "+
-			"ask without following, or try again later; its log has the limit", n.what)
+		"this server has no file descriptors left and refuses to follow %s: request it without following, or try again later; its log has the limit", n.what)
 	f.RetryAfter = retryStream
 	return f
 }
@@ -49,10 +48,10 @@ func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 	defer n.mu.Unlock()
 	switch {
 	case n.of[by] >= share:
-		return nil, n.refuse("you follow %s of this server %d times already, as often as one caller may", n.what,
+		return nil, n.refuse("you already follow %s of this server %d times, the maximum for one caller", n.what,
 			share)
 	case n.open >= most:
-		return nil, n.refuse("%[2]d clients follow %[1]s of this server already, as many as may", n.what, most)
+		return nil, n.refuse("%[2]d clients already follow %[1]s of this server, the maximum", n.what, most)
 	}
 	if n.of == nil {
 		n.of = map[callerKey]int{}
@@ -70,7 +69,7 @@ func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 }
 
 func (n *Streams) refuse(why string, args ...any) error {
-	f := failure.Unavailable("too_many_streams", why+": close some, or ask for what you need without following",
+	f := failure.Unavailable("too_many_streams", why+": close some, or request it without following",
 		args...)
 	f.RetryAfter = retryStream
 	return f

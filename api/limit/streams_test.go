@@ -14,7 +14,7 @@ import (
 // which limit is reached.
 func TestACallerHasAShareOfTheStreams(t *testing.T) {
 	t.Parallel()
-	const all, own = "clients follow events of this server already", "as often as one caller may"
+	const all, own = "clients already follow events of this server", "the maximum for one caller"
 	for _, test := range []struct {
 		kind      auth.Kind
 		most, has int

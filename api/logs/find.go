@@ -17,16 +17,16 @@ type Match struct {
 }
 
 const (
-	// foundLine bounds the line of a match, in characters. foundBefore is how many of them stand before the match in a
+	// maxLine bounds the line of a match, in characters. lineContext is how many of them stand before the match in a
 	// longer line.
-	foundLine   = 500
-	foundBefore = 100
-	// foundBytes is the maximum size of foundLine characters.
-	foundBytes = foundLine * utf8.UTFMax
+	maxLine     = 500
+	lineContext = 100
+	// maxLineBytes is the maximum size of maxLine characters.
+	maxLineBytes = maxLine * utf8.UTFMax
 )
 
 // finder finds the lines that contain a text, ignoring case, in a text that arrives in pieces. It keeps at most
-// foundBytes of the text before a piece, however long the lines are. It compares bytes that are not UTF-8 unchanged.
+// maxLineBytes of the text before a piece, however long the lines are. It compares bytes that are not UTF-8 unchanged.
 type finder struct {
 	wanted []byte // lower case
 	most   int
@@ -68,20 +68,20 @@ func (f *finder) take(piece []byte, last bool) {
 		n := bytes.Index(folded[done:], f.wanted)
 		if n < 0 {
 			f.beginLine(text, done, len(text))
-			done = max(done, len(text)-foundBytes, int(f.line-f.at))
+			done = max(done, len(text)-maxLineBytes, int(f.line-f.at))
 			break
 		}
 		n += done
 		f.beginLine(text, done, n)
 		end := bytes.IndexByte(text[n:], '\n')
-		if end < 0 && !last && len(text)-n < foundBytes {
-			done = max(done, n-foundBytes, int(f.line-f.at)) // the rest of the line comes with the next piece
+		if end < 0 && !last && len(text)-n < maxLineBytes {
+			done = max(done, n-maxLineBytes, int(f.line-f.at)) // the rest of the line comes with the next piece
 			break
 		}
 		if end < 0 {
 			end = len(text) - n
 		}
-		begin := max(n-foundBytes, int(f.line-f.at), 0)
+		begin := max(n-maxLineBytes, int(f.line-f.at), 0)
 		f.found = append(f.found, Match{Offset: f.line, At: f.at + int64(n),
 			Line: shortLine(text[begin:n], text[n:n+end])})
 		done, f.skipping = n, true
@@ -100,13 +100,13 @@ func (f *finder) beginLine(text []byte, from, to int) {
 	}
 }
 
-// shortLine returns the line that before and after form around the start of the match, cut to foundLine characters.
+// shortLine returns the line that before and after form around the start of the match, cut to maxLine characters.
 func shortLine(before, after []byte) string {
 	left := []rune(string(before))
-	right := []rune(string(bytes.TrimSuffix(after[:min(len(after), foundBytes)], []byte("\r"))))
-	if len(left)+len(right) > foundLine {
-		left = left[max(0, len(left)-max(foundBefore, foundLine-len(right))):]
-		right = right[:min(len(right), foundLine-len(left))]
+	right := []rune(string(bytes.TrimSuffix(after[:min(len(after), maxLineBytes)], []byte("\r"))))
+	if len(left)+len(right) > maxLine {
+		left = left[max(0, len(left)-max(lineContext, maxLine-len(right))):]
+		right = right[:min(len(right), maxLine-len(left))]
 	}
 	return string(left) + string(right)
 }

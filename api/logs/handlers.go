@@ -27,13 +27,13 @@ type Options struct {
 	Files     Files
 	// Followed counts the answers that follow output.
 	Followed *limit.Streams
-	// FollowEvery is the interval at which the agent is asked for more output.
-	FollowEvery time.Duration
-	// WriteStall is how long a client may take to read one piece of an answer.
-	WriteStall time.Duration
-	Now        func() time.Time
-	// Ending is closed when the server shuts down. Answers that follow output then end.
-	Ending <-chan struct{}
+	// FollowInterval is the interval at which the agent is asked for more output.
+	FollowInterval time.Duration
+	// WriteTimeout is how long a client may take to read one piece of an answer.
+	WriteTimeout time.Duration
+	Now          func() time.Time
+	// ShuttingDown is closed when the server shuts down. Answers that follow output then end.
+	ShuttingDown <-chan struct{}
 }
 
 // Handlers handles the routes of tasks' output.
@@ -59,13 +59,13 @@ type Files interface {
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("Runs and output", []route.Route{
-		{Method: get, Path: "/api/task/{taskId}/logs", Rule: route.Viewers, Raw: h.logs, Lasts: follows,
+		{Method: get, Path: "/api/task/{taskId}/logs", Rule: route.Viewers, Raw: h.logs, IsStream: follows,
 			Streams: h.Followed,
 			Takes:   []request.Declared{logStream, logFrom, logTail, logLimit, logFollow, logDownload},
-			Does:    route.Does("Gives the output of a task, and with follow what comes of it").Streams("text/plain; charset=utf-8", "The output as it is.", "one line\n", logHeaders...).Fails(http.StatusConflict, http.StatusGone)},
+			Does:    route.Does("Returns the output of a task and, with follow, what the task adds to it").Streams("text/plain; charset=utf-8", "The output, unchanged.", "one line\n", logHeaders...).Fails(http.StatusConflict, http.StatusGone)},
 		{Method: get, Path: "/api/task/{taskId}/logs/search", Rule: route.Viewers, Answer: h.searchLog,
 			Takes: []request.Declared{logStream, matchText, logFrom, matchLimit},
-			Does: route.Does("Finds lines in the output of a task").Gives(Found{}).Fails(http.StatusConflict,
+			Does: route.Does("Searches the output of a task").Gives(Found{}).Fails(http.StatusConflict,
 				http.StatusGone, http.StatusTooManyRequests)},
 	})
 }
@@ -79,8 +79,8 @@ func follows(c *gin.Context) bool {
 // logHeaders are the headers of answers with output.
 var (
 	logHeaders = []openapi.Header{
-		{Name: logOffset, About: "Where in the file the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
-		{Name: logSize, About: "How large the file was then.", Always: true, Schema: openapi.Schema{"type": "integer"}},
+		{Name: logOffset, About: "The offset in the file at which the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
+		{Name: logSize, About: "The size of the file at that time.", Always: true, Schema: openapi.Schema{"type": "integer"}},
 		{
 			Name: logLive, About: "Whether the task may write more.", Always: true,
 			Schema: openapi.Schema{"type": "boolean"},

@@ -15,10 +15,11 @@ import (
 )
 
 const (
-	// logPage is how many bytes are read from an agent at once.
-	logPage = 64 << 10
-	// logTries is how many reads in a row may fail after an answer has begun: long enough for an agent to restart.
-	logTries = 50
+	// pageBytes is how many bytes are read from an agent at once.
+	pageBytes = 64 << 10
+	// maxReadFailures is how many reads in a row may fail after an answer has begun: long enough for an agent to
+	// restart.
+	maxReadFailures = 50
 )
 
 // These are the headers of an answer with output.
@@ -71,15 +72,15 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 	if l.follow {
 		answer.ExcludeFromMetrics(c)
 	}
-	tick := time.NewTicker(h.FollowEvery)
+	tick := time.NewTicker(h.FollowInterval)
 	defer tick.Stop()
 	who := caller.Of(c.Request.Context())
 	for failures := 0; ; {
 		if who.Lapsed != nil && who.Lapsed() {
 			answer.Abort(out)
 		}
-		_ = out.SetWriteDeadline(time.Now().Add(h.WriteStall))
-		if _, err := w.Write(l.page); err != nil || l.left == 0 {
+		_ = out.SetWriteDeadline(time.Now().Add(h.WriteTimeout))
+		if _, err := w.Write(l.page); err != nil || l.remaining == 0 {
 			return
 		}
 		// The task's state was read before the page. So if the task had ended, the page has its last output, or there
@@ -98,7 +99,7 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			case <-tick.C:
 			case <-c.Request.Context().Done():
 				answer.Abort(out)
-			case <-h.Ending:
+			case <-h.ShuttingDown:
 				answer.Abort(out)
 			}
 		}
@@ -114,7 +115,7 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 			return
 		default:
 			// A server that no longer leads does not know whether the task still runs.
-			if failures++; failures < logTries && mayHeal(err) && failure.Refusal(err).Code != "not_leading" {
+			if failures++; failures < maxReadFailures && isTemporary(err) && failure.Refusal(err).Code != "not_leading" {
 				continue
 			}
 			h.Log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)
@@ -145,9 +146,9 @@ func isGone(err error) bool {
 		kind == problem.NotFound
 }
 
-// mayHeal reports whether the same read may succeed a moment later. An error below 500 does not heal: it is about what
-// the file is, or about output that is in another file.
-func mayHeal(err error) bool {
+// isTemporary reports whether the same read may succeed a moment later. An error below 500 does not heal: it is about
+// what the file is, or about output that is in another file.
+func isTemporary(err error) bool {
 	var known *failure.Failure
 	return !errors.As(err, &known) || known.Status >= http.StatusInternalServerError
 }

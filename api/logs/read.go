@@ -24,14 +24,14 @@ var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
 
 // These are the parameters for reading output.
 var (
-	logStream = request.Choice("stream", "Which file; those with .1 are what was rotated out of the others last.",
+	logStream = request.Choice("stream", "The file; those with .1 hold what was last rotated out of the others.",
 		logStreams...)
-	logFrom = request.Bytes("offset", "How many bytes are skipped.", 0)
+	logFrom = request.Bytes("offset", "Number of bytes to skip.", 0)
 	logTail = request.Bytes("tail",
-		"How many bytes before the end it begins, at the begin of a line if one is near. Not beside offset.", -1)
-	logLimit    = request.Bytes("limit", "How many bytes there are at most.", math.MaxInt64)
-	logFollow   = request.Flag("follow", "Goes on with what comes, until the task has ended.")
-	logDownload = request.Flag("download", "Has a browser save it as a file.")
+		"Number of bytes before the end at which to begin, at the beginning of a line if one is near. Cannot be combined with offset.", -1)
+	logLimit    = request.Bytes("limit", "Maximum number of bytes.", math.MaxInt64)
+	logFollow   = request.Flag("follow", "Continues with new output until the task has ended.")
+	logDownload = request.Flag("download", "Makes a browser save it as a file.")
 )
 
 // log reads one stream of a task page by page.
@@ -44,14 +44,14 @@ type log struct {
 	offset int64
 	// tail is how many bytes before the end the answer begins; negative if offset says where.
 	tail int64
-	// left is how many bytes are still to be read. Without follow it is bounded by the size at the beginning, so that
-	// the answer ends however fast the file grows.
-	left int64
+	// remaining is how many bytes are still to be read. Without follow it is bounded by the size at the beginning, so
+	// that the answer ends however fast the file grows.
+	remaining int64
 	// size is the size of the file at the beginning, from the offset at which the answer begins, and length the length
 	// of the answer unless it follows.
 	size, from, length int64
-	// seen is set once the file has reached offset. If it is shorter later, it was rotated.
-	seen bool
+	// reached is set once the file has reached offset. If it is shorter later, it was rotated.
+	reached bool
 	// live is place.Live from before size was read. place is looked up again for each page.
 	live  bool
 	place views.LogPlace
@@ -61,12 +61,12 @@ type log struct {
 func (h *Handlers) openLog(c *gin.Context) (*log, error) {
 	q := request.QueryOf(c)
 	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), follow: logFollow.Of(q),
-		download: logDownload.Of(q), offset: logFrom.Of(q), tail: logTail.Of(q), left: logLimit.Of(q)}
+		download: logDownload.Of(q), offset: logFrom.Of(q), tail: logTail.Of(q), remaining: logLimit.Of(q)}
 	if q.Has("tail") && q.Has("offset") {
-		q.Refuse("tail", "goes with no offset: say one of both")
+		q.Refuse("tail", "cannot be combined with offset")
 	}
 	if l.follow && strings.HasSuffix(l.stream, ".1") {
-		q.Refuse("follow", "what was rotated does not grow: follow stdout or stderr")
+		q.Refuse("follow", "rotated output does not grow: follow stdout or stderr")
 	}
 	if err := q.Err(); err != nil {
 		return l, err
@@ -86,11 +86,11 @@ func (l *log) begin(ctx context.Context) error {
 			return l.problem(ctx, err)
 		}
 	}
-	l.seen = l.offset <= l.size
+	l.reached = l.offset <= l.size
 	if !l.follow {
-		l.left = min(l.left, max(l.size-l.offset, 0))
+		l.remaining = min(l.remaining, max(l.size-l.offset, 0))
 	}
-	if l.from, l.length = l.offset, l.left; l.left == 0 {
+	if l.from, l.length = l.offset, l.remaining; l.remaining == 0 {
 		return nil
 	}
 	return l.next(ctx)
@@ -114,7 +114,7 @@ func (l *log) toTail(ctx context.Context) error {
 		return nil
 	}
 	// The byte before offset tells whether a line begins at offset.
-	before, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset-1, logPage)
+	before, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset-1, pageBytes)
 	if n := bytes.IndexByte(before, '\n'); n >= 0 && n+1 < len(before) {
 		l.offset += int64(n)
 	}
@@ -144,17 +144,17 @@ func (l *log) next(ctx context.Context) error {
 }
 
 func (l *log) readPage(ctx context.Context) error {
-	page, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset, int(min(logPage, l.left)))
+	page, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset, int(min(pageBytes, l.remaining)))
 	if err != nil {
 		return err
 	}
-	if len(page) == 0 && l.follow && l.seen {
+	if len(page) == 0 && l.follow && l.reached {
 		return l.rewind(ctx)
 	}
 	l.page = page
 	l.offset += int64(len(page))
-	l.left -= int64(len(page))
-	l.seen = l.seen || len(page) > 0
+	l.remaining -= int64(len(page))
+	l.reached = l.reached || len(page) > 0
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (l *log) problem(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(err, cluster.ErrOneStream):
 		return failure.New(http.StatusNotFound, "one_stream",
-			"the cluster keeps what task %s writes to stderr in its stdout, in its order: ask for stdout",
+			"the cluster keeps what task %s writes to stderr in its stdout, in its order: request stdout",
 			failure.Quoted(l.taskID))
 	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
 		return failure.New(http.StatusGone, "log_gone",
@@ -204,7 +204,7 @@ func (l *log) problem(ctx context.Context, err error) error {
 		keeper = "the agent at " + l.place.AgentURL
 	}
 	silent := failure.Unavailable("agent_unreachable",
-		"%s, which keeps the output of task %s, did not give it: try again",
+		"%s, which keeps the output of task %s, did not return it: try again",
 		keeper, failure.Quoted(l.taskID))
 	silent.Cause = err
 	return silent
@@ -218,11 +218,11 @@ func (l *log) refusedFile(err error) bool {
 		refused.Status == http.StatusBadRequest && l.place.AgentURL != "")
 }
 
-// inFileNames matches characters that the name of a downloaded file must not have.
-var inFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+// unsafeInFileNames matches characters that the name of a downloaded file must not have.
+var unsafeInFileNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // fileName returns the name under which a browser saves the output.
 func (l *log) fileName() string {
-	name := inFileNames.ReplaceAllString(strings.ReplaceAll(l.taskID, "@-@", "-"), "_")
+	name := unsafeInFileNames.ReplaceAllString(strings.ReplaceAll(l.taskID, "@-@", "-"), "_")
 	return name[:min(len(name), 200)] + "." + l.stream + ".txt"
 }

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// searchedBytes and searchedFor bound how much output one search reads, and for how long.
-	searchedBytes = 64 << 20
-	searchedFor   = 5 * time.Second
+	// maxSearchBytes and maxSearchTime bound how much output one search reads, and for how long.
+	maxSearchBytes = 64 << 20
+	maxSearchTime  = 5 * time.Second
 	// maxWanted is the maximum length of the wanted text, in bytes.
 	maxWanted = 500
 	// The default and the maximum number of lines that a search finds.
@@ -35,18 +35,18 @@ type Found struct {
 
 // These are the parameters of a search, in addition to those for reading output.
 var (
-	matchText  = request.Text("q", "What is looked for, in any case: one line, at most 500 bytes.").WithExample("error").Mandatory()
-	matchLimit = request.Number("limit", "How many lines are found at most.", defaultMatches, 1, maxMatches)
+	matchText  = request.Text("q", "The text to find, ignoring case: one line, at most 500 bytes.").WithExample("error").Mandatory()
+	matchLimit = request.Number("limit", "Maximum number of lines.", defaultMatches, 1, maxMatches)
 )
 
 // searchLog finds lines in a task's output, up to its size when the search began.
 func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
-		left: math.MaxInt64}
+		remaining: math.MaxInt64}
 	most, wanted := matchLimit.Of(q), matchText.Of(q)
 	if wanted == "" || len(wanted) > maxWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
-		q.Refuse("q", "must be what to look for: 1 to %d bytes of UTF-8 in one line", maxWanted)
+		q.Refuse("q", "must be the text to find: 1 to %d bytes of UTF-8 in one line", maxWanted)
 	}
 	if err := q.Err(); err != nil {
 		return nil, err
@@ -60,11 +60,11 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 		err = l.begin(c.Request.Context())
 	}
 	f := newFinder(wanted, l.offset-int64(len(l.page)), most)
-	until := l.offset + searchedBytes
+	until := l.offset + maxSearchBytes
 	for began := h.Now(); err == nil; err = l.next(c.Request.Context()) {
-		last := l.left == 0 || len(l.page) == 0
+		last := l.remaining == 0 || len(l.page) == 0
 		f.take(l.page, last)
-		if last || f.full() || l.offset >= until || h.Now().Sub(began) > searchedFor {
+		if last || f.full() || l.offset >= until || h.Now().Sub(began) > maxSearchTime {
 			break
 		}
 	}
@@ -73,7 +73,7 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	answer := Found{Matches: answer.OrEmpty(f.found), Size: l.size}
-	if next := f.next(); next < l.size && (f.full() || l.left > 0 && len(l.page) > 0) {
+	if next := f.next(); next < l.size && (f.full() || l.remaining > 0 && len(l.page) > 0) {
 		answer.Next = &next
 	}
 	return answer, nil

@@ -31,21 +31,21 @@ type LostRows struct {
 
 // historyFamilies are the metrics of the history; docs/metrics.md lists all metrics.
 var historyFamilies = []family[HistoryStats]{
-	gauge("history_database_up", "1 while the history's database takes rows",
+	gauge("history_database_up", "1 while the history's database accepts rows",
 		func(s *HistoryStats) int { return one(s.DatabaseUp) }),
 	gauge("history_backlog_rows", "rows in this server's outbox of history that the database does not have yet",
 		func(s *HistoryStats) int64 { return s.RowsWaiting }),
 	gauge("history_backlog_bytes", "the size of this server's outbox of history on disk",
 		func(s *HistoryStats) int64 { return s.BytesWaiting }),
-	gauge("history_backlog_limit_bytes", "how large the outbox of history may become (`--history-outbox-mb`)",
+	gauge("history_backlog_limit_bytes", "maximum size of the outbox of history (`--history-outbox-mb`)",
 		func(s *HistoryStats) int64 { return s.BytesMost }),
 	number(prometheus.GaugeValue, "history_backlog_oldest_seconds",
-		"for how long the oldest row in the outbox of history has waited; 0 without any",
+		"how long the oldest row in the outbox of history has waited; 0 without any",
 		func(s *HistoryStats) float64 { return s.Oldest.Seconds() }),
-	counter("history_rows_written", "rows that the history's database has taken",
+	counter("history_rows_written", "rows that the history's database has accepted",
 		func(s *HistoryStats) int64 { return s.RowsWritten }),
 	labelled(prometheus.CounterValue, "history_rows_lost_total",
-		"rows of history that no outbox and no database has. `outbox_full`: the bound was reached. `outbox_failed`: its disk was full, failed, or damaged them, or there was no file descriptor left for it. `refused`: the database refused the row for what it holds; the log names it", []string{"cause"}, func(s *HistoryStats, put func(float64, ...string)) {
+		"rows of history that are lost. `outbox_full`: the limit was reached. `outbox_failed`: its disk was full, failed, or damaged them, or there was no file descriptor left for it. `refused`: the database refused the row for what it holds; the log names it", []string{"cause"}, func(s *HistoryStats, put func(float64, ...string)) {
 			put(float64(s.RowsLost.OutboxFull), "outbox_full")
 			put(float64(s.RowsLost.OutboxFailed), "outbox_failed")
 			put(float64(s.RowsLost.Refused), "refused")

@@ -17,8 +17,8 @@ type Options struct {
 	Version string
 	// Stats returns the scheduler's statistics. It is called at each scrape.
 	Stats func() stats.Stats
-	// Open returns the number of open event streams.
-	Open func() int
+	// OpenStreams returns the number of open event streams.
+	OpenStreams func() int
 	// HistoryStats is called at each scrape and must not block. It may be nil.
 	HistoryStats func() HistoryStats
 	// NotAfter returns when the certificate in force expires. It may be nil.
@@ -48,7 +48,7 @@ func New(opts Options) (http.Handler, *prometheus.HistogramVec) {
 		collector[stats.Stats]{opts.Stats, schedulerFamilies},
 	)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "elasticjob_event_streams",
-		Help: "browsers and others that follow `GET /api/events` of this server"}, func() float64 { return float64(opts.Open()) }))
+		Help: "clients that follow `GET /api/events` of this server"}, func() float64 { return float64(opts.OpenStreams()) }))
 	if opts.HistoryStats != nil {
 		registry.MustRegister(collector[HistoryStats]{opts.HistoryStats, historyFamilies})
 	}
@@ -71,7 +71,7 @@ var tlsFamilies = []family[time.Time]{
 // kubernetesFamilies are the metrics of a server whose jobs run on Kubernetes.
 var kubernetesFamilies = []family[int64]{
 	counter("kubernetes_requests_throttled",
-		"with `--kubernetes`: requests of this server that the API server put off with status 429, those of leases, pods and output alike; most are sent again by themselves",
+		"with `--kubernetes`: requests of this server that the API server rejected with status 429, for leases, pods and output; most are retried",
 		func(n *int64) int64 { return *n }),
 }
 

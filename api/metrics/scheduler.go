@@ -20,23 +20,23 @@ var schedulerFamilies = []family[stats.Stats]{
 	gauge("jobs", "registered jobs", func(s *stats.Stats) int { return s.Jobs }),
 	gauge("documents_bytes", "bytes of the documents of all apps and jobs, as they are stored",
 		func(s *stats.Stats) int64 { return s.Documents.Bytes }),
-	gauge("documents_limit_bytes", "`--documents-limit`: what would make them larger is refused",
+	gauge("documents_limit_bytes", "`--documents-limit`: changes beyond it are refused",
 		func(s *stats.Stats) int64 { return s.Documents.Limit }),
-	gauge("documents_largest_app_bytes", "bytes of the documents of the app that has the most, and its jobs",
+	gauge("documents_largest_app_bytes", "bytes of the documents of the largest app and its jobs",
 		func(s *stats.Stats) int64 { return s.Documents.LargestApp }),
 	gauge("documents_per_app_limit_bytes",
-		"`--documents-per-app-limit`: what would make those of an app larger is refused",
+		"`--documents-per-app-limit`: changes of an app and its jobs beyond it are refused",
 		func(s *stats.Stats) int64 { return s.Documents.PerAppLimit }),
 
 	counter("fires", "fires that crons of transient jobs made. Those of daemons are their executors'",
 		func(s *stats.Stats) int64 { return s.Fires }),
 	counter("fires_dropped", "fires that found their job busy and were dropped, since it has no `misfire` or too many wait already (F5), those of daemons included", func(s *stats.Stats) int64 { return s.FiresDropped }),
-	counter("fires_missed", "times in which a job missed one or more fires: nobody led (F3), or a daemon's shard did not run (X8)", func(s *stats.Stats) int64 { return s.FiresMissed }),
-	counter("triggers", "runs that were asked for by `POST /api/job/{jobName}/trigger`",
+	counter("fires_missed", "periods in which a job missed one or more fires: there was no leader (F3), or a daemon's shard did not run (X8)", func(s *stats.Stats) int64 { return s.FiresMissed }),
+	counter("triggers", "runs requested by `POST /api/job/{jobName}/trigger`",
 		func(s *stats.Stats) int64 { return s.Triggers }),
-	histogram("fire_delay_seconds", "from a cron's moment to the decision to launch; what waited for another run of its job is left out. The commit, which `elasticjob_commit_duration_seconds` measures, comes on top", func(s *stats.Stats) *stats.Histogram { return &s.FireDelay }),
+	histogram("fire_delay_seconds", "from a cron's time to the decision to launch, without executions that waited for another run of their job. The commit, which `elasticjob_commit_duration_seconds` measures, is not included", func(s *stats.Stats) *stats.Histogram { return &s.FireDelay }),
 	histogram("fire_begin_delay_seconds",
-		"from a cron's moment to the begin of the process, for each shard's first task. The begin is by the agent's clock: one that is behind makes it too small", func(s *stats.Stats) *stats.Histogram { return &s.BeginDelay }),
+		"from a cron's time to the start of the process, for each shard's first task. The start is read from the agent's clock: one that is behind makes it too small", func(s *stats.Stats) *stats.Histogram { return &s.BeginDelay }),
 
 	labelled(prometheus.GaugeValue, "executions_waiting",
 		"executions that were not launched yet. `ready`: it is their turn, and they wait for resources. `blocked`: they wait for another run of their job, or for the end of a pause", []string{"queue"},
@@ -45,14 +45,14 @@ var schedulerFamilies = []family[stats.Stats]{
 			put(float64(s.ExecutionsBlocked), "blocked")
 		}),
 	labelled(prometheus.GaugeValue, "shards_waiting",
-		"shards that wait for another task. `failover`: after a loss. `retry`: after a failure, or a task that never began. `daemon`: shards of daemons, their first task included", []string{"queue"},
+		"shards that wait for another task. `failover`: after a loss. `retry`: after a failure, or a task that never started. `daemon`: shards of daemons, their first task included", []string{"queue"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(float64(s.Failover.Depth), "failover")
 			put(float64(s.Retry.Depth), "retry")
 			put(float64(s.Daemon.Depth), "daemon")
 		}),
 	labelled(prometheus.GaugeValue, "oldest_wait_seconds",
-		"for how long the oldest of a queue has waited: `ready`, `failover`, `retry` or `daemon`; 0 when it is empty. An execution that first waited for another run of its job counts that time, too", []string{"queue"},
+		"how long the oldest entry of a queue has waited: `ready`, `failover`, `retry` or `daemon`; 0 when it is empty. An execution that first waited for another run of its job counts that time, too", []string{"queue"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(s.Ready.Oldest.Seconds(), "ready")
 			put(s.Failover.Oldest.Seconds(), "failover")
@@ -68,7 +68,7 @@ var schedulerFamilies = []family[stats.Stats]{
 			put(float64(s.ExecutionsFailed), string(executions.Failed))
 			put(float64(s.ExecutionsKilled), string(executions.Killed))
 		}),
-	histogram("execution_wait_seconds", "from when an execution was made, by a cron or a trigger, to its launch, whatever it waited for", func(s *stats.Stats) *stats.Histogram { return &s.ExecutionWait }),
+	histogram("execution_wait_seconds", "from the creation of an execution, by a cron or a trigger, to its launch, whatever it waited for", func(s *stats.Stats) *stats.Histogram { return &s.ExecutionWait }),
 	histogram("execution_run_seconds", "from an execution's first process to its last one's end",
 		func(s *stats.Stats) *stats.Histogram { return &s.ExecutionRun }),
 
@@ -96,17 +96,17 @@ var schedulerFamilies = []family[stats.Stats]{
 	gauge("executors_running", "executors that hold resources",
 		func(s *stats.Stats) int { return s.ExecutorsRunning }),
 
-	gauge("offers_held", "offers at hand: near 0 while nothing is due",
+	gauge("offers_held", "offers held: near 0 while nothing is due",
 		func(s *stats.Stats) int { return s.OffersHeld }),
 	counter("offers_received", "offers that the cluster made", func(s *stats.Stats) int64 { return s.OffersReceived }),
-	counter("offers_declined", "offers that were given back unused",
+	counter("offers_declined", "offers that were declined unused",
 		func(s *stats.Stats) int64 { return s.OffersDeclined }),
 
 	histogram("commit_duration_seconds", "how long commits of the scheduler's state took, failed ones included",
 		func(s *stats.Stats) *stats.Histogram { return &s.CommitTime }),
 	histogram("commit_writes", "writes in a commit of the scheduler's state",
 		func(s *stats.Stats) *stats.Histogram { return &s.CommitWrites }),
-	histogram("commit_events", "events (requests, status updates, answers) that a commit is the consequence of",
+	histogram("commit_events", "events (requests, status updates, answers) that led to a commit",
 		func(s *stats.Stats) *stats.Histogram { return &s.CommitEvents }),
 	counter("commits_failed", "commits that failed, or whose outcome is unknown: each ended its leader's term",
 		func(s *stats.Stats) int64 { return s.CommitsFailed }),
@@ -118,21 +118,21 @@ var schedulerFamilies = []family[stats.Stats]{
 	counter("notifications_failed", "attempts to send a message about a failed run that failed; each is tried again",
 		func(s *stats.Stats) int64 { return s.NotificationsFailed }),
 
-	gauge("jobs_without_metrics", "jobs that ended a run and have no numbers of their own: `--job-metrics` others have them", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),
-	ofJobs(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last run that finished ended", nil,
+	gauge("jobs_without_metrics", "jobs that ended a run and have no metrics of their own, because `--job-metrics` others have them", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),
+	perJob(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last run that finished ended", nil,
 		func(j *stats.JobStats, put func(float64, ...string)) {
 			if !j.LastSuccess.IsZero() {
 				put(float64(j.LastSuccess.UnixMilli())/1000, j.Job)
 			}
 		}),
-	ofJobs(prometheus.GaugeValue, "last_duration_seconds",
+	perJob(prometheus.GaugeValue, "last_duration_seconds",
 		"how long the job's last run took, from its first process to its last one's end", nil,
 		func(j *stats.JobStats, put func(float64, ...string)) {
 			if j.LastDuration > 0 {
 				put(j.LastDuration.Seconds(), j.Job)
 			}
 		}),
-	ofJobs(prometheus.CounterValue, "runs_total", "the job's runs that ended: `FINISHED`, `FAILED`, `KILLED`",
+	perJob(prometheus.CounterValue, "runs_total", "the job's runs that ended: `FINISHED`, `FAILED`, `KILLED`",
 		[]string{"result"}, func(j *stats.JobStats, put func(float64, ...string)) {
 			put(float64(j.Finished), j.Job, string(executions.Finished))
 			put(float64(j.Failed), j.Job, string(executions.Failed))
@@ -140,9 +140,9 @@ var schedulerFamilies = []family[stats.Stats]{
 		}),
 }
 
-// ofJobs returns a family with numbers of single jobs, for as many jobs as --job-metrics allows. The label is job_name
+// perJob returns a family with numbers of single jobs, for as many jobs as --job-metrics allows. The label is job_name
 // because Prometheus sets the label job on everything that it scrapes.
-func ofJobs(kind prometheus.ValueType, name, help string, more []string,
+func perJob(kind prometheus.ValueType, name, help string, more []string,
 	each func(j *stats.JobStats, put func(float64, ...string))) family[stats.Stats] {
 	return labelled(kind, "job_"+name, help, append([]string{"job_name"}, more...),
 		func(s *stats.Stats, put func(float64, ...string)) {

@@ -79,19 +79,11 @@ type (
 		Summary     string                `json:"summary"`
 		Description string                `json:"description"`
 		ID          string                `json:"operationId"`
-		Parameters  []parameter           `json:"parameters,omitempty"`
+		Parameters  []Parameter           `json:"parameters,omitempty"`
 		Body        *body                 `json:"requestBody,omitempty"`
 		Responses   map[string]any        `json:"responses"`
 		Security    []map[string][]string `json:"security"`
 		Rule        string                `json:"x-rule"`
-	}
-	parameter struct {
-		Name        string `json:"name"`
-		In          string `json:"in"`
-		Description string `json:"description"`
-		Required    bool   `json:"required,omitempty"`
-		Schema      Schema `json:"schema"`
-		Example     any    `json:"example,omitempty"`
 	}
 	body struct {
 		Required bool             `json:"required"`
@@ -103,27 +95,19 @@ type (
 	}
 	response struct {
 		Description string            `json:"description"`
-		Headers     map[string]header `json:"headers,omitempty"`
+		Headers     map[string]Header `json:"headers,omitempty"`
 		Content     map[string]media  `json:"content,omitempty"`
-	}
-	header struct {
-		Description string `json:"description"`
-		Required    bool   `json:"required,omitempty"`
-		Schema      Schema `json:"schema"`
 	}
 )
 
 func (d *document) operation(o Operation) operation {
 	out := operation{Tags: []string{o.Tag}, Summary: o.Summary, Description: "Who may use it: " + o.Who + ".",
-		ID: operationID(o), Rule: o.Who,
+		ID: operationID(o), Rule: o.Who, Parameters: o.Parameters,
 		Responses: map[string]any{}, Security: []map[string][]string{}}
 	for _, name := range d.security {
 		if !o.Open {
 			out.Security = append(out.Security, map[string][]string{name: {}})
 		}
-	}
-	for _, p := range o.Parameters {
-		out.Parameters = append(out.Parameters, parameter{p.Name, p.In, p.About, p.Required, p.Schema, p.Example})
 	}
 	if o.Body != nil {
 		out.Body = &body{!o.Body.Optional, d.content(o.Body.Content)}
@@ -152,10 +136,10 @@ func (d *document) content(all []Content) map[string]media {
 	return out
 }
 
-func headers(all []Header) map[string]header {
-	out := map[string]header{}
+func headers(all []Header) map[string]Header {
+	out := map[string]Header{}
 	for _, h := range all {
-		out[h.Name] = header{h.About, h.Always, h.Schema}
+		out[h.Name] = h
 	}
 	return out
 }
@@ -164,7 +148,7 @@ func headers(all []Header) map[string]header {
 func (d *document) failure(status int, about string, form any) response {
 	r := response{Description: about, Content: d.content([]Content{{Media: "application/json", Type: form}})}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		r.Headers = headers([]Header{{Name: "Retry-After", About: "In how many seconds it may be asked again.",
+		r.Headers = headers([]Header{{Name: "Retry-After", About: "Seconds after which to try again.",
 			Schema: Schema{"type": "integer", "minimum": 1}}})
 	}
 	return r

@@ -7,32 +7,32 @@ import (
 	"time"
 )
 
-// aMoment is the time in all examples.
-var aMoment = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+// exampleTime is the time in all examples.
+var exampleTime = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// deepest bounds the depth of examples of recursive types.
-const deepest = 12
+// maxDepth bounds the depth of examples of recursive types.
+const maxDepth = 12
 
 // example returns the JSON of a value of a type with all its fields set.
 func (s *schemas) example(t reflect.Type) json.RawMessage {
 	value := reflect.New(t).Elem()
 	s.fill(value, "", 0)
 	text, err := json.Marshal(value.Interface())
-	s.note(err)
+	s.fail(err)
 	return text
 }
 
 // fill sets a value to an example that suits a field of this name.
 func (s *schemas) fill(v reflect.Value, name string, depth int) {
-	if !v.CanSet() || depth > deepest {
+	if !v.CanSet() || depth > maxDepth {
 		return
 	}
-	if word, ok := s.types.Words[name]; ok && s.say(v, word) {
+	if word, ok := s.types.Examples[name]; ok && s.setExample(v, word) {
 		return
 	}
 	switch t := v.Type(); {
 	case t == reflect.TypeFor[time.Time]():
-		v.Set(reflect.ValueOf(aMoment))
+		v.Set(reflect.ValueOf(exampleTime))
 		return
 	case t == reflect.TypeFor[json.RawMessage]():
 		v.SetBytes([]byte("{}"))
@@ -71,8 +71,8 @@ func (s *schemas) fill(v reflect.Value, name string, depth int) {
 	}
 }
 
-// say sets a value to an example word. It returns false if the value's type does not allow the word.
-func (s *schemas) say(v reflect.Value, word any) bool {
+// setExample sets a value to an example word. It returns false if the value's type does not allow the word.
+func (s *schemas) setExample(v reflect.Value, word any) bool {
 	text, err := json.Marshal(word)
 	if err != nil {
 		return false

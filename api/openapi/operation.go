@@ -22,13 +22,13 @@ type Operation struct {
 
 // Parameter is a variable of the path, a query parameter or a header.
 type Parameter struct {
-	Name string
+	Name string `json:"name"`
 	// In is path, query or header.
-	In       string
-	About    string
-	Required bool
-	Schema   Schema
-	Example  any
+	In       string `json:"in"`
+	About    string `json:"description"`
+	Required bool   `json:"required,omitempty"`
+	Schema   Schema `json:"schema"`
+	Example  any    `json:"example,omitempty"`
 }
 
 // Body is the body of a request.
@@ -55,7 +55,8 @@ type Content struct {
 
 // Header is a header of an answer. Always says that every such answer has it.
 type Header struct {
-	Name, About string
-	Always      bool
-	Schema      Schema
+	Name   string `json:"-"`
+	About  string `json:"description"`
+	Always bool   `json:"required,omitempty"`
+	Schema Schema `json:"schema"`
 }

@@ -24,8 +24,8 @@ type Types struct {
 	Schemas map[reflect.Type]Schema
 	// About returns the description of a field of a struct, "" for none. It may be nil.
 	About func(of reflect.Type, field string) string
-	// Words are examples of fields, by the field's name in JSON.
-	Words map[string]any
+	// Examples are examples of fields, by the field's name in JSON.
+	Examples map[string]any
 }
 
 // schemas collects the schemas that others refer to by name, and the first error.
@@ -46,20 +46,20 @@ func (s *schemas) of(value any) Schema {
 		jsonschema.CollectDefinitions(func(name string, schema jsonschema.Schema) {
 			plain, err := asSchema(schema)
 			s.named[name] = plain
-			s.note(err)
+			s.fail(err)
 		}),
 		jsonschema.InterceptDefName(func(t reflect.Type, _ string) string { return s.nameOf(t) }),
 		jsonschema.InterceptSchema(s.ofType),
 		jsonschema.InterceptProp(s.ofField),
-		jsonschema.InterceptNullability(nullOnlyIfSo),
+		jsonschema.InterceptNullability(removeNull),
 	)
-	s.note(err)
+	s.fail(err)
 	plain, err := asSchema(schema)
-	s.note(err)
+	s.fail(err)
 	return plain
 }
 
-func (s *schemas) note(err error) {
+func (s *schemas) fail(err error) {
 	if s.err == nil && err != nil {
 		s.err = fmt.Errorf("describe a type: %w", err)
 	}
@@ -114,7 +114,7 @@ func (s *schemas) ofField(p jsonschema.InterceptPropParams) error {
 	if !strings.Contains(options, "omit") && !slices.Contains(p.ParentSchema.Required, p.Name) {
 		p.ParentSchema.Required = append(p.ParentSchema.Required, p.Name)
 	}
-	nullOrElsewhere(p, strings.Contains(options, "omit"))
+	makeNullable(p, strings.Contains(options, "omit"))
 	if s.types.About != nil && p.ParentSchema.ReflectType != nil {
 		if about := s.types.About(p.ParentSchema.ReflectType, p.Name); about != "" && p.PropertySchema.Ref == nil {
 			p.PropertySchema.WithDescription(about)
@@ -123,13 +123,13 @@ func (s *schemas) ofField(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// nullOrElsewhere makes a field nullable that points to a named schema, or whose tag says nullable.
-func nullOrElsewhere(p jsonschema.InterceptPropParams, leftOut bool) {
+// makeNullable makes a field nullable that points to a named schema, or whose tag says nullable.
+func makeNullable(p jsonschema.InterceptPropParams, leftOut bool) {
 	field := p.PropertySchema
 	switch {
 	case field.Ref != nil && p.Field.Type.Kind() == reflect.Pointer && !leftOut:
-		elsewhere := (&jsonschema.Schema{Ref: field.Ref}).ToSchemaOrBool()
-		*field = jsonschema.Schema{AnyOf: []jsonschema.SchemaOrBool{jsonschema.Null.ToSchemaOrBool(), elsewhere}}
+		reference := (&jsonschema.Schema{Ref: field.Ref}).ToSchemaOrBool()
+		*field = jsonschema.Schema{AnyOf: []jsonschema.SchemaOrBool{jsonschema.Null.ToSchemaOrBool(), reference}}
 	case field.Ref != nil:
 		*field = jsonschema.Schema{Ref: field.Ref}
 	case p.Field.Tag.Get("nullable") == "true":
@@ -137,9 +137,9 @@ func nullOrElsewhere(p jsonschema.InterceptPropParams, leftOut bool) {
 	}
 }
 
-// nullOnlyIfSo makes lists and maps not nullable, because answers have empty ones instead of null. A field whose tag
+// removeNull makes lists and maps not nullable, because answers have empty ones instead of null. A field whose tag
 // says nullable is an exception.
-func nullOnlyIfSo(p jsonschema.InterceptNullabilityParams) {
+func removeNull(p jsonschema.InterceptNullabilityParams) {
 	if k := p.Type.Kind(); p.NullAdded && (k == reflect.Slice || k == reflect.Map) {
 		p.Schema.RemoveType(jsonschema.Null)
 	}

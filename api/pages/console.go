@@ -49,12 +49,12 @@ func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
 	return route.Group("The server", []route.Route{
 		{Method: get, Path: "/", Rule: route.Public, Raw: h.front, Local: true,
-			Does: route.Does("Says what this is; a browser gets the console").Streams("text/plain; charset=utf-8",
+			Does: route.Does("Describes this server; a browser gets the console").Streams("text/plain; charset=utf-8",
 				"Some lines for people.", nil).OrGives("text/html; charset=utf-8")},
 		{Method: get, Path: "/static/{hash}/{file}", Rule: route.Public, Raw: h.static, Local: true,
-			Does: route.Does("Gives a file of the console; the file may be in folders, and then has slashes").Streams("*/*", "The file.", nil)},
+			Does: route.Does("Returns a file of the console; its path may contain slashes").Streams("*/*", "The file.", nil)},
 		{Method: get, Path: "/api/docs", Rule: route.Public, Raw: h.docs, Local: true,
-			Does: route.Does("Shows that description in a browser").Streams("text/html; charset=utf-8", "A page.",
+			Does: route.Does("Shows the API's description in a browser").Streams("text/html; charset=utf-8", "A page.",
 				nil).Fails(http.StatusNotFound)},
 	})
 }

@@ -27,9 +27,9 @@ func (h *Handlers) front(c *gin.Context) {
 	}
 	switch {
 	case h.State() == auth.Empty && who.Kind == auth.Machine:
-		hint = "Everybody on this machine may do everything here, until there is a user: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
+		hint = "Everyone on this machine has all rights until there is a user: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
 	case h.State() == auth.Empty && !who.IsAuthenticated():
-		hint = "There are no users yet. To make the first, type on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
+		hint = "There are no users yet. Create the first on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has\n"
 	}
 	console := ""
 	if h.Console != nil {

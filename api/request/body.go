@@ -27,13 +27,13 @@ const (
 // boundedBody reads at most maxBody bytes of a body and then returns an error.
 type boundedBody struct {
 	io.ReadCloser
-	whole io.ReadCloser
-	begun bool
+	unbounded io.ReadCloser
+	started   bool
 }
 
 // BoundBody returns the body of a request, limited to 1 MiB.
 func BoundBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
-	return &boundedBody{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), whole: r.Body}
+	return &boundedBody{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), unbounded: r.Body}
 }
 
 // Bound sets the limit of a request's body by its route (open: a route that needs no login). It returns an error if
@@ -42,7 +42,7 @@ func Bound(w http.ResponseWriter, r *http.Request, open bool) error {
 	most := int64(maxBody)
 	if b, ok := r.Body.(*boundedBody); ok && open {
 		most = openBody
-		b.ReadCloser = http.MaxBytesReader(w, b.whole, most)
+		b.ReadCloser = http.MaxBytesReader(w, b.unbounded, most)
 	}
 	if r.ContentLength > most {
 		return failure.TooLarge(most)
@@ -51,7 +51,7 @@ func Bound(w http.ResponseWriter, r *http.Request, open bool) error {
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
-	b.begun = true
+	b.started = true
 	return b.ReadCloser.Read(p)
 }
 
@@ -60,9 +60,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 // client that waits for 100 Continue has sent nothing, so nothing is read from it.
 func DiscardBody(w http.ResponseWriter, r *http.Request) {
 	b, ok := r.Body.(*boundedBody)
-	if !ok || r.ContentLength > maxDiscard || !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+	if !ok || r.ContentLength > maxDiscard || !b.started && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTime)) // fails if the client is gone
-	_, _ = io.CopyN(io.Discard, b.whole, maxDiscard)
+	_, _ = io.CopyN(io.Discard, b.unbounded, maxDiscard)
 }

@@ -34,7 +34,7 @@ func ReadForm[B any](c *gin.Context) (*Form, error) {
 		return nil, err
 	}
 	f := &Form{}
-	if twice := namedTwice(body); twice != "" {
+	if twice := duplicateField(body); twice != "" {
 		return nil, failure.BadRequest("bad_json", "the body has the field %s twice", failure.Quoted(twice))
 	}
 	if !utf8.Valid(body) || json.Unmarshal(body, &f.given) != nil || f.given == nil {
@@ -54,9 +54,9 @@ func ReadForm[B any](c *gin.Context) (*Form, error) {
 	return f, nil
 }
 
-// namedTwice returns a field that an object has more than once, or "". A proxy that inspected the body may have used
-// the other of the two values, so such a body is refused.
-func namedTwice(body []byte) string {
+// duplicateField returns a field that an object has more than once, or "". A proxy that inspected the body may have
+// used the other of the two values, so such a body is refused.
+func duplicateField(body []byte) string {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
 		return ""

@@ -13,7 +13,7 @@ const maxKey = 200
 // IdempotencyHeader is the header that makes it safe to repeat a request.
 var IdempotencyHeader = openapi.Parameter{Name: "Idempotency-Key", In: "header",
 	Schema:  openapi.Schema{"type": "string", "maxLength": maxKey},
-	About:   "With one the request may be sent again: it gives the first one's execution.",
+	About:   "A repeated request with the same key returns the first one's execution.",
 	Example: "2026-05-01-billing"}
 
 // IdempotencyKey returns the request's idempotency key, "" if it has none.
@@ -21,7 +21,7 @@ func IdempotencyKey(c *gin.Context) (string, error) {
 	key := c.GetHeader("Idempotency-Key")
 	if len(key) > maxKey {
 		return "", failure.BadRequest("bad_idempotency_key",
-			"the Idempotency-Key header has %d characters; %d are the most",
+			"the Idempotency-Key header has %d characters; the maximum is %d",
 			len(key), maxKey)
 	}
 	return key, nil

@@ -51,9 +51,9 @@ func (p Parameter[T]) Mandatory() Parameter[T] {
 
 // read returns a parameter's value. It returns otherwise if the parameter is absent, and records a violation if parse
 // fails.
-func read[T any](q *Query, name string, otherwise T, parse func(text string) (T, error), rule string, args ...any) T {
+func read[T any](q *Query, name string, fallback T, parse func(text string) (T, error), rule string, args ...any) T {
 	if !q.values.Has(name) {
-		return otherwise
+		return fallback
 	}
 	value, err := parse(q.values.Get(name))
 	if err != nil {
@@ -62,8 +62,8 @@ func read[T any](q *Query, name string, otherwise T, parse func(text string) (T,
 	return value
 }
 
-// errNoValue is the error of a text that is not among a parameter's valid values.
-var errNoValue = errors.New("no value of the parameter")
+// errInvalidValue is the error of a text that is not among a parameter's valid values.
+var errInvalidValue = errors.New("no value of the parameter")
 
 // Text declares a parameter that takes any text; its value is "" if absent.
 func Text(name, about string) Parameter[string] {
@@ -78,30 +78,30 @@ func Flag(name, about string) Parameter[bool] {
 }
 
 // Number declares an integer parameter from least to most; its value is otherwise if absent.
-func Number(name, about string, otherwise, least, most int) Parameter[int] {
+func Number(name, about string, fallback, minimum, most int) Parameter[int] {
 	parse := func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
-		if n < least || n > most {
-			err = errNoValue
+		if n < minimum || n > most {
+			err = errInvalidValue
 		}
 		return n, err
 	}
-	return declare(name, about, openapi.Schema{"type": "integer", "default": otherwise, "minimum": least,
+	return declare(name, about, openapi.Schema{"type": "integer", "default": fallback, "minimum": minimum,
 		"maximum": most}, func(q *Query) int {
-		return read(q, name, otherwise, parse, "must be a whole number from %d to %d", least, most)
+		return read(q, name, fallback, parse, "must be a whole number from %d to %d", minimum, most)
 	})
 }
 
 // Bytes declares a parameter that is a number of bytes, 0 or more; its value is otherwise if absent. The API's
 // description does not mention this default, because it may be a marker such as -1.
-func Bytes(name, about string, otherwise int64) Parameter[int64] {
+func Bytes(name, about string, fallback int64) Parameter[int64] {
 	parse := func(text string) (int64, error) {
 		n, err := strconv.ParseUint(text, 10, 63)
 		return int64(n), err
 	}
 	return declare(name, about, openapi.Schema{"type": "integer", "format": "int64", "minimum": 0},
 		func(q *Query) int64 {
-			return read(q, name, otherwise, parse, "must be a number of bytes, 0 or more")
+			return read(q, name, fallback, parse, "must be a number of bytes, 0 or more")
 		})
 }
 
@@ -114,7 +114,7 @@ func Choice(name, about string, words ...string) Parameter[string] {
 	}
 	parse := func(text string) (string, error) {
 		if !slices.Contains(words, text) {
-			return "", errNoValue
+			return "", errInvalidValue
 		}
 		return text, nil
 	}
@@ -133,7 +133,7 @@ func Words(name, about string, words []string) Parameter[[]string] {
 		for word := range strings.SplitSeq(text, ",") {
 			word = strings.ToUpper(strings.TrimSpace(word))
 			if !slices.Contains(words, word) {
-				return nil, errNoValue
+				return nil, errInvalidValue
 			}
 			list = append(list, word)
 		}
@@ -190,12 +190,12 @@ func Before(name, about string) Parameter[Position] {
 	parse := func(text string) (p Position, err error) {
 		text, p.ID, _ = strings.Cut(text, ",")
 		if p.At, err = time.Parse(time.RFC3339, text); err == nil && (p.At.Year() < 1970 || !utf8.ValidString(p.ID)) {
-			err = errNoValue
+			err = errInvalidValue
 		}
 		return p, err
 	}
 	return declare(name, about, openapi.Schema{"type": "string"}, func(q *Query) Position {
 		return read(q, name, Position{}, parse,
-			"must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or what the header Link of an answer has there")
+			"must be a time such as 2026-05-01T12:00:00Z (a + in it written as %%2B), or the value in an answer's Link header")
 	}).WithExample("2026-05-01T12:00:00Z")
 }

@@ -44,7 +44,7 @@ func Body(c *gin.Context) ([]byte, error) {
 func WholeBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil && !errors.As(err, new(*http.MaxBytesError)) {
-		err = failure.BadRequest("body_incomplete", "the body did not arrive whole: %v", err)
+		err = failure.BadRequest("body_incomplete", "the body was cut off: %v", err)
 	}
 	return body, err
 }
@@ -66,7 +66,7 @@ func nameInBody(c *gin.Context) (string, error) {
 		var unquoted string
 		if err := json.Unmarshal([]byte(name), &unquoted); err != nil {
 			return "", failure.BadRequest("bad_json",
-				"the body must be the job's name, bare or as a JSON string; it begins as a JSON string and is none: %v", err)
+				"the body must be the job's name, bare or as a JSON string; it begins like a JSON string but is not one: %v", err)
 		}
 		return unquoted, nil
 	case strings.ContainsAny(name[:1], "{["):
@@ -80,7 +80,7 @@ func nameInBody(c *gin.Context) (string, error) {
 func PathValue(c *gin.Context, variable string) (string, error) {
 	text, err := url.PathUnescape(c.Param(variable))
 	if err != nil {
-		return "", failure.BadRequest("bad_path", "the %s in the path is not percent-encoded right: %v", variable, err)
+		return "", failure.BadRequest("bad_path", "the %s in the path is not correctly percent-encoded: %v", variable, err)
 	}
 	return text, nil
 }
@@ -182,7 +182,7 @@ func (q *Query) Parse(read func(url.Values) document.Violations) {
 func (q *Query) Err() error {
 	switch {
 	case q.unread != nil:
-		return failure.BadRequest("bad_query", "the query is not encoded right: %v", q.unread)
+		return failure.BadRequest("bad_query", "the query is not correctly encoded: %v", q.unread)
 	case len(q.bad) > 0:
 		return &failure.Failure{Status: http.StatusBadRequest, Code: "bad_query",
 			Message: "the query: " + q.bad.Error(),

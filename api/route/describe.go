@@ -71,8 +71,8 @@ func (d Description) OrGives(media string) Description {
 
 // Redirects sets the answer to a redirect with the status.
 func (d Description) Redirects(status int) Description {
-	d.answer = openapi.Answer{Status: status, About: "Go there.",
-		Headers: []openapi.Header{{Name: "Location", About: "Where to go.", Always: true,
+	d.answer = openapi.Answer{Status: status, About: "A redirect.",
+		Headers: []openapi.Header{{Name: "Location", About: "The target of the redirect.", Always: true,
 			Schema: openapi.Schema{"type": "string"}}, CookieHeader}}
 	return d
 }

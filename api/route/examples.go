@@ -33,7 +33,7 @@ var TextSchema = openapi.Schema{"type": "string"}
 var (
 	CookieHeader = openapi.Header{Name: "Set-Cookie", About: "The browser's session.", Schema: TextSchema}
 	LinkHeader   = openapi.Header{Name: "Link",
-		About: `Where the rows behind these are: </api/…>; rel="next". Not there at the end.`, Schema: TextSchema}
-	WarningHeader = openapi.Header{Name: "Warning", About: "What is missing of the answer, and why.",
+		About: `The next rows: </api/…>; rel="next". Missing on the last page.`, Schema: TextSchema}
+	WarningHeader = openapi.Header{Name: "Warning", About: "What the answer lacks, and why.",
 		Schema: TextSchema}
 )

@@ -40,18 +40,18 @@ func segments(path string) []string { return strings.Split(strings.Trim(path, "/
 // missing last segment costs more, because there are many candidates for it. Two paths are near only if they share a
 // segment other than "api".
 func pathDistance(given, wanted []string) (distance int, near bool) {
-	const aSegment = 4 // the cost of a missing or superfluous segment
+	const segmentCost = 4 // the cost of a missing or superfluous segment
 	consider := func(d int, ok bool) {
-		if d += aSegment; ok && (!near || d < distance) {
+		if d += segmentCost; ok && (!near || d < distance) {
 			distance, near = d, true
 		}
 	}
 	switch len(wanted) - len(given) {
 	case 0:
-		return sameLength(given, wanted)
+		return substitutionDistance(given, wanted)
 	case 1:
 		for i := range wanted {
-			d, ok := sameLength(given, without(wanted, i))
+			d, ok := substitutionDistance(given, without(wanted, i))
 			if i == len(wanted)-1 {
 				d++
 			}
@@ -59,7 +59,7 @@ func pathDistance(given, wanted []string) (distance int, near bool) {
 		}
 	case -1:
 		for i := range given {
-			consider(sameLength(without(given, i), wanted))
+			consider(substitutionDistance(without(given, i), wanted))
 		}
 	}
 	return distance, near
@@ -67,7 +67,7 @@ func pathDistance(given, wanted []string) (distance int, near bool) {
 
 func without(list []string, i int) []string { return slices.Delete(slices.Clone(list), i, i+1) }
 
-func sameLength(given, wanted []string) (distance int, near bool) {
+func substitutionDistance(given, wanted []string) (distance int, near bool) {
 	for i, word := range wanted {
 		switch {
 		case word[0] == '{':

@@ -31,10 +31,10 @@ type Route struct {
 	Does Description
 	// Raw is the handler of a route that writes its answer itself. A route has either Raw or Answer.
 	Raw gin.HandlerFunc
-	// Lasts reports whether the answer to a request lasts as long as the client wants, and Streams counts such
+	// IsStream reports whether the answer to a request lasts as long as the client wants, and Streams counts such
 	// answers. Both are nil for most routes.
-	Lasts   func(*gin.Context) bool
-	Streams *limit.Streams
+	IsStream func(*gin.Context) bool
+	Streams  *limit.Streams
 	// Local routes are answered by every server itself. A follower forwards requests of all others to the leader.
 	Local bool
 	// Rule says who may use the route. Its zero value admits no caller, and a test refuses routes with it.

@@ -33,7 +33,7 @@ func (r Rule) String() string {
 	case ScopePublic:
 		return "everybody"
 	case ScopeAuthenticated:
-		return "who is let in"
+		return "any user or token"
 	case ScopeByApp:
 		return r.Needs.String() + " for the app"
 	case ScopeAllApps:

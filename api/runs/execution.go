@@ -73,7 +73,7 @@ func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 		a.LifeNote = history.Unreadable(err).Error()
 		return a, nil
 	case more:
-		a.LifeNote = fmt.Sprintf("these are its first %d moments: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", maxMoments)
+		a.LifeNote = fmt.Sprintf("these are its first %d events: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", maxMoments)
 	}
 	a.Life = append(life, h.waiting(id, waiting, life)...)
 	return a, nil

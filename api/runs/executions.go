@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,12 +37,12 @@ var executionStates = []string{
 
 // These are the parameters of lists of executions.
 var (
-	runsOfJob   = request.Text("job", "Those of one job.").WithExample("my_job")
-	runsInState = request.Words("state", "Those in one of these states.", executionStates)
-	runsSince   = request.Moment("since", "Those that were fired then or later.")
+	runsOfJob   = request.Text("job", "Runs of one job.").WithExample("my_job")
+	runsInState = request.Words("state", "Runs in one of these states.", executionStates)
+	runsSince   = request.Moment("since", "Runs fired then or later.")
 	runsBefore  = request.Before("before",
-		"Those that were fired before that time; or what the header Link of an answer has there, to read on.")
-	runsLimit = request.Number("limit", "How many are listed at most.", defaultExecutions, 1, maxExecutions)
+		"Runs fired before that time, or the value in an answer's Link header for the next page.")
+	runsLimit = request.Number("limit", "Maximum number of rows.", defaultExecutions, 1, maxExecutions)
 	// executionsTake are the parameters that both lists have.
 	executionsTake = []request.Declared{runsInState, runsSince, runsBefore, runsLimit}
 )
@@ -118,7 +117,7 @@ func (h *Handlers) allExecutions(
 	}
 	var stored []search.Execution
 	if h.History != nil && f.Job == "" && !forAll {
-		c.Header("Warning", `199 elasticjob "these are only the executions that the scheduler remembers: your grant is for some apps, so name a job of theirs for what the history has"`)
+		answer.Warn(c, "these are only the executions that the scheduler remembers: your grant is for some apps, so name one of their jobs to include the history")
 	} else if h.History != nil {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), history.ReadTimeout)
 		defer cancel()
@@ -136,9 +135,7 @@ func (h *Handlers) allExecutions(
 			return nil, history.Unreadable(failed)
 		}
 		if failed != nil {
-			c.Header("Warning", "199 elasticjob "+
-				strconv.QuoteToASCII("these are only the executions that the scheduler remembers: "+
-					history.Unreadable(failed).Error()))
+			answer.Warn(c, "these are only the executions that the scheduler remembers: "+history.Unreadable(failed).Error())
 		}
 	}
 	if unknown && len(stored) == 0 {

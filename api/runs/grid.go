@@ -4,11 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/elasticjob-go/elasticjob/api/answer"
 	"github.com/elasticjob-go/elasticjob/api/history"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/history/search"
@@ -25,7 +25,7 @@ const (
 	maxCells = 200
 )
 
-var gridLimit = request.Number("limit", "How many executions are told.", defaultColumns, 1, maxColumns)
+var gridLimit = request.Number("limit", "Number of runs returned.", defaultColumns, 1, maxColumns)
 
 // grid shows the results of a job's last executions, shard by shard.
 type grid struct {
@@ -121,8 +121,7 @@ func (h *Handlers) withStoredCells(
 	defer cancel()
 	more, err := h.History.Cells(ctx, stored)
 	if err != nil {
-		c.Header("Warning", "199 elasticjob "+
-			strconv.QuoteToASCII("the shards of older executions are missing: "+history.Unreadable(err).Error()))
+		answer.Warn(c, "the shards of older executions are missing: "+history.Unreadable(err).Error())
 	}
 	if cells == nil {
 		cells = map[string][]search.Cell{}

@@ -26,11 +26,12 @@ import (
 const (
 	// LoginTimeout is the greatest time between Begin and Finish.
 	LoginTimeout = 10 * time.Minute
-	// askTimeout is the timeout of each request to the provider, lookAgain the longest pause between two lookups.
-	askTimeout = 10 * time.Second
-	lookAgain  = 30 * time.Second
-	// maxAtOnce is the greatest number of simultaneous exchanges of codes.
-	maxAtOnce = 8
+	// requestTimeout is the timeout of each request to the provider, maxRetryInterval the longest pause between two
+	// lookups.
+	requestTimeout   = 10 * time.Second
+	maxRetryInterval = 30 * time.Second
+	// maxConcurrent is the greatest number of simultaneous exchanges of codes.
+	maxConcurrent = 8
 )
 
 // The codes of Error.
@@ -83,10 +84,10 @@ type Options struct {
 
 // Provider authenticates users. Its methods may be called concurrently.
 type Provider struct {
-	opts    Options
-	known   atomic.Pointer[known]
-	trouble atomic.Pointer[string] // the error of the last lookup
-	turns   chan struct{}
+	opts        Options
+	known       atomic.Pointer[known]
+	lookupError atomic.Pointer[string] // the error of the last lookup
+	slots       chan struct{}
 }
 
 // known is the result of a successful lookup.
@@ -98,17 +99,17 @@ type known struct {
 // New creates a Provider. It can't be used until Run has looked the provider up.
 func New(opts Options) *Provider {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
-	opts.HTTP = cmp.Or(opts.HTTP, &http.Client{Timeout: askTimeout})
+	opts.HTTP = cmp.Or(opts.HTTP, &http.Client{Timeout: requestTimeout})
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Provider{opts: opts, turns: make(chan struct{}, maxAtOnce)}
+	return &Provider{opts: opts, slots: make(chan struct{}, maxConcurrent)}
 }
 
 // Run looks the provider up, and retries until it answers or ctx ends.
 func (p *Provider) Run(ctx context.Context) {
 	reported := ""
-	for wait := time.Second; ; wait = min(2*wait, lookAgain) {
+	for wait := time.Second; ; wait = min(2*wait, maxRetryInterval) {
 		err := p.lookUp(ctx)
 		if ctx.Err() != nil {
 			return
@@ -118,10 +119,10 @@ func (p *Provider) Run(ctx context.Context) {
 			return
 		}
 		text := err.Error()
-		p.trouble.Store(&text)
+		p.lookupError.Store(&text)
 		if text != reported {
 			reported = text
-			p.opts.Logger.Error("OpenID provider not found: nobody can log in by it until it is", "issuer",
+			p.opts.Logger.Error("OpenID provider not found, retrying: its users cannot log in until then", "issuer",
 				p.opts.Issuer, "error", err)
 		}
 		select {
@@ -133,7 +134,7 @@ func (p *Provider) Run(ctx context.Context) {
 }
 
 func (p *Provider) lookUp(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.opts.HTTP), p.opts.Issuer)
 	if err != nil {
@@ -159,10 +160,10 @@ func (p *Provider) found() (*known, error) {
 		return k, nil
 	}
 	why := "it is being looked up"
-	if trouble := p.trouble.Load(); trouble != nil {
+	if trouble := p.lookupError.Load(); trouble != nil {
 		why = *trouble
 	}
-	return nil, fail(Unavailable, "the OpenID provider %s is not known yet, and is looked up again and again: %s",
+	return nil, fail(Unavailable, "the OpenID provider %s has not been found yet, and is looked up again: %s",
 		p.opts.Issuer, why)
 }
 
@@ -186,7 +187,7 @@ func (l login) text() string { return l.id + "." + strconv.FormatInt(l.expires, 
 func (p *Provider) code(l login, purpose string) (string, error) {
 	code := p.opts.Sealer.Sign(purpose, []byte(l.text()))
 	if code == nil {
-		return "", fail(Unavailable, "the key that logins are signed with is not known here at present: try again")
+		return "", fail(Unavailable, "the key that logins are signed with is not known yet: try again")
 	}
 	return base64.RawURLEncoding.EncodeToString(code), nil
 }
@@ -219,8 +220,8 @@ func (p *Provider) Begin() (address, cookie string, err error) {
 		nil
 }
 
-// open reads and verifies a cookie of Begin.
-func (p *Provider) open(cookie string) (login, error) {
+// parseCookie reads and verifies a cookie of Begin.
+func (p *Provider) parseCookie(cookie string) (login, error) {
 	id, rest, _ := strings.Cut(cookie, ".")
 	until, seal, _ := strings.Cut(rest, ".")
 	expires, err := strconv.ParseInt(until, 10, 64)
@@ -228,7 +229,7 @@ func (p *Provider) open(cookie string) (login, error) {
 	l := login{id: id, expires: expires}
 	switch {
 	case cookie == "":
-		return l, fail(BadLogin, "this browser has no login under way: begin at /api/oidc/login")
+		return l, fail(BadLogin, "this browser has not begun a login: begin at /api/oidc/login")
 	case err != nil, err2 != nil, !p.opts.Sealer.Verify(loginPurpose, []byte(l.text()), code):
 		return l, fail(BadLogin, "the cookie of the login is not this cluster's: begin again at /api/oidc/login")
 	case p.opts.Now().Unix() > expires:
@@ -243,7 +244,7 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	l, err := p.open(cookie)
+	l, err := p.parseCookie(cookie)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -251,15 +252,15 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	code, err := p.answered(query, state)
+	code, err := p.checkResponse(query, state)
 	if err != nil {
 		return auth.Principal{}, err
 	}
 	select {
-	case p.turns <- struct{}{}:
-		defer func() { <-p.turns }()
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
 	case <-ctx.Done():
-		return auth.Principal{}, fail(Unavailable, "too many logins are under way: try again")
+		return auth.Principal{}, fail(Unavailable, "too many logins are in progress: try again")
 	}
 	token, err := p.exchange(ctx, k, code, verifier)
 	if err != nil {
@@ -276,8 +277,8 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 	return who, err
 }
 
-// answered returns the code in the provider's response, after checking the response.
-func (p *Provider) answered(query url.Values, state string) (code string, err error) {
+// checkResponse returns the code in the provider's response, after checking the response.
+func (p *Provider) checkResponse(query url.Values, state string) (code string, err error) {
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(query[name]) > 1 {
 			return "", fail(BadLogin, "the parameter %s is given %d times: begin again at /api/oidc/login", name,
@@ -291,8 +292,8 @@ func (p *Provider) answered(query url.Values, state string) (code string, err er
 		return "", fail(BadLogin, "the answer is of another issuer than %s: begin again at /api/oidc/login",
 			p.opts.Issuer)
 	case query.Has("error"):
-		return "", fail(Refused, "the OpenID provider has not logged you in: %s %s", short(query.Get("error")),
-			short(query.Get("error_description")))
+		return "", fail(Refused, "the OpenID provider has not logged you in: %s %s", quoted(query.Get("error")),
+			quoted(query.Get("error_description")))
 	case query.Get("code") == "":
 		return "", fail(BadLogin, "the OpenID provider gave no code: begin again at /api/oidc/login")
 	}
@@ -301,29 +302,28 @@ func (p *Provider) answered(query url.Values, state string) (code string, err er
 
 // exchange exchanges a code for the ID token.
 func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string) (string, error) {
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askTimeout)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), requestTimeout)
 	defer cancel()
 	token, err := k.oauth.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.Response.StatusCode < 500 {
 		p.opts.Logger.Warn("OpenID provider refused a code", "status", refused.Response.StatusCode, "error",
 			refused.ErrorCode)
-		return "", fail(Refused, "the OpenID provider did not take the code of this login (%s): begin again at /api/oidc/login; "+
-			"if that lasts, look at --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url",
-			short(refused.ErrorCode))
+		return "", fail(Refused, "the OpenID provider did not accept the code of this login (%s): begin again at /api/oidc/login; if that lasts, check --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url",
+			quoted(refused.ErrorCode))
 	}
 	if err != nil {
-		p.opts.Logger.Warn("OpenID provider gave no token", "error", withoutAnswer(err))
-		return "", fail(Unavailable, "the OpenID provider %s could not be asked: try again", p.opts.Issuer)
+		p.opts.Logger.Warn("OpenID provider gave no token", "error", withoutBody(err))
+		return "", fail(Unavailable, "the OpenID provider %s could not be reached: try again", p.opts.Issuer)
 	}
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
-		return "", fail(Refused, "the OpenID provider gave no ID token: this server's client is to be one of OpenID Connect there")
+		return "", fail(Refused, "the OpenID provider gave no ID token: register this server's client there as one of OpenID Connect")
 	}
 	return raw, nil
 }
 
-// withoutAnswer removes the provider's answer from an error, because it may contain a token.
-func withoutAnswer(err error) error {
+// withoutBody removes the provider's answer from an error, because it may contain a token.
+func withoutBody(err error) error {
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) {
 		return fmt.Errorf("it answered %s", refused.Response.Status)
 	}
@@ -332,7 +332,7 @@ func withoutAnswer(err error) error {
 
 // verify verifies an ID token: issuer, audience, signature, time, and that it belongs to this login.
 func (p *Provider) verify(ctx context.Context, k *known, raw, nonce string) (claims, error) {
-	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), askTimeout)
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), requestTimeout)
 	defer cancel()
 	var found claims
 	token, err := k.verifier.Verify(ctx, raw)
@@ -347,7 +347,7 @@ func (p *Provider) verify(ctx context.Context, k *known, raw, nonce string) (cla
 	}
 	if err != nil {
 		p.opts.Logger.Warn("ID token refused", "error", err)
-		return nil, fail(Refused, "the ID token of the OpenID provider can't be taken: %v", err)
+		return nil, fail(Refused, "the ID token of the OpenID provider is not accepted: %v", err)
 	}
 	return found, nil
 }

@@ -130,7 +130,7 @@ func TestLogin(t *testing.T) {
 			want: auth.Principal{Name: "alice", Kind: auth.OIDC, Grant: auth.Grant{Role: auth.Viewer}},
 		},
 		"several audiences, made for another": {claims: map[string]any{"groups": "everybody", "aud": []string{"other", openid.Client}, "azp": "other"}, code: oidc.Refused, says: "several clients"},
-		"no role":                             {claims: map[string]any{"groups": []string{"guests"}}, code: oidc.NoRole, says: `claim "groups" says of you, which is "guests"`},
+		"no role":                             {claims: map[string]any{"groups": []string{"guests"}}, code: oidc.NoRole, says: `matches your claim "groups", which is "guests"`},
 		"no such claim":                       {code: oidc.NoRole, says: "nothing"},
 		"no name":                             {claims: map[string]any{"groups": "everybody", "preferred_username": nil}, code: oidc.NoRole, says: "--oidc-name-claim"},
 		"a name with a newline":               {claims: map[string]any{"groups": "everybody", "preferred_username": "a\nb"}, code: oidc.NoRole, says: "--oidc-name-claim"},

@@ -22,7 +22,7 @@ type Role struct {
 func ParseRole(text string) (Role, error) {
 	at := strings.LastIndexByte(text, '=')
 	if at < 1 {
-		return Role{}, errors.New("want VALUE=ROLE, or VALUE=ROLE:APP,… for some apps")
+		return Role{}, errors.New("must be VALUE=ROLE, or VALUE=ROLE:APP,… for some apps")
 	}
 	name, apps, some := strings.Cut(text[at+1:], ":")
 	role, err := auth.ParseRole(name)
@@ -48,9 +48,9 @@ func CheckAddress(text string) error {
 		return err
 	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "":
-		return fmt.Errorf("%q: want https://host/path, without user, query and fragment", u.Redacted())
+		return fmt.Errorf("%q: must be https://host/path, without user, query and fragment", u.Redacted())
 	case u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
-		return fmt.Errorf("%q: want https: without it anybody on the way could log in as anybody", text)
+		return fmt.Errorf("%q: must be https: without it anyone on the network path could log in as any user", text)
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (c claims) grant(claim string, roles []Role) (auth.Grant, error) {
 			return r.Grant, nil
 		}
 	}
-	return auth.Grant{}, fail(NoRole, "the provider knows who you are, and no --oidc-role of this server is for what its claim %q says of you, which is %s", claim, list(has))
+	return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but no --oidc-role of this server matches your claim %q, which is %s", claim, list(has))
 }
 
 // list formats the strings of a claim for a message, shortened.
@@ -108,7 +108,7 @@ func list(texts []string) string {
 	}
 	shown := make([]string, 0, most)
 	for _, t := range texts[:min(len(texts), most)] {
-		shown = append(shown, short(t))
+		shown = append(shown, quoted(t))
 	}
 	more := ""
 	if len(texts) > most {
@@ -117,8 +117,8 @@ func list(texts []string) string {
 	return strings.Join(shown, ", ") + more
 }
 
-// short quotes and shortens a foreign string for a message.
-func short(text string) string {
+// quoted quotes and shortens a foreign string for a message.
+func quoted(text string) string {
 	const most = 100
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
@@ -133,7 +133,7 @@ func (c claims) name(claim string) (string, error) {
 	text, _ := c.find(claim).(string)
 	if text == "" || len(text) > maxName ||
 		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' }) {
-		return "", fail(NoRole, "the claim %q of the provider is to be your name, of 1 to %d bytes without spaces, and is %s: another claim can be named with --oidc-name-claim", claim, maxName, short(text))
+		return "", fail(NoRole, "the claim %q of the provider must be your name, of 1 to %d bytes without spaces, and is %s: another claim can be named with --oidc-name-claim", claim, maxName, quoted(text))
 	}
 	return text, nil
 }

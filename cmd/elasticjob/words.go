@@ -26,7 +26,7 @@ var routesInWords = []routeInWords{
 	{regexp.MustCompile(`POST it to /api/app\b`), `publish it by "elasticjob app publish"`},
 	{regexp.MustCompile(`POST /api/app\b`), `"elasticjob app publish"`},
 	{regexp.MustCompile(`deregister them first, or delete with \?jobs=true`), `delete them first, or all by --jobs`},
-	{regexp.MustCompile(`POST /api/login with a username and a password, and send the accessToken of its answer, or an API token, as Authorization: Bearer TOKEN`),
+	{regexp.MustCompile(`POST /api/login with a username and a password and send the accessToken of the answer, or send an API token, as Authorization: Bearer TOKEN`),
 		`"elasticjob login" logs in, and ELASTICJOB_TOKEN takes an API token`},
 	{regexp.MustCompile(`POST /api/login\b`), `"elasticjob login"`},
 	{regexp.MustCompile(`\blog in again\b`), `"elasticjob login" logs in again`},

@@ -95,7 +95,7 @@ func startMaster(t *testing.T, dir, listen string, more ...string) (p *program, 
 	t.Helper()
 	p = startProgram(t, append([]string{"local-cluster", "--agents", "0", "--listen", listen, "--data-dir", dir},
 		more...)...)
-	url, _, _ = strings.Cut(p.says("local cluster: the master is "), ",")
+	url, _, _ = strings.Cut(p.says("local cluster: master "), " ")
 	return p, url
 }
 

@@ -70,7 +70,7 @@ func demo(ctx, hurry context.Context, o options, screen *screen) (err error) {
 		}
 		defer os.RemoveAll(o.dataDir)
 	} else if err = os.MkdirAll(o.dataDir, 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
+		return fmt.Errorf("create the data folder: %w; name another with --data-dir", err)
 	}
 	if o.listen == "" {
 		o.listen = freeAddress()

@@ -77,13 +77,13 @@ func TestBackupAndRestore(t *testing.T) {
 		input []byte
 		want  string
 	}{
-		{nil, "has no backup"},
-		{[]byte("{}\n"), "has no backup"},
+		{nil, "is not a backup"},
+		{[]byte("{}\n"), "is not a backup"},
 		{backup[:len(backup)/2], "damaged or cut off after"},
 		{backup[:bytes.LastIndexByte(bytes.TrimSpace(backup), '\n')+1], "cut off"},
 		{bytes.Replace(backup, []byte(`"release":"`), []byte(`"release":"v`), 1), "checksum"},
 		{bytes.Replace(backup, []byte(`"elasticjobBackup":1`), []byte(`"elasticjobBackup":2`), 1), "format 2"},
-		{ofUser, "--open if that is what you want"},
+		{ofUser, "or --open to allow that"},
 	} {
 		if err := os.WriteFile(file, refused.input, 0o600); err != nil {
 			t.Fatal(err)

@@ -160,7 +160,7 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		return nil
 	})
 	if logs := kubectl.Run(t, c, "logs", "-n", "elasticjob", "deployment/elasticjob"); strings.Contains(logs,
-		"forbidden") || strings.Contains(logs, "setting noted") || strings.Contains(logs, `"level":"ERROR"`) {
+		"forbidden") || strings.Contains(logs, "setting warning") || strings.Contains(logs, `"level":"ERROR"`) {
 		t.Errorf("the server's log: %s", logs)
 	}
 

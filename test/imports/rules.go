@@ -36,7 +36,6 @@ var order = []string{
 	"internal/netproblem",
 	"internal/wholefile",
 	"internal/release",
-	"internal/wholefile",
 }
 
 // outside are the folders that do not belong to the product and must not be imported.
@@ -66,7 +65,6 @@ var only = map[string][]string{
 	"internal/netproblem": {},
 	"internal/wholefile":  {},
 	"internal/release":    {},
-	"internal/wholefile":  {},
 }
 
 // assembled are the packages that only cmd/* and their own subpackages may import. Any other package must define an

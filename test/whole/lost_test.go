@@ -41,14 +41,14 @@ func TestRegistryFileIsLost(t *testing.T) {
 			t.Errorf("it ended with status %d", status)
 		}
 		if status, said := m.Fails(m.Command()); status != 1 ||
-			!strings.Contains(said, "is not there, though the state of its cluster is") {
+			!strings.Contains(said, "does not exist, but the state of its cluster is") {
 			t.Errorf("the next start: status %d, %s", status, said)
 		}
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if status, said := m.Fails(m.Command()); status != 1 ||
-			!strings.Contains(said, "is empty, though the state of its cluster is") {
+			!strings.Contains(said, "is empty, but the state of its cluster is") {
 			t.Errorf("a start on an empty file: status %d, %s", status, said)
 		}
 		if err := os.Rename(file+".saved", file); err != nil {

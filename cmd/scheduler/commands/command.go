@@ -27,7 +27,7 @@ On this machine, with nothing installed:
 
   scheduler --local
 
-then see http://127.0.0.1:8899/ for what to do next.
+then open http://127.0.0.1:8899/ for the next steps.
 
 On a Mesos cluster, two or three of these, anywhere; one leads, and any of them answers:
 
@@ -38,13 +38,13 @@ On Kubernetes, from a pod of it or from anywhere with a kubeconfig:
 
   scheduler --kubernetes --kubernetes-namespace jobs --registry mysql://user:password@host/database
 
-With --registry in the place of --zk, on any cluster, state and election are in a database of MySQL or
-MariaDB. With --mesos or --kubernetes and without either the state is kept in a file of --data-dir:
-then there is one server, and there is no standby.
+With --registry instead of --zk, on any cluster, state and election are in a database of MySQL or
+MariaDB. With --mesos or --kubernetes and neither of them, the state is kept in a file of --data-dir:
+then there is one server and no standby.
 
 Every flag can also be set in the environment: --data-dir as ` + settings.EnvPrefix + `DATA_DIR, and so on. --config
 reads ElasticJob-Cloud's properties file; with it, environment variables with the names of its keys count as well.
-What counts is, in this order: the flag, ` + settings.EnvPrefix +
+The order of precedence is: the flag, ` + settings.EnvPrefix +
 			`…, the environment variable of the key's name, the file, the default.
 A flag or ` + settings.EnvPrefix + `… that is given and empty is refused; empty keys and variables of their names count as not given.`,
 		Version:       release.Version(),

@@ -35,8 +35,8 @@ func TestKubernetesServers(t *testing.T) {
 		alive bool
 	}{"readiness": {server.ReadinessProbe, false}, "liveness": {server.LivenessProbe, true},
 		"startup": {server.StartupProbe, true}} {
-		if c.probe == nil || c.probe.Exec == nil || c.probe.TimeoutSeconds <= int32(readyAnswer.Seconds()) {
-			t.Errorf("there is no %s probe that waits for its command's %s", name, readyAnswer)
+		if c.probe == nil || c.probe.Exec == nil || c.probe.TimeoutSeconds <= int32(readyTimeout.Seconds()) {
+			t.Errorf("there is no %s probe that waits for its command's %s", name, readyTimeout)
 			continue
 		}
 		cmd, args, err := New().Find(c.probe.Exec.Command[1:])

@@ -21,12 +21,12 @@ func migrateCommand() *cobra.Command {
 	var status bool
 	cmd := &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the history's database up to what this release needs, or say how it stands",
-		Long: `migrate makes the tables of the history in SQL, or brings those of an earlier release, or of ElasticJob, up to
-what this release needs. A server does the same when it starts: this is for those who want it done before, or by a
-user of the database who may change tables, where the server's own may not.
+		Short: "Migrate the history's database to this release's version, or show its version",
+		Long: `migrate creates the tables of the history in SQL, or brings those of an earlier release, or of ElasticJob, to
+this release's version. A server does the same when it starts: use this to have it done before, or by a
+user of the database who may change tables if the server's own may not.
 
-It waits for another one that is migrating the same database. Cut off, it goes on when it is started again.`,
+It waits for another migration of the same database. If interrupted, it continues when started again.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,13 +40,13 @@ It waits for another one that is migrating the same database. Cut off, it goes o
 	commandline.RefuseBadFlags(cmd)
 	history.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&status, "status", false,
-		"say which version the database has and which one this release wants, and change nothing; the exit status is 1 unless they are the same")
+		"show the version of the database and the one that this release needs, and change nothing; the exit status is 1 unless they are the same")
 	return cmd
 }
 
 func migrate(ctx context.Context, address settings.DSN, status bool, out io.Writer) (err error) {
 	if address == "" {
-		return errors.New("say which database: --db-file FILE with user:password@tcp(host:3306)/database, or " +
+		return errors.New("name the database: --db-file FILE with user:password@tcp(host:3306)/database, or " +
 			settings.EnvPrefix + "DB")
 	}
 	db, err := database.OpenMySQL(string(address), database.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -60,9 +60,9 @@ func migrate(ctx context.Context, address settings.DSN, status bool, out io.Writ
 		case err != nil:
 			return err
 		case is != want:
-			return fmt.Errorf("the history's database has version %d, this release wants %d: run scheduler migrate, or start the server", is, want)
+			return fmt.Errorf("the history's database has version %d, this release needs %d: run scheduler migrate, or start the server", is, want)
 		}
-		fmt.Fprintf(out, "the history's database has version %d, as this release wants it\n", is)
+		fmt.Fprintf(out, "the history's database has version %d, which this release needs\n", is)
 		return nil
 	}
 	from, to, err := db.Migrate(ctx)

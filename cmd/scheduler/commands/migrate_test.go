@@ -17,10 +17,10 @@ func TestMigrateCommand(t *testing.T) {
 		says string
 		ok   bool
 	}{
-		{"", "", "say which database", false},
+		{"", "", "name the database", false},
 		{"u:hush@h/d", "", "user:password@tcp(host:3306)/database", false},
 		{server.DSN("root", "hush", "nowhere"), "", "Access denied", false},
-		{name, "--status", "has version 0, this release wants 14", false},
+		{name, "--status", "has version 0, this release needs 14", false},
 		{name, "", "from version 0 to 14", true},
 		{name, "--status", "has version 14", true},
 		{name, "", "has version 14 already", true},

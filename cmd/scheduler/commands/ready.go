@@ -21,9 +21,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// readyAnswer is how long a server may take to answer. maxReadyAnswer is how many bytes of its answer are printed.
+// readyTimeout is how long a server may take to answer. maxReadyAnswer is how many bytes of its answer are printed.
 const (
-	readyAnswer    = 5 * time.Second
+	readyTimeout   = 5 * time.Second
 	maxReadyAnswer = 4096
 )
 
@@ -33,10 +33,10 @@ func readyCommand() *cobra.Command {
 	var s *settings.Settings
 	cmd := &cobra.Command{
 		Use:   "ready",
-		Short: "Ask a server whether it is ready; the exit status is 0 if it is",
-		Long: `ready asks a server's /readyz, prints what is missing if it is not ready, and ends with status 1 then. It is a
+		Short: "Check whether a server is ready; the exit status is 0 if it is",
+		Long: `ready requests a server's /readyz; if the server is not ready, it prints why and ends with status 1. It is a
 health check for where there is no curl, such as in a container. With --alive it asks only whether the server
-answers (/healthz), whatever it waits for: a server that does not should be restarted.
+answers (/healthz), even if it is not ready: a server that does not should be restarted.
 
 Give the server's own flags (or ` + settings.EnvPrefix +
 			`…): those that say where it listens, and with which certificate, count, the
@@ -71,7 +71,7 @@ func askReady(ctx context.Context, c *settings.Config, server string, alive bool
 	if alive {
 		path, what = "/healthz", "well"
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyAnswer)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	trust := &tls.Config{MinVersion: tls.VersionTLS12}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, DisableKeepAlives: true}
@@ -88,7 +88,7 @@ func askReady(ctx context.Context, c *settings.Config, server string, alive bool
 	if c.TLS.Files.Cert != "" || c.TLS.Files.CA != "" {
 		roots, err := c.TLS.Files.Roots()
 		if err != nil {
-			return fmt.Errorf("read what the server's certificate is checked with: %w", err)
+			return fmt.Errorf("read the trusted certificates: %w", err)
 		}
 		trust.RootCAs = roots
 	}
@@ -116,7 +116,7 @@ func dialable(listen string) (string, error) {
 		return "", fmt.Errorf("--listen %q: %w", listen, err)
 	}
 	if port == "0" {
-		return "", errors.New("with --listen on port 0 nobody knows where the server listens: say it, --server http://127.0.0.1:PORT")
+		return "", errors.New("with --listen on port 0 the server's port is not known: name it with --server http://127.0.0.1:PORT")
 	}
 	switch ip, err := netip.ParseAddr(host); {
 	case host == "" || err == nil && ip.Is4() && ip.IsUnspecified():

@@ -3,17 +3,17 @@ package server
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// firstRead is how long a start waits for the users and tokens of the registry. If the registry takes longer, the
-// server starts and keeps asking, and rejects every caller until the registry answers.
-const firstRead = time.Second
+// firstReadTimeout is how long a start waits for the users and tokens of the registry. If the registry takes longer,
+// the server starts and keeps asking, and rejects every caller until the registry answers.
+const firstReadTimeout = time.Second
 
 // openAccess reads users, tokens and keys from the registry and keeps them up to date until closed is called.
 func openAccess(ctx context.Context, shared registry.Shared, c *settings.Config,
@@ -23,11 +23,8 @@ func openAccess(ctx context.Context, shared registry.Shared, c *settings.Config,
 	if err != nil {
 		return nil, nil, err
 	}
-	first, done := context.WithTimeout(ctx, firstRead)
+	first, done := context.WithTimeout(ctx, firstReadTimeout)
 	defer done()
 	_ = access.Refresh(first) // access.Run logs what is wrong with the registry
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	running.Go(func() { access.Run(ctx) })
-	return access, func() { stop(); running.Wait() }, nil
+	return access, lifecycle.Background(access.Run), nil
 }

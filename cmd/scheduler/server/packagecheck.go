@@ -29,14 +29,14 @@ type packages struct {
 func newPackages(c *settings.Config, held guard.Files) (*packages, error) {
 	dataDir, err := filepath.Abs(c.DataDir)
 	if err != nil {
-		return nil, fmt.Errorf("make the folder for package checks: %w", err)
+		return nil, fmt.Errorf("create the folder for package checks: %w", err)
 	}
 	p := &packages{folder: filepath.Join(dataDir, "checks"), local: c.Local.On}
 	if err := pack.RemoveTree(p.folder); err != nil {
 		return nil, fmt.Errorf("empty the folder for package checks: %w", err)
 	}
 	if err := os.MkdirAll(p.folder, 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder for package checks: %w", err)
+		return nil, fmt.Errorf("create the folder for package checks: %w", err)
 	}
 	if c.Local.On {
 		if p.runAs, err = isolation.AccountFor(c.Jobs.RunAs, os.Geteuid()); err != nil {

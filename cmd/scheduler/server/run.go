@@ -47,22 +47,22 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	leadEnded, served := make(chan error, 1), make(chan error, 1)
 	go func() { leadEnded <- lead(leading) }()
 	go func() { served <- p.serve(serving) }()
-	fmt.Fprintf(p.out, "elasticjob listens on %s://%s (open that in a browser for the console, or curl it for what to do next); its data is in %s, its process is %d, its log (%s, from level %s) goes to standard error; Ctrl-C ends it\n",
+	fmt.Fprintf(p.out, "elasticjob listens on %s://%s (open it in a browser for the console, or with curl for the next steps); its data is in %s, its process is %d, its log (%s, from level %s) goes to standard error; Ctrl-C ends it\n",
 		c.Scheme(), p.listener.Addr(), c.DataDir, os.Getpid(), c.Log.FormatOn(os.Stderr), c.Log.Level)
 
 	var errs []error
 	select {
 	case err := <-leadEnded:
-		errs = append(errs, fmt.Errorf("the scheduler can't go on: %w", err))
+		errs = append(errs, fmt.Errorf("scheduler failed: %w", err))
 		leadEnded <- nil
 		if errors.Is(err, embedded.ErrFileLost) {
-			errs = append(errs, p.outlive(ctx, served))
+			errs = append(errs, p.serveUntilStopped(ctx, served))
 		}
 	case err := <-served:
 		errs = append(errs, err)
 		served <- nil
 	case <-ctx.Done():
-		p.tellStop(c)
+		p.logStop(c)
 		if p.machine != nil {
 			errs = append(errs, p.endTasks(c))
 		}
@@ -77,11 +77,11 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	return err
 }
 
-// outlive keeps a server running whose registry's file was lost. The API then answers every request with what to do.
-// Tasks keep running, and the content of a removed file can be recovered as long as the process has it open. It
-// returns when ctx ends or the API fails.
-func (p parts) outlive(ctx context.Context, served chan error) error {
-	p.log.Error("registry lost: this server accepts no change, launches nothing, and waits to be stopped")
+// serveUntilStopped keeps a server running whose registry's file was lost. The API then answers every request with
+// what to do. Tasks keep running, and the content of a removed file can be recovered as long as the process has it
+// open. It returns when ctx ends or the API fails.
+func (p parts) serveUntilStopped(ctx context.Context, served chan error) error {
+	p.log.Error("registry lost: this server accepts no changes, launches nothing and must be stopped")
 	select {
 	case err := <-served:
 		served <- nil
@@ -91,8 +91,8 @@ func (p parts) outlive(ctx context.Context, served chan error) error {
 	}
 }
 
-// tellStop logs what the end of this process means for tasks and for the lead.
-func (p parts) tellStop(c *settings.Config) {
+// logStop logs what the end of this process means for tasks and for the lead.
+func (p parts) logStop(c *settings.Config) {
 	switch {
 	case p.machine != nil:
 		p.log.Info("stop requested: all tasks are ended")

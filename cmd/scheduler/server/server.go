@@ -47,7 +47,7 @@ func Run(ctx context.Context, c settings.Config, out io.Writer) error {
 // assemble opens all parts and runs them until ctx ends or one fails.
 func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.Writer) (err error) {
 	for _, note := range c.Notes {
-		log.Warn("setting noted: " + note)
+		log.Warn("setting warning: " + note)
 	}
 	if c.Failpoint != nil {
 		log.Warn("failure point armed: this process will kill itself", "variable", settings.FailpointVariable)
@@ -70,7 +70,7 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 	started, why := starts.Open(c.DataDir, log)
 	defer func() { started.End(err != nil && ctx.Err() == nil) }()
 	if why != "" {
-		log.Warn("this server launches nothing until its next start, if it leads within "+starts.SettledAfter.String(),
+		log.Warn("launches held: this server launches nothing until its next start if it leads within "+starts.SettledAfter.String(),
 			"why", why)
 	}
 	access, closeAccess, err := openAccess(ctx, reg, c, log)
@@ -103,7 +103,7 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 	sched := scheduler.New(scheduler.Options{
 		History: record.Scheduler, Registry: reg, Driver: where.Driver, Advertise: address, Logger: log,
 		Point:       c.Failpoint,
-		RefusedMost: refusedMost(c), Notifier: notify.New(time.Now), Audits: access,
+		RefusedMost: refusedTimeout(c), Notifier: notify.New(time.Now), Audits: access,
 		Framework: where.Framework, Core: options, HoldFor: starts.SettledAfter,
 	})
 	packages, err := newPackages(c, held)
@@ -132,9 +132,9 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 		machine: where.Machine, log: log, out: out})
 }
 
-// refusedMost is how long a leader keeps the lead while Mesos rejects all its calls. It is 0, no limit, if there can
-// be no standby to take over.
-func refusedMost(c *settings.Config) time.Duration {
+// refusedTimeout is how long a leader keeps the lead while Mesos rejects all its calls. It is 0, no limit, if there
+// can be no standby to take over.
+func refusedTimeout(c *settings.Config) time.Duration {
 	if !c.Elected() {
 		return 0
 	}

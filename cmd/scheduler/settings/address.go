@@ -13,9 +13,9 @@ func checkServers(text string) error {
 	servers, chroot, _ := strings.Cut(text, "/")
 	switch {
 	case strings.Contains(text, "://"):
-		return fmt.Errorf("%q: want host:port,host:port[/chroot], without a scheme", hidePassword(text))
+		return fmt.Errorf("%q: must be host:port,host:port[/chroot], without a scheme", hidePassword(text))
 	case strings.Contains(text, "@"):
-		return fmt.Errorf("%q: user and password have no place here: write them to a file, and name it with --zk-digest-file", "(hidden)"+text[strings.LastIndexByte(text, '@'):])
+		return fmt.Errorf("%q: must not have user and password: write them to a file, and name it with --zk-digest-file", "(hidden)"+text[strings.LastIndexByte(text, '@'):])
 	case strings.Contains(chroot, "//") || strings.HasSuffix(chroot, "/"):
 		return fmt.Errorf("%q: the chroot /%s has an empty part", text, chroot)
 	}
@@ -28,7 +28,7 @@ func checkServers(text string) error {
 			}
 		}
 		if host == "" || strings.ContainsAny(host, " \t") {
-			return fmt.Errorf("%q: %q names no host", text, server)
+			return fmt.Errorf("%q: %q has no host", text, server)
 		}
 		if err := isPort(port); err != nil {
 			return fmt.Errorf("%q: %w", text, err)
@@ -46,7 +46,7 @@ func hidePassword(text string) string { return inURL.ReplaceAllString(text, "://
 
 func isPort(text string) error {
 	if n, err := strconv.Atoi(text); err != nil || n < 1 || n > 65535 {
-		return fmt.Errorf("%q is no port: want 1 to 65535", text)
+		return fmt.Errorf("%q is not a port: must be 1 to 65535", text)
 	}
 	return nil
 }

@@ -20,35 +20,35 @@ type API struct {
 	tokenFile string
 }
 
-// safeToken is the number of characters below which a token causes a warning.
-const safeToken = 16
+// minSafeToken is the number of characters below which a token causes a warning.
+const minSafeToken = 16
 
 // check validates the token file and the addresses.
 func (a *API) check(r *report) {
 	if a.tokenFile != "" {
 		a.Token = r.secret("api-token-file", a.tokenFile)
-		if a.Token != "" && len(a.Token) < safeToken {
-			r.note("the token in %s has fewer than %d characters, and can be guessed: openssl rand -hex 32 makes a better one", a.tokenFile, safeToken)
+		if a.Token != "" && len(a.Token) < minSafeToken {
+			r.note("the token in %s has fewer than %d characters and can be guessed: openssl rand -hex 32 creates a better one", a.tokenFile, minSafeToken)
 		}
 	}
-	r.About(r.said("listen"), checkListen(a.Listen))
+	r.About(r.source("listen"), checkListen(a.Listen))
 	if a.Advertise != "" {
 		host, port, err := net.SplitHostPort(a.Advertise)
 		if err == nil && host == "" {
-			err = errors.New("it names no host")
+			err = errors.New("it has no host")
 		}
 		if err == nil && net.ParseIP(host).IsUnspecified() {
-			err = fmt.Errorf("%s stands for all addresses of a machine and can't be connected to; write the one that others reach", host)
+			err = fmt.Errorf("%s means all addresses of a machine, to which others cannot connect; name one that they reach", host)
 		}
 		if err == nil {
 			err = isPort(port)
 		}
-		r.About(fmt.Sprintf("%s %q: want host:port at which others find this server", r.said("advertise"),
+		r.About(fmt.Sprintf("%s %q: must be host:port at which others reach this server", r.source("advertise"),
 			a.Advertise), err)
 		return
 	}
 	if host, _, err := net.SplitHostPort(a.Listen); err == nil && (host == "" || net.ParseIP(host).IsUnspecified()) {
-		r.Add("%s %q listens on all addresses: add --advertise HOST:PORT, the one at which agents and other servers find this server", r.said("listen"), a.Listen)
+		r.Add("%s %q listens on all addresses: add --advertise HOST:PORT, the one at which agents and other servers reach this server", r.source("listen"), a.Listen)
 	}
 }
 
@@ -56,10 +56,10 @@ func (a *API) check(r *report) {
 func checkListen(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fmt.Errorf("listen address %q: want host:port, such as 127.0.0.1:8899: %w", addr, err)
+		return fmt.Errorf("listen address %q: must be host:port, such as 127.0.0.1:8899: %w", addr, err)
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return fmt.Errorf("listen address %q: %q is no port; want a number from 0 to 65535", addr, port)
+		return fmt.Errorf("listen address %q: %q is not a port: must be 0 to 65535", addr, port)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ const maxJobMetrics = 100_000
 // check reports invalid and contradictory settings, and reads the files of secrets. uid is the user of this process.
 // fileRead is false if the file of --config could not be read.
 func (c *Config) check(r *report, uid int, fileRead bool) {
-	c.checkPlace(r, fileRead)
+	c.checkLocation(r, fileRead)
 	c.Mesos.check(r)
 	c.Kubernetes.check(r, c.Local.On, c.Mesos.Masters != "")
 	c.ZooKeeper.check(r)
@@ -36,24 +36,24 @@ func (c *Config) checkRegistryOnly(r *report) {
 	c.ZooKeeper.check(r)
 	c.Registry.check(r, c.Local.On, zk)
 	r.Unless(!c.Local.On || !zk, "%s and %s contradict each other: on one machine users and tokens are kept in a file",
-		r.said("local"), r.said("zk"))
+		r.source("local"), r.source("zk"))
 	r.needs(zk, "--zk", "zk-namespace", "zk-digest-file")
-	r.Unless(c.Elected() || c.DataDir != "", "--data-dir: no home folder is known here; name a folder")
+	r.Unless(c.Elected() || c.DataDir != "", "--data-dir is missing: there is no home folder to derive it from; name a folder")
 }
 
-// checkPlace validates where jobs run and where the state is kept, and the flags that depend on that choice.
-func (c *Config) checkPlace(r *report, fileRead bool) {
+// checkLocation validates where jobs run and where the state is kept, and the flags that depend on that choice.
+func (c *Config) checkLocation(r *report, fileRead bool) {
 	switch {
 	case c.Local.On && c.Mesos.Masters != "":
-		r.Add("%s and %s contradict each other: --local brings a cluster of its own", r.said("local"),
-			r.said("mesos"))
+		r.Add("%s and %s contradict each other: --local brings a cluster of its own", r.source("local"),
+			r.source("mesos"))
 	// If the file could not be read, it may contain the setting.
 	case !c.Local.On && c.Mesos.Masters == "" && !c.Kubernetes.On && fileRead:
-		r.Add("say where jobs are to run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
+		r.Add("name where jobs run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
 	r.Unless(!c.Local.On || c.ZooKeeper.Servers == "",
 		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election",
-		r.said("local"), r.said("zk"))
+		r.source("local"), r.source("zk"))
 	r.needs(c.Mesos.Masters != "" || c.file != "", "--mesos", "mesos-role", "mesos-user")
 	r.needs(c.Mesos.Masters != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file",
 		"mesos-key-file", "mesos-principal")
@@ -71,19 +71,20 @@ func (c *Config) checkRest(r *report) {
 		r.CheckMachine("--local-", c.Local.CPUs, c.Local.MemoryMB)
 	}
 	if c.DataDir == "" {
-		r.Add("--data-dir: no home folder is known here; name a folder")
+		r.Add("--data-dir is missing: there is no home folder to derive it from; name a folder")
 	} else if err := checkFolder(c.DataDir); err != nil {
 		r.Add("--data-dir %s: %w; name another folder", c.DataDir, err)
 	}
 	r.About("--login-lifetime", auth.CheckLoginLifetime(c.API.LoginLifetime))
-	r.Unless(c.Jobs.ExecutorIdle >= 0, "--executor-idle %s: want 0s or more", c.Jobs.ExecutorIdle)
-	r.Unless(c.Jobs.KillGrace >= 0, "--kill-grace %s: want 0s or more", c.Jobs.KillGrace)
-	r.Unless(c.Reconcile >= time.Minute && c.Reconcile <= 24*time.Hour, "--reconcile-interval %s: want 1m to 24h",
+	r.Unless(c.Jobs.ExecutorIdle >= 0, "--executor-idle %s: must be 0s or more", c.Jobs.ExecutorIdle)
+	r.Unless(c.Jobs.KillGrace >= 0 && c.Jobs.KillGrace <= 24*time.Hour, "--kill-grace %s: must be 0s to 24h",
+		c.Jobs.KillGrace)
+	r.Unless(c.Reconcile >= time.Minute && c.Reconcile <= 24*time.Hour, "--reconcile-interval %s: must be 1m to 24h",
 		c.Reconcile)
-	r.Unless(c.JobMetrics >= 0 && c.JobMetrics <= maxJobMetrics, "--job-metrics %d: want 0 to %d", c.JobMetrics,
+	r.Unless(c.JobMetrics >= 0 && c.JobMetrics <= maxJobMetrics, "--job-metrics %d: must be 0 to %d", c.JobMetrics,
 		maxJobMetrics)
 	checkSize := func(flag string, size commandline.ByteSize) {
-		r.Unless(size >= 1<<20 && size <= 1<<40, "%s %s: want 1MiB to 1024GiB", flag, &size)
+		r.Unless(size >= 1<<20 && size <= 1<<40, "%s %s: must be 1MiB to 1024GiB", flag, &size)
 	}
 	checkSize("--documents-limit", c.Documents.All)
 	checkSize("--documents-per-app-limit", c.Documents.PerApp)

@@ -97,8 +97,8 @@ func (c *Config) AgentURL(address string) string {
 	return c.Scheme() + "://" + address
 }
 
-// Place describes where users and tokens are kept. The text contains no password.
-func (c *Config) Place() string {
+// RegistryLocation describes where users and tokens are kept. The text contains no password.
+func (c *Config) RegistryLocation() string {
 	switch {
 	case c.Registry.DSN != "":
 		return "the registry in the database " + mysql.Name(string(c.Registry.DSN))

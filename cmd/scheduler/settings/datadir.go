@@ -59,14 +59,14 @@ func checkFolder(path string) error {
 		info, err := os.Stat(path)
 		switch {
 		case err == nil && !info.IsDir():
-			return fmt.Errorf("%s is no folder", path)
+			return fmt.Errorf("%s is not a folder", path)
 		case err == nil:
 			return writable(path)
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
 		if _, err := os.Lstat(path); err == nil {
-			return fmt.Errorf("%s is a link to what is not there", path)
+			return fmt.Errorf("%s is a link to a missing folder", path)
 		}
 		path = filepath.Dir(path)
 	}
@@ -78,7 +78,7 @@ func writable(folder string) error {
 	var system unix.Statfs_t
 	if err := unix.Statfs(folder, &system); err == nil &&
 		(system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {
-		return fmt.Errorf("%s is the kernel's, and holds no files of others", folder)
+		return fmt.Errorf("%s belongs to the kernel and cannot hold other files", folder)
 	}
 	if err := unix.Access(folder, unix.W_OK|unix.X_OK); err != nil {
 		return fmt.Errorf("%s can't be written to: %w", folder, err)

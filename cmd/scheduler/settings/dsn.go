@@ -23,7 +23,7 @@ func (d DSN) Type() string { return "DSN" }
 // error.
 func checkDSN(address DSN) error {
 	if todo, _, _ := strings.Cut(string(address), ":"); strings.HasPrefix(todo, "fill in ") {
-		return errors.New("nobody has written an address there yet: " + todo +
+		return errors.New("the address is still to be filled in: " + todo +
 			", with nothing before the address, and apply it again")
 	}
 	return mysql.CheckDSN(string(address))
@@ -31,20 +31,20 @@ func checkDSN(address DSN) error {
 
 // readDSN sets address from the file of the flag --FLAG-file if one is named, and rejects two sources. It returns the
 // source of the address for messages, and warns if the command line contains a password.
-func readDSN(r *report, flag string, address *DSN, file string) (said string) {
-	said = r.said(flag)
+func readDSN(r *report, flag string, address *DSN, file string) (source string) {
+	source = r.source(flag)
 	switch {
 	case file == "":
 		if at := strings.LastIndexByte(string(*address), '@'); r.sources[flag] == "--"+flag && at > 0 &&
 			strings.Contains(strings.TrimPrefix(string(*address)[:at], "mysql:"), ":") {
-			r.note("the password in --%s can be read by everybody on this machine: write it to a file that only its owner can read, and name that with --%s-file, or set %s%s",
+			r.note("the password in --%s can be read by every user of this machine: write it to a file that only its owner can read, and name that with --%s-file, or set %s%s",
 				flag, flag, EnvPrefix, strings.ToUpper(flag))
 		}
 	case *address != "":
-		r.Add("%s and %s contradict each other: give one of them", said, r.said(flag+"-file"))
+		r.Add("%s and %s contradict each other: give one of them", source, r.source(flag+"-file"))
 	default:
-		said = r.said(flag + "-file")
+		source = r.source(flag + "-file")
 		*address = DSN(r.secret(flag+"-file", file))
 	}
-	return said
+	return source
 }

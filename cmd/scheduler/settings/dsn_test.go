@@ -24,7 +24,7 @@ func TestAddressThatWasNotFilledIn(t *testing.T) {
 			w := newWorld(t)
 			w.env = map[string]string{variable: address}
 			_, err := w.settings("--kubernetes", "--kubeconfig", "testdata/kubeconfig")
-			want := variable + ": nobody has written an address there yet: fill in database.env"
+			want := variable + ": the address is still to be filled in: fill in database.env"
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%s=%s: %v", variable, address, err)
 			}

@@ -24,14 +24,14 @@ func failpoint(text string) (func(name string), error) {
 	}
 	name, count, counted := strings.Cut(text, ":")
 	if !slices.Contains(scheduler.Points(), name) {
-		return nil, fmt.Errorf("%s=%q: no such failure point; there are %s", FailpointVariable, text,
+		return nil, fmt.Errorf("%s=%q: unknown failure point; known are %s", FailpointVariable, text,
 			strings.Join(scheduler.Points(), ", "))
 	}
 	n := int64(1)
 	if counted {
 		var err error
 		if n, err = strconv.ParseInt(count, 10, 64); err != nil || n < 1 {
-			return nil, fmt.Errorf("%s=%q: want name or name:n, with a number from 1", FailpointVariable, text)
+			return nil, fmt.Errorf("%s=%q: must be name or name:n, with a number from 1", FailpointVariable, text)
 		}
 	}
 	var passed atomic.Int64

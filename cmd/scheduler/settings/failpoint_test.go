@@ -8,7 +8,7 @@ import (
 func TestFailurePoints(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{"": "", "before-commit": "", "after-ack:3": "",
-		"none": "no such failure point", "before-commit:0": "name:n", "before-commit:x": "name:n"} {
+		"none": "unknown failure point", "before-commit:0": "name:n", "before-commit:x": "name:n"} {
 		at, err := failpoint(text)
 		switch {
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want)), want == "" &&

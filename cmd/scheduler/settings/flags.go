@@ -53,42 +53,42 @@ func (c *Config) clusterFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Mesos.credentialsFile, "mesos-credentials-file", "",
 		"with --mesos: file with principal and secret, on a line or as Mesos' JSON")
 	f.StringVar(&c.Mesos.caFile, "mesos-ca-file", "",
-		"with --mesos: PEM file of the certificates that the cluster's TLS is checked with; masters and agents then speak https")
+		"with --mesos: PEM file of the certificates trusted for the cluster's TLS; masters and agents then speak https")
 	f.StringVar(&c.Mesos.certFile, "mesos-cert-file", "",
-		"with --mesos-ca-file: PEM file of this server's own certificate, for masters and agents that want one of their clients; read for each connection")
+		"with --mesos-ca-file: PEM file of this server's own certificate, for masters and agents that require client certificates; read for each connection")
 	f.StringVar(&c.Mesos.keyFile, "mesos-key-file", "",
-		"with --mesos-cert-file: PEM file of that certificate's private key; it is sent nowhere, and executors have one of their own from their agent")
+		"with --mesos-cert-file: PEM file of that certificate's private key; it stays on this server, and executors have one of their own from their agent")
 	c.Kubernetes.flags(f)
 	f.DurationVar(&c.Reconcile, "reconcile-interval", 10*time.Minute,
-		"how often the cluster is asked what it knows of our tasks, beside what it reports by itself")
+		"interval at which the states of all tasks are reconciled with the cluster")
 }
 
 func (c *Config) stateFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.DataDir, "data-dir", defaultDataDir(),
-		"folder of all that is kept: copies of the executor, without --zk and --registry configuration and state, and with --local the tasks' output")
+		"folder of all data: copies of the executor; without --zk and --registry, configuration and state; with --local, the tasks' output")
 	f.StringVar(&c.ZooKeeper.Servers, "zk", "",
-		"keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must be there")
+		"keep configuration and state in this ZooKeeper, and elect a leader there: host:port,…[/chroot]; the chroot must exist")
 	f.StringVar(&c.ZooKeeper.namespace, "zk-namespace", "elasticjob-cloud",
-		"with --zk: the node below which everything is; that of an ElasticJob-Cloud can be taken over")
+		"with --zk: the node below which all data is; that of an ElasticJob-Cloud can be taken over")
 	f.DurationVar(&c.ZooKeeper.timeout, "zk-session-timeout", 10*time.Second,
-		"with --zk: a leader that is silent for so long has lost the lead, and another has it a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
+		"with --zk: time after which a silent leader loses the lead, and another server leads a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
 	f.StringVar(&c.ZooKeeper.digestFile, "zk-digest-file", "",
-		"with --zk: file with user:password for ZooKeeper's scheme digest; what is made then has an ACL for that user only")
+		"with --zk: file with user:password for ZooKeeper's scheme digest; nodes are then created with an ACL for that user only")
 	c.Registry.flags(f)
 	c.Documents = Documents{All: commandline.ByteSize(step.DefaultOptions().DocumentsLimit),
 		PerApp: commandline.ByteSize(step.DefaultOptions().DocumentsPerAppLimit)}
 	f.Var(&c.Documents.All, "documents-limit",
-		"how large the documents of all apps and jobs may be together: what would make them larger is refused, what is stored is kept. Each leader has all of them in memory")
-	f.Var(&c.Documents.PerApp, "documents-per-app-limit", "the same of each app and its jobs")
+		"maximum size of the documents of all apps and jobs together: changes beyond it are refused, stored documents are kept. Each leader has all of them in memory")
+	f.Var(&c.Documents.PerApp, "documents-per-app-limit", "the same for each app and its jobs")
 }
 
 func (c *Config) accessFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.API.Listen, "listen", "127.0.0.1:8899",
 		"address of the REST API; one that other machines can reach serves health and artifacts only until there is a user (scheduler user add) or --api-token-file")
 	f.StringVar(&c.API.Advertise, "advertise", "",
-		"host:port at which agents and other servers find this one (default: the listen address)")
+		"host:port at which agents and other servers reach this one (default: the listen address)")
 	f.StringVar(&c.API.tokenFile, "api-token-file", "",
-		"file with a token, readable by its owner only, with which a request may do everything, as Authorization: Bearer. The same on all servers")
+		"file with a token that has all rights, sent as Authorization: Bearer; readable by its owner only. The same on all servers")
 	f.DurationVar(&c.API.LoginLifetime, "login-lifetime", auth.DefaultLoginLifetime,
 		"how long a login lasts, 1m to 168h")
 	c.TLS.flags(f)
@@ -99,19 +99,17 @@ func (c *Config) jobFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Jobs.TimeZone, "time-zone", "Local",
 		"zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.DurationVar(&c.Jobs.KillGrace, "kill-grace", 5*time.Second,
-		"time between SIGTERM and SIGKILL for a task that is to end, unless its job has killGraceSeconds")
+		"time between SIGTERM and SIGKILL when a task is ended, up to 24h, unless its job has killGraceSeconds")
 	f.BoolVar(&c.Jobs.Spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
 	f.StringVar(&c.Jobs.RunAs, "run-as", "", "run the processes of jobs as this user of the agents' machines, "+
-		"by name or uid, or as UID:GID, which they need not know; it takes executors that are root's, "+
-		"and is needed where they are, but with --local: "+
-		"there root's server takes ids that no one else has, or else root, and its log says which")
+		"by name or uid, or as UID:GID, which the machines need not know. Executors must run as root for it, and it is required if they do, except with --local: there a server of root uses ids that no one else has, or else root, and logs which")
 	f.BoolVar(&c.Local.HideData, "hide-data", true,
 		"with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them. "+
 			"Programs that become another user, such as sudo, or make user namespaces don't work in jobs then")
 	f.DurationVar(&c.Jobs.ExecutorIdle, "executor-idle", 5*time.Minute,
-		"how long an executor is kept with nothing to do, unless others wait for its resources; 0 ends it after each run")
+		"how long an idle executor is kept, unless others wait for its resources; 0 ends it after each run")
 	f.StringSliceVar(&c.Jobs.ExecutorLimits, "executor-limit", nil,
-		"a bound of executors that start from now on, as name=value, repeated or separated by commas: "+
+		"a limit of executors that start from now on, as name=value, repeated or separated by commas: "+
 			"package-download 4GiB, package-bytes 16GiB, package-files 200000, package-ratio 250, package-path 1024, "+
 			"package-depth 64, package-first-byte 10s, package-check 30s, package-stall 1m, package-rate 1KiB, "+
 			"package-fetch-time 1h, package-unpack-time 15m, package-tries 4, processes 4096, "+
@@ -124,8 +122,8 @@ func (c *Config) otherFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.file, "config", "",
 		"read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
 	f.BoolVar(&c.CheckOnly, "check-config", false,
-		"check flags, environment and files, print what would be in force, and end; nothing is connected to or changed")
+		"check flags, environment and files, print the effective settings, and exit; nothing is connected to or changed")
 	c.Log.AddFlags(f)
 	f.IntVar(&c.JobMetrics, "job-metrics", 1000,
-		"of how many jobs /metrics has numbers of their own: those that are the first to end a run; 0: of none")
+		"number of jobs that have metrics of their own in /metrics: the first ones that end a run; 0 for none")
 }

@@ -23,31 +23,31 @@ type History struct {
 func (h *History) flags(f *pflag.FlagSet) {
 	h.databaseFlags(f)
 	f.IntVar(&h.Days, "history-days", 30,
-		"delete what is older from the history in SQL; results of hours are kept for a year, those of days for ever")
+		"delete older rows from the history in SQL; results of hours are kept for a year, those of days permanently")
 	f.Int64Var(&h.Rows, "history-rows", 10_000_000,
-		"delete the oldest rows of each large table of the history in SQL beyond so many")
+		"maximum number of rows of each large table of the history in SQL; the oldest are deleted")
 	f.Int64Var(&h.OutboxMB, "history-outbox-mb", 4096,
-		"what the database does not have yet is kept in the folder outbox of --data-dir; beyond so many MB it is lost to the history")
+		"maximum size in MB of the folder outbox of --data-dir, which has the rows that are not in the database yet; rows beyond it are lost")
 }
 
 func (h *History) databaseFlags(f *pflag.FlagSet) {
 	f.Var(&h.DSN, "db", "keep history in this database of MySQL 8 or MariaDB: user:password@tcp(host:3306)/database. With a password use --db-file or "+EnvPrefix+"DB: "+
-		"everybody on this machine can read a command line (default: with --local a file of --data-dir, else there is no history in SQL)")
-	f.StringVar(&h.file, "db-file", "", "file with what --db takes, readable by its owner only")
+		"every user of this machine can read a command line (default: with --local a file of --data-dir, else there is no history in SQL)")
+	f.StringVar(&h.file, "db-file", "", "file with the address for --db, readable by its owner only")
 }
 
 // check validates the DSN and the limits. Its errors contain no password.
 func (h *History) check(r *report) {
-	said := readDSN(r, "db", &h.DSN, h.file)
+	source := readDSN(r, "db", &h.DSN, h.file)
 	if h.DSN != "" {
-		r.About(said, checkDSN(h.DSN))
+		r.About(source, checkDSN(h.DSN))
 	}
-	r.Unless(h.Days >= 1 && h.Days <= 36_500, "%s %d: want 1 to 36,500", r.said("history-days"),
+	r.Unless(h.Days >= 1 && h.Days <= 36_500, "%s %d: must be 1 to 36,500", r.source("history-days"),
 		h.Days)
-	r.Unless(h.OutboxMB >= 1 && h.OutboxMB <= 1<<20, "%s %d: want 1 to 1,048,576",
-		r.said("history-outbox-mb"), h.OutboxMB)
-	r.Unless(h.Rows >= 1000 && h.Rows <= 10_000_000_000, "%s %d: want 1,000 to 10,000,000,000",
-		r.said("history-rows"), h.Rows)
+	r.Unless(h.OutboxMB >= 1 && h.OutboxMB <= 1<<20, "%s %d: must be 1 to 1,048,576",
+		r.source("history-outbox-mb"), h.OutboxMB)
+	r.Unless(h.Rows >= 1000 && h.Rows <= 10_000_000_000, "%s %d: must be 1,000 to 10,000,000,000",
+		r.source("history-rows"), h.Rows)
 }
 
 // HistoryDatabase are the flags of a command that needs only the database of the history.

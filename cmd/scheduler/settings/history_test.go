@@ -62,8 +62,8 @@ func TestBadSettingsOfTheHistoryAreRefusedWithoutPassword(t *testing.T) {
 		{[]string{"--local", "--db", "root:hush@h:3306/x"}, "user:password@tcp(host:3306)/database"},
 		{[]string{"--local", "--db", "root:hush@tcp(h:3306)/"}, "does not name a database"},
 		{[]string{"--local", "--db", ""}, "--db is empty"},
-		{[]string{"--local", "--history-days", "0"}, "--history-days 0: want 1 to"},
-		{[]string{"--local", "--history-rows", "-1"}, "--history-rows -1: want 1,000 to"},
+		{[]string{"--local", "--history-days", "0"}, "--history-days 0: must be 1 to"},
+		{[]string{"--local", "--history-rows", "-1"}, "--history-rows -1: must be 1,000 to"},
 		{[]string{"--local", "--history-days", "many"}, "many"},
 		{[]string{"--mesos", "http://h:5050", "--history-days", "3"}, "--history-days has no effect without --db"},
 	} {

@@ -61,43 +61,41 @@ var isNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // check validates the settings of --kubernetes and reads the pod template. It does not connect to the cluster.
 func (k *Kubernetes) check(r *report, local, mesos bool) {
-	for _, flag := range kubernetesOnly {
-		r.Unless(k.On || !r.given(flag), "%s has no effect without --kubernetes", r.said(flag))
-	}
+	r.needs(k.On, "--kubernetes", kubernetesOnly...)
 	var err error
 	k.Rules, err = keep.Parse(k.keepPods)
-	r.About(r.said("keep-pods"), err)
+	r.About(r.source("keep-pods"), err)
 	if !k.On {
 		return
 	}
 	for _, flag := range notKubernetes {
 		r.Unless(!r.given(flag),
-			"%s has no effect with --kubernetes: pods have executors of their own, from %s", r.said(flag),
-			r.said("kubernetes-image"))
+			"%s has no effect with --kubernetes: pods have executors of their own, from %s", r.source(flag),
+			r.source("kubernetes-image"))
 	}
 	r.Unless(!local, "%s and %s contradict each other: --local brings a cluster of its own",
-		r.said("local"), r.said("kubernetes"))
-	r.Unless(!mesos, "%s and %s contradict each other: jobs run on one cluster", r.said("mesos"),
-		r.said("kubernetes"))
+		r.source("local"), r.source("kubernetes"))
+	r.Unless(!mesos, "%s and %s contradict each other: jobs run on one cluster", r.source("mesos"),
+		r.source("kubernetes"))
 	if k.podTemplate != "" {
 		text, err := os.ReadFile(k.podTemplate)
 		if err == nil {
 			k.Template, err = pod.ReadTemplate(text)
 		}
-		r.About(r.said("kubernetes-pod-template"), err)
+		r.About(r.source("kubernetes-pod-template"), err)
 	}
 	k.Image = cmp.Or(k.Image, "elasticjob-task:"+release.Version())
-	r.About(fmt.Sprintf("%s %q", r.said("kubernetes-image"), k.Image), app.CheckImage(k.Image))
+	r.About(fmt.Sprintf("%s %q", r.source("kubernetes-image"), k.Image), app.CheckImage(k.Image))
 	_, found, err := kubernetes.Connect(k.Kubeconfig)
-	r.About(r.said("kubernetes"), err)
+	r.About(r.source("kubernetes"), err)
 	k.Namespace = cmp.Or(k.Namespace, found)
 	if k.Kubeconfig == "" && k.Namespace != "" && k.Namespace == accountNamespace(accountNamespaceFile) {
-		r.note("jobs run in this server's own namespace, %s: whoever may publish an app can use every Secret and service account there, this server's too, by its podTemplate; "+
+		r.note("jobs run in this server's own namespace, %s: users who may publish an app can use every Secret and service account there, this server's too, through its podTemplate;  "+
 			"give jobs a namespace of their own with --kubernetes-namespace", k.Namespace)
 	}
 	r.Unless(err != nil || isNamespace.MatchString(k.Namespace),
-		"%s %q: want the name of a namespace: lower-case letters, digits and hyphens, 63 at most",
-		r.said("kubernetes-namespace"), k.Namespace)
+		"%s %q: must be the name of a namespace: lower-case letters, digits and hyphens, 63 at most",
+		r.source("kubernetes-namespace"), k.Namespace)
 }
 
 // accountNamespaceFile is the file in which Kubernetes tells a pod the namespace of its service account.

@@ -14,8 +14,8 @@ func TestCheckListen(t *testing.T) {
 		}
 	}
 	for bad, why := range map[string]string{
-		"127.0.0.1": "host:port", "": "host:port", "127.0.0.1:http": "no port", "127.0.0.1:65536": "no port",
-		"localhost:-1": "no port", "127.0.0.1:": "no port",
+		"127.0.0.1": "host:port", "": "host:port", "127.0.0.1:http": "not a port", "127.0.0.1:65536": "not a port",
+		"localhost:-1": "not a port", "127.0.0.1:": "not a port",
 	} {
 		if err := checkListen(bad); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v", bad, err)

@@ -54,10 +54,10 @@ func (m *Mesos) check(r *report) {
 		found, err := mesos.ReadCredentials(m.credentialsFile)
 		switch {
 		case err != nil:
-			r.Add("%s: %w", r.said("mesos-credentials-file"), err)
+			r.Add("%s: %w", r.source("mesos-credentials-file"), err)
 		case m.Principal != "" && m.Principal != found.User:
-			r.Add("%s says %q, and the credentials are of the principal %q: leave the former out",
-				r.said("mesos-principal"), m.Principal, found.User)
+			r.Add("%s is %q, but the credentials are those of the principal %q: leave %[1]s out",
+				r.source("mesos-principal"), m.Principal, found.User)
 		default:
 			m.Credentials, m.Principal = found, found.User
 			if w := found.Warning(); w != "" {
@@ -68,7 +68,7 @@ func (m *Mesos) check(r *report) {
 	m.checkTLS(r)
 	if m.Masters != "" {
 		_, err := mesos.New(m.Options())
-		r.About(r.said("mesos"), err)
+		r.About(r.source("mesos"), err)
 	}
 }
 
@@ -80,15 +80,15 @@ func (m *Mesos) checkTLS(r *report) {
 		return
 	case m.caFile == "" && m.certFile != "":
 		r.Add("%s has no effect without --mesos-ca-file, which says that the cluster speaks TLS",
-			r.said("mesos-cert-file"))
+			r.source("mesos-cert-file"))
 		return
 	case m.caFile == "":
 		return
 	}
-	where := r.said("mesos-ca-file")
+	where := r.source("mesos-ca-file")
 	found, err := mesos.LoadTLS(mesos.TLSFiles{CA: m.caFile})
 	if err == nil && m.certFile != "" {
-		where = r.said("mesos-cert-file") + " and " + r.said("mesos-key-file")
+		where = r.source("mesos-cert-file") + " and " + r.source("mesos-key-file")
 		found, err = mesos.LoadTLS(mesos.TLSFiles{CA: m.caFile, Cert: m.certFile, Key: m.keyFile})
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (m *Mesos) checkTLS(r *report) {
 	}
 	m.TLS = found
 	m.ExecutorCA, err = executorCA(m.caFile)
-	r.About(r.said("mesos-ca-file"), err)
+	r.About(r.source("mesos-ca-file"), err)
 	if m.ExecutorCA == agent.SystemCA {
 		r.note("%s is too large to be handed to executors (more than %d KB): they check their agent with the CAs of their own machine and its LIBPROCESS_SSL_CA_FILE; "+
 			"a file with nothing but the cluster's CA would do", m.caFile, maxCA>>10)

@@ -32,39 +32,37 @@ func (o *OpenID) RedirectURL(server string) string {
 func (o *OpenID) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Issuer, "oidc-issuer", "",
 		"address of an OpenID Connect provider whose users may log in with a browser, at /api/oidc/login, as --oidc-role says")
-	f.StringVar(&o.Client, "oidc-client-id", "", "with --oidc-issuer: the id that the provider knows this cluster by")
+	f.StringVar(&o.Client, "oidc-client-id", "", "with --oidc-issuer: the client id of this cluster at the provider")
 	f.StringVar(&o.secretFile, "oidc-client-secret-file", "",
 		"with --oidc-issuer: file with the secret that goes with the id, readable by its owner only (default: none, for a public client)")
 	f.StringVar(&o.redirect, "oidc-redirect-url", "",
-		"with --oidc-issuer: where the provider sends browsers back to, as it is registered there: https://HOST:PORT/api/oidc/callback (default: that of --advertise)")
+		"with --oidc-issuer: where the provider redirects browsers, as registered there: https://HOST:PORT/api/oidc/callback (default: that of --advertise)")
 	f.StringSliceVar(&o.Scopes, "oidc-scopes", []string{"profile"},
 		"with --oidc-issuer: the scopes to ask for beside openid, repeated or separated by commas")
 	f.StringVar(&o.NameClaim, "oidc-name-claim", "preferred_username",
-		"with --oidc-issuer: the claim of the ID token that people are called by")
+		"with --oidc-issuer: the claim of the ID token with the user's name")
 	f.StringVar(&o.RolesClaim, "oidc-roles-claim", "groups",
-		"with --oidc-issuer: the claim that --oidc-role is about; a.b is b within a")
+		"with --oidc-issuer: the claim that --oidc-role matches; a.b is b within a")
 	f.StringArrayVar(&o.roleTexts, "oidc-role", nil,
-		"with --oidc-issuer: VALUE=ROLE or VALUE=ROLE:APP,…: whoever has VALUE in the claim is admin, operator, viewer or metrics, for all apps or for those that the patterns name; repeated, and the first that fits counts")
+		"with --oidc-issuer: VALUE=ROLE or VALUE=ROLE:APP,…: users with VALUE in the claim are admin, operator, viewer or metrics, for all apps or for those that the patterns name; repeatable, the first match counts")
 }
 
 // check validates the settings of the provider, and that at least one role is mapped. server is the address of this
 // server, with its scheme.
 func (o *OpenID) check(r *report, server string) {
 	if o.Issuer == "" {
-		for _, flag := range []string{"oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",
-			"oidc-name-claim", "oidc-roles-claim", "oidc-role"} {
-			r.Unless(!r.given(flag), "%s has no effect without --oidc-issuer", r.said(flag))
-		}
+		r.needs(false, "--oidc-issuer", "oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",
+			"oidc-name-claim", "oidc-roles-claim", "oidc-role")
 		return
 	}
-	r.About(r.said("oidc-issuer"), oidc.CheckAddress(o.Issuer))
-	r.Unless(o.Client != "", "--oidc-client-id is missing: the id that the provider %s knows this cluster by",
+	r.About(r.source("oidc-issuer"), oidc.CheckAddress(o.Issuer))
+	r.Unless(o.Client != "", "--oidc-client-id is missing: the client id of this cluster at the provider %s",
 		o.Issuer)
 	if o.secretFile != "" {
 		o.Secret = r.secret("oidc-client-secret-file", o.secretFile)
 	}
 	if o.redirect != "" {
-		r.About(r.said("oidc-redirect-url"), oidc.CheckAddress(o.redirect))
+		r.About(r.source("oidc-redirect-url"), oidc.CheckAddress(o.redirect))
 	} else {
 		r.About("--oidc-redirect-url, by default that of --advertise",
 			oidc.CheckAddress(o.RedirectURL(server)))
@@ -72,9 +70,9 @@ func (o *OpenID) check(r *report, server string) {
 	for _, text := range o.roleTexts {
 		role, err := oidc.ParseRole(text)
 		if err != nil {
-			r.Add("%s %q: %w", r.said("oidc-role"), text, err)
+			r.Add("%s %q: %w", r.source("oidc-role"), text, err)
 		}
 		o.Roles = append(o.Roles, role)
 	}
-	r.Unless(len(o.roleTexts) > 0, "--oidc-role is missing: without one nobody whom the provider knows may do anything. One is, for instance, --oidc-role admins=admin")
+	r.Unless(len(o.roleTexts) > 0, "--oidc-role is missing: without one the provider's users have no role. An example is --oidc-role admins=admin")
 }

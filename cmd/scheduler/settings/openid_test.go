@@ -12,13 +12,13 @@ func TestOpenIDFlags(t *testing.T) {
 	const right = "--local --oidc-issuer https://id.example --oidc-client-id ej --oidc-role admins=admin "
 	for args, want := range map[string][]string{
 		"--local --oidc-client-id x --oidc-role a=admin": {"--oidc-client-id has no effect without --oidc-issuer", "--oidc-role has no effect"},
-		"--local --oidc-issuer http://id.example":        {"want https", "--oidc-client-id is missing", "--oidc-role is missing"},
+		"--local --oidc-issuer http://id.example":        {"must be https", "--oidc-client-id is missing", "--oidc-role is missing"},
 		right + "--oidc-client-secret-file " + open: {"--oidc-client-secret-file",
 			"chmod 600"},
-		right + "--oidc-redirect-url http://jobs.example/api/oidc/callback": {"--oidc-redirect-url", "want https"},
+		right + "--oidc-redirect-url http://jobs.example/api/oidc/callback": {"--oidc-redirect-url", "must be https"},
 		right + "--oidc-role x=boss --oidc-role y": {`--oidc-role "x=boss"`, "must be one of",
 			`--oidc-role "y"`},
-		right + "--advertise jobs.example:8899": {"by default that of --advertise", "want https"},
+		right + "--advertise jobs.example:8899": {"by default that of --advertise", "must be https"},
 	} {
 		_, err := w.settings(strings.Fields(args)...)
 		for _, words := range want {

@@ -18,7 +18,7 @@ type originalKey struct {
 	note string
 }
 
-const noUsers = "has no effect: users are in the registry; scheduler user add makes the first"
+const noUsers = "has no effect: users are in the registry; scheduler user add creates the first"
 
 // originalKeys are all keys of the file (contract 7). Of those without a flag, hostname and http_port set --listen
 // and --advertise, zk_digest is the secret of --zk-digest-file, and event_trace_rdb_… is the DSN of --db.
@@ -31,7 +31,7 @@ var originalKeys = []originalKey{
 	{name: "zk_servers", flag: "zk"},
 	{name: "zk_namespace", flag: "zk-namespace"},
 	{name: "zk_digest"},
-	{name: "job_state_queue_size", kind: isNumber, note: "has no effect: what waits is kept per job, and no number of jobs is too many"},
+	{name: "job_state_queue_size", kind: isNumber, note: "has no effect: waiting executions are kept per job, and the number of jobs is not limited"},
 	{name: "event_trace_rdb_driver"},
 	{name: "event_trace_rdb_url"},
 	{name: "event_trace_rdb_username"},
@@ -47,7 +47,7 @@ var passwords = []string{"zk_digest", "event_trace_rdb_password"}
 
 func isNumber(text string) error {
 	if _, err := strconv.ParseInt(text, 10, 32); err != nil {
-		return fmt.Errorf("%q is no whole number", text)
+		return fmt.Errorf("%q is not a whole number", text)
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func unescape(text string) (string, error) {
 			digits := text[i+1 : min(i+5, len(text))]
 			code, err := strconv.ParseUint(digits, 16, 16)
 			if err != nil || len(digits) != 4 {
-				return "", fmt.Errorf(`\u%s is no character: want \u and four hexadecimal digits`, digits)
+				return "", fmt.Errorf(`\u%s is not a character: must be \u and four hexadecimal digits`, digits)
 			}
 			out.WriteRune(rune(code))
 			i += 4

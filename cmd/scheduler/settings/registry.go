@@ -25,21 +25,21 @@ func (d *Registry) Options() database.Options {
 
 func (d *Registry) flags(f *pflag.FlagSet) {
 	f.Var(&d.DSN, "registry", "keep configuration and state in this database of MySQL 8 or MariaDB, and elect a leader there: mysql://user:password@host:3306/database. With a password use --registry-file or "+EnvPrefix+"REGISTRY: "+
-		"everybody on this machine can read a command line. It may be that of --db")
-	f.StringVar(&d.file, "registry-file", "", "file with what --registry takes, readable by its owner only")
+		"every user of this machine can read a command line. It may be that of --db")
+	f.StringVar(&d.file, "registry-file", "", "file with the address for --registry, readable by its owner only")
 	f.DurationVar(&d.Lease, "registry-lease", database.DefaultLease,
-		"with --registry: a leader that is silent for so long has lost the lead, and another has it within a second. The same on all servers")
+		"with --registry: time after which a silent leader loses the lead, and another server leads within a second. The same on all servers")
 }
 
 // check validates the address, and rejects a second location for the registry. Its errors contain no password.
 func (d *Registry) check(r *report, local, zk bool) {
-	said := readDSN(r, "registry", &d.DSN, d.file)
+	source := readDSN(r, "registry", &d.DSN, d.file)
 	if d.DSN == "" {
 		return
 	}
-	r.About(said, checkDSN(d.DSN))
-	r.Unless(!zk, "%s and %s contradict each other: the registry is in one place; scheduler backup and scheduler restore bring it from one to the other", said, r.said("zk"))
-	r.Unless(!local, "%s and %s contradict each other: on one machine the registry is a file, and there is no election", r.said("local"), said)
+	r.About(source, checkDSN(d.DSN))
+	r.Unless(!zk, "%s and %s contradict each other: the registry is in one place; scheduler backup and scheduler restore move it from one to the other", source, r.source("zk"))
+	r.Unless(!local, "%s and %s contradict each other: on one machine the registry is a file, and there is no election", r.source("local"), source)
 	r.Unless(d.Lease >= database.MinLease && d.Lease <= database.MaxLease,
-		"%s %s: want %s to 5m", r.said("registry-lease"), d.Lease, database.MinLease)
+		"%s %s: must be %s to 5m", r.source("registry-lease"), d.Lease, database.MinLease)
 }

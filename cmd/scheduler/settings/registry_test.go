@@ -41,8 +41,8 @@ func TestWhereTheRegistryInSQLIs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !strings.Contains(out.String(), "(hidden)@db.example.com/elasticjob") ||
-				strings.Contains(out.String(), "ss@") || strings.Contains(s.config.Place(), "@") {
-				t.Errorf("shown: %s and %s", s.config.Place(), out.String())
+				strings.Contains(out.String(), "ss@") || strings.Contains(s.config.RegistryLocation(), "@") {
+				t.Errorf("shown: %s and %s", s.config.RegistryLocation(), out.String())
 			}
 			if noted := strings.Contains(out.String(), "ELASTICJOB_REGISTRY"); noted != (test.notes ||
 				test.env != nil) {
@@ -64,7 +64,7 @@ func TestBadSettingsOfTheRegistryAreRefusedWithoutPassword(t *testing.T) {
 		{[]string{"--registry", "mysql://root:hush@h/x", "--zk", "h:2181"}, "--registry and --zk contradict"},
 		{[]string{"--registry", "mysql://root:hush@h/x", "--registry-file", "f"}, "--registry and --registry-file contradict"},
 		{[]string{"--registry", "mysql://root:hush@h/x", "--local"}, "--local and --registry contradict"},
-		{[]string{"--registry", "mysql://root:hush@h/x", "--registry-lease", "1s"}, "--registry-lease 1s: want 2s to 5m"},
+		{[]string{"--registry", "mysql://root:hush@h/x", "--registry-lease", "1s"}, "--registry-lease 1s: must be 2s to 5m"},
 		{[]string{"--registry", "mysql://root:hush@h/x", "--zk-namespace", "n"}, "--zk-namespace has no effect without --zk"},
 		{[]string{"--registry-lease", "20s"}, "--registry-lease has no effect without --registry"},
 		{[]string{"--registry", ""}, "--registry is empty"},

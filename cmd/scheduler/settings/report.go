@@ -22,19 +22,19 @@ func (r *report) note(format string, args ...any) {
 // given reports whether a flag was set by any source.
 func (r *report) given(flag string) bool { return r.sources[flag] != "" }
 
-// said returns the source of a flag's value, or the name of the flag if no source set it.
-func (r *report) said(flag string) string { return cmp.Or(r.sources[flag], "--"+flag) }
+// source returns the source of a flag's value, or the name of the flag if no source set it.
+func (r *report) source(flag string) string { return cmp.Or(r.sources[flag], "--"+flag) }
 
 // needs adds an error for each of the flags that was given, if what it depends on is not present.
 func (r *report) needs(present bool, what string, flags ...string) {
 	for _, flag := range flags {
-		r.Unless(present || !r.given(flag), "%s has no effect without %s", r.said(flag), what)
+		r.Unless(present || !r.given(flag), "%s has no effect without %s", r.source(flag), what)
 	}
 }
 
 // secret reads the secret in the file that a flag names. It returns "" and adds an error if that fails.
 func (r *report) secret(flag, path string) Secret {
 	found, err := readSecret(path)
-	r.About(r.said(flag), err)
+	r.About(r.source(flag), err)
 	return found
 }

@@ -17,11 +17,11 @@ func (c *Config) checkRunAs(r *report, uid int) {
 		c.Kubernetes.On: // an error is reported elsewhere, or pods have users of their own
 	case asked:
 		if err := new(executor.Config).Set("run-as=" + c.Jobs.RunAs); err != nil {
-			r.Add("%s %q: %w", r.said("run-as"), c.Jobs.RunAs, err)
+			r.Add("%s %q: %w", r.source("run-as"), c.Jobs.RunAs, err)
 		} else if c.Local.On {
 			c.checkUser(r, uid)
 		} else if user := c.Mesos.User(); !c.rootExecutors(uid) && user != c.Jobs.RunAs {
-			r.Add("%s %s: executors run as %s, and only root can run processes as another user: add --mesos-user root, or leave %s out", r.said("run-as"), c.Jobs.RunAs, user, r.said("run-as"))
+			r.Add("%s %s: executors run as %s, and only root can run processes as another user: add --mesos-user root, or leave %s out", r.source("run-as"), c.Jobs.RunAs, user, r.source("run-as"))
 		}
 	case c.Local.On: // root's server chooses the user when it opens its data folder
 	case c.rootExecutors(uid):
@@ -53,5 +53,5 @@ func (c *Config) checkUser(r *report, uid int) {
 	if err == nil {
 		err = errors.Join(as.CheckEntry(parent), as.CheckProtected(parent))
 	}
-	r.About(r.said("run-as"), err)
+	r.About(r.source("run-as"), err)
 }

@@ -32,7 +32,7 @@ func readSecret(path string) (Secret, error) {
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is no file", path)
+		return "", fmt.Errorf("%s is not a regular file", path)
 	case info.Mode().Perm()&0o077 != 0:
 		return "", fmt.Errorf("others can read %s (mode %s): chmod 600 it", path, info.Mode().Perm())
 	case info.Size() > maxSecret:

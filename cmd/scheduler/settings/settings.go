@@ -58,7 +58,7 @@ func (s *Settings) CompleteRegistry(env map[string]string) error {
 // CompleteAddress is Complete for commands that need only the address on which this server listens.
 func (s *Settings) CompleteAddress(env map[string]string) error {
 	return s.complete(env, func(bool) {
-		s.report.About(s.report.said("listen"), checkListen(s.config.API.Listen))
+		s.report.About(s.report.source("listen"), checkListen(s.config.API.Listen))
 	})
 }
 
@@ -118,7 +118,7 @@ func (s *Settings) Show(out io.Writer) error {
 	for _, note := range s.report.notes {
 		fmt.Fprintf(&text, "# %s\n", note)
 	}
-	text.WriteString("# the configuration can be used; whether registry, databases and cluster can be reached was not tried\n")
+	text.WriteString("# the configuration is valid; connections to registry, databases and cluster were not tried\n")
 	_, err := io.WriteString(out, text.String())
 	return err
 }

@@ -152,14 +152,14 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"", []string{"say where jobs are to run"}},
+		{"", []string{"name where jobs run"}},
 		{"--local --zk h:2181 --mesos http://h:5050", []string{"--local and --zk contradict", "--local and --mesos contradict"}},
 		{"--local --mesos-role r --zk-digest-file " + good, []string{"--mesos-role has no effect without --mesos", "--zk-digest-file has no effect without --zk"}},
 		{"--mesos http://h:1 --local-cpus 2", []string{"--local-cpus has no effect without --local"}},
 		{"--local --kubernetes --mesos http://h:1", []string{"--local and --kubernetes contradict", "--mesos and --kubernetes contradict", "--local and --mesos contradict"}},
 		{"--local --keep-pods finished=1 --kubeconfig f --kubernetes-image i --kubernetes-show-unplaced", []string{"--kubernetes-show-unplaced has no effect without --kubernetes", "--keep-pods has no effect without --kubernetes", "--kubeconfig has no effect without --kubernetes", "--kubernetes-image has no effect without --kubernetes"}},
 		{"--kubernetes --kubeconfig testdata/kubeconfig --executor-idle 1m --mesos-role r --keep-pods finished=many,for=x", []string{
-			"--executor-idle has no effect with --kubernetes", "--mesos-role has no effect without --mesos", `--keep-pods: "finished=many": must be 0 to 1000`, `"for=x": must be 0s to 720h`}},
+			"--executor-idle has no effect with --kubernetes", "--mesos-role has no effect without --mesos", `--keep-pods: "finished=many": want 0 to 1000`, `"for=x": want 0s to 720h`}},
 		{"--kubernetes --kubeconfig " + w.dir + "/none", []string{"no such file", "--kubeconfig"}},
 		{"--kubernetes --kubeconfig " + good, []string{"name a kubeconfig with --kubeconfig"}},
 		{"--mesos ftp://h:1", []string{"--mesos", "http://host:port"}},
@@ -168,10 +168,10 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--mesos http://h:1 --zk zk://h:2181", []string{"without a scheme"}},
 		{"--mesos http://h:1 --zk me:hush@h:2181", []string{"(hidden)@h:2181", "--zk-digest-file"}},
 		{"--mesos me:hush@h:1", []string{"(hidden)@h:1", "http://host:port"}},
-		{"--mesos http://h:1 --zk h:0,h2:2181", []string{"is no port"}},
-		{"--mesos http://h:1 --zk ,", []string{"names no host"}},
-		{"--mesos http://h:1 --zk h:1/a//b --zk-session-timeout 1ms --zk-namespace /", []string{"chroot", "want 1s to 5m", "--zk-namespace"}},
-		{"--mesos http://h:1 --zk h --zk-digest-file " + good, []string{"want user:password"}},
+		{"--mesos http://h:1 --zk h:0,h2:2181", []string{"is not a port"}},
+		{"--mesos http://h:1 --zk ,", []string{"has no host"}},
+		{"--mesos http://h:1 --zk h:1/a//b --zk-session-timeout 1ms --zk-namespace /", []string{"chroot", "must be 1s to 5m", "--zk-namespace"}},
+		{"--mesos http://h:1 --zk h --zk-digest-file " + good, []string{"must be user:password"}},
 		{"--mesos http://h:1 --zk h --zk-digest-file " + w.dir + "/none", []string{"no such file"}},
 		{"--mesos http://h:1 --mesos-credentials-file " + good, []string{"credentials for Mesos"}},
 		{"--local --mesos-cert-file f --mesos-key-file f", []string{"--mesos-cert-file has no effect without --mesos", "--mesos-key-file has no effect without --mesos"}},
@@ -184,31 +184,32 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--local --listen 0.0.0.0:8899", []string{"add --advertise"}},
 		{"--local --listen 8899", []string{"host:port"}},
 		{"--local --advertise h", []string{"--advertise", "host:port"}},
-		{"--local --advertise :80", []string{"names no host"}},
-		{"--local --advertise 0.0.0.0:8080", []string{"--advertise", "0.0.0.0 stands for all addresses"}},
-		{"--local --advertise [::]:8080", []string{"--advertise", ":: stands for all addresses"}},
-		{"--local --advertise [::ffff:0.0.0.0]:8080", []string{"--advertise", "stands for all addresses"}},
+		{"--local --advertise :80", []string{"has no host"}},
+		{"--local --advertise 0.0.0.0:8080", []string{"--advertise", "0.0.0.0 means all addresses"}},
+		{"--local --advertise [::]:8080", []string{"--advertise", ":: means all addresses"}},
+		{"--local --advertise [::ffff:0.0.0.0]:8080", []string{"--advertise", "means all addresses"}},
 		{"--local --api-token-file " + open, []string{"chmod 600"}},
 		{"--local --api-token-file " + empty, []string{"is empty"}},
 		{"--local --api-token-file " + words, []string{"one word"}},
-		{"--local --api-token-file " + w.dir, []string{"is no file"}},
+		{"--local --api-token-file " + w.dir, []string{"is not a regular file"}},
 		{"--local --reconcile-interval 1s --kill-grace -1s --log-level x --time-zone x", []string{"--reconcile-interval", "--kill-grace", "--log-level", "--time-zone"}},
+		{"--local --kill-grace 25h", []string{"--kill-grace 25h0m0s: must be 0s to 24h"}},
 		{"--config " + w.dir + "/none", []string{"no such file"}},
-		{"--config " + wrong, []string{`line 1: unknown key "hostnam"; the nearest known one is hostname`, `line 3: unknown key "zk_server"; the nearest known one is zk_servers`, `"x" is no port`, `line 8: "many"`}},
+		{"--config " + wrong, []string{`line 1: unknown key "hostnam"; the nearest known one is hostname`, `line 3: unknown key "zk_server"; the nearest known one is zk_servers`, `"x" is not a port`, `line 8: "many"`}},
 		{"--config " + strange, []string{`line 1: unknown key "app_cache_enable", and no known one is like it`, `line 2: unknown key "novalue", and no`, `line 3: unknown key "bg(){", and no`}},
 		{"--local --executor-limit foo=1 --executor-limit package-bytes,package-tries=0", []string{
 			`--executor-limit "foo=1": unknown; known are package-download, package-bytes,`,
 			`--executor-limit "package-bytes": it has no value`,
 			`--executor-limit "package-tries=0": must be a positive whole number`}},
-		{"--local --local-cpus 1e7 --local-memory 1", []string{"--local-cpus 10000000: want 0.01 to 1,000,000", "--local-memory 1: want 32 to 1,000,000,000 (MB)"}},
-		{"--local --data-dir /proc/elasticjob/data", []string{"--data-dir /proc/elasticjob/data: /proc is the kernel's"}},
+		{"--local --local-cpus 1e7 --local-memory 1", []string{"--local-cpus 10000000: must be 0.01 to 1,000,000", "--local-memory 1: must be 32 to 1,000,000,000 (MB)"}},
+		{"--local --data-dir /proc/elasticjob/data", []string{"--data-dir /proc/elasticjob/data: /proc belongs to the kernel"}},
 		{"--local --data-dir " + good + "/data", []string{"--data-dir " + good + "/data: ", "name another folder"}},
 		{"--mesos 127.0.0.1:5050", []string{`"127.0.0.1:5050" is not of the form http://host:port or zk://host:port/mesos`}},
 		{"--config " + noZK, []string{"has no zk_servers"}},
 		{"--local --config " + noZK, []string{"--local and mesos_url in", "contradict"}},
 	} {
 		_, err := w.settings(strings.Fields(test.args)...)
-		if test.args != "" && err != nil && strings.Contains(err.Error(), "say where jobs are to run") {
+		if test.args != "" && err != nil && strings.Contains(err.Error(), "name where jobs run") {
 			t.Errorf("%s: asks where jobs are to run, besides: %v", test.args, err)
 		}
 		for _, want := range test.want {
@@ -264,12 +265,12 @@ func TestWhatIsEmptyIsRefused(t *testing.T) {
 func TestFlagsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"unknown flag: --listn; did you mean --listen?":                  {"--listn", "x"},
-		"unknown flag: --xyzzy":                                          {"--xyzzy"},
-		`--kill-grace "5": want a time with its unit, such as 30s or 5m`: {"--kill-grace", "5"},
-		`--local-cpus "many": want a number`:                             {"--local-cpus", "many"},
-		`--job-metrics "1.5": want a whole number`:                       {"--job-metrics", "1.5"},
-		`--local "perhaps": want true or false`:                          {"--local=perhaps"},
+		"unknown flag: --listn; did you mean --listen?":                         {"--listn", "x"},
+		"unknown flag: --xyzzy":                                                 {"--xyzzy"},
+		`--kill-grace "5": must be a duration with its unit, such as 30s or 5m`: {"--kill-grace", "5"},
+		`--local-cpus "many": must be a number`:                                 {"--local-cpus", "many"},
+		`--job-metrics "1.5": must be a whole number`:                           {"--job-metrics", "1.5"},
+		`--local "perhaps": must be true or false`:                              {"--local=perhaps"},
 	} {
 		flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
 		New(flags)
@@ -295,7 +296,7 @@ func TestNotes(t *testing.T) {
 		{"--config " + open, nil, []string{"others can read " + open + " (mode -rw-r--r--), which holds a password, zk_digest: chmod 600 it"}},
 		{"--config " + closed, nil, nil},
 		{"--config " + twice, nil, []string{"zk_servers in " + twice + ", line 4 counts, and the one in line 2 has no effect"}},
-		{"--local --api-token-file " + short, nil, []string{"the token in " + short + " has fewer than 16 characters, and can be guessed: openssl rand -hex 32 makes a better one"}},
+		{"--local --api-token-file " + short, nil, []string{"the token in " + short + " has fewer than 16 characters and can be guessed: openssl rand -hex 32 creates a better one"}},
 		{"--local --api-token-file " + long, nil, nil},
 		{"--mesos http://h:1", []string{"ELASTICJOB_ZKK", "ELASTICJOB_API_TOKEN_FIL", "ELASTICJOB_zk"}, []string{
 			"the environment variable ELASTICJOB_API_TOKEN_FIL has no effect; the nearest that has one is ELASTICJOB_API_TOKEN_FILE",

@@ -19,18 +19,18 @@ type TLS struct {
 
 func (t *TLS) flags(f *pflag.FlagSet) {
 	f.StringVar(&t.Files.Cert, "tls-cert", "",
-		"PEM file of this server's certificate, and those that signed it: https is spoken then, and nothing else, with clients and between servers. Read again when it changes")
+		"PEM file of this server's certificate and its issuers': the API is then https only, with clients and between servers. Reloaded when it changes")
 	f.StringVar(&t.Files.Key, "tls-key", "",
 		"with --tls-cert: PEM file of the certificate's private key, readable by its owner only")
 	f.StringVar(&t.Files.CA, "tls-ca", "",
-		"with --tls-cert: PEM file of the certificates that the other servers' are checked with, beside the system's (default: those of --tls-cert)")
+		"with --tls-cert: PEM file of the certificates trusted for the other servers, in addition to the system's (default: those of --tls-cert)")
 }
 
 // check opens the certificate. It notes problems that clients would have that reach this server at this address.
 func (t *TLS) check(r *report, address string) {
 	files := t.Files
 	if files.Cert == "" && files.Key == "" {
-		r.Unless(files.CA == "", "%s has no effect without --tls-cert and --tls-key", r.said("tls-ca"))
+		r.needs(false, "--tls-cert and --tls-key", "tls-ca")
 		return
 	}
 	if files.Cert == "" || files.Key == "" {
@@ -39,15 +39,15 @@ func (t *TLS) check(r *report, address string) {
 	}
 	var err error
 	if t.Certificate, err = certificate.Open(files, time.Now); err != nil {
-		r.About(r.said("tls-cert"), err)
+		r.About(r.source("tls-cert"), err)
 		return
 	}
 	if w := t.Certificate.Warning(); w != "" {
 		r.note("%s", w)
 	}
 	if host, _, err := net.SplitHostPort(address); err == nil && host != "" {
-		if err := t.Certificate.Names(host); err != nil {
-			r.note("clients, and other servers, that reach this server as %s will not take its certificate: %v", host,
+		if err := t.Certificate.VerifyHost(host); err != nil {
+			r.note("clients and other servers that reach this server as %s will not accept its certificate: %v", host,
 				strings.TrimPrefix(err.Error(), "x509: "))
 		}
 	}

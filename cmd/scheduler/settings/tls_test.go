@@ -31,7 +31,7 @@ func TestCertificateFlags(t *testing.T) {
 		"--tls-cert " + cert:                                            "--tls-cert and --tls-key belong together",
 		"--tls-key " + key:                                              "--tls-cert and --tls-key belong together",
 		"--tls-ca " + ca.File:                                           "--tls-ca has no effect without --tls-cert",
-		"--tls-cert " + otherCert + " --tls-key " + key:                 "are no certificate with its key",
+		"--tls-cert " + otherCert + " --tls-key " + key:                 "are not a certificate and its key",
 		"--tls-cert " + openCert + " --tls-key " + openKey:              "chmod 600",
 		"--tls-cert " + cert + ".none --tls-key " + key:                 "no such file",
 		"--tls-cert " + cert + " --tls-key " + key + " --tls-ca " + key: "holds no certificate",
@@ -46,7 +46,7 @@ func TestCertificateFlags(t *testing.T) {
 		"--tls-cert " + cert + " --tls-key " + key + " --tls-ca " + ca.File: "",
 		"--tls-cert " + oldCert + " --tls-key " + oldKey:                    "expired at",
 		"--tls-cert " + cert + " --tls-key " + key +
-			" --advertise jobs.example:8899": "reach this server as jobs.example will not take its certificate",
+			" --advertise jobs.example:8899": "reach this server as jobs.example will not accept its certificate",
 	} {
 		s, err := w.settings(append([]string{"--local"}, strings.Fields(args)...)...)
 		if err != nil {

@@ -37,14 +37,14 @@ func (z *ZooKeeper) Root() string {
 // ZooKeeper ends a session at its first tick after the timeout. Ticks are 2 s apart by default, and the shortest
 // session lasts two ticks.
 const (
-	usualTick       = 2 * time.Second
-	shortestSession = 2 * usualTick
+	defaultTick = 2 * time.Second
+	minSession  = 2 * defaultTick
 )
 
 // session returns the timeout to request from ZooKeeper. It is shorter than --zk-session-timeout by most of a tick,
 // because ZooKeeper rounds it up, so that another server leads at most one second after --zk-session-timeout.
 func (z *ZooKeeper) session() time.Duration {
-	return max(z.timeout-usualTick*3/4, min(z.timeout, shortestSession))
+	return max(z.timeout-defaultTick*3/4, min(z.timeout, minSession))
 }
 
 // check validates the settings of --zk and reads the file of the digest.
@@ -53,14 +53,14 @@ func (z *ZooKeeper) check(r *report) {
 		z.Digest = r.secret("zk-digest-file", z.digestFile)
 	}
 	user, password, _ := strings.Cut(string(z.Digest), ":")
-	r.Unless(z.Digest == "" || user != "" && password != "", "%s: want user:password", r.said("zk-digest-file"))
+	r.Unless(z.Digest == "" || user != "" && password != "", "%s: must be user:password", r.source("zk-digest-file"))
 	if z.Servers == "" {
 		return
 	}
-	r.About(r.said("zk"), checkServers(z.Servers))
+	r.About(r.source("zk"), checkServers(z.Servers))
 	name := strings.Trim(z.namespace, "/")
 	r.Unless(name != "" && !strings.Contains(name, "//"),
-		"%s %q: want the path of a node, such as elasticjob-cloud", r.said("zk-namespace"), z.namespace)
-	r.Unless(z.timeout >= time.Second && z.timeout <= 5*time.Minute, "%s %s: want 1s to 5m",
-		r.said("zk-session-timeout"), z.timeout)
+		"%s %q: must be the path of a node, such as elasticjob-cloud", r.source("zk-namespace"), z.namespace)
+	r.Unless(z.timeout >= time.Second && z.timeout <= 5*time.Minute, "%s %s: must be 1s to 5m",
+		r.source("zk-session-timeout"), z.timeout)
 }

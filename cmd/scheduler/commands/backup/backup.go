@@ -10,16 +10,16 @@ import (
 
 func backupCommand() *cobra.Command {
 	var output string
-	cmd := registryCommand("backup", "Write all that the registry holds to a file, while servers run",
+	cmd := registryCommand("backup", "Write everything in the registry to a file, while servers run",
 		`backup writes configuration and state, as they are between two commits of the leader, to a file for its owner only:
 
   scheduler backup --zk h1:2181,h2:2181 --output elasticjob.backup
   scheduler backup --registry-file FILE --output elasticjob.backup
 
-An older file of that name stays as it is until the backup is whole. Without --output it goes to standard output.
+An older file of that name is replaced when the backup is complete. Without --output it goes to standard output.
 
-It holds all that the registry holds: the keys that logins are signed with, hashes of passwords, and secrets that are written into
-documents of apps and jobs. Keep it where only its owner can read it. scheduler restore reads it, into ZooKeeper or into a database, wherever it is from.
+It holds everything in the registry: the keys that logins are signed with, hashes of passwords, and secrets in
+documents of apps and jobs. Keep it where only its owner can read it. scheduler restore reads it into ZooKeeper or a database, whichever it is from.
 Without --zk and --registry the registry is the file registry.db of the data folder: stop the server and copy that.`,
 		func(cmd *cobra.Command, r electedRegistry) error {
 			header, nodes, err := r.backup(cmd.Context())
@@ -38,9 +38,9 @@ Without --zk and --registry the registry is the file registry.db of the data fol
 				return fmt.Errorf("write the backup: %w", err)
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(),
-				"%d nodes written; there are keys and secrets among them: keep the backup where only its owner can read it\n", len(nodes))
+				"%d nodes written, keys and secrets among them: keep the backup where only its owner can read it\n", len(nodes))
 			return nil
 		})
-	cmd.Flags().StringVarP(&output, "output", "o", "", "file that the backup becomes once it is whole")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file that the backup is written to")
 	return cmd
 }

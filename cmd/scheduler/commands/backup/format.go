@@ -40,8 +40,8 @@ func newHeader() backupHeader {
 	return backupHeader{Format: backupFormat, Release: release.Version(), Taken: time.Now().UTC()}
 }
 
-// place describes where a backup was taken.
-func (h backupHeader) place() string {
+// location describes where a backup was taken.
+func (h backupHeader) location() string {
 	if h.Namespace == "" {
 		return "a database"
 	}
@@ -74,7 +74,7 @@ func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err 
 	}
 	lines := json.NewDecoder(bytes.NewReader(text))
 	if err := lines.Decode(&header); err != nil || header.Format == 0 {
-		return header, nil, errors.Join(errors.New("standard input has no backup: give what scheduler backup has written"), err)
+		return header, nil, errors.Join(errors.New("standard input is not a backup: give a file that scheduler backup has written"), err)
 	}
 	if header.Format != backupFormat {
 		return header, nil, fmt.Errorf("the backup has format %d, written by release %s; this release, %s, knows format %d: use release %s or a later one",
@@ -94,7 +94,7 @@ func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err 
 		return header, nil, errors.Join(fmt.Errorf("the backup was cut off: its last line, with the checksum of %d nodes, is missing", len(nodes)), err)
 	}
 	if trailer.SHA256 != sumOf(summed) || lines.More() {
-		return header, nil, errors.New("the backup is damaged: it is not what its checksum is of; take another copy of it, or an earlier backup")
+		return header, nil, errors.New("the backup is damaged: it does not match its checksum; take another copy of it, or an earlier backup")
 	}
 	return header, nodes, nil
 }

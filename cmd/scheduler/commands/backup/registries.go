@@ -37,23 +37,22 @@ func (r inZooKeeper) backup(ctx context.Context) (backupHeader, []zookeeper.Node
 	nodes, err := zookeeper.Backup(ctx, r.Options)
 	switch {
 	case errors.Is(err, zookeeper.ErrBusy):
-		err = fmt.Errorf("%w within %v: try again when less runs, or stop the servers for the backup; what runs on the cluster goes on", err, backupTimeout)
+		err = fmt.Errorf("%w within %v: try again when less runs, or stop the servers for the backup; tasks on the cluster keep running", err, backupTimeout)
 	case errors.Is(err, zookeeper.ErrUnfinished):
-		err = fmt.Errorf("%w: start a server once and let it lead, or see in its log why it can't finish that, and try again", err)
+		err = fmt.Errorf("%w: start a server once and let it lead, or find in its log why it cannot finish, and try again", err)
 	}
 	return header, nodes, err
 }
 
 func (r inZooKeeper) restore(ctx context.Context, header backupHeader, nodes []zookeeper.Node, open bool) error {
 	if header.Digest && r.Digest == "" && !open {
-		return errors.New("the backup is of nodes that one user could read, and without --zk-digest-file everybody who reaches ZooKeeper could read its keys: " +
-			"give the file that the servers have, or --open if that is what you want")
+		return errors.New("only one user could read the nodes of the backup, and without --zk-digest-file everyone who reaches ZooKeeper could read its keys: give the servers' file, or --open to allow that")
 	}
 	return zookeeper.Restore(ctx, r.Options, nodes, recording.NotRestored()...)
 }
 
 func (r inZooKeeper) accept(context.Context) (string, error) {
-	return "", errors.New("servers with --zk follow a ZooKeeper that went back by themselves, and say so in the log: nothing has to be accepted")
+	return "", errors.New("with --zk there is nothing to accept: servers follow a ZooKeeper that went back by themselves, and log it")
 }
 
 // inSQL is a registry in a database.

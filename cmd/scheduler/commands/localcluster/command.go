@@ -20,12 +20,12 @@ func masterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "local-cluster",
 		Short: "Run a Mesos cluster of one machine, for trials and tests: a master and its agents, in one process",
-		Long: `local-cluster is what scheduler --local brings, as a process of its own: a master that speaks
+		Long: `local-cluster is the cluster of scheduler --local as a process of its own: a master that speaks
 Mesos' v1 HTTP API, and agents. Schedulers, and agents in processes of their own, find it by its
-address, which stays the same when it is started again.
+address, which stays the same after a restart.
 
 SIGTERM, SIGINT and kill -9 leave executors and their tasks running, as with Mesos' agents;
-the next start on the same folder finds them again. SIGUSR1 ends them all first, and
+the next start with the same folder finds them again. SIGUSR1 ends them all first, and
 so do SIGTERM and SIGINT with --end-executors. --give-up-executors kills what an earlier
 run left. A master restarted with --registry file (the default) remembers its
 frameworks and agents; with in_memory it remembers nothing.
@@ -39,7 +39,7 @@ reservations, and for masters that stand by for each other, take a real Mesos.`,
 		"address of the master's API: an IPv4 address of this machine only")
 	flags.IntVar(&f.Agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
 	flags.StringVar(&f.tlsCert, "tls-cert", "",
-		"PEM file of the certificate, and those that signed it: https is spoken then, and nothing else; all agents are in this process")
+		"PEM file of the certificate and its issuers': the API is then https only; all agents are in this process")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 	flags.StringVar(&f.registry, "registry", registryFile,
 		"what the master remembers after a restart: file, or in_memory for nothing")

@@ -32,14 +32,14 @@ const registryFile, registryInMemory = "file", "in_memory"
 
 // shared defines the flags of both commands.
 func (f *clusterFlags) shared(flags *pflag.FlagSet) {
-	flags.StringVar(&f.DataDir, "data-dir", "", "folder of all that is kept; each process has its own (required)")
+	flags.StringVar(&f.DataDir, "data-dir", "", "folder of all data; each process has its own (required)")
 	flags.Float64Var(&f.CPUs, "cpus", 0,
 		"CPUs that each agent offers (default: this machine's, divided among the agents)")
 	flags.Float64Var(&f.MemoryMB, "memory", 0,
 		"memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
 	flags.StringVar(&f.credentials, "credentials", "",
-		`file with the principal and secret that this cluster asks for, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
-	flags.BoolVar(&f.NoCredentials, "no-credentials", false, "let everybody of this machine use the APIs")
+		`file with the principal and secret that this cluster requires, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
+	flags.BoolVar(&f.NoCredentials, "no-credentials", false, "let every user of this machine use the APIs")
 	flags.BoolVar(&f.GiveUpExecutors, "give-up-executors", false,
 		"end the executors that an earlier run left behind, instead of finding them again")
 	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
@@ -54,15 +54,15 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	if f.Agents == 0 {
 		o.Agents = -1
 	}
-	bad.Unless(f.DataDir != "", "--data-dir: name a folder for what is kept")
+	bad.Unless(f.DataDir != "", "--data-dir is missing: name a folder")
 	if f.Join == "" {
 		f.checkMaster(&bad)
 	} else {
 		ip, err := netip.ParseAddr(f.ip)
 		bad.Unless(err == nil && ip.Is4() && ip.IsLoopback(),
-			"--ip %q: want an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
+			"--ip %q: must be an IPv4 address of this machine only, such as 127.0.0.2", f.ip)
 		o.AgentIP = ip
-		bad.Unless(strings.HasPrefix(f.Join, "http://"), "--master %q: want http://host:port", f.Join)
+		bad.Unless(strings.HasPrefix(f.Join, "http://"), "--master %q: must be http://host:port", f.Join)
 	}
 	share := float64(max(f.Agents, 1))
 	o.CPUs = cmp.Or(f.CPUs, float64(runtime.NumCPU())/share)
@@ -94,10 +94,10 @@ func (f *clusterFlags) checkMaster(bad *commandline.Errors) {
 	// Mesos' MasterInfo can only hold an IPv4 address.
 	at, err := netip.ParseAddrPort(strings.Replace(f.Listen, "localhost:", "127.0.0.1:", 1))
 	bad.Unless(err == nil && at.Addr().Is4() && at.Addr().IsLoopback(),
-		"--listen %q: want 127.0.0.1:port: the cluster is for this machine only", f.Listen)
+		"--listen %q: must be 127.0.0.1:port: the cluster is for this machine only", f.Listen)
 	bad.Unless(f.AgentPingTimeout > 0 && f.MaxAgentPingTimeouts > 0 && f.AgentReregisterTimeout > 0 && f.Heartbeat > 0,
 		"--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")
-	bad.Unless(f.registry == registryFile || f.registry == registryInMemory, "--registry %q: want file or in_memory",
+	bad.Unless(f.registry == registryFile || f.registry == registryInMemory, "--registry %q: must be file or in_memory",
 		f.registry)
-	bad.Unless(f.Agents >= 0 && f.Agents <= 100, "--agents %d: want 0 to 100", f.Agents)
+	bad.Unless(f.Agents >= 0 && f.Agents <= 100, "--agents %d: must be 0 to 100", f.Agents)
 }

@@ -59,7 +59,7 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 	case <-ctx.Done():
 	}
 	if !end {
-		fmt.Fprintln(out, "ending; executors and their tasks go on, and are found again at the next start")
+		fmt.Fprintln(out, "ending; executors and their tasks keep running, and the next start finds them again")
 		return nil
 	}
 	fmt.Fprintln(out, "ending all executors and their tasks")
@@ -86,7 +86,7 @@ func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
 func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	var b strings.Builder
 	if f.Join != "" {
-		fmt.Fprintf(&b, "local agent: %s, of the master %s; its data is in %s\n", cluster.AgentURL(), f.Join,
+		fmt.Fprintf(&b, "local agent: %s of master %s; its data is in %s\n", cluster.AgentURL(), f.Join,
 			f.DataDir)
 		return b.String()
 	}
@@ -94,7 +94,7 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	if f.Agents == 1 {
 		agents = "1 agent"
 	}
-	fmt.Fprintf(&b, "local cluster: the master is %s, with %s; its data is in %s\n", cluster.MasterURL(), agents,
+	fmt.Fprintf(&b, "local cluster: master %s with %s; its data is in %s\n", cluster.MasterURL(), agents,
 		f.DataDir)
 	where := cluster.MasterURL()
 	more, agentMore := "", ""
@@ -114,6 +114,6 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 			filepath.Join(filepath.Dir(filepath.Clean(f.DataDir)),
 				"agent-of-"+where[strings.LastIndex(where, ":")+1:]))
 	}
-	fmt.Fprintf(&b, "end it with Ctrl-C: executors go on; kill -USR1 %d ends them first\n", os.Getpid())
+	fmt.Fprintf(&b, "end it with Ctrl-C: executors keep running; kill -USR1 %d ends them first\n", os.Getpid())
 	return b.String()
 }

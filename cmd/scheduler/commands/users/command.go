@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// peopleCommand is what the commands about users and tokens have in common.
-type peopleCommand struct {
+// accountCommand is what the commands about users and tokens have in common.
+type accountCommand struct {
 	config  settings.Config
 	role    string
 	apps    []string
@@ -24,7 +24,7 @@ type peopleCommand struct {
 	json    bool
 }
 
-func (p *peopleCommand) parent(use, short, long string) *cobra.Command {
+func (p *accountCommand) parent(use, short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	commandline.RefuseBadFlags(cmd)
@@ -32,12 +32,12 @@ func (p *peopleCommand) parent(use, short, long string) *cobra.Command {
 }
 
 // command creates a command that works on one user or token.
-func (p *peopleCommand) command(use, short string, run func(cmd *cobra.Command, name string) error) *cobra.Command {
+func (p *accountCommand) command(use, short string, run func(cmd *cobra.Command, name string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, SilenceErrors: true, SilenceUsage: true}
 	p.prepare(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
-			return fmt.Errorf("say one name: %s NAME; %s --help lists all flags", cmd.CommandPath(), cmd.CommandPath())
+			return fmt.Errorf("exactly one name is required: %s NAME; %s --help lists all flags", cmd.CommandPath(), cmd.CommandPath())
 		}
 		return nil
 	}
@@ -45,11 +45,11 @@ func (p *peopleCommand) command(use, short string, run func(cmd *cobra.Command, 
 	return cmd
 }
 
-func (p *peopleCommand) list(short string, run func(cmd *cobra.Command) error) *cobra.Command {
+func (p *accountCommand) list(short string, run func(cmd *cobra.Command) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: short, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) }}
 	p.prepare(cmd)
-	cmd.Flags().BoolVar(&p.json, "json", false, "as JSON, as the API answers it")
+	cmd.Flags().BoolVar(&p.json, "json", false, "print JSON, in the form of the API's answers")
 	return cmd
 }
 
@@ -59,7 +59,7 @@ var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-dig
 
 // prepare defines all flags of the server, so that a user can repeat the server's command line unchanged. --help
 // shows only those that have an effect.
-func (p *peopleCommand) prepare(cmd *cobra.Command) {
+func (p *accountCommand) prepare(cmd *cobra.Command) {
 	commandline.RefuseBadFlags(cmd)
 	s := settings.New(cmd.Flags())
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
@@ -70,16 +70,16 @@ func (p *peopleCommand) prepare(cmd *cobra.Command) {
 	}
 }
 
-func (p *peopleCommand) grantFlags(f *pflag.FlagSet) {
+func (p *accountCommand) grantFlags(f *pflag.FlagSet) {
 	f.StringVar(&p.role, "role", "", "admin, operator, viewer or metrics")
 	f.StringSliceVar(&p.apps, "apps", nil,
 		"apps that the role is for, as patterns such as billing-*, separated by commas (default: all)")
 }
 
 // grant returns the role and apps that the flags name.
-func (p *peopleCommand) grant() (auth.Grant, error) {
+func (p *accountCommand) grant() (auth.Grant, error) {
 	if p.role == "" {
-		return auth.Grant{}, errors.New("say what may be done: --role admin, operator, viewer or metrics")
+		return auth.Grant{}, errors.New("--role is missing: it must be admin, operator, viewer or metrics")
 	}
 	role, err := auth.ParseRole(p.role)
 	if err != nil {

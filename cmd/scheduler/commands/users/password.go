@@ -26,7 +26,7 @@ func askPassword(ctx context.Context, in io.Reader, out io.Writer, name string) 
 	}
 	line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 	if line == "" {
-		return "", errors.New("there is no password on standard input: write it there, as one line, or start this command on a terminal")
+		return "", errors.New("standard input has no password: write it there as one line, or run this command on a terminal")
 	}
 	return line, nil
 }

@@ -11,25 +11,25 @@ import (
 )
 
 func tokenCommand() *cobra.Command {
-	var p peopleCommand
+	var p accountCommand
 	parent := p.parent("token", "Add, remove and list the API tokens of machines",
 		`token manages API tokens: a role, for all apps or some, for a machine that sends it as
-Authorization: Bearer TOKEN. A token is shown once, when it is made, and kept as a hash.
+Authorization: Bearer TOKEN. A token is shown once, when it is created, and stored as a hash.
 
   TOKEN=$(scheduler token add ci --role operator --apps 'billing-*' --expires 90d --data-dir DIR)
 
 Give the server's own flags, as with scheduler user.`)
-	add := p.command("add NAME", "Make a token, and print it, once", p.addToken)
+	add := p.command("add NAME", "Create a token and print it once", p.addToken)
 	p.grantFlags(add.Flags())
 	add.Flags().StringVar(&p.expires, "expires", "",
-		"after how long it expires: days as 90d, or a time such as 12h (default: never)")
+		"the lifetime of the token: days as 90d, or a duration such as 12h (default: unlimited)")
 	parent.AddCommand(add,
-		p.command("rm NAME", "Remove a token, which is refused from then on", p.removeToken),
-		p.list("List the tokens, without what makes them tokens", p.tokens))
+		p.command("rm NAME", "Remove a token, which then is no longer valid", p.removeToken),
+		p.list("List the tokens, without their secrets", p.tokens))
 	return parent
 }
 
-func (p *peopleCommand) addToken(cmd *cobra.Command, name string) error {
+func (p *accountCommand) addToken(cmd *cobra.Command, name string) error {
 	grant, err := p.grant()
 	if err != nil {
 		return err
@@ -42,21 +42,21 @@ func (p *peopleCommand) addToken(cmd *cobra.Command, name string) error {
 		}
 		expires = time.Now().Add(lasts).UTC().Truncate(time.Second)
 	}
-	return withPeople(cmd.Context(), &p.config, true, func(all people) error {
-		token, err := all.AddToken(cmd.Context(), name, grant, expires)
+	return withAccounts(cmd.Context(), &p.config, true, func(all accounts) error {
+		token, _, err := all.AddToken(cmd.Context(), localActor(), name, grant, expires)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "token %s added: %s; it expires: %s. It is shown this once:\n", name,
+		fmt.Fprintf(cmd.ErrOrStderr(), "token %s added: %s; it expires: %s. It is shown only once:\n", name,
 			describe(grant), moment(expires))
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
 		return err
 	})
 }
 
-func (p *peopleCommand) removeToken(cmd *cobra.Command, name string) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		if err := all.RemoveToken(cmd.Context(), name); err != nil {
+func (p *accountCommand) removeToken(cmd *cobra.Command, name string) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		if err := all.RemoveToken(cmd.Context(), localActor(), name); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "token %s removed\n", name)
@@ -64,9 +64,9 @@ func (p *peopleCommand) removeToken(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (p *peopleCommand) tokens(cmd *cobra.Command) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		tokens, err := all.Tokens(cmd.Context())
+func (p *accountCommand) tokens(cmd *cobra.Command) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		tokens, err := all.Tokens()
 		if err != nil {
 			return err
 		}
@@ -79,9 +79,9 @@ func (p *peopleCommand) tokens(cmd *cobra.Command) error {
 	})
 }
 
-// longestLifetime is the longest lifetime of a token. It is more than any token needs, and expiry times stay in
+// maxLifetime is the longest lifetime of a token. It is more than any token needs, and expiry times stay in
 // range.
-const longestLifetime = 100 * 365 * 24 * time.Hour
+const maxLifetime = 100 * 365 * 24 * time.Hour
 
 // parseLifetime parses a number of days such as 90d, or Go's format.
 func parseLifetime(text string) (time.Duration, error) {
@@ -91,8 +91,8 @@ func parseLifetime(text string) (time.Duration, error) {
 		n, err = strconv.Atoi(days)
 		d = time.Duration(min(n, 100_000)) * 24 * time.Hour
 	}
-	if err != nil || d <= 0 || d > longestLifetime {
-		return 0, errors.New("want days as 90d, or a time such as 12h, up to 36500d")
+	if err != nil || d <= 0 || d > maxLifetime {
+		return 0, errors.New("must be days as 90d or a duration such as 12h, up to 36500d")
 	}
 	return d, nil
 }

@@ -13,40 +13,40 @@ import (
 )
 
 func userCommand() *cobra.Command {
-	var p peopleCommand
+	var p accountCommand
 	parent := p.parent("user", "Add, change, remove and list the users of the API",
-		`user manages who may use the API, and for what. The roles are
+		`user manages the users of the API and their roles. The roles are
 admin (all), operator (trigger, pause, resume, enable, disable, kill), viewer (read) and metrics (/metrics only), for
 all apps or, with --apps, for those that patterns such as billing-* name.
 
-The first user closes the API: from then on everybody has to log in.
+The first user closes the API: from then on everyone has to log in.
 
   scheduler user add ann --role admin --data-dir DIR            a server that runs with --local or --mesos, or none yet
   scheduler user add ann --role admin --zk h1:2181,h2:2181      servers with --zk
   scheduler user add ann --role admin --registry-file FILE      servers with --registry
 
 Give the server's own flags (or `+settings.EnvPrefix+
-			`…): those that say where its registry is count, the others are ignored. The password is
-asked for twice on a terminal, and else read from standard input, one line.`)
+			`…): only those that locate its registry have an effect. The password is
+asked for twice on a terminal, and otherwise read from standard input as one line.`)
 	add := p.command("add NAME", "Add a user; the first one closes the API", p.add)
 	p.grantFlags(add.Flags())
-	set := p.command("set NAME", "Give a user another role, or other apps, which ends his logins", p.set)
+	set := p.command("set NAME", "Change a user's role or apps, which ends the user's logins", p.set)
 	p.grantFlags(set.Flags())
-	set.Flags().BoolVar(&p.allApps, "all-apps", false, "the role is for all apps from now on")
+	set.Flags().BoolVar(&p.allApps, "all-apps", false, "make the role apply to all apps")
 	everybody := &cobra.Command{Use: "logout-all",
-		Short: "End all logins of everybody, and replace the keys that they were signed with", SilenceErrors: true,
+		Short: "End all logins of all users, and replace the keys that they were signed with", SilenceErrors: true,
 		SilenceUsage: true,
 		Args:         cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return p.logoutAll(cmd) }}
 	p.prepare(everybody)
 	parent.AddCommand(add, set, everybody,
-		p.command("passwd NAME", "Give a user another password, which ends his logins", p.passwd),
-		p.command("logout NAME", "End all logins of a name, by OpenID too", p.logout),
-		p.command("rm NAME", "Remove a user, which ends his logins", p.remove),
+		p.command("passwd NAME", "Change a user's password, which ends the user's logins", p.passwd),
+		p.command("logout NAME", "End all logins of a name, those through OpenID too", p.logout),
+		p.command("rm NAME", "Remove a user, which ends the user's logins", p.remove),
 		p.list("List the users", p.users))
 	return parent
 }
 
-func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
+func (p *accountCommand) add(cmd *cobra.Command, name string) error {
 	grant, err := p.grant()
 	if err != nil {
 		return err
@@ -54,21 +54,21 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 	// The password is asked for first, because opening the registry may create it.
 	password, err := askPassword(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), name)
 	if err == nil {
-		err = auth.CheckNewUser(name, password).OrNil()
+		err = auth.CheckName(name).And(auth.CheckNewPassword(password)).OrNil()
 	}
 	if err != nil {
 		return err
 	}
-	return withPeople(cmd.Context(), &p.config, true, func(all people) error {
-		users, err := all.Users(cmd.Context())
+	return withAccounts(cmd.Context(), &p.config, true, func(all accounts) error {
+		users, err := all.Users()
 		if err != nil {
 			return err
 		}
 		if find(users, name) != nil {
-			return fmt.Errorf("there is a user %s already: scheduler user set and scheduler user passwd change him",
+			return fmt.Errorf("the user %s already exists: scheduler user set and scheduler user passwd change users",
 				name)
 		}
-		if err := all.AddUser(cmd.Context(), name, password, grant); err != nil {
+		if _, err := all.AddUser(cmd.Context(), localActor(), name, password, grant); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "user %s added: %s\n", name, describe(grant))
@@ -76,7 +76,7 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 			p.warnElsewhere(cmd, all)
 			if grant.Role != auth.Admin || !grant.Unrestricted() {
 				fmt.Fprintln(cmd.ErrOrStderr(),
-					"Nobody is an admin for all apps yet: scheduler user add NAME --role admin makes one.")
+					"There is no admin for all apps yet: scheduler user add NAME --role admin creates one.")
 			}
 			fmt.Fprintln(cmd.ErrOrStderr(),
 				"From now on a login is needed: curl -H 'Content-Type: application/json' -d '{\"username\":\"NAME\",\"password\":\"…\"}' http(s)://HOST:PORT/api/login")
@@ -87,23 +87,23 @@ func (p *peopleCommand) add(cmd *cobra.Command, name string) error {
 
 // warnElsewhere says which servers require a login once the first user exists. If a flag was forgotten, the server
 // that was meant stays open.
-func (p *peopleCommand) warnElsewhere(cmd *cobra.Command, all people) {
-	if _, ok := all.(registryPeople); !ok {
+func (p *accountCommand) warnElsewhere(cmd *cobra.Command, all accounts) {
+	if _, ok := all.(*auth.Access); !ok {
 		return // the running server itself has the user
 	}
 	if p.config.Elected() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "This closes the servers that use %s, and no others: give the --zk and --zk-namespace, or the --registry, that they have.\n", p.config.Place())
+		fmt.Fprintf(cmd.ErrOrStderr(), "This closes only the servers that use %s: give their --zk and --zk-namespace, or their --registry.\n", p.config.RegistryLocation())
 		return
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "No server runs on %s now: one that runs with another --data-dir stays open.\n",
-		p.config.Place())
+	fmt.Fprintf(cmd.ErrOrStderr(), "No server uses %s now: one with another --data-dir stays open.\n",
+		p.config.RegistryLocation())
 }
 
-func (p *peopleCommand) set(cmd *cobra.Command, name string) error {
+func (p *accountCommand) set(cmd *cobra.Command, name string) error {
 	if p.role == "" && len(p.apps) == 0 && !p.allApps || len(p.apps) > 0 && p.allApps {
 		return errors.New("say what to change: --role ROLE, and --apps PATTERNS or --all-apps")
 	}
-	return p.withUser(cmd, name, func(all people, u *auth.Account) error {
+	return p.withUser(cmd, name, func(all accounts, u *auth.Account) error {
 		p.role = cmp.Or(p.role, u.Role.String())
 		if len(p.apps) == 0 && !p.allApps {
 			p.apps = u.Apps
@@ -112,7 +112,7 @@ func (p *peopleCommand) set(cmd *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
-		if err := all.ChangeUser(cmd.Context(), name, grant); err != nil {
+		if _, err := all.ChangeUser(cmd.Context(), localActor(), name, grant); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "user %s changed: %s\n", name, describe(grant))
@@ -120,63 +120,63 @@ func (p *peopleCommand) set(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (p *peopleCommand) passwd(cmd *cobra.Command, name string) error {
-	return p.withUser(cmd, name, func(all people, _ *auth.Account) error {
+func (p *accountCommand) passwd(cmd *cobra.Command, name string) error {
+	return p.withUser(cmd, name, func(all accounts, _ *auth.Account) error {
 		password, err := askPassword(cmd.Context(), cmd.InOrStdin(), cmd.ErrOrStderr(), name)
 		if err != nil {
 			return err
 		}
-		if err := all.SetPassword(cmd.Context(), name, password); err != nil {
+		if err := all.SetPassword(cmd.Context(), localActor(), name, password); err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "user %s has another password, and has to log in again\n", name)
+		fmt.Fprintf(cmd.OutOrStdout(), "password of user %s changed: the user has to log in again\n", name)
 		return nil
 	})
 }
 
-func (p *peopleCommand) logout(cmd *cobra.Command, name string) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		if err := all.EndLogins(cmd.Context(), name); err != nil {
+func (p *accountCommand) logout(cmd *cobra.Command, name string) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		if err := all.EndLogins(cmd.Context(), localActor(), name); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "all logins of %s are ended\n", name)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "all logins of %s ended\n", name)
 		return err
 	})
 }
 
-func (p *peopleCommand) logoutAll(cmd *cobra.Command) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		if err := all.ReplaceKeys(cmd.Context()); err != nil {
+func (p *accountCommand) logoutAll(cmd *cobra.Command) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		if err := all.ReplaceKeys(cmd.Context(), localActor()); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(cmd.OutOrStdout(), "all logins are ended; API tokens go on")
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), "all logins ended; API tokens stay valid")
 		return err
 	})
 }
 
-func (p *peopleCommand) remove(cmd *cobra.Command, name string) error {
-	return p.withUser(cmd, name, func(all people, _ *auth.Account) error {
-		if err := all.RemoveUser(cmd.Context(), name); err != nil {
+func (p *accountCommand) remove(cmd *cobra.Command, name string) error {
+	return p.withUser(cmd, name, func(all accounts, _ *auth.Account) error {
+		if err := all.RemoveUser(cmd.Context(), localActor(), name); err != nil {
 			return err
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "user %s removed\n", name)
-		users, err := all.Users(cmd.Context())
+		users, err := all.Users()
 		if err != nil {
 			return err
 		}
-		tokens, err := all.Tokens(cmd.Context())
+		tokens, err := all.Tokens()
 		if err == nil && len(users) == 0 && len(tokens) == 0 {
 			fmt.Fprintln(cmd.ErrOrStderr(),
-				"There is no user and no token any more: without --api-token-file, servers on a loopback address are open to their machine again.")
+				"No users and tokens are left: without --api-token-file, servers on a loopback address are open to their machine again.")
 		}
 		return err
 	})
 }
 
 // withUser calls work with an existing user.
-func (p *peopleCommand) withUser(cmd *cobra.Command, name string, work func(people, *auth.Account) error) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		users, err := all.Users(cmd.Context())
+func (p *accountCommand) withUser(cmd *cobra.Command, name string, work func(accounts, *auth.Account) error) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		users, err := all.Users()
 		if err != nil {
 			return err
 		}
@@ -196,9 +196,9 @@ func find(users []auth.Account, name string) *auth.Account {
 	return &users[i]
 }
 
-func (p *peopleCommand) users(cmd *cobra.Command) error {
-	return withPeople(cmd.Context(), &p.config, false, func(all people) error {
-		users, err := all.Users(cmd.Context())
+func (p *accountCommand) users(cmd *cobra.Command) error {
+	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
+		users, err := all.Users()
 		if err != nil {
 			return err
 		}

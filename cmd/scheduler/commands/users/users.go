@@ -1,10 +1,10 @@
 // Package users implements the commands about users and API tokens. If a server has the registry's file open, the
 // commands send requests to its admin socket; otherwise they open the registry themselves.
 //
-//	command.go                           shared by all commands; user.go and token.go have each of them
-//	people.go                            chooses between the registry and the admin socket
-//	registrypeople.go socketpeople.go    the two implementations
-//	password.go show.go                  input of passwords, output of lists
+//	command.go                              shared by all commands; user.go and token.go have each of them
+//	accounts.go                             opens the registry, or connects to the admin socket
+//	socketaccounts.go                       the API of a running server through its socket
+//	password.go show.go                     input of passwords, output of lists
 package users
 
 import "github.com/spf13/cobra"

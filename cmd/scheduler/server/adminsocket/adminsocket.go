@@ -32,12 +32,12 @@ const maxSocketPath = 107
 func Listen(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	path := Path(dataDir)
 	if len(path) > maxSocketPath {
-		log.Warn("admin socket not made: its path is longer than Linux takes; scheduler user and scheduler token work only while this server does not run; a shorter --data-dir helps",
+		log.Warn("admin socket not created: path too long; scheduler user and scheduler token work only while this server is stopped; use a shorter --data-dir",
 			"path", path, "bytes", len(path), "most", maxSocketPath)
 		return nil, nil
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSocket {
-		return nil, fmt.Errorf("%s is in the place of this server's socket, and is none: move it away", path)
+		return nil, fmt.Errorf("%s has the name of this server's socket and is not a socket: move it away", path)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("remove the socket of an earlier server: %w", err)
@@ -47,7 +47,7 @@ func Listen(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net
 		return nil, fmt.Errorf("listen on %s for the commands user and token: %w", path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("let nobody else use %s: %w", path, err), l.Close())
+		return nil, errors.Join(fmt.Errorf("restrict %s to its owner: %w", path, err), l.Close())
 	}
 	return &ownSocket{Listener: reserve.Listener(l), log: log}, nil
 }
@@ -93,7 +93,7 @@ func peer(conn net.Conn) (uid int, err error) {
 	}
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
-		return -1, errors.New("no Unix socket")
+		return -1, errors.New("not a Unix socket")
 	}
 	raw, err := unixConn.SyscallConn()
 	if err != nil {

@@ -89,7 +89,7 @@ func TestAdminSocketsFile(t *testing.T) {
 	var said bytes.Buffer
 	long := filepath.Join(dir, strings.Repeat("x", 100))
 	if l, err := Listen(long, testReserve(t), slog.New(slog.NewTextHandler(&said, nil))); l != nil ||
-		err != nil || !strings.Contains(said.String(), "longer than Linux takes") {
+		err != nil || !strings.Contains(said.String(), "path too long") {
 		t.Errorf("%v, %v, %s", l, err, said.String())
 	}
 }

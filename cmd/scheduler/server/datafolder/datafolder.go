@@ -24,7 +24,7 @@ func Make(dir string) error {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
-		return fmt.Errorf("make the data folder: %w; name another with --data-dir", err)
+		return fmt.Errorf("create the data folder: %w; name another with --data-dir", err)
 	}
 	return nil
 }
@@ -80,11 +80,11 @@ func Secrets(dataDir string) string {
 // later.
 func closeSecrets(folder string, others bool, log *slog.Logger) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("make the folder for jobs' secrets: %w", err)
+		return fmt.Errorf("create the folder for jobs' secrets: %w", err)
 	}
 	info, err := os.Stat(folder)
 	if err != nil {
-		return fmt.Errorf("see who can read jobs' secrets: %w", err)
+		return fmt.Errorf("check who can read jobs' secrets: %w", err)
 	}
 	mode := info.Mode().Perm()
 	if mode&0o077 == 0 {
@@ -93,12 +93,11 @@ func closeSecrets(folder string, others bool, log *slog.Logger) error {
 	said := []any{"folder", folder, "mode", fmt.Sprintf("%04o", mode)}
 	switch err := os.Chmod(folder, mode&0o700); {
 	case err == nil:
-		log.Warn("jobs' secrets closed to others: they could be read, by jobs of another user, too", said...)
+		log.Warn("jobs' secrets closed to others: other users, and jobs of other users, could read them", said...)
 	case others:
-		return fmt.Errorf("close jobs' secrets to others (mode %04o): %w; make it readable for root only, "+
-			"where it is made", mode, err)
+		return fmt.Errorf("close jobs' secrets to others (mode %04o): %w; make it readable for root only where it is created", mode, err)
 	default:
-		log.Warn("jobs' secrets can be read by others of this machine",
+		log.Warn("jobs' secrets readable by other users of this machine",
 			append(said, "error", err, "change", "chmod 700 it")...)
 	}
 	return nil

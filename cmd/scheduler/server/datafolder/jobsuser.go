@@ -80,7 +80,7 @@ func keptUser(dir string) (as *isolation.Account, kept bool) {
 
 func keepUser(dir string, as *isolation.Account) error {
 	if err := wholefile.Write(userFile(dir), []byte(as.IDs()+"\n"), 0o600); err != nil {
-		return fmt.Errorf("keep the user of jobs: %w", err)
+		return fmt.Errorf("record the user of jobs: %w", err)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func Find(dir, keep string) (*Executors, error) {
 		err = os.MkdirAll(keep, 0o700)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("keep executors: %w", err)
+		return nil, fmt.Errorf("copy the executors: %w", err)
 	}
 	programs, err := os.ReadDir(dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func Find(dir, keep string) (*Executors, error) {
 		}
 		name := fmt.Sprintf("%s-%x", platform, sha256.Sum256(program))
 		if err := keepProgram(filepath.Join(keep, name), program); err != nil {
-			return nil, fmt.Errorf("keep the executor: %w", err)
+			return nil, fmt.Errorf("copy the executor: %w", err)
 		}
 		if platform == OwnName {
 			a.own = name

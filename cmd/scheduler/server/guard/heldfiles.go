@@ -44,7 +44,7 @@ func Hold(named []string) (held Files, err error) {
 			fd, err = unix.Open(real, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		}
 		if err != nil {
-			return held, fmt.Errorf("hold %s, which is to be hidden from jobs: %w", path, err)
+			return held, fmt.Errorf("open %s, which is hidden from jobs: %w", path, err)
 		}
 		file := os.NewFile(uintptr(fd), real)
 		is, err := isolation.IdentityOf(file)

@@ -23,8 +23,7 @@ func DataFolder(dir string, local bool, log *slog.Logger) (string, error) {
 	}
 	if local && os.Geteuid() != 0 {
 		err = eachLink(path, func(link string) {
-			log.Warn("data folder reached by a link that jobs can replace: "+
-				"the next start would then take another folder for it", "link", link, "change", "--data-dir "+linkless)
+			log.Warn("data folder reached through a link that jobs can replace: the next start would then use another folder", "link", link, "change", "--data-dir "+linkless)
 		})
 	}
 	return linkless, err

@@ -53,8 +53,7 @@ func (n Names) Check() error {
 	}
 	for _, name := range names {
 		err := eachLink(name, func(link string) {
-			n.Logger.Warn("file reached by a link that jobs can replace: "+
-				"the next start would then take another file for it",
+			n.Logger.Warn("file reached through a link that jobs can replace: the next start would then use another file",
 				"file", name, "link", link, "change", "name the file that it leads to")
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

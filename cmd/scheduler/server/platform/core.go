@@ -17,9 +17,9 @@ import (
 // clusterKind is how the state in the registry records that its tasks run on Kubernetes.
 const clusterKind = "Kubernetes"
 
-// localKillAnswer is the timeout of rule K3 with --local. It is short because the agent is in this process, so a
+// localKillTimeout is the timeout of rule K3 with --local. It is short because the agent is in this process, so a
 // missing answer can only be the executor's.
-const localKillAnswer = 5 * time.Second
+const localKillTimeout = 5 * time.Second
 
 // SetCore sets the options of the core that depend on the kind of cluster.
 func SetCore(c *settings.Config, o *step.Options) {
@@ -27,7 +27,7 @@ func SetCore(c *settings.Config, o *step.Options) {
 	case c.Kubernetes.On:
 		o.ClusterKind, o.TaskExecutors, o.Unfit = clusterKind, true, pods(&c.Kubernetes).Unfit
 	case c.Local.On: // no ExecutorUser: this machine's cluster runs everything as the user who started it
-		o.KillAnswer = localKillAnswer
+		o.KillAnswer = localKillTimeout
 		o.ExecutorEnvironment = map[string]string{launch.SecretsVariable: datafolder.Secrets(c.DataDir)}
 	default:
 		o.ExecutorUser = c.Mesos.User()

@@ -39,7 +39,7 @@ func keepPrivate(path string) error {
 		err = errors.Join(file.Chmod(0o600), file.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("keep the history to this user: %w", err)
+		return fmt.Errorf("restrict the history to this user: %w", err)
 	}
 	return nil
 }

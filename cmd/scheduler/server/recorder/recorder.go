@@ -20,8 +20,8 @@ import (
 // migrateTimeout is how long a start waits until the tables of its own history file exist.
 const migrateTimeout = 5 * time.Second
 
-// recorderEnd is how long the end of a server waits for a recorder whose database or disk does not answer.
-const recorderEnd = 5 * time.Second
+// endTimeout is how long the end of a server waits for a recorder whose database or disk does not answer.
+const endTimeout = 5 * time.Second
 
 // Recorder is the history of a server. Without a database only End is set.
 type Recorder struct {
@@ -41,7 +41,7 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 	db, err := openDatabase(c, log)
 	if db == nil || err != nil {
 		if err == nil {
-			warnOfRows(c, log)
+			warnAboutOutbox(c, log)
 		}
 		return Recorder{End: func() error { return nil }}, err
 	}
@@ -70,7 +70,7 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 		case <-ended:
 			return errors.Join(r.Close(ctx), db.Close())
 		case <-ctx.Done():
-			log.Warn("history recorder not ended: its disk or its database does not answer; what it has on disk is kept")
+			log.Warn("history recorder not ended: its disk or its database does not answer; rows on disk are kept")
 			return nil
 		}
 	}
@@ -80,28 +80,28 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 		Warning: func() string { return r.Status().Warning(time.Now()) },
 		End: func() error {
 			stop()
-			return lifecycle.Within(recorderEnd, end)
+			return lifecycle.Within(endTimeout, end)
 		},
 	}, nil
 }
 
-// warnOfRows warns if an earlier start with a database left rows in the outbox, because without a database they are
-// not written.
-func warnOfRows(c *settings.Config, log *slog.Logger) {
+// warnAboutOutbox warns if an earlier start with a database left rows in the outbox, because without a database they
+// are not written.
+func warnAboutOutbox(c *settings.Config, log *slog.Logger) {
 	dir := filepath.Join(c.DataDir, "outbox")
 	if _, err := os.Stat(dir); err != nil {
 		return
 	}
 	r, err := history.Open(history.Options{Dir: dir, OutboxBytes: c.History.OutboxMB << 20, Logger: log})
 	if err != nil {
-		log.Warn("history outbox can't be looked at: rows that wait in it are not written, since there is no --db",
+		log.Warn("history outbox not readable: without --db, rows that wait in it are not written",
 			"folder", dir, "error", err)
 		return
 	}
 	if s := r.Status(); s.Waiting > 0 || s.Aside > 0 {
-		log.Warn("history rows of an earlier start wait in the outbox, and are not written: give --db again to have them in its database", "folder", dir, "rows", s.Waiting, "aside", s.Aside)
+		log.Warn("history rows of an earlier start wait in the outbox and are not written: give --db again to write them", "folder", dir, "rows", s.Waiting, "aside", s.Aside)
 	}
-	if err := lifecycle.Within(recorderEnd, r.Close); err != nil {
+	if err := lifecycle.Within(endTimeout, r.Close); err != nil {
 		log.Warn("history outbox not closed", "folder", dir, "error", err)
 	}
 }

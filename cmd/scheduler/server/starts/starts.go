@@ -89,7 +89,7 @@ func open(dir string, m memory, log *slog.Logger) (s *Starts, held string) {
 		err = json.Unmarshal(content, &s.before)
 	}
 	if err != nil {
-		log.Warn("record of the last starts not read: this one counts as the first", "file", file.Name(), "error", err)
+		log.Warn("record of earlier starts not read: this start counts as the first", "file", file.Name(), "error", err)
 		s.before = startRecord{}
 	}
 	limit := m.limit()

@@ -41,7 +41,7 @@ func Open(c *settings.Config, remember bool, log *slog.Logger) (Store, error) {
 		return database.Open(o)
 	}
 	if c.ZooKeeper.Digest == "" {
-		log.Warn("ZooKeeper's nodes are open: whoever reaches it, a job for instance, can read the keys that logins are signed with, and be anybody. "+
+		log.Warn("ZooKeeper nodes open: every client that reaches ZooKeeper, such as a job, can read the keys that logins are signed with and pose as any user. "+
 			"Give all servers --zk-digest-file, or let only them reach ZooKeeper", "zk", c.ZooKeeper.Servers)
 	}
 	o := c.ZooKeeper.Options()
@@ -63,17 +63,15 @@ func CheckNew(dataDir string) error {
 	how := "is empty"
 	switch info, err := os.Stat(file); {
 	case errors.Is(err, fs.ErrNotExist):
-		how = "is not there"
+		how = "does not exist"
 	case err != nil || info.Size() > 0:
 		return nil
 	}
 	if entries, err := os.ReadDir(state); err == nil && len(entries) > 0 {
-		return fmt.Errorf("the registry %s %s, though the state of its cluster is, in %s: bring back a copy of it; "+
-			"to begin with nothing, without any app or job, move the whole folder %s away", file, how, state, dataDir)
+		return fmt.Errorf("the registry %s %s, but the state of its cluster is in %s: restore a copy of the registry; to begin with nothing, without any app or job, move the whole folder %s away", file, how, state, dataDir)
 	}
 	if pids := namedBy(filepath.Join(state, "work")); len(pids) > 0 {
-		return fmt.Errorf("the registry %s %s, though executors of a server with this data folder run on "+
-			"(process %s): the folder, or one above it, was moved: move it back; "+
+		return fmt.Errorf("the registry %s %s, but executors of a server with this data folder are running (process %s): the folder, or one above it, was moved: move it back; "+
 			"to begin with nothing, without any app or job, end them first: kill %s",
 			file, how, strings.Join(pids, ", "), strings.Join(pids, " "))
 	}

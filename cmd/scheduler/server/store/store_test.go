@@ -22,10 +22,10 @@ func TestNoRegistryIsMadeBesideTraces(t *testing.T) {
 	}{
 		"a new folder":                 {},
 		"an empty cluster":             {there: "cluster/"},
-		"credentials of a cluster":     {there: "cluster/secrets.json", want: "though the state of its cluster is"},
-		"a sandbox":                    {there: "cluster/work/x", want: "though the state of its cluster is"},
+		"credentials of a cluster":     {there: "cluster/secrets.json", want: "but the state of its cluster is"},
+		"a sandbox":                    {there: "cluster/work/x", want: "but the state of its cluster is"},
 		"both":                         {there: "cluster/secrets.json", registry: true},
-		"an executor":                  {runs: "cluster/work/slaves/x", want: "run on"},
+		"an executor":                  {runs: "cluster/work/slaves/x", want: "are running"},
 		"an executor and the registry": {runs: "cluster/work/slaves/x", registry: true},
 		"another folder's executor":    {runs: "../other/cluster/work/slaves/x"},
 		"a folder of a similar name's": {runs: "../data2/cluster/work/slaves/x"},

@@ -22,7 +22,7 @@ func RefuseBadFlags(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return nil
 		}
-		return fmt.Errorf("%q is not a flag and no command: %s --help lists all", args[0], cmd.CommandPath())
+		return fmt.Errorf("%q is not a flag or a command: %s --help lists all", args[0], cmd.CommandPath())
 	}
 }
 
@@ -61,13 +61,13 @@ func badValue(err error) error {
 	}
 	switch bad.GetFlag().Value.Type() {
 	case "bool":
-		return errors.New("want true or false")
+		return errors.New("must be true or false")
 	case "int":
-		return errors.New("want a whole number")
+		return errors.New("must be a whole number")
 	case "float64":
-		return errors.New("want a number")
+		return errors.New("must be a number")
 	case "duration":
-		return errors.New("want a time with its unit, such as 30s or 5m")
+		return errors.New("must be a duration with its unit, such as 30s or 5m")
 	}
 	return err
 }

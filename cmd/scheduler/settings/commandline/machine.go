@@ -24,7 +24,7 @@ func DefaultMemory() float64 {
 // exact in thousandths. prefix is the start of the names of the flags.
 func (e *Errors) CheckMachine(prefix string, cpus, memory float64) {
 	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
-	e.Unless(cpus >= 0.01 && cpus <= 1_000_000, "%scpus %s: want 0.01 to 1,000,000", prefix, plain(cpus))
-	e.Unless(memory >= 32 && memory <= 1_000_000_000, "%smemory %s: want 32 to 1,000,000,000 (MB)", prefix,
+	e.Unless(cpus >= 0.01 && cpus <= 1_000_000, "%scpus %s: must be 0.01 to 1,000,000", prefix, plain(cpus))
+	e.Unless(memory >= 32 && memory <= 1_000_000_000, "%smemory %s: must be 32 to 1,000,000,000 (MB)", prefix,
 		plain(memory))
 }

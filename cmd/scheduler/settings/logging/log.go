@@ -28,8 +28,8 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 // Check adds an error for each value that is not one of these.
 func (o Options) Check(bad *commandline.Errors) {
 	err := new(slog.Level).UnmarshalText([]byte(o.Level))
-	bad.Unless(err == nil, "--log-level %q: want debug, info, warn or error", o.Level)
-	bad.Unless(slices.Contains([]string{"auto", "text", "json"}, o.Format), "--log-format %q: want text, json or auto",
+	bad.Unless(err == nil, "--log-level %q: must be debug, info, warn or error", o.Level)
+	bad.Unless(slices.Contains([]string{"auto", "text", "json"}, o.Format), "--log-format %q: must be text, json or auto",
 		o.Format)
 }
 

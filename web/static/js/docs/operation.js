@@ -8,7 +8,7 @@ import { Type } from './schema.js'
 
 const t = texts(
   {
-    who: 'Who may use it: {rule}.', takes: 'Parameters', name: 'Name', type: 'Type', about: 'What it is', needed: 'required', body: 'Body', optional: 'may be left out', answers: 'Answers', errors: 'Errors', shell: 'In a shell', example: 'Example', copyCurl: 'Copy the line',
+    who: 'Who may use it: {rule}.', takes: 'Parameters', name: 'Name', type: 'Type', about: 'Description', needed: 'required', body: 'Body', optional: 'optional', answers: 'Answers', errors: 'Errors', shell: 'In a shell', example: 'Example', copyCurl: 'Copy the line',
     token: 'Without a session, add -H "Authorization: Bearer $TOKEN".',
   },
   {

@@ -4,7 +4,7 @@ import { texts } from '../lib/texts.js'
 import { boundsOf, typeOf } from './description.js'
 
 const t = texts(
-  { field: 'Field', type: 'Type', about: 'What it is', needed: 'always there', values: 'One of {all}.', old: 'without effect' },
+  { field: 'Field', type: 'Type', about: 'Description', needed: 'always there', values: 'One of {all}.', old: 'without effect' },
   { field: '字段', type: '类型', about: '说明', needed: '始终存在', values: '取值：{all}。', old: '无作用' },
 )
 

@@ -14,7 +14,7 @@ const t = texts(
   {
     overview: 'Overview', apps: 'Apps', jobs: 'Jobs', executions: 'Executions', cluster: 'Cluster', history: 'History', audit: 'Audit', users: 'Users', tokens: 'Tokens',
     pages: 'Pages', menu: 'Menu', search: 'Search', collapse: 'Collapse', expand: 'Expand', leads: '{address} leads, term {term}', noLeader: 'no leader known',
-    themeSystem: 'Theme: system', themeLight: 'Theme: light', themeDark: 'Theme: dark', other: '中文', zoneMine: 'Times: my zone', zoneJob: 'Times: the job’s zone', zoneUtc: 'Times: UTC', api: 'API', logout: 'Log out', machine: 'everybody on this machine',
+    themeSystem: 'Theme: system', themeLight: 'Theme: light', themeDark: 'Theme: dark', other: '中文', zoneMine: 'Times: my zone', zoneJob: 'Times: the job’s zone', zoneUtc: 'Times: UTC', api: 'API', logout: 'Log out', machine: 'all users of this machine',
   },
   {
     overview: '概览', apps: '应用', jobs: '作业', executions: '执行记录', cluster: '集群', history: '历史', audit: '审计', users: '用户', tokens: '令牌',

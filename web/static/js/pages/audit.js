@@ -19,7 +19,7 @@ import { link } from '../routes.js'
 const t = texts(
   {
     title: 'Audit', search: 'Search the audit', who: 'Who', action: 'Action', target: 'Target', targetHelp: 'kind or name', kind: 'Kind', app: 'App', from: 'From', to: 'Until', time: 'Time', address: 'Address', changes: 'Changes', show: 'Show what changed', fields: '{n|field|fields}', none: 'No matching rows', noneHelp: 'Every change has a row here. Remove a filter, or make a change.', more: 'Older rows', at: '{action}: {target}', by: '{who} ({kind}), from {from}', nobody: 'manual edit of the registry',
-    machine: 'somebody on this machine', noChange: 'No details were recorded.',
+    machine: 'a user of this machine', noChange: 'No details were recorded.',
   },
   {
     title: '审计', search: '搜索审计记录', who: '操作者', action: '操作', target: '对象', targetHelp: '类型或名称', kind: '类型', app: '应用', from: '从', to: '至', time: '时间', address: '来源地址', changes: '更改', show: '显示更改', fields: '{n} 个字段', none: '没有符合条件的记录', noneHelp: '每次更改都会在此留下一条记录。请减少筛选条件，或进行一次更改。', more: '更早的记录', at: '{action}：{target}', by: '{who}（{kind}），来自 {from}', nobody: '直接修改注册中心',

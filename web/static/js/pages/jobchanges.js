@@ -14,7 +14,7 @@ import { link } from '../routes.js'
 
 const t = texts(
   {
-    none: 'No changes recorded', noneHelp: 'Every registration, change, pause and trigger of the job appears here.', older: 'Show older changes', by: 'by {who}', then: 'Settings at that time', thenTitle: 'Settings after this change', cut: 'A field was too long to be kept whole.', own: 'For this run', registry: 'a manual edit of the registry', machine: 'somebody on the server’s machine',
+    none: 'No changes recorded', noneHelp: 'Every registration, change, pause and trigger of the job appears here.', older: 'Show older changes', by: 'by {who}', then: 'Settings at that time', thenTitle: 'Settings after this change', cut: 'A field was too long to be kept whole.', own: 'For this run', registry: 'a manual edit of the registry', machine: 'a user of the server’s machine',
   },
   {
     none: '没有变更记录', noneHelp: '注册、修改、暂停、禁用或触发此作业的操作会显示在这里。', older: '显示更早的变更', by: '操作人：{who}', then: '当时的配置', thenTitle: '此次变更后的配置', cut: '有字段过长，未完整保存。', own: '仅此次执行', registry: '直接修改注册中心', machine: '调度器本机用户',

@@ -15,7 +15,7 @@ import { LogSearch } from '../pieces/logsearch.js'
 import { link } from '../routes.js'
 
 const t = texts(
-  { title: 'Output', jobs: 'Jobs', shard: 'shard {item}', streams: 'Stream', rotated: '{name}, older', wrap: 'Wrap lines', aloud: 'Read new lines out', search: 'Search in the output', searchAll: 'Search all of it', download: 'Download', execution: 'Execution' },
+  { title: 'Output', jobs: 'Jobs', shard: 'shard {item}', streams: 'Stream', rotated: '{name}, older', wrap: 'Wrap lines', aloud: 'Read new lines aloud', search: 'Search in the output', searchAll: 'Search all of it', download: 'Download', execution: 'Execution' },
   { title: '输出', jobs: '作业', shard: '分片 {item}', streams: '输出流', rotated: '{name}（较早）', wrap: '自动换行', aloud: '朗读新行', search: '在输出中搜索', searchAll: '搜索全部输出', download: '下载', execution: '执行记录' },
 )
 

@@ -11,7 +11,7 @@ import { turnLanguage } from '../frame/nav.js'
 const t = texts(
   {
     title: 'Log in', user: 'User', password: 'Password', enter: 'Log in', other: '中文', wrong: 'Wrong user or password.', tooMany: 'Too many failed logins. Try again in {n} s.', openId: 'Log in with OpenID', or: 'or',
-    noUsers: 'No users yet', noUsersHelp: 'This server can be reached from other machines and has no users, so no one can log in. Create the first user on the server’s machine, with the --registry, --zk, --zk-namespace or --data-dir of the server; then log in here.', loggedOut: 'Forgot your password? An admin can set a new one.', again: 'I have made one',
+    noUsers: 'No users yet', noUsersHelp: 'This server can be reached from other machines and has no users, so no one can log in. Create the first user on the server’s machine, with the --registry, --zk, --zk-namespace or --data-dir of the server; then log in here.', loggedOut: 'Forgot your password? An admin can set a new one.', again: 'I have created one',
   },
   {
     title: '登录', user: '用户名', password: '密码', enter: '登录', other: 'English', wrong: '用户名或密码不正确。', tooMany: '失败的登录次数过多，请在 {n} 秒后重试。', openId: '使用 OpenID 登录', or: '或',

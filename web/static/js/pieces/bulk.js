@@ -12,7 +12,7 @@ const t = texts(
   {
     selected: '{n|job|jobs} selected', clear: 'Clear the selection', all: '{act}: {n|job|jobs}', title: '{act} {n|job|jobs}?', cancel: 'Cancel', close: 'Close', progress: '{done} of {all}',
     done: '{act}: {n|job|jobs} done', some: '{act}: {n|job|jobs} done, {bad} failed. {why}', each: 'One request for each, four at a time.', skipped: '{n|job is|jobs are} left out: it has no effect on them, or your role does not allow it.',
-    remove: 'Their settings are removed permanently; their runs stay in the history.', curl: 'The same with curl', and: 'and {n} more', undo: 'It can be undone right after.',
+    remove: 'Their settings are removed permanently; their runs stay in the history.', curl: 'The same with curl', and: 'and {n} more', undo: 'It can be undone immediately afterwards.',
   },
   {
     selected: '已选择 {n} 个作业', clear: '清除选择', all: '{act}：{n} 个作业', title: '{act} {n} 个作业？', cancel: '取消', close: '关闭', progress: '{done} / {all}',

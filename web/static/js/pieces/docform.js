@@ -20,9 +20,9 @@ import { toast } from './toast.js'
 
 const t = texts(
   {
-    json: 'The same as JSON', jsonHelp: 'Form and JSON edit one document. Fields that are left out have their defaults.', broken: 'The JSON can’t be read; correct it to go on with the form.', problems: 'To be corrected', review: 'Review and save', cancel: 'Cancel', curl: 'The same with curl',
-    changes: 'What will change', save: 'Save the changes', unchanged: 'Nothing is changed yet.', saved: '{name} was saved', made: '{name} was made', failed: 'Not saved: {why}', leaveTitle: 'Leave without saving?', leave: 'Leave', stay: 'Stay here', leaveText: 'What you have changed here is lost.',
-    theirs: 'Somebody else has changed this meanwhile', take: 'Take those over', both: 'Changed by you and by somebody else: {fields}. Yours is saved.', was: 'When you started', isNow: 'Now', gone: 'It was deleted meanwhile.',
+    json: 'The same as JSON', jsonHelp: 'Form and JSON edit one document. Fields that are left out have their defaults.', broken: 'The JSON can’t be read; correct it to use the form.', problems: 'To be corrected', review: 'Review and save', cancel: 'Cancel', curl: 'The same with curl',
+    changes: 'What will change', save: 'Save the changes', unchanged: 'Nothing is changed yet.', saved: '{name} was saved', made: '{name} was created', failed: 'Not saved: {why}', leaveTitle: 'Leave without saving?', leave: 'Leave', stay: 'Stay here', leaveText: 'Your changes here are lost.',
+    theirs: 'Another user has changed this meanwhile', take: 'Apply their changes', both: 'Changed by you and another user: {fields}. Your values are saved.', was: 'When you started', isNow: 'Now', gone: 'It was deleted meanwhile.',
   },
   {
     json: '对应的 JSON', jsonHelp: '表单与 JSON 编辑同一份文档，未写的字段取默认值。', broken: 'JSON 无法解析，修正后才能继续使用表单。', problems: '需要修正', review: '检查并保存', cancel: '取消', curl: '用 curl 完成同样的操作',

@@ -9,7 +9,7 @@ const t = texts(
     url: 'Address', urlHelp: 'http or https. The executor sends one request for each shard; 200 to 299 is success.', method: 'Method', data: 'Body', contentType: 'Type of the body', connect: 'Time to connect', read: 'Time between parts of the answer',
     host: 'SMTP server', port: 'Port', username: 'User', usernameHelp: 'Empty for servers that ask for none.', password: 'Password', passwordHelp: 'Never shown. ****** keeps it, while server, port and TLS stay the same.', from: 'From', to: 'To', several: 'Several addresses with commas.', cc: 'Cc', bcc: 'Bcc', subject: 'Subject', ssl: 'TLS',
     sslHelp: 'From the first byte; on ports 25 and 587 by STARTTLS. Without it the password is sent unencrypted.', trust: 'Hosts whose certificates are not checked', trustHelp: 'Or * for all.',
-    webhook: 'Webhook', webhookHelp: 'What follows the host is never shown.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Never shown. ****** keeps it, while the address stays the same.', ms: 'ms',
+    webhook: 'Webhook', webhookHelp: 'The part after the host is never shown.', keyword: 'Keyword', keywordHelp: 'The text begins with it.', secret: 'Secret', secretHelp: 'Messages are signed with it. Never shown. ****** keeps it, while the address stays the same.', ms: 'ms',
   },
   {
     command: '命令', commandHelp: '在应用包目录中代替应用的启动脚本运行，参数按 shell 的规则分词。', context: '分片上下文作为最后一个参数', contextHelp: 'JSON，与 ElasticJob-Cloud 的脚本作业相同。对不认识它的程序请关闭；环境变量中始终有它。',

@@ -11,7 +11,7 @@ import { Time } from './time.js'
 const t = texts(
   {
     title: 'Faulty documents', none: 'Every document in the registry can be used.', help: 'These documents were edited externally, or the permission to read them was removed. Correct each in the registry, restore the permission (ZooKeeper: setAcl), register it again, or deregister it; a corrected one is used at once.',
-    path: 'Path', kind: 'Kind', name: 'Name', reason: 'Reason', since: 'Since', force: 'In force', lastGood: 'the last good one', nothing: 'none: waiting runs keep waiting',
+    path: 'Path', kind: 'Kind', name: 'Name', reason: 'Reason', since: 'Since', force: 'In force', lastGood: 'the last valid version', nothing: 'none: waiting runs keep waiting',
   },
   {
     title: '有误的配置', none: '注册中心的所有配置都可用。', help: '这些配置由外部修改，或读取权限被收回。请在注册中心更正、恢复权限（ZooKeeper：setAcl）、重新注册，或注销；更正后立即生效。',

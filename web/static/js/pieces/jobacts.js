@@ -9,7 +9,7 @@ const t = texts(
     triggered: '{name} was triggered', paused: '{name} is paused', resumed: '{name} is resumed', enabled: '{name} is enabled', disabled: '{name} is disabled', shuttingDown: '{name} is shutting down', deleted: '{name} was deleted',
     disableTitle: 'Disable {name}?', shutdownTitle: 'Shut down {name}?', deleteTitle: 'Delete {name}?',
     disableText: 'No new runs start until it is enabled.', shutdownText: 'No new runs start; running shards finish, then the job is disabled until it is enabled again.',
-    deleteText: 'Its settings are removed, its runs stay in the history. This can be undone right after, unless its settings have a secret; the curl line that registers it again is on its page, under Settings.',
+    deleteText: 'Its settings are removed, its runs stay in the history. This can be undone immediately afterwards, unless its settings have a secret; the curl line that registers it again is on its page, under Settings.',
     kills: 'Kills {n|running shard|running shards}.', drops: '{n|waiting shard ends|waiting shards end} as killed.',
   },
   {

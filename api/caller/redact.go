@@ -32,7 +32,7 @@ func Redactor(ctx context.Context, s Scheduler) func(any) (any, error) {
 	if !who.IsAuthenticated() || who.Unrestricted() {
 		return func(answer any) (any, error) { return answer, nil }
 	}
-	h := hiding{scheduler: s, ctx: ctx, who: who, jobs: map[string]bool{}}
+	h := redactor{scheduler: s, ctx: ctx, who: who, jobs: map[string]bool{}}
 	return func(answer any) (any, error) {
 		if answer == nil {
 			return nil, nil
@@ -48,7 +48,7 @@ func RedactError(ctx context.Context, s Scheduler, err error) error {
 	if refused := new(problem.Error); errors.As(err, &refused) {
 		answer, failure := Redactor(ctx, s)(*refused)
 		if failure != nil {
-			return fmt.Errorf("look at who may read why this was refused: %w", failure)
+			return fmt.Errorf("redact a refusal: %w", failure)
 		}
 		shown, _ := answer.(problem.Error)
 		return &shown
@@ -56,8 +56,8 @@ func RedactError(ctx context.Context, s Scheduler, err error) error {
 	return err
 }
 
-// hiding hides ids from the caller of one request.
-type hiding struct {
+// redactor hides ids from the caller of one request.
+type redactor struct {
 	scheduler Scheduler
 	ctx       context.Context
 	who       Caller
@@ -67,7 +67,7 @@ type hiding struct {
 
 // shown reports whether the caller may see an app or a job. If the look-up fails, it returns false and records the
 // error in err.
-func (h *hiding) shown(name string, isApp bool) bool {
+func (h *redactor) shown(name string, isApp bool) bool {
 	if isApp {
 		return h.who.Covers(name)
 	}
@@ -83,10 +83,10 @@ func (h *hiding) shown(name string, isApp bool) bool {
 	return shown
 }
 
-func (h *hiding) text(text string) string { return jobs.HideIDs(text, ofAnotherApp, h.shown) }
+func (h *redactor) text(text string) string { return jobs.HideIDs(text, ofAnotherApp, h.shown) }
 
 // value returns a copy of a value with the ids hidden in all its texts.
-func (h *hiding) value(v reflect.Value) reflect.Value {
+func (h *redactor) value(v reflect.Value) reflect.Value {
 	switch v.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map, reflect.Struct:
 	default:

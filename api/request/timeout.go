@@ -8,19 +8,19 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// packageTime bounds a request that fetches a package. The fetch itself has a shorter timeout.
-const packageTime = 2*time.Minute + 15*time.Second
+// packageTimeout bounds a request that fetches a package. The fetch itself has a shorter timeout.
+const packageTimeout = 2*time.Minute + 15*time.Second
 
-// FetchesPackage reports whether a request fetches a package and so may take up to packageTime.
+// FetchesPackage reports whether a request fetches a package and so may take up to packageTimeout.
 func FetchesPackage(c *gin.Context) bool {
 	asked, err := strconv.ParseBool(c.Query("check"))
 	return c.FullPath() == "/api/app/check" || c.FullPath() == "/api/app" && err == nil && asked
 }
 
-// TimeFor returns the timeout of a request: the usual one, or more if it fetches a package.
-func TimeFor(c *gin.Context, usual time.Duration) time.Duration {
+// Timeout returns the timeout of a request: the usual one, or more if it fetches a package.
+func Timeout(c *gin.Context, usual time.Duration) time.Duration {
 	if FetchesPackage(c) {
-		return max(packageTime, usual)
+		return max(packageTimeout, usual)
 	}
 	return usual
 }
@@ -30,5 +30,5 @@ func TimeFor(c *gin.Context, usual time.Duration) time.Duration {
 func ExtendDeadlines(c *gin.Context) {
 	line := http.NewResponseController(c.Writer)
 	_ = line.SetReadDeadline(time.Time{})
-	_ = line.SetWriteDeadline(time.Now().Add(packageTime + 15*time.Second))
+	_ = line.SetWriteDeadline(time.Now().Add(packageTimeout + 15*time.Second))
 }

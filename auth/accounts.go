@@ -42,7 +42,7 @@ type APIToken struct {
 
 // Users returns all users, by name.
 func (d *Access) Users() ([]Account, error) {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (u *user) account() Account { return Account{Name: u.Name, Grant: u.Grant, 
 
 // AddUser creates a user. Errors: document.Violations, ErrExists, ErrFull, *TooMany.
 func (d *Access) AddUser(ctx context.Context, actor event.Actor, name, password string, grant Grant) (Account, error) {
-	bad := slices.Concat(checkName(name), checkPassword(password), checkGrant(grant))
+	bad := slices.Concat(CheckName(name), CheckNewPassword(password), checkGrant(grant))
 	if err := bad.OrNil(); err != nil {
 		return Account{}, err
 	}
@@ -81,8 +81,7 @@ func (d *Access) newUser(ctx context.Context, name, password string, grant Grant
 	if err != nil {
 		return user{}, err
 	}
-	generation, err := d.randomHex(8)
-	return user{Name: name, Hash: hash, Grant: grant, Generation: generation, Created: d.stamp()}, err
+	return user{Name: name, Hash: hash, Grant: grant, Generation: randomHex(8), Created: d.stamp()}, nil
 }
 
 // ChangeUser changes the role or the apps of a user, which ends the user's logins. Errors: document.Violations,
@@ -90,10 +89,6 @@ func (d *Access) newUser(ctx context.Context, name, password string, grant Grant
 func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account,
 	err error) {
 	if err := checkGrant(grant).OrNil(); err != nil {
-		return Account{}, err
-	}
-	generation, err := d.randomHex(8)
-	if err != nil {
 		return Account{}, err
 	}
 	err = d.audited(ctx, actor, "user.update", name, func(doc *accessDocument) (before, after any, err error) {
@@ -104,7 +99,7 @@ func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string,
 		before = u.Grant
 		same := u.Role == grant.Role && slices.Equal(u.Apps, grant.Apps)
 		if !same {
-			u.Grant, u.Generation = grant, generation
+			u.Grant, u.Generation = grant, randomHex(8)
 		}
 		changed = u.account()
 		if same {
@@ -118,7 +113,7 @@ func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string,
 // SetPassword changes the password of a user, which ends the user's logins. Errors: document.Violations, ErrNotFound,
 // ErrFull, *TooMany.
 func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, password string) error {
-	if err := checkPassword(password).OrNil(); err != nil {
+	if err := CheckNewPassword(password).OrNil(); err != nil {
 		return err
 	}
 	fresh, err := d.newUser(ctx, name, password, Grant{})
@@ -141,33 +136,21 @@ func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) 
 	if name == "" || len(name) > maxIssuedName {
 		return document.Violations{document.Violate("name", name, "must be 1 to %d bytes", maxIssuedName)}
 	}
-	generation, err := d.randomHex(8)
-	if err != nil {
-		return err
-	}
-	fresh, err := newKeys(d.random)
-	if err != nil {
-		return err
-	}
 	return d.audited(ctx, actor, "user.logout", name, func(doc *accessDocument) (before, after any, err error) {
 		if u := doc.user(name); u != nil {
-			u.Generation = generation
+			u.Generation = randomHex(8)
 		}
 		now := d.now()
 		return nil, nil, d.revoke(doc, revocation{Kind: OIDC, Name: name, Before: now,
-			Until: now.Add(MaxLoginLifetime)}, fresh)
+			Until: now.Add(MaxLoginLifetime)})
 	})
 }
 
 // ReplaceKeys creates new keys, which ends all logins. It is for the case that the present keys may have leaked. For
 // about a second, servers that have not read the new keys refuse forwarded requests. Errors: ErrFull.
 func (d *Access) ReplaceKeys(ctx context.Context, actor event.Actor) error {
-	fresh, err := newKeys(d.random)
-	if err != nil {
-		return err
-	}
 	return d.audited(ctx, actor, "key.replace", "", func(doc *accessDocument) (before, after any, err error) {
-		doc.replaceKeys(fresh)
+		doc.replaceKeys(newKeys())
 		return nil, nil, nil
 	})
 }
@@ -189,19 +172,19 @@ func noUser(name string) error { return fmt.Errorf("%w: there is no user %.120q"
 
 // Tokens returns all API tokens, by name.
 func (d *Access) Tokens() ([]APIToken, error) {
-	s, err := d.known()
+	s, err := d.current()
 	if err != nil {
 		return nil, err
 	}
 	all := make([]APIToken, 0, len(s.Tokens))
 	for i := range s.Tokens {
-		all = append(all, s.Tokens[i].shown())
+		all = append(all, s.Tokens[i].public())
 	}
 	slices.SortFunc(all, func(a, b APIToken) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
 }
 
-func (t *apiToken) shown() APIToken {
+func (t *apiToken) public() APIToken {
 	return APIToken{Name: t.Name, Grant: t.Grant, Created: t.Created, Expires: t.Expires, By: t.By}
 }
 
@@ -209,7 +192,7 @@ func (t *apiToken) shown() APIToken {
 // itself. Errors: document.Violations, ErrExists, ErrFull.
 func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant,
 	expires time.Time) (token string, made APIToken, err error) {
-	bad := slices.Concat(checkName(name), checkGrant(grant))
+	bad := slices.Concat(CheckName(name), checkGrant(grant))
 	if !expires.IsZero() && !expires.After(d.now()) {
 		bad = append(bad, document.Violate("expires", expires.Format(time.RFC3339),
 			"must be in the future, or left out for a token that does not expire"))
@@ -217,10 +200,7 @@ func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, g
 	if err := bad.OrNil(); err != nil {
 		return "", APIToken{}, err
 	}
-	token, id, hash, err := d.newAPIToken()
-	if err != nil {
-		return "", APIToken{}, err
-	}
+	token, id, hash := newAPIToken()
 	t := apiToken{Name: name, ID: id, Hash: hash, Grant: grant, Created: d.stamp(), Expires: expires.UTC(),
 		By: actor.Name}
 	err = d.audited(ctx, actor, "token.add", name, func(doc *accessDocument) (before, after any, err error) {
@@ -233,7 +213,7 @@ func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, g
 	if err != nil {
 		return "", APIToken{}, err
 	}
-	return token, t.shown(), nil
+	return token, t.public(), nil
 }
 
 // auditedToken is the content of an API token in an audit row.
@@ -259,13 +239,9 @@ func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string
 // there is nothing to change.
 func (d *Access) audited(ctx context.Context, actor event.Actor, action, name string,
 	apply func(*accessDocument) (before, after any, err error)) error {
-	id, err := d.randomHex(16)
-	if err != nil {
-		return err
-	}
 	target, _, _ := strings.Cut(action, ".")
-	row := event.Audit{ID: id, Time: d.stamp(), Actor: actor, Action: action, Target: target, TargetName: name}
-	err = d.change(ctx, func(doc *accessDocument) error {
+	row := event.Audit{ID: randomHex(16), Time: d.stamp(), Actor: actor, Action: action, Target: target, TargetName: name}
+	err := d.change(ctx, func(doc *accessDocument) error {
 		had := doc.hasAdmin()
 		before, after, err := apply(doc)
 		if err == nil && d.keepAdmin && had && !doc.hasAdmin() && len(doc.Users)+len(doc.Tokens) > 0 {
@@ -320,7 +296,8 @@ func isName(name string) bool {
 	})
 }
 
-func checkName(name string) document.Violations {
+// CheckName returns the violations of the name of a user or an API token.
+func CheckName(name string) document.Violations {
 	if isName(name) {
 		return nil
 	}
@@ -329,12 +306,12 @@ func checkName(name string) document.Violations {
 		maxName)}
 }
 
-// checkPassword returns the violations of a password, without the password.
-func checkPassword(password string) document.Violations {
+// CheckNewPassword returns the violations of a password, without the password.
+func CheckNewPassword(password string) document.Violations {
 	why := ""
 	switch {
 	case len(password) > maxPassword:
-		why = fmt.Sprintf("has %d bytes; %d are the most", len(password), maxPassword)
+		why = fmt.Sprintf("has %d bytes; the maximum is %d", len(password), maxPassword)
 	case !utf8.ValidString(password) || strings.ContainsFunc(password, unicode.IsControl):
 		why = "must be text in UTF-8 without control characters"
 	case utf8.RuneCountInString(password) < MinPassword:

@@ -23,28 +23,35 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 )
 
-// people reads and changes users and API tokens, either in the registry or through the admin socket of a running
-// server.
-type people interface {
-	Users(ctx context.Context) ([]auth.Account, error)
-	AddUser(ctx context.Context, name, password string, grant auth.Grant) error
-	ChangeUser(ctx context.Context, name string, grant auth.Grant) error
-	SetPassword(ctx context.Context, name, password string) error
-	EndLogins(ctx context.Context, name string) error
-	ReplaceKeys(ctx context.Context) error
-	RemoveUser(ctx context.Context, name string) error
-	Tokens(ctx context.Context) ([]auth.APIToken, error)
-	AddToken(ctx context.Context, name string, grant auth.Grant, expires time.Time) (token string, err error)
-	RemoveToken(ctx context.Context, name string) error
+// accounts reads and changes users and API tokens: *auth.Access in the registry, socketAccounts through the admin
+// socket of a running server.
+type accounts interface {
+	Users() ([]auth.Account, error)
+	AddUser(ctx context.Context, actor event.Actor, name, password string, grant auth.Grant) (auth.Account, error)
+	ChangeUser(ctx context.Context, actor event.Actor, name string, grant auth.Grant) (auth.Account, error)
+	SetPassword(ctx context.Context, actor event.Actor, name, password string) error
+	EndLogins(ctx context.Context, actor event.Actor, name string) error
+	ReplaceKeys(ctx context.Context, actor event.Actor) error
+	RemoveUser(ctx context.Context, actor event.Actor, name string) error
+	Tokens() ([]auth.APIToken, error)
+	AddToken(ctx context.Context, actor event.Actor, name string, grant auth.Grant, expires time.Time) (token string,
+		created auth.APIToken, err error)
+	RemoveToken(ctx context.Context, actor event.Actor, name string) error
 }
 
-// withPeople calls work with the users and tokens of the registry that the flags name. Only if first is true may it
+// localActor returns the user who runs this command, as the audit records it.
+func localActor() event.Actor {
+	host, _ := os.Hostname() // an audit row without the host still names the user
+	return event.Actor{Name: adminsocket.UserName(os.Geteuid()), Kind: string(auth.Machine), From: host}
+}
+
+// withAccounts calls work with the users and tokens of the registry that the flags name. Only if first is true may it
 // create a registry or use one without any user or token.
-func withPeople(ctx context.Context, c *settings.Config, first bool, work func(people) error) (err error) {
+func withAccounts(ctx context.Context, c *settings.Config, first bool, work func(accounts) error) (err error) {
 	if !c.Elected() {
 		if conn, err := net.Dial("unix", adminsocket.Path(c.DataDir)); err == nil {
 			_ = conn.Close() // it only tests whether a server listens
-			return work(newSocketPeople(adminsocket.Path(c.DataDir)))
+			return work(newSocketAccounts(ctx, adminsocket.Path(c.DataDir)))
 		} else if errors.Is(err, fs.ErrPermission) {
 			return fmt.Errorf("%s: a server of another user listens there: run this command as that user, or as root",
 				adminsocket.Path(c.DataDir))
@@ -80,7 +87,7 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 		return err
 	}
 	if !there && !first {
-		return fmt.Errorf("there are no users and no tokens in %s yet: scheduler user add NAME --role admin makes the first", c.Place())
+		return fmt.Errorf("there are no users and no tokens in %s yet: scheduler user add NAME --role admin creates the first", c.RegistryLocation())
 	}
 	access, err := auth.New(auth.Options{Shared: reg})
 	if err != nil {
@@ -89,9 +96,7 @@ func withPeople(ctx context.Context, c *settings.Config, first bool, work func(p
 	if err := access.Refresh(ctx); err != nil {
 		return err
 	}
-	host, _ := os.Hostname() // an audit row without the host still names the user
-	return work(registryPeople{access, event.Actor{Name: adminsocket.UserName(os.Geteuid()),
-		Kind: string(auth.Machine), From: host}})
+	return work(access)
 }
 
 // registryTimeout is how long a command waits for a registry that does not answer. It is short because a user waits
@@ -104,7 +109,7 @@ func checkDataDir(folder string, first bool) error {
 	info, err := os.Stat(folder)
 	if err == nil {
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 && owner.Uid != 0 {
-			return fmt.Errorf("%s belongs to %s: run this command as that user, so that the files in it do", folder,
+			return fmt.Errorf("%s belongs to %s: run this command as that user, so that new files in it belong to that user too", folder,
 				adminsocket.UserName(int(owner.Uid)))
 		}
 		_, err = os.Stat(filepath.Join(folder, "registry.db"))
@@ -113,7 +118,7 @@ func checkDataDir(folder string, first bool) error {
 	case errors.Is(err, fs.ErrNotExist) && first:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no registry in %s: name the server's folder with --data-dir, or its registry with --zk or --registry; scheduler user add NAME --role admin makes the first user", folder)
+		return fmt.Errorf("there is no registry in %s: name the server's folder with --data-dir, or its registry with --zk or --registry; scheduler user add NAME --role admin creates the first user", folder)
 	}
 	return err
 }

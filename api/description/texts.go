@@ -29,53 +29,53 @@ import (
 
 // This file holds the texts of the API's description, and the facts about Go types that reflection cannot find.
 
-const aboutAPI = `Schedules sharded batch jobs. docs/api.md explains what is described here.
+const aboutAPI = `Schedules sharded batch jobs. docs/api.md explains the routes in detail.
 
-A trailing slash in a path makes no difference, and HEAD works where GET does. Bodies are JSON in UTF-8; one that comes as text/plain or, as curl sends it without a header, as application/x-www-form-urlencoded is read as JSON, too. ` +
-	`Answers to GET of 1 KiB and more are compressed for who takes gzip. All errors have one form, and what is answered with one changed nothing, but for outcome_unknown.
+A trailing slash in a path makes no difference, and HEAD works where GET does. Bodies are JSON in UTF-8; text/plain, and application/x-www-form-urlencoded, which curl sends by default, are also read as JSON. ` +
+	`Answers to GET of 1 KiB and more are compressed for clients that accept gzip. All errors have one form, and a request answered with an error changed nothing, except with outcome_unknown.
 
-A token is needed from the first user on; until then this machine needs none, on a loopback address. Who has a role for some apps gets what is of those.`
+A token is required as soon as there is a user; before that, requests over a loopback address need none. Callers with a role for some apps see only those apps.`
 
 func apiInfo(version string) openapi.Info {
 	return openapi.Info{Title: "ElasticJob", Version: version, Description: aboutAPI, Error: failure.Response{}, Tags: apiTags,
 		Errors: map[int]string{
-			http.StatusBadRequest:            "The request can't be read, such as bad_query or bad_json.",
-			http.StatusUnauthorized:          "It is not known who asks: log in.",
-			http.StatusForbidden:             "Who asks may not do this, or it comes from where nothing is taken from.",
-			http.StatusNotFound:              "What is named is not there.",
-			http.StatusConflict:              "What is named is in a state that does not allow this.",
+			http.StatusBadRequest:            "The request cannot be read, for example bad_query or bad_json.",
+			http.StatusUnauthorized:          "Authentication is required: log in.",
+			http.StatusForbidden:             "The caller may not do this, or the request comes from a page of another origin.",
+			http.StatusNotFound:              "What the request names does not exist.",
+			http.StatusConflict:              "The state of what the request names does not allow this.",
 			http.StatusGone:                  "It is no longer kept.",
 			http.StatusRequestEntityTooLarge: "The body is too large.",
-			http.StatusUnsupportedMediaType:  "The body is not of a type that is read.",
+			http.StatusUnsupportedMediaType:  "The content type of the body is not supported.",
 			http.StatusUnprocessableEntity:   "The document breaks rules: fields lists all of them.",
-			http.StatusTooManyRequests:       "It was asked for too often.",
+			http.StatusTooManyRequests:       "Too many requests.",
 			http.StatusInternalServerError:   "A fault of the server; its log has more under the id in the message.",
-			http.StatusServiceUnavailable:    "Not now: try again. With outcome_unknown the change may have been done: look first.",
+			http.StatusServiceUnavailable:    "Temporarily unavailable: try again. With outcome_unknown the change may have been made: check first.",
 		}, Security: map[string]map[string]any{
 			"bearer":      {"type": "http", "scheme": "bearer", "description": "A login's token or an API token."},
-			"accessToken": {"type": "apiKey", "in": "header", "name": "accessToken", "description": "The same token, as the original's clients send it; Access-Token is taken, too."},
-			"session":     {"type": "apiKey", "in": "cookie", "name": "elasticjob", "description": "A browser's login; its name is __Host-elasticjob with TLS. Changes need an Origin beside it."},
+			"accessToken": {"type": "apiKey", "in": "header", "name": "accessToken", "description": "The same token, as the original's clients send it; Access-Token is accepted, too."},
+			"session":     {"type": "apiKey", "in": "cookie", "name": "elasticjob", "description": "A browser's login; its name is __Host-elasticjob with TLS. Changes also need the header Origin."},
 		}}
 }
 
 var apiTags = []openapi.Tag{
 	{Name: "Apps", About: "An app is a package with a script that starts it."},
-	{Name: "Jobs", About: "What runs, when, and in how many shards."},
+	{Name: "Jobs", About: "A job says what runs, when, and in how many shards."},
 	{Name: "Before you register", About: "Checks that change nothing, schemas, and an example."},
-	{Name: "Runs and output", About: "Executions, their tasks, and what they wrote."},
-	{Name: "Live", About: "What a console shows of all jobs, and how it hears of changes."},
-	{Name: "History", About: "What was recorded in a database."},
-	{Name: "Audit", About: "What people have changed."},
+	{Name: "Runs and output", About: "Executions, their tasks and their output."},
+	{Name: "Live", About: "The console's view of all jobs, and a stream of changes."},
+	{Name: "History", About: "Data recorded in a database."},
+	{Name: "Audit", About: "Changes made by users."},
 	{Name: "Cluster", About: "Agents, executors, and numbers over time."},
-	{Name: "Operation", About: "For who operates the cluster."},
+	{Name: "Operation", About: "For operators of the cluster."},
 	{Name: "The server", About: "Pages, health, metrics, files."},
-	{Name: "Who may connect", About: "Logins, users, API tokens."},
+	{Name: "Users and tokens", About: "Logins, users, API tokens."},
 }
 
 // describedTypes returns the facts about the types in bodies and answers that reflection cannot find.
 func describedTypes() openapi.Types {
 	ofApp, ofJob := app.Hints(), jobs.Hints()
-	text := openapi.Schema{"description": "A text, or an object that hides it or says where it is.", "anyOf": []any{
+	text := openapi.Schema{"description": "A string, or an object that marks it as secret or names its source.", "anyOf": []any{
 		openapi.Schema{"type": "string"},
 		openapi.Schema{"type": "object",
 			"properties": map[string]any{"value": route.TextSchema, "secret": openapi.Schema{"type": "boolean"},
@@ -136,7 +136,7 @@ func describedTypes() openapi.Types {
 			}
 			return aboutReasons[field]
 		},
-		Words: exampleWords,
+		Examples: fieldExamples,
 	}
 }
 
@@ -148,28 +148,27 @@ var aboutReasons = map[string]string{
 	"causeCode": codeOf + "cause" + leftOut, "causeArgs": argsOf + "causeCode.",
 	"messageCode": codeOf + "message" + leftOut, "messageArgs": argsOf + "messageCode.",
 	"noteCode": codeOf + "note" + leftOut, "noteArgs": argsOf + "noteCode.",
-	"noteReasons": "The notes once more, in the same order, for programs: each as a code with its arguments. " +
-		"Left out where there are no notes.",
+	"noteReasons": "The notes for programs, in the same order: each as a code with its arguments. Omitted if there are no notes.",
 }
 
 // aboutNotes describes the fields of an element of noteReasons.
 var aboutNotes = map[string]string{
 	"code": "The note's code: docs/reasons.md has all. " +
-		"It is text for a note that has none of its own, such as one about a document's fields.",
-	"args": argsOf + "code. Left out where there are none.",
+		"It is text for a note without a code of its own, such as one about a document's fields.",
+	"args": argsOf + "code. Omitted if there are none.",
 }
 
 const (
-	codeOf  = "The code of what stands in "
-	leftOut = ", for programs: docs/reasons.md has all codes. Left out where there is none."
-	argsOf  = "By name the arguments, each a text or a reason in turn, with code and args, of "
+	codeOf  = "The code of the text in "
+	leftOut = ", for programs: docs/reasons.md has all codes. Omitted if there is none."
+	argsOf  = "The arguments by name, each a string or a reason with code and args, of "
 )
 
 // exampleWait is an example of a reason for which a job waits.
 var exampleWait = reason.OneAtATime(route.ExampleExecution, "running")
 
-// exampleWords are the examples of fields, by the field's name.
-var exampleWords = map[string]any{
+// fieldExamples are the examples of fields, by the field's name.
+var fieldExamples = map[string]any{
 	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": route.ExampleExecution,
 	"taskId": route.ExampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": route.ExampleAgent, "slaveId": route.ExampleAgent,
 	"hostname": "node1", "ip": "10.0.0.7",

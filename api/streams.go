@@ -7,9 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/limit"
 )
 
-// bounding wraps the handler of a route whose answers may last. It refuses such an answer if Options.MaxStreams of its
-// kind are open, if the caller's share of them is used up, or if the process has no descriptors left.
-func (s *Server) bounding(n *limit.Streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
+// limitStreams wraps the handler of a route whose answers may last. It refuses such an answer if Options.MaxStreams of
+// its kind are open, if the caller's share of them is used up, or if the process has no descriptors left.
+func (s *Server) limitStreams(n *limit.Streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if !lasts(c) {
 			work(c)

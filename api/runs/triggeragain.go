@@ -28,14 +28,14 @@ func (h *Handlers) triggerAgain(c *gin.Context) (any, error) {
 	ctx := c.Request.Context()
 	made, err := h.Scheduler.TriggerAgain(ctx, caller.ScopeOf(ctx), id, key, caller.Of(ctx).Includes(auth.Admin))
 	if failure.Refusal(err).Code == "execution_not_found" {
-		err = h.forgotten(ctx, id, err)
+		err = h.forgottenError(ctx, id, err)
 	}
 	return route.Triggered{ExecutionID: made}, err
 }
 
-// forgotten returns the error for an execution that only the history still has. It tells the user what to do instead
-// of running it again.
-func (h *Handlers) forgotten(ctx context.Context, id string, otherwise error) error {
+// forgottenError returns the error for an execution that only the history still has. It tells the user what to do
+// instead of running it again.
+func (h *Handlers) forgottenError(ctx context.Context, id string, otherwise error) error {
 	if h.History == nil {
 		return otherwise
 	}
@@ -46,5 +46,5 @@ func (h *Handlers) forgotten(ctx context.Context, id string, otherwise error) er
 		return otherwise
 	}
 	return failure.New(http.StatusConflict, "execution_forgotten",
-		"only the history has execution %s, and not what settings it had of its own: trigger its job with those that it is to have, POST /api/job/%s/trigger", failure.Quoted(id), stored.Job)
+		"only the history has execution %s, without the settings of its own: trigger its job with the settings that you want, POST /api/job/%s/trigger", failure.Quoted(id), stored.Job)
 }

@@ -1,0 +1,12 @@
+package answer
+
+import (
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+)
+
+// Warn sets the header Warning, which says what the answer lacks and why.
+func Warn(c *gin.Context, what string) {
+	c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII(what))
+}
