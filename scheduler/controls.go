@@ -14,7 +14,7 @@ import (
 func (s *Scheduler) SetJobPaused(
 	ctx context.Context, scope explain.Scope, name string, paused bool,
 ) (views.JobView, error) {
-	reply, err := s.order(ctx, scope, explain.Reader.SeesJob, name, func(token uint64) core.Request {
+	reply, err := s.request(ctx, scope, explain.Reader.SeesJob, name, func(token uint64) core.Request {
 		return operator.PauseRequested{Token: token, Job: name, Paused: paused, Actor: actorOf(ctx)}
 	})
 	if err == nil {

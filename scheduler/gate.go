@@ -43,7 +43,7 @@ func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(exp
 		return err
 	}
 	var refused error
-	err = r.look(ctx, func(c *core.Core) {
+	err = r.read(ctx, func(c *core.Core) {
 		var reader explain.Reader
 		if reader, refused = explain.NewReader(c.Views(), scope); refused == nil {
 			refused = look(reader)
@@ -52,8 +52,8 @@ func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(exp
 	return cmp.Or(err, refused)
 }
 
-// look calls fn with the term's core between two steps, without a scope.
-func (r *termRunner) look(ctx context.Context, fn func(*core.Core)) error {
+// read calls fn with the term's core between two steps, without a scope.
+func (r *termRunner) read(ctx context.Context, fn func(*core.Core)) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if r.gate.enter(ctx) != nil {
@@ -61,7 +61,7 @@ func (r *termRunner) look(ctx context.Context, fn func(*core.Core)) error {
 			"the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
 	}
 	defer r.gate.leave()
-	if r.over.Load() {
+	if r.ended.Load() {
 		return problem.Errorf(problem.Unavailable, "term_ended", "the term has ended: try again shortly")
 	}
 	fn(r.core)

@@ -21,7 +21,7 @@ func TestMissedAndDroppedFiresAreOneLineASecond(t *testing.T) {
 		for i := range 100 {
 			notes = append(notes, step.Note{Kind: step.NoteFiresMissed, Job: fmt.Sprint("job", i)})
 		}
-		notes = append(notes, step.Note{Kind: step.NoteExecutionMade, Job: "other"})
+		notes = append(notes, step.Note{Kind: step.NoteExecutionCreated, Job: "other"})
 		l.write(now.Add(time.Duration(tenth)*100*time.Millisecond), notes)
 	}
 	l.write(now.Add(10*time.Second), nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// reconcileGap is the minimum interval between two requests for reconciliation.
-const reconcileGap = 10 * time.Second
+// minReconcileInterval is the minimum interval between two requests for reconciliation.
+const minReconcileInterval = 10 * time.Second
 
 // Reconcile asks the cluster now about every task (explicit), or for all tasks of this framework that it knows
 // (implicit), in addition to the periodic reconciliation every 10 minutes. A second call of either kind within 10 s is
@@ -41,9 +41,10 @@ func (s *Scheduler) mayReconcile() error {
 	s.reconcileMu.Lock()
 	defer s.reconcileMu.Unlock()
 	now := s.opt.Clock()
-	if wait := reconcileGap - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
+	if wait := minReconcileInterval - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
 		e := problem.Errorf(problem.TooSoon, "too_soon",
-			"reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
+			"reconciliation was asked for less than %s ago: ask again in %s", minReconcileInterval,
+			wait.Round(time.Second/10))
 		e.RetryAfter = wait
 		return e
 	}
@@ -57,8 +58,8 @@ func (s *Scheduler) mayReconcile() error {
 func (s *Scheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 ) (string, error) {
-	reply, err := s.order(ctx, scope, explain.Reader.SeesExecution, executionID, func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, Again: executionID, Key: idempotencyKey, NoEnv: !withEnv,
+	reply, err := s.request(ctx, scope, explain.Reader.SeesExecution, executionID, func(token uint64) core.Request {
+		return operator.TriggerRequested{Token: token, RerunOf: executionID, Key: idempotencyKey, NoEnv: !withEnv,
 			Actor: actorOf(ctx)}
 	})
 	return reply.ExecutionID, err

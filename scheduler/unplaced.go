@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// unplacedInterval is the interval of the checks for unplaced shards. unplacedFor is how long a shard must stay
-	// unplaced before it is shown, because room is often found within seconds. maxUnplaced is the maximum number of
-	// shown shards.
-	unplacedInterval, unplacedFor, maxUnplaced = 5 * time.Second, 10 * time.Second, 100
+	// unplacedInterval is the interval of the checks for unplaced shards. minUnplacedTime is how long a shard must
+	// stay unplaced before it is shown, because room is often found within seconds. maxUnplaced is the maximum number
+	// of shown shards.
+	unplacedInterval, minUnplacedTime, maxUnplaced = 5 * time.Second, 10 * time.Second, 100
 )
 
 // showUnplaced shows unplaced shards to a session that wants them, until ctx ends.
 func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
 	look := func() (found []cluster.Unplaced, err error) {
-		err = r.look(ctx, func(c *core.Core) { found = c.Views().Unplaced(maxUnplaced) })
+		err = r.read(ctx, func(c *core.Core) { found = c.Views().Unplaced(maxUnplaced) })
 		return found, err
 	}
 	showUnplaced(ctx, look, on, r.s.opt.Logger)
@@ -52,12 +52,12 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 			if first, known := since[k]; known {
 				still[k] = first
 			}
-			if now.Sub(still[k]) >= unplacedFor {
+			if now.Sub(still[k]) >= minUnplacedTime {
 				long = append(long, u)
 			}
 		}
 		since = still
-		if now.Sub(began) < unplacedFor+unplacedInterval {
+		if now.Sub(began) < minUnplacedTime+unplacedInterval {
 			continue
 		}
 		text := ""

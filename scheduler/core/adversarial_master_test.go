@@ -40,8 +40,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 	s.rnd = rand.NewPCG(seed, 9)
 	s.opt.DemandsPerStep = 1 + r.IntN(5)
 	s.opt.FiresPerStep = 1 + r.IntN(5)
-	s.opt.EndedKept = r.IntN(5)
-	s.opt.QueuedFires = 1 + r.IntN(4)
+	s.opt.MaxEnded = r.IntN(5)
+	s.opt.MaxQueuedFires = 1 + r.IntN(4)
 	s.opt.Strategy = []offers.Strategy{offers.Pack, offers.Spread}[r.IntN(2)]
 	s.restart()
 	var launches []cluster.TaskLaunch

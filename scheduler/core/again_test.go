@@ -51,8 +51,8 @@ func TestRunAgain(t *testing.T) {
 		Overrides: jobs.Overrides{JobParameter: &parameter, Env: env}})
 	runs()
 	s.restart()
-	second, err := ask(operator.TriggerRequested{Again: first, Key: "once"})
-	if twice, _ := ask(operator.TriggerRequested{Again: first, Key: "once"}); err != nil || second == first ||
+	second, err := ask(operator.TriggerRequested{RerunOf: first, Key: "once"})
+	if twice, _ := ask(operator.TriggerRequested{RerunOf: first, Key: "once"}); err != nil || second == first ||
 		twice != second {
 		t.Fatalf("%s %s %v", second, twice, err)
 	}
@@ -74,7 +74,7 @@ func TestRunAgain(t *testing.T) {
 	if view, err := s.core.views.Execution(plain); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
-	if _, err := ask(operator.TriggerRequested{Again: plain, NoEnv: true}); err != nil {
+	if _, err := ask(operator.TriggerRequested{RerunOf: plain, NoEnv: true}); err != nil {
 		t.Error(err)
 	}
 	if p, e := runs(); p != "the job's" || e["LEVEL"] != "" {
@@ -86,14 +86,14 @@ func TestRunAgain(t *testing.T) {
 			t.Errorf("want %s: %v", want, err)
 		}
 	}
-	refused("not_allowed", operator.TriggerRequested{Again: first, NoEnv: true})
-	refused("execution_not_found", operator.TriggerRequested{Again: "none"})
+	refused("not_allowed", operator.TriggerRequested{RerunOf: first, NoEnv: true})
+	refused("execution_not_found", operator.TriggerRequested{RerunOf: "none"})
 	s.apply(s.core.planDeregisterJob("my_job"))
-	refused("job_not_found", operator.TriggerRequested{Again: first})
+	refused("job_not_found", operator.TriggerRequested{RerunOf: first})
 	// A job of the same name may belong to another app.
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.AppName = "other_app" })
-	refused("job_moved", operator.TriggerRequested{Again: first})
+	refused("job_moved", operator.TriggerRequested{RerunOf: first})
 	if view, err := s.core.views.Execution(first); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
@@ -125,7 +125,7 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 			if v := s.execution(first); (v.State == executions.Killed) != test.moved {
 				t.Errorf("the run itself is %s: %s", v.State, v.Reason)
 			}
-			reply := s.step(operator.TriggerRequested{Token: 8, Again: first}).Replies[0]
+			reply := s.step(operator.TriggerRequested{Token: 8, RerunOf: first}).Replies[0]
 			if (reply.Err != nil && reply.Err.Code == "job_moved") != test.moved {
 				t.Errorf("run again: %v", reply.Err)
 			}

@@ -50,9 +50,9 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	launches := s.accepted()
 	s.run(launches)
-	silent := func() (found []views.Trouble) {
-		for _, trouble := range s.core.views.Facts().Troubles {
-			if trouble.Kind == views.TroubleDaemonSilent {
+	silent := func() (found []views.Problem) {
+		for _, trouble := range s.core.views.Facts().Problems {
+			if trouble.Kind == views.ProblemDaemonSilent {
 				found = append(found, trouble)
 			}
 		}

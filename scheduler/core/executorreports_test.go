@@ -27,7 +27,7 @@ func (s *stage) message(l cluster.TaskLaunch, r *wire.Report) Decision {
 }
 
 // Reports decide nothing: with and without them, and with garbage, the same events have the same calls and writes.
-func TestX14ReportsDecideNothing(t *testing.T) {
+func TestX13ReportsDecideNothing(t *testing.T) {
 	t.Parallel()
 	var decided [3][]Decision
 	for i, report := range []func(s *stage, l cluster.TaskLaunch){
@@ -112,7 +112,7 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 
 // An executor with a daemon's shard that sends no report for a minute is shown as quiet, once, unless its agent is
 // away.
-func TestX14AQuietExecutorIsShown(t *testing.T) {
+func TestX13AQuietExecutorIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)[0]

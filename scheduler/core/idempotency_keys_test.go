@@ -11,7 +11,7 @@ import (
 func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.opt.EndedKept = 1
+	s.opt.MaxEnded = 1
 	s.restart()
 	s.app()
 	s.job(oneShard, withMisfire)

@@ -92,7 +92,7 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	}
 	s.apply(s.core.planDisableJob("my_job", true))
 	if s.core.placement.Held().Len() != 0 || len(calls[step.CallDecline](s.last)) != 1 ||
-		len(calls[step.CallStopOffers](s.last)) != 1 {
+		len(calls[step.CallSuppress](s.last)) != 1 {
 		t.Errorf("the job is disabled: %+v", s.last.Calls)
 	}
 }
@@ -107,7 +107,7 @@ func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 	revived := 0
 	for range 6000 {
 		s.until(10 * time.Millisecond)
-		if n := len(calls[step.CallRequestOffers](s.last)); n > 0 {
+		if n := len(calls[step.CallRevive](s.last)); n > 0 {
 			revived += n
 			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()),
 				AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",

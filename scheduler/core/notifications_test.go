@@ -102,11 +102,11 @@ func TestN2AMessageIsGivenUpAfterADay(t *testing.T) {
 		tries++
 		d = s.step(notifications.NotificationSent{Job: "my_job", Seq: d.Notifications[0].Seq, Problem: "no answer"})
 	}
-	if took := s.now.Sub(began); took < notifications.NotifyFor ||
-		took > notifications.NotifyFor+notifications.MaxNotifyDelay || tries < 140 || tries > 170 {
+	if took := s.now.Sub(began); took < notifications.NotifyTimeout ||
+		took > notifications.NotifyTimeout+notifications.MaxNotifyDelay || tries < 140 || tries > 170 {
 		t.Errorf("given up after %s and %d tries", took, tries)
 	}
-	if last := d.Notes[len(d.Notes)-1]; last.Kind != step.NoteNotificationEnd ||
+	if last := d.Notes[len(d.Notes)-1]; last.Kind != step.NoteNotificationDropped ||
 		!strings.Contains(last.Detail, "given up") {
 		t.Errorf("the log says %+v", last)
 	}

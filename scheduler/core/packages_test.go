@@ -68,7 +68,7 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	s.core.starts.Unreachable(*s.core.config.App("other_app").Config(), "other@1", s.now,
+	s.core.starts.RecordUnreachable(*s.core.config.App("other_app").Config(), "other@1", s.now,
 		reason.FromText("nobody answers"))
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
 		s.accepts = nil
@@ -127,13 +127,13 @@ func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	s := newStage(t)
 	a := app.Config{AppName: "one", AppURL: "http://h/x"}
 	for _, shown := range []bool{true, false} {
-		s.core.starts.Unanswered(a, "run", s.now, reason.FromText("the server answers 503"))
-		for _, trouble := range s.core.views.Facts().Troubles {
+		s.core.starts.RecordUnanswered(a, "run", s.now, reason.FromText("the server answers 503"))
+		for _, trouble := range s.core.views.Facts().Problems {
 			if strings.HasSuffix(trouble.Why.String(), ", last: the server answers 503") != shown {
 				t.Errorf("with a second app %v: %s", !shown, trouble.Why.String())
 			}
 		}
-		if len(s.core.views.Facts().Troubles) == 0 {
+		if len(s.core.views.Facts().Problems) == 0 {
 			t.Error("no trouble")
 		}
 		a.AppName = "two"

@@ -31,7 +31,7 @@ func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.Loaded(nil, nil)
+	h.BeginTerm(nil, nil)
 	said := map[int64]int64{}
 	for _, term := range h.Rows().Terms {
 		said[term.Number] = term.Batches

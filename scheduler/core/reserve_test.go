@@ -263,7 +263,7 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.placement.MeasureAgain(map[string]bool{"S1": true})
+	s.core.placement.MeasureReserved(map[string]bool{"S1": true})
 	if c := s.core.agents.Get("S1"); c.Capacity().CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
 	}

@@ -125,7 +125,7 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i := range 5000 {
 		id := fmt.Sprintf("job%d@x", i)
-		c.executions.Enqueue(executions.Made{ID: id, Job: id,
+		c.executions.Enqueue(executions.NewExecution{ID: id, Job: id,
 			Fire: start.Add(time.Duration(i*7919%5000) * time.Second)})
 	}
 	list, err := c.views.Executions(views.ExecutionFilter{Limit: 3})

@@ -220,7 +220,7 @@ func (s *scene) cmdMute(w *scenario.Words) error {
 func (s *scene) cmdOption(w *scenario.Words) error {
 	s.opt.ExecutorBinary = w.Option("binary", s.opt.ExecutorBinary)
 	s.opt.FiresPerStep = int(w.Number("fires-per-step", float64(s.opt.FiresPerStep)))
-	s.opt.EndedKept = int(w.Number("ended-kept", float64(s.opt.EndedKept)))
+	s.opt.MaxEnded = int(w.Number("ended-kept", float64(s.opt.MaxEnded)))
 	return nil
 }
 

@@ -68,7 +68,7 @@ func BenchmarkSchedules(b *testing.B) {
 	for i, name := range s.core.config.JobNames() { // each gets a schedule of its own
 		cfg := *s.core.config.Job(name).Config()
 		cfg.Cron = fmt.Sprintf("%d %d %d %d * ?", i%60, i/60%60, i/3600%24, i/86400+1)
-		s.core.take(config.JobChanged{Name: name, Config: &cfg})
+		s.core.applyChange(config.JobChanged{Name: name, Config: &cfg})
 	}
 	for b.Loop() {
 		if len(s.core.views.Schedules()) < 100_000 {

@@ -165,9 +165,9 @@ func (p *simulatedMaster) take(call step.Call) {
 	case step.CallSubscribe:
 		p.suppressed = false
 		p.inbox = append(p.inbox, SessionBegan{Session: call.Session, MasterID: "m"})
-	case step.CallStopOffers:
+	case step.CallSuppress:
 		p.suppressed, p.revivedAt = true, time.Time{}
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		p.suppressed, p.revivedAt, p.revived = false, p.now, p.revived+1
 		for _, a := range p.agents {
 			a.filteredUntil = time.Time{}
@@ -186,7 +186,7 @@ func (p *simulatedMaster) take(call step.Call) {
 				p.accept(a, call)
 			}
 		}
-	case step.CallEndExecutor:
+	case step.CallShutdown:
 		for _, a := range p.agents {
 			if a.id == call.AgentID && a.executors[call.ExecutorID] {
 				delete(a.executors, call.ExecutorID)

@@ -71,11 +71,11 @@ func kindOf(err error) problem.Kind {
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
 	var nobody explain.Scope
-	if _, err := explain.NewReader(coreOfTwo(t).Views(), nobody); !errors.Is(err, explain.ErrNobody) {
+	if _, err := explain.NewReader(coreOfTwo(t).Views(), nobody); !errors.Is(err, explain.ErrNotAuthenticated) {
 		t.Error(err)
 	}
-	if nobody.Covers("mine") || nobody.IsAll() || !errors.Is(nobody.MayPublish("mine"), explain.ErrNobody) ||
-		!errors.Is(nobody.RequireAll(), explain.ErrNobody) {
+	if nobody.Covers("mine") || nobody.IsAll() || !errors.Is(nobody.MayPublish("mine"), explain.ErrNotAuthenticated) ||
+		!errors.Is(nobody.RequireAll(), explain.ErrNotAuthenticated) {
 		t.Error("nobody may do something")
 	}
 }

@@ -26,13 +26,14 @@ func Apps(covers func(app string) bool, deny func(app string) error) Scope {
 	return Scope{covers: covers, deny: deny}
 }
 
-// ErrNobody is the error of every request with the zero Scope, which means that the requester was not authenticated.
-var ErrNobody = errors.New("the scheduler was asked for somebody who was not let in")
+// ErrNotAuthenticated is the error of every request with the zero Scope, which means that the requester was not
+// authenticated.
+var ErrNotAuthenticated = errors.New("the scheduler was asked for somebody who was not let in")
 
-// Check fails with ErrNobody for the zero Scope.
+// Check fails with ErrNotAuthenticated for the zero Scope.
 func (s Scope) Check() error {
 	if !s.all && s.covers == nil {
-		return ErrNobody
+		return ErrNotAuthenticated
 	}
 	return nil
 }

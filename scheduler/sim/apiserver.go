@@ -140,13 +140,13 @@ func (s *apiServer) arrives(by *session, call step.Call, done func(error)) {
 		if current {
 			s.decline(c.Offers, c.Refuse)
 		}
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		if current {
 			s.stopped = false
 			clear(s.filters)
 			s.allocate(s.w.latency())
 		}
-	case step.CallStopOffers:
+	case step.CallSuppress:
 		s.stopped = s.stopped || current
 	case step.CallKill:
 		s.delete(c.Kill)

@@ -24,7 +24,7 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 			upto = to.Add(-time.Millisecond) // the cursor may be inside this second
 		}
 		// Fires older than a minute are missed, not late (rule F3), and the cursor may be inside its second.
-		from := latest(j.checkedTo, j.since, wall.Add(-w.opt.Late+10*time.Second))
+		from := latest(j.checkedTo, j.since, wall.Add(-w.opt.MaxLateness+10*time.Second))
 		for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
 			id := name + "@" + at.UTC().Format("20060102T150405Z")
 			switch {

@@ -29,7 +29,7 @@ func queueOf(call step.Call) string {
 	switch c := call.(type) {
 	case step.CallLaunch:
 		return "ACCEPT on " + c.Launch.AgentID
-	case step.CallKill, step.CallEndExecutor, step.CallReconcile:
+	case step.CallKill, step.CallShutdown, step.CallReconcile:
 		return "commands"
 	case step.CallAcknowledge:
 		return ""

@@ -88,7 +88,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	for _, n := range d.Notes {
 		w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Text())
 		switch n.Kind {
-		case step.NoteExecutionMade:
+		case step.NoteExecutionCreated:
 			fires++
 		case step.NoteExecutionEnded:
 			c.endNoted[n.Execution] = true // it may be displaced from the ring in the same step
@@ -195,7 +195,7 @@ func (c *checker) staysStaged(task string) bool {
 // reconciliation.
 func (c *checker) stagedHold() {
 	w := c.w
-	limit := w.opt.StagingLost + w.opt.UnreachableFailover + 2*w.opt.ReconcileEvery + 5*time.Minute
+	limit := w.opt.StagingLost + w.opt.UnreachableFailover + 2*w.opt.ReconcileInterval + 5*time.Minute
 	if !w.calm || w.now-w.quietSince < limit {
 		return
 	}

@@ -247,7 +247,7 @@ func (h *history) forgotten(id string) {
 	if h.ended[id] == nil || h.lost[key] || h.rows[key] == historyevent.Ended {
 		return
 	}
-	if h.w.opt.UnstoredKept < step.DefaultOptions().UnstoredKept { // such a world has too many at times
+	if h.w.opt.MaxUnstored < step.DefaultOptions().MaxUnstored { // such a world has too many at times
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
 				if h.isTrue(&b.Batch) && slices.ContainsFunc(b.Executions,

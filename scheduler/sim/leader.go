@@ -71,7 +71,7 @@ func (w *world) campaign(delay time.Duration) {
 		opt.Term = l.term
 		l.core = core.New(opt)
 		l.machine = term.New(l.core, rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+76),
-			term.Options{RefusedMost: w.refusedMost})
+			term.Options{RefusedTimeout: w.refusedMost})
 		w.trace.add("leader %d begins term %d", l.no, l.term)
 		l.seen = has
 		w.check.documentsLoaded()

@@ -103,13 +103,13 @@ func (m *master) arrives(s *session, call step.Call, done func(error)) {
 		m.accept(c.Launch)
 	case step.CallDecline:
 		m.decline(c.Offers, c.Refuse)
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		m.revive()
-	case step.CallStopOffers:
+	case step.CallSuppress:
 		m.suppressed = true
 	case step.CallKill:
 		m.kill(c.Kill)
-	case step.CallEndExecutor:
+	case step.CallShutdown:
 		m.shutdown(c.ExecutorID, c.AgentID)
 	case step.CallReconcile:
 		m.reconcile(c.Tasks)

@@ -177,13 +177,13 @@ func newWorld(cfg Config, t *tracer) *world {
 		w.opt.DemandsPerStep = 1 + w.rng.IntN(5)
 	}
 	if w.rng.IntN(3) == 0 {
-		w.opt.EndedKept = 10 + w.rng.IntN(100)
-		w.opt.UnstoredKept = 2 * w.opt.EndedKept
+		w.opt.MaxEnded = 10 + w.rng.IntN(100)
+		w.opt.MaxUnstored = 2 * w.opt.MaxEnded
 	}
 	if cfg.Seed%10 == smallCalls { // depends on the seed, so that other worlds stay the same
 		w.opt.LaunchBytes = 2<<10 + int(cfg.Seed/10%8)<<9
 	}
-	w.opt.QueuedFires = 2 + w.rng.IntN(8)
+	w.opt.MaxQueuedFires = 2 + w.rng.IntN(8)
 	if w.rng.IntN(4) == 0 {
 		w.opt.ExecutorIdle = 0
 	}

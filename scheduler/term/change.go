@@ -52,7 +52,7 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 // changeConflicts reads the document that another program has changed, so that the requester sees its present state
 // after the answer. A conflict ends no term.
 func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
-	m.do(Read{[]string{path}})
+	m.emit(Read{[]string{path}})
 	m.onRead = func(read []Document) {
 		edits, err := m.reloaded(read[0])
 		if err != nil {

@@ -30,7 +30,7 @@ func TestACoreThatPanicsEndsTheTerm(t *testing.T) {
 			t.Errorf("%T leaves", e)
 		}
 	}
-	if !answered || !logged || !ended || !m.Over() {
-		t.Errorf("answered %v, logged %v, ended %v, over %v", answered, logged, ended, m.Over())
+	if !answered || !logged || !ended || !m.HasEnded() {
+		t.Errorf("answered %v, logged %v, ended %v, over %v", answered, logged, ended, m.HasEnded())
 	}
 }

@@ -30,8 +30,8 @@ import (
 type Log struct {
 	shared *step.Shared
 	config *config.Set
-	// kept is called with each new row, for the history.
-	kept  func(Row)
+	// onRow is called with each new row, for the history.
+	onRow func(Row)
 	rows  []Row
 	ids   map[string]bool
 	last  int64 // the last assigned number
@@ -56,8 +56,8 @@ const (
 )
 
 // New returns a Log without rows. kept is called with each row that is added, in order.
-func New(s *step.Shared, k *config.Set, kept func(Row)) *Log {
-	return &Log{shared: s, config: k, kept: kept, ids: map[string]bool{}}
+func New(s *step.Shared, k *config.Set, onRow func(Row)) *Log {
+	return &Log{shared: s, config: k, onRow: onRow, ids: map[string]bool{}}
 }
 
 // Restore adds a stored row; name is the last part of its path. Loaded must be called after the last one. It fails
@@ -129,20 +129,20 @@ func (r *Row) path() string {
 // Beyond the limits it also removes the oldest rows with numbers up to recorded, which are at least in one of its
 // batches.
 func (a *Log) Write(r *store.Commit, stored, recorded int64) {
-	gone := 0
-	for gone < len(a.rows) {
-		row := &a.rows[gone]
-		tooMany := len(a.rows)-gone > AuditRows || a.bytes > AuditBytes
+	removed := 0
+	for removed < len(a.rows) {
+		row := &a.rows[removed]
+		tooMany := len(a.rows)-removed > AuditRows || a.bytes > AuditBytes
 		if row.encoded != nil || row.number > stored && (row.number > recorded || !tooMany) {
 			break
 		}
 		r.Remove(row.path())
 		a.bytes -= row.size
 		delete(a.ids, row.ID)
-		gone++
+		removed++
 	}
-	clear(a.rows[:gone])
-	a.rows = a.rows[gone:]
+	clear(a.rows[:removed])
+	a.rows = a.rows[removed:]
 	isNew := len(a.rows)
 	for isNew > 0 && a.rows[isNew-1].encoded != nil {
 		isNew--
@@ -162,13 +162,13 @@ func (a *Log) Add(row event.Audit) { a.Committed(a.number(row)) }
 func (a *Log) Committed(rows ...Row) {
 	for _, r := range rows {
 		a.keepRow(r)
-		a.kept(r)
+		a.onRow(r)
 	}
 }
 
-// HandIn adds rows of changes that were made outside of the core. A row whose id is kept already is ignored, so
+// AddMissing adds rows of changes that were made outside of the core. A row whose id is kept already is ignored, so
 // handing it in again does no harm.
-func (a *Log) HandIn(rows []event.Audit) {
+func (a *Log) AddMissing(rows []event.Audit) {
 	for _, row := range rows {
 		if !a.ids[row.ID] {
 			row.Time = row.Time.UTC().Truncate(time.Millisecond)

@@ -37,7 +37,7 @@ func New(s *state.State, a *audit.Log, r reconcile.Reconciler, notFound func(id 
 // never dropped (rule F5). With a Key that was used before, Trigger returns the execution of that earlier request. The
 // caller may publish the id once the step is committed.
 func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *problem.Error) {
-	if err := op.repeated(&t); err != nil {
+	if err := op.fillRerun(&t); err != nil {
 		return "", err
 	}
 	id := executions.ID(t.Job, op.st.Wall()) + "-" + op.st.UUID()[:8]
@@ -82,11 +82,11 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 			waiting++
 		}
 	}
-	most := 1
+	limit := 1
 	if j.Config().Misfire {
-		most = op.st.Opt.QueuedFires
+		limit = op.st.Opt.MaxQueuedFires
 	}
-	if waiting >= most {
+	if waiting >= limit {
 		return "", problem.Errorf(problem.Conflict, "trigger_waits",
 			"job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, problem.Counted(waiting, "execution"), t.Job)
 	}
@@ -94,26 +94,26 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 		op.st.Executions.KeepKey(id, op.st.Now())
 	}
 	op.st.Numbers.Triggers++
-	e := executions.Made{ID: id, Job: t.Job, Fire: op.st.Wall().Truncate(time.Millisecond),
+	e := executions.NewExecution{ID: id, Job: t.Job, Fire: op.st.Wall().Truncate(time.Millisecond),
 		Source: executions.Triggered}
 	if !t.Overrides.IsZero() {
 		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.Config().AppName,
 			executions.SecretsTo(&t.Overrides, j.Config())
 	}
 	op.st.Executions.Enqueue(e)
-	op.audit.Trigger(t.Actor, t.Job, id, t.Again, t.Overrides.WithoutSecrets(*j.Config()))
+	op.audit.Trigger(t.Actor, t.Job, id, t.RerunOf, t.Overrides.WithoutSecrets(*j.Config()))
 	return id, nil
 }
 
-// repeated fills a request that runs an execution again with the job and the overrides of that execution. It refuses
+// fillRerun fills a request that runs an execution again with the job and the overrides of that execution. It refuses
 // the request if the caller may not see or set those overrides.
-func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
-	if t.Again == "" {
+func (op *Operator) fillRerun(t *TriggerRequested) *problem.Error {
+	if t.RerunOf == "" {
 		return nil
 	}
-	e := op.st.Executions.Find(t.Again)
+	e := op.st.Executions.Find(t.RerunOf)
 	if e == nil {
-		return op.executionNotFound(t.Again)
+		return op.executionNotFound(t.RerunOf)
 	}
 	t.Job = e.Job()
 	if e.Overrides() == nil {

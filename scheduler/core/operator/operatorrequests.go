@@ -13,11 +13,11 @@ type TriggerRequested struct {
 	Key string
 	// Overrides replace the job's settings for this execution.
 	Overrides jobs.Overrides
-	// Again, if not empty, is the id of an execution to run again; Job and Overrides are then taken from it. NoEnv
+	// RerunOf, if not empty, is the id of an execution to run again; Job and Overrides are then taken from it. NoEnv
 	// refuses an execution with an env of its own, for a caller who may not set one.
-	Again string
-	NoEnv bool
-	Actor event.Actor
+	RerunOf string
+	NoEnv   bool
+	Actor   event.Actor
 }
 
 // CoreEvent marks TriggerRequested as an event of a step.
