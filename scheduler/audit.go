@@ -32,7 +32,7 @@ func (r *termRunner) moveAudits() {
 		if rows := r.s.opt.Audits.PendingAudit(); len(rows) > 0 {
 			err := r.moveAudit(rows)
 			if err != nil && !failed && r.ctx.Err() == nil {
-				r.s.opt.Logger.Warn("audit rows not taken yet: they wait where their changes are, and are tried again",
+				r.s.opt.Logger.Warn("audit rows not moved yet, retrying",
 					"rows", len(rows), "error", err)
 			}
 			failed = err != nil

@@ -78,12 +78,12 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 	recorded := r.record(c.History)
 	began := time.Now()
 	late := time.AfterFunc(commitWarnAfter, func() {
-		r.s.opt.Logger.Warn("the registry has not answered a commit yet: until it does, nothing is launched and nobody answered; look at its disk and its load",
+		r.s.opt.Logger.Warn("commit not answered yet: until the registry answers, nothing is launched and no request answered; check its disk and load",
 			"writes", len(c.Writes), "waited", commitWarnAfter)
 	})
 	err := r.term.Commit(context.Background(), c.Writes)
 	if !late.Stop() {
-		r.s.opt.Logger.Warn("slow commit ended", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
+		r.s.opt.Logger.Warn("slow commit answered", "took", time.Since(began).Round(time.Millisecond), "committed", err == nil)
 	}
 	r.s.commits.count(time.Since(began), len(c.Writes), events, err != nil && !c.Change)
 	recorded(err)
@@ -205,7 +205,7 @@ func (r *termRunner) subscribe(c term.Subscribe) {
 
 func (r *termRunner) closeSession(s cluster.Session) {
 	if err := s.Close(); err != nil {
-		r.s.opt.Logger.Debug("close a session", "error", err)
+		r.s.opt.Logger.Debug("session not closed", "error", err)
 	}
 }
 

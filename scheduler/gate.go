@@ -58,7 +58,7 @@ func (r *termRunner) read(ctx context.Context, fn func(*core.Core)) error {
 	defer cancel()
 	if r.gate.enter(ctx) != nil {
 		return problem.Errorf(problem.Unavailable, "registry_silent",
-			"the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
+			"the registry has not answered the leader's last commit yet, so the present state is not known; try again shortly")
 	}
 	defer r.gate.leave()
 	if r.ended.Load() {

@@ -81,7 +81,7 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 		pause := step.Backoff(minStandPause, maxStandPause, tries)
 		pause -= rand.N(pause / 2)
 		s.set(nil, err.Error())
-		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led",
+		s.opt.Logger.Warn("not leading, standing for election again", "retry", pause.Round(time.Millisecond), "led",
 			lasted.Round(time.Millisecond), "error", err)
 		select {
 		case <-time.After(pause):

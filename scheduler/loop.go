@@ -173,7 +173,7 @@ func (r *termRunner) end() {
 	}
 	r.s.opt.Point(pointBeforeResign)
 	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermEnded) {
-		r.s.opt.Logger.Warn("the election node may stay until its session ends", "error", err)
+		r.s.opt.Logger.Warn("leadership not resigned: the election node may stay until its session ends", "error", err)
 	}
 }
 
@@ -239,7 +239,7 @@ func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Req
 		return reply, nil
 	case <-ctx.Done():
 		return core.Reply{}, problem.Errorf(problem.OutcomeUnknown, "gave_up",
-			"nobody waits for the answer any more; the request may have been done")
+			"the requester closed its connection; the request may have been executed")
 	}
 }
 

@@ -55,7 +55,7 @@ func (l *noteLog) write(now time.Time, notes []step.Note) {
 
 func (l *noteLog) logOmitted(kind step.NoteKind, b *burst) {
 	if b.omitted > 0 {
-		l.log.Info(string(kind)+", more of them", "count", b.omitted)
+		l.log.Info(string(kind)+", more omitted", "count", b.omitted)
 		b.omitted = 0
 	}
 }

@@ -121,7 +121,7 @@ func (r *termRunner) sendNotification(n notifications.Notification) error {
 		return err
 	}
 	if r.s.opt.Notifier == nil {
-		return errors.New("this server has nothing to send messages with")
+		return errors.New("this server has no notifier")
 	}
 	err := r.s.opt.Notifier.Notify(ctx, n)
 	r.point(pointAfterNotify)

@@ -43,7 +43,7 @@ func (s *Scheduler) mayReconcile() error {
 	now := s.opt.Clock()
 	if wait := minReconcileInterval - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
 		e := problem.Errorf(problem.TooSoon, "too_soon",
-			"reconciliation was asked for less than %s ago: ask again in %s", minReconcileInterval,
+			"reconciliation was requested less than %s ago: try again in %s", minReconcileInterval,
 			wait.Round(time.Second/10))
 		e.RetryAfter = wait
 		return e

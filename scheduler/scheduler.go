@@ -119,10 +119,10 @@ func (s *Scheduler) current() (*termRunner, error) {
 // notLeading returns the error for requests while this process does not lead.
 func (s *Scheduler) notLeading() *problem.Error {
 	if s.lost {
-		return problem.Errorf(problem.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s",
+		return problem.Errorf(problem.Unavailable, "registry_lost", "writes are refused and nothing is launched: %s",
 			s.why)
 	}
-	return problem.Errorf(problem.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
+	return problem.Errorf(problem.Unavailable, "not_leading", "this server does not lead: %s; try again shortly", s.why)
 }
 
 // recordEnd stores why a term has ended. If the registry cannot be used any more, no other term begins; its error says

@@ -65,7 +65,7 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 			text = err.Error()
 		}
 		if text != "" && text != problem {
-			log.Warn("shards without room not shown to the cluster's autoscaler; jobs are not affected", "error", text)
+			log.Warn("unplaced shards not shown to the cluster's autoscaler; jobs are not affected", "error", text)
 		}
 		problem = text
 	}

@@ -206,7 +206,7 @@ func decodeArgs(data []byte) (args []arg, err error) {
 	}
 	in := json.NewDecoder(bytes.NewReader(data))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
-		return nil, errors.Join(err, errors.New("they are no JSON object"))
+		return nil, errors.Join(err, errors.New("not a JSON object"))
 	}
 	for in.More() {
 		name, err := in.Token()

@@ -18,7 +18,9 @@ const (
 	firstVersion = 1
 )
 
-// Task is everything that an executor needs to run one attempt of one shard.
+// Task is everything that an executor needs to run one attempt of one shard. A new field needs omitempty or omitzero:
+// the fingerprint of a daemon's settings is made of the encoded Task, so that a field which is always encoded would make
+// an update of the scheduler replace every daemon.
 type Task struct {
 	Version     int    `json:"v"`
 	TaskID      string `json:"taskId"`

@@ -94,7 +94,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			err = c.loadOther(e, dir)
 		}
 		if err != nil {
-			damage = append(damage, fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a copy, or remove that entry and its job's tasks", e.Path, err))
+			damage = append(damage, fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a backup, or remove that entry and its job's tasks", e.Path, err))
 		}
 	}
 	if len(damage) > 0 {
@@ -119,9 +119,9 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 		c.config.AddFault(e.Path, config.MarkUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.shared.Note(step.Note{Kind: step.NoteFaulty,
-			Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
+			Detail: e.Path + ": entry of the original scheduler not readable, left unchanged; the next leader reads it again: " + e.Unreadable, Problem: true})
 	default:
-		return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
+		return fmt.Errorf("read %s: %s; the scheduler can't lead without it: grant it read permission", e.Path, e.Unreadable)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
 		if x := c.executors.Get(id); x == nil && !c.subscription.TakingOver() {
 			c.shared.Note(step.Note{Kind: step.NoteExecutor,
-				Detail:  fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID),
+				Detail:  fmt.Sprintf("%s runs on agent %s and has no record: it is shut down", id, o.AgentID),
 				Problem: true})
 			c.shared.Call(step.CallShutdown{ExecutorID: id, AgentID: o.AgentID})
 		}

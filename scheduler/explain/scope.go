@@ -28,7 +28,7 @@ func Apps(covers func(app string) bool, deny func(app string) error) Scope {
 
 // ErrNotAuthenticated is the error of every request with the zero Scope, which means that the requester was not
 // authenticated.
-var ErrNotAuthenticated = errors.New("the scheduler was asked for somebody who was not let in")
+var ErrNotAuthenticated = errors.New("the request is not authenticated")
 
 // Check fails with ErrNotAuthenticated for the zero Scope.
 func (s Scope) Check() error {
@@ -57,7 +57,7 @@ func (s Scope) RequireAll() error {
 	if err := s.Check(); err != nil || s.all {
 		return err
 	}
-	return problem.Errorf(problem.Forbidden, "not_allowed", "this needs a grant for all apps")
+	return problem.Errorf(problem.Forbidden, "not_allowed", "this requires a grant for all apps")
 }
 
 // Update makes an update of a job, with the document that change makes of the present one. The scope must allow the

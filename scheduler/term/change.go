@@ -42,7 +42,7 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 		m.fail(err)
 	case unknown || errors.Is(err, registry.ErrTermEnded):
 		m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended",
-			"the change may have been done; look again when a leader is back: %v", err))
+			"the change may have been made; check again when there is a leader: %v", err))
 		m.fail(err)
 	default: // such as a missing permission: nothing was written, and the term goes on
 		m.refuse(ch.Token, problem.Errorf(problem.Unavailable, "not_stored", "the change was not made: %v", err))
@@ -65,7 +65,7 @@ func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
 				m.logExternalEdits(edits)
 			}
 			m.refuse(ch.Token, problem.Errorf(problem.Conflict, "changed_meanwhile",
-				"%s was changed by somebody else meanwhile; read it again and repeat the change", path))
+				"%s has changed since it was read; read it again and repeat the change", path))
 		})
 	}
 }

@@ -115,7 +115,7 @@ func (m *Machine) editsRead(read []Document) []core.Event {
 		delay := m.edits.retry(m.now.Elapsed, failed)
 		if !m.stopping {
 			m.emit(Log{Problem: true, Message: "external edit not readable yet",
-				Attrs: []any{"paths", len(failed), "again", delay, "error", failure}})
+				Attrs: []any{"paths", len(failed), "retry", delay, "error", failure}})
 		}
 	}
 	return found

@@ -97,5 +97,5 @@ func outcomeUnknown(err error) *problem.Error {
 		return problem.Errorf(problem.OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
 	}
 	return problem.Errorf(problem.OutcomeUnknown, "term_ended",
-		"the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+		"the term ended; the request may have been done: repeat it with the same Idempotency-Key, or check first")
 }

@@ -151,7 +151,7 @@ func (as *Set) RecordClock(id string, reported time.Time) (seen bool) {
 	switch {
 	case turned && drift == 0:
 		as.shared.Note(step.Note{Kind: step.NoteAgentClock,
-			Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
+			Detail: fmt.Sprintf("the clock of agent %s is correct again", a.id)})
 	case turned:
 		as.shared.Note(step.Note{Kind: step.NoteAgentClock, Detail: as.ClockNote(a.id).String(), Problem: true})
 	}

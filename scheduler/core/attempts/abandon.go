@@ -39,7 +39,7 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 // beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
 	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace),
-		"it was given up while its agent did not answer")
+		"it was abandoned while its agent did not answer")
 }
 
 // newOrphan returns the record of an attempt that may still run after it was abandoned.

@@ -34,7 +34,7 @@ func (as *Attempts) Report(m cluster.Message) {
 	}
 	if as.st.Executors.RecordReport(x) {
 		as.st.Executions.MarkJobsChanged(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
-		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
+		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " reports again"})
 	}
 	if as.st.Agents.RecordClock(x.Agent(), r.Time) {
 		as.st.Executions.MarkJobsChanged(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
@@ -79,7 +79,7 @@ func (as *Attempts) recordQuiet(e *executions.Execution, s *executions.Shard) {
 	if x := as.st.Executors.Get(s.Executor()); as.st.Executors.MarkQuiet(x) {
 		as.st.JobChanged(e.Job())
 		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
-			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(),
+			Detail: fmt.Sprintf("%s last reported %s ago, although its agent %s is registered", x.ID(),
 				quiet.Round(time.Second), x.Agent())})
 	}
 }

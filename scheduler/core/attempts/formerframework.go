@@ -42,7 +42,7 @@ func (as *Attempts) FrameworkRemoved(by string) {
 		}
 		as.st.Orphans.Add(g)
 		as.st.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id,
-			Detail:  "its framework was removed, which its agent, " + g.Agent + ", may still have to hear",
+			Detail:  "its framework was removed; agent " + g.Agent + " may not know that yet",
 			Problem: true})
 		as.st.Executions.SetCause(ref, reason.Of(reason.FrameworkRemoved))
 		as.endAttempt(ref, outcomeLost, 0)

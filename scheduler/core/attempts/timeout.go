@@ -49,6 +49,6 @@ func (as *Attempts) killTimedOut(ref executions.TaskRef) {
 		return
 	}
 	as.st.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(),
-		Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
+		Detail: "it ran for " + ref.Exec.Timeout().String(), Problem: true})
 	as.st.Executions.WantKill(ref, executions.WantedKill{Timeout: true})
 }

@@ -305,7 +305,7 @@ func (as *Attempts) updateUnknownTask(u cluster.Update) {
 			kind = step.NoteFormerTask
 		}
 		as.st.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ended), "no shard knows it")
+		as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ended), "it belongs to no shard")
 	}
 }
 

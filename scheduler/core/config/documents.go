@@ -23,7 +23,7 @@ func readApp(opt *step.Options, name string, e registry.Entry) (app.Config, []st
 		return cfg, nil, err
 	}
 	if cfg.AppName != name {
-		return cfg, nil, fmt.Errorf("its appName is %q and its node's name %q: they must be the same", cfg.AppName,
+		return cfg, nil, fmt.Errorf("its appName is %q and the node's name %q; they must be equal", cfg.AppName,
 			name)
 	}
 	return cfg, notes, cfg.Check(app.CheckOptions{AllowFile: true, NoContainers: !opt.TaskExecutors}).OrNil()
@@ -36,7 +36,7 @@ func readJob(opt *step.Options, name string, e registry.Entry, wall time.Time) (
 		return cfg, nil, err
 	}
 	if cfg.JobName != name {
-		return cfg, nil, fmt.Errorf("its jobName is %q and its node's name %q: they must be the same", cfg.JobName,
+		return cfg, nil, fmt.Errorf("its jobName is %q and the node's name %q; they must be equal", cfg.JobName,
 			name)
 	}
 	violations, _ := cfg.Check(jobs.CheckOptions{Now: wall, Local: opt.Zone})

@@ -101,7 +101,7 @@ func (k *Set) reloadedFault(path string, entry registry.Entry, err error) []step
 	return []step.Event{DocumentFaulty{Path: path, Why: why, Version: entry.Version}}
 }
 
-// Edit is an external edit for the log: What happened ("edited", "made" or "removed") at Path, to the app or job
+// Edit is an external edit for the log: What happened ("edited", "created" or "removed") at Path, to the app or job
 // (Kind) with that Name.
 type Edit struct{ Path, What, Kind, Name string }
 
@@ -126,7 +126,7 @@ func EditOf(e step.Event) (Edit, bool) {
 			edit.Kind = "app"
 		}
 		if e.Disabled {
-			edit.What = "made"
+			edit.What = "created"
 		}
 		return edit, true
 	}

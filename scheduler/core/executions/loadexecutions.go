@@ -74,7 +74,7 @@ func (es *Set) Join() (ended []*Execution, err error) {
 			path := store.ChunkPath(e.rec.ID, i)
 			part, ok := read.chunks[path]
 			if !ok {
-				return nil, fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a copy", e.rec.ID, path)
+				return nil, fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a backup", e.rec.ID, path)
 			}
 			e.shards = append(e.shards, part...)
 		}

@@ -46,7 +46,7 @@ func (f *Fires) isClockBehind() bool {
 	if !f.behind {
 		f.behind = true
 		f.st.Note(step.Note{Kind: step.NoteClock, Problem: true, Detail: fmt.Sprintf(
-			"the clock is %s behind the last fires made; none are made until it has passed %s",
+			"the clock is %s behind the last fires; no fires are made until it has passed %s",
 			behind.Round(time.Second), f.cursor.Time.Format(time.RFC3339))})
 	}
 	return true

@@ -83,7 +83,7 @@ func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
 	dir, _ := store.Split(e.path)
 	left[dir] = true
 	im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true,
-		Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
+		Detail: fmt.Sprintf("%s left unchanged: %v", e.path, err)})
 }
 
 // importable returns why the entries of a job cannot be run, or nil.
@@ -113,7 +113,7 @@ func (im *Imports) importReady(e importEntry) error {
 	}
 	times, err := strconv.Atoi(strings.TrimSpace(e.value))
 	if err != nil || times < 1 {
-		return fmt.Errorf("%q is no number of runs", e.value)
+		return fmt.Errorf("%q is not a number of runs", e.value)
 	}
 	j, source := im.st.Config.Job(e.job), executions.Misfired
 	if !j.Config().Misfire {
@@ -121,7 +121,7 @@ func (im *Imports) importReady(e importEntry) error {
 	}
 	if times > im.st.Opt.MaxQueuedFires {
 		im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true,
-			Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times,
+			Detail: fmt.Sprintf("of %d waiting runs, %d are imported: no more may wait (rule F5)", times,
 				im.st.Opt.MaxQueuedFires)})
 		times = im.st.Opt.MaxQueuedFires
 	}
@@ -148,7 +148,7 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 		item, err := strconv.Atoi(text)
 		switch {
 		case !ok || err != nil || name != job:
-			im.leaveEntry(entry, fmt.Errorf("%q names no shard of the job", entry.item), left)
+			im.leaveEntry(entry, fmt.Errorf("%q is not a shard of the job", entry.item), left)
 			continue
 		case item < 0 || item >= shards:
 			im.leaveEntry(entry, fmt.Errorf("the job has %d shards", shards), left)

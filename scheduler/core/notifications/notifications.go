@@ -221,12 +221,12 @@ func (ns *Notifications) applyOutcome(e NotificationSent) {
 	n.problem = e.Problem
 	if ns.shared.Now().Sub(n.Since) < NotifyTimeout {
 		ns.shared.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
-			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s",
+			Detail: fmt.Sprintf("it was not sent; next try at %s: %s",
 				ns.shared.Shown(n.after).Format(time.TimeOnly), e.Problem)})
 		return
 	}
 	ns.shared.Note(step.Note{Kind: step.NoteNotificationDropped, Job: e.Job, Execution: n.Execution, Problem: true,
-		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", NotifyTimeout,
+		Detail: fmt.Sprintf("it was not sent within %s and is dropped, tried %s: %s", NotifyTimeout,
 			problem.Counted(n.tries, "time"), e.Problem)})
 	ns.Drop(e.Job)
 }

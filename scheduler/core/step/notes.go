@@ -9,12 +9,12 @@ type NoteKind string
 const (
 	NoteFireDropped         NoteKind = "fire dropped"
 	NoteFiresMissed         NoteKind = "fires missed"
-	NoteExecutionCreated    NoteKind = "execution made"
+	NoteExecutionCreated    NoteKind = "execution created"
 	NoteExecutionEnded      NoteKind = "execution ended"
 	NoteTaskLaunched        NoteKind = "task launched"
 	NoteTaskEnded           NoteKind = "task ended"
 	NoteShardRequeued       NoteKind = "shard requeued"
-	NoteRunFailed           NoteKind = "daemon's run failed"
+	NoteRunFailed           NoteKind = "daemon run failed"
 	NoteTaskUnreachable     NoteKind = "task unreachable"
 	NoteKillRequested       NoteKind = "kill requested"
 	NoteTimedOut            NoteKind = "task timed out"
@@ -29,9 +29,9 @@ const (
 	NoteClock               NoteKind = "clock set back"
 	NoteFaulty              NoteKind = "faulty document found"
 	NoteNotification        NoteKind = "notification failed"
-	NoteNotificationDropped NoteKind = "notification given up"
-	NoteAgentClock          NoteKind = "clock of an agent changed"
-	NoteExecutorQuiet       NoteKind = "reports of an executor changed"
+	NoteNotificationDropped NoteKind = "notification dropped"
+	NoteAgentClock          NoteKind = "agent clock changed"
+	NoteExecutorQuiet       NoteKind = "executor reports changed"
 )
 
 // Note describes one event for the log. Job, Execution and Task name the objects that it concerns, if there are any.

@@ -55,8 +55,8 @@ func (s *Subscription) BeginTakeover() {
 		return
 	}
 	s.takeover = &takeover{unknown: map[string]*UnknownTask{}}
-	s.shared.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID +
-		" is another scheduler's: nothing is launched until the tasks that it left have ended"})
+	s.shared.Note(step.Note{Kind: step.NoteTakeover, Detail: "framework id " + s.frameworkID +
+		" belongs to another scheduler: nothing is launched until the tasks of that scheduler have ended"})
 }
 
 // FrameworkID returns the present framework id, "" if there is none.

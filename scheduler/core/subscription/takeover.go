@@ -194,7 +194,7 @@ func (s *Subscription) addUnknown(u cluster.Update) *UnknownTask {
 	f := &UnknownTask{ID: u.TaskID, Agent: u.AgentID}
 	s.takeover.unknown[u.TaskID] = f
 	s.shared.Note(step.Note{Kind: step.NoteUnknownTask, Task: u.TaskID, Problem: true,
-		Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended"})
+		Detail: "it was left by another scheduler on agent " + u.AgentID + "; launching waits until it has ended"})
 	return f
 }
 
@@ -204,7 +204,7 @@ func (s *Subscription) FinishTakeover() (running []string) {
 	running = s.EndTakeover()
 	s.ours, s.oursChanged = s.frameworkID, true
 	s.shared.Note(step.Note{Kind: step.NoteTakeover,
-		Detail: "the framework id " + s.frameworkID + " is taken over: no task of another scheduler is left under it"})
+		Detail: "no task of another scheduler is left under framework id " + s.frameworkID})
 	return running
 }
 

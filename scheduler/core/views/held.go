@@ -67,12 +67,12 @@ func (vs *Views) PrepareHeld() {
 		text := fmt.Sprintf("%s (%d shards, %s each, %s together",
 			one.job, one.shards, jobs.Bytes(one.each), jobs.Bytes(one.total))
 		if one.waits {
-			text += ", and a run of it waits"
+			text += ", with a waiting run"
 		}
 		names = append(names, text+")")
 	}
 	vs.heldJobs = "no job is enabled"
 	if len(names) > 0 {
-		vs.heldJobs = "the jobs whose shards are given most: " + strings.Join(names, ", ")
+		vs.heldJobs = "the jobs with the largest settings: " + strings.Join(names, ", ")
 	}
 }

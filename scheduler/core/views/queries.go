@@ -134,7 +134,7 @@ func (vs *Views) ExecutionNotFound(id string) *problem.Error {
 	}
 	kept := vs.keptText()
 	if vs.st.Opt.History {
-		kept = "those that the history has, which forgets what is older than --history-days"
+		kept = "those in the history, which keeps --history-days"
 	}
 	return problem.Errorf(problem.NotFound, "execution_not_found",
 		"there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)

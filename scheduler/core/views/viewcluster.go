@@ -215,7 +215,7 @@ func (vs *Views) Agent(id string) (AgentDetail, error) {
 	a := vs.st.Agents.Get(id)
 	if a == nil {
 		return AgentDetail{}, problem.Errorf(problem.NotFound, "agent_not_found",
-			"there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were",
+			"there is no agent %q that was seen within the last hour; GET /api/cluster lists those that were",
 			id)
 	}
 	v := AgentDetail{AgentView: vs.viewAgent(a), Executors: vs.executorsOn(id), Running: []AgentTaskView{}}
