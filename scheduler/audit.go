@@ -49,10 +49,7 @@ func (r *termRunner) moveAudits() {
 func (r *termRunner) moveAudit(rows []event.Audit) error {
 	ctx, cancel := context.WithTimeout(r.ctx, auditTimeout)
 	defer cancel()
-	if _, err := r.s.ask(ctx, func(token uint64) core.Request {
-		return core.AuditRequested{Token: token,
-			Rows: rows}
-	}); err != nil {
+	if _, err := r.s.ask(ctx, core.AuditRequested{Rows: rows}); err != nil {
 		return err
 	}
 	ids := make([]string, len(rows))

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
@@ -14,9 +13,7 @@ import (
 func (s *Scheduler) SetJobPaused(
 	ctx context.Context, scope explain.Scope, name string, paused bool,
 ) (views.JobView, error) {
-	reply, err := s.request(ctx, scope, explain.Reader.SeesJob, name, func(token uint64) core.Request {
-		return operator.PauseRequested{Token: token, Job: name, Paused: paused, Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, explain.Reader.SeesJob, name, operator.PauseRequested{Job: name, Paused: paused, Actor: actorOf(ctx)})
 	if err == nil {
 		s.opt.Logger.Info("job "+pauseText(paused), "job", name)
 	}

@@ -212,7 +212,7 @@ func (r *termRunner) measure() stats.Stats {
 }
 
 // ask passes a request to the machine and waits for the answer.
-func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Request) (core.Reply, error) {
+func (s *Scheduler) ask(ctx context.Context, request core.Event) (core.Reply, error) {
 	r, err := s.current()
 	if err != nil {
 		return core.Reply{}, err
@@ -228,7 +228,7 @@ func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Req
 		delete(r.asks, token)
 		r.askMu.Unlock()
 	}()
-	if !r.inbox.put(func(m *term.Machine) { m.Request(request(token)) }) {
+	if !r.inbox.put(func(m *term.Machine) { m.Request(core.Request{Token: token, Event: request}) }) {
 		return core.Reply{}, term.NotMade()
 	}
 	select {
@@ -248,7 +248,7 @@ type authorize func(r explain.Reader, name string) error
 
 // request makes a request about an object, if allowed permits it.
 func (s *Scheduler) request(
-	ctx context.Context, scope explain.Scope, allowed authorize, name string, request func(token uint64) core.Request,
+	ctx context.Context, scope explain.Scope, allowed authorize, name string, request core.Event,
 ) (core.Reply, error) {
 	if !scope.IsAll() {
 		if err := s.Read(ctx, scope, func(r explain.Reader) error { return allowed(r, name) }); err != nil {

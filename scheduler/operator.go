@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -31,9 +30,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit
 	if err := s.mayReconcile(); err != nil {
 		return err
 	}
-	_, err = s.ask(ctx, func(token uint64) core.Request {
-		return operator.ReconcileRequested{Token: token, Explicit: explicit, Actor: actorOf(ctx)}
-	})
+	_, err = s.ask(ctx, operator.ReconcileRequested{Explicit: explicit, Actor: actorOf(ctx)})
 	return err
 }
 
@@ -58,9 +55,7 @@ func (s *Scheduler) mayReconcile() error {
 func (s *Scheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 ) (string, error) {
-	reply, err := s.request(ctx, scope, explain.Reader.SeesExecution, executionID, func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, RerunOf: executionID, Key: idempotencyKey, NoEnv: !withEnv,
-			Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, explain.Reader.SeesExecution, executionID, operator.TriggerRequested{
+		RerunOf: executionID, Key: idempotencyKey, NoEnv: !withEnv, Actor: actorOf(ctx)})
 	return reply.ExecutionID, err
 }

@@ -159,7 +159,7 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 		})
 		eventually(t, "the log names all three", func() bool {
 			return s.log.has("path=/config/job/my_job edit=edited") && s.log.has("/config/job/my_job: ") &&
-				s.log.has("path=/state/disable/job/my_job edit=made")
+				s.log.has("path=/state/disable/job/my_job edit=created")
 		})
 	})
 }

@@ -214,9 +214,7 @@ func (s *Scheduler) DeleteApp(
 func (s *Scheduler) changeApp(
 	ctx context.Context, scope explain.Scope, allowed authorize, name, what string, ch config.Change,
 ) (views.AppView, error) {
-	reply, err := s.request(ctx, scope, allowed, name, func(token uint64) core.Request {
-		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, allowed, name, core.ChangeRequested{Change: ch, Actor: actorOf(ctx)})
 	if err == nil {
 		s.opt.Logger.Info(what, "app", reply.App.Config.AppName)
 	}
@@ -273,9 +271,7 @@ func (s *Scheduler) DeregisterJob(ctx context.Context, scope explain.Scope, name
 func (s *Scheduler) changeJob(
 	ctx context.Context, scope explain.Scope, allowed authorize, name, what string, ch config.Change,
 ) (views.JobView, error) {
-	reply, err := s.request(ctx, scope, allowed, name, func(token uint64) core.Request {
-		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, allowed, name, core.ChangeRequested{Change: ch, Actor: actorOf(ctx)})
 	if err == nil {
 		s.opt.Logger.Info(what, "job", reply.Job.Config.JobName)
 	}
@@ -293,34 +289,29 @@ func (s *Scheduler) Trigger(ctx context.Context, scope explain.Scope, job, idemp
 func (s *Scheduler) TriggerWith(
 	ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 ) (string, error) {
-	reply, err := s.request(ctx, scope, explain.Reader.SeesJob, job, func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own,
-			Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, explain.Reader.SeesJob, job, operator.TriggerRequested{
+		Job: job, Key: idempotencyKey, Overrides: own, Actor: actorOf(ctx)})
 	return reply.ExecutionID, err
 }
 
 // ForgetTask removes an orphan because an operator says that it has ended (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error {
-	_, err := s.request(ctx, scope, explain.Reader.SeesTask, taskID, func(token uint64) core.Request {
-		return operator.ForgetRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
-	})
+	_, err := s.request(ctx, scope, explain.Reader.SeesTask, taskID,
+		operator.ForgetRequested{TaskID: taskID, Actor: actorOf(ctx)})
 	return err
 }
 
 // KillTask ends a task on the cluster; its job and the other shards of its execution go on.
 func (s *Scheduler) KillTask(ctx context.Context, scope explain.Scope, taskID string) error {
-	_, err := s.request(ctx, scope, explain.Reader.SeesTask, taskID, func(token uint64) core.Request {
-		return operator.KillRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
-	})
+	_, err := s.request(ctx, scope, explain.Reader.SeesTask, taskID,
+		operator.KillRequested{TaskID: taskID, Actor: actorOf(ctx)})
 	return err
 }
 
 // KillExecution ends the running and waiting shards of an execution; its job goes on.
 func (s *Scheduler) KillExecution(ctx context.Context, scope explain.Scope, id string) error {
-	_, err := s.request(ctx, scope, explain.Reader.SeesExecution, id, func(token uint64) core.Request {
-		return operator.KillRequested{Token: token, ExecutionID: id, Actor: actorOf(ctx)}
-	})
+	_, err := s.request(ctx, scope, explain.Reader.SeesExecution, id,
+		operator.KillRequested{ExecutionID: id, Actor: actorOf(ctx)})
 	return err
 }
 

@@ -29,8 +29,7 @@ func TestRunAgain(t *testing.T) {
 	s.offer("S1", 8, 8000)
 	ask := func(r operator.TriggerRequested) (string, *problem.Error) {
 		t.Helper()
-		r.Token = 7
-		reply := s.step(r).Replies[0]
+		reply := s.step(Request{Token: 7, Event: r}).Replies[0]
 		return reply.ExecutionID, reply.Err
 	}
 	// runs ends the present run, and returns the settings that it had.
@@ -119,13 +118,13 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 			s.app()
 			s.app(func(a *app.Config) { a.AppName = "other_app" })
 			s.job(oneShard, func(j *jobs.Config) { j.Misfire, j.Props = true, httpProps("http://api/") })
-			first := s.step(operator.TriggerRequested{Token: 7, Job: "my_job",
-				Overrides: jobs.Overrides{JobParameter: &test.parameter}}).Replies[0].ExecutionID
+			first := s.step(Request{Token: 7, Event: operator.TriggerRequested{Job: "my_job",
+				Overrides: jobs.Overrides{JobParameter: &test.parameter}}}).Replies[0].ExecutionID
 			s.updateJob("my_job", test.change)
 			if v := s.execution(first); (v.State == executions.Killed) != test.moved {
 				t.Errorf("the run itself is %s: %s", v.State, v.Reason)
 			}
-			reply := s.step(operator.TriggerRequested{Token: 8, RerunOf: first}).Replies[0]
+			reply := s.step(Request{Token: 8, Event: operator.TriggerRequested{RerunOf: first}}).Replies[0]
 			if (reply.Err != nil && reply.Err.Code == "job_moved") != test.moved {
 				t.Errorf("run again: %v", reply.Err)
 			}

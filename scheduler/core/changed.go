@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
 // applyAppChange applies a committed change of an app (rule T4).
@@ -124,13 +125,13 @@ type pendingChange struct {
 }
 
 // requestChange plans a change. Its writes leave with the decision; its consequences wait for ChangeCommitted.
-func (c *Core) requestChange(e ChangeRequested) {
+func (c *Core) requestChange(token uint64, e ChangeRequested) {
 	p, err := c.config.Plan(e.Change)
 	if err != nil {
-		c.reply(Reply{Token: e.Token, Err: problem.Of(err)})
+		c.reply(Reply{Token: token, Err: problem.Of(err)})
 		return
 	}
-	pending := &pendingChange{Planned: p, token: e.Token}
+	pending := &pendingChange{Planned: p, token: token}
 	if p.Removed {
 		pending.answer = c.viewsOf(p)
 	}
@@ -191,12 +192,11 @@ func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 // byRegistry is the actor of external edits, who is not known.
 var byRegistry = event.Actor{Kind: "registry"}
 
-// pause pauses a job, or ends its pause, and answers with the job's view after that.
-func (c *Core) pause(p operator.PauseRequested) {
+// pause pauses a job, or ends its pause, and returns the job's view after that.
+func (c *Core) pause(p operator.PauseRequested) (view views.JobView, refused *problem.Error) {
 	changed, err := c.operator.Pause(p)
 	if err != nil {
-		c.reply(Reply{Token: p.Token, Err: err})
-		return
+		return view, err
 	}
 	if changed {
 		j := c.config.Job(p.Job)
@@ -205,6 +205,6 @@ func (c *Core) pause(p operator.PauseRequested) {
 			c.recording.Waits(queue[0], c.config.InactiveReason(j))
 		}
 	}
-	view, _ := c.views.Job(p.Job) // it has a document
-	c.reply(Reply{Token: p.Token, Job: view})
+	view, _ = c.views.Job(p.Job) // it has a document
+	return view, nil
 }

@@ -58,27 +58,13 @@ func (c *Core) handle(e Event) {
 			c.audit.Add(row)
 		}
 		c.applyChange(e)
-	case ChangeRequested:
-		c.requestChange(e)
+	case Request:
+		c.request(e)
 	case ChangeCommitted:
 		c.applyCommitted(e.Token)
-	case operator.TriggerRequested:
-		id, err := c.operator.Trigger(e)
-		c.reply(Reply{Token: e.Token, ExecutionID: id, Err: err})
-	case AuditRequested:
-		c.audit.AddMissing(e.Rows)
-		c.reply(Reply{Token: e.Token})
-	case operator.ReconcileRequested:
-		c.reply(Reply{Token: e.Token, Err: c.operator.Reconcile(e)})
 	case config.DocumentFaulty:
 		c.config.MarkFaulty(e)
 		c.watch.MarkConfigured(e)
-	case operator.ForgetRequested:
-		c.reply(Reply{Token: e.Token, Err: c.operator.Forget(e)})
-	case operator.KillRequested:
-		c.reply(Reply{Token: e.Token, Err: c.operator.Kill(e)})
-	case operator.PauseRequested:
-		c.pause(e)
 	case Drain:
 		c.beginDrain()
 	case SessionBegan:
@@ -98,6 +84,29 @@ func (c *Core) handle(e Event) {
 			c.handleClusterEvent(e.Event)
 		}
 	}
+}
+
+// request carries out a request and answers it. The answer to a change follows its commit.
+func (c *Core) request(r Request) {
+	reply := Reply{Token: r.Token}
+	switch e := r.Event.(type) {
+	case ChangeRequested:
+		c.requestChange(r.Token, e)
+		return
+	case AuditRequested:
+		c.audit.AddMissing(e.Rows)
+	case operator.TriggerRequested:
+		reply.ExecutionID, reply.Err = c.operator.Trigger(e)
+	case operator.ReconcileRequested:
+		reply.Err = c.operator.Reconcile(e)
+	case operator.ForgetRequested:
+		reply.Err = c.operator.Forget(e)
+	case operator.KillRequested:
+		reply.Err = c.operator.Kill(e)
+	case operator.PauseRequested:
+		reply.Job, reply.Err = c.pause(e)
+	}
+	c.reply(reply)
 }
 
 // applyChange applies a committed change of configuration, whether requested or external.

@@ -37,7 +37,7 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 		}
 	}
 	for i := range 200 {
-		look(s.step(operator.TriggerRequested{Token: 1, Job: fmt.Sprint("j", i)}))
+		look(s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: fmt.Sprint("j", i)}}))
 		for range 5 {
 			s.now = s.now.Add(10 * time.Millisecond)
 			look(s.step())

@@ -175,7 +175,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 100 })
 	s.trigger()
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "big", 7 })
-	s.after(time.Millisecond, operator.TriggerRequested{Token: 2, Job: "big"})
+	s.after(time.Millisecond, Request{Token: 2, Event: operator.TriggerRequested{Job: "big"}})
 	for range 10 {
 		s.offer("S1", 2, 2048)
 		s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerN)}))

@@ -37,7 +37,7 @@ func someRuns(t *testing.T) (s *stage, ids [4]string) {
 		}
 		s.after(time.Second)
 	}
-	d := s.step(operator.TriggerRequested{Token: 2, Job: "other"})
+	d := s.step(Request{Token: 2, Event: operator.TriggerRequested{Job: "other"}})
 	ids[3] = d.Replies[0].ExecutionID
 	return s, ids
 }

@@ -276,7 +276,7 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.inbox = append(p.inbox, append(plan.Events, operator.TriggerRequested{Token: 1, Job: "job_000"})...)
+	p.inbox = append(p.inbox, append(plan.Events, Request{Token: 1, Event: operator.TriggerRequested{Job: "job_000"}})...)
 	p.run(time.Minute)
 	for _, a := range p.agents {
 		for _, id := range step.SortedKeys(a.offers) {
@@ -285,6 +285,6 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 		clear(a.offers)
 		a.free = resources.New(4, 16000)
 	}
-	p.inbox = append(p.inbox, operator.TriggerRequested{Token: 2, Job: "squeezed"})
+	p.inbox = append(p.inbox, Request{Token: 2, Event: operator.TriggerRequested{Job: "squeezed"}})
 	p.held, p.tasks = 0, 0
 }

@@ -152,7 +152,7 @@ func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	s.offer("S2", 1, 100)
 	s.update(launches[1], cluster.Starting)
 	s.run(launches[2:])
-	s.step(operator.KillRequested{Token: 1, TaskID: launches[3].TaskID})
+	s.step(Request{Token: 1, Event: operator.KillRequested{TaskID: launches[3].TaskID}})
 	s.unreachable(launches[4])
 	v, err := s.core.views.Agent("S1")
 	if err != nil {

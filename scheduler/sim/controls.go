@@ -11,7 +11,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -41,9 +40,7 @@ func (u *users) pauseJob(name string, paused bool) {
 		return
 	}
 	u.w.trace.add("a user pauses %s: %v", name, paused)
-	l.request(func(token uint64) core.Request {
-		return operator.PauseRequested{Token: token, Job: name, Paused: paused, Actor: byUser}
-	}, nil)
+	l.request(operator.PauseRequested{Job: name, Paused: paused, Actor: byUser}, nil)
 }
 
 // limit gives some jobs a timeout, a retry backoff and a kill grace of their own.

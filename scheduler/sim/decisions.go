@@ -65,8 +65,10 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 			}
 		case core.LaunchAnswered:
 			maps.DeleteFunc(v.outstanding, func(_ string, seq int64) bool { return seq == e.Seq })
-		case operator.ForgetRequested:
-			delete(c.alive, e.TaskID) // an operator declared that it has ended
+		case core.Request:
+			if forget, ok := e.Event.(operator.ForgetRequested); ok {
+				delete(c.alive, forget.TaskID) // an operator declared that it has ended
+			}
 		case core.ClusterEvent:
 			if e.Session == v.session {
 				c.clusterEvent(l, e.Event)

@@ -119,14 +119,14 @@ func (l *leader) tell(input func(*term.Machine)) {
 }
 
 // request makes a request as through the API; answered, if not nil, receives the answer.
-func (l *leader) request(ask func(token uint64) core.Request, answered func(core.Reply)) {
+func (l *leader) request(request core.Event, answered func(core.Reply)) {
 	l.token++
-	q := ask(l.token)
+	q := core.Request{Token: l.token, Event: request}
 	if answered == nil {
 		answered = func(core.Reply) {}
 	}
 	l.tell(func(m *term.Machine) {
-		l.asks[q.RequestToken()] = answered
+		l.asks[q.Token] = answered
 		m.Request(q)
 	})
 }

@@ -143,9 +143,7 @@ func (w *world) forgetSome(l *leader) bool {
 	if given {
 		w.forgotten[task] = true
 	}
-	l.request(func(token uint64) core.Request {
-		return operator.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
-	}, func(r core.Reply) {
+	l.request(operator.ForgetRequested{TaskID: task, Actor: byUser}, func(r core.Reply) {
 		switch {
 		case r.Err == nil && w.check.live[task] != "":
 			w.fail("E5 only what was abandoned is forgotten", "task %s is live", task)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
@@ -100,9 +99,7 @@ func (w *world) happens(f Fault) bool {
 		return w.maintain(a)
 	case OperatorReconciles:
 		explicit := w.rng.IntN(2) == 0
-		l.request(func(token uint64) core.Request {
-			return operator.ReconcileRequested{Token: token, Explicit: explicit, Actor: byUser}
-		}, nil)
+		l.request(operator.ReconcileRequested{Explicit: explicit, Actor: byUser}, nil)
 	case OperatorForgets:
 		return w.forgetSome(l)
 	case RoleChanged:

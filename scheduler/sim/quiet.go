@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
@@ -137,9 +136,7 @@ func (w *world) forgetOrphans(l *leader) {
 		nobodyKnows := by != "" && w.master != nil && by != w.master.id
 		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || a.tasks[task].process == nil) {
 			w.count(Forgotten)
-			l.request(func(token uint64) core.Request {
-				return operator.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
-			}, nil)
+			l.request(operator.ForgetRequested{TaskID: task, Actor: byUser}, nil)
 		}
 	}
 }

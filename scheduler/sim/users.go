@@ -124,10 +124,7 @@ func (u *users) kill() {
 	}
 	w.trace.add("a user kills %+v", ask)
 	w.after(w.between(0, 3*time.Second), func() {
-		l.request(func(token uint64) core.Request {
-			ask.Token = token
-			return ask
-		}, func(r core.Reply) {
+		l.request(ask, func(r core.Reply) {
 			if e := w.check.execs[id]; ask.ExecutionID != "" && r.Err == nil && e != nil {
 				e.killed = true
 			}
@@ -181,9 +178,7 @@ func (u *users) askAnd(name string, change config.Change, then func(*problem.Err
 		return
 	}
 	u.w.trace.add("a user: %s", name)
-	l.request(func(token uint64) core.Request {
-		return core.ChangeRequested{Token: token, Change: change, Actor: byUser}
-	}, func(r core.Reply) {
+	l.request(core.ChangeRequested{Change: change, Actor: byUser}, func(r core.Reply) {
 		u.w.trace.add("a user is answered about %s: %v", name, r.Err)
 		then(r.Err)
 	})
@@ -272,9 +267,7 @@ func (u *users) trigger(job, key string, done func(core.Reply)) {
 		return
 	}
 	u.w.trace.add("a user triggers %s, key %q", job, key)
-	l.request(func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, Job: job, Key: key, Actor: byUser}
-	}, func(r core.Reply) {
+	l.request(operator.TriggerRequested{Job: job, Key: key, Actor: byUser}, func(r core.Reply) {
 		if r.Err == nil {
 			u.w.check.promised(r.ExecutionID)
 		}

@@ -10,7 +10,7 @@ import (
 
 // change makes the core plan a change of configuration, commits it alone, so that it is written as a whole or not at
 // all, and then applies it to the core (rule T4).
-func (m *Machine) change(ch core.ChangeRequested) {
+func (m *Machine) change(ch core.Request) {
 	m.step([]core.Event{ch}, func(d *core.Decision, err error) {
 		switch {
 		case err != nil:
@@ -21,7 +21,7 @@ func (m *Machine) change(ch core.ChangeRequested) {
 	})
 }
 
-func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
+func (m *Machine) changeCommitted(ch core.Request, err error) {
 	conflict := (*registry.Conflict)(nil)
 	unknown := errors.Is(err, registry.ErrOutcomeUnknown)
 	switch {
@@ -51,7 +51,7 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 
 // changeConflicts reads the document that another program has changed, so that the requester sees its present state
 // after the answer. A conflict ends no term.
-func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
+func (m *Machine) changeConflicts(ch core.Request, path string) {
 	m.emit(Read{[]string{path}})
 	m.onRead = func(read []Document) {
 		edits, err := m.reloaded(read[0])

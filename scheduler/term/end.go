@@ -57,7 +57,7 @@ func (m *Machine) end() {
 	m.ended = true
 	for _, e := range m.events {
 		if q, ok := e.(core.Request); ok {
-			m.refuse(q.RequestToken(), NotMade())
+			m.refuse(q.Token, NotMade())
 		}
 	}
 	for _, ch := range m.changes {

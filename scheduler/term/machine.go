@@ -32,7 +32,7 @@ type Machine struct {
 	events      []core.Event
 	urgent      bool          // some event must not wait
 	lingerUntil time.Duration // until when the events may wait otherwise
-	changes     []core.ChangeRequested
+	changes     []core.Request
 	inRound     int
 	edits       externalEdits
 	wake        time.Duration // when the core requests a step, 0 for never
@@ -69,12 +69,12 @@ func (m *Machine) Tick(now clock.Now) { m.now = now }
 
 // Request adds a user's request. It is answered once, however the term ends.
 func (m *Machine) Request(q core.Request) {
-	ch, isChange := q.(core.ChangeRequested)
+	_, isChange := q.Event.(core.ChangeRequested)
 	switch {
 	case m.ended:
-		m.answer(core.Reply{Token: q.RequestToken(), Err: NotMade()})
+		m.answer(core.Reply{Token: q.Token, Err: NotMade()})
 	case isChange:
-		m.changes = append(m.changes, ch)
+		m.changes = append(m.changes, q)
 	default:
 		m.event(q)
 	}

@@ -33,9 +33,9 @@ func (m *Machine) stepAll(edits []core.Event) {
 			switch q, isRequest := e.(core.Request); {
 			case !isRequest:
 			case errors.Is(err, ErrContradiction):
-				m.refuse(q.RequestToken(), NotMade())
+				m.refuse(q.Token, NotMade())
 			default:
-				m.refuse(q.RequestToken(), outcomeUnknown(err))
+				m.refuse(q.Token, outcomeUnknown(err))
 			}
 		}
 	})

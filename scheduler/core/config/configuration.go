@@ -117,7 +117,7 @@ func (k *Set) ApplyApp(e AppChanged) (a *App, jobs []*Job, other bool) {
 		}
 		delete(k.apps, e.Name)
 		k.sizes.add(e.Name, -a.bytes)
-		return nil, a.sortedJobs(), true
+		return nil, step.SortedValues(a.jobs), true
 	}
 	if a == nil {
 		a = k.addApp(e.Name)
@@ -129,7 +129,7 @@ func (k *Set) ApplyApp(e AppChanged) (a *App, jobs []*Job, other bool) {
 	key := executors.Key(*e.Config)
 	other = key != a.executorKey
 	a.cfg, a.version, a.disabled, a.executorKey, a.notes = *e.Config, e.Version, e.Disabled, key, e.Notes
-	return a, a.sortedJobs(), other
+	return a, step.SortedValues(a.jobs), other
 }
 
 // addApp adds an app, to which the jobs that name it belong from now on.
@@ -142,14 +142,6 @@ func (k *Set) addApp(name string) *App {
 		}
 	}
 	return a
-}
-
-func (a *App) sortedJobs() []*Job {
-	out := make([]*Job, 0, len(a.jobs))
-	for _, name := range step.SortedKeys(a.jobs) {
-		out = append(out, a.jobs[name])
-	}
-	return out
 }
 
 // ApplyJob applies a committed change of a job, and returns the job; nil for the removal of an unknown job.
@@ -200,7 +192,7 @@ func (k *Set) ApplyMark(e MarkChanged) []*Job {
 	if dir == store.PathAppDisabled {
 		if a := k.apps[name]; a != nil && a.disabled != e.Disabled {
 			a.disabled = e.Disabled
-			return a.sortedJobs()
+			return step.SortedValues(a.jobs)
 		}
 		return nil
 	}

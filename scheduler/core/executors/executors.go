@@ -260,13 +260,7 @@ func (es *Set) TakesTasks(agent, key string) bool {
 }
 
 // Sorted lists all executors, sorted by id.
-func (es *Set) Sorted() []*Executor {
-	out := make([]*Executor, 0, len(es.byID))
-	for _, id := range step.SortedKeys(es.byID) {
-		out = append(out, es.byID[id])
-	}
-	return out
-}
+func (es *Set) Sorted() []*Executor { return step.SortedValues(es.byID) }
 
 // Write adds the changed executors and the counter to the commit, and deletes the records of removed executors.
 func (es *Set) Write(r *store.Commit) {
@@ -305,13 +299,7 @@ func (es *Set) On(agent string) []*Executor { return es.onAgent[agent] }
 func (es *Set) NumClosing() int { return len(es.closing) }
 
 // Closing lists the closing executors, sorted by id.
-func (es *Set) Closing() []*Executor {
-	out := make([]*Executor, 0, len(es.closing))
-	for _, id := range step.SortedKeys(es.closing) {
-		out = append(out, es.closing[id])
-	}
-	return out
-}
+func (es *Set) Closing() []*Executor { return step.SortedValues(es.closing) }
 
 // Contradiction describes an invariant of Set that does not hold, "" if all hold. Tests call it after each step.
 func (es *Set) Contradiction() string {
