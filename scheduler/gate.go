@@ -37,7 +37,7 @@ func (t stateGate) leave() { t.sem.Release(1) }
 // Read calls look with the core of this process's term between two steps, restricted to a scope. look sees committed
 // state of one moment. It is the only way for requests to read the core. The loop waits meanwhile, so look must be
 // quick.
-func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(explain.Reader) error) error {
+func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, visit func(explain.Reader) error) error {
 	r, err := s.current()
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(exp
 	err = r.read(ctx, func(c *core.Core) {
 		var reader explain.Reader
 		if reader, refused = explain.NewReader(c.Views(), scope); refused == nil {
-			refused = look(reader)
+			refused = visit(reader)
 		}
 	})
 	return cmp.Or(err, refused)

@@ -19,16 +19,16 @@ const (
 
 // showUnplaced shows unplaced shards to a session that wants them, until ctx ends.
 func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
-	look := func() (found []cluster.Unplaced, err error) {
+	visit := func() (found []cluster.Unplaced, err error) {
 		err = r.read(ctx, func(c *core.Core) { found = c.Views().Unplaced(maxUnplaced) })
 		return found, err
 	}
-	showUnplaced(ctx, look, on, r.s.opt.Logger)
+	showUnplaced(ctx, visit, on, r.s.opt.Logger)
 }
 
 // showUnplaced shows the shards that each check has found for long enough. Shards that an earlier session has shown
 // stay shown until then.
-func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), on cluster.Demander,
+func showUnplaced(ctx context.Context, visit func() ([]cluster.Unplaced, error), on cluster.Demander,
 	log *slog.Logger) {
 	type key struct {
 		execution string
@@ -41,7 +41,7 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 		case <-ctx.Done():
 			return
 		}
-		found, err := look()
+		found, err := visit()
 		if err != nil {
 			continue // the registry does not answer: the shown shards stay
 		}

@@ -145,7 +145,7 @@ func TestX13AQuietExecutorIsShown(t *testing.T) {
 	wait(10 * time.Minute)
 	expect(1, "ago, though")
 	s.says(l, wire.Report{Time: s.wall()})
-	if got := s.last.Notes; len(got) != 1 || !strings.Contains(got[0].Detail, "is heard again") {
+	if got := s.last.Notes; len(got) != 1 || !strings.Contains(got[0].Detail, "reports again") {
 		t.Errorf("noted %+v", got)
 	}
 	expect(1, "")

@@ -65,9 +65,9 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	if open := c.executions.NumOpen(); open < 1000 || open > opt.MaxOpenExecutions+1000+opt.MaxQueuedFires {
 		t.Errorf("%d executions are open", open)
 	}
-	for name, most := range map[string]int{"job_000000": opt.MaxQueuedFires, "job_009990": 2, "job_000001": 1} {
-		if n := len(c.executions.Queue(name)); n > most || n == 0 && c.config.Job(name).Config().Misfire {
-			t.Errorf("%s has %d executions, want at most %d", name, n, most)
+	for name, largest := range map[string]int{"job_000000": opt.MaxQueuedFires, "job_009990": 2, "job_000001": 1} {
+		if n := len(c.executions.Queue(name)); n > largest || n == 0 && c.config.Job(name).Config().Misfire {
+			t.Errorf("%s has %d executions, want at most %d", name, n, largest)
 		}
 	}
 }

@@ -31,10 +31,10 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 				t.Fatalf("%d runs in five minutes", fires)
 			}
 			// One agent for the lead, and all twenty for the commit after they were offered.
-			each, most := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
-			if each > most {
+			each, largest := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
+			if each > largest {
 				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived, each,
-					most)
+					largest)
 			}
 			if runs := p.tasks / 6; p.revived > runs+runs/10 {
 				t.Errorf("%d REVIVEs for %d runs", p.revived, runs)

@@ -41,8 +41,8 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	if longest = max(longest, p.now.Sub(last)); longest > 35*time.Second {
 		t.Errorf("the healthy job had no run for %s", longest)
 	}
-	if most := 64 + 20; tried > most {
-		t.Errorf("%d tries in ten minutes, want at most %d", tried, most)
+	if largest := 64 + 20; tried > largest {
+		t.Errorf("%d tries in ten minutes, want at most %d", tried, largest)
 	}
 	x, err := p.core.views.Explain("hangs_1")
 	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "hangs:80 did not answer") {

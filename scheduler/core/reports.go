@@ -53,8 +53,8 @@ func (c *Core) addOffers(e cluster.Offers) {
 		c.placement.Offer(o)
 	}
 	for _, agent := range step.SortedKeys(named) {
-		most, settled := c.placement.MeasureAgent(agent, named[agent])
-		c.agents.RaiseCapacity(agent, most)
+		largest, settled := c.placement.MeasureAgent(agent, named[agent])
+		c.agents.RaiseCapacity(agent, largest)
 		c.agents.RaiseTotal(agent, settled)
 		c.attempts.AgentRegistered(agent)
 	}

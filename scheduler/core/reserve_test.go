@@ -49,13 +49,13 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 			}
 			// The large job fires every ten minutes. Older small ones get reservations too, but use what becomes free
 			// one by one.
-			most := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
+			largest := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
 				time.Duration(test.large+1)*(test.takes+time.Minute)
 			for p.now.Sub(began) < 4*time.Hour {
 				p.run(time.Minute)
 				for name, at := range last {
-					if waits := p.now.Sub(at); waits > most {
-						t.Fatalf("%s had no run for %s, want one every %s", name, waits, most)
+					if waits := p.now.Sub(at); waits > largest {
+						t.Fatalf("%s had no run for %s, want one every %s", name, waits, largest)
 					}
 				}
 			}

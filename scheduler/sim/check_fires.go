@@ -50,13 +50,13 @@ func (c *checker) periodic() {
 	if l == nil || l.dead || l.paused || l.out.committing {
 		return
 	}
-	c.heldLong(l)
+	c.checkHeldLong(l)
 	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second ||
 		c.cursor.After(w.wall()) {
 		return
 	}
 	c.overdue(l)
-	c.stagedHold()
+	c.checkStaged()
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {

@@ -54,7 +54,7 @@ func (u *users) write(path string, value []byte) {
 	index := w.store.index
 	w.after(w.between(time.Millisecond, time.Second), func() {
 		if l := w.leading; l != nil {
-			l.noticed(path, index)
+			l.reportEdit(path, index)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func (l *leader) cutFromRegistry(d time.Duration) {
 	if d < registrySession {
 		return
 	}
-	w.after(registrySession, l.sessionEnds)
+	w.after(registrySession, l.endSession)
 	l.soon(d, l.endTerm)
 }
 

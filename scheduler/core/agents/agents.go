@@ -113,9 +113,9 @@ func (as *Set) Restore(id, url string) {
 
 // ResetReservable sets what can be reserved on an agent to the amount seen now, because the former estimate was too
 // high (rule L2).
-func (as *Set) ResetReservable(id string, seen resources.Amount) {
+func (as *Set) ResetReservable(id string, observed resources.Amount) {
 	as.GetOrAdd(id).reservable = resources.Amount{}
-	as.RaiseCapacity(id, seen)
+	as.RaiseCapacity(id, observed)
 }
 
 // MarkNotRegistered records that the master answered a question about an agent with "not registered". RecordRegistered
@@ -135,7 +135,7 @@ func (as *Set) Release(id string, need resources.Amount, daemon bool) {
 
 // RecordClock records the reported time of an agent's own clock. It returns whether people now
 // see something else about that clock: another error, or none. It ignores an unknown agent and a zero time.
-func (as *Set) RecordClock(id string, reported time.Time) (seen bool) {
+func (as *Set) RecordClock(id string, reported time.Time) (observed bool) {
 	a := as.byID[id]
 	if a == nil || reported.IsZero() {
 		return false
@@ -263,19 +263,19 @@ const maxRegisteredGap = time.Minute
 
 // RaiseCapacity raises the capacity of an agent, and the amount that can be reserved there, to the amount seen if that
 // is larger.
-func (as *Set) RaiseCapacity(id string, seen resources.Amount) {
+func (as *Set) RaiseCapacity(id string, observed resources.Amount) {
 	a := as.GetOrAdd(id)
-	largest := a.capacity.Max(seen)
+	largest := a.capacity.Max(observed)
 	if largest != a.capacity {
 		as.capacities++
 	}
-	a.capacity, a.reservable = largest, a.reservable.Max(seen)
+	a.capacity, a.reservable = largest, a.reservable.Max(observed)
 }
 
 // RaiseTotal raises the total of an agent that people see to an amount that was seen while nothing was counted twice.
-func (as *Set) RaiseTotal(id string, seen resources.Amount) {
+func (as *Set) RaiseTotal(id string, observed resources.Amount) {
 	a := as.GetOrAdd(id)
-	if largest := a.settled.Max(seen); largest != a.settled {
+	if largest := a.settled.Max(observed); largest != a.settled {
 		a.settled = largest
 		as.shared.ClusterChanged()
 	}

@@ -58,17 +58,17 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	case !s.Unreachable().IsZero() && as.st.Agents.Registered(s.Agent()) && !s.StuckStaging():
 		// The agent may be back, so the master is asked about the task, too.
 	case !s.Unreachable().IsZero():
-		wait, gone := as.st.Opt.UnreachableLost, as.st.Now().Sub(s.Unreachable())
+		wait, away := as.st.Opt.UnreachableLost, as.st.Now().Sub(s.Unreachable())
 		if e.Reruns() {
 			wait = as.st.Opt.UnreachableFailover
 		}
 		switch {
-		case gone < wait:
+		case away < wait:
 		case s.StuckStaging():
 			staged := as.st.Now().Sub(s.Launched()).Round(time.Second)
 			as.abandon(ref, reason.StuckStaging(s.Agent(), staged))
 		default:
-			as.abandon(ref, reason.AgentUnreachable(s.Agent(), gone.Round(time.Second)))
+			as.abandon(ref, reason.AgentUnreachable(s.Agent(), away.Round(time.Second)))
 		}
 	case s.Seen() < executions.SeenStarting && s.AcceptSeq() == 0 && !s.Launched().IsZero():
 		// Silence needs no timer: it means that an agent has not come back yet. A task that is known to be staged must

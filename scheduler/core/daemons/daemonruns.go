@@ -151,7 +151,7 @@ func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 		d.st.Executions.ClearTries(ref)
 	}
 	ended := !e.GoesOn() || s.Kill().Is(reason.KilledOnRequest)
-	again := e.Settings().Job.Failover && !ended
+	rerun := e.Settings().Job.Failover && !ended
 	var cut, lost *wire.Run
 	d.update(e.Job(), s.Item(), func(r *Runs) {
 		if r.Down.IsZero() {
@@ -161,7 +161,7 @@ func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 			r.Rerun = time.Time{}
 		}
 		if cut = r.Open; cut != nil {
-			if again {
+			if rerun {
 				r.Rerun = cut.Fire
 			}
 			why := "cut off by the end of its task: " + s.Cause().String()
@@ -171,9 +171,9 @@ func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 			case cut.Cause == "":
 				cut.Cause = why
 			}
-			cut.State, cut.Complete, cut.Retried = wire.RunKilled, d.st.Wall(), again
+			cut.State, cut.Complete, cut.Retried = wire.RunKilled, d.st.Wall(), rerun
 			r.Last, r.Open = cut, nil
-			if !again && s.Kill().IsZero() && e.Kill().IsZero() {
+			if !rerun && s.Kill().IsZero() && e.Kill().IsZero() {
 				lost = cut
 			}
 		}

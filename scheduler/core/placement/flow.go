@@ -99,8 +99,8 @@ func (f *offerFlow) revive(waits bool) {
 	if !waits {
 		interval = f.reviveInterval()
 	}
-	if again := f.revivedAt.Add(interval); f.shared.Now().Before(again) {
-		f.shared.WakeAt(again)
+	if next := f.revivedAt.Add(interval); f.shared.Now().Before(next) {
+		f.shared.WakeAt(next)
 		return
 	}
 	f.reviveNow()

@@ -72,8 +72,8 @@ const minReviveInterval = 100 * time.Millisecond
 // backBy returns the time by which offers that are declined now could be offered again.
 func (f *offerFlow) backBy() time.Time {
 	at := f.shared.Now()
-	if again := f.revivedAt.Add(f.reviveInterval()); again.After(at) {
-		at = again
+	if next := f.revivedAt.Add(f.reviveInterval()); next.After(at) {
+		at = next
 	}
 	return at.Add(f.lead())
 }

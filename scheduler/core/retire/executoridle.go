@@ -87,10 +87,10 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 		return time.Time{}
 	}
 	// Whole seconds, so that one step checks all idle executors.
-	again := r.st.Now().Add(max(r.st.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
+	nextCheck := r.st.Now().Add(max(r.st.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
 	soon := r.st.Wall().Add(r.st.Opt.ExecutorIdle)
 	if r.st.Opt.ExecutorIdle > 0 && a.NextDue().After(r.st.Wall()) && !a.NextDue().After(soon) {
-		return again
+		return nextCheck
 	}
 	// One iteration over the jobs serves all executors of the app until its next fire.
 	known := a.NextDue().After(soon)
@@ -100,8 +100,8 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 		// executor.
 		first := r.st.Executions.First(j.Name())
 		if first != nil && !first.Unplaced().Never && !r.st.HeldBack(first) &&
-			(first.IsBusyUntil(again) || !first.Launched() && r.st.CanLaunch(j)) {
-			return again
+			(first.IsBusyUntil(nextCheck) || !first.Launched() && r.st.CanLaunch(j)) {
+			return nextCheck
 		}
 		if known || r.st.Opt.ExecutorIdle == 0 || !j.MakesFires() || r.st.Config.Inactive(j) != config.Active {
 			continue
@@ -116,5 +116,5 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 	if next.IsZero() || next.After(soon) {
 		return time.Time{}
 	}
-	return again
+	return nextCheck
 }

@@ -18,8 +18,8 @@ func (r *Retirer) ShutDownClosing() {
 		if x.Tasks() > 0 && !x.Silent() || x.Pending() > 0 || !r.st.Executors.ShutdownIsDue(x) {
 			continue
 		}
-		if settled := x.LastUpdate().Add(ackDelay); settled.After(r.st.Now()) {
-			r.st.WakeAt(settled)
+		if acknowledged := x.LastUpdate().Add(ackDelay); acknowledged.After(r.st.Now()) {
+			r.st.WakeAt(acknowledged)
 			continue
 		}
 		if x.ShutdownTry() >= maxShutdownTries && x.Tasks() == 0 {
