@@ -95,7 +95,7 @@ func (c *Core) planDisableJob(name string, off bool) (*config.Planned, error) {
 	return c.config.Plan(config.DisableJob{Name: name, Disabled: off})
 }
 func (c *Core) planShutDownJob(name string) (*config.Planned, error) {
-	return c.config.Plan(config.ShutDownJob{Name: name})
+	return c.config.Plan(config.DisableJob{Name: name, Disabled: true, Shutdown: true})
 }
 func (c *Core) planDeleteApp(name string, jobs bool) (*config.Planned, error) {
 	return c.config.Plan(config.DeleteApp{Name: name, WithJobs: jobs})

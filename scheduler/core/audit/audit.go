@@ -101,12 +101,6 @@ func (a *Log) number(row event.Audit) Row {
 	return r
 }
 
-// keepRow adds a row that has its number.
-func (a *Log) keepRow(r Row) {
-	a.rows = append(a.rows, r)
-	a.keep(&r)
-}
-
 // Plan numbers the rows about a change of configuration, which is a commit of its own, and returns the writes that
 // this commit must include. If the commit succeeds, the caller calls Committed with the numbered rows; if it fails,
 // the caller drops them.
@@ -161,7 +155,8 @@ func (a *Log) Add(row event.Audit) { a.Committed(a.number(row)) }
 // Committed keeps rows that Plan has numbered, after their change was committed.
 func (a *Log) Committed(rows ...Row) {
 	for _, r := range rows {
-		a.keepRow(r)
+		a.rows = append(a.rows, r)
+		a.keep(&r)
 		a.onRow(r)
 	}
 }

@@ -57,16 +57,10 @@ func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C,
 	return decode(e.Value)
 }
 
-func (k *Set) writeApp(cfg app.Config) []byte {
+// encode encodes a document in the format in which documents are written.
+func encode[C any](k *Set, cfg C, yaml func(C) []byte) []byte {
 	if k.shared.Opt.Documents == step.YAMLDocuments {
-		return app.Schema.EncodeYAML(cfg)
-	}
-	return store.Encode(cfg)
-}
-
-func (k *Set) writeJob(cfg jobs.Config) []byte {
-	if k.shared.Opt.Documents == step.YAMLDocuments {
-		return jobs.Schema.EncodeYAML(cfg)
+		return yaml(cfg)
 	}
 	return store.Encode(cfg)
 }

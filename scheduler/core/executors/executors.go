@@ -63,7 +63,8 @@ func (es *Set) RestoreCounter(value []byte) (err error) {
 func (es *Set) Start(app, key, agent string, info cluster.Executor) *Executor {
 	x := &Executor{addedAt: es.shared.Now(),
 		rec: record{App: app, Key: key, Agent: agent, Role: role(es.shared.Opt.Role), Info: info}}
-	es.add(x)
+	es.index(x)
+	es.markChanged(x)
 	return x
 }
 
@@ -197,11 +198,6 @@ func (es *Set) Len() int { return len(es.byID) }
 
 // IDs lists the ids of all executors, sorted.
 func (es *Set) IDs() []string { return step.SortedKeys(es.byID) }
-
-func (es *Set) add(x *Executor) {
-	es.index(x)
-	es.markChanged(x)
-}
 
 // NextNumber returns a number for the id of a new executor, which is never returned again (rule X1).
 func (es *Set) NextNumber() int64 {

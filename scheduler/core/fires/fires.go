@@ -79,14 +79,6 @@ func (f *Fires) Write(r *store.Commit) {
 	}
 }
 
-// next returns when the next fires are due.
-func (f *Fires) next() (time.Time, bool) {
-	if f.due != nil {
-		return f.due.at, true
-	}
-	return f.timetable.NextAt()
-}
-
 // advance moves the cursor forward, never back.
 func (f *Fires) advance(to fireCursor) {
 	if f.cursor.Time.After(to.Time) || f.cursor.Time.Equal(to.Time) && f.cursor.Job >= to.Job {
@@ -105,7 +97,12 @@ func (f *Fires) from(wall time.Time) time.Time {
 }
 
 // Next returns when the next fires are due, by the wall clock; false if no job fires.
-func (f *Fires) Next() (time.Time, bool) { return f.next() }
+func (f *Fires) Next() (time.Time, bool) {
+	if f.due != nil {
+		return f.due.at, true
+	}
+	return f.timetable.NextAt()
+}
 
 // Making reports whether a batch that is due up to a time of the term is being made. After the clock was set back, the
 // batch may be due later than that.
@@ -190,7 +187,7 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	if f.behind {
 		return f.st.InTerm(f.cursor.Time)
 	}
-	if t, ok := f.next(); ok {
+	if t, ok := f.Next(); ok {
 		due := f.st.InTerm(t)
 		earlier(due)
 		if ask := due.Add(-lead); ask.After(f.st.Now()) { // a time that has passed needs no step

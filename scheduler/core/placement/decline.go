@@ -69,10 +69,7 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 		w := wantOf(&ds[u.Demand])
 		since, known := f.unplaced[w]
 		if !known {
-			f.declineBackoff = 0
-		}
-		if !known {
-			since = f.shared.Now()
+			since, f.declineBackoff = f.shared.Now(), 0
 		}
 		f.unplacing[w] = since
 	}
@@ -157,9 +154,6 @@ func (f *offerFlow) checkAt(at time.Time) {
 		f.nextCheck = at
 	}
 }
-
-// recordTaskEnd records that resources became free on some agent.
-func (f *offerFlow) recordTaskEnd() { f.taskEnded = true }
 
 // requestForGangs revives declined offers if a task has ended while shards wait that only start together. Mesos
 // offers the agent of that task by itself, because it has more than was declined, but not the other agents, whose

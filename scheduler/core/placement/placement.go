@@ -166,7 +166,7 @@ func (pl *Placement) RemoveAgent(id string) { pl.flow.held.TakeAgent(id) }
 func (pl *Placement) Clear() { pl.flow.held.Clear() }
 
 // RecordTaskEnd records that a task has ended, so that some agent has more free resources.
-func (pl *Placement) RecordTaskEnd() { pl.flow.recordTaskEnd() }
+func (pl *Placement) RecordTaskEnd() { pl.flow.taskEnded = true }
 
 // ResetClock forgets for which fires a REVIVE was sent, because the wall clock was set and they are due at other
 // times.
