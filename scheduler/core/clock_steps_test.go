@@ -223,7 +223,7 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s.restart()
 	s.until(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatalf("no offers are asked for what waits: %s",
+		t.Fatalf("no offers are requested what waits: %s",
 			s.core.views.ShardWaitReason(s.core.executions.Launchable()[0],
 				s.core.executions.Launchable()[0].Shard(0)))
 	}

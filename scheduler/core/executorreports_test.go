@@ -141,9 +141,9 @@ func TestX13AQuietExecutorIsShown(t *testing.T) {
 	wait(55 * time.Second)
 	expect(0, "")
 	wait(20 * time.Second)
-	expect(1, "item 0: its executor was last heard 1m15s ago, though agent S1 is registered")
+	expect(1, "item 0: its executor last reported 1m15s ago, although agent S1 is registered")
 	wait(10 * time.Minute)
-	expect(1, "ago, though")
+	expect(1, "ago, although")
 	s.says(l, wire.Report{Time: s.wall()})
 	if got := s.last.Notes; len(got) != 1 || !strings.Contains(got[0].Detail, "reports again") {
 		t.Errorf("noted %+v", got)
@@ -156,5 +156,5 @@ func TestX13AQuietExecutorIsShown(t *testing.T) {
 	wait(50 * time.Second)
 	expect(1, "")
 	wait(20 * time.Second)
-	expect(2, "was last heard")
+	expect(2, "last reported")
 }

@@ -54,7 +54,7 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	p.answers = 500 * time.Millisecond
 	p.run(10 * time.Minute)
 	if lead := p.core.placement.Lead(); lead < p.answers || lead > p.core.shared.Opt.OfferAhead {
-		t.Errorf("offers are asked for %s before a fire", lead)
+		t.Errorf("offers are requested %s before a fire", lead)
 	}
 	before := p.core.views.Stats()
 	p.run(10 * time.Minute)

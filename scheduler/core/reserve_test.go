@@ -253,7 +253,7 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.finish(l)
 	s.until(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatal("no offers are asked for the one that waits and fits now")
+		t.Fatal("no offers are requested the one that waits and fits now")
 	}
 }
 

@@ -47,7 +47,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 		t.Errorf("asked %d times in ten minutes", asked)
 	}
 	if x := s.explain("plain_job"); len(x.Waiting) != 3 ||
-		!strings.Contains(x.Waiting[0].Reason, "has not reported yet") {
+		!strings.Contains(x.Waiting[0].Reason, "has not reported all tasks") {
 		t.Errorf("explain: %+v", x)
 	}
 	running := func(state cluster.State) Event {

@@ -193,7 +193,7 @@ var digits = regexp.MustCompile(`[0-9.]+(ms|s|m|h)?`)
 func timelessNotes(notes []string) (out []string) {
 	for _, n := range notes {
 		switch {
-		case strings.Contains(n, "its executor was last heard"): // begins after a minute without a step
+		case strings.Contains(n, "its executor last reported"): // begins after a minute without a step
 		case strings.HasPrefix(n, "changed settings are brought"): // a shard comes up for 10 s without a step
 		case strings.HasPrefix(n, "the clock of agent"):
 			out = append(out, digits.ReplaceAllString(n, "#"))
