@@ -143,7 +143,8 @@ func TestEventStreams(t *testing.T) {
 			t.Errorf("%s: summary %v", name, sum)
 		}
 		b.watch.happens(noon, core.Request{Token: 1, Event: operator.TriggerRequested{Job: "my_job"}})
-		b.watch.happens(noon, core.Request{Token: 2, Event: operator.PauseRequested{Job: "my_job", Paused: name == "of the leader"}})
+		b.watch.happens(noon, core.Request{Token: 2,
+			Event: operator.PauseRequested{Job: "my_job", Paused: name == "of the leader"}})
 		for found := false; !found; { // changes from before the stream may come first
 			jobs, _ := next(t, events, "changed")["jobs"].([]any)
 			found = slices.Contains(jobs, any("my_job"))

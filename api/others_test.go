@@ -79,7 +79,8 @@ func (s *tenants) hears(e cluster.Event) {
 // trigger returns the id of a run that waits.
 func (s *tenants) trigger(job string) string {
 	s.t.Helper()
-	s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: job, Actor: event.Actor{Name: "somebody of " + job}}})
+	s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: job,
+		Actor: event.Actor{Name: "somebody of " + job}}})
 	return s.last.Replies[0].ExecutionID
 }
 

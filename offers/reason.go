@@ -111,15 +111,15 @@ func (m *matcher) survey(found bool) survey {
 			continue
 		}
 		short := d.shard.Times(shards).Minus(free).Max(resources.Amount{})
-		if much := d.much(short); much < v.shortage {
+		if much := d.shortage(short); much < v.shortage {
 			v.nearest, v.short, v.shortage = a, short, much
 		}
 	}
 	return v
 }
 
-// much converts an amount to a multiple of the demand's shard, so that amounts can be compared.
-func (d *currentDemand) much(r resources.Amount) float64 {
+// shortage converts an amount to a multiple of the demand's shard, so that amounts can be compared.
+func (d *currentDemand) shortage(r resources.Amount) float64 {
 	return float64(r.CPUMilli)*d.perCPU + float64(r.MemMilli)*d.perMem
 }
 
@@ -157,7 +157,8 @@ func (m *matcher) neverReason() reason.Reason {
 	d := &m.current
 	nearest, least := 0, math.Inf(1)
 	for a := range m.capacity {
-		if much := m.current.much(d.shard.Plus(d.executor).Minus(m.capacity[a]).Max(resources.Amount{})); much < least {
+		short := d.shard.Plus(d.executor).Minus(m.capacity[a]).Max(resources.Amount{})
+		if much := d.shortage(short); much < least {
 			nearest, least = a, much
 		}
 	}

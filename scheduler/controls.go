@@ -13,7 +13,8 @@ import (
 func (s *Scheduler) SetJobPaused(
 	ctx context.Context, scope explain.Scope, name string, paused bool,
 ) (views.JobView, error) {
-	reply, err := s.request(ctx, scope, explain.Reader.SeesJob, name, operator.PauseRequested{Job: name, Paused: paused, Actor: actorOf(ctx)})
+	reply, err := s.request(ctx, scope, explain.Reader.SeesJob, name,
+		operator.PauseRequested{Job: name, Paused: paused, Actor: actorOf(ctx)})
 	if err == nil {
 		s.opt.Logger.Info("job "+pauseText(paused), "job", name)
 	}

@@ -83,7 +83,8 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 	})
 	err := r.term.Commit(context.Background(), c.Writes)
 	if !late.Stop() {
-		r.s.opt.Logger.Warn("slow commit answered", "took", time.Since(began).Round(time.Millisecond), "committed", err == nil)
+		r.s.opt.Logger.Warn("slow commit answered", "took", time.Since(began).Round(time.Millisecond), "committed",
+			err == nil)
 	}
 	r.s.commits.count(time.Since(began), len(c.Writes), events, err != nil && !c.Change)
 	recorded(err)

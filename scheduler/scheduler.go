@@ -122,7 +122,8 @@ func (s *Scheduler) notLeading() *problem.Error {
 		return problem.Errorf(problem.Unavailable, "registry_lost", "writes are refused and nothing is launched: %s",
 			s.why)
 	}
-	return problem.Errorf(problem.Unavailable, "not_leading", "this server does not lead: %s; try again shortly", s.why)
+	return problem.Errorf(problem.Unavailable, "not_leading", "this server does not lead: %s; try again shortly",
+		s.why)
 }
 
 // recordEnd stores why a term has ended. If the registry cannot be used any more, no other term begins; its error says

@@ -19,8 +19,8 @@ const (
 )
 
 // Task is everything that an executor needs to run one attempt of one shard. A new field needs omitempty or omitzero:
-// the fingerprint of a daemon's settings is made of the encoded Task, so that a field which is always encoded would make
-// an update of the scheduler replace every daemon.
+// the fingerprint of a daemon's settings is made of the encoded Task, so that a field which is always encoded would
+// make an update of the scheduler replace every daemon.
 type Task struct {
 	Version     int    `json:"v"`
 	TaskID      string `json:"taskId"`

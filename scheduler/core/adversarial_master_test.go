@@ -145,7 +145,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var err error
 			switch r.IntN(8) {
 			case 6:
-				s.step(Request{Token: 4, Event: operator.PauseRequested{Job: jobNames[r.IntN(5)], Paused: r.IntN(2) == 0}})
+				s.step(Request{Token: 4,
+					Event: operator.PauseRequested{Job: jobNames[r.IntN(5)], Paused: r.IntN(2) == 0}})
 				err = errors.New("planned nothing")
 			case 7:
 				p, err = s.core.planShutDownJob(jobNames[r.IntN(5)])
@@ -163,7 +164,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			}
 			check("plan")
 		case 6, 7, 8:
-			s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: jobNames[r.IntN(5)], Key: pick("", "", "k1", "k2")}})
+			s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: jobNames[r.IntN(5)],
+				Key: pick("", "", "k1", "k2")}})
 			check("trigger")
 		case 9, 10, 11, 12, 13:
 			var list []cluster.Offer
@@ -226,7 +228,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 					check("drain")
 				}
 			case 3:
-				s.step(Request{Token: 2, Event: operator.ForgetRequested{TaskID: pick(append(orphanIDs(s.core), "junk")...)}},
+				s.step(Request{Token: 2,
+					Event: operator.ForgetRequested{TaskID: pick(append(orphanIDs(s.core), "junk")...)}},
 					Request{Token: 3, Event: operator.ReconcileRequested{Explicit: r.IntN(2) == 0}})
 				check("forget")
 			case 4:

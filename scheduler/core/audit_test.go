@@ -250,7 +250,8 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	s.step(Request{Token: 7, Event: ChangeRequested{Change: config.UpdateApp{Config: a.Config, Version: a.Version}}})
 	s.step(ChangeCommitted{Token: 7})
 	parameter := "https://me:hush@h/"
-	s.step(Request{Token: 8, Event: operator.TriggerRequested{Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter}}})
+	s.step(Request{Token: 8, Event: operator.TriggerRequested{Job: "my_job",
+		Overrides: jobs.Overrides{JobParameter: &parameter}}})
 	for path, value := range s.stored {
 		if strings.HasPrefix(path, store.PathAudit+"/") && strings.Contains(string(value), "hush") {
 			t.Errorf("%s: %s", path, value)
@@ -270,7 +271,8 @@ func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	d := s.step(Request{Token: 1, Event: operator.PauseRequested{Job: "my_job", Paused: true}}, config.JobChanged{Name: "my_job"})
+	d := s.step(Request{Token: 1, Event: operator.PauseRequested{Job: "my_job", Paused: true}},
+		config.JobChanged{Name: "my_job"})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
 		t.Fatalf("the pause is answered with %+v", d.Replies)
 	}

@@ -98,7 +98,8 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), together) {
 			t.Errorf("%s %v", x.State, x.Notes)
 		}
-		if err := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: "my_job"}}).Replies[0].Err; err == nil {
+		if err := s.step(Request{Token: 1,
+			Event: operator.TriggerRequested{Job: "my_job"}}).Replies[0].Err; err == nil {
 			t.Error("it was triggered")
 		}
 		s.until(2 * time.Hour)

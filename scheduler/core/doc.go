@@ -64,7 +64,7 @@
 //	whether an update is believed            attempts.Update, updateAttempt, updateEnded; a former session's: handle
 //	what the end of an attempt means         attempts.classify, then attempts.next, which decides about retries
 //	that a shard waits for its next attempt  executions.Requeue
-//	an agent does not answer                 attempts.Update (recordAgent), agents.MarkUnreachable; how long: attempts.sweepTask
+//	an agent does not answer                 agents.MarkUnreachable, by attempts.Update; how long: attempts.sweepTask
 //	an agent was removed, or is back         Core.applyFailure; agents.RecordOffer, reconcile.SendDue
 //	which shard goes where                   placement.Launch
 //	which offers are held and declined       placement.ManageOffers

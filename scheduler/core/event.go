@@ -10,8 +10,8 @@ import (
 // Event is something that happened outside of the core: one of the types below, or of package config.
 type Event = step.Event
 
-// Request is a request of a person: one of ChangeRequested, AuditRequested and the requests of package operator. A Reply
-// with its Token answers it, unless the term ends before.
+// Request is a request of a person: one of ChangeRequested, AuditRequested and the requests of package operator. A
+// Reply with its Token answers it, unless the term ends before.
 type Request struct {
 	Token uint64
 	Event Event

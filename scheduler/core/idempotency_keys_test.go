@@ -33,7 +33,8 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		t.Fatal("it runs a second time")
 	}
 	s.restart()
-	if d := s.step(Request{Token: 4, Event: operator.TriggerRequested{Job: "my_job", Key: "k"}}); d.Replies[0].ExecutionID != id ||
+	if d := s.step(Request{Token: 4, Event: operator.TriggerRequested{Job: "my_job",
+		Key: "k"}}); d.Replies[0].ExecutionID != id ||
 		s.core.executions.Get(id) != nil {
 		t.Fatalf("after a restart: %+v", d.Replies)
 	}

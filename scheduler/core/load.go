@@ -121,7 +121,8 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 		c.shared.Note(step.Note{Kind: step.NoteFaulty,
 			Detail: e.Path + ": entry of the original scheduler not readable, left unchanged; the next leader reads it again: " + e.Unreadable, Problem: true})
 	default:
-		return fmt.Errorf("read %s: %s; the scheduler can't lead without it: grant it read permission", e.Path, e.Unreadable)
+		return fmt.Errorf("read %s: %s; the scheduler can't lead without it: grant it read permission", e.Path,
+			e.Unreadable)
 	}
 	return nil
 }

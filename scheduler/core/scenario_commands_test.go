@@ -72,8 +72,9 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 		if err != nil {
 			return err
 		}
-		return s.steps(Request{Token: 1, Event: operator.TriggerRequested{Job: w.Next(), Key: w.Option("key", ""), Overrides: own,
-			Actor: s.actor}})
+		return s.steps(Request{Token: 1,
+			Event: operator.TriggerRequested{Job: w.Next(), Key: w.Option("key", ""), Overrides: own,
+				Actor: s.actor}})
 	},
 	"forget": func(s *scene, w *scenario.Words) error {
 		return s.steps(Request{Token: 1, Event: operator.ForgetRequested{TaskID: s.taskID(w.Next()), Actor: s.actor}})
@@ -109,7 +110,8 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"edit":       (*scene).cmdEdit,
 	"option":     (*scene).cmdOption,
 	"reconcile": func(s *scene, w *scenario.Words) error {
-		return s.steps(Request{Token: 1, Event: operator.ReconcileRequested{Explicit: w.Next() == "explicit", Actor: s.actor}})
+		return s.steps(Request{Token: 1,
+			Event: operator.ReconcileRequested{Explicit: w.Next() == "explicit", Actor: s.actor}})
 	},
 	"stored":   (*scene).cmdStored,
 	"history":  (*scene).cmdHistory,
@@ -143,7 +145,8 @@ func (s *scene) steps(events ...Event) error {
 func (s *scene) cmdKill(w *scenario.Words) error {
 	if what := w.Next(); what == "execution" {
 		name := w.Next()
-		return s.steps(Request{Token: 1, Event: operator.KillRequested{ExecutionID: cmp.Or(s.names.IDs[name], name), Actor: s.actor}})
+		return s.steps(Request{Token: 1,
+			Event: operator.KillRequested{ExecutionID: cmp.Or(s.names.IDs[name], name), Actor: s.actor}})
 	}
 	return s.steps(Request{Token: 1, Event: operator.KillRequested{TaskID: s.taskID(w.Next()), Actor: s.actor}})
 }

@@ -276,7 +276,8 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.inbox = append(p.inbox, append(plan.Events, Request{Token: 1, Event: operator.TriggerRequested{Job: "job_000"}})...)
+	p.inbox = append(p.inbox, append(plan.Events,
+		Request{Token: 1, Event: operator.TriggerRequested{Job: "job_000"}})...)
 	p.run(time.Minute)
 	for _, a := range p.agents {
 		for _, id := range step.SortedKeys(a.offers) {

@@ -37,7 +37,8 @@ func (v *stateVersion) load(entries []registry.Entry, release string) error {
 			continue
 		}
 		if e.Unreadable != "" {
-			return fmt.Errorf("read %s: %s; the scheduler can't lead without it: grant it read permission", e.Path, e.Unreadable)
+			return fmt.Errorf("read %s: %s; the scheduler can't lead without it: grant it read permission", e.Path,
+				e.Unreadable)
 		}
 		if err := json.Unmarshal(e.Value, v); err != nil || v.Version < 1 {
 			return fmt.Errorf("read %s: it is not a state version (%w): restore the registry from a backup",

@@ -170,7 +170,8 @@ func TestAListIsAsLongAsItIsAskedFor(t *testing.T) {
 	c := coreOfTwo(t)
 	for i, job := range []string{"mine_job", "mine_job", "their_job", "their_job"} {
 		now := clock.Now{Wall: time.Unix(1_800_000_000+int64(i), 0), Elapsed: time.Duration(i) * time.Second}
-		c.Step(now, rand.NewPCG(3, uint64(i)), []core.Event{core.Request{Token: 1, Event: operator.TriggerRequested{Job: job}}})
+		c.Step(now, rand.NewPCG(3, uint64(i)),
+			[]core.Event{core.Request{Token: 1, Event: operator.TriggerRequested{Job: job}}})
 	}
 	for want, scope := range map[string]explain.Scope{
 		"mine_job mine_job": mine(), "their_job their_job": explain.All(),

@@ -40,7 +40,8 @@ func (a *agent) executorReady(x *executor) {
 	x.ready = true
 	for _, id := range x.missed {
 		if t := a.tasks[id]; t != nil {
-			a.acceptUpdate(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: "AGENT_RESTARTED",
+			a.acceptUpdate(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent,
+				Reason:  "AGENT_RESTARTED",
 				Message: "Task launched during agent restart"})
 		}
 	}

@@ -110,5 +110,6 @@ func (a *agent) acknowledge(taskID string, uuid []byte) {
 func (a *agent) drop(id string, reason cluster.Reason, message string) {
 	t := &task{a: a, launch: cluster.TaskLaunch{TaskID: id}, state: cluster.Staging, reported: cluster.Staging}
 	a.tasks[id] = t
-	a.acceptUpdate(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: reason, Message: message})
+	a.acceptUpdate(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: reason,
+		Message: message})
 }

@@ -53,7 +53,8 @@ func commands() map[string]func(*scene, *scenario.Words) {
 		"disable": func(s *scene, w *scenario.Words) {
 			name := w.Next()
 			s.request(func(token uint64) core.Request {
-				return core.Request{Token: token, Event: core.ChangeRequested{Change: config.DisableJob{Name: name, Disabled: true}}}
+				return core.Request{Token: token,
+					Event: core.ChangeRequested{Change: config.DisableJob{Name: name, Disabled: true}}}
 			})
 		},
 		"trigger": func(s *scene, w *scenario.Words) {

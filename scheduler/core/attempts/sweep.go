@@ -141,5 +141,6 @@ func (as *Attempts) endSilentExecutor(ref executions.TaskRef) {
 	}
 	as.st.Executors.Close(x)
 	as.st.Note(step.Note{Kind: step.NoteExecutor, Task: s.TaskID(), Problem: true,
-		Detail: fmt.Sprintf("%s on agent %s did not answer the kill of its task: it is shut down with all its tasks", x.ID(), s.Agent())})
+		Detail: fmt.Sprintf("%s on agent %s did not answer the kill of its task: it is shut down with all its tasks",
+			x.ID(), s.Agent())})
 }

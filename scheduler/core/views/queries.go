@@ -51,7 +51,8 @@ func (vs *Views) Job(name string) (JobView, error) {
 }
 
 func (vs *Views) jobView(j *config.Job) JobView {
-	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(vs.st.Executions.HasOpen(j.Name())),
+	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(),
+		State:   j.State(vs.st.Executions.HasOpen(j.Name())),
 		Version: j.Version()}
 	v.Note(vs.notesOf(j)...)
 	return v
