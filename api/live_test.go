@@ -15,6 +15,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/test/eventually"
 )
@@ -141,8 +142,9 @@ func TestEventStreams(t *testing.T) {
 		if sum := next(t, events, "summary"); sum["apps"] != 2.0 || sum["subscribed"] != false {
 			t.Errorf("%s: summary %v", name, sum)
 		}
-		b.watch.happens(noon, operator.TriggerRequested{Token: 1, Job: "my_job"})
-		b.watch.happens(noon, operator.PauseRequested{Token: 2, Job: "my_job", Paused: name == "of the leader"})
+		b.watch.happens(noon, core.Request{Token: 1, Event: operator.TriggerRequested{Job: "my_job"}})
+		b.watch.happens(noon, core.Request{Token: 2,
+			Event: operator.PauseRequested{Job: "my_job", Paused: name == "of the leader"}})
 		for found := false; !found; { // changes from before the stream may come first
 			jobs, _ := next(t, events, "changed")["jobs"].([]any)
 			found = slices.Contains(jobs, any("my_job"))
@@ -170,8 +172,8 @@ func TestEventStreamsOfSomeApps(t *testing.T) {
 	if sum := next(t, events, "summary"); sum["apps"] != 1.0 || sum["agents"] != nil || sum["subscribed"] != nil {
 		t.Errorf("summary %v", sum)
 	}
-	b.watch.happens(noon, operator.PauseRequested{Token: 1, Job: "their_job", Paused: true})
-	b.watch.happens(noon, operator.PauseRequested{Token: 1, Job: "my_job", Paused: true})
+	b.watch.happens(noon, core.Request{Token: 1, Event: operator.PauseRequested{Job: "their_job", Paused: true}})
+	b.watch.happens(noon, core.Request{Token: 1, Event: operator.PauseRequested{Job: "my_job", Paused: true}})
 	for {
 		changed := next(t, events, "changed")
 		jobs, _ := changed["jobs"].([]any)

@@ -79,7 +79,8 @@ func (s *tenants) hears(e cluster.Event) {
 // trigger returns the id of a run that waits.
 func (s *tenants) trigger(job string) string {
 	s.t.Helper()
-	s.step(operator.TriggerRequested{Token: 1, Job: job, Actor: event.Actor{Name: "somebody of " + job}})
+	s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: job,
+		Actor: event.Actor{Name: "somebody of " + job}}})
 	return s.last.Replies[0].ExecutionID
 }
 
@@ -164,7 +165,7 @@ func newTenants(t *testing.T) (s *tenants, mine, zebra *tenant) {
 	for _, of := range []string{"zebra", "mine"} {
 		both[of].executions = append(both[of].executions, s.trigger(of+"_waits"))
 		by, why := event.Actor{Name: "somebody of " + of}, reason.FromText("it is no JSON of "+of)
-		s.step(operator.PauseRequested{Token: 2, Job: of + "_pauses", Paused: true, Actor: by})
+		s.step(core.Request{Token: 2, Event: operator.PauseRequested{Job: of + "_pauses", Paused: true, Actor: by}})
 		s.step(config.DocumentFaulty{Path: "/config/job/" + of + "_ends", Why: why})
 	}
 	for range 3 {

@@ -33,30 +33,31 @@ type matcher struct {
 	strategy Strategy
 	result   Result
 
-	given    []int            // by agent: its index in agents
-	numbers  map[string]int   // by agent id
-	books    []book           // by agent
-	free     resources.Amount // sum over all agents
-	capacity []resources.Amount
-	unknown  []bool // whether the capacity is only what is free now
+	inputIndex []int            // by agent: its index in agents
+	numberOf   map[string]int   // by agent id
+	entries    []ledgerEntry    // by agent
+	free       resources.Amount // sum over all agents
+	capacity   []resources.Amount
+	unknown    []bool // whether the capacity is only what is free now
 	// reservedFor is the only demand that may use the agent, if not empty. reserved are the agents that have one.
 	reservedFor []string
 	reserved    []int
 
-	kinds map[string]int // by executor
-	runs  [][]int        // by kind: the agents on which it runs
+	kindOf map[string]int // by executor
+	runs   [][]int        // by kind: the agents on which it runs
 
 	// order contains all agents, the preferred ones first, sorted by fullness.
 	order    []int
 	fullness []fullness
 
-	now   current
-	takes []take // the buffer of find, reused
-	large int    // used by never: the last agent that could hold a shard
+	current    currentDemand
+	takes      []take // the buffer of find, reused
+	lastHolder int    // used by never: the last agent that could hold a shard
 }
 
-// book contains what is read for every pair of demand and agent. It is small and contiguous for the sake of the cache.
-type book struct {
+// ledgerEntry contains what is read for every pair of demand and agent. It is small and contiguous for the sake of the
+// cache.
+type ledgerEntry struct {
 	free resources.Amount
 	// The stamp of the last demand that may not use the agent, of the last one whose executor runs there, and of the
 	// last one for which an executor is to be started.
@@ -66,8 +67,8 @@ type book struct {
 	room, slots, bytes int32
 }
 
-// current is the demand being placed.
-type current struct {
+// currentDemand is the demand being placed.
+type currentDemand struct {
 	*Demand
 	index int
 	// shard and executor are the sizes, with negative parts replaced by zero.
@@ -89,35 +90,35 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 	n := len(agents)
 	m := &matcher{
 		demands: demands, agents: agents, strategy: strategy,
-		given: make([]int, n), numbers: make(map[string]int, n),
-		books: make([]book, n), capacity: make([]resources.Amount, n), unknown: make([]bool, n),
-		reservedFor: make([]string, n), kinds: map[string]int{}, order: make([]int, n), fullness: make([]fullness, n),
+		inputIndex: make([]int, n), numberOf: make(map[string]int, n),
+		entries: make([]ledgerEntry, n), capacity: make([]resources.Amount, n), unknown: make([]bool, n),
+		reservedFor: make([]string, n), kindOf: map[string]int{}, order: make([]int, n), fullness: make([]fullness, n),
 	}
 	items := 0
 	for _, d := range demands {
 		items += len(d.Items)
-		if _, known := m.kinds[d.Executor]; !known {
-			m.kinds[d.Executor] = len(m.kinds)
+		if _, known := m.kindOf[d.Executor]; !known {
+			m.kindOf[d.Executor] = len(m.kindOf)
 		}
 	}
 	m.result.Placements = make([]Placement, 0, min(items, 16*n))
-	m.runs = make([][]int, len(m.kinds))
+	m.runs = make([][]int, len(m.kindOf))
 	for i := range agents {
-		m.given[i] = i
+		m.inputIndex[i] = i
 	}
-	slices.SortStableFunc(m.given, func(a, b int) int { return cmp.Compare(agents[a].ID, agents[b].ID) })
-	for number, i := range m.given {
+	slices.SortStableFunc(m.inputIndex, func(a, b int) int { return cmp.Compare(agents[a].ID, agents[b].ID) })
+	for number, i := range m.inputIndex {
 		a := &agents[i]
-		m.numbers[a.ID] = number
-		b := &m.books[number]
-		b.free, b.slots, b.bytes = a.Free, boundOf(a.MaxTasks), boundOf(a.MaxBytes)
+		m.numberOf[a.ID] = number
+		b := &m.entries[number]
+		b.free, b.slots, b.bytes = a.Free, limitOf(a.MaxTasks), limitOf(a.MaxBytes)
 		m.free = m.free.Plus(a.Free.Max(resources.Amount{}))
 		if m.reservedFor[number] = a.ReservedFor; a.ReservedFor != "" {
 			m.reserved = append(m.reserved, number)
 		}
 		m.capacity[number], m.unknown[number] = a.Capacity.Max(a.Free), a.Capacity.IsZero()
 		for kind, runs := range a.Executors {
-			if k, asked := m.kinds[kind]; asked && runs {
+			if k, asked := m.kindOf[kind]; asked && runs {
 				m.runs[k] = append(m.runs[k], number)
 			}
 		}
@@ -130,24 +131,24 @@ func newMatcher(demands []Demand, agents []Agent, strategy Strategy) *matcher {
 
 // match places as much as possible of a demand, and records why the rest waits.
 func (m *matcher) match(index int) {
-	m.take(index)
-	d := &m.now
-	if m.never() {
-		m.leave(Unplaced{Items: d.Items, Reason: m.neverReason(), Never: true})
+	m.setCurrent(index)
+	d := &m.current
+	if m.neverFits() {
+		m.recordUnplaced(Unplaced{Items: d.Items, Reason: m.neverReason(), Never: true})
 		return
 	}
 	if d.Together && !d.shard.Times(len(d.Items)).Fits(m.free) {
-		m.leave(m.notNow(d.Items, false)) // certain without trying
+		m.recordUnplaced(m.lacking(d.Items, false)) // certain without trying
 		return
 	}
 	takes, left := m.find()
 	if left > 0 && d.Together {
 		switch {
 		case !d.short || m.roomFor(len(d.Items), false) > 0:
-			m.leave(m.notNow(d.Items, !d.short))
+			m.recordUnplaced(m.lacking(d.Items, !d.short))
 			return
 		case len(takes) == 0 || m.roomFor(len(d.Items), true) == 0: // the calls of the next match can hold all of them
-			m.leave(m.later(d.Items))
+			m.recordUnplaced(m.later(d.Items))
 			return
 		}
 	}
@@ -155,7 +156,7 @@ func (m *matcher) match(index int) {
 	if m.strategy == Spread {
 		beside := 0
 		for _, t := range takes {
-			if m.books[t.agent].running == d.stamp {
+			if m.entries[t.agent].running == d.stamp {
 				beside += t.shards
 			}
 		}
@@ -171,51 +172,52 @@ func (m *matcher) match(index int) {
 	case left == 0:
 	case d.short && d.Together:
 		m.keepRoom(left)
-		m.leave(m.later(rest))
+		m.recordUnplaced(m.later(rest))
 	case d.short && m.roomFor(1, false) == 0:
-		m.leave(m.later(rest))
+		m.recordUnplaced(m.later(rest))
 	default:
-		m.leave(m.notNow(rest, true))
+		m.recordUnplaced(m.lacking(rest, true))
 	}
 }
 
-// take makes a demand the current one. It marks the agents that are reserved for another demand (rule L2) or avoided
-// (rule L6), and the agents where its executor runs.
-func (m *matcher) take(index int) {
-	d := &m.now
+// setCurrent makes a demand the current one. It marks the agents that are reserved for another demand (rule L2) or
+// avoided (rule L6), and the agents where its executor runs.
+func (m *matcher) setCurrent(index int) {
+	d := &m.current
 	d.Demand, d.index, d.stamp = &m.demands[index], index, int32(index+1)
 	d.shard, d.executor = d.Shard.Max(resources.Amount{}), d.ExecutorSize.Max(resources.Amount{})
 	d.perCPU, d.perMem = 1/float64(max(d.shard.CPUMilli, 1)), 1/float64(max(d.shard.MemMilli, 1))
-	d.bytes, d.short = boundOf(max(d.Bytes, 1)), false
-	d.kind = m.kinds[d.Executor]
+	d.bytes, d.short = limitOf(max(d.Bytes, 1)), false
+	d.kind = m.kindOf[d.Executor]
 	for id := range d.Avoid {
-		if a, there := m.numbers[id]; there {
-			m.books[a].barred = d.stamp
+		if a, there := m.numberOf[id]; there {
+			m.entries[a].barred = d.stamp
 		}
 	}
 	for _, a := range m.reserved {
 		if m.reservedFor[a] != d.ID {
-			m.books[a].barred = d.stamp
+			m.entries[a].barred = d.stamp
 		}
 	}
 	for _, a := range m.runs[d.kind] {
-		m.books[a].running = d.stamp
+		m.entries[a].running = d.stamp
 	}
 }
 
-// once returns the additional demand of the first shard on an agent: that of the executor, zero if it runs there.
-func (m *matcher) once(a int) resources.Amount {
-	if b := &m.books[a]; b.running == m.now.stamp || b.started == m.now.stamp {
+// executorNeed returns the additional demand of the first shard on an agent: that of the executor, zero if it runs
+// there.
+func (m *matcher) executorNeed(a int) resources.Amount {
+	if b := &m.entries[a]; b.running == m.current.stamp || b.started == m.current.stamp {
 		return resources.Amount{}
 	}
-	return m.now.executor
+	return m.current.executor
 }
 
 // find finds room for the demand, agent by agent: first on agents where its executor runs, then on others. It stops
 // when all shards have a place. If some are left, the book of every usable agent contains the room there.
 func (m *matcher) find() (takes []take, left int) {
 	m.takes = m.takes[:0]
-	if left = m.findOn(m.running(), false, len(m.now.Items)); left > 0 {
+	if left = m.findOn(m.running(), false, len(m.current.Items)); left > 0 {
 		left = m.findOn(m.order, true, left)
 	}
 	return m.takes, left
@@ -224,13 +226,13 @@ func (m *matcher) find() (takes []take, left int) {
 // findOn takes room on the agents where the executor runs, or on the others if starts is set. This loop and that of
 // survey run for every pair of demand and agent, so they must stay fast.
 func (m *matcher) findOn(agents []int, starts bool, left int) int {
-	d, stamp, shard := &m.now, m.now.stamp, m.now.shard
+	d, stamp, shard := &m.current, m.current.stamp, m.current.shard
 	var once resources.Amount
 	if starts {
 		once = d.executor
 	}
 	for _, a := range agents {
-		b := &m.books[a]
+		b := &m.entries[a]
 		if (b.running == stamp) == starts {
 			continue
 		}
@@ -241,8 +243,8 @@ func (m *matcher) findOn(agents []int, starts bool, left int) int {
 			continue
 		}
 		n := min(free.Holds(shard, len(d.Items)), int(b.slots))
-		if n > m.described(a) {
-			n, d.short = m.described(a), true
+		if n > m.roomInCall(a) {
+			n, d.short = m.roomInCall(a), true
 		}
 		b.room = int32(n)
 		if n == 0 {
@@ -258,7 +260,7 @@ func (m *matcher) findOn(agents []int, starts bool, left int) int {
 
 // running returns agents in order, including all agents where the demand's executor runs.
 func (m *matcher) running() []int {
-	runs := m.runs[m.now.kind]
+	runs := m.runs[m.current.kind]
 	if len(runs) > len(m.order)/32 {
 		return m.order
 	}
@@ -268,15 +270,15 @@ func (m *matcher) running() []int {
 
 // spread places items, for which find has found room, one by one on the agent that is emptiest at that time.
 func (m *matcher) spread(starts bool, items []int) {
-	d := &m.now
+	d := &m.current
 	// An agent that gets a shard moves back in the order, but never before the first one that is examined, and an
 	// agent without room stays without room. So each agent is skipped at most once.
 	at := 0
 	for len(items) > 0 {
 		a := m.order[at]
-		b := &m.books[a]
-		if (b.running != d.stamp) != starts || b.barred == d.stamp || b.slots == 0 || m.described(a) == 0 ||
-			!d.shard.Fits(b.free.Minus(m.once(a))) {
+		b := &m.entries[a]
+		if (b.running != d.stamp) != starts || b.barred == d.stamp || b.slots == 0 || m.roomInCall(a) == 0 ||
+			!d.shard.Fits(b.free.Minus(m.executorNeed(a))) {
 			at++
 			continue
 		}
@@ -287,14 +289,15 @@ func (m *matcher) spread(starts bool, items []int) {
 
 // place places items on an agent that has room for them.
 func (m *matcher) place(a int, items []int) {
-	d, b := &m.now, &m.books[a]
-	taken := m.once(a).Plus(d.shard.Times(len(items)))
+	d, b := &m.current, &m.entries[a]
+	taken := m.executorNeed(a).Plus(d.shard.Times(len(items)))
 	if b.running != d.stamp && b.started != d.stamp {
 		b.started = d.stamp
 		m.runs[d.kind] = append(m.runs[d.kind], a)
 	}
 	for _, item := range items {
-		m.result.Placements = append(m.result.Placements, Placement{Demand: d.index, Item: item, Agent: m.given[a]})
+		m.result.Placements = append(m.result.Placements,
+			Placement{Demand: d.index, Item: item, Agent: m.inputIndex[a]})
 	}
 	b.free, m.free = b.free.Minus(taken), m.free.Minus(taken)
 	b.slots -= int32(len(items))
@@ -302,34 +305,34 @@ func (m *matcher) place(a int, items []int) {
 	m.reorder(a)
 }
 
-// boundOf converts a bound on the tasks of an agent or on the size of their descriptions; no bound becomes MaxInt32.
-func boundOf(n int) int32 {
+// limitOf converts a bound on the tasks of an agent or on the size of their descriptions; no bound becomes MaxInt32.
+func limitOf(n int) int32 {
 	if n <= 0 {
 		return math.MaxInt32
 	}
 	return int32(min(n, math.MaxInt32))
 }
 
-// described returns how many more descriptions of the demand's shards fit into the call to the agent. An empty call
+// roomInCall returns how many more descriptions of the demand's shards fit into the call to the agent. An empty call
 // accepts one of any size.
-func (m *matcher) described(a int) int {
-	n := int(m.books[a].bytes / m.now.bytes)
-	if n == 0 && m.books[a].bytes == m.whole(a) {
+func (m *matcher) roomInCall(a int) int {
+	n := int(m.entries[a].bytes / m.current.bytes)
+	if n == 0 && m.entries[a].bytes == m.callCapacity(a) {
 		return 1
 	}
 	return n
 }
 
-// whole returns the capacity of an empty call to an agent, in bytes.
-func (m *matcher) whole(a int) int32 { return boundOf(m.agents[m.given[a]].MaxBytes) }
+// callCapacity returns the capacity of an empty call to an agent, in bytes.
+func (m *matcher) callCapacity(a int) int32 { return limitOf(m.agents[m.inputIndex[a]].MaxBytes) }
 
 // roomFor subtracts from n the shards of the demand for which agents have room, whatever their calls already contain,
 // and returns the rest. With calls it also applies the capacity of empty calls.
 func (m *matcher) roomFor(n int, calls bool) (left int) {
-	for a := 0; a < len(m.books) && n > 0; a++ {
+	for a := 0; a < len(m.entries) && n > 0; a++ {
 		room := m.roomOn(a, n)
 		if calls {
-			room = min(room, max(int(m.whole(a)/m.now.bytes), 1))
+			room = min(room, max(int(m.callCapacity(a)/m.current.bytes), 1))
 		}
 		n -= room
 	}
@@ -338,19 +341,19 @@ func (m *matcher) roomFor(n int, calls bool) (left int) {
 
 // roomOn returns how many of n shards of the demand an agent has room for, whatever its call already contains.
 func (m *matcher) roomOn(a, n int) int {
-	b := &m.books[a]
-	if b.barred == m.now.stamp {
+	b := &m.entries[a]
+	if b.barred == m.current.stamp {
 		return 0
 	}
-	return min(b.free.Minus(m.once(a)).Holds(m.now.shard, n), int(b.slots))
+	return min(b.free.Minus(m.executorNeed(a)).Holds(m.current.shard, n), int(b.slots))
 }
 
 // keepRoom keeps room for n shards of the demand, which the next match will place, from later demands.
 func (m *matcher) keepRoom(n int) {
-	for a := range m.books {
+	for a := range m.entries {
 		if k := m.roomOn(a, n); k > 0 {
-			takes := m.once(a).Plus(m.now.shard.Times(k))
-			m.books[a].free, m.free = m.books[a].free.Minus(takes), m.free.Minus(takes)
+			takes := m.executorNeed(a).Plus(m.current.shard.Times(k))
+			m.entries[a].free, m.free = m.entries[a].free.Minus(takes), m.free.Minus(takes)
 			m.reorder(a)
 			n -= k
 		}

@@ -16,7 +16,7 @@ type fullness struct {
 }
 
 func (m *matcher) fullnessOf(a int) fullness {
-	free, capacity := m.books[a].free, m.capacity[a]
+	free, capacity := m.entries[a].free, m.capacity[a]
 	f := fullness{free: free}
 	if capacity.CPUMilli > 0 {
 		f.share += float64(free.CPUMilli) / float64(capacity.CPUMilli)

@@ -8,15 +8,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// leave records that items of the current demand wait, and why. The reason applies to what earlier demands and the
-// placed shards of this one have left.
-func (m *matcher) leave(u Unplaced) {
-	u.Demand = m.now.index
+// recordUnplaced records that items of the current demand wait, and why. The reason applies to what earlier demands
+// and the placed shards of this one have left.
+func (m *matcher) recordUnplaced(u Unplaced) {
+	u.Demand = m.current.index
 	m.result.Unplaced = append(m.result.Unplaced, u)
 }
 
-// notNow returns what the agents on offer lack.
-func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
+// lacking returns what the agents on offer lack.
+func (m *matcher) lacking(waiting []int, tried bool) Unplaced {
 	u, items := Unplaced{Items: waiting}, len(waiting)
 	if len(m.agents) == 0 {
 		u.Reason = reason.Of(reason.NothingOnOffer)
@@ -38,7 +38,7 @@ func (m *matcher) notNow(waiting []int, tried bool) Unplaced {
 
 // later returns that items with room are launched in a later match.
 func (m *matcher) later(items []int) Unplaced {
-	each, limit := size(m.now.bytes), size(m.whole(0))
+	each, limit := size(m.current.bytes), size(m.callCapacity(0))
 	return Unplaced{Items: items, Later: true, Reason: reason.WithNextLaunch(len(items), each, limit)}
 }
 
@@ -56,9 +56,9 @@ type survey struct {
 	usable, room int // the number of agents, and of the shards that they can hold
 	// nearest is the usable agent that lacks least for one more shard than it can hold, short what it lacks, and much
 	// the amount of short.
-	nearest int
-	short   resources.Amount
-	much    float64
+	nearest  int
+	short    resources.Amount
+	shortage float64
 	// Agents that may not be used.
 	reserved, avoided group
 	// full are usable agents that have the resources for one more shard, but have reached their number of tasks.
@@ -80,10 +80,10 @@ func (g *group) add(a int) {
 // survey examines all agents. After find it reads their room from the books. For agents with shards of the demand, it
 // considers what those have left.
 func (m *matcher) survey(found bool) survey {
-	d := &m.now
-	v := survey{much: math.Inf(1)}
-	for a := range m.books {
-		b := &m.books[a]
+	d := &m.current
+	v := survey{shortage: math.Inf(1)}
+	for a := range m.entries {
+		b := &m.entries[a]
 		if b.barred == d.stamp {
 			if r := m.reservedFor[a]; r != "" && r != d.ID {
 				v.reserved.add(a)
@@ -111,26 +111,26 @@ func (m *matcher) survey(found bool) survey {
 			continue
 		}
 		short := d.shard.Times(shards).Minus(free).Max(resources.Amount{})
-		if much := d.much(short); much < v.much {
-			v.nearest, v.short, v.much = a, short, much
+		if much := d.shortage(short); much < v.shortage {
+			v.nearest, v.short, v.shortage = a, short, much
 		}
 	}
 	return v
 }
 
-// much converts an amount to a multiple of the demand's shard, so that amounts can be compared.
-func (d *current) much(r resources.Amount) float64 {
+// shortage converts an amount to a multiple of the demand's shard, so that amounts can be compared.
+func (d *currentDemand) shortage(r resources.Amount) float64 {
 	return float64(r.CPUMilli)*d.perCPU + float64(r.MemMilli)*d.perMem
 }
 
-// never reports whether no agent on offer can hold one shard, even if it were empty.
-func (m *matcher) never() bool {
-	if len(m.agents) == 0 || m.canHold(m.large) {
+// neverFits reports whether no agent on offer can hold one shard, even if it were empty.
+func (m *matcher) neverFits() bool {
+	if len(m.agents) == 0 || m.canHold(m.lastHolder) {
 		return false
 	}
-	for a := range m.books {
+	for a := range m.entries {
 		if m.canHold(a) {
-			m.large = a
+			m.lastHolder = a
 			return false
 		}
 	}
@@ -140,12 +140,12 @@ func (m *matcher) never() bool {
 // canHold reports whether an agent could hold one shard if it were empty, as far as is known; an agent of unknown
 // capacity could. Where the executor runs, its size is not counted, because it may never have been seen as free.
 func (m *matcher) canHold(a int) bool {
-	return m.unknown[a] || m.now.shard.Plus(m.once(a)).Fits(m.capacity[a])
+	return m.unknown[a] || m.current.shard.Plus(m.executorNeed(a)).Fits(m.capacity[a])
 }
 
 // need returns the demand of some items for a reason.
 func (m *matcher) need(items int) reason.Need {
-	d := &m.now
+	d := &m.current
 	n := reason.Need{Shards: items, Together: d.Together, Each: d.shard.String(), App: m.appName()}
 	if !d.executor.IsZero() {
 		n.Executor = d.executor.String()
@@ -154,10 +154,11 @@ func (m *matcher) need(items int) reason.Need {
 }
 
 func (m *matcher) neverReason() reason.Reason {
-	d := &m.now
+	d := &m.current
 	nearest, least := 0, math.Inf(1)
 	for a := range m.capacity {
-		if much := m.now.much(d.shard.Plus(d.executor).Minus(m.capacity[a]).Max(resources.Amount{})); much < least {
+		short := d.shard.Plus(d.executor).Minus(m.capacity[a]).Max(resources.Amount{})
+		if much := d.shortage(short); much < least {
 			nearest, least = a, much
 		}
 	}
@@ -174,21 +175,21 @@ func (m *matcher) others(v survey) reason.Reason {
 		full = reason.AgentsFull(g.agents, m.name(g.first))
 	}
 	if g := v.avoided; g.agents > 0 {
-		avoided = reason.AgentsAvoided(g.agents, m.name(g.first), m.now.Avoid[m.agents[m.given[g.first]].ID])
+		avoided = reason.AgentsAvoided(g.agents, m.name(g.first), m.current.Avoid[m.agents[m.inputIndex[g.first]].ID])
 	}
 	return reason.All(reserved, full, avoided)
 }
 
 func (m *matcher) name(a int) reason.Agent {
-	agent := &m.agents[m.given[a]]
+	agent := &m.agents[m.inputIndex[a]]
 	return reason.Agent{ID: agent.ID, Host: agent.Host}
 }
 
 func (m *matcher) appName() string {
-	if m.now.App != "" {
-		return m.now.App
+	if m.current.App != "" {
+		return m.current.App
 	}
-	return m.now.Executor
+	return m.current.Executor
 }
 
 // amounts formats the parts that are not zero.

@@ -38,8 +38,8 @@ func (s Stock) Take(need resources.Amount) []Reserved {
 	var taken []Reserved
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		have := s[key]
-		part := resources.Amount{CPUMilli: within(need.CPUMilli, have.CPUMilli),
-			MemMilli: within(need.MemMilli, have.MemMilli)}
+		part := resources.Amount{CPUMilli: available(need.CPUMilli, have.CPUMilli),
+			MemMilli: available(need.MemMilli, have.MemMilli)}
 		if part.IsZero() {
 			continue
 		}
@@ -49,5 +49,5 @@ func (s Stock) Take(need resources.Amount) []Reserved {
 	return taken
 }
 
-// within returns how much of need is available, at least zero.
-func within(need, have int64) int64 { return max(0, min(need, have)) }
+// available returns how much of need is available, at least zero.
+func available(need, have int64) int64 { return max(0, min(need, have)) }

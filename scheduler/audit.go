@@ -25,14 +25,14 @@ const (
 	auditTimeout = 10 * time.Second
 )
 
-// takeAudits moves rows from the outbox into the core until the term ends.
-func (r *termRunner) takeAudits() {
+// moveAudits moves rows from the outbox into the core until the term ends.
+func (r *termRunner) moveAudits() {
 	var failed bool // set once a failure was logged
 	for {
 		if rows := r.s.opt.Audits.PendingAudit(); len(rows) > 0 {
-			err := r.takeAudit(rows)
+			err := r.moveAudit(rows)
 			if err != nil && !failed && r.ctx.Err() == nil {
-				r.s.opt.Logger.Warn("audit rows not taken yet: they wait where their changes are, and are tried again",
+				r.s.opt.Logger.Warn("audit rows not moved yet, retrying",
 					"rows", len(rows), "error", err)
 			}
 			failed = err != nil
@@ -45,14 +45,11 @@ func (r *termRunner) takeAudits() {
 	}
 }
 
-// takeAudit makes the core keep rows and, once that is committed, removes them from the outbox.
-func (r *termRunner) takeAudit(rows []event.Audit) error {
+// moveAudit makes the core keep rows and, once that is committed, removes them from the outbox.
+func (r *termRunner) moveAudit(rows []event.Audit) error {
 	ctx, cancel := context.WithTimeout(r.ctx, auditTimeout)
 	defer cancel()
-	if _, err := r.s.ask(ctx, func(token uint64) core.Request {
-		return core.AuditRequested{Token: token,
-			Rows: rows}
-	}); err != nil {
+	if _, err := r.s.ask(ctx, core.AuditRequested{Rows: rows}); err != nil {
 		return err
 	}
 	ids := make([]string, len(rows))

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// do starts an effect of the machine. It never waits.
-func (r *termRunner) do(e term.Effect) {
+// start starts an effect of the machine. It never waits.
+func (r *termRunner) start(e term.Effect) {
 	switch e := e.(type) {
 	case term.Decided:
 		r.decided = len(e.Events)
@@ -25,7 +25,7 @@ func (r *termRunner) do(e term.Effect) {
 		})
 	case term.Read:
 		r.work.Go(func() {
-			read := r.read(e.Paths)
+			read := r.readDocuments(e.Paths)
 			r.inbox.put(func(m *term.Machine) { m.DocumentsRead(read) })
 		})
 	case term.Call:
@@ -61,13 +61,13 @@ func (r *termRunner) do(e term.Effect) {
 	case term.Drained:
 		close(r.drained)
 	case term.Ended:
-		r.s.ended(e.Err)
-		close(r.ended)
+		r.s.recordEnd(e.Err)
+		close(r.stopped)
 	}
 }
 
-// slowCommit is how long a commit may take before it is logged.
-const slowCommit = 2 * time.Second
+// commitWarnAfter is how long a commit may take before it is logged.
+const commitWarnAfter = 2 * time.Second
 
 // commit makes one commit, whatever the number and size of its writes (rule T5). It finishes even while the process is
 // asked to stop, because its outcome would be unknown otherwise. events is the number of events of its step.
@@ -77,13 +77,14 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 	}
 	recorded := r.record(c.History)
 	began := time.Now()
-	late := time.AfterFunc(slowCommit, func() {
-		r.s.opt.Logger.Warn("the registry has not answered a commit yet: until it does, nothing is launched and nobody answered; look at its disk and its load",
-			"writes", len(c.Writes), "waited", slowCommit)
+	late := time.AfterFunc(commitWarnAfter, func() {
+		r.s.opt.Logger.Warn("commit not answered yet: until the registry answers, nothing is launched and no request answered; check its disk and load",
+			"writes", len(c.Writes), "waited", commitWarnAfter)
 	})
 	err := r.term.Commit(context.Background(), c.Writes)
 	if !late.Stop() {
-		r.s.opt.Logger.Warn("slow commit ended", "took", time.Since(began).Round(time.Millisecond), "done", err == nil)
+		r.s.opt.Logger.Warn("slow commit answered", "took", time.Since(began).Round(time.Millisecond), "committed",
+			err == nil)
 	}
 	r.s.commits.count(time.Since(began), len(c.Writes), events, err != nil && !c.Change)
 	recorded(err)
@@ -96,13 +97,13 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 	return err
 }
 
-// readsAtOnce is how many documents are read at a time.
-const readsAtOnce = 16
+// maxReads is how many documents are read at a time.
+const maxReads = 16
 
-func (r *termRunner) read(paths []string) []term.Document {
+func (r *termRunner) readDocuments(paths []string) []term.Document {
 	found := make([]term.Document, len(paths))
 	var group errgroup.Group
-	group.SetLimit(readsAtOnce)
+	group.SetLimit(maxReads)
 	for i, path := range paths {
 		group.Go(func() error {
 			entry, err := r.term.Get(r.ctx, path)
@@ -149,13 +150,13 @@ func send(ctx context.Context, s openSession, call step.Call) error {
 		return s.Decline(ctx, c.Offers, c.Refuse)
 	case step.CallKill:
 		return s.Kill(ctx, c.Kill)
-	case step.CallEndExecutor:
+	case step.CallShutdown:
 		return s.EndExecutor(ctx, c.ExecutorID, c.AgentID)
 	case step.CallReconcile:
 		return s.Reconcile(ctx, c.Tasks)
 	case step.CallAcknowledge:
 		return s.Acknowledge(ctx, c.Ack)
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		return s.RequestOffers(ctx)
 	default:
 		return s.StopOffers(ctx)
@@ -205,7 +206,7 @@ func (r *termRunner) subscribe(c term.Subscribe) {
 
 func (r *termRunner) closeSession(s cluster.Session) {
 	if err := s.Close(); err != nil {
-		r.s.opt.Logger.Debug("close a session", "error", err)
+		r.s.opt.Logger.Debug("session not closed", "error", err)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestTermsThatEndAtOnceComeMoreAndMoreSeldom(t *testing.T) {
 	})
 }
 
-// TestALeaderWithoutACluster keeps the lead, or abdicates: when the cluster has only refused it for RefusedMost, or
+// TestALeaderWithoutACluster keeps the lead, or abdicates: when the cluster has only refused it for RefusedTimeout, or
 // when there is a standby that may reach the cluster.
 func TestALeaderWithoutACluster(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,7 @@ func TestALeaderWithoutACluster(t *testing.T) {
 	away := errors.New("connection refused")
 	always := func(err error) func(time.Duration) error { return func(time.Duration) error { return err } }
 	for name, c := range map[string]struct {
-		most    time.Duration // RefusedMost
+		most    time.Duration // RefusedTimeout
 		standby bool
 		err     func(since time.Duration) error // of an attempt to subscribe
 		// ends, if not 0, is when the leader abdicates, within 20 seconds; permanently if refused is set.
@@ -150,7 +150,7 @@ func TestALeaderWithoutACluster(t *testing.T) {
 			var began time.Time
 			standing(t, func(s *stage) {
 				began = time.Now()
-				s.opt.RefusedMost, s.registry.standby = c.most, c.standby
+				s.opt.RefusedTimeout, s.registry.standby = c.most, c.standby
 				s.cluster.onSubscribe = func() error { return c.err(time.Since(began)) }
 			}, func(t *testing.T, s *stage) {
 				if c.ends == 0 {

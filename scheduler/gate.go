@@ -37,31 +37,31 @@ func (t stateGate) leave() { t.sem.Release(1) }
 // Read calls look with the core of this process's term between two steps, restricted to a scope. look sees committed
 // state of one moment. It is the only way for requests to read the core. The loop waits meanwhile, so look must be
 // quick.
-func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, look func(explain.Reader) error) error {
+func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, visit func(explain.Reader) error) error {
 	r, err := s.current()
 	if err != nil {
 		return err
 	}
 	var refused error
-	err = r.look(ctx, func(c *core.Core) {
+	err = r.read(ctx, func(c *core.Core) {
 		var reader explain.Reader
 		if reader, refused = explain.NewReader(c.Views(), scope); refused == nil {
-			refused = look(reader)
+			refused = visit(reader)
 		}
 	})
 	return cmp.Or(err, refused)
 }
 
-// look calls fn with the term's core between two steps, without a scope.
-func (r *termRunner) look(ctx context.Context, fn func(*core.Core)) error {
+// read calls fn with the term's core between two steps, without a scope.
+func (r *termRunner) read(ctx context.Context, fn func(*core.Core)) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if r.gate.enter(ctx) != nil {
 		return problem.Errorf(problem.Unavailable, "registry_silent",
-			"the registry has not answered the leader's last commit yet, so nobody knows what holds; try again shortly")
+			"the registry has not answered the leader's last commit yet, so the present state is not known; try again shortly")
 	}
 	defer r.gate.leave()
-	if r.over.Load() {
+	if r.ended.Load() {
 		return problem.Errorf(problem.Unavailable, "term_ended", "the term has ended: try again shortly")
 	}
 	fn(r.core)

@@ -127,7 +127,7 @@ func TestEndIsKeptUntilStored(t *testing.T) {
 	var h *scriptedHistory
 	leading(t, func(s *stage) {
 		h = newScriptedHistory(s)
-		s.opt.Core.EndedKept = 1
+		s.opt.Core.MaxEnded = 1
 	}, func(t *testing.T, s *stage) {
 		first, second := runToEnd(t, s.Scheduler), runToEnd(t, s.Scheduler)
 		if !s.registry.holds(first.ExecutionID) || !s.registry.holds(second.ExecutionID) {

@@ -63,6 +63,6 @@ func (h *hold) text() string {
 	if h.term != "" || h.why == "" {
 		return h.term
 	}
-	return fmt.Sprintf("if this server comes to lead, it launches nothing: %s; that ends when it has not led for %s, "+
+	return fmt.Sprintf("if this server becomes the leader, it launches nothing: %s; that ends when it has not led for %s, "+
 		"or is restarted", h.why, h.limit)
 }

@@ -19,7 +19,7 @@ func TestAHoldIsOfThoseWhoLeadSoon(t *testing.T) {
 	t.Run("it leads", func(t *testing.T) {
 		t.Parallel()
 		onStage(t, held, func(t *testing.T, s *stage) {
-			const says = "comes to lead, it launches nothing: it was killed; that ends when it has not led for 1m0s"
+			const says = "becomes the leader, it launches nothing: it was killed; that ends when it has not led for 1m0s"
 			if why := s.Held(); !strings.Contains(why, says) {
 				t.Errorf("before it leads: %q", why)
 			}

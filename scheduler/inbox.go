@@ -40,8 +40,8 @@ func (b *inbox) take() []input {
 	return inputs
 }
 
-// shut makes put refuse further inputs.
-func (b *inbox) shut() {
+// close makes put refuse further inputs.
+func (b *inbox) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true

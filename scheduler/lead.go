@@ -21,13 +21,13 @@ func (s *Scheduler) Lead(ctx context.Context) error {
 }
 
 // ErrRefused is wrapped by the errors of Lead and Stand when the cluster has refused this scheduler for
-// Options.RefusedMost. The leader has abdicated then.
+// Options.RefusedTimeout. The leader has abdicated then.
 var ErrRefused = term.ErrRefused
 
 // lead returns, with Lead's error, how long the term lasted, 0 if none began.
 func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) {
 	s.set(nil, "this process stands for election")
-	defer s.taking.Store(0)
+	defer s.beginning.Store(0)
 	defer s.hold.termEnded()
 	r, err := s.beginTerm(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) 
 // half, so that servers that failed together do not try again together. A term that ends at once, for instance because
 // its first commit is refused, counts as a failed attempt.
 const (
-	standFirst    = 100 * time.Millisecond
+	minStandPause = 100 * time.Millisecond
 	maxStandPause = 5 * time.Second
 )
 
@@ -78,10 +78,10 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 		case lasted >= maxStandPause:
 			tries = 0
 		}
-		pause := step.Backoff(standFirst, maxStandPause, tries)
+		pause := step.Backoff(minStandPause, maxStandPause, tries)
 		pause -= rand.N(pause / 2)
 		s.set(nil, err.Error())
-		s.opt.Logger.Warn("not leading: standing for election again", "in", pause.Round(time.Millisecond), "led",
+		s.opt.Logger.Warn("not leading, standing for election again", "retry", pause.Round(time.Millisecond), "led",
 			lasted.Round(time.Millisecond), "error", err)
 		select {
 		case <-time.After(pause):
@@ -94,11 +94,11 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 const (
 	// leaderCheckInterval is the interval at which the leader is looked up; the registry answers that without I/O.
 	leaderCheckInterval = 100 * time.Millisecond
-	// duplicateAfter is how long this server's own address may lead before this process must know that it is the
+	// duplicateTimeout is how long this server's own address may lead before this process must know that it is the
 	// leader itself.
-	duplicateAfter = time.Second
-	// nobodyLong is longer than an election takes.
-	nobodyLong = 3 * time.Second
+	duplicateTimeout = time.Second
+	// noLeaderTimeout is longer than an election takes.
+	noLeaderTimeout = 3 * time.Second
 )
 
 // logLeader logs the leader, at every change, until ctx ends.
@@ -113,17 +113,17 @@ func (s *Scheduler) logLeader(ctx context.Context) {
 		switch {
 		case ok:
 			known = time.Now()
-		case !known.IsZero() && time.Since(known) >= nobodyLong:
+		case !known.IsZero() && time.Since(known) >= noLeaderTimeout:
 			known = time.Time{}
 			s.opt.Logger.Warn("no leader known", "detail", s.Health().Detail)
 		}
-		switch duplicate := ok && now.Address == s.opt.Advertise && !now.Self && now.Term != s.taking.Load(); {
+		switch duplicate := ok && now.Address == s.opt.Advertise && !now.Self && now.Term != s.beginning.Load(); {
 		case !duplicate:
 			duplicateSince = time.Time{}
 			s.duplicateAddress.Store(false)
 		case duplicateSince.IsZero():
 			duplicateSince = time.Now()
-		case time.Since(duplicateSince) >= duplicateAfter && !s.duplicateAddress.Swap(true):
+		case time.Since(duplicateSince) >= duplicateTimeout && !s.duplicateAddress.Swap(true):
 			s.opt.Logger.Warn("duplicate address: "+duplicateText, "address", now.Address, "term", now.Term, "since",
 				now.Since)
 		}

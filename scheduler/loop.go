@@ -33,7 +33,7 @@ type termRunner struct {
 	began   time.Time  // when the core was loaded
 	inbox   inbox
 	notes   *noteLog
-	ended   chan struct{} // closed when no further step begins
+	stopped chan struct{} // closed when no further step begins
 	drained chan struct{} // closed when nothing is left on the cluster after Drain
 
 	askMu sync.Mutex
@@ -52,7 +52,7 @@ type termRunner struct {
 
 	subscribed atomic.Bool
 	outage     atomic.Value                // a string: why the last session ended or could not begin
-	over       atomic.Bool                 // the term has ended: the state of the core may be obsolete
+	ended      atomic.Bool                 // the term has ended: the state of the core may be obsolete
 	decided    int                         // number of events of the last step; owned by the loop
 	measured   atomic.Pointer[stats.Stats] // the last answer to a scrape
 }
@@ -67,12 +67,12 @@ type openSession struct {
 func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Time) *termRunner {
 	r := &termRunner{s: s, term: won, core: c, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger),
 		inbox:     inbox{ready: make(chan struct{}, 1)},
-		machine:   term.New(c, s.opt.Random, term.Options{RefusedMost: s.opt.RefusedMost}),
+		machine:   term.New(c, s.opt.Random, term.Options{RefusedTimeout: s.opt.RefusedTimeout}),
 		launching: semaphore.NewWeighted(maxLaunching),
-		ended:     make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{},
+		stopped:   make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{},
 		sessions: map[int64]openSession{}, messages: messages{byApp: map[string]*appMessages{}}, unwatch: func() {}}
 	r.outage.Store("")
-	r.view = view.New(r.look)
+	r.view = view.New(r.read)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	first := c.Views().Stats()
 	r.measured.Store(&first)
@@ -94,7 +94,7 @@ func (r *termRunner) run(ctx context.Context) (err error) {
 		r.work.Go(r.followHistory)
 	}
 	if r.s.opt.Audits != nil {
-		r.work.Go(r.takeAudits)
+		r.work.Go(r.moveAudits)
 	}
 	r.work.Go(func() { r.view.Run(r.ctx) })
 	defer r.end()
@@ -122,11 +122,11 @@ func (r *termRunner) run(ctx context.Context) (err error) {
 			r.machine.TermEnded(fmt.Errorf("term %d: %w", r.term.Number(), r.term.Err()))
 			lost = nil
 		}
-		for _, e := range r.turn() {
+		for _, e := range r.drive() {
 			if ended, ok := e.(term.Ended); ok {
 				err = ended.Err
 			}
-			r.do(e)
+			r.start(e)
 		}
 		timer.Stop()
 		if at, ok := r.machine.Wake(); ok {
@@ -136,8 +136,8 @@ func (r *termRunner) run(ctx context.Context) (err error) {
 	return err
 }
 
-// turn passes the inputs to the machine, and returns its effects.
-func (r *termRunner) turn() []term.Effect {
+// drive passes the inputs to the machine, and returns its effects.
+func (r *termRunner) drive() []term.Effect {
 	m := r.machine
 	shut := m.Uncommitted()
 	m.Tick(r.now())
@@ -151,8 +151,8 @@ func (r *termRunner) turn() []term.Effect {
 	effects := m.Ready()
 	r.subscribed.Store(m.Subscribed())
 	r.outage.Store(m.Outage())
-	if m.Over() {
-		r.over.Store(true)
+	if m.HasEnded() {
+		r.ended.Store(true)
 	}
 	if shut && !m.Uncommitted() {
 		r.gate.end()
@@ -165,15 +165,15 @@ func (r *termRunner) turn() []term.Effect {
 func (r *termRunner) end() {
 	r.cancel()
 	r.work.Wait()
-	r.inbox.shut()
-	for _, e := range r.turn() {
+	r.inbox.close()
+	for _, e := range r.drive() {
 		if late, ok := e.(term.Answer); ok {
 			r.reply(late.Reply)
 		}
 	}
 	r.s.opt.Point(pointBeforeResign)
 	if err := resign(r.term); err != nil && !errors.Is(err, registry.ErrTermEnded) {
-		r.s.opt.Logger.Warn("the election node may stay until its session ends", "error", err)
+		r.s.opt.Logger.Warn("leadership not resigned: the election node may stay until its session ends", "error", err)
 	}
 }
 
@@ -202,7 +202,7 @@ func (r *termRunner) measure() stats.Stats {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
 	if r.gate.enter(ctx) == nil {
-		if !r.over.Load() {
+		if !r.ended.Load() {
 			st := r.core.Views().Stats()
 			r.measured.Store(&st)
 		}
@@ -212,7 +212,7 @@ func (r *termRunner) measure() stats.Stats {
 }
 
 // ask passes a request to the machine and waits for the answer.
-func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Request) (core.Reply, error) {
+func (s *Scheduler) ask(ctx context.Context, request core.Event) (core.Reply, error) {
 	r, err := s.current()
 	if err != nil {
 		return core.Reply{}, err
@@ -228,7 +228,7 @@ func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Req
 		delete(r.asks, token)
 		r.askMu.Unlock()
 	}()
-	if !r.inbox.put(func(m *term.Machine) { m.Request(request(token)) }) {
+	if !r.inbox.put(func(m *term.Machine) { m.Request(core.Request{Token: token, Event: request}) }) {
 		return core.Reply{}, term.NotMade()
 	}
 	select {
@@ -239,19 +239,19 @@ func (s *Scheduler) ask(ctx context.Context, request func(token uint64) core.Req
 		return reply, nil
 	case <-ctx.Done():
 		return core.Reply{}, problem.Errorf(problem.OutcomeUnknown, "gave_up",
-			"nobody waits for the answer any more; the request may have been done")
+			"the requester closed its connection; the request may have been executed")
 	}
 }
 
-// guard returns an error unless the requester may see, or may publish, the named object.
-type guard func(r explain.Reader, name string) error
+// authorize returns an error unless the requester may see, or may publish, the named object.
+type authorize func(r explain.Reader, name string) error
 
-// order makes a request about an object that guard allows.
-func (s *Scheduler) order(
-	ctx context.Context, scope explain.Scope, may guard, name string, request func(token uint64) core.Request,
+// request makes a request about an object, if allowed permits it.
+func (s *Scheduler) request(
+	ctx context.Context, scope explain.Scope, allowed authorize, name string, request core.Event,
 ) (core.Reply, error) {
 	if !scope.IsAll() {
-		if err := s.Read(ctx, scope, func(r explain.Reader) error { return may(r, name) }); err != nil {
+		if err := s.Read(ctx, scope, func(r explain.Reader) error { return allowed(r, name) }); err != nil {
 			return core.Reply{}, err
 		}
 	}

@@ -36,7 +36,7 @@ func TestMessagesTakeTurns(t *testing.T) {
 		app := underWay[0]
 		underWay = underWay[1:]
 		ofApp[app]--
-		m.ended(app)
+		m.finish(app)
 	}
 	for start(); len(underWay) > 0; start() {
 		left := 0
@@ -46,13 +46,13 @@ func TestMessagesTakeTurns(t *testing.T) {
 		if len(underWay) != 64 && left > 0 {
 			t.Fatalf("%d messages are under way, and %d wait", len(underWay), left)
 		}
-		least, most := ofEach, 0
+		least, limit := ofEach, 0
 		for app := range apps {
 			of := started[fmt.Sprint("app", app)]
-			least, most = min(least, of), max(most, of)
+			least, limit = min(least, of), max(limit, of)
 		}
-		if most-least > 4 {
-			t.Fatalf("one app had %d turns, and another %d", most, least)
+		if limit-least > 4 {
+			t.Fatalf("one app had %d turns, and another %d", limit, least)
 		}
 		end()
 	}
@@ -61,7 +61,7 @@ func TestMessagesTakeTurns(t *testing.T) {
 			t.Errorf("%d messages of %s were started", n, app)
 		}
 	}
-	if len(started) != apps || len(m.byApp) != 0 || m.underWay != 0 {
+	if len(started) != apps || len(m.byApp) != 0 || m.inFlight != 0 {
 		t.Errorf("%d apps had a turn; %d are left", len(started), len(m.byApp))
 	}
 }

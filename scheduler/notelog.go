@@ -18,8 +18,8 @@ type noteLog struct {
 
 // burst counts the notes of one kind since its last line.
 type burst struct {
-	at   time.Time
-	more int
+	at      time.Time
+	omitted int
 }
 
 // linesInterval is the minimum interval between two lines of such a kind.
@@ -39,24 +39,24 @@ func (l *noteLog) write(now time.Time, notes []step.Note) {
 			continue
 		}
 		if since := now.Sub(b.at); since >= 0 && since < linesInterval {
-			b.more++
+			b.omitted++
 			continue
 		}
-		l.logMore(n.Kind, b)
+		l.logOmitted(n.Kind, b)
 		b.at = now
 		logNote(l.log, n)
 	}
 	for kind, b := range l.bursts {
 		if now.Sub(b.at) >= linesInterval {
-			l.logMore(kind, b)
+			l.logOmitted(kind, b)
 		}
 	}
 }
 
-func (l *noteLog) logMore(kind step.NoteKind, b *burst) {
-	if b.more > 0 {
-		l.log.Info(string(kind)+", more of them", "count", b.more)
-		b.more = 0
+func (l *noteLog) logOmitted(kind step.NoteKind, b *burst) {
+	if b.omitted > 0 {
+		l.log.Info(string(kind)+", more omitted", "count", b.omitted)
+		b.omitted = 0
 	}
 }
 

@@ -21,7 +21,7 @@ func TestMissedAndDroppedFiresAreOneLineASecond(t *testing.T) {
 		for i := range 100 {
 			notes = append(notes, step.Note{Kind: step.NoteFiresMissed, Job: fmt.Sprint("job", i)})
 		}
-		notes = append(notes, step.Note{Kind: step.NoteExecutionMade, Job: "other"})
+		notes = append(notes, step.Note{Kind: step.NoteExecutionCreated, Job: "other"})
 		l.write(now.Add(time.Duration(tenth)*100*time.Millisecond), notes)
 	}
 	l.write(now.Add(10*time.Second), nil)
@@ -30,8 +30,8 @@ func TestMissedAndDroppedFiresAreOneLineASecond(t *testing.T) {
 		_, text, _ := strings.Cut(line, "msg=")
 		lines[strings.TrimSpace(text)]++
 	}
-	want := map[string]int{`"fires missed" job=job0`: 3, `"fires missed, more of them" count=999`: 3,
-		`"execution made" job=other`: 30}
+	want := map[string]int{`"fires missed" job=job0`: 3, `"fires missed, more omitted" count=999`: 3,
+		`"execution created" job=other`: 30}
 	for text, n := range want {
 		if lines[text] != n {
 			t.Errorf("%d lines %s, want %d", lines[text], text, n)

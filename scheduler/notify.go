@@ -17,37 +17,37 @@ type Notifier interface {
 }
 
 const (
-	// notifyAtOnce is the maximum number of messages of one app under way at once. A slow server delays few other
+	// maxNotifyPerApp is the maximum number of messages of one app under way at once. A slow server delays few other
 	// messages of its app, and none of another app, which may have nothing to do with that server.
-	notifyAtOnce = 4
-	// notifyAtOnceInAll bounds the connections of all apps, because all their servers may be slow. The apps take
+	maxNotifyPerApp = 4
+	// maxNotify bounds the connections of all apps, because all their servers may be slow. The apps take
 	// turns.
-	notifyAtOnceInAll = 64
+	maxNotify = 64
 	// notifyTimeout is the timeout of one message; the Notifier's own limits are shorter.
 	notifyTimeout = time.Minute
 )
 
 // messages are the notifications to send in one term, by app. Only the loop uses them.
 //
-// Between any two calls, turns has every app once that has waiting messages and fewer than notifyAtOnce under way, in
-// the order in which they may start the next, and is empty while fewer than notifyAtOnceInAll are under way.
+// Between any two calls, turns has every app once that has waiting messages and fewer than maxNotifyPerApp under way,
+// in the order in which they may start the next, and is empty while fewer than maxNotify are under way.
 type messages struct {
 	byApp    map[string]*appMessages
 	turns    []string
-	underWay int
+	inFlight int
 }
 
 // appMessages are the waiting messages of one app, and the number of those under way. An app without any has no entry.
 type appMessages struct {
 	waiting  []notifications.Notification
-	underWay int
+	inFlight int
 	hasTurn  bool // the app is in turns
 }
 
-// takesTurn puts an app at the end of turns if it may start a message and is not in turns.
-func (m *messages) takesTurn(app string) {
+// queueApp puts an app at the end of turns if it may start a message and is not in turns.
+func (m *messages) queueApp(app string) {
 	of := m.byApp[app]
-	if of.hasTurn || of.underWay >= notifyAtOnce || len(of.waiting) == 0 {
+	if of.hasTurn || of.inFlight >= maxNotifyPerApp || len(of.waiting) == 0 {
 		return
 	}
 	of.hasTurn = true
@@ -63,12 +63,12 @@ func (m *messages) add(n notifications.Notification) {
 		m.byApp[app] = of
 	}
 	of.waiting = append(of.waiting, n)
-	m.takesTurn(app)
+	m.queueApp(app)
 }
 
 // next returns the message to start now, of the app whose turn it is; false if none may start.
 func (m *messages) next() (n notifications.Notification, ok bool) {
-	if m.underWay == notifyAtOnceInAll || len(m.turns) == 0 {
+	if m.inFlight == maxNotify || len(m.turns) == 0 {
 		return n, false
 	}
 	app := m.turns[0]
@@ -76,19 +76,19 @@ func (m *messages) next() (n notifications.Notification, ok bool) {
 	of := m.byApp[app]
 	n, of.waiting = of.waiting[0], of.waiting[1:]
 	of.hasTurn = false
-	of.underWay++
-	m.underWay++
-	m.takesTurn(app)
+	of.inFlight++
+	m.inFlight++
+	m.queueApp(app)
 	return n, true
 }
 
-// ended records that a message of an app is no longer under way.
-func (m *messages) ended(app string) {
+// finish records that a message of an app is no longer under way.
+func (m *messages) finish(app string) {
 	of := m.byApp[app]
-	of.underWay--
-	m.underWay--
-	m.takesTurn(app)
-	if of.underWay == 0 && len(of.waiting) == 0 {
+	of.inFlight--
+	m.inFlight--
+	m.queueApp(app)
+	if of.inFlight == 0 && len(of.waiting) == 0 {
 		delete(m.byApp, app)
 	}
 }
@@ -104,7 +104,7 @@ func (r *termRunner) startNotifying() {
 		r.work.Go(func() {
 			err := r.sendNotification(n)
 			r.inbox.put(func(machine *term.Machine) {
-				r.messages.ended(n.Job.AppName)
+				r.messages.finish(n.Job.AppName)
 				r.startNotifying()
 				machine.Notified(n.Job.JobName, n.Seq, err)
 			})
@@ -121,7 +121,7 @@ func (r *termRunner) sendNotification(n notifications.Notification) error {
 		return err
 	}
 	if r.s.opt.Notifier == nil {
-		return errors.New("this server has nothing to send messages with")
+		return errors.New("this server has no notifier")
 	}
 	err := r.s.opt.Notifier.Notify(ctx, n)
 	r.point(pointAfterNotify)

@@ -166,6 +166,6 @@ func TestTheNextLeaderTells(t *testing.T) {
 func TestWithoutANotifier(t *testing.T) {
 	leading(t, func(s *stage) { s.cluster.fails = "bad" }, func(t *testing.T, s *stage) {
 		fail(t, s, "bad")
-		eventually(t, "it is logged", func() bool { return s.log.has("nothing to send messages with") })
+		eventually(t, "it is logged", func() bool { return s.log.has("this server has no notifier") })
 	})
 }

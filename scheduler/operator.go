@@ -4,14 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// reconcileGap is the minimum interval between two requests for reconciliation.
-const reconcileGap = 10 * time.Second
+// minReconcileInterval is the minimum interval between two requests for reconciliation.
+const minReconcileInterval = 10 * time.Second
 
 // Reconcile asks the cluster now about every task (explicit), or for all tasks of this framework that it knows
 // (implicit), in addition to the periodic reconciliation every 10 minutes. A second call of either kind within 10 s is
@@ -31,9 +30,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit
 	if err := s.mayReconcile(); err != nil {
 		return err
 	}
-	_, err = s.ask(ctx, func(token uint64) core.Request {
-		return operator.ReconcileRequested{Token: token, Explicit: explicit, Actor: actorOf(ctx)}
-	})
+	_, err = s.ask(ctx, operator.ReconcileRequested{Explicit: explicit, Actor: actorOf(ctx)})
 	return err
 }
 
@@ -41,9 +38,10 @@ func (s *Scheduler) mayReconcile() error {
 	s.reconcileMu.Lock()
 	defer s.reconcileMu.Unlock()
 	now := s.opt.Clock()
-	if wait := reconcileGap - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
+	if wait := minReconcileInterval - now.Sub(s.reconciled); !s.reconciled.IsZero() && wait > 0 {
 		e := problem.Errorf(problem.TooSoon, "too_soon",
-			"reconciliation was asked for less than %s ago: ask again in %s", reconcileGap, wait.Round(time.Second/10))
+			"reconciliation was requested less than %s ago: try again in %s", minReconcileInterval,
+			wait.Round(time.Second/10))
 		e.RetryAfter = wait
 		return e
 	}
@@ -57,9 +55,7 @@ func (s *Scheduler) mayReconcile() error {
 func (s *Scheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 ) (string, error) {
-	reply, err := s.order(ctx, scope, explain.Reader.SeesExecution, executionID, func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, Again: executionID, Key: idempotencyKey, NoEnv: !withEnv,
-			Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, explain.Reader.SeesExecution, executionID, operator.TriggerRequested{
+		RerunOf: executionID, Key: idempotencyKey, NoEnv: !withEnv, Actor: actorOf(ctx)})
 	return reply.ExecutionID, err
 }

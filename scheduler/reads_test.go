@@ -62,7 +62,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 			time.Since(began) != 6*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
-		if !s.log.has("has not answered a commit yet") || s.log.has("slow commit ended") {
+		if !s.log.has("commit not answered yet") || s.log.has("slow commit answered") {
 			t.Errorf("the log does not name the commit: %s", s.log)
 		}
 		commits.Store(0)
@@ -70,7 +70,7 @@ func TestReadersLeaveASilentRegistry(t *testing.T) {
 		if list, err := list(t.Context(), s.Scheduler, explain.Reader.Jobs); err != nil || len(list) != 1 {
 			t.Errorf("%d jobs, %v", len(list), err)
 		}
-		if !s.log.has("slow commit ended") {
+		if !s.log.has("slow commit answered") {
 			t.Errorf("the log does not say that the commit was answered: %s", s.log)
 		}
 	})
@@ -159,7 +159,7 @@ func TestChangesByOthersAreTakenOver(t *testing.T) {
 		})
 		eventually(t, "the log names all three", func() bool {
 			return s.log.has("path=/config/job/my_job edit=edited") && s.log.has("/config/job/my_job: ") &&
-				s.log.has("path=/state/disable/job/my_job edit=made")
+				s.log.has("path=/state/disable/job/my_job edit=created")
 		})
 	})
 }

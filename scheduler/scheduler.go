@@ -45,9 +45,9 @@ type Options struct {
 	History History
 	// Audits, if not nil, has audit rows of changes outside of the scheduler (rule A1).
 	Audits AuditOutbox
-	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster only refuses it (4xx). Then Lead
+	// RefusedTimeout, if not 0, is how long a leader keeps the lead while the cluster only refuses it (4xx). Then Lead
 	// and Stand abdicate and return ErrRefused, so that another scheduler, with other credentials, may lead.
-	RefusedMost time.Duration
+	RefusedTimeout time.Duration
 	// HoldFor is how long this server must not have led, counted from New, for Core.Held to be dropped.
 	HoldFor time.Duration
 	// Point, if not nil, is called at each of Points, for tests that end the process there. It
@@ -65,7 +65,7 @@ type Scheduler struct {
 	why    string      // why there is none
 	lost   bool        // set if there will be none: the registry cannot be used any more
 
-	taking           atomic.Int64 // number of the term that is beginning or led, else 0
+	beginning        atomic.Int64 // number of the term that is beginning or led, else 0
 	duplicateAddress atomic.Bool  // another process leads under this server's own address
 
 	commits *commitStats
@@ -119,15 +119,16 @@ func (s *Scheduler) current() (*termRunner, error) {
 // notLeading returns the error for requests while this process does not lead.
 func (s *Scheduler) notLeading() *problem.Error {
 	if s.lost {
-		return problem.Errorf(problem.Unavailable, "registry_lost", "no change is taken and nothing is launched: %s",
+		return problem.Errorf(problem.Unavailable, "registry_lost", "writes are refused and nothing is launched: %s",
 			s.why)
 	}
-	return problem.Errorf(problem.Unavailable, "not_leading", "no leader here: %s; try again shortly", s.why)
+	return problem.Errorf(problem.Unavailable, "not_leading", "this server does not lead: %s; try again shortly",
+		s.why)
 }
 
-// ended stores why a term has ended. If the registry cannot be used any more, no other term begins; its error says
+// recordEnd stores why a term has ended. If the registry cannot be used any more, no other term begins; its error says
 // what to do, and so it is the answer to requests.
-func (s *Scheduler) ended(err error) {
+func (s *Scheduler) recordEnd(err error) {
 	s.set(nil, "its term has ended")
 	if errors.Is(err, registry.ErrUnusable) {
 		s.mu.Lock()
@@ -147,7 +148,7 @@ func (s *Scheduler) Drain(ctx context.Context) error {
 	select {
 	case <-r.drained:
 		return nil
-	case <-r.ended:
+	case <-r.stopped:
 		return problem.Errorf(problem.Unavailable, "term_ended", "the term ended while tasks were being ended")
 	case <-ctx.Done():
 		return fmt.Errorf("end all tasks and executors: some are left: %w", ctx.Err())
@@ -165,7 +166,7 @@ func (s *Scheduler) RegisterApp(ctx context.Context, scope explain.Scope, cfg ap
 func (s *Scheduler) UpdateApp(
 	ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
 ) (views.AppView, error) {
-	return again(func() (old views.AppView, err error) {
+	return retryStale(func() (old views.AppView, err error) {
 		err = s.Read(ctx, scope, func(r explain.Reader) error {
 			old, err = r.App(name)
 			return err
@@ -182,8 +183,8 @@ func (s *Scheduler) UpdateApp(
 	})
 }
 
-// again repeats a change of a document that has changed since it was read.
-func again[V any](change func() (V, error)) (V, error) {
+// retryStale repeats a change of a document that has changed since it was read.
+func retryStale[V any](change func() (V, error)) (V, error) {
 	const most = 100 // each time the document had changed again
 	for tries := 1; ; tries++ {
 		v, err := change()
@@ -199,7 +200,7 @@ func (s *Scheduler) SetAppDisabled(
 	ctx context.Context, scope explain.Scope, name string, disabled bool,
 ) (views.AppView, error) {
 	ch := config.DisableApp{Name: name, Disabled: disabled}
-	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app "+ableText(disabled), ch)
+	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app "+enabledText(disabled), ch)
 }
 
 // DeleteApp deletes an app, and its jobs if withJobs is set. It returns the last view of the app.
@@ -212,18 +213,16 @@ func (s *Scheduler) DeleteApp(
 
 // changeApp requests a change of an app, and logs it once it was made.
 func (s *Scheduler) changeApp(
-	ctx context.Context, scope explain.Scope, may guard, name, what string, ch config.Change,
+	ctx context.Context, scope explain.Scope, allowed authorize, name, what string, ch config.Change,
 ) (views.AppView, error) {
-	reply, err := s.order(ctx, scope, may, name, func(token uint64) core.Request {
-		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, allowed, name, core.ChangeRequested{Change: ch, Actor: actorOf(ctx)})
 	if err == nil {
 		s.opt.Logger.Info(what, "app", reply.App.Config.AppName)
 	}
 	return reply.App, err
 }
 
-func ableText(disabled bool) string {
+func enabledText(disabled bool) string {
 	if disabled {
 		return "disabled"
 	}
@@ -240,7 +239,7 @@ func (s *Scheduler) RegisterJob(ctx context.Context, scope explain.Scope, cfg jo
 func (s *Scheduler) UpdateJob(
 	ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
 ) (views.JobView, error) {
-	return again(func() (old views.JobView, err error) {
+	return retryStale(func() (old views.JobView, err error) {
 		err = s.Read(ctx, scope, func(r explain.Reader) error {
 			old, err = r.JobToUpdate(name)
 			return err
@@ -261,7 +260,7 @@ func (s *Scheduler) SetJobDisabled(
 	ctx context.Context, scope explain.Scope, name string, disabled bool,
 ) (views.JobView, error) {
 	ch := config.DisableJob{Name: name, Disabled: disabled}
-	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job "+ableText(disabled), ch)
+	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job "+enabledText(disabled), ch)
 }
 
 // DeregisterJob removes a job and returns its last view (rule K2).
@@ -271,11 +270,9 @@ func (s *Scheduler) DeregisterJob(ctx context.Context, scope explain.Scope, name
 
 // changeJob requests a change of a job, and logs it once it was made.
 func (s *Scheduler) changeJob(
-	ctx context.Context, scope explain.Scope, may guard, name, what string, ch config.Change,
+	ctx context.Context, scope explain.Scope, allowed authorize, name, what string, ch config.Change,
 ) (views.JobView, error) {
-	reply, err := s.order(ctx, scope, may, name, func(token uint64) core.Request {
-		return core.ChangeRequested{Token: token, Change: ch, Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, allowed, name, core.ChangeRequested{Change: ch, Actor: actorOf(ctx)})
 	if err == nil {
 		s.opt.Logger.Info(what, "job", reply.Job.Config.JobName)
 	}
@@ -293,34 +290,29 @@ func (s *Scheduler) Trigger(ctx context.Context, scope explain.Scope, job, idemp
 func (s *Scheduler) TriggerWith(
 	ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 ) (string, error) {
-	reply, err := s.order(ctx, scope, explain.Reader.SeesJob, job, func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, Job: job, Key: idempotencyKey, Overrides: own,
-			Actor: actorOf(ctx)}
-	})
+	reply, err := s.request(ctx, scope, explain.Reader.SeesJob, job, operator.TriggerRequested{
+		Job: job, Key: idempotencyKey, Overrides: own, Actor: actorOf(ctx)})
 	return reply.ExecutionID, err
 }
 
 // ForgetTask removes an orphan because an operator says that it has ended (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error {
-	_, err := s.order(ctx, scope, explain.Reader.SeesTask, taskID, func(token uint64) core.Request {
-		return operator.ForgetRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
-	})
+	_, err := s.request(ctx, scope, explain.Reader.SeesTask, taskID,
+		operator.ForgetRequested{TaskID: taskID, Actor: actorOf(ctx)})
 	return err
 }
 
 // KillTask ends a task on the cluster; its job and the other shards of its execution go on.
 func (s *Scheduler) KillTask(ctx context.Context, scope explain.Scope, taskID string) error {
-	_, err := s.order(ctx, scope, explain.Reader.SeesTask, taskID, func(token uint64) core.Request {
-		return operator.KillRequested{Token: token, TaskID: taskID, Actor: actorOf(ctx)}
-	})
+	_, err := s.request(ctx, scope, explain.Reader.SeesTask, taskID,
+		operator.KillRequested{TaskID: taskID, Actor: actorOf(ctx)})
 	return err
 }
 
 // KillExecution ends the running and waiting shards of an execution; its job goes on.
 func (s *Scheduler) KillExecution(ctx context.Context, scope explain.Scope, id string) error {
-	_, err := s.order(ctx, scope, explain.Reader.SeesExecution, id, func(token uint64) core.Request {
-		return operator.KillRequested{Token: token, ExecutionID: id, Actor: actorOf(ctx)}
-	})
+	_, err := s.request(ctx, scope, explain.Reader.SeesExecution, id,
+		operator.KillRequested{ExecutionID: id, Actor: actorOf(ctx)})
 	return err
 }
 

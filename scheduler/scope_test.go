@@ -59,7 +59,7 @@ func TestAScopeBoundsWhatIsDone(t *testing.T) {
 				err, _ := out[len(out)-1].Interface().(error)
 				return err
 			}
-			if err := call(explain.Scope{}); !errors.Is(err, explain.ErrNobody) {
+			if err := call(explain.Scope{}); !errors.Is(err, explain.ErrNotAuthenticated) {
 				t.Errorf("%s for nobody: %v", name, err)
 			}
 			switch name {

@@ -22,7 +22,7 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.taking.Store(term.Number())
+	s.beginning.Store(term.Number())
 	s.opt.Point(pointTermBegun)
 	var stored core.Stored
 	for _, path := range store.Paths() {

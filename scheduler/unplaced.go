@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// unplacedInterval is the interval of the checks for unplaced shards. unplacedFor is how long a shard must stay
-	// unplaced before it is shown, because room is often found within seconds. maxUnplaced is the maximum number of
-	// shown shards.
-	unplacedInterval, unplacedFor, maxUnplaced = 5 * time.Second, 10 * time.Second, 100
+	// unplacedInterval is the interval of the checks for unplaced shards. minUnplacedTime is how long a shard must
+	// stay unplaced before it is shown, because room is often found within seconds. maxUnplaced is the maximum number
+	// of shown shards.
+	unplacedInterval, minUnplacedTime, maxUnplaced = 5 * time.Second, 10 * time.Second, 100
 )
 
 // showUnplaced shows unplaced shards to a session that wants them, until ctx ends.
 func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
-	look := func() (found []cluster.Unplaced, err error) {
-		err = r.look(ctx, func(c *core.Core) { found = c.Views().Unplaced(maxUnplaced) })
+	visit := func() (found []cluster.Unplaced, err error) {
+		err = r.read(ctx, func(c *core.Core) { found = c.Views().Unplaced(maxUnplaced) })
 		return found, err
 	}
-	showUnplaced(ctx, look, on, r.s.opt.Logger)
+	showUnplaced(ctx, visit, on, r.s.opt.Logger)
 }
 
 // showUnplaced shows the shards that each check has found for long enough. Shards that an earlier session has shown
 // stay shown until then.
-func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), on cluster.Demander,
+func showUnplaced(ctx context.Context, visit func() ([]cluster.Unplaced, error), on cluster.Demander,
 	log *slog.Logger) {
 	type key struct {
 		execution string
@@ -41,7 +41,7 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 		case <-ctx.Done():
 			return
 		}
-		found, err := look()
+		found, err := visit()
 		if err != nil {
 			continue // the registry does not answer: the shown shards stay
 		}
@@ -52,12 +52,12 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 			if first, known := since[k]; known {
 				still[k] = first
 			}
-			if now.Sub(still[k]) >= unplacedFor {
+			if now.Sub(still[k]) >= minUnplacedTime {
 				long = append(long, u)
 			}
 		}
 		since = still
-		if now.Sub(began) < unplacedFor+unplacedInterval {
+		if now.Sub(began) < minUnplacedTime+unplacedInterval {
 			continue
 		}
 		text := ""
@@ -65,7 +65,7 @@ func showUnplaced(ctx context.Context, look func() ([]cluster.Unplaced, error), 
 			text = err.Error()
 		}
 		if text != "" && text != problem {
-			log.Warn("shards without room not shown to the cluster's autoscaler; jobs are not affected", "error", text)
+			log.Warn("unplaced shards not shown to the cluster's autoscaler; jobs are not affected", "error", text)
 		}
 		problem = text
 	}

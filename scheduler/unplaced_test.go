@@ -45,7 +45,7 @@ func TestWhatIsShownToAnAutoscaler(t *testing.T) {
 		s := &shown{}
 		var waits []int
 		silent := false
-		look := func() (all []cluster.Unplaced, err error) {
+		visit := func() (all []cluster.Unplaced, err error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			if silent {
@@ -58,7 +58,7 @@ func TestWhatIsShownToAnAutoscaler(t *testing.T) {
 		}
 		log := &strings.Builder{}
 		waits = []int{1, 2}
-		go showUnplaced(ctx, look, s, slog.New(slog.NewTextHandler(log, nil)))
+		go showUnplaced(ctx, visit, s, slog.New(slog.NewTextHandler(log, nil)))
 		change := func(do func()) {
 			s.mu.Lock()
 			defer s.mu.Unlock()

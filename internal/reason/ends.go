@@ -66,7 +66,7 @@ func LaunchRefused(message string) Reason { return build("launch_refused", text(
 
 // LostTooOften says that a shard has lost the greatest allowed number of attempts (rule E2).
 func LostTooOften(times int, last Reason) Reason {
-	return build("lost_too_often", number("times", times), because("last", last))
+	return build("lost_too_often", number("times", times), nested("last", last))
 }
 
 // NotStartedTooOften says that a shard could not be started on the greatest allowed number of agents (rule L6). task
@@ -76,12 +76,12 @@ func NotStartedTooOften(task bool, times int, agent string, last Reason) Reason 
 	if task {
 		code = "task_not_started_too_often"
 	}
-	return build(code, number("times", times), text("agent", agent), because("last", last))
+	return build(code, number("times", times), text("agent", agent), nested("last", last))
 }
 
 // TimedOut says that a task exceeded its job's timeoutSeconds. end is the reported reason of its end, if any.
 func TimedOut(ran time.Duration, limitSeconds int, end Reason) Reason {
-	return build("timed_out", duration("ran", ran), number("limitSeconds", limitSeconds), because("end", end))
+	return build("timed_out", duration("ran", ran), number("limitSeconds", limitSeconds), nested("end", end))
 }
 
 // StuckStaging says that a task did not get beyond STAGING on an agent.
@@ -96,24 +96,24 @@ func AgentUnreachable(agent string, length time.Duration) Reason {
 
 // CannotStay says that a daemon's shard fails repeatedly before it runs.
 func CannotStay(attempts int, last Reason) Reason {
-	return build("does_not_come_up", number("attempts", attempts), because("last", last))
+	return build("does_not_come_up", number("attempts", attempts), nested("last", last))
 }
 
 // ShardsFailed says why a run failed: how many of its shards did not finish, and why the first of them did not.
 func ShardsFailed(failed, shards, item int, cause Reason) Reason {
 	return build("shards_failed", number("failed", failed), number("shards", shards), number("item", item),
-		because("cause", cause))
+		nested("cause", cause))
 }
 
 // ShardsKilled says why a run counts as killed: how many of its shards were killed, and why the first of them was.
 func ShardsKilled(killed, shards, item int, cause Reason) Reason {
 	return build("shards_killed", number("killed", killed), number("shards", shards), number("item", item),
-		because("cause", cause))
+		nested("cause", cause))
 }
 
 // OfItem applies a reason to one shard.
 func OfItem(item int, cause Reason) Reason {
-	return build("of_item", number("item", item), because("cause", cause))
+	return build("of_item", number("item", item), nested("cause", cause))
 }
 
 // Shortened returns the reason with every text argument passed through shorten; the same reason if none changes.

@@ -6,12 +6,12 @@ import "time"
 
 // LastGoodInForce says that the content of a path of the registry is invalid, and that the previous document applies.
 func LastGoodInForce(path string, why Reason) Reason {
-	return build("last_good_in_force", text("path", path), because("why", why))
+	return build("last_good_in_force", text("path", path), nested("why", why))
 }
 
 // OfPath says what is wrong at a path of the registry.
 func OfPath(path string, why Reason) Reason {
-	return build("of_path", text("path", path), because("why", why))
+	return build("of_path", text("path", path), nested("why", why))
 }
 
 // CronNeverFires says that a job's cron never fires, or never fires again.
@@ -50,11 +50,11 @@ func NotNotified(execution, handler string, tries int, why string) Reason {
 }
 
 // ClockBehind says that the scheduler's clock is behind the fire cursor.
-func ClockBehind(cursor time.Time) Reason { return build("clock_behind", moment("at", cursor)) }
+func ClockBehind(cursor time.Time) Reason { return build("clock_behind", timestamp("at", cursor)) }
 
 // NothingUntilThatEnds says that a job makes no fires and gets no shard placed, and why.
 func NothingUntilThatEnds(why Reason) Reason {
-	return build("nothing_until_that_ends", because("why", why))
+	return build("nothing_until_that_ends", nested("why", why))
 }
 
 // ShownAsLastKnown says that the state of running tasks may be outdated, because the cluster is not connected.
@@ -64,18 +64,18 @@ func ShownAsLastKnown(why string) Reason { return build("shown_as_last_known", t
 
 // TimeoutKillRequested says that it is being killed for its timeout.
 func TimeoutKillRequested(since time.Time) Reason {
-	return build("timeout_kill_requested", moment("since", since))
+	return build("timeout_kill_requested", timestamp("since", since))
 }
 
 // KillRequested says that it is being killed.
-func KillRequested(since time.Time) Reason { return build("kill_requested", moment("since", since)) }
+func KillRequested(since time.Time) Reason { return build("kill_requested", timestamp("since", since)) }
 
 // EndsWithRun says that a daemon's shard ends with its current run, and why.
-func EndsWithRun(why Reason) Reason { return build("ends_with_run", because("why", why)) }
+func EndsWithRun(why Reason) Reason { return build("ends_with_run", nested("why", why)) }
 
 // AgentSilent says that its agent does not answer.
 func AgentSilent(agent string, since time.Time) Reason {
-	return build("agent_silent", text("agent", agent), moment("since", since))
+	return build("agent_silent", text("agent", agent), timestamp("since", since))
 }
 
 // CauseMissing says that the cluster has reported its end in that state, and its agent has not given a cause.
@@ -99,7 +99,7 @@ func ClockOff(agent Agent, ahead time.Duration) Reason {
 
 // LastRunEnded says how the last unsuccessful run of a shard ended.
 func LastRunEnded(fire time.Time, state string, cause Reason) Reason {
-	return build("last_run_ended", moment("fire", fire), text("state", state), because("cause", cause))
+	return build("last_run_ended", timestamp("fire", fire), text("state", state), nested("cause", cause))
 }
 
 // MoreLastRunsEnded says for how many other items the same is true.
@@ -126,7 +126,7 @@ func AgentAway(host string, tasks int) Reason {
 
 // AppNotFetched says that an app's package can't be fetched, why, and how the last attempt ended, if there was one.
 func AppNotFetched(why, last Reason) Reason {
-	return build("app_not_fetched", because("why", why), because("last", last))
+	return build("app_not_fetched", nested("why", why), nested("last", last))
 }
 
 // FireLate says that a fire is overdue.

@@ -43,40 +43,40 @@ func (n Need) reason() Reason {
 
 // NoAgentUsable says that none of the agents on offer may be used; others says why.
 func NoAgentUsable(n Need, onOffer int, others Reason) Reason {
-	return build("no_agent_usable", because("need", n.reason()), number("agents", onOffer), because("why", others))
+	return build("no_agent_usable", nested("need", n.reason()), number("agents", onOffer), nested("why", others))
 }
 
 // NoRoom says that agents offer room for fewer shards than wait, or for none. nearest is the agent that lacks least
 // for one more shard, and short what it lacks; "" if all agents are full. others says which agents may not be used,
 // and why; it may be zero.
 func NoRoom(n Need, usable, room int, nearest Agent, short string, others Reason) Reason {
-	args := []arg{because("need", n.reason()), number("agents", usable)}
+	args := []arg{nested("need", n.reason()), number("agents", usable)}
 	if room > 0 {
 		args = append(args, number("room", room))
 	}
 	if short != "" {
-		args = append(args, because("nearest", nearest.reason()), text("short", short))
+		args = append(args, nested("nearest", nearest.reason()), text("short", short))
 	}
-	return build("no_room", append(args, because("others", others))...)
+	return build("no_room", append(args, nested("others", others))...)
 }
 
 // Reasons why agents may not be used. agents is their number, and such is one of them.
 
 // AgentsReserved says that they are reserved for another execution.
 func AgentsReserved(agents int, such Agent, execution string) Reason {
-	return build(oneOrMore("agent_reserved", agents), because("agent", such.reason()), number("agents", agents),
+	return build(oneOrMore("agent_reserved", agents), nested("agent", such.reason()), number("agents", agents),
 		text("execution", execution))
 }
 
 // AgentsFull says that they have the greatest allowed number of tasks.
 func AgentsFull(agents int, such Agent) Reason {
-	return build(oneOrMore("agent_full", agents), because("agent", such.reason()), number("agents", agents))
+	return build(oneOrMore("agent_full", agents), nested("agent", such.reason()), number("agents", agents))
 }
 
 // AgentsAvoided says that this app avoids them.
 func AgentsAvoided(agents int, such Agent, why Reason) Reason {
-	return build(oneOrMore("agent_avoided", agents), because("agent", such.reason()), number("agents", agents),
-		because("why", why))
+	return build(oneOrMore("agent_avoided", agents), nested("agent", such.reason()), number("agents", agents),
+		nested("why", why))
 }
 
 func oneOrMore(code Code, n int) Code {
@@ -93,7 +93,7 @@ func All(rs ...Reason) (all Reason) {
 		case all.IsZero():
 			all = rs[i]
 		case !rs[i].IsZero():
-			all = build("both", because("first", rs[i]), because("second", all))
+			all = build("both", nested("first", rs[i]), nested("second", all))
 		}
 	}
 	return all
@@ -106,7 +106,7 @@ func WithNextLaunch(shards int, each, limit string) Reason {
 
 // NeverFits says that no agent, even an empty one, can hold one shard.
 func NeverFits(n Need, nearest Agent, has string) Reason {
-	return build("never_fits", because("nearest", nearest.reason()), text("each", n.Each),
+	return build("never_fits", nested("nearest", nearest.reason()), text("each", n.Each),
 		text("executor", n.Executor),
 		text("app", n.app()), text("has", has))
 }
@@ -135,7 +135,7 @@ func StartFailed(task bool, times int, last Reason, at time.Time) Reason {
 	if task {
 		code = "task_start_failed"
 	}
-	return build(code, number("times", times), because("last", last), text("at", at.Format(time.TimeOnly)))
+	return build(code, number("times", times), nested("last", last), text("at", at.Format(time.TimeOnly)))
 }
 
 // MaintenanceBegins says that an agent's maintenance begins at from. until may be zero.
@@ -147,9 +147,9 @@ func MaintenanceBegins(from, until time.Time) Reason {
 func InMaintenance(from, until time.Time) Reason { return maintenance("in_maintenance", from, until) }
 
 func maintenance(code Code, from, until time.Time) Reason {
-	args := []arg{moment("from", from)}
+	args := []arg{timestamp("from", from)}
 	if !until.IsZero() {
-		args = append(args, moment("until", until))
+		args = append(args, timestamp("until", until))
 	}
 	return build(code, args...)
 }

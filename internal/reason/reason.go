@@ -56,12 +56,12 @@ func number[T ~int | ~int32 | ~int64](name string, value T) arg {
 	return arg{name: name, text: strconv.FormatInt(int64(value), 10)}
 }
 
-// moment formats a time with a precision of seconds.
-func moment(name string, at time.Time) arg { return arg{name: name, text: at.Format(time.RFC3339)} }
+// timestamp formats a time with a precision of seconds.
+func timestamp(name string, at time.Time) arg { return arg{name: name, text: at.Format(time.RFC3339)} }
 
 func duration(name string, d time.Duration) arg { return arg{name: name, text: d.String()} }
 
-func because(name string, inner Reason) arg { return arg{name: name, inner: inner} }
+func nested(name string, inner Reason) arg { return arg{name: name, inner: inner} }
 
 // IsZero reports whether there is no reason.
 func (r Reason) IsZero() bool { return r.content == nil }
@@ -206,7 +206,7 @@ func decodeArgs(data []byte) (args []arg, err error) {
 	}
 	in := json.NewDecoder(bytes.NewReader(data))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('{') {
-		return nil, errors.Join(err, errors.New("they are no JSON object"))
+		return nil, errors.Join(err, errors.New("not a JSON object"))
 	}
 	for in.More() {
 		name, err := in.Token()

@@ -12,7 +12,7 @@ const (
 
 // DocumentFaulty says that a job's document at a path of the registry is invalid.
 func DocumentFaulty(path string, why Reason) Reason {
-	return build("document_faulty", text("path", path), because("why", why))
+	return build("document_faulty", text("path", path), nested("why", why))
 }
 
 // DocumentUnreadable says that a document can't be read; why is the registry's message.
@@ -26,12 +26,12 @@ func AppNotRegistered(app string) Reason { return build("app_not_registered", te
 
 // AppDocumentFaulty says that the document of a job's app is invalid.
 func AppDocumentFaulty(app string, why Reason) Reason {
-	return build("app_document_faulty", text("app", app), because("why", why))
+	return build("app_document_faulty", text("app", app), nested("why", why))
 }
 
 // BeingEnded says that a previous execution of the job is being ended first, and why.
 func BeingEnded(execution string, why Reason) Reason {
-	return build("former_execution_ending", text("execution", execution), because("why", why))
+	return build("former_execution_ending", text("execution", execution), nested("why", why))
 }
 
 // DaemonBeingEnded says that the job was a daemon whose standing execution is being ended first.
@@ -49,7 +49,7 @@ type Orphaned struct{ Task, Agent string }
 
 // MayBeEnding says that the cluster has removed the task, which counts as ended at that time.
 func (o Orphaned) MayBeEnding(at time.Time) Reason {
-	return build("orphan_ending", text("task", o.Task), text("agent", o.Agent), moment("at", at))
+	return build("orphan_ending", text("task", o.Task), text("agent", o.Agent), timestamp("at", at))
 }
 
 // StuckStaging says that it was abandoned because it stayed in STAGING, and may have started since.
@@ -88,13 +88,13 @@ func AnswerBad(host string) Reason { return build("answer_bad", text("host", hos
 
 // PackageUnfetchable says that a package can't be fetched, and is tried again at that time of day (rule L8).
 func PackageUnfetchable(why Reason, times int, at time.Time) Reason {
-	return build("package_unfetchable", because("why", why), number("times", times),
+	return build("package_unfetchable", nested("why", why), number("times", times),
 		text("at", at.Format(time.TimeOnly)))
 }
 
 // PackageBeingTried says that another execution of the app is testing whether its package can be fetched again.
 func PackageBeingTried(why Reason, times int, execution string) Reason {
-	return build("package_being_tried", because("why", why), number("times", times), text("execution", execution))
+	return build("package_being_tried", nested("why", why), number("times", times), text("execution", execution))
 }
 
 // SettingsTooLarge says that the settings of shards together exceed the limit of a launch. waiting is set if only the
@@ -135,12 +135,12 @@ func NotConnected(why string) Reason {
 }
 
 // RetryAt says that the shard is retried at that time.
-func RetryAt(at time.Time) Reason { return build("retry_at", moment("at", at)) }
+func RetryAt(at time.Time) Reason { return build("retry_at", timestamp("at", at)) }
 
 // AfterAttempt says that a shard waits for now, and that its last attempt ended for last; only now if last is zero.
 func AfterAttempt(now, last Reason) Reason {
 	if last.IsZero() {
 		return now
 	}
-	return build("after_attempt", because("now", now), because("last", last))
+	return build("after_attempt", nested("now", now), nested("last", last))
 }

@@ -40,8 +40,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 	s.rnd = rand.NewPCG(seed, 9)
 	s.opt.DemandsPerStep = 1 + r.IntN(5)
 	s.opt.FiresPerStep = 1 + r.IntN(5)
-	s.opt.EndedKept = r.IntN(5)
-	s.opt.QueuedFires = 1 + r.IntN(4)
+	s.opt.MaxEnded = r.IntN(5)
+	s.opt.MaxQueuedFires = 1 + r.IntN(4)
 	s.opt.Strategy = []offers.Strategy{offers.Pack, offers.Spread}[r.IntN(2)]
 	s.restart()
 	var launches []cluster.TaskLaunch
@@ -145,7 +145,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			var err error
 			switch r.IntN(8) {
 			case 6:
-				s.step(operator.PauseRequested{Token: 4, Job: jobNames[r.IntN(5)], Paused: r.IntN(2) == 0})
+				s.step(Request{Token: 4,
+					Event: operator.PauseRequested{Job: jobNames[r.IntN(5)], Paused: r.IntN(2) == 0}})
 				err = errors.New("planned nothing")
 			case 7:
 				p, err = s.core.planShutDownJob(jobNames[r.IntN(5)])
@@ -163,7 +164,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			}
 			check("plan")
 		case 6, 7, 8:
-			s.step(operator.TriggerRequested{Token: 1, Job: jobNames[r.IntN(5)], Key: pick("", "", "k1", "k2")})
+			s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: jobNames[r.IntN(5)],
+				Key: pick("", "", "k1", "k2")}})
 			check("trigger")
 		case 9, 10, 11, 12, 13:
 			var list []cluster.Offer
@@ -226,8 +228,9 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 					check("drain")
 				}
 			case 3:
-				s.step(operator.ForgetRequested{Token: 2, TaskID: pick(append(orphanIDs(s.core), "junk")...)},
-					operator.ReconcileRequested{Token: 3, Explicit: r.IntN(2) == 0})
+				s.step(Request{Token: 2,
+					Event: operator.ForgetRequested{TaskID: pick(append(orphanIDs(s.core), "junk")...)}},
+					Request{Token: 3, Event: operator.ReconcileRequested{Explicit: r.IntN(2) == 0}})
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.shared.Draining()

@@ -29,8 +29,7 @@ func TestRunAgain(t *testing.T) {
 	s.offer("S1", 8, 8000)
 	ask := func(r operator.TriggerRequested) (string, *problem.Error) {
 		t.Helper()
-		r.Token = 7
-		reply := s.step(r).Replies[0]
+		reply := s.step(Request{Token: 7, Event: r}).Replies[0]
 		return reply.ExecutionID, reply.Err
 	}
 	// runs ends the present run, and returns the settings that it had.
@@ -51,8 +50,8 @@ func TestRunAgain(t *testing.T) {
 		Overrides: jobs.Overrides{JobParameter: &parameter, Env: env}})
 	runs()
 	s.restart()
-	second, err := ask(operator.TriggerRequested{Again: first, Key: "once"})
-	if twice, _ := ask(operator.TriggerRequested{Again: first, Key: "once"}); err != nil || second == first ||
+	second, err := ask(operator.TriggerRequested{RerunOf: first, Key: "once"})
+	if twice, _ := ask(operator.TriggerRequested{RerunOf: first, Key: "once"}); err != nil || second == first ||
 		twice != second {
 		t.Fatalf("%s %s %v", second, twice, err)
 	}
@@ -74,7 +73,7 @@ func TestRunAgain(t *testing.T) {
 	if view, err := s.core.views.Execution(plain); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
-	if _, err := ask(operator.TriggerRequested{Again: plain, NoEnv: true}); err != nil {
+	if _, err := ask(operator.TriggerRequested{RerunOf: plain, NoEnv: true}); err != nil {
 		t.Error(err)
 	}
 	if p, e := runs(); p != "the job's" || e["LEVEL"] != "" {
@@ -86,14 +85,14 @@ func TestRunAgain(t *testing.T) {
 			t.Errorf("want %s: %v", want, err)
 		}
 	}
-	refused("not_allowed", operator.TriggerRequested{Again: first, NoEnv: true})
-	refused("execution_not_found", operator.TriggerRequested{Again: "none"})
+	refused("not_allowed", operator.TriggerRequested{RerunOf: first, NoEnv: true})
+	refused("execution_not_found", operator.TriggerRequested{RerunOf: "none"})
 	s.apply(s.core.planDeregisterJob("my_job"))
-	refused("job_not_found", operator.TriggerRequested{Again: first})
+	refused("job_not_found", operator.TriggerRequested{RerunOf: first})
 	// A job of the same name may belong to another app.
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.AppName = "other_app" })
-	refused("job_moved", operator.TriggerRequested{Again: first})
+	refused("job_moved", operator.TriggerRequested{RerunOf: first})
 	if view, err := s.core.views.Execution(first); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
@@ -119,13 +118,13 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 			s.app()
 			s.app(func(a *app.Config) { a.AppName = "other_app" })
 			s.job(oneShard, func(j *jobs.Config) { j.Misfire, j.Props = true, httpProps("http://api/") })
-			first := s.step(operator.TriggerRequested{Token: 7, Job: "my_job",
-				Overrides: jobs.Overrides{JobParameter: &test.parameter}}).Replies[0].ExecutionID
+			first := s.step(Request{Token: 7, Event: operator.TriggerRequested{Job: "my_job",
+				Overrides: jobs.Overrides{JobParameter: &test.parameter}}}).Replies[0].ExecutionID
 			s.updateJob("my_job", test.change)
 			if v := s.execution(first); (v.State == executions.Killed) != test.moved {
 				t.Errorf("the run itself is %s: %s", v.State, v.Reason)
 			}
-			reply := s.step(operator.TriggerRequested{Token: 8, Again: first}).Replies[0]
+			reply := s.step(Request{Token: 8, Event: operator.TriggerRequested{RerunOf: first}}).Replies[0]
 			if (reply.Err != nil && reply.Err.Code == "job_moved") != test.moved {
 				t.Errorf("run again: %v", reply.Err)
 			}

@@ -23,8 +23,8 @@ func BenchmarkChange(b *testing.B) {
 		j := s.core.config.Job("my_job")
 		cfg := *j.Config()
 		cfg.JobParameter = fmt.Sprint(n)
-		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1,
-			Change: config.UpdateJob{Config: cfg, Version: j.Version()}}})
+		s.core.Step(s.clocks(), s.rnd, []Event{Request{Token: 1,
+			Event: ChangeRequested{Change: config.UpdateJob{Config: cfg, Version: j.Version()}}}})
 		s.core.Step(s.clocks(), s.rnd, []Event{ChangeCommitted{Token: 1}})
 	}
 }
@@ -35,7 +35,8 @@ func BenchmarkPause(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		n++
-		s.core.Step(s.clocks(), s.rnd, []Event{operator.PauseRequested{Token: 1, Job: "my_job", Paused: n%2 == 1}})
+		s.core.Step(s.clocks(), s.rnd, []Event{Request{Token: 1,
+			Event: operator.PauseRequested{Job: "my_job", Paused: n%2 == 1}}})
 	}
 }
 
@@ -43,8 +44,8 @@ func BenchmarkPause(b *testing.B) {
 func BenchmarkDeleteApp(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	for b.Loop() {
-		s.core.Step(s.clocks(), s.rnd, []Event{ChangeRequested{Token: 1,
-			Change: config.DeleteApp{Name: "my_app", WithJobs: true}}})
+		s.core.Step(s.clocks(), s.rnd, []Event{Request{Token: 1,
+			Event: ChangeRequested{Change: config.DeleteApp{Name: "my_app", WithJobs: true}}}})
 	}
 }
 

@@ -29,7 +29,7 @@ func handIn(s *stage, from, n, size int) {
 			Target: "user", TargetName: "u",
 			After: strings.Repeat("x", size)})
 	}
-	s.step(AuditRequested{Token: 1, Rows: rows})
+	s.step(Request{Token: 1, Event: AuditRequested{Rows: rows}})
 	s.step() // the limits are enforced one step later
 }
 
@@ -93,7 +93,7 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 		for i := range 1000 {
 			rows = append(rows, event.Audit{ID: fmt.Sprint("id-", n+i), Time: s.wall()})
 		}
-		s.step(AuditRequested{Token: 1, Rows: rows})
+		s.step(Request{Token: 1, Event: AuditRequested{Rows: rows}})
 		for look(); len(s.core.recording.ToAudit()) > 0; look() {
 			s.step()
 		}
@@ -118,8 +118,8 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	d := s.step(ChangeRequested{Token: 7, Change: config.DisableApp{Name: "my_app", Disabled: true},
-		Actor: event.Actor{Name: "alice"}})
+	d := s.step(Request{Token: 7, Event: ChangeRequested{Change: config.DisableApp{Name: "my_app", Disabled: true},
+		Actor: event.Actor{Name: "alice"}}})
 	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool {
 		return strings.HasPrefix(w.Path,
 			store.PathAudit)
@@ -127,8 +127,8 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 		t.Fatalf("%+v has no row", d.Change)
 	}
 	// The commit met a conflict: the next step has other changes.
-	s.step(operator.PauseRequested{Token: 8, Job: "nosuch"})
-	s.step(operator.ReconcileRequested{Token: 9})
+	s.step(Request{Token: 8, Event: operator.PauseRequested{Job: "nosuch"}})
+	s.step(Request{Token: 9, Event: operator.ReconcileRequested{}})
 	if rows := s.core.views.Audits(search.Audits{Action: "app.disable", Limit: 10}); len(rows) != 0 {
 		t.Errorf("%+v", rows)
 	}
@@ -198,7 +198,7 @@ func TestA1Search(t *testing.T) {
 			Action: []string{"job.update", "user.add", "app.update"}[i%3], Target: []string{"job", "user", "app"}[i%3],
 			TargetName: fmt.Sprint("n", i%5), App: fmt.Sprint("a", i%7)})
 	}
-	s.step(AuditRequested{Token: 1, Rows: rows})
+	s.step(Request{Token: 1, Event: AuditRequested{Rows: rows}})
 	for name, c := range map[string]struct {
 		q    search.Audits
 		want int
@@ -247,10 +247,11 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Config.AppURL = "https://me:hush@h/pkg.tar?token=hush"
-	s.step(ChangeRequested{Token: 7, Change: config.UpdateApp{Config: a.Config, Version: a.Version}})
+	s.step(Request{Token: 7, Event: ChangeRequested{Change: config.UpdateApp{Config: a.Config, Version: a.Version}}})
 	s.step(ChangeCommitted{Token: 7})
 	parameter := "https://me:hush@h/"
-	s.step(operator.TriggerRequested{Token: 8, Job: "my_job", Overrides: jobs.Overrides{JobParameter: &parameter}})
+	s.step(Request{Token: 8, Event: operator.TriggerRequested{Job: "my_job",
+		Overrides: jobs.Overrides{JobParameter: &parameter}}})
 	for path, value := range s.stored {
 		if strings.HasPrefix(path, store.PathAudit+"/") && strings.Contains(string(value), "hush") {
 			t.Errorf("%s: %s", path, value)
@@ -270,7 +271,8 @@ func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	d := s.step(operator.PauseRequested{Token: 1, Job: "my_job", Paused: true}, config.JobChanged{Name: "my_job"})
+	d := s.step(Request{Token: 1, Event: operator.PauseRequested{Job: "my_job", Paused: true}},
+		config.JobChanged{Name: "my_job"})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
 		t.Fatalf("the pause is answered with %+v", d.Replies)
 	}

@@ -86,12 +86,12 @@ func BenchmarkLoad(b *testing.B) {
 // BenchmarkUpdate measures a status update of one of 50 shards; its write contains all of them.
 func BenchmarkUpdate(b *testing.B) {
 	c := New(step.DefaultOptions())
-	e := launched(c, executions.Made{ID: "my_job@20261121T080000Z", Job: "my_job",
+	e := launched(c, executions.NewExecution{ID: "my_job@20261121T080000Z", Job: "my_job",
 		Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}, store.InlineShards, func(item int) executions.NewTask {
 		return executions.NewTask{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", item), Agent: "S0", Executor: "my_app@-@S0@-@1"}
 	})
 	for b.Loop() {
-		c.executions.Reported(e.Ref(7), nil)
+		c.executions.RecordUpdate(e.Ref(7), nil)
 		c.write()
 	}
 }
@@ -145,7 +145,8 @@ func BenchmarkExecution(b *testing.B) {
 }
 
 // launched returns an execution whose shards all run.
-func launched(c *Core, m executions.Made, shards int, task func(item int) executions.NewTask) *executions.Execution {
+func launched(c *Core, m executions.NewExecution, shards int,
+	task func(item int) executions.NewTask) *executions.Execution {
 	c.executions.Observe(nil)
 	e := c.executions.Enqueue(m)
 	with := executions.Settings{App: app.Default(), Job: jobs.Default()}
@@ -153,7 +154,7 @@ func launched(c *Core, m executions.Made, shards int, task func(item int) execut
 	c.executions.LaunchFirst(e, &with)
 	for item := range shards {
 		c.executions.Launch(e.Ref(item), task(item))
-		c.executions.FoundRunning(e.Ref(item), m.Fire)
+		c.executions.MarkRunning(e.Ref(item), m.Fire)
 	}
 	return e
 }

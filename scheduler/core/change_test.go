@@ -29,7 +29,7 @@ func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 		"app": config.UpdateApp{Config: a.Config, Version: a.Version - 1},
 		"job": config.UpdateJob{Config: j.Config, Version: j.Version - 1},
 	} {
-		d := s.step(ChangeRequested{Token: 7, Change: change})
+		d := s.step(Request{Token: 7, Event: ChangeRequested{Change: change}})
 		if len(d.Change) > 0 || len(d.Replies) != 1 || d.Replies[0].Token != 7 || d.Replies[0].Err == nil ||
 			d.Replies[0].Err.Code != config.StaleVersion {
 			t.Errorf("%s: %+v, %+v", name, d.Change, d.Replies)
@@ -46,7 +46,7 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "my_job", "my_app",
 		jobs.Transient, 1, 1, 64
-	d := s.step(ChangeRequested{Token: 7, Change: config.RegisterJob{Config: j}})
+	d := s.step(Request{Token: 7, Event: ChangeRequested{Change: config.RegisterJob{Config: j}}})
 	if _, err := s.core.views.Job("my_job"); err == nil || len(d.Change) == 0 || len(d.Replies) > 0 {
 		t.Fatalf("before the commit: %v, %+v, %+v", err, d.Change, d.Replies)
 	}
@@ -95,7 +95,7 @@ func (c *Core) planDisableJob(name string, off bool) (*config.Planned, error) {
 	return c.config.Plan(config.DisableJob{Name: name, Disabled: off})
 }
 func (c *Core) planShutDownJob(name string) (*config.Planned, error) {
-	return c.config.Plan(config.ShutDownJob{Name: name})
+	return c.config.Plan(config.DisableJob{Name: name, Disabled: true, Shutdown: true})
 }
 func (c *Core) planDeleteApp(name string, jobs bool) (*config.Planned, error) {
 	return c.config.Plan(config.DeleteApp{Name: name, WithJobs: jobs})

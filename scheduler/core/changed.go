@@ -11,16 +11,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// appChanged applies a committed change of an app (rule T4).
-func (c *Core) appChanged(e config.AppChanged) {
+// applyAppChange applies a committed change of an app (rule T4).
+func (c *Core) applyAppChange(e config.AppChanged) {
 	c.shared.NeedChanged()
-	a, jobs, other := c.config.AppChanged(e)
+	a, jobs, other := c.config.ApplyApp(e)
 	if other {
 		c.starts.ForgetApp(e.Name)
 		if a != nil {
-			c.shared.MatchAgain()
+			c.shared.RequestMatch()
 		}
 	}
 	c.applyJobStates(jobs)
@@ -33,16 +34,16 @@ func (c *Core) applyJobStates(jobs []*config.Job) {
 	}
 }
 
-// markChanged applies an external edit of a disabled mark (rule F6).
-func (c *Core) markChanged(e config.MarkChanged) {
+// applyMarkChange applies an external edit of a disabled mark (rule F6).
+func (c *Core) applyMarkChange(e config.MarkChanged) {
 	c.shared.NeedChanged()
-	c.applyJobStates(c.config.MarkChanged(e))
+	c.applyJobStates(c.config.ApplyMark(e))
 }
 
-// jobChanged applies a committed change of a job (rule T4).
-func (c *Core) jobChanged(e config.JobChanged) {
+// applyJobChange applies a committed change of a job (rule T4).
+func (c *Core) applyJobChange(e config.JobChanged) {
 	c.shared.NeedChanged()
-	if j := c.config.JobChanged(e); j != nil {
+	if j := c.config.ApplyJob(e); j != nil {
 		c.applyJobState(j)
 	}
 }
@@ -57,7 +58,7 @@ func (c *Core) applyJobState(j *config.Job) {
 	switch {
 	case c.config.IsFaulty(j):
 		// Running executions have their settings and go on; waiting ones keep waiting ([D15]).
-		c.fires.Follow(j, false)
+		c.fires.SetSchedule(j, false)
 		c.config.CountFiring(j, false)
 		return
 	case j.Config() == nil:
@@ -72,24 +73,24 @@ func (c *Core) applyJobState(j *config.Job) {
 	c.config.CountFiring(j, !inactive)
 	if j.Config() == nil {
 		c.daemons.TendLater(j.Name())
-		c.fires.Follow(j, false)
+		c.fires.SetSchedule(j, false)
 		c.shared.OfJobs.Forget(j.Name())
 		c.config.ForgetRecord(j)
 		c.config.RemoveEndedJob(j, c.executions.HasOpen(j.Name()))
 		return
 	}
 	c.config.UpdateRecord(j, inactive)
-	c.fires.Follow(j, !inactive)
+	c.fires.SetSchedule(j, !inactive)
 	c.notifications.Send(j.Name())
 	c.checkOverrides(j)
 	c.daemons.TendLater(j.Name())
 	if j.IsDaemon() {
-		c.shared.MatchAgain() // its shards may have been held back
+		c.shared.RequestMatch() // its shards may have been held back
 	}
 	c.executions.MakeHeadLaunchable(j.Name())
 	if first := c.executions.First(j.Name()); first != nil && !first.Launched() {
 		c.executions.SetUnplaced(first, executions.Unplaced{}) // another reason may apply now
-		c.shared.MatchAgain()
+		c.shared.RequestMatch()
 	}
 }
 
@@ -124,13 +125,13 @@ type pendingChange struct {
 }
 
 // requestChange plans a change. Its writes leave with the decision; its consequences wait for ChangeCommitted.
-func (c *Core) requestChange(e ChangeRequested) {
+func (c *Core) requestChange(token uint64, e ChangeRequested) {
 	p, err := c.config.Plan(e.Change)
 	if err != nil {
-		c.reply(Reply{Token: e.Token, Err: problem.Of(err)})
+		c.reply(Reply{Token: token, Err: problem.Of(err)})
 		return
 	}
-	pending := &pendingChange{Planned: p, token: e.Token}
+	pending := &pendingChange{Planned: p, token: token}
 	if p.Removed {
 		pending.answer = c.viewsOf(p)
 	}
@@ -140,15 +141,15 @@ func (c *Core) requestChange(e ChangeRequested) {
 	c.decision.Change = slices.Concat(p.Writes, writes)
 }
 
-// changeCommitted applies a requested change that was committed, and answers the request.
-func (c *Core) changeCommitted(token uint64) {
+// applyCommitted applies a requested change that was committed, and answers the request.
+func (c *Core) applyCommitted(token uint64) {
 	p := c.pending
 	if p == nil || p.token != token {
 		return
 	}
 	c.pending = nil
 	for _, event := range p.Events {
-		c.take(event)
+		c.applyChange(event)
 	}
 	c.audit.Committed(p.audit...)
 	if !p.Removed {
@@ -191,12 +192,11 @@ func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 // byRegistry is the actor of external edits, who is not known.
 var byRegistry = event.Actor{Kind: "registry"}
 
-// pauseRequested pauses a job, or ends its pause, and answers with the job's view after that.
-func (c *Core) pauseRequested(p operator.PauseRequested) {
+// pause pauses a job, or ends its pause, and returns the job's view after that.
+func (c *Core) pause(p operator.PauseRequested) (view views.JobView, refused *problem.Error) {
 	changed, err := c.operator.Pause(p)
 	if err != nil {
-		c.reply(Reply{Token: p.Token, Err: err})
-		return
+		return view, err
 	}
 	if changed {
 		j := c.config.Job(p.Job)
@@ -205,6 +205,6 @@ func (c *Core) pauseRequested(p operator.PauseRequested) {
 			c.recording.Waits(queue[0], c.config.InactiveReason(j))
 		}
 	}
-	view, _ := c.views.Job(p.Job) // it has a document
-	c.reply(Reply{Token: p.Token, Job: view})
+	view, _ = c.views.Job(p.Job) // it has a document
+	return view, nil
 }

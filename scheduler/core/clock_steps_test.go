@@ -33,7 +33,7 @@ func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	s.until(time.Minute)
 	s.skew = time.Hour
 	s.step()
-	if _, crosses := s.core.fires.Crossing(); !crosses {
+	if _, crosses := s.core.fires.MissedLeft(); !crosses {
 		t.Fatal("there is no missed window, or one step crossed it")
 	}
 	s.skew = 0
@@ -75,7 +75,7 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	s.skew = time.Hour
 	s.step()
 	since := s.core.config.Job("j0").Since()
-	if _, crosses := s.core.fires.Crossing(); !crosses || !since.After(right) {
+	if _, crosses := s.core.fires.MissedLeft(); !crosses || !since.After(right) {
 		t.Fatal("the first job's part of the missed window is not crossed, or the whole window is")
 	}
 	s.skew = 0
@@ -223,7 +223,7 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s.restart()
 	s.until(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatalf("no offers are asked for what waits: %s",
+		t.Fatalf("no offers are requested what waits: %s",
 			s.core.views.ShardWaitReason(s.core.executions.Launchable()[0],
 				s.core.executions.Launchable()[0].Shard(0)))
 	}

@@ -20,7 +20,7 @@ import (
 func (c *Core) follow(ch executions.Change) {
 	e := ch.Exec
 	switch ch.Kind {
-	case executions.ExecutionMade:
+	case executions.ExecutionCreated:
 		c.recording.Changed(e)
 		if j := c.config.Job(e.Job()); c.executions.First(e.Job()) != e {
 			c.recording.Waits(e, c.views.WaitReason(j, e))
@@ -28,7 +28,7 @@ func (c *Core) follow(ch executions.Change) {
 	case executions.ExecutionLaunched:
 		c.recording.Changed(e)
 		countLaunch(c.shared, e)
-	case executions.ExecutionWaits:
+	case executions.ExecutionUnplaced:
 		c.recording.Waits(e, ch.Why)
 	case executions.ExecutionKilled:
 		c.recording.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: event.NoItem,
@@ -42,16 +42,16 @@ func (c *Core) follow(ch executions.Change) {
 		c.recording.TraceDecided(ch.Ref(), cluster.Staging, reason.Reason{})
 		c.shared.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(),
 			Detail: "on agent " + s.Agent()})
-	case executions.TaskRuns:
+	case executions.TaskRunning:
 		s := ch.Ref().Shard()
 		if !e.Daemon() && c.recording.On() {
 			c.recording.Run(e, s, executions.Running, reason.Reason{})
 		}
-		c.daemons.TaskRuns(ch.Ref())
+		c.daemons.RecordRunning(ch.Ref())
 		if s.Replacing() || len(e.Outdated()) > 0 {
 			c.daemons.TendLater(e.Job())
 		}
-	case executions.TaskKillWanted:
+	case executions.TaskKillRequested:
 		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
 			c.recording.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(),
 				Task: s.TaskID(), Message: ch.Why}, s.TaskID())
@@ -59,7 +59,7 @@ func (c *Core) follow(ch executions.Change) {
 		if ch.Send {
 			c.attempts.SendKill(ch.Ref())
 		}
-	case executions.AttemptEnds:
+	case executions.AttemptEnding:
 		c.attemptEnds(ch)
 	case executions.ShardEnded:
 		s := ch.Ref().Shard()
@@ -67,7 +67,7 @@ func (c *Core) follow(ch executions.Change) {
 		countEnd(c.shared, ch.State)
 		failed := ch.State == executions.Failed || ch.State == executions.TimedOut
 		c.shared.Note(step.Note{Kind: step.NoteTaskEnded, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(),
-			Detail: string(ch.State), Why: whyNot(s),
+			Detail: string(ch.State), Why: failureReason(s),
 			Problem: ch.State != executions.Finished && ch.State != executions.Killed &&
 				!(failed && c.notifications.IgnoresFailures(e.Job()))})
 	case executions.ShardRequeued:
@@ -78,7 +78,7 @@ func (c *Core) follow(ch executions.Change) {
 			Task: s.TaskID(), Message: s.Cause()}, s.TaskID())
 		c.releaseTask(e, s)
 		c.shared.Numbers.TasksRequeued++
-		c.daemons.Requeued(ch.Ref())
+		c.daemons.RecordRequeue(ch.Ref())
 		c.shared.Timers.At(ch.At.Add(-c.placement.Lead()), func(time.Time) { c.shared.NeedChanged() })
 	}
 }
@@ -135,12 +135,12 @@ func (c *Core) releaseTask(e *executions.Execution, s *executions.Shard) {
 	} else if s.Executor() == "" {
 		c.agents.Release(s.Agent(), e.Needs(s), e.Daemon())
 	}
-	c.placement.TaskEnded()
-	c.shared.MatchAgain()
+	c.placement.RecordTaskEnd()
+	c.shared.RequestMatch()
 }
 
-// whyNot returns why a shard has not finished, none if it has.
-func whyNot(s *executions.Shard) reason.Reason {
+// failureReason returns why a shard has not finished, none if it has.
+func failureReason(s *executions.Shard) reason.Reason {
 	if s.State() == executions.Finished {
 		return reason.Reason{}
 	}

@@ -46,7 +46,7 @@ func countLaunch(c *step.Shared, e *executions.Execution) {
 	if e.Daemon() {
 		return
 	}
-	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.Made()), 0).Seconds())
+	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.CreatedAt()), 0).Seconds())
 	if e.Source() == executions.NormalTrigger {
 		c.Numbers.FireDelay.Observe(max(c.Wall().Sub(e.Fire()), 0).Seconds())
 	}

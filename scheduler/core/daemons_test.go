@@ -23,7 +23,7 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	launches := s.accepted()
 	s.run(launches)
-	s.step(operator.KillRequested{Token: 1, TaskID: launches[0].TaskID})
+	s.step(Request{Token: 1, Event: operator.KillRequested{TaskID: launches[0].TaskID}})
 	s.step(Drain{})
 	for _, l := range launches {
 		s.update(l, cluster.Killed)
@@ -50,9 +50,9 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	launches := s.accepted()
 	s.run(launches)
-	silent := func() (found []views.Trouble) {
-		for _, trouble := range s.core.views.Facts().Troubles {
-			if trouble.Kind == views.TroubleDaemonSilent {
+	silent := func() (found []views.Problem) {
+		for _, trouble := range s.core.views.Facts().Problems {
+			if trouble.Kind == views.ProblemDaemonSilent {
 				found = append(found, trouble)
 			}
 		}

@@ -98,7 +98,8 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), together) {
 			t.Errorf("%s %v", x.State, x.Notes)
 		}
-		if err := s.step(operator.TriggerRequested{Token: 1, Job: "my_job"}).Replies[0].Err; err == nil {
+		if err := s.step(Request{Token: 1,
+			Event: operator.TriggerRequested{Job: "my_job"}}).Replies[0].Err; err == nil {
 			t.Error("it was triggered")
 		}
 		s.until(2 * time.Hour)
@@ -122,8 +123,8 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.ShardingTotalCount = 400 })
 		var o jobs.Config
 		huge(&o)
-		if err := s.step(operator.TriggerRequested{Token: 1, Job: "my_job",
-			Overrides: jobs.Overrides{Env: o.Env}}).Replies[0].Err; err == nil ||
+		if err := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: "my_job",
+			Overrides: jobs.Overrides{Env: o.Env}}}).Replies[0].Err; err == nil ||
 			!strings.Contains(err.Error(), "400 "+together) {
 			t.Errorf("trigger: %v", err)
 		}
@@ -135,8 +136,8 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.CPUCount = 0.1 })
 		var o jobs.Config
 		huge(&o)
-		reply := s.step(operator.TriggerRequested{Token: 1, Job: "my_job",
-			Overrides: jobs.Overrides{Env: o.Env}}).Replies[0]
+		reply := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: "my_job",
+			Overrides: jobs.Overrides{Env: o.Env}}}).Replies[0]
 		if reply.Err != nil {
 			t.Fatal(reply.Err)
 		}
@@ -167,7 +168,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 			t.Errorf("%d ACCEPTs, %d offers, %d of %d wait: %+v", len(s.accepts), s.core.placement.Held().Len(),
 				len(x.Waiting), 100-len(first), x.Waiting[:1])
 		}
-		s.step(operator.KillRequested{Token: 1, ExecutionID: id})
+		s.step(Request{Token: 1, Event: operator.KillRequested{ExecutionID: id}})
 		for _, l := range first {
 			s.update(l, cluster.Killed)
 		}

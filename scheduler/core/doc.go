@@ -60,15 +60,15 @@
 //
 // # Where it is decided
 //
-//	whether an update is believed            attempts.Update, updateAttempt, afterTheEnd; a former session's: handle
-//	what the state of a pod means            cluster/kubernetes/pod.Report, whose update the core gets
+//	what a pod's state means                 pod.Report in cluster/kubernetes/pod/state.go; it makes the update
+//	whether an update is believed            attempts.Update, updateAttempt, updateEnded; a former session's: handle
 //	what the end of an attempt means         attempts.classify, then attempts.next, which decides about retries
-//	that a shard waits for its next attempt  executions.RunAgain
-//	an agent does not answer                 attempts.Update (learnAgent), agents.Lost; how long: attempts.sweepTask
-//	an agent was removed, or is back         Core.failure; agents.Offered, reconcile.Due
+//	that a shard waits for its next attempt  executions.Requeue
+//	an agent does not answer                 agents.MarkUnreachable, by attempts.Update; how long: attempts.sweepTask
+//	an agent was removed, or is back         Core.applyFailure; agents.RecordOffer, reconcile.SendDue
 //	which shard goes where                   placement.Launch
 //	which offers are held and declined       placement.ManageOffers
-//	that a fire becomes an execution         fires.Make, once: the cursor, and executions.ID
+//	that a fire becomes an execution         fires.MakeDue, once: the cursor, and executions.ID
 //	why something waits                      views.WaitReason, views.ShardWaitReason
 //	who may see it                           scheduler/explain
 //

@@ -14,7 +14,7 @@ import (
 func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.opt.QueuedFires = 3
+	s.opt.MaxQueuedFires = 3
 	s.restart()
 	s.app()
 	s.job(oneShard)

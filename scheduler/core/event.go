@@ -10,17 +10,16 @@ import (
 // Event is something that happened outside of the core: one of the types below, or of package config.
 type Event = step.Event
 
-// Request is an event whose sender waits for an answer: a Reply with its token answers it, unless the term ends
-// before.
-type Request interface {
-	Event
-	RequestToken() uint64
+// Request is a request of a person: one of ChangeRequested, AuditRequested and the requests of package operator. A
+// Reply with its Token answers it, unless the term ends before.
+type Request struct {
+	Token uint64
+	Event Event
 }
 
 // ChangeRequested requests a change of configuration. A step may have at most one among its events. The reply is an
 // *Error or, after ChangeCommitted, the view of the changed object; for a removed one, its last view.
 type ChangeRequested struct {
-	Token  uint64
 	Change config.Change
 	// Actor is the requester, here and in the other requests. The audit row names it (rule A1).
 	Actor event.Actor
@@ -68,6 +67,7 @@ type LaunchAnswered struct {
 	Message string
 }
 
+func (Request) CoreEvent()         {}
 func (ChangeRequested) CoreEvent() {}
 func (ChangeCommitted) CoreEvent() {}
 func (Drain) CoreEvent()           {}
@@ -77,9 +77,6 @@ func (MasterChanged) CoreEvent()   {}
 func (ClusterEvent) CoreEvent()    {}
 func (LaunchAnswered) CoreEvent()  {}
 
-// RequestToken returns the token of the reply.
-func (e ChangeRequested) RequestToken() uint64 { return e.Token }
-
 // HistoryStored reports that the first Batches batches of this term, counted from 1, are permanently in the history.
 type HistoryStored struct{ Batches int64 }
 
@@ -88,14 +85,10 @@ func (HistoryStored) CoreEvent() {}
 // AuditRequested hands in rows of changes that were made outside of the core, such as changes of users. Rows have ids,
 // so that a repeated row is kept once. The reply is empty.
 type AuditRequested struct {
-	Token uint64
-	Rows  []event.Audit
+	Rows []event.Audit
 }
 
 func (AuditRequested) CoreEvent() {}
-
-// RequestToken returns the token of the reply.
-func (e AuditRequested) RequestToken() uint64 { return e.Token }
 
 // HistoryTerm returns the number of this term in the history. It may be called concurrently once Load has returned.
 func (c *Core) HistoryTerm() int64 { return c.recording.Term() }

@@ -95,7 +95,7 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	if n := s.core.executions.Ref(again[0].TaskID).Shard().Errors(); n > 0 {
 		t.Errorf("%d errors are counted", n)
 	}
-	if len(calls[step.CallEndExecutor](s.last))+len(calls[step.CallKill](s.last)) > 0 ||
+	if len(calls[step.CallShutdown](s.last))+len(calls[step.CallKill](s.last)) > 0 ||
 		s.core.executions.Ref(first.TaskID).Shard().State() != executions.Running {
 		t.Errorf("the task on it is touched: %+v", s.last.Calls)
 	}
@@ -127,7 +127,7 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 			t.Errorf("role %q, then %q: launched %+v", tt.before, tt.now, l)
 		}
 		if ref := s.core.executions.Ref(first.TaskID); ref.Shard().State() != executions.Running ||
-			len(calls[step.CallEndExecutor](s.last)) > 0 {
+			len(calls[step.CallShutdown](s.last)) > 0 {
 			t.Errorf("role %q, then %q: what ran on it is touched", tt.before, tt.now)
 		}
 	}

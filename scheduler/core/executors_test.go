@@ -23,7 +23,7 @@ func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testi
 		t.Fatalf("launched %v, want one task on the same executor", again)
 	}
 	s.run(again)
-	if d := s.offer("S1", 6, 8000, l[0].Executor.ID); len(calls[step.CallEndExecutor](d)) > 0 {
+	if d := s.offer("S1", 6, 8000, l[0].Executor.ID); len(calls[step.CallShutdown](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor that runs one of our tasks")
 	}
 	s.finish(again)
@@ -64,7 +64,7 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 		t.Fatal("the executor is forgotten while nobody knows whether it lives")
 	}
 	// The next offer shows that the agent is back and the executor alive.
-	if d := s.offer("S1", 7, 8192, x); len(calls[step.CallEndExecutor](d)) != 1 {
+	if d := s.offer("S1", 7, 8192, x); len(calls[step.CallShutdown](d)) != 1 {
 		t.Fatalf("no SHUTDOWN when its agent is back: %+v", d.Calls)
 	}
 	s.offer("S1", 8, 8192)
@@ -92,11 +92,11 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	s.update(first[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: x, Status: 9}))
 	s.offer("S1", 8, 8192)
-	if d := s.offer("S1", 6, 8192, x); len(calls[step.CallEndExecutor](d)) > 0 {
+	if d := s.offer("S1", 6, 8192, x); len(calls[step.CallShutdown](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor whose last ACCEPT has a live task (X2)")
 	}
 	s.run(second)
-	if d := s.offer("S1", 6, 8192, x); len(calls[step.CallEndExecutor](d)) > 0 {
+	if d := s.offer("S1", 6, 8192, x); len(calls[step.CallShutdown](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor with a running task (X2)")
 	}
 	s.finish(second)
@@ -130,7 +130,7 @@ func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 		}
 	}
 	d := s.offer("S1", 1, 8192, first[0].Executor.ID)
-	if got := calls[step.CallEndExecutor](d); len(got) > 0 {
+	if got := calls[step.CallShutdown](d); len(got) > 0 {
 		t.Errorf("an executor with tasks is shut down: %+v", got)
 	}
 }

@@ -63,7 +63,7 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	if got := calls[step.CallKill](s.last); len(got) != 3 {
 		t.Fatalf("%d kills, want 3", len(got))
 	}
-	d := s.step(operator.TriggerRequested{Token: 9, Job: "my_job"})
+	d := s.step(Request{Token: 9, Event: operator.TriggerRequested{Job: "my_job"}})
 	if d.Replies[0].Err == nil || d.Replies[0].Err.Kind != problem.Conflict {
 		t.Fatalf("a disabled job was triggered: %+v", d.Replies)
 	}

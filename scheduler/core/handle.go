@@ -19,8 +19,8 @@ import (
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.shared.SetRandom(rnd)
 	if c.shared.Set(now) {
-		c.fires.WallClockSet()
-		c.placement.ClockSet()
+		c.fires.ResetClock()
+		c.placement.ResetClock()
 	}
 	c.ensureFramework()
 	for _, e := range events {
@@ -29,10 +29,10 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 
 	c.shared.Timers.Run(c.shared.Now())
 	c.attempts.Sweep()
-	c.fires.Make()
+	c.fires.MakeDue()
 	c.daemons.Tend()
 	c.subscription.Subscribe()
-	c.reconciler.Due()
+	c.reconciler.SendDue()
 	c.takeOver()
 	c.attempts.ResendKills()
 
@@ -42,7 +42,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.finishDrain()
 
 	c.write()
-	c.watch.NameChanged(c.decision.Writes)
+	c.watch.MarkChanged(c.decision.Writes)
 	c.decision.Notifications = c.notifications.Take()
 	c.decision.Wake = c.nextWake()
 	out, effects := c.decision, c.shared.TakeEffects()
@@ -57,40 +57,26 @@ func (c *Core) handle(e Event) {
 		for _, row := range c.config.AuditOf(byRegistry, e) {
 			c.audit.Add(row)
 		}
-		c.take(e)
-	case ChangeRequested:
-		c.requestChange(e)
+		c.applyChange(e)
+	case Request:
+		c.request(e)
 	case ChangeCommitted:
-		c.changeCommitted(e.Token)
-	case operator.TriggerRequested:
-		id, err := c.operator.Trigger(e)
-		c.reply(Reply{Token: e.Token, ExecutionID: id, Err: err})
-	case AuditRequested:
-		c.audit.HandIn(e.Rows)
-		c.reply(Reply{Token: e.Token})
-	case operator.ReconcileRequested:
-		c.reply(Reply{Token: e.Token, Err: c.operator.Reconcile(e)})
+		c.applyCommitted(e.Token)
 	case config.DocumentFaulty:
 		c.config.MarkFaulty(e)
-		c.watch.SeeConfigured(e)
-	case operator.ForgetRequested:
-		c.reply(Reply{Token: e.Token, Err: c.operator.Forget(e)})
-	case operator.KillRequested:
-		c.reply(Reply{Token: e.Token, Err: c.operator.Kill(e)})
-	case operator.PauseRequested:
-		c.pauseRequested(e)
+		c.watch.MarkConfigured(e)
 	case Drain:
 		c.beginDrain()
 	case SessionBegan:
-		c.sessionBegan(e)
+		c.beginSession(e)
 	case SessionEnded:
-		c.sessionEnded(e)
+		c.endSession(e)
 	case MasterChanged:
 		c.subscription.MasterChanged(e.Session)
 	case LaunchAnswered:
-		c.acceptAnswered(e)
+		c.answerAccept(e)
 	case notifications.NotificationSent:
-		c.notifications.Sent(e)
+		c.notifications.RecordOutcome(e)
 	case HistoryStored:
 		c.recording.StoredUpTo(e.Batches)
 	case ClusterEvent:
@@ -100,17 +86,40 @@ func (c *Core) handle(e Event) {
 	}
 }
 
-// take applies a committed change of configuration, whether requested or external.
-func (c *Core) take(e Event) {
-	c.watch.SeeConfigured(e) // the views that showed it before
-	defer c.watch.SeeConfigured(e)
+// request carries out a request and answers it. The answer to a change follows its commit.
+func (c *Core) request(r Request) {
+	reply := Reply{Token: r.Token}
+	switch e := r.Event.(type) {
+	case ChangeRequested:
+		c.requestChange(r.Token, e)
+		return
+	case AuditRequested:
+		c.audit.AddMissing(e.Rows)
+	case operator.TriggerRequested:
+		reply.ExecutionID, reply.Err = c.operator.Trigger(e)
+	case operator.ReconcileRequested:
+		reply.Err = c.operator.Reconcile(e)
+	case operator.ForgetRequested:
+		reply.Err = c.operator.Forget(e)
+	case operator.KillRequested:
+		reply.Err = c.operator.Kill(e)
+	case operator.PauseRequested:
+		reply.Job, reply.Err = c.pause(e)
+	}
+	c.reply(reply)
+}
+
+// applyChange applies a committed change of configuration, whether requested or external.
+func (c *Core) applyChange(e Event) {
+	c.watch.MarkConfigured(e) // the views that showed it before
+	defer c.watch.MarkConfigured(e)
 	switch e := e.(type) {
 	case config.AppChanged:
-		c.appChanged(e)
+		c.applyAppChange(e)
 	case config.JobChanged:
-		c.jobChanged(e)
+		c.applyJobChange(e)
 	case config.MarkChanged:
-		c.markChanged(e)
+		c.applyMarkChange(e)
 	}
 }
 
@@ -126,7 +135,7 @@ func (c *Core) nextWake() time.Duration {
 	}
 	earlier(c.fires.Wake(c.placement.Lead()))
 	earlier(c.attempts.Wake())
-	if c.shared.MatchWanted() {
+	if c.shared.MatchRequested() {
 		earlier(c.shared.Now())
 	}
 	earlier(c.placement.Wake())

@@ -32,8 +32,8 @@ func TestHeldLaunchesNothing(t *testing.T) {
 	held := s.core.views.Held()
 	if !strings.HasPrefix(held, "nothing is launched: this server was killed; disable the job") ||
 		!strings.Contains(held, "restart the server, which launches again") ||
-		!strings.HasSuffix(held, "given most: largest (4 shards, 64 KiB each, 255 KiB together, and a run of it waits), "+
-			"large (4 shards, 59 KiB each, 236 KiB together, and a run of it waits), small (4 shards, 1 KiB each, 1 KiB together, and a run of it waits)") {
+		!strings.HasSuffix(held, "with the largest settings: largest (4 shards, 64 KiB each, 255 KiB together, with a waiting run), "+
+			"large (4 shards, 59 KiB each, 236 KiB together, with a waiting run), small (4 shards, 1 KiB each, 1 KiB together, with a waiting run)") {
 		t.Error(held)
 	}
 	s.offer("S2", 64, 64000)

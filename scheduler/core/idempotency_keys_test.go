@@ -11,11 +11,11 @@ import (
 func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.opt.EndedKept = 1
+	s.opt.MaxEnded = 1
 	s.restart()
 	s.app()
 	s.job(oneShard, withMisfire)
-	id := s.step(operator.TriggerRequested{Token: 1, Job: "my_job", Key: "k"}).Replies[0].ExecutionID
+	id := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: "my_job", Key: "k"}}).Replies[0].ExecutionID
 	s.offer("S1", 8, 8192)
 	l := s.accepted()
 	s.run(l)
@@ -25,7 +25,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	// One batch of events ends an execution, which displaces the one with the key, and repeats the key.
 	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished,
 		Source: cluster.FromExecutor, UUID: []byte("x")}),
-		operator.TriggerRequested{Token: 3, Job: "my_job", Key: "k"})
+		Request{Token: 3, Event: operator.TriggerRequested{Job: "my_job", Key: "k"}})
 	if got := d.Replies[0].ExecutionID; got != id || d.Replies[0].Err != nil {
 		t.Fatalf("the key gave %q, want %q again", got, id)
 	}
@@ -33,7 +33,8 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		t.Fatal("it runs a second time")
 	}
 	s.restart()
-	if d := s.step(operator.TriggerRequested{Token: 4, Job: "my_job", Key: "k"}); d.Replies[0].ExecutionID != id ||
+	if d := s.step(Request{Token: 4, Event: operator.TriggerRequested{Job: "my_job",
+		Key: "k"}}); d.Replies[0].ExecutionID != id ||
 		s.core.executions.Get(id) != nil {
 		t.Fatalf("after a restart: %+v", d.Replies)
 	}

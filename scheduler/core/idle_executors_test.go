@@ -120,9 +120,9 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	})
 	s.triggerJob("big")
 	d := s.offer("S1", 7.5, 8192, l[0].Executor.ID)
-	if got := calls[step.CallEndExecutor](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
+	if got := calls[step.CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 		d = s.after(2 * time.Second)
-		if got = calls[step.CallEndExecutor](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
+		if got = calls[step.CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 			t.Fatalf("SHUTDOWN %+v, want the idle executor's", got)
 		}
 	}

@@ -23,7 +23,7 @@ func TestK1AnsweredKillsWakeNobody(t *testing.T) {
 	s.run(launches)
 	for i, l := range launches {
 		s.now = s.now.Add(time.Millisecond)
-		s.step(operator.KillRequested{Token: uint64(i), TaskID: l.TaskID})
+		s.step(Request{Token: uint64(i), Event: operator.KillRequested{TaskID: l.TaskID}})
 	}
 	for _, l := range launches {
 		s.update(l, cluster.Killed)

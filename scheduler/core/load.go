@@ -77,7 +77,7 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathStartFailure:
 			var until time.Time // the apps are loaded already: documents come first
 			until, err = c.starts.Restore(e, func(name string) bool { return c.config.App(name) != nil })
-			c.shared.MatchAt(until)
+			c.shared.RequestMatchAt(until)
 		case store.PathDaemonRuns:
 			err = c.daemons.Restore(name, e.Value)
 		case store.PathNotification:
@@ -94,14 +94,14 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			err = c.loadOther(e, dir)
 		}
 		if err != nil {
-			damage = append(damage, fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a copy, or remove that entry and its job's tasks", e.Path, err))
+			damage = append(damage, fmt.Errorf("read %s: %w; the scheduler's state is damaged there: restore the registry from a backup, or remove that entry and its job's tasks", e.Path, err))
 		}
 	}
 	if len(damage) > 0 {
-		return allOf(damage)
+		return joinDamage(damage)
 	}
-	c.subscription.Restored()
-	c.config.Loaded()
+	c.subscription.BeginTakeover()
+	c.config.FinishLoading()
 	if err := c.joinLoaded(); err != nil {
 		return err
 	}
@@ -119,19 +119,20 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 		c.config.AddFault(e.Path, config.MarkUnreadable(e), e.Version) // reported with the documents
 	case strings.HasPrefix(e.Path, state) && !strings.HasPrefix(e.Path, disabled):
 		c.shared.Note(step.Note{Kind: step.NoteFaulty,
-			Detail: e.Path + ": what the original left there can't be read, and is left alone; the next leader looks again: " + e.Unreadable, Problem: true})
+			Detail: e.Path + ": entry of the original scheduler not readable, left unchanged; the next leader reads it again: " + e.Unreadable, Problem: true})
 	default:
-		return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
+		return fmt.Errorf("read %s: %s; the scheduler can't lead without it: grant it read permission", e.Path,
+			e.Unreadable)
 	}
 	return nil
 }
 
-// damageShown is the maximum number of damaged entries that the error names.
-const damageShown = 20
+// maxDamageShown is the maximum number of damaged entries that the error names.
+const maxDamageShown = 20
 
-func allOf(damage []error) error {
-	if more := len(damage) - damageShown; more > 0 {
-		damage = append(damage[:damageShown:damageShown], fmt.Errorf("and %d more", more))
+func joinDamage(damage []error) error {
+	if more := len(damage) - maxDamageShown; more > 0 {
+		damage = append(damage[:maxDamageShown:maxDamageShown], fmt.Errorf("and %d more", more))
 	}
 	return errors.Join(damage...)
 }
@@ -169,13 +170,13 @@ func (c *Core) joinLoaded() error {
 		c.config.JobOrRemoved(e.Job())
 	}
 	c.audit.Loaded()
-	c.recording.Loaded(ended, c.audit.Rows())
+	c.recording.BeginTerm(ended, c.audit.Rows())
 	c.minutes.SampleLater()
 	loadJobStats(c.st)
 	c.imports.Queues()
-	c.executions.QueuesLoaded()
+	c.executions.SortQueues()
 	for _, id := range c.executions.OpenIDs() {
-		c.takeUp(c.executions.Get(id))
+		c.resume(c.executions.Get(id))
 	}
 	for _, name := range c.config.JobNames() {
 		if j := c.config.Job(name); j != nil {
@@ -184,7 +185,7 @@ func (c *Core) joinLoaded() error {
 			}
 		}
 	}
-	c.notifications.Loaded()
+	c.notifications.ScheduleAll()
 	for _, x := range c.executors.Sorted() {
 		if !c.executors.Usable(x) {
 			c.executors.Close(x)
@@ -194,15 +195,15 @@ func (c *Core) joinLoaded() error {
 	return nil
 }
 
-// takeUp indexes a loaded execution's tasks and makes its waiting shards launchable.
-func (c *Core) takeUp(e *executions.Execution) {
+// resume indexes a loaded execution's tasks and makes its waiting shards launchable.
+func (c *Core) resume(e *executions.Execution) {
 	if e.Daemon() && e.Launched() {
 		// It runs for months, and the disk of a former leader may never be read again.
 		c.recording.Changed(e)
-		c.executions.Outdate(e)
+		c.executions.MarkOutdated(e)
 		c.daemons.TendLater(e.Job())
 	}
-	c.executions.TakeUp(e)
+	c.executions.IndexTasks(e)
 	for i := range e.NumShards() {
 		s := e.Shard(i)
 		if !s.Live() {
@@ -213,5 +214,5 @@ func (c *Core) takeUp(e *executions.Execution) {
 		}
 		c.agents.Restore(s.Agent(), s.AgentURL())
 	}
-	c.executions.SetToWork(e)
+	c.executions.Resume(e)
 }

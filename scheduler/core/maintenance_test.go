@@ -87,7 +87,7 @@ func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	}
 	for range 20 {
 		s.until(100 * time.Millisecond)
-		if len(calls[step.CallRequestOffers](s.last)) > 0 {
+		if len(calls[step.CallRevive](s.last)) > 0 {
 			t.Fatal("they are asked for again")
 		}
 	}

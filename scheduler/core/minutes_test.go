@@ -83,12 +83,12 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 func TestAWeekOfMinutesIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	for i := range 2 * minutes.MinutesKept {
+	for i := range 2 * minutes.MaxMinutes {
 		s.core.minutes.Sample(s.began.Add(time.Duration(i) * time.Minute))
 	}
-	if got := s.core.views.Activity(time.Time{}); len(got) < minutes.MinutesKept ||
-		len(got) > minutes.MinutesKept*9/8 ||
-		!got[len(got)-1].Time.Equal(s.began.Add((2*minutes.MinutesKept-2)*time.Minute)) {
+	if got := s.core.views.Activity(time.Time{}); len(got) < minutes.MaxMinutes ||
+		len(got) > minutes.MaxMinutes*9/8 ||
+		!got[len(got)-1].Time.Equal(s.began.Add((2*minutes.MaxMinutes-2)*time.Minute)) {
 		t.Errorf("%d minutes up to %v", len(got), got[len(got)-1].Time)
 	}
 }

@@ -42,32 +42,32 @@ func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	t.Parallel()
 	opt := step.DefaultOptions()
-	opt.OpenExecutions = 5000
+	opt.MaxOpenExecutions = 5000
 	c, now := hourlyJobs(t, 10_000, opt)
 	now = now.Add(7 * 24 * time.Hour)
 	steps := 0
-	for left, crosses := c.fires.Crossing(); crosses || c.fires.InBatch() ||
-		steps == 0; left, crosses = c.fires.Crossing() {
+	for left, crosses := c.fires.MissedLeft(); crosses || c.fires.InBatch() ||
+		steps == 0; left, crosses = c.fires.MissedLeft() {
 		steps++
 		before := c.executions.NumOpen()
 		d := c.Step(clock.Now{Wall: now}, rand.NewPCG(1, 2), nil)
-		if made := c.executions.NumOpen() - before; made > opt.FiresPerStep+opt.QueuedFires {
+		if made := c.executions.NumOpen() - before; made > opt.FiresPerStep+opt.MaxQueuedFires {
 			t.Fatalf("step %d made %d executions", steps, made)
 		}
-		if after, still := c.fires.Crossing(); still && left > 0 && left-after > opt.FiresPerStep {
+		if after, still := c.fires.MissedLeft(); still && left > 0 && left-after > opt.FiresPerStep {
 			t.Fatalf("step %d looked at %d jobs", steps, left-after)
 		}
-		if len(d.Notes) > 3*(opt.FiresPerStep+opt.QueuedFires) {
+		if len(d.Notes) > 3*(opt.FiresPerStep+opt.MaxQueuedFires) {
 			t.Fatalf("step %d has %d notes", steps, len(d.Notes))
 		}
 	}
 	// Every tenth job has at least its newest fire; the first fifty have the maximum for one job.
-	if open := c.executions.NumOpen(); open < 1000 || open > opt.OpenExecutions+1000+opt.QueuedFires {
+	if open := c.executions.NumOpen(); open < 1000 || open > opt.MaxOpenExecutions+1000+opt.MaxQueuedFires {
 		t.Errorf("%d executions are open", open)
 	}
-	for name, most := range map[string]int{"job_000000": opt.QueuedFires, "job_009990": 2, "job_000001": 1} {
-		if n := len(c.executions.Queue(name)); n > most || n == 0 && c.config.Job(name).Config().Misfire {
-			t.Errorf("%s has %d executions, want at most %d", name, n, most)
+	for name, largest := range map[string]int{"job_000000": opt.MaxQueuedFires, "job_009990": 2, "job_000001": 1} {
+		if n := len(c.executions.Queue(name)); n > largest || n == 0 && c.config.Job(name).Config().Misfire {
+			t.Errorf("%s has %d executions, want at most %d", name, n, largest)
 		}
 	}
 }

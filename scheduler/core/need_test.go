@@ -31,10 +31,10 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 				t.Fatalf("%d runs in five minutes", fires)
 			}
 			// One agent for the lead, and all twenty for the commit after they were offered.
-			each, most := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
-			if each > most {
+			each, largest := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
+			if each > largest {
 				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived, each,
-					most)
+					largest)
 			}
 			if runs := p.tasks / 6; p.revived > runs+runs/10 {
 				t.Errorf("%d REVIVEs for %d runs", p.revived, runs)
@@ -54,7 +54,7 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	p.answers = 500 * time.Millisecond
 	p.run(10 * time.Minute)
 	if lead := p.core.placement.Lead(); lead < p.answers || lead > p.core.shared.Opt.OfferAhead {
-		t.Errorf("offers are asked for %s before a fire", lead)
+		t.Errorf("offers are requested %s before a fire", lead)
 	}
 	before := p.core.views.Stats()
 	p.run(10 * time.Minute)
@@ -92,7 +92,7 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	}
 	s.apply(s.core.planDisableJob("my_job", true))
 	if s.core.placement.Held().Len() != 0 || len(calls[step.CallDecline](s.last)) != 1 ||
-		len(calls[step.CallStopOffers](s.last)) != 1 {
+		len(calls[step.CallSuppress](s.last)) != 1 {
 		t.Errorf("the job is disabled: %+v", s.last.Calls)
 	}
 }
@@ -107,7 +107,7 @@ func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 	revived := 0
 	for range 6000 {
 		s.until(10 * time.Millisecond)
-		if n := len(calls[step.CallRequestOffers](s.last)); n > 0 {
+		if n := len(calls[step.CallRevive](s.last)); n > 0 {
 			revived += n
 			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()),
 				AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",

@@ -28,16 +28,16 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	s.until(10 * time.Second)
 	revived := 0
 	look := func(d Decision) {
-		n := len(calls[step.CallRequestOffers](d))
+		n := len(calls[step.CallRevive](d))
 		if revived += n; n == 0 {
 			return
 		}
 		for _, a := range agents {
-			revived += len(calls[step.CallRequestOffers](s.offer(a, 1, 1000)))
+			revived += len(calls[step.CallRevive](s.offer(a, 1, 1000)))
 		}
 	}
 	for i := range 200 {
-		look(s.step(operator.TriggerRequested{Token: 1, Job: fmt.Sprint("j", i)}))
+		look(s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: fmt.Sprint("j", i)}}))
 		for range 5 {
 			s.now = s.now.Add(10 * time.Millisecond)
 			look(s.step())
@@ -87,7 +87,7 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 	for range 3600 {
 		s.after(time.Second)
-		if n := len(calls[step.CallRequestOffers](s.last)); n > 1 {
+		if n := len(calls[step.CallRevive](s.last)); n > 1 {
 			t.Fatalf("%d REVIVE at once", n)
 		}
 	}
@@ -122,7 +122,7 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	}
 	// Once the run has ended, offers are held for the next fire.
 	s.finish(l)
-	if len(calls[step.CallRequestOffers](s.last)) == 0 && s.core.placement.Held().Len() == 0 {
+	if len(calls[step.CallRevive](s.last)) == 0 && s.core.placement.Held().Len() == 0 {
 		t.Error("nothing is revived for the next fire")
 	}
 }

@@ -22,7 +22,7 @@ func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
 	if len(declined) != 1 || declined[0].Refuse < 10*time.Second {
 		t.Fatalf("declined %+v, want the offer, for long", declined)
 	}
-	if len(calls[step.CallStopOffers](d)) > 0 {
+	if len(calls[step.CallSuppress](d)) > 0 {
 		t.Fatal("SUPPRESS: a larger agent that comes would not be seen")
 	}
 }
@@ -57,10 +57,10 @@ func TestAChangedJobIsMatchedAgain(t *testing.T) {
 		s.offer("S1", 4, 8192)
 		s.until(time.Second)
 		s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
-		revived := len(calls[step.CallRequestOffers](s.last))
+		revived := len(calls[step.CallRevive](s.last))
 		for range 10 {
 			s.until(100 * time.Millisecond)
-			revived += len(calls[step.CallRequestOffers](s.last))
+			revived += len(calls[step.CallRevive](s.last))
 		}
 		if revived == 0 {
 			t.Errorf("%v CPU: nothing is revived", cpus)
@@ -81,14 +81,14 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
-	if d := calls[step.CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.RefuseMost ||
+	if d := calls[step.CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.MaxRefuse ||
 		s.core.placement.Held().Len() > 0 {
 		t.Errorf("%+v", d)
 	}
 	revives := 0
 	for end := s.now.Add(5 * time.Second); s.now.Before(end); {
 		s.until(50 * time.Millisecond)
-		revives += len(calls[step.CallRequestOffers](s.last))
+		revives += len(calls[step.CallRevive](s.last))
 	}
 	if revives > 1 {
 		t.Errorf("%d REVIVEs bring it back", revives)
@@ -140,7 +140,7 @@ func (s *scarceCluster) hear() {
 					s.filters[a] = s.now.Add(call.Refuse)
 				}
 			}
-		case step.CallRequestOffers:
+		case step.CallRevive:
 			clear(s.filters)
 			s.revived = true
 		}
@@ -224,7 +224,7 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 		t.Fatal("what does not help is held")
 	}
 	s.update(l[0], cluster.Finished)
-	if len(calls[step.CallRequestOffers](s.last)) != 1 {
+	if len(calls[step.CallRevive](s.last)) != 1 {
 		t.Errorf("nothing is asked for: %+v", s.last.Calls)
 	}
 }

@@ -87,7 +87,7 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: state, Source: cluster.FromMaster,
 			Reason: cluster.ReasonReconciliation}))
 	}
-	s.step(operator.ReconcileRequested{Token: 2, Explicit: true})
+	s.step(Request{Token: 2, Event: operator.ReconcileRequested{Explicit: true}})
 	s.until(5 * time.Minute)
 	if s.core.orphans.Len() != 1 || !s.core.orphans.IsBlocked("my_job", 0) {
 		t.Fatalf("orphans %v", s.core.orphans.All())

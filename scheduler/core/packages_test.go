@@ -41,8 +41,8 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 	if longest = max(longest, p.now.Sub(last)); longest > 35*time.Second {
 		t.Errorf("the healthy job had no run for %s", longest)
 	}
-	if most := 64 + 20; tried > most {
-		t.Errorf("%d tries in ten minutes, want at most %d", tried, most)
+	if largest := 64 + 20; tried > largest {
+		t.Errorf("%d tries in ten minutes, want at most %d", tried, largest)
 	}
 	x, err := p.core.views.Explain("hangs_1")
 	if err != nil || len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "hangs:80 did not answer") {
@@ -68,7 +68,7 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	s.core.starts.Unreachable(*s.core.config.App("other_app").Config(), "other@1", s.now,
+	s.core.starts.RecordUnreachable(*s.core.config.App("other_app").Config(), "other@1", s.now,
 		reason.FromText("nobody answers"))
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
 		s.accepts = nil
@@ -127,13 +127,13 @@ func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	s := newStage(t)
 	a := app.Config{AppName: "one", AppURL: "http://h/x"}
 	for _, shown := range []bool{true, false} {
-		s.core.starts.Unanswered(a, "run", s.now, reason.FromText("the server answers 503"))
-		for _, trouble := range s.core.views.Facts().Troubles {
+		s.core.starts.RecordUnanswered(a, "run", s.now, reason.FromText("the server answers 503"))
+		for _, trouble := range s.core.views.Facts().Problems {
 			if strings.HasSuffix(trouble.Why.String(), ", last: the server answers 503") != shown {
 				t.Errorf("with a second app %v: %s", !shown, trouble.Why.String())
 			}
 		}
-		if len(s.core.views.Facts().Troubles) == 0 {
+		if len(s.core.views.Facts().Problems) == 0 {
 			t.Error("no trouble")
 		}
 		a.AppName = "two"

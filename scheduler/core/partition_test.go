@@ -35,7 +35,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			l := s.accepted()[0]
 			s.update(l, cluster.Running)
 			if !c.registered {
-				s.core.agents.Lost("S1", s.now)
+				s.core.agents.MarkUnreachable("S1", s.now)
 			}
 			waits := 10 * time.Minute
 			if failover {

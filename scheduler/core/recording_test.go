@@ -31,7 +31,7 @@ func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h.Loaded(nil, nil)
+	h.BeginTerm(nil, nil)
 	said := map[int64]int64{}
 	for _, term := range h.Rows().Terms {
 		said[term.Number] = term.Batches
@@ -85,7 +85,7 @@ func TestReasonsAreRecordedAsValues(t *testing.T) {
 	s.offer("S2", 4, 1000)
 	l = s.accepted()
 	s.run(l)
-	s.step(operator.KillRequested{Token: 1, ExecutionID: id})
+	s.step(Request{Token: 1, Event: operator.KillRequested{ExecutionID: id}})
 	look()
 	s.update(l[0], cluster.Killed, fromAgent(""),
 		func(u *cluster.Update) { u.Status = &wire.Status{Cause: "exit status 3"} })

@@ -141,17 +141,17 @@ func TestReconcileAsked(t *testing.T) {
 	s.offer("S1", 8, 8000)
 	launches := s.accepted()
 	s.run(launches)
-	s.step(operator.ReconcileRequested{Token: 2, Explicit: true})
+	s.step(Request{Token: 2, Event: operator.ReconcileRequested{Explicit: true}})
 	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 3 ||
 		s.last.Replies[0].Err != nil {
 		t.Errorf("explicit: %+v, %+v", asked, s.last.Replies)
 	}
-	s.step(operator.ReconcileRequested{Token: 3})
+	s.step(Request{Token: 3, Event: operator.ReconcileRequested{}})
 	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 0 {
 		t.Errorf("implicit: %+v", asked)
 	}
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "cut"})
-	s.step(operator.ReconcileRequested{Token: 4})
+	s.step(Request{Token: 4, Event: operator.ReconcileRequested{}})
 	if r := s.last.Replies; len(r) != 1 || r[0].Err == nil || r[0].Err.Kind != problem.Unavailable {
 		t.Errorf("without a session: %+v", r)
 	}

@@ -91,7 +91,7 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 		!strings.Contains(x.Waiting[0].Reason, "/forget") {
 		t.Errorf("%+v", x)
 	}
-	s.step(operator.ForgetRequested{Token: 3, TaskID: l.TaskID})
+	s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}})
 	if _, launched := s.launchedWithin(time.Minute, "S1", ""); !launched {
 		t.Error("an operator's word does not help")
 	}

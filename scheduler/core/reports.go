@@ -11,14 +11,14 @@ import (
 )
 
 func (c *Core) handleClusterEvent(e cluster.Event) {
-	c.watch.SeeEvent(e)
+	c.watch.MarkCluster(e)
 	switch e := e.(type) {
 	case cluster.Offers:
-		c.offered(e)
+		c.addOffers(e)
 	case cluster.Closed:
-		if len(e.AgentID) <= jobs.MaxAgentIDBytes && c.agents.ClosedNow(e) {
+		if len(e.AgentID) <= jobs.MaxAgentIDBytes && c.agents.RecordClosed(e) {
 			// The reasons of waiting shards may change: nothing of such an agent is on offer.
-			c.shared.MatchAgain()
+			c.shared.RequestMatch()
 		}
 	case cluster.Rescind:
 		c.placement.Rescind(e.OfferID)
@@ -26,37 +26,37 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 		c.shared.Numbers.StatusUpdates++
 		c.attempts.Update(e)
 	case cluster.Failure:
-		c.failure(e)
+		c.applyFailure(e)
 	case cluster.Message:
-		c.attempts.Reported(e)
+		c.attempts.Report(e)
 	}
 }
 
-// offered adds new offers, and records what they show of executors.
-func (c *Core) offered(e cluster.Offers) {
-	c.placement.OffersCame()
+// addOffers adds new offers, and records what they show of executors.
+func (c *Core) addOffers(e cluster.Offers) {
+	c.placement.RecordReviveAnswer()
 	named := map[string][]string{} // executors, by agent
 	var empty []string
 	for _, o := range e.Offers {
 		c.shared.Numbers.OffersReceived++
-		if c.agents.Offered(o) {
+		if c.agents.RecordOffer(o) {
 			for _, x := range c.executors.On(o.AgentID) {
 				c.executors.RepeatShutdown(x)
 			}
 		}
 		c.checkExecutorsOnOffer(o)
 		named[o.AgentID] = o.ExecutorIDs
-		if nothingForUs(o) {
+		if isUnusable(o) {
 			empty = append(empty, o.ID)
 			continue
 		}
 		c.placement.Offer(o)
 	}
 	for _, agent := range step.SortedKeys(named) {
-		most, settled := c.placement.MeasureAgent(agent, named[agent])
-		c.agents.RaiseCapacity(agent, most)
+		largest, settled := c.placement.MeasureAgent(agent, named[agent])
+		c.agents.RaiseCapacity(agent, largest)
 		c.agents.RaiseTotal(agent, settled)
-		c.attempts.AgentStillRegistered(agent)
+		c.attempts.AgentRegistered(agent)
 	}
 	c.placement.DeclineEmpty(empty)
 }
@@ -67,9 +67,9 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
 		if x := c.executors.Get(id); x == nil && !c.subscription.TakingOver() {
 			c.shared.Note(step.Note{Kind: step.NoteExecutor,
-				Detail:  fmt.Sprintf("%s runs on agent %s and is not in our records: shut down", id, o.AgentID),
+				Detail:  fmt.Sprintf("%s runs on agent %s and has no record: it is shut down", id, o.AgentID),
 				Problem: true})
-			c.shared.Call(step.CallEndExecutor{ExecutorID: id, AgentID: o.AgentID})
+			c.shared.Call(step.CallShutdown{ExecutorID: id, AgentID: o.AgentID})
 		}
 	}
 	for _, x := range slices.Clone(c.executors.On(o.AgentID)) {
@@ -90,17 +90,17 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	}
 }
 
-// nothingForUs reports whether an offer has no resources that a task could use, for instance because its CPU and
+// isUnusable reports whether an offer has no resources that a task could use, for instance because its CPU and
 // memory are revocable.
-func nothingForUs(o cluster.Offer) bool { return o.Resources == resources.Amount{} }
+func isUnusable(o cluster.Offer) bool { return o.Resources == resources.Amount{} }
 
-// failure applies the report that an agent was removed, or that an executor ended. The tasks of an agent end by
+// applyFailure applies the report that an agent was removed, or that an executor ended. The tasks of an agent end by
 // updates of their own (attempts.Update) or by timeouts (attempts.Sweep), and its executors stay until they are idle
 // or their SHUTDOWN was repeated often enough (package retire).
-func (c *Core) failure(f cluster.Failure) {
+func (c *Core) applyFailure(f cluster.Failure) {
 	c.shared.NeedChanged()
 	if f.ExecutorID == "" {
-		c.placement.AgentGone(f.AgentID)
+		c.placement.RemoveAgent(f.AgentID)
 		c.agents.MarkRemoved(f.AgentID)
 		return
 	}
@@ -117,21 +117,21 @@ func (c *Core) failure(f cluster.Failure) {
 	}
 }
 
-// acceptAnswered applies the answer to an ACCEPT. After a 202 the master has the tasks; if it refused the ACCEPT, they
+// answerAccept applies the answer to an ACCEPT. After a 202 the master has the tasks; if it refused the ACCEPT, they
 // were never launched (rules L3, L4).
-func (c *Core) acceptAnswered(a LaunchAnswered) {
+func (c *Core) answerAccept(a LaunchAnswered) {
 	if !c.subscription.IsOpen(a.Session) {
 		return // voided already
 	}
-	tasks, started, ok := c.placement.Answered(a.Seq)
+	tasks, started, ok := c.placement.TakeAnswered(a.Seq)
 	if !ok {
 		return
 	}
 	for _, id := range started {
 		if x := c.executors.Get(id); x != nil {
-			c.executors.Answered(x)
+			c.executors.RecordAnswer(x)
 			c.retirer.CheckIdle(x)
 		}
 	}
-	c.attempts.LaunchAnswered(tasks, a.Seq, a.OK, a.Message)
+	c.attempts.AnswerLaunch(tasks, a.Seq, a.OK, a.Message)
 }

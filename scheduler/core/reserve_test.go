@@ -49,13 +49,13 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 			}
 			// The large job fires every ten minutes. Older small ones get reservations too, but use what becomes free
 			// one by one.
-			most := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
+			largest := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
 				time.Duration(test.large+1)*(test.takes+time.Minute)
 			for p.now.Sub(began) < 4*time.Hour {
 				p.run(time.Minute)
 				for name, at := range last {
-					if waits := p.now.Sub(at); waits > most {
-						t.Fatalf("%s had no run for %s, want one every %s", name, waits, most)
+					if waits := p.now.Sub(at); waits > largest {
+						t.Fatalf("%s had no run for %s, want one every %s", name, waits, largest)
 					}
 				}
 			}
@@ -175,7 +175,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 100 })
 	s.trigger()
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "big", 7 })
-	s.after(time.Millisecond, operator.TriggerRequested{Token: 2, Job: "big"})
+	s.after(time.Millisecond, Request{Token: 2, Event: operator.TriggerRequested{Job: "big"}})
 	for range 10 {
 		s.offer("S1", 2, 2048)
 		s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerN)}))
@@ -253,7 +253,7 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.finish(l)
 	s.until(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatal("no offers are asked for the one that waits and fits now")
+		t.Fatal("no offers are requested the one that waits and fits now")
 	}
 }
 
@@ -263,7 +263,7 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
 	s.offer("S1", 8, 8192)
-	s.core.placement.MeasureAgain(map[string]bool{"S1": true})
+	s.core.placement.MeasureReserved(map[string]bool{"S1": true})
 	if c := s.core.agents.Get("S1"); c.Capacity().CPUMilli != 8000 {
 		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
 	}

@@ -37,7 +37,7 @@ func someRuns(t *testing.T) (s *stage, ids [4]string) {
 		}
 		s.after(time.Second)
 	}
-	d := s.step(operator.TriggerRequested{Token: 2, Job: "other"})
+	d := s.step(Request{Token: 2, Event: operator.TriggerRequested{Job: "other"}})
 	ids[3] = d.Replies[0].ExecutionID
 	return s, ids
 }
@@ -125,7 +125,7 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 	start := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	for i := range 5000 {
 		id := fmt.Sprintf("job%d@x", i)
-		c.executions.Enqueue(executions.Made{ID: id, Job: id,
+		c.executions.Enqueue(executions.NewExecution{ID: id, Job: id,
 			Fire: start.Add(time.Duration(i*7919%5000) * time.Second)})
 	}
 	list, err := c.views.Executions(views.ExecutionFilter{Limit: 3})

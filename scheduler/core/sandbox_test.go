@@ -199,6 +199,6 @@ func TestAnAttemptWithoutOutputSaysSo(t *testing.T) {
 		if gone := new(problem.Error); !errors.As(err, &gone) || gone.Code != "no_output" {
 			t.Errorf("%v", err)
 		}
-		s.step(operator.KillRequested{Token: 9, ExecutionID: id})
+		s.step(Request{Token: 9, Event: operator.KillRequested{ExecutionID: id}})
 	}
 }

@@ -25,7 +25,7 @@ func (s *scene) cmdAudit(w *scenario.Words) error {
 				Target: "user", TargetName: parts[2]})
 		}
 		w.List = nil
-		return s.steps(AuditRequested{Token: 1, Rows: rows})
+		return s.steps(Request{Token: 1, Event: AuditRequested{Rows: rows}})
 	default:
 		return fmt.Errorf("audit %s?", what)
 	}

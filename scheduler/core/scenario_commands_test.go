@@ -60,10 +60,10 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"enable":     func(s *scene, w *scenario.Words) error { return s.cmdDisable(w, false) },
 	"deregister": func(s *scene, w *scenario.Words) error { return s.planned(s.core.planDeregisterJob(w.Next())) },
 	"pause": func(s *scene, w *scenario.Words) error {
-		return s.steps(operator.PauseRequested{Token: 1, Job: w.Next(), Paused: true, Actor: s.actor})
+		return s.steps(Request{Token: 1, Event: operator.PauseRequested{Job: w.Next(), Paused: true, Actor: s.actor}})
 	},
 	"resume": func(s *scene, w *scenario.Words) error {
-		return s.steps(operator.PauseRequested{Token: 1, Job: w.Next(), Actor: s.actor})
+		return s.steps(Request{Token: 1, Event: operator.PauseRequested{Job: w.Next(), Actor: s.actor}})
 	},
 	"shutdown": func(s *scene, w *scenario.Words) error { return s.planned(s.core.planShutDownJob(w.Next())) },
 	"delete":   (*scene).cmdDelete,
@@ -72,11 +72,12 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 		if err != nil {
 			return err
 		}
-		return s.steps(operator.TriggerRequested{Token: 1, Job: w.Next(), Key: w.Option("key", ""), Overrides: own,
-			Actor: s.actor})
+		return s.steps(Request{Token: 1,
+			Event: operator.TriggerRequested{Job: w.Next(), Key: w.Option("key", ""), Overrides: own,
+				Actor: s.actor}})
 	},
 	"forget": func(s *scene, w *scenario.Words) error {
-		return s.steps(operator.ForgetRequested{Token: 1, TaskID: s.taskID(w.Next()), Actor: s.actor})
+		return s.steps(Request{Token: 1, Event: operator.ForgetRequested{TaskID: s.taskID(w.Next()), Actor: s.actor}})
 	},
 	"drain": func(s *scene, _ *scenario.Words) error { return s.steps(Drain{}) },
 	"kill":  (*scene).cmdKill,
@@ -109,7 +110,8 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"edit":       (*scene).cmdEdit,
 	"option":     (*scene).cmdOption,
 	"reconcile": func(s *scene, w *scenario.Words) error {
-		return s.steps(operator.ReconcileRequested{Token: 1, Explicit: w.Next() == "explicit", Actor: s.actor})
+		return s.steps(Request{Token: 1,
+			Event: operator.ReconcileRequested{Explicit: w.Next() == "explicit", Actor: s.actor}})
 	},
 	"stored":   (*scene).cmdStored,
 	"history":  (*scene).cmdHistory,
@@ -143,9 +145,10 @@ func (s *scene) steps(events ...Event) error {
 func (s *scene) cmdKill(w *scenario.Words) error {
 	if what := w.Next(); what == "execution" {
 		name := w.Next()
-		return s.steps(operator.KillRequested{Token: 1, ExecutionID: cmp.Or(s.names.IDs[name], name), Actor: s.actor})
+		return s.steps(Request{Token: 1,
+			Event: operator.KillRequested{ExecutionID: cmp.Or(s.names.IDs[name], name), Actor: s.actor}})
 	}
-	return s.steps(operator.KillRequested{Token: 1, TaskID: s.taskID(w.Next()), Actor: s.actor})
+	return s.steps(Request{Token: 1, Event: operator.KillRequested{TaskID: s.taskID(w.Next()), Actor: s.actor}})
 }
 
 // cmdWait lets time pass in the steps that the core requests.
@@ -220,7 +223,7 @@ func (s *scene) cmdMute(w *scenario.Words) error {
 func (s *scene) cmdOption(w *scenario.Words) error {
 	s.opt.ExecutorBinary = w.Option("binary", s.opt.ExecutorBinary)
 	s.opt.FiresPerStep = int(w.Number("fires-per-step", float64(s.opt.FiresPerStep)))
-	s.opt.EndedKept = int(w.Number("ended-kept", float64(s.opt.EndedKept)))
+	s.opt.MaxEnded = int(w.Number("ended-kept", float64(s.opt.MaxEnded)))
 	return nil
 }
 

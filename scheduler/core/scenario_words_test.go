@@ -172,8 +172,8 @@ func (s *scene) reportWrites(d Decision) {
 
 // mutable are the calls that a scenario can leave out because it is not about them, by the names that Mesos gives
 // them.
-var mutable = map[string]step.Call{"RECONCILE": step.CallReconcile{}, "REVIVE": step.CallRequestOffers{},
-	"SUPPRESS": step.CallStopOffers{}, "DECLINE": step.CallDecline{}}
+var mutable = map[string]step.Call{"RECONCILE": step.CallReconcile{}, "REVIVE": step.CallRevive{},
+	"SUPPRESS": step.CallSuppress{}, "DECLINE": step.CallDecline{}}
 
 func (s *scene) reportCall(c step.Call, started map[string]bool) {
 	switch c := c.(type) {
@@ -198,7 +198,7 @@ func (s *scene) reportCall(c step.Call, started map[string]bool) {
 			grace = fmt.Sprintf(" within %s", c.Kill.Grace)
 		}
 		s.say("KILL %s on %s%s", c.Kill.TaskID, c.Kill.AgentID, grace)
-	case step.CallEndExecutor:
+	case step.CallShutdown:
 		s.say("SHUTDOWN %s on %s", c.ExecutorID, c.AgentID)
 	case step.CallReconcile:
 		list := make([]string, len(c.Tasks))
@@ -209,9 +209,9 @@ func (s *scene) reportCall(c step.Call, started map[string]bool) {
 		s.say("RECONCILE %s", cmp.Or(scenario.Shorten(list), "everything"))
 	case step.CallAcknowledge:
 		s.say("ACKNOWLEDGE %s", c.Ack.TaskID)
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		s.say("REVIVE")
-	case step.CallStopOffers:
+	case step.CallSuppress:
 		s.say("SUPPRESS")
 	default:
 		s.t.Fatalf("no words for %T", c)

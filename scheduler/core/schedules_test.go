@@ -46,11 +46,11 @@ func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	s.updateJob("a", func(j *jobs.Config) { j.ShardingTotalCount = 10 })
 	s.updateJob("b", func(j *jobs.Config) { j.TimeZone = "Europe/Berlin" })
 	expect("changed", "[0 0 * * * ? 2/13 0 0 * * * ?Europe/Berlin 1/2]")
-	s.step(operator.PauseRequested{Token: 1, Job: "a", Paused: true})
+	s.step(Request{Token: 1, Event: operator.PauseRequested{Job: "a", Paused: true}})
 	expect("paused", "[0 0 * * * ? 1/3 0 0 * * * ?Europe/Berlin 1/2]")
 	s.restart()
 	expect("a new leader", "[0 0 * * * ? 1/3 0 0 * * * ?Europe/Berlin 1/2]")
-	s.step(operator.PauseRequested{Token: 1, Job: "a"})
+	s.step(Request{Token: 1, Event: operator.PauseRequested{Job: "a"}})
 	s.apply(s.core.planDisableJob("d", true))
 	expect("resumed, and one disabled", "[0 0 * * * ? 1/10 0 0 * * * ?Europe/Berlin 1/2]")
 	s.apply(s.core.planDisableApp("my_app", true))
@@ -68,7 +68,7 @@ func BenchmarkSchedules(b *testing.B) {
 	for i, name := range s.core.config.JobNames() { // each gets a schedule of its own
 		cfg := *s.core.config.Job(name).Config()
 		cfg.Cron = fmt.Sprintf("%d %d %d %d * ?", i%60, i/60%60, i/3600%24, i/86400+1)
-		s.core.take(config.JobChanged{Name: name, Config: &cfg})
+		s.core.applyChange(config.JobChanged{Name: name, Config: &cfg})
 	}
 	for b.Loop() {
 		if len(s.core.views.Schedules()) < 100_000 {

@@ -174,7 +174,7 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	s.until(time.Minute)
 	s.restart()
 	fire := time.Date(2026, 11, 21, 8, 2, 0, 0, time.UTC)
-	for len(calls[step.CallRequestOffers](s.last)) == 0 {
+	for len(calls[step.CallRevive](s.last)) == 0 {
 		if s.now.After(fire) {
 			t.Fatal("a fire is due, and nothing was asked for")
 		}
@@ -183,11 +183,11 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	}
 	s.now = fire.Add(time.Second)
 	s.restart()
-	if asked := calls[step.CallRequestOffers](s.last); len(asked) > 0 {
+	if asked := calls[step.CallRevive](s.last); len(asked) > 0 {
 		return // for the run that waits
 	}
 	s.trigger()
-	if len(calls[step.CallRequestOffers](s.last)) != 1 {
+	if len(calls[step.CallRevive](s.last)) != 1 {
 		t.Errorf("a run waits, and nothing is asked for: %+v", s.last.Calls)
 	}
 }

@@ -165,9 +165,9 @@ func (p *simulatedMaster) take(call step.Call) {
 	case step.CallSubscribe:
 		p.suppressed = false
 		p.inbox = append(p.inbox, SessionBegan{Session: call.Session, MasterID: "m"})
-	case step.CallStopOffers:
+	case step.CallSuppress:
 		p.suppressed, p.revivedAt = true, time.Time{}
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		p.suppressed, p.revivedAt, p.revived = false, p.now, p.revived+1
 		for _, a := range p.agents {
 			a.filteredUntil = time.Time{}
@@ -186,7 +186,7 @@ func (p *simulatedMaster) take(call step.Call) {
 				p.accept(a, call)
 			}
 		}
-	case step.CallEndExecutor:
+	case step.CallShutdown:
 		for _, a := range p.agents {
 			if a.id == call.AgentID && a.executors[call.ExecutorID] {
 				delete(a.executors, call.ExecutorID)
@@ -276,7 +276,8 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	p.inbox = append(p.inbox, append(plan.Events, operator.TriggerRequested{Token: 1, Job: "job_000"})...)
+	p.inbox = append(p.inbox, append(plan.Events,
+		Request{Token: 1, Event: operator.TriggerRequested{Job: "job_000"}})...)
 	p.run(time.Minute)
 	for _, a := range p.agents {
 		for _, id := range step.SortedKeys(a.offers) {
@@ -285,6 +286,6 @@ func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 		clear(a.offers)
 		a.free = resources.New(4, 16000)
 	}
-	p.inbox = append(p.inbox, operator.TriggerRequested{Token: 2, Job: "squeezed"})
+	p.inbox = append(p.inbox, Request{Token: 2, Event: operator.TriggerRequested{Job: "squeezed"}})
 	p.held, p.tasks = 0, 0
 }

@@ -363,7 +363,7 @@ func (s *stage) runJob(change ...func(*jobs.Config)) []cluster.TaskLaunch {
 // triggerJob triggers a job other than my_job.
 func (s *stage) triggerJob(name string) Decision {
 	s.t.Helper()
-	d := s.step(operator.TriggerRequested{Token: 1, Job: name})
+	d := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: name}})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
 		s.t.Fatalf("trigger %s: %+v", name, d.Replies)
 	}

@@ -37,10 +37,11 @@ func (v *stateVersion) load(entries []registry.Entry, release string) error {
 			continue
 		}
 		if e.Unreadable != "" {
-			return fmt.Errorf("read %s: %s; without it the scheduler can't lead: give it the permission to read what it has written", e.Path, e.Unreadable)
+			return fmt.Errorf("read %s: %s; the scheduler can't lead without it: grant it read permission", e.Path,
+				e.Unreadable)
 		}
 		if err := json.Unmarshal(e.Value, v); err != nil || v.Version < 1 {
-			return fmt.Errorf("read %s: it holds no version of a state (%w), so that nobody knows which release can read the rest: restore the registry from a backup",
+			return fmt.Errorf("read %s: it is not a state version (%w): restore the registry from a backup",
 				e.Path, cmp.Or(err, errors.New("the version is below 1")))
 		}
 	}

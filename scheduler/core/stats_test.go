@@ -67,9 +67,9 @@ func TestQueuesAreMeasured(t *testing.T) {
 		st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
 		t.Errorf("%+v", st)
 	}
-	s.step(operator.PauseRequested{Token: 7, Job: "my_job", Paused: true})
+	s.step(Request{Token: 7, Event: operator.PauseRequested{Job: "my_job", Paused: true}})
 	expect("the job is paused", queues{blocked: 2, daemon: 3})
-	s.step(operator.PauseRequested{Token: 8, Job: "my_job"})
+	s.step(Request{Token: 8, Event: operator.PauseRequested{Job: "my_job"}})
 	s.offer("S1", 8, 8192)
 	l := s.accepted()
 	if len(l) != 5 {

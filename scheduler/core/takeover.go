@@ -8,7 +8,7 @@ func (c *Core) takeOver() {
 	if !c.subscription.TakeOver(func(f subscription.UnknownTask) { c.attempts.OrphanUnknownTask(f, framework) }) {
 		return
 	}
-	c.imports.Took(c.subscription.TakenOver()...)
-	c.shared.MatchAgain()
+	c.imports.MarkImported(c.subscription.FinishTakeover()...)
+	c.shared.RequestMatch()
 	c.placement.Probe() // its executors are shut down now (rule X3)
 }

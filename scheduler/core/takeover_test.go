@@ -31,7 +31,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	}
 	first := s.questions()[0]
 	s.offer("S1", 8, 8000, "test_app@-@S1")
-	if len(s.accepts) > 0 || len(calls[step.CallEndExecutor](s.last)) > 0 {
+	if len(s.accepts) > 0 || len(calls[step.CallShutdown](s.last)) > 0 {
 		t.Fatal("launched, or shut down an executor with tasks, before the master reported what runs")
 	}
 	// The master is silent: the question is repeated, at growing intervals.
@@ -47,7 +47,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 		t.Errorf("asked %d times in ten minutes", asked)
 	}
 	if x := s.explain("plain_job"); len(x.Waiting) != 3 ||
-		!strings.Contains(x.Waiting[0].Reason, "has not reported yet") {
+		!strings.Contains(x.Waiting[0].Reason, "has not reported all tasks") {
 		t.Errorf("explain: %+v", x)
 	}
 	running := func(state cluster.State) Event {
@@ -83,7 +83,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 		t.Errorf("recorded as made by this scheduler: %q", got)
 	}
 	s.offer("S1", 8, 8000, "test_app@-@S1")
-	if downs := calls[step.CallEndExecutor](s.last); len(downs) != 1 || downs[0].ExecutorID != "test_app@-@S1" {
+	if downs := calls[step.CallShutdown](s.last); len(downs) != 1 || downs[0].ExecutorID != "test_app@-@S1" {
 		t.Errorf("the original's executor is shut down now: %+v", downs)
 	}
 	if len(s.accepts) != 1 {

@@ -65,7 +65,7 @@ func TestUnplacedShards(t *testing.T) {
 					t.Errorf("%+v", u)
 				}
 			}
-			if most := min(2, c.want); len(s.core.views.Unplaced(2)) != most {
+			if largest := min(2, c.want); len(s.core.views.Unplaced(2)) != largest {
 				t.Errorf("asked for 2 it lists %+v", s.core.views.Unplaced(2))
 			}
 		})

@@ -18,15 +18,15 @@ func BenchmarkCluster(b *testing.B) {
 	for i := range agents {
 		id := fmt.Sprintf("0f8e1a2b-4c5d-4e6f-8a9b-0c1d2e3f4a5b-S%d", i)
 		host := fmt.Sprintf("node-%04d.rack-%02d.example.com", i*7919%agents, i%40)
-		s.core.agents.Offered(cluster.Offer{AgentID: id, Hostname: host})
+		s.core.agents.RecordOffer(cluster.Offer{AgentID: id, Hostname: host})
 		s.core.agents.RaiseCapacity(id, resources.New(64, 256_000))
 		s.core.placement.Offer(cluster.Offer{ID: fmt.Sprintf("O%d", i), AgentID: id, Hostname: host,
 			Resources: resources.New(8, 8000)})
 		x := s.core.executors.Start("my_app", "my_app", id,
 			cluster.Executor{ID: fmt.Sprintf("my_app@-@%s@-@%d", id, i), Resources: resources.New(0.1, 64)})
-		s.core.executors.Reported(x, true)
+		s.core.executors.RecordUpdate(x, true)
 		job := fmt.Sprintf("job_%d", i)
-		launched(s.core, executions.Made{ID: job + "@20261121T080000Z", Job: job}, perAgent,
+		launched(s.core, executions.NewExecution{ID: job + "@20261121T080000Z", Job: job}, perAgent,
 			func(item int) executions.NewTask {
 				s.core.executors.Allot(x, resources.New(1, 512), false)
 				return executions.NewTask{TaskID: fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@0f8e1a2b-0000-4000-8000-000000000001", job, item, id), Agent: id, Executor: x.ID()}

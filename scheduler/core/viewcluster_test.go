@@ -152,7 +152,7 @@ func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	s.offer("S2", 1, 100)
 	s.update(launches[1], cluster.Starting)
 	s.run(launches[2:])
-	s.step(operator.KillRequested{Token: 1, TaskID: launches[3].TaskID})
+	s.step(Request{Token: 1, Event: operator.KillRequested{TaskID: launches[3].TaskID}})
 	s.unreachable(launches[4])
 	v, err := s.core.views.Agent("S1")
 	if err != nil {
@@ -185,7 +185,7 @@ func TestStartFailuresAreShown(t *testing.T) {
 		func(u *cluster.Update) { u.Message = "no such file" })
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
-	s.core.starts.Unreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
+	s.core.starts.RecordUnreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
 	for when, list := range map[string]func() ([]views.StartFailureView, int){
 		"of all": func() ([]views.StartFailureView, int) {
 			v := s.core.views.Cluster(nil)

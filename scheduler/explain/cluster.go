@@ -19,7 +19,7 @@ func (r Reader) Cluster(agents []string) (views.ClusterView, error) {
 
 // Agent returns one agent of the cluster with everything of this framework that runs there.
 func (r Reader) Agent(id string) (views.AgentDetail, error) {
-	return ifSeen(r.scope.RequireAll(), id, r.core.Agent)
+	return answerIf(r.scope.RequireAll(), id, r.core.Agent)
 }
 
 // Schedules returns the schedules by which jobs fire now, in no order, with the numbers of their jobs.

@@ -30,7 +30,7 @@ func (r Reader) Jobs() []views.JobView {
 
 // Explain returns what a job is doing and why.
 func (r Reader) Explain(job string) (views.Explanation, error) {
-	return ifSeen(r.SeesJob(job), job, r.core.Explain)
+	return answerIf(r.SeesJob(job), job, r.core.Explain)
 }
 
 // CheckJob returns the result that the registration of a job would have. The scope must allow it. cfg must have been
@@ -78,7 +78,7 @@ func (r Reader) FaultyDocuments() []views.FaultyView {
 
 // Sandboxes lists where the executors of an app keep their files.
 func (r Reader) Sandboxes(app string) ([]views.SandboxView, error) {
-	return ifSeen(r.SeesApp(app), app, r.core.Sandboxes)
+	return answerIf(r.SeesApp(app), app, r.core.Sandboxes)
 }
 
 // Audits lists the audit rows that the scheduler keeps, the newest first: without a history the newest rows, otherwise

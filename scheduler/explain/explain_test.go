@@ -49,7 +49,7 @@ func coreOfTwo(t *testing.T) *core.Core {
 		{ID: "2", Target: "job", TargetName: "mine_job", App: "theirs"},
 		{ID: "3", Target: "user", TargetName: "alice"}}
 	now := clock.Now{Wall: time.Unix(1_800_000_000, 0)}
-	c.Step(now, rand.NewPCG(1, 2), []core.Event{core.AuditRequested{Token: 1, Rows: rows}})
+	c.Step(now, rand.NewPCG(1, 2), []core.Event{core.Request{Token: 1, Event: core.AuditRequested{Rows: rows}}})
 	return c
 }
 
@@ -71,11 +71,11 @@ func kindOf(err error) problem.Kind {
 func TestNobodyReads(t *testing.T) {
 	t.Parallel()
 	var nobody explain.Scope
-	if _, err := explain.NewReader(coreOfTwo(t).Views(), nobody); !errors.Is(err, explain.ErrNobody) {
+	if _, err := explain.NewReader(coreOfTwo(t).Views(), nobody); !errors.Is(err, explain.ErrNotAuthenticated) {
 		t.Error(err)
 	}
-	if nobody.Covers("mine") || nobody.IsAll() || !errors.Is(nobody.MayPublish("mine"), explain.ErrNobody) ||
-		!errors.Is(nobody.RequireAll(), explain.ErrNobody) {
+	if nobody.Covers("mine") || nobody.IsAll() || !errors.Is(nobody.MayPublish("mine"), explain.ErrNotAuthenticated) ||
+		!errors.Is(nobody.RequireAll(), explain.ErrNotAuthenticated) {
 		t.Error("nobody may do something")
 	}
 }
@@ -170,7 +170,8 @@ func TestAListIsAsLongAsItIsAskedFor(t *testing.T) {
 	c := coreOfTwo(t)
 	for i, job := range []string{"mine_job", "mine_job", "their_job", "their_job"} {
 		now := clock.Now{Wall: time.Unix(1_800_000_000+int64(i), 0), Elapsed: time.Duration(i) * time.Second}
-		c.Step(now, rand.NewPCG(3, uint64(i)), []core.Event{operator.TriggerRequested{Token: 1, Job: job}})
+		c.Step(now, rand.NewPCG(3, uint64(i)),
+			[]core.Event{core.Request{Token: 1, Event: operator.TriggerRequested{Job: job}}})
 	}
 	for want, scope := range map[string]explain.Scope{
 		"mine_job mine_job": mine(), "their_job their_job": explain.All(),

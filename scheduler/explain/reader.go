@@ -48,7 +48,8 @@ type Reader struct {
 	scope Scope
 }
 
-// NewReader makes a Reader of a core that does not change meanwhile. It fails with ErrNobody for the zero Scope.
+// NewReader makes a Reader of a core that does not change meanwhile. It fails with ErrNotAuthenticated for the zero
+// Scope.
 func NewReader(c Core, scope Scope) (Reader, error) {
 	return Reader{c, scope}, scope.Check()
 }
@@ -92,20 +93,20 @@ func sees[V any](r Reader, name string, show func(string) (V, error)) error {
 	return err
 }
 
-// ifSeen returns the answer of the core if unseen is nil.
-func ifSeen[V any](unseen error, name string, say func(string) (V, error)) (none V, err error) {
+// answerIf returns the answer of the core if unseen is nil.
+func answerIf[V any](unseen error, name string, answer func(string) (V, error)) (none V, err error) {
 	if unseen != nil {
 		return none, unseen
 	}
-	return say(name)
+	return answer(name)
 }
 
 // ofAll returns an answer about all apps, for a scope of all apps.
-func ofAll[V any](r Reader, say func() V) (none V, err error) {
+func ofAll[V any](r Reader, answer func() V) (none V, err error) {
 	if err := r.scope.RequireAll(); err != nil {
 		return none, err
 	}
-	return say(), nil
+	return answer(), nil
 }
 
 // filter removes everything that is not covered from a list.

@@ -53,5 +53,5 @@ func (r Reader) FailoverShards() []views.FailoverView {
 
 // LogPlace returns where a task's output is.
 func (r Reader) LogPlace(taskID string) (views.LogPlace, error) {
-	return ifSeen(r.SeesTask(taskID), taskID, r.core.LogPlace)
+	return answerIf(r.SeesTask(taskID), taskID, r.core.LogPlace)
 }

@@ -26,13 +26,14 @@ func Apps(covers func(app string) bool, deny func(app string) error) Scope {
 	return Scope{covers: covers, deny: deny}
 }
 
-// ErrNobody is the error of every request with the zero Scope, which means that the requester was not authenticated.
-var ErrNobody = errors.New("the scheduler was asked for somebody who was not let in")
+// ErrNotAuthenticated is the error of every request with the zero Scope, which means that the requester was not
+// authenticated.
+var ErrNotAuthenticated = errors.New("the request is not authenticated")
 
-// Check fails with ErrNobody for the zero Scope.
+// Check fails with ErrNotAuthenticated for the zero Scope.
 func (s Scope) Check() error {
 	if !s.all && s.covers == nil {
-		return ErrNobody
+		return ErrNotAuthenticated
 	}
 	return nil
 }
@@ -56,7 +57,7 @@ func (s Scope) RequireAll() error {
 	if err := s.Check(); err != nil || s.all {
 		return err
 	}
-	return problem.Errorf(problem.Forbidden, "not_allowed", "this needs a grant for all apps")
+	return problem.Errorf(problem.Forbidden, "not_allowed", "this requires a grant for all apps")
 }
 
 // Update makes an update of a job, with the document that change makes of the present one. The scope must allow the

@@ -129,14 +129,14 @@ func (a *agent) disconnect() {
 	a.with = nil
 }
 
-// wasAway marks the running tasks and processes, because the master has reported that their state is unknown.
-func (a *agent) wasAway() {
+// markAway marks the running tasks and processes, because the master has reported that their state is unknown.
+func (a *agent) markAway() {
 	for _, t := range a.tasks {
-		t.goesAway()
+		t.loseAgent()
 	}
 }
 
-func (t *task) goesAway() {
+func (t *task) loseAgent() {
 	t.wasAway = true
 	if t.process != nil {
 		t.process.wasAway = true
@@ -145,7 +145,7 @@ func (t *task) goesAway() {
 
 // toMaster sends a message in order; it is lost if the connection breaks.
 func (a *agent) toMaster(lost Fault, do func(platform)) {
-	if a.with == nil || a.with != a.w.platform() || !a.online() || a.w.dice(lost) {
+	if a.with == nil || a.with != a.w.platform() || !a.online() || a.w.roll(lost) {
 		return
 	}
 	m, epoch := a.with, a.epoch
@@ -215,7 +215,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 	}
 	if !x.ready {
 		x.queued = slices.DeleteFunc(x.queued, func(queued string) bool { return queued == id })
-		a.takes(t, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent,
+		a.acceptUpdate(t, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent,
 			Reason: cluster.ReasonKilledDuringLaunch, Message: "Killed before delivery to the executor"})
 		if len(x.queued) == 0 {
 			a.end(x, cluster.ReasonExecutorTerminated, "nothing to run", 0)
@@ -238,7 +238,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 	switch {
 	case t.process == nil:
 		wait = w.latency()
-	case w.dice(TermIgnored):
+	case w.roll(TermIgnored):
 		wait = grace
 	}
 	w.after(wait, func() {
@@ -256,7 +256,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 			t.exit = new(int)
 		}
 		a.processEnds(t)
-		a.executorSays(t, state, message)
+		a.reportFromExecutor(t, state, message)
 	})
 }
 
@@ -271,7 +271,7 @@ func (a *agent) shutdown(id string) {
 		wait = a.w.opt.KillGrace // then the agent ends it
 		a.w.count(SilentExecutorEnded)
 	} else {
-		a.w.check.shutdownArrives(a, x)
+		a.w.check.receiveShutdown(a, x)
 	}
 	a.w.after(wait, func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 0) })
 }

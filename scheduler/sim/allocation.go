@@ -68,8 +68,8 @@ func (m *master) makeOffers() {
 	}
 }
 
-// othersLeave ends the use by other frameworks.
-func (m *master) othersLeave() {
+// endOthers ends the use by other frameworks.
+func (m *master) endOthers() {
 	for _, k := range m.agents {
 		k.other = resources.Amount{}
 	}
@@ -99,7 +99,7 @@ func (m *master) accept(a cluster.Launch) {
 	if !good {
 		w.count(OfferGone)
 		for _, t := range a.Tasks {
-			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Dropped,
+			m.sendUpdate(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Dropped,
 				Reason: cluster.ReasonInvalidOffers, Message: "Offer no longer valid"})
 		}
 		m.allocate(w.between(time.Millisecond, 100*time.Millisecond))
@@ -115,7 +115,7 @@ func (m *master) accept(a cluster.Launch) {
 		}
 		if why != "" {
 			stock.disturbed = true
-			m.say(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error,
+			m.sendUpdate(cluster.Update{TaskID: t.TaskID, AgentID: a.AgentID, State: cluster.Error,
 				Reason: cluster.ReasonTaskInvalid, Message: why, ExecutorMismatch: why == notCompatible})
 			continue
 		}
@@ -131,7 +131,7 @@ func (m *master) accept(a cluster.Launch) {
 		free = free.Minus(t.Resources)
 		m.tasks[t.TaskID] = &mtask{id: t.TaskID, agent: a.AgentID, executor: t.Executor.ID, res: t.Resources,
 			reserved: t.Reserved, state: cluster.Staging, latest: cluster.Staging}
-		if runs && w.dice(ExecutorCrashAtLaunch) {
+		if runs && w.roll(ExecutorCrashAtLaunch) {
 			if x := k.a.executors[t.Executor.ID]; x != nil && k.a.online() {
 				k.a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 1280)
 			}
@@ -145,7 +145,7 @@ func (m *master) accept(a cluster.Launch) {
 // invalid returns why the master rejects a task. If a correct framework never does that, the world fails, too.
 func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, started bool) string {
 	w := m.w
-	if w.dice(MasterRejects) {
+	if w.roll(MasterRejects) {
 		return "the master does not like it"
 	}
 	if m.tasks[t.TaskID] != nil {
@@ -164,7 +164,7 @@ func (m *master) invalid(k *known, t cluster.TaskLaunch, free resources.Amount, 
 			"executor %s on %s has role %q, launched on with %q", t.Executor.ID, k.a.id, w.roles[t.Executor.ID],
 			m.role)
 		return notCompatible
-	} else if w.refused[t.Executor.ID] || w.dice(ExecutorRefused) {
+	} else if w.refused[t.Executor.ID] || w.roll(ExecutorRefused) {
 		w.refused[t.Executor.ID] = true
 		return notCompatible
 	}

@@ -64,9 +64,9 @@ func newAPIServer(w *world) *apiServer {
 
 func (s *apiServer) subscriber() *stream { return s.holder }
 
-// voids returns false: the API accepts calls of every session, and only the Lease prevents a former one from starting
+// isVoid returns false: the API accepts calls of every session, and only the Lease prevents a former one from starting
 // anything.
-func (s *apiServer) voids(*stream) bool { return false }
+func (s *apiServer) isVoid(*stream) bool { return false }
 
 func (s *apiServer) send(e cluster.Event) {
 	if s.holder != nil {
@@ -96,7 +96,7 @@ func (s *apiServer) subscribe(to *stream, fw string) {
 		for _, u := range p.runs {
 			s.send(u)
 		}
-		s.sayPod(p)
+		s.sendPod(p)
 	}
 	s.allocate(s.w.between(time.Millisecond, 100*time.Millisecond))
 }
@@ -110,8 +110,8 @@ func (s *apiServer) lost(old *stream) {
 	clear(s.offers)
 }
 
-// sayPod reports the state of a pod, or that it cannot be known now.
-func (s *apiServer) sayPod(p *simPod) {
+// sendPod reports the state of a pod, or that it cannot be known now.
+func (s *apiServer) sendPod(p *simPod) {
 	if n := s.nodes[p.node]; p.status != nil && !p.status.State.Terminal() && (n == nil || !n.notReady.IsZero()) {
 		u := cluster.Update{
 			TaskID: p.task, AgentID: p.node, State: cluster.Unreachable, Source: cluster.FromMaster,
@@ -128,7 +128,7 @@ func (s *apiServer) sayPod(p *simPod) {
 	}
 }
 
-func (s *apiServer) arrives(by *session, call step.Call, done func(error)) {
+func (s *apiServer) receive(by *session, call step.Call, done func(error)) {
 	if launch, ok := call.(step.CallLaunch); ok {
 		s.create(by, launch.Launch, done)
 		return
@@ -140,13 +140,13 @@ func (s *apiServer) arrives(by *session, call step.Call, done func(error)) {
 		if current {
 			s.decline(c.Offers, c.Refuse)
 		}
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		if current {
 			s.stopped = false
 			clear(s.filters)
 			s.allocate(s.w.latency())
 		}
-	case step.CallStopOffers:
+	case step.CallSuppress:
 		s.stopped = s.stopped || current
 	case step.CallKill:
 		s.delete(c.Kill)
@@ -188,7 +188,7 @@ func (s *apiServer) create(by *session, l cluster.Launch, done func(error)) {
 				t.Resources, l.AgentID, free)
 		case t.Executor.ID != "":
 			w.fail("tasks bring their own executors", "task %s is to run on executor %s", t.TaskID, t.Executor.ID)
-		case good && w.dice(CreateRefused):
+		case good && w.roll(CreateRefused):
 			dropped(t.TaskID, "", "exceeded quota: pods=10")
 		default:
 			free = free.Minus(t.Resources)
@@ -225,7 +225,7 @@ func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
 			s.bind(p)
 		}
 	}
-	if !w.dice(BindUnanswered) {
+	if !w.roll(BindUnanswered) {
 		bind(made[0])
 		by.l.soon(w.between(0, 20*time.Millisecond), func() { s.bindEach(by, made[1:], done) })
 		return
@@ -235,7 +235,7 @@ func (s *apiServer) bindEach(by *session, made []*simPod, done func(error)) {
 			w.after(w.between(0, time.Second), func() { bind(p) })
 		}
 	}
-	by.stream.breaks("a binding was not answered")
+	by.stream.fail("a binding was not answered")
 	done(errors.New("outcome unknown"))
 }
 
@@ -260,17 +260,17 @@ func (s *apiServer) bind(p *simPod) {
 	if p.deleting { // deleted meanwhile; the kubelet finds it so
 		s.w.count(KillRequested)
 	}
-	s.hand(p)
+	s.deliver(p)
 }
 
-// hand passes a pod to its kubelet, if that is connected.
-func (s *apiServer) hand(p *simPod) {
+// deliver passes a pod to its kubelet, if that is connected.
+func (s *apiServer) deliver(p *simPod) {
 	s.toKubelet(p.node, func(a *agent) {
 		if p.handed || s.pods[p.task] != p || p.gone || p.status.State.Terminal() {
 			return
 		}
 		p.handed = true
-		if s.w.dice(KubeletRefuses) {
+		if s.w.roll(KubeletRefuses) {
 			s.setStatus(p, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent,
 				Message: "Pod was rejected: Node didn't have enough resource: cpu"})
 			return
@@ -313,29 +313,29 @@ func (s *apiServer) setStatus(p *simPod, u cluster.Update) {
 	if u.State.Terminal() {
 		s.allocate(s.w.between(time.Millisecond, 100*time.Millisecond))
 	}
-	s.sayPod(p)
+	s.sendPod(p)
 }
 
 // delete is a DELETE with grace. A pod that is not bound is removed at once; the kubelet reports the end of others.
 func (s *apiServer) delete(k cluster.Kill) {
 	p := s.pods[k.TaskID]
 	if p == nil {
-		s.sayGone(k.TaskID, k.AgentID)
+		s.sendGone(k.TaskID, k.AgentID)
 		return
 	}
 	if !p.bound {
 		delete(s.pods, k.TaskID)
-		s.sayGone(k.TaskID, k.AgentID)
+		s.sendGone(k.TaskID, k.AgentID)
 		return
 	}
 	if p.status.State.Terminal() {
-		s.sayPod(p)
+		s.sendPod(p)
 		return
 	}
 	news := !p.deleting
 	p.deleting, p.grace = true, k.Grace
 	if n := s.nodes[p.node]; news && (n == nil || !n.notReady.IsZero()) {
-		s.sayPod(p)
+		s.sendPod(p)
 	}
 	s.toKubelet(p.node, func(a *agent) {
 		if p.handed && a.tasks[p.task] != nil {
@@ -360,21 +360,21 @@ func (s *apiServer) acknowledge(ack cluster.Ack) {
 func (s *apiServer) reconcile(tasks []cluster.TaskRef) {
 	if len(tasks) == 0 {
 		for _, id := range sorted(s.pods) {
-			s.sayPod(s.pods[id])
+			s.sendPod(s.pods[id])
 		}
 		return
 	}
 	for _, t := range tasks {
 		if p := s.pods[t.TaskID]; p != nil && p.bound {
-			s.sayPod(p)
+			s.sendPod(p)
 		} else {
-			s.sayGone(t.TaskID, t.AgentID)
+			s.sendGone(t.TaskID, t.AgentID)
 		}
 	}
 }
 
-// sayGone reports a pod that does not exist, or that no session will bind.
-func (s *apiServer) sayGone(task, agent string) {
+// sendGone reports a pod that does not exist, or that no session will bind.
+func (s *apiServer) sendGone(task, agent string) {
 	s.send(cluster.Update{TaskID: task, AgentID: agent, State: cluster.Gone, Source: cluster.FromMaster,
 		Reason:  cluster.ReasonReconciliation,
 		Message: "there is no such pod", Timestamp: s.w.wall()})

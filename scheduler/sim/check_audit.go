@@ -69,7 +69,7 @@ func (a *audits) move() {
 	w.after(time.Second, a.move)
 	if l := w.leading; l != nil && !l.dead && len(a.outbox) > 0 {
 		rows := slices.Clone(a.outbox)
-		l.request(func(token uint64) core.Request { return core.AuditRequested{Token: token, Rows: rows} },
+		l.request(core.AuditRequested{Rows: rows},
 			func(r core.Reply) {
 				if r.Err != nil || w.chance(0.2) { // or they cannot be taken now
 					return

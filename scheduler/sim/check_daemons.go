@@ -69,8 +69,8 @@ func (c *checker) daemonLaunched(t wire.Task) {
 	}
 }
 
-// oneReplacedAtATime checks the pace of a rollout of changed settings.
-func (c *checker) oneReplacedAtATime(e *execRecord) {
+// checkRollout checks the pace of a rollout of changed settings.
+func (c *checker) checkRollout(e *execRecord) {
 	if !e.daemon() {
 		return
 	}

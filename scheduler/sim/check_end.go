@@ -34,8 +34,8 @@ func (c *checker) open() string {
 	return ""
 }
 
-// starved checks that every execution that the cluster can hold is launched in the end (rule L2).
-func (c *checker) starved() {
+// checkStarvation checks that every execution that the cluster can hold is launched in the end (rule L2).
+func (c *checker) checkStarvation() {
 	w := c.w
 	waits := map[string]time.Duration{}
 	for _, id := range sorted(c.execs) {
@@ -102,7 +102,7 @@ func (c *checker) left() string {
 			return "people are to be notified of job " + job
 		}
 	}
-	if l := w.leading; l != nil && c.nothingDue() && len(l.watch.held) > 0 {
+	if l := w.leading; l != nil && c.isNothingDue() && len(l.watch.held) > 0 {
 		return fmt.Sprintf("offer %s is held with nothing due", sorted(l.watch.held)[0])
 	}
 	return ""
@@ -122,7 +122,7 @@ func (c *checker) unknownEdit() string {
 	return ""
 }
 
-func (c *checker) nothingDue() bool {
+func (c *checker) isNothingDue() bool {
 	for _, e := range c.execs {
 		if e.Ended == 0 {
 			return false
@@ -131,8 +131,8 @@ func (c *checker) nothingDue() bool {
 	return true
 }
 
-// nothingLeft checks that nothing is left after a drain.
-func (c *checker) nothingLeft(when string) {
+// checkNothingLeft checks that nothing is left after a drain.
+func (c *checker) checkNothingLeft(when string) {
 	for _, a := range c.w.agents {
 		if a.with != c.w.platform() {
 			continue

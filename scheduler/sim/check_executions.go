@@ -16,7 +16,7 @@ func (c *checker) execution(r record) {
 		if c.ever[r.ID] {
 			w.fail("F2 a fire is made at most once", "execution %s is made again", r.ID)
 		}
-		c.beginsOff(c.job(r.Job), &r, "made")
+		c.recordBeginWhileOff(c.job(r.Job), &r, "made")
 		e = cmp.Or(c.early[r.ID], newExecRecord(r.ID))
 		e.since = w.now
 		delete(c.early, r.ID)
@@ -25,9 +25,9 @@ func (c *checker) execution(r record) {
 	old := e.record
 	first := old.Settings == nil && r.Settings != nil
 	if first {
-		c.beginsOff(c.job(r.Job), &r, "launched")
+		c.recordBeginWhileOff(c.job(r.Job), &r, "launched")
 	}
-	c.endsNothing(&old, &r)
+	c.checkEndsNothing(&old, &r)
 	if old.Ended > 0 && r.Ended != old.Ended {
 		w.fail("what ended has ended", "execution %s: end %d, now %d", r.ID, old.Ended, r.Ended)
 	}
@@ -44,7 +44,7 @@ func (c *checker) execution(r record) {
 	}
 	e.record = r
 	c.shardsChanged(e, was, r.Shards)
-	c.oneReplacedAtATime(e)
+	c.checkRollout(e)
 	if r.Chunks > 0 && len(e.chunks) < r.Chunks {
 		w.fail("T5 the header is written last", "execution %s names %d chunks, %d are there", r.ID, r.Chunks,
 			len(e.chunks))
@@ -111,7 +111,7 @@ func (c *checker) chunk(id, path string, part []shardRecord) {
 	was := e.chunks[path]
 	e.chunks[path] = part
 	c.shardsChanged(e, was, part)
-	c.oneReplacedAtATime(e)
+	c.checkRollout(e)
 }
 
 func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
@@ -172,7 +172,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 	}
 }
 
-func (c *checker) executionGone(id string) {
+func (c *checker) checkRemoved(id string) {
 	e := c.execs[id]
 	if e == nil {
 		return

@@ -24,7 +24,7 @@ func (c *checker) cursorMoved(to time.Time, upTo string) {
 			upto = to.Add(-time.Millisecond) // the cursor may be inside this second
 		}
 		// Fires older than a minute are missed, not late (rule F3), and the cursor may be inside its second.
-		from := latest(j.checkedTo, j.since, wall.Add(-w.opt.Late+10*time.Second))
+		from := latest(j.checkedTo, j.since, wall.Add(-w.opt.MaxLateness+10*time.Second))
 		for at := j.schedule.Next(from); !at.IsZero() && !at.After(upto); at = j.schedule.Next(at) {
 			id := name + "@" + at.UTC().Format("20060102T150405Z")
 			switch {
@@ -50,13 +50,13 @@ func (c *checker) periodic() {
 	if l == nil || l.dead || l.paused || l.out.committing {
 		return
 	}
-	c.heldLong(l)
+	c.checkHeldLong(l)
 	if w.now-l.began < 20*time.Second || w.now-l.lastPause < 20*time.Second || w.now-w.lastJump < 20*time.Second ||
 		c.cursor.After(w.wall()) {
 		return
 	}
 	c.overdue(l)
-	c.stagedHold()
+	c.checkStaged()
 	for _, name := range sorted(c.jobs) {
 		j := c.jobs[name]
 		if j.cfg == nil || j.schedule == nil || j.off || !j.stored {

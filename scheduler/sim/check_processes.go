@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// processBegins checks promise 2.
-func (c *checker) processBegins(p *process) {
+// beginProcess checks promise 2.
+func (c *checker) beginProcess(p *process) {
 	w := c.w
 	w.report.Processes++
-	c.takenOver(p)
+	c.checkTakenOver(p)
 	if e := c.execs[p.exec]; e != nil {
 		p.failover = e.failover()
 		switch {
@@ -21,7 +21,7 @@ func (c *checker) processBegins(p *process) {
 				p.item, p.task)
 		}
 	}
-	c.beginsOnce(p)
+	c.checkBeginsOnce(p)
 	key := shardOf{p.job, p.item}
 	for _, old := range c.running[key] {
 		switch {
@@ -42,9 +42,9 @@ func (c *checker) processBegins(p *process) {
 	w.trace.add("process of %s begins on %s", p.task, p.agent)
 }
 
-// beginsOnce checks that an attempt that may have begun is not repeated unless its job asked for that (rule E1). The
-// rule does not cover a rebooted machine, with the state of its agent, if the agent was not seen to be away.
-func (c *checker) beginsOnce(p *process) {
+// checkBeginsOnce checks that an attempt that may have begun is not repeated unless its job asked for that (rule E1).
+// The rule does not cover a rebooted machine, with the state of its agent, if the agent was not seen to be away.
+func (c *checker) checkBeginsOnce(p *process) {
 	e := c.execs[p.exec]
 	if e == nil || e.Settings == nil || e.daemon() {
 		return
@@ -59,15 +59,15 @@ func (c *checker) beginsOnce(p *process) {
 		p.exec, p.item, p.task, p.agent, old.task, old.agent)
 }
 
-func (c *checker) processEnds(p *process) {
+func (c *checker) endProcess(p *process) {
 	delete(c.ofOriginal, p)
 	key := shardOf{p.job, p.item}
 	c.running[key] = slices.DeleteFunc(c.running[key], func(o *process) bool { return o == p })
 	c.w.trace.add("process of %s ends", p.task)
 }
 
-// shutdownArrives checks a SHUTDOWN that arrives at an executor, which ends it with all its tasks.
-func (c *checker) shutdownArrives(a *agent, x *executor) {
+// receiveShutdown checks a SHUTDOWN that arrives at an executor, which ends it with all its tasks.
+func (c *checker) receiveShutdown(a *agent, x *executor) {
 	if c.silent(x.info.ID) {
 		return // rule K3
 	}

@@ -54,7 +54,7 @@ func othersNamed(c *core.Core) (found []string) {
 			look("execution "+e.ExecutionID, app, v, err)
 		}
 	}
-	for _, t := range c.Views().Facts().Troubles {
+	for _, t := range c.Views().Facts().Problems {
 		if t.App != "" {
 			look("what is wrong with "+t.App, t.App, t, nil)
 		}

@@ -29,7 +29,7 @@ func queueOf(call step.Call) string {
 	switch c := call.(type) {
 	case step.CallLaunch:
 		return "ACCEPT on " + c.Launch.AgentID
-	case step.CallKill, step.CallEndExecutor, step.CallReconcile:
+	case step.CallKill, step.CallShutdown, step.CallReconcile:
 		return "commands"
 	case step.CallAcknowledge:
 		return ""
@@ -67,11 +67,11 @@ func (c *checker) effect(l *leader, e term.Effect) {
 			c.w.fail("a request is answered once", "leader %d answers request %d again", l.no, e.Token)
 		}
 	case term.Call:
-		c.callLeaves(l, e)
+		c.checkCall(l, e)
 	}
 }
 
-func (c *checker) callLeaves(l *leader, call term.Call) {
+func (c *checker) checkCall(l *leader, call term.Call) {
 	out, queue := &l.out, queueOf(call.Call)
 	switch {
 	case out.ended:
@@ -88,7 +88,7 @@ func (c *checker) callLeaves(l *leader, call term.Call) {
 	default:
 		out.underWay[queue] = true
 	}
-	c.leaves(l, call.Call)
+	c.recordCall(l, call.Call)
 }
 
 // callAnswered records that the leader gets the answer to a call.

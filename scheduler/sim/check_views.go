@@ -14,9 +14,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// seenViews are the views of a leader's core after a step, as far as Decision.Changed must name their changes: they
-// omit texts that only count time, and fires that have passed.
-type seenViews struct {
+// observedViews are the views of a leader's core after a step, as far as Decision.Changed must name their changes:
+// they omit texts that only count time, and fires that have passed.
+type observedViews struct {
 	wall time.Time
 	jobs map[string]jobViews
 	// execs and apps are encoded views; the first of each pair omits what an execution shares with others.
@@ -34,8 +34,8 @@ type jobViews struct {
 // viewsInterval: one world in so many has its views compared, because that takes longer than everything else.
 const viewsInterval = 64
 
-// changesAreNamed compares the views before the steps of a turn with those after them.
-func (c *checker) changesAreNamed(l *leader, effects []term.Effect) {
+// checkChanged compares the views before the steps of a turn with those after them.
+func (c *checker) checkChanged(l *leader, effects []term.Effect) {
 	if c.w.cfg.Seed%viewsInterval != 0 {
 		return
 	}
@@ -110,8 +110,8 @@ func sameFires(a, b []time.Time, after time.Time) bool {
 	return slices.EqualFunc(a[:n], b[:n], time.Time.Equal)
 }
 
-func viewsOf(c *core.Core, wall time.Time) *seenViews {
-	v := &seenViews{wall: wall, jobs: map[string]jobViews{}, execs: map[string][2]string{},
+func viewsOf(c *core.Core, wall time.Time) *observedViews {
+	v := &observedViews{wall: wall, jobs: map[string]jobViews{}, execs: map[string][2]string{},
 		apps: map[string][2]string{}}
 	for _, a := range c.Views().Apps() {
 		view, err := c.Views().App(a.AppName)
@@ -193,7 +193,7 @@ var digits = regexp.MustCompile(`[0-9.]+(ms|s|m|h)?`)
 func timelessNotes(notes []string) (out []string) {
 	for _, n := range notes {
 		switch {
-		case strings.Contains(n, "its executor was last heard"): // begins after a minute without a step
+		case strings.Contains(n, "its executor last reported"): // begins after a minute without a step
 		case strings.HasPrefix(n, "changed settings are brought"): // a shard comes up for 10 s without a step
 		case strings.HasPrefix(n, "the clock of agent"):
 			out = append(out, digits.ReplaceAllString(n, "#"))

@@ -13,12 +13,12 @@ import (
 // process crashes before it.
 func (l *leader) commit(c term.Commit) {
 	w := l.w
-	if !c.Change && len(c.Writes) > 0 && w.dice(CrashBeforeCommit) {
+	if !c.Change && len(c.Writes) > 0 && w.roll(CrashBeforeCommit) {
 		l.crash("before its commit")
 		return
 	}
 	if w.cfg.Bug == ActsFirst {
-		l.tell(func(m *term.Machine) {
+		l.input(func(m *term.Machine) {
 			l.out.committing = false
 			m.Committed(nil)
 		})
@@ -27,7 +27,7 @@ func (l *leader) commit(c term.Commit) {
 	if cut := l.cutUntil - w.now; cut > 0 {
 		wait += cut // the connection is cut; the session may have ended before it is back
 	}
-	if w.dice(SlowCommit) {
+	if w.roll(SlowCommit) {
 		wait = w.between(100*time.Millisecond, 5*time.Second)
 	}
 	// The batch goes to the disk concurrently; the later of the two lets the effects leave.
@@ -53,13 +53,13 @@ func (l *leader) commit(c term.Commit) {
 	}
 	l.soon(wait, func() {
 		switch {
-		case w.dice(CommitUnknownNotDone):
+		case w.roll(CommitUnknownNotDone):
 			l.soon(w.between(time.Millisecond, 4*time.Second), func() { answered(l.write(c)) })
-		case w.dice(CommitUnknownDone):
+		case w.roll(CommitUnknownDone):
 			err := l.write(c)
 			// When the commit is repeated, the conflict shows our own term and number: it had happened.
 			l.soon(w.between(time.Millisecond, 4*time.Second), func() { answered(err) })
-		case w.dice(CommitLostWithTerm):
+		case w.roll(CommitLostWithTerm):
 			if w.rng.IntN(2) == 0 {
 				_ = l.write(c)
 			}
@@ -82,7 +82,7 @@ func (l *leader) write(c term.Commit) error {
 	err := l.w.store.commit(l.term, c.Writes)
 	l.seen = l.w.store.index
 	if err == nil {
-		l.w.history.happened(c)
+		l.w.history.commit(c)
 		l.w.audits.committed(c)
 		l.w.check.committed(c.Writes, l.watch.decidedAt)
 	}
@@ -98,10 +98,10 @@ func (l *leader) committed(c term.Commit, err error) {
 		w.count(DeposedLeaderWrote)
 	case errors.As(err, &conflict):
 		w.count(EditConflicts)
-	case err == nil && c.Change && w.dice(CrashAfterConfig):
+	case err == nil && c.Change && w.roll(CrashAfterConfig):
 		l.crash("between a change and its step")
 		return
-	case err == nil && !c.Change && len(c.Writes) > 0 && w.dice(CrashAfterCommit):
+	case err == nil && !c.Change && len(c.Writes) > 0 && w.roll(CrashAfterCommit):
 		l.crash("after its commit, before all effects")
 		return
 	}
@@ -114,7 +114,7 @@ func (l *leader) committed(c term.Commit, err error) {
 	if err == nil && !c.Change {
 		w.check.afterDecision(l)
 	}
-	l.tell(func(m *term.Machine) {
+	l.input(func(m *term.Machine) {
 		l.out.deciding, l.out.committing = false, false
 		m.Committed(err)
 	})
@@ -127,11 +127,11 @@ func (l *leader) read(paths []string) {
 		read := make([]term.Document, len(paths))
 		for i, path := range paths {
 			read[i] = l.document(path)
-			if w.dice(ReadFails) {
+			if w.roll(ReadFails) {
 				read[i].Err = errors.New("no answer")
 			}
 		}
-		l.tell(func(m *term.Machine) {
+		l.input(func(m *term.Machine) {
 			w.check.documentsRead(l, read)
 			m.DocumentsRead(read)
 		})
@@ -142,9 +142,9 @@ func (l *leader) read(paths []string) {
 // seen.
 func (l *leader) document(path string) term.Document {
 	w := l.w
-	index := max(l.seen, w.store.had(w.between(0, maxLag)))
+	index := max(l.seen, w.store.indexBefore(w.between(0, maxLag)))
 	if w.cfg.Bug == ReloadsAnywhere {
-		index = w.store.had(maxLag)
+		index = w.store.indexBefore(maxLag)
 	}
 	entry, there := w.store.as(path, index)
 	if seen, _ := w.store.as(path, l.seen); index < l.seen && l.term == w.store.term && seen.Version != entry.Version {
@@ -158,8 +158,8 @@ func (l *leader) document(path string) term.Document {
 	return doc
 }
 
-// noticed reports to the process that another program has changed a path.
-func (l *leader) noticed(path string, index int64) {
+// reportEdit reports to the process that another program has changed a path.
+func (l *leader) reportEdit(path string, index int64) {
 	l.run(func() { l.seen = max(l.seen, index) })
-	l.tell(func(m *term.Machine) { m.Changed(path) })
+	l.input(func(m *term.Machine) { m.Changed(path) })
 }

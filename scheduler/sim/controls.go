@@ -11,7 +11,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -30,7 +29,7 @@ func (u *users) control(name string) {
 		u.pauseJob(name, false)
 	default:
 		w.count(JobShutDown)
-		u.ask("shut down "+name, config.ShutDownJob{Name: name})
+		u.change("shut down "+name, config.DisableJob{Name: name, Disabled: true, Shutdown: true})
 		w.after(later, func() { u.disableJob(name, false) })
 	}
 }
@@ -41,9 +40,7 @@ func (u *users) pauseJob(name string, paused bool) {
 		return
 	}
 	u.w.trace.add("a user pauses %s: %v", name, paused)
-	l.request(func(token uint64) core.Request {
-		return operator.PauseRequested{Token: token, Job: name, Paused: paused, Actor: byUser}
-	}, nil)
+	l.request(operator.PauseRequested{Job: name, Paused: paused, Actor: byUser}, nil)
 }
 
 // limit gives some jobs a timeout, a retry backoff and a kill grace of their own.
@@ -63,17 +60,17 @@ func (u *users) limit(cfg *jobs.Config) {
 // begun is an execution that a commit has made or launched while its job was off.
 type begun struct{ job, id, what string }
 
-// beginsOff records an execution that is made or launched while its job is off, until the whole commit was checked,
-// because the job may be on after it. Executions that are imported from the original's queues do not depend on the
-// state of their job.
-func (c *checker) beginsOff(j *jobMirror, r *record, what string) {
+// recordBeginWhileOff records an execution that is made or launched while its job is off, until the whole commit was
+// checked, because the job may be on after it. Executions that are imported from the original's queues do not depend
+// on the state of their job.
+func (c *checker) recordBeginWhileOff(j *jobMirror, r *record, what string) {
 	if j.stored && j.off && !strings.Contains(r.ID, "@import-") {
 		c.begunOff = append(c.begunOff, begun{r.Job, r.ID, what})
 	}
 }
 
-// nothingBeginsOff checks rules F6, F10 and F11 after a commit.
-func (c *checker) nothingBeginsOff(writes []registry.Write) {
+// checkNothingBeginsOff checks rules F6, F10 and F11 after a commit.
+func (c *checker) checkNothingBeginsOff(writes []registry.Write) {
 	for _, b := range c.begunOff {
 		// A job that was turned off in this step may have been on at its beginning. The since of the job does not
 		// always show that, because it never goes back, but the clock may.
@@ -95,8 +92,8 @@ func pausedIn(writes []registry.Write, job string) bool {
 	})
 }
 
-// endsNothing checks that neither a pause nor a shutdown ends launched executions.
-func (c *checker) endsNothing(old, now *record) {
+// checkEndsNothing checks that neither a pause nor a shutdown ends launched executions.
+func (c *checker) checkEndsNothing(old, now *record) {
 	switch {
 	case now.Kill.Equal(old.Kill):
 	case now.Kill.Is(reason.Paused):

@@ -15,7 +15,7 @@ func (a *agent) fireDaemon(x *executor, t *task, p *process) {
 		w.after(w.between(time.Second, w.users.longest), func() {
 			if t.process == p && !p.lingers && !t.killing && !w.calm {
 				a.processEnds(t)
-				a.executorSays(t, cluster.Failed, "the daemon's command can't be started")
+				a.reportFromExecutor(t, cluster.Failed, "the daemon's command can't be started")
 			}
 		})
 	}
@@ -53,7 +53,7 @@ func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 	}
 	w.after(settles, func() {
 		if goesOn() && t.run == &run {
-			a.reportsRun(t, run)
+			a.reportRun(t, run)
 		}
 	})
 	w.after(w.between(time.Millisecond, 20*time.Second), func() {
@@ -67,7 +67,7 @@ func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 			t.totals.Failed++
 		}
 		t.totals.Runs++
-		a.reportsRun(t, run)
+		a.reportRun(t, run)
 		if t.drained != nil {
 			w.count(DaemonDrained)
 			t.drained()
@@ -77,10 +77,10 @@ func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 	})
 }
 
-// reportsRun sends an update about a run.
-func (a *agent) reportsRun(t *task, run wire.Run) {
+// reportRun sends an update about a run.
+func (a *agent) reportRun(t *task, run wire.Run) {
 	if x := a.executors[t.executor]; x != nil && x.stopped {
-		x.onceOn = append(x.onceOn, func() { a.reportsRun(t, run) })
+		x.onceOn = append(x.onceOn, func() { a.reportRun(t, run) })
 		return
 	}
 	totals := t.totals
@@ -88,8 +88,8 @@ func (a *agent) reportsRun(t *task, run wire.Run) {
 		wire.Status{Dir: "tasks/1", StartTime: t.start, Run: &run, Totals: &totals})
 }
 
-// cutOff returns the run that the end of a daemon's task cuts off.
-func (t *task) cutOff(end cluster.State) *wire.Run {
+// cutRun returns the run that the end of a daemon's task cuts off.
+func (t *task) cutRun(end cluster.State) *wire.Run {
 	if t.run == nil || !end.Terminal() {
 		return nil
 	}

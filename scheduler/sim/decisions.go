@@ -65,8 +65,10 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 			}
 		case core.LaunchAnswered:
 			maps.DeleteFunc(v.outstanding, func(_ string, seq int64) bool { return seq == e.Seq })
-		case operator.ForgetRequested:
-			delete(c.alive, e.TaskID) // an operator declared that it has ended
+		case core.Request:
+			if forget, ok := e.Event.(operator.ForgetRequested); ok {
+				delete(c.alive, forget.TaskID) // an operator declared that it has ended
+			}
 		case core.ClusterEvent:
 			if e.Session == v.session {
 				c.clusterEvent(l, e.Event)
@@ -88,7 +90,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	for _, n := range d.Notes {
 		w.trace.add("  note %s job=%s exec=%s task=%s %s", n.Kind, n.Job, n.Execution, n.Task, n.Text())
 		switch n.Kind {
-		case step.NoteExecutionMade:
+		case step.NoteExecutionCreated:
 			fires++
 		case step.NoteExecutionEnded:
 			c.endNoted[n.Execution] = true // it may be displaced from the ring in the same step
@@ -114,8 +116,8 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 	for _, call := range d.Calls {
 		c.called(l, call)
 	}
-	c.heldLong(l)
-	c.heldForNothing(l, d)
+	c.checkHeldLong(l)
+	c.checkHeldForNothing(l, d)
 }
 
 // clusterEvent checks an event that the cluster reported before this step.
@@ -141,7 +143,7 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 			delete(v.back, e.AgentID)
 		}
 		if l.term == c.w.store.term {
-			c.stagedReported(e)
+			c.recordStaged(e)
 		}
 		// The knowledge of a deposed leader does not count.
 		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term {
@@ -169,8 +171,8 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	}
 }
 
-// stagedReported records, with each report to a leader, for how long a task has been STAGING.
-func (c *checker) stagedReported(u cluster.Update) {
+// recordStaged records, with each report to a leader, for how long a task has been STAGING.
+func (c *checker) recordStaged(u cluster.Update) {
 	since, staged := c.staged[u.TaskID]
 	switch {
 	case u.State != cluster.Staging:
@@ -190,12 +192,12 @@ func (c *checker) staysStaged(task string) bool {
 	return staged && (c.w.now-since >= given || c.w.lastJump >= since)
 }
 
-// stagedHold checks that an orphan that stays STAGING blocks no shard that may run elsewhere for much longer than the
+// checkStaged checks that an orphan that stays STAGING blocks no shard that may run elsewhere for much longer than the
 // sum of the limit for a live attempt, the 2 minutes in which an agent may come back, and two rounds of
 // reconciliation.
-func (c *checker) stagedHold() {
+func (c *checker) checkStaged() {
 	w := c.w
-	limit := w.opt.StagingLost + w.opt.UnreachableFailover + 2*w.opt.ReconcileEvery + 5*time.Minute
+	limit := w.opt.StagingLost + w.opt.UnreachableFailover + 2*w.opt.ReconcileInterval + 5*time.Minute
 	if !w.calm || w.now-w.quietSince < limit {
 		return
 	}
@@ -278,7 +280,7 @@ func (c *checker) named(l *leader, what, task string) {
 // afterDecision checks the registry once all parts are committed.
 func (c *checker) afterDecision(l *leader) {
 	for _, u := range l.watch.acks {
-		c.endIsCommitted(u)
+		c.checkEndCommitted(u)
 	}
 	for _, what := range l.watch.reused {
 		c.w.fail("X1 an executor's id is never used again", "task %s, which ended or was asked to", what)
@@ -290,16 +292,16 @@ func (c *checker) afterDecision(l *leader) {
 	l.watch.failures = nil
 }
 
-// endIsCommitted checks that an acknowledgement of an end leaves only after the end is in the registry (S3).
-func (c *checker) endIsCommitted(u cluster.Update) {
+// checkEndCommitted checks that an acknowledgement of an end leaves only after the end is in the registry (S3).
+func (c *checker) checkEndCommitted(u cluster.Update) {
 	if u.State.Terminal() && c.live[u.TaskID] != "" {
 		c.w.fail("S3 an update is acknowledged after its consequence is committed",
 			"task %s is %s, the registry has it as live", u.TaskID, u.State)
 	}
 }
 
-// leaves checks a call as it leaves.
-func (c *checker) leaves(l *leader, call step.Call) {
+// recordCall checks a call as it leaves.
+func (c *checker) recordCall(l *leader, call step.Call) {
 	if a, ok := call.(step.CallLaunch); ok {
 		for _, t := range a.Launch.Tasks {
 			if old, ok := c.infos[t.Executor.ID]; ok && !sameExecutor(old, t.Executor) {
@@ -313,11 +315,11 @@ func (c *checker) leaves(l *leader, call step.Call) {
 	}
 }
 
-// heldForNothing checks that no offer is held after a decision that leaves nothing waiting, if nothing starts by
+// checkHeldForNothing checks that no offer is held after a decision that leaves nothing waiting, if nothing starts by
 // itself for a while.
-func (c *checker) heldForNothing(l *leader, d *core.Decision) {
+func (c *checker) checkHeldForNothing(l *leader, d *core.Decision) {
 	w := c.w
-	if len(l.watch.held) == 0 || !c.nothingDue() || w.now-w.lastJump < time.Minute || l.term != w.store.term {
+	if len(l.watch.held) == 0 || !c.isNothingDue() || w.now-w.lastJump < time.Minute || l.term != w.store.term {
 		return // a deposed leader does not know what its successor has removed
 	}
 	for i := range d.Writes {
@@ -339,8 +341,8 @@ func (c *checker) heldForNothing(l *leader, d *core.Decision) {
 	w.fail("no offer is held that nothing needs", "%s, from %s ago", first, w.now-l.watch.held[first].since)
 }
 
-// heldLong checks that offers are not hoarded (promise 6).
-func (c *checker) heldLong(l *leader) {
+// checkHeldLong checks that offers are not hoarded (promise 6).
+func (c *checker) checkHeldLong(l *leader) {
 	w := c.w
 	if w.now-l.lastPause < 10*time.Second || w.now-w.lastJump < 3*time.Minute || l.paused {
 		return

@@ -33,14 +33,15 @@ func (a *agent) executorReady(x *executor) {
 		w.after(time.Second, func() { a.executorReady(x) })
 		return
 	}
-	if w.dice(StartFails) {
+	if w.roll(StartFails) {
 		a.end(x, cluster.ReasonContainerLaunchFailed, "Failed to launch container: Failed to fetch", 256)
 		return
 	}
 	x.ready = true
 	for _, id := range x.missed {
 		if t := a.tasks[id]; t != nil {
-			a.takes(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: "AGENT_RESTARTED",
+			a.acceptUpdate(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent,
+				Reason:  "AGENT_RESTARTED",
 				Message: "Task launched during agent restart"})
 		}
 	}
@@ -59,19 +60,19 @@ const settles = 25 * time.Millisecond
 // start makes the executor begin a task, with the promises of rule E1.
 func (a *agent) start(x *executor, t *task) {
 	w := a.w
-	if !x.stopped && !x.dead && w.dice(ExecutorHangs) {
+	if !x.stopped && !x.dead && w.roll(ExecutorHangs) {
 		x.hung = true
-		a.stopFor(x, w.between(15*time.Minute, 100*time.Minute))
+		a.pauseExecutor(x, w.between(15*time.Minute, 100*time.Minute))
 		for _, begun := range a.tasks {
 			if begun.executor == t.executor && begun.state == cluster.Staging {
 				// Its process has just begun, and no update will report it: the master still has it as STAGING.
-				begun.goesAway()
+				begun.loseAgent()
 			}
 		}
 	}
 	if x.stopped {
 		if x.hung {
-			t.goesAway() // it counts like one whose agent is away once it has been STAGING for long
+			t.loseAgent() // it counts like one whose agent is away once it has been STAGING for long
 		}
 		x.onceOn = append(x.onceOn, func() { a.start(x, t) })
 		return
@@ -111,8 +112,8 @@ func (a *agent) fetch(x *executor, t *task) {
 			return
 		}
 		t.fetching = false
-		if w.dice(PackageFails) {
-			a.executorSays(t, cluster.Failed, "the package cannot be fetched")
+		if w.roll(PackageFails) {
+			a.reportFromExecutor(t, cluster.Failed, "the package cannot be fetched")
 			return
 		}
 		a.announce(x, t)
@@ -122,13 +123,13 @@ func (a *agent) fetch(x *executor, t *task) {
 
 // announce reports that the process is about to begin, and begins it once the agent has that report.
 func (a *agent) announce(x *executor, t *task) {
-	a.executorSays(t, cluster.Starting, "")
-	a.w.after(a.w.latency(), func() { a.beginOnceTaken(x, t) })
+	a.reportFromExecutor(t, cluster.Starting, "")
+	a.w.after(a.w.latency(), func() { a.beginWhenAccepted(x, t) })
 }
 
-func (a *agent) beginOnceTaken(x *executor, t *task) {
+func (a *agent) beginWhenAccepted(x *executor, t *task) {
 	if len(t.pending) > 0 && a.mayStart(x, t) {
-		a.w.after(100*time.Millisecond, func() { a.beginOnceTaken(x, t) })
+		a.w.after(100*time.Millisecond, func() { a.beginWhenAccepted(x, t) })
 		return
 	}
 	a.begin(x, t)
@@ -148,14 +149,14 @@ func (a *agent) begin(x *executor, t *task) {
 	p.wasAway = t.wasAway || a.with == nil || a.with != w.platform()
 	p.removed = w.removed[t.launch.Executor.Framework] != nil
 	t.process, t.start, t.last = p, w.wall(), p
-	w.check.processBegins(p)
-	if w.dice(ExecutorCrashAtBegin) {
+	w.check.beginProcess(p)
+	if w.roll(ExecutorCrashAtBegin) {
 		w.after(w.between(time.Millisecond, 2*settles),
 			func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 9) })
 	}
 	w.after(settles, func() {
 		if t.process == p && !p.lingers {
-			a.executorSays(t, cluster.Running, "")
+			a.reportFromExecutor(t, cluster.Running, "")
 		}
 	})
 	if t.wire.Daemon != nil {
@@ -171,7 +172,7 @@ func (a *agent) begin(x *executor, t *task) {
 	case 2:
 		lasts = w.between(time.Millisecond, settles)
 	}
-	a.reportsWhile(x, p, t, lasts)
+	a.reportProgress(x, p, t, lasts)
 	w.after(lasts, func() {
 		if t.process != p || p.lingers {
 			return
@@ -179,14 +180,14 @@ func (a *agent) begin(x *executor, t *task) {
 		ok := !w.chance(w.users.failing)
 		a.processEnds(t)
 		switch {
-		case w.dice(TaskProcessKilled):
-			a.executorSays(t, cluster.Failed, "killed by signal 9")
-		case w.dice(SandboxFull):
-			a.executorSays(t, cluster.Failed, "its output could not be written: no space left on device")
+		case w.roll(TaskProcessKilled):
+			a.reportFromExecutor(t, cluster.Failed, "killed by signal 9")
+		case w.roll(SandboxFull):
+			a.reportFromExecutor(t, cluster.Failed, "its output could not be written: no space left on device")
 		case ok:
-			a.executorSays(t, cluster.Finished, "")
+			a.reportFromExecutor(t, cluster.Finished, "")
 		default:
-			a.executorSays(t, cluster.Failed, "exit status 1")
+			a.reportFromExecutor(t, cluster.Failed, "exit status 1")
 		}
 	})
 }
@@ -197,11 +198,11 @@ func (a *agent) stopExecutor(x *executor) {
 	if a.w.rng.IntN(2) == 0 {
 		goesOn = a.w.between(5*time.Second, 5*time.Minute) // the supervisor was stopped, too
 	}
-	a.stopFor(x, goesOn)
+	a.pauseExecutor(x, goesOn)
 }
 
-// stopFor stops an executor's process for a time. Its actions wait.
-func (a *agent) stopFor(x *executor, goesOn time.Duration) {
+// pauseExecutor stops an executor's process for a time. Its actions wait.
+func (a *agent) pauseExecutor(x *executor, goesOn time.Duration) {
 	x.stopped = true
 	a.w.after(goesOn, func() {
 		x.stopped, x.hung = false, false
@@ -217,7 +218,7 @@ func (a *agent) stopFor(x *executor, goesOn time.Duration) {
 
 func (a *agent) processEnds(t *task) {
 	if t.process != nil {
-		a.w.check.processEnds(t.process)
+		a.w.check.endProcess(t.process)
 		t.process = nil
 	}
 }
@@ -250,21 +251,21 @@ func (a *agent) end(x *executor, reason cluster.Reason, message string, status i
 		if p := t.process; p != nil {
 			t.process = nil
 			if a.lost || w.api != nil {
-				w.check.processEnds(p)
+				w.check.endProcess(p)
 			} else {
 				// The supervisor kills it in a moment (rule X7).
 				p.lingers = true
 				w.count(TaskOutlivesExecutor)
-				w.after(w.between(time.Millisecond, 150*time.Millisecond), func() { w.check.processEnds(p) })
+				w.after(w.between(time.Millisecond, 150*time.Millisecond), func() { w.check.endProcess(p) })
 			}
 		}
 		if !t.state.Terminal() {
-			a.takes(t, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: reason,
+			a.acceptUpdate(t, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent, Reason: reason,
 				Message: message})
 		}
 	}
 	id := x.info.ID
-	if a.online() && w.dice(ExitLost) {
+	if a.online() && w.roll(ExitLost) {
 		// The connection has just broken; the master learns of the end when the agent registers again.
 		a.disconnect()
 		a.connect(w.between(time.Second, 30*time.Second))

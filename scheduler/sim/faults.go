@@ -291,9 +291,9 @@ var chances = map[Fault]float64{
 	CrashBeforeNotify: 0.1, CrashAfterNotify: 0.1,
 }
 
-// mood selects the faults of this world, and their numbers. Some faults always happen, and more often; which ones
-// depends on the seed, so that a hundred worlds include rare faults, too.
-func (w *world) mood() {
+// chooseFaults selects the faults of this world, and their numbers. Some faults always happen, and more often; which
+// ones depends on the seed, so that a hundred worlds include rare faults, too.
+func (w *world) chooseFaults() {
 	level := []float64{0, 0.5, 1, 2}[w.rng.IntN(4)]
 	if w.cfg.Seed%16 == 0 {
 		level = 0
@@ -317,8 +317,8 @@ func (w *world) mood() {
 	}
 }
 
-// dice reports whether a fault happens now.
-func (w *world) dice(f Fault) bool {
+// roll reports whether a fault happens now.
+func (w *world) roll(f Fault) bool {
 	if w.calm || f == NumFaults || !w.chance(w.moods[f]) {
 		return false
 	}

@@ -119,12 +119,12 @@ func (l *leader) record(b historyevent.Batch, then func(*keptBatch)) {
 		return
 	}
 	took := w.between(100*time.Microsecond, 8*time.Millisecond)
-	if w.dice(HistoryDiskSlow) {
+	if w.roll(HistoryDiskSlow) {
 		took = w.between(100*time.Millisecond, 2*time.Second)
 	}
 	l.soon(took, func() {
 		b.Terms = slices.Concat(l.outbox.unsaid, b.Terms)
-		if l.outbox.unsaid = nil; w.dice(HistoryDiskFull) {
+		if l.outbox.unsaid = nil; w.roll(HistoryDiskFull) {
 			l.outbox.unsaid = b.Terms
 			for _, r := range rowsOf(&b) {
 				w.history.lost[r.key] = true
@@ -139,13 +139,15 @@ func (l *leader) record(b historyevent.Batch, then func(*keptBatch)) {
 	})
 }
 
-func (h *history) isTrue(b *historyevent.Batch) bool { return h.commits[[2]int64{b.Term, b.Number}] }
+func (h *history) isCommitted(b *historyevent.Batch) bool {
+	return h.commits[[2]int64{b.Term, b.Number}]
+}
 
-// happened records that the commit of a batch has happened.
-func (h *history) happened(c term.Commit) {
+// commit records that the commit of a batch has happened.
+func (h *history) commit(c term.Commit) {
 	h.commits[[2]int64{c.History.Term, c.History.Number}] = true
 	for _, r := range rowsOf(&c.History) {
-		h.true[r.key] = append(h.true[r.key], r.says())
+		h.true[r.key] = append(h.true[r.key], r.content())
 	}
 }
 
@@ -199,7 +201,7 @@ func (h *history) drainOutbox(o *outbox) {
 		}
 		if n > l.historyTold {
 			l.historyTold = n
-			l.tell(func(m *term.Machine) { m.HistoryStored(n) })
+			l.input(func(m *term.Machine) { m.HistoryStored(n) })
 		}
 	}
 }
@@ -214,7 +216,7 @@ func (h *history) write(b *keptBatch) {
 		h.terms[t.Number] = t.Batches
 	}
 	for _, r := range b.rows {
-		if !slices.Contains(h.true[r.key], r.says()) {
+		if !slices.Contains(h.true[r.key], r.content()) {
 			h.w.fail("H1 what the history says has happened", "%s: %s", r.key, r.text)
 		}
 		if was, ok := h.rows[r.key]; ok && was >= r.revision {
@@ -227,7 +229,7 @@ func (h *history) write(b *keptBatch) {
 	}
 }
 
-func (r *row) says() string { return strconv.Itoa(r.revision) + r.text }
+func (r *row) content() string { return strconv.Itoa(r.revision) + r.text }
 
 // executionEnded records that the end of an execution was committed.
 func (h *history) executionEnded(e *execRecord) {
@@ -247,10 +249,10 @@ func (h *history) forgotten(id string) {
 	if h.ended[id] == nil || h.lost[key] || h.rows[key] == historyevent.Ended {
 		return
 	}
-	if h.w.opt.UnstoredKept < step.DefaultOptions().UnstoredKept { // such a world has too many at times
+	if h.w.opt.MaxUnstored < step.DefaultOptions().MaxUnstored { // such a world has too many at times
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
-				if h.isTrue(&b.Batch) && slices.ContainsFunc(b.Executions,
+				if h.isCommitted(&b.Batch) && slices.ContainsFunc(b.Executions,
 					func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {
 					h.w.count(HistoryForgottenUnstored)
 					h.onDisk[id] = append(h.onDisk[id], o)
@@ -282,7 +284,7 @@ func (h *history) complete() string {
 			continue
 		}
 		for _, b := range o.batches {
-			if b.complete || !h.isTrue(&b.Batch) {
+			if b.complete || !h.isCommitted(&b.Batch) {
 				continue
 			}
 			for _, r := range b.rows {

@@ -28,9 +28,9 @@ func (s *apiServer) register(a *agent) {
 			continue
 		}
 		if wasAway {
-			s.sayPod(p)
+			s.sendPod(p)
 		}
-		s.hand(p)
+		s.deliver(p)
 		if p.deleting {
 			s.toKubelet(a.id, func(a *agent) {
 				if a.tasks[p.task] != nil {
@@ -68,11 +68,11 @@ func (s *apiServer) disconnected(a *agent, was int) {
 func (s *apiServer) notReady(n *node) {
 	s.w.count(AgentUnreachable)
 	n.notReady = s.w.wall()
-	n.a.wasAway()
+	n.a.markAway()
 	s.rescind(n.a.id)
 	for _, id := range sorted(s.pods) {
 		if p := s.pods[id]; p.node == n.a.id && p.bound {
-			s.sayPod(p)
+			s.sendPod(p)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func (s *apiServer) notReady(n *node) {
 // update stores a status that a kubelet writes, once: the kubelet does not repeat it. The container shows how the
 // process of a task ended.
 func (s *apiServer) update(a *agent, u cluster.Update, _ string, _ cluster.State) {
-	s.toKubelet(a.id, func(a *agent) { a.acknowledged(u.TaskID, u.UUID) })
+	s.toKubelet(a.id, func(a *agent) { a.acknowledge(u.TaskID, u.UUID) })
 	p := s.pods[u.TaskID]
 	if p == nil || p.gone || p.status == nil || u.State == cluster.Starting {
 		return
@@ -90,7 +90,7 @@ func (s *apiServer) update(a *agent, u cluster.Update, _ string, _ cluster.State
 		if u.Reason == cluster.ReasonExecutorTerminated || u.Reason == cluster.ReasonContainerLaunchFailed {
 			u.State, u.Reason = cluster.Lost, ""
 		}
-		u.Status = &wire.Status{StartTime: t.start, Cause: u.Message, Totals: t.counts(), Run: t.cutOff(u.State)}
+		u.Status = &wire.Status{StartTime: t.start, Cause: u.Message, Totals: t.counts(), Run: t.cutRun(u.State)}
 	}
 	u.ExecutorID = ""
 	s.setStatus(p, u)
@@ -160,8 +160,8 @@ func (s *apiServer) deleteSome(force bool) bool {
 	return true
 }
 
-// takeRoom makes other users take half of the free room of a node for a while.
-func (s *apiServer) takeRoom(id string) bool {
+// takeSpace makes other users take half of the free room of a node for a while.
+func (s *apiServer) takeSpace(id string) bool {
 	n := s.nodes[id]
 	if n == nil || !n.notReady.IsZero() {
 		return false

@@ -35,7 +35,7 @@ type leader struct {
 	session     *session // the last opened session, until it has ended
 	token       uint64
 	asks        map[uint64]func(core.Reply)
-	views       *seenViews // the views after its last step
+	views       *observedViews // the views after its last step
 	watch       watch
 	out         outgoing
 	drained     bool
@@ -52,7 +52,7 @@ func (w *world) campaign(delay time.Duration) {
 			return
 		}
 		// The session is with a server that lags; the write that begins the term makes it catch up (rule T1).
-		has := w.store.had(w.between(0, maxLag))
+		has := w.store.indexBefore(w.between(0, maxLag))
 		if has < w.store.index {
 			w.count(ServerLagged)
 		}
@@ -71,18 +71,18 @@ func (w *world) campaign(delay time.Duration) {
 		opt.Term = l.term
 		l.core = core.New(opt)
 		l.machine = term.New(l.core, rand.NewPCG(w.cfg.Seed, uint64(len(w.leaders))+76),
-			term.Options{RefusedMost: w.refusedMost})
+			term.Options{RefusedTimeout: w.refusedMost})
 		w.trace.add("leader %d begins term %d", l.no, l.term)
 		l.seen = has
 		w.check.documentsLoaded()
 		w.audits.loaded(w.store.list("/config", "/state"))
 		l.loadedAt, l.loadedWall = w.now, w.wall()
-		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAs(has, "/config", "/state", "/ha",
+		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAt(has, "/config", "/state", "/ha",
 			"/scheduler")}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
 		}
-		l.poke()
+		l.scheduleDrive()
 	})
 }
 
@@ -109,41 +109,41 @@ func (l *leader) run(do func()) {
 	}
 }
 
-// tell passes an input to the machine.
-func (l *leader) tell(input func(*term.Machine)) {
+// input passes an input to the machine.
+func (l *leader) input(input func(*term.Machine)) {
 	l.run(func() {
 		l.machine.Tick(l.clocks())
 		input(l.machine)
-		l.poke()
+		l.scheduleDrive()
 	})
 }
 
 // request makes a request as through the API; answered, if not nil, receives the answer.
-func (l *leader) request(ask func(token uint64) core.Request, answered func(core.Reply)) {
+func (l *leader) request(request core.Event, answered func(core.Reply)) {
 	l.token++
-	q := ask(l.token)
+	q := core.Request{Token: l.token, Event: request}
 	if answered == nil {
 		answered = func(core.Reply) {}
 	}
-	l.tell(func(m *term.Machine) {
-		l.asks[q.RequestToken()] = answered
+	l.input(func(m *term.Machine) {
+		l.asks[q.Token] = answered
 		m.Request(q)
 	})
 }
 
-// poke schedules the machine's next turn, which takes all inputs that arrive by then.
-func (l *leader) poke() {
+// scheduleDrive schedules the machine's next turn, which takes all inputs that arrive by then.
+func (l *leader) scheduleDrive() {
 	if !l.planned {
 		l.planned = true
-		l.soon(l.w.between(10*time.Microsecond, time.Millisecond), l.turn)
+		l.soon(l.w.between(10*time.Microsecond, time.Millisecond), l.drive)
 	}
 }
 
-func (l *leader) turn() {
+func (l *leader) drive() {
 	l.planned = false
 	l.machine.Tick(l.clocks())
 	effects := l.machine.Ready()
-	l.w.check.changesAreNamed(l, effects)
+	l.w.check.checkChanged(l, effects)
 	l.perform(effects)
 }
 
@@ -153,22 +153,22 @@ func (l *leader) perform(effects []term.Effect) {
 	w := l.w
 	for i, e := range effects {
 		before, after, seen := crashesAt(e)
-		if seen && (w.dice(CrashBetweenEffects) || w.dice(before)) {
+		if seen && (w.roll(CrashBetweenEffects) || w.roll(before)) {
 			l.crash("between effects")
 			return
 		}
-		if seen && w.dice(PauseBetweenEffects) {
+		if seen && w.roll(PauseBetweenEffects) {
 			l.pause()
 			l.run(func() {
-				l.do(e)
+				l.start(e)
 				l.perform(effects[i+1:])
 			})
 			return
 		}
-		if l.do(e); l.dead {
+		if l.start(e); l.dead {
 			return
 		}
-		if w.dice(after) {
+		if w.roll(after) {
 			l.crash("right after an effect")
 			return
 		}
@@ -189,7 +189,7 @@ func (l *leader) planWake() {
 		no := l.wakeNo
 		l.soon(at-l.clocks().Elapsed, func() {
 			if no == l.wakeNo && !l.planned {
-				l.turn()
+				l.drive()
 			}
 		})
 	}
@@ -219,7 +219,7 @@ func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 	return NumFaults, NumFaults, false
 }
 
-func (l *leader) do(e term.Effect) {
+func (l *leader) start(e term.Effect) {
 	w := l.w
 	w.check.effect(l, e)
 	switch e := e.(type) {
@@ -243,13 +243,13 @@ func (l *leader) do(e term.Effect) {
 		}
 	case term.WatchMaster:
 		if w.cfg.Seed%2 == 0 { // ZooKeeper shows the leader, and is read
-			l.soon(time.Second, func() { l.tell(func(m *term.Machine) { m.MasterChanged(e.Session) }) })
+			l.soon(time.Second, func() { l.input(func(m *term.Machine) { m.MasterChanged(e.Session) }) })
 		}
 	case term.Notify:
 		l.notify(e.Notification)
 	case term.AskStandby:
 		if w.cfg.Seed%4 < 2 {
-			l.soon(w.latency(), func() { l.tell((*term.Machine).StandbyWaits) })
+			l.soon(w.latency(), func() { l.input((*term.Machine).StandbyWaits) })
 		}
 	case term.Answer:
 		if answered := l.asks[e.Token]; answered != nil {
@@ -274,7 +274,7 @@ func (l *leader) do(e term.Effect) {
 
 // endTerm reports to the process that its term has ended.
 func (l *leader) endTerm() {
-	l.tell(func(m *term.Machine) {
+	l.input(func(m *term.Machine) {
 		l.out.ended = true
 		m.TermEnded(registry.ErrTermEnded)
 	})
@@ -283,7 +283,7 @@ func (l *leader) endTerm() {
 // stop stops the process as an operator does; why is the reason.
 func (l *leader) stop(why string) {
 	l.w.trace.add("leader %d is stopped: %s", l.no, why)
-	l.tell((*term.Machine).Stop)
+	l.input((*term.Machine).Stop)
 }
 
 // expire ends the registry's session.
@@ -293,8 +293,8 @@ func (l *leader) expire() {
 	}
 }
 
-// sessionEnds expires the session of a leader that still leads and does not learn of it. Another one is elected.
-func (l *leader) sessionEnds() {
+// endSession expires the session of a leader that still leads and does not learn of it. Another one is elected.
+func (l *leader) endSession() {
 	if w := l.w; !l.dead && w.leading == l && w.store.term == l.term {
 		l.expire()
 		w.leading = nil
@@ -316,9 +316,9 @@ func (l *leader) die(why string) {
 	}
 	w.trace.add("leader %d is gone: %s", l.no, why)
 	l.dead = true
-	l.outbox.gone = w.dice(HistoryDiskGone)
+	l.outbox.gone = w.roll(HistoryDiskGone)
 	if l.session != nil {
-		l.session.stream.cutOff()
+		l.session.stream.cut()
 		l.session = nil
 	}
 	if w.leading == l {
@@ -337,7 +337,7 @@ func (l *leader) pause() {
 	d := w.between(100*time.Millisecond, 40*time.Second)
 	w.trace.add("leader %d is paused for %s", l.no, d)
 	if d > 5*time.Second {
-		w.after(w.between(4*time.Second, d+2*time.Second), l.sessionEnds)
+		w.after(w.between(4*time.Second, d+2*time.Second), l.endSession)
 	}
 	w.after(d, l.resume)
 }

@@ -36,7 +36,7 @@ func (a *agent) restart() {
 		if w.api != nil {
 			break // containers need no kubelet
 		}
-		if w.now-a.downSince > 15*time.Minute || w.dice(ExecutorNotBack) {
+		if w.now-a.downSince > 15*time.Minute || w.roll(ExecutorNotBack) {
 			a.end(x, cluster.ReasonExecutorTerminated, "the executor did not come back", 9)
 		}
 		x.missed, x.queued = append(x.missed, x.queued...), nil
@@ -46,7 +46,7 @@ func (a *agent) restart() {
 		pending := t.pending
 		t.pending = nil
 		for _, u := range pending {
-			a.takes(t, u)
+			a.acceptUpdate(t, u)
 		}
 	}
 	a.connect(w.between(100*time.Millisecond, 3*time.Second))
@@ -130,7 +130,7 @@ func (a *agent) forget(id string) {
 	delete(a.tasks, id)
 }
 
-func (a *agent) heal() {
+func (a *agent) repair() {
 	if !a.cut {
 		return
 	}

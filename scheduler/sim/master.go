@@ -47,7 +47,7 @@ func newMaster(w *world, memory bool) *master {
 	if len(w.removed) > 0 { // it does not know of these removals yet, with memory or without
 		w.after(w.between(time.Minute, 20*time.Minute), func() {
 			if w.master == m {
-				m.removeAgain()
+				m.repeatRemoval()
 			}
 		})
 	}
@@ -73,15 +73,15 @@ func (m *master) awaitAgents() {
 			delete(m.recovering, id)
 			m.unreachable[id] = w.wall()
 			if a := w.agent(id); a != nil {
-				a.wasAway()
+				a.markAway()
 			}
 		}
 	})
 }
 
-// removeAgain ends the rest of frameworks that another master has removed, because their failover timeout has passed
+// repeatRemoval ends the rest of frameworks that another master has removed, because their failover timeout has passed
 // for this one, too.
-func (m *master) removeAgain() {
+func (m *master) repeatRemoval() {
 	for id := range m.w.removed {
 		m.w.removed[id] = m
 	}
@@ -92,7 +92,7 @@ func (m *master) removeAgain() {
 
 func (m *master) subscriber() *stream { return m.stream }
 
-func (m *master) voids(s *stream) bool { return m.stream != s }
+func (m *master) isVoid(s *stream) bool { return m.stream != s }
 
 func (m *master) send(e cluster.Event) {
 	if m.stream == nil {
@@ -137,8 +137,8 @@ func (m *master) lost(s *stream) {
 	clear(m.filters)
 }
 
-// say sends an update of the master's own, without a uuid.
-func (m *master) say(u cluster.Update) {
+// sendUpdate sends an update of the master's own, without a uuid.
+func (m *master) sendUpdate(u cluster.Update) {
 	u.Source = cluster.FromMaster
 	u.Timestamp = m.w.wall()
 	m.send(u)
@@ -150,7 +150,7 @@ func (m *master) toAgent(id string, lost Fault, do func(*agent)) {
 	if k == nil || !k.connected {
 		return
 	}
-	if k.a.online() && m.w.dice(lost) {
+	if k.a.online() && m.w.roll(lost) {
 		if lost == RunLost {
 			// A launch is lost only with the connection; both sides find that out when the agent registers again.
 			k.a.disconnect()
@@ -187,7 +187,7 @@ func (m *master) acknowledge(ack cluster.Ack) {
 	if t != nil && t.state.Terminal() && t.latest.Terminal() {
 		delete(m.tasks, ack.TaskID)
 	}
-	m.toAgent(ack.AgentID, AckLost, func(a *agent) { a.acknowledged(ack.TaskID, ack.UUID) })
+	m.toAgent(ack.AgentID, AckLost, func(a *agent) { a.acknowledge(ack.TaskID, ack.UUID) })
 }
 
 // update forwards an agent's update, if the master knows the framework.

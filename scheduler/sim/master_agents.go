@@ -68,7 +68,7 @@ func (m *master) register(a *agent) {
 			reserved: t.launch.Reserved, state: t.reported, latest: t.state}
 		m.tasks[id] = mt
 		if wasUnknown && !t.state.Terminal() {
-			m.say(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state,
+			m.sendUpdate(cluster.Update{TaskID: id, AgentID: a.id, ExecutorID: mt.executor, State: t.state,
 				Reason: cluster.ReasonAgentReregistered, Message: "Unknown agent reregistered"})
 		}
 	}
@@ -81,11 +81,11 @@ func (m *master) replaced(k *known) {
 	id := k.a.id
 	m.rescind(id)
 	for _, t := range m.forgetTasks(id) {
-		m.say(cluster.Update{TaskID: t.id, AgentID: id, State: cluster.Gone, Reason: cluster.ReasonAgentRemoved,
+		m.sendUpdate(cluster.Update{TaskID: t.id, AgentID: id, State: cluster.Gone, Reason: cluster.ReasonAgentRemoved,
 			Message: "a new agent registered at the same address"})
 	}
 	delete(m.agents, id)
-	m.sayFailed(cluster.Failure{AgentID: id})
+	m.sendFailure(cluster.Failure{AgentID: id})
 }
 
 // forgetTasks drops the tasks of an agent, and returns those that have not ended.
@@ -122,19 +122,19 @@ func (m *master) markUnreachable(a *agent) {
 	w.count(AgentUnreachable)
 	delete(m.agents, a.id)
 	m.unreachable[a.id] = w.wall()
-	a.wasAway()
+	a.markAway()
 	for _, t := range m.forgetTasks(a.id) {
 		m.away[t.id] = a.id
-		m.say(cluster.Update{TaskID: t.id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable,
+		m.sendUpdate(cluster.Update{TaskID: t.id, AgentID: a.id, ExecutorID: t.executor, State: cluster.Unreachable,
 			Reason: cluster.ReasonAgentRemoved, UnreachableSince: w.wall()})
 	}
 	m.rescind(a.id)
-	m.sayFailed(cluster.Failure{AgentID: a.id})
+	m.sendFailure(cluster.Failure{AgentID: a.id})
 }
 
-// sayFailed sends an event that Mesos sends at most once.
-func (m *master) sayFailed(f cluster.Failure) {
-	if !m.w.dice(FailureLost) {
+// sendFailure sends an event that Mesos sends at most once.
+func (m *master) sendFailure(f cluster.Failure) {
+	if !m.w.roll(FailureLost) {
 		m.send(f)
 	}
 }
@@ -147,5 +147,5 @@ func (m *master) executorEnded(a *agent, id string, status int) {
 	}
 	delete(k.executors, id)
 	m.allocate(m.w.between(time.Millisecond, 300*time.Millisecond))
-	m.sayFailed(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
+	m.sendFailure(cluster.Failure{AgentID: a.id, ExecutorID: id, Status: status})
 }

@@ -10,7 +10,7 @@ import (
 func (m *master) reconcile(tasks []cluster.TaskRef) {
 	if len(tasks) == 0 {
 		for _, id := range sorted(m.tasks) {
-			m.sayState(m.tasks[id])
+			m.sendState(m.tasks[id])
 		}
 		return
 	}
@@ -19,8 +19,8 @@ func (m *master) reconcile(tasks []cluster.TaskRef) {
 	}
 }
 
-func (m *master) sayState(t *mtask) {
-	m.say(cluster.Update{TaskID: t.id, AgentID: t.agent, ExecutorID: t.executor, State: t.state,
+func (m *master) sendState(t *mtask) {
+	m.sendUpdate(cluster.Update{TaskID: t.id, AgentID: t.agent, ExecutorID: t.executor, State: t.state,
 		Reason: cluster.ReasonReconciliation, Message: "Reconciliation: Latest task state"})
 	if t.state.Terminal() {
 		m.w.count(EndWithoutCause)
@@ -34,10 +34,10 @@ func (m *master) answer(taskID, agentID string) {
 		if state == cluster.Unreachable {
 			u.UnreachableSince = m.unreachable[agentID]
 		}
-		m.say(u)
+		m.sendUpdate(u)
 	}
 	if t := m.tasks[taskID]; t != nil {
-		m.sayState(t)
+		m.sendState(t)
 		return
 	}
 	switch {
@@ -53,12 +53,12 @@ func (m *master) answer(taskID, agentID string) {
 			return
 		}
 		if a := m.w.agent(agentID); a != nil && strings.HasPrefix(taskID, "question-") {
-			a.wasAway() // the question was about the agent
+			a.markAway() // the question was about the agent
 		} else if a != nil && a.tasks[taskID] != nil {
 			if a.tasks[taskID].process != nil {
 				m.w.count(UnknownWhileRunning)
 			}
-			a.tasks[taskID].goesAway()
+			a.tasks[taskID].loseAgent()
 		}
 		say(cluster.Unknown, "Task is unknown")
 	}

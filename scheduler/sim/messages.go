@@ -9,10 +9,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// reportsWhile makes the executors of some processes send reports while they run. The content and the fate of a report
-// must change no decision: in a world with Deaf leaders the content is removed before it arrives, and nothing else may
-// differ.
-func (a *agent) reportsWhile(x *executor, p *process, t *task, lasts time.Duration) {
+// reportProgress makes the executors of some processes send reports while they run. The content and the fate of a
+// report must change no decision: in a world with Deaf leaders the content is removed before it arrives, and nothing
+// else may differ.
+func (a *agent) reportProgress(x *executor, p *process, t *task, lasts time.Duration) {
 	w := a.w
 	if w.rng.IntN(4) > 0 {
 		return
@@ -23,10 +23,10 @@ func (a *agent) reportsWhile(x *executor, p *process, t *task, lasts time.Durati
 				return
 			}
 			data, wait := a.report(x, p), time.Duration(0)
-			if w.dice(ReportGarbled) {
-				data = a.garbled(data)
+			if w.roll(ReportGarbled) {
+				data = a.garble(data)
 			}
-			if w.dice(ReportLate) {
+			if w.roll(ReportLate) {
 				wait = w.between(time.Second, time.Minute)
 			}
 			message := cluster.Message{AgentID: a.id, ExecutorID: x.info.ID}
@@ -62,7 +62,7 @@ func (a *agent) report(x *executor, p *process) []byte {
 	return data
 }
 
-func (a *agent) garbled(data []byte) []byte {
+func (a *agent) garble(data []byte) []byte {
 	w := a.w
 	switch w.rng.IntN(4) {
 	case 0:

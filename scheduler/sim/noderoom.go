@@ -65,7 +65,7 @@ func (s *apiServer) makeOffers() {
 	}
 }
 
-func (s *apiServer) othersLeave() {
+func (s *apiServer) endOthers() {
 	for _, n := range s.nodes {
 		n.other = resources.Amount{}
 	}

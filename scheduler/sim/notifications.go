@@ -17,19 +17,19 @@ func (l *leader) notify(n notifications.Notification) {
 	w, job := l.w, n.Job.JobName
 	tells := w.check.notified(l, n)
 	took := w.between(time.Millisecond, 300*time.Millisecond)
-	if w.dice(NotificationSlow) {
+	if w.roll(NotificationSlow) {
 		took = w.between(time.Second, time.Minute)
 	}
 	w.after(took, func() {
 		var err error
 		switch {
-		case w.now < w.mailAwayUntil || w.dice(NotificationFails):
+		case w.now < w.mailAwayUntil || w.roll(NotificationFails):
 			err = errors.New("people can't be reached")
-		case w.dice(NotificationUnanswered):
+		case w.roll(NotificationUnanswered):
 			err = errors.New("no answer")
-			w.check.told(job, tells)
+			w.check.recordNotified(job, tells)
 		default:
-			w.check.told(job, tells)
+			w.check.recordNotified(job, tells)
 		}
 		l.run(func() {
 			delete(l.out.telling, job)
@@ -37,7 +37,7 @@ func (l *leader) notify(n notifications.Notification) {
 				l.out.told[job] = w.now
 			}
 		})
-		l.tell(func(m *term.Machine) { m.Notified(job, n.Seq, err) })
+		l.input(func(m *term.Machine) { m.Notified(job, n.Seq, err) })
 	})
 }
 
@@ -96,8 +96,8 @@ func (c *checker) notified(l *leader, n notifications.Notification) []string {
 	return slices.Clone(untold[:min(n.Further+1, len(untold))])
 }
 
-// told records that people were notified of these failures.
-func (c *checker) told(job string, tells []string) {
+// recordNotified records that people were notified of these failures.
+func (c *checker) recordNotified(job string, tells []string) {
 	if len(tells) == 0 {
 		c.w.count(ToldAgain)
 	}
@@ -107,8 +107,8 @@ func (c *checker) told(job string, tells []string) {
 	}
 }
 
-// handler gives a job a random error handler, or none.
-func (u *users) handler(cfg *jobs.Config) {
+// setHandler gives a job a random error handler, or none.
+func (u *users) setHandler(cfg *jobs.Config) {
 	switch u.w.rng.IntN(8) {
 	case 0, 1, 2, 3, 4:
 		cfg.JobErrorHandlerType, cfg.Props = jobs.HandlerWebhook,

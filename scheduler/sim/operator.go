@@ -54,7 +54,7 @@ func (u *users) write(path string, value []byte) {
 	index := w.store.index
 	w.after(w.between(time.Millisecond, time.Second), func() {
 		if l := w.leading; l != nil {
-			l.noticed(path, index)
+			l.reportEdit(path, index)
 		}
 	})
 }
@@ -143,9 +143,7 @@ func (w *world) forgetSome(l *leader) bool {
 	if given {
 		w.forgotten[task] = true
 	}
-	l.request(func(token uint64) core.Request {
-		return operator.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
-	}, func(r core.Reply) {
+	l.request(operator.ForgetRequested{TaskID: task, Actor: byUser}, func(r core.Reply) {
 		switch {
 		case r.Err == nil && w.check.live[task] != "":
 			w.fail("E5 only what was abandoned is forgotten", "task %s is live", task)
@@ -164,7 +162,7 @@ func (l *leader) cutFromRegistry(d time.Duration) {
 	if d < registrySession {
 		return
 	}
-	w.after(registrySession, l.sessionEnds)
+	w.after(registrySession, l.endSession)
 	l.soon(d, l.endTerm)
 }
 

@@ -44,13 +44,13 @@ func (w *world) original() {
 	}
 	remembers := w.rng.IntN(2) == 0
 	for _, a := range w.agents {
-		w.leave(a, remembers)
+		w.leaveTasks(a, remembers)
 		if remembers {
 			w.master.recovering[a.id] = true
 		}
 		if w.rng.IntN(5) == 0 { // away when our first leader begins
 			a.cut = true
-			w.after(w.between(time.Second, 15*time.Minute), a.heal)
+			w.after(w.between(time.Second, 15*time.Minute), a.repair)
 		}
 	}
 	w.master.awaitAgents()
@@ -71,9 +71,9 @@ func (w *world) encode(document any) []byte {
 	return data
 }
 
-// leave starts the original's tasks on an agent. A master that knows of no agent cannot report them before the agents
-// are back; shards that begin before that begin beside them.
-func (w *world) leave(a *agent, remembered bool) {
+// leaveTasks starts the original's tasks on an agent. A master that knows of no agent cannot report them before the
+// agents are back; shards that begin before that begin beside them.
+func (w *world) leaveTasks(a *agent, remembered bool) {
 	for n := range w.rng.IntN(3) {
 		job, _ := pick(w, w.users.jobs)
 		item := w.rng.IntN(3)
@@ -94,17 +94,17 @@ func (w *world) leave(a *agent, remembered bool) {
 			w.after(w.between(time.Second, 10*time.Minute), func() {
 				if t.process == p && !p.lingers {
 					a.processEnds(t)
-					a.executorSays(t, cluster.Finished, "")
+					a.reportFromExecutor(t, cluster.Finished, "")
 				}
 			})
 		}
 		w.count(ForeignTask)
-		w.check.foreignBegan(t.process)
+		w.check.recordUnknownTask(t.process)
 	}
 }
 
-// foreignBegan records a process of the original. The checks ignore two of its own.
-func (c *checker) foreignBegan(p *process) {
+// recordUnknownTask records a process of the original. The checks ignore two of its own.
+func (c *checker) recordUnknownTask(p *process) {
 	key := shardOf{p.job, p.item}
 	c.running[key] = append(c.running[key], p)
 	c.ofOriginal[p] = true
@@ -118,9 +118,9 @@ func (c *checker) masterForgot() {
 	}
 }
 
-// takenOver checks that no process of ours begins while a task of the original runs that the cluster could report
+// checkTakenOver checks that no process of ours begins while a task of the original runs that the cluster could report
 // (rule T8).
-func (c *checker) takenOver(ours *process) {
+func (c *checker) checkTakenOver(ours *process) {
 	for p := range c.ofOriginal {
 		if !p.wasAway && !p.lingers && !p.removed {
 			c.w.fail("T8 nothing is launched before what another scheduler left has ended",

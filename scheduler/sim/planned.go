@@ -6,7 +6,6 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
@@ -27,15 +26,15 @@ func (w *world) planFault() {
 			return
 		}
 		f, _ := pick(w, on)
-		if w.happens(f) {
+		if w.occurs(f) {
 			w.count(f)
 		}
 		w.planFault()
 	})
 }
 
-// happens makes a planned fault, and reports whether it was possible.
-func (w *world) happens(f Fault) bool {
+// occurs makes a planned fault, and reports whether it was possible.
+func (w *world) occurs(f Fault) bool {
 	l := w.leading
 	leads := l != nil && !l.dead && !l.paused
 	a, _ := pick(w, w.agents)
@@ -77,7 +76,7 @@ func (w *world) happens(f Fault) bool {
 		s := &session{l: dead}
 		s.stream = &stream{w: w, sess: s, m: w.master, open: true, dead: true}
 		w.master.subscribe(s.stream, w.master.fw)
-		s.stream.cutOff()
+		s.stream.cut()
 	case RegistryCut:
 		l.cutFromRegistry(w.between(time.Second, 15*time.Second))
 	case StreamSilent:
@@ -100,9 +99,7 @@ func (w *world) happens(f Fault) bool {
 		return w.maintain(a)
 	case OperatorReconciles:
 		explicit := w.rng.IntN(2) == 0
-		l.request(func(token uint64) core.Request {
-			return operator.ReconcileRequested{Token: token, Explicit: explicit, Actor: byUser}
-		}, nil)
+		l.request(operator.ReconcileRequested{Explicit: explicit, Actor: byUser}, nil)
 	case OperatorForgets:
 		return w.forgetSome(l)
 	case RoleChanged:
@@ -111,14 +108,14 @@ func (w *world) happens(f Fault) bool {
 		}
 		l.stop("it restarts with another role")
 	case SessionCut:
-		w.platform().subscriber().breaks("the connection broke")
+		w.platform().subscriber().fail("the connection broke")
 	case ClusterRefuses, ClusterAway:
 		if f == ClusterRefuses {
 			w.refusesUntil = w.now + w.between(5*time.Second, 8*time.Minute)
 		} else {
 			w.awayUntil = w.now + w.between(10*time.Second, 8*time.Minute)
 		}
-		w.platform().subscriber().breaks("the connection broke")
+		w.platform().subscriber().fail("the connection broke")
 	case MasterFailoverEmpty, MasterFailoverMemory:
 		w.failover(f == MasterFailoverMemory)
 	case AgentRestart:
@@ -129,7 +126,7 @@ func (w *world) happens(f Fault) bool {
 		a.cut = true
 		a.disconnect()
 		w.after([]time.Duration{w.between(time.Second, 30*time.Second), w.between(time.Minute, 5*time.Minute),
-			w.between(time.Minute, 30*time.Minute)}[w.rng.IntN(3)], a.heal)
+			w.between(time.Minute, 30*time.Minute)}[w.rng.IntN(3)], a.repair)
 	case MachineLost, MachineReplaced:
 		if a == nil || a.lost {
 			return false
@@ -170,7 +167,7 @@ func (w *world) happens(f Fault) bool {
 	case PodDeleted, PodForceDeleted:
 		return w.api.deleteSome(f == PodForceDeleted)
 	case OthersPods:
-		return up && w.api.takeRoom(a.id)
+		return up && w.api.takeSpace(a.id)
 	case OfferStorm:
 		w.storm(10)
 	case OtherFramework:
@@ -199,7 +196,7 @@ func (w *world) happens(f Fault) bool {
 			a.cut = true
 			a.disconnect()
 			w.after(w.between(2*time.Second, 20*time.Second), func() { w.failover(w.rng.IntN(2) == 0) })
-			w.after(w.between(20*time.Second, 5*time.Minute), a.heal)
+			w.after(w.between(20*time.Second, 5*time.Minute), a.repair)
 		}
 		w.removeFramework()
 	}
@@ -223,7 +220,7 @@ func (w *world) storm(n int) {
 func (w *world) failover(memory bool) {
 	old := w.master
 	if old.stream != nil {
-		old.stream.breaks("the master is gone")
+		old.stream.fail("the master is gone")
 	}
 	w.master = newMaster(w, memory)
 	if !memory {
@@ -270,7 +267,7 @@ func (w *world) removeFramework() {
 		clear(k.executors)
 	}
 	if s := m.stream; s != nil {
-		s.breaks("Framework has been removed")
+		s.fail("Framework has been removed")
 		m.lost(s) // no call of the framework is accepted from now on
 	}
 }

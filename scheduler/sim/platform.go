@@ -12,11 +12,11 @@ type platform interface {
 	// subscriber returns the stream on which it sends, nil without a subscription.
 	subscriber() *stream
 	subscribe(s *stream, fw string)
-	// voids reports whether it refuses calls on a stream because another is the present one.
-	voids(s *stream) bool
+	// isVoid reports whether it refuses calls on a stream because another is the present one.
+	isVoid(s *stream) bool
 	lost(s *stream)
-	// arrives handles a call; done receives the answer.
-	arrives(s *session, call step.Call, done func(error))
+	// receive handles a call; done receives the answer.
+	receive(s *session, call step.Call, done func(error))
 
 	register(a *agent)
 	disconnected(a *agent, was int)
@@ -26,8 +26,8 @@ type platform interface {
 
 	// allocate makes offers within a time.
 	allocate(within time.Duration)
-	// othersLeave ends the use by other frameworks.
-	othersLeave()
+	// endOthers ends the use by other frameworks.
+	endOthers()
 }
 
 var (

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
@@ -27,9 +26,9 @@ func (w *world) quiesce() {
 		case !a.up:
 			a.restart()
 		}
-		a.heal()
+		a.repair()
 	}
-	w.platform().othersLeave()
+	w.platform().endOthers()
 	w.platform().allocate(time.Millisecond)
 	for _, l := range w.leaders {
 		l.resume()
@@ -56,7 +55,7 @@ func (w *world) settle() {
 	}
 	w.leaderless = 0
 	if l.drained {
-		w.check.nothingLeft("drained (rule O4)")
+		w.check.checkNothingLeft("drained (rule O4)")
 		w.count(Drained)
 		l.drained = false
 		l.stop("it was drained")
@@ -70,8 +69,8 @@ func (w *world) settle() {
 		return
 	}
 	if w.check.crons() {
-		if w.crowded() {
-			w.check.starved()
+		if w.isCrowded() {
+			w.check.checkStarvation()
 			return
 		}
 		w.users.stop()
@@ -80,7 +79,7 @@ func (w *world) settle() {
 	if w.kept != "" && w.check.job(w.kept).daemon() {
 		if why := w.check.daemonDown(w.kept); why == "" {
 			w.count(DaemonUp)
-			w.users.ask("deregister "+w.kept, config.DeregisterJob{Name: w.kept})
+			w.users.change("deregister "+w.kept, config.DeregisterJob{Name: w.kept})
 		} else if since := w.now - max(w.quietSince,
 			w.check.lastEnd); since > time.Hour && since < time.Hour+time.Minute {
 			// Larger shards may not fit beside the former ones: then all must be placed again.
@@ -109,9 +108,9 @@ func (w *world) settle() {
 	}
 }
 
-// crowded reports whether the calm world's crons go on for a while, long enough to see whether any execution waits
+// isCrowded reports whether the calm world's crons go on for a while, long enough to see whether any execution waits
 // longer than rule L2 allows. A few of the worlds with short processes do that.
-func (w *world) crowded() bool {
+func (w *world) isCrowded() bool {
 	return w.cfg.Seed%32 == 3 && w.users.longest <= time.Minute && w.now-w.quietSince < w.longestWait()+10*time.Minute
 }
 
@@ -125,7 +124,7 @@ func (w *world) longestWait() time.Duration {
 // drain requests the end of everything (rule O4).
 func (w *world) drain() {
 	if l := w.leading; l != nil && !l.dead {
-		l.tell((*term.Machine).Drain)
+		l.input((*term.Machine).Drain)
 	}
 }
 
@@ -137,9 +136,7 @@ func (w *world) forgetOrphans(l *leader) {
 		nobodyKnows := by != "" && w.master != nil && by != w.master.id
 		if a == nil || a.lost || nobodyKnows && (a.tasks[task] == nil || a.tasks[task].process == nil) {
 			w.count(Forgotten)
-			l.request(func(token uint64) core.Request {
-				return operator.ForgetRequested{Token: token, TaskID: task, Actor: byUser}
-			}, nil)
+			l.request(operator.ForgetRequested{TaskID: task, Actor: byUser}, nil)
 		}
 	}
 }

@@ -176,7 +176,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 			}
 		}
 	}
-	c.nothingBeginsOff(writes)
+	c.checkNothingBeginsOff(writes)
 	c.notificationsWritten()
 }
 
@@ -200,7 +200,7 @@ func (c *checker) take(wr *registry.Write) {
 			c.cursorMoved(m.Time, m.Job)
 		}
 	case dir == pathExecution && wr.Delete:
-		c.executionGone(name)
+		c.checkRemoved(name)
 	case dir == pathExecution:
 		var r record
 		if read(&r) {

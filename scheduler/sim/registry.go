@@ -32,8 +32,8 @@ type replaced struct {
 // maxLag is the maximum lag of a server.
 const maxLag = 3 * time.Second
 
-// had returns the index that a server with that lag has reached.
-func (s *store) had(lag time.Duration) int64 {
+// indexBefore returns the index that a server with that lag has reached.
+func (s *store) indexBefore(lag time.Duration) int64 {
 	for i := len(s.log) - 1; i >= 0; i-- {
 		if s.log[i].at <= s.clock()-lag {
 			return s.log[i].index
@@ -56,8 +56,8 @@ func (s *store) as(path string, index int64) (registry.Entry, bool) {
 	return entry, there
 }
 
-// listAs returns all entries below the paths that a server at an index has.
-func (s *store) listAs(index int64, paths ...string) []registry.Entry {
+// listAt returns all entries below the paths that a server at an index has.
+func (s *store) listAt(index int64, paths ...string) []registry.Entry {
 	old := &store{clock: s.clock, entries: maps.Clone(s.entries)}
 	for i := len(s.log) - 1; i >= 0 && s.log[i].index > index; i-- {
 		if r := s.log[i]; r.there {

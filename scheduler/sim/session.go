@@ -34,7 +34,7 @@ func (l *leader) send(c term.Call) {
 			}
 			answered = true
 			w.check.callAnswered(l, c)
-			l.tell(func(m *term.Machine) { m.Called(c.ID, err) })
+			l.input(func(m *term.Machine) { m.Called(c.ID, err) })
 		})
 	}
 	s := l.session
@@ -50,20 +50,20 @@ func (l *leader) send(c term.Call) {
 	lost := CallLost
 	if _, isAccept := c.Call.(step.CallLaunch); isAccept {
 		lost = AcceptLost
-		if w.dice(AcceptLate) {
+		if w.roll(AcceptLate) {
 			late += w.between(50*time.Millisecond, 4*time.Second)
 		}
-		if w.dice(AcceptAnsweredLate) {
+		if w.roll(AcceptAnsweredLate) {
 			answerLate = w.between(50*time.Millisecond, 6*time.Second)
 		}
-	} else if w.dice(CallAnsweredLate) {
+	} else if w.roll(CallAnsweredLate) {
 		answerLate = w.between(50*time.Millisecond, 12*time.Second)
 	}
 	if s.stream.silent {
 		answer(callTimeout, errors.New("no answer"))
 		return // nothing arrives
 	}
-	if w.dice(lost) {
+	if w.roll(lost) {
 		answer(w.between(10*time.Millisecond, callTimeout), errors.New("the connection broke"))
 		if w.rng.IntN(2) == 0 {
 			return // the call never arrives; otherwise it does, whatever the caller believes
@@ -79,19 +79,19 @@ func (l *leader) send(c term.Call) {
 		switch {
 		case w.platform() != m:
 			answer(w.latency(), errors.New("the master is gone"))
-		case m.voids(s.stream):
+		case m.isVoid(s.stream):
 			w.count(CallOnOldStream)
 			answer(w.latency(), &cluster.Refused{Status: 403, Message: "the stream is not the present one"})
-		case w.dice(CallRefused):
+		case w.roll(CallRefused):
 			answer(w.latency(), &cluster.Refused{Status: 503, Message: "not now"})
 		default:
-			m.arrives(s, c.Call, func(err error) { answer(w.latency()+answerLate, err) })
+			m.receive(s, c.Call, func(err error) { answer(w.latency()+answerLate, err) })
 		}
 	})
 }
 
-// arrives handles a call in the master.
-func (m *master) arrives(s *session, call step.Call, done func(error)) {
+// receive handles a call in the master.
+func (m *master) receive(s *session, call step.Call, done func(error)) {
 	defer done(nil)
 	switch c := call.(type) {
 	case step.CallLaunch:
@@ -103,13 +103,13 @@ func (m *master) arrives(s *session, call step.Call, done func(error)) {
 		m.accept(c.Launch)
 	case step.CallDecline:
 		m.decline(c.Offers, c.Refuse)
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		m.revive()
-	case step.CallStopOffers:
+	case step.CallSuppress:
 		m.suppressed = true
 	case step.CallKill:
 		m.kill(c.Kill)
-	case step.CallEndExecutor:
+	case step.CallShutdown:
 		m.shutdown(c.ExecutorID, c.AgentID)
 	case step.CallReconcile:
 		m.reconcile(c.Tasks)
@@ -123,13 +123,13 @@ func (l *leader) subscribe(c term.Subscribe) {
 	w := l.w
 	w.trace.add("leader %d calls SUBSCRIBE %d as %s", l.no, c.Session, c.FrameworkID)
 	failed := func(after time.Duration, err error) {
-		l.soon(after, func() { l.tell(func(m *term.Machine) { m.SessionEnded(c.Session, err) }) })
+		l.soon(after, func() { l.input(func(m *term.Machine) { m.SessionEnded(c.Session, err) }) })
 	}
 	switch {
 	case w.now < w.refusesUntil:
 		failed(w.latency(), &cluster.Refused{Status: 401, Message: "who are you"})
 		return
-	case w.now < w.awayUntil || w.dice(SubscribeFails):
+	case w.now < w.awayUntil || w.roll(SubscribeFails):
 		failed(w.between(time.Millisecond, 10*time.Second), errors.New("no connection"))
 		return
 	}
@@ -138,7 +138,7 @@ func (l *leader) subscribe(c term.Subscribe) {
 	w.after(w.latency(), func() {
 		m := w.platform()
 		if w.removed[c.FrameworkID] != nil {
-			w.master.removeAgain()
+			w.master.repeatRemoval()
 			failed(w.latency(), cluster.FrameworkError{Message: "Framework has been removed", Removed: true})
 			return
 		}
@@ -146,11 +146,11 @@ func (l *leader) subscribe(c term.Subscribe) {
 		s.stream.dead = l.dead
 		if !l.dead {
 			l.session = s
-			l.tell(func(m *term.Machine) { m.Opened(c.Session) })
+			l.input(func(m *term.Machine) { m.Opened(c.Session) })
 		}
 		m.subscribe(s.stream, c.FrameworkID)
 		if l.dead {
-			s.stream.cutOff() // its process died while the call was on its way
+			s.stream.cut() // its process died while the call was on its way
 		}
 	})
 }
@@ -160,7 +160,7 @@ func (s *session) deliver(e cluster.Event) {
 	if s.ended {
 		return
 	}
-	s.l.tell(func(m *term.Machine) { m.ClusterEvent(s.number, e) })
+	s.l.input(func(m *term.Machine) { m.ClusterEvent(s.number, e) })
 	if e, ok := e.(cluster.FrameworkError); ok {
 		s.end(e.Message, e.Removed)
 	}
@@ -178,8 +178,8 @@ func (s *session) end(why string, removed bool) {
 		l.session = nil
 	}
 	w.trace.add("leader %d: session %d ends: %s", l.no, s.number, why)
-	s.stream.cutOff()
-	l.tell(func(m *term.Machine) {
+	s.stream.cut()
+	l.input(func(m *term.Machine) {
 		w.check.sessionEnded(l, s.number)
 		m.SessionEnded(s.number, cluster.FrameworkError{Message: why, Removed: removed})
 	})
@@ -212,14 +212,14 @@ func (s *stream) send(e cluster.Event) {
 	})
 }
 
-// cutOff breaks the connection from the leader's side; the master notices a little later.
-func (s *stream) cutOff() {
+// cut breaks the connection from the leader's side; the master notices a little later.
+func (s *stream) cut() {
 	s.dead = true
 	s.w.after(s.w.latency(), func() { s.m.lost(s) })
 }
 
-// breaks breaks the connection: both sides notice after a delay.
-func (s *stream) breaks(why string) {
+// fail breaks the connection: both sides notice after a delay.
+func (s *stream) fail(why string) {
 	s.dead = true
 	s.sess.l.soon(s.w.latency(), func() { s.sess.end(why, false) })
 	s.w.after(s.w.latency(), func() { s.m.lost(s) })

@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// executorSays makes an update of the executor, which is kept while the agent is down.
-func (a *agent) executorSays(t *task, state cluster.State, message string) {
+// reportFromExecutor makes an update of the executor, which is kept while the agent is down.
+func (a *agent) reportFromExecutor(t *task, state cluster.State, message string) {
 	a.executorReports(t, state, message, "")
 }
 
@@ -17,7 +17,7 @@ func (a *agent) executorReports(t *task, state cluster.State, message, phase str
 		x.onceOn = append(x.onceOn, func() { a.executorReports(t, state, message, phase) })
 		return
 	}
-	s := wire.Status{Run: t.cutOff(state), Totals: t.counts(), Dir: "tasks/1", Cause: message, Phase: phase,
+	s := wire.Status{Run: t.cutRun(state), Totals: t.counts(), Dir: "tasks/1", Cause: message, Phase: phase,
 		StartTime: t.start, ExitStatus: t.exit, Sandbox: "/work/slaves/" + a.id + "/frameworks/" +
 			t.launch.Executor.Framework +
 			"/executors/" + t.executor + "/runs/c-" + t.executor}
@@ -31,11 +31,11 @@ func (a *agent) executorSends(t *task, u cluster.Update, s wire.Status) {
 		t.pending = append(t.pending, u)
 		return
 	}
-	a.takes(t, u)
+	a.acceptUpdate(t, u)
 }
 
-// takes adds an update to the task's stream.
-func (a *agent) takes(t *task, u cluster.Update) {
+// acceptUpdate adds an update to the task's stream.
+func (a *agent) acceptUpdate(t *task, u cluster.Update) {
 	if t.state.Terminal() {
 		return
 	}
@@ -69,10 +69,10 @@ func (a *agent) forward(t *task) {
 			}
 		}
 		send()
-		if w.dice(UpdateDoubled) {
+		if w.roll(UpdateDoubled) {
 			send()
 		}
-		if w.dice(UpdateLate) {
+		if w.roll(UpdateLate) {
 			w.after(w.between(time.Second, 20*time.Second), send)
 		}
 	}
@@ -88,7 +88,7 @@ func (a *agent) forward(t *task) {
 	})
 }
 
-func (a *agent) acknowledged(taskID string, uuid []byte) {
+func (a *agent) acknowledge(taskID string, uuid []byte) {
 	t := a.tasks[taskID]
 	if t == nil || len(t.updates) == 0 || string(t.updates[0].UUID) != string(uuid) {
 		return
@@ -110,5 +110,6 @@ func (a *agent) acknowledged(taskID string, uuid []byte) {
 func (a *agent) drop(id string, reason cluster.Reason, message string) {
 	t := &task{a: a, launch: cluster.TaskLaunch{TaskID: id}, state: cluster.Staging, reported: cluster.Staging}
 	a.tasks[id] = t
-	a.takes(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: reason, Message: message})
+	a.acceptUpdate(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, Reason: reason,
+		Message: message})
 }

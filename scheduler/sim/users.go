@@ -58,16 +58,16 @@ func (u *users) begin() {
 	for i, name := range u.jobs {
 		u.w.after(time.Second+time.Duration(i)*100*time.Millisecond, func() { u.registerJob(name) })
 	}
-	u.w.after(5*time.Second, u.wish)
+	u.w.after(5*time.Second, u.act)
 }
 
-// wish makes a random request, from time to time.
-func (u *users) wish() {
+// act makes a random request, from time to time.
+func (u *users) act() {
 	w := u.w
 	if w.calm {
 		return
 	}
-	w.after(w.between(0, 2*u.every), u.wish)
+	w.after(w.between(0, 2*u.every), u.act)
 	name, _ := pick(w, u.jobs)
 	appName, _ := pick(w, u.apps)
 	switch n := w.rng.IntN(110); {
@@ -75,7 +75,7 @@ func (u *users) wish() {
 		u.trigger(name, "", func(core.Reply) {})
 	case n < 45:
 		u.keys++
-		u.triggerSurely(name, fmt.Sprintf("key%d", u.keys), 5)
+		u.triggerUntilAccepted(name, fmt.Sprintf("key%d", u.keys), 5)
 	case n < 60:
 		u.registerJob(name)
 	case n < 70:
@@ -84,17 +84,17 @@ func (u *users) wish() {
 		u.disableJob(name, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableJob(name, false) })
 	case n < 82:
-		u.ask("deregister "+name, config.DeregisterJob{Name: name})
+		u.change("deregister "+name, config.DeregisterJob{Name: name})
 		w.after(w.between(0, 20*time.Second), func() { u.registerJob(name) })
 	case n < 88:
 		if old, ok := view(u, (*views.Views).App, appName); ok {
-			u.ask("update app "+appName, config.UpdateApp{Config: u.app(appName), Version: old.Version})
+			u.change("update app "+appName, config.UpdateApp{Config: u.app(appName), Version: old.Version})
 		}
 	case n < 91:
 		u.disableApp(appName, true)
 		w.after(w.between(0, 30*time.Second), func() { u.disableApp(appName, false) })
 	case n < 93:
-		u.ask("delete app "+appName, config.DeleteApp{Name: appName, WithJobs: w.rng.IntN(2) == 0})
+		u.change("delete app "+appName, config.DeleteApp{Name: appName, WithJobs: w.rng.IntN(2) == 0})
 		w.after(w.between(0, 20*time.Second), func() { u.registerApp(appName) })
 	case n < 95:
 		u.registerApp(appName)
@@ -124,10 +124,7 @@ func (u *users) kill() {
 	}
 	w.trace.add("a user kills %+v", ask)
 	w.after(w.between(0, 3*time.Second), func() {
-		l.request(func(token uint64) core.Request {
-			ask.Token = token
-			return ask
-		}, func(r core.Reply) {
+		l.request(ask, func(r core.Reply) {
 			if e := w.check.execs[id]; ask.ExecutionID != "" && r.Err == nil && e != nil {
 				e.killed = true
 			}
@@ -151,7 +148,7 @@ func (u *users) changeJob(name string, change func(jobs.Config) jobs.Config) {
 	if !ok {
 		return
 	}
-	u.askAnd("update job "+name, config.UpdateJob{Config: change(old.Config), Version: old.Version},
+	u.changeThen("update job "+name, config.UpdateJob{Config: change(old.Config), Version: old.Version},
 		func(err *problem.Error) {
 			if err != nil && err.Code == config.StaleVersion {
 				u.changeJob(name, change)
@@ -169,28 +166,26 @@ func view[T any](u *users, show func(*views.Views, string) (T, error), name stri
 	return v, err == nil
 }
 
-// ask passes a request to the leader; without one it is refused.
-func (u *users) ask(name string, change config.Change) {
-	u.askAnd(name, change, func(*problem.Error) {})
+// change passes a request to the leader; without one it is refused.
+func (u *users) change(name string, change config.Change) {
+	u.changeThen(name, change, func(*problem.Error) {})
 }
 
-// askAnd passes a request to the leader, and calls then with the answer.
-func (u *users) askAnd(name string, change config.Change, then func(*problem.Error)) {
+// changeThen passes a request to the leader, and calls then with the answer.
+func (u *users) changeThen(name string, change config.Change, then func(*problem.Error)) {
 	l := u.w.leading
 	if l == nil || l.dead {
 		return
 	}
 	u.w.trace.add("a user: %s", name)
-	l.request(func(token uint64) core.Request {
-		return core.ChangeRequested{Token: token, Change: change, Actor: byUser}
-	}, func(r core.Reply) {
+	l.request(core.ChangeRequested{Change: change, Actor: byUser}, func(r core.Reply) {
 		u.w.trace.add("a user is answered about %s: %v", name, r.Err)
 		then(r.Err)
 	})
 }
 
 func (u *users) registerApp(name string) {
-	u.ask("register app "+name, config.RegisterApp{Config: u.app(name)})
+	u.change("register app "+name, config.RegisterApp{Config: u.app(name)})
 }
 
 func (u *users) app(name string) app.Config {
@@ -204,7 +199,7 @@ func (u *users) app(name string) app.Config {
 }
 
 func (u *users) registerJob(name string) {
-	u.ask("register job "+name, config.RegisterJob{Config: u.job(name)})
+	u.change("register job "+name, config.RegisterJob{Config: u.job(name)})
 }
 
 var crons = []string{"* * * * * ?", "*/5 * * * * ?", "*/5 * * * * ?", "0/10 * * * * ?", "0/10 * * * * ?",
@@ -234,7 +229,7 @@ func (u *users) job(name string) jobs.Config {
 	if u.big && w.rng.IntN(4) == 0 {
 		cfg.ShardingTotalCount = 40 + w.rng.IntN(80)
 	}
-	u.handler(&cfg)
+	u.setHandler(&cfg)
 	perAgent := (cfg.ShardingTotalCount + u.n - 1) / u.n
 	// The room that the largest executor leaves, divided by the number of shards that one agent must hold.
 	most := u.room.Minus(resources.New(0.5, 256))
@@ -258,11 +253,11 @@ func (u *users) job(name string) jobs.Config {
 const neverCPUs = 1000
 
 func (u *users) disableJob(name string, disabled bool) {
-	u.ask(fmt.Sprintf("disable %s: %v", name, disabled), config.DisableJob{Name: name, Disabled: disabled})
+	u.change(fmt.Sprintf("disable %s: %v", name, disabled), config.DisableJob{Name: name, Disabled: disabled})
 }
 
 func (u *users) disableApp(name string, disabled bool) {
-	u.ask(fmt.Sprintf("disable app %s: %v", name, disabled), config.DisableApp{Name: name, Disabled: disabled})
+	u.change(fmt.Sprintf("disable app %s: %v", name, disabled), config.DisableApp{Name: name, Disabled: disabled})
 }
 
 // trigger asks once.
@@ -272,9 +267,7 @@ func (u *users) trigger(job, key string, done func(core.Reply)) {
 		return
 	}
 	u.w.trace.add("a user triggers %s, key %q", job, key)
-	l.request(func(token uint64) core.Request {
-		return operator.TriggerRequested{Token: token, Job: job, Key: key, Actor: byUser}
-	}, func(r core.Reply) {
+	l.request(operator.TriggerRequested{Job: job, Key: key, Actor: byUser}, func(r core.Reply) {
 		if r.Err == nil {
 			u.w.check.promised(r.ExecutionID)
 		}
@@ -282,8 +275,8 @@ func (u *users) trigger(job, key string, done func(core.Reply)) {
 	})
 }
 
-// triggerSurely repeats the request with the same key until it is answered.
-func (u *users) triggerSurely(job, key string, tries int) {
+// triggerUntilAccepted repeats the request with the same key until it is answered.
+func (u *users) triggerUntilAccepted(job, key string, tries int) {
 	answered := false
 	u.trigger(job, key, func(r core.Reply) {
 		answered = true
@@ -299,7 +292,7 @@ func (u *users) triggerSurely(job, key string, tries int) {
 	u.w.after(u.w.between(time.Second, 30*time.Second), func() {
 		if (!answered || u.w.rng.IntN(4) == 0) && tries > 0 && !u.w.calm {
 			u.w.count(TriggerRepeated)
-			u.triggerSurely(job, key, tries-1)
+			u.triggerUntilAccepted(job, key, tries-1)
 		}
 	})
 }
@@ -315,7 +308,7 @@ func (u *users) stop() {
 		u.pauseJob(name, false)
 		if j := u.w.check.job(name); j.daemon() {
 			if name != u.w.kept {
-				u.ask("deregister "+name, config.DeregisterJob{Name: name})
+				u.change("deregister "+name, config.DeregisterJob{Name: name})
 			}
 			continue
 		}

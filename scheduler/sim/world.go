@@ -177,18 +177,18 @@ func newWorld(cfg Config, t *tracer) *world {
 		w.opt.DemandsPerStep = 1 + w.rng.IntN(5)
 	}
 	if w.rng.IntN(3) == 0 {
-		w.opt.EndedKept = 10 + w.rng.IntN(100)
-		w.opt.UnstoredKept = 2 * w.opt.EndedKept
+		w.opt.MaxEnded = 10 + w.rng.IntN(100)
+		w.opt.MaxUnstored = 2 * w.opt.MaxEnded
 	}
 	if cfg.Seed%10 == smallCalls { // depends on the seed, so that other worlds stay the same
 		w.opt.LaunchBytes = 2<<10 + int(cfg.Seed/10%8)<<9
 	}
-	w.opt.QueuedFires = 2 + w.rng.IntN(8)
+	w.opt.MaxQueuedFires = 2 + w.rng.IntN(8)
 	if w.rng.IntN(4) == 0 {
 		w.opt.ExecutorIdle = 0
 	}
 	w.refusedMost = []time.Duration{0, time.Minute}[w.rng.IntN(2)]
-	w.mood()
+	w.chooseFaults()
 	if cfg.Pods {
 		w.api = newAPIServer(w)
 		w.opt.TaskExecutors = true
@@ -211,7 +211,7 @@ func (w *world) play() {
 	w.users.begin()
 	w.audits.begin()
 	w.planFault()
-	w.after(10*time.Second, w.look)
+	w.after(10*time.Second, w.checkViews)
 	w.after(time.Second, w.history.drain)
 	for n := 0; !w.ended && w.failure == nil && len(w.queue) > 0; n++ {
 		e := heap.Pop(&w.queue).(*event)
@@ -229,13 +229,13 @@ func (w *world) play() {
 	}
 }
 
-// look checks, every ten seconds, the invariants that hold without any event.
-func (w *world) look() {
+// checkViews checks, every ten seconds, the invariants that hold without any event.
+func (w *world) checkViews() {
 	w.check.periodic()
 	if w.calm {
 		w.settle()
 	}
-	w.after(10*time.Second, w.look)
+	w.after(10*time.Second, w.checkViews)
 }
 
 // wall returns the leaders' wall clock.

@@ -14,8 +14,8 @@ import (
 // both name ended in between, the earlier one would start it again without a record of it. A call whose outcome is
 // unknown ends the session; the outcome is found by subscribing again and reconciling (rule L3).
 type calls struct {
-	present  *sessionQueues // nil while there is no session
-	underWay map[int64]sentCall
+	current  *sessionQueues // nil while there is no session
+	inFlight map[int64]sentCall
 	lastCall int64
 }
 
@@ -55,7 +55,7 @@ func (p *sessionQueues) queueOf(call step.Call) *callQueue {
 	case step.CallAcknowledge:
 		p.nextAck = (p.nextAck + 1) % ackQueues
 		return &p.acks[p.nextAck]
-	case step.CallKill, step.CallEndExecutor, step.CallReconcile:
+	case step.CallKill, step.CallShutdown, step.CallReconcile:
 		return &p.command
 	default:
 		return &p.flow
@@ -69,7 +69,7 @@ func (m *Machine) call(call step.Call) {
 		m.subscribe(c)
 		return
 	}
-	if p := m.present; p != nil {
+	if p := m.current; p != nil {
 		q := p.queueOf(call)
 		q.waiting = append(q.waiting, call)
 		m.startNext(p, q)
@@ -84,28 +84,29 @@ func (m *Machine) startNext(p *sessionQueues, q *callQueue) {
 	q.waiting = q.waiting[1:]
 	q.busy = true
 	m.lastCall++
-	m.underWay[m.lastCall] = sentCall{p, q, call}
-	m.do(Call{ID: m.lastCall, Session: p.session, Call: call})
+	m.inFlight[m.lastCall] = sentCall{p, q, call}
+	m.emit(Call{ID: m.lastCall, Session: p.session, Call: call})
 }
 
 // Called answers a Call: nil if the cluster has accepted it. Any error ends the session.
 func (m *Machine) Called(id int64, err error) {
-	sent, known := m.underWay[id]
+	sent, known := m.inFlight[id]
 	if !known {
 		return
 	}
-	delete(m.underWay, id)
+	delete(m.inFlight, id)
 	p := sent.of
 	accept, isAccept := sent.call.(step.CallLaunch)
 	if isAccept {
 		m.acceptAnswered(p.session, accept.Seq, err)
 	}
 	switch {
-	case m.present != p:
+	case m.current != p:
 	case err != nil:
 		m.drop()
-		m.do(Log{Problem: true, Message: "call to the cluster failed; subscribing again", Attrs: []any{"error", err}})
-		m.do(CloseSession{p.session})
+		m.emit(Log{Problem: true, Message: "call to the cluster failed; subscribing again",
+			Attrs: []any{"error", err}})
+		m.emit(CloseSession{p.session})
 	default:
 		sent.queue.busy = false
 		m.startNext(p, sent.queue)
@@ -128,12 +129,12 @@ func (m *Machine) acceptAnswered(session, seq int64, err error) {
 
 // drop ends the present session for all calls: waiting calls are dropped, and so are those that were about to leave.
 func (m *Machine) drop() {
-	m.present = nil
+	m.current = nil
 	m.subscribed = false
 	m.effects = slices.DeleteFunc(m.effects, func(e Effect) bool {
 		call, is := e.(Call)
 		if is {
-			delete(m.underWay, call.ID)
+			delete(m.inFlight, call.ID)
 		}
 		return is
 	})

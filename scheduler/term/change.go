@@ -10,7 +10,7 @@ import (
 
 // change makes the core plan a change of configuration, commits it alone, so that it is written as a whole or not at
 // all, and then applies it to the core (rule T4).
-func (m *Machine) change(ch core.ChangeRequested) {
+func (m *Machine) change(ch core.Request) {
 	m.step([]core.Event{ch}, func(d *core.Decision, err error) {
 		switch {
 		case err != nil:
@@ -21,7 +21,7 @@ func (m *Machine) change(ch core.ChangeRequested) {
 	})
 }
 
-func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
+func (m *Machine) changeCommitted(ch core.Request, err error) {
 	conflict := (*registry.Conflict)(nil)
 	unknown := errors.Is(err, registry.ErrOutcomeUnknown)
 	switch {
@@ -42,7 +42,7 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 		m.fail(err)
 	case unknown || errors.Is(err, registry.ErrTermEnded):
 		m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended",
-			"the change may have been done; look again when a leader is back: %v", err))
+			"the change may have been made; check again when there is a leader: %v", err))
 		m.fail(err)
 	default: // such as a missing permission: nothing was written, and the term goes on
 		m.refuse(ch.Token, problem.Errorf(problem.Unavailable, "not_stored", "the change was not made: %v", err))
@@ -51,8 +51,8 @@ func (m *Machine) changeCommitted(ch core.ChangeRequested, err error) {
 
 // changeConflicts reads the document that another program has changed, so that the requester sees its present state
 // after the answer. A conflict ends no term.
-func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
-	m.do(Read{[]string{path}})
+func (m *Machine) changeConflicts(ch core.Request, path string) {
+	m.emit(Read{[]string{path}})
 	m.onRead = func(read []Document) {
 		edits, err := m.reloaded(read[0])
 		if err != nil {
@@ -65,7 +65,7 @@ func (m *Machine) changeConflicts(ch core.ChangeRequested, path string) {
 				m.logExternalEdits(edits)
 			}
 			m.refuse(ch.Token, problem.Errorf(problem.Conflict, "changed_meanwhile",
-				"%s was changed by somebody else meanwhile; read it again and repeat the change", path))
+				"%s has changed since it was read; read it again and repeat the change", path))
 		})
 	}
 }

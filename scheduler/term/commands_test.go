@@ -41,24 +41,27 @@ func commands() map[string]func(*scene, *scenario.Words) {
 			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = w.Next(), "http://127.0.0.1/p.tar",
 				"bin/start.sh", 0.5, 128
 			s.request(func(token uint64) core.Request {
-				return core.ChangeRequested{Token: token, Change: config.RegisterApp{Config: a}}
+				return core.Request{Token: token, Event: core.ChangeRequested{Change: config.RegisterApp{Config: a}}}
 			})
 		},
 		"job": func(s *scene, w *scenario.Words) {
 			j := job(w)
 			s.request(func(token uint64) core.Request {
-				return core.ChangeRequested{Token: token, Change: config.RegisterJob{Config: j}}
+				return core.Request{Token: token, Event: core.ChangeRequested{Change: config.RegisterJob{Config: j}}}
 			})
 		},
 		"disable": func(s *scene, w *scenario.Words) {
 			name := w.Next()
 			s.request(func(token uint64) core.Request {
-				return core.ChangeRequested{Token: token, Change: config.DisableJob{Name: name, Disabled: true}}
+				return core.Request{Token: token,
+					Event: core.ChangeRequested{Change: config.DisableJob{Name: name, Disabled: true}}}
 			})
 		},
 		"trigger": func(s *scene, w *scenario.Words) {
 			name := w.Next()
-			s.request(func(token uint64) core.Request { return operator.TriggerRequested{Token: token, Job: name} })
+			s.request(func(token uint64) core.Request {
+				return core.Request{Token: token, Event: operator.TriggerRequested{Job: name}}
+			})
 		},
 		"drain": func(s *scene, _ *scenario.Words) { s.machine.Drain() },
 		"offer": func(s *scene, w *scenario.Words) {

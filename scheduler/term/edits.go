@@ -31,7 +31,7 @@ type laterEdits struct {
 // milliseconds. After a failure a path is read again with a delay that doubles each time, up to a maximum.
 const (
 	editsPerStep         = 128
-	editRetryFirst       = 500 * time.Millisecond
+	minEditRetryInterval = 500 * time.Millisecond
 	maxEditRetryInterval = time.Minute
 )
 
@@ -48,8 +48,8 @@ func (f *externalEdits) add(paths ...string) {
 	}
 }
 
-// take returns the next paths to read.
-func (f *externalEdits) take(now time.Duration) []string {
+// next returns the next paths to read.
+func (f *externalEdits) next(now time.Duration) []string {
 	for len(f.later) > 0 && f.later[0].at <= now {
 		f.add(f.later[0].paths...)
 		f.later = f.later[1:]
@@ -73,14 +73,14 @@ func (f *externalEdits) retry(now time.Duration, paths []string) time.Duration {
 		tries = max(tries, f.tried[path])
 		f.tried[path]++
 	}
-	pause := step.Backoff(editRetryFirst, maxEditRetryInterval, tries)
-	at := now + pause
+	delay := step.Backoff(minEditRetryInterval, maxEditRetryInterval, tries)
+	at := now + delay
 	after := slices.IndexFunc(f.later, func(l laterEdits) bool { return l.at > at })
 	if after < 0 {
 		after = len(f.later)
 	}
 	f.later = slices.Insert(f.later, after, laterEdits{at, paths})
-	return pause
+	return delay
 }
 
 // Document is the result of reading a path, with the registry's error.
@@ -112,10 +112,10 @@ func (m *Machine) editsRead(read []Document) []core.Event {
 		found = append(found, events...)
 	}
 	if failure != nil {
-		pause := m.edits.retry(m.now.Elapsed, failed)
-		if !m.ends {
-			m.do(Log{Problem: true, Message: "external edit not readable yet",
-				Attrs: []any{"paths", len(failed), "again", pause, "error", failure}})
+		delay := m.edits.retry(m.now.Elapsed, failed)
+		if !m.stopping {
+			m.emit(Log{Problem: true, Message: "external edit not readable yet",
+				Attrs: []any{"paths", len(failed), "retry", delay, "error", failure}})
 		}
 	}
 	return found
@@ -135,7 +135,7 @@ func (m *Machine) reloaded(doc Document) ([]core.Event, error) {
 func (m *Machine) logExternalEdits(edits []core.Event) {
 	for _, e := range edits {
 		if edit, ok := config.EditOf(e); ok {
-			m.do(Log{Message: "external edit applied",
+			m.emit(Log{Message: "external edit applied",
 				Attrs: []any{"path", edit.Path, "edit", edit.What, edit.Kind, edit.Name}})
 		}
 	}

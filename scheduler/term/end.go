@@ -12,25 +12,25 @@ import (
 // ending is the state of a term's end: the step under way is finished, waiting requests are refused, and committed
 // calls may leave unless the term is lost.
 type ending struct {
-	ends bool // no further step begins
-	err  error
-	lost bool // another leader may have begun: nothing leaves any more
-	over bool // Ended was reported
+	stopping bool // no further step begins
+	err      error
+	lost     bool // another leader may have begun: nothing leaves any more
+	ended    bool // Ended was reported
 	// flushUntil is when committed calls must have left.
 	flushUntil time.Duration
 }
 
-// flushTime is how long committed calls may take to leave when a term is handed over.
-const flushTime = 100 * time.Millisecond
+// flushTimeout is how long committed calls may take to leave when a term is handed over.
+const flushTimeout = 100 * time.Millisecond
 
 // Stop ends the machine in good order: the step or change under way is finished and answered, and its calls leave, if
 // that is quick.
-func (m *Machine) Stop() { m.ends = true }
+func (m *Machine) Stop() { m.stopping = true }
 
 // TermEnded reports that the registry's term has ended: nothing leaves from now on (rule T2).
 func (m *Machine) TermEnded(err error) {
-	if !m.ends {
-		m.ends, m.err = true, err
+	if !m.stopping {
+		m.stopping, m.err = true, err
 	}
 	m.lost = true
 	m.drop()
@@ -38,26 +38,26 @@ func (m *Machine) TermEnded(err error) {
 
 // abdicate gives up the lead although the term has not ended.
 func (m *Machine) abdicate(err error) {
-	if !m.ends {
-		m.ends, m.err = true, err
+	if !m.stopping {
+		m.stopping, m.err = true, err
 	}
 }
 
 // fail ends the machine after a commit that failed, or a step that could not be made.
 func (m *Machine) fail(err error) {
-	m.ends, m.err, m.lost = true, err, true
+	m.stopping, m.err, m.lost = true, err, true
 	m.drop()
 }
 
 // end answers all requests that no step has seen: nothing of them was done.
 func (m *Machine) end() {
-	if m.over {
+	if m.ended {
 		return
 	}
-	m.over = true
+	m.ended = true
 	for _, e := range m.events {
 		if q, ok := e.(core.Request); ok {
-			m.refuse(q.RequestToken(), NotMade())
+			m.refuse(q.Token, NotMade())
 		}
 	}
 	for _, ch := range m.changes {
@@ -67,18 +67,18 @@ func (m *Machine) end() {
 	if m.err != nil {
 		m.drop()
 	} else {
-		m.flushUntil = m.now.Elapsed + flushTime
+		m.flushUntil = m.now.Elapsed + flushTimeout
 	}
-	m.do(Ended{m.err})
+	m.emit(Ended{m.err})
 }
 
-// Over reports whether Ready has returned Ended.
-func (m *Machine) Over() bool { return m.over }
+// HasEnded reports whether Ready has returned Ended.
+func (m *Machine) HasEnded() bool { return m.ended }
 
 // Done reports whether there is nothing left to wait for: sessions may be closed, and the shell may resign from the
 // term.
 func (m *Machine) Done() bool {
-	return m.over && (m.present == nil || len(m.underWay) == 0 || m.now.Elapsed >= m.flushUntil)
+	return m.ended && (m.current == nil || len(m.inFlight) == 0 || m.now.Elapsed >= m.flushUntil)
 }
 
 // isLost reports whether a term ended because the registry cannot be used any more, so that no other term begins. The
@@ -91,11 +91,11 @@ func NotMade() *problem.Error {
 		"the term has ended; the change was not made: try again shortly")
 }
 
-// endedMeanwhile returns the error for a request whose step could not be committed.
-func endedMeanwhile(err error) *problem.Error {
+// outcomeUnknown returns the error for a request whose step could not be committed.
+func outcomeUnknown(err error) *problem.Error {
 	if isLost(err) {
 		return problem.Errorf(problem.OutcomeUnknown, "registry_lost", "the request may have been done: %v", err)
 	}
 	return problem.Errorf(problem.OutcomeUnknown, "term_ended",
-		"the term ended; the request may have been done: repeat it with the same Idempotency-Key, or look first")
+		"the term ended; the request may have been done: repeat it with the same Idempotency-Key, or check first")
 }

@@ -13,8 +13,8 @@ import (
 
 // Options are the settings of a term.
 type Options struct {
-	// RefusedMost, if not 0, is how long a leader keeps the lead while the cluster only refuses it (4xx).
-	RefusedMost time.Duration
+	// RefusedTimeout, if not 0, is how long a leader keeps the lead while the cluster only refuses it (4xx).
+	RefusedTimeout time.Duration
 }
 
 // Machine is one leader's term. It must not be used concurrently, and only the machine may step its core.
@@ -32,7 +32,7 @@ type Machine struct {
 	events      []core.Event
 	urgent      bool          // some event must not wait
 	lingerUntil time.Duration // until when the events may wait otherwise
-	changes     []core.ChangeRequested
+	changes     []core.Request
 	inRound     int
 	edits       externalEdits
 	wake        time.Duration // when the core requests a step, 0 for never
@@ -54,27 +54,27 @@ type Machine struct {
 // ids.
 func New(c *core.Core, rnd rand.Source, opt Options) *Machine {
 	return &Machine{core: c, rnd: rnd, opt: opt, edits: newExternalEdits(),
-		calls: calls{underWay: map[int64]sentCall{}}}
+		calls: calls{inFlight: map[int64]sentCall{}}}
 }
 
-// linger is how long status updates wait for others to share their commit. They are less urgent than fires, and many
-// tasks that end at once make many of them.
-const linger = 2 * time.Millisecond
+// lingerTime is how long status updates wait for others to share their commit. They are less urgent than fires, and
+// many tasks that end at once make many of them.
+const lingerTime = 2 * time.Millisecond
 
-// batch is the maximum number of events in one step.
-const batch = 5000
+// maxBatch is the maximum number of events in one step.
+const maxBatch = 5000
 
 // Tick sets the time, which is in force until the next Tick.
 func (m *Machine) Tick(now clock.Now) { m.now = now }
 
 // Request adds a user's request. It is answered once, however the term ends.
 func (m *Machine) Request(q core.Request) {
-	ch, isChange := q.(core.ChangeRequested)
+	_, isChange := q.Event.(core.ChangeRequested)
 	switch {
-	case m.over:
-		m.answer(core.Reply{Token: q.RequestToken(), Err: NotMade()})
+	case m.ended:
+		m.answer(core.Reply{Token: q.Token, Err: NotMade()})
 	case isChange:
-		m.changes = append(m.changes, ch)
+		m.changes = append(m.changes, q)
 	default:
 		m.event(q)
 	}
@@ -103,7 +103,7 @@ func (m *Machine) event(e core.Event) {
 	if !canLinger(e) {
 		m.urgent = true
 	} else if len(m.events) == 0 {
-		m.lingerUntil = m.now.Elapsed + linger
+		m.lingerUntil = m.now.Elapsed + lingerTime
 	}
 	m.events = append(m.events, e)
 }
@@ -122,7 +122,7 @@ func canLinger(e core.Event) bool {
 
 // takeEvents returns the events for the next step.
 func (m *Machine) takeEvents() []core.Event {
-	n := min(len(m.events), batch)
+	n := min(len(m.events), maxBatch)
 	events := m.events[:n:n]
 	m.events = m.events[n:]
 	m.urgent = len(m.events) > 0
@@ -136,13 +136,13 @@ func (m *Machine) takeEvents() []core.Event {
 // and then the steps of the changes of configuration.
 func (m *Machine) Ready() []Effect {
 	mayBegin := true
-	for m.answered != nil || !m.waits() {
+	for m.answered != nil || !m.isWaiting() {
 		if do := m.answered; do != nil {
 			m.answered = nil
 			do()
 			continue
 		}
-		if m.ends {
+		if m.stopping {
 			m.end()
 			break
 		}
@@ -164,13 +164,13 @@ func (m *Machine) Ready() []Effect {
 	return effects
 }
 
-// waits reports whether a commit or a read is under way.
-func (m *Machine) waits() bool { return m.onCommitted != nil || m.onRead != nil }
+// isWaiting reports whether a commit or a read is under way.
+func (m *Machine) isWaiting() bool { return m.onCommitted != nil || m.onRead != nil }
 
 // Steps reports whether Ready may step the core: from then on the core must not be read, until it is no longer
 // Uncommitted.
 func (m *Machine) Steps() bool {
-	return m.answered != nil || !m.waits() && !m.over && (m.inRound > 0 || m.due())
+	return m.answered != nil || !m.isWaiting() && !m.ended && (m.inRound > 0 || m.due())
 }
 
 // Uncommitted reports whether the core has state that is not committed yet, so that it must not be read.
@@ -180,9 +180,9 @@ func (m *Machine) Uncommitted() bool { return m.uncommitted }
 // for never.
 func (m *Machine) Wake() (time.Duration, bool) {
 	switch {
-	case m.over:
+	case m.ended:
 		return m.flushUntil, true
-	case m.waits():
+	case m.isWaiting():
 		return 0, false
 	}
 	return m.nextRound()
@@ -215,9 +215,9 @@ func (m *Machine) nextRound() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-func (m *Machine) do(e Effect) { m.effects = append(m.effects, e) }
+func (m *Machine) emit(e Effect) { m.effects = append(m.effects, e) }
 
-func (m *Machine) answer(r core.Reply) { m.do(Answer{r}) }
+func (m *Machine) answer(r core.Reply) { m.emit(Answer{r}) }
 
 func (m *Machine) refuse(token uint64, err *problem.Error) {
 	m.answer(core.Reply{Token: token, Err: err})

@@ -57,7 +57,7 @@ func newScene() *scene {
 	if err := c.Load(epoch, core.Stored{}); err != nil {
 		panic(err)
 	}
-	s.machine = term.New(c, rand.NewPCG(1, 2), term.Options{RefusedMost: time.Minute})
+	s.machine = term.New(c, rand.NewPCG(1, 2), term.Options{RefusedTimeout: time.Minute})
 	return s
 }
 
@@ -240,7 +240,7 @@ func (s *scene) showCall(call step.Call) string {
 		return "KILL " + c.Kill.TaskID
 	case step.CallAcknowledge:
 		return "ACKNOWLEDGE " + string(c.Ack.UUID) + " of " + c.Ack.TaskID
-	case step.CallEndExecutor:
+	case step.CallShutdown:
 		return "SHUTDOWN " + c.ExecutorID
 	case step.CallReconcile:
 		var tasks []string
@@ -248,9 +248,9 @@ func (s *scene) showCall(call step.Call) string {
 			tasks = append(tasks, s.task(t.TaskID))
 		}
 		return "RECONCILE " + cmp.Or(strings.Join(tasks, ", "), "everything")
-	case step.CallRequestOffers:
+	case step.CallRevive:
 		return "REVIVE"
-	case step.CallStopOffers:
+	case step.CallSuppress:
 		return "SUPPRESS"
 	}
 	return strings.ToUpper(strings.TrimPrefix(strings.SplitN(fmt.Sprintf("%T", call), " ", 2)[0], "step.Call"))

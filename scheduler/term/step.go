@@ -13,12 +13,12 @@ import (
 func (m *Machine) beginRound() {
 	m.begun = true
 	m.inRound = len(m.changes)
-	paths := m.edits.take(m.now.Elapsed)
+	paths := m.edits.next(m.now.Elapsed)
 	if len(paths) == 0 {
 		m.stepAll(nil)
 		return
 	}
-	m.do(Read{paths})
+	m.emit(Read{paths})
 	m.onRead = func(read []Document) { m.stepAll(m.editsRead(read)) }
 }
 
@@ -33,9 +33,9 @@ func (m *Machine) stepAll(edits []core.Event) {
 			switch q, isRequest := e.(core.Request); {
 			case !isRequest:
 			case errors.Is(err, ErrContradiction):
-				m.refuse(q.RequestToken(), NotMade())
+				m.refuse(q.Token, NotMade())
 			default:
-				m.refuse(q.RequestToken(), endedMeanwhile(err))
+				m.refuse(q.Token, outcomeUnknown(err))
 			}
 		}
 	})
@@ -52,7 +52,7 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 	}
 	m.wake = d.Wake
 	m.uncommitted = true
-	m.do(Decided{events, &d})
+	m.emit(Decided{events, &d})
 	committed := func(err error) {
 		m.uncommitted = false
 		if err != nil {
@@ -60,16 +60,16 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 			then(nil, err)
 			return
 		}
-		m.do(Notes(d.Notes))
+		m.emit(Notes(d.Notes))
 		if !d.Changed.None() {
-			m.do(Changed{d.Changed})
+			m.emit(Changed{d.Changed})
 		}
 		for _, call := range d.Calls {
 			m.call(call)
 		}
 		if !m.lost { // otherwise the next leader notifies
 			for _, n := range d.Notifications {
-				m.do(Notify{n})
+				m.emit(Notify{n})
 			}
 		}
 		for _, reply := range d.Replies {
@@ -77,7 +77,7 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 		}
 		if d.Drained && !m.drained {
 			m.drained = true
-			m.do(Drained{})
+			m.emit(Drained{})
 		}
 		then(&d, nil)
 	}
@@ -99,7 +99,7 @@ func (m *Machine) decide(events []core.Event) (d core.Decision, err error) {
 		if bug := recover(); bug != nil {
 			err = ErrContradiction // its text may name any user's job: it is for the log
 			attrs := []any{"panic", bug, "stack", string(debug.Stack())}
-			m.do(Log{Problem: true, Message: "scheduler core panicked", Attrs: attrs})
+			m.emit(Log{Problem: true, Message: "scheduler core panicked", Attrs: attrs})
 		}
 	}()
 	return m.core.Step(m.now, m.rnd, events), nil
@@ -107,7 +107,7 @@ func (m *Machine) decide(events []core.Event) (d core.Decision, err error) {
 
 func (m *Machine) commit(c Commit, then func(error)) {
 	m.onCommitted = then
-	m.do(c)
+	m.emit(c)
 }
 
 // Committed answers a Commit. After an error, except one that answers a change of configuration, the term ends: the

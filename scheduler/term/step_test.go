@@ -16,7 +16,7 @@ import (
 func TestACoreThatPanicsEndsTheTerm(t *testing.T) {
 	t.Parallel()
 	m := New(&core.Core{}, rand.NewPCG(1, 2), Options{}) // it has no parts
-	m.Request(operator.TriggerRequested{Token: 7, Job: "my_job"})
+	m.Request(core.Request{Token: 7, Event: operator.TriggerRequested{Job: "my_job"}})
 	var answered, logged, ended bool
 	for _, e := range m.Ready() {
 		switch e := e.(type) {
@@ -30,7 +30,7 @@ func TestACoreThatPanicsEndsTheTerm(t *testing.T) {
 			t.Errorf("%T leaves", e)
 		}
 	}
-	if !answered || !logged || !ended || !m.Over() {
-		t.Errorf("answered %v, logged %v, ended %v, over %v", answered, logged, ended, m.Over())
+	if !answered || !logged || !ended || !m.HasEnded() {
+		t.Errorf("answered %v, logged %v, ended %v, over %v", answered, logged, ended, m.HasEnded())
 	}
 }

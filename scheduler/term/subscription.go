@@ -11,7 +11,7 @@ import (
 )
 
 // ErrRefused is wrapped by the error of a term that ended because the cluster only refused this scheduler for
-// Options.RefusedMost.
+// Options.RefusedTimeout.
 var ErrRefused = errors.New("the cluster has refused this server")
 
 // ErrUnsubscribed is wrapped by the error of a term that ended in favor of a standby, because there was no
@@ -52,7 +52,7 @@ func (m *Machine) Outage() string { return m.outage }
 
 func (m *Machine) subscribe(c step.CallSubscribe) {
 	if !m.lost {
-		m.do(Subscribe{Session: c.Session, FrameworkID: c.FrameworkID})
+		m.emit(Subscribe{Session: c.Session, FrameworkID: c.FrameworkID})
 	}
 }
 
@@ -61,7 +61,7 @@ func (m *Machine) Opened(session int64) {
 	m.refused, m.framework = since{}, cluster.FrameworkError{}
 	m.opened = session
 	if !m.lost {
-		m.present = &sessionQueues{session: session, accepts: map[string]*callQueue{}}
+		m.current = &sessionQueues{session: session, accepts: map[string]*callQueue{}}
 	}
 }
 
@@ -70,7 +70,7 @@ func (m *Machine) ClusterEvent(session int64, e cluster.Event) {
 	switch e := e.(type) {
 	case cluster.Subscribed:
 		m.unsubscribed = since{}
-		m.subscribed = m.present != nil && m.present.session == session
+		m.subscribed = m.current != nil && m.current.session == session
 		m.event(core.SessionBegan{Session: session, MasterID: e.MasterID})
 	case cluster.FrameworkError:
 		m.framework = e
@@ -94,13 +94,13 @@ func (m *Machine) SessionEnded(session int64, err error) {
 		m.countRefusal(err)
 		m.countOutage(err)
 	}
-	if m.present != nil && m.present.session == session {
+	if m.current != nil && m.current.session == session {
 		m.drop()
 	}
 	m.outage = ended.Reason
 	m.event(ended)
 	if !m.lost {
-		m.do(WatchMaster{session})
+		m.emit(WatchMaster{session})
 	}
 }
 
@@ -111,12 +111,12 @@ func (m *Machine) MasterChanged(session int64) { m.event(core.MasterChanged{Sess
 // be accepted.
 func (m *Machine) countRefusal(err error) {
 	var refused *cluster.Refused
-	most := m.opt.RefusedMost
-	if most == 0 || !errors.As(err, &refused) || refused.Status < 400 || refused.Status > 499 || removed(err) {
+	limit := m.opt.RefusedTimeout
+	if limit == 0 || !errors.As(err, &refused) || refused.Status < 400 || refused.Status > 499 || removed(err) {
 		m.refused = since{}
 		return
 	}
-	if lasts := m.refused.lasts(m.now.Elapsed); lasts >= most {
+	if lasts := m.refused.lasts(m.now.Elapsed); lasts >= limit {
 		m.abdicate(fmt.Errorf("%w for %s, and this server abdicates for another one: %w; change that, then start this server again",
 			ErrRefused, lasts.Round(time.Second), err))
 	}
@@ -132,7 +132,7 @@ func (m *Machine) countOutage(err error) {
 	lasts := m.unsubscribed.lasts(m.now.Elapsed)
 	m.unsubscribedBy = err
 	if lasts >= unsubscribedTimeout && !removed(err) && !m.lost {
-		m.do(AskStandby{})
+		m.emit(AskStandby{})
 	}
 }
 

@@ -23,11 +23,11 @@ type Jobs struct {
 
 	pendingMu sync.Mutex
 	pending   pending
-	news      chan struct{} // receives a value when pending has something
+	wake      chan struct{} // receives a value when pending has something
 
-	takingUp chan struct{} // has room for one: the goroutine that reads the pending rows
+	refreshing chan struct{} // has room for one: the goroutine that reads the pending rows
 	// apps has, for jobs that were read but not yet reported to streams, their apps before and after. Only the
-	// goroutine in takingUp may use it.
+	// goroutine in refreshing may use it.
 	apps map[string][]string
 
 	mu      sync.Mutex
@@ -57,28 +57,28 @@ type Totals struct {
 
 // New makes the rows of a term, none of which is read yet.
 func New(read Reader) *Jobs {
-	j := &Jobs{read: read, news: make(chan struct{}, 1), takingUp: make(chan struct{}, 1), rows: map[string]*row{},
+	j := &Jobs{read: read, wake: make(chan struct{}, 1), refreshing: make(chan struct{}, 1), rows: map[string]*row{},
 		apps: map[string][]string{}, totals: Totals{ByState: map[string]int{}}, streams: map[*Stream]struct{}{}}
-	j.news <- struct{}{}
+	j.wake <- struct{}{}
 	return j
 }
 
 // Note records what a decision has changed, once that is committed. It does not wait.
 func (j *Jobs) Note(ch step.Changed) {
 	j.pendingMu.Lock()
-	j.pending.take(&ch)
+	j.pending.addChanged(&ch)
 	j.pendingMu.Unlock()
 	select {
-	case j.news <- struct{}{}:
+	case j.wake <- struct{}{}:
 	default:
 	}
 }
 
 const (
-	// takeUpInterval is the interval between two readings of changed rows.
-	takeUpInterval = 100 * time.Millisecond
-	// rowsAtOnce is how many rows are read between two steps; that takes less time than a step.
-	rowsAtOnce = 200
+	// refreshInterval is the interval between two readings of changed rows.
+	refreshInterval = 100 * time.Millisecond
+	// maxRowsPerRead is how many rows are read between two steps; that takes less time than a step.
+	maxRowsPerRead = 200
 )
 
 // Run keeps the rows up to date until ctx ends; then it ends all streams.
@@ -89,46 +89,46 @@ func (j *Jobs) Run(ctx context.Context) {
 	defer sampling.Wait()
 	for {
 		select {
-		case <-j.news:
+		case <-j.wake:
 		case <-ctx.Done():
 			return
 		}
-		_ = j.takeUp(ctx) // rows that could not be read stay pending, and are tried again
+		_ = j.refresh(ctx) // rows that could not be read stay pending, and are tried again
 		select {
-		case <-time.After(takeUpInterval):
+		case <-time.After(refreshInterval):
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// takeUp reads all pending rows, and reports the changes to the streams.
-func (j *Jobs) takeUp(ctx context.Context) error {
+// refresh reads all pending rows, and reports the changes to the streams.
+func (j *Jobs) refresh(ctx context.Context) error {
 	select {
-	case j.takingUp <- struct{}{}:
-		defer func() { <-j.takingUp }()
+	case j.refreshing <- struct{}{}:
+		defer func() { <-j.refreshing }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	j.pendingMu.Lock()
-	taken := j.pending
+	changes := j.pending
 	j.pending = pending{begun: true}
 	j.pendingMu.Unlock()
-	if taken.begun && taken.isEmpty() {
+	if changes.begun && changes.isEmpty() {
 		return nil
 	}
 	if f := j.facts.Load(); f != nil {
-		f.old.Store(true)
+		f.stale.Store(true)
 	}
-	var todo []string
+	var unread []string
 	err := error(nil)
-	if taken.begun {
-		todo = slices.Collect(maps.Keys(taken.jobs))
+	if changes.begun {
+		unread = slices.Collect(maps.Keys(changes.jobs))
 	} else {
-		err = j.read(ctx, func(c *core.Core) { todo = c.Views().JobNames() })
+		err = j.read(ctx, func(c *core.Core) { unread = c.Views().JobNames() })
 	}
-	for len(todo) > 0 && err == nil {
-		part := todo[:min(rowsAtOnce, len(todo))]
+	for len(unread) > 0 && err == nil {
+		part := unread[:min(maxRowsPerRead, len(unread))]
 		found := make([]*row, len(part))
 		err = j.read(ctx, func(c *core.Core) {
 			for i, name := range part {
@@ -139,21 +139,21 @@ func (j *Jobs) takeUp(ctx context.Context) error {
 		})
 		if err == nil {
 			j.replace(part, found)
-			todo = todo[len(part):]
+			unread = unread[len(part):]
 		}
 	}
 	if err != nil { // all are read again, in their state at that time
 		j.pendingMu.Lock()
-		j.pending.begun = taken.begun // the jobs that were read are kept in apps, for the streams
-		j.pending.merge(&taken.names)
+		j.pending.begun = changes.begun // the jobs that were read are kept in apps, for the streams
+		j.pending.merge(&changes.names)
 		j.pendingMu.Unlock()
 		select {
-		case j.news <- struct{}{}:
+		case j.wake <- struct{}{}:
 		default:
 		}
 		return err
 	}
-	j.tell(&taken.names)
+	j.notifyStreams(&changes.names)
 	j.apps = map[string][]string{} // a new map, because a map never shrinks
 	return nil
 }
@@ -211,7 +211,7 @@ func (t *Totals) count(r *row, by int) {
 
 // Totals returns the sums over the jobs in a scope.
 func (j *Jobs) Totals(ctx context.Context, scope explain.Scope) (Totals, error) {
-	if err := j.takeUp(ctx); err != nil {
+	if err := j.refresh(ctx); err != nil {
 		return Totals{}, err
 	}
 	j.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// hour is the number of full minutes from which rates are computed.
-const hour = 60
+// maxSamples is the number of full minutes from which rates are computed.
+const maxSamples = 60
 
 // minutes are the core's counts at the ends of the last minutes, the oldest first.
 type minutes struct {
@@ -28,7 +28,7 @@ func (m *minutes) sample(ctx context.Context, read Reader) {
 		if read(ctx, func(c *core.Core) { now = c.Views().Counts() }) == nil {
 			m.mu.Lock()
 			m.at = append(m.at, now)
-			m.at = m.at[max(len(m.at)-hour-1, 0):]
+			m.at = m.at[max(len(m.at)-maxSamples-1, 0):]
 			m.mu.Unlock()
 		}
 		select {
@@ -46,8 +46,8 @@ type rates struct {
 	delay            *Percentiles
 }
 
-// upTo computes the rates from the present counts and the samples.
-func (m *minutes) upTo(now *views.Counts) rates {
+// rates computes the rates from the present counts and the samples.
+func (m *minutes) rates(now *views.Counts) rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := rates{}

@@ -79,22 +79,22 @@ type Overview struct {
 	Problems []Problem
 }
 
-// factsFor is how long the facts that were read from the core for an overview are reused, because there may be many
+// factsMaxAge is how long the facts that were read from the core for an overview are reused, because there may be many
 // readers.
-const factsFor = 500 * time.Millisecond
+const factsMaxAge = 500 * time.Millisecond
 
 // facts are the facts of the core, and the time at which they were read.
 type facts struct {
 	views.Facts
 	counts views.Counts
 	at     time.Time
-	old    atomic.Bool // a change was noted since
+	stale  atomic.Bool // a change was noted since
 }
 
-// look reads the core's facts, unless that was done a moment ago. Facts before the last change are reused only if
+// loadFacts reads the core's facts, unless that was done a moment ago. Facts before the last change are reused only if
 // fresh is false.
-func (j *Jobs) look(ctx context.Context, now time.Time, fresh bool) (*facts, error) {
-	if f := j.facts.Load(); f != nil && now.Sub(f.at).Abs() < factsFor && !(fresh && f.old.Load()) {
+func (j *Jobs) loadFacts(ctx context.Context, now time.Time, fresh bool) (*facts, error) {
+	if f := j.facts.Load(); f != nil && now.Sub(f.at).Abs() < factsMaxAge && !(fresh && f.stale.Load()) {
 		return f, nil
 	}
 	f := &facts{at: now}
@@ -119,7 +119,7 @@ func (j *Jobs) summary(ctx context.Context, scope explain.Scope, now time.Time, 
 	if err != nil {
 		return Summary{}, err
 	}
-	f, err := j.look(ctx, now, fresh)
+	f, err := j.loadFacts(ctx, now, fresh)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -133,7 +133,7 @@ func (j *Jobs) summary(ctx context.Context, scope explain.Scope, now time.Time, 
 	if !scope.IsAll() {
 		return s, nil
 	}
-	r := j.minutes.upTo(&f.counts)
+	r := j.minutes.rates(&f.counts)
 	s.Queues = []Queue{queueOf("READY", &f.Ready), queueOf("FAILOVER", &f.Failover), queueOf("RETRY", &f.Retry),
 		queueOf("DAEMON", &f.Daemon)}
 	s.Subscribed = &f.Subscribed
@@ -163,7 +163,7 @@ func (j *Jobs) Overview(ctx context.Context, scope explain.Scope, now time.Time)
 	if err != nil {
 		return Overview{}, err
 	}
-	f, err := j.look(ctx, now, true)
+	f, err := j.loadFacts(ctx, now, true)
 	if err != nil {
 		return Overview{}, err
 	}

@@ -96,20 +96,20 @@ type Run struct {
 	DurationMillis *int64           `json:"durationMillis"`
 }
 
-// runsShown is how many of a job's last runs a page shows.
-const runsShown = 30
+// maxRuns is how many of a job's last runs a page shows.
+const maxRuns = 30
 
 // Page returns the jobs in a scope that match a query. It reads the core only for the jobs on the page.
 func (j *Jobs) Page(ctx context.Context, scope explain.Scope, q Query) (Page, error) {
-	if err := j.takeUp(ctx); err != nil {
+	if err := j.refresh(ctx); err != nil {
 		return Page{}, err
 	}
-	p, names := j.pick(scope, &q)
+	p, names := j.selectRows(scope, &q)
 	if len(names) == 0 {
 		return p, nil
 	}
 	var details []views.JobDetail
-	if err := j.read(ctx, func(c *core.Core) { details = c.Views().JobDetails(names, runsShown) }); err != nil {
+	if err := j.read(ctx, func(c *core.Core) { details = c.Views().JobDetails(names, maxRuns) }); err != nil {
 		return Page{}, err
 	}
 	for i := range p.Rows {
@@ -118,8 +118,8 @@ func (j *Jobs) Page(ctx context.Context, scope explain.Scope, q Query) (Page, er
 	return p, nil
 }
 
-// pick selects the page's rows, without the data that only the core has.
-func (j *Jobs) pick(scope explain.Scope, q *Query) (p Page, names []string) {
+// selectRows selects the page's rows, without the data that only the core has.
+func (j *Jobs) selectRows(scope explain.Scope, q *Query) (p Page, names []string) {
 	words := strings.Fields(strings.ToLower(q.Search))
 	last := make([]bool, len(runStates))
 	for _, state := range q.Last {
@@ -253,9 +253,9 @@ func first(all []keyed, n int, compare func(a, b keyed) int) {
 }
 
 func (r *row) shown() Row {
-	v := Row{JobName: r.name, State: jobStates[r.state], Disabled: r.disabled, NextFire: moment(r.nextFire),
+	v := Row{JobName: r.name, State: jobStates[r.state], Disabled: r.disabled, NextFire: timeOf(r.nextFire),
 		Running: int(r.running), Waiting: int(r.waiting),
-		WaitingSince: moment(r.waitingSince), Failures: int(r.failures), Runs: []Run{}}
+		WaitingSince: timeOf(r.waitingSince), Failures: int(r.failures), Runs: []Run{}}
 	if c := r.config; c != nil {
 		v.AppName, v.JobExecutionType, v.Cron, v.TimeZone = c.AppName, c.JobExecutionType, c.Cron, c.TimeZone
 		v.ShardingTotalCount, v.Description = c.ShardingTotalCount, secrets.HideURLs(c.Description)
@@ -265,7 +265,7 @@ func (r *row) shown() Row {
 
 // fill adds the core's data to a row.
 func (v *Row) fill(d *views.JobDetail) {
-	v.NextFire = moment(millis(d.NextFire))
+	v.NextFire = timeOf(millis(d.NextFire))
 	why := d.WaitingFor
 	v.WaitingFor, v.WaitingForCode, v.WaitingForArgs = why.String(), string(why.Code()), why.Args()
 	if run := d.LastRun; run != nil {

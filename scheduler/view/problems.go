@@ -32,7 +32,7 @@ type Problem struct {
 	MessageArgs map[string]any `json:"messageArgs,omitempty"`
 }
 
-func (p *Problem) say(why reason.Reason) {
+func (p *Problem) setMessage(why reason.Reason) {
 	p.Message, p.MessageCode, p.MessageArgs = why.String(), string(why.Code()), why.Args()
 }
 
@@ -47,24 +47,24 @@ const (
 
 // kinds are all kinds, the worst first, and their severities.
 var kinds = []struct{ kind, severity string }{
-	{string(views.TroubleNotSubscribed), "error"},
-	{string(views.TroubleAgentUnreachable), "error"},
+	{string(views.ProblemNotSubscribed), "error"},
+	{string(views.ProblemAgentUnreachable), "error"},
 	{Failing, "error"},
 	{Late, "error"},
-	{string(views.TroubleFaulty), "error"},
-	{string(views.TroubleStartFailures), "error"},
+	{string(views.ProblemFaulty), "error"},
+	{string(views.ProblemStartFailures), "error"},
 	{Waiting, "warning"},
-	{string(views.TroubleDaemonSilent), "warning"},
-	{string(views.TroubleUnnotified), "warning"},
+	{string(views.ProblemDaemonSilent), "warning"},
+	{string(views.ProblemUnnotified), "warning"},
 	{Missed, "warning"},
 	{Warning, "warning"},
 }
 
 const (
-	// longAfter is how long something must wait, or be late, to be a problem.
-	longAfter = time.Minute
-	// missedFor is how long missed fires stay a problem.
-	missedFor = 24 * time.Hour
+	// problemAfter is how long something must wait, or be late, to be a problem.
+	problemAfter = time.Minute
+	// missedMaxAge is how long missed fires stay a problem.
+	missedMaxAge = 24 * time.Hour
 	// maxMessage bounds a problem's message, in characters.
 	maxMessage = 200
 )
@@ -72,14 +72,14 @@ const (
 // problems returns all problems in a scope, the worst first. Only those that are shown have messages.
 func (j *Jobs) problems(ctx context.Context, f *facts, scope explain.Scope, now time.Time) ([]Problem, error) {
 	var found []Problem
-	for i := range f.Troubles {
-		t := &f.Troubles[i]
+	for i := range f.Problems {
+		t := &f.Problems[i]
 		if !scope.IsAll() && (t.App == "" || !scope.Covers(t.App)) {
 			continue
 		}
 		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count,
-			Since: moment(millis(t.Since))}
-		p.say(t.Why)
+			Since: timeOf(millis(t.Since))}
+		p.setMessage(t.Why)
 		if !scope.IsAll() {
 			p.Agent = ""
 		}
@@ -132,21 +132,21 @@ const MaxProblems = 100
 
 // problems appends the problems of a job.
 func (r *row) problems(all []Problem, now int64) []Problem {
-	put := func(kind string, count int, since int64) {
-		all = append(all, Problem{Kind: kind, Job: r.name, App: r.app(), Count: count, Since: moment(since)})
+	addProblem := func(kind string, count int, since int64) {
+		all = append(all, Problem{Kind: kind, Job: r.name, App: r.app(), Count: count, Since: timeOf(since)})
 	}
-	long := now - longAfter.Milliseconds()
+	before := now - problemAfter.Milliseconds()
 	if runStates[r.lastState] == string(executions.Failed) {
-		put(Failing, int(r.failures), r.failingSince)
+		addProblem(Failing, int(r.failures), r.failingSince)
 	}
-	if r.waiting > 0 && r.waitingSince < long {
-		put(Waiting, int(r.waiting), r.waitingSince)
+	if r.waiting > 0 && r.waitingSince < before {
+		addProblem(Waiting, int(r.waiting), r.waitingSince)
 	}
-	if r.schedule == nil && r.nextFire != 0 && r.nextFire < long {
-		put(Late, 1, r.nextFire)
+	if r.schedule == nil && r.nextFire != 0 && r.nextFire < before {
+		addProblem(Late, 1, r.nextFire)
 	}
-	if r.lastMissed != 0 && r.lastMissed > now-missedFor.Milliseconds() {
-		put(Missed, 1, r.lastMissed)
+	if r.lastMissed != 0 && r.lastMissed > now-missedMaxAge.Milliseconds() {
+		addProblem(Missed, 1, r.lastMissed)
 	}
 	return all
 }
@@ -181,11 +181,11 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 				p.Message, p.MessageCode, p.MessageArgs = d.LastRun.Reason, d.LastRun.ReasonCode, d.LastRun.ReasonArgs
 			}
 		case Waiting:
-			p.say(d.WaitingFor)
+			p.setMessage(d.WaitingFor)
 		case Late:
-			p.say(reason.FireLate())
+			p.setMessage(reason.FireLate())
 		case Missed:
-			p.say(d.Missed)
+			p.setMessage(d.Missed)
 		}
 	}
 	shorten(shown)
@@ -195,12 +195,12 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 // shorten limits messages to one line, because the end of a failed process' output has several.
 func shorten(shown []Problem) {
 	for i := range shown {
-		shown[i].Message = inLine(shown[i].Message)
-		shown[i].MessageArgs = argsInLine(shown[i].MessageArgs)
+		shown[i].Message = oneLine(shown[i].Message)
+		shown[i].MessageArgs = argsOneLine(shown[i].MessageArgs)
 	}
 }
 
-func inLine(text string) string {
+func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > maxMessage {
 		text = string(runes[:maxMessage-1]) + "…"
@@ -208,15 +208,15 @@ func inLine(text string) string {
 	return text
 }
 
-// argsInLine returns a copy of arguments, each on one line, including those of nested reasons.
-func argsInLine(args map[string]any) map[string]any {
+// argsOneLine returns a copy of arguments, each on one line, including those of nested reasons.
+func argsOneLine(args map[string]any) map[string]any {
 	short := maps.Clone(args)
 	for name, value := range short {
 		switch value := value.(type) {
 		case string:
-			short[name] = inLine(value)
+			short[name] = oneLine(value)
 		case map[string]any:
-			short[name] = argsInLine(value)
+			short[name] = argsOneLine(value)
 		}
 	}
 	return short

@@ -75,7 +75,7 @@ func TestProblems(t *testing.T) {
 			s.none("FAILING")
 		},
 		"WAITING": func(t *testing.T, s *stage) {
-			s.step(operator.TriggerRequested{Token: 1, Job: "large"})
+			s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "large"}})
 			s.offer("o2")
 			s.none("WAITING")
 			s.now = s.now.Add(61 * time.Second)
@@ -94,7 +94,7 @@ func TestProblems(t *testing.T) {
 			}
 		},
 		"AGENT_UNREACHABLE": func(t *testing.T, s *stage) {
-			s.step(operator.TriggerRequested{Token: 1, Job: "job"})
+			s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "job"}})
 			s.offer("o2")
 			task := launches(s.last).Launch.Tasks[0]
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},
@@ -118,7 +118,7 @@ func TestProblems(t *testing.T) {
 			}
 		},
 		"START_FAILURES": func(t *testing.T, s *stage) {
-			s.step(operator.TriggerRequested{Token: 1, Job: "job"})
+			s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "job"}})
 			s.offer("o2")
 			task := launches(s.last).Launch.Tasks[0]
 			s.step(core.LaunchAnswered{Session: 1, Seq: 1, OK: true},

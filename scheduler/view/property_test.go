@@ -63,7 +63,7 @@ func (w *world) happens() {
 	session := w.session + 1
 	switch w.rnd.IntN(12) {
 	case 0, 1, 2:
-		w.step(operator.TriggerRequested{Token: 1, Job: name})
+		w.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: name}})
 	case 3:
 		w.step(config.JobChanged{Name: name})
 	case 4:
@@ -73,7 +73,7 @@ func (w *world) happens() {
 		doc := anApp("b")
 		w.step(config.AppChanged{Name: "b", Config: &doc, Version: int64(w.now.Unix()), Disabled: w.rnd.IntN(3) == 0})
 	case 6:
-		w.step(operator.PauseRequested{Token: 1, Job: name, Paused: w.rnd.IntN(2) == 0})
+		w.step(core.Request{Token: 1, Event: operator.PauseRequested{Job: name, Paused: w.rnd.IntN(2) == 0}})
 	case 7:
 		if w.rnd.IntN(3) == 0 {
 			w.step(core.SessionEnded{Session: session, Reason: "cut"})

@@ -52,8 +52,8 @@ func millis(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// moment is the inverse of millis; nil for none.
-func moment(at int64) *time.Time {
+// timeOf is the inverse of millis; nil for none.
+func timeOf(at int64) *time.Time {
 	if at == 0 {
 		return nil
 	}

@@ -19,8 +19,8 @@ type Event struct {
 	All bool `json:"all"`
 }
 
-// maxEvent is the maximum number of names in an event.
-const maxEvent = 200
+// maxEventNames is the maximum number of names in an event.
+const maxEventNames = 200
 
 // Stream merges changes until its reader takes them. A slow reader misses nothing, and takes no more memory than one
 // event.
@@ -87,8 +87,8 @@ func (j *Jobs) endStreams() {
 	j.streams = nil
 }
 
-// tell adds changes to all streams.
-func (j *Jobs) tell(n *names) {
+// notifyStreams adds changes to all streams.
+func (j *Jobs) notifyStreams(n *names) {
 	j.mu.Lock()
 	streams := slices.Collect(maps.Keys(j.streams))
 	j.mu.Unlock()
@@ -103,31 +103,31 @@ func (j *Jobs) tell(n *names) {
 }
 
 // add merges those changes that the stream's reader may see, and reports whether there are any.
-func (s *Stream) add(n *names, mine func(job string) bool) bool {
+func (s *Stream) add(n *names, visible func(job string) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.scope.IsAll() {
 		s.names.cluster = s.names.cluster || n.cluster
-		mine = func(string) bool { return true }
+		visible = func(string) bool { return true }
 	}
 	s.names.all = s.names.all || n.all
-	if s.scope.IsAll() && len(n.jobs)+len(n.executions)+len(n.apps) > maxEvent {
+	if s.scope.IsAll() && len(n.jobs)+len(n.executions)+len(n.apps) > maxEventNames {
 		s.names.all = true
 	}
 	for name := range n.jobs {
 		if s.names.all {
 			break
 		}
-		if mine(name) {
-			s.put(&s.names.jobs, name)
+		if visible(name) {
+			s.addName(&s.names.jobs, name)
 		}
 	}
 	for id := range n.executions {
 		if s.names.all {
 			break
 		}
-		if mine(jobOf(id)) {
-			s.put(&s.names.executions, id)
+		if visible(jobOf(id)) {
+			s.addName(&s.names.executions, id)
 		}
 	}
 	for name := range n.apps {
@@ -135,7 +135,7 @@ func (s *Stream) add(n *names, mine func(job string) bool) bool {
 			break
 		}
 		if s.scope.Covers(name) {
-			s.put(&s.names.apps, name)
+			s.addName(&s.names.apps, name)
 		}
 	}
 	if s.names.all {
@@ -144,8 +144,8 @@ func (s *Stream) add(n *names, mine func(job string) bool) bool {
 	return !s.names.isEmpty()
 }
 
-// put adds a name, unless there are too many.
-func (s *Stream) put(set *map[string]struct{}, name string) {
-	add(set, name)
-	s.names.all = len(s.names.jobs)+len(s.names.executions)+len(s.names.apps) > maxEvent
+// addName adds a name, unless there are too many.
+func (s *Stream) addName(set *map[string]struct{}, name string) {
+	addName(set, name)
+	s.names.all = len(s.names.jobs)+len(s.names.executions)+len(s.names.apps) > maxEventNames
 }

@@ -60,8 +60,8 @@ func TestStreamsMerge(t *testing.T) {
 			settled(s)
 			all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
 			for range 3 { // several times: named once
-				s.step(operator.TriggerRequested{Token: 1, Job: "one"})
-				s.step(operator.TriggerRequested{Token: 1, Job: "two"})
+				s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "one"}})
+				s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "two"}})
 			}
 			cfg := anApp("b")
 			s.step(config.AppChanged{Name: "b", Config: &cfg})
@@ -81,7 +81,7 @@ func TestStreamsMerge(t *testing.T) {
 			if e, ok := some.Take(); ok {
 				t.Errorf("twice: %+v", e)
 			}
-			s.step(operator.TriggerRequested{Token: 1, Job: "one"})
+			s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "one"}})
 			settled(s)
 			if e, ok := some.Take(); ok {
 				t.Errorf("of another app: %+v", e)
@@ -149,7 +149,7 @@ func TestSlowReadersTakeNoMemory(t *testing.T) {
 		settled(s)
 		all, some := follow(t, s, explain.All()), follow(t, s, of("b"))
 		for i := range 201 {
-			s.step(operator.TriggerRequested{Token: 1, Job: fmt.Sprintf("job%03d", i)})
+			s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: fmt.Sprintf("job%03d", i)}})
 			settled(s)
 		}
 		if e, ok := all.Take(); !ok || !e.All || len(e.Jobs)+len(e.Executions)+len(e.Apps) != 0 {

@@ -160,7 +160,7 @@ func (s *stage) offer(id string) {
 func (s *stage) run(job string, state cluster.State) {
 	s.t.Helper()
 	s.now = s.now.Add(time.Second)
-	s.step(operator.TriggerRequested{Token: 1, Job: job})
+	s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: job}})
 	if launches(s.last) == nil {
 		s.offer(fmt.Sprint("o", s.rnd))
 	}
@@ -236,7 +236,7 @@ func TestRowsFollow(t *testing.T) {
 	if r := row(); r.State != "ON_TRIGGER" || r.LastRun != nil || len(r.Runs) != 0 || r.NextFire != nil {
 		t.Errorf("at first %+v", r)
 	}
-	s.step(operator.TriggerRequested{Token: 1, Job: "job"})
+	s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "job"}})
 	r := row()
 	if r.State != "WAITING" || r.Waiting != 1 || r.WaitingSince == nil ||
 		!strings.Contains(r.WaitingFor, "connecting to the cluster") || len(r.Runs) != 1 {
@@ -287,7 +287,7 @@ func TestUnreadRowsAreReadAgain(t *testing.T) {
 	s := newStage(t, anApp("a"), aJob("job", "a"))
 	s.page(view.Query{})
 	s.silent = errors.New("the registry is silent")
-	s.step(operator.TriggerRequested{Token: 1, Job: "job"})
+	s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "job"}})
 	if _, err := s.Page(t.Context(), explain.All(),
 		view.Query{Page: 1, PerPage: 1, Sort: view.ByName}); !errors.Is(err, s.silent) {
 		t.Fatalf("%v", err)
@@ -348,7 +348,7 @@ func TestManySummariesReadTheClusterSeldom(t *testing.T) {
 		}
 		return sum.Queues[0].Depth
 	}
-	s.step(operator.TriggerRequested{Token: 1, Job: "job"})
+	s.step(core.Request{Token: 1, Event: operator.TriggerRequested{Job: "job"}})
 	if n := depth(); n != 1 {
 		t.Errorf("at first %d", n)
 	}

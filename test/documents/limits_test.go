@@ -33,11 +33,11 @@ func TestTheConsolesNumbers(t *testing.T) {
 	options := step.DefaultOptions()
 	held := map[string]int64{
 		"name": int64(app.Hints()["appName"].MaxLength), "shards": jobs.MaxShards, "retries": jobs.MaxRetries,
-		"queuedFires": int64(options.QueuedFires), "password": auth.MinPassword,
+		"queuedFires": int64(options.MaxQueuedFires), "password": auth.MinPassword,
 	}
 	for name, long := range map[string]time.Duration{
-		"late": options.Late, "failover": options.UnreachableFailover, "lost": options.UnreachableLost,
-		"backoff": options.BackoffFirst, "backoffMost": options.BackoffMost, "packageCheck": pack.Defaults().Check,
+		"late": options.MaxLateness, "failover": options.UnreachableFailover, "lost": options.UnreachableLost,
+		"backoff": options.MinBackoff, "backoffMost": options.MaxBackoff, "packageCheck": pack.Defaults().Check,
 	} {
 		held[name] = long.Milliseconds()
 	}

@@ -32,7 +32,7 @@ func TestServerKilledTwiceForItsMemory(t *testing.T) {
 	of := m.Explain("large").Waiting[0].Reason // this text names no job
 	for _, said := range []string{m.OK("GET", "/readyz", ""), of, m.ServerLog()} {
 		for _, want := range []string{"nothing is launched: this server was killed 2 times within a minute of its start", "MiB of memory in use",
-			"large (2 shards, ", "and a run of it waits", "/disable", "restart the server"} {
+			"large (2 shards, ", "with a waiting run", "/disable", "restart the server"} {
 			if named := strings.Contains(want, "and a run") || strings.Contains(want, "shards"); said == of && named {
 				continue
 			}

@@ -102,8 +102,8 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 	options.Held = why
 	sched := scheduler.New(scheduler.Options{
 		History: record.Scheduler, Registry: reg, Driver: where.Driver, Advertise: address, Logger: log,
-		Point:       c.Failpoint,
-		RefusedMost: refusedTimeout(c), Notifier: notify.New(time.Now), Audits: access,
+		Point:          c.Failpoint,
+		RefusedTimeout: refusedTimeout(c), Notifier: notify.New(time.Now), Audits: access,
 		Framework: where.Framework, Core: options, HoldFor: starts.SettledAfter,
 	})
 	packages, err := newPackages(c, held)

@@ -25,9 +25,9 @@ type Agent struct {
 	registered   bool
 	registeredAt time.Time
 	clock        remoteClock
-	// registeredSince and registeredSeen are the first and the last sign, in this session, that the agent is
+	// registeredSince and lastRegistered are the first and the last sign, in this session, that the agent is
 	// registered. question is the invented task that is reconciled to find that out (orphans of removed frameworks).
-	registeredSince, registeredSeen  time.Time
+	registeredSince, lastRegistered  time.Time
 	question                         string
 	maintenanceStart, maintenanceEnd time.Time // by the wall clock; zero if the master named no time
 	lastSeen                         time.Time

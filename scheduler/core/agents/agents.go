@@ -28,8 +28,8 @@ type Set struct {
 	byID       map[string]*Agent
 	maintained map[string]bool
 	questions  map[string]string
-	// back has the agents that have registered since TakeBack was last called.
-	back map[string]bool
+	// returned has the agents that have registered since TakeReturned was last called.
+	returned map[string]bool
 	// allClosed is the reason why no agent takes tasks, none if one does or no agent is known.
 	allClosed reason.Reason
 	// capacities counts the changes of capacities and of which agents are known.
@@ -41,7 +41,7 @@ type Set struct {
 // New returns a Set without agents.
 func New(s *step.Shared) *Set {
 	return &Set{shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{},
-		back: map[string]bool{}}
+		returned: map[string]bool{}}
 }
 
 // Get returns the agent with that id, or nil if it was never seen or is forgotten.
@@ -56,51 +56,51 @@ func (as *Set) Len() int { return len(as.byID) }
 // IDs lists the ids of all known agents, sorted.
 func (as *Set) IDs() []string { return step.SortedKeys(as.byID) }
 
-// Asked returns the agent that the invented task taskID asks about (see Ask), and false for any other task.
-func (as *Set) Asked(taskID string) (agentID string, is bool) {
+// AgentOfQuestion returns the agent that the invented task taskID asks about (see Ask), and false for any other task.
+func (as *Set) AgentOfQuestion(taskID string) (agentID string, is bool) {
 	agentID, is = as.questions[taskID]
 	return agentID, is
 }
 
-// TakeBack returns the agents that have registered since the last call, as a set of ids, and forgets them. The tasks
-// there are to be reconciled, because the master may report nothing more of them by itself.
-func (as *Set) TakeBack() map[string]bool {
-	back := as.back
+// TakeReturned returns the agents that have registered since the last call, as a set of ids, and forgets them. The
+// tasks there are to be reconciled, because the master may report nothing more of them by itself.
+func (as *Set) TakeReturned() map[string]bool {
+	back := as.returned
 	if len(back) > 0 {
-		as.back = map[string]bool{}
+		as.returned = map[string]bool{}
 	}
 	return back
 }
 
-// Offered applies an offer's data about its agent. It returns true if the agent was not registered before, so that
+// RecordOffer applies an offer's data about its agent. It returns true if the agent was not registered before, so that
 // calls to it were lost meanwhile.
-func (as *Set) Offered(o cluster.Offer) (back bool) {
+func (as *Set) RecordOffer(o cluster.Offer) (back bool) {
 	a := as.GetOrAdd(o.AgentID)
 	back = !a.registered
 	as.Register(a)
 	a.host, a.closed, as.allClosed = o.Hostname, "", reason.Reason{}
-	as.maintenance(a, o.Unavailable, o.AvailableAgain)
+	as.setMaintenance(a, o.Unavailable, o.AvailableAgain)
 	if o.AgentURL != "" {
 		a.url = o.AgentURL
 	}
-	as.attribute(a, o.Attributes)
-	as.total(a, o.Total)
+	as.setAttributes(a, o.Attributes)
+	as.setTotal(a, o.Total)
 	return back
 }
 
-// ClosedNow records that the cluster has stopped placing tasks on an agent, or places them there again, and returns
+// RecordClosed records that the cluster has stopped placing tasks on an agent, or places them there again, and returns
 // whether that is a change.
-func (as *Set) ClosedNow(e cluster.Closed) (news bool) {
+func (as *Set) RecordClosed(e cluster.Closed) (news bool) {
 	a := as.GetOrAdd(e.AgentID)
 	if e.Why != "" {
 		a.host = e.Hostname
-		as.attribute(a, e.Attributes)
-		as.total(a, e.Total)
+		as.setAttributes(a, e.Attributes)
+		as.setTotal(a, e.Total)
 		a.removedAt = time.Time{}
 	}
 	news = a.closed != e.Why
 	a.closed = e.Why
-	as.lookAtClosed()
+	as.updateAllClosed()
 	return news
 }
 
@@ -111,16 +111,16 @@ func (as *Set) Restore(id, url string) {
 	}
 }
 
-// MeasureAgain sets what can be reserved on an agent to the amount seen now, because the former estimate was too
+// ResetReservable sets what can be reserved on an agent to the amount seen now, because the former estimate was too
 // high (rule L2).
-func (as *Set) MeasureAgain(id string, seen resources.Amount) {
+func (as *Set) ResetReservable(id string, observed resources.Amount) {
 	as.GetOrAdd(id).reservable = resources.Amount{}
-	as.RaiseCapacity(id, seen)
+	as.RaiseCapacity(id, observed)
 }
 
-// NotRegistered records that the master answered a question about an agent with "not registered". StillRegistered
+// MarkNotRegistered records that the master answered a question about an agent with "not registered". RecordRegistered
 // starts to count again, because the agent may have been away before, too.
-func (as *Set) NotRegistered(id string) { as.GetOrAdd(id).registeredSince = time.Time{} }
+func (as *Set) MarkNotRegistered(id string) { as.GetOrAdd(id).registeredSince = time.Time{} }
 
 // Allot puts a task that brings its own executor on the account of its agent. Each call is matched by one of Release
 // with the same arguments.
@@ -133,25 +133,25 @@ func (as *Set) Release(id string, need resources.Amount, daemon bool) {
 	as.GetOrAdd(id).own.Release(need, daemon)
 }
 
-// ClockReported applies its, the time of an agent's own clock that the agent reports. It returns whether people now
+// RecordClock records the reported time of an agent's own clock. It returns whether people now
 // see something else about that clock: another error, or none. It ignores an unknown agent and a zero time.
-func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
+func (as *Set) RecordClock(id string, reported time.Time) (observed bool) {
 	a := as.byID[id]
-	if a == nil || its.IsZero() {
+	if a == nil || reported.IsZero() {
 		return false
 	}
-	a.clock.hear(as.shared.Now(), its)
-	was, drift := a.clock.off, a.clock.drift(as.shared.Now(), as.shared.Wall())
+	a.clock.add(as.shared.Now(), reported)
+	was, drift := a.clock.recorded, a.clock.drift(as.shared.Now(), as.shared.Wall())
 	turned := cmp.Compare(drift, 0) != cmp.Compare(was, 0)
-	if !turned && (drift-was).Abs() < clockOff {
+	if !turned && (drift-was).Abs() < clockTolerance {
 		return false
 	}
-	a.clock.off = drift
+	a.clock.recorded = drift
 	as.shared.ClusterChanged()
 	switch {
 	case turned && drift == 0:
 		as.shared.Note(step.Note{Kind: step.NoteAgentClock,
-			Detail: fmt.Sprintf("the clock of agent %s is right again", a.id)})
+			Detail: fmt.Sprintf("the clock of agent %s is correct again", a.id)})
 	case turned:
 		as.shared.Note(step.Note{Kind: step.NoteAgentClock, Detail: as.ClockNote(a.id).String(), Problem: true})
 	}
@@ -162,10 +162,10 @@ func (as *Set) ClockReported(id string, its time.Time) (seen bool) {
 // unknown.
 func (as *Set) ClockNote(id string) reason.Reason {
 	a := as.byID[id]
-	if a == nil || a.clock.off == 0 {
+	if a == nil || a.clock.recorded == 0 {
 		return reason.Reason{}
 	}
-	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.off.Round(100*time.Millisecond))
+	return reason.ClockOff(reason.Agent{ID: a.id, Host: a.host}, a.clock.recorded.Round(100*time.Millisecond))
 }
 
 // GetOrAdd returns the agent with that id, adding it if it is new, and records that it was seen now.
@@ -185,14 +185,14 @@ func (as *Set) Registered(id string) bool { return as.byID[id] != nil && as.byID
 
 // Register records that the present master has an agent registered. If the agent was away, the master may report
 // nothing more of the tasks that it called unreachable or unknown meanwhile, because the agent may have come back
-// without them. So TakeBack returns the agent, and its tasks are reconciled at once.
+// without them. So TakeReturned returns the agent, and its tasks are reconciled at once.
 func (as *Set) Register(a *Agent) {
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
 		as.shared.ClusterChanged()
 	}
 	if !a.registered {
-		a.registered, a.registeredAt, as.back[a.id] = true, as.shared.Now(), true
+		a.registered, a.registeredAt, as.returned[a.id] = true, as.shared.Now(), true
 		as.shared.ClusterChanged()
 	}
 }
@@ -201,14 +201,14 @@ func (as *Set) Register(a *Agent) {
 func (as *Set) MarkRemoved(id string) {
 	if a := as.byID[id]; a != nil {
 		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.shared.Now(), ""
-		as.lookAtClosed()
+		as.updateAllClosed()
 		as.shared.ClusterChanged()
 	}
 }
 
-// Lost records since when the master has reported an agent as unreachable. It is called for updates of tasks there,
-// because the FAILURE event with the same news may get lost. An unknown agent is ignored.
-func (as *Set) Lost(id string, since time.Time) {
+// MarkUnreachable records since when the master has reported an agent as unreachable. It is called for updates of
+// tasks there, because the FAILURE event with the same news may get lost. An unknown agent is ignored.
+func (as *Set) MarkUnreachable(id string, since time.Time) {
 	a := as.byID[id]
 	if a == nil {
 		return
@@ -220,15 +220,15 @@ func (as *Set) Lost(id string, since time.Time) {
 	}
 }
 
-// SessionBegan forgets what another master or an earlier session reported. An agent's capacity, address and
+// BeginSession forgets what another master or an earlier session reported. An agent's capacity, address and
 // maintenance stay.
-func (as *Set) SessionBegan() {
+func (as *Set) BeginSession() {
 	for _, a := range as.byID {
 		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
 		a.unreachable, a.removedAt, a.closed = time.Time{}, time.Time{}, ""
 	}
 	clear(as.questions)
-	clear(as.back)
+	clear(as.returned)
 	as.allClosed = reason.Reason{}
 }
 
@@ -246,43 +246,43 @@ func (as *Set) Ask(id string) (question string) {
 // QuestionPrefix begins the ids of invented tasks (see Ask).
 const QuestionPrefix = "question-"
 
-// StillRegistered records a sign that an agent is registered, and returns for how long there have been such signs
+// RecordRegistered records a sign that an agent is registered, and returns for how long there have been such signs
 // without a gap.
-func (as *Set) StillRegistered(id string) time.Duration {
+func (as *Set) RecordRegistered(id string) time.Duration {
 	a := as.GetOrAdd(id)
-	if a.registeredSince.IsZero() || as.shared.Now().Sub(a.registeredSeen) > registeredGap {
+	if a.registeredSince.IsZero() || as.shared.Now().Sub(a.lastRegistered) > maxRegisteredGap {
 		a.registeredSince = as.shared.Now()
 	}
-	a.registeredSeen = as.shared.Now()
+	a.lastRegistered = as.shared.Now()
 	return as.shared.Now().Sub(a.registeredSince)
 }
 
-// registeredGap is the longest time between two signs that an agent is registered. After a longer one it may have
+// maxRegisteredGap is the longest time between two signs that an agent is registered. After a longer one it may have
 // been away meanwhile.
-const registeredGap = time.Minute
+const maxRegisteredGap = time.Minute
 
 // RaiseCapacity raises the capacity of an agent, and the amount that can be reserved there, to the amount seen if that
 // is larger.
-func (as *Set) RaiseCapacity(id string, seen resources.Amount) {
+func (as *Set) RaiseCapacity(id string, observed resources.Amount) {
 	a := as.GetOrAdd(id)
-	most := a.capacity.Max(seen)
-	if most != a.capacity {
+	largest := a.capacity.Max(observed)
+	if largest != a.capacity {
 		as.capacities++
 	}
-	a.capacity, a.reservable = most, a.reservable.Max(seen)
+	a.capacity, a.reservable = largest, a.reservable.Max(observed)
 }
 
 // RaiseTotal raises the total of an agent that people see to an amount that was seen while nothing was counted twice.
-func (as *Set) RaiseTotal(id string, seen resources.Amount) {
+func (as *Set) RaiseTotal(id string, observed resources.Amount) {
 	a := as.GetOrAdd(id)
-	if most := a.settled.Max(seen); most != a.settled {
-		a.settled = most
+	if largest := a.settled.Max(observed); largest != a.settled {
+		a.settled = largest
 		as.shared.ClusterChanged()
 	}
 }
 
-// total applies what the cluster states as the total of an agent; zero states nothing.
-func (as *Set) total(a *Agent, all resources.Amount) {
+// setTotal applies what the cluster states as the total of an agent; zero states nothing.
+func (as *Set) setTotal(a *Agent, all resources.Amount) {
 	if all.IsZero() {
 		return
 	}
@@ -295,8 +295,8 @@ func (as *Set) total(a *Agent, all resources.Amount) {
 	}
 }
 
-// attribute replaces the attributes of an agent, which operators set.
-func (as *Set) attribute(a *Agent, says *cluster.Attributes) {
+// setAttributes replaces the attributes of an agent, which operators set.
+func (as *Set) setAttributes(a *Agent, says *cluster.Attributes) {
 	if a.attributes != says {
 		a.attributes = says
 		as.attributes++
@@ -307,7 +307,7 @@ func (as *Set) attribute(a *Agent, says *cluster.Attributes) {
 // executor is still on an agent.
 func (as *Set) ForgetOld(used func(id string) bool) {
 	for id, a := range as.byID {
-		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.shared.Now().Sub(a.lastSeen) > Kept &&
+		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.shared.Now().Sub(a.lastSeen) > Retention &&
 			!used(id) {
 			as.capacities++
 			delete(as.byID, id)
@@ -316,11 +316,11 @@ func (as *Set) ForgetOld(used func(id string) bool) {
 	}
 }
 
-// Kept is how long an agent that left is remembered.
-const Kept = time.Hour
+// Retention is how long an agent that left is remembered.
+const Retention = time.Hour
 
-// lookAtClosed sets allClosed to the reason why no agent takes tasks, or to none.
-func (as *Set) lookAtClosed() {
+// updateAllClosed sets allClosed to the reason why no agent takes tasks, or to none.
+func (as *Set) updateAllClosed() {
 	as.allClosed = reason.Reason{}
 	first, closed := "", 0
 	for id, a := range as.byID {

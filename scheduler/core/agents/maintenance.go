@@ -6,8 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// maintenance records when an agent's maintenance begins and ends; a zero time means that the master named none.
-func (as *Set) maintenance(a *Agent, begin, end time.Time) {
+// setMaintenance records when an agent's maintenance begins and ends; a zero time means that the master named none.
+func (as *Set) setMaintenance(a *Agent, begin, end time.Time) {
 	a.maintenanceStart, a.maintenanceEnd = begin, end
 	if !begin.IsZero() {
 		as.maintained[a.id] = true

@@ -14,10 +14,10 @@ import (
 // clock counts as behind only when all samples are.
 type remoteClock struct {
 	samples []clockSample // the oldest first
-	// off is the recorded error, positive if the clock is ahead; 0 while it is right. People see it. It changes by
-	// clockOff or more, or when the clock becomes right or wrong, because each change affects the explanations of
-	// everything that runs there.
-	off time.Duration
+	// recorded is the recorded error, positive if the clock is ahead; 0 while it is right. People see it. It changes
+	// by clockTolerance or more, or when the clock becomes right or wrong, because each change affects the
+	// explanations of everything that runs there.
+	recorded time.Duration
 }
 
 // clockSample keeps the quickest of the reports that arrived close together: when a leader wakes up, they all arrive
@@ -30,15 +30,15 @@ type clockSample struct {
 const (
 	clockSamples   = 6
 	sampleInterval = wire.ReportInterval / 2
-	// clockOff is the error up to which a clock counts as right.
-	clockOff = time.Second
+	// clockTolerance is the error up to which a clock counts as right.
+	clockTolerance = time.Second
 	// maxClockOff is the error from which a report counts as garbage, not as a clock.
 	maxClockOff = 100 * 365 * 24 * time.Hour
 )
 
-// hear adds the time its of a report that arrives now.
-func (r *remoteClock) hear(now, its time.Time) {
-	ahead := its.Sub(now)
+// add adds the time of the agent's clock in a report that arrives now.
+func (r *remoteClock) add(now, reported time.Time) {
+	ahead := reported.Sub(now)
 	if ahead.Abs() > maxClockOff {
 		return
 	}
@@ -52,14 +52,14 @@ func (r *remoteClock) hear(now, its time.Time) {
 
 // drift returns how far the clock is ahead of the wall clock; negative when it is behind, 0 while it is right or too
 // little is known. now is the time of the term and wall the wall clock at the same moment. A clock that was off must
-// come within half of clockOff to count as right again.
+// come within half of clockTolerance to count as right again.
 func (r *remoteClock) drift(now, wall time.Time) time.Duration {
 	if len(r.samples) == 0 {
 		return 0
 	}
 	newest := slices.MaxFunc(r.samples, func(a, b clockSample) int { return cmp.Compare(a.ahead, b.ahead) })
-	ahead, limit := newest.ahead-wall.Sub(now), clockOff
-	if r.off != 0 {
+	ahead, limit := newest.ahead-wall.Sub(now), clockTolerance
+	if r.recorded != 0 {
 		limit /= 2
 	}
 	if ahead > limit || ahead < -limit && len(r.samples) == clockSamples {

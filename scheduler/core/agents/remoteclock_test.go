@@ -41,15 +41,15 @@ func TestDriftOfAClock(t *testing.T) {
 		clock, now := remoteClock{}, start
 		for i, r := range reports {
 			now = now.Add(r.after)
-			clock.hear(now, now.Add(r.off))
-			clock.off = clock.drift(now, now)
-			if cmp.Compare(clock.off, 0) != r.want {
-				t.Errorf("%s: after report %d its drift is %s, want %d", name, i+1, clock.off, r.want)
+			clock.add(now, now.Add(r.off))
+			clock.recorded = clock.drift(now, now)
+			if cmp.Compare(clock.recorded, 0) != r.want {
+				t.Errorf("%s: after report %d its drift is %s, want %d", name, i+1, clock.recorded, r.want)
 			}
 		}
 	}
 	clock := remoteClock{}
-	clock.hear(start, start)
+	clock.add(start, start)
 	if got := clock.drift(start, start.Add(time.Hour)); got != 0 {
 		t.Errorf("one report after the wall clock was set an hour forward: %s, want that more are waited for", got)
 	}

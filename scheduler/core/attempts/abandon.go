@@ -23,11 +23,11 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	as.st.Orphans.Add(o)
 	if as.st.Opt.TaskExecutors {
 		as.killOrphan(&o)
-		as.st.Subscription.AskAgainSoon()
+		as.st.Subscription.AskSoon()
 	}
 	as.st.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why,
 		Problem: true})
-	as.st.Executions.EndDecided(ref, why)
+	as.st.Executions.SetCause(ref, why)
 	as.recording.TraceDecided(ref, cluster.Lost, why)
 	as.endAttempt(ref, outcomeLost, 0)
 	as.st.Executions.ForgetTask(o.TaskID)
@@ -39,7 +39,7 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 // beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
 	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace),
-		"it was given up while its agent did not answer")
+		"it was abandoned while its agent did not answer")
 }
 
 // newOrphan returns the record of an attempt that may still run after it was abandoned.
@@ -55,25 +55,25 @@ func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 // counts as unreachable, and promise 2 has no exception.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	if u.State != cluster.Unreachable || u.KillStored || !as.st.Opt.TaskExecutors {
-		as.st.Orphans.Reported(o.TaskID)
+		as.st.Orphans.MarkReported(o.TaskID)
 	} else {
 		as.killOrphan(o)
 	}
 	stuck := as.orphanStuck(o, u.State)
 	switch u.State {
 	case cluster.Unreachable:
-		as.st.Orphans.AgentAway(o.TaskID, as.st.Now())
+		as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 	case cluster.Unknown:
 		if as.st.Agents.Registered(o.Agent) && o.Until.IsZero() {
 			as.st.Orphans.Remove(o.TaskID)
 			return
 		}
-		as.st.Orphans.AgentAway(o.TaskID, as.st.Now())
+		as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		if stuck {
-			as.st.Orphans.AgentAway(o.TaskID, as.st.Now())
+			as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 		} else {
-			as.st.Orphans.SeenAlive(o.TaskID)
+			as.st.Orphans.MarkAlive(o.TaskID)
 		}
 		as.killOrphan(o)
 	default:
@@ -96,7 +96,7 @@ func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	case since.IsZero():
 		since = as.st.Now()
 	}
-	as.st.Orphans.Staged(o.TaskID, since)
+	as.st.Orphans.RecordStaged(o.TaskID, since)
 	return !since.IsZero() && as.st.Now().Sub(since) >= as.st.Opt.StagingLost
 }
 
@@ -113,11 +113,11 @@ func (as *Attempts) addEnding(o orphans.Orphan, within time.Duration) {
 func (as *Attempts) sweepOrphans() {
 	for _, o := range as.st.Orphans.All() {
 		switch {
-		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanKept, !o.Until.IsZero() && !as.st.Now().Before(o.Until):
+		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanRetention, !o.Until.IsZero() && !as.st.Now().Before(o.Until):
 			as.st.Orphans.Remove(o.TaskID)
 		case o.Away.IsZero() || !as.st.Subscription.Open() || !o.Known:
 		case as.st.Now().Sub(o.Away) >= as.st.Opt.UnreachableFailover:
-			as.st.Orphans.AwayForLong(o.TaskID)
+			as.st.Orphans.Unblock(o.TaskID)
 		}
 	}
 }

@@ -23,9 +23,9 @@ type Attempts struct {
 	places    sandbox.Places
 	daemons   *daemons.Daemons
 	recording *recording.Recording
-	// nextSweep is when Sweep next checks all tasks. killsLookedAt is when ResendKills last ran, and agentsAskedAt
+	// nextSweep is when Sweep next checks all tasks. killsCheckedAt is when ResendKills last ran, and agentsAskedAt
 	// when the agents of orphans of removed frameworks were last asked about.
-	nextSweep, killsLookedAt, agentsAskedAt time.Time
+	nextSweep, killsCheckedAt, agentsAskedAt time.Time
 }
 
 // New returns the Attempts of a term over its state.

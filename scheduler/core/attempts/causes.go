@@ -15,9 +15,9 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 		u.ExecutorID = s.Executor()
 	}
 	if st := u.Status; st != nil {
-		as.places.Reported(ref, st)
+		as.places.Record(ref, st)
 		if !st.StartTime.IsZero() {
-			as.st.Executions.Began(ref, st.StartTime)
+			as.st.Executions.RecordStart(ref, st.StartTime)
 		}
 		if !st.CompleteTime.IsZero() {
 			end.Complete = st.CompleteTime

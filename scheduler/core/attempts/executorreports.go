@@ -17,37 +17,37 @@ import (
 // content is for people. It is kept in memory only, and is dropped with the attempt, the executor or the agent that it
 // describes.
 
-// Reported applies a report of an executor: its clock and the progress of its tasks. It ignores messages that are no
+// Report applies a report of an executor: its clock and the progress of its tasks. It ignores messages that are no
 // reports, or that come from another agent than the one named.
-func (as *Attempts) Reported(m cluster.Message) {
+func (as *Attempts) Report(m cluster.Message) {
 	r := m.Report
 	if r == nil {
 		return
 	}
 	if as.st.Opt.TaskExecutors {
-		as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent() == m.AgentID })
+		as.recordProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent() == m.AgentID })
 		return
 	}
 	x := as.st.Executors.Get(m.ExecutorID)
 	if x == nil || x.Agent() != m.AgentID {
 		return
 	}
-	if as.st.Executors.HeardReport(x) {
-		as.st.Executions.MarkJobsWith(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
-		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " is heard again"})
+	if as.st.Executors.RecordReport(x) {
+		as.st.Executions.MarkJobsChanged(func(s *executions.Shard) bool { return s.Executor() == x.ID() })
+		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Detail: x.ID() + " reports again"})
 	}
-	if as.st.Agents.ClockReported(x.Agent(), r.Time) {
-		as.st.Executions.MarkJobsWith(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
+	if as.st.Agents.RecordClock(x.Agent(), r.Time) {
+		as.st.Executions.MarkJobsChanged(func(s *executions.Shard) bool { return s.Agent() == x.Agent() })
 	}
-	as.learnProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
+	as.recordProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
 
-// learnProgress records the progress of those reported tasks that are live and belong to the reporter.
-func (as *Attempts) learnProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
+// recordProgress records the progress of those reported tasks that are live and belong to the reporter.
+func (as *Attempts) recordProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
 		if ref, ok := as.st.Executions.Task(t.TaskID); ok && own(ref.Shard()) && ref.Shard().Live() {
-			as.st.Executions.Progressed(ref, as.progress(t.Progress))
+			as.st.Executions.SetProgress(ref, as.progress(t.Progress))
 		}
 	}
 }
@@ -69,16 +69,17 @@ func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 	return &v
 }
 
-// noteQuiet records, once, that the executor of a shard has sent no report for too long. The next report clears that.
-func (as *Attempts) noteQuiet(e *executions.Execution, s *executions.Shard) {
+// recordQuiet records, once, that the executor of a shard has sent no report for too long. The next report clears
+// that.
+func (as *Attempts) recordQuiet(e *executions.Execution, s *executions.Shard) {
 	quiet := as.st.QuietFor(e, s)
 	if quiet == 0 {
 		return
 	}
-	if x := as.st.Executors.Get(s.Executor()); as.st.Executors.BecameQuiet(x) {
+	if x := as.st.Executors.Get(s.Executor()); as.st.Executors.MarkQuiet(x) {
 		as.st.JobChanged(e.Job())
 		as.st.Note(step.Note{Kind: step.NoteExecutorQuiet, Job: e.Job(), Task: s.TaskID(), Problem: true,
-			Detail: fmt.Sprintf("%s was last heard %s ago, though its agent %s is registered", x.ID(),
+			Detail: fmt.Sprintf("%s last reported %s ago, although its agent %s is registered", x.ID(),
 				quiet.Round(time.Second), x.Agent())})
 	}
 }

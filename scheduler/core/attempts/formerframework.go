@@ -26,7 +26,7 @@ const formerAgentsInterval = 20 * time.Second
 // that is not known (rule T7). It abandons every live attempt as an orphan of the old id, and forgets every executor.
 func (as *Attempts) FrameworkRemoved(by string) {
 	old := as.st.Subscription.FrameworkID()
-	as.st.Executions.KeepFramework(old)
+	as.st.Executions.StoreFramework(old)
 	for _, id := range as.st.Executions.TaskIDs() {
 		ref, ok := as.st.Executions.Task(id)
 		if !ok || !ref.Shard().Live() {
@@ -42,21 +42,21 @@ func (as *Attempts) FrameworkRemoved(by string) {
 		}
 		as.st.Orphans.Add(g)
 		as.st.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id,
-			Detail:  "its framework was removed, which its agent, " + g.Agent + ", may still have to hear",
+			Detail:  "its framework was removed; agent " + g.Agent + " may not know that yet",
 			Problem: true})
-		as.st.Executions.EndDecided(ref, reason.Of(reason.FrameworkRemoved))
+		as.st.Executions.SetCause(ref, reason.Of(reason.FrameworkRemoved))
 		as.endAttempt(ref, outcomeLost, 0)
 		as.st.Executions.ForgetTask(id)
 	}
-	for _, f := range as.st.Subscription.Removed() {
+	for _, f := range as.st.Subscription.RemoveID() {
 		as.OrphanUnknownTask(f, old)
 	}
 	for _, o := range as.st.Orphans.All() {
 		if o.Framework == old {
-			as.st.Orphans.FrameworkRemoved(o.TaskID, by)
+			as.st.Orphans.RecordRemovedBy(o.TaskID, by)
 		}
 	}
-	as.st.Orphans.FrameworkChanged()
+	as.st.Orphans.ResetFormer()
 	for _, x := range as.st.Executors.Sorted() {
 		as.st.Executors.Remove(x)
 	}
@@ -71,11 +71,12 @@ func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework stri
 	}
 }
 
-// MasterKnown records the present master as the one that removed a framework, for orphans whose remover was not known.
-func (as *Attempts) MasterKnown() {
+// RecordMaster records the present master as the one that removed a framework, for orphans whose remover was not
+// known.
+func (as *Attempts) RecordMaster() {
 	for _, o := range as.st.Orphans.All() {
 		if o.RemovedBy == subscription.UnknownMaster {
-			as.st.Orphans.FrameworkRemoved(o.TaskID, as.st.Subscription.MasterID())
+			as.st.Orphans.RecordRemovedBy(o.TaskID, as.st.Subscription.MasterID())
 		}
 	}
 }
@@ -101,36 +102,36 @@ func (as *Attempts) askAboutFormerAgents() {
 	}
 }
 
-// agentAnswered applies the answer to a question of askAboutFormerAgents.
-func (as *Attempts) agentAnswered(agentID string, u cluster.Update) {
+// applyAgentAnswer applies the answer to a question of askAboutFormerAgents.
+func (as *Attempts) applyAgentAnswer(agentID string, u cluster.Update) {
 	switch u.State {
 	case cluster.Gone:
-		as.AgentStillRegistered(agentID)
+		as.AgentRegistered(agentID)
 	case cluster.GoneByOperator: // an operator has declared the agent gone
 		for _, o := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
 			as.st.Orphans.Remove(o.TaskID)
 		}
 	case cluster.Unreachable, cluster.Unknown:
-		as.st.Agents.NotRegistered(agentID)
+		as.st.Agents.MarkNotRegistered(agentID)
 		for _, g := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
-			as.st.Orphans.Reported(g.TaskID)
-			as.st.Orphans.AgentAway(g.TaskID, as.st.Now())
+			as.st.Orphans.MarkReported(g.TaskID)
+			as.st.Orphans.MarkAway(g.TaskID, as.st.Now())
 		}
 	}
 }
 
-// AgentStillRegistered records a sign that an agent is registered. It removes the orphans of a removed framework there
+// AgentRegistered records a sign that an agent is registered. It removes the orphans of a removed framework there
 // once the agent has been registered for long enough to have ended them. That time allows for the worst case: the
 // agent's connection broke just when it was told, the master found it away, told it again, and the agent then ended
 // the executors.
-func (as *Attempts) AgentStillRegistered(agentID string) {
+func (as *Attempts) AgentRegistered(agentID string) {
 	if as.st.Orphans.Len() == 0 {
 		return
 	}
-	lasts := as.st.Agents.StillRegistered(agentID)
+	lasts := as.st.Agents.RecordRegistered(agentID)
 	for _, g := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
-		as.st.Orphans.Reported(g.TaskID)
-		as.st.Orphans.SeenAlive(g.TaskID)
+		as.st.Orphans.MarkReported(g.TaskID)
+		as.st.Orphans.MarkAlive(g.TaskID)
 		// Another master and its agents may not know of the removal, so only the time with the master that removed the
 		// framework counts.
 		if g.RemovedBy == as.st.Subscription.MasterID() && lasts >= as.st.RemovedWait() {

@@ -13,7 +13,7 @@ func (as *Attempts) SendKill(ref executions.TaskRef) {
 	if s.AcceptSeq() != 0 || !as.st.Subscription.Open() {
 		return
 	}
-	as.st.Executions.KillSent(ref)
+	as.st.Executions.RecordKillSent(ref)
 	grace := as.st.Executions.TaskGrace(ref)
 	if s.Drain() {
 		grace += daemons.DrainGrace
@@ -25,17 +25,18 @@ func (as *Attempts) SendKill(ref executions.TaskRef) {
 // ResendKills repeats wanted kills with backoff, because the master forgets kills of unreachable tasks and drops
 // them while an agent is away (K1). It may be called in every step.
 func (as *Attempts) ResendKills() {
-	if !as.st.Subscription.Open() || as.st.Now().Before(as.killsLookedAt.Add(as.st.Opt.ResendFirst/2)) {
+	if !as.st.Subscription.Open() || as.st.Now().Before(as.killsCheckedAt.Add(as.st.Opt.MinResendInterval/2)) {
 		return
 	}
-	as.killsLookedAt = as.st.Now()
+	as.killsCheckedAt = as.st.Now()
 	for _, id := range as.st.Executions.TaskIDs() {
 		ref := as.st.Executions.Ref(id)
 		s := ref.Shard()
 		if !s.Live() || s.KillSince().IsZero() {
 			continue
 		}
-		if step.ResendDue(as.st.Now(), s.KillSent(), as.st.Opt.ResendFirst, as.st.Opt.ResendMost, s.KillTry()) {
+		if step.ResendDue(as.st.Now(), s.KillSent(), as.st.Opt.MinResendInterval, as.st.Opt.MaxResendInterval,
+			s.KillTry()) {
 			as.SendKill(ref)
 		}
 	}

@@ -10,18 +10,18 @@ import (
 
 // ending is the input of next: everything that decides what follows the end of an attempt.
 type ending struct {
-	how   outcome
-	cause reason.Reason // the reported cause of the end
-	agent string
+	outcome outcome
+	cause   reason.Reason // the reported cause of the end
+	agent   string
 
 	// away is set when the attempt was lost with its agent. Such a loss is no sign that the shard brings agents down.
 	away bool
-	// wanted is set when a kill of the task was wanted; kill has the reason if this task alone was to be killed.
+	// killWanted is set when a kill of the task was wanted; kill has the reason if this task alone was to be killed.
 	// timedOut is set if the kill was for the task's timeout, with the time that the task ran (rules K1, K4).
-	wanted   bool
-	kill     reason.Reason
-	timedOut bool
-	ran      time.Duration
+	killWanted bool
+	kill       reason.Reason
+	timedOut   bool
+	ran        time.Duration
 
 	// tries counts the shard's attempts, this one included; counts says how many of them were refused, lost, failed or
 	// did not start. next is the source of the next attempt unless the end of this one gives it another.
@@ -46,16 +46,16 @@ type ending struct {
 
 // retryLimits are the settings of a job for shards that failed or timed out (rules E3, E6, K4).
 type retryLimits struct {
-	max            int
-	first, most    time.Duration
-	timeoutSeconds int
+	max                int
+	minDelay, maxDelay time.Duration
+	timeoutSeconds     int
 }
 
 // attemptLimits bound how often a shard is tried again after attempts that ended in other ways, and the delay before
 // that.
 type attemptLimits struct {
 	losses, errors, starts int
-	first, most            time.Duration
+	minDelay, maxDelay     time.Duration
 }
 
 // verdict is the result of next. The shard has ended if state is terminal; else it waits for another attempt.
@@ -82,9 +82,9 @@ func next(in ending) verdict {
 		v.attempt = v.state
 	case in.timedOut && !in.lostWithAgent():
 		v.attempt = executions.TimedOut
-	case in.how == outcomeLost:
+	case in.outcome == outcomeLost:
 		v.attempt = executions.Lost
-	case in.how == outcomeKilled:
+	case in.outcome == outcomeKilled:
 		v.attempt = executions.Killed
 	default:
 		v.attempt = executions.Failed
@@ -93,7 +93,7 @@ func next(in ending) verdict {
 }
 
 func (in *ending) decide() verdict {
-	wanted := in.wanted
+	wanted := in.killWanted
 	switch {
 	case !in.kill.IsZero():
 		return in.afterOwnKill()
@@ -103,9 +103,9 @@ func (in *ending) decide() verdict {
 		}
 		wanted = !in.runEnds.IsZero()
 	}
-	switch finished := in.how == outcomeFinished; {
+	switch finished := in.outcome == outcomeFinished; {
 	case (!finished || in.daemon) && in.runEnds.Is(reason.ServerStopped) && in.reruns():
-		return in.again(in.runEnds, executions.FailoverSource, 0) // for the next server (rule O4)
+		return in.requeue(in.runEnds, executions.FailoverSource, 0) // for the next server (rule O4)
 	case !wanted && in.runEnds.IsZero():
 		return in.afterOwnEnd()
 	case finished:
@@ -121,8 +121,8 @@ func (in *ending) decide() verdict {
 func (in *ending) afterOwnKill() verdict {
 	switch {
 	case in.daemon && in.runGoesOn():
-		return in.again(in.kill, in.source, 0)
-	case in.how == outcomeFinished:
+		return in.requeue(in.kill, in.source, 0)
+	case in.outcome == outcomeFinished:
 		return in.complete(executions.Finished, in.cause)
 	case in.daemon:
 		// An earlier attempt may have been drained or replaced.
@@ -133,14 +133,14 @@ func (in *ending) afterOwnKill() verdict {
 
 // lostWithAgent reports whether the attempt may have been lost with its agent before its timeout. Then failover
 // applies, as after any loss (rule E2).
-func (in *ending) lostWithAgent() bool { return in.how == outcomeLost && in.failover && in.away }
+func (in *ending) lostWithAgent() bool { return in.outcome == outcomeLost && in.failover && in.away }
 
 // afterTimeout decides after the task exceeded its timeout (rule K4). If the executor reports the task as finished, it
 // finished before the kill reached it. An exit status of 0 after SIGTERM says only that the process ended as
 // requested. The cause that the executor reports says that it killed the task, since it does not know why; the timeout
 // replaces that cause.
 func (in *ending) afterTimeout() verdict {
-	if in.how == outcomeFinished {
+	if in.outcome == outcomeFinished {
 		return in.complete(executions.Finished, in.cause)
 	}
 	return in.failed(executions.TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
@@ -153,15 +153,15 @@ func (in *ending) afterOwnEnd() verdict {
 	if in.daemon {
 		before = in.counts.Sum() // a daemon's attempts are counted over months
 	}
-	mayRepeat := func(tries, most int) bool { return in.daemon || tries < most }
+	mayRepeat := func(tries, limit int) bool { return in.daemon || tries < limit }
 	counts := in.counts
-	switch in.how {
+	switch in.outcome {
 	case outcomeFinished, outcomeFailed:
 		if in.daemon {
 			counts.Fails++
-			return in.again(in.cause, in.source, counts.Fails-1).counting(counts)
+			return in.requeue(in.cause, in.source, counts.Fails-1).counting(counts)
 		}
-		if in.how == outcomeFinished {
+		if in.outcome == outcomeFinished {
 			return in.complete(executions.Finished, in.cause)
 		}
 		return in.failed(executions.Failed, in.cause)
@@ -175,31 +175,31 @@ func (in *ending) afterOwnEnd() verdict {
 		if !mayRepeat(counts.Losses, in.limits.losses) {
 			return in.complete(executions.Failed, reason.LostTooOften(counts.Losses, in.cause)).counting(counts)
 		}
-		return in.again(in.cause, executions.FailoverSource, max(counts.Losses-1, 0)).counting(counts)
+		return in.requeue(in.cause, executions.FailoverSource, max(counts.Losses-1, 0)).counting(counts)
 	case outcomeRejected:
 		counts.Errors++
 		if !mayRepeat(counts.Errors, in.limits.errors) {
 			return in.complete(executions.Failed, in.cause).counting(counts)
 		}
-		v := in.again(in.cause, in.next, counts.Errors-1).counting(counts)
+		v := in.requeue(in.cause, in.next, counts.Errors-1).counting(counts)
 		// The error may be about the executor, in words that this code does not know.
 		v.closeExecutor = in.ranBefore && counts.Errors > 1
 		return v
 	case outcomeExecutorInfoMismatch:
 		// The job is not at fault: the executor runs, but the master compares the ExecutorInfo that it was started
 		// with, which includes our role, and will refuse every task for it.
-		v := in.again(in.cause, in.next, before)
+		v := in.requeue(in.cause, in.next, before)
 		v.closeExecutor, v.mismatch = true, true
 		return v
 	case outcomeExecutorStartFailed:
 		if in.servedElsewhere {
 			// The agent is not at fault, and a new generation is fetched from this leader (rules L6, X4).
-			v := in.again(in.cause, in.next, before)
+			v := in.requeue(in.cause, in.next, before)
 			v.closeExecutor = true
 			return v
 		}
 		counts.Starts++
-		v := in.again(in.cause, in.next, 0)
+		v := in.requeue(in.cause, in.next, 0)
 		if !mayRepeat(counts.Starts, in.limits.starts) {
 			v = in.complete(executions.Failed,
 				reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
@@ -207,7 +207,7 @@ func (in *ending) afterOwnEnd() verdict {
 		v.blameAgent = true
 		return v.counting(counts)
 	case outcomeNeverStarted:
-		return in.again(in.cause, in.next, before)
+		return in.requeue(in.cause, in.next, before)
 	}
 	return in.complete(executions.Killed, in.cause) // outcomeKilled requires a wanted kill
 }
@@ -217,8 +217,8 @@ func (in *ending) failed(state executions.State, cause reason.Reason) verdict {
 	if in.counts.Fails >= in.retry.max {
 		return in.complete(state, cause)
 	}
-	v := in.again(cause, in.source, 0)
-	v.delay = step.Backoff(in.retry.first, in.retry.most, in.counts.Fails)
+	v := in.requeue(cause, in.source, 0)
+	v.delay = step.Backoff(in.retry.minDelay, in.retry.maxDelay, in.counts.Fails)
 	v.counts.Fails++
 	return v
 }
@@ -232,9 +232,9 @@ func (in *ending) complete(state executions.State, cause reason.Reason) verdict 
 	return verdict{state: state, cause: cause, counts: in.counts}
 }
 
-// again returns the verdict of another attempt, after a delay that grows with the number of tries before.
-func (in *ending) again(cause reason.Reason, source executions.Source, before int) verdict {
-	delay := step.Backoff(in.limits.first, in.limits.most, before)
+// requeue returns the verdict of another attempt, after a delay that grows with the number of tries before.
+func (in *ending) requeue(cause reason.Reason, source executions.Source, before int) verdict {
+	delay := step.Backoff(in.limits.minDelay, in.limits.maxDelay, before)
 	return verdict{state: executions.Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
 }
 
@@ -244,21 +244,22 @@ func (v verdict) counting(counts executions.Tries) verdict {
 }
 
 // endingOf collects the input of next for a shard whose attempt has ended.
-func (as *Attempts) endingOf(ref executions.TaskRef, how outcome) ending {
+func (as *Attempts) endingOf(ref executions.TaskRef, result outcome) ending {
 	e, s := ref.Exec, ref.Shard()
 	job := &e.Settings().Job
-	first, most := as.st.Executions.RetryBackoff(job)
+	first, limit := as.st.Executions.RetryBackoff(job)
 	in := ending{
-		how: how, cause: s.Cause(), agent: s.Agent(),
-		away:   !s.Unreachable().IsZero() || !as.st.Agents.Registered(s.Agent()),
-		wanted: !s.KillSince().IsZero(), kill: s.Kill(), timedOut: s.TimedOut(),
+		outcome: result, cause: s.Cause(), agent: s.Agent(),
+		away:       !s.Unreachable().IsZero() || !as.st.Agents.Registered(s.Agent()),
+		killWanted: !s.KillSince().IsZero(), kill: s.Kill(), timedOut: s.TimedOut(),
 		tries: s.Attempt(), counts: s.Tries(), next: s.Source(),
 		daemon: e.Daemon(), runEnds: e.Kill(), source: e.Source(), failover: job.Failover,
-		retry:         retryLimits{max: job.MaxRetries, first: first, most: most, timeoutSeconds: job.TimeoutSeconds},
+		retry: retryLimits{max: job.MaxRetries, minDelay: first, maxDelay: limit,
+			timeoutSeconds: job.TimeoutSeconds},
 		taskExecutors: as.st.Opt.TaskExecutors,
 		limits: attemptLimits{
 			losses: as.st.Opt.MaxLosses, errors: as.st.Opt.MaxErrors, starts: as.st.Opt.MaxStarts,
-			first: as.st.Opt.BackoffFirst, most: as.st.Opt.BackoffMost,
+			minDelay: as.st.Opt.MinBackoff, maxDelay: as.st.Opt.MaxBackoff,
 		},
 	}
 	if s.TimedOut() {

@@ -22,23 +22,23 @@ func TestNext(t *testing.T) {
 	job := func(change ...func(*ending)) ending {
 		in := ending{
 			cause: boom, agent: "S1", tries: 3, next: executions.NormalTrigger, source: executions.Triggered,
-			retry:  retryLimits{first: 2 * time.Second, most: 20 * time.Second, timeoutSeconds: 10},
-			limits: attemptLimits{losses: 2, errors: 2, starts: 2, first: time.Second, most: 4 * time.Second},
+			retry:  retryLimits{minDelay: 2 * time.Second, maxDelay: 20 * time.Second, timeoutSeconds: 10},
+			limits: attemptLimits{losses: 2, errors: 2, starts: 2, minDelay: time.Second, maxDelay: 4 * time.Second},
 		}
 		for _, fn := range change {
 			fn(&in)
 		}
 		return in
 	}
-	how := func(o outcome) func(*ending) { return func(in *ending) { in.how = o } }
+	result := func(o outcome) func(*ending) { return func(in *ending) { in.outcome = o } }
 	counts := func(c executions.Tries) func(*ending) { return func(in *ending) { in.counts = c } }
 	retries := func(n int) func(*ending) { return func(in *ending) { in.retry.max = n } }
-	wanted := func(in *ending) { in.wanted = true }
-	kill := func(why reason.Reason) func(*ending) { return func(in *ending) { in.wanted, in.kill = true, why } }
+	wanted := func(in *ending) { in.killWanted = true }
+	kill := func(why reason.Reason) func(*ending) { return func(in *ending) { in.killWanted, in.kill = true, why } }
 	runEnds := func(why reason.Reason) func(*ending) {
-		return func(in *ending) { in.wanted, in.runEnds = true, why }
+		return func(in *ending) { in.killWanted, in.runEnds = true, why }
 	}
-	timedOut := func(in *ending) { in.wanted, in.timedOut, in.ran = true, true, 11*time.Second }
+	timedOut := func(in *ending) { in.killWanted, in.timedOut, in.ran = true, true, 11*time.Second }
 	failover := func(in *ending) { in.failover = true }
 	away := func(in *ending) { in.away = true }
 	daemon := func(in *ending) {
@@ -53,95 +53,95 @@ func TestNext(t *testing.T) {
 		in   ending
 		want string
 	}{
-		{"S4 the first end is final", job(how(outcomeFinished)), "FINISHED: boom"},
+		{"S4 the first end is final", job(result(outcomeFinished)), "FINISHED: boom"},
 
-		{"E1 what never began is launched again, as it was", job(how(outcomeNeverStarted)),
+		{"E1 what never began is launched again, as it was", job(result(outcomeNeverStarted)),
 			"WAITING NORMAL_TRIGGER in 4s: boom; attempt FAILED"},
 		{"E1 a daemon's delay grows with its failures, not with its age",
-			job(how(outcomeNeverStarted), daemon, counts(executions.Tries{Losses: 1})),
+			job(result(outcomeNeverStarted), daemon, counts(executions.Tries{Losses: 1})),
 			"WAITING DAEMON in 2s: boom; losses 1; attempt FAILED"},
-		{"E1 what the master refused is launched again", job(how(outcomeRejected)),
+		{"E1 what the master refused is launched again", job(result(outcomeRejected)),
 			"WAITING NORMAL_TRIGGER in 1s: boom; errors 1; attempt FAILED"},
 		{"E1 on a new executor, where its own may be why",
-			job(how(outcomeRejected), daemon, ran, counts(executions.Tries{Errors: 1})),
+			job(result(outcomeRejected), daemon, ran, counts(executions.Tries{Errors: 1})),
 			"WAITING DAEMON in 2s: boom; errors 2; closes its executor; attempt FAILED"},
-		{"E1 and no more than a few times", job(how(outcomeRejected), counts(executions.Tries{Errors: 1})),
+		{"E1 and no more than a few times", job(result(outcomeRejected), counts(executions.Tries{Errors: 1})),
 			"FAILED: boom; errors 2"},
 
-		{"E2 what was lost is not run again without failover", job(how(outcomeLost)), "LOST: boom"},
-		{"E2 with failover it is", job(how(outcomeLost), failover),
+		{"E2 what was lost is not run again without failover", job(result(outcomeLost)), "LOST: boom"},
+		{"E2 with failover it is", job(result(outcomeLost), failover),
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
-		{"E2 and no more than a few times", job(how(outcomeLost), failover, counts(executions.Tries{Losses: 1})),
+		{"E2 and no more than a few times", job(result(outcomeLost), failover, counts(executions.Tries{Losses: 1})),
 			"FAILED: lost 2 times; last: boom; losses 2"},
 		{"E2 agents that go away don't count",
-			job(how(outcomeLost), failover, away, counts(executions.Tries{Losses: 1})),
+			job(result(outcomeLost), failover, away, counts(executions.Tries{Losses: 1})),
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
-		{"E2 a daemon is run again for ever", job(how(outcomeLost), daemon, counts(executions.Tries{Losses: 9})),
+		{"E2 a daemon is run again for ever", job(result(outcomeLost), daemon, counts(executions.Tries{Losses: 9})),
 			"WAITING FAILOVER in 4s: boom; losses 10; attempt LOST"},
 
-		{"E3 what failed by itself is not run again", job(how(outcomeFailed)), "FAILED: boom"},
-		{"E3 unless maxRetries says so", job(how(outcomeFailed), retries(2), counts(executions.Tries{Fails: 1})),
+		{"E3 what failed by itself is not run again", job(result(outcomeFailed)), "FAILED: boom"},
+		{"E3 unless maxRetries says so", job(result(outcomeFailed), retries(2), counts(executions.Tries{Fails: 1})),
 			"WAITING TRIGGER in 4s: boom; fails 2; attempt FAILED"},
 		{"E6 after its own backoff, and so often",
-			job(how(outcomeFailed), retries(2), counts(executions.Tries{Fails: 2})),
+			job(result(outcomeFailed), retries(2), counts(executions.Tries{Fails: 2})),
 			"FAILED: boom; fails 2"},
-		{"X8 a daemon that ends is run again", job(how(outcomeFailed), daemon),
+		{"X8 a daemon that ends is run again", job(result(outcomeFailed), daemon),
 			"WAITING DAEMON in 1s: boom; fails 1; attempt FAILED"},
-		{"X8 also when it ends well", job(how(outcomeFinished), daemon, counts(executions.Tries{Fails: 1})),
+		{"X8 also when it ends well", job(result(outcomeFinished), daemon, counts(executions.Tries{Fails: 1})),
 			"WAITING DAEMON in 2s: boom; fails 2; attempt FAILED"},
 
-		{"X1 an executor that the master has otherwise takes no more tasks", job(how(outcomeExecutorInfoMismatch)),
+		{"X1 an executor that the master has otherwise takes no more tasks", job(result(outcomeExecutorInfoMismatch)),
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor, which the master has otherwise; attempt FAILED"},
-		{"L6 an agent where the executor does not start is avoided", job(how(outcomeExecutorStartFailed)),
+		{"L6 an agent where the executor does not start is avoided", job(result(outcomeExecutorStartFailed)),
 			"WAITING NORMAL_TRIGGER in 1s: boom; starts 1; blames the agent; attempt FAILED"},
 		{"L6 and no more than a few are tried",
-			job(how(outcomeExecutorStartFailed), counts(executions.Tries{Starts: 1})),
+			job(result(outcomeExecutorStartFailed), counts(executions.Tries{Starts: 1})),
 			"FAILED: the app's executor did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
 		{"L6 of a task with an executor of its own",
-			job(how(outcomeExecutorStartFailed), starts, counts(executions.Tries{Starts: 1})),
+			job(result(outcomeExecutorStartFailed), starts, counts(executions.Tries{Starts: 1})),
 			"FAILED: a task of the app did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
-		{"X4 another leader's address blames no agent", job(how(outcomeExecutorStartFailed), served),
+		{"X4 another leader's address blames no agent", job(result(outcomeExecutorStartFailed), served),
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor; attempt FAILED"},
 
-		{"K1 what was killed by its id is not run again", job(how(outcomeLost), failover, kill(asked)),
+		{"K1 what was killed by its id is not run again", job(result(outcomeLost), failover, kill(asked)),
 			"KILLED: killed on request"},
-		{"K1 unless it had finished", job(how(outcomeFinished), kill(asked)), "FINISHED: boom"},
-		{"K1 not by the next server either", job(how(outcomeKilled), failover, runEnds(stopped), kill(asked)),
+		{"K1 unless it had finished", job(result(outcomeFinished), kill(asked)), "FINISHED: boom"},
+		{"K1 not by the next server either", job(result(outcomeKilled), failover, runEnds(stopped), kill(asked)),
 			"KILLED: killed on request"},
-		{"X8 a daemon's shard goes on", job(how(outcomeKilled), daemon, kill(asked)),
+		{"X8 a daemon's shard goes on", job(result(outcomeKilled), daemon, kill(asked)),
 			"WAITING DAEMON in 1s: killed on request; attempt KILLED"},
-		{"X8 until its run ends", job(how(outcomeKilled), daemon, runEnds(reason.Of(reason.Disabled)), kill(asked)),
+		{"X8 until its run ends", job(result(outcomeKilled), daemon, runEnds(reason.Of(reason.Disabled)), kill(asked)),
 			"KILLED: the job is disabled"},
-		{"K2 a run that is to end ends", job(how(outcomeKilled), runEnds(reason.Of(reason.Disabled))),
+		{"K2 a run that is to end ends", job(result(outcomeKilled), runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled"},
-		{"K2 whatever its end was", job(how(outcomeLost), failover, runEnds(reason.Of(reason.Disabled))),
+		{"K2 whatever its end was", job(result(outcomeLost), failover, runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled"},
-		{"K2 what had finished has finished", job(how(outcomeFinished), runEnds(reason.Of(reason.Disabled))),
+		{"K2 what had finished has finished", job(result(outcomeFinished), runEnds(reason.Of(reason.Disabled))),
 			"FINISHED: boom"},
 
-		{"O4 what a stopping server kills is run again", job(how(outcomeKilled), failover, runEnds(stopped)),
+		{"O4 what a stopping server kills is run again", job(result(outcomeKilled), failover, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt KILLED"},
-		{"O4 or is lost, without failover", job(how(outcomeKilled), runEnds(stopped)),
+		{"O4 or is lost, without failover", job(result(outcomeKilled), runEnds(stopped)),
 			"LOST: lost by shutdown of the scheduler"},
-		{"O4 what had finished has finished", job(how(outcomeFinished), failover, runEnds(stopped)), "FINISHED: boom"},
-		{"O4 a daemon never has", job(how(outcomeFinished), daemon, runEnds(stopped)),
+		{"O4 what had finished has finished", job(result(outcomeFinished), failover, runEnds(stopped)), "FINISHED: boom"},
+		{"O4 a daemon never has", job(result(outcomeFinished), daemon, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt FAILED"},
 
-		{"K4 what ran for too long has timed out", job(how(outcomeKilled), timedOut),
+		{"K4 what ran for too long has timed out", job(result(outcomeKilled), timedOut),
 			"TIMED_OUT: timed out: it ran for 11s, the job's timeoutSeconds is 10; boom"},
-		{"K4 and is retried", job(how(outcomeFailed), timedOut, retries(1)),
+		{"K4 and is retried", job(result(outcomeFailed), timedOut, retries(1)),
 			"WAITING TRIGGER in 2s: timed out: it ran for 11s, the job's timeoutSeconds is 10; boom; fails 1; attempt TIMED_OUT"},
-		{"K4 unless it had finished", job(how(outcomeFinished), timedOut), "FINISHED: boom"},
-		{"K4 or was lost with its agent", job(how(outcomeLost), timedOut, failover, away),
+		{"K4 unless it had finished", job(result(outcomeFinished), timedOut), "FINISHED: boom"},
+		{"K4 or was lost with its agent", job(result(outcomeLost), timedOut, failover, away),
 			"WAITING FAILOVER in 1s: boom; attempt LOST"},
 		{"K4 which a stopping server changes nothing of",
-			job(how(outcomeLost), timedOut, failover, away, runEnds(stopped)),
+			job(result(outcomeLost), timedOut, failover, away, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt LOST"},
 		{"K4 somebody who ends the run comes first",
-			job(how(outcomeKilled), timedOut, runEnds(reason.Of(reason.Disabled))),
+			job(result(outcomeKilled), timedOut, runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled"},
-		{"K4 and who ends the task", job(how(outcomeKilled), timedOut, kill(asked)), "KILLED: killed on request"},
-		{"K1 a kill without a reason of its own", job(how(outcomeKilled), wanted), "KILLED: "},
+		{"K4 and who ends the task", job(result(outcomeKilled), timedOut, kill(asked)), "KILLED: killed on request"},
+		{"K1 a kill without a reason of its own", job(result(outcomeKilled), wanted), "KILLED: "},
 	} {
 		if got := next(row.in).String(); got != row.want {
 			t.Errorf("%s:\n got %s\nwant %s", row.rule, got, row.want)
@@ -183,27 +183,27 @@ func TestNextAlwaysDecides(t *testing.T) {
 	t.Parallel()
 	bools := []bool{false, true}
 	kills := []reason.Reason{{}, asked, stopped, reason.Of(reason.Disabled)}
-	for how := outcomeFinished; how <= outcomeKilled; how++ {
+	for result := outcomeFinished; result <= outcomeKilled; result++ {
 		for _, kill := range kills[:2] {
 			for _, runEnds := range kills {
 				for flags := range 1 << 6 {
 					bit := func(i int) bool { return bools[flags>>i&1] }
-					in := ending{how: how, cause: boom, kill: kill, runEnds: runEnds, tries: 2,
+					in := ending{outcome: result, cause: boom, kill: kill, runEnds: runEnds, tries: 2,
 						next: executions.NormalTrigger, source: executions.Triggered,
-						wanted: !kill.IsZero() || !runEnds.IsZero() &&
+						killWanted: !kill.IsZero() || !runEnds.IsZero() &&
 							bit(0), daemon: bit(2), failover: bit(3), away: bit(4),
 						counts: executions.Tries{Errors: 1, Losses: 1, Fails: 1, Starts: 1},
-						limits: attemptLimits{losses: 2, errors: 2, starts: 2, first: 1, most: 8}}
+						limits: attemptLimits{losses: 2, errors: 2, starts: 2, minDelay: 1, maxDelay: 8}}
 					if bit(5) {
 						in.retry.max = 2
 					}
 					if bit(1) && !in.daemon { // the executors of daemons enforce their timeouts
-						in.wanted, in.timedOut = true, true
+						in.killWanted, in.timedOut = true, true
 					}
-					if how == outcomeKilled {
-						in.wanted = true // classify returns outcomeKilled only then
+					if result == outcomeKilled {
+						in.killWanted = true // classify returns outcomeKilled only then
 					}
-					if in.daemon && in.wanted && kill.IsZero() && runEnds.IsZero() {
+					if in.daemon && in.killWanted && kill.IsZero() && runEnds.IsZero() {
 						continue // a kill of the task alone was requested
 					}
 					v := next(in)

@@ -38,7 +38,7 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 		// An attempt is abandoned only after this session has reported again what an earlier one reported.
 		return
 	}
-	as.noteQuiet(e, s)
+	as.recordQuiet(e, s)
 	if !s.KillSince().IsZero() && !s.Drain() {
 		as.endSilentExecutor(ref)
 	}
@@ -51,24 +51,24 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			if u.State != cluster.Finished {
 				end.Cause = reason.EndUnexplained(s.EndState())
 			}
-			as.st.Executions.EndReported(ref, end)
+			as.st.Executions.RecordEnd(ref, end)
 			as.recording.TraceDecided(ref, u.State, s.Cause())
 			as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), 0)
 		}
 	case !s.Unreachable().IsZero() && as.st.Agents.Registered(s.Agent()) && !s.StuckStaging():
 		// The agent may be back, so the master is asked about the task, too.
 	case !s.Unreachable().IsZero():
-		wait, gone := as.st.Opt.UnreachableLost, as.st.Now().Sub(s.Unreachable())
+		wait, away := as.st.Opt.UnreachableLost, as.st.Now().Sub(s.Unreachable())
 		if e.Reruns() {
 			wait = as.st.Opt.UnreachableFailover
 		}
 		switch {
-		case gone < wait:
+		case away < wait:
 		case s.StuckStaging():
 			staged := as.st.Now().Sub(s.Launched()).Round(time.Second)
 			as.abandon(ref, reason.StuckStaging(s.Agent(), staged))
 		default:
-			as.abandon(ref, reason.AgentUnreachable(s.Agent(), gone.Round(time.Second)))
+			as.abandon(ref, reason.AgentUnreachable(s.Agent(), away.Round(time.Second)))
 		}
 	case s.Seen() < executions.SeenStarting && s.AcceptSeq() == 0 && !s.Launched().IsZero():
 		// Silence needs no timer: it means that an agent has not come back yet. A task that is known to be staged must
@@ -76,7 +76,7 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 		if s.Seen() < executions.SeenStaging {
 			return
 		}
-		if as.st.Executions.FoundStaged(ref) < stagedSweeps {
+		if as.st.Executions.CountStaged(ref) < stagedSweeps {
 			return
 		}
 		switch since := as.st.Now().Sub(s.Launched()); {
@@ -85,8 +85,8 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			as.st.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: s.TaskID(), AgentID: s.Agent()}}})
 		case since >= as.st.Opt.StagingLost &&
 			as.st.Now().Sub(s.KillSent()) >= as.st.Opt.StagingLost-as.st.Opt.StagingKill:
-			as.st.Executions.FoundStuck(ref)
-			as.unreachable(ref, as.st.Now())
+			as.st.Executions.MarkStuckStaging(ref)
+			as.markUnreachable(ref, as.st.Now())
 			if x := as.st.Executors.Get(s.Executor()); x != nil {
 				as.st.Executors.Close(x) // the executor would not take the next attempt, either
 			}
@@ -102,7 +102,10 @@ func (as *Attempts) askAboutUnreachable(last time.Time) {
 	if !as.st.Subscription.Open() {
 		return
 	}
-	doublings := func(at, since time.Time) int { return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepInterval)) }
+	doublings := func(at, since time.Time) int {
+		return bits.Len64(uint64(max(at.Sub(since),
+			0) / step.SweepInterval))
+	}
 	var refs []cluster.TaskRef
 	for _, id := range as.st.Executions.TaskIDs() {
 		s := as.st.Executions.Ref(id).Shard()
@@ -133,10 +136,11 @@ func (as *Attempts) endSilentExecutor(ref executions.TaskRef) {
 		s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {
 		return
 	}
-	if !as.st.Executors.KillUnanswered(x, as.nextSweep, as.st.Executions.TaskGrace(ref)) {
+	if !as.st.Executors.CountUnansweredKill(x, as.nextSweep, as.st.Executions.TaskGrace(ref)) {
 		return
 	}
 	as.st.Executors.Close(x)
 	as.st.Note(step.Note{Kind: step.NoteExecutor, Task: s.TaskID(), Problem: true,
-		Detail: fmt.Sprintf("%s on agent %s does not answer the kill of its task: its agent is asked to end it with all its tasks", x.ID(), s.Agent())})
+		Detail: fmt.Sprintf("%s on agent %s did not answer the kill of its task: it is shut down with all its tasks",
+			x.ID(), s.Agent())})
 }

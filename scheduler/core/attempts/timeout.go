@@ -7,15 +7,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// beginTimeout starts a task's timeout, because RUNNING was reported. The time is committed with the other changes of
-// the update, so that a new leader continues to count from it (rule F8). beginTimeout returns false if the timeout
+// startTimeout starts a task's timeout, because RUNNING was reported. The time is committed with the other changes of
+// the update, so that a new leader continues to count from it (rule F8). startTimeout returns false if the timeout
 // began earlier or the task has none.
-func (as *Attempts) beginTimeout(ref executions.TaskRef) bool {
+func (as *Attempts) startTimeout(ref executions.TaskRef) bool {
 	s := ref.Shard()
 	if !s.RunningAt().IsZero() || ref.Exec.Timeout() == 0 {
 		return false
 	}
-	as.st.Executions.TimeoutBegan(ref)
+	as.st.Executions.StartTimeout(ref)
 	as.watchTimeout(ref)
 	return true
 }
@@ -49,6 +49,6 @@ func (as *Attempts) killTimedOut(ref executions.TaskRef) {
 		return
 	}
 	as.st.Note(step.Note{Kind: step.NoteTimedOut, Job: ref.Exec.Job(), Execution: ref.Exec.ID(), Task: s.TaskID(),
-		Detail: "it has run for " + ref.Exec.Timeout().String(), Problem: true})
+		Detail: "it ran for " + ref.Exec.Timeout().String(), Problem: true})
 	as.st.Executions.WantKill(ref, executions.WantedKill{Timeout: true})
 }

@@ -30,8 +30,8 @@ import (
 type Log struct {
 	shared *step.Shared
 	config *config.Set
-	// kept is called with each new row, for the history.
-	kept  func(Row)
+	// onRow is called with each new row, for the history.
+	onRow func(Row)
 	rows  []Row
 	ids   map[string]bool
 	last  int64 // the last assigned number
@@ -56,8 +56,8 @@ const (
 )
 
 // New returns a Log without rows. kept is called with each row that is added, in order.
-func New(s *step.Shared, k *config.Set, kept func(Row)) *Log {
-	return &Log{shared: s, config: k, kept: kept, ids: map[string]bool{}}
+func New(s *step.Shared, k *config.Set, onRow func(Row)) *Log {
+	return &Log{shared: s, config: k, onRow: onRow, ids: map[string]bool{}}
 }
 
 // Restore adds a stored row; name is the last part of its path. Loaded must be called after the last one. It fails
@@ -101,12 +101,6 @@ func (a *Log) number(row event.Audit) Row {
 	return r
 }
 
-// keepRow adds a row that has its number.
-func (a *Log) keepRow(r Row) {
-	a.rows = append(a.rows, r)
-	a.keep(&r)
-}
-
 // Plan numbers the rows about a change of configuration, which is a commit of its own, and returns the writes that
 // this commit must include. If the commit succeeds, the caller calls Committed with the numbered rows; if it fails,
 // the caller drops them.
@@ -129,20 +123,20 @@ func (r *Row) path() string {
 // Beyond the limits it also removes the oldest rows with numbers up to recorded, which are at least in one of its
 // batches.
 func (a *Log) Write(r *store.Commit, stored, recorded int64) {
-	gone := 0
-	for gone < len(a.rows) {
-		row := &a.rows[gone]
-		tooMany := len(a.rows)-gone > AuditRows || a.bytes > AuditBytes
+	removed := 0
+	for removed < len(a.rows) {
+		row := &a.rows[removed]
+		tooMany := len(a.rows)-removed > AuditRows || a.bytes > AuditBytes
 		if row.encoded != nil || row.number > stored && (row.number > recorded || !tooMany) {
 			break
 		}
 		r.Remove(row.path())
 		a.bytes -= row.size
 		delete(a.ids, row.ID)
-		gone++
+		removed++
 	}
-	clear(a.rows[:gone])
-	a.rows = a.rows[gone:]
+	clear(a.rows[:removed])
+	a.rows = a.rows[removed:]
 	isNew := len(a.rows)
 	for isNew > 0 && a.rows[isNew-1].encoded != nil {
 		isNew--
@@ -161,14 +155,15 @@ func (a *Log) Add(row event.Audit) { a.Committed(a.number(row)) }
 // Committed keeps rows that Plan has numbered, after their change was committed.
 func (a *Log) Committed(rows ...Row) {
 	for _, r := range rows {
-		a.keepRow(r)
-		a.kept(r)
+		a.rows = append(a.rows, r)
+		a.keep(&r)
+		a.onRow(r)
 	}
 }
 
-// HandIn adds rows of changes that were made outside of the core. A row whose id is kept already is ignored, so
+// AddMissing adds rows of changes that were made outside of the core. A row whose id is kept already is ignored, so
 // handing it in again does no harm.
-func (a *Log) HandIn(rows []event.Audit) {
+func (a *Log) AddMissing(rows []event.Audit) {
 	for _, row := range rows {
 		if !a.ids[row.ID] {
 			row.Time = row.Time.UTC().Truncate(time.Millisecond)

@@ -83,8 +83,8 @@ func (c *Clock) SinceReported(reported time.Time) time.Time {
 // Clamp replaces each of the times that lies more than most in the future by the present one. It is called while a
 // term is loaded, for times that former terms stored before the wall clock was set back. most is 0 for times in the
 // past, and the longest possible wait for deadlines.
-func (c *Clock) Clamp(most time.Duration, moments ...*time.Time) {
-	latest := c.now.Add(most)
+func (c *Clock) Clamp(limit time.Duration, moments ...*time.Time) {
+	latest := c.now.Add(limit)
 	for _, at := range moments {
 		if at.After(latest) {
 			*at = c.now

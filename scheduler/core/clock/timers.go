@@ -10,13 +10,13 @@ import (
 type Timers struct{ heap timerHeap }
 
 type timer struct {
-	at   time.Time
-	look func(now time.Time)
+	at    time.Time
+	check func(now time.Time)
 }
 
 // At schedules a call of look for the first step at or after a time of the term.
-func (t *Timers) At(when time.Time, look func(now time.Time)) {
-	heap.Push(&t.heap, timer{when, look})
+func (t *Timers) At(when time.Time, check func(now time.Time)) {
+	heap.Push(&t.heap, timer{when, check})
 }
 
 // Run calls every function that is due. A function may schedule new ones; those that are due at once wait for the next
@@ -26,8 +26,8 @@ func (t *Timers) Run(now time.Time) {
 	for len(t.heap) > 0 && !t.heap[0].at.After(now) {
 		due = append(due, heap.Pop(&t.heap).(timer))
 	}
-	for _, one := range due {
-		one.look(now)
+	for _, t := range due {
+		t.check(now)
 	}
 }
 

@@ -31,7 +31,7 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 			if a := k.apps[e.Name]; a != nil {
 				was = &a.cfg
 			}
-			rows = append(rows, auditOfDocument(row, auditedApp(was), auditedApp(e.Config))...)
+			rows = append(rows, auditOfDocument(row, auditedOf(was), auditedOf(e.Config))...)
 		case JobChanged:
 			row := event.Audit{Actor: by, Target: TargetJob, TargetName: e.Name, App: k.AppNameOf(e.Name)}
 			if e.MarkOnly {
@@ -45,7 +45,7 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 			if j := k.jobs[e.Name]; j != nil {
 				was = j.cfg
 			}
-			rows = append(rows, auditOfDocument(row, auditedJob(was), auditedJob(e.Config))...)
+			rows = append(rows, auditOfDocument(row, auditedOf(was), auditedOf(e.Config))...)
 		case MarkChanged:
 			dir, name := store.Split(e.Path)
 			row := event.Audit{Actor: by, Target: targetApp, TargetName: name, App: name}
@@ -66,18 +66,11 @@ func (k *Set) AppNameOf(job string) string {
 	return ""
 }
 
-func auditedApp(cfg *app.Config) *audited {
+func auditedOf[C interface{ WithoutSecrets() C }](cfg *C) *audited {
 	if cfg == nil {
 		return nil
 	}
-	return &audited{cfg, cfg.WithoutSecrets()}
-}
-
-func auditedJob(cfg *jobs.Config) *audited {
-	if cfg == nil {
-		return nil
-	}
-	return &audited{cfg, cfg.WithoutSecrets()}
+	return &audited{cfg, (*cfg).WithoutSecrets()}
 }
 
 func auditOfDocument(row event.Audit, was, is *audited) []event.Audit {

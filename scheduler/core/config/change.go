@@ -47,10 +47,12 @@ type UpdateJob struct {
 	Version int64
 }
 
-// DisableJob sets or removes a job's disabled mark (rule F6).
+// DisableJob sets or removes a job's disabled mark (rule F6). With Shutdown, which requires Disabled, the launched
+// executions run to their end, including retries and failover, and waiting ones are ended (rule F11); a job that is
+// disabled already stays disabled.
 type DisableJob struct {
-	Name     string
-	Disabled bool
+	Name               string
+	Disabled, Shutdown bool
 }
 
 // DeregisterJob removes a job and kills its executions (rule K2).
@@ -89,7 +91,7 @@ func (ch RegisterApp) plan(k *Set) (Planned, error) {
 		return p, problem.Errorf(problem.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it",
 			cfg.AppName)
 	}
-	document := k.writeApp(cfg)
+	document := encode(k, cfg, app.Schema.EncodeYAML)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
 		return p, err
 	}
@@ -110,7 +112,7 @@ func (ch UpdateApp) plan(k *Set) (Planned, error) {
 		return p, problem.Errorf(problem.Conflict, StaleVersion,
 			"app %q has changed since it was read; read it again and repeat the change", name)
 	}
-	document := k.writeApp(cfg)
+	document := encode(k, cfg, app.Schema.EncodeYAML)
 	if err := k.checkRoom(measured{name, len(document)}, measured{name, a.bytes}); err != nil {
 		return p, err
 	}
@@ -175,7 +177,7 @@ func (ch RegisterJob) plan(k *Set) (Planned, error) {
 		return p, problem.Errorf(problem.Conflict, "app_disabled",
 			"app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
-	document := k.writeJob(cfg)
+	document := encode(k, cfg, jobs.Schema.EncodeYAML)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
 		return p, err
 	}
@@ -202,7 +204,7 @@ func (ch UpdateJob) plan(k *Set) (Planned, error) {
 			"Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again",
 			cfg.AppName)
 	}
-	document := k.writeJob(cfg)
+	document := encode(k, cfg, jobs.Schema.EncodeYAML)
 	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{j.cfg.AppName, j.bytes}); err != nil {
 		return p, err
 	}
@@ -213,15 +215,18 @@ func (ch UpdateJob) plan(k *Set) (Planned, error) {
 }
 
 func (ch DisableJob) plan(k *Set) (Planned, error) {
-	name, disabled := ch.Name, ch.Disabled
-	p := Planned{JobName: name}
-	j := k.jobs[name]
+	p := Planned{JobName: ch.Name}
+	j := k.jobs[ch.Name]
 	if j == nil || j.cfg == nil {
-		return p, problem.NoJob(name)
+		return p, problem.NoJob(ch.Name)
 	}
-	p.putMark(store.PathJobDisabled, name, markWhen(disabled, false))
-	p.Events = append(p.Events, JobChanged{Name: name, Config: j.cfg, Version: j.version, Disabled: disabled,
-		Notes: j.notes, MarkOnly: true})
+	m := markWhen(ch.Disabled, ch.Shutdown)
+	if ch.Shutdown && j.mark.Disables() {
+		m = j.mark
+	}
+	p.putMark(store.PathJobDisabled, j.name, m)
+	p.Events = append(p.Events, JobChanged{Name: j.name, Config: j.cfg, Version: j.version, Disabled: ch.Disabled,
+		Shutdown: m == markedShutdown, Notes: j.notes, MarkOnly: true})
 	return p, nil
 }
 

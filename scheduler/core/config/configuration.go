@@ -53,8 +53,8 @@ func New(s *step.Shared) *Set {
 		parsed: map[string]*cron.Schedule{}, schedules: newSchedules()}
 }
 
-// touch marks a job's record to be written with the next commit.
-func (k *Set) touch(j *Job) { k.changed.Add(j.name) }
+// markChanged marks a job's record to be written with the next commit.
+func (k *Set) markChanged(j *Job) { k.changed.Add(j.name) }
 
 // Write adds the changed records of jobs to the commit. Documents and marks are written by the commits of their own
 // changes (see Planned).
@@ -91,21 +91,21 @@ func (k *Set) LoadJob(name string, d Document) {
 	k.sizes.add(d.job.AppName, d.bytes)
 }
 
-// Loaded connects what was loaded: jobs with their apps, and marks with both. It is called once, after the last
+// FinishLoading connects what was loaded: jobs with their apps, and marks with both. It is called once, after the last
 // document and mark.
-func (k *Set) Loaded() {
+func (k *Set) FinishLoading() {
 	for name, a := range k.apps {
 		a.disabled = k.marked[store.Under(store.PathAppDisabled, name)].Disables()
 	}
 	for name, j := range k.jobs {
 		j.mark = k.marked[store.Under(store.PathJobDisabled, name)]
-		k.join(j)
+		k.addToApp(j)
 	}
 }
 
-// AppChanged applies a committed change of an app, and returns the app in its new state, nil if it was deleted. jobs
+// ApplyApp applies a committed change of an app, and returns the app in its new state, nil if it was deleted. jobs
 // are its jobs, sorted by name. other is true if its tasks need other executors from now on.
-func (k *Set) AppChanged(e AppChanged) (a *App, jobs []*Job, other bool) {
+func (k *Set) ApplyApp(e AppChanged) (a *App, jobs []*Job, other bool) {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathApps, e.Name))
 	}
@@ -117,7 +117,7 @@ func (k *Set) AppChanged(e AppChanged) (a *App, jobs []*Job, other bool) {
 		}
 		delete(k.apps, e.Name)
 		k.sizes.add(e.Name, -a.bytes)
-		return nil, a.sortedJobs(), true
+		return nil, step.SortedValues(a.jobs), true
 	}
 	if a == nil {
 		a = k.addApp(e.Name)
@@ -129,7 +129,7 @@ func (k *Set) AppChanged(e AppChanged) (a *App, jobs []*Job, other bool) {
 	key := executors.Key(*e.Config)
 	other = key != a.executorKey
 	a.cfg, a.version, a.disabled, a.executorKey, a.notes = *e.Config, e.Version, e.Disabled, key, e.Notes
-	return a, a.sortedJobs(), other
+	return a, step.SortedValues(a.jobs), other
 }
 
 // addApp adds an app, to which the jobs that name it belong from now on.
@@ -144,16 +144,8 @@ func (k *Set) addApp(name string) *App {
 	return a
 }
 
-func (a *App) sortedJobs() []*Job {
-	out := make([]*Job, 0, len(a.jobs))
-	for _, name := range step.SortedKeys(a.jobs) {
-		out = append(out, a.jobs[name])
-	}
-	return out
-}
-
-// JobChanged applies a committed change of a job, and returns the job; nil for the removal of an unknown job.
-func (k *Set) JobChanged(e JobChanged) *Job {
+// ApplyJob applies a committed change of a job, and returns the job; nil for the removal of an unknown job.
+func (k *Set) ApplyJob(e JobChanged) *Job {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathJobs, e.Name))
 	}
@@ -176,12 +168,12 @@ func (k *Set) JobChanged(e JobChanged) *Job {
 		}
 	}
 	j.cfg, j.version, j.mark, j.notes = e.Config, e.Version, markWhen(e.Disabled, e.Shutdown), e.Notes
-	k.join(j)
+	k.addToApp(j)
 	return j
 }
 
-// join adds a job to its app.
-func (k *Set) join(j *Job) {
+// addToApp adds a job to its app.
+func (k *Set) addToApp(j *Job) {
 	if j.cfg == nil {
 		return
 	}
@@ -190,9 +182,9 @@ func (k *Set) join(j *Job) {
 	}
 }
 
-// MarkChanged applies an external edit of a disabled mark (rule F6), and returns the affected jobs, sorted by name. A
+// ApplyMark applies an external edit of a disabled mark (rule F6), and returns the affected jobs, sorted by name. A
 // mark may exist before its document does.
-func (k *Set) MarkChanged(e MarkChanged) []*Job {
+func (k *Set) ApplyMark(e MarkChanged) []*Job {
 	now := markWhen(e.Disabled, e.Shutdown)
 	k.SetMark(e.Path, now)
 	delete(k.faulty, e.Path) // a separate event reports a mark that cannot be read
@@ -200,7 +192,7 @@ func (k *Set) MarkChanged(e MarkChanged) []*Job {
 	if dir == store.PathAppDisabled {
 		if a := k.apps[name]; a != nil && a.disabled != e.Disabled {
 			a.disabled = e.Disabled
-			return a.sortedJobs()
+			return step.SortedValues(a.jobs)
 		}
 		return nil
 	}
@@ -341,14 +333,14 @@ func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the cron of job %q can't be used: %w", cfg.JobName, err)
 	}
-	if len(k.parsed) >= parsedKept {
+	if len(k.parsed) >= maxParsed {
 		clear(k.parsed)
 	}
 	k.parsed[key] = s
 	return s, nil
 }
 
-const parsedKept = 10_000
+const maxParsed = 10_000
 
 // NumJobs returns the number of jobs, including those of which only a record is left.
 func (k *Set) NumJobs() int { return len(k.jobs) }

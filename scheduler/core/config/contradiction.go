@@ -47,8 +47,8 @@ func (k *Set) Contradiction() string {
 	}
 	for key, n := range counted {
 		g := k.schedules.byKey[key]
-		if g == nil || k.schedules.groups[g.place] != g || k.schedules.views[g.place].Jobs != n ||
-			k.schedules.views[g.place].Shards != shards[key] {
+		if g == nil || k.schedules.groups[g.index] != g || k.schedules.views[g.index].Jobs != n ||
+			k.schedules.views[g.index].Shards != shards[key] {
 			return fmt.Sprintf("schedule %v has %d jobs with %d shards and is counted otherwise", key, n, shards[key])
 		}
 	}

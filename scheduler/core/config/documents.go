@@ -23,7 +23,7 @@ func readApp(opt *step.Options, name string, e registry.Entry) (app.Config, []st
 		return cfg, nil, err
 	}
 	if cfg.AppName != name {
-		return cfg, nil, fmt.Errorf("its appName is %q and its node's name %q: they must be the same", cfg.AppName,
+		return cfg, nil, fmt.Errorf("its appName is %q and the node's name %q; they must be equal", cfg.AppName,
 			name)
 	}
 	return cfg, notes, cfg.Check(app.CheckOptions{AllowFile: true, NoContainers: !opt.TaskExecutors}).OrNil()
@@ -36,7 +36,7 @@ func readJob(opt *step.Options, name string, e registry.Entry, wall time.Time) (
 		return cfg, nil, err
 	}
 	if cfg.JobName != name {
-		return cfg, nil, fmt.Errorf("its jobName is %q and its node's name %q: they must be the same", cfg.JobName,
+		return cfg, nil, fmt.Errorf("its jobName is %q and the node's name %q; they must be equal", cfg.JobName,
 			name)
 	}
 	violations, _ := cfg.Check(jobs.CheckOptions{Now: wall, Local: opt.Zone})
@@ -57,16 +57,10 @@ func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C,
 	return decode(e.Value)
 }
 
-func (k *Set) writeApp(cfg app.Config) []byte {
+// encode encodes a document in the format in which documents are written.
+func encode[C any](k *Set, cfg C, yaml func(C) []byte) []byte {
 	if k.shared.Opt.Documents == step.YAMLDocuments {
-		return app.Schema.EncodeYAML(cfg)
-	}
-	return store.Encode(cfg)
-}
-
-func (k *Set) writeJob(cfg jobs.Config) []byte {
-	if k.shared.Opt.Documents == step.YAMLDocuments {
-		return jobs.Schema.EncodeYAML(cfg)
+		return yaml(cfg)
 	}
 	return store.Encode(cfg)
 }

@@ -52,8 +52,8 @@ func (k *Set) checkRoom(document, old measured) error {
 		return nil
 	}
 	return problem.Errorf(problem.Conflict, "documents_full",
-		"this document of %s does not fit: %s. Put data into the "+
-			"package, remove apps or jobs that are not needed, or have the server started with a higher limit",
+		"this document of %s does not fit: %s. Move data into the package, "+
+			"remove unused apps or jobs, or start the server with a higher limit",
 		byteSize(int64(document.bytes)), strings.Join(full, ", and "))
 }
 

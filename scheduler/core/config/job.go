@@ -137,7 +137,7 @@ func (a *App) ExecutorKey() string { return a.executorKey }
 // Jobs iterates over the jobs of the app, in no order.
 func (a *App) Jobs() iter.Seq[*Job] { return maps.Values(a.jobs) }
 
-// NextDue is when the next job of the app fires, as set by KeepNextDue; zero if that is not known.
+// NextDue is when the next job of the app fires, as set by SetNextDue; zero if that is not known.
 func (a *App) NextDue() time.Time { return a.nextDue }
 
 // Notes are hints about the app's document, if it was edited externally.

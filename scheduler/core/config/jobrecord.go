@@ -29,7 +29,7 @@ func (k *Set) fireCountsChanged(j *Job) {
 	k.shared.JobChanged(j.name)
 	if j.isStored && k.shared.Now().Sub(j.countsWritten) >= fireCountsInterval {
 		j.countsWritten = k.shared.Now()
-		k.touch(j)
+		k.markChanged(j)
 	}
 }
 
@@ -61,13 +61,13 @@ func (k *Set) UpdateRecord(j *Job, inactive bool) {
 	}
 	want.Since, want.Fires = j.since, j.stored.Fires
 	j.stored, j.isStored = want, true
-	k.touch(j)
+	k.markChanged(j)
 }
 
 // ForgetRecord removes the stored record of a deregistered job with the next commit.
 func (k *Set) ForgetRecord(j *Job) {
 	if j.isStored {
-		k.touch(j)
+		k.markChanged(j)
 		j.isStored, j.stored, j.since = false, Record{}, time.Time{}
 	}
 }
@@ -96,15 +96,15 @@ func (k *Set) ForgetUnused(j *Job, busy bool) bool {
 // Pause pauses a job, or ends its pause (rule F10). The record is stored even while the job's app cannot be used.
 func (k *Set) Pause(j *Job, paused bool) {
 	j.stored.Paused, j.isStored = paused, true
-	k.touch(j)
+	k.markChanged(j)
 }
 
 // FiredUpTo records that the fires of a job up to a time of the wall clock were made or are missed. None of them is
 // made again.
 func (k *Set) FiredUpTo(j *Job, at time.Time) {
 	j.since = at
-	k.touch(j)
+	k.markChanged(j)
 }
 
-// KeepNextDue remembers when the next job of an app fires, until ReadCron forgets it.
-func (k *Set) KeepNextDue(a *App, at time.Time) { a.nextDue = at }
+// SetNextDue remembers when the next job of an app fires, until ReadCron forgets it.
+func (k *Set) SetNextDue(a *App, at time.Time) { a.nextDue = at }

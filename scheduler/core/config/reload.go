@@ -53,7 +53,7 @@ func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) [
 		if (j == nil || j.cfg == nil) && !k.HasFault(path) {
 			return nil
 		}
-		return []step.Event{k.marking(JobChanged{Name: name})}
+		return []step.Event{k.withMark(JobChanged{Name: name})}
 	}
 	cfg, notes, err := readJob(&k.shared.Opt, name, entry, k.shared.Wall())
 	if err != nil {
@@ -62,12 +62,12 @@ func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) [
 	if j != nil && j.cfg != nil && j.version == entry.Version && reflect.DeepEqual(*j.cfg, cfg) && !k.HasFault(path) {
 		return nil
 	}
-	return []step.Event{k.marking(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes,
+	return []step.Event{k.withMark(JobChanged{Name: name, Config: &cfg, Version: entry.Version, Notes: notes,
 		Bytes: len(entry.Value)})}
 }
 
-// marking adds the present disabled mark to a change of a job's document, which leaves it unchanged.
-func (k *Set) marking(e JobChanged) JobChanged {
+// withMark adds the present disabled mark to a change of a job's document, which leaves it unchanged.
+func (k *Set) withMark(e JobChanged) JobChanged {
 	m := k.marked[store.Under(store.PathJobDisabled, e.Name)]
 	e.Disabled, e.Shutdown = m.Disables(), m == markedShutdown
 	return e
@@ -101,7 +101,7 @@ func (k *Set) reloadedFault(path string, entry registry.Entry, err error) []step
 	return []step.Event{DocumentFaulty{Path: path, Why: why, Version: entry.Version}}
 }
 
-// Edit is an external edit for the log: What happened ("edited", "made" or "removed") at Path, to the app or job
+// Edit is an external edit for the log: What happened ("edited", "created" or "removed") at Path, to the app or job
 // (Kind) with that Name.
 type Edit struct{ Path, What, Kind, Name string }
 
@@ -126,7 +126,7 @@ func EditOf(e step.Event) (Edit, bool) {
 			edit.Kind = "app"
 		}
 		if e.Disabled {
-			edit.What = "made"
+			edit.What = "created"
 		}
 		return edit, true
 	}

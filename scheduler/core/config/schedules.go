@@ -32,7 +32,7 @@ type scheduleKey struct{ cron, zone string }
 
 type scheduleGroup struct {
 	key   scheduleKey
-	place int
+	index int
 }
 
 func newSchedules() schedules { return schedules{byKey: map[scheduleKey]*scheduleGroup{}} }
@@ -41,7 +41,7 @@ func newSchedules() schedules { return schedules{byKey: map[scheduleKey]*schedul
 func (ss *schedules) set(j *Job) {
 	key, shards := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}, j.cfg.ShardingTotalCount
 	if g := j.counted; g != nil && g.key == key {
-		ss.views[g.place].Shards += shards - j.countedShards
+		ss.views[g.index].Shards += shards - j.countedShards
 		j.countedShards = shards
 		return
 	}
@@ -53,8 +53,8 @@ func (ss *schedules) set(j *Job) {
 		ss.groups, ss.views = append(ss.groups, g),
 			append(ss.views, ScheduleView{Schedule: j.schedule, Cron: key.cron, TimeZone: key.zone})
 	}
-	ss.views[g.place].Jobs++
-	ss.views[g.place].Shards += shards
+	ss.views[g.index].Jobs++
+	ss.views[g.index].Shards += shards
 	j.counted, j.countedShards = g, shards
 }
 
@@ -65,15 +65,15 @@ func (ss *schedules) remove(j *Job) {
 		return
 	}
 	j.counted = nil
-	v := &ss.views[g.place]
+	v := &ss.views[g.index]
 	v.Shards -= j.countedShards
 	if v.Jobs--; v.Jobs > 0 {
 		return
 	}
 	delete(ss.byKey, g.key)
 	last := len(ss.groups) - 1
-	ss.groups[last].place = g.place
-	ss.groups[g.place], ss.views[g.place] = ss.groups[last], ss.views[last]
+	ss.groups[last].index = g.index
+	ss.groups[g.index], ss.views[g.index] = ss.groups[last], ss.views[last]
 	ss.groups[last], ss.views[last] = nil, ScheduleView{}
 	ss.groups, ss.views = ss.groups[:last], ss.views[:last]
 }

@@ -31,13 +31,13 @@ type Runs struct {
 	Down time.Time `json:"down,omitzero"`
 }
 
-// Launching prepares the record of a shard's runs for its next attempt, and sets the fields of next that are for
+// PrepareLaunch prepares the record of a shard's runs for its next attempt, and sets the fields of next that are for
 // daemons: Need, Settings and Grace.
-func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.NewTask) {
+func (d *Daemons) PrepareLaunch(e *executions.Execution, item int, next *executions.NewTask) {
 	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item),
 		d.st.Executions.KillGrace(e)
 	first := d.of(e.Job(), item) == nil
-	d.change(e.Job(), item, func(r *Runs) {
+	d.update(e.Job(), item, func(r *Runs) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
 		if !e.Settings().Job.Failover {
 			r.Rerun = time.Time{} // the job may have had failover when that run was cut off
@@ -48,9 +48,9 @@ func (d *Daemons) Launching(e *executions.Execution, item int, next *executions.
 	})
 }
 
-// Reported applies the runs that an update of a daemon's task reports. Because totals only grow and runs are numbered,
-// a repeated or late update changes nothing. Reported ignores the tasks of other jobs.
-func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
+// Report applies the runs that an update of a daemon's task reports. Because totals only grow and runs are numbered,
+// a repeated or late update changes nothing. Report ignores the tasks of other jobs.
+func (d *Daemons) Report(ref executions.TaskRef, st *wire.Status) {
 	e, s := ref.Exec, ref.Shard()
 	r := d.of(e.Job(), s.Item())
 	if !e.Daemon() || r == nil {
@@ -58,7 +58,7 @@ func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 	}
 	if st.Totals != nil {
 		d.recording.Tally(ref, r.Totals, *st.Totals, st.Run)
-		d.learnTotals(e.Job(), s.Item(), r, *st.Totals)
+		d.recordTotals(e.Job(), s.Item(), r, *st.Totals)
 	}
 	if st.Run == nil || st.Run.Number <= r.Ended {
 		return
@@ -68,14 +68,14 @@ func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 	switch run.State {
 	case wire.RunRunning, wire.RunKilled: // a killed run was cut off; the end of its attempt tells the reason
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {
-			d.change(e.Job(), s.Item(), func(r *Runs) { r.Open = &run })
+			d.update(e.Job(), s.Item(), func(r *Runs) { r.Open = &run })
 			if run.State == wire.RunRunning {
 				d.recording.DaemonRun(ref, &run)
 			}
 		}
 		return
 	}
-	d.change(e.Job(), s.Item(), func(r *Runs) {
+	d.update(e.Job(), s.Item(), func(r *Runs) {
 		r.Last, r.Open, r.Ended = &run, nil, run.Number
 		if run.Retried {
 			open := run
@@ -97,13 +97,13 @@ func (d *Daemons) Reported(ref executions.TaskRef, st *wire.Status) {
 	d.runFailed(ref, &run)
 }
 
-// learnTotals counts the runs since the last report, from the totals then and now.
-func (d *Daemons) learnTotals(job string, item int, r *Runs, now wire.Totals) {
+// recordTotals counts the runs since the last report, from the totals then and now.
+func (d *Daemons) recordTotals(job string, item int, r *Runs, now wire.Totals) {
 	was := r.Totals
 	if now == was || now.Runs < was.Runs || now.Failed < was.Failed || now.Skipped < was.Skipped {
 		return
 	}
-	d.change(job, item, func(r *Runs) { r.Totals = now })
+	d.update(job, item, func(r *Runs) { r.Totals = now })
 	d.st.Numbers.DaemonRuns += now.Runs - was.Runs
 	d.st.Numbers.DaemonRunsFailed += now.Failed - was.Failed
 	d.st.OfJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
@@ -114,16 +114,16 @@ func (d *Daemons) learnTotals(job string, item int, r *Runs, now wire.Totals) {
 	}
 }
 
-// TaskRuns records that an attempt was reported running, and counts the fires that the shard has missed since its last
-// attempt ended (rule X8). It ignores the tasks of other jobs.
-func (d *Daemons) TaskRuns(ref executions.TaskRef) {
+// RecordRunning records that an attempt was reported running, and counts the fires that the shard has missed since its
+// last attempt ended (rule X8). It ignores the tasks of other jobs.
+func (d *Daemons) RecordRunning(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	r := d.of(e.Job(), s.Item())
 	if !e.Daemon() || r == nil || r.Down.IsZero() {
 		return
 	}
-	from, upto := r.Down, d.st.Wall()
-	d.change(e.Job(), s.Item(), func(r *Runs) { r.Down = time.Time{} })
+	from, until := r.Down, d.st.Wall()
+	d.update(e.Job(), s.Item(), func(r *Runs) { r.Down = time.Time{} })
 	j := d.st.Config.Job(e.Job())
 	if j == nil || j.Schedule() == nil {
 		return
@@ -131,29 +131,29 @@ func (d *Daemons) TaskRuns(ref executions.TaskRef) {
 	if j.Since().After(from) {
 		from = j.Since() // the job was disabled before, or had another cron (rule F2)
 	}
-	if !upto.After(from) {
+	if !until.After(from) {
 		return
 	}
-	if next := j.Schedule().Next(from); next.IsZero() || next.After(upto) {
+	if next := j.Schedule().Next(from); next.IsZero() || next.After(until) {
 		return
 	}
-	why := reason.ShardWasDown(s.Item(), from.UTC(), upto.UTC())
+	why := reason.ShardWasDown(s.Item(), from.UTC(), until.UTC())
 	d.st.Config.CountMissed(j, why)
 	d.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
-// AttemptEnds closes the run that the end of an attempt cuts off. With failover that run is repeated, unless a user
-// has requested its end. An attempt that ran for healthyAfter clears the failures before it. AttemptEnds is called for
+// EndAttempt closes the run that the end of an attempt cuts off. With failover that run is repeated, unless a user
+// has requested its end. An attempt that ran for healthyAfter clears the failures before it. EndAttempt is called for
 // daemons only, before the shard changes its state.
-func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
+func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	if s.State() == executions.Running && d.st.Now().Sub(s.RunningSince()) >= healthyAfter {
-		d.st.Executions.RanWell(ref)
+		d.st.Executions.ClearTries(ref)
 	}
 	ended := !e.GoesOn() || s.Kill().Is(reason.KilledOnRequest)
-	again := e.Settings().Job.Failover && !ended
+	rerun := e.Settings().Job.Failover && !ended
 	var cut, lost *wire.Run
-	d.change(e.Job(), s.Item(), func(r *Runs) {
+	d.update(e.Job(), s.Item(), func(r *Runs) {
 		if r.Down.IsZero() {
 			r.Down = d.st.Wall()
 		}
@@ -161,7 +161,7 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 			r.Rerun = time.Time{}
 		}
 		if cut = r.Open; cut != nil {
-			if again {
+			if rerun {
 				r.Rerun = cut.Fire
 			}
 			why := "cut off by the end of its task: " + s.Cause().String()
@@ -171,9 +171,9 @@ func (d *Daemons) AttemptEnds(ref executions.TaskRef) {
 			case cut.Cause == "":
 				cut.Cause = why
 			}
-			cut.State, cut.Complete, cut.Retried = wire.RunKilled, d.st.Wall(), again
+			cut.State, cut.Complete, cut.Retried = wire.RunKilled, d.st.Wall(), rerun
 			r.Last, r.Open = cut, nil
-			if !again && s.Kill().IsZero() && e.Kill().IsZero() {
+			if !rerun && s.Kill().IsZero() && e.Kill().IsZero() {
 				lost = cut
 			}
 		}
@@ -206,20 +206,20 @@ func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	}
 }
 
-// cannotRunAfter is the number of consecutive failures after which people are notified that a daemon's shard does not
-// stay on the cluster.
-const cannotRunAfter = 5
+// maxFailuresInRow is the number of consecutive failures after which people are notified that a daemon's shard does
+// not stay on the cluster.
+const maxFailuresInRow = 5
 
-// Requeued records that a shard waits for another attempt. If a daemon's shard does not stay on the cluster, it
+// RecordRequeue records that a shard waits for another attempt. If a daemon's shard does not stay on the cluster, it
 // notifies people once for each such series of failures, because the shard's fires are missed meanwhile.
-func (d *Daemons) Requeued(ref executions.TaskRef) {
+func (d *Daemons) RecordRequeue(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != cannotRunAfter {
+	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != maxFailuresInRow {
 		return
 	}
 	d.notifications.ReportFailure(e.Job(),
 		notifications.Failure{Execution: e.ID(), Fire: d.st.Wall(),
 			Shards: []notifications.FailedShard{{Item: s.Item(), State: executions.Failed, TaskID: s.TaskID(),
 				Agent: s.Agent(),
-				Cause: reason.CannotStay(cannotRunAfter, s.Cause())}}})
+				Cause: reason.CannotStay(maxFailuresInRow, s.Cause())}}})
 }

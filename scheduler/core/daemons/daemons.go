@@ -57,8 +57,8 @@ func (d *Daemons) Describer() *tasks.Describer { return d.tasks }
 // TendLater marks a job so that Tend checks its standing execution in this step.
 func (d *Daemons) TendLater(job string) { d.due.Add(job) }
 
-// lookAt is TendLater at a time of the term.
-func (d *Daemons) lookAt(job string, at time.Time) {
+// tendAt is TendLater at a time of the term.
+func (d *Daemons) tendAt(job string, at time.Time) {
 	d.st.Timers.At(at, func(time.Time) { d.due.Add(job) })
 }
 
@@ -82,8 +82,8 @@ func (d *Daemons) rerun(job string, item int) time.Time {
 	return time.Time{}
 }
 
-// Known returns a copy of the runs of a shard, nil before its first launch.
-func (d *Daemons) Known(job string, item int) *Runs {
+// Runs returns a copy of the runs of a shard, nil before its first launch.
+func (d *Daemons) Runs(job string, item int) *Runs {
 	if r := d.of(job, item); r != nil {
 		return new(*r)
 	}
@@ -108,8 +108,8 @@ func (d *Daemons) Restore(key string, value []byte) error {
 	return nil
 }
 
-// change applies fn to the runs of a shard and marks them to be written.
-func (d *Daemons) change(job string, item int, fn func(*Runs)) {
+// update applies fn to the runs of a shard and marks them to be written.
+func (d *Daemons) update(job string, item int, fn func(*Runs)) {
 	key := daemonShard(job, item)
 	if d.runs[key] == nil {
 		d.runs[key] = &Runs{}
@@ -159,7 +159,7 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 		d.st.Executions.EndRuns(e, reason.Of(reason.Paused))
 		return
 	case e != nil && e.Launched() && d.st.Config.Inactive(j) == config.ShutDown:
-		d.st.Executions.EndGently(e, d.st.Config.EndReason(j))
+		d.st.Executions.EndAfterRuns(e, d.st.Config.EndReason(j))
 		return
 	case d.st.Config.Inactive(j) != config.Active:
 		return // applyJobState has ended any execution
@@ -178,7 +178,8 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 	switch {
 	case d.st.Draining(), e != nil && !e.Kill().IsZero():
 	case e == nil:
-		d.st.Executions.Enqueue(executions.Made{ID: executions.ID(j.Name(), d.st.Wall()) + "-" + d.st.UUID()[:8],
+		d.st.Executions.Enqueue(executions.NewExecution{ID: executions.ID(j.Name(),
+			d.st.Wall()) + "-" + d.st.UUID()[:8],
 			Job: j.Name(), Fire: d.st.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
 	case e.Launched() && d.st.Opt.Held != "": // a killed shard would get no successor
 	case e.Launched():
@@ -199,7 +200,7 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 		return
 	}
 	d.forgetFrom(j.Name(), e.NumShards()) // the job may have had more shards
-	d.st.Executions.TakeSettings(e, executions.Settings{App: *d.st.Config.App(j.Config().AppName).Config(),
+	d.st.Executions.ReplaceSettings(e, executions.Settings{App: *d.st.Config.App(j.Config().AppName).Config(),
 		Job: j.Config().WithoutNotifications()})
 	for i := range e.NumShards() {
 		s := e.Shard(i)
@@ -211,21 +212,21 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 			return
 		case d.IsOutdated(e, s): // its settings have changed again: it is the next to be replaced
 		case until.After(d.st.Now()):
-			d.lookAt(j.Name(), until)
+			d.tendAt(j.Name(), until)
 			return
 		}
-		d.st.Executions.Replaced(e.Ref(i))
+		d.st.Executions.MarkReplaced(e.Ref(i))
 	}
-	for ; len(e.Outdated()) > 0; d.st.Executions.UpToDate(e) {
+	for ; len(e.Outdated()) > 0; d.st.Executions.DropFirstOutdated(e) {
 		i := e.Outdated()[0]
 		s := e.Shard(i)
 		if !s.Live() || !d.IsOutdated(e, s) {
 			continue // a waiting shard will be launched with the present settings
 		}
 		if s.KillSince().IsZero() {
-			if other, until := d.ComingUp(e); other >= 0 {
+			if other, until := d.StartingShard(e); other >= 0 {
 				if !until.IsZero() {
-					d.lookAt(j.Name(), until)
+					d.tendAt(j.Name(), until)
 				}
 				return
 			}
@@ -236,11 +237,11 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 	}
 }
 
-// ComingUp returns the first shard that ended by itself, takes the present settings with its next attempt and does not
-// run well yet; -1 if there is none. until is the time of the term until which a rollout waits for it; zero means
-// until its next report. A shard that has waited for placement for a while is not waited for, because the change may
-// make room for it.
-func (d *Daemons) ComingUp(e *executions.Execution) (item int, until time.Time) {
+// StartingShard returns the first shard that ended by itself, takes the present settings with its next attempt and
+// does not run well yet; -1 if there is none. until is the time of the term until which a rollout waits for it; zero
+// means until its next report. A shard that has waited for placement for a while is not waited for, because the change
+// may make room for it.
+func (d *Daemons) StartingShard(e *executions.Execution) (item int, until time.Time) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)
 		switch s.State() {
@@ -269,8 +270,8 @@ func (d *Daemons) IsOutdated(e *executions.Execution, s *executions.Shard) bool 
 // off.
 const DrainGrace = 7 * 24 * time.Hour
 
-// Kept iterates over the jobs with records of runs, in no order.
-func (d *Daemons) Kept() iter.Seq[string] { return maps.Keys(d.items) }
+// JobsWithRuns iterates over the jobs with records of runs, in no order.
+func (d *Daemons) JobsWithRuns() iter.Seq[string] { return maps.Keys(d.items) }
 
-// NumKept returns the number of shards of a job that may have a record: only items below it may.
-func (d *Daemons) NumKept(job string) int { return d.items[job] }
+// NumShards returns the number of shards of a job that may have a record: only items below it may.
+func (d *Daemons) NumShards(job string) int { return d.items[job] }

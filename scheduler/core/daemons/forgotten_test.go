@@ -12,7 +12,7 @@ func TestDaemonsForgottenItemsAreNotSearchedAgain(t *testing.T) {
 	t.Parallel()
 	d := New(state.New(&step.Shared{}), nil, nil)
 	for item := range 100 {
-		d.change("my_job", item, func(*Runs) {})
+		d.update("my_job", item, func(*Runs) {})
 	}
 	d.forgetFrom("my_job", 2)
 	if d.items["my_job"] != 2 || len(d.runs) != 2 {

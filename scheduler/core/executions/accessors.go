@@ -131,9 +131,9 @@ func (e *Execution) LaunchedAt() time.Time { return e.rec.LaunchedAt }
 // Losses counts the attempts of the shard that were lost while their agent stayed (rule E2); see Tries.
 func (s *Shard) Losses() int { return s.rec.Losses }
 
-// Made is when the execution was opened and began to wait, in the time of the term. The execution that has waited
+// CreatedAt is when the execution was opened and began to wait, in the time of the term. The execution that has waited
 // longest gets the reservation (rule L2).
-func (e *Execution) Made() time.Time { return e.rec.Made }
+func (e *Execution) CreatedAt() time.Time { return e.rec.CreatedAt }
 
 // Need is the resources that a daemon's present attempt was allotted. It is zero for other jobs (see Execution.Needs).
 func (s *Shard) Need() resources.Amount { return s.rec.Need }

@@ -39,22 +39,22 @@ func (es *Set) LongestKillGrace() time.Duration {
 
 // RetryBackoff returns how long a shard of a job waits after its first failure, and how long at most after any failure
 // (rule E6).
-func (es *Set) RetryBackoff(job *jobs.Config) (first, most time.Duration) {
+func (es *Set) RetryBackoff(job *jobs.Config) (first, limit time.Duration) {
 	if job.RetryBackoffSeconds > 0 {
 		first = time.Duration(job.RetryBackoffSeconds) * time.Second
-		return first, max(first, es.shared.Opt.BackoffMost)
+		return first, max(first, es.shared.Opt.MaxBackoff)
 	}
-	return es.shared.Opt.BackoffFirst, es.shared.Opt.BackoffMost
+	return es.shared.Opt.MinBackoff, es.shared.Opt.MaxBackoff
 }
 
 // longestDelay returns how far ahead a shard's NotBefore can be. A later NotBefore was stored by another clock (rule
 // F8).
 func (es *Set) longestDelay(e *Execution) time.Duration {
 	if !e.Launched() {
-		return es.shared.Opt.BackoffMost
+		return es.shared.Opt.MaxBackoff
 	}
-	_, most := es.RetryBackoff(&e.rec.Settings.Job)
-	return max(most, es.KillGrace(e)+RefusedTimeout)
+	_, limit := es.RetryBackoff(&e.rec.Settings.Job)
+	return max(limit, es.KillGrace(e)+RefusedTimeout)
 }
 
 // RefusedTimeout is longer than an executor takes to ask an agent that has just registered (rule X5), and longer than

@@ -17,7 +17,7 @@ type Described struct {
 }
 
 // SharedDescription returns the part of the description that is the same for all tasks of the execution. encode is
-// called once for all waiting shards, and its result is kept until LaunchedAll. The execution must have settings.
+// called once for all waiting shards, and its result is kept until FinishLaunch. The execution must have settings.
 func (e *Execution) SharedDescription(encode func() wire.Shared) wire.Shared {
 	p := e.Prepare()
 	if p.encoded == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // Settings are the settings that an execution runs with: copied at its first launch, and kept to its end (rule F7).
-// TakeSettings replaces those of a standing execution.
+// Set.ReplaceSettings replaces those of a standing execution.
 type Settings struct {
 	App app.Config  `json:"app"`
 	Job jobs.Config `json:"job"`
@@ -56,9 +56,9 @@ type record struct {
 	Job    string    `json:"job"`
 	Fire   time.Time `json:"fire"`
 	Source Source    `json:"source"`
-	// Made is when it began to wait. The execution that has waited longest gets the reservation (rule L2).
-	Made     time.Time `json:"made"`
-	Settings *Settings `json:"settings,omitempty"`
+	// CreatedAt is when it began to wait. The execution that has waited longest gets the reservation (rule L2).
+	CreatedAt time.Time `json:"made"`
+	Settings  *Settings `json:"settings,omitempty"`
 	// Overrides are the settings of the run that replace its job's, and OverridesOf the app that the job belonged to
 	// when they were given.
 	Overrides   *jobs.Overrides `json:"overrides,omitempty"`
@@ -238,10 +238,10 @@ func (e *Execution) GoesOn() bool { return GoesOn(e.rec.Kill) }
 // GoesOn reports whether a run with that kill reason is to go on, at the latest under the next server (rule O4).
 func GoesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
 
-// BusyBy reports whether a shard of the execution runs, or may be launched by then, in the time of the term; a shard
-// in a long backoff (rule E6) needs no executor meanwhile. Running shards of a standing execution do not count,
+// IsBusyUntil reports whether a shard of the execution runs, or may be launched by then, in the time of the term; a
+// shard in a long backoff (rule E6) needs no executor meanwhile. Running shards of a standing execution do not count,
 // because it needs other executors only for waiting shards.
-func (e *Execution) BusyBy(then time.Time) bool {
+func (e *Execution) IsBusyUntil(then time.Time) bool {
 	return slices.ContainsFunc(e.shards, func(s Shard) bool {
 		return s.Live() && !e.Daemon() || s.rec.State == Waiting && !s.rec.NotBefore.After(then)
 	})

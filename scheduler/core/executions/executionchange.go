@@ -29,25 +29,25 @@ type Change struct {
 type ChangeKind int
 
 const (
-	// ExecutionMade means that an execution was opened.
-	ExecutionMade ChangeKind = iota
+	// ExecutionCreated means that an execution was opened.
+	ExecutionCreated ChangeKind = iota
 	// ExecutionLaunched means that it has settings and shards; its first shards are about to be launched.
 	ExecutionLaunched
-	// ExecutionWaits means that shards of it are unplaced, because of Why.
-	ExecutionWaits
+	// ExecutionUnplaced means that shards of it are unplaced, because of Why.
+	ExecutionUnplaced
 	// ExecutionKilled means that the rest of it is to end, because of Why.
 	ExecutionKilled
 	// ExecutionEnded means that it has ended, and has left its queue.
 	ExecutionEnded
 	// TaskLaunched means that a shard has a new attempt.
 	TaskLaunched
-	// TaskRuns means that the attempt was reported running.
-	TaskRuns
-	// TaskKillWanted means that the kill of the attempt's task is wanted. Why is the reason of this task alone, none
-	// if its execution ends or it exceeded its timeout.
-	TaskKillWanted
-	// AttemptEnds means that the attempt ends with State; the shard is still unchanged.
-	AttemptEnds
+	// TaskRunning means that the attempt was reported running.
+	TaskRunning
+	// TaskKillRequested means that the kill of the attempt's task is wanted. Why is the reason of this task alone,
+	// none if its execution ends or it exceeded its timeout.
+	TaskKillRequested
+	// AttemptEnding means that the attempt ends with State; the shard is still unchanged.
+	AttemptEnding
 	// ShardRequeued means that a shard whose attempt has ended gets another one, not before At. It still refers to the
 	// last one.
 	ShardRequeued

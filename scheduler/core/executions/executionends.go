@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// tell reports a change to the observer.
-func (es *Set) tell(c Change) {
+// report reports a change to the observer.
+func (es *Set) report(c Change) {
 	if es.observe != nil {
 		es.observe(c)
 	}
@@ -22,17 +22,17 @@ func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 	e.shards = make([]Shard, with.Job.ShardingTotalCount)
 	for i := range e.shards {
 		e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting, Type: e.rec.Source}}
-		es.touchShard(e, i)
+		es.markShardChanged(e, i)
 	}
 	e.shardsOpen = len(e.shards)
-	es.touch(e)
-	es.tell(Change{Kind: ExecutionLaunched, Exec: e})
+	es.markChanged(e)
+	es.report(Change{Kind: ExecutionLaunched, Exec: e})
 }
 
 // EndAttempt records that the present attempt of a shard ends: the state with which it is recorded, whether it failed,
 // the cause, and the new counts of the shard. Another transition ends or requeues the shard in the same step.
 func (es *Set) EndAttempt(ref TaskRef, as State, failed bool, cause reason.Reason, counts Tries) {
-	es.tell(Change{Kind: AttemptEnds, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
+	es.report(Change{Kind: AttemptEnding, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
 	s := ref.Shard()
 	s.rec.Cause, s.rec.Tries = cause.Shortened(store.Shorten), counts
 }
@@ -42,7 +42,7 @@ func (es *Set) CompleteShard(ref TaskRef, state State) {
 	live := ref.Shard().Live()
 	last := es.complete(ref, state)
 	if live {
-		es.tell(Change{Kind: ShardEnded, Exec: ref.Exec, Index: ref.index, State: state})
+		es.report(Change{Kind: ShardEnded, Exec: ref.Exec, Index: ref.index, State: state})
 	}
 	if last {
 		es.endExecution(ref.Exec)
@@ -51,23 +51,23 @@ func (es *Set) CompleteShard(ref TaskRef, state State) {
 	es.liftShutdown(ref.Exec)
 }
 
-// RunAgain requeues a live shard for another attempt after a delay. output is the path of the last attempt's output,
+// Requeue requeues a live shard for another attempt after a delay. output is the path of the last attempt's output,
 // "" if it has none.
-func (es *Set) RunAgain(ref TaskRef, source Source, delay time.Duration, output string) {
+func (es *Set) Requeue(ref TaskRef, source Source, delay time.Duration, output string) {
 	e, s := ref.Exec, ref.Shard()
-	es.tell(Change{Kind: ShardRequeued, Exec: e, Index: ref.index, At: es.shared.Now().Add(delay)})
+	es.report(Change{Kind: ShardRequeued, Exec: e, Index: ref.index, At: es.shared.Now().Add(delay)})
 	s.keepOutput(output)
 	es.requeue(ref, source, delay)
 	es.liftShutdown(e)
 	es.AddLaunchable(e)
-	es.waitsUntil(e, s)
+	es.scheduleRetry(e, s)
 	es.shared.NeedChanged()
 }
 
-// waitsUntil requests a match when the shard's backoff ends. From then on the shard waits for another reason, which
+// scheduleRetry requests a match when the shard's backoff ends. From then on the shard waits for another reason, which
 // people see.
-func (es *Set) waitsUntil(e *Execution, s *Shard) {
-	es.shared.MatchAt(s.rec.NotBefore)
+func (es *Set) scheduleRetry(e *Execution, s *Shard) {
+	es.shared.RequestMatchAt(s.rec.NotBefore)
 	es.shared.Timers.At(s.rec.NotBefore, func(time.Time) { es.shared.ExecutionChanged(e.rec.ID, e.rec.Job) })
 }
 
@@ -77,7 +77,7 @@ func (es *Set) endExecution(e *Execution) {
 	es.end(e)
 	e.prepared = nil
 	es.dequeue(e)
-	es.tell(Change{Kind: ExecutionEnded, Exec: e})
+	es.report(Change{Kind: ExecutionEnded, Exec: e})
 }
 
 // Drop ends a waiting execution to make room for later fires (rule F5).
@@ -100,8 +100,8 @@ func (es *Set) Kill(e *Execution, why reason.Reason) {
 	}
 	if e.GoesOn() {
 		e.rec.Kill = why
-		es.touch(e)
-		es.tell(Change{Kind: ExecutionKilled, Exec: e, Why: why})
+		es.markChanged(e)
+		es.report(Change{Kind: ExecutionKilled, Exec: e, Why: why})
 	}
 	for i := range e.shards {
 		s := &e.shards[i]
@@ -125,13 +125,13 @@ func (es *Set) EndRuns(e *Execution, why reason.Reason) {
 	}
 }
 
-// EndGently ends a standing execution, and lets the present runs of its shards come to their end (rule F11).
-func (es *Set) EndGently(e *Execution, why reason.Reason) {
+// EndAfterRuns ends a standing execution, and lets the present runs of its shards come to their end (rule F11).
+func (es *Set) EndAfterRuns(e *Execution, why reason.Reason) {
 	if !e.rec.Kill.IsZero() {
 		return
 	}
 	e.rec.Kill = why
-	es.touch(e)
+	es.markChanged(e)
 	es.EndRuns(e, why)
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.State == Waiting {
@@ -153,23 +153,23 @@ func (es *Set) liftShutdown(e *Execution) {
 		}
 	}
 	e.rec.Kill = reason.Reason{}
-	es.touch(e)
-	es.shared.MatchAgain()
+	es.markChanged(e)
+	es.shared.RequestMatch()
 }
 
-// LeaveWaiting records since when the shards have waited that were not launched together with the others of their
+// RecordWaitSince records since when the shards have waited that were not launched together with the others of their
 // execution (rule L1).
-func (es *Set) LeaveWaiting(e *Execution) {
+func (es *Set) RecordWaitSince(e *Execution) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.WaitSince.IsZero() {
-			s.rec.WaitSince = e.rec.Made
-			es.touchShard(e, i)
+			s.rec.WaitSince = e.rec.CreatedAt
+			es.markShardChanged(e, i)
 		}
 	}
 }
 
-// LaunchedAll records that no shard of the execution waits to be launched.
-func (es *Set) LaunchedAll(e *Execution) {
+// FinishLaunch records that no shard of the execution waits to be launched.
+func (es *Set) FinishLaunch(e *Execution) {
 	es.removeLaunchable(e)
 	e.Prepare().encoded = nil
 }
@@ -182,13 +182,13 @@ func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	}
 	e.unplaced = u
 	if !u.Why.IsZero() {
-		es.tell(Change{Kind: ExecutionWaits, Exec: e, Why: u.Why})
+		es.report(Change{Kind: ExecutionUnplaced, Exec: e, Why: u.Why})
 	}
 }
 
-// TakeSettings makes now the settings of a standing execution, which launches its shards with them from then on (rule
-// X8). If they differ from the present ones, all its shards are outdated.
-func (es *Set) TakeSettings(e *Execution, now Settings) {
+// ReplaceSettings makes now the settings of a standing execution, which launches its shards with them from then on
+// (rule X8). If they differ from the present ones, all its shards are outdated.
+func (es *Set) ReplaceSettings(e *Execution, now Settings) {
 	encoded := store.Encode(now)
 	if e.settingsEncoded == nil {
 		e.settingsEncoded = store.Encode(e.rec.Settings)
@@ -198,44 +198,44 @@ func (es *Set) TakeSettings(e *Execution, now Settings) {
 	}
 	e.rec.Settings, e.settingsEncoded, e.prepared, e.described = &now, encoded, nil, Described{}
 	es.SetUnplaced(e, Unplaced{})
-	es.touch(e)
-	es.shared.MatchAgain()
+	es.markChanged(e)
+	es.shared.RequestMatch()
 	es.shared.NeedChanged()
-	es.Outdate(e)
+	es.MarkOutdated(e)
 }
 
-// Outdate marks all shards of a standing execution as outdated, so that each is compared with the execution's
+// MarkOutdated marks all shards of a standing execution as outdated, so that each is compared with the execution's
 // settings.
-func (es *Set) Outdate(e *Execution) {
+func (es *Set) MarkOutdated(e *Execution) {
 	e.outdated = make([]int, len(e.shards))
 	for i := range e.outdated {
 		e.outdated[i] = i
 	}
 }
 
-// UpToDate removes the first of the outdated shards from the list, because it needs no replacement any more. The list
-// must not be empty.
-func (es *Set) UpToDate(e *Execution) { e.outdated = e.outdated[1:] }
+// DropFirstOutdated removes the first of the outdated shards from the list, because it needs no replacement any more.
+// The list must not be empty.
+func (es *Set) DropFirstOutdated(e *Execution) { e.outdated = e.outdated[1:] }
 
-// Replaced records that a shard runs well with the settings for which it was killed.
-func (es *Set) Replaced(ref TaskRef) {
+// MarkReplaced records that a shard runs well with the settings for which it was killed.
+func (es *Set) MarkReplaced(ref TaskRef) {
 	ref.Shard().rec.Replacing = false
-	es.touchShard(ref.Exec, ref.index)
+	es.markShardChanged(ref.Exec, ref.index)
 }
 
-// RanWell clears the failure counts of a shard whose attempt ran well for a while.
-func (es *Set) RanWell(ref TaskRef) { ref.Shard().rec.Tries = Tries{} }
+// ClearTries clears the failure counts of a shard whose attempt ran well for a while.
+func (es *Set) ClearTries(ref TaskRef) { ref.Shard().rec.Tries = Tries{} }
 
-// RecordAgain marks the shards of an execution that a former term ended, so that they are recorded again. The disk
+// MarkUnrecorded marks the shards of an execution that a former term ended, so that they are recorded again. The disk
 // of that leader may never be read again, or may lack them because its process died.
-func (es *Set) RecordAgain(e *Execution) {
+func (es *Set) MarkUnrecorded(e *Execution) {
 	for i := range e.shards {
 		e.shards[i].unrecorded = e.shards[i].rec.State.Terminal()
 	}
 }
 
-// Unrecorded returns the shards that RecordAgain has marked, and removes the marks.
-func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
+// TakeUnrecorded returns the shards that MarkUnrecorded has marked, and removes the marks.
+func (es *Set) TakeUnrecorded(e *Execution) (refs []TaskRef) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.unrecorded {
 			s.unrecorded = false
@@ -245,10 +245,11 @@ func (es *Set) Unrecorded(e *Execution) (refs []TaskRef) {
 	return refs
 }
 
-// WaitIsNews reports whether the history should record that an execution waits because of why, and counts that record.
-// It returns false if the reason was the last one recorded, or if this execution has too many or too recent records.
-func (es *Set) WaitIsNews(e *Execution, why reason.Reason) bool {
-	if why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= waitsRecorded ||
+// ShouldRecordWait reports whether the history should record that an execution waits because of why, and counts that
+// record. It returns false if the reason was the last one recorded, or if this execution has too many or too recent
+// records.
+func (es *Set) ShouldRecordWait(e *Execution, why reason.Reason) bool {
+	if why.IsZero() || why.Equal(e.waitRecorded) || e.waitsRecorded >= maxWaitsRecorded ||
 		e.waitsRecorded > 0 && es.shared.Now().Sub(e.waitRecordedAt) < waitRecordedInterval {
 		return false
 	}
@@ -258,8 +259,8 @@ func (es *Set) WaitIsNews(e *Execution, why reason.Reason) bool {
 }
 
 const (
-	// waitsRecorded is the maximum number of records of an execution's waiting reasons, waitRecordedInterval the minimum
-	// interval between two of them.
-	waitsRecorded        = 10
+	// maxWaitsRecorded is the maximum number of records of an execution's waiting reasons, waitRecordedInterval the
+	// minimum interval between two of them.
+	maxWaitsRecorded     = 10
 	waitRecordedInterval = time.Minute
 )

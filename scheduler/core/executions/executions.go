@@ -3,10 +3,9 @@
 //
 // Only the transitions of Set change an execution. Each keeps the indexes correct, marks the changed records for the
 // commit, and reports a Change to the observer; none decides what follows from it. A transition that is impossible in
-// the present state panics, because it is a bug of the caller. A transition whose name is an order (Launch, Kill,
-// RunAgain) carries out a decision; a name in the past tense (Began, Reached, FoundStuck) records an observation of
-// the cluster. The package launches and kills nothing: it records that a task was launched, or that its kill is
-// wanted.
+// the present state panics, because it is a bug of the caller. A transition whose name begins with Record or Mark
+// records an observation of the cluster; any other (Launch, Kill, Requeue) carries out a decision. The package
+// launches and kills nothing: it records that a task was launched, or that its kill is wanted.
 package executions
 
 import (
@@ -55,14 +54,14 @@ func New(s *step.Shared) *Set {
 		keys: map[string]time.Time{}}
 }
 
-// touch marks an execution to be written, without its chunks of shards.
-func (es *Set) touch(e *Execution) {
+// markChanged marks an execution to be written, without its chunks of shards.
+func (es *Set) markChanged(e *Execution) {
 	e.dirty = true
 	es.changed.Add(e.rec.ID)
 }
 
-// touchShard marks one shard of an execution to be written.
-func (es *Set) touchShard(e *Execution, index int) {
+// markShardChanged marks one shard of an execution to be written.
+func (es *Set) markShardChanged(e *Execution, index int) {
 	e.shards[index].encoded = nil
 	es.changed.Add(e.rec.ID)
 	if len(e.shards) <= store.InlineShards {
@@ -81,11 +80,11 @@ func (es *Set) Known(id string) bool { return es.open[id] != nil || es.ended.byI
 // add opens an execution.
 func (es *Set) add(e *Execution) {
 	es.open[e.rec.ID] = e
-	es.touch(e)
+	es.markChanged(e)
 }
 
-// begin indexes the task of a shard's present attempt.
-func (es *Set) begin(ref TaskRef) {
+// indexTask indexes the task of a shard's present attempt.
+func (es *Set) indexTask(ref TaskRef) {
 	s := ref.Shard()
 	es.tasks[s.rec.TaskID] = ref
 	if es.onAgent[s.rec.Agent] == nil {
@@ -118,7 +117,7 @@ func (es *Set) end(e *Execution) {
 	}
 	es.ended.seq++
 	e.rec.Ended, e.rec.EndedAt, e.endedAt = es.ended.seq, es.shared.Wall(), es.shared.Now()
-	es.touch(e)
+	es.markChanged(e)
 	es.ended.add(e)
 }
 
@@ -126,15 +125,15 @@ func (es *Set) end(e *Execution) {
 // history. Ends up to stored are in the history database; ends up to recorded are at least in a batch for it (rule
 // H1). Later ends are not deleted.
 func (es *Set) Write(r *store.Commit, stored, recorded int64) {
-	gone := es.ended.trim(es.shared.Now(), es.shared.Opt.EndedKept, stored)
-	gone = append(gone, es.ended.trimUnstored(es.shared.Opt.UnstoredKept, recorded)...)
+	removed := es.ended.trim(es.shared.Now(), es.shared.Opt.MaxEnded, stored)
+	removed = append(removed, es.ended.trimUnstored(es.shared.Opt.MaxUnstored, recorded)...)
 	store.PutChanged(r, store.PathKey, es.keys, &es.changedKeys)
 	for _, id := range es.changed.Take() {
 		if e := cmp.Or(es.open[id], es.ended.byID[id]); e != nil {
 			e.write(r)
 		}
 	}
-	for _, e := range gone {
+	for _, e := range removed {
 		if !e.stored || es.open[e.rec.ID] != nil {
 			continue // the id is in use again
 		}
@@ -263,8 +262,9 @@ func ID(job string, fire time.Time) string {
 	return job + "@" + fire.UTC().Format("20060102T150405Z")
 }
 
-// MarkJobsWith marks each job that has a task whose shard matches as changed for people, in the order of their names.
-func (es *Set) MarkJobsWith(match func(*Shard) bool) {
+// MarkJobsChanged marks each job that has a task whose shard matches as changed for people, in the order of their
+// names.
+func (es *Set) MarkJobsChanged(match func(*Shard) bool) {
 	var names []string
 	for _, ref := range es.tasks {
 		if match(ref.Shard()) {

@@ -32,7 +32,7 @@ type jobHistory struct{ rings [results]ring }
 type ring struct {
 	list    []*Execution
 	shards  int
-	most    int
+	limit   int
 	state   State // of all of them
 	crowded bool  // it is in history.crowded
 }
@@ -56,10 +56,10 @@ const (
 var RingSizes = [results]int{ResultFinished: 20, ResultFailed: 100, ResultKilled: 20, resultDropped: 1}
 
 const (
-	// ringShards bounds the shards in one ring, and historyShards those in all, because a run of 10,000 shards takes
-	// as much memory as thousands of small ones. The newest run of a ring is kept however large it is.
-	ringShards    = 50_000
-	historyShards = 1_000_000
+	// maxRingShards bounds the shards in one ring, and maxHistoryShards those in all, because a run of 10,000 shards
+	// takes as much memory as thousands of small ones. The newest run of a ring is kept however large it is.
+	maxRingShards    = 50_000
+	maxHistoryShards = 1_000_000
 )
 
 func newHistory() history {
@@ -85,7 +85,7 @@ func (h *history) add(e *Execution) {
 	if of == nil {
 		of = &jobHistory{}
 		for i := range of.rings {
-			of.rings[i].most, of.rings[i].state = RingSizes[i], stateOf[i]
+			of.rings[i].limit, of.rings[i].state = RingSizes[i], stateOf[i]
 		}
 		h.jobs[e.rec.Job] = of
 	}
@@ -99,80 +99,83 @@ func (h *history) add(e *Execution) {
 			h.tasks[id] = TaskRef{e, i}
 		}
 	}
-	if !e.ring.crowded && e.ring.isOver() {
+	if !e.ring.crowded && e.ring.isCrowded() {
 		e.ring.crowded = true
 		h.crowded = append(h.crowded, e.ring)
 	}
 }
 
-func (r *ring) isOver() bool {
-	return len(r.list) > r.most || r.shards > ringShards && len(r.list) > 1
+func (r *ring) isCrowded() bool {
+	return len(r.list) > r.limit || r.shards > maxRingShards && len(r.list) > 1
 }
 
 // trim removes and returns the executions beyond the limits, the oldest first; most is the limit for all. The surplus
 // of a ring is removed once it is old, or if there are too many in all, so that a user who has just triggered runs can
 // look at each of them. Executions that ended after forgettable stay.
-func (h *history) trim(now time.Time, most int, forgettable int64) (dropped []*Execution) {
+func (h *history) trim(now time.Time, limit int, forgettable int64) (dropped []*Execution) {
 	full := func() bool {
-		return h.order.Len() > most || h.shards > historyShards && h.order.Len() > 1
+		return h.order.Len() > limit || h.shards > maxHistoryShards && h.order.Len() > 1
 	}
 	take := func(e *Execution) {
-		if h.take(e) {
+		if h.removeWritten(e) {
 			dropped = append(dropped, e)
 		}
 	}
 	takeFrom := func(r *ring, mayToo func(*Execution) bool) {
-		if !r.isOver() || r.list[0].rec.Ended > forgettable || !mayToo(r.list[0]) {
+		if !r.isCrowded() || r.list[0].rec.Ended > forgettable || !mayToo(r.list[0]) {
 			return
 		}
 		for _, e := range slices.Clone(r.list) {
-			if !r.isOver() || e.rec.Ended > forgettable || !mayToo(e) {
+			if !r.isCrowded() || e.rec.Ended > forgettable || !mayToo(e) {
 				return
 			}
 			take(e)
 		}
 	}
 	for _, r := range h.crowded {
-		takeFrom(r, func(e *Execution) bool { return e.rec.Dropped || r.shards > ringShards || !isYoung(e, now) })
+		takeFrom(r, func(e *Execution) bool { return e.rec.Dropped || r.shards > maxRingShards || !isRecent(e, now) })
 	}
 	for _, r := range h.crowded {
 		takeFrom(r, func(*Execution) bool { return full() })
 	}
 	h.crowded = slices.DeleteFunc(h.crowded, func(r *ring) bool {
-		r.crowded = r.isOver()
+		r.crowded = r.isCrowded()
 		return !r.crowded
 	})
-	return append(dropped, h.takeOldest(full, forgettable)...)
+	return append(dropped, h.removeOldest(full, forgettable)...)
 }
 
-// unstoredShards bounds the shards of all executions while their ends cannot be stored.
-const unstoredShards = 2 * historyShards
+// maxUnstoredShards bounds the shards of all executions while their ends cannot be stored.
+const maxUnstoredShards = 2 * maxHistoryShards
 
-// trimUnstored removes and returns the oldest executions until at most most of them, with at most unstoredShards, are
-// left, even if they are not stored: an outage of the database must not fill the memory or the registry. Executions
-// that ended after recorded stay.
-func (h *history) trimUnstored(most int, recorded int64) []*Execution {
-	return h.takeOldest(func() bool { return h.order.Len() > most || h.shards > unstoredShards && h.order.Len() > 1 },
+// trimUnstored removes and returns the oldest executions until at most most of them, with at most maxUnstoredShards,
+// are left, even if they are not stored: an outage of the database must not fill the memory or the registry.
+// Executions that ended after recorded stay.
+func (h *history) trimUnstored(limit int, recorded int64) []*Execution {
+	return h.removeOldest(func() bool {
+		return h.order.Len() > limit ||
+			h.shards > maxUnstoredShards && h.order.Len() > 1
+	},
 		recorded)
 }
 
-// takeOldest removes and returns the oldest executions while tooMany holds, but none that ended after upto.
-func (h *history) takeOldest(tooMany func() bool, upto int64) (taken []*Execution) {
+// removeOldest removes and returns the oldest executions while tooMany holds, but none that ended after upto.
+func (h *history) removeOldest(tooMany func() bool, upto int64) (taken []*Execution) {
 	for at := h.order.Front(); at != nil && tooMany(); {
 		e := at.Value.(*Execution)
 		if at = at.Next(); e.rec.Ended > upto {
 			break
 		}
-		if h.take(e) {
+		if h.removeWritten(e) {
 			taken = append(taken, e)
 		}
 	}
 	return taken
 }
 
-// take removes an execution, unless its end has not been written: each end is written once, so that readers of the
-// registry see it.
-func (h *history) take(e *Execution) bool {
+// removeWritten removes an execution, unless its end has not been written: each end is written once, so that readers
+// of the registry see it.
+func (h *history) removeWritten(e *Execution) bool {
 	if e.dirty {
 		return false
 	}
@@ -180,11 +183,11 @@ func (h *history) take(e *Execution) bool {
 	return true
 }
 
-// youngFor is how long an execution beyond the limit of its ring is kept while there is room in all.
-const youngFor = 10 * time.Minute
+// minRetention is how long an execution beyond the limit of its ring is kept while there is room in all.
+const minRetention = 10 * time.Minute
 
-// isYoung reports whether an execution has just ended.
-func isYoung(e *Execution, now time.Time) bool { return now.Sub(e.endedAt) < youngFor }
+// isRecent reports whether an execution has just ended.
+func isRecent(e *Execution, now time.Time) bool { return now.Sub(e.endedAt) < minRetention }
 
 func (h *history) remove(e *Execution) {
 	h.order.Remove(e.place)

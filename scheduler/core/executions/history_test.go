@@ -130,7 +130,7 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	if kept("slow", ResultFinished) != 20 || kept("fast", ResultFinished) != 79 || h.order.Len() != 100 {
 		t.Errorf("%d and %d of %d", kept("slow", ResultFinished), kept("fast", ResultFinished), h.order.Len())
 	}
-	now = now.Add(youngFor)
+	now = now.Add(minRetention)
 	h.trim(now, 100, math.MaxInt64)
 	if kept("fast", ResultFinished) != 20 || len(h.crowded) != 0 {
 		t.Errorf("%d are kept when they are old", kept("fast", ResultFinished))
@@ -143,7 +143,7 @@ func TestHistoryBoundsShards(t *testing.T) {
 	h := newHistory()
 	for n := range 30 {
 		h.add(ended("big", n+1, Finished, 10_000))
-		h.add(ended("huge", n+31, Failed, ringShards+1))
+		h.add(ended("huge", n+31, Failed, maxRingShards+1))
 		h.trim(time.Now(), 10_000, math.MaxInt64)
 	}
 	if big, huge := len(h.jobs["big"].rings[ResultFinished].list),
@@ -188,7 +188,7 @@ func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 		h.add(e)
 		trim(&h, int64(n))
 	}
-	if h.shards != unstoredShards {
-		t.Errorf("%d shards are kept, want %d", h.shards, unstoredShards)
+	if h.shards != maxUnstoredShards {
+		t.Errorf("%d shards are kept, want %d", h.shards, maxUnstoredShards)
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// keysKept is how long an Idempotency-Key is remembered.
-const keysKept = 24 * time.Hour
+// keyRetention is how long an Idempotency-Key is remembered.
+const keyRetention = 24 * time.Hour
 
 // KeepKey remembers, for 24 hours from at, that the execution with that id was triggered with an Idempotency-Key
 // (rule T3).
@@ -16,7 +16,7 @@ func (es *Set) KeepKey(id string, at time.Time) {
 }
 
 func (es *Set) forgetKeyLater(id string, at time.Time) {
-	es.shared.Timers.At(at.Add(keysKept), func(time.Time) {
+	es.shared.Timers.At(at.Add(keyRetention), func(time.Time) {
 		delete(es.keys, id)
 		es.changedKeys.Add(id)
 	})

@@ -74,12 +74,12 @@ func (es *Set) Join() (ended []*Execution, err error) {
 			path := store.ChunkPath(e.rec.ID, i)
 			part, ok := read.chunks[path]
 			if !ok {
-				return nil, fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a copy", e.rec.ID, path)
+				return nil, fmt.Errorf("read execution %s: its part %s is missing; the scheduler's state is damaged: restore the registry from a backup", e.rec.ID, path)
 			}
 			e.shards = append(e.shards, part...)
 		}
 		e.rec.Chunks, e.endedAt = 0, e.rec.EndedAt
-		es.shared.Clamp(0, &e.rec.Made, &e.endedAt)
+		es.shared.Clamp(0, &e.rec.CreatedAt, &e.endedAt)
 		for i := range e.shards {
 			s := &e.shards[i]
 			s.rec.runningSince = es.shared.Now()
@@ -108,8 +108,8 @@ func (es *Set) Join() (ended []*Execution, err error) {
 	return ended, nil
 }
 
-// QueuesLoaded sorts the queues of all jobs. It is called once all loaded or imported executions are in them.
-func (es *Set) QueuesLoaded() {
+// SortQueues sorts the queues of all jobs. It is called once all loaded or imported executions are in them.
+func (es *Set) SortQueues() {
 	for _, queue := range es.queues {
 		slices.SortStableFunc(queue, func(a, b *Execution) int {
 			if a.Launched() != b.Launched() {
@@ -124,20 +124,20 @@ func (es *Set) QueuesLoaded() {
 	}
 }
 
-// TakeUp indexes the tasks of a loaded execution that is open.
-func (es *Set) TakeUp(e *Execution) {
+// IndexTasks indexes the tasks of a loaded execution that is open.
+func (es *Set) IndexTasks(e *Execution) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.TaskID != "" && s.rec.State != Waiting {
-			es.begin(TaskRef{e, i})
+			es.indexTask(TaskRef{e, i})
 		}
 	}
 }
 
-// SetToWork makes a loaded execution launchable if shards of it wait, and schedules the ends of their backoffs.
-func (es *Set) SetToWork(e *Execution) {
+// Resume makes a loaded execution launchable if shards of it wait, and schedules the ends of their backoffs.
+func (es *Set) Resume(e *Execution) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.NotBefore.After(es.shared.Now()) {
-			es.waitsUntil(e, s)
+			es.scheduleRetry(e, s)
 		}
 	}
 	es.liftShutdown(e)
@@ -146,20 +146,20 @@ func (es *Set) SetToWork(e *Execution) {
 	}
 }
 
-// Imported opens an execution that waited in the queue of the original. QueuesLoaded must follow.
-func (es *Set) Imported(m Made) { es.open1(es.newExecution(m)) }
+// Import opens an execution that waited in the queue of the original. SortQueues must follow.
+func (es *Set) Import(m NewExecution) { es.openImported(es.create(m)) }
 
-func (es *Set) open1(e *Execution) {
+func (es *Set) openImported(e *Execution) {
 	es.add(e)
 	es.queues[e.rec.Job] = append(es.queues[e.rec.Job], e)
-	es.shared.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID,
+	es.shared.Note(step.Note{Kind: step.NoteExecutionCreated, Job: e.rec.Job, Execution: e.rec.ID,
 		Detail: string(e.rec.Source) + ", which waited in the original's queue"})
 }
 
-// ImportedLost opens an execution for shards that the original has lost: lost has the last task of each by its item.
-// The other shards finished under the original, at the time ended. QueuesLoaded must follow.
-func (es *Set) ImportedLost(m Made, with *Settings, lost map[int]string, ended time.Time) {
-	e := es.newExecution(m)
+// ImportLost opens an execution for shards that the original has lost: lost has the last task of each by its item.
+// The other shards finished under the original, at the time ended. SortQueues must follow.
+func (es *Set) ImportLost(m NewExecution, with *Settings, lost map[int]string, ended time.Time) {
+	e := es.create(m)
 	e.rec.Settings = with
 	e.shards = make([]Shard, with.Job.ShardingTotalCount)
 	for i := range e.shards {
@@ -170,7 +170,7 @@ func (es *Set) ImportedLost(m Made, with *Settings, lost map[int]string, ended t
 				attempt:   attempt{TaskID: task, Cause: reason.Of(reason.LostBeforeImport)}}}
 			e.shardsOpen++
 		}
-		es.touchShard(e, i)
+		es.markShardChanged(e, i)
 	}
-	es.open1(e)
+	es.openImported(e)
 }

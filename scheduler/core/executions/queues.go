@@ -60,8 +60,8 @@ func (es *Set) Standing(job string) *Execution {
 	return nil
 }
 
-// Made describes an execution that is about to be opened.
-type Made struct {
+// NewExecution describes an execution that is about to be opened.
+type NewExecution struct {
 	ID, Job string
 	Fire    time.Time
 	Source  Source
@@ -71,15 +71,15 @@ type Made struct {
 	OverridesOf, OverridesTo string
 }
 
-func (es *Set) newExecution(m Made) *Execution {
-	return &Execution{rec: record{ID: m.ID, Job: m.Job, Fire: m.Fire, Source: m.Source, Made: es.shared.Now(),
+func (es *Set) create(m NewExecution) *Execution {
+	return &Execution{rec: record{ID: m.ID, Job: m.Job, Fire: m.Fire, Source: m.Source, CreatedAt: es.shared.Now(),
 		Overrides: m.Overrides, OverridesOf: m.OverridesOf, OverridesTo: m.OverridesTo}}
 }
 
 // Enqueue opens an execution and adds it to its job's queue, in the order of fire times but behind launched ones. No
 // open execution may have the id.
-func (es *Set) Enqueue(m Made) *Execution {
-	e := es.newExecution(m)
+func (es *Set) Enqueue(m NewExecution) *Execution {
+	e := es.create(m)
 	es.add(e)
 	es.shared.NeedChanged()
 	queue := es.queues[e.rec.Job]
@@ -89,13 +89,13 @@ func (es *Set) Enqueue(m Made) *Execution {
 	}
 	queue = slices.Insert(queue, i, e)
 	es.queues[e.rec.Job] = queue
-	es.shared.Note(step.Note{Kind: step.NoteExecutionMade, Job: e.rec.Job, Execution: e.rec.ID,
+	es.shared.Note(step.Note{Kind: step.NoteExecutionCreated, Job: e.rec.Job, Execution: e.rec.ID,
 		Detail: string(e.rec.Source)})
 	if i == 0 && len(queue) > 1 {
 		es.removeLaunchable(queue[1])
 	}
 	es.MakeHeadLaunchable(e.rec.Job)
-	es.tell(Change{Kind: ExecutionMade, Exec: e})
+	es.report(Change{Kind: ExecutionCreated, Exec: e})
 	return e
 }
 
@@ -122,7 +122,7 @@ func (es *Set) dequeue(e *Execution) {
 func (es *Set) AddLaunchable(e *Execution) {
 	class := classReady
 	if e.Launched() {
-		class = classAgain
+		class = classRequeued
 	}
 	key := LaunchKey{class, e.rec.Fire, e.rec.ID}
 	if e.launchable {
@@ -135,7 +135,7 @@ func (es *Set) AddLaunchable(e *Execution) {
 		e.unplaced.Never = false // its job may have changed while it was not the first of the queue
 	}
 	es.insertLaunchable(e, key)
-	es.shared.MatchAgain()
+	es.shared.RequestMatch()
 }
 
 // Launchable is the executions that may have something to launch, in the order of launches. The slice is not to be
@@ -156,7 +156,7 @@ type LaunchKey struct {
 }
 
 const (
-	classAgain = iota // shards of a launched execution that run again
+	classRequeued = iota // shards of a launched execution that run again
 	classReady
 )
 

@@ -10,56 +10,56 @@ import (
 // These transitions of an attempt follow the reports of the cluster. Those that return news report whether anything
 // changed; their caller then calls Reported, which marks all changes to be written together.
 
-// KnownAgain records that the cluster has reported the task in this session.
-func (es *Set) KnownAgain(ref TaskRef) { ref.Shard().rec.known = true }
+// MarkKnown records that the cluster has reported the task in this session.
+func (es *Set) MarkKnown(ref TaskRef) { ref.Shard().rec.known = true }
 
-// SawStage records the furthest state of a task, one of the Seen constants, which never goes back (rule S2), and
+// RecordStage records the furthest state of a task, one of the Seen constants, which never goes back (rule S2), and
 // whether its executor fetches its package.
-func (es *Set) SawStage(ref TaskRef, seen int, fetching bool) (news bool) {
+func (es *Set) RecordStage(ref TaskRef, seen int, fetching bool) (changed bool) {
 	s := ref.Shard()
 	switch {
 	case fetching && s.rec.Seen < SeenStarting:
 		// A repeated or late update changes nothing: the executor may have progressed since.
 		s.rec.Fetching = true
 	case !fetching && seen >= SeenStarting && s.rec.Fetching:
-		s.rec.Fetching, news = false, true
+		s.rec.Fetching, changed = false, true
 	}
 	if seen > s.rec.Seen {
-		s.rec.Seen, news = seen, true
+		s.rec.Seen, changed = seen, true
 	}
-	return news
+	return changed
 }
 
-// WaitsFor records the agent's reason why a task has not begun, "" for none.
-func (es *Set) WaitsFor(ref TaskRef, text string) (news bool) {
+// RecordWait records the agent's reason why a task has not begun, "" for none.
+func (es *Set) RecordWait(ref TaskRef, text string) (changed bool) {
 	s := ref.Shard()
-	news, s.rec.waits = s.rec.waits != text, text
-	return news
+	changed, s.rec.waits = s.rec.waits != text, text
+	return changed
 }
 
-// WritesTo records the folder inside the sandbox that a task writes to; "" changes nothing.
-func (es *Set) WritesTo(ref TaskRef, dir string) (news bool) {
+// RecordDir records the folder inside the sandbox that a task writes to; "" changes nothing.
+func (es *Set) RecordDir(ref TaskRef, dir string) (changed bool) {
 	s := ref.Shard()
-	if news = dir != "" && s.rec.Dir != dir; news {
+	if changed = dir != "" && s.rec.Dir != dir; changed {
 		s.rec.Dir = dir
 	}
-	return news
+	return changed
 }
 
-// RanIn records the sandbox of a task: its agent's work folder, and the id of the run of its executor.
-func (es *Set) RanIn(ref TaskRef, workDir, container string) (news bool) {
+// RecordSandbox records the sandbox of a task: its agent's work folder, and the id of the run of its executor.
+func (es *Set) RecordSandbox(ref TaskRef, workDir, container string) (changed bool) {
 	s := ref.Shard()
-	news = s.rec.WorkDir != workDir || s.rec.Container != container
+	changed = s.rec.WorkDir != workDir || s.rec.Container != container
 	s.rec.WorkDir, s.rec.Container = workDir, container
-	return news
+	return changed
 }
 
-// RanWith records the checksum of the package that a task runs with.
-func (es *Set) RanWith(ref TaskRef, sum string) { ref.Shard().rec.Package = sum }
+// RecordPackage records the checksum of the package that a task runs with.
+func (es *Set) RecordPackage(ref TaskRef, sum string) { ref.Shard().rec.Package = sum }
 
-// Began records when the process of a task began. A later report corrects the time, but only the first one counts for
-// the delay of fires.
-func (es *Set) Began(ref TaskRef, at time.Time) {
+// RecordStart records when the process of a task began. A later report corrects the time, but only the first one
+// counts for the delay of fires.
+func (es *Set) RecordStart(ref TaskRef, at time.Time) {
 	s := ref.Shard()
 	if s.rec.Start.IsZero() && s.rec.Attempt == 1 && ref.Exec.rec.Source == NormalTrigger {
 		es.shared.Numbers.BeginDelay.Observe(max(at.Sub(ref.Exec.rec.Fire), 0).Seconds())
@@ -67,13 +67,13 @@ func (es *Set) Began(ref TaskRef, at time.Time) {
 	s.rec.Start = at
 }
 
-// TimeoutBegan records that a task's timeout counts from now (rule K4).
-func (es *Set) TimeoutBegan(ref TaskRef) { ref.Shard().rec.RunningAt = es.shared.Now() }
+// StartTimeout records that a task's timeout counts from now (rule K4).
+func (es *Set) StartTimeout(ref TaskRef) { ref.Shard().rec.RunningAt = es.shared.Now() }
 
-// Reported records that the update with that uuid has changed something, and marks the shard to be written.
-func (es *Set) Reported(ref TaskRef, uuid []byte) {
+// RecordUpdate records that the update with that uuid has changed something, and marks the shard to be written.
+func (es *Set) RecordUpdate(ref TaskRef, uuid []byte) {
 	ref.Shard().rec.UUID = uuid
-	es.touchShard(ref.Exec, ref.index)
+	es.markShardChanged(ref.Exec, ref.index)
 }
 
 // End describes the end of an attempt.
@@ -84,34 +84,34 @@ type End struct {
 	Cause    reason.Reason
 }
 
-// EndReported records how an attempt has ended. Another transition, in the same step, ends or requeues the shard.
-func (es *Set) EndReported(ref TaskRef, end End) {
+// RecordEnd records how an attempt has ended. Another transition, in the same step, ends or requeues the shard.
+func (es *Set) RecordEnd(ref TaskRef, end End) {
 	s := ref.Shard()
 	s.rec.UUID, s.rec.Complete, s.rec.Exit, s.rec.Cause = end.UUID, end.Complete, end.Exit,
 		end.Cause.Shortened(store.Shorten)
 }
 
-// EndDecided records the cause of an end that the scheduler decides because none was reported.
-func (es *Set) EndDecided(ref TaskRef, cause reason.Reason) { ref.Shard().rec.Cause = cause }
+// SetCause records the cause of an end that the scheduler decides because none was reported.
+func (es *Set) SetCause(ref TaskRef, cause reason.Reason) { ref.Shard().rec.Cause = cause }
 
-// CauseLearned adds the cause to an attempt that has ended earlier.
-func (es *Set) CauseLearned(ref TaskRef, cause reason.Reason) {
+// AddCause adds the cause to an attempt that has ended earlier.
+func (es *Set) AddCause(ref TaskRef, cause reason.Reason) {
 	ref.Shard().rec.Cause = cause
-	es.touchShard(ref.Exec, ref.index)
+	es.markShardChanged(ref.Exec, ref.index)
 }
 
-// FoundStaged counts a sweep that found a task staged, and returns the number of such sweeps.
-func (es *Set) FoundStaged(ref TaskRef) int {
+// CountStaged counts a sweep that found a task staged, and returns the number of such sweeps.
+func (es *Set) CountStaged(ref TaskRef) int {
 	s := ref.Shard()
 	s.rec.staged++
 	return s.rec.staged
 }
 
-// FoundStuck records that a task stayed staged in spite of a kill.
-func (es *Set) FoundStuck(ref TaskRef) { ref.Shard().rec.stuckStaging = true }
+// MarkStuckStaging records that a task stayed staged in spite of a kill.
+func (es *Set) MarkStuckStaging(ref TaskRef) { ref.Shard().rec.stuckStaging = true }
 
-// Progressed replaces the progress that the program of a task reports; nil for none.
-func (es *Set) Progressed(ref TaskRef, now *Progress) {
+// SetProgress replaces the progress that the program of a task reports; nil for none.
+func (es *Set) SetProgress(ref TaskRef, now *Progress) {
 	s := ref.Shard()
 	if was := s.rec.progress; (was == nil) != (now == nil) || now != nil && *was != *now {
 		s.rec.progress = now
@@ -119,12 +119,12 @@ func (es *Set) Progressed(ref TaskRef, now *Progress) {
 	}
 }
 
-// KeepFramework stores the framework id under which all tasks with output ran, because it is about to change.
-func (es *Set) KeepFramework(id string) {
+// StoreFramework stores the framework id under which all tasks with output ran, because it is about to change.
+func (es *Set) StoreFramework(id string) {
 	keep := func(ref TaskRef) {
 		if s := ref.Shard(); s.rec.Framework == "" && s.rec.Dir != "" {
 			s.rec.Framework = id
-			es.touchShard(ref.Exec, ref.index)
+			es.markShardChanged(ref.Exec, ref.index)
 		}
 	}
 	for _, ref := range es.tasks {

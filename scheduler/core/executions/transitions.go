@@ -48,72 +48,72 @@ func (es *Set) Launch(ref TaskRef, t NewTask) {
 	s.rec.State, s.rec.NotBefore = Launching, time.Time{}
 	s.rec.Attempt++
 	s.rec.attempt = a
-	es.begin(ref)
-	es.touchShard(ref.Exec, ref.index)
-	es.tell(Change{Kind: TaskLaunched, Exec: ref.Exec, Index: ref.index})
+	es.indexTask(ref)
+	es.markShardChanged(ref.Exec, ref.index)
+	es.report(Change{Kind: TaskLaunched, Exec: ref.Exec, Index: ref.index})
 }
 
-// Answered records that the ACCEPT of an attempt was answered (rule L4).
-func (es *Set) Answered(ref TaskRef) { ref.Shard().rec.acceptSeq = 0 }
+// RecordAnswer records that the ACCEPT of an attempt was answered (rule L4).
+func (es *Set) RecordAnswer(ref TaskRef) { ref.Shard().rec.acceptSeq = 0 }
 
-// SessionBegan voids what the last session knew of all tasks: their ACCEPTs cannot arrive any more, and earlier
+// BeginSession voids what the last session knew of all tasks: their ACCEPTs cannot arrive any more, and earlier
 // reports about them and kills of them no longer count.
-func (es *Set) SessionBegan() {
+func (es *Set) BeginSession() {
 	for _, ref := range es.tasks {
 		s := ref.Shard()
 		s.rec.known, s.rec.acceptSeq, s.rec.killSent, s.rec.killTry = false, 0, time.Time{}, 0
 	}
 }
 
-// MarkedAway records that a master has marked the agent of an attempt as unreachable, as opposed to not knowing the
+// MarkAway records that a master has marked the agent of an attempt as unreachable, as opposed to not knowing the
 // task.
-func (es *Set) MarkedAway(ref TaskRef) {
+func (es *Set) MarkAway(ref TaskRef) {
 	if s := ref.Shard(); !s.rec.Away {
 		s.rec.Away = true
-		es.touchShard(ref.Exec, ref.index)
+		es.markShardChanged(ref.Exec, ref.index)
 	}
 }
 
-// FoundUnreachable records since when the agent of a live attempt has not answered the master (rule E4).
-func (es *Set) FoundUnreachable(ref TaskRef, since time.Time) {
+// MarkUnreachable records since when the agent of a live attempt has not answered the master (rule E4).
+func (es *Set) MarkUnreachable(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is unreachable")
 	s.rec.Unreachable = since
-	es.touchShard(ref.Exec, ref.index)
+	es.markShardChanged(ref.Exec, ref.index)
 }
 
-// EndUnclear records that the cluster reports an attempt as ended, in that state, without a cause (rule S5). Only the
-// first such report counts.
-func (es *Set) EndUnclear(ref TaskRef, state string) {
+// RecordUnclearEnd records that the cluster reports an attempt as ended, in that state, without a cause (rule S5).
+// Only the first such report counts.
+func (es *Set) RecordUnclearEnd(ref TaskRef, state string) {
 	if s := ref.Shard(); s.rec.EndUnclear.IsZero() {
 		s.rec.EndUnclear, s.rec.EndState = es.shared.Now(), state
-		es.touchShard(ref.Exec, ref.index)
+		es.markShardChanged(ref.Exec, ref.index)
 	}
 }
 
-// FoundReachable records that an attempt was reported alive: its agent answers, and it has not ended. It returns
+// MarkReachable records that an attempt was reported alive: its agent answers, and it has not ended. It returns
 // whether that is news.
-func (es *Set) FoundReachable(ref TaskRef) (news bool) {
+func (es *Set) MarkReachable(ref TaskRef) (changed bool) {
 	s := ref.Shard()
 	if s.rec.Unreachable.IsZero() && s.rec.EndUnclear.IsZero() {
 		return false
 	}
 	s.rec.Unreachable, s.rec.Away, s.rec.EndUnclear, s.rec.EndState = time.Time{}, false, time.Time{}, ""
-	es.touchShard(ref.Exec, ref.index)
+	es.markShardChanged(ref.Exec, ref.index)
 	return true
 }
 
-// FoundRunning records that a live attempt runs. since is when the run began according to the cluster; it counts
+// MarkRunning records that a live attempt runs. since is when the run began according to the cluster; it counts
 // unless the executor has reported the time.
-func (es *Set) FoundRunning(ref TaskRef, since time.Time) {
+func (es *Set) MarkRunning(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "runs")
 	s.rec.State, s.rec.runningSince = Running, es.shared.Now()
 	if s.rec.Start.IsZero() {
-		es.Began(ref, since)
+		es.RecordStart(ref, since)
 	}
-	es.touchShard(ref.Exec, ref.index)
-	es.tell(Change{Kind: TaskRuns, Exec: ref.Exec, Index: ref.index})
+	es.markShardChanged(ref.Exec, ref.index)
+	es.report(Change{Kind: TaskRunning, Exec: ref.Exec, Index: ref.index})
 }
 
 // WantedKill describes why a task is to be killed, and how.
@@ -138,13 +138,13 @@ func (es *Set) WantKill(ref TaskRef, k WantedKill) {
 	}
 	s.rec.TimedOut, s.rec.Replacing = s.rec.TimedOut || k.Timeout, s.rec.Replacing || k.Replace
 	if send || !k.Why.IsZero() {
-		es.touchShard(ref.Exec, ref.index)
-		es.tell(Change{Kind: TaskKillWanted, Exec: ref.Exec, Index: ref.index, Why: k.Why, Send: send})
+		es.markShardChanged(ref.Exec, ref.index)
+		es.report(Change{Kind: TaskKillRequested, Exec: ref.Exec, Index: ref.index, Why: k.Why, Send: send})
 	}
 }
 
-// KillSent records that a kill was sent now.
-func (es *Set) KillSent(ref TaskRef) {
+// RecordKillSent records that a kill was sent now.
+func (es *Set) RecordKillSent(ref TaskRef) {
 	s := ref.Shard()
 	s.rec.killSent = es.shared.Now()
 	s.rec.killTry++
@@ -161,7 +161,7 @@ func (es *Set) complete(ref TaskRef, state State) (last bool) {
 	s.rec.Unreachable, s.rec.EndUnclear, s.rec.KillSince, s.rec.NotBefore = time.Time{}, time.Time{}, time.Time{},
 		time.Time{}
 	s.rec.acceptSeq = 0
-	es.touchShard(e, ref.index)
+	es.markShardChanged(e, ref.index)
 	e.shardsOpen--
 	return e.shardsOpen == 0
 }
@@ -176,8 +176,8 @@ func (es *Set) requeue(ref TaskRef, source Source, delay time.Duration) {
 	s.rec.WaitSince, s.rec.NotBefore = es.shared.Now(), es.shared.Now().Add(delay)
 	if !s.rec.Start.IsZero() && (e.rec.Begun.IsZero() || s.rec.Start.Before(e.rec.Begun)) {
 		e.rec.Begun = s.rec.Start
-		es.touch(e)
+		es.markChanged(e)
 	}
 	s.rec.attempt = s.rec.past()
-	es.touchShard(e, ref.index)
+	es.markShardChanged(e, ref.index)
 }

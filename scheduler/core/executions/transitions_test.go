@@ -76,21 +76,21 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 	s := ref.Shard()
 	switch rapid.IntRange(0, 7).Draw(t, "transition") {
 	case 0:
-		es.FoundRunning(ref, es.shared.Now())
+		es.MarkRunning(ref, es.shared.Now())
 		return true
 	case 1:
-		es.FoundUnreachable(ref, es.shared.Now())
-		es.MarkedAway(ref)
+		es.MarkUnreachable(ref, es.shared.Now())
+		es.MarkAway(ref)
 		return true
 	case 2:
-		es.EndUnclear(ref, "LOST")
+		es.RecordUnclearEnd(ref, "LOST")
 		return before.rec.EndUnclear.IsZero()
 	case 3:
-		news := es.FoundReachable(ref)
-		if s.rec.Away && news || !s.rec.Unreachable.IsZero() || !s.rec.EndUnclear.IsZero() {
+		changed := es.MarkReachable(ref)
+		if s.rec.Away && changed || !s.rec.Unreachable.IsZero() || !s.rec.EndUnclear.IsZero() {
 			t.Fatalf("reached, and %+v", s)
 		}
-		return news
+		return changed
 	case 4:
 		k := WantedKill{Drain: rapid.Bool().Draw(t, "drain"), Timeout: rapid.Bool().Draw(t, "timeout")}
 		if rapid.Bool().Draw(t, "alone") {
@@ -100,9 +100,9 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		es.observe = func(c Change) { told = append(told, c) }
 		es.WantKill(ref, k)
 		es.observe = nil
-		send := len(told) == 1 && told[0].Kind == TaskKillWanted && told[0].Send
-		news := before.rec.KillSince.IsZero() || before.rec.Drain && !k.Drain
-		if s.rec.KillSince.IsZero() || send != news || before.rec.Kill.IsZero() && !s.rec.Kill.Equal(k.Why) {
+		send := len(told) == 1 && told[0].Kind == TaskKillRequested && told[0].Send
+		changed := before.rec.KillSince.IsZero() || before.rec.Drain && !k.Drain
+		if s.rec.KillSince.IsZero() || send != changed || before.rec.Kill.IsZero() && !s.rec.Kill.Equal(k.Why) {
 			t.Fatalf("%+v is wanted to end so: %+v, sent %v", before, s, send)
 		}
 		if !before.rec.KillSince.IsZero() && !before.rec.Drain && s.rec.Drain {
@@ -168,8 +168,8 @@ func TestIllegalTransitions(t *testing.T) {
 		Waiting:  func(es *Set, ref TaskRef) { es.WantKill(ref, WantedKill{}) },
 		Finished: func(es *Set, ref TaskRef) { es.complete(ref, Failed) },
 		Lost:     func(es *Set, ref TaskRef) { es.requeue(ref, FailoverSource, 0) },
-		Killed:   func(es *Set, ref TaskRef) { es.FoundUnreachable(ref, es.shared.Now()) },
-		Failed:   func(es *Set, ref TaskRef) { es.FoundRunning(ref, es.shared.Now()) },
+		Killed:   func(es *Set, ref TaskRef) { es.MarkUnreachable(ref, es.shared.Now()) },
+		Failed:   func(es *Set, ref TaskRef) { es.MarkRunning(ref, es.shared.Now()) },
 	} {
 		es := New(&step.Shared{})
 		e := &Execution{rec: record{ID: "my_job@1"}, shards: []Shard{{rec: shardRecord{State: state}}}}

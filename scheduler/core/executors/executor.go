@@ -40,7 +40,7 @@ type Executor struct {
 	sentWith   int64
 	confirmed  bool
 	lastUpdate time.Time
-	madeAt     time.Time // zero if an earlier leader started it
+	addedAt    time.Time // zero if an earlier leader started it
 	// ended is set when the agent reports that the executor ended with a task of its last ACCEPT, so that nothing can
 	// have started it again since. Its record is removed once none of its tasks is live.
 	ended      bool
@@ -51,7 +51,7 @@ type Executor struct {
 	unansweredGrace time.Duration
 	silent          bool // it has not answered a kill, so it is shut down with its tasks (rule K3)
 	idleSince       time.Time
-	lookingAt       time.Time
+	idleCheckAt     time.Time
 	shutdownSent    time.Time
 	shutdownTry     int
 	// reportedAt is when its last report arrived. quiet is set when it was recorded that none came for too long.
@@ -82,8 +82,8 @@ func (e *Executor) Confirmed() bool { return e.confirmed }
 // LastUpdate is when the last update of a task of the executor arrived in this term, zero for none.
 func (e *Executor) LastUpdate() time.Time { return e.lastUpdate }
 
-// MadeAt is when the executor was added, in the time of the term; zero if an earlier leader started it.
-func (e *Executor) MadeAt() time.Time { return e.madeAt }
+// AddedAt is when the executor was added, in the time of the term; zero if an earlier leader started it.
+func (e *Executor) AddedAt() time.Time { return e.addedAt }
 
 // Ended reports whether the agent said that the executor ended with a task of its last ACCEPT, so that nothing can
 // have started it again since. The executor is removed once none of its tasks is live.
@@ -99,8 +99,8 @@ func (e *Executor) Silent() bool { return e.silent }
 // meaningful while Tasks is 0.
 func (e *Executor) IdleSince() time.Time { return e.idleSince }
 
-// LookingAt is when the idle time of the executor is checked next, zero for never (Set.LookAt).
-func (e *Executor) LookingAt() time.Time { return e.lookingAt }
+// IdleCheckAt is when the idle time of the executor is checked next, zero for never (Set.ScheduleIdleCheck).
+func (e *Executor) IdleCheckAt() time.Time { return e.idleCheckAt }
 
 // ShutdownTry is how often SHUTDOWN was sent since the session began or RepeatShutdown was called.
 func (e *Executor) ShutdownTry() int { return e.shutdownTry }
@@ -108,7 +108,7 @@ func (e *Executor) ShutdownTry() int { return e.shutdownTry }
 // ReportedAt is when the last report of the executor arrived in this term, zero for none.
 func (e *Executor) ReportedAt() time.Time { return e.reportedAt }
 
-// Quiet reports whether BecameQuiet was called since the last report of the executor.
+// Quiet reports whether MarkQuiet was called since the last report of the executor.
 func (e *Executor) Quiet() bool { return e.quiet }
 
 // Sandbox is the folder of the executor's newest run, as it reported it: an absolute path on its agent's host, ""

@@ -49,7 +49,7 @@ func (es *Set) Restore(value []byte) error {
 		return err
 	}
 	es.shared.Clamp(0, &x.rec.ClosedAt)
-	es.restore(&x)
+	es.index(&x)
 	return nil
 }
 
@@ -61,27 +61,28 @@ func (es *Set) RestoreCounter(value []byte) (err error) {
 
 // Start adds an executor that the next ACCEPT starts; info is its ExecutorInfo. Its role is that of this scheduler.
 func (es *Set) Start(app, key, agent string, info cluster.Executor) *Executor {
-	x := &Executor{madeAt: es.shared.Now(),
+	x := &Executor{addedAt: es.shared.Now(),
 		rec: record{App: app, Key: key, Agent: agent, Role: role(es.shared.Opt.Role), Info: info}}
-	es.add(x)
+	es.index(x)
+	es.markChanged(x)
 	return x
 }
 
-// Launching records that the ACCEPT with number seq names an executor.
-func (es *Set) Launching(x *Executor, seq int64) {
+// RecordAccept records that the ACCEPT with number seq names an executor.
+func (es *Set) RecordAccept(x *Executor, seq int64) {
 	x.pending++
 	x.confirmed, x.sentWith = false, seq
 }
 
-// Answered records that an ACCEPT that named an executor was answered.
-func (es *Set) Answered(x *Executor) {
+// RecordAnswer records that an ACCEPT that named an executor was answered.
+func (es *Set) RecordAnswer(x *Executor) {
 	x.pending--
 	x.confirmed = false
 }
 
-// SessionBegan voids what the last session reported. No ACCEPT of the new session names an executor yet, and those of
+// BeginSession voids what the last session reported. No ACCEPT of the new session names an executor yet, and those of
 // the last one are voided, so the offers of the new session name each executor that runs (rule X3).
-func (es *Set) SessionBegan() {
+func (es *Set) BeginSession() {
 	for _, x := range es.byID {
 		x.pending, x.confirmed = 0, true
 		es.RepeatShutdown(x)
@@ -93,7 +94,8 @@ func (es *Set) RepeatShutdown(x *Executor) { x.shutdownSent, x.shutdownTry = tim
 
 // ShutdownIsDue reports whether the backoff since the last SHUTDOWN has passed, so that it may be sent, or sent again.
 func (es *Set) ShutdownIsDue(x *Executor) bool {
-	return step.ResendDue(es.shared.Now(), x.shutdownSent, es.shared.Opt.ResendFirst, es.shared.Opt.ResendMost,
+	return step.ResendDue(es.shared.Now(), x.shutdownSent, es.shared.Opt.MinResendInterval,
+		es.shared.Opt.MaxResendInterval,
 		x.shutdownTry)
 }
 
@@ -101,35 +103,35 @@ func (es *Set) ShutdownIsDue(x *Executor) bool {
 func (es *Set) ShutDown(x *Executor) {
 	x.shutdownSent = es.shared.Now()
 	x.shutdownTry++
-	es.shared.Call(step.CallEndExecutor{ExecutorID: x.rec.Info.ID, AgentID: x.rec.Agent})
+	es.shared.Call(step.CallShutdown{ExecutorID: x.rec.Info.ID, AgentID: x.rec.Agent})
 	es.shared.WakeToResend(x.shutdownTry)
 }
 
-// Reported records an update of an executor's task that has to be acknowledged; byItself says that the executor itself
-// sent it.
-func (es *Set) Reported(x *Executor, byItself bool) {
+// RecordUpdate records an update of an executor's task that has to be acknowledged. fromExecutor says that the
+// executor itself sent it.
+func (es *Set) RecordUpdate(x *Executor, fromExecutor bool) {
 	x.lastUpdate, x.ran, x.unanswered = es.shared.Now(), true, 0
-	if !byItself {
+	if !fromExecutor {
 		return
 	}
 	x.silent = false // a lost SHUTDOWN is repeated only when the executor's tasks have ended (rules K3, X2)
 	if !x.rec.Heard {
 		x.rec.Heard = true
-		es.touch(x)
+		es.markChanged(x)
 	}
 }
 
 // Confirm records that the cluster has reported a task of an executor's last ACCEPT after that was answered (rule X3).
 func (es *Set) Confirm(x *Executor) { x.confirmed = true }
 
-// Ended records that an agent has reported the end of an executor with a task of its last ACCEPT.
-func (es *Set) Ended(x *Executor) { x.ended = true }
+// MarkEnded records that an agent has reported the end of an executor with a task of its last ACCEPT.
+func (es *Set) MarkEnded(x *Executor) { x.ended = true }
 
-// ReportedSandbox records the sandbox of an executor's newest run, as the executor reports it.
-func (es *Set) ReportedSandbox(x *Executor, path string) {
+// RecordSandbox records the sandbox of an executor's newest run, as the executor reports it.
+func (es *Set) RecordSandbox(x *Executor, path string) {
 	if x.rec.Sandbox != path {
 		x.rec.Sandbox = path
-		es.touch(x)
+		es.markChanged(x)
 	}
 }
 
@@ -144,13 +146,13 @@ func (es *Set) Allot(x *Executor, need resources.Amount, daemon bool) {
 	x.tasks.Allot(need, daemon)
 }
 
-// LookAt records when the idle time of an executor is checked next; zero for never.
-func (es *Set) LookAt(x *Executor, at time.Time) { x.lookingAt = at }
+// ScheduleIdleCheck records when the idle time of an executor is checked next; zero for never.
+func (es *Set) ScheduleIdleCheck(x *Executor, at time.Time) { x.idleCheckAt = at }
 
-// KillUnanswered records that a sweep found an executor with an unanswered kill of a task with that grace, and returns
-// whether the executor is silent by now (rule K3). sweep identifies the sweep. Sweeps are counted, not time, because
-// this process may have stood still meanwhile.
-func (es *Set) KillUnanswered(x *Executor, sweep time.Time, grace time.Duration) (silent bool) {
+// CountUnansweredKill records that a sweep found an executor with an unanswered kill of a task with that grace, and
+// returns whether the executor is silent by now (rule K3). sweep identifies the sweep. Sweeps are counted, not time,
+// because this process may have stood still meanwhile.
+func (es *Set) CountUnansweredKill(x *Executor, sweep time.Time, grace time.Duration) (silent bool) {
 	if !x.sweptAt.Equal(sweep) {
 		x.sweptAt = sweep
 		if x.unanswered++; x.unanswered == 1 {
@@ -164,20 +166,20 @@ func (es *Set) KillUnanswered(x *Executor, sweep time.Time, grace time.Duration)
 	return x.silent
 }
 
-// HeardReport records that a report of an executor has arrived, and returns whether it was quiet before.
-func (es *Set) HeardReport(x *Executor) (wasQuiet bool) {
+// RecordReport records that a report of an executor has arrived, and returns whether it was quiet before.
+func (es *Set) RecordReport(x *Executor) (wasQuiet bool) {
 	x.reportedAt, wasQuiet, x.quiet = es.shared.Now(), x.quiet, false
 	return wasQuiet
 }
 
-// BecameQuiet records that no report of an executor has arrived for too long, and returns whether that is news.
-func (es *Set) BecameQuiet(x *Executor) (news bool) {
-	news, x.quiet = !x.quiet, true
-	return news
+// MarkQuiet records that no report of an executor has arrived for too long, and returns whether that is news.
+func (es *Set) MarkQuiet(x *Executor) (changed bool) {
+	changed, x.quiet = !x.quiet, true
+	return changed
 }
 
-// restore adds an executor to the indexes.
-func (es *Set) restore(x *Executor) {
+// index adds an executor to the indexes.
+func (es *Set) index(x *Executor) {
 	es.byID[x.rec.Info.ID] = x
 	es.onAgent[x.rec.Agent] = append(es.onAgent[x.rec.Agent], x)
 	if x.rec.Closing {
@@ -197,11 +199,6 @@ func (es *Set) Len() int { return len(es.byID) }
 // IDs lists the ids of all executors, sorted.
 func (es *Set) IDs() []string { return step.SortedKeys(es.byID) }
 
-func (es *Set) add(x *Executor) {
-	es.restore(x)
-	es.touch(x)
-}
-
 // NextNumber returns a number for the id of a new executor, which is never returned again (rule X1).
 func (es *Set) NextNumber() int64 {
 	es.counter++
@@ -209,11 +206,11 @@ func (es *Set) NextNumber() int64 {
 	return es.counter
 }
 
-// EverStarted reports whether any leader has ever started an executor.
-func (es *Set) EverStarted() bool { return es.counter > 0 }
+// HasStarted reports whether any leader has ever started an executor.
+func (es *Set) HasStarted() bool { return es.counter > 0 }
 
-// touch marks an executor to be written.
-func (es *Set) touch(x *Executor) { es.changed.Add(x.rec.Info.ID) }
+// markChanged marks an executor to be written.
+func (es *Set) markChanged(x *Executor) { es.changed.Add(x.rec.Info.ID) }
 
 // Close marks an executor as closing: it gets no more tasks, and SHUTDOWN is sent once that is committed (rule X2).
 // This cannot be undone.
@@ -221,7 +218,7 @@ func (es *Set) Close(x *Executor) {
 	if !x.rec.Closing {
 		x.rec.Closing, x.rec.ClosedAt = true, es.shared.Now()
 		es.closing[x.rec.Info.ID] = x
-		es.touch(x)
+		es.markChanged(x)
 	}
 }
 
@@ -229,14 +226,14 @@ func (es *Set) Close(x *Executor) {
 // down (rule X3).
 func (es *Set) Remove(x *Executor) {
 	es.shared.NeedChanged()
-	es.shared.MatchAgain()
+	es.shared.RequestMatch()
 	delete(es.byID, x.rec.Info.ID)
 	delete(es.closing, x.rec.Info.ID)
 	es.onAgent[x.rec.Agent] = slices.DeleteFunc(es.onAgent[x.rec.Agent], func(o *Executor) bool { return o == x })
 	if len(es.onAgent[x.rec.Agent]) == 0 {
 		delete(es.onAgent, x.rec.Agent)
 	}
-	es.touch(x)
+	es.markChanged(x)
 }
 
 // KeysOn is the set of keys of the executors on an agent that take tasks; nil if there are none.
@@ -259,13 +256,7 @@ func (es *Set) TakesTasks(agent, key string) bool {
 }
 
 // Sorted lists all executors, sorted by id.
-func (es *Set) Sorted() []*Executor {
-	out := make([]*Executor, 0, len(es.byID))
-	for _, id := range step.SortedKeys(es.byID) {
-		out = append(out, es.byID[id])
-	}
-	return out
-}
+func (es *Set) Sorted() []*Executor { return step.SortedValues(es.byID) }
 
 // Write adds the changed executors and the counter to the commit, and deletes the records of removed executors.
 func (es *Set) Write(r *store.Commit) {
@@ -304,13 +295,7 @@ func (es *Set) On(agent string) []*Executor { return es.onAgent[agent] }
 func (es *Set) NumClosing() int { return len(es.closing) }
 
 // Closing lists the closing executors, sorted by id.
-func (es *Set) Closing() []*Executor {
-	out := make([]*Executor, 0, len(es.closing))
-	for _, id := range step.SortedKeys(es.closing) {
-		out = append(out, es.closing[id])
-	}
-	return out
-}
+func (es *Set) Closing() []*Executor { return step.SortedValues(es.closing) }
 
 // Contradiction describes an invariant of Set that does not hold, "" if all hold. Tests call it after each step.
 func (es *Set) Contradiction() string {

@@ -41,7 +41,7 @@ type dueBatch struct {
 // missedWindow is a period without fires that is too long ago to make them as late ones. A new leader finds one after
 // an outage, or a leader after a jump of its clock (rule F3).
 type missedWindow struct {
-	upto  time.Time
+	upTo  time.Time
 	names []string // jobs still to check, sorted
 }
 
@@ -79,14 +79,6 @@ func (f *Fires) Write(r *store.Commit) {
 	}
 }
 
-// next returns when the next fires are due.
-func (f *Fires) next() (time.Time, bool) {
-	if f.due != nil {
-		return f.due.at, true
-	}
-	return f.timetable.NextAt()
-}
-
 // advance moves the cursor forward, never back.
 func (f *Fires) advance(to fireCursor) {
 	if f.cursor.Time.After(to.Time) || f.cursor.Time.Equal(to.Time) && f.cursor.Job >= to.Job {
@@ -105,7 +97,12 @@ func (f *Fires) from(wall time.Time) time.Time {
 }
 
 // Next returns when the next fires are due, by the wall clock; false if no job fires.
-func (f *Fires) Next() (time.Time, bool) { return f.next() }
+func (f *Fires) Next() (time.Time, bool) {
+	if f.due != nil {
+		return f.due.at, true
+	}
+	return f.timetable.NextAt()
+}
 
 // Making reports whether a batch that is due up to a time of the term is being made. After the clock was set back, the
 // batch may be due later than that.
@@ -113,16 +110,16 @@ func (f *Fires) Making(upTo time.Time) bool {
 	return f.due != nil && !f.st.InTerm(f.due.at).After(upTo)
 }
 
-// Soon returns the fires up to a time of the wall clock that are still to be made, in no order, or false if there are
-// more than most. After the clock was set back, fires that were made already are due again; Soon leaves them out. The
-// fires are valid until the next call.
-func (f *Fires) Soon(upTo time.Time, most int) ([]executions.Fire, bool) {
+// Upcoming returns the fires up to a time of the wall clock that are still to be made, in no order, or false if there
+// are more than most. After the clock was set back, fires that were made already are due again; Upcoming leaves them
+// out. The fires are valid until the next call.
+func (f *Fires) Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool) {
 	f.coming = f.coming[:0]
 	tooMany := f.timetable.Soon(upTo, func(job string, at time.Time) bool {
 		if !f.cursor.covers(at, job) {
 			f.coming = append(f.coming, executions.Fire{Job: job, At: at})
 		}
-		return len(f.coming) > most
+		return len(f.coming) > limit
 	})
 	return f.coming, !tooMany
 }
@@ -137,9 +134,9 @@ func (f *Fires) BeginLoading() { f.loading = true }
 // EndLoading ends the loading that BeginLoading began.
 func (f *Fires) EndLoading() { f.loading = false }
 
-// Follow adds a job to the timetable with its present schedule, or removes it if it is not active, has no schedule
-// or is a daemon.
-func (f *Fires) Follow(j *config.Job, active bool) {
+// SetSchedule adds a job to the timetable with its present schedule, or removes it if it is not active, has no
+// schedule or is a daemon.
+func (f *Fires) SetSchedule(j *config.Job, active bool) {
 	if !active || !j.MakesFires() {
 		f.timetable.Remove(j.Name())
 		return
@@ -190,7 +187,7 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	if f.behind {
 		return f.st.InTerm(f.cursor.Time)
 	}
-	if t, ok := f.next(); ok {
+	if t, ok := f.Next(); ok {
 		due := f.st.InTerm(t)
 		earlier(due)
 		if ask := due.Add(-lead); ask.After(f.st.Now()) { // a time that has passed needs no step
@@ -203,9 +200,9 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	return at
 }
 
-// Crossing returns how many jobs are still to be checked for missed fires; false if no missed window is being
+// MissedLeft returns how many jobs are still to be checked for missed fires; false if no missed window is being
 // processed.
-func (f *Fires) Crossing() (left int, crosses bool) {
+func (f *Fires) MissedLeft() (left int, crosses bool) {
 	if f.missed == nil {
 		return 0, false
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Make makes the fires that are due, at most Options.FiresPerStep of them in one call; if more are due, Wake returns
-// the present time. It is called once in each step.
-func (f *Fires) Make() {
+// MakeDue makes the fires that are due, at most Options.FiresPerStep of them in one call; if more are due, Wake
+// returns the present time. It is called once in each step.
+func (f *Fires) MakeDue() {
 	if f.cursor.Time.IsZero() {
 		f.advance(fireCursor{Time: f.st.Wall().Truncate(time.Second), Job: lastName})
 	}
-	if f.clockBehind() {
+	if f.isClockBehind() {
 		return
 	}
 	budget := f.st.Opt.FiresPerStep
@@ -35,9 +35,9 @@ func (f *Fires) Make() {
 	}
 }
 
-// clockBehind reports whether the wall clock is behind the fire cursor. No fires are made until it has passed the
+// isClockBehind reports whether the wall clock is behind the fire cursor. No fires are made until it has passed the
 // cursor (rule F4).
-func (f *Fires) clockBehind() bool {
+func (f *Fires) isClockBehind() bool {
 	behind := f.cursor.Time.Sub(f.st.Wall())
 	if behind <= time.Second {
 		f.behind = false
@@ -46,16 +46,16 @@ func (f *Fires) clockBehind() bool {
 	if !f.behind {
 		f.behind = true
 		f.st.Note(step.Note{Kind: step.NoteClock, Problem: true, Detail: fmt.Sprintf(
-			"the clock is %s behind the last fires made; none are made until it has passed %s",
+			"the clock is %s behind the last fires; no fires are made until it has passed %s",
 			behind.Round(time.Second), f.cursor.Time.Format(time.RFC3339))})
 	}
 	return true
 }
 
-// WallClockSet handles a change of the wall clock. It drops a missed window that now ends in the future, because that
+// ResetClock handles a change of the wall clock. It drops a missed window that now ends in the future, because that
 // end would become the cursor, and no fires would be made until then (rule F4).
-func (f *Fires) WallClockSet() {
-	if f.missed != nil && f.missed.upto.After(f.st.Wall()) {
+func (f *Fires) ResetClock() {
+	if f.missed != nil && f.missed.upTo.After(f.st.Wall()) {
 		f.missed = nil
 	}
 }
@@ -66,7 +66,7 @@ func (f *Fires) nextDueBatch() bool {
 	if !ok || next.After(f.st.Wall()) {
 		return false
 	}
-	if old := f.st.Wall().Add(-f.st.Opt.Late).Truncate(time.Second); next.Before(old) {
+	if old := f.st.Wall().Add(-f.st.Opt.MaxLateness).Truncate(time.Second); next.Before(old) {
 		f.openMissedWindow(old)
 		return true
 	}
@@ -78,8 +78,8 @@ func (f *Fires) nextDueBatch() bool {
 	return true
 }
 
-func (f *Fires) openMissedWindow(upto time.Time) {
-	g := &missedWindow{upto: upto}
+func (f *Fires) openMissedWindow(upTo time.Time) {
+	g := &missedWindow{upTo: upTo}
 	for name, j := range f.st.Config.AllJobs() {
 		if j.MakesFires() && f.st.Config.Inactive(j) == config.Active {
 			g.names = append(g.names, name)
@@ -112,28 +112,28 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 		if j.Since().After(from) {
 			from = j.Since()
 		}
-		if !g.upto.After(from) {
+		if !g.upTo.After(from) {
 			continue
 		}
-		if first := j.Schedule().Next(from); first.IsZero() || first.After(g.upto) {
+		if first := j.Schedule().Next(from); first.IsZero() || first.After(g.upTo) {
 			continue
 		}
-		why := reason.FiresMissed(from, g.upto)
+		why := reason.FiresMissed(from, g.upTo)
 		if j.Config().Misfire {
-			missed := j.Schedule().Latest(from, g.upto, f.queueLimit())
-			why = reason.FiresMadeUp(from, g.upto, len(missed))
+			missed := j.Schedule().Latest(from, g.upTo, f.queueLimit())
+			why = reason.FiresMadeUp(from, g.upTo, len(missed))
 			for _, at := range missed {
 				f.enqueueFire(j, at.UTC(), executions.Misfired)
 			}
 			used += len(missed)
-			f.st.Config.FiredUpTo(j, g.upto)
+			f.st.Config.FiredUpTo(j, g.upTo)
 		}
 		f.st.Config.CountMissed(j, why)
-		f.recording.Missed(name, g.upto, why)
+		f.recording.Missed(name, g.upTo, why)
 		f.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
 	}
-	f.timetable.Skip(g.upto)
-	f.advance(fireCursor{Time: g.upto, Job: lastName})
+	f.timetable.Skip(g.upTo)
+	f.advance(fireCursor{Time: g.upTo, Job: lastName})
 	f.missed = nil
 	return used + 1
 }
@@ -182,13 +182,13 @@ func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Sourc
 		source = executions.Misfired
 		f.dropOldestFire(j)
 	}
-	f.st.Executions.Enqueue(executions.Made{ID: id, Job: j.Name(), Fire: at, Source: source})
+	f.st.Executions.Enqueue(executions.NewExecution{ID: id, Job: j.Name(), Fire: at, Source: source})
 }
 
 // queueLimit returns how many fires of one job may wait. It is lower when so many fires of all jobs wait that their
 // number would fill the memory. Each job has room for one.
 func (f *Fires) queueLimit() int {
-	return min(max(f.st.Opt.OpenExecutions-f.st.Executions.NumOpen(), 1), f.st.Opt.QueuedFires)
+	return min(max(f.st.Opt.MaxOpenExecutions-f.st.Executions.NumOpen(), 1), f.st.Opt.MaxQueuedFires)
 }
 
 // dropOldestFire makes room in a full queue by dropping the oldest waiting fire; triggers are never dropped.
@@ -205,16 +205,16 @@ func (f *Fires) dropOldestFire(j *config.Job) {
 			oldest = i
 		}
 	}
-	most := f.queueLimit()
-	if waiting < most {
+	limit := f.queueLimit()
+	if waiting < limit {
 		return
 	}
 	e := f.st.Executions.Queue(j.Name())[oldest]
 	why := reason.OldestDropped(waiting, e.Fire())
-	kill := reason.DroppedFromQueue(f.st.Opt.QueuedFires)
-	if most < f.st.Opt.QueuedFires {
+	kill := reason.DroppedFromQueue(f.st.Opt.MaxQueuedFires)
+	if limit < f.st.Opt.MaxQueuedFires {
 		why = reason.OldestOfAllDropped(f.st.Executions.NumOpen(), e.Fire())
-		kill = reason.DroppedOfTooMany(f.st.Opt.OpenExecutions)
+		kill = reason.DroppedOfTooMany(f.st.Opt.MaxOpenExecutions)
 	}
 	f.st.Config.CountDropped(j, 1, why)
 	f.st.Note(step.Note{Kind: step.NoteFireDropped, Job: j.Name(), Execution: e.ID(), Why: why})

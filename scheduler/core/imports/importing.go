@@ -50,7 +50,7 @@ func (im *Imports) Queues() {
 			continue
 		case strings.HasPrefix(e.path, store.PathFailover+"/"):
 			if err = im.importable(e.job); err == nil && im.st.Config.Job(e.job).IsDaemon() {
-				im.Took(e.path)
+				im.MarkImported(e.path)
 			} else if err == nil {
 				lost[e.job] = append(lost[e.job], e)
 			}
@@ -71,19 +71,19 @@ func (im *Imports) Queues() {
 		case im.st.Subscription.TakingOver() && strings.HasPrefix(path, store.PathRunning+"/"):
 			im.st.Subscription.ImportRunning(path, "")
 		default:
-			im.Took(path)
+			im.MarkImported(path)
 		}
 	}
 }
 
-// importMoment returns the fire time of imported executions: the wall clock, in whole milliseconds.
-func (im *Imports) importMoment() time.Time { return im.st.Wall().Truncate(time.Millisecond) }
+// fireTime returns the fire time of imported executions: the wall clock, in whole milliseconds.
+func (im *Imports) fireTime() time.Time { return im.st.Wall().Truncate(time.Millisecond) }
 
 func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
 	dir, _ := store.Split(e.path)
 	left[dir] = true
 	im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true,
-		Detail: fmt.Sprintf("%s is left as it is: %v", e.path, err)})
+		Detail: fmt.Sprintf("%s left unchanged: %v", e.path, err)})
 }
 
 // importable returns why the entries of a job cannot be run, or nil.
@@ -102,40 +102,41 @@ func (im *Imports) importable(job string) error {
 }
 
 // importReady makes the waiting runs of a job: if the job has misfire set, as many as the entry's counter says, but at
-// most Options.QueuedFires (rule F5); otherwise one.
+// most Options.MaxQueuedFires (rule F5); otherwise one.
 func (im *Imports) importReady(e importEntry) error {
 	if err := im.importable(e.job); err != nil {
 		return err
 	}
 	if im.st.Config.Job(e.job).IsDaemon() {
-		im.Took(e.path) // the entry meant a shard to be placed, and all shards are
+		im.MarkImported(e.path) // the entry meant a shard to be placed, and all shards are
 		return nil
 	}
 	times, err := strconv.Atoi(strings.TrimSpace(e.value))
 	if err != nil || times < 1 {
-		return fmt.Errorf("%q is no number of runs", e.value)
+		return fmt.Errorf("%q is not a number of runs", e.value)
 	}
 	j, source := im.st.Config.Job(e.job), executions.Misfired
 	if !j.Config().Misfire {
 		times, source = 1, executions.NormalTrigger
 	}
-	if times > im.st.Opt.QueuedFires {
+	if times > im.st.Opt.MaxQueuedFires {
 		im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true,
-			Detail: fmt.Sprintf("of %d runs that waited, %d are taken over: more may not wait (rule F5)", times,
-				im.st.Opt.QueuedFires)})
-		times = im.st.Opt.QueuedFires
+			Detail: fmt.Sprintf("of %d waiting runs, %d are imported: no more may wait (rule F5)", times,
+				im.st.Opt.MaxQueuedFires)})
+		times = im.st.Opt.MaxQueuedFires
 	}
 	for n := range times {
-		im.st.Executions.Imported(executions.Made{ID: fmt.Sprintf("%s-%03d", im.importID(e.job), n+1), Job: e.job,
-			Fire: im.importMoment(), Source: source})
+		im.st.Executions.Import(executions.NewExecution{ID: fmt.Sprintf("%s-%03d", im.importID(e.job), n+1),
+			Job:  e.job,
+			Fire: im.fireTime(), Source: source})
 	}
-	im.Took(e.path)
+	im.MarkImported(e.path)
 	return nil
 }
 
 // importID returns the common prefix of the ids of a job's imported executions.
 func (im *Imports) importID(job string) string {
-	return job + "@import-" + im.importMoment().Format("20060102T150405.000Z")
+	return job + "@import-" + im.fireTime().Format("20060102T150405.000Z")
 }
 
 // importFailover makes one execution of all lost shards of a job. Its other shards ended under the original.
@@ -147,23 +148,23 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 		item, err := strconv.Atoi(text)
 		switch {
 		case !ok || err != nil || name != job:
-			im.leaveEntry(entry, fmt.Errorf("%q names no shard of the job", entry.item), left)
+			im.leaveEntry(entry, fmt.Errorf("%q is not a shard of the job", entry.item), left)
 			continue
 		case item < 0 || item >= shards:
 			im.leaveEntry(entry, fmt.Errorf("the job has %d shards", shards), left)
 			continue
 		}
 		lost[item] = entry.value
-		im.Took(entry.path)
+		im.MarkImported(entry.path)
 	}
 	if len(lost) == 0 {
 		return
 	}
-	e := executions.Made{ID: im.importID(job) + "-failover", Job: job, Fire: im.importMoment(),
+	e := executions.NewExecution{ID: im.importID(job) + "-failover", Job: job, Fire: im.fireTime(),
 		Source: executions.FailoverSource}
 	with := &executions.Settings{App: *im.st.Config.App(j.Config().AppName).Config(),
 		Job: j.Config().WithoutNotifications()}
-	im.st.Executions.ImportedLost(e, with, lost, im.importMoment())
+	im.st.Executions.ImportLost(e, with, lost, im.fireTime())
 }
 
 // importRunning passes a running daemon task of the original to the takeover, which waits for its end (rule T8).
@@ -171,7 +172,7 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 // removed.
 func (im *Imports) importRunning(e importEntry) {
 	if !im.st.Subscription.TakingOver() {
-		im.Took(e.path)
+		im.MarkImported(e.path)
 		return
 	}
 	im.st.Subscription.ImportRunning(e.path, e.value)

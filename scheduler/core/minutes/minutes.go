@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Minutes holds the activity of the last MinutesKept minutes of this term, the oldest first. It counts by
+// Minutes holds the activity of the last MaxMinutes minutes of this term, the oldest first. It counts by
 // difference: last holds the totals at the end of the last minute.
 type Minutes struct {
 	st *state.State
@@ -33,9 +33,9 @@ type totals struct {
 const (
 	// gaugesInterval is the interval at which gauges are recorded.
 	gaugesInterval = time.Minute
-	// MinutesKept is the number of minutes that are kept: a week. At most an eighth more are held before old ones
+	// MaxMinutes is the number of minutes that are kept: a week. At most an eighth more are held before old ones
 	// are dropped.
-	MinutesKept = 7 * 24 * 60
+	MaxMinutes = 7 * 24 * 60
 )
 
 // New returns a Minutes without any minute. samples is called with each full minute's gauges and load, so that they
@@ -88,7 +88,7 @@ func (ms *Minutes) Sample(at time.Time) {
 		DelayP50: delays.Quantile(0.5), DelayP95: delays.Quantile(0.95)}
 	*last = now
 	ms.kept = append(ms.kept, m)
-	if surplus := len(ms.kept) - MinutesKept; surplus >= MinutesKept/8 { // moved rarely
+	if surplus := len(ms.kept) - MaxMinutes; surplus >= MaxMinutes/8 { // moved rarely
 		ms.kept = slices.Delete(ms.kept, 0, surplus)
 	}
 	ms.samples([]event.Sample{{Of: event.TasksRunning, Value: tasks, Time: at},

@@ -65,12 +65,12 @@ func (NotificationSent) CoreEvent() {}
 const (
 	// NotifyInterval is the minimum interval between two messages about one job.
 	NotifyInterval = time.Minute
-	// notifyFirst is the delay before a message that could not be sent is tried again; it doubles with each try.
-	notifyFirst = time.Second
+	// minNotifyDelay is the delay before a message that could not be sent is tried again; it doubles with each try.
+	minNotifyDelay = time.Second
 	// MaxNotifyDelay bounds that delay.
 	MaxNotifyDelay = 10 * time.Minute
-	// NotifyFor is the age, counted from its first failure, at which a message that could not be sent is dropped.
-	NotifyFor = 24 * time.Hour
+	// NotifyTimeout is the age, counted from its first failure, at which a message that could not be sent is dropped.
+	NotifyTimeout = 24 * time.Hour
 	// FailedShardsShown bounds how many of a run's failed shards a message names.
 	FailedShardsShown = 5
 )
@@ -83,8 +83,8 @@ type pending struct {
 	Since   time.Time `json:"since"` // the first of these failures
 
 	// seq is the number of the message that is being sent, 0 if none is; told counts the failures that it reports.
-	seq  int64
-	told int
+	seq      int64
+	reported int
 	// The number of failed tries, the time of the next one, and the last error.
 	tries   int
 	after   time.Time
@@ -101,9 +101,9 @@ type Notifications struct {
 	shared  *step.Shared
 	config  *config.Set
 	pending map[string]*pending
-	// underWay has, by job, the number of the message that is being sent. The job may have been deregistered since,
+	// inFlight has, by job, the number of the message that is being sent. The job may have been deregistered since,
 	// and registered again.
-	underWay map[string]int64
+	inFlight map[string]int64
 	sent     map[string]time.Time
 	changed  store.Changed
 	lastSeq  int64
@@ -112,7 +112,7 @@ type Notifications struct {
 
 // New makes a Notifications without pending messages. Restore adds those that are stored.
 func New(s *step.Shared, k *config.Set) *Notifications {
-	return &Notifications{shared: s, config: k, pending: map[string]*pending{}, underWay: map[string]int64{},
+	return &Notifications{shared: s, config: k, pending: map[string]*pending{}, inFlight: map[string]int64{},
 		sent: map[string]time.Time{}}
 }
 
@@ -127,8 +127,8 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 	return nil
 }
 
-// Loaded schedules all restored messages. It is called once, after all calls of Restore.
-func (ns *Notifications) Loaded() {
+// ScheduleAll schedules all restored messages. It is called once, after all calls of Restore.
+func (ns *Notifications) ScheduleAll() {
 	for _, job := range step.SortedKeys(ns.pending) {
 		ns.shared.Timers.At(ns.shared.Now(), func(time.Time) { ns.Send(job) })
 	}
@@ -186,22 +186,22 @@ func (ns *Notifications) Drop(job string) {
 // due returns the time at which a pending message may be sent.
 func (ns *Notifications) due(job string) time.Time {
 	due := ns.pending[job].after
-	if told, ok := ns.sent[job]; ok && told.Add(NotifyInterval).After(due) {
-		due = told.Add(NotifyInterval)
+	if sentAt, ok := ns.sent[job]; ok && sentAt.Add(NotifyInterval).After(due) {
+		due = sentAt.Add(NotifyInterval)
 	}
 	return due
 }
 
-// answered applies the outcome of a message. Failures that were reported after the message was sent stay pending.
-func (ns *Notifications) answered(e NotificationSent) {
+// applyOutcome applies the outcome of a message. Failures that were reported after the message was sent stay pending.
+func (ns *Notifications) applyOutcome(e NotificationSent) {
 	if e.Problem == "" {
 		ns.sent[e.Job] = ns.shared.Now()
 		ns.shared.Numbers.NotificationsSent++
 	} else {
 		ns.shared.Numbers.NotificationsFailed++
 	}
-	if ns.underWay[e.Job] == e.Seq {
-		delete(ns.underWay, e.Job)
+	if ns.inFlight[e.Job] == e.Seq {
+		delete(ns.inFlight, e.Job)
 	}
 	n := ns.pending[e.Job]
 	if n == nil || n.seq != e.Seq {
@@ -210,23 +210,23 @@ func (ns *Notifications) answered(e NotificationSent) {
 	n.seq = 0
 	if e.Problem == "" {
 		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", ns.shared.Now()
-		if n.Further -= n.told; n.Further < 0 {
+		if n.Further -= n.reported; n.Further < 0 {
 			ns.Drop(e.Job)
 		}
 		ns.changed.Add(e.Job)
 		return
 	}
 	n.tries++
-	n.after = ns.shared.Now().Add(step.Backoff(notifyFirst, MaxNotifyDelay, n.tries-1))
+	n.after = ns.shared.Now().Add(step.Backoff(minNotifyDelay, MaxNotifyDelay, n.tries-1))
 	n.problem = e.Problem
-	if ns.shared.Now().Sub(n.Since) < NotifyFor {
+	if ns.shared.Now().Sub(n.Since) < NotifyTimeout {
 		ns.shared.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
-			Detail: fmt.Sprintf("it could not be sent, and is tried again at %s: %s",
+			Detail: fmt.Sprintf("it was not sent; next try at %s: %s",
 				ns.shared.Shown(n.after).Format(time.TimeOnly), e.Problem)})
 		return
 	}
-	ns.shared.Note(step.Note{Kind: step.NoteNotificationEnd, Job: e.Job, Execution: n.Execution, Problem: true,
-		Detail: fmt.Sprintf("it could not be sent for %s and is given up, tried %s: %s", NotifyFor,
+	ns.shared.Note(step.Note{Kind: step.NoteNotificationDropped, Job: e.Job, Execution: n.Execution, Problem: true,
+		Detail: fmt.Sprintf("it was not sent within %s and is dropped, tried %s: %s", NotifyTimeout,
 			problem.Counted(n.tries, "time"), e.Problem)})
 	ns.Drop(e.Job)
 }
@@ -254,7 +254,7 @@ func (ns *Notifications) ReportFailure(job string, f Failure) {
 // does nothing if there is none or one is being sent, and drops the message if the job no longer notifies anyone.
 func (ns *Notifications) Send(job string) {
 	n := ns.pending[job]
-	if n == nil || ns.underWay[job] != 0 {
+	if n == nil || ns.inFlight[job] != 0 {
 		return
 	}
 	j := ns.config.Job(job)
@@ -270,17 +270,17 @@ func (ns *Notifications) Send(job string) {
 		return
 	}
 	ns.lastSeq++
-	n.seq, n.told = ns.lastSeq, n.Further+1
-	ns.underWay[job] = n.seq
+	n.seq, n.reported = ns.lastSeq, n.Further+1
+	ns.inFlight[job] = n.seq
 	ns.out = append(ns.out, Notification{Seq: n.seq, Job: *j.Config(), Failure: n.Failure, Further: n.Further})
 	ns.shared.Fence() // a deposed leader must not notify
 }
 
-// Sent applies the outcome of a message: one that failed is tried again with growing delays until
-// NotifyFor has passed.
-func (ns *Notifications) Sent(e NotificationSent) {
-	ns.answered(e)
-	if _, told := ns.sent[e.Job]; told {
+// RecordOutcome applies the outcome of a message: one that failed is tried again with growing delays until
+// NotifyTimeout has passed.
+func (ns *Notifications) RecordOutcome(e NotificationSent) {
+	ns.applyOutcome(e)
+	if _, sentAt := ns.sent[e.Job]; sentAt {
 		ns.shared.Timers.At(ns.shared.Now().Add(NotifyInterval), func(now time.Time) {
 			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= NotifyInterval {
 				delete(ns.sent, e.Job)

@@ -37,7 +37,7 @@ func New(s *state.State, a *audit.Log, r reconcile.Reconciler, notFound func(id 
 // never dropped (rule F5). With a Key that was used before, Trigger returns the execution of that earlier request. The
 // caller may publish the id once the step is committed.
 func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *problem.Error) {
-	if err := op.repeated(&t); err != nil {
+	if err := op.fillRerun(&t); err != nil {
 		return "", err
 	}
 	id := executions.ID(t.Job, op.st.Wall()) + "-" + op.st.UUID()[:8]
@@ -68,7 +68,7 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 	}
 	if op.st.Draining() {
 		return "", problem.Errorf(problem.Unavailable, "stopping",
-			"the scheduler is stopping; try again when it is back")
+			"the scheduler is shutting down; try again later")
 	}
 	t.Overrides = t.Overrides.KeepSecrets(*j.Config())
 	if bad := t.Overrides.Check(*j.Config()); len(bad) > 0 {
@@ -82,38 +82,38 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 			waiting++
 		}
 	}
-	most := 1
+	limit := 1
 	if j.Config().Misfire {
-		most = op.st.Opt.QueuedFires
+		limit = op.st.Opt.MaxQueuedFires
 	}
-	if waiting >= most {
+	if waiting >= limit {
 		return "", problem.Errorf(problem.Conflict, "trigger_waits",
-			"job %q has %s waiting already (GET /api/job/%s/explain says for what); trigger it again when that has begun", t.Job, problem.Counted(waiting, "execution"), t.Job)
+			"job %q has %s waiting already (GET /api/job/%s/explain gives the reason); trigger it again once that has started", t.Job, problem.Counted(waiting, "execution"), t.Job)
 	}
 	if t.Key != "" {
 		op.st.Executions.KeepKey(id, op.st.Now())
 	}
 	op.st.Numbers.Triggers++
-	e := executions.Made{ID: id, Job: t.Job, Fire: op.st.Wall().Truncate(time.Millisecond),
+	e := executions.NewExecution{ID: id, Job: t.Job, Fire: op.st.Wall().Truncate(time.Millisecond),
 		Source: executions.Triggered}
 	if !t.Overrides.IsZero() {
 		e.Overrides, e.OverridesOf, e.OverridesTo = &t.Overrides, j.Config().AppName,
 			executions.SecretsTo(&t.Overrides, j.Config())
 	}
 	op.st.Executions.Enqueue(e)
-	op.audit.Trigger(t.Actor, t.Job, id, t.Again, t.Overrides.WithoutSecrets(*j.Config()))
+	op.audit.Trigger(t.Actor, t.Job, id, t.RerunOf, t.Overrides.WithoutSecrets(*j.Config()))
 	return id, nil
 }
 
-// repeated fills a request that runs an execution again with the job and the overrides of that execution. It refuses
+// fillRerun fills a request that runs an execution again with the job and the overrides of that execution. It refuses
 // the request if the caller may not see or set those overrides.
-func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
-	if t.Again == "" {
+func (op *Operator) fillRerun(t *TriggerRequested) *problem.Error {
+	if t.RerunOf == "" {
 		return nil
 	}
-	e := op.st.Executions.Find(t.Again)
+	e := op.st.Executions.Find(t.RerunOf)
 	if e == nil {
-		return op.executionNotFound(t.Again)
+		return op.executionNotFound(t.RerunOf)
 	}
 	t.Job = e.Job()
 	if e.Overrides() == nil {
@@ -124,12 +124,11 @@ func (op *Operator) repeated(t *TriggerRequested) *problem.Error {
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
 		return problem.Errorf(problem.Forbidden, "not_allowed",
-			"execution %q had variables of its own, and env says what is run: running it again needs the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
+			"execution %q had an env of its own, which requires the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
 	case j != nil && j.Config() != nil && e.OverridesMoved(j.Config()):
 		return problem.Errorf(problem.Conflict, "job_moved",
-			"execution %q had settings of its own, and its job was of another app "+
-				"then, or sent secrets among them to another address: trigger the job with the settings that it is to have, "+
-				"POST /api/job/%s/trigger", e.ID(), e.Job())
+			"execution %q had settings of its own that were given to another app or address: "+
+				"trigger the job with new settings, POST /api/job/%s/trigger", e.ID(), e.Job())
 	}
 	return nil
 }
@@ -152,7 +151,7 @@ func (op *Operator) killExecution(id string, by event.Actor) *problem.Error {
 	if e == nil {
 		if old := op.st.Executions.EndedByID(id); old != nil {
 			return problem.Errorf(problem.Conflict, "execution_ended",
-				"execution %q has ended as %s: there is nothing of it to kill", id, old.State())
+				"execution %q has ended as %s: there is nothing to kill", id, old.State())
 		}
 		return problem.Errorf(problem.NotFound, "execution_not_found",
 			"there is no execution %q; GET /api/executions?state=WAITING,RUNNING lists those that can be killed", id)

@@ -132,8 +132,8 @@ func (s *Set) FormerOn(agent, present string) (of []Orphan) {
 	return of
 }
 
-// FrameworkChanged drops the index by the present framework id.
-func (s *Set) FrameworkChanged() { s.former = nil }
+// ResetFormer drops the index by the present framework id.
+func (s *Set) ResetFormer() { s.former = nil }
 
 // Restore adds a stored orphan while a term is loaded.
 func (s *Set) Restore(o Orphan) {
@@ -160,22 +160,22 @@ func (s *Set) Remove(taskID string) {
 	s.follow(o.isBlocking(), false)
 }
 
-// Reported records that the cluster has reported an orphan.
-func (s *Set) Reported(taskID string) {
+// MarkReported records that the cluster has reported an orphan.
+func (s *Set) MarkReported(taskID string) {
 	if o := s.byID[taskID]; o != nil {
 		s.setKnown(o, true)
 	}
 }
 
-// Unreported records that earlier reports of an orphan no longer count.
-func (s *Set) Unreported(taskID string) {
+// MarkUnreported records that earlier reports of an orphan no longer count.
+func (s *Set) MarkUnreported(taskID string) {
 	if o := s.byID[taskID]; o != nil {
 		s.setKnown(o, false)
 	}
 }
 
-// AllUnreported is Unreported for all orphans, because a session begins.
-func (s *Set) AllUnreported() {
+// MarkAllUnreported is MarkUnreported for all orphans, because a session begins.
+func (s *Set) MarkAllUnreported() {
 	for _, o := range s.byID {
 		s.setKnown(o, false)
 	}
@@ -198,12 +198,12 @@ func (s *Set) follow(blocked, blocks bool) {
 		s.shared.NeedChanged()
 	}
 	if blocked && !blocks {
-		s.shared.MatchAgain()
+		s.shared.RequestMatch()
 	}
 }
 
-// Staged records since when only STAGING was reported of an orphan, zero if another state was.
-func (s *Set) Staged(taskID string, since time.Time) {
+// RecordStaged records since when only STAGING was reported of an orphan, zero if another state was.
+func (s *Set) RecordStaged(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
 		differs := !since.Equal(o.Staged)
 		o.Staged = since
@@ -211,9 +211,9 @@ func (s *Set) Staged(taskID string, since time.Time) {
 	})
 }
 
-// SeenAlive records that an orphan is known to be alive. It blocks its shard until it has ended or its agent has been
+// MarkAlive records that an orphan is known to be alive. It blocks its shard until it has ended or its agent has been
 // away again for long.
-func (s *Set) SeenAlive(taskID string) {
+func (s *Set) MarkAlive(taskID string) {
 	s.change(taskID, func(o *Orphan) bool {
 		if o.Away.IsZero() && o.Blocks {
 			return false
@@ -226,8 +226,8 @@ func (s *Set) SeenAlive(taskID string) {
 	})
 }
 
-// AgentAway records since when the agent of an orphan that was seen alive is away again.
-func (s *Set) AgentAway(taskID string, since time.Time) {
+// MarkAway records since when the agent of an orphan that was seen alive is away again.
+func (s *Set) MarkAway(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
 		if !o.Alive || !o.Away.IsZero() {
 			return false
@@ -237,17 +237,17 @@ func (s *Set) AgentAway(taskID string, since time.Time) {
 	})
 }
 
-// AwayForLong records that the agent of an orphan that was seen alive has been away for so long that the orphan no
+// Unblock records that the agent of an orphan that was seen alive has been away for so long that the orphan no
 // longer blocks its shard.
-func (s *Set) AwayForLong(taskID string) {
+func (s *Set) Unblock(taskID string) {
 	s.change(taskID, func(o *Orphan) bool {
 		o.Alive, o.Blocks, o.Away = false, false, time.Time{}
 		return true
 	})
 }
 
-// FrameworkRemoved records which master has removed the framework that an orphan ran under.
-func (s *Set) FrameworkRemoved(taskID, master string) {
+// RecordRemovedBy records which master has removed the framework that an orphan ran under.
+func (s *Set) RecordRemovedBy(taskID, master string) {
 	s.change(taskID, func(o *Orphan) bool {
 		o.RemovedBy = master
 		return true

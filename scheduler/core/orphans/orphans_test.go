@@ -23,7 +23,7 @@ func TestIndexes(t *testing.T) {
 			now = now.Add(time.Second)
 			id := fmt.Sprint("task-", rapid.IntRange(0, 5).Draw(t, "task"))
 			was, wasThere := s.Get(id)
-			s.shared.Matched()
+			s.shared.MatchDone()
 			s.shared.TakeNeedChanged()
 			switch rapid.IntRange(0, 10).Draw(t, "change") {
 			case 0, 1, 2:
@@ -38,36 +38,36 @@ func TestIndexes(t *testing.T) {
 			case 3:
 				s.Remove(id)
 			case 4:
-				s.Reported(id)
+				s.MarkReported(id)
 			case 5:
-				s.Unreported(id)
+				s.MarkUnreported(id)
 			case 6:
-				s.Staged(id, now)
+				s.RecordStaged(id, now)
 			case 7:
 				before, _ := s.Get(id)
-				s.SeenAlive(id)
+				s.MarkAlive(id)
 				if after, there := s.Get(id); there && (!after.Blocks || !after.Away.IsZero()) {
 					t.Fatalf("%+v became %+v", before, after)
 				}
 			case 8:
-				s.AgentAway(id, now)
+				s.MarkAway(id, now)
 				if o, _ := s.Get(id); !o.Away.IsZero() && !o.Alive {
 					t.Fatalf("%+v", o)
 				}
 			case 9:
-				s.AwayForLong(id)
+				s.Unblock(id)
 			default:
-				s.FrameworkRemoved(id, "M1")
+				s.RecordRemovedBy(id, "M1")
 				present += "'"
-				s.FrameworkChanged()
+				s.ResetFormer()
 			}
 			agree(t, s, present)
 			is, isThere := s.Get(id)
 			blocked, blocks := wasThere && was.isBlocking(), isThere && is.isBlocking()
-			if need := s.shared.TakeNeedChanged(); s.shared.MatchWanted() != (blocked && !blocks) ||
+			if need := s.shared.TakeNeedChanged(); s.shared.MatchRequested() != (blocked && !blocks) ||
 				!need && blocked != blocks {
 				t.Fatalf("blocked %v, blocks %v: a match is made: %v, offers are looked at: %v", blocked, blocks,
-					s.shared.MatchWanted(), need)
+					s.shared.MatchRequested(), need)
 			}
 			var c store.Commit
 			s.Write(&c)
@@ -85,7 +85,7 @@ func TestIndexes(t *testing.T) {
 			}
 			again.Restore(o)
 		}
-		s.AllUnreported()
+		s.MarkAllUnreported()
 		if got, want := fmt.Sprintf("%+v", again.All()), fmt.Sprintf("%+v", s.All()); got != want {
 			t.Fatalf("what is stored is\n%s, not\n%s", got, want)
 		}

@@ -16,9 +16,9 @@ import (
 // a reservation (rule L2).
 
 func wantOf(d *demand) want {
-	w := want{shard: d.Shard, executor: d.ExecutorSize, executorKey: d.executorKey, together: 1}
+	w := want{shard: d.Shard, executor: d.ExecutorSize, executorKey: d.executorKey, gangSize: 1}
 	if d.Together {
-		w.together = len(d.Items)
+		w.gangSize = len(d.Items)
 	}
 	return w
 }
@@ -27,16 +27,17 @@ func wantOf(d *demand) want {
 var declineBackoffs = [...]time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
 const (
-	// partHeld is how long an offer is held that can take some, but not all, of the shards that only start together. A
-	// REVIVE brings all free resources at once, so offers for the other shards would arrive within that time.
-	partHeld = 20 * time.Millisecond
+	// partialHoldTime is how long an offer is held that can take some, but not all, of the shards that only start
+	// together. A REVIVE brings all free resources at once, so offers for the other shards would arrive within that
+	// time.
+	partialHoldTime = 20 * time.Millisecond
 	// gangReviveInterval is the minimum interval between two REVIVEs that the ends of tasks cause for such shards.
 	gangReviveInterval = time.Second
 )
 
-// wantRefusedBack makes the next REVIVE bring back the offers that were declined because nothing could use them. It is
+// requestRefused makes the next REVIVE bring back the offers that were declined because nothing could use them. It is
 // called when something has changed that may make them useful.
-func (f *offerFlow) wantRefusedBack() {
+func (f *offerFlow) requestRefused() {
 	f.filtered = f.filtered || f.refused
 	f.refused = false
 }
@@ -50,7 +51,7 @@ func (f *offerFlow) detectNewDemand(ds []demand) {
 	for i := range ds {
 		w := wantOf(&ds[i])
 		if _, known := f.unplaced[w]; !known && f.unplacing[w].IsZero() {
-			f.wantRefusedBack()
+			f.requestRefused()
 			return
 		}
 	}
@@ -68,10 +69,7 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 		w := wantOf(&ds[u.Demand])
 		since, known := f.unplaced[w]
 		if !known {
-			f.declineBackoff = 0
-		}
-		if !known {
-			since = f.shared.Now()
+			since, f.declineBackoff = f.shared.Now(), 0
 		}
 		f.unplacing[w] = since
 	}
@@ -80,8 +78,8 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 	}
 }
 
-// leaveLeftover records that an ACCEPT leaves the rest of its agent's resources behind a filter.
-func (f *offerFlow) leaveLeftover(started []*executors.Executor) {
+// recordLeftover records that an ACCEPT leaves the rest of its agent's resources behind a filter.
+func (f *offerFlow) recordLeftover(started []*executors.Executor) {
 	f.forgetRevivedFor() // the ACCEPT may have used resources that were held for future fires
 	someWait, cheaper := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
@@ -108,7 +106,7 @@ func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey strin
 		if !need.Fits(a.Free) {
 			continue
 		}
-		for _, t := range []time.Time{f.held.Oldest(a.ID).Add(partHeld), since.Add(f.shared.Opt.OfferHold)} {
+		for _, t := range []time.Time{f.held.Oldest(a.ID).Add(partialHoldTime), since.Add(f.shared.Opt.OfferHold)} {
 			if t.After(until) {
 				until = t
 			}
@@ -119,12 +117,12 @@ func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey strin
 
 // declineUnusable declines, after a match, the offers that no waiting shard can use, and a little later
 // those that can take only some of the shards that start together. Offers that future fires need are held.
-func (f *offerFlow) declineUnusable(o outlook) {
-	gone := f.tooOld(o.reservation) // a round may last long, so this does not wait for its end
+func (f *offerFlow) declineUnusable(o flowInput) {
+	taken := f.takeOld(o.reservation) // a round may last long, so this does not wait for its end
 	if o.roundOpen {
-		if len(gone) > 0 {
+		if len(taken) > 0 {
 			f.refused = true
-			f.decline(gone, declineBackoffs[f.declineBackoff])
+			f.decline(taken, declineBackoffs[f.declineBackoff])
 		}
 		return // the round has not ended
 	}
@@ -133,103 +131,100 @@ func (f *offerFlow) declineUnusable(o outlook) {
 			continue
 		}
 		if until := f.heldUntil(a, o.runs); until.After(f.shared.Now()) {
-			f.flowAt(until)
+			f.checkAt(until)
 			continue
 		}
-		gone = append(gone, f.held.TakeAgent(a.ID)...)
+		taken = append(taken, f.held.TakeAgent(a.ID)...)
 	}
-	if len(gone) == 0 {
+	if len(taken) == 0 {
 		return
 	}
 	last := len(declineBackoffs) - 1
 	filter := declineBackoffs[f.declineBackoff]
 	f.refused = true
-	f.decline(gone, filter)
+	f.decline(taken, filter)
 	if !f.declineBackoffGrew.Add(filter).After(f.shared.Now()) {
 		f.declineBackoff, f.declineBackoffGrew = min(f.declineBackoff+1, last), f.shared.Now()
 	}
 }
 
-// flowAt schedules the next check of the offers for at, unless an earlier one is scheduled.
-func (f *offerFlow) flowAt(at time.Time) {
-	if f.nextLook.IsZero() || at.Before(f.nextLook) {
-		f.nextLook = at
+// checkAt schedules the next check of the offers for at, unless an earlier one is scheduled.
+func (f *offerFlow) checkAt(at time.Time) {
+	if f.nextCheck.IsZero() || at.Before(f.nextCheck) {
+		f.nextCheck = at
 	}
 }
 
-// taskHasEnded records that resources became free on some agent.
-func (f *offerFlow) taskHasEnded() { f.taskEnded = true }
-
-// wantBackForGangs revives declined offers if a task has ended while shards wait that only start together. Mesos
+// requestForGangs revives declined offers if a task has ended while shards wait that only start together. Mesos
 // offers the agent of that task by itself, because it has more than was declined, but not the other agents, whose
 // filters are still in force.
-func (f *offerFlow) wantBackForGangs() {
+func (f *offerFlow) requestForGangs() {
 	ended := f.taskEnded && f.refused
 	f.taskEnded = false
 	if !ended {
 		return
 	}
 	for w := range f.unplaced {
-		if w.together == 1 {
+		if w.gangSize == 1 {
 			continue
 		}
-		if next := f.together.Add(gangReviveInterval); next.After(f.shared.Now()) {
+		if next := f.gangRevivedAt.Add(gangReviveInterval); next.After(f.shared.Now()) {
 			f.taskEnded = true
-			f.flowAt(next)
+			f.checkAt(next)
 			return
 		}
-		f.together = f.shared.Now()
-		f.wantRefusedBack()
+		f.gangRevivedAt = f.shared.Now()
+		f.requestRefused()
 		return
 	}
 }
 
-// tooOld removes and returns the offers that were held for OfferHold. Reserved offers are held longer, for their
+// takeOld removes and returns the offers that were held for OfferHold. Reserved offers are held longer, for their
 // execution, but not from one reservation to the next (rule L2).
-func (f *offerFlow) tooOld(r *reservation) []offers.Offer {
+func (f *offerFlow) takeOld(r *reservation) []offers.Offer {
 	old := f.held.OlderThan(f.shared.Now().Add(-f.shared.Opt.OfferHold))
-	gone := old[:0]
+	taken := old[:0]
 	for _, o := range old {
 		if r.holds(o.Agent) && o.Received.After(r.since.Add(-f.shared.Opt.OfferHold)) {
 			f.held.Add(o)
 		} else {
-			gone = append(gone, o)
+			taken = append(taken, o)
 		}
 	}
-	return gone
+	return taken
 }
 
 func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.shared.Now().Add(time.Hour)) }
 
 // takeAgents removes and returns the offers of agents.
-func (f *offerFlow) takeAgents(ids []string) (gone []offers.Offer) {
+func (f *offerFlow) takeAgents(ids []string) (taken []offers.Offer) {
 	for _, id := range ids {
-		gone = append(gone, f.held.TakeAgent(id)...)
+		taken = append(taken, f.held.TakeAgent(id)...)
 	}
-	return gone
+	return taken
 }
 
 // declineUsable declines offers that a waiting shard could use; it is called when no shard waits. Offers with the
 // shortest filter (refuse 0) return before a REVIVE would bring them, so they do not count as filtered.
-func (f *offerFlow) declineUsable(gone []offers.Offer, refuse time.Duration) {
-	if len(gone) > 0 && refuse > 0 {
+func (f *offerFlow) declineUsable(taken []offers.Offer, refuse time.Duration) {
+	if len(taken) > 0 && refuse > 0 {
 		f.filtered = true
 	}
-	f.decline(gone, refuse)
+	f.decline(taken, refuse)
 }
 
-// decline declines offers with a filter of at least declineAtLeast.
-func (f *offerFlow) decline(gone []offers.Offer, refuse time.Duration) {
-	if len(gone) == 0 {
+// decline declines offers with a filter of at least minRefuse.
+func (f *offerFlow) decline(taken []offers.Offer, refuse time.Duration) {
+	if len(taken) == 0 {
 		return
 	}
-	ids := make([]string, len(gone))
-	for i, o := range gone {
+	ids := make([]string, len(taken))
+	for i, o := range taken {
 		ids[i] = o.ID
 	}
 	f.shared.Numbers.OffersDeclined += int64(len(ids))
-	f.shared.Call(step.CallDecline{Offers: ids, Refuse: max(refuse, declineAtLeast)})
+	f.shared.Call(step.CallDecline{Offers: ids, Refuse: max(refuse, minRefuse)})
 }
 
-// declineAtLeast is the shortest filter. It lets another framework have the resources first.
-const declineAtLeast = time.Second
+// minRefuse is the shortest filter. It lets another framework have the resources first.
+const minRefuse = time.Second

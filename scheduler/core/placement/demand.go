@@ -51,7 +51,7 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Never: true, Why: why})
 			continue
 		}
-		pl.st.Starts.Tried(a.Config(), e.ID())
+		pl.st.Starts.RecordTry(a.Config(), e.ID())
 		d.Demand = pl.DemandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, maintained)
 		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.with).Each
 		ds = append(ds, d)

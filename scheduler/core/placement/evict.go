@@ -25,7 +25,7 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 		if d.Together {
 			want = len(d.Items)
 		}
-		have, most := 0, 0
+		have, limit := 0, 0
 		var first []*executors.Executor // idle executors of the first agent where their end makes room
 		for _, agentID := range agentIDs {
 			if pl.st.Agents.InMaintenance(agentID) {
@@ -46,12 +46,12 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 				}
 			}
 			now, then := free[agentID].Minus(size).Holds(d.Shard, want), space.Minus(size).Holds(d.Shard, want)
-			have, most = have+now, most+then
+			have, limit = have+now, limit+then
 			if then > now && first == nil {
 				first = idle
 			}
 		}
-		if have >= want || most < want {
+		if have >= want || limit < want {
 			continue
 		}
 		for _, x := range first {

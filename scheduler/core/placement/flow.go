@@ -6,10 +6,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// sessionBegan forgets the offers and calls of the last session. Filters of the last leader may still be in force,
+// beginSession forgets the offers and calls of the last session. Filters of the last leader may still be in force,
 // because Mesos forgets filters only when it sees a framework's connection end, not when another subscriber takes
 // over.
-func (f *offerFlow) sessionBegan() {
+func (f *offerFlow) beginSession() {
 	f.held.Clear()
 	f.flowState = flowState{filtered: true}
 }
@@ -17,20 +17,20 @@ func (f *offerFlow) sessionBegan() {
 // manage holds the offers that future launches will need before they could be offered again (see need), and declines
 // the others. An offer is held for at most OfferHold unless it is reserved. Offers are suppressed while no shard waits
 // and no offer is needed.
-func (f *offerFlow) manage(o outlook) {
+func (f *offerFlow) manage(o flowInput) {
 	waits, hopeless := o.waits && !o.idle, o.hopeless && !o.idle
-	f.nextLook = time.Time{}
+	f.nextCheck = time.Time{}
 	if !waits {
-		f.wantRefusedBack() // the next demand may be able to use them
+		f.requestRefused() // the next demand may be able to use them
 		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
 	}
 	if waits || f.need.some && !o.idle {
-		f.decline(f.takeAgents(step.SortedKeys(o.maintained)), f.shared.Opt.RefuseMost)
+		f.decline(f.takeAgents(step.SortedKeys(o.maintained)), f.shared.Opt.MaxRefuse)
 		if waits {
 			f.declineUnusable(o)
-			f.wantBackForGangs()
+			f.requestForGangs()
 		} else {
-			f.declineUsable(f.tooOld(o.reservation), 0)
+			f.declineUsable(f.takeOld(o.reservation), 0)
 			f.declineUsable(f.takeSurplus(o.reservation), f.shared.Opt.OfferHold)
 		}
 		f.revive(waits)
@@ -40,7 +40,7 @@ func (f *offerFlow) manage(o outlook) {
 		probing := f.probeUntil.After(f.shared.Now())
 		if !f.suppressed && !hopeless && !probing {
 			f.suppressed = true
-			f.shared.Call(step.CallStopOffers{})
+			f.shared.Call(step.CallSuppress{})
 		}
 	}
 	switch {
@@ -50,20 +50,20 @@ func (f *offerFlow) manage(o outlook) {
 		// This is often enough that no offer is held for much longer than OfferHold.
 		f.wake = f.shared.Now().Add(f.shared.Opt.OfferHold / 5)
 	}
-	if at := f.nextLook; !at.IsZero() && (f.wake.IsZero() || at.Before(f.wake)) {
+	if at := f.nextCheck; !at.IsZero() && (f.wake.IsZero() || at.Before(f.wake)) {
 		f.wake = at
 	}
 }
 
-// probeFor covers a master's next round of offers.
-const probeFor = 5 * time.Second
+// probeTime covers a master's next round of offers.
+const probeTime = 5 * time.Second
 
 // reviveToProbe asks for offers only to see which executors they name (rule X3), once in a step for all.
 func (f *offerFlow) reviveToProbe() {
 	if f.revivedAt.Equal(f.shared.Now()) {
 		return
 	}
-	f.probeUntil = f.shared.Now().Add(probeFor)
+	f.probeUntil = f.shared.Now().Add(probeTime)
 	f.reviveNow()
 	f.shared.WakeAt(f.probeUntil)
 }
@@ -73,16 +73,16 @@ func (f *offerFlow) reviveNow() {
 	f.suppressed, f.filtered, f.refused = false, false, false
 	f.revivedAt, f.revivedFor = f.shared.Now(), f.need.upTo
 	f.timing.asked(f.shared.Now())
-	f.shared.Call(step.CallRequestOffers{})
+	f.shared.Call(step.CallRevive{})
 }
 
 // refuseFor returns the filter for declined offers: their resources may stay away until a little before the next
 // fire needs them.
 func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 	if nextFire.IsZero() {
-		return f.shared.Opt.RefuseMost
+		return f.shared.Opt.MaxRefuse
 	}
-	return min(max(nextFire.Add(-f.lead()).Sub(f.shared.Wall()), declineAtLeast), f.shared.Opt.RefuseMost)
+	return min(max(nextFire.Add(-f.lead()).Sub(f.shared.Wall()), minRefuse), f.shared.Opt.MaxRefuse)
 }
 
 // revive sends REVIVE if a filter or SUPPRESS keeps needed offers away: for waiting shards, and once for each future
@@ -90,17 +90,17 @@ func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 func (f *offerFlow) revive(waits bool) {
 	short := f.need.shortFor.After(f.revivedFor)
 	if short {
-		f.wantRefusedBack()
+		f.requestRefused()
 	}
 	if !f.suppressed && !f.filtered || !waits && !short {
 		return
 	}
-	every := reviveAtLeast // a shard waits
+	interval := minReviveInterval // a shard waits
 	if !waits {
-		every = f.reviveEvery()
+		interval = f.reviveInterval()
 	}
-	if again := f.revivedAt.Add(every); f.shared.Now().Before(again) {
-		f.shared.WakeAt(again)
+	if next := f.revivedAt.Add(interval); f.shared.Now().Before(next) {
+		f.shared.WakeAt(next)
 		return
 	}
 	f.reviveNow()
@@ -114,7 +114,7 @@ func (pl *Placement) ManageOffers() {
 		return
 	}
 	pl.findNeed()
-	o := outlook{
+	o := flowInput{
 		idle: pl.st.Opt.Held != "" || pl.st.Draining() ||
 			pl.st.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
 		maintained: pl.st.Agents.AllInMaintenance(), runs: pl.st.Executors.TakesTasks,

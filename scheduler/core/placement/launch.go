@@ -16,10 +16,10 @@ import (
 // round.
 func (pl *Placement) Launch() {
 	pl.expireReservation()
-	if !pl.st.MatchWanted() {
+	if !pl.st.MatchRequested() {
 		return
 	}
-	pl.st.Matched()
+	pl.st.MatchDone()
 	if pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() ||
 		len(pl.st.Executions.Launchable()) == 0 {
 		return
@@ -34,18 +34,18 @@ func (pl *Placement) Launch() {
 		}
 		return
 	}
-	pl.matchSome(ds, more)
+	pl.matchDemands(ds, more)
 	pl.reserve()
 	// The first demands of the round have not been matched with the offers that came during the round.
 	missed := !more && pl.roundOffers != pl.st.Numbers.OffersReceived
 	if (more || missed) && pl.flow.held.Len() > 0 {
-		pl.st.MatchAgain()
+		pl.st.RequestMatch()
 	}
 }
 
-// matchSome matches demands and launches what is placed.
-func (pl *Placement) matchSome(ds []demand, more bool) {
-	agents := pl.agentsOnOffer()
+// matchDemands matches demands and launches what is placed.
+func (pl *Placement) matchDemands(ds []demand, more bool) {
+	agents := pl.recordAgentsOnOffer()
 	plain := make([]offers.Demand, len(ds))
 	found := make([]executions.Unplaced, len(ds))
 	for i := range ds {
@@ -80,13 +80,13 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 			continue
 		}
 		if e.Waiting() == 0 {
-			pl.st.Executions.LaunchedAll(e)
+			pl.st.Executions.FinishLaunch(e)
 		} else {
-			pl.st.Executions.LeaveWaiting(e)
+			pl.st.Executions.RecordWaitSince(e)
 			pl.st.Executions.AddLaunchable(e)
 		}
 	}
-	pl.st.Matched()
+	pl.st.MatchDone()
 	var left []demand
 	for _, u := range result.Unplaced {
 		if !u.Never {
@@ -96,18 +96,18 @@ func (pl *Placement) matchSome(ds []demand, more bool) {
 	pl.evictForDemand(agents, left)
 }
 
-// agentsOnOffer returns the agents with offers, for a match in a step, and records what the offers show of each.
-func (pl *Placement) agentsOnOffer() []offers.Agent {
-	agents := pl.LookAtOffers()
+// recordAgentsOnOffer returns the agents with offers, for a match in a step, and records what the offers show of each.
+func (pl *Placement) recordAgentsOnOffer() []offers.Agent {
+	agents := pl.AgentsOnOffer()
 	for i := range agents {
 		pl.st.Agents.GetOrAdd(agents[i].ID)
 	}
 	return agents
 }
 
-// LookAtOffers returns the agents with offers as a match sees them: their free resources and the executors that run
+// AgentsOnOffer returns the agents with offers as a match sees them: their free resources and the executors that run
 // there. It changes nothing, so that readers may call it between two steps.
-func (pl *Placement) LookAtOffers() []offers.Agent {
+func (pl *Placement) AgentsOnOffer() []offers.Agent {
 	agents := pl.flow.held.Agents()
 	out := agents[:0]
 	for _, a := range agents {
@@ -143,7 +143,7 @@ func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Pla
 		d, x := &ds[p.Demand], runs[i]
 		if x != nil && !slices.Contains(sent.executors, x.ID()) {
 			sent.executors = append(sent.executors, x.ID())
-			pl.st.Executors.Launching(x, pl.acceptSeq)
+			pl.st.Executors.RecordAccept(x, pl.acceptSeq)
 		}
 		pl.st.Allot(agent.ID, x, d.with.Job.Resources(), d.exec.Daemon())
 		if !d.exec.Launched() {
@@ -153,7 +153,7 @@ func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Pla
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
 	}
-	pl.flow.leaveLeftover(started) // the rest stays away for call.Refuse
+	pl.flow.recordLeftover(started) // the rest stays away for call.Refuse
 	pl.accepts[pl.acceptSeq] = sent
 	pl.st.Call(step.CallLaunch{Seq: pl.acceptSeq, Launch: call})
 }
@@ -181,7 +181,7 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 		Executor: info.ID, Accept: pl.acceptSeq}
 	need := d.with.Job.Resources()
 	if e.Daemon() {
-		pl.daemons.Launching(e, item, &next)
+		pl.daemons.PrepareLaunch(e, item, &next)
 	}
 	pl.st.Executions.Launch(e.Ref(item), next)
 	return cluster.TaskLaunch{

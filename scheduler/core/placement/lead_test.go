@@ -17,13 +17,13 @@ func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 		pl.flow.timing.asked(now)
 		pl.flow.timing.answered(now.Add(took), pl.st.Opt.OfferAhead)
 	}
-	if lead := pl.Lead(); lead != leadUnknown {
+	if lead := pl.Lead(); lead != defaultLead {
 		t.Errorf("before the first answer the lead is %s", lead)
 	}
 	for range 20 {
 		answer(5 * time.Millisecond)
 	}
-	if lead := pl.Lead(); lead != leadLeast {
+	if lead := pl.Lead(); lead != minLead {
 		t.Errorf("with a quick master the lead is %s", lead)
 	}
 	answer(time.Second)
@@ -33,11 +33,11 @@ func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	for range 40 {
 		answer(5 * time.Millisecond)
 	}
-	if lead := pl.Lead(); lead != leadLeast {
+	if lead := pl.Lead(); lead != minLead {
 		t.Errorf("40 quick answers later the lead is %s", lead)
 	}
 	answer(time.Minute) // a late answer: nothing was free at the time of the REVIVE
-	if lead := pl.Lead(); lead != leadLeast {
+	if lead := pl.Lead(); lead != minLead {
 		t.Errorf("after offers that answered nothing the lead is %s", lead)
 	}
 }

@@ -13,14 +13,14 @@ import (
 // backBy, no offer is held, and SUPPRESS leaves the cluster to the other frameworks.
 
 const (
-	// leadUnknown is the lead until the first answer: the interval at which a Mesos master
+	// defaultLead is the lead until the first answer: the interval at which a Mesos master
 	// allocates, unless its --allocation_interval says otherwise.
-	leadUnknown = time.Second
+	defaultLead = time.Second
 	// leadMargin and leadFactor turn an answer time into a lead, so that an answer that takes leadFactor times as long
-	// as usual still comes in time. leadLeast covers a commit that takes longer than usual.
+	// as usual still comes in time. minLead covers a commit that takes longer than usual.
 	leadMargin = 50 * time.Millisecond
 	leadFactor = 3
-	leadLeast  = 100 * time.Millisecond
+	minLead    = 100 * time.Millisecond
 	// An answer changes the average by this fraction of its difference.
 	earlyWeight, lateWeight = 8, 4
 )
@@ -34,11 +34,11 @@ func (t *reviveTiming) asked(now time.Time) {
 
 // answered adapts the answer time to offers that come after a REVIVE. Offers that took longer than most came for
 // another reason, because nothing was free at the time of the REVIVE; they are not counted.
-func (t *reviveTiming) answered(now time.Time, most time.Duration) {
+func (t *reviveTiming) answered(now time.Time, limit time.Duration) {
 	asked := t.askedAt
 	t.askedAt = time.Time{}
 	took := now.Sub(asked)
-	if asked.IsZero() || took > most {
+	if asked.IsZero() || took > limit {
 		return
 	}
 	switch {
@@ -54,25 +54,26 @@ func (t *reviveTiming) answered(now time.Time, most time.Duration) {
 // lead returns how long before resources are needed a REVIVE must be sent.
 func (f *offerFlow) lead() time.Duration {
 	if !f.timing.known {
-		return min(leadUnknown, f.shared.Opt.OfferAhead)
+		return min(defaultLead, f.shared.Opt.OfferAhead)
 	}
-	return min(max(leadFactor*f.timing.answer+leadMargin, leadLeast), f.shared.Opt.OfferAhead)
+	return min(max(leadFactor*f.timing.answer+leadMargin, minLead), f.shared.Opt.OfferAhead)
 }
 
-// reviveEvery returns the minimum interval between two REVIVEs for future launches. It is longer in a large cluster,
-// where each REVIVE makes thousands of offers, so that the master spends at most a quarter of its time on them.
-func (f *offerFlow) reviveEvery() time.Duration {
-	return min(max(4*f.timing.answer, reviveAtLeast), f.shared.Opt.OfferAhead)
+// reviveInterval returns the minimum interval between two REVIVEs for future launches. It is longer in a large
+// cluster, where each REVIVE makes thousands of offers, so that the master spends at most a quarter of its time on
+// them.
+func (f *offerFlow) reviveInterval() time.Duration {
+	return min(max(4*f.timing.answer, minReviveInterval), f.shared.Opt.OfferAhead)
 }
 
-// reviveAtLeast is the minimum interval between any two REVIVEs.
-const reviveAtLeast = 100 * time.Millisecond
+// minReviveInterval is the minimum interval between any two REVIVEs.
+const minReviveInterval = 100 * time.Millisecond
 
 // backBy returns the time by which offers that are declined now could be offered again.
 func (f *offerFlow) backBy() time.Time {
 	at := f.shared.Now()
-	if again := f.revivedAt.Add(f.reviveEvery()); again.After(at) {
-		at = again
+	if next := f.revivedAt.Add(f.reviveInterval()); next.After(at) {
+		at = next
 	}
 	return at.Add(f.lead())
 }
@@ -124,12 +125,12 @@ func (n *need) needs(agent string) bool { return n.all || n.agents[agent] }
 
 // takeSurplus removes and returns the offers that no future launch needs and that are not reserved.
 func (f *offerFlow) takeSurplus(r *reservation) []offers.Offer {
-	var gone []offers.Offer
+	var taken []offers.Offer
 	for _, a := range f.held.Agents() {
 		if f.need.needs(a.ID) || r.holds(a.ID) {
 			continue
 		}
-		gone = append(gone, f.held.TakeAgent(a.ID)...)
+		taken = append(taken, f.held.TakeAgent(a.ID)...)
 	}
-	return gone
+	return taken
 }

@@ -41,16 +41,16 @@ type flowState struct {
 	declineBackoffGrew  time.Time
 	// taskEnded is set if a task has ended since the last REVIVE for shards that start together. together is the time
 	// of that REVIVE.
-	taskEnded bool
-	together  time.Time
-	nextLook  time.Time // earliest check of the offers that this step requested; zero for none
+	taskEnded     bool
+	gangRevivedAt time.Time
+	nextCheck     time.Time // earliest check of the offers that this step requested; zero for none
 }
 
 // want is the resources that a waiting shard needs on an agent. Shards with equal wants fit or fail together.
 type want struct {
 	shard, executor resources.Amount
 	executorKey     string
-	together        int // number of shards that start together, else 1
+	gangSize        int // number of shards that start together, else 1
 }
 
 // need describes which offers are held for future launches, according to the last findNeed.
@@ -78,8 +78,8 @@ type reviveTiming struct {
 	askedAt time.Time
 }
 
-// outlook is the input of the decisions about offers, in addition to the offers themselves.
-type outlook struct {
+// flowInput is the input of the decisions about offers, in addition to the offers themselves.
+type flowInput struct {
 	// waits is set when a shard could be launched if an agent had the resources, hopeless when a waiting shard fits no
 	// agent, idle when nothing may be launched, whatever waits.
 	waits, hopeless, idle bool

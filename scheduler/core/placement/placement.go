@@ -47,16 +47,16 @@ type Fires interface {
 	// Making reports whether fires that are due up to a time of the term are being made, in this step and the next
 	// ones.
 	Making(upTo time.Time) bool
-	// Soon returns the fires up to a time of the wall clock that are still to be made, or false if there are more than
-	// most. They are valid until the next call.
-	Soon(upTo time.Time, most int) ([]executions.Fire, bool)
+	// Upcoming returns the fires up to a time of the wall clock that are still to be made, or false if there are more
+	// than most. They are valid until the next call.
+	Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool)
 }
 
 // Daemons prepares the launches of daemons' shards.
 type Daemons interface {
-	// Launching completes the task with which a daemon's shard is about to be launched, and prepares the record of
+	// PrepareLaunch completes the task with which a daemon's shard is about to be launched, and prepares the record of
 	// its runs.
-	Launching(e *executions.Execution, item int, task *executions.NewTask)
+	PrepareLaunch(e *executions.Execution, item int, task *executions.NewTask)
 }
 
 // sentAccept lists the tasks and executors of an unanswered ACCEPT.
@@ -70,22 +70,22 @@ func New(s *state.State, t *tasks.Describer, d Daemons, f Fires) *Placement {
 		lastReservation: map[string]time.Time{}, accepts: map[int64]*sentAccept{}}
 }
 
-// SessionBegan forgets the offers of the last session and voids its ACCEPTs, which cannot arrive any more (rules
+// BeginSession forgets the offers of the last session and voids its ACCEPTs, which cannot arrive any more (rules
 // L3, L4).
-func (pl *Placement) SessionBegan() {
-	pl.flow.sessionBegan()
+func (pl *Placement) BeginSession() {
+	pl.flow.beginSession()
 	pl.accepts = map[int64]*sentAccept{}
-	pl.st.MatchAgain()
+	pl.st.RequestMatch()
 }
 
 // roundOpen reports whether some waiting shard has not been matched with the offers at hand.
 func (pl *Placement) roundOpen() bool {
-	return pl.st.MatchWanted() || pl.upTo != (executions.LaunchKey{})
+	return pl.st.MatchRequested() || pl.upTo != (executions.LaunchKey{})
 }
 
-// Answered takes the number of an ACCEPT that the master has answered, and returns the tasks and executors that it
+// TakeAnswered takes the number of an ACCEPT that the master has answered, and returns the tasks and executors that it
 // named. It returns false if the ACCEPT was voided or answered before.
-func (pl *Placement) Answered(seq int64) (tasks, executors []string, ok bool) {
+func (pl *Placement) TakeAnswered(seq int64) (tasks, executors []string, ok bool) {
 	sent := pl.accepts[seq]
 	if sent == nil {
 		return nil, nil, false
@@ -134,12 +134,12 @@ func (pl *Placement) Offer(o cluster.Offer) {
 	pl.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources,
 		MaxTasks: o.MaxTasks,
 		Reserved: reservedOf(o), Received: pl.st.Now()})
-	pl.st.MatchAgain()
+	pl.st.RequestMatch()
 }
 
-// OffersCame records that offers have arrived, which answers the last REVIVE. It is called once for all offers of an
-// event.
-func (pl *Placement) OffersCame() {
+// RecordReviveAnswer records that offers have arrived, which answers the last REVIVE. It is called once for all offers
+// of an event.
+func (pl *Placement) RecordReviveAnswer() {
 	pl.flow.timing.answered(pl.st.Now(), pl.st.Opt.OfferAhead)
 	pl.st.NeedChanged()
 }
@@ -150,7 +150,7 @@ func (pl *Placement) DeclineEmpty(ids []string) {
 	for i, id := range ids {
 		empty[i].ID = id
 	}
-	pl.flow.decline(empty, pl.st.Opt.RefuseMost)
+	pl.flow.decline(empty, pl.st.Opt.MaxRefuse)
 }
 
 // Rescind forgets an offer that the cluster has taken back.
@@ -159,17 +159,18 @@ func (pl *Placement) Rescind(id string) {
 	pl.st.NeedChanged()
 }
 
-// AgentGone forgets the offers of an agent that was removed.
-func (pl *Placement) AgentGone(id string) { pl.flow.held.TakeAgent(id) }
+// RemoveAgent forgets the offers of an agent that was removed.
+func (pl *Placement) RemoveAgent(id string) { pl.flow.held.TakeAgent(id) }
 
 // Clear forgets all offers, because the session ended.
 func (pl *Placement) Clear() { pl.flow.held.Clear() }
 
-// TaskEnded records that a task has ended, so that some agent has more free resources.
-func (pl *Placement) TaskEnded() { pl.flow.taskHasEnded() }
+// RecordTaskEnd records that a task has ended, so that some agent has more free resources.
+func (pl *Placement) RecordTaskEnd() { pl.flow.taskEnded = true }
 
-// ClockSet forgets for which fires a REVIVE was sent, because the wall clock was set and they are due at other times.
-func (pl *Placement) ClockSet() { pl.flow.forgetRevivedFor() }
+// ResetClock forgets for which fires a REVIVE was sent, because the wall clock was set and they are due at other
+// times.
+func (pl *Placement) ResetClock() { pl.flow.forgetRevivedFor() }
 
 // Probe asks for offers only to see which executors they name (rule X3), at most once in a step.
 func (pl *Placement) Probe() { pl.flow.reviveToProbe() }

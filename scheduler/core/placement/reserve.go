@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// noteDrained records whether tasks other than those of daemons are left on the reserved agents.
-func (pl *Placement) noteDrained(r *reservation) {
+// recordDrained records whether tasks other than those of daemons are left on the reserved agents.
+func (pl *Placement) recordDrained(r *reservation) {
 	for id := range r.agents {
 		if a := pl.st.Agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
 			r.drained = time.Time{}
@@ -27,7 +27,7 @@ func (pl *Placement) noteDrained(r *reservation) {
 	}
 	if r.drained.IsZero() {
 		r.drained = pl.st.Now()
-		pl.st.MatchAt(pl.st.Now().Add(pl.st.Opt.ReserveBeyond))
+		pl.st.RequestMatchAt(pl.st.Now().Add(pl.st.Opt.ReserveBeyond))
 	}
 }
 
@@ -40,17 +40,17 @@ func (pl *Placement) expireReservation() {
 		return
 	}
 	e := pl.st.Executions.Get(r.exec)
-	pl.noteDrained(r)
+	pl.recordDrained(r)
 	waits := e != nil && e.Launchable() && !e.Launched() && pl.st.CanLaunch(pl.st.Config.Job(e.Job()))
 	if waits && !r.expired(pl.st.Now(), pl.st.Opt.ReserveBeyond) {
 		return
 	}
 	if waits {
-		pl.MeasureAgain(r.agents)
+		pl.MeasureReserved(r.agents)
 		pl.lastReservation[r.exec] = pl.st.Now()
 	}
 	pl.reservation = nil
-	pl.flow.wantRefusedBack()
+	pl.flow.requestRefused()
 	pl.reserve()
 	for _, other := range pl.st.Executions.Launchable() {
 		if other.Unplaced().Reserved {
@@ -60,13 +60,13 @@ func (pl *Placement) expireReservation() {
 			pl.st.Executions.SetUnplaced(other, u)
 		}
 	}
-	pl.st.MatchAgain()
+	pl.st.RequestMatch()
 }
 
-// MeasureAgain sets the amount that a reservation may count on, for agents with offers, to the amount that is seen
+// MeasureReserved sets the amount that a reservation may count on, for agents with offers, to the amount that is seen
 // now. A reservation without a launch shows that the estimate was too high. That happens because an offer can precede
 // the end of a task that is still counted: the master frees the resources as soon as an agent reports the end.
-func (pl *Placement) MeasureAgain(agents map[string]bool) {
+func (pl *Placement) MeasureReserved(agents map[string]bool) {
 	for _, id := range step.SortedKeys(agents) {
 		if pl.flow.held.Free(id).IsZero() {
 			continue
@@ -75,18 +75,18 @@ func (pl *Placement) MeasureAgain(agents map[string]bool) {
 		for _, x := range pl.st.Executors.On(id) {
 			runs = append(runs, x.ID())
 		}
-		most, _ := pl.MeasureAgent(id, runs)
-		pl.st.Agents.MeasureAgain(id, most)
+		limit, _ := pl.MeasureAgent(id, runs)
+		pl.st.Agents.ResetReservable(id, limit)
 	}
 }
 
 // waitsSince returns the time by which executions that wait for a reservation are ordered: their age. An execution
 // whose reservation ended without a launch comes after those that waited at that time, and before all later ones.
 func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
-	if last := pl.lastReservation[e.ID()]; last.After(e.Made()) {
+	if last := pl.lastReservation[e.ID()]; last.After(e.CreatedAt()) {
 		return last
 	}
-	return e.Made()
+	return e.CreatedAt()
 }
 
 // reserve reserves agents for the execution that has waited longest, if it may be launched and the known agents could
@@ -102,18 +102,18 @@ func (pl *Placement) reserve() {
 	}
 	var best *executions.Execution
 	var agents map[string]bool
-	looked := 0
+	checked := 0
 	for _, e := range pl.st.Executions.Launchable() {
 		if e.Launched() {
 			continue // single shards need no reserved room
 		}
-		if wait := e.Made().Add(pl.st.Opt.ReserveAfter); wait.After(pl.st.Now()) {
-			if looked == 0 {
-				pl.st.MatchAt(wait)
+		if wait := e.CreatedAt().Add(pl.st.Opt.ReserveAfter); wait.After(pl.st.Now()) {
+			if checked == 0 {
+				pl.st.RequestMatchAt(wait)
 			}
 			break
 		}
-		looked++
+		checked++
 		if e.Unplaced().Never || !e.Unplaced().Matched || !pl.st.CanLaunch(pl.st.Config.Job(e.Job())) ||
 			pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
 			continue
@@ -123,7 +123,7 @@ func (pl *Placement) reserve() {
 				best, agents = e, room
 			}
 		}
-		if looked > pl.st.Opt.DemandsPerStep {
+		if checked > pl.st.Opt.DemandsPerStep {
 			break
 		}
 	}
@@ -132,12 +132,12 @@ func (pl *Placement) reserve() {
 	}
 	pl.reservation = &reservation{exec: best.ID(), agents: agents, since: pl.st.Now(),
 		until: pl.st.Now().Add(pl.longestRun(agents) + pl.st.Opt.ReserveBeyond)}
-	pl.st.MatchAt(pl.reservation.until)
-	pl.flow.wantRefusedBack()
+	pl.st.RequestMatchAt(pl.reservation.until)
+	pl.flow.requestRefused()
 }
 
-// longestRunAmong is how many of the last executions longestRun considers.
-const longestRunAmong = 1000
+// longestRunSample is how many of the last executions longestRun considers.
+const longestRunSample = 1000
 
 // longestRun returns the longest observed run of a shard on one of the agents; a run in progress counts up to now.
 // After that time all tasks there should have ended.
@@ -147,7 +147,7 @@ func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) 
 			longest = max(longest, pl.st.Now().Sub(s.Launched()))
 		}
 	}
-	for e := range pl.st.Executions.NewestEnded(longestRunAmong) {
+	for e := range pl.st.Executions.NewestEnded(longestRunSample) {
 		for i := range e.NumShards() {
 			if e.Daemon() {
 				break
@@ -197,32 +197,32 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	return picked
 }
 
-// endSettles is the time after an executor's last update by which the ends of its tasks have arrived.
-const endSettles = time.Second
+// endDelay is the time after an executor's last update by which the ends of its tasks have arrived.
+const endDelay = time.Second
 
 // MeasureAgent returns how much an agent is seen to have: its free resources and those in use by this framework,
 // including the executors that its offer names (runs). most may count resources twice, because an offer can precede
 // the end of a task. settled is a lower bound: it leaves out the tasks of executors whose last update is so recent
 // that such an end may be on its way. MeasureAgent is called only in a step, because it also records that the agent
 // was seen.
-func (pl *Placement) MeasureAgent(agentID string, runs []string) (most, settled resources.Amount) {
-	most = pl.flow.held.Free(agentID).Plus(pl.st.Agents.GetOrAdd(agentID).Own().Used())
-	settled = most
+func (pl *Placement) MeasureAgent(agentID string, runs []string) (limit, settled resources.Amount) {
+	limit = pl.flow.held.Free(agentID).Plus(pl.st.Agents.GetOrAdd(agentID).Own().Used())
+	settled = limit
 	for _, x := range pl.st.Executors.On(agentID) {
 		uses := x.Used()
 		named := slices.Contains(runs, x.ID())
 		if x.Tasks() > 0 || named {
 			uses = uses.Plus(x.Resources())
 		}
-		most = most.Plus(uses)
+		limit = limit.Plus(uses)
 		switch {
-		case pl.st.Now().Sub(x.LastUpdate()) >= endSettles:
+		case pl.st.Now().Sub(x.LastUpdate()) >= endDelay:
 			settled = settled.Plus(uses)
 		case named:
 			settled = settled.Plus(x.Resources())
 		}
 	}
-	return most, settled
+	return limit, settled
 }
 
 // heldByDaemons returns what daemons and their executors occupy on each agent. A reservation cannot wait for their end

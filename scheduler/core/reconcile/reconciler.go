@@ -19,27 +19,27 @@ type Reconciler struct{ st *state.State }
 // New returns a Reconciler for the tasks of st.
 func New(st *state.State) Reconciler { return Reconciler{st: st} }
 
-// Due sends the questions that are due in this step: about all tasks at every SUBSCRIBED and every
-// Options.ReconcileEvery, about those that the master has not reported at growing intervals, and about the tasks of
+// SendDue sends the questions that are due in this step: about all tasks at every SUBSCRIBED and every
+// Options.ReconcileInterval, about those that the master has not reported at growing intervals, and about the tasks of
 // agents that are back. It does nothing without a session.
-func (r *Reconciler) Due() {
+func (r *Reconciler) SendDue() {
 	if !r.st.Subscription.Open() {
 		return
 	}
-	r.askAboutAgentsBack()
+	r.askAboutReturnedAgents()
 	switch {
 	case r.st.Subscription.ReconcileAll():
 		r.AskAbout(func(*executions.Shard) bool { return true })
 		r.st.Call(step.CallReconcile{})
-	case r.st.Subscription.AskAgainIsDue():
-		r.st.Subscription.AskedAgain(r.AskAbout(func(s *executions.Shard) bool { return !s.Known() }))
+	case r.st.Subscription.AskIsDue():
+		r.st.Subscription.RecordAsked(r.AskAbout(func(s *executions.Shard) bool { return !s.Known() }))
 	}
 }
 
-// askAboutAgentsBack asks about tasks that count as unreachable although their agent is registered again, and about
-// the orphans there, which block their shards until the master has answered (rule E5).
-func (r *Reconciler) askAboutAgentsBack() {
-	back := r.st.Agents.TakeBack()
+// askAboutReturnedAgents asks about tasks that count as unreachable although their agent is registered again, and
+// about the orphans there, which block their shards until the master has answered (rule E5).
+func (r *Reconciler) askAboutReturnedAgents() {
+	back := r.st.Agents.TakeReturned()
 	if len(back) == 0 {
 		return
 	}
@@ -54,12 +54,12 @@ func (r *Reconciler) askAboutAgentsBack() {
 		if !back[o.Agent] || !r.st.Agents.Registered(o.Agent) {
 			continue
 		}
-		r.st.Orphans.Unreported(o.TaskID)
+		r.st.Orphans.MarkUnreported(o.TaskID)
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
 		if r.st.Subscription.IsFormer(&o) { // the answer would be about the framework id, not the task
 			ref.TaskID = r.st.Agents.Ask(o.Agent)
 		} else {
-			r.st.Subscription.AskAgainSoon()
+			r.st.Subscription.AskSoon()
 		}
 		if !slices.Contains(refs, ref) {
 			refs = append(refs, ref)

@@ -106,9 +106,9 @@ func (h *Recording) Restore(e registry.Entry) (err error) {
 	return err
 }
 
-// Loaded begins a term, after all calls of Restore. ended are the kept executions that have ended, in the order of
+// BeginTerm begins a term, after all calls of Restore. ended are the kept executions that have ended, in the order of
 // their ends, and audits the kept audit rows; those that may not be stored yet are recorded again.
-func (h *Recording) Loaded(ended []*executions.Execution, audits []audit.Row) {
+func (h *Recording) BeginTerm(ended []*executions.Execution, audits []audit.Row) {
 	if !h.On() {
 		return
 	}
@@ -129,12 +129,12 @@ func (h *Recording) Loaded(ended []*executions.Execution, audits []audit.Row) {
 	h.recorded = h.stored
 	for _, e := range ended {
 		if e.Ended() > h.stored {
-			h.of.RecordAgain(e)
+			h.of.MarkUnrecorded(e)
 			h.toRecord = append(h.toRecord, e)
 		}
 	}
 	for e := range h.of.AllOpen() {
-		h.of.RecordAgain(e)
+		h.of.MarkUnrecorded(e)
 	}
 	h.toAudit = slices.Clone(audits)
 }
@@ -213,7 +213,7 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
 		shards, ends, h.recorded = shards+e.NumShards()+1, ends+1, e.Ended()
-		h.lastRuns(e)
+		h.recordUnrecorded(e)
 	}
 	h.toRecord = slices.Delete(h.toRecord, 0, ends)
 	audits := min(len(h.toAudit), AuditsPerStep)

@@ -26,7 +26,7 @@ func (h *Recording) Event(s event.Step, id ...string) {
 
 // Waits records the reason why an execution waits, unless the reason is empty or was recorded last.
 func (h *Recording) Waits(e *executions.Execution, why reason.Reason) {
-	if h.On() && h.of.WaitIsNews(e, why) {
+	if h.On() && h.of.ShouldRecordWait(e, why) {
 		h.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why},
 			h.shared.Wall().Format(time.RFC3339Nano))
 	}
@@ -48,7 +48,7 @@ func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
 func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 	row := event.Execution{ID: e.ID(), Revision: event.Begun, Job: e.Job(), Source: string(e.Source()),
 		State: string(e.State()),
-		Fire:  e.Fire(), Made: h.shared.Shown(e.Made()), Shards: e.NumShards()}
+		Fire:  e.Fire(), Made: h.shared.Shown(e.CreatedAt()), Shards: e.NumShards()}
 	if e.Launched() {
 		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings().App.AppName, e.LaunchedAt(),
 			e.Begin()
@@ -63,9 +63,9 @@ func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 	return row
 }
 
-// lastRuns records the last run of each shard that ended in a former term.
-func (h *Recording) lastRuns(e *executions.Execution) {
-	for _, ref := range h.of.Unrecorded(e) {
+// recordUnrecorded records the last run of each shard that ended in a former term.
+func (h *Recording) recordUnrecorded(e *executions.Execution) {
+	for _, ref := range h.of.TakeUnrecorded(e) {
 		if s := ref.Shard(); s.TaskID() != "" && !e.Daemon() &&
 			(!s.Start().IsZero() || s.State() == executions.Failed) {
 			h.Run(e, s, s.State(), s.Cause())

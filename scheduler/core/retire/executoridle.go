@@ -17,25 +17,25 @@ func (r *Retirer) CheckIdle(x *executors.Executor) {
 	if r.obsolete(x) {
 		at = r.st.Now()
 	}
-	if x.LookingAt().Equal(at) {
+	if x.IdleCheckAt().Equal(at) {
 		return
 	}
-	r.lookIdle(x, at)
+	r.scheduleIdleCheck(x, at)
 }
 
-// lookIdle schedules the one check of the executor for that time, in place of any earlier one.
-func (r *Retirer) lookIdle(x *executors.Executor, at time.Time) {
-	r.st.Executors.LookAt(x, at)
+// scheduleIdleCheck schedules the one check of the executor for that time, in place of any earlier one.
+func (r *Retirer) scheduleIdleCheck(x *executors.Executor, at time.Time) {
+	r.st.Executors.ScheduleIdleCheck(x, at)
 	id := x.ID()
-	r.st.Timers.At(at, func(now time.Time) { r.idleLook(id, at, now) })
+	r.st.Timers.At(at, func(now time.Time) { r.checkIdle(id, at, now) })
 }
 
-func (r *Retirer) idleLook(id string, at, now time.Time) {
+func (r *Retirer) checkIdle(id string, at, now time.Time) {
 	x := r.st.Executors.Get(id)
-	if x == nil || !x.LookingAt().Equal(at) {
+	if x == nil || !x.IdleCheckAt().Equal(at) {
 		return // a later check has replaced this one
 	}
-	r.st.Executors.LookAt(x, time.Time{})
+	r.st.Executors.ScheduleIdleCheck(x, time.Time{})
 	if x.IsClosing() || x.Tasks() > 0 || x.Pending() > 0 {
 		return
 	}
@@ -44,7 +44,7 @@ func (r *Retirer) idleLook(id string, at, now time.Time) {
 		return
 	}
 	if until := r.appBusyUntil(x); !until.IsZero() {
-		r.lookIdle(x, until)
+		r.scheduleIdleCheck(x, until)
 		return
 	}
 	r.st.Executors.Close(x)
@@ -87,10 +87,10 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 		return time.Time{}
 	}
 	// Whole seconds, so that one step checks all idle executors.
-	again := r.st.Now().Add(max(r.st.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
+	nextCheck := r.st.Now().Add(max(r.st.Opt.ExecutorIdle, time.Second) + time.Second - 1).Truncate(time.Second)
 	soon := r.st.Wall().Add(r.st.Opt.ExecutorIdle)
 	if r.st.Opt.ExecutorIdle > 0 && a.NextDue().After(r.st.Wall()) && !a.NextDue().After(soon) {
-		return again
+		return nextCheck
 	}
 	// One iteration over the jobs serves all executors of the app until its next fire.
 	known := a.NextDue().After(soon)
@@ -100,8 +100,8 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 		// executor.
 		first := r.st.Executions.First(j.Name())
 		if first != nil && !first.Unplaced().Never && !r.st.HeldBack(first) &&
-			(first.BusyBy(again) || !first.Launched() && r.st.CanLaunch(j)) {
-			return again
+			(first.IsBusyUntil(nextCheck) || !first.Launched() && r.st.CanLaunch(j)) {
+			return nextCheck
 		}
 		if known || r.st.Opt.ExecutorIdle == 0 || !j.MakesFires() || r.st.Config.Inactive(j) != config.Active {
 			continue
@@ -111,10 +111,10 @@ func (r *Retirer) appBusyUntil(x *executors.Executor) time.Time {
 		}
 	}
 	if !known {
-		r.st.Config.KeepNextDue(a, next)
+		r.st.Config.SetNextDue(a, next)
 	}
 	if next.IsZero() || next.After(soon) {
 		return time.Time{}
 	}
-	return again
+	return nextCheck
 }

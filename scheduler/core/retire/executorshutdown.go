@@ -18,15 +18,15 @@ func (r *Retirer) ShutDownClosing() {
 		if x.Tasks() > 0 && !x.Silent() || x.Pending() > 0 || !r.st.Executors.ShutdownIsDue(x) {
 			continue
 		}
-		if settled := x.LastUpdate().Add(ackSettles); settled.After(r.st.Now()) {
-			r.st.WakeAt(settled)
+		if acknowledged := x.LastUpdate().Add(ackDelay); acknowledged.After(r.st.Now()) {
+			r.st.WakeAt(acknowledged)
 			continue
 		}
-		if x.ShutdownTry() >= shutdownTries && x.Tasks() == 0 {
+		if x.ShutdownTry() >= maxShutdownTries && x.Tasks() == 0 {
 			// The report of its end was lost, or its agent is away. If the executor still runs, the next offer of its
 			// agent names it (rule X3); until that offer it may be running.
 			r.probe()
-			if r.st.Agents.Registered(x.Agent()) || r.st.Draining() || r.st.Now().Sub(x.ClosedAt()) >= awayKept {
+			if r.st.Agents.Registered(x.Agent()) || r.st.Draining() || r.st.Now().Sub(x.ClosedAt()) >= awayRetention {
 				r.st.Executors.Remove(x)
 				continue
 			}
@@ -39,13 +39,13 @@ func (r *Retirer) ShutDownClosing() {
 	}
 }
 
-// awayKept is how long a closing executor is kept whose agent is away. If the agent comes back later, its first offer
-// leads to the executor's end.
-const awayKept = time.Hour
+// awayRetention is how long a closing executor is kept whose agent is away. If the agent comes back later, its first
+// offer leads to the executor's end.
+const awayRetention = time.Hour
 
-// shutdownTries is how often SHUTDOWN is sent, over about six minutes in all.
-const shutdownTries = 8
+// maxShutdownTries is how often SHUTDOWN is sent, over about six minutes in all.
+const maxShutdownTries = 8
 
-// ackSettles is how long ago an executor's last update must have been acknowledged before SHUTDOWN is sent, because
+// ackDelay is how long ago an executor's last update must have been acknowledged before SHUTDOWN is sent, because
 // calls can overtake each other (rule X2).
-const ackSettles = 50 * time.Millisecond
+const ackDelay = 50 * time.Millisecond

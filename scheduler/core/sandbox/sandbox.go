@@ -52,20 +52,20 @@ func (p *Places) frameworkOf(kept, executorID string) string {
 	return p.st.Subscription.FrameworkID()
 }
 
-// Reported stores where a task writes, as its executor reports it, and returns whether that changed anything. It
+// Record stores where a task writes, as its executor reports it, and returns whether that changed anything. It
 // ignores a path that is not a run of the attempt's own executor, so that requests for output cannot lead anywhere
 // else.
-func (p *Places) Reported(ref executions.TaskRef, st *wire.Status) (changed bool) {
+func (p *Places) Record(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
-	changed = p.st.Executions.WritesTo(ref, st.Dir)
+	changed = p.st.Executions.RecordDir(ref, st.Dir)
 	workDir, container, found := strings.Cut(st.Sandbox,
 		sandboxRuns(s.Agent(), p.frameworkOf(s.Framework(), s.Executor()), s.Executor()))
 	if !found || container == "" || strings.Contains(container, "/") || !strings.HasPrefix(st.Sandbox, "/") {
 		return changed
 	}
-	changed = p.st.Executions.RanIn(ref, workDir, container) || changed
+	changed = p.st.Executions.RecordSandbox(ref, workDir, container) || changed
 	if x := p.st.Executors.Get(s.Executor()); x != nil {
-		p.st.Executors.ReportedSandbox(x, st.Sandbox)
+		p.st.Executors.RecordSandbox(x, st.Sandbox)
 	}
 	return changed
 }

@@ -10,28 +10,29 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Unreachable records that an attempt, launched then, could not fetch its app's package because the host was not
+// RecordUnreachable records that an attempt, launched then, could not fetch its app's package because the host was not
 // reached. It returns until when that counts. It returns zero if the attempt was launched before the last known
 // failure, because both count as one.
-func (f *Set) Unreachable(a app.Config, execution string, launched time.Time, why reason.Reason) (until time.Time) {
+func (f *Set) RecordUnreachable(a app.Config, execution string, launched time.Time,
+	why reason.Reason) (until time.Time) {
 	t := &Failure{Host: wire.HostPort(a.AppURL)}
 	if a.PodTemplate != "" {
 		t.Package = podKey(a)
 	}
-	return f.notFetched(a, t, execution, launched, why)
+	return f.recordNotFetched(a, t, execution, launched, why)
 }
 
-// Unanswered records that an attempt could not fetch its app's package although the host was reached, because its
-// URL had no good answer in time. It returns what Unreachable does.
-func (f *Set) Unanswered(a app.Config, execution string, launched time.Time, why reason.Reason) time.Time {
+// RecordUnanswered records that an attempt could not fetch its app's package although the host was reached, because
+// its URL had no good answer in time. It returns what Unreachable does.
+func (f *Set) RecordUnanswered(a app.Config, execution string, launched time.Time, why reason.Reason) time.Time {
 	host := wire.HostPort(a.AppURL)
 	if a.PodTemplate != "" {
-		return f.notFetched(a, &Failure{Host: host, Package: podKey(a)}, execution, launched, why)
+		return f.recordNotFetched(a, &Failure{Host: host, Package: podKey(a)}, execution, launched, why)
 	}
 	if t := f.sources[host]; t != nil && launched.After(t.Since) {
-		f.fetchable(t)
+		f.forgetSource(t)
 	}
-	return f.notFetched(a, &Failure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, why)
+	return f.recordNotFetched(a, &Failure{Host: host, Package: urlKey(a.AppURL)}, execution, launched, why)
 }
 
 // urlKey returns the key of a package's URL, without the URL itself, which may hold a secret.
@@ -41,8 +42,8 @@ func urlKey(packageURL string) string { return "url-" + store.Fingerprint(packag
 // other addresses, so a failure there counts for this app alone.
 func podKey(a app.Config) string { return "pod-" + store.Fingerprint(a.AppName+" "+a.AppURL) }
 
-// notFetched counts one more failure to fetch from a source.
-func (f *Set) notFetched(
+// recordNotFetched counts one more failure to fetch from a source.
+func (f *Set) recordNotFetched(
 	a app.Config, t *Failure, execution string, launched time.Time, why reason.Reason,
 ) (until time.Time) {
 	if known := f.sources[t.source()]; known != nil {
@@ -63,19 +64,19 @@ func (f *Set) notFetched(
 	return until
 }
 
-// PackageFetched records that a process of an app began, so that its package could be fetched. It returns true if it
+// RecordFetched records that a process of an app began, so that its package could be fetched. It returns true if it
 // removed a failure.
-func (f *Set) PackageFetched(a app.Config) (doubted bool) {
+func (f *Set) RecordFetched(a app.Config) (doubted bool) {
 	f.fetched[a.AppName] = true
 	for _, t := range f.against(a) {
-		f.fetchable(t)
+		f.forgetSource(t)
 		doubted = true
 	}
 	return doubted
 }
 
-// fetchable removes a failure to fetch from all apps.
-func (f *Set) fetchable(t *Failure) {
+// forgetSource removes a failure to fetch from all apps.
+func (f *Set) forgetSource(t *Failure) {
 	for _, name := range step.SortedKeys(f.byApp) {
 		if f.byApp[name][EveryAgent] == t {
 			f.Forget(name, EveryAgent)
@@ -155,8 +156,9 @@ func (f *Set) IsShared(appName string) bool {
 	return false
 }
 
-// Tried records that an execution, for which Wait returned no wait, is the one of its app that tries the package now.
-func (f *Set) Tried(a *app.Config, id string) {
+// RecordTry records that an execution, for which Wait returned no wait, is the one of its app that tries the package
+// now.
+func (f *Set) RecordTry(a *app.Config, id string) {
 	for _, t := range f.doubts(a) {
 		if t.probes == nil {
 			t.probes = map[string]string{}

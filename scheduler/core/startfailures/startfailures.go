@@ -56,11 +56,11 @@ const (
 // Until returns when the app may be placed there again, or its package be fetched again, in the time of the term.
 // It may have passed.
 func (t Failure) Until() time.Time {
-	most := Backoff
+	limit := Backoff
 	if t.Host != "" {
-		most = packageBackoff
+		limit = packageBackoff
 	}
-	return t.Since.Add(step.Backoff(time.Second, most, t.Tries-1))
+	return t.Since.Add(step.Backoff(time.Second, limit, t.Tries-1))
 }
 
 // Set keeps where apps must not be placed for a while.
@@ -119,7 +119,7 @@ func (f *Set) put(appName, agent string, t *Failure) {
 		f.sources[t.source()] = t
 	}
 	f.dropSource(former)
-	f.forgetLater(appName, agent, t)
+	f.scheduleForget(appName, agent, t)
 }
 
 // Restore adds a stored failure and returns until when it counts. If its app is not registered, the failure is removed
@@ -201,13 +201,13 @@ func (f *Set) ForgetApp(appName string) {
 	delete(f.fetched, appName)
 }
 
-// forgetLater bounds how long a failure is kept for an agent that may never come back.
-func (f *Set) forgetLater(appName, agent string, t *Failure) {
-	f.shared.Timers.At(t.Since.Add(agents.Kept), func(now time.Time) {
+// scheduleForget bounds how long a failure is kept for an agent that may never come back.
+func (f *Set) scheduleForget(appName, agent string, t *Failure) {
+	f.shared.Timers.At(t.Since.Add(agents.Retention), func(now time.Time) {
 		switch {
 		case f.byApp[appName][agent] != t:
-		case now.Sub(t.Since) < agents.Kept: // it has failed again since
-			f.forgetLater(appName, agent, t)
+		case now.Sub(t.Since) < agents.Retention: // it has failed again since
+			f.scheduleForget(appName, agent, t)
 		default:
 			f.Forget(appName, agent)
 		}

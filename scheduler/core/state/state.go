@@ -65,15 +65,7 @@ func (s *State) HeldBack(e *executions.Execution) bool {
 }
 
 // AppOf returns the app's document that an execution runs with, or will run with; nil if the app is not registered.
-func (s *State) AppOf(e *executions.Execution) *app.Config {
-	if e.Launched() {
-		return s.Config.App(e.Settings().App.AppName).Config()
-	}
-	if j := s.Config.Job(e.Job()); j != nil && j.Config() != nil {
-		return s.Config.App(j.Config().AppName).Config()
-	}
-	return nil
-}
+func (s *State) AppOf(e *executions.Execution) *app.Config { return s.Config.AppOf(e).Config() }
 
 // ExecutorSize returns the resources that an app's executor takes on each agent in addition to the app's tasks. They
 // are zero where each task has an executor of its own.

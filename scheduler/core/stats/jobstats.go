@@ -5,7 +5,7 @@ import "github.com/elasticjob-go/elasticjob/internal/wire"
 // PerJob has the numbers of single jobs, for a limited number of jobs: those that ended a run first. There is a limit
 // because each job adds some series to every scrape, and a cluster may have 100,000 jobs. NewPerJob makes one.
 type PerJob struct {
-	most int
+	limit int
 	// All has the numbers by job. Only the methods of PerJob may change the map.
 	All map[string]*JobStats
 	// leftOut are the jobs that ended a run while there was no room for their numbers.
@@ -13,8 +13,8 @@ type PerJob struct {
 }
 
 // NewPerJob makes a PerJob with room for the numbers of most jobs.
-func NewPerJob(most int) PerJob {
-	return PerJob{most: most, All: map[string]*JobStats{}, leftOut: map[string]bool{}}
+func NewPerJob(limit int) PerJob {
+	return PerJob{limit: limit, All: map[string]*JobStats{}, leftOut: map[string]bool{}}
 }
 
 // Of returns the numbers of a job that ended a run, to be counted up; nil if there is no room for them.
@@ -22,7 +22,7 @@ func (m *PerJob) Of(job string) *JobStats {
 	s := m.All[job]
 	switch {
 	case s != nil:
-	case len(m.All) >= m.most:
+	case len(m.All) >= m.limit:
 		m.leftOut[job] = true
 	default:
 		s = &JobStats{Job: job}

@@ -31,8 +31,8 @@ type CallDecline struct {
 // CallKill requests the end of a task. It may be repeated.
 type CallKill struct{ Kill cluster.Kill }
 
-// CallEndExecutor shuts an executor down, with all its tasks.
-type CallEndExecutor struct{ ExecutorID, AgentID string }
+// CallShutdown shuts an executor down, with all its tasks.
+type CallShutdown struct{ ExecutorID, AgentID string }
 
 // CallReconcile asks for the state of tasks, of all that the master knows if Tasks is empty.
 type CallReconcile struct{ Tasks []cluster.TaskRef }
@@ -40,18 +40,18 @@ type CallReconcile struct{ Tasks []cluster.TaskRef }
 // CallAcknowledge acknowledges a status update, which the agent otherwise repeats.
 type CallAcknowledge struct{ Ack cluster.Ack }
 
-// CallRequestOffers requests offers of all free resources, including declined ones (REVIVE).
-type CallRequestOffers struct{}
+// CallRevive requests offers of all free resources, including declined ones (REVIVE).
+type CallRevive struct{}
 
-// CallStopOffers suppresses offers (SUPPRESS).
-type CallStopOffers struct{}
+// CallSuppress suppresses offers (SUPPRESS).
+type CallSuppress struct{}
 
-func (CallSubscribe) coreCall()     {}
-func (CallLaunch) coreCall()        {}
-func (CallDecline) coreCall()       {}
-func (CallKill) coreCall()          {}
-func (CallEndExecutor) coreCall()   {}
-func (CallReconcile) coreCall()     {}
-func (CallAcknowledge) coreCall()   {}
-func (CallRequestOffers) coreCall() {}
-func (CallStopOffers) coreCall()    {}
+func (CallSubscribe) coreCall()   {}
+func (CallLaunch) coreCall()      {}
+func (CallDecline) coreCall()     {}
+func (CallKill) coreCall()        {}
+func (CallShutdown) coreCall()    {}
+func (CallReconcile) coreCall()   {}
+func (CallAcknowledge) coreCall() {}
+func (CallRevive) coreCall()      {}
+func (CallSuppress) coreCall()    {}

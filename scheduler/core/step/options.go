@@ -56,13 +56,13 @@ type Options struct {
 	// was sent, so an executor of another role is not used again (rule X1).
 	Role string
 
-	// Late is the age up to which a fire is still run like any other (rule F3).
-	Late time.Duration
-	// QueuedFires bounds how many fires of a job may wait (rules F3, F5).
-	QueuedFires int
-	// OpenExecutions bounds the waiting fires of all jobs: with so many executions open, only one fire of each job
+	// MaxLateness is the age up to which a fire is still run like any other (rule F3).
+	MaxLateness time.Duration
+	// MaxQueuedFires bounds how many fires of a job may wait (rules F3, F5).
+	MaxQueuedFires int
+	// MaxOpenExecutions bounds the waiting fires of all jobs: with so many executions open, only one fire of each job
 	// may wait.
-	OpenExecutions int
+	MaxOpenExecutions int
 	// FiresPerStep bounds the fires that one commit makes (rule F1).
 	FiresPerStep int
 	// DemandsPerStep bounds the executions that one match looks at.
@@ -75,9 +75,9 @@ type Options struct {
 	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and its
 	// jobs, in bytes as they are stored; 0 means no limit. Documents that are stored already stay in force.
 	DocumentsLimit, DocumentsPerAppLimit int64
-	// EndedKept bounds the ended executions that are kept in all; each job keeps fewer. Those whose rows are not in
-	// the history yet are kept in addition, at most UnstoredKept (rule H1).
-	EndedKept, UnstoredKept int
+	// MaxEnded bounds the ended executions that are kept in all; each job keeps fewer. Those whose rows are not in
+	// the history yet are kept in addition, at most MaxUnstored (rule H1).
+	MaxEnded, MaxUnstored int
 	// History is set if there is a history to record in. Term is the number of the term, which is positive then.
 	History bool
 	Term    int64
@@ -85,8 +85,8 @@ type Options struct {
 	JobMetrics int
 
 	// OfferHold is the longest time that an offer is held. OfferAhead bounds how long before a fire offers are
-	// requested, on a cluster that makes them slowly. RefuseMost is the longest filter of a declined offer.
-	OfferHold, OfferAhead, RefuseMost time.Duration
+	// requested, on a cluster that makes them slowly. MaxRefuse is the longest filter of a declined offer.
+	OfferHold, OfferAhead, MaxRefuse time.Duration
 	// ReserveAfter is how long an execution waits before it may get a reservation, and ReserveBeyond how long the
 	// reservation lasts beyond the longest run of a shard on its agents (rule L2).
 	ReserveAfter, ReserveBeyond time.Duration
@@ -99,23 +99,23 @@ type Options struct {
 	StagingKill, StagingLost time.Duration
 	// EndUnclear is how long an executor has to tell the cause of an end that the cluster has reported (rule S5).
 	EndUnclear time.Duration
-	// OrphanKept is how long an orphan is kept (rule E5).
-	OrphanKept time.Duration
+	// OrphanRetention is how long an orphan is kept (rule E5).
+	OrphanRetention time.Duration
 	// RemovedWait, with KillGrace or ExecutorShutdown added, whichever is longer, is how long an agent must have
 	// been registered before the tasks of a removed framework must have ended (rule T7). It must be longer than the
 	// master takes to find an agent away, which is 75 s by default.
 	RemovedWait time.Duration
-	// ReconcileEvery is the period of full reconciliation, and ReconcileFirst the first interval at which
+	// ReconcileInterval is the period of full reconciliation, and MinReconcileInterval the first interval at which
 	// unanswered tasks are asked about again.
-	ReconcileEvery, ReconcileFirst time.Duration
+	ReconcileInterval, MinReconcileInterval time.Duration
 	// MaxErrors, MaxLosses and MaxStarts bound how often a shard is repeated (rules E1, E2, L6).
 	MaxErrors, MaxLosses, MaxStarts int
-	// BackoffFirst and BackoffMost bound the growing delay before a shard is launched again.
-	BackoffFirst, BackoffMost time.Duration
-	// ResendFirst and ResendMost bound the growing interval at which kills and shutdowns are repeated.
-	ResendFirst, ResendMost time.Duration
-	// SubscribeFirst and SubscribeMost bound the growing delay between attempts to subscribe.
-	SubscribeFirst, SubscribeMost time.Duration
+	// MinBackoff and MaxBackoff bound the growing delay before a shard is launched again.
+	MinBackoff, MaxBackoff time.Duration
+	// MinResendInterval and MaxResendInterval bound the growing interval at which kills and shutdowns are repeated.
+	MinResendInterval, MaxResendInterval time.Duration
+	// MinSubscribeDelay and MaxSubscribeDelay bound the growing delay between attempts to subscribe.
+	MinSubscribeDelay, MaxSubscribeDelay time.Duration
 }
 
 // DefaultOptions returns the values that the rules name, without the settings of a cluster such as ExecutorBinary.
@@ -123,31 +123,31 @@ func DefaultOptions() Options {
 	return Options{
 		Zone: time.UTC, KillGrace: 5 * time.Second, KillAnswer: 90 * time.Second, ExecutorIdle: 30 * time.Second,
 		ExecutorCommand: []string{"./executor"},
-		Late:            time.Minute, QueuedFires: 100, OpenExecutions: 100_000, FiresPerStep: 1000,
-		DemandsPerStep: 2000, EndedKept: 10_000, UnstoredKept: 30_000, JobMetrics: 1000,
+		MaxLateness:     time.Minute, MaxQueuedFires: 100, MaxOpenExecutions: 100_000, FiresPerStep: 1000,
+		DemandsPerStep: 2000, MaxEnded: 10_000, MaxUnstored: 30_000, JobMetrics: 1000,
 		LaunchBytes: 16 << 20, RunBytes: 2 * jobs.MaxRunBytes,
 		DocumentsLimit: 256 << 20, DocumentsPerAppLimit: 64 << 20,
-		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, RefuseMost: time.Minute,
+		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, MaxRefuse: time.Minute,
 		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
 		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,
 		StagingKill: 5 * time.Minute, StagingLost: 10 * time.Minute,
-		EndUnclear: 15 * time.Minute, OrphanKept: 14 * 24 * time.Hour, RemovedWait: 2 * time.Minute,
-		ReconcileEvery: 10 * time.Minute, ReconcileFirst: time.Second,
+		EndUnclear: 15 * time.Minute, OrphanRetention: 14 * 24 * time.Hour, RemovedWait: 2 * time.Minute,
+		ReconcileInterval: 10 * time.Minute, MinReconcileInterval: time.Second,
 		MaxErrors: 5, MaxLosses: 5, MaxStarts: 5,
-		BackoffFirst: 200 * time.Millisecond, BackoffMost: time.Minute,
-		ResendFirst: 2 * time.Second, ResendMost: 2 * time.Minute,
-		SubscribeFirst: 50 * time.Millisecond, SubscribeMost: 15 * time.Second,
+		MinBackoff: 200 * time.Millisecond, MaxBackoff: time.Minute,
+		MinResendInterval: 2 * time.Second, MaxResendInterval: 2 * time.Minute,
+		MinSubscribeDelay: 50 * time.Millisecond, MaxSubscribeDelay: 15 * time.Second,
 	}
 }
 
 // Backoff returns the delay after a number of earlier tries (0 for the first delay): first, doubled with each try,
 // up to most.
-func Backoff(first, most time.Duration, tries int) time.Duration {
+func Backoff(first, limit time.Duration, tries int) time.Duration {
 	d := first
-	for ; tries > 0 && d < most; tries-- {
+	for ; tries > 0 && d < limit; tries-- {
 		d *= 2
 	}
-	return min(d, most)
+	return min(d, limit)
 }
 
 // DocumentFormat is the format of documents of apps and jobs in the registry.
@@ -162,6 +162,6 @@ const (
 
 // ResendDue reports whether a call is to be sent, or sent again: it was never sent, or the delay after its tries-th
 // try (from 1) has passed since sent.
-func ResendDue(now, sent time.Time, first, most time.Duration, tries int) bool {
-	return sent.IsZero() || now.Sub(sent) >= Backoff(first, most, tries-1)
+func ResendDue(now, sent time.Time, first, limit time.Duration, tries int) bool {
+	return sent.IsZero() || now.Sub(sent) >= Backoff(first, limit, tries-1)
 }

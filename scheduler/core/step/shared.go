@@ -27,10 +27,10 @@ type Shared struct {
 	// Numbers are the counters and histograms of the term for metrics; the parts count them up. Its gauges stay
 	// zero.
 	Numbers stats.Stats
-	// match and need record that something changed since the last match, and since it was last determined which
-	// offers future launches need, that may change the result.
-	match, need bool
-	draining    bool
+	// matchRequested is set if something changed since the last match that may change its result; needChanged is the
+	// same for the offers that future launches need.
+	matchRequested, needChanged bool
+	draining                    bool
 	// OfJobs has the numbers for metrics that are kept for single jobs.
 	OfJobs stats.PerJob
 }
@@ -76,9 +76,9 @@ func (s *Shared) Note(n Note) { s.out.Notes = append(s.out.Notes, n) }
 // WakeAt requests a step at a time of the term, at which the parts check what is due.
 func (s *Shared) WakeAt(t time.Time) { s.Timers.At(t, func(time.Time) {}) }
 
-// resendTogether is the grid to which the times of repeated calls are rounded up: each of them that was answered
+// resendGrid is the grid to which the times of repeated calls are rounded up: each of them that was answered
 // meanwhile would otherwise wake the core for nothing.
-const resendTogether = 250 * time.Millisecond
+const resendGrid = 250 * time.Millisecond
 
 // SweepInterval is the interval at which all live tasks are checked for timeouts.
 const SweepInterval = 5 * time.Second
@@ -86,8 +86,8 @@ const SweepInterval = 5 * time.Second
 // WakeToResend requests a step at the time at which a call that was sent just now, for the tries-th time (from 1),
 // is to be repeated, or up to a quarter of a second later.
 func (s *Shared) WakeToResend(tries int) {
-	due := s.Now().Add(Backoff(s.Opt.ResendFirst, s.Opt.ResendMost, tries-1))
-	s.WakeAt(due.Add(resendTogether - 1).Truncate(resendTogether))
+	due := s.Now().Add(Backoff(s.Opt.MinResendInterval, s.Opt.MaxResendInterval, tries-1))
+	s.WakeAt(due.Add(resendGrid - 1).Truncate(resendGrid))
 }
 
 // Kill asks the agent to end a task, with grace between SIGTERM and SIGKILL.
@@ -120,28 +120,28 @@ func (s *Shared) Drain() { s.draining = true }
 // Draining reports whether Drain was called in this term.
 func (s *Shared) Draining() bool { return s.draining }
 
-// MatchAgain requests a match in this step, because something may fit now that did not before.
-func (s *Shared) MatchAgain() { s.match = true }
+// RequestMatch requests a match in this step, because something may fit now that did not before.
+func (s *Shared) RequestMatch() { s.matchRequested = true }
 
-// MatchAt requests a match at a time of the term; it does nothing for the zero time.
-func (s *Shared) MatchAt(at time.Time) {
+// RequestMatchAt requests a match at a time of the term; it does nothing for the zero time.
+func (s *Shared) RequestMatchAt(at time.Time) {
 	if !at.IsZero() {
-		s.Timers.At(at, func(time.Time) { s.match = true })
+		s.Timers.At(at, func(time.Time) { s.matchRequested = true })
 	}
 }
 
-// MatchWanted reports whether a match was requested since the last call of Matched.
-func (s *Shared) MatchWanted() bool { return s.match }
+// MatchRequested reports whether a match was requested since the last call of MatchDone.
+func (s *Shared) MatchRequested() bool { return s.matchRequested }
 
-// Matched records that a match was made, or that none is needed.
-func (s *Shared) Matched() { s.match = false }
+// MatchDone records that a match was made, or that none is needed.
+func (s *Shared) MatchDone() { s.matchRequested = false }
 
 // NeedChanged records a change, of anything but time, after which future launches may need other offers.
-func (s *Shared) NeedChanged() { s.need = true }
+func (s *Shared) NeedChanged() { s.needChanged = true }
 
 // TakeNeedChanged reports whether NeedChanged was called since TakeNeedChanged was called last.
 func (s *Shared) TakeNeedChanged() bool {
-	changed := s.need
-	s.need = false
+	changed := s.needChanged
+	s.needChanged = false
 	return changed
 }

@@ -6,6 +6,7 @@ package store
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/elasticjob-go/elasticjob/registry"
@@ -50,10 +51,7 @@ func (c *Changed) Take() []string {
 	if len(c.ids) == 0 {
 		return nil
 	}
-	ids := make([]string, 0, len(c.ids))
-	for id := range c.ids {
-		ids = append(ids, id)
-	}
+	ids := slices.AppendSeq(make([]string, 0, len(c.ids)), maps.Keys(c.ids))
 	slices.Sort(ids)
 	c.ids = nil
 	return ids

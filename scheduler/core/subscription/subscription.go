@@ -48,23 +48,23 @@ func (s *Subscription) RestoreID(id string) { s.frameworkID = strings.TrimSpace(
 // RestoreOurs sets the stored mark: the framework id that is this scheduler's.
 func (s *Subscription) RestoreOurs(id string) { s.ours = id }
 
-// Restored begins a takeover if the restored framework id belongs to another scheduler. It is called once, after
+// BeginTakeover begins a takeover if the restored framework id belongs to another scheduler. It is called once, after
 // RestoreID and RestoreOurs.
-func (s *Subscription) Restored() {
+func (s *Subscription) BeginTakeover() {
 	if s.frameworkID == "" || s.frameworkID == s.ours || strings.HasPrefix(s.frameworkID, ownFramework) {
 		return
 	}
 	s.takeover = &takeover{unknown: map[string]*UnknownTask{}}
-	s.shared.Note(step.Note{Kind: step.NoteTakeover, Detail: "the framework id " + s.frameworkID +
-		" is another scheduler's: nothing is launched until the tasks that it left have ended"})
+	s.shared.Note(step.Note{Kind: step.NoteTakeover, Detail: "framework id " + s.frameworkID +
+		" belongs to another scheduler: nothing is launched until the tasks of that scheduler have ended"})
 }
 
 // FrameworkID returns the present framework id, "" if there is none.
 func (s *Subscription) FrameworkID() string { return s.frameworkID }
 
-// Removed records that the framework was removed from the cluster, and returns the unknown tasks that it had. The
+// RemoveID records that the framework was removed from the cluster, and returns the unknown tasks that it had. The
 // caller has to call MakeID before the next subscription.
-func (s *Subscription) Removed() (unknown []UnknownTask) {
+func (s *Subscription) RemoveID() (unknown []UnknownTask) {
 	if s.takeover != nil {
 		for _, id := range step.SortedKeys(s.takeover.unknown) {
 			unknown = append(unknown, *s.takeover.unknown[id])
@@ -107,7 +107,7 @@ type session struct {
 	loggedAt time.Time
 
 	reconcileAt time.Time // the next periodic reconciliation
-	askAgainAt  time.Time // the next question about tasks not yet known
+	askAt       time.Time // the next question about tasks not yet known
 	askTry      int
 }
 
@@ -149,9 +149,9 @@ func (s *Subscription) MasterChanged(session int64) {
 	}
 }
 
-// SessionBegan records the SUBSCRIBED of a session. It returns false, and does nothing, unless that session was the
+// BeginSession records the SUBSCRIBED of a session. It returns false, and does nothing, unless that session was the
 // last one requested.
-func (s *Subscription) SessionBegan(number int64, masterID string) bool {
+func (s *Subscription) BeginSession(number int64, masterID string) bool {
 	if number != s.number {
 		return false
 	}
@@ -171,24 +171,25 @@ func (s *Subscription) SessionBegan(number int64, masterID string) bool {
 // there is no session.
 const UnknownMaster = "?"
 
-// SessionEnded records the end of a session, or of the attempt to open one, and sets the delay before the next. It
+// EndSession records the end of a session, or of the attempt to open one, and sets the delay before the next. It
 // returns the master that reported the end, UnknownMaster if that is not known yet, and false for any session but the
 // last.
-func (s *Subscription) SessionEnded(number int64, reason string) (by string, ended bool) {
+func (s *Subscription) EndSession(number int64, reason string) (by string, ended bool) {
 	if number != s.number {
 		return "", false
 	}
-	if s.open && s.shared.Now().Sub(s.began) > s.shared.Opt.SubscribeMost {
+	if s.open && s.shared.Now().Sub(s.began) > s.shared.Opt.MaxSubscribeDelay {
 		s.tries = 0
 	}
-	s.notUntil = s.shared.Now().Add(step.Backoff(s.shared.Opt.SubscribeFirst, s.shared.Opt.SubscribeMost, s.tries))
+	s.notUntil = s.shared.Now().Add(step.Backoff(s.shared.Opt.MinSubscribeDelay, s.shared.Opt.MaxSubscribeDelay,
+		s.tries))
 	s.tries++
 	by = UnknownMaster
 	if s.open {
 		by = s.masterID // the master reported it on its own stream
 	}
 	s.open, s.asked, s.reason = false, false, reason
-	if s.tries <= triesLogged || s.shared.Now().Sub(s.loggedAt) >= logAgainAfter {
+	if s.tries <= maxTriesLogged || s.shared.Now().Sub(s.loggedAt) >= logInterval {
 		s.loggedAt = s.shared.Now()
 		s.shared.Note(step.Note{Kind: step.NoteSession, Problem: true,
 			Detail: fmt.Sprintf("no subscription: %s; next try in %s", reason,
@@ -197,55 +198,56 @@ func (s *Subscription) SessionEnded(number int64, reason string) (by string, end
 	return by, true
 }
 
-// The first triesLogged failed tries are logged, and after them one every logAgainAfter, with its own reason.
+// The first maxTriesLogged failed tries are logged, and after them one every logInterval, with its own reason.
 const (
-	triesLogged   = 3
-	logAgainAfter = time.Minute
+	maxTriesLogged = 3
+	logInterval    = time.Minute
 )
 
 // ReconcileAll reports whether all tasks must be reconciled now: once in each session, and every
-// Options.ReconcileEvery. If so, it sets the next time.
+// Options.ReconcileInterval. If so, it sets the next time.
 func (s *Subscription) ReconcileAll() bool {
 	if s.shared.Now().Before(s.reconcileAt) {
 		return false
 	}
 	first := s.reconcileAt.Equal(s.began)
-	s.reconcileAt = s.shared.Now().Add(s.shared.Opt.ReconcileEvery)
+	s.reconcileAt = s.shared.Now().Add(s.shared.Opt.ReconcileInterval)
 	if first {
-		s.AskAgainSoon()
+		s.AskSoon()
 	}
 	return true
 }
 
-// AskAgainSoon restarts the growing intervals at which the master is asked about tasks that it has not reported.
-func (s *Subscription) AskAgainSoon() {
-	s.askTry, s.askAgainAt = 0, s.shared.Now().Add(s.shared.Opt.ReconcileFirst)
+// AskSoon restarts the growing intervals at which the master is asked about tasks that it has not reported.
+func (s *Subscription) AskSoon() {
+	s.askTry, s.askAt = 0, s.shared.Now().Add(s.shared.Opt.MinReconcileInterval)
 }
 
-// AskAgainIsDue reports whether the master must be asked now about tasks that it has not reported. The caller then
-// calls AskedAgain.
-func (s *Subscription) AskAgainIsDue() bool {
-	return !s.askAgainAt.IsZero() && !s.shared.Now().Before(s.askAgainAt)
+// AskIsDue reports whether the master must be asked now about tasks that it has not reported. The caller then
+// calls RecordAsked.
+func (s *Subscription) AskIsDue() bool {
+	return !s.askAt.IsZero() && !s.shared.Now().Before(s.askAt)
 }
 
-// AskedAgain records about how many tasks the master was asked. If it was asked about none, there are no further
+// RecordAsked records about how many tasks the master was asked. If it was asked about none, there are no further
 // questions at these intervals.
-func (s *Subscription) AskedAgain(about int) {
+func (s *Subscription) RecordAsked(about int) {
 	if about == 0 {
-		s.askAgainAt = time.Time{}
+		s.askAt = time.Time{}
 		return
 	}
 	s.askTry++
-	s.askAgainAt = s.shared.Now().Add(step.Backoff(s.shared.Opt.ReconcileFirst, s.shared.Opt.ReconcileEvery, s.askTry))
+	s.askAt = s.shared.Now().Add(step.Backoff(s.shared.Opt.MinReconcileInterval, s.shared.Opt.ReconcileInterval,
+		s.askTry))
 }
 
 // Wake returns when the next step is needed, in the time of the term; zero for never.
 func (s *Subscription) Wake() time.Time {
 	if s.open {
-		if s.askAgainAt.IsZero() || s.reconcileAt.Before(s.askAgainAt) {
+		if s.askAt.IsZero() || s.reconcileAt.Before(s.askAt) {
 			return s.reconcileAt
 		}
-		return s.askAgainAt
+		return s.askAt
 	}
 	if s.asked {
 		return time.Time{}

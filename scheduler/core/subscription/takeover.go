@@ -22,7 +22,7 @@ import (
 type takeover struct {
 	question string // the invented task of the last round
 	answers  int
-	through  bool
+	complete bool
 	askAt    time.Time
 	tries    int
 	unknown  map[string]*UnknownTask
@@ -40,8 +40,8 @@ type UnknownTask struct {
 const (
 	// maxAskInterval is the maximum interval between two questions while the master is silent.
 	maxAskInterval = time.Minute
-	// roundsToKnow is the number of questions that must have been answered.
-	roundsToKnow = 2
+	// minAnswers is the number of questions that must have been answered.
+	minAnswers = 2
 )
 
 // begin restarts the questions with a new subscription.
@@ -49,7 +49,7 @@ func (t *takeover) begin() {
 	if t == nil {
 		return
 	}
-	t.question, t.answers, t.through, t.askAt, t.tries = "", 0, false, time.Time{}, 0
+	t.question, t.answers, t.complete, t.askAt, t.tries = "", 0, false, time.Time{}, 0
 	for _, f := range t.unknown {
 		f.killSent, f.killTry = time.Time{}, 0
 	}
@@ -95,9 +95,9 @@ func (s *Subscription) TakeoverReason() reason.Reason {
 }
 
 // TakeOver asks the master for unknown tasks and kills them until none is left under the framework id. It is called
-// once in each step; when it returns true the caller calls TakenOver. A task whose agent has not answered for
+// once in each step; when it returns true the caller calls FinishTakeover. A task whose agent has not answered for
 // Options.UnreachableLost is passed to giveUp (rules E4, E5).
-func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
+func (s *Subscription) TakeOver(abandon func(UnknownTask)) (done bool) {
 	t := s.takeover
 	if t == nil {
 		return false
@@ -107,15 +107,15 @@ func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 		return false
 	}
 	for _, id := range step.SortedKeys(t.unknown) {
-		s.killUnknown(t.unknown[id], giveUp)
+		s.killUnknown(t.unknown[id], abandon)
 	}
-	if t.through && len(t.unknown) == 0 {
+	if t.complete && len(t.unknown) == 0 {
 		return true
 	}
 	if s.shared.Now().Before(t.askAt) {
 		return false
 	}
-	t.askAt = s.shared.Now().Add(step.Backoff(s.shared.Opt.ReconcileFirst, maxAskInterval, t.tries))
+	t.askAt = s.shared.Now().Add(step.Backoff(s.shared.Opt.MinReconcileInterval, maxAskInterval, t.tries))
 	t.tries++
 	var refs []cluster.TaskRef
 	for _, id := range step.SortedKeys(t.unknown) {
@@ -124,7 +124,7 @@ func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 	if len(refs) > 0 {
 		s.shared.Call(step.CallReconcile{Tasks: refs})
 	}
-	if !t.through {
+	if !t.complete {
 		t.question = agents.QuestionPrefix + s.shared.UUID()
 		s.shared.Call(step.CallReconcile{})
 		s.shared.Call(step.CallReconcile{Tasks: []cluster.TaskRef{{TaskID: t.question}}})
@@ -134,15 +134,16 @@ func (s *Subscription) TakeOver(giveUp func(UnknownTask)) (done bool) {
 
 // killUnknown repeats the kill of an unknown task, or passes it to giveUp if it has been unreachable for too long
 // (rules E4, E5).
-func (s *Subscription) killUnknown(f *UnknownTask, giveUp func(UnknownTask)) {
+func (s *Subscription) killUnknown(f *UnknownTask, abandon func(UnknownTask)) {
 	if !f.unreachable.IsZero() && s.shared.Now().Sub(f.unreachable) >= s.shared.Opt.UnreachableLost {
 		delete(s.takeover.unknown, f.ID)
-		giveUp(*f)
+		abandon(*f)
 		s.shared.Note(step.Note{Kind: step.NoteOrphan, Task: f.ID,
 			Detail: "a task of another scheduler; its agent does not answer", Problem: true})
 		return
 	}
-	if step.ResendDue(s.shared.Now(), f.killSent, s.shared.Opt.ResendFirst, s.shared.Opt.ResendMost, f.killTry) {
+	if step.ResendDue(s.shared.Now(), f.killSent, s.shared.Opt.MinResendInterval, s.shared.Opt.MaxResendInterval,
+		f.killTry) {
 		f.killSent = s.shared.Now()
 		f.killTry++
 		s.shared.Kill(f.ID, f.Agent, s.shared.Opt.KillGrace, "it was left by another scheduler")
@@ -157,7 +158,7 @@ func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
 	if u.TaskID == t.question {
 		t.question, t.askAt, t.tries = "", time.Time{}, 0
 		t.answers++
-		t.through = t.answers >= roundsToKnow
+		t.complete = t.answers >= minAnswers
 		return
 	}
 	if strings.HasPrefix(u.TaskID, agents.QuestionPrefix) {
@@ -193,17 +194,17 @@ func (s *Subscription) addUnknown(u cluster.Update) *UnknownTask {
 	f := &UnknownTask{ID: u.TaskID, Agent: u.AgentID}
 	s.takeover.unknown[u.TaskID] = f
 	s.shared.Note(step.Note{Kind: step.NoteUnknownTask, Task: u.TaskID, Problem: true,
-		Detail: "another scheduler left it on agent " + u.AgentID + "; launching waits until it has ended"})
+		Detail: "it was left by another scheduler on agent " + u.AgentID + "; launching waits until it has ended"})
 	return f
 }
 
-// TakenOver ends the takeover and marks the framework id as this scheduler's. It returns the original's entries of
-// running tasks, which may now be removed.
-func (s *Subscription) TakenOver() (running []string) {
+// FinishTakeover ends the takeover and marks the framework id as this scheduler's. It returns the original's entries
+// of running tasks, which may now be removed.
+func (s *Subscription) FinishTakeover() (running []string) {
 	running = s.EndTakeover()
 	s.ours, s.oursChanged = s.frameworkID, true
 	s.shared.Note(step.Note{Kind: step.NoteTakeover,
-		Detail: "the framework id " + s.frameworkID + " is taken over: no task of another scheduler is left under it"})
+		Detail: "no task of another scheduler is left under framework id " + s.frameworkID})
 	return running
 }
 

@@ -71,10 +71,11 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 		if j.Config() != nil { // otherwise the number of shards is not known
 			shards = j.Config().ShardingTotalCount
 		}
-		for item := range min(shards, explainItems) {
+		for item := range min(shards, maxItemsExplained) {
 			x.Waiting = append(x.Waiting,
-				WaitingView{ExecutionID: e.ID(), Item: item, Since: vs.st.Shown(e.Made()).Truncate(time.Millisecond),
-					Why: WhyOf(why)})
+				WaitingView{ExecutionID: e.ID(), Item: item,
+					Since: vs.st.Shown(e.CreatedAt()).Truncate(time.Millisecond),
+					Why:   WhyOf(why)})
 		}
 		return
 	}
@@ -102,8 +103,8 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 	}
 }
 
-// explainItems bounds how many shards of one waiting execution are listed.
-const explainItems = 1000
+// maxItemsExplained bounds how many shards of one waiting execution are listed.
+const maxItemsExplained = 1000
 
 func (vs *Views) runningNote(s *executions.Shard) reason.Reason {
 	switch {

@@ -21,11 +21,11 @@ func (vs *Views) Held() string {
 	return reason.LaunchesHeld(vs.st.Opt.Held).String() + "; " + vs.heldJobs
 }
 
-// heldNames is how many jobs Held names.
-const heldNames = 3
+// maxHeldNames is how many jobs Held names.
+const maxHeldNames = 3
 
-// givenMost is a job with the amount that its shards get in a run.
-type givenMost struct {
+// jobSize is a job with the amount that its shards get in a run.
+type jobSize struct {
 	job         string
 	shards      int
 	each, total int
@@ -38,7 +38,7 @@ func (vs *Views) PrepareHeld() {
 	if vs.st.Opt.Held == "" {
 		return
 	}
-	var all []givenMost
+	var all []jobSize
 	for name, j := range vs.st.Config.AllJobs() {
 		if vs.st.Config.Inactive(j) != config.Active {
 			continue
@@ -51,9 +51,9 @@ func (vs *Views) PrepareHeld() {
 			waits = waits || !e.Launched() || e.Waiting() > 0
 		}
 		each, total := cfg.RunBytes()
-		all = append(all, givenMost{name, cfg.ShardingTotalCount, each, total, waits})
+		all = append(all, jobSize{name, cfg.ShardingTotalCount, each, total, waits})
 	}
-	slices.SortFunc(all, func(a, b givenMost) int {
+	slices.SortFunc(all, func(a, b jobSize) int {
 		if a.waits != b.waits {
 			if a.waits {
 				return -1
@@ -63,16 +63,16 @@ func (vs *Views) PrepareHeld() {
 		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.job, b.job))
 	})
 	var names []string
-	for _, one := range all[:min(len(all), heldNames)] {
+	for _, one := range all[:min(len(all), maxHeldNames)] {
 		text := fmt.Sprintf("%s (%d shards, %s each, %s together",
 			one.job, one.shards, jobs.Bytes(one.each), jobs.Bytes(one.total))
 		if one.waits {
-			text += ", and a run of it waits"
+			text += ", with a waiting run"
 		}
 		names = append(names, text+")")
 	}
 	vs.heldJobs = "no job is enabled"
 	if len(names) > 0 {
-		vs.heldJobs = "the jobs whose shards are given most: " + strings.Join(names, ", ")
+		vs.heldJobs = "the jobs with the largest settings: " + strings.Join(names, ", ")
 	}
 }

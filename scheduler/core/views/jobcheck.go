@@ -49,11 +49,11 @@ func (vs *Views) CheckJob(ch config.Change) (JobCheck, error) {
 	if why := vs.st.Config.InactiveReason(j); !why.IsZero() {
 		view.Note(reason.NothingUntilThatEnds(why))
 	}
-	return JobCheck{Job: view, Placement: vs.wouldPlace(j)}, nil
+	return JobCheck{Job: view, Placement: vs.previewPlacement(j)}, nil
 }
 
-// wouldPlace matches all shards of a job with the offers at hand, as placement does at a launch.
-func (vs *Views) wouldPlace(j *config.Job) PlacementView {
+// previewPlacement matches all shards of a job with the offers at hand, as placement does at a launch.
+func (vs *Views) previewPlacement(j *config.Job) PlacementView {
 	v := PlacementView{Shards: []PlacedShardView{}}
 	a := vs.st.Config.App(j.Config().AppName)
 	if why := vs.noLaunches(); !why.IsZero() {
@@ -74,7 +74,7 @@ func (vs *Views) wouldPlace(j *config.Job) PlacementView {
 	}
 	d := vs.placement.DemandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, vs.st.Agents.AllInMaintenance())
 	d.Together = true
-	held := vs.placement.LookAtOffers()
+	held := vs.placement.AgentsOnOffer()
 	if len(held) > 0 {
 		result := offers.Match([]offers.Demand{d}, held, vs.st.Opt.Strategy)
 		if len(result.Unplaced) == 0 {
@@ -89,12 +89,12 @@ func (vs *Views) wouldPlace(j *config.Job) PlacementView {
 		why, _ := others.ReasonOf(&u, d)
 		v.Why = WhyOf(why)
 	}
-	return vs.byCapacity(v, d, held, *a.Config())
+	return vs.previewByCapacity(v, d, held, *a.Config())
 }
 
-// byCapacity completes the answer from the capacities of agents if the offers at hand have no room, because offers are
-// usually declined until something is to be launched, and are requested then.
-func (vs *Views) byCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
+// previewByCapacity completes the answer from the capacities of agents if the offers at hand have no room, because
+// offers are usually declined until something is to be launched, and are requested then.
+func (vs *Views) previewByCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
 	agents := held
 	onOffer := make(map[string]bool, len(held))
 	for _, h := range held {

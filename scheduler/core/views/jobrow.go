@@ -97,7 +97,7 @@ func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Executio
 			shards = j.Config().ShardingTotalCount
 		}
 		r.Waiting += shards
-		oldest(e.Made())
+		oldest(e.CreatedAt())
 		return 0
 	}
 	r.RunningExecutions++
@@ -213,7 +213,7 @@ func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 	}
 	for _, e := range vs.st.Executions.Queue(j.Name()) {
 		if !e.Launched() {
-			wait(e.Made(), func() reason.Reason { return vs.WaitReason(j, e) })
+			wait(e.CreatedAt(), func() reason.Reason { return vs.WaitReason(j, e) })
 			continue
 		}
 		for i := range e.NumShards() {

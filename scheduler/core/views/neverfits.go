@@ -14,14 +14,14 @@ import (
 func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	executor := vs.st.ExecutorSize(&a)
 	need := job.Resources().Plus(executor)
-	var most resources.Amount
+	var largest resources.Amount
 	seen, room := false, 0
 	for _, ag := range vs.st.Agents.All() {
 		if ag.Capacity().IsZero() || ag.RemovedForGood() {
 			continue
 		}
 		seen = true
-		most = most.Max(ag.Capacity())
+		largest = largest.Max(ag.Capacity())
 		if need.Fits(ag.Capacity()) {
 			room += ag.Capacity().Minus(executor).Holds(job.Resources(), job.ShardingTotalCount)
 		}
@@ -35,7 +35,7 @@ func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 	case room > 0:
 		return reason.TooFewAgents(room, job.ShardingTotalCount)
 	}
-	return reason.AgentsTooSmall(need.String(), !executor.IsZero(), most.String())
+	return reason.AgentsTooSmall(need.String(), !executor.IsZero(), largest.String())
 }
 
 // taskExecutorMB is the memory with which an executor in a container of its own starts. It counts against the limit

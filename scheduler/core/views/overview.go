@@ -20,8 +20,8 @@ type Facts struct {
 	Documents stats.DocumentSizes
 	// Ready, Failover, Retry and Daemon count what could be launched if there were resources for it; see stats.Stats.
 	Ready, Failover, Retry, Daemon stats.Queue
-	// Troubles are problems other than runs of jobs.
-	Troubles []Trouble
+	// Problems has the problems other than failed, late and waiting runs.
+	Problems []Problem
 }
 
 // AgentTotals are sums over the known agents, except those that are AWAY.
@@ -34,22 +34,22 @@ type AgentTotals struct {
 	Capacity, Used resources.Amount
 }
 
-// TroubleKind is the subject of a Trouble.
-type TroubleKind string
+// ProblemKind is the subject of a Problem.
+type ProblemKind string
 
-// Kinds of troubles.
+// Kinds of problems.
 const (
-	TroubleNotSubscribed    TroubleKind = "NOT_SUBSCRIBED"
-	TroubleAgentUnreachable TroubleKind = "AGENT_UNREACHABLE"
-	TroubleFaulty           TroubleKind = "FAULTY"
-	TroubleStartFailures    TroubleKind = "START_FAILURES"
-	TroubleUnnotified       TroubleKind = "UNNOTIFIED"
-	TroubleDaemonSilent     TroubleKind = "DAEMON_SILENT"
+	ProblemNotSubscribed    ProblemKind = "NOT_SUBSCRIBED"
+	ProblemAgentUnreachable ProblemKind = "AGENT_UNREACHABLE"
+	ProblemFaulty           ProblemKind = "FAULTY"
+	ProblemStartFailures    ProblemKind = "START_FAILURES"
+	ProblemUnnotified       ProblemKind = "UNNOTIFIED"
+	ProblemDaemonSilent     ProblemKind = "DAEMON_SILENT"
 )
 
-// Trouble is a problem that an operator should look at. Fields that do not apply are empty.
-type Trouble struct {
-	Kind                  TroubleKind
+// Problem is a problem that an operator should look at. Fields that do not apply are empty.
+type Problem struct {
+	Kind                  ProblemKind
 	Job, App, Agent, Path string
 	// Count is the number of affected tries, tasks or runs.
 	Count int
@@ -82,38 +82,38 @@ func (vs *Views) Facts() Facts {
 		f.Apps = append(f.Apps, name)
 	}
 	if !f.Subscribed {
-		f.trouble(Trouble{Kind: TroubleNotSubscribed, Why: vs.placeReason(&executions.Execution{})})
+		f.add(Problem{Kind: ProblemNotSubscribed, Why: vs.placeReason(&executions.Execution{})})
 	}
 	away := vs.awayAgents()
 	for _, id := range step.SortedKeys(away) {
-		f.trouble(*away[id])
+		f.add(*away[id])
 	}
 	f.Agents = vs.AgentTotals()
 	for _, v := range vs.FaultyDocuments() {
-		t := Trouble{Kind: TroubleFaulty, Path: v.Path, Since: v.Since, Why: vs.st.Config.FaultAt(v.Path).Why()}
+		t := Problem{Kind: ProblemFaulty, Path: v.Path, Since: v.Since, Why: vs.st.Config.FaultAt(v.Path).Why()}
 		if t.Job = v.Name; v.Kind == "app" {
 			t.Job, t.App = "", v.Name
 		} else if j := vs.st.Config.Job(v.Name); j != nil && j.Config() != nil {
 			t.App = j.Config().AppName
 		}
-		f.trouble(t)
+		f.add(t)
 	}
-	vs.startTroubles(&f)
+	vs.addStartFailures(&f)
 	for _, name := range vs.notifications.Jobs() {
 		if n, is := vs.notifications.Unsent(name); is {
-			f.trouble(Trouble{Kind: TroubleUnnotified, Job: name, App: vs.st.Config.AppNameOf(name), Count: n.Tries,
+			f.add(Problem{Kind: ProblemUnnotified, Job: name, App: vs.st.Config.AppNameOf(name), Count: n.Tries,
 				Since: vs.st.Shown(n.Since), Why: reason.FromText(n.Problem)})
 		}
 	}
-	vs.silentTroubles(&f)
+	vs.addSilentDaemons(&f)
 	return f
 }
 
-func (f *Facts) trouble(t Trouble) { f.Troubles = append(f.Troubles, t) }
+func (f *Facts) add(t Problem) { f.Problems = append(f.Problems, t) }
 
 // awayAgents returns the agents with tasks that the master cannot reach, by id.
-func (vs *Views) awayAgents() map[string]*Trouble {
-	away := map[string]*Trouble{}
+func (vs *Views) awayAgents() map[string]*Problem {
+	away := map[string]*Problem{}
 	for _, ref := range vs.st.Executions.AllTasks() {
 		s := ref.Shard()
 		if s.Unreachable().IsZero() || !s.Live() {
@@ -121,7 +121,7 @@ func (vs *Views) awayAgents() map[string]*Trouble {
 		}
 		t := away[s.Agent()]
 		if t == nil {
-			t = &Trouble{Kind: TroubleAgentUnreachable, Agent: s.Agent()}
+			t = &Problem{Kind: ProblemAgentUnreachable, Agent: s.Agent()}
 			away[s.Agent()] = t
 		}
 		if since := vs.st.Shown(s.Unreachable()); t.Since.IsZero() || since.Before(t.Since) {
@@ -160,12 +160,12 @@ func (vs *Views) AgentTotals() (t AgentTotals) {
 	return t
 }
 
-func (vs *Views) startTroubles(f *Facts) {
+func (vs *Views) addStartFailures(f *Facts) {
 	vs.st.Starts.Each(func(app, agent string, s startfailures.Failure) {
 		if !s.Until().After(vs.st.Now()) && vs.st.Now().Sub(s.Since) > startfailures.Backoff {
 			return // the app may be placed there again, and has not been tried since
 		}
-		t := Trouble{Kind: TroubleStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since),
+		t := Problem{Kind: ProblemStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since),
 			Why: s.Reason}
 		if agent == startfailures.EveryAgent {
 			last := reason.Reason{}
@@ -174,18 +174,18 @@ func (vs *Views) startTroubles(f *Facts) {
 			}
 			t.Agent, t.Why = "", reason.AppNotFetched(s.WhatFailed(), last)
 		}
-		f.trouble(t)
+		f.add(t)
 	})
 }
 
-// silentTroubles adds the daemons with shards whose executors report nothing.
-func (vs *Views) silentTroubles(f *Facts) {
-	for job := range vs.daemons.Kept() {
+// addSilentDaemons adds the daemons with shards whose executors report nothing.
+func (vs *Views) addSilentDaemons(f *Facts) {
+	for job := range vs.daemons.JobsWithRuns() {
 		j := vs.st.Config.Job(job)
 		if j == nil || vs.st.Executions.Standing(j.Name()) == nil {
 			continue
 		}
-		t := Trouble{Kind: TroubleDaemonSilent, Job: job, App: vs.st.Config.AppNameOf(job)}
+		t := Problem{Kind: ProblemDaemonSilent, Job: job, App: vs.st.Config.AppNameOf(job)}
 		e := vs.st.Executions.Standing(j.Name())
 		for i := range e.NumShards() {
 			s := e.Shard(i)
@@ -202,7 +202,7 @@ func (vs *Views) silentTroubles(f *Facts) {
 			t.Count++
 		}
 		if t.Count > 0 {
-			f.trouble(t)
+			f.add(t)
 		}
 	}
 }

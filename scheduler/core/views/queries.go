@@ -51,7 +51,8 @@ func (vs *Views) Job(name string) (JobView, error) {
 }
 
 func (vs *Views) jobView(j *config.Job) JobView {
-	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(), State: j.State(vs.st.Executions.HasOpen(j.Name())),
+	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(),
+		State:   j.State(vs.st.Executions.HasOpen(j.Name())),
 		Version: j.Version()}
 	v.Note(vs.notesOf(j)...)
 	return v
@@ -134,7 +135,7 @@ func (vs *Views) ExecutionNotFound(id string) *problem.Error {
 	}
 	kept := vs.keptText()
 	if vs.st.Opt.History {
-		kept = "those that the history has, which forgets what is older than --history-days"
+		kept = "those in the history, which keeps --history-days"
 	}
 	return problem.Errorf(problem.NotFound, "execution_not_found",
 		"there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)

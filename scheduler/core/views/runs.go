@@ -47,7 +47,7 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 		slices.SortFunc(picked, newestFirst)
 		picked = picked[:min(len(picked), f.Limit)]
 	}
-	look := func(e *executions.Execution) {
+	visit := func(e *executions.Execution) {
 		if f.Job != "" && e.Job() != f.Job || e.Fire().Before(f.Since) ||
 			len(f.States) > 0 && !slices.Contains(f.States, e.State()) || !f.isBefore(e) {
 			return
@@ -59,7 +59,7 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 			cut() // there may be 100,000, and few are requested
 		}
 	}
-	vs.eachExecution(f.Job, look)
+	vs.eachExecution(f.Job, visit)
 	cut()
 	list := make([]ExecutionSummary, len(picked))
 	for i, e := range picked {
@@ -73,18 +73,18 @@ func (f *ExecutionFilter) isBefore(e *executions.Execution) bool {
 }
 
 // eachExecution calls look with all executions that are open or kept, of one job if it is named.
-func (vs *Views) eachExecution(job string, look func(*executions.Execution)) {
+func (vs *Views) eachExecution(job string, visit func(*executions.Execution)) {
 	if job != "" {
 		for e := range vs.st.Executions.Of(job) {
-			look(e)
+			visit(e)
 		}
 		return
 	}
 	for e := range vs.st.Executions.AllOpen() {
-		look(e)
+		visit(e)
 	}
 	for e := range vs.st.Executions.AllEnded() {
-		look(e)
+		visit(e)
 	}
 }
 
@@ -140,5 +140,5 @@ func (vs *Views) explainPast(x *Explanation, j *config.Job) {
 func (vs *Views) keptText() string {
 	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
 		executions.RingSizes[executions.ResultFinished], executions.RingSizes[executions.ResultFailed],
-		executions.RingSizes[executions.ResultKilled], vs.st.Opt.EndedKept)
+		executions.RingSizes[executions.ResultKilled], vs.st.Opt.MaxEnded)
 }

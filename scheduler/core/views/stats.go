@@ -56,9 +56,9 @@ func (vs *Views) measureQueues(s *stats.Stats) {
 			switch j := vs.st.Config.Job(e.Job()); {
 			case !vs.st.CanLaunch(j):
 			case e.Daemon():
-				wait(&s.Daemon, j.Config().ShardingTotalCount, e.Made())
+				wait(&s.Daemon, j.Config().ShardingTotalCount, e.CreatedAt())
 			default:
-				wait(&s.Ready, 1, e.Made())
+				wait(&s.Ready, 1, e.CreatedAt())
 				s.ExecutionsBlocked--
 			}
 			continue

@@ -62,7 +62,7 @@ type ClusterView struct {
 	// Agents are the requested ones; Executors are theirs.
 	Agents    []AgentView    `json:"agents"`
 	Executors []ExecutorView `json:"executors"`
-	// StartFailures are those of all agents, at most startFailuresShown, sorted so that the one with the latest next
+	// StartFailures are those of all agents, at most maxStartFailures, sorted so that the one with the latest next
 	// try is first; StartFailuresTotal counts all of them.
 	StartFailures      []StartFailureView `json:"startFailures"`
 	StartFailuresTotal int                `json:"startFailuresTotal"`
@@ -160,7 +160,7 @@ type AgentDetail struct {
 	AgentView
 	Executors     []ExecutorView     `json:"executors"`
 	StartFailures []StartFailureView `json:"startFailures"`
-	// Running has at most explainItems tasks; Tasks counts all of them.
+	// Running has at most maxItemsExplained tasks; Tasks counts all of them.
 	Running []AgentTaskView `json:"running"`
 }
 
@@ -175,8 +175,8 @@ type AgentTaskView struct {
 	Progress    *executions.Progress `json:"progress"`
 }
 
-// startFailuresShown bounds how many start failures are listed.
-const startFailuresShown = 500
+// maxStartFailures bounds how many start failures are listed.
+const maxStartFailures = 500
 
 // AgentNames returns the names of all agents, in no order: there may be thousands, and the caller sorts them outside
 // of the core's loop.
@@ -215,7 +215,7 @@ func (vs *Views) Agent(id string) (AgentDetail, error) {
 	a := vs.st.Agents.Get(id)
 	if a == nil {
 		return AgentDetail{}, problem.Errorf(problem.NotFound, "agent_not_found",
-			"there is no agent %q, or none that was seen within the last hour; GET /api/cluster lists those that were",
+			"there is no agent %q that was seen within the last hour; GET /api/cluster lists those that were",
 			id)
 	}
 	v := AgentDetail{AgentView: vs.viewAgent(a), Executors: vs.executorsOn(id), Running: []AgentTaskView{}}
@@ -232,7 +232,7 @@ func (vs *Views) Agent(id string) (AgentDetail, error) {
 		return cmp.Or(strings.Compare(a.JobName, b.JobName), strings.Compare(a.ExecutionID, b.ExecutionID),
 			a.Item-b.Item)
 	})
-	v.Running = v.Running[:min(len(v.Running), explainItems)]
+	v.Running = v.Running[:min(len(v.Running), maxItemsExplained)]
 	return v, nil
 }
 
@@ -242,7 +242,7 @@ func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 	if a.Closed() != "" {
 		note = reason.All(reason.TakesNoTasks(a.Closed()), note)
 	}
-	v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
+	v.Note, v.NoteCode, v.NoteArgs = partsOf(note)
 	use := vs.UseOf(a)
 	v.CPUs, v.MemoryMB = use.views()
 	v.Tasks = a.Own().Tasks()
@@ -280,7 +280,7 @@ func (vs *Views) executorsOn(agent string) []ExecutorView {
 	for _, x := range vs.st.Executors.On(agent) {
 		v := ExecutorView{ID: x.ID(), App: x.App(), Agent: x.Agent(), State: "STARTING", Tasks: x.Tasks(),
 			CPUs: x.Resources().CPUs(), MemoryMB: x.Resources().MemoryMB(),
-			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: vs.shownOrNil(x.MadeAt()),
+			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: vs.shownOrNil(x.AddedAt()),
 			LastReport: vs.shownOrNil(x.ReportedAt())}
 		if id, err := jobs.ParseExecutorID(x.ID()); err == nil {
 			v.Generation = id.N
@@ -299,13 +299,13 @@ func (vs *Views) executorsOn(agent string) []ExecutorView {
 			last := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate()}, time.Time.Compare)
 			note = reason.DaemonsUnheard(vs.st.Now().Sub(last).Round(time.Second))
 		}
-		v.Note, v.NoteCode, v.NoteArgs = inAnswer(note)
+		v.Note, v.NoteCode, v.NoteArgs = partsOf(note)
 		out = append(out, v)
 	}
 	return out
 }
 
-// startFailures returns the start failures of the selected agents, at most startFailuresShown, and the number of
+// startFailures returns the start failures of the selected agents, at most maxStartFailures, and the number of
 // all.
 func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailureView, total int) {
 	shown = []StartFailureView{}
@@ -327,7 +327,7 @@ func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailure
 		return cmp.Or(b.NotBefore.Compare(a.NotBefore), strings.Compare(a.App, b.App),
 			strings.Compare(a.Agent, b.Agent))
 	})
-	return shown[:min(len(shown), startFailuresShown)], len(shown)
+	return shown[:min(len(shown), maxStartFailures)], len(shown)
 }
 
 // AgentUse has the resources of an agent: in total, in use by this framework, and on offer, if any are.

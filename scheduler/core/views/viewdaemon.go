@@ -13,7 +13,7 @@ import (
 
 // viewDaemon returns the view of the runs of a daemon's shard, nil for other shards.
 func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
-	r := vs.daemons.Known(e.Job(), item)
+	r := vs.daemons.Runs(e.Job(), item)
 	if !e.Daemon() || e.Ended() > 0 || r == nil {
 		return nil
 	}
@@ -33,19 +33,19 @@ func viewRun(run *wire.Run) *RunView {
 	if run == nil {
 		return nil
 	}
-	millis := func(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
-	v := &RunView{FireTime: millis(run.Fire), Source: run.Source, Attempt: run.Attempt, State: run.State,
-		StartTime:  millis(run.Start),
+	truncate := func(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+	v := &RunView{FireTime: truncate(run.Fire), Source: run.Source, Attempt: run.Attempt, State: run.State,
+		StartTime:  truncate(run.Start),
 		ExitStatus: run.ExitStatus, FailureCause: run.Cause}
 	if !run.Complete.IsZero() {
-		at := millis(run.Complete)
+		at := truncate(run.Complete)
 		v.CompleteTime, v.DurationMillis = &at, max(run.Complete.Sub(run.Start), 0).Milliseconds()
 	}
 	return v
 }
 
-// failedRunsShown bounds the items for which Explain says how their last run failed.
-const failedRunsShown = 10
+// maxFailedRuns bounds the items for which Explain says how their last run failed.
+const maxFailedRuns = 10
 
 // explainDaemon explains the results of a daemon's last runs, also if its standing execution has ended, and the
 // progress of a change of its settings.
@@ -62,17 +62,17 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	}
 	failed := 0
 	for i := range e.NumShards() {
-		r := vs.daemons.Known(e.Job(), i)
+		r := vs.daemons.Runs(e.Job(), i)
 		if r == nil || r.Last == nil || r.Last.State == wire.RunFinished {
 			continue
 		}
-		if failed++; failed <= failedRunsShown {
+		if failed++; failed <= maxFailedRuns {
 			ended := reason.LastRunEnded(r.Last.Fire.UTC(), string(r.Last.State), reason.FromText(r.Last.Cause))
 			x.Note(reason.OfItem(i, ended))
 		}
 	}
-	if failed > failedRunsShown {
-		x.Note(reason.MoreLastRunsEnded(failed - failedRunsShown))
+	if failed > maxFailedRuns {
+		x.Note(reason.MoreLastRunsEnded(failed - maxFailedRuns))
 	}
 	former := 0
 	for _, i := range e.Outdated() { // the other shards have been compared already
@@ -92,7 +92,7 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	}
 	comingUp := item < 0
 	if comingUp {
-		item, _ = vs.daemons.ComingUp(e)
+		item, _ = vs.daemons.StartingShard(e)
 	}
 	if item >= 0 {
 		x.Note(reason.RollingOut(item, comingUp, former))
@@ -112,8 +112,8 @@ func (vs *Views) standingOf(run string) *executions.Execution {
 // one run of each shard.
 func (vs *Views) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *ExecutionSummary {
 	var v *ExecutionSummary
-	for i := range vs.daemons.NumKept(job) {
-		r := vs.daemons.Known(job, i)
+	for i := range vs.daemons.NumShards(job) {
+		r := vs.daemons.Runs(job, i)
 		if r == nil || pick(r) == nil {
 			continue
 		}

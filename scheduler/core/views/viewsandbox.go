@@ -21,7 +21,7 @@ func (vs *Views) Sandboxes(app string) ([]SandboxView, error) {
 			continue
 		}
 		v := SandboxView{Path: x.Sandbox()}
-		v.Note, v.NoteCode, v.NoteArgs = inAnswer(vs.st.Agents.ClockNote(x.Agent()))
+		v.Note, v.NoteCode, v.NoteArgs = partsOf(vs.st.Agents.ClockNote(x.Agent()))
 		if v.Path == "" {
 			v.Path = sandbox.LatestSandbox(x.Info().Framework, x.ID())
 		}

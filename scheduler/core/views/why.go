@@ -23,16 +23,16 @@ type OptionalWhy struct {
 
 // WhyOf returns the Why of a reason; it is empty for the zero Reason.
 func WhyOf(r reason.Reason) (v Why) {
-	v.Reason, v.ReasonCode, v.ReasonArgs = inAnswer(r)
+	v.Reason, v.ReasonCode, v.ReasonArgs = partsOf(r)
 	return v
 }
 
 func (v *ShardView) setFailure(r reason.Reason) {
-	v.FailureCause, v.FailureCode, v.FailureArgs = inAnswer(r)
+	v.FailureCause, v.FailureCode, v.FailureArgs = partsOf(r)
 }
 
-// inAnswer splits a reason into its three parts in an answer.
-func inAnswer(r reason.Reason) (sentence, code string, args map[string]any) {
+// partsOf splits a reason into its three parts in an answer.
+func partsOf(r reason.Reason) (sentence, code string, args map[string]any) {
 	return r.String(), string(r.Code()), r.Args()
 }
 
@@ -52,7 +52,7 @@ type NoteView struct {
 func (v *NotesView) Note(notes ...reason.Reason) {
 	for _, r := range notes {
 		if !r.IsZero() {
-			text, code, args := inAnswer(r)
+			text, code, args := partsOf(r)
 			v.Notes, v.NoteReasons = append(v.Notes, text), append(v.NoteReasons, NoteView{code, args})
 		}
 	}
@@ -75,9 +75,9 @@ func (v NotesView) After(found []string) (all NotesView) {
 
 // texts turns notes without codes into reasons.
 func texts(notes []string) []reason.Reason {
-	said := make([]reason.Reason, len(notes))
+	reasons := make([]reason.Reason, len(notes))
 	for i, text := range notes {
-		said[i] = reason.FromText(text)
+		reasons[i] = reason.FromText(text)
 	}
-	return said
+	return reasons
 }

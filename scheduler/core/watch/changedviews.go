@@ -45,7 +45,7 @@ func New(s *state.State, p *placement.Placement, f *fires.Fires) *Watch {
 	return &Watch{st: s, placement: p, fires: f}
 }
 
-func (w *Watch) commonView() common {
+func (w *Watch) currentCommon() common {
 	s := w.st.Subscription
 	v := common{draining: w.st.Draining(), open: s.Open(), behind: !w.fires.BehindUntil().IsZero(), reason: s.Reason(),
 		frameworkID: s.FrameworkID(), masterID: s.MasterID(),
@@ -57,11 +57,11 @@ func (w *Watch) commonView() common {
 	return v
 }
 
-// NameChanged completes the list of what the step has changed for people. It is called once, at the end of the
+// MarkChanged completes the list of what the step has changed for people. It is called once, at the end of the
 // step, with all its writes.
-func (w *Watch) NameChanged(writes []registry.Write) {
+func (w *Watch) MarkChanged(writes []registry.Write) {
 	out := &w.st.Effects().Changed
-	if now := w.commonView(); now != w.common {
+	if now := w.currentCommon(); now != w.common {
 		w.common, out.All, out.Cluster = now, true, true
 	}
 	if nothing := w.placement.Held().Len() == 0; nothing != w.nothingHeld {
@@ -73,7 +73,7 @@ func (w *Watch) NameChanged(writes []registry.Write) {
 			}
 		}
 	}
-	w.nameWritten(writes)
+	w.markWritten(writes)
 	for _, call := range w.st.Effects().Calls {
 		switch call.(type) {
 		case step.CallLaunch, step.CallDecline:
@@ -81,11 +81,11 @@ func (w *Watch) NameChanged(writes []registry.Write) {
 		}
 	}
 	out.Cluster = out.Cluster || len(out.Executions) > 0 // tasks begin and end on agents
-	w.nameWaiting()
+	w.markWaiting()
 }
 
-// nameWritten names the jobs, executions and apps that the writes of the step change.
-func (w *Watch) nameWritten(writes []registry.Write) {
+// markWritten names the jobs, executions and apps that the writes of the step change.
+func (w *Watch) markWritten(writes []registry.Write) {
 	out := &w.st.Effects().Changed
 	for i := range writes {
 		dir, name := store.Split(writes[i].Path)
@@ -93,7 +93,7 @@ func (w *Watch) nameWritten(writes []registry.Write) {
 		case store.PathJobState, store.PathNotification:
 			w.st.JobChanged(name)
 		case store.PathExecution:
-			w.nameExecution(name)
+			w.markExecution(name)
 		case store.PathDaemonRuns:
 			job, _, _ := strings.Cut(name, "@")
 			w.st.JobChanged(job)
@@ -111,21 +111,21 @@ func (w *Watch) nameWritten(writes []registry.Write) {
 			out.Cluster = true
 		default:
 			if id, chunk := strings.CutPrefix(dir, store.PathShards+"/"); chunk {
-				w.nameExecution(id)
+				w.markExecution(id)
 			}
 		}
 	}
 }
 
-func (w *Watch) nameExecution(id string) {
+func (w *Watch) markExecution(id string) {
 	w.st.Effects().Changed.Executions = step.AppendNew(w.st.Effects().Changed.Executions, id)
 	job, _, _ := strings.Cut(id, "@")
 	w.st.JobChanged(job)
 }
 
-// nameWaiting names the executions in the queues of changed jobs, because the reasons for which they and their shards
+// markWaiting names the executions in the queues of changed jobs, because the reasons for which they and their shards
 // wait depend on their job and on the executions before them.
-func (w *Watch) nameWaiting() {
+func (w *Watch) markWaiting() {
 	for _, name := range w.st.Effects().Changed.Jobs {
 		j := w.st.Config.Job(name)
 		if j == nil {
@@ -137,9 +137,9 @@ func (w *Watch) nameWaiting() {
 	}
 }
 
-// SeeConfigured names the views that an event about documents changes. It is called both before and after the event is
-// handled, because a job may move from one app to another.
-func (w *Watch) SeeConfigured(e step.Event) {
+// MarkConfigured names the views that an event about documents changes. It is called both before and after the event
+// is handled, because a job may move from one app to another.
+func (w *Watch) MarkConfigured(e step.Event) {
 	path := ""
 	switch e := e.(type) {
 	case config.AppChanged:
@@ -162,8 +162,8 @@ func (w *Watch) SeeConfigured(e step.Event) {
 	}
 }
 
-// SeeEvent records that an event of the cluster changes what people see of the cluster itself.
-func (w *Watch) SeeEvent(e cluster.Event) {
+// MarkCluster records that an event of the cluster changes what people see of the cluster itself.
+func (w *Watch) MarkCluster(e cluster.Event) {
 	switch e.(type) {
 	case cluster.Offers, cluster.Closed, cluster.Rescind, cluster.Failure:
 		w.st.ClusterChanged()

@@ -48,7 +48,7 @@ func (pl *Placement) findNeed() {
 	case all:
 		pl.flow.holdAll()
 	case len(ds) > 0:
-		agents := pl.agentsOnOffer()
+		agents := pl.recordAgentsOnOffer()
 		pl.flow.holdFor(offers.Match(ds, agents, pl.st.Opt.Strategy), agents, at)
 	}
 }
@@ -86,11 +86,11 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 			ds, at = append(ds, pl.DemandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(),
 				items, maintained)), append(at, first)
 		}
-		if len(ds) >= fewFires {
+		if len(ds) >= maxFutureFires {
 			return nil, nil, true
 		}
 	}
-	coming, ok := pl.fires.Soon(pl.st.OnWall(upTo), fewFires)
+	coming, ok := pl.fires.Upcoming(pl.st.OnWall(upTo), maxFutureFires)
 	if !ok {
 		return nil, nil, true
 	}
@@ -110,5 +110,5 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 	return ds, at, false
 }
 
-// fewFires bounds how many future fires are matched in one step.
-const fewFires = 1000
+// maxFutureFires bounds how many future fires are matched in one step.
+const maxFutureFires = 1000
