@@ -75,13 +75,6 @@ func (r *Result) Lost() (n int) {
 	return n
 }
 
-// setting is a value in a file, with its line and its name there.
-type setting struct {
-	text string
-	line int
-	key  string
-}
-
 // builder collects the result of one file.
 type builder struct {
 	file    string
@@ -120,10 +113,11 @@ func (b *builder) once(line int, lost bool, message string) {
 	}
 }
 
-// job adds a job of an app under a unique name.
-func (b *builder) job(line int, name, appName string) *definitions.Definition {
+// job adds a job of an app under a name. Where another job has the name, suffix is added: it must come from what is
+// run and not from the position in the source, so that one more line changes one job.
+func (b *builder) job(line int, name, suffix, appName string) *definitions.Definition {
 	c := jobs.Default()
-	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name)), b.app(appName), jobs.Transient
+	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name), suffix), b.app(appName), jobs.Transient
 	c.ShardingTotalCount, c.CPUCount, c.MemoryMB = 1, b.options.CPUCount, b.options.MemoryMB
 	c.TimeZone = b.options.TimeZone
 	d := &definitions.Definition{Kind: definitions.Job, Job: c, At: definitions.Place{File: b.file, Line: line}}
@@ -159,8 +153,12 @@ func nameOf(text string) string {
 	return cmp.Or(name[:min(len(name), 90)], "job")
 }
 
-func (b *builder) unique(name string) string {
+func (b *builder) unique(name, suffix string) string {
 	one := name
+	if b.taken[one] && suffix != "" {
+		name = name + "-" + nameOf(suffix)
+		one = name
+	}
 	for n := 2; b.taken[one]; n++ {
 		one = name + "-" + strconv.Itoa(n)
 	}
@@ -285,3 +283,5 @@ func setCommand(d *definitions.Definition, line string) {
 	setProp(d, jobs.PropScript, line)
 	setProp(d, jobs.PropScriptContext, "false")
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -34,6 +34,10 @@ func TestFiles(t *testing.T) {
 		{"zookeeper.yml", convert.Lite, convert.Options{}},
 		{"xxl_job.sql", convert.XXLJob, convert.Options{}},
 		{"xxl_page.json", convert.XXLJob, convert.Options{}},
+		{"xxl_upsert.sql", convert.XXLJob, convert.Options{}},
+		{"xxl_zone.sql", convert.XXLJob, convert.Options{}},
+		{"xxl_bom.sql", convert.XXLJob, convert.Options{}},
+		{"xxl_glue.sql", convert.XXLJob, convert.Options{}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			t.Parallel()

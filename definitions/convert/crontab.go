@@ -74,7 +74,7 @@ func (c *crontab) set(line int, name, value string) {
 	case "RANDOM_DELAY":
 		c.lost(line, "", "RANDOM_DELAY has no counterpart: spread the crons themselves")
 	default:
-		c.env[name] = setting{value, line, name}
+		c.env[name] = setting{text: value, line: line, key: name}
 	}
 }
 
@@ -153,7 +153,7 @@ func (c *crontab) last() *definitions.Definition {
 
 func (c *crontab) addJob(line int, comment, text, suffix string) {
 	command, input := splitPercent(text)
-	d := c.job(line, commandName(command, line)+suffix, "crontab")
+	d := c.job(line, commandName(command, line)+suffix, "", "crontab")
 	d.Job.Description = comment
 	shell := "/bin/sh"
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {

@@ -28,12 +28,6 @@ func newLiteJob(name string, line int) *liteJob {
 	return &liteJob{name: name, line: line, settings: map[string]setting{}, props: map[string]setting{}}
 }
 
-// plainKey normalizes the name of a setting: no case, '-' or '_'. Spring treats shardingTotalCount and
-// sharding-total-count as equal.
-func plainKey(name string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
-}
-
 // Lite converts jobs of ElasticJob-Lite: a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of
 // its Spring namespace, or the configurations in its ZooKeeper as YAML or JSON, separated by "---".
 func Lite(file string, text []byte, options Options) (*Result, error) {
@@ -96,7 +90,7 @@ type liteJobReader struct {
 }
 
 func (l *lite) add(one *liteJob) {
-	r := &liteJobReader{l, one, l.job(one.line, one.name, "elasticjob-lite")}
+	r := &liteJobReader{l, one, l.job(one.line, one.name, "", "elasticjob-lite")}
 	c := &r.d.Job
 	r.resolve(one.settings)
 	r.resolve(one.props)
@@ -184,16 +178,29 @@ func (r *liteJobReader) resolve(values map[string]setting) {
 	}
 }
 
-var javaOffset = regexp.MustCompile(`^(?:GMT|UTC)([+-])0?(\d{1,2}):?00$`)
+var javaOffset = regexp.MustCompile(`^(?:GMT|UTC)([+-])0?(\d{1,2})(?::?00)?$`)
 
-// zone converts Java's zones: GMT+08:00 is Etc/GMT-8 in IANA's database.
-func (r *liteJobReader) zone() {
-	zone := r.take("timezone")
-	if parts := javaOffset.FindStringSubmatch(zone); parts != nil {
-		zone = "Etc/GMT" + map[string]string{"+": "-", "-": "+"}[parts[1]] + parts[2]
+// javaZone returns the name in IANA's database of a zone as Java writes it: GMT+08:00 is Etc/GMT-8 there. Other names
+// are the same in both.
+func javaZone(zone string) string {
+	zone = strings.TrimSpace(zone)
+	parts := javaOffset.FindStringSubmatch(zone)
+	switch {
+	case parts == nil:
+		return zone
+	case parts[2] == "0":
+		return "Etc/GMT"
+	case parts[1] == "+":
+		return "Etc/GMT-" + parts[2]
+	default:
+		return "Etc/GMT+" + parts[2]
 	}
-	if zone != "" {
-		r.d.Job.TimeZone = zone
+}
+
+// zone takes the time zone.
+func (r *liteJobReader) zone() {
+	if zone := r.take("timezone"); zone != "" {
+		r.d.Job.TimeZone = javaZone(zone)
 	}
 }
 

@@ -116,7 +116,7 @@ func liteNode(name string, line int, n *yaml.Node) *liteJob {
 			flatten("", value, job.props)
 			continue
 		}
-		job.settings[plainKey(key.Value)] = setting{scalarText(value), key.Line, key.Value}
+		job.settings[plainKey(key.Value)] = setting{text: scalarText(value), line: key.Line, key: key.Value}
 	}
 	return job
 }
@@ -141,7 +141,7 @@ func scalarText(n *yaml.Node) string {
 func flatten(prefix string, n *yaml.Node, into map[string]setting) {
 	if n.Kind != yaml.MappingNode {
 		if prefix != "" {
-			into[prefix] = setting{scalarText(n), n.Line, "props." + prefix}
+			into[prefix] = setting{text: scalarText(n), line: n.Line, key: "props." + prefix}
 		}
 		return
 	}
@@ -190,7 +190,7 @@ func liteXML(text []byte) (*liteFile, error) {
 			}
 		case xml.CharData:
 			if value := strings.TrimSpace(string(t)); job != nil && prop != "" && value != "" {
-				job.props[prop] = setting{value, line, "props." + prop}
+				job.props[prop] = setting{text: value, line: line, key: "props." + prop}
 			}
 		case xml.EndElement:
 			if prop = ""; isLiteJob(t.Name) {
@@ -227,11 +227,11 @@ func isLiteJob(name xml.Name) bool {
 func springJob(t xml.StartElement, line int) *liteJob {
 	job := newLiteJob("", line)
 	for _, a := range t.Attr {
-		job.settings[plainKey(a.Name.Local)] = setting{a.Value, line, a.Name.Local}
+		job.settings[plainKey(a.Name.Local)] = setting{text: a.Value, line: line, key: a.Name.Local}
 	}
 	job.name = job.settings["id"].text
 	if t.Name.Local == "script" {
-		job.settings["jobtype"] = setting{"SCRIPT", line, "job-type"}
+		job.settings["jobtype"] = setting{text: "SCRIPT", line: line, key: "job-type"}
 	}
 	return job
 }
@@ -249,7 +249,7 @@ func (j *liteJob) addChild(t xml.StartElement, line int) (prop string) {
 	case "prop", "entry":
 		key := attributes["key"] + attributes["name"]
 		if value, given := attributes["value"]; given {
-			j.props[key] = setting{value, line, "props." + key}
+			j.props[key] = setting{text: value, line: line, key: "props." + key}
 			return ""
 		}
 		return key
