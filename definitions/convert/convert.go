@@ -122,8 +122,12 @@ func (b *builder) job(line int, name, suffix, appName string) *definitions.Defin
 	c.TimeZone = b.options.TimeZone
 	d := &definitions.Definition{Kind: definitions.Job, Job: c, At: definitions.Place{File: b.file, Line: line}}
 	b.result.Definitions = append(b.result.Definitions, d)
-	if c.JobName != name {
+	switch c.JobName {
+	case name:
+	case nameOf(name):
 		b.note(line, c.JobName, "was %q", name)
+	default:
+		b.note(line, c.JobName, "was %q, as another job is", name)
 	}
 	return d
 }

@@ -28,6 +28,7 @@ var order = []string{
 	"history/search", // separate from history, because the API defines queries with it
 	"history/event",  // separate from history, because the core defines records with it
 	"internal/mysql",
+	"internal/textfile",
 	"internal/zookeeper",
 	"internal/reason",
 	"internal/resources",
@@ -47,7 +48,7 @@ var only = map[string][]string{
 	"jobs":                {"jobs/cron", "app", "internal/document", "internal/resources", "internal/spelling", "internal/secrets"},
 	"jobs/cron":           {},
 	"app":                 {"internal/document", "internal/resources", "internal/secrets"},
-	"definitions":         {"jobs", "jobs/cron", "app", "internal/document", "internal/spelling", "internal/secrets"},
+	"definitions":         {"jobs", "jobs/cron", "app", "internal/document", "internal/spelling", "internal/secrets", "internal/textfile"},
 	"internal/document":   {"internal/spelling", "internal/secrets"},
 	"internal/wire":       {},
 	"web":                 {},
@@ -58,6 +59,7 @@ var only = map[string][]string{
 	"client":              {},
 	"internal/zookeeper":  {},
 	"internal/mysql":      {},
+	"internal/textfile":   {},
 	"internal/resources":  {},
 	"internal/spelling":   {},
 	"internal/secrets":    {},
