@@ -93,7 +93,7 @@ var home = map[string][]string{
 	"sigs.k8s.io/yaml":                    {"cluster/kubernetes"},
 	"go.etcd.io/bbolt":                    {"registry/embedded"},
 	"github.com/jmoiron/sqlx":             {"history", "registry/database"},
-	"github.com/go-sql-driver/mysql":      {"history", "registry/database", "internal/mysql"},
+	"github.com/go-sql-driver/mysql":      {"history", "registry/database", "internal/mysql", "cmd/elasticjob"},
 	"modernc.org/sqlite":                  {"history"},
 	"github.com/pressly/goose/v3":         {"history", "registry/database"},
 	"github.com/spf13/cobra":              {"cmd/scheduler", "cmd/executor", "cmd/elasticjob"},
