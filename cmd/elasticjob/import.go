@@ -15,6 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions"
 	"github.com/elasticjob-go/elasticjob/definitions/convert"
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/properties"
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 )
 
 // converter reads a file of another scheduler.
@@ -32,9 +34,11 @@ func (a *cli) importCommand() *cobra.Command {
 	return group("import", "Turn definitions of other schedulers into YAML",
 		`Reads what another scheduler knows of its jobs, and writes the YAML that apply reads to standard output. What has no counterpart is
 reported on standard error, with its line and with what to do. No server is needed, and none is changed. FILE may be -, standard input.`,
-		a.importFrom("elasticjob-lite FILE", "From ElasticJob-Lite",
-			`FILE is a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of its Spring namespace, 2.x or 3.x, or jobs'
-configurations from its ZooKeeper (the nodes NAMESPACE/JOB/config), with --- between them.`, convert.Lite, nil, nil),
+		a.importFrom("elasticjob-lite [FILE]", "From ElasticJob-Lite",
+			`Reads the settings that are in effect, of any version, from its ZooKeeper: --zk HOSTS/NAMESPACE. Nothing is changed there. Otherwise FILE is
+a YAML or properties file of its starter for Spring Boot (elasticjob.jobs), an XML file of its Spring namespace, 1.x to 3.x, or jobs'
+configurations from its ZooKeeper (the nodes NAMESPACE/JOB/config), with --- between them.`, convert.Lite, &liteZooKeeper{},
+			a.springFlags),
 		a.importFrom("xxl-job [FILE]", "From XXL-JOB",
 			`Reads the tables of its database, of MySQL or MariaDB, whatever its version: --db, or --db-file, which keeps the password off the command
 line. Nothing is changed there. Otherwise FILE is a dump of its tables xxl_job_info and xxl_job_group, such as
@@ -46,13 +50,14 @@ where that is known without it.`,
 			func(file string, text []byte, o convert.Options) (*convert.Result, error) {
 				return convert.Crontab(file, text, o), nil
 			}, nil,
-			func(cmd *cobra.Command, o *convert.Options) {
+			func(cmd *cobra.Command, o *convert.Options) func() error {
 				cmd.Flags().BoolVar(&o.System, "system", false, "each command has a user in front of it")
+				return nil
 			}))
 }
 
 func (a *cli) importFrom(use, short, long string, convertFile converter, other importSource,
-	more func(*cobra.Command, *convert.Options)) *cobra.Command {
+	more func(*cobra.Command, *convert.Options) (finish func() error)) *cobra.Command {
 	var o convert.Options
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: oneArg("FILE")}
 	flags := cmd.Flags()
@@ -62,8 +67,9 @@ func (a *cli) importFrom(use, short, long string, convertFile converter, other i
 	flags.Float64Var(&o.CPUCount, "cpu", 0.1, "CPU of a shard")
 	flags.Float64Var(&o.MemoryMB, "memory", 128, "memory of a shard in MB")
 	flags.StringVar(&o.TimeZone, "time-zone", "", "the zone of crons that name none, such as Asia/Shanghai")
+	var finish func() error
 	if more != nil {
-		more(cmd, &o)
+		finish = more(cmd, &o)
 	}
 	if other != nil {
 		other.flags(flags)
@@ -77,6 +83,11 @@ func (a *cli) importFrom(use, short, long string, convertFile converter, other i
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := a.onlyYAML(); err != nil {
 			return err
+		}
+		if finish != nil {
+			if err := finish(); err != nil {
+				return usage(err)
+			}
 		}
 		if o.Now = a.now(); other != nil && other.given() {
 			result, err := other.read(cmd.Context(), o)
@@ -163,4 +174,58 @@ func (d *xxlDatabase) read(ctx context.Context, o convert.Options) (*convert.Res
 		return nil, err
 	}
 	return convert.XXLJobTables(mysql.Name(dsn), tables, others, o)
+}
+
+// springFlags are the flags for variables and profiles of Spring. Later files override earlier ones.
+func (a *cli) springFlags(cmd *cobra.Command, o *convert.Options) (finish func() error) {
+	var files []string
+	f := cmd.Flags()
+	f.StringArrayVar(&files, "properties", nil, "a properties file with the values of ${variables}; may be repeated")
+	f.StringSliceVar(&o.Profiles, "profile", nil, "a profile of Spring that is active; may be repeated")
+	return func() error {
+		o.Properties = map[string]string{}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err == nil {
+				text, err = textfile.Decode(text, "iso-8859-1") // the encoding of such files, unless they are UTF-8
+			}
+			if err != nil {
+				return fmt.Errorf("--properties: read %s: %w", file, err)
+			}
+			all, err := properties.Parse(string(text))
+			if err != nil {
+				return fmt.Errorf("--properties %s: %w", file, err)
+			}
+			for _, p := range all {
+				o.Properties[p.Key] = p.Value
+			}
+		}
+		return nil
+	}
+}
+
+// liteZooKeeper is the ZooKeeper of an ElasticJob-Lite.
+type liteZooKeeper struct{ address, digestFile string }
+
+func (z *liteZooKeeper) flags(f *pflag.FlagSet) {
+	f.StringVar(&z.address, "zk", "", "read this namespace in ZooKeeper: host1:2181,host2:2181/NAMESPACE")
+	f.StringVar(&z.digestFile, "zk-digest-file", "", "a file with user:password for ZooKeeper")
+}
+
+func (z *liteZooKeeper) given() bool { return z.address != "" }
+
+func (z *liteZooKeeper) read(ctx context.Context, o convert.Options) (*convert.Result, error) {
+	digest := ""
+	if z.digestFile != "" {
+		text, err := os.ReadFile(z.digestFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the digest for ZooKeeper: %w", err)
+		}
+		digest = strings.TrimSpace(string(text))
+	}
+	nodes, err := origin.LiteNodes(ctx, z.address, digest)
+	if err != nil {
+		return nil, err
+	}
+	return convert.LiteNodes(z.address, nodes, o)
 }

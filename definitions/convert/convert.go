@@ -34,6 +34,9 @@ type Options struct {
 	TimeZone string
 	// System says that the entries of a crontab contain the user before the command, as in /etc/crontab.
 	System bool
+	// Properties are the values of variables of Spring, ${name}, and Profiles its active profiles.
+	Properties map[string]string
+	Profiles   []string
 	// Now is the time after which the next fires of a cron are computed.
 	Now time.Time
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/definitions"
 	"github.com/elasticjob-go/elasticjob/definitions/convert"
+	"github.com/elasticjob-go/elasticjob/internal/properties"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -34,6 +35,10 @@ func TestFiles(t *testing.T) {
 		{"spring-boot.yml", convert.Lite, convert.Options{}},
 		{"spring.xml", convert.Lite, convert.Options{App: "orders", AppURL: "https://example.com/orders.tar.gz", BootstrapScript: "bin/run.sh"}},
 		{"zookeeper.yml", convert.Lite, convert.Options{}},
+		{"spring_properties.xml", convert.Lite, convert.Options{Properties: propertiesOf(t, "job.properties")}},
+		{"profiles.yml", convert.Lite, convert.Options{Profiles: []string{"prod-eu"}}},
+		{"application.properties", convert.Lite, convert.Options{}},
+		{"spring_1.xml", convert.Lite, convert.Options{}},
 		{"xxl_job.sql", convert.XXLJob, convert.Options{}},
 		{"xxl_page.json", convert.XXLJob, convert.Options{}},
 		{"xxl_upsert.sql", convert.XXLJob, convert.Options{}},
@@ -81,6 +86,23 @@ func TestFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+func propertiesOf(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := properties.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for _, p := range all {
+		values[p.Key] = p.Value
+	}
+	return values
 }
 
 // TestCommandsDoWhatCronWouldHaveThemDo runs the converted commands as executors do.

@@ -16,6 +16,8 @@ import (
 
 var shared mariadb.Shared
 
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(shared.Main(m)) }
 
 // TestRead compares the jobs in a database with those in the dump that fills it.
@@ -51,7 +53,7 @@ func TestRead(t *testing.T) {
 					t.Fatalf("%s: %v", statement, err)
 				}
 			}
-			options := convert.Options{Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+			options := convert.Options{Now: now}
 			tables, others, err := origin.Tables(t.Context(), dsn, convert.XXLJobTableNames, "xxl_job_")
 			if err != nil {
 				t.Fatal(err)
