@@ -86,13 +86,14 @@ type builder struct {
 	said    map[string]bool   // remarks that are only made once
 	secrets map[string]string // by the path of the file that must contain it
 	apps    []string
+	left    map[string]bool // settings with a value that nothing here needs
 	result  Result
 }
 
 func newBuilder(file string, options Options) *builder {
 	options.CPUCount, options.MemoryMB = cmp.Or(options.CPUCount, 0.1), cmp.Or(options.MemoryMB, 128)
 	return &builder{file: file, options: options, taken: map[string]bool{}, said: map[string]bool{},
-		secrets: map[string]string{}}
+		secrets: map[string]string{}, left: map[string]bool{}}
 }
 
 func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
@@ -232,6 +233,9 @@ func (b *builder) done(script string) *Result {
 		c.AppName, c.AppURL, c.BootstrapScript = name, b.options.AppURL, script
 		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c,
 			At: definitions.Place{File: b.file}})
+	}
+	if len(b.left) > 0 {
+		b.note(0, "", "not taken over, as nothing here needs it: %s", strings.Join(sortedKeys(b.left), ", "))
 	}
 	if len(b.result.Definitions) > 0 {
 		b.once(0, false, fmt.Sprintf("what a shard takes is not said: %v CPU and %v MB of memory were taken; give --cpu and --memory, or edit", b.options.CPUCount, b.options.MemoryMB))

@@ -253,11 +253,12 @@ type variable struct {
 // filled replaces variables by their values: those of --properties, of the file, or their defaults, in which there may
 // be variables, too.
 func (l *lite) filled(text string, depth int) (out string, used []variable) {
-	const mostDeep = 20 // variables may stand for each other in a circle
+	// Variables may stand for each other in a circle, and a few that each name the one before twice for very many.
+	const maxDepth, maxUsed = 20, 1000
 	for {
 		begin := strings.Index(text, "${")
 		end := closingBrace(text, begin)
-		if begin < 0 || end < 0 || depth > mostDeep {
+		if begin < 0 || end < 0 || depth > maxDepth || len(used) > maxUsed {
 			return out + text, used
 		}
 		name, otherwise, hasDefault := strings.Cut(text[begin+2:end], ":")
@@ -350,7 +351,8 @@ func (r *liteJobReader) takeProps() {
 
 // program sets how the job is run.
 func (r *liteJobReader) program() {
-	kind := strings.ToUpper(r.take("elasticjobtype") + r.take("jobtype"))
+	given := r.take("elasticjobtype") + r.take("jobtype")
+	kind := strings.ToUpper(given)
 	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " +
 		r.take("jobref"))
 	if r.is("streamingprocess", false) {
@@ -370,6 +372,8 @@ func (r *liteJobReader) program() {
 	case kind == "HTTP" && !isHTTP:
 		r.lost(r.line, "an HTTP job without %s: give its address in props", jobs.PropHTTPURL)
 	case isHTTP:
+	case kind != "" && kind != "SIMPLE" && kind != "DATAFLOW":
+		r.lost(r.line, "the type %s is not known: set props %s to the command that runs a shard", given, jobs.PropScript)
 	default:
 		if class != "" {
 			class = " " + class
@@ -396,7 +400,7 @@ func (r *liteJobReader) handlers() {
 
 // needless are settings that this scheduler does not need.
 var needless = []string{
-	"jobname", "id", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds",
+	"monitorexecution", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds",
 	"reconcileintervalminutes", "monitorport", "label",
 	"jobexecutorservicehandlertype", "jobexecutorthreadpoolsizeprovidertype", "executorservicehandler", "tracingref",
 	"eventtracerdbdatasource",
@@ -417,11 +421,11 @@ var missed = map[string]string{
 func (r *liteJobReader) rest() {
 	if at := r.settings["monitorexecution"]; at.text == "false" {
 		r.note(at.line, r.d.Name(), "monitorExecution: false has no effect: executions are always watched, so that a run never overlaps the one before")
+		delete(r.settings, "monitorexecution")
 	}
-	delete(r.settings, "monitorexecution")
-	for _, name := range needless {
-		delete(r.settings, name)
-	}
+	delete(r.settings, "jobname")
+	delete(r.settings, "id")
+	r.leave(record{r.line, r.settings}, needless...)
 	for _, name := range slices.Sorted(maps.Keys(r.settings)) {
 		at := r.settings[name]
 		first, _, _ := strings.Cut(name, ".")

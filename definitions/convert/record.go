@@ -43,6 +43,15 @@ func (r record) take(names ...string) (first setting) {
 	return first
 }
 
+// leave takes settings that nothing here needs. They are named once for the whole source.
+func (b *builder) leave(r record, names ...string) {
+	for _, name := range names {
+		if s := r.take(name); s.text != "" {
+			b.left[s.key] = true
+		}
+	}
+}
+
 // leftovers collects settings that no converter has taken, over all records of a source.
 type leftovers struct {
 	kind   string // what they are: "column", "key"

@@ -137,6 +137,9 @@ func isLiteJob(name xml.Name) bool {
 func springJob(t xml.StartElement, line int) *liteJob {
 	job := newLiteJob("", line)
 	for _, a := range t.Attr {
+		if a.Name.Space == "xmlns" || a.Name.Local == "xmlns" {
+			continue
+		}
 		job.settings[plainKey(a.Name.Local)] = setting{text: a.Value, line: line, key: a.Name.Local}
 	}
 	job.name = job.settings["id"].text
@@ -156,7 +159,6 @@ func (j *liteJob) addChild(t xml.StartElement, line int) (prop, inner string) {
 	switch t.Name.Local {
 	case "listener", "distributed-listener":
 		j.listeners = append(j.listeners, attributes["class"]+attributes["ref"])
-	case "props", "value":
 	case "prop", "entry":
 		key := attributes["key"] + attributes["name"]
 		if value, given := attributes["value"]; given {

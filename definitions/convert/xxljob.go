@@ -20,7 +20,6 @@ type xxl struct {
 	live    map[string]int      // the registered addresses of executors, by app name
 	states  map[string]xxlState // of jobs, by their ids, where an own table has them
 	unknown leftovers
-	left    map[string]bool // the columns without a counterpart that have a value
 }
 
 // XXLJob converts jobs of XXL-JOB: from a dump of its tables xxl_job_info and, for the apps, xxl_job_group, or from
@@ -56,7 +55,7 @@ func XXLJobTables(database string, tables map[string]*sqldump.Table, others []st
 
 func newXXL(source string, options Options) *xxl {
 	return &xxl{builder: newBuilder(source, options), groups: map[string]record{}, live: map[string]int{},
-		unknown: leftovers{kind: "column"}, left: map[string]bool{}}
+		unknown: leftovers{kind: "column"}}
 }
 
 func (x *xxl) convert(infos []record) (*Result, error) {
@@ -75,9 +74,6 @@ func (x *xxl) convert(infos []record) (*Result, error) {
 		x.unknown.add("", group)
 	}
 	x.unknown.report(x.builder)
-	if len(x.left) > 0 {
-		x.note(0, "", "not taken over, as nothing here needs it: %s", strings.Join(sortedKeys(x.left), ", "))
-	}
 	x.once(0, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they take")
 	return x.done("bin/start.sh"), nil
 }
@@ -85,15 +81,6 @@ func (x *xxl) convert(infos []record) (*Result, error) {
 func idOf(r record) int {
 	id, _ := strconv.Atoi(r.settings["id"].text)
 	return id
-}
-
-// leave takes settings that have no counterpart and need none. They are named once for the whole source.
-func (x *xxl) leave(r record, names ...string) {
-	for _, name := range names {
-		if s := r.take(name); s.text != "" {
-			x.left[s.key] = true
-		}
-	}
 }
 
 // page reads the JSON of the admin: objects of jobs, and of executors.
@@ -159,8 +146,11 @@ func (x *xxl) add(info record) {
 func (j *xxlJob) status(id string) {
 	stopped := false
 	switch status := j.value("triggerstatus"); {
+	case status == "0", status == "1":
+		stopped = status == "0"
 	case status != "":
-		stopped = status != "1"
+		stopped = true
+		j.lost("trigger_status %q is not known: it is disabled", status)
 	case j.states != nil:
 		state, scheduled := j.states[id]
 		stopped = !scheduled || state.paused
