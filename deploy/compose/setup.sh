@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the secrets of docker-compose.yml in its volume, once: each is another one on each machine, none is in a file of the repository.
-# Each file belongs to the user of the container that reads it. What is there already is left as it is.
+# Creates the secrets of docker-compose.yml in its volume, once: random ones on each machine, none in a file of the repository.
+# Each file belongs to the user of the container that reads it. Existing files stay unchanged.
 set -eu
 cd "${SECRETS:-/secrets}"
 scheduler=${SCHEDULER:-/opt/elasticjob/scheduler}
@@ -8,7 +8,7 @@ umask 077
 
 random() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 
-# make NAME TEXT writes a file that is whole or not there.
+# make NAME TEXT writes a file atomically.
 make() {
   [ -s "$1" ] && return
   printf '%s' "$2" >".$1.new"
@@ -26,7 +26,7 @@ if [ ! -s prometheus-token ]; then
   make prometheus-token "$token"
 fi
 
-# Nobody but root can give files away: a test, which may run as anybody, has all of them for itself.
+# Only root can change the owner of files: a test of another user keeps all of them.
 if [ "$(id -u)" = 0 ]; then
   chmod 0711 .
   chown 65532:65532 api-token zk-digest db-dsn
