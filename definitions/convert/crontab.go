@@ -1,6 +1,9 @@
 package convert
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"path"
@@ -46,7 +49,10 @@ func (c *crontab) readLine(line int, text string) {
 	switch {
 	case text == "":
 	case text[0] == '#':
-		if text = strings.Trim(text, "# \t"); !disabledEntry.MatchString(text) && !assignment.MatchString(text) {
+		switch text = strings.Trim(text, "# \t"); {
+		case disabledEntry.MatchString(text):
+			c.note(line, "", "the entry that is commented out is left out")
+		case !assignment.MatchString(text):
 			c.comment = text
 		}
 	case assignment.MatchString(text):
@@ -74,7 +80,7 @@ func (c *crontab) set(line int, name, value string) {
 	case "RANDOM_DELAY":
 		c.lost(line, "", "RANDOM_DELAY has no counterpart: choose different times for the crons")
 	default:
-		c.env[name] = setting{value, line, name}
+		c.env[name] = setting{text: value, line: line, key: name}
 	}
 }
 
@@ -87,19 +93,19 @@ func cut(text string) (word, rest string) {
 	return text, ""
 }
 
+// readEntry reads a time, with --system a user, flags of BSD's cron, and a command.
 func (c *crontab) readEntry(line int, text, comment string) {
-	when, rest := cut(text)
-	columns := [5]string{when}
-	if strings.HasPrefix(when, "@") {
-		copy(columns[:], strings.Fields(aliases[strings.ToLower(when)]))
-	} else {
-		for i := 1; i < len(columns); i++ {
-			columns[i], rest = cut(rest)
-		}
-	}
+	t, rest := cutTime(text)
 	user := ""
 	if c.options.System {
 		user, rest = cut(rest)
+	} else if first, command := cut(rest); slices.Contains(systemUsers, first) && command != "" {
+		user, rest = first, command
+		c.remarkOnce(line, false, fmt.Sprintf("%s was read as the user of the entry, as in /etc/crontab; give --system if other entries have one, too", first))
+	}
+	for flag, command := cut(rest); bsdFlags[flag] != ""; flag, command = cut(rest) {
+		c.note(line, "", "the flag %s is left out: %s", flag, bsdFlags[flag])
+		rest = command
 	}
 	if rest == "" {
 		c.lost(line, "", "not an entry of a crontab, left out: an entry has five columns%s and a command",
@@ -109,37 +115,48 @@ func (c *crontab) readEntry(line int, text, comment string) {
 	if user != "" {
 		c.remarkOnce(line, true, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; set up the executors so that they run as that user", user))
 	}
-	if columns[1] == "" {
-		c.addJob(line, comment, rest, "")
-		why := "is not known here"
-		if strings.EqualFold(when, "@reboot") {
-			why = "has no counterpart: jobs are not bound to a machine; if it starts a service, leave that to systemd"
-		}
-		c.lost(line, c.last().Name(), "%s %s; the job runs on trigger only", when, why)
-		return
-	}
-	t, err := parseCronTime(columns)
+	crons, unclear, err := t.crons()
 	if err != nil {
 		c.lost(line, "", "the entry is left out: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
 	}
-	c.addTimed(line, t, comment, rest)
+	c.addTimed(line, crons, comment, rest)
+	switch {
+	case len(crons) == 0:
+		c.lost(line, c.last().Name(), "%s; the job runs on trigger only", unclear)
+	case unclear != "":
+		c.note(line, c.last().Name(), "%s", unclear)
+	}
+	if first, second := cut(rest); !c.options.System && user == "" && plainWord.MatchString(first) &&
+		programPath.MatchString(second) && first != "cd" && !slices.Contains(wrappers, first) {
+		c.lost(line, c.last().Name(), "if %s is not a program but the user who runs the entry, import with --system", first)
+	}
 }
 
-// addTimed adds one job for each cron of the entry.
-func (c *crontab) addTimed(line int, t cronTime, comment, command string) {
-	crons, err := t.quartz()
-	if err != nil {
-		c.addJob(line, comment, command, "")
-		c.lost(line, c.last().Name(), "%s; the job runs on trigger only", err)
-		return
-	}
+// systemUsers are users whose entries are recognized in files that are not known to have a user in each entry. None of
+// them is a program.
+var systemUsers = []string{"root", "www-data", "nobody", "daemon", "postgres", "mysql", "nginx", "apache", "httpd",
+	"jenkins", "ubuntu", "ec2-user", "centos", "debian", "deploy", "oracle", "hadoop", "tomcat", "redis", "vagrant"}
+
+// bsdFlags stand before the command in crontabs of FreeBSD and OpenBSD.
+var bsdFlags = map[string]string{
+	"-n": "the output of successful runs is kept, too",
+	"-q": "nothing is logged by cron here",
+	"-s": "a job runs once at a time anyway",
+}
+
+// programPath matches a command that begins with the path of a program or script.
+var programPath = regexp.MustCompile(`^/\S*(?:bin/|\.(?:sh|py|pl|php|rb)(?:\s|$))`)
+
+var plainWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// addTimed adds one job for each cron of the entry, or one without a cron.
+func (c *crontab) addTimed(line int, crons []string, comment, command string) {
+	c.addJob(line, comment, command, "")
 	for i, one := range crons {
-		suffix := ""
 		if i > 0 {
-			suffix = "-weekday"
+			c.addJob(line, comment, command, "-weekday")
 		}
-		c.addJob(line, comment, command, suffix)
 		c.setCron(c.last(), line, one)
 	}
 	if len(crons) > 1 {
@@ -153,7 +170,8 @@ func (c *crontab) last() *definitions.Definition {
 
 func (c *crontab) addJob(line int, comment, text, suffix string) {
 	command, input := splitPercent(text)
-	d := c.job(line, commandName(command, line)+suffix, "crontab")
+	hash := sha256.Sum256([]byte(command))
+	d := c.job(line, commandName(command)+suffix, hex.EncodeToString(hash[:2]), "crontab")
 	d.Job.Description = comment
 	shell := "/bin/sh"
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
@@ -201,24 +219,43 @@ func splitPercent(text string) (command, input string) {
 
 // wrappers are words before the program whose name the job gets.
 var wrappers = []string{
-	"sudo", "nice", "ionice", "flock", "timeout", "env", "exec", "command", "nohup", "time", "test", "[", "root",
+	"sudo", "nice", "ionice", "flock", "timeout", "env", "exec", "command", "nohup", "time", "test", "[",
 	"sh", "bash", "dash", "zsh", "python", "python2", "python3", "php", "perl", "ruby", "node", "java",
 }
 
-var moves = regexp.MustCompile(`^cd\s+\S+\s*(&&|;)\s*`)
+var (
+	moves = regexp.MustCompile(`^cd\s+\S+\s*(&&|;)\s*`)
+	// argument matches words of a command that say what it does. Others could be secrets, or say nothing.
+	argument = regexp.MustCompile(`^[A-Za-z/.][A-Za-z0-9_:./-]*$`)
+)
 
-// commandName returns a name for a command: its first word that is not a wrapper, an option, a number or a variable.
-func commandName(command string, line int) string {
+// commandName returns a name for a command: its first word that is not a wrapper, an option, a number or a variable,
+// and up to three arguments. It only depends on the command, so that one more entry changes the name of no other.
+func commandName(command string) string {
+	const mostArguments = 3
+	var parts []string
+	afterOption := false
 	for word := range strings.FieldsSeq(moves.ReplaceAllString(command, "")) {
+		if len(parts) > 0 && strings.ContainsAny(word[:1], "|;&><12") || len(parts) > mostArguments {
+			break
+		}
+		ends := strings.HasSuffix(word, ";")
 		word = strings.Trim(word, `"'();`)
 		base := path.Base(word)
 		plain := strings.TrimSuffix(base, path.Ext(base))
-		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") || slices.Contains(wrappers, base) ||
-			strings.Trim(plain, "0123456789.") == "" ||
-			strings.HasSuffix(base, ".lock") {
-			continue
+		isOption := strings.HasPrefix(word, "-")
+		switch {
+		case isOption, strings.Contains(word, "="), strings.Trim(plain, "0123456789.") == "",
+			strings.HasSuffix(base, ".lock"):
+		case len(parts) == 0 && !slices.Contains(wrappers, base):
+			parts = append(parts, plain)
+		case len(parts) > 0 && !afterOption && argument.MatchString(word):
+			parts = append(parts, plain)
 		}
-		return plain
+		afterOption = isOption && len(parts) > 0
+		if ends && len(parts) > 0 {
+			break
+		}
 	}
-	return fmt.Sprintf("line-%d", line)
+	return cmp.Or(strings.Join(parts, "-"), "command")
 }

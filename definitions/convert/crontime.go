@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // cronField is one of the five columns of a crontab.
@@ -174,30 +176,166 @@ func parseCronTime(columns [5]string) (t cronTime, err error) {
 var errBothDays = errors.New("day of month and day of week must both match, which this scheduler's crons cannot express; " +
 	"let the job fire on one of them and its command test the other")
 
+// entryTime is what stands before the command of an entry.
+type entryTime struct {
+	alias   string // "@daily", or "@every" with its duration
+	columns []string
+}
+
+// columnLike matches words that are columns of a time rather than commands.
+var columnLike = regexp.MustCompile(`(?i)^(?:\*|\?|\d+|sun|mon|tue|wed|thu|fri|sat)(?:[-/,]?(?:\*|\d+|sun|mon|tue|wed|thu|fri|sat))*$`)
+
+// cutTime splits an entry into its time and the rest. Other schedulers than cron have a sixth column, for seconds in
+// front or for a year behind, or both.
+func cutTime(text string) (t entryTime, rest string) {
+	if strings.HasPrefix(text, "@") {
+		t.alias, rest = cut(text)
+		if strings.EqualFold(t.alias, "@every") {
+			duration, command := cut(rest)
+			return entryTime{alias: t.alias + " " + duration}, command
+		}
+		return t, rest
+	}
+	for rest = text; len(t.columns) < 7; {
+		column, command := cut(rest)
+		if command == "" && len(t.columns) >= 5 || len(t.columns) >= 5 && !columnLike.MatchString(column) {
+			break
+		}
+		t.columns, rest = append(t.columns, column), command
+	}
+	if columnLike.MatchString(rest) {
+		rest = "" // one more column, and no command
+	}
+	return t, rest
+}
+
+// crons returns the equivalent crons of this scheduler: one or two, or none if there is no such cron; why then says so.
+// If there is one, why is what to know about it.
+func (t entryTime) crons() (crons []string, why string, err error) {
+	switch len(t.columns) {
+	case 0:
+		return t.aliasCrons()
+	case 6:
+		return t.sixColumns()
+	case 7:
+		return withSeconds(t.columns[0], t.columns[1:6], t.columns[6])
+	default:
+		return withSeconds("0", t.columns, "*")
+	}
+}
+
+func (t entryTime) aliasCrons() (crons []string, why string, err error) {
+	name := strings.ToLower(t.alias)
+	if columns, known := aliases[name]; known {
+		return withSeconds("0", strings.Fields(columns), "*")
+	}
+	if name == "@reboot" {
+		return nil, "@reboot has no counterpart: jobs are not bound to a machine; if it starts a service, leave that to systemd", nil
+	}
+	every, err := time.ParseDuration(strings.TrimPrefix(name, "@every "))
+	if err != nil {
+		seconds, notNumber := strconv.Atoi(strings.TrimPrefix(name, "@")) // FreeBSD: seconds after the end of the last run
+		if every, err = time.Duration(seconds)*time.Second, notNumber; err != nil {
+			return nil, t.alias + " is not known here", nil
+		}
+	}
+	expression, exact := rateCron(int(every / time.Second))
+	if !exact || every%time.Second != 0 {
+		return nil, fmt.Sprintf("%s: no cron fires every %s, as it divides neither a minute, an hour nor a day; choose a cron",
+			t.alias, every), nil
+	}
+	return []string{expression}, fmt.Sprintf("%s became cron %q, which counts from the full minute, hour or day", t.alias,
+		expression), nil
+}
+
+// sixColumns reads columns that are seconds and five, or five and a year, where only one of it is possible.
+func (t entryTime) sixColumns() (crons []string, why string, err error) {
+	seconds, _, secondsErr := withSeconds(t.columns[0], t.columns[1:], "*")
+	years, _, yearErr := withSeconds("0", t.columns[:5], t.columns[5])
+	switch {
+	case secondsErr != nil && yearErr != nil:
+		return nil, "", secondsErr
+	case yearErr != nil:
+		return seconds, "the first of its six columns was read as seconds", nil
+	case secondsErr != nil:
+		return years, "the last of its six columns was read as the year", nil
+	}
+	return nil, fmt.Sprintf("it has six columns; set cron to %q if the first one is for seconds, or to %q if the last one is for years",
+		strings.Join(seconds, " and "), strings.Join(years, " and ")), nil
+}
+
+var secondField = cronField{"second", 0, 59, ""}
+
+// withSeconds returns the crons for five columns with a column for seconds and one for years. why says it if there is
+// no such cron.
+func withSeconds(second string, columns []string, year string) (crons []string, why string, err error) {
+	t, err := parseCronTime([5]string(columns))
+	seconds, _, err2 := secondField.parse(second)
+	years, err3 := parseYears(year)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, "", err
+	}
+	crons, err = t.quartz(secondField.text(seconds, strconv.Itoa), years)
+	if errors.Is(err, errBothDays) {
+		return nil, err.Error(), nil
+	}
+	return crons, "", err
+}
+
+// parseYears checks a column for years, which Quartz has in the same form. It returns "" for all years.
+func parseYears(text string) (string, error) {
+	if text == "*" || text == "?" {
+		return "", nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		span, step, stepped := strings.Cut(part, "/")
+		first, last, ranged := strings.Cut(span, "-")
+		from, err := strconv.Atoi(first)
+		if first == "*" {
+			from, err = firstYear, nil
+		}
+		to, err2 := from, error(nil)
+		if ranged {
+			to, err2 = strconv.Atoi(last)
+		}
+		by, err3 := 1, error(nil)
+		if stepped {
+			by, err3 = strconv.Atoi(step)
+		}
+		if errors.Join(err, err2, err3) != nil || from < firstYear || to < from || to > lastYear || by < 1 {
+			return "", fmt.Errorf("year %q is not a list of years from %d to %d", text, firstYear, lastYear)
+		}
+	}
+	return " " + text, nil
+}
+
+const firstYear, lastYear = 1970, 2099
+
 // quartz returns the equivalent crons: one, or two if matching the day of month or the day of week is enough. On days
 // that match both columns, the two crons fire together.
-func (t cronTime) quartz() ([]string, error) {
+func (t cronTime) quartz(second, year string) ([]string, error) {
+	with := func(day, weekday string) string { return second + " " + t.with(day, weekday) + year }
 	anyDay, anyWeekday := t.days == span(1, 31), t.weekdays == span(0, 6)
 	switch {
 	case anyDay && anyWeekday, !t.both && (anyDay || anyWeekday):
-		return []string{t.with("*", "?")}, nil
+		return []string{with("*", "?")}, nil
 	case t.both && anyWeekday:
-		return []string{t.with(t.dayText(), "?")}, nil
+		return []string{with(t.dayText(), "?")}, nil
 	case t.both && anyDay:
-		return []string{t.with("?", t.weekdayText())}, nil
+		return []string{with("?", t.weekdayText())}, nil
 	case t.both:
 		for week := range 4 {
 			if t.days == span(7*week+1, 7*week+7) && bits.OnesCount64(uint64(t.weekdays)) == 1 {
-				return []string{t.with("?", fmt.Sprintf("%s#%d", t.weekdayText(), week+1))}, nil
+				return []string{with("?", fmt.Sprintf("%s#%d", t.weekdayText(), week+1))}, nil
 			}
 		}
 		return nil, errBothDays
 	}
-	return []string{t.with(t.dayText(), "?"), t.with("?", t.weekdayText())}, nil
+	return []string{with(t.dayText(), "?"), with("?", t.weekdayText())}, nil
 }
 
 func (t cronTime) with(day, weekday string) string {
-	return fmt.Sprintf("0 %s %s %s %s %s", cronFields[0].text(t.minutes, strconv.Itoa),
+	return fmt.Sprintf("%s %s %s %s %s", cronFields[0].text(t.minutes, strconv.Itoa),
 		cronFields[1].text(t.hours, strconv.Itoa),
 		day, cronFields[3].text(t.months, strconv.Itoa), weekday)
 }

@@ -28,53 +28,113 @@ func newLiteJob(name string, line int) *liteJob {
 	return &liteJob{name: name, line: line, settings: map[string]setting{}, props: map[string]setting{}}
 }
 
-// plainKey normalizes the name of a setting: no case, '-' or '_'. Spring treats shardingTotalCount and
-// sharding-total-count as equal.
-func plainKey(name string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))
+// lite converts jobs of ElasticJob-Lite, of any version.
+type lite struct {
+	*builder
+	jobs   []*liteJob
+	beside []setting         // settings of ElasticJob that are not those of a job
+	values map[string]string // values of the file for ${name}
 }
 
-// Lite converts jobs of ElasticJob-Lite: a YAML file of its starter for Spring Boot (elasticjob.jobs), an XML file of
-// its Spring namespace, or the configurations in its ZooKeeper as YAML or JSON, separated by "---".
+func newLite(source string, options Options) *lite {
+	return &lite{builder: newBuilder(source, options), values: map[string]string{}}
+}
+
+// Lite converts jobs of ElasticJob-Lite: a YAML or properties file of its starter for Spring Boot (elasticjob.jobs), an
+// XML file of its Spring namespace, or the configurations in its ZooKeeper as YAML or JSON, separated by "---".
 func Lite(file string, text []byte, options Options) (*Result, error) {
-	l := &lite{newBuilder(file, options)}
-	var found *liteFile
-	var err error
-	if trimmed := bytes.TrimLeft(text, "\ufeff \t\r\n"); bytes.HasPrefix(trimmed, []byte("<")) {
-		found, err = liteXML(text)
-	} else {
-		found, err = liteYAML(text)
+	l := newLite(file, options)
+	read := l.spring
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
+		read = l.xml
 	}
-	if err != nil {
+	if err := read(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if len(found.jobs) == 0 {
-		return nil, fmt.Errorf("%s has no job of ElasticJob-Lite: give a YAML file with elasticjob.jobs, an XML file with elasticjob:job, or a job's configuration from ZooKeeper, with jobName", file)
+	return l.convert()
+}
+
+// LiteNode is a job in ElasticJob-Lite's ZooKeeper.
+type LiteNode struct {
+	Job string
+	// Config is the data of its node config, YAML in 3.x and JSON in 2.x. In 1.x it is empty, and Settings has the data
+	// of the nodes below config.
+	Config   []byte
+	Settings map[string]string
+	// Servers is the number of servers that are known to have run it, and Disabled that of those among them that were
+	// told not to.
+	Servers, Disabled int
+}
+
+// LiteNodes converts jobs from ElasticJob-Lite's ZooKeeper. source names it in remarks.
+func LiteNodes(source string, nodes []LiteNode, options Options) (*Result, error) {
+	l := newLite(source, options)
+	for _, node := range nodes {
+		job := newLiteJob(node.Job, 0)
+		for name, value := range node.Settings {
+			job.settings[plainKey(name)] = setting{text: value, key: name}
+		}
+		documents, err := springDocuments(node.Config)
+		if err != nil {
+			l.lost(0, "", "the configuration of %s is not read: %s", node.Job, err)
+			continue
+		}
+		for _, d := range documents {
+			for _, e := range d.entries {
+				e.line = 0
+				job.add(e.path, e.setting)
+			}
+		}
+		switch {
+		case node.Disabled > 0 && node.Disabled == node.Servers:
+			job.settings["disabled"] = setting{text: "true", key: "disabled"}
+		case node.Disabled > 0:
+			l.lost(0, node.Job, "it is disabled on %d of %d servers; here a job is disabled or enabled as a whole", node.Disabled, node.Servers)
+		}
+		l.jobs = append(l.jobs, job)
 	}
-	for _, one := range found.jobs {
+	return l.convert()
+}
+
+func (l *lite) convert() (*Result, error) {
+	if len(l.jobs) == 0 {
+		hint := ""
+		if len(l.beside) > 0 {
+			hint = "; its settings are, so that the jobs are probably in Java: read them from ZooKeeper, with --zk HOSTS/NAMESPACE"
+		}
+		return nil, fmt.Errorf("%s has no job of ElasticJob-Lite%s: give a YAML or properties file with elasticjob.jobs, an XML file with elasticjob:job, a job's configuration from ZooKeeper, with jobName, or its ZooKeeper with --zk", l.file, hint)
+	}
+	for _, one := range l.jobs {
 		l.add(one)
 	}
-	for _, one := range found.otherSettings {
-		l.addOther(one)
+	said := map[string]bool{}
+	for _, one := range l.beside {
+		name := strings.Join(strings.SplitN(one.key, ".", 3)[:min(2, strings.Count(one.key, ".")+1)], ".")
+		if !said[name] {
+			said[name] = true
+			one.key = name
+			l.addBeside(one)
+		}
 	}
 	return l.finish("bin/start.sh"), nil
 }
 
-type lite struct{ *builder }
-
-// otherPrefixes are the settings that do not belong to a job, by the prefix of their plainKey, with advice; "" means
+// besideJobs are the settings that do not belong to a job, by the prefix of their plainKey, with advice; "" means
 // that there is nothing to do.
-var otherPrefixes = []struct{ prefix, advice string }{
+var besideJobs = []struct{ prefix, advice string }{
 	{"regcenter", ""},
 	{"zookeeper", ""},
+	{"zk", ""},
+	{"enabled", ""},
 	{"tracing", "runs are recorded by the server; give it --db for a history in MySQL"},
 	{"rdb", "runs are recorded by the server; give it --db for a history in MySQL"},
 	{"dump", "\"elasticjob job explain\" says what a job does"},
 }
 
-func (l *lite) addOther(one setting) {
-	name := strings.TrimPrefix(plainKey(one.key), "elasticjob.")
-	for _, known := range otherPrefixes {
+func (l *lite) addBeside(one setting) {
+	name := plainKey(one.key)
+	name = name[strings.LastIndexByte(name, '.')+1:]
+	for _, known := range besideJobs {
 		switch {
 		case !strings.HasPrefix(name, known.prefix):
 		case known.advice == "":
@@ -96,7 +156,8 @@ type liteJobReader struct {
 }
 
 func (l *lite) add(one *liteJob) {
-	r := &liteJobReader{l, one, l.job(one.line, one.name, "elasticjob-lite")}
+	name, _ := l.filled(one.name, 0)
+	r := &liteJobReader{l, one, l.job(one.line, name, "", "elasticjob-lite")}
 	c := &r.d.Job
 	r.resolve(one.settings)
 	r.resolve(one.props)
@@ -119,7 +180,7 @@ func (l *lite) add(one *liteJob) {
 	r.takeProps()
 	r.program()
 	r.handlers()
-	r.remainingSettings()
+	r.rest()
 }
 
 // take removes a setting from the unknown ones and returns its value.
@@ -162,38 +223,117 @@ func (r *liteJobReader) boolSetting(name string, otherwise bool) bool {
 	return value
 }
 
-var springVariable = regexp.MustCompile(`\$\{([^}:]*)(:([^}]*))?\}`)
-
-// resolve replaces Spring's variables by their defaults. Without a default, the value is only known where the program
-// runs.
+// resolve fills in the variables of Spring. One without a value is only known where the program runs.
 func (r *liteJobReader) resolve(values map[string]setting) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
-		key := value.key
-		replaced := springVariable.ReplaceAllStringFunc(value.text, func(found string) string {
-			parts := springVariable.FindStringSubmatch(found)
-			if parts[2] == "" {
-				r.lost(value.line, "%s: ${%s} is a variable of Spring: replace it by its value", key, parts[1])
-				return found
+		filled, used := r.filled(value.text, 0)
+		for _, v := range used {
+			switch {
+			case !v.known:
+				r.lost(value.line, "%s: ${%s} is a variable of Spring: write its value, or give the file that has it with --properties", value.key, v.name)
+			case v.byDefault:
+				r.note(value.line, r.d.Name(), "%s: the default of ${%s} was used", value.key, v.name)
 			}
-			r.note(value.line, r.d.Name(), "%s: the default of ${%s} was used", key, parts[1])
-			return parts[3]
-		})
-		value.text = replaced
+		}
+		if strings.Contains(filled, "#{") {
+			r.lost(value.line, "%s: #{…} is an expression of Spring: write its value", value.key)
+		}
+		value.text = filled
 		values[name] = value
 	}
 }
 
-var javaOffset = regexp.MustCompile(`^(?:GMT|UTC)([+-])0?(\d{1,2}):?00$`)
+// variable is a ${name:default} that was filled in, or has no value.
+type variable struct {
+	name             string
+	known, byDefault bool
+}
 
-// zone converts Java's zones: GMT+08:00 is Etc/GMT-8 in IANA's database.
-func (r *liteJobReader) zone() {
-	zone := r.take("timezone")
-	if parts := javaOffset.FindStringSubmatch(zone); parts != nil {
-		zone = "Etc/GMT" + map[string]string{"+": "-", "-": "+"}[parts[1]] + parts[2]
+// filled replaces variables by their values: those of --properties, of the file, or their defaults, in which there may
+// be variables, too.
+func (l *lite) filled(text string, depth int) (out string, used []variable) {
+	// Variables may stand for each other in a circle, and a few that each name the one before twice for very many.
+	const maxDepth, maxUsed = 20, 1000
+	for {
+		begin := strings.Index(text, "${")
+		end := closingBrace(text, begin)
+		if begin < 0 || end < 0 || depth > maxDepth || len(used) > maxUsed {
+			return out + text, used
+		}
+		name, otherwise, hasDefault := strings.Cut(text[begin+2:end], ":")
+		v := variable{name: name}
+		var value string
+		value, v.known = l.lookup(name)
+		if !v.known && hasDefault {
+			value, v.known, v.byDefault = otherwise, true, true
+		}
+		if !v.known {
+			value = text[begin : end+1]
+		} else {
+			var inner []variable
+			value, inner = l.filled(value, depth+1)
+			used = append(used, inner...)
+		}
+		used = append(used, v)
+		out, text = out+text[:begin]+value, text[end+1:]
 	}
-	if zone != "" {
-		r.d.Job.TimeZone = zone
+}
+
+// closingBrace returns the index of the brace that ends the variable at begin, or -1.
+func closingBrace(text string, begin int) int {
+	depth := 0
+	for i := max(begin, 0); i < len(text); i++ {
+		switch {
+		case strings.HasPrefix(text[i:], "${"):
+			depth++
+		case text[i] == '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// lookup returns the value of a variable. Spring takes names that differ in case, '-' and '_' for the same.
+func (l *lite) lookup(name string) (value string, known bool) {
+	for _, values := range []map[string]string{l.options.Properties, l.values} {
+		if value, known = values[name]; known {
+			return value, true
+		}
+		for _, other := range slices.Sorted(maps.Keys(values)) {
+			if plainKey(other) == plainKey(name) {
+				return values[other], true
+			}
+		}
+	}
+	return "", false
+}
+
+var javaOffset = regexp.MustCompile(`^(?:GMT|UTC)([+-])0?(\d{1,2})(?::?00)?$`)
+
+// javaZone returns the name in IANA's database of a zone as Java writes it: GMT+08:00 is Etc/GMT-8 there. Other names
+// are the same in both.
+func javaZone(zone string) string {
+	zone = strings.TrimSpace(zone)
+	parts := javaOffset.FindStringSubmatch(zone)
+	switch {
+	case parts == nil:
+		return zone
+	case parts[2] == "0":
+		return "Etc/GMT"
+	case parts[1] == "+":
+		return "Etc/GMT-" + parts[2]
+	default:
+		return "Etc/GMT+" + parts[2]
+	}
+}
+
+// zone takes the time zone.
+func (r *liteJobReader) zone() {
+	if zone := r.take("timezone"); zone != "" {
+		r.d.Job.TimeZone = javaZone(zone)
 	}
 }
 
@@ -211,7 +351,8 @@ func (r *liteJobReader) takeProps() {
 
 // program sets how the job is run.
 func (r *liteJobReader) program() {
-	kind := strings.ToUpper(r.take("elasticjobtype") + r.take("jobtype"))
+	given := r.take("elasticjobtype") + r.take("jobtype")
+	kind := strings.ToUpper(given)
 	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " +
 		r.take("jobref"))
 	if r.boolSetting("streamingprocess", false) {
@@ -231,6 +372,8 @@ func (r *liteJobReader) program() {
 	case kind == "HTTP" && !isHTTP:
 		r.lost(r.line, "an HTTP job must have %s: give its address in props", jobs.PropHTTPURL)
 	case isHTTP:
+	case kind != "" && kind != "SIMPLE" && kind != "DATAFLOW":
+		r.lost(r.line, "the type %s is not known: set props %s to the command that runs a shard", given, jobs.PropScript)
 	default:
 		if class != "" {
 			class = " " + class
@@ -255,17 +398,18 @@ func (r *liteJobReader) handlers() {
 	}
 }
 
-// ignoredSettings are settings that this scheduler does not need.
-var ignoredSettings = []string{
-	"jobname", "id", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds",
+// needless are settings that this scheduler does not need.
+var needless = []string{
+	"monitorexecution", "registrycenterref", "overwrite", "jobbootstrapbeanname", "maxtimediffseconds",
 	"reconcileintervalminutes", "monitorport", "label",
 	"jobexecutorservicehandlertype", "jobexecutorthreadpoolsizeprovidertype", "executorservicehandler", "tracingref",
 	"eventtracerdbdatasource",
-	"elasticjobinstanceid", "jobinstanceid", "cachedthreads",
+	"elasticjobinstanceid", "jobinstanceid", "cachedthreads", "regcenter", "processcountintervalseconds",
+	"fetchdatacount", "concurrentdataprocessthreadcount",
 }
 
-// withoutCounterpart are settings whose effect has no counterpart, with advice.
-var withoutCounterpart = map[string]string{
+// missed are settings whose effect has no counterpart, with advice.
+var missed = map[string]string{
 	"jobshardingstrategytype":  "shards are placed by the CPU and memory that they need, and not bound to machines",
 	"jobshardingstrategyclass": "shards are placed by the CPU and memory that they need, and not bound to machines",
 	"staticsharding":           "shards are not bound to machines",
@@ -274,23 +418,24 @@ var withoutCounterpart = map[string]string{
 	"extraconfigurations":      "let the job's program read what it needs from env or props",
 }
 
-func (r *liteJobReader) remainingSettings() {
+func (r *liteJobReader) rest() {
 	if at := r.settings["monitorexecution"]; at.text == "false" {
 		r.note(at.line, r.d.Name(), "monitorExecution: false has no effect: executions are always monitored, so that runs never overlap")
+		delete(r.settings, "monitorexecution")
 	}
-	delete(r.settings, "monitorexecution")
-	for _, name := range ignoredSettings {
-		delete(r.settings, name)
-	}
+	delete(r.settings, "jobname")
+	delete(r.settings, "id")
+	r.leave(record{r.line, r.settings}, needless...)
 	for _, name := range slices.Sorted(maps.Keys(r.settings)) {
 		at := r.settings[name]
-		advice, known := withoutCounterpart[name]
+		first, _, _ := strings.Cut(name, ".")
+		advice, known := missed[first]
 		switch {
 		case at.text == "" || at.text == "false" || at.text == "[]" || at.text == "{}":
 		case known:
 			r.lost(at.line, "%s has no counterpart: %s", at.key, advice)
 		default:
-			r.lost(at.line, "%s is unknown and left out", at.key)
+			r.lost(at.line, "%s is not known, and left out: %s", at.key, shownValue(at))
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // jsonRecords returns all objects in a JSON text, at any depth, with those of their fields that are texts, numbers or
 // booleans.
-func jsonRecords(text []byte) (records []row, err error) {
+func jsonRecords(text []byte) (records []record, err error) {
 	r := jsonReader{text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
 	r.decoder.UseNumber()
 	for {
@@ -30,7 +30,7 @@ func jsonRecords(text []byte) (records []row, err error) {
 type jsonReader struct {
 	text    []byte
 	decoder *json.Decoder
-	records []row
+	records []record
 }
 
 func (r *jsonReader) line() int {
@@ -50,7 +50,7 @@ func (r *jsonReader) value(depth int) (scalar string, err error) {
 	}
 	switch token {
 	case json.Delim('{'):
-		one := row{r.line(), map[string]string{}}
+		one := record{r.line(), map[string]setting{}}
 		at := len(r.records)
 		r.records = append(r.records, one)
 		for r.decoder.More() {
@@ -62,7 +62,7 @@ func (r *jsonReader) value(depth int) (scalar string, err error) {
 			if err != nil {
 				return "", err
 			}
-			r.records[at].fields[plainName(fmt.Sprint(key))] = value
+			r.records[at].settings[plainKey(fmt.Sprint(key))] = setting{text: value, line: r.line(), key: fmt.Sprint(key)}
 		}
 	case json.Delim('['):
 		for r.decoder.More() {

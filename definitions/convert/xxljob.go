@@ -4,156 +4,214 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/definitions/convert/sqldump"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Columns of xxl_job_info, for dumps that do not name them: since 2.3, and before 2.3.
-var (
-	xxlColumns = []string{"id", "jobgroup", "jobdesc", "addtime", "updatetime", "author", "alarmemail", "scheduletype",
-		"scheduleconf", "misfirestrategy",
-		"executorroutestrategy", "executorhandler", "executorparam", "executorblockstrategy", "executortimeout",
-		"executorfailretrycount",
-		"gluetype", "gluesource", "glueremark", "glueupdatetime", "childjobid", "triggerstatus", "triggerlasttime",
-		"triggernexttime"}
-	xxlOldColumns = []string{"id", "jobgroup", "jobcron", "jobdesc", "addtime", "updatetime", "author", "alarmemail",
-		"executorroutestrategy", "executorhandler", "executorparam", "executorblockstrategy", "executortimeout",
-		"executorfailretrycount",
-		"gluetype", "gluesource", "glueremark", "glueupdatetime", "childjobid", "triggerstatus", "triggerlasttime",
-		"triggernexttime"}
-	xxlGroupColumns = []string{"id", "appname", "title", "addresstype", "addresslist", "updatetime"}
-)
-
-func xxlKnown(table string, columns int) []string {
-	switch {
-	case table == "xxl_job_group":
-		return xxlGroupColumns
-	case columns == len(xxlOldColumns):
-		return xxlOldColumns
-	}
-	return xxlColumns
-}
-
-// xxlFile has the rows of both tables.
-type xxlFile struct {
+// xxl converts the jobs of an XXL-JOB, of any version.
+type xxl struct {
 	*builder
-	groups map[string]row
+	groups  map[string]record   // executors by their ids
+	live    map[string]int      // the registered addresses of executors, by app name
+	states  map[string]xxlState // of jobs, by their ids, where an own table has them
+	unknown leftovers
 }
 
 // XXLJob converts jobs of XXL-JOB: from a dump of its tables xxl_job_info and, for the apps, xxl_job_group, or from
 // the JSON that its admin returns.
 func XXLJob(file string, text []byte, options Options) (*Result, error) {
-	x := &xxlFile{newBuilder(file, options), map[string]row{}}
-	infos, err := x.records(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+	x := newXXL(file, options)
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+		infos, err := x.page(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		return x.convert(infos)
 	}
+	dump := sqldump.Read(string(text), xxlColumnsOf)
+	for _, one := range dump.Ignored {
+		x.lost(one.Line, "", "this statement is not followed, as %s: %s", one.Why, one.Statement)
+	}
+	if dump.Guessed {
+		x.remarkOnce(0, false, "nothing shows which database made the file; backslashes in texts were read as MySQL's escapes")
+	}
+	return x.convert(x.tables(dump.Tables))
+}
+
+// XXLJobTables converts jobs of XXL-JOB from its tables in a database. others are the names of its tables that were not
+// read.
+func XXLJobTables(database string, tables map[string]*sqldump.Table, others []string, options Options) (*Result, error) {
+	x := newXXL(database, options)
+	for _, name := range others {
+		x.leaveTable(0, name, "")
+	}
+	return x.convert(x.tables(tables))
+}
+
+func newXXL(source string, options Options) *xxl {
+	return &xxl{builder: newBuilder(source, options), groups: map[string]record{}, live: map[string]int{},
+		unknown: leftovers{kind: "column"}}
+}
+
+func (x *xxl) convert(infos []record) (*Result, error) {
 	if len(infos) == 0 {
-		return nil, fmt.Errorf("%s has no job of XXL-JOB: give a dump with INSERT INTO xxl_job_info, such as mysqldump DATABASE xxl_job_info xxl_job_group makes, or what the admin answers to /jobinfo/pageList", file)
+		return nil, fmt.Errorf("%s has no job of XXL-JOB: give a dump with INSERT INTO xxl_job_info, such as mysqldump DATABASE xxl_job_info xxl_job_group makes, what the admin answers to /jobinfo/pageList, or its database with --db", x.file)
 	}
+	// Jobs with the same handler are told apart by their ids, the first one by having none.
+	slices.SortStableFunc(infos, func(a, b record) int { return cmp.Compare(idOf(a), idOf(b)) })
 	for _, info := range infos {
 		x.add(info)
 	}
+	for _, id := range sortedKeys(x.groups) {
+		group := x.groups[id]
+		group.take("id", "appname", "addresslist")
+		x.leave(group, "title", "order", "addresstype", "updatetime")
+		x.unknown.add("", group)
+	}
+	x.unknown.report(x.builder)
 	x.remarkOnce(0, false, "routing strategies have no counterpart and need none: shards are placed by the CPU and memory that they need")
 	return x.finish("bin/start.sh"), nil
 }
 
-func (x *xxlFile) records(text []byte) (infos []row, err error) {
-	var groups []row
-	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
-		all, err := jsonRecords(text)
-		if err != nil {
-			return nil, err
-		}
-		for _, one := range all {
-			if _, isInfo := one.fields["executorhandler"]; isInfo {
-				infos = append(infos, one)
-			} else if _, isGroup := one.fields["addresslist"]; isGroup {
-				groups = append(groups, one)
-			}
-		}
-	} else {
-		tables := sqlTables(string(text), xxlKnown)
-		if t := tables["xxl_job_info"]; t != nil {
-			infos = t.rows
-		}
-		if t := tables["xxl_job_group"]; t != nil {
-			groups = t.rows
-		}
-	}
-	for _, group := range groups {
-		x.groups[group.fields["id"]] = group
-	}
-	return infos, nil
+func idOf(r record) int {
+	id, _ := strconv.Atoi(r.settings["id"].text)
+	return id
 }
 
-// xxlJob converts one row.
+// page reads the JSON of the admin: objects of jobs, and of executors.
+func (x *xxl) page(text []byte) (infos []record, err error) {
+	x.unknown.kind = "key"
+	all, err := jsonRecords(text)
+	for _, one := range all {
+		if _, isInfo := one.settings["executorhandler"]; isInfo {
+			infos = append(infos, one)
+		} else if _, isGroup := one.settings["addresslist"]; isGroup {
+			x.groups[one.settings["id"].text] = one
+		} else {
+			x.leave(one, sortedKeys(one.settings)...)
+		}
+	}
+	return infos, err
+}
+
+// xxlJob converts one job.
 type xxlJob struct {
-	*xxlFile
-	row
+	*xxl
+	record
 	d *definitions.Definition
 }
 
 func (j *xxlJob) lost(format string, args ...any) {
-	j.xxlFile.lost(j.line, j.d.Name(), format, args...)
+	j.xxl.lost(j.line, j.d.Name(), format, args...)
 }
 
-func (x *xxlFile) add(info row) {
-	f := info.fields
-	group, known := x.groups[f["jobgroup"]]
-	appName := cmp.Or(group.fields["appname"], "xxl-job")
-	if !known && x.options.App == "" {
-		x.remarkOnce(info.line, true, fmt.Sprintf("the executor with the id %s is not in the file, so its jobs belong to the app %s: import xxl_job_group with them, or give --app", f["jobgroup"], appName))
+// value takes the first of some columns that is given.
+func (j *xxlJob) value(names ...string) string {
+	s := j.take(names...)
+	if s.unknown {
+		j.lost("%s is %s in the file, whose value only the database knows; it is left out", s.key, s.text)
+		return ""
 	}
-	j := &xxlJob{x, info, x.job(info.line, cmp.Or(f["executorhandler"], "job-"+f["id"]), appName)}
+	return s.text
+}
+
+func (x *xxl) add(info record) {
+	id, handler := info.take("id").text, info.settings["executorhandler"].text
+	groupID := info.take("jobgroup").text
+	group, known := x.groups[groupID]
+	appName := cmp.Or(group.settings["appname"].text, "xxl-job")
+	if !known && x.options.App == "" {
+		x.remarkOnce(info.line, true, fmt.Sprintf("the executor with the id %s is not in the file, so its jobs belong to the app %s: import xxl_job_group with them, or give --app", groupID, appName))
+	}
+	j := &xxlJob{x, info, x.job(info.line, cmp.Or(handler, "job-"+id), id, appName)}
 	c := &j.d.Job
-	c.Description, c.JobParameter = f["jobdesc"], f["executorparam"]
+	c.Description, c.JobParameter = j.value("jobdesc", "jobname", "name", "title"), j.value("executorparam")
 	c.TimeoutSeconds, c.MaxRetries = j.number("executortimeout", jobs.MaxTimeoutSeconds),
 		j.number("executorfailretrycount", jobs.MaxRetries)
-	c.Failover = f["executorroutestrategy"] == "FAILOVER" || f["executorroutestrategy"] == "BUSYOVER"
-	if f["triggerstatus"] != "1" {
-		stopped := true
+	j.status(id)
+	j.schedule()
+	broadcast := j.route(group)
+	j.block()
+	j.glue(handler, broadcast)
+	j.rest()
+	x.unknown.add(j.d.Name(), j.record)
+}
+
+// status disables a job that is stopped. Versions before 2.1 have the state in Quartz's tables.
+func (j *xxlJob) status(id string) {
+	stopped := false
+	switch status := j.value("triggerstatus"); {
+	case status == "0", status == "1":
+		stopped = status == "0"
+	case status != "":
+		stopped = true
+		j.lost("trigger_status %q is not known: it is disabled", status)
+	case j.states != nil:
+		state, scheduled := j.states[id]
+		stopped = !scheduled || state.paused
+		if j.d.Job.TimeZone == "" && scheduled {
+			j.d.Job.TimeZone = state.zone
+		}
+	default:
+		stopped = true
+		j.lost("whether it runs is not in the file: it is disabled. Enable it, or import the table xxl_job_qrtz_triggers with it, where versions before 2.1 have that")
+	}
+	if stopped {
 		j.d.Disabled = &stopped
 	}
-	j.route(group)
-	j.schedule()
-	j.block()
-	j.glue()
-	j.rest()
 }
 
 func (j *xxlJob) number(field string, most int) int {
-	n, err := strconv.Atoi(cmp.Or(j.fields[field], "0"))
+	s := j.value(field)
+	n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(s), "0"))
 	if err != nil || n > most {
-		j.lost("%s %q must be from 0 to %d, and is left out", field, j.fields[field], most)
+		j.lost("%s %q must be from 0 to %d, and is left out", field, s, most)
 		return 0
 	}
 	return max(n, 0)
 }
 
-func (j *xxlJob) route(group row) {
-	switch j.fields["executorroutestrategy"] {
+// route takes the routing strategy. It reports whether the job runs on all machines.
+func (j *xxlJob) route(group record) (broadcast bool) {
+	switch strategy := j.value("executorroutestrategy"); strategy {
 	case "SHARDING_BROADCAST":
 		machines := 0
-		for address := range strings.SplitSeq(group.fields["addresslist"], ",") {
+		for address := range strings.SplitSeq(group.settings["addresslist"].text, ",") {
 			if strings.TrimSpace(address) != "" {
 				machines++
 			}
 		}
-		j.d.Job.ShardingTotalCount = max(machines, 1)
-		j.lost("SHARDING_BROADCAST runs a shard on each machine that is up; here the number is fixed, and shards are not bound to machines: check shardingTotalCount, now %d", max(machines, 1))
+		machines = max(machines, j.live[group.settings["appname"].text], 1)
+		j.d.Job.ShardingTotalCount = machines
+		j.lost("SHARDING_BROADCAST runs a shard on each machine that is up; here the number is fixed, and shards are not bound to machines: check shardingTotalCount, now %d", machines)
+		return true
 	case "CONSISTENT_HASH":
 		j.lost("CONSISTENT_HASH keeps a job on one machine; here runs share no disk or memory: keep their data in a database or a shared file system")
+	case "FAILOVER", "BUSYOVER":
+		j.d.Job.Failover = true
+	case "", "FIRST", "LAST", "ROUND", "RANDOM", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED":
+	default:
+		j.lost("executor_route_strategy %s is not known; shards are placed by the CPU and memory that they take", strategy)
 	}
+	return false
 }
 
+// zones are the names that versions and forks of XXL-JOB give to the column with the time zone of a cron.
+var zones = []string{"scheduletimezone", "timezone", "timezoneid", "schedulezone", "scheduletimezoneid", "zoneid",
+	"crontimezone"}
+
 func (j *xxlJob) schedule() {
-	kind, conf := j.fields["scheduletype"], j.fields["scheduleconf"]
-	if kind == "" && j.fields["jobcron"] != "" {
-		kind, conf = "CRON", j.fields["jobcron"]
+	if zone := j.value(zones...); zone != "" {
+		j.d.Job.TimeZone = javaZone(zone)
+	}
+	kind, conf := j.value("scheduletype"), j.value("scheduleconf")
+	if old := j.value("jobcron"); kind == "" && old != "" {
+		kind, conf = "CRON", old
 	}
 	switch kind {
 	case "CRON":
@@ -169,8 +227,11 @@ func (j *xxlJob) schedule() {
 		j.note(j.line, j.d.Name(), "FIX_RATE %s became cron %q, which counts from the full minute, hour or day rather than from when the job was started", conf, expression)
 	case "", "NONE":
 		j.note(j.line, j.d.Name(), "has no schedule: it runs on trigger only")
+		if conf != "" {
+			j.lost("schedule_conf %q has no schedule_type, and is left out", conf)
+		}
 	default:
-		j.lost("schedule_type %s has no counterpart: the job runs on trigger only; give it a cron", kind)
+		j.lost("schedule_type %s with %q has no counterpart: the job runs on trigger only; give it a cron", kind, conf)
 	}
 }
 
@@ -193,11 +254,12 @@ func rateCron(seconds int) (expression string, exact bool) {
 
 // block converts the strategies for fires that find the job running and for missed fires.
 func (j *xxlJob) block() {
-	switch blocked := cmp.Or(j.fields["executorblockstrategy"], "SERIAL_EXECUTION"); blocked {
+	misfire := j.value("misfirestrategy")
+	switch blocked := cmp.Or(j.value("executorblockstrategy"), "SERIAL_EXECUTION"); blocked {
 	case "SERIAL_EXECUTION":
 		j.d.Job.Misfire = true
 	case "DISCARD_LATER":
-		if j.fields["misfirestrategy"] == "FIRE_ONCE_NOW" {
+		if misfire == "FIRE_ONCE_NOW" {
 			j.lost("FIRE_ONCE_NOW makes up for missed fires; here misfire: true does that, but it also queues fires that find the job running, which DISCARD_LATER drops: misfire was set to false; choose")
 		}
 	case "COVER_EARLY":
@@ -205,43 +267,59 @@ func (j *xxlJob) block() {
 	default:
 		j.lost("executor_block_strategy %s is not known; a fire that finds the job running is dropped", blocked)
 	}
-	if j.d.Job.Misfire && j.fields["misfirestrategy"] == "DO_NOTHING" {
+	if j.d.Job.Misfire && misfire == "DO_NOTHING" {
 		j.note(j.line, j.d.Name(), "SERIAL_EXECUTION became misfire: true, which also makes up for fires that were missed while no server ran, despite DO_NOTHING")
+	}
+	if misfire != "" && misfire != "DO_NOTHING" && misfire != "FIRE_ONCE_NOW" {
+		j.lost("misfire_strategy %s is not known, and is left out", misfire)
 	}
 }
 
-// interpreters run scripts given as an argument, followed by the script's arguments.
-var interpreters = map[string]string{"GLUE_SHELL": "/bin/bash -c", "GLUE_PYTHON": "python3 -c"}
+// glueScripts run a script with what XXL-JOB gives it as arguments: the parameter, the number of the shard and the
+// number of all shards. They come from the run, so that a trigger with another parameter works, too.
+var glueScripts = map[string]struct{ interpreter, prologue string }{
+	"GLUE_SHELL":  {"/bin/bash -c", `set -- "$ELASTICJOB_JOB_PARAMETER" "$ELASTICJOB_SHARDING_ITEM" "$ELASTICJOB_SHARDING_TOTAL_COUNT"`},
+	"GLUE_PYTHON": {"python3 -c", `import os, sys; sys.argv[1:] = [os.environ.get("ELASTICJOB_" + n, "") for n in ("JOB_PARAMETER", "SHARDING_ITEM", "SHARDING_TOTAL_COUNT")]`},
+}
 
-func (j *xxlJob) glue() {
-	kind := cmp.Or(j.fields["gluetype"], "BEAN")
-	source := strings.ReplaceAll(j.fields["gluesource"], "\r\n", "\n")
-	interpreter := interpreters[kind]
+func (j *xxlJob) glue(handler string, broadcast bool) {
+	j.take("executorhandler")
+	kind := cmp.Or(j.value("gluetype"), "BEAN")
+	source := strings.ReplaceAll(j.value("gluesource"), "\r\n", "\n")
+	script, known := glueScripts[kind]
 	switch {
 	case kind == "BEAN":
-		j.setEnv(j.d, j.line, "XXL_JOB_HANDLER", j.fields["executorhandler"])
+		j.setEnv(j.d, j.line, "XXL_JOB_HANDLER", handler)
 		j.remarkOnce(j.line, true, "handlers of type BEAN are methods of a long-running Java program: the app's package needs a program that runs the handler named in XXL_JOB_HANDLER, with the parameter in ELASTICJOB_JOB_PARAMETER")
-	case interpreter == "" || source == "":
+		if source != "" {
+			j.lost("its glue_source is left out, as its glue_type is BEAN")
+		}
+	case !known || source == "":
 		j.lost("%s has no counterpart: put the script into the app's package, and name it in props %s", kind,
 			jobs.PropScript)
 	default:
-		name := ""
-		if kind == "GLUE_SHELL" {
-			name = " " + quote(j.d.Name()) // $0
+		setCommand(j.d, fmt.Sprintf("%s %s %s", script.interpreter, quote(script.prologue+"\n"+source), quote(j.d.Name())))
+		if strings.HasPrefix(source, "#!") && !strings.Contains(firstLine(source), "bash") && kind == "GLUE_SHELL" {
+			j.note(j.line, j.d.Name(), "its script is run by bash, as in XXL-JOB, and not by %s", firstLine(source))
 		}
-		parameter := quote(j.fields["executorparam"])
-		setCommand(j.d, fmt.Sprintf("%s %s%s %s 0 1", interpreter, quote(source), name, parameter))
-		if j.d.Job.ShardingTotalCount > 1 || j.fields["executorroutestrategy"] == "SHARDING_BROADCAST" {
-			j.lost("its script gets 0 and 1 as shard number and number of shards: read ELASTICJOB_SHARDING_ITEM and ELASTICJOB_SHARDING_TOTAL_COUNT instead")
-		}
+	}
+	if broadcast && kind != "BEAN" {
+		j.note(j.line, j.d.Name(), "each shard gets its number and the number of all as arguments")
 	}
 }
 
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimSpace(line)
+}
+
 func (j *xxlJob) rest() {
-	if children := j.fields["childjobid"]; children != "" && children != "0" {
+	if children := j.value("childjobid", "childjobkey"); children != "" && children != "0" {
 		j.lost("its child jobs (%s) have no counterpart: let its program trigger them at its end, by POST /api/job/NAME/trigger", children)
 	}
-	if mail := j.fields["alarmemail"]; mail != "" {
+	if mail := j.value("alarmemail"); mail != "" {
 		j.lost("mail to %s about failures: set jobErrorHandlerType: EMAIL with props email.to and those of the mail server", mail)
 	}
+	j.leave(j.record, "author", "addtime", "updatetime", "glueremark", "glueupdatetime", "triggerlasttime",
+		"triggernexttime")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
+	"github.com/elasticjob-go/elasticjob/internal/properties"
 )
 
 // originalValue is a value and its source.
@@ -23,23 +24,23 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]ori
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
-	properties, err := parseProperties(text)
+	all, err := properties.Parse(properties.Latin1(text))
 	if err != nil {
 		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}
 	var errs []error
 	values := map[string]originalValue{}
 	lines := map[string]int{}
-	for _, p := range properties {
-		if !slices.Contains(keyNames(), p.key) {
+	for _, p := range all {
+		if !slices.Contains(keyNames(), p.Key) {
 			errs = append(errs, unknownKey(path, p))
 			continue
 		}
-		if before := lines[p.key]; before > 0 { // the last of several lines counts, as in Java
-			r.note("%s in %s, line %d counts, and the one in line %d has no effect", p.key, path, p.line, before)
+		if before := lines[p.Key]; before > 0 { // the last of several lines counts, as in Java
+			r.note("%s in %s, line %d counts, and the one in line %d has no effect", p.Key, path, p.Line, before)
 		}
-		values[p.key], lines[p.key] = originalValue{p.value, fmt.Sprintf("%s in %s, line %d", p.key, path, p.line)},
-			p.line
+		values[p.Key], lines[p.Key] = originalValue{p.Value, fmt.Sprintf("%s in %s, line %d", p.Key, path, p.Line)},
+			p.Line
 	}
 	for _, key := range passwords {
 		if values[key].value != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/elasticjob-go/elasticjob/internal/properties"
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
@@ -67,11 +68,11 @@ func keyNames() []string {
 	return names
 }
 
-func unknownKey(path string, p property) error {
-	if near := spelling.Nearest(p.key, keyNames()); near != "" {
-		return fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.line, p.key,
+func unknownKey(path string, p properties.Property) error {
+	if near := spelling.Nearest(p.Key, keyNames()); near != "" {
+		return fmt.Errorf("--config %s, line %d: unknown key %q; the nearest known one is %s", path, p.Line, p.Key,
 			near)
 	}
 	return fmt.Errorf("--config %s, line %d: unknown key %q, and no known one is like it: remove the line", path,
-		p.line, p.key)
+		p.Line, p.Key)
 }

@@ -1,4 +1,5 @@
-package settings
+// Package properties reads the format of java.util.Properties.
+package properties
 
 import (
 	"fmt"
@@ -6,17 +7,17 @@ import (
 	"strings"
 )
 
-// property is a key and value of a Java properties file.
-type property struct {
-	key, value string
-	line       int // the number of its first line, from 1
+// Property is a key and its value.
+type Property struct {
+	Key, Value string
+	Line       int // the number of its first line, from 1
 }
 
-// parseProperties reads the format of java.util.Properties: ISO 8859-1, comments after # or !, keys that end at =, :
-// or a space, escapes, and lines that a backslash continues.
-func parseProperties(text []byte) ([]property, error) {
-	var all []property
-	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(latin1(text)), "\n")
+// Parse reads a text with comments after # or !, keys that end at =, : or a space, escapes, and lines that a backslash
+// continues. A key that occurs several times is returned each time; in Java the last one counts.
+func Parse(text string) ([]Property, error) {
+	var all []Property
+	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		begin := i + 1
 		line := trimLeft(lines[i])
@@ -34,14 +35,14 @@ func parseProperties(text []byte) ([]property, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", begin, err)
 		}
-		p.line = begin
+		p.Line = begin
 		all = append(all, p)
 	}
 	return all, nil
 }
 
-// latin1 decodes text as Java does: each byte is a character.
-func latin1(text []byte) string {
+// Latin1 decodes a file as Java does: each byte is a character.
+func Latin1(text []byte) string {
 	var out strings.Builder
 	for _, b := range text {
 		out.WriteRune(rune(b))
@@ -58,7 +59,7 @@ func continued(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 
-func parseProperty(line string) (property, error) {
+func parseProperty(line string) (Property, error) {
 	end := 0
 	for end < len(line) && !strings.ContainsRune("=:"+propertySpace, rune(line[end])) {
 		if line[end] == '\\' {
@@ -73,10 +74,10 @@ func parseProperty(line string) (property, error) {
 	}
 	key, err := unescape(line[:end])
 	if err != nil {
-		return property{}, err
+		return Property{}, err
 	}
 	value, err := unescape(rest)
-	return property{key: key, value: value}, err
+	return Property{Key: key, Value: value}, err
 }
 
 func unescape(text string) (string, error) {

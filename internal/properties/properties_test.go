@@ -1,15 +1,17 @@
-package settings
+package properties_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/elasticjob-go/elasticjob/internal/properties"
 )
 
 func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string][]property{
+	for text, want := range map[string][]properties.Property{
 		"":                                    nil,
 		"# a comment\\\n! another\n\n \t\f\n": nil,
 		"a=1":                                 {{"a", "1", 1}},
@@ -28,16 +30,16 @@ func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
 		`a=\u0041\u00e4`:                      {{"a", "Aä", 1}},
 		"a=\xe4":                              {{"a", "ä", 1}},
 	} {
-		got, err := parseProperties([]byte(text))
+		got, err := properties.Parse(properties.Latin1([]byte(text)))
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(property{})); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q: (- want, + got)\n%s", text, diff)
 		}
 	}
 	for _, text := range []string{"\n\na=\\u00g0", `a=\u12`, `\u=1`} {
-		if _, err := parseProperties([]byte(text)); err == nil || !strings.Contains(err.Error(), "line ") {
+		if _, err := properties.Parse(properties.Latin1([]byte(text))); err == nil || !strings.Contains(err.Error(), "line ") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -1,0 +1,275 @@
+// Package sqldump reads the rows that an SQL dump leaves in its tables, without a database.
+//
+// It follows the statements that fill and change tables: INSERT and REPLACE with their clauses for rows that exist,
+// COPY, and UPDATE, DELETE, TRUNCATE and DROP TABLE as far as they consist of literals. It reads dumps of MySQL,
+// MariaDB, PostgreSQL, Oracle and SQL Server. Every other statement that could change a row is listed, so that the
+// caller can report it.
+package sqldump
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Table has the rows of a table after the last statement.
+type Table struct {
+	Name    string   // in lower case, without database or schema
+	Columns []string // in lower case, from CREATE TABLE; nil without one
+	Rows    []*Row
+}
+
+// Row is a row of a table. A column that is NULL or was not given has no value.
+type Row struct {
+	Line   int // of the statement's row that made it
+	Values map[string]Value
+}
+
+// Ignored is a statement that was not followed.
+type Ignored struct {
+	Line      int
+	Statement string // its beginning in one line, without its texts
+	Why       string
+}
+
+// Dump is the content of a dump.
+type Dump struct {
+	Tables  map[string]*Table
+	Ignored []Ignored
+	// Guessed is true if the dump has texts with backslashes and nothing shows its dialect: they were read as escapes
+	// of MySQL.
+	Guessed bool
+
+	source string
+	known  func(table string, first []string) []string
+}
+
+// Read reads a dump. known returns the columns of a table for which neither the INSERT nor a CREATE TABLE names them,
+// from the values of its first row; nil if the table is not known.
+func Read(source string, known func(table string, first []string) []string) *Dump {
+	d := &Dump{Tables: map[string]*Table{}, source: source, known: known}
+	dialect, shown := dialectOf(source)
+	l := &lexer{dialect: dialect, source: source, line: 1, first: true}
+	for {
+		s, ok := l.next()
+		if !ok {
+			break
+		}
+		if why := d.follow(s, l); why != "" {
+			d.Ignored = append(d.Ignored, Ignored{s.tokens[0].line, s.beginning(), why})
+		}
+	}
+	d.Guessed = !shown && strings.Contains(source, `\`)
+	return d
+}
+
+// beginning returns the beginning of a statement in one line, without its texts: there may be secrets among them.
+func (s statement) beginning() string {
+	const limit = 80
+	var out strings.Builder
+	from := s.tokens[0].start
+	for _, t := range s.tokens {
+		if t.kind == text {
+			out.WriteString(s.source[from-s.tokens[0].start:t.start-s.tokens[0].start] + "'…'")
+			from = t.end
+		}
+	}
+	out.WriteString(s.source[min(from-s.tokens[0].start, len(s.source)):])
+	words := []rune(strings.Join(strings.Fields(out.String()), " "))
+	if len(words) > limit {
+		return string(words[:limit]) + "…"
+	}
+	return string(words)
+}
+
+// withoutEffect are the first words of statements that change no row.
+var withoutEffect = []string{"SET", "LOCK", "UNLOCK", "USE", "BEGIN", "START", "COMMIT", "SELECT", "GRANT", "REVOKE",
+	"COMMENT", "ANALYZE", "VACUUM", "PRINT", "SHOW", "PRAGMA", "CHECKPOINT", "REM", "PROMPT", "FLUSH", "OPTIMIZE", "END"}
+
+// follow executes a statement. It returns why it could not, or "".
+func (d *Dump) follow(s statement, l *lexer) (why string) {
+	e := s.tokens
+	switch first := e[0]; {
+	case first.is(withoutEffect...):
+		return ""
+	case first.is("CREATE"):
+		return d.create(e)
+	case first.is("INSERT", "REPLACE"):
+		return d.insert(e)
+	case first.is("COPY"):
+		return d.copyFrom(e, l)
+	case first.is("UPDATE"):
+		return d.update(e)
+	case first.is("DELETE"):
+		return d.deleteRows(e)
+	case first.is("TRUNCATE"):
+		table, _ := qualified(after(e[1:], "TABLE", "ONLY"))
+		if t := d.Tables[table]; t != nil {
+			t.Rows = nil
+		}
+	case first.is("DROP"):
+		if len(e) > 2 && e[1].is("TABLE") {
+			for _, one := range arguments(after(e[2:], "IF", "EXISTS")) {
+				table, _ := qualified(one)
+				delete(d.Tables, table)
+			}
+		}
+	case first.is("ALTER"):
+		return d.alter(e)
+	default:
+		return "this kind of statement is not followed"
+	}
+	return ""
+}
+
+// table returns a table, which it adds if it is new.
+func (d *Dump) table(named string) *Table {
+	if d.Tables[named] == nil {
+		d.Tables[named] = &Table{Name: named}
+	}
+	return d.Tables[named]
+}
+
+// keyWords begin entries of a CREATE TABLE that are no columns.
+var keyWords = []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "SPATIAL", "CHECK",
+	"PERIOD", "EXCLUDE", "LIKE"}
+
+func (d *Dump) create(e []token) (why string) {
+	e = after(e[1:], "TEMPORARY", "GLOBAL", "UNLOGGED", "OR", "REPLACE")
+	if len(e) == 0 || !e[0].is("TABLE") {
+		if len(e) > 0 && e[0].is("TRIGGER", "PROCEDURE", "FUNCTION", "VIEW", "RULE", "EVENT") {
+			return "it is not executed"
+		}
+		return ""
+	}
+	named, rest := qualified(after(e[1:], "IF", "NOT", "EXISTS"))
+	t := d.table(named)
+	if len(rest) == 0 || !rest[0].is("(") || closing(rest, 0) < 0 {
+		return "its columns are not listed"
+	}
+	t.Columns = nil
+	for _, one := range arguments(rest[1:closing(rest, 0)]) {
+		if column, _ := qualified(one); column != "" && !one[0].is(keyWords...) {
+			t.Columns = append(t.Columns, column)
+		}
+	}
+	return ""
+}
+
+// alter follows ALTER TABLE as far as it adds columns at the end. Keys and owners do not matter.
+func (d *Dump) alter(e []token) (why string) {
+	if len(e) < 3 || !e[1].is("TABLE") {
+		return ""
+	}
+	named, rest := qualified(after(e[2:], "ONLY", "IF", "EXISTS"))
+	t := d.Tables[named]
+	for _, change := range arguments(rest) {
+		switch {
+		case len(change) < 2, t == nil:
+		case change[0].is("ADD") && !change[1].is(keyWords...):
+			column, _ := qualified(after(change[1:], "COLUMN", "IF", "NOT", "EXISTS"))
+			if slices.ContainsFunc(change, func(t token) bool { return t.is("AFTER", "FIRST") }) ||
+				change[1].is("(") || t.Columns == nil {
+				return "the column is not added"
+			}
+			t.Columns = append(t.Columns, column)
+		case change[0].is("CHANGE", "RENAME"), change[0].is("DROP") && !change[1].is(keyWords...):
+			return "columns are not renamed or dropped"
+		}
+	}
+	return ""
+}
+
+// insert follows INSERT INTO t (columns) VALUES (…), (…), and MySQL's INSERT INTO t SET column = value.
+func (d *Dump) insert(e []token) (why string) {
+	replaces := e[0].is("REPLACE")
+	ignores := slices.ContainsFunc(e[:min(len(e), 4)], func(t token) bool { return t.is("IGNORE") })
+	named, rest := qualified(after(e[1:], "IGNORE", "INTO", "LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "OVERWRITE", "TABLE"))
+	if named == "" {
+		return "its table is not named"
+	}
+	t := d.table(named)
+	columns := t.Columns
+	if len(rest) > 0 && rest[0].is("(") {
+		end := closing(rest, 0)
+		if end < 0 {
+			return "it is not complete"
+		}
+		columns = nil
+		for _, one := range arguments(rest[1:end]) {
+			column, _ := qualified(one)
+			columns = append(columns, column)
+		}
+		rest = rest[end+1:]
+	}
+	var rows []*Row
+	switch rest = after(rest, "OVERRIDING", "SYSTEM", "USER"); {
+	case len(rest) > 0 && rest[0].is("SET"):
+		end := indexAtTop(rest, func(i int) bool { return i > 0 && rest[i].is("ON", "AS") })
+		if end < 0 {
+			end = len(rest)
+		}
+		row := &Row{Line: rest[0].line, Values: map[string]Value{}}
+		for _, a := range assignments(rest[1:end]) {
+			d.set(row, a.column, a.value)
+		}
+		rows, rest = append(rows, row), rest[end:]
+	case len(rest) > 1 && rest[0].is("VALUE") && rest[1].is("VALUES"), len(rest) > 0 && rest[0].is("VALUES", "VALUE"):
+		rest = after(rest, "VALUE", "VALUES")
+		for len(rest) > 0 && rest[0].is("(") {
+			end := closing(rest, 0)
+			if end < 0 {
+				return "it is not complete"
+			}
+			row, why := d.row(t, columns, rest[0].line, arguments(rest[1:end]))
+			if why != "" {
+				return why
+			}
+			rows, rest = append(rows, row), after(rest[end+1:], ",")
+		}
+	default:
+		return "its rows are not listed"
+	}
+	existing, why := d.onExisting(rest, replaces, ignores)
+	if why != "" {
+		return why
+	}
+	for _, row := range rows {
+		t.add(row, existing)
+	}
+	return ""
+}
+
+func (d *Dump) row(t *Table, columns []string, line int, values [][]token) (*Row, string) {
+	if columns == nil {
+		var first []string
+		for _, one := range values {
+			v, _ := d.value(one)
+			first = append(first, v.Text)
+		}
+		if columns = d.known(t.Name, first); columns == nil {
+			columns = make([]string, len(values))
+			for i := range columns {
+				columns[i] = fmt.Sprintf("column %d", i+1)
+			}
+		}
+	}
+	if len(columns) != len(values) {
+		return nil, fmt.Sprintf("a row has %d values for %d columns", len(values), len(columns))
+	}
+	row := &Row{Line: line, Values: map[string]Value{}}
+	for i, column := range columns {
+		d.set(row, column, values[i])
+	}
+	return row, ""
+}
+
+// set puts the value of an expression into a row.
+func (d *Dump) set(r *Row, column string, e []token) {
+	v, null := d.value(e)
+	if null {
+		delete(r.Values, column)
+		return
+	}
+	r.Values[column] = v
+}

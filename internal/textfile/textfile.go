@@ -1,0 +1,153 @@
+// Package textfile decodes texts that people and other systems hand over: most are UTF-8, but Windows' editors put a
+// byte order mark in front or write UTF-16, and files of older systems are in GBK or ISO-8859-1.
+package textfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	utf "golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
+)
+
+// Mark is the byte order mark in UTF-8.
+const Mark = "\ufeff"
+
+var marked = []struct {
+	mark     string
+	encoding encoding.Encoding
+}{
+	{"\xff\xfe\x00\x00", utf32.UTF32(utf32.LittleEndian, utf32.ExpectBOM)},
+	{"\x00\x00\xfe\xff", utf32.UTF32(utf32.BigEndian, utf32.ExpectBOM)},
+	{"\xff\xfe", utf.UTF16(utf.LittleEndian, utf.ExpectBOM)},
+	{"\xfe\xff", utf.UTF16(utf.BigEndian, utf.ExpectBOM)},
+}
+
+// Decode returns a text as UTF-8 without a byte order mark. A mark, and UTF-16 without one, show the encoding with
+// certainty. Otherwise declared is the encoding that the text or its sender names, such as "gbk", or "". A text whose
+// encoding is neither certain nor declared is an error with the likely encoding and a command that converts it. Bytes are not
+// copied if they are UTF-8 already.
+func Decode(text []byte, declared string) ([]byte, error) {
+	for _, one := range marked {
+		if bytes.HasPrefix(text, []byte(one.mark)) {
+			return decode(text, one.encoding, "UTF-16 or UTF-32")
+		}
+	}
+	if wide := withoutMark(text); wide != nil {
+		return decode(text, wide, "UTF-16")
+	}
+	if plain := bytes.TrimPrefix(text, []byte(Mark)); utf8.Valid(plain) {
+		return plain, nil
+	}
+	if declared == "" {
+		declared = Declared(text)
+	}
+	if chosen, err := htmlindex.Get(declared); err == nil && declared != "" && chosen != utf.UTF8 {
+		if chosen == simplifiedchinese.GBK {
+			chosen = simplifiedchinese.GB18030 // which has all of GBK
+		}
+		return decode(text, chosen, declared)
+	}
+	guess := guessed(text)
+	return nil, fmt.Errorf("the text is not UTF-8: line %d has other bytes; it looks like %s: convert it with \"iconv -f %s -t UTF-8\"",
+		bytes.Count(text[:invalid(text)], []byte("\n"))+1, guess, guess)
+}
+
+func decode(text []byte, from encoding.Encoding, called string) ([]byte, error) {
+	out, err := from.NewDecoder().Bytes(text)
+	if err == nil && bytes.ContainsRune(out, utf8.RuneError) {
+		err = errors.New("it has bytes that this encoding does not have")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode from %s: %w", called, err)
+	}
+	return bytes.TrimPrefix(out, []byte(Mark)), nil
+}
+
+// withoutMark returns UTF-16 if a text is in it without a mark: an even number of bytes, and in the first ones every
+// other byte is 0, as Latin letters, digits and signs have it.
+func withoutMark(text []byte) encoding.Encoding {
+	const looked = 64
+	sample := text[:min(len(text), looked)&^1]
+	var zeros [2]int
+	for i, c := range sample {
+		if c == 0 {
+			zeros[i%2]++
+		}
+	}
+	half := len(sample) / 2
+	switch {
+	case half < 2 || len(text)%2 != 0:
+		return nil
+	case zeros[0] == 0 && zeros[1] > half*3/4:
+		return utf.UTF16(utf.LittleEndian, utf.IgnoreBOM)
+	case zeros[1] == 0 && zeros[0] > half*3/4:
+		return utf.UTF16(utf.BigEndian, utf.IgnoreBOM)
+	}
+	return nil
+}
+
+// declaration finds the encoding that a text names: XML's declaration, Python's and Emacs' coding, and the character
+// set of a dump of MySQL or PostgreSQL.
+var declaration = regexp.MustCompile(`(?mi)\A<\?xml[^>]*\bencoding\s*=\s*["']([\w.-]+)["']` +
+	`|^#.*\bcoding[:=]\s*([\w.-]+)` +
+	`|^\s*(?:/\*!\d+ )?SET NAMES\s+['"]?([\w-]+)` +
+	`|^SET client_encoding\s*=\s*'([\w-]+)'`)
+
+// Declared returns the encoding that a text declares for itself; "" if it does not.
+func Declared(text []byte) string {
+	const head = 64 << 10
+	found := declaration.FindSubmatch(text[:min(len(text), head)])
+	if found == nil {
+		return ""
+	}
+	name := string(bytes.ToLower(bytes.Join(found[1:], nil)))
+	switch name {
+	case "utf8mb4", "utf8mb3", "utf8":
+		return "utf-8"
+	case "latin1":
+		return "windows-1252" // which is what MySQL means
+	case "euc_cn", "gb2312":
+		return "gb18030"
+	}
+	return name
+}
+
+// guessed returns the name of the likely encoding. In Chinese texts most characters are two bytes from 0x80, so that
+// such bytes stand in even numbers; the accents of Western languages mostly stand alone.
+func guessed(text []byte) string {
+	even, odd, run := 0, 0, 0
+	for _, c := range append(bytes.Clone(text), 0) {
+		switch {
+		case c >= utf8.RuneSelf:
+			run++
+		case run%2 == 0:
+			even, run = even+run, 0
+		default:
+			odd, run = odd+run, 0
+		}
+	}
+	decoded, err := simplifiedchinese.GB18030.NewDecoder().Bytes(text)
+	if err != nil || bytes.ContainsRune(decoded, utf8.RuneError) || odd >= even {
+		return "ISO-8859-1"
+	}
+	return "GB18030"
+}
+
+// invalid returns the offset of the first byte that is not UTF-8.
+func invalid(text []byte) int {
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return len(text)
+}
