@@ -61,7 +61,7 @@ func apiInfo(version string) openapi.Info {
 var apiTags = []openapi.Tag{
 	{Name: "Apps", About: "An app is a package with a script that starts it."},
 	{Name: "Jobs", About: "A job says what runs, when, and in how many shards."},
-	{Name: "Before you register", About: "Checks that change nothing, schemas, and an example."},
+	{Name: "Checks before registration", About: "Checks that change nothing, schemas, and an example."},
 	{Name: "Runs and output", About: "Executions, their tasks and their output."},
 	{Name: "Live", About: "The console's view of all jobs, and a stream of changes."},
 	{Name: "History", About: "Data recorded in a database."},

@@ -58,7 +58,7 @@ func New(o Options) *Handlers {
 // Routes returns the routes of the example.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
-	return route.Group("Before you register", []route.Route{
+	return route.Group("Checks before registration", []route.Route{
 		{Method: get, Path: "/api/example", Rule: route.Viewers, Answer: h.example,
 			Does: route.Does("Returns an app and a job that are ready to be registered").Gives(exampleDocuments{})},
 		{Method: get, Path: examplePath, Rule: route.Public, Raw: h.examplePackage, Local: true,

@@ -106,7 +106,7 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: get, Path: "/api/job/jobs/{jobName}", Rule: route.Viewers, Answer: h.documents.Get,
 			Does: route.Does("Returns one job").Gives(jobs.Config{})},
 	}),
-		route.Group("Before you register", []route.Route{
+		route.Group("Checks before registration", []route.Route{
 			{Method: post, Path: "/api/job/check", Rule: route.Publishers, Answer: h.checkJob,
 				Takes: []request.Declared{documents.CheckUpdate, language},
 				Does:  route.Does("Checks a job as registering or updating it would, and changes nothing").Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},

@@ -39,7 +39,7 @@ var schedulerFamilies = []family[stats.Stats]{
 		"from a cron's time to the start of the process, for each shard's first task. The start is read from the agent's clock: one that is behind makes it too small", func(s *stats.Stats) *stats.Histogram { return &s.BeginDelay }),
 
 	labelled(prometheus.GaugeValue, "executions_waiting",
-		"executions that were not launched yet. `ready`: it is their turn, and they wait for resources. `blocked`: they wait for another run of their job, or for the end of a pause", []string{"queue"},
+		"executions that were not launched yet. `ready`: they are next and wait for resources. `blocked`: they wait for another run of their job, or for the end of a pause", []string{"queue"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(float64(s.Ready.Depth), "ready")
 			put(float64(s.ExecutionsBlocked), "blocked")
@@ -68,7 +68,7 @@ var schedulerFamilies = []family[stats.Stats]{
 			put(float64(s.ExecutionsFailed), string(executions.Failed))
 			put(float64(s.ExecutionsKilled), string(executions.Killed))
 		}),
-	histogram("execution_wait_seconds", "from the creation of an execution, by a cron or a trigger, to its launch, whatever it waited for", func(s *stats.Stats) *stats.Histogram { return &s.ExecutionWait }),
+	histogram("execution_wait_seconds", "from the creation of an execution, by a cron or a trigger, to its launch, for any reason", func(s *stats.Stats) *stats.Histogram { return &s.ExecutionWait }),
 	histogram("execution_run_seconds", "from an execution's first process to its last one's end",
 		func(s *stats.Stats) *stats.Histogram { return &s.ExecutionRun }),
 

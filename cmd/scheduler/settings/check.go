@@ -45,7 +45,7 @@ func (c *Config) checkRegistryOnly(r *report) {
 func (c *Config) checkLocation(r *report, fileRead bool) {
 	switch {
 	case c.Local.On && c.Mesos.Masters != "":
-		r.Add("%s and %s contradict each other: --local brings a cluster of its own", r.source("local"),
+		r.Add("%s and %s contradict each other: --local has its own cluster", r.source("local"),
 			r.source("mesos"))
 	// If the file could not be read, it may contain the setting.
 	case !c.Local.On && c.Mesos.Masters == "" && !c.Kubernetes.On && fileRead:

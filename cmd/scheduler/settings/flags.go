@@ -35,7 +35,7 @@ func (c *Config) flags(all *pflag.FlagSet) (groups []*pflag.FlagSet) {
 }
 
 func (c *Config) clusterFlags(f *pflag.FlagSet) {
-	f.BoolVar(&c.Local.On, "local", false, "run jobs on this machine: brings a cluster of its own, needs nothing else")
+	f.BoolVar(&c.Local.On, "local", false, "run jobs on this machine, without any other program")
 	f.StringVar(&c.Mesos.Masters, "mesos", "",
 		"run jobs on this Mesos cluster: zk://host:port,…/mesos, where its masters elect their leader, or http(s)://host:port of its masters, separated by commas")
 	f.BoolVar(&c.Kubernetes.On, "kubernetes", false, "run jobs on Kubernetes: each shard is a pod")

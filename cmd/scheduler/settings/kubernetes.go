@@ -73,7 +73,7 @@ func (k *Kubernetes) check(r *report, local, mesos bool) {
 			"%s has no effect with --kubernetes: pods have executors of their own, from %s", r.source(flag),
 			r.source("kubernetes-image"))
 	}
-	r.Unless(!local, "%s and %s contradict each other: --local brings a cluster of its own",
+	r.Unless(!local, "%s and %s contradict each other: --local has its own cluster",
 		r.source("local"), r.source("kubernetes"))
 	r.Unless(!mesos, "%s and %s contradict each other: jobs run on one cluster", r.source("mesos"),
 		r.source("kubernetes"))

@@ -159,7 +159,7 @@ func TestWhatIsWrongIsToldAtOnce(t *testing.T) {
 		{"--local --kubernetes --mesos http://h:1", []string{"--local and --kubernetes contradict", "--mesos and --kubernetes contradict", "--local and --mesos contradict"}},
 		{"--local --keep-pods finished=1 --kubeconfig f --kubernetes-image i --kubernetes-show-unplaced", []string{"--kubernetes-show-unplaced has no effect without --kubernetes", "--keep-pods has no effect without --kubernetes", "--kubeconfig has no effect without --kubernetes", "--kubernetes-image has no effect without --kubernetes"}},
 		{"--kubernetes --kubeconfig testdata/kubeconfig --executor-idle 1m --mesos-role r --keep-pods finished=many,for=x", []string{
-			"--executor-idle has no effect with --kubernetes", "--mesos-role has no effect without --mesos", `--keep-pods: "finished=many": want 0 to 1000`, `"for=x": want 0s to 720h`}},
+			"--executor-idle has no effect with --kubernetes", "--mesos-role has no effect without --mesos", `--keep-pods: "finished=many": must be 0 to 1000`, `"for=x": must be 0s to 720h`}},
 		{"--kubernetes --kubeconfig " + w.dir + "/none", []string{"no such file", "--kubeconfig"}},
 		{"--kubernetes --kubeconfig " + good, []string{"name a kubeconfig with --kubeconfig"}},
 		{"--mesos ftp://h:1", []string{"--mesos", "http://host:port"}},
