@@ -36,6 +36,7 @@ func TestFiles(t *testing.T) {
 		{"spring.xml", convert.Lite, convert.Options{App: "orders", AppURL: "https://example.com/orders.tar.gz", BootstrapScript: "bin/run.sh"}},
 		{"zookeeper.yml", convert.Lite, convert.Options{}},
 		{"spring_properties.xml", convert.Lite, convert.Options{Properties: propertiesOf(t, "job.properties")}},
+		{"lists.yml", convert.Lite, convert.Options{}},
 		{"profiles.yml", convert.Lite, convert.Options{Profiles: []string{"prod-eu"}}},
 		{"application.properties", convert.Lite, convert.Options{}},
 		{"spring_1.xml", convert.Lite, convert.Options{}},

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -156,6 +157,10 @@ type liteJobReader struct {
 }
 
 func (l *lite) add(one *liteJob) {
+	if strings.HasPrefix(one.name, "[") { // an element of a list of jobs
+		own := record{one.line, one.settings}.take("jobname", "name", "id")
+		one.name = cmp.Or(own.text, one.name)
+	}
 	name, _ := l.filled(one.name, 0)
 	r := &liteJobReader{l, one, l.job(one.line, name, "", "elasticjob-lite")}
 	c := &r.d.Job

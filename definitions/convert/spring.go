@@ -59,10 +59,20 @@ func springDocuments(text []byte) (documents []springDocument, err error) {
 		if nodes := 0; !bounded(root.Content[0], 0, &nodes) {
 			return nil, errors.New("it is nested too deep, or too large with its aliases written out")
 		}
-		d := springDocument{line: root.Content[0].Line}
-		flattenInto(&d.entries, nil, root.Content[0])
-		documents = append(documents, d.finished())
+		for _, one := range parts(root.Content[0]) {
+			d := springDocument{line: one.Line}
+			flattenInto(&d.entries, nil, one)
+			documents = append(documents, d.finished())
+		}
 	}
+}
+
+// parts returns the elements of a list of maps, such as the jobs that a program has exported; otherwise the node itself.
+func parts(n *yaml.Node) []*yaml.Node {
+	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 && resolved(n.Content[0]).Kind == yaml.MappingNode {
+		return n.Content
+	}
+	return []*yaml.Node{n}
 }
 
 // finished finds the profiles and the name of the job among the entries.
@@ -139,8 +149,8 @@ func resolved(n *yaml.Node) *yaml.Node {
 // flattenInto adds the values below a node. Below elasticjob.jobs a key is a job's name, which may have dots.
 func flattenInto(entries *[]entry, path []string, n *yaml.Node) {
 	n = resolved(n)
-	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 && resolved(n.Content[0]).Kind == yaml.MappingNode {
-		for i, one := range n.Content {
+	if elements := parts(n); elements[0] != n {
+		for i, one := range elements {
 			flattenInto(entries, append(slices.Clone(path), fmt.Sprintf("[%d]", i)), one)
 		}
 		return
