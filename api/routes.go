@@ -23,8 +23,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/runs"
 )
 
-// routes returns the table of all routes: those of contract 1.3 to 1.5 in the documented form and in that of 3.0.1,
-// and the new ones. HEAD works wherever GET does.
+// routes returns the table of all routes: those of ElasticJob-Cloud, in the form of its manual and in that of release
+// 3.0.1 where they differ, and the new ones. HEAD works wherever GET does.
 func (s *Server) routes() []route.Route {
 	const get = http.MethodGet
 	opts := s.opts

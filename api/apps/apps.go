@@ -90,7 +90,7 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: del, Path: "/api/app/{appName}/disable", Rule: route.Operators, Answer: h.documents.Disable(false),
 			Does: route.Does("Enables an app, in the original's form").Gives(views.AppView{})},
 	}),
-		route.Group("Before you register", []route.Route{
+		route.Group("Checks before registration", []route.Route{
 			{Method: post, Path: "/api/app/check", Rule: route.Publishers, Answer: h.checkApp,
 				Takes: []request.Declared{documents.CheckUpdate},
 				Does:  route.Does("Fetches an app's package as an executor would, and reports its contents").Reads(route.JSONBody("AppChange", exampleApp)).Gives(PackageFacts{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},

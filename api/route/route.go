@@ -84,5 +84,5 @@ func ReservedNames(table []Route, variable string) []string {
 	return slices.Compact(names)
 }
 
-// Always is the Lasts of routes whose every answer lasts.
+// Always is an IsStream for routes whose every answer is a stream.
 func Always(*gin.Context) bool { return true }

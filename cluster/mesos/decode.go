@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// These texts identify the ERROR events that the core handles differently.
+// These texts identify the ERROR events that the core handles specially.
 const (
 	frameworkRemoved  = "Framework has been removed"
 	frameworkFailover = "Framework failed over"
@@ -25,12 +25,13 @@ const (
 // maxReport limits the decoded size of a report in bytes. A longer report is treated as undecodable.
 const maxReport = 1 << 20
 
-// decodeEvent returns nil for events that the scheduler does not need: operations, event types newer than this code,
-// and inverse offers. An inverse offer asks the framework to release an agent for maintenance. The master also
-// rescinds the agent's offers and sends new ones that carry the unavailability, and the scheduler needs no more than
-// that. No answer is due either: "accepting or declining an inverse offer does not result in immediate changes in the
-// maintenance schedule, or in the way Mesos acts" (Mesos' docs/maintenance.md, "Draining mode"). tls says whether the
-// agents speak TLS.
+// decodeEvent converts an event. It returns nil for events that the scheduler does not need: operations, event types
+// newer than this code, and inverse offers. tls says whether the agents speak TLS.
+//
+// An inverse offer asks the framework to release an agent for maintenance. The master also rescinds the agent's offers
+// and sends new ones that carry the unavailability, which is all that the scheduler needs. An inverse offer needs no
+// answer: "accepting or declining an inverse offer does not result in immediate changes in the maintenance schedule,
+// or in the way Mesos acts" (Mesos' docs/maintenance.md, "Draining mode").
 func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 	switch {
 	case e.Type == scheduler.Event_HEARTBEAT:
@@ -102,7 +103,8 @@ func decodeOffer(o *mesos.Offer, tls bool) cluster.Offer {
 }
 
 // agentURL returns "" for an offer without a URL. The scheme in an offer is the master's own, and some versions send
-// "http" in any case; so with tls, which the operator configured for the whole cluster, the scheme is always https.
+// "http" regardless. With tls, which the operator configured for the whole cluster, the scheme is therefore always
+// https.
 func agentURL(u *mesos.URL, tls bool) string {
 	if u == nil {
 		return ""
@@ -189,7 +191,7 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 // UNKNOWN up to Mesos 1.4.
 const unknownToAgent = "Task is unknown to the agent"
 
-// fromSeconds rounds to microseconds, the precision that a double has for present times.
+// fromSeconds rounds to microseconds, the precision of a float64 for current times.
 func fromSeconds(s float64) time.Time {
 	return time.UnixMicro(int64(math.Round(s * 1e6))).UTC()
 }

@@ -50,12 +50,12 @@ func TestFiles(t *testing.T) {
 		t.Run(test.file, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join("testdata", test.file)
-			text, err := os.ReadFile(path)
+			file, err := definitions.ReadFile(path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			test.options.Now = now
-			result, err := test.convert(test.file, text, test.options)
+			result, err := test.convert(test.file, file.Text, test.options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	}
 	dump := sqldump.Read(string(text), xxlColumnsOf)
 	for _, one := range dump.Ignored {
-		x.lost(one.Line, "", "this statement is not followed, as %s: %s", one.Why, one.Statement)
+		x.lost(one.Line, "", "statement skipped, because %s: %s", one.Why, one.Statement)
 	}
 	if dump.Guessed {
 		x.remarkOnce(0, false, "nothing shows which database made the file; backslashes in texts were read as MySQL's escapes")

@@ -47,8 +47,9 @@ func TestCells(t *testing.T) {
 	})
 }
 
-// An execution with more runs than are read is missing, and none is returned in part.
-func TestCellsAreThereAllOrNone(t *testing.T) {
+// TestCellsReturnsWholeExecutions checks that an execution with more runs than Cells reads is left out, and not returned
+// in part.
+func TestCellsReturnsWholeExecutions(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {
 		if d.dialect.folder == "mysql" {

@@ -114,7 +114,7 @@ func (r *Registry) openFile() (err error) {
 	}
 	err = r.openBolt()
 	if errors.Is(err, berrors.ErrTimeout) {
-		return inUse(path)
+		return newInUse(path)
 	}
 	if err != nil {
 		return fail(err)

@@ -39,8 +39,8 @@ func removeHolder(path string) error {
 	return nil
 }
 
-// inUse returns the error that names the holder of the file.
-func inUse(path string) *InUse {
+// newInUse returns the error that names the holder of the file.
+func newInUse(path string) *InUse {
 	e := &InUse{Path: path}
 	if b, err := os.ReadFile(holderPath(path)); err == nil {
 		e.PID, _ = strconv.Atoi(strings.TrimSpace(string(b)))

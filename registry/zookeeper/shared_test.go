@@ -16,7 +16,7 @@ import (
 
 const opCreateRequest, opSetRequest = 1, 5
 
-// testSharedValueWithoutAnAnswer checks that the outcome of a write whose answer was lost is found out.
+// testSharedValueWithoutAnAnswer checks that the outcome of a write whose answer was lost is determined.
 func testSharedValueWithoutAnAnswer(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	for name, arrives := range map[string]bool{"it was done": true, "it was not": false} {
@@ -29,8 +29,8 @@ func testSharedValueWithoutAnAnswer(t *testing.T, server *zkserver.Server) {
 				write := func(value string) (int64, error) {
 					return r.WriteShared(t.Context(), "access", []byte(value), condition)
 				}
-				if _, err := r.WriteShared(t.Context(), "other", nil,
-					condition); err != nil { // which creates the folders
+				// The first write creates the parent nodes.
+				if _, err := r.WriteShared(t.Context(), "other", nil, condition); err != nil {
 					t.Fatal(err)
 				}
 				if op == opSetRequest {
@@ -62,15 +62,16 @@ func testSharedValueWithoutAnAnswer(t *testing.T, server *zkserver.Server) {
 	}
 }
 
-// sharedNodeHas reports whether the node that a request names holds the value of the request.
+// sharedNodeHas reports whether the node that a request names has the value "after".
 func sharedNodeHas(client *zk.Conn, packet []byte) bool {
-	path := packet[16:]
+	const headerLength = 16 // the lengths of the packet and the path, the request's id and its operation
+	path := packet[headerLength:]
 	path = path[:bytes.Index(path, []byte("/access"))+len("/access")]
 	value, _, err := client.Get(string(path))
 	return err == nil && string(value) == "after"
 }
 
-// testSharedValueWithoutZooKeeper checks that the caller can leave, and that a write that was never sent is not
+// testSharedValueWithoutZooKeeper checks that a call returns when its context ends, and that a write that was never sent is not
 // reported as unknown.
 func testSharedValueWithoutZooKeeper(t *testing.T, server *zkserver.Server) {
 	t.Parallel()

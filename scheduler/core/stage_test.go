@@ -21,8 +21,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// stage simulates a cluster around one core, step by step: it keeps what is written and gives names to ids, so that a
-// test reads as a story.
+// stage simulates a cluster around one core, step by step. It keeps what the core writes, so that a test reads as a
+// story.
 type stage struct {
 	t    testing.TB
 	core *Core
@@ -31,7 +31,7 @@ type stage struct {
 	// now is the true time; the wall clock is ahead of it by skew.
 	now  time.Time
 	skew time.Duration
-	// loaded is when the term began; began is the wall clock at that time.
+	// loaded is the true time at which the term began, began the wall clock at that time.
 	loaded, began time.Time
 	stored        map[string][]byte
 	last          Decision
@@ -59,7 +59,7 @@ func (s *stage) restart() {
 	s.subscribed()
 }
 
-// load makes a core of the stored state.
+// load makes a core from the stored state.
 func (s *stage) load() *Core {
 	s.t.Helper()
 	core := New(s.opt)
@@ -75,7 +75,7 @@ func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
 // clocks returns the time for a step of the present term.
 func (s *stage) clocks() clock.Now { return clock.Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
 
-// wake returns when the core wants the next step, zero for never.
+// wake returns when the core wants the next step; the zero time means never.
 func (s *stage) wake() time.Time {
 	if s.last.Wake == 0 {
 		return time.Time{}
@@ -124,20 +124,20 @@ func (s *stage) after(d time.Duration, events ...Event) Decision {
 	return s.step(events...)
 }
 
-// setClock sets the wall clock, forwards or back, and steps.
+// setClock moves the wall clock by a duration, forwards or back, and steps.
 func (s *stage) setClock(by time.Duration) Decision {
 	s.t.Helper()
 	s.skew += by
 	return s.step()
 }
 
-// until lets time pass in the steps that the core requests.
+// until lets a duration pass, with a step whenever the core asks for one.
 func (s *stage) until(d time.Duration) {
 	s.t.Helper()
 	end := s.now.Add(d)
 	for i := 0; ; i++ {
 		if i > 100_000 {
-			s.t.Fatal("the core wants to step again and again without time passing")
+			s.t.Fatal("the core keeps asking for steps while no time passes")
 		}
 		wake := s.wake()
 		if wake.IsZero() || wake.After(end) {
@@ -292,7 +292,7 @@ func withMisfire(j *jobs.Config) { j.Misfire = true }
 
 func hourly(j *jobs.Config) { j.Cron = "0 0 * * * ?" }
 
-// start triggers the job and launches it on an agent with that many CPUs.
+// start triggers the job and launches it on an agent with the given number of CPUs.
 func (s *stage) start(cpus float64) []cluster.TaskLaunch {
 	s.t.Helper()
 	s.trigger()
@@ -321,13 +321,13 @@ func (s *stage) resubscribe() {
 	s.subscribed()
 }
 
-// subscribedAgain answers the SUBSCRIBE that is open.
+// subscribedAgain answers a SUBSCRIBE that was sent in an earlier step.
 func (s *stage) subscribedAgain() {
 	s.t.Helper()
 	s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-1"})
 }
 
-// startOn runs one shard on an agent, and returns its launch.
+// startOn registers my_app and my_job with one shard, runs it on an agent, and returns its launch.
 func (s *stage) startOn(agent string, change func(*jobs.Config)) cluster.TaskLaunch {
 	s.t.Helper()
 	s.app()
@@ -360,7 +360,7 @@ func (s *stage) runJob(change ...func(*jobs.Config)) []cluster.TaskLaunch {
 	return launches
 }
 
-// triggerJob triggers a job other than my_job.
+// triggerJob triggers a job.
 func (s *stage) triggerJob(name string) Decision {
 	s.t.Helper()
 	d := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: name}})

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// The shards that more agents would help are listed, and no others.
+// Unplaced lists exactly the shards that additional agents could run.
 func TestUnplacedShards(t *testing.T) {
 	t.Parallel()
 	small := cluster.Offer{AgentID: "n1", Resources: resources.New(2, 1000), Total: resources.New(2, 1000)}
@@ -38,7 +38,7 @@ func TestUnplacedShards(t *testing.T) {
 			s.trigger()
 			s.apply(s.core.planDisableJob("my_job", true))
 		}, 0, ""},
-		"without the cluster nobody knows": {func(s *stage) {
+		"no session with the cluster": {func(s *stage) {
 			s.trigger()
 			s.unsubscribe()
 		}, 0, ""},
@@ -65,15 +65,15 @@ func TestUnplacedShards(t *testing.T) {
 					t.Errorf("%+v", u)
 				}
 			}
-			if largest := min(2, c.want); len(s.core.views.Unplaced(2)) != largest {
-				t.Errorf("asked for 2 it lists %+v", s.core.views.Unplaced(2))
+			if want := min(2, c.want); len(s.core.views.Unplaced(2)) != want {
+				t.Errorf("Unplaced(2) returned %+v", s.core.views.Unplaced(2))
 			}
 		})
 	}
 }
 
-// A shard that is tried again first waits for its backoff, and then for room.
-func TestUnplacedShardThatIsTriedAgain(t *testing.T) {
+// A retried shard is unplaced only after its backoff.
+func TestUnplacedRetry(t *testing.T) {
 	t.Parallel()
 	s := own(t)
 	s.app()
@@ -83,7 +83,7 @@ func TestUnplacedShardThatIsTriedAgain(t *testing.T) {
 	s.run(l)
 	s.fails(l[0])
 	if got := s.core.views.Unplaced(9); len(got) != 0 {
-		t.Errorf("it waits for its time: %+v", got)
+		t.Errorf("listed during its backoff: %+v", got)
 	}
 	s.after(time.Hour)
 	if got := s.core.views.Unplaced(9); len(got) != 1 || got[0].Item != 0 {

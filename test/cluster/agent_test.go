@@ -77,7 +77,7 @@ func TestAgentCutOff(t *testing.T) {
 			if test.name != "half closed" { // the agent notices this at once and reconnects
 				c.Until("explain says that the agent is away", func() string {
 					x := c.Explain("once")
-					if !strings.Contains(fmt.Sprint(x.Notes), "does not answer") {
+					if !strings.Contains(fmt.Sprint(x.Notes), "has not answered") {
 						return fmt.Sprintf("%+v", x)
 					}
 					return ""
@@ -92,7 +92,7 @@ func TestAgentCutOff(t *testing.T) {
 						}
 					}
 				}
-				if x := c.Explain("once"); strings.Contains(fmt.Sprint(x.Notes), "does not answer") {
+				if x := c.Explain("once"); strings.Contains(fmt.Sprint(x.Notes), "has not answered") {
 					return fmt.Sprintf("%+v", x)
 				}
 				return ""

@@ -186,7 +186,7 @@ func nodeDeleted(t *testing.T, w *world) {
 	kubelet := w.k.Nodes[0].Kubelet
 	kubelet.Kill()
 	w.k.OK(t, http.MethodDelete, "/api/v1/nodes/node1", "", nil)
-	w.explained("j", "agent node1 does not answer")
+	w.explained("j", "agent node1 has not answered")
 	kubelet.Restart(t)
 	w.Until("the node is back", func() string {
 		if a := w.k.Call(t, "GET", "/api/v1/nodes/node1", "", ""); a.Status != http.StatusOK {

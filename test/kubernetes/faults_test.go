@@ -54,7 +54,7 @@ func nodeAway(t *testing.T, w *world) {
 		}
 		return ""
 	})
-	w.explained("j", "agent node1 does not answer")
+	w.explained("j", "agent node1 has not answered")
 	release()
 	node.Containerd.Restart(t)
 	node.Kubelet.Restart(t)

@@ -151,7 +151,7 @@ var reasons = []reason{
 		},
 	},
 	{
-		name: "agent unknown to a new master", explain: "does not answer", setup: system.Setup{InMemory: true},
+		name: "agent unknown to a new master", explain: "has not answered", setup: system.Setup{InMemory: true},
 		provoke: func(_ *testing.T, c *system.Cluster) string {
 			h := c.HoldTwo()
 			c.Mesos.KillAgent(1)

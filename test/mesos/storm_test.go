@@ -132,7 +132,7 @@ func TestAgentFrozen(t *testing.T) {
 			c.Mesos.SignalAgent(1, syscall.SIGSTOP)
 			c.AwaitAgentLost(1)
 			for _, job := range []string{"again", "once"} {
-				explained(c, job, "does not answer")
+				explained(c, job, "has not answered")
 			}
 			c.Mesos.SignalAgent(1, syscall.SIGCONT)
 			c.Until("the tasks run again", func() string {
@@ -221,7 +221,7 @@ func TestLaunchLost(t *testing.T) {
 		c.Mesos.KillAgent(1)
 		c.Mesos.KillMaster(1)
 		c.Mesos.StartMaster(1)
-		explained(c, "j", "does not answer")
+		explained(c, "j", "has not answered")
 		c.Mesos.StartAgent(1)
 		c.Await(id, "FINISHED")
 		c.OnceEach()

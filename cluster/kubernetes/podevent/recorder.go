@@ -1,5 +1,5 @@
 // Package podevent records the scheduler's decisions about pods as Kubernetes events, which kubectl describe pod
-// shows. Events are for people and may be missing: they are written at a limited rate, and those above it are counted
+// shows. Events are for people and may be dropped: they are written at a limited rate, and those above it are counted
 // and dropped.
 package podevent
 
@@ -21,7 +21,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Events are written at a rate of perSecond with bursts of up to burst; up to queued events wait.
+// Events are written at a rate of perSecond with bursts of up to burst; up to maxQueued events wait.
 const (
 	perSecond    = 20
 	burst        = 200
@@ -43,7 +43,7 @@ type Recorder struct {
 	running sync.WaitGroup
 
 	mu         sync.Mutex
-	missing    int64
+	dropped    int64
 	lastLogged time.Time
 }
 
@@ -65,31 +65,31 @@ func (r *Recorder) Close() {
 	r.running.Wait()
 }
 
-// Missing returns the number of dropped events.
-func (r *Recorder) Missing() int64 {
+// Dropped returns the number of dropped events.
+func (r *Recorder) Dropped() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.missing
+	return r.dropped
 }
 
 // Launched records which attempt of which shard a pod runs, and why it was launched.
 func (r *Recorder) Launched(p kubernetes.Pod, t wire.Task) {
 	r.add(p, corev1.EventTypeNormal, "Launched",
 		fmt.Sprintf("attempt %d of item %d of job %s, %s, placed on node %s (execution %s)",
-			t.Attempt, t.Item, t.JobName, because(t), p.Node, t.ExecutionID))
+			t.Attempt, t.Item, t.JobName, launchReason(t), p.Node, t.ExecutionID))
 }
 
-// because returns the reason for an attempt.
-func because(t wire.Task) string {
+// launchReason returns the reason for an attempt.
+func launchReason(t wire.Task) string {
 	switch {
 	case t.Daemon != nil:
 		return "a daemon"
 	case t.Source == "TRIGGER":
 		return "triggered by a request"
 	case t.Source == "MISFIRE":
-		return "for fires that were missed"
+		return "for missed fires"
 	case t.Source == "FAILOVER":
-		return "in the place of an attempt that was lost"
+		return "replacing a lost attempt"
 	}
 	return "fired by its cron"
 }
@@ -150,9 +150,9 @@ func (r *Recorder) write(ctx context.Context, e *corev1.Event) error {
 func (r *Recorder) countDropped(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.missing++
+	r.dropped++
 	if time.Since(r.lastLogged) >= logInterval {
 		r.lastLogged = time.Now()
-		r.log.Warn("pod events dropped", "so_far", r.missing, "error", why)
+		r.log.Warn("pod events dropped", "total", r.dropped, "error", why)
 	}
 }

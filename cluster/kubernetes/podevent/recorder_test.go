@@ -61,8 +61,8 @@ func TestWhatWasDecidedIsSaid(t *testing.T) {
 	want := []string{
 		"Normal Launched u: attempt 2 of item 3 of job my_job, fired by its cron, placed on node node1 (execution e)",
 		"Normal Launched u: attempt 2 of item 3 of job my_job, triggered by a request, placed on node node1 (execution e)",
-		"Normal Launched u: attempt 2 of item 3 of job my_job, for fires that were missed, placed on node node1 (execution e)",
-		"Normal Launched u: attempt 2 of item 3 of job my_job, in the place of an attempt that was lost, placed on node node1 (execution e)",
+		"Normal Launched u: attempt 2 of item 3 of job my_job, for missed fires, placed on node node1 (execution e)",
+		"Normal Launched u: attempt 2 of item 3 of job my_job, replacing a lost attempt, placed on node node1 (execution e)",
 		"Normal Launched u: attempt 1 of item 0 of job my_job, a daemon, placed on node node1 (execution e)",
 		"Normal Killed u: its end was requested: ann asked for it",
 		"Normal Killed u: its end was requested",
@@ -89,12 +89,12 @@ func TestEventsAreForPeopleOnly(t *testing.T) {
 	for range many {
 		r.Killed(ours, strings.Repeat("x", 5000))
 	}
-	if r.Missing() < many/2 {
-		t.Errorf("%d of %d events were left out", r.Missing(), many)
+	if r.Dropped() < many/2 {
+		t.Errorf("%d of %d events were dropped", r.Dropped(), many)
 	}
-	before := r.Missing()
+	before := r.Dropped()
 	eventually.Works(t, "refused ones are counted", func() error {
-		if r.Missing() == before {
+		if r.Dropped() == before {
 			return errors.New("none was")
 		}
 		return nil

@@ -56,7 +56,7 @@ func (d *Dump) onExisting(e []token, replaces, ignores bool) (existing, string) 
 			return d.updating(e[do+3:], "excluded.")
 		}
 	}
-	return nil, "what stands behind its rows is not followed"
+	return nil, "the clause after its rows is not supported"
 }
 
 // updating returns what an upsert does to a row that exists. Its values are literals, or those of the new row, which are
@@ -64,7 +64,7 @@ func (d *Dump) onExisting(e []token, replaces, ignores bool) (existing, string) 
 func (d *Dump) updating(e []token, alias string) (existing, string) {
 	list := assignments(e)
 	if list == nil {
-		return nil, "its update of rows that exist is not followed"
+		return nil, "its update of existing rows is not supported"
 	}
 	return func(old, new *Row) *Row {
 		changed := &Row{Line: old.Line, Values: maps.Clone(old.Values)}
@@ -111,7 +111,7 @@ func (t *Table) add(row *Row, decide existing) {
 	}
 }
 
-const noCondition = "its condition is not followed"
+const noCondition = "its condition is not supported"
 
 // matcher reads a WHERE that consists of column = literal and column IN (literals), joined by AND.
 func (d *Dump) matcher(e []token) (match func(*Row) bool, ok bool) {
@@ -163,7 +163,7 @@ func (d *Dump) matcher(e []token) (match func(*Row) bool, ok bool) {
 func (d *Dump) update(e []token) (why string) {
 	named, rest := qualified(after(e[1:], "ONLY", "LOW_PRIORITY", "IGNORE"))
 	if len(rest) < 2 || !rest[0].is("SET") {
-		return "it is not followed"
+		return "its form is not supported"
 	}
 	where := indexAtTop(rest, func(i int) bool { return rest[i].is("WHERE", "ORDER", "LIMIT", "FROM", "RETURNING") })
 	if where < 0 {
@@ -173,7 +173,7 @@ func (d *Dump) update(e []token) (why string) {
 	match, ok := d.matcher(rest[where:])
 	switch t := d.Tables[named]; {
 	case list == nil:
-		return "its values are not followed"
+		return "its assignments are not supported"
 	case !ok:
 		return noCondition
 	case t == nil:

@@ -45,7 +45,7 @@ func (d *Dump) copyFrom(e []token, l *lexer) (why string) {
 
 func (d *Dump) copyRow(t *Table, columns []string, line int, values []string) (why string) {
 	if columns == nil {
-		columns = d.known(t.Name, values)
+		columns = d.columnsOf(t.Name, values)
 	}
 	if len(columns) != len(values) {
 		return "a row has " + strconv.Itoa(len(values)) + " values for " + strconv.Itoa(len(columns)) + " columns"

@@ -1,6 +1,6 @@
 // Package sqldump reads the rows that an SQL dump leaves in its tables, without a database.
 //
-// It follows the statements that fill and change tables: INSERT and REPLACE with their clauses for rows that exist,
+// It applies the statements that fill and change tables: INSERT and REPLACE, including ON DUPLICATE KEY and ON CONFLICT,
 // COPY, and UPDATE, DELETE, TRUNCATE and DROP TABLE as far as they consist of literals. It reads dumps of MySQL,
 // MariaDB, PostgreSQL, Oracle and SQL Server. Every other statement that could change a row is listed, so that the
 // caller can report it.
@@ -15,20 +15,20 @@ import (
 // Table has the rows of a table after the last statement.
 type Table struct {
 	Name    string   // in lower case, without database or schema
-	Columns []string // in lower case, from CREATE TABLE; nil without one
+	Columns []string // in lower case, from CREATE TABLE; nil if there is none
 	Rows    []*Row
 }
 
 // Row is a row of a table. A column that is NULL or was not given has no value.
 type Row struct {
-	Line   int // of the statement's row that made it
+	Line   int // the line of the VALUES row that inserted it
 	Values map[string]Value
 }
 
-// Ignored is a statement that was not followed.
+// Ignored is a statement that was not applied.
 type Ignored struct {
 	Line      int
-	Statement string // its beginning in one line, without its texts
+	Statement string // its beginning in one line, with its string literals elided
 	Why       string
 }
 
@@ -36,18 +36,18 @@ type Ignored struct {
 type Dump struct {
 	Tables  map[string]*Table
 	Ignored []Ignored
-	// Guessed is true if the dump has texts with backslashes and nothing shows its dialect: they were read as escapes
-	// of MySQL.
+	// Guessed is true if the dump has string literals with backslashes and its dialect could not be determined: they
+	// were read as escapes of MySQL.
 	Guessed bool
 
-	source string
-	known  func(table string, first []string) []string
+	source    string
+	columnsOf func(table string, first []string) []string
 }
 
-// Read reads a dump. known returns the columns of a table for which neither the INSERT nor a CREATE TABLE names them,
-// from the values of its first row; nil if the table is not known.
-func Read(source string, known func(table string, first []string) []string) *Dump {
-	d := &Dump{Tables: map[string]*Table{}, source: source, known: known}
+// Read reads a dump. columnsOf returns the columns of a table if neither the INSERT nor a CREATE TABLE lists them, from
+// the values of its first row; nil if it does not know the table.
+func Read(source string, columnsOf func(table string, first []string) []string) *Dump {
+	d := &Dump{Tables: map[string]*Table{}, source: source, columnsOf: columnsOf}
 	dialect, shown := dialectOf(source)
 	l := &lexer{dialect: dialect, source: source, line: 1, first: true}
 	for {
@@ -55,7 +55,7 @@ func Read(source string, known func(table string, first []string) []string) *Dum
 		if !ok {
 			break
 		}
-		if why := d.follow(s, l); why != "" {
+		if why := d.apply(s, l); why != "" {
 			d.Ignored = append(d.Ignored, Ignored{s.tokens[0].line, s.beginning(), why})
 		}
 	}
@@ -63,7 +63,7 @@ func Read(source string, known func(table string, first []string) []string) *Dum
 	return d
 }
 
-// beginning returns the beginning of a statement in one line, without its texts: there may be secrets among them.
+// beginning returns the beginning of a statement in one line. String literals are elided, because they may be secrets.
 func (s statement) beginning() string {
 	const limit = 80
 	var out strings.Builder
@@ -86,8 +86,8 @@ func (s statement) beginning() string {
 var withoutEffect = []string{"SET", "LOCK", "UNLOCK", "USE", "BEGIN", "START", "COMMIT", "SELECT", "GRANT", "REVOKE",
 	"COMMENT", "ANALYZE", "VACUUM", "PRINT", "SHOW", "PRAGMA", "CHECKPOINT", "REM", "PROMPT", "FLUSH", "OPTIMIZE", "END"}
 
-// follow executes a statement. It returns why it could not, or "".
-func (d *Dump) follow(s statement, l *lexer) (why string) {
+// apply executes a statement. It returns why it could not, or "".
+func (d *Dump) apply(s statement, l *lexer) (why string) {
 	e := s.tokens
 	switch first := e[0]; {
 	case first.is(withoutEffect...):
@@ -117,12 +117,12 @@ func (d *Dump) follow(s statement, l *lexer) (why string) {
 	case first.is("ALTER"):
 		return d.alter(e)
 	default:
-		return "this kind of statement is not followed"
+		return "the kind of statement is not supported"
 	}
 	return ""
 }
 
-// table returns a table, which it adds if it is new.
+// table returns the named table, and creates it on first use.
 func (d *Dump) table(named string) *Table {
 	if d.Tables[named] == nil {
 		d.Tables[named] = &Table{Name: named}
@@ -130,8 +130,8 @@ func (d *Dump) table(named string) *Table {
 	return d.Tables[named]
 }
 
-// keyWords begin entries of a CREATE TABLE that are no columns.
-var keyWords = []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "SPATIAL", "CHECK",
+// nonColumnWords begin entries of a CREATE TABLE that are not columns.
+var nonColumnWords = []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "SPATIAL", "CHECK",
 	"PERIOD", "EXCLUDE", "LIKE"}
 
 func (d *Dump) create(e []token) (why string) {
@@ -145,18 +145,18 @@ func (d *Dump) create(e []token) (why string) {
 	named, rest := qualified(after(e[1:], "IF", "NOT", "EXISTS"))
 	t := d.table(named)
 	if len(rest) == 0 || !rest[0].is("(") || closing(rest, 0) < 0 {
-		return "its columns are not listed"
+		return "it has no column list"
 	}
 	t.Columns = nil
 	for _, one := range arguments(rest[1:closing(rest, 0)]) {
-		if column, _ := qualified(one); column != "" && !one[0].is(keyWords...) {
+		if column, _ := qualified(one); column != "" && !one[0].is(nonColumnWords...) {
 			t.Columns = append(t.Columns, column)
 		}
 	}
 	return ""
 }
 
-// alter follows ALTER TABLE as far as it adds columns at the end. Keys and owners do not matter.
+// alter applies ALTER TABLE as far as it adds columns at the end. Keys and owners do not matter.
 func (d *Dump) alter(e []token) (why string) {
 	if len(e) < 3 || !e[1].is("TABLE") {
 		return ""
@@ -166,34 +166,34 @@ func (d *Dump) alter(e []token) (why string) {
 	for _, change := range arguments(rest) {
 		switch {
 		case len(change) < 2, t == nil:
-		case change[0].is("ADD") && !change[1].is(keyWords...):
+		case change[0].is("ADD") && !change[1].is(nonColumnWords...):
 			column, _ := qualified(after(change[1:], "COLUMN", "IF", "NOT", "EXISTS"))
 			if slices.ContainsFunc(change, func(t token) bool { return t.is("AFTER", "FIRST") }) ||
 				change[1].is("(") || t.Columns == nil {
-				return "the column is not added"
+				return "adding this column is not supported"
 			}
 			t.Columns = append(t.Columns, column)
-		case change[0].is("CHANGE", "RENAME"), change[0].is("DROP") && !change[1].is(keyWords...):
-			return "columns are not renamed or dropped"
+		case change[0].is("CHANGE", "RENAME"), change[0].is("DROP") && !change[1].is(nonColumnWords...):
+			return "renaming or dropping columns is not supported"
 		}
 	}
 	return ""
 }
 
-// insert follows INSERT INTO t (columns) VALUES (…), (…), and MySQL's INSERT INTO t SET column = value.
+// insert applies INSERT INTO t (columns) VALUES (…), (…), and MySQL's INSERT INTO t SET column = value.
 func (d *Dump) insert(e []token) (why string) {
 	replaces := e[0].is("REPLACE")
 	ignores := slices.ContainsFunc(e[:min(len(e), 4)], func(t token) bool { return t.is("IGNORE") })
 	named, rest := qualified(after(e[1:], "IGNORE", "INTO", "LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "OVERWRITE", "TABLE"))
 	if named == "" {
-		return "its table is not named"
+		return "it names no table"
 	}
 	t := d.table(named)
 	columns := t.Columns
 	if len(rest) > 0 && rest[0].is("(") {
 		end := closing(rest, 0)
 		if end < 0 {
-			return "it is not complete"
+			return "it is incomplete"
 		}
 		columns = nil
 		for _, one := range arguments(rest[1:end]) {
@@ -214,12 +214,12 @@ func (d *Dump) insert(e []token) (why string) {
 			d.set(row, a.column, a.value)
 		}
 		rows, rest = append(rows, row), rest[end:]
-	case len(rest) > 1 && rest[0].is("VALUE") && rest[1].is("VALUES"), len(rest) > 0 && rest[0].is("VALUES", "VALUE"):
+	case len(rest) > 0 && rest[0].is("VALUES", "VALUE"): // MySQL has both
 		rest = after(rest, "VALUE", "VALUES")
 		for len(rest) > 0 && rest[0].is("(") {
 			end := closing(rest, 0)
 			if end < 0 {
-				return "it is not complete"
+				return "it is incomplete"
 			}
 			row, why := d.row(t, columns, rest[0].line, arguments(rest[1:end]))
 			if why != "" {
@@ -228,7 +228,7 @@ func (d *Dump) insert(e []token) (why string) {
 			rows, rest = append(rows, row), after(rest[end+1:], ",")
 		}
 	default:
-		return "its rows are not listed"
+		return "it has no VALUES or SET"
 	}
 	existing, why := d.onExisting(rest, replaces, ignores)
 	if why != "" {
@@ -247,7 +247,7 @@ func (d *Dump) row(t *Table, columns []string, line int, values [][]token) (*Row
 			v, _ := d.value(one)
 			first = append(first, v.Text)
 		}
-		if columns = d.known(t.Name, first); columns == nil {
+		if columns = d.columnsOf(t.Name, first); columns == nil {
 			columns = make([]string, len(values))
 			for i := range columns {
 				columns[i] = fmt.Sprintf("column %d", i+1)

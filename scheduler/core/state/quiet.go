@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// quietAfter is the silence after which an executor with a daemon's shard counts as quiet. It should report every
-// wire.ReportInterval.
+// quietAfter is the silence after which an executor with a daemon's shard counts as quiet. Such an executor normally
+// reports every wire.ReportInterval.
 const quietAfter = time.Minute
 
 // QuietFor returns how long the executor of a daemon's running shard has reported nothing although its agent is
@@ -29,7 +29,7 @@ func (s *State) QuietFor(e *executions.Execution, sh *executions.Shard) time.Dur
 	return 0
 }
 
-// QuietNote returns the note for people that the executor is quiet; the zero Reason if it is not.
+// QuietNote returns a note that says that the executor is quiet; the zero Reason if it is not.
 func (s *State) QuietNote(e *executions.Execution, sh *executions.Shard) reason.Reason {
 	if quiet := s.QuietFor(e, sh); quiet > 0 {
 		return reason.ExecutorQuiet(quiet.Round(time.Second), sh.Agent())

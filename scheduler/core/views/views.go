@@ -1,6 +1,7 @@
-// Package views makes the views of a leader term: the answers of the API about jobs, executions, tasks, agents and
+// Package views builds the views of a leader term: the answers of the API about jobs, executions, tasks, agents and
 // metrics, with the reasons why something waits. Views owns no state of the term and changes none. Its readers may run
-// concurrently between two steps, but not during one. The package does not check permissions; the API does.
+// concurrently between two steps, but not during one. The package does not check permissions;
+// scheduler/explain does.
 package views
 
 import (
@@ -14,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 )
 
-// Views makes the views of a term. Its methods change nothing, except PrepareHeld, so that several readers may call
-// them concurrently between two steps.
+// Views builds the views of a term. Except for PrepareHeld, its methods change nothing, so several readers may call them
+// concurrently between two steps.
 type Views struct {
 	st            *state.State
 	placement     *placement.Placement
@@ -25,7 +26,7 @@ type Views struct {
 	notifications *notifications.Notifications
 	audit         *audit.Log
 	minutes       *minutes.Minutes
-	// heldJobs is the text of Held about the jobs that may be why launches are held.
+	// heldJobs is the part of Held's text that names the jobs that probably cause launches to be held.
 	heldJobs string
 }
 
