@@ -45,7 +45,7 @@ var historyFamilies = []family[HistoryStats]{
 	counter("history_rows_written", "rows that the history's database has accepted",
 		func(s *HistoryStats) int64 { return s.RowsWritten }),
 	labelled(prometheus.CounterValue, "history_rows_lost_total",
-		"rows of history that are lost. `outbox_full`: the limit was reached. `outbox_failed`: its disk was full, failed, or damaged them, or there was no file descriptor left for it. `refused`: the database refused the row for what it holds; the log names it", []string{"cause"}, func(s *HistoryStats, put func(float64, ...string)) {
+		"rows of history that are lost. `outbox_full`: the limit was reached. `outbox_failed`: the disk was full or failed, or rows were corrupted, or there was no file descriptor left for it. `refused`: the database refused the row because of what it holds; the log names it", []string{"cause"}, func(s *HistoryStats, put func(float64, ...string)) {
 			put(float64(s.RowsLost.OutboxFull), "outbox_full")
 			put(float64(s.RowsLost.OutboxFailed), "outbox_failed")
 			put(float64(s.RowsLost.Refused), "refused")

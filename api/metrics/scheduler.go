@@ -28,7 +28,7 @@ var schedulerFamilies = []family[stats.Stats]{
 		"`--documents-per-app-limit`: changes of an app and its jobs beyond it are refused",
 		func(s *stats.Stats) int64 { return s.Documents.PerAppLimit }),
 
-	counter("fires", "fires that crons of transient jobs made. Those of daemons are their executors'",
+	counter("fires", "fires that crons of transient jobs made. Daemons are fired by their executors and are not counted here",
 		func(s *stats.Stats) int64 { return s.Fires }),
 	counter("fires_dropped", "fires that found their job busy and were dropped, since it has no `misfire` or too many wait already (F5), those of daemons included", func(s *stats.Stats) int64 { return s.FiresDropped }),
 	counter("fires_missed", "periods in which a job missed one or more fires: there was no leader (F3), or a daemon's shard did not run (X8)", func(s *stats.Stats) int64 { return s.FiresMissed }),
@@ -36,10 +36,10 @@ var schedulerFamilies = []family[stats.Stats]{
 		func(s *stats.Stats) int64 { return s.Triggers }),
 	histogram("fire_delay_seconds", "from a cron's time to the decision to launch, without executions that waited for another run of their job. The commit, which `elasticjob_commit_duration_seconds` measures, is not included", func(s *stats.Stats) *stats.Histogram { return &s.FireDelay }),
 	histogram("fire_begin_delay_seconds",
-		"from a cron's time to the start of the process, for each shard's first task. The start is read from the agent's clock: one that is behind makes it too small", func(s *stats.Stats) *stats.Histogram { return &s.BeginDelay }),
+		"from a cron's time to the start of the process, for each shard's first task. The start is read from the agent's clock: a clock that is behind makes the value too small", func(s *stats.Stats) *stats.Histogram { return &s.BeginDelay }),
 
 	labelled(prometheus.GaugeValue, "executions_waiting",
-		"executions that were not launched yet. `ready`: they are next and wait for resources. `blocked`: they wait for another run of their job, or for the end of a pause", []string{"queue"},
+		"executions that have not been launched yet. `ready`: they are next and wait for resources. `blocked`: they wait for another run of their job, or for the end of a pause", []string{"queue"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(float64(s.Ready.Depth), "ready")
 			put(float64(s.ExecutionsBlocked), "blocked")
@@ -52,7 +52,7 @@ var schedulerFamilies = []family[stats.Stats]{
 			put(float64(s.Daemon.Depth), "daemon")
 		}),
 	labelled(prometheus.GaugeValue, "oldest_wait_seconds",
-		"how long the oldest entry of a queue has waited: `ready`, `failover`, `retry` or `daemon`; 0 when it is empty. An execution that first waited for another run of its job counts that time, too", []string{"queue"},
+		"how long the oldest entry of a queue has waited: `ready`, `failover`, `retry` or `daemon`; 0 when it is empty. An execution that first waited for another run of its job includes that time", []string{"queue"},
 		func(s *stats.Stats, put func(float64, ...string)) {
 			put(s.Ready.Oldest.Seconds(), "ready")
 			put(s.Failover.Oldest.Seconds(), "failover")
@@ -118,8 +118,8 @@ var schedulerFamilies = []family[stats.Stats]{
 	counter("notifications_failed", "attempts to send a message about a failed run that failed; each is tried again",
 		func(s *stats.Stats) int64 { return s.NotificationsFailed }),
 
-	gauge("jobs_without_metrics", "jobs that ended a run and have no metrics of their own, because `--job-metrics` others have them", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),
-	perJob(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last run that finished ended", nil,
+	gauge("jobs_without_metrics", "jobs that ended a run and have no metrics of their own, because `--job-metrics` other jobs already have theirs", func(s *stats.Stats) int { return s.JobsWithoutMetrics }),
+	perJob(prometheus.GaugeValue, "last_success_timestamp_seconds", "when the job's last successful run ended", nil,
 		func(j *stats.JobStats, put func(float64, ...string)) {
 			if !j.LastSuccess.IsZero() {
 				put(float64(j.LastSuccess.UnixMilli())/1000, j.Job)
