@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
+	"github.com/elasticjob-go/elasticjob/jobs/hook"
 )
 
 // family is all properties with one prefix. Families are interpreted here; all other properties belong to the job.
@@ -44,11 +45,12 @@ var families = []family{
 		{PropHTTPConnectTimeout, false, shown, upTo(maxHTTPTimeout)}, {PropHTTPReadTimeout, false, shown, upTo(maxHTTPTimeout)},
 	}},
 	{"streaming.", "", nil, []property{{PropStreaming, false, shown, isBool}}},
-	{"email.", HandlerEmail, []string{PropEmailHost, PropEmailPort, PropEmailSSL, PropEmailTrust}, []property{
+	{"email.", HandlerEmail, []string{PropEmailHost, PropEmailPort, PropEmailSSL, PropEmailTrust, PropEmailPlainLogin}, []property{
 		{PropEmailHost, true, shown, isHost}, {PropEmailPort, true, shown, upTo(65535)}, {PropEmailUsername, true, shown, isAnyLine},
 		{PropEmailPassword, true, secret, isAnyLine}, {PropEmailFrom, true, shown, isAddress}, {PropEmailTo, true, shown, isAddresses},
 		{PropEmailCC, false, shown, isAddresses}, {PropEmailBCC, false, shown, isAddresses}, {PropEmailSubject, false, shown, isLine},
-		{PropEmailSSL, false, shown, isBool}, {PropEmailTrust, false, shown, isLine}, {"email.debug", false, shown, isBool},
+		{PropEmailSSL, false, shown, isBool}, {PropEmailTrust, false, shown, isLine}, {PropEmailPlainLogin, false, shown, isBool},
+		{"email.debug", false, shown, isBool},
 	}},
 	{"wechat.", HandlerWechat, []string{PropWechatWebhook}, []property{
 		{PropWechatWebhook, true, secretToken, isURL}, {PropWechatConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWechatReadTimeout, false, shown, upTo(maxNotifyTimeout)},
@@ -59,6 +61,7 @@ var families = []family{
 	}},
 	{"webhook.", HandlerWebhook, []string{PropWebhookURL}, []property{
 		{PropWebhookURL, true, secretToken, isURL}, {PropWebhookSecret, false, secret, isLine},
+		{PropWebhookAuthorization, false, secret, isLine}, {PropWebhookTemplate, false, shown, hook.Check},
 		{PropWebhookConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWebhookReadTimeout, false, shown, upTo(maxNotifyTimeout)},
 	}},
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,6 +38,9 @@ const (
 	PropEmailSubject  = "email.subject"
 	PropEmailSSL      = "email.useSsl"
 	PropEmailTrust    = "email.ssl.trust"
+	// PropEmailPlainLogin permits logins that send the password in clear text on a connection without TLS. Its name
+	// has no word of a secret, so that its value is shown.
+	PropEmailPlainLogin = "email.allowPlaintextLogin"
 
 	PropWechatWebhook        = "wechat.webhook"
 	PropWechatConnectTimeout = "wechat.connectTimeoutMilliseconds"
@@ -50,6 +54,8 @@ const (
 
 	PropWebhookURL            = "webhook.url"
 	PropWebhookSecret         = "webhook.secret"
+	PropWebhookAuthorization  = "webhook.authorization" // the header Authorization
+	PropWebhookTemplate       = "webhook.template"      // of the body (package hook)
 	PropWebhookConnectTimeout = "webhook.connectTimeoutMilliseconds"
 	PropWebhookReadTimeout    = "webhook.readTimeoutMilliseconds"
 )
@@ -57,6 +63,35 @@ const (
 // Notifies reports whether the job's jobErrorHandlerType notifies people of failed runs.
 func (c Config) Notifies() bool {
 	return slices.Contains(notifyingHandlers(), c.JobErrorHandlerType)
+}
+
+// addressProps are the properties that say where the notifications of a handler go, and as whom.
+var addressProps = map[string][]string{
+	HandlerEmail:    {PropEmailHost, PropEmailPort, PropEmailTo, PropEmailCC, PropEmailBCC},
+	HandlerWechat:   {PropWechatWebhook},
+	HandlerDingtalk: {PropDingtalkWebhook},
+	HandlerWebhook:  {PropWebhookURL, PropWebhookSecret, PropWebhookAuthorization},
+}
+
+// NotifyAddress identifies where the job's notifications go. It contains secrets. It must only be compared.
+func (c Config) NotifyAddress() string {
+	text := c.JobErrorHandlerType
+	for _, name := range addressProps[c.JobErrorHandlerType] {
+		text += "\x00" + c.Prop(name)
+	}
+	return text
+}
+
+// NotifySettings identifies how, and where, the job notifies people: jobs with the same settings can share a message.
+// It contains secrets. It must only be compared.
+func (c Config) NotifySettings() string {
+	text := c.JobErrorHandlerType
+	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+		if f := familyOf(name); f != nil && f.handler == c.JobErrorHandlerType {
+			text += "\x00" + name + "\x00" + c.Prop(name)
+		}
+	}
+	return text
 }
 
 // notifyingHandlers are the error handlers that notify people: those that have properties of their own (families).

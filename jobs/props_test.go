@@ -111,6 +111,12 @@ func TestProps(t *testing.T) {
 			[]string{"dingtalk.secret: is empty", "dingtalk.webhook: must be a whole http or https URL"}},
 		{"webhook", "WEBHOOK", webhook, nil},
 		{"webhook without a secret", "WEBHOOK", without(webhook, "webhook.secret"), nil},
+		{"webhook with a template", "WEBHOOK", with(webhook, "webhook.authorization", token, "webhook.template",
+			"{\n\"text\":{{json .text}}}"), nil},
+		{"webhook, template without JSON", "WEBHOOK", with(webhook, "webhook.template", `{"text":"{{.text}}"}`),
+			[]string{"webhook.template: must be a template that gives JSON: it gives no JSON"}},
+		{"webhook, template with an unknown field", "WEBHOOK", with(webhook, "webhook.template", `{{json .jobname}}`),
+			[]string{"webhook.template: there is no field jobname"}},
 		{"webhook without a URL", "WEBHOOK", without(webhook, "webhook.url"), []string{"webhook.url: required"}},
 		{"webhook, secret misspelled", "WEBHOOK", with(webhook, "webhook.secrets", token), []string{"webhook.secrets: did you mean webhook.secret?"}},
 		{"webhook, hidden", "WEBHOOK", with(webhook, "webhook.secret", "******"), []string{"webhook.secret: give the secret itself"}},
@@ -233,7 +239,7 @@ func FuzzProps(f *testing.F) {
 			return
 		}
 		c.JobErrorHandlerType = handler
-		for _, name := range []string{"email.password", "dingtalk.secret", "webhook.secret"} {
+		for _, name := range []string{"email.password", "dingtalk.secret", "webhook.secret", "webhook.authorization"} {
 			if text, given := c.Props[name]; given {
 				text.Value += token
 				c.Props[name] = text

@@ -158,20 +158,21 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 		moved  []string
 		by     string
 	}{
-		"nothing":                  {func(*jobs.Config) {}, nil, ""},
-		"what is sent nowhere":     {func(c *jobs.Config) { c.Cron, c.Env["LEVEL"] = "0 0 3 * * ?", document.Text{Value: "info"} }, nil, ""},
-		"people":                   {prop("email.to", "c@example.com"), nil, ""},
-		"the handler":              {func(c *jobs.Config) { c.JobErrorHandlerType = jobs.HandlerWebhook }, nil, ""},
-		"the mail server":          {prop("email.host", "mail.evil.example"), []string{"props.email.password"}, "props.email.host"},
-		"its port":                 {prop("email.port", "25"), []string{"props.email.password"}, "props.email.port"},
-		"mail without TLS":         {prop("email.useSsl", "false"), []string{"props.email.password"}, "props.email.useSsl"},
-		"mail without TLS's word":  {notThere("email.useSsl"), []string{"props.email.password"}, "props.email.useSsl"},
-		"whose certificate counts": {prop("email.ssl.trust", "*"), []string{"props.email.password"}, "props.email.ssl.trust"},
-		"the webhook":              {prop("webhook.url", "https://h/other"), []string{"props.webhook.secret"}, "props.webhook.url"},
-		"the robot":                {prop("dingtalk.webhook", "https://evil/robot"), []string{"props.dingtalk.secret"}, "props.dingtalk.webhook"},
-		"the request's address":    {prop("http.url", "http://evil/"), append([]string{"props.http.data"}, parameters...), "props.http.url"},
-		"its other name":           {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
-		"the app":                  {func(c *jobs.Config) { c.AppName = "theirs" }, atExecutor, "appName"},
+		"nothing":                   {func(*jobs.Config) {}, nil, ""},
+		"what is sent nowhere":      {func(c *jobs.Config) { c.Cron, c.Env["LEVEL"] = "0 0 3 * * ?", document.Text{Value: "info"} }, nil, ""},
+		"people":                    {prop("email.to", "c@example.com"), nil, ""},
+		"the handler":               {func(c *jobs.Config) { c.JobErrorHandlerType = jobs.HandlerWebhook }, nil, ""},
+		"the mail server":           {prop("email.host", "mail.evil.example"), []string{"props.email.password"}, "props.email.host"},
+		"its port":                  {prop("email.port", "25"), []string{"props.email.password"}, "props.email.port"},
+		"mail without TLS":          {prop("email.useSsl", "false"), []string{"props.email.password"}, "props.email.useSsl"},
+		"mail without TLS's word":   {notThere("email.useSsl"), []string{"props.email.password"}, "props.email.useSsl"},
+		"whose certificate counts":  {prop("email.ssl.trust", "*"), []string{"props.email.password"}, "props.email.ssl.trust"},
+		"its password in the clear": {prop("email.allowPlaintextLogin", "true"), []string{"props.email.password"}, "props.email.allowPlaintextLogin"},
+		"the webhook":               {prop("webhook.url", "https://h/other"), []string{"props.webhook.secret"}, "props.webhook.url"},
+		"the robot":                 {prop("dingtalk.webhook", "https://evil/robot"), []string{"props.dingtalk.secret"}, "props.dingtalk.webhook"},
+		"the request's address":     {prop("http.url", "http://evil/"), append([]string{"props.http.data"}, parameters...), "props.http.url"},
+		"its other name":            {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
+		"the app":                   {func(c *jobs.Config) { c.AppName = "theirs" }, atExecutor, "appName"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

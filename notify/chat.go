@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -58,7 +57,7 @@ func signDingtalk(secret string, now time.Time) url.Values {
 	return url.Values{"timestamp": {timestamp}, "sign": {base64.StdEncoding.EncodeToString(sum.Sum(nil))}}
 }
 
-// postText sends a message in the format of both robots. It was accepted if the status is 200 and the answer's errcode
+// postText sends a message in the format of both robots. It was accepted if the status is 2xx and the answer's errcode
 // is 0.
 func postText(ctx context.Context, address, content string, connect, read time.Duration) error {
 	type text struct {
@@ -75,17 +74,17 @@ func postText(ctx context.Context, address, content string, connect, read time.D
 	if err != nil {
 		return err
 	}
+	if err := checkStatus("the robot", status); err != nil {
+		return err
+	}
 	var result struct {
 		Code *int `json:"errcode"`
 	}
-	switch {
-	case status != http.StatusOK:
-		return fmt.Errorf("the robot answers %d", status)
-	case json.Unmarshal(answer, &result) != nil || result.Code == nil:
+	if json.Unmarshal(answer, &result) != nil || result.Code == nil {
 		return errors.New("the robot's answer has no errcode")
-	case *result.Code != 0:
-		return fmt.Errorf("the robot refuses the message with errcode %d: its documentation says what that means",
-			*result.Code)
+	}
+	if *result.Code != 0 {
+		return refusedWith("the robot", "errcode", *result.Code)
 	}
 	return nil
 }

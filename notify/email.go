@@ -29,12 +29,17 @@ func (s *Sender) email(ctx context.Context, n notifications.Notification) error 
 	if err != nil {
 		return fmt.Errorf("write the mail: %w", err)
 	}
-	host, port := n.Job.Prop(jobs.PropEmailHost), n.Job.Prop(jobs.PropEmailPort)
-	if err := s.sendMail(ctx, n.Job, host, port, message); err != nil {
-		if err = mailProblem(err); ctx.Err() != nil {
-			err = errors.New("it takes too long")
-		}
-		return fmt.Errorf("send mail by %s: %w", net.JoinHostPort(host, port), err)
+	server := net.JoinHostPort(n.Job.Prop(jobs.PropEmailHost), n.Job.Prop(jobs.PropEmailPort))
+	refused, err := sendMail(ctx, n.Job, message)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("send mail by %s: it takes too long", server)
+	case err != nil:
+		return &notifications.Error{Text: fmt.Sprintf("send mail by %s: %s", server, mailProblem(err)),
+			Final: isFinalMail(err)}
+	case len(refused) > 0:
+		return &notifications.Error{Text: fmt.Sprintf("send mail by %s: sent, but not to %s", server,
+			refused.list()), Sent: true}
 	}
 	return nil
 }
@@ -56,17 +61,47 @@ func mailOf(n notifications.Notification) (*mail.Msg, error) {
 	return m, errors.Join(errs...)
 }
 
-// sendMail sends one mail. It opens the connection itself, so that the connection ends with ctx whatever the server
-// does.
-func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string, message *mail.Msg) error {
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return fmt.Errorf("the port is not a number: %w", err)
+// encryption is how a connection to a mail server is encrypted.
+type encryption int
+
+const (
+	tlsIfOffered encryption = iota // by STARTTLS, if the server offers it; its certificate is not checked
+	startTLS                       // by STARTTLS, which the server must offer
+	implicitTLS                    // from the first byte on
+)
+
+// errNotTLS is the error of a server that does not answer in TLS to the first byte.
+var errNotTLS = errors.New("the server does not begin with TLS")
+
+// sendMail sends one mail, with TLS as the job's email.useSsl says, and returns the refused recipients. A server that
+// answers in clear text where TLS was expected from the first byte on is asked for STARTTLS, whatever its port.
+func sendMail(ctx context.Context, c jobs.Config, message *mail.Msg) (refused refusals, err error) {
+	how, port := implicitTLS, c.Prop(jobs.PropEmailPort)
+	switch {
+	case strings.EqualFold(c.Prop(jobs.PropEmailSSL), "false"):
+		how = tlsIfOffered
+	case port == "25" || port == "587": // a server there may refuse clients that speak first
+		how = startTLS
 	}
-	encrypted := !strings.EqualFold(c.Prop(jobs.PropEmailSSL), "false")
-	startTLS := encrypted && slices.Contains(s.startTLSPorts, number)
+	refused, err = sendMailBy(ctx, c, how, message)
+	if errors.Is(err, errNotTLS) {
+		refused, err = sendMailBy(ctx, c, startTLS, message)
+	}
+	return refused, err
+}
+
+// sendMailBy sends one mail over a new connection. It opens the connection itself, so that the connection ends with
+// ctx whatever the server does.
+func sendMailBy(ctx context.Context, c jobs.Config, how encryption, message *mail.Msg) (refusals, error) {
+	host := c.Prop(jobs.PropEmailHost)
+	number, err := strconv.Atoi(c.Prop(jobs.PropEmailPort))
+	if err != nil {
+		return nil, fmt.Errorf("the port is not a number: %w", err)
+	}
+	encrypted := false
 	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12,
-		InsecureSkipVerify: trusts(c.Prop(jobs.PropEmailTrust), host)}
+		InsecureSkipVerify: how == tlsIfOffered || trusts(c.Prop(jobs.PropEmailTrust), host),
+		VerifyConnection:   func(tls.ConnectionState) error { encrypted = true; return nil }}
 	talk, end := context.WithCancel(ctx)
 	defer end()
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -75,31 +110,42 @@ func (s *Sender) sendMail(ctx context.Context, c jobs.Config, host, port string,
 			return nil, err
 		}
 		context.AfterFunc(talk, func() { _ = raw.Close() }) // has no effect after a regular close
-		var conn net.Conn = &limitedConn{raw, maxRead}
-		if encrypted && !startTLS {
-			conn = tls.Client(conn, security)
+		conn := &limitedConn{raw, maxRead}
+		if how != implicitTLS {
+			return conn, nil
 		}
-		return conn, nil
+		secured := tls.Client(conn, security)
+		err = secured.HandshakeContext(ctx)
+		if _, isText := errors.AsType[tls.RecordHeaderError](err); isText {
+			err = errNotTLS
+		}
+		return secured, err
 	}
-	policy := mail.NoTLS
-	auth := mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthCramMD5,
-		mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc)
-	switch {
-	case startTLS:
-		policy, auth = mail.TLSMandatory, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
-	case encrypted: // from the first byte on; the library recognizes it by the connection
-		policy, auth = mail.TLSOpportunistic, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
-	}
+	policy := map[encryption]mail.TLSPolicy{tlsIfOffered: mail.TLSOpportunistic, startTLS: mail.TLSMandatory,
+		implicitTLS: mail.TLSOpportunistic}[how] // the library recognizes implicit TLS by the connection
 	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(sendTimeout), mail.WithTLSPolicy(policy),
 		mail.WithTLSConfig(security), mail.WithDialContextFunc(dial)}
 	if user := c.Prop(jobs.PropEmailUsername); user != "" {
+		auth := mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover) // without TLS only logins that don't send the password
+		if how == tlsIfOffered && strings.EqualFold(c.Prop(jobs.PropEmailPlainLogin), "true") {
+			auth = mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1,
+				mail.SMTPAuthCramMD5, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc)
+		}
 		options = append(options, auth, mail.WithUsername(user), mail.WithPassword(c.Prop(jobs.PropEmailPassword)))
 	}
 	client, err := mail.NewClient(host, options...)
 	if err != nil {
-		return fmt.Errorf("prepare: %w", err)
+		return nil, fmt.Errorf("prepare: %w", err)
 	}
-	return client.DialAndSendWithContext(ctx, message)
+	session, err := client.DialToSMTPClientWithContext(ctx)
+	if errors.Is(err, mail.ErrNoSupportedAuthDiscovered) && !encrypted {
+		return nil, errPlainLogin
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	return deliver(session, message)
 }
 
 // trusts reports whether email.ssl.trust, which is * or a list of hosts separated by spaces, contains the host. If so,

@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/mail"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -66,15 +65,21 @@ func partsOf(t *testing.T, m *mail.Message) props {
 
 func TestEmail(t *testing.T) {
 	t.Parallel()
+	me := func(o mailserver.Options) mailserver.Options {
+		o.User, o.Password = "me", token
+		return o
+	}
+	noSSL := props{jobs.PropEmailSSL: "false"}
 	for name, test := range map[string]struct {
 		server mailserver.Options
 		props  props
-		start  bool // with STARTTLS
 	}{
-		"STARTTLS":                {mailserver.Options{TLS: certificate(), User: "me", Password: token}, props{}, true},
-		"TLS from the first byte": {mailserver.Options{TLS: certificate(), Implicit: true, User: "me", Password: token}, props{}, false},
-		"plain":                   {mailserver.Options{User: "me", Password: token}, props{jobs.PropEmailSSL: "false"}, false},
-		"without a user":          {mailserver.Options{}, props{jobs.PropEmailSSL: "FALSE"}, false},
+		"STARTTLS on any port":               {me(mailserver.Options{TLS: certificate()}), nil},
+		"TLS from the first byte":            {me(mailserver.Options{TLS: certificate(), Implicit: true}), nil},
+		"STARTTLS offered, though not asked": {me(mailserver.Options{TLS: certificate()}), props{jobs.PropEmailSSL: "false", jobs.PropEmailTrust: "other.example.com"}},
+		"plain, a login without a password":  {me(mailserver.Options{Logins: "LOGIN PLAIN CRAM-MD5"}), noSSL},
+		"plain, allowed":                     {me(mailserver.Options{}), props{jobs.PropEmailSSL: "false", jobs.PropEmailPlainLogin: "TRUE"}},
+		"without a user":                     {mailserver.Options{}, props{jobs.PropEmailSSL: "FALSE"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -84,11 +89,6 @@ func TestEmail(t *testing.T) {
 			p[jobs.PropEmailCC], p[jobs.PropEmailBCC], p[jobs.PropEmailSubject] = "c@example.com,d@example.com",
 				"e@example.com,f@example.com", "作业失败"
 			by := sender()
-			if port, err := strconv.Atoi(server.Port); err != nil {
-				t.Fatal(err)
-			} else if test.start {
-				by.StartTLSAt(port)
-			}
 			if err := by.Notify(t.Context(), failed(jobs.HandlerEmail, p)); err != nil {
 				t.Fatal(err)
 			}
@@ -125,15 +125,26 @@ func TestMailServersThatAreOutOfOrder(t *testing.T) {
 	t.Parallel()
 	withUser := props{jobs.PropEmailUsername: "me", jobs.PropEmailPassword: token}
 	plain := props{jobs.PropEmailSSL: "false"}
+	allowed := props{jobs.PropEmailPlainLogin: "true"}
+	refuse := func(replies ...string) mailserver.Options {
+		return mailserver.Options{Refuse: props{"a@example.com": replies[0], "b@example.com": replies[1]}}
+	}
 	for name, test := range map[string]struct {
 		server mailserver.Options
 		props  []props
 		want   string
+		final  bool
 	}{
-		"a certificate that nobody has signed": {mailserver.Options{TLS: certificate(), Implicit: true}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate"},
-		"no TLS where it must be":              {mailserver.Options{}, nil, "TLS"},
-		"a wrong password":                     {mailserver.Options{User: "me", Password: token + "!"}, []props{withUser, plain}, "the server answers 535"},
-		"no user where there must be one":      {mailserver.Options{User: "me", Password: "x"}, []props{plain}, "answers 530 to the text"},
+		"a certificate that nobody has signed": {mailserver.Options{TLS: certificate(), Implicit: true}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate", false},
+		"the same by STARTTLS":                 {mailserver.Options{TLS: certificate()}, []props{{jobs.PropEmailTrust: "other.example.com"}}, "certificate", false},
+		"no TLS where it must be":              {mailserver.Options{}, nil, "TLS", false},
+		"a wrong password":                     {mailserver.Options{User: "me", Password: token + "!"}, []props{withUser, plain, allowed}, "the server answers 535", true},
+		"no user where there must be one":      {mailserver.Options{User: "me", Password: "x"}, []props{plain}, "answers 530 to the text", true},
+		"a password in clear text by PLAIN":    {mailserver.Options{User: "me", Password: token}, []props{withUser, plain}, "email.allowPlaintextLogin", true},
+		"a password in clear text by LOGIN":    {mailserver.Options{User: "me", Password: token, Logins: "LOGIN"}, []props{withUser, plain}, "email.allowPlaintextLogin", true},
+		"allowed, but TLS is required":         {mailserver.Options{User: "me", Password: token}, []props{withUser, allowed}, "TLS", false},
+		"every recipient is unknown":           {refuse("550 private", "551 private"), []props{plain}, "every recipient: a@example.com (the server answers 550), b@example.com (the server answers 551)", true},
+		"every recipient, one for now":         {refuse("550 private", "450 private"), []props{plain}, "b@example.com (the server answers 450)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,8 +153,53 @@ func TestMailServersThatAreOutOfOrder(t *testing.T) {
 				maps.Copy(p, more)
 			}
 			err := sender().Notify(t.Context(), failed(jobs.HandlerEmail, p))
-			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), token) {
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), token) ||
+				strings.Contains(err.Error(), "private") {
 				t.Errorf("got %v, want …%s…", err, test.want)
+			}
+			if got := outcome(t, err); got.Final != test.final || got.Sent {
+				t.Errorf("final %v, sent %v", got.Final, got.Sent)
+			}
+		})
+	}
+}
+
+// A refused recipient does not keep the others from being notified, and the outcome names it.
+func TestARefusedRecipient(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		server mailserver.Options
+		to     []string // of each mail
+		want   string
+	}{
+		"the first":     {mailserver.Options{Refuse: props{"a@example.com": "550 private"}}, []string{"b c d"}, "but not to a@example.com (the server answers 550)"},
+		"in Cc and Bcc": {mailserver.Options{Refuse: props{"c@example.com": "554 private", "d@example.com": "551 private"}}, []string{"a b"}, "c@example.com (the server answers 554), d@example.com (the server answers 551)"},
+		"for now":       {mailserver.Options{Refuse: props{"b@example.com": "450 private"}}, []string{"a c d"}, "but not to b@example.com (the server answers 450)"},
+		"too many":      {mailserver.Options{PerMail: 3}, []string{"a b c", "d"}, ""},
+		"too many, and one that is unknown": {mailserver.Options{PerMail: 2, Refuse: props{"a@example.com": "550 private"}},
+			[]string{"b c", "d"}, "but not to a@example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := mailserver.Start(t, test.server)
+			err := sender().Notify(t.Context(), failed(jobs.HandlerEmail, mailProps(server, props{jobs.PropEmailSSL: "false",
+				jobs.PropEmailCC: "c@example.com", jobs.PropEmailBCC: "d@example.com"})))
+			if test.want == "" && err != nil {
+				t.Fatal(err)
+			} else if test.want != "" {
+				if got := outcome(t, err); !got.Sent || got.Final || !strings.Contains(got.Text, test.want) ||
+					strings.Contains(got.Text, "private") {
+					t.Errorf("got %+v", got)
+				}
+			}
+			for _, want := range test.to {
+				var to []string
+				for _, one := range (<-server.Mails).To {
+					to = append(to, strings.TrimSuffix(strings.TrimPrefix(one, "TO:<"), "@example.com>"))
+				}
+				if got := strings.Join(to, " "); got != want {
+					t.Errorf("a mail to %q, want %q", got, want)
+				}
 			}
 		})
 	}
@@ -161,7 +217,7 @@ func TestNoWordOfAServerIsShown(t *testing.T) {
 		"of a greeting":            {"554-5.7.1 private\r\n554 private too\r\n", "answers 554"},
 		"of what comes after":      {"220 private\r\n550 private\r\n550 private\r\n", "answers 550"},
 		"of one that then goes":    {"220 private\r\n", "broke off"},
-		"of one with other habits": {"220 hi\r\n250-private\r\n250 AUTH PRIVATE\r\n", "does not answer as a mail server"},
+		"of one with other habits": {"220 hi\r\n250-private\r\n250 AUTH PRIVATE\r\n", "nor a login that keeps the password secret"},
 	} {
 		for _, by := range []string{jobs.HandlerEmail, jobs.HandlerWebhook} {
 			t.Run(name+" by "+by, func(t *testing.T) {

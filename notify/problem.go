@@ -1,11 +1,10 @@
 package notify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/textproto"
-
-	"github.com/wneessen/go-mail"
 
 	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
@@ -25,25 +24,26 @@ func problemOf(err error) string {
 	return netproblem.Text(err)
 }
 
-// mailSteps describes the steps of an SMTP session that a server may refuse, by the library's names for them.
-var mailSteps = map[mail.SendErrReason]string{
-	mail.ErrSMTPMailFrom: " to email.from", mail.ErrSMTPRcptTo: " to an address of email.to, email.cc or email.bcc",
-	mail.ErrSMTPData: " to the text", mail.ErrSMTPDataClose: " to the text",
-}
+// errPlainLogin is the error of a login that would send the password in clear text.
+var errPlainLogin = errors.New("the server offers neither TLS (STARTTLS) nor a login that keeps the password secret, " +
+	"so none was sent: use a port with TLS and leave out email.useSsl, empty email.username if the server requires no " +
+	"login, or set email.allowPlaintextLogin to true to send the password in clear text")
 
-// mailProblem returns an error of an SMTP session without the server's text.
-func mailProblem(err error) error {
-	var refused *mail.SendError
-	var answer *textproto.Error
-	if errors.As(err, &refused) && refused.ErrorCode() != 0 {
-		return fmt.Errorf("the server answers %d%s", refused.ErrorCode(), mailSteps[refused.Reason])
+// mailProblem returns the text of an error of an SMTP session without the server's words.
+func mailProblem(err error) string {
+	if all, ok := errors.AsType[refusals](err); ok {
+		return all.Error()
 	}
-	if errors.As(err, &answer) {
-		return fmt.Errorf("the server answers %d", answer.Code)
+	if answer, ok := errors.AsType[*textproto.Error](err); ok {
+		text := fmt.Sprintf("the server answers %d", answer.Code)
+		if s, ok := errors.AsType[*mailStep](err); ok {
+			text += s.step
+		}
+		return text
 	}
-	if text := problemOf(err); text != "" {
-		return errors.New(text)
+	if errors.Is(err, errPlainLogin) {
+		return errPlainLogin.Error()
 	}
-	return errors.New("it does not answer as a mail server that has what the job asks for: " +
+	return cmp.Or(problemOf(err), "it does not answer as a mail server that has what the job asks for: "+
 		"check email.host, email.port, email.useSsl (TLS) and email.username")
 }

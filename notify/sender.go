@@ -22,13 +22,11 @@ type handler func(ctx context.Context, n notifications.Notification) error
 type Sender struct {
 	now      func() time.Time
 	handlers map[string]handler
-	// startTLSPorts are the ports on which a mail server expects STARTTLS instead of TLS from the first byte.
-	startTLSPorts []int
 }
 
 // New creates a Sender. now is the clock for signatures.
 func New(now func() time.Time) *Sender {
-	s := &Sender{now: now, startTLSPorts: []int{25, 587}}
+	s := &Sender{now: now}
 	s.handlers = map[string]handler{
 		jobs.HandlerEmail: s.email, jobs.HandlerWechat: s.wechat, jobs.HandlerDingtalk: s.dingtalk,
 		jobs.HandlerWebhook: s.webhook,
@@ -37,7 +35,7 @@ func New(now func() time.Time) *Sender {
 }
 
 // Notify sends one message with the handler of the job's type. After an error the message may still have arrived. The
-// error contains no secret of the job, and nothing of the server's answer but a status code.
+// error, a *notifications.Error, contains no secret of the job, and nothing of the server's answer but a status code.
 func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {
@@ -46,10 +44,15 @@ func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	if err := send(ctx, n); err != nil {
-		return errors.New(n.Job.Redact(err.Error())) // errors of libraries may contain their arguments
+	err := send(ctx, n)
+	if err == nil {
+		return nil
 	}
-	return nil
+	told := notifications.Error{Text: n.Job.Redact(err.Error())} // errors of libraries may contain their arguments
+	if e, ok := errors.AsType[*notifications.Error](err); ok {
+		told.Final, told.Sent = e.Final, e.Sent
+	}
+	return &told
 }
 
 // millis returns a timeout from a job's properties; fallback is in milliseconds too.

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -46,12 +47,21 @@ func failed(handler string, p props) notifications.Notification {
 	}
 	return notifications.Notification{
 		Job: jobs.Config{JobName: "my_job", JobErrorHandlerType: handler, Props: texts},
-		Failure: notifications.Failure{Execution: "my_job@20260501T120000Z", Fire: now.Add(-3 * time.Second),
-			FailedShards: 2, Shards: []notifications.FailedShard{
+		Report: notifications.Report{Failure: notifications.Failure{Execution: "my_job@20260501T120000Z",
+			Fire: now.Add(-3 * time.Second), FailedShards: 2, Shards: []notifications.FailedShard{
 				{Item: 2, State: executions.Failed, TaskID: "my_job@-@2@-@READY@-@S1@-@u", Agent: "S1", Cause: reason.FromText("exit status 1; end of stderr:\n<b>北京</b> is down")},
-			}},
-		Further: 3,
+			}}, Further: 3, First: now.Add(-time.Minute), Last: now.Add(-time.Second)},
 	}
+}
+
+// outcome returns an error of a Sender.
+func outcome(t *testing.T, err error) *notifications.Error {
+	t.Helper()
+	e, ok := errors.AsType[*notifications.Error](err)
+	if !ok {
+		t.Fatalf("the outcome is %v", err)
+	}
+	return e
 }
 
 // served is a request that an endpoint received.
@@ -94,7 +104,7 @@ const wantText = `Job 'my_job' exception occur in job processing, caused by exit
 Execution my_job@20260501T120000Z, fired at 2026-05-01T12:00:00Z.
 Item 2 on agent S1: FAILED, as above.
 And 1 more of its shards.
-Further failures of this job since the last message: 3.
+Further failures of this job since the last message: 3, the first at 2026-05-01T11:59:03Z, the last at 2026-05-01T12:00:02Z.
 `
 
 func TestWechat(t *testing.T) {
@@ -115,6 +125,35 @@ func TestWechat(t *testing.T) {
 	if text := contentOf(t, <-got); len(text) > 2048 || !utf8.ValidString(text) ||
 		!strings.Contains(text, "failures of this job since the last message: 3") {
 		t.Errorf("%d bytes: %s", len(text), text)
+	}
+}
+
+// A text about many jobs names as many of them as fit, and counts all, with the times of the first and last failure.
+func TestManyJobsInOneText(t *testing.T) {
+	t.Parallel()
+	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
+	for _, jobsMore := range []int{1, 20, 1000} {
+		n := failed(jobs.HandlerWechat, props{jobs.PropWechatWebhook: url})
+		for i := range jobsMore {
+			n.Others = append(n.Others, notifications.Other{Job: fmt.Sprintf("other_%d", i), Report: notifications.Report{
+				Failure: notifications.Failure{Execution: "e", Shards: n.Shards}, Further: 2,
+				First: now.Add(-time.Duration(i) * time.Minute), Last: now.Add(time.Duration(i) * time.Minute)}})
+		}
+		if err := sender().Notify(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		text := contentOf(t, <-got)
+		first, last := now.Add(-time.Duration(jobsMore-1)*time.Minute), now.Add(time.Duration(jobsMore-1)*time.Minute)
+		for _, want := range []string{"my_job", "other_0", fmt.Sprintf("jobs that failed: %d, with %d failures", jobsMore,
+			3*jobsMore), first.Format(time.RFC3339), last.Format(time.RFC3339)} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%d jobs: %q is not in %s", jobsMore, want, text)
+			}
+		}
+		if named := strings.Count(text, "other_"); named < min(jobsMore, 20) || len(text) > 2048 ||
+			named < jobsMore && !strings.Contains(text, fmt.Sprintf("and %d more jobs", jobsMore-named)) {
+			t.Errorf("%d bytes, %d jobs named: %s", len(text), named, text)
+		}
 	}
 }
 
@@ -164,16 +203,18 @@ func TestWebhook(t *testing.T) {
 	want := fmt.Sprintf(`{"timestamp":%d,"jobName":"my_job","executionId":"my_job@20260501T120000Z","fireTime":"2026-05-01T12:00:00Z",`+
 		`"shards":[{"item":2,"state":"FAILED","taskId":"my_job@-@2@-@READY@-@S1@-@u","agent":"S1","failureCause":"exit status 1; end of stderr:\n\u003cb\u003e北京\u003c/b\u003e is down","failureCode":"text"},`+
 		`{"item":4,"state":"LOST","taskId":"u4","agent":"S2","failureCause":"lost 2 times; last: exit status 3","failureCode":"lost_too_often","failureArgs":{"last":{"args":{"text":"exit status 3"},"code":"text"},"times":"2"}}],`+
-		`"failedShards":2,"furtherFailures":3,"text":"Job 'my_job'`, now.UnixMilli())
+		`"failedShards":2,"furtherFailures":3,"firstFailure":"2026-05-01T11:59:03Z","lastFailure":"2026-05-01T12:00:02Z","text":"Job 'my_job'`, now.UnixMilli())
 	if !strings.HasPrefix(string(s.body), want) || s.header.Get("Content-Type") != "application/json; charset=utf-8" {
 		t.Errorf("got  %s\nwant %s", s.body, want)
 	}
 	delete(p, jobs.PropWebhookSecret)
+	p[jobs.PropWebhookAuthorization], p[jobs.PropWebhookTemplate] = "Bearer "+token, `{"t":{{json .text}},"n":{{.furtherFailures}}}`
 	if err := sender().Notify(t.Context(), failed(jobs.HandlerWebhook, p)); err != nil {
 		t.Fatal(err)
 	}
-	if s := <-got; s.header.Get("X-Elasticjob-Signature") != "" {
-		t.Error("signed with nothing")
+	if s := <-got; s.header.Get("X-Elasticjob-Signature") != "" || s.header.Get("Authorization") != "Bearer "+token ||
+		!strings.HasPrefix(string(s.body), `{"t":"Job 'my_job'`) || !strings.HasSuffix(string(s.body), `.\n","n":3}`) {
+		t.Errorf("by a template, without a secret: %v %s", s.header, s.body)
 	}
 }
 

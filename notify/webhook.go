@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/jobs/hook"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
@@ -29,7 +31,27 @@ type webhookBody struct {
 	Shards          []webhookShard `json:"shards"`
 	FailedShards    int            `json:"failedShards"`
 	FurtherFailures int            `json:"furtherFailures"`
+	FirstFailure    time.Time      `json:"firstFailure"`
+	LastFailure     time.Time      `json:"lastFailure"`
 	Text            string         `json:"text"`
+	// OtherJobs are the first maxOtherJobs of the OtherJobCount other jobs in the same message.
+	OtherJobs     []webhookJob `json:"otherJobs,omitempty"`
+	OtherJobCount int          `json:"otherJobCount,omitempty"`
+}
+
+// maxOtherJobs is the greatest number of other jobs in a body.
+const maxOtherJobs = 500
+
+// webhookJob is another job in the same message.
+type webhookJob struct {
+	Job             string         `json:"jobName"`
+	Execution       string         `json:"executionId"`
+	Fire            time.Time      `json:"fireTime"`
+	Shards          []webhookShard `json:"shards"`
+	FailedShards    int            `json:"failedShards"`
+	FurtherFailures int            `json:"furtherFailures"`
+	FirstFailure    time.Time      `json:"firstFailure"`
+	LastFailure     time.Time      `json:"lastFailure"`
 }
 
 type webhookShard struct {
@@ -45,30 +67,51 @@ type webhookShard struct {
 func (s *Sender) webhook(ctx context.Context, n notifications.Notification) error {
 	b := webhookBody{
 		Timestamp: s.now().UnixMilli(), Job: n.Job.JobName, Execution: n.Execution, Fire: n.Fire.UTC(),
-		Shards:       []webhookShard{},
-		FailedShards: n.FailedShards, FurtherFailures: n.Further, Text: text(n, maxDingtalk),
+		Shards: shardsOf(n.Failure), FailedShards: n.FailedShards, FurtherFailures: n.Further,
+		FirstFailure: n.First.UTC(), LastFailure: n.Last.UTC(), Text: text(n, maxDingtalk), OtherJobCount: len(n.Others),
 	}
-	for _, one := range n.Shards {
-		b.Shards = append(b.Shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String(),
-			one.Cause.Code(), one.Cause.Args()})
+	for _, o := range n.Others[:min(len(n.Others), maxOtherJobs)] {
+		b.OtherJobs = append(b.OtherJobs, webhookJob{o.Job, o.Execution, o.Fire.UTC(), shardsOf(o.Failure),
+			o.FailedShards, o.Further, o.First.UTC(), o.Last.UTC()})
 	}
 	body, err := json.Marshal(b)
 	if err != nil {
 		return fmt.Errorf("write the message: %w", err)
 	}
+	if template := n.Job.Prop(jobs.PropWebhookTemplate); template != "" {
+		if body, err = hook.Render(template, body, n.Job.Prop(jobs.PropWebhookSecret), s.now()); err != nil {
+			return &notifications.Error{Text: "webhook.template: " + err.Error(), Final: true}
+		}
+	}
 	header := map[string]string{}
+	if value := n.Job.Prop(jobs.PropWebhookAuthorization); value != "" {
+		header["Authorization"] = value
+	}
 	if secret := n.Job.Prop(jobs.PropWebhookSecret); secret != "" {
 		header[SignatureHeader] = sign(secret, body)
 	}
-	status, _, err := post(ctx, request{
+	status, answer, err := post(ctx, request{
 		address: n.Job.Prop(jobs.PropWebhookURL), body: body, header: header,
 		connect: millis(n.Job, jobs.PropWebhookConnectTimeout, defaultConnectTimeout),
 		read:    millis(n.Job, jobs.PropWebhookReadTimeout, defaultReadTimeout),
 	})
-	if err == nil && (status < 200 || status > 299) {
-		err = fmt.Errorf("the webhook answers %d", status) // the rest may be confidential
+	if err == nil {
+		err = checkStatus("the webhook", status)
+	}
+	if err == nil {
+		u, _ := url.Parse(n.Job.Prop(jobs.PropWebhookURL)) // post has parsed it
+		err = checkAnswer("the webhook", u.Hostname(), answer)
 	}
 	return err
+}
+
+func shardsOf(f notifications.Failure) []webhookShard {
+	shards := []webhookShard{}
+	for _, one := range f.Shards {
+		shards = append(shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String(),
+			one.Cause.Code(), one.Cause.Args()})
+	}
+	return shards
 }
 
 func sign(secret string, body []byte) string {

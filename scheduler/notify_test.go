@@ -78,7 +78,7 @@ func failOf(t *testing.T, s *stage, app, name string) {
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = name, app, jobs.Transient,
 		1, 0.1, 32
 	j.JobErrorHandlerType, j.Props = jobs.HandlerWebhook,
-		document.Texts{jobs.PropWebhookURL: {Value: "https://h/x?key=hunter2"}}
+		document.Texts{jobs.PropWebhookURL: {Value: "https://h/" + name + "?key=hunter2"}}
 	if _, err := s.RegisterJob(t.Context(), explain.All(), j); err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,8 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 		if problem == "ok" {
 			problem = ""
 		}
-		return s.steps(notifications.NotificationSent{Job: job, Seq: s.core.notifications.LastSeq(), Problem: problem})
+		return s.steps(notifications.NotificationSent{Job: job, Seq: s.core.notifications.LastSeq(), Problem: problem,
+			Final: problem == "refused"})
 	},
 	"report":     (*scene).cmdReport,
 	"session":    (*scene).cmdSession,

@@ -104,6 +104,9 @@ func (s *scene) report(d Decision) {
 	for _, n := range d.Notifications {
 		s.say("NOTIFY by %s: %s of %s failed, first item %d: %s; further failures: %d", n.Job.JobErrorHandlerType,
 			problem.Counted(n.FailedShards, "shard"), n.Execution, n.Shards[0].Item, n.Shards[0].Cause, n.Further)
+		for _, o := range n.Others {
+			s.say("  with %s of %s; further failures: %d", problem.Counted(o.FailedShards, "shard"), o.Execution, o.Further)
+		}
 	}
 	alike := map[string]int{}
 	for _, n := range d.Notes {

@@ -19,6 +19,11 @@ type outgoing struct {
 	// notified.
 	telling map[string]bool
 	told    map[string]time.Duration
+	// messages counts the messages to the one address of all jobs, lastMessage is when the last one left, and
+	// addressBusy whether it is under way.
+	messages    int
+	lastMessage time.Duration
+	addressBusy bool
 }
 
 // acksAtOnce is the maximum number of unanswered acknowledgements.

@@ -14,11 +14,21 @@ import (
 
 // notify sends a message of a leader. A message that has left arrives, or not, whatever happens to the leader.
 func (l *leader) notify(n notifications.Notification) {
-	w, job := l.w, n.Job.JobName
-	tells := w.check.notified(l, n)
+	w := l.w
+	w.check.addressed(l, n)
+	about := append([]notifications.Other{{Job: n.Job.JobName, Report: n.Report}}, n.Others...)
+	tells := make([][]string, len(about))
+	for i, o := range about {
+		tells[i] = w.check.notified(l, o)
+	}
 	took := w.between(time.Millisecond, 300*time.Millisecond)
 	if w.roll(NotificationSlow) {
 		took = w.between(time.Second, time.Minute)
+	}
+	arrive := func() {
+		for i, o := range about {
+			w.check.recordNotified(o.Job, tells[i])
+		}
 	}
 	w.after(took, func() {
 		var err error
@@ -27,18 +37,31 @@ func (l *leader) notify(n notifications.Notification) {
 			err = errors.New("people can't be reached")
 		case w.roll(NotificationUnanswered):
 			err = errors.New("no answer")
-			w.check.recordNotified(job, tells)
+			arrive()
 		default:
-			w.check.recordNotified(job, tells)
+			arrive()
 		}
 		l.run(func() {
-			delete(l.out.telling, job)
-			if err == nil {
-				l.out.told[job] = w.now
+			l.out.addressBusy = false
+			for _, o := range about {
+				delete(l.out.telling, o.Job)
+				if err == nil {
+					l.out.told[o.Job] = w.now
+				}
 			}
 		})
-		l.input(func(m *term.Machine) { m.Notified(job, n.Seq, err) })
+		l.input(func(m *term.Machine) { m.Notified(n.Job.JobName, n.Seq, err) })
 	})
+}
+
+// addressed checks the rate of messages to the one address of all jobs.
+func (c *checker) addressed(l *leader, n notifications.Notification) {
+	if l.out.addressBusy || l.out.messages > 0 && c.w.now-l.out.lastMessage < notifications.AddressInterval {
+		c.w.fail("N2 an address gets few messages", "leader %d tells of %s, and sent a message %s ago; under way: %v",
+			l.no, n.Job.JobName, c.w.now-l.out.lastMessage, l.out.addressBusy)
+	}
+	l.out.addressBusy, l.out.lastMessage = true, c.w.now
+	l.out.messages++
 }
 
 // failed records an execution that was committed as failed. If its job has a handler, people must be notified.
@@ -72,8 +95,8 @@ func (c *checker) notificationRemoved(job string) {
 // notified checks a message as it leaves, and returns the failures that it reports: the oldest. Failures that its step
 // found only after it had made the message are counted in the record that was written with it, and reported by the
 // next message.
-func (c *checker) notified(l *leader, n notifications.Notification) []string {
-	w, job := c.w, n.Job.JobName
+func (c *checker) notified(l *leader, n notifications.Other) []string {
+	w, job := c.w, n.Job
 	if l.out.telling[job] {
 		w.fail("N2 a job has one message under way", "leader %d tells of %s", l.no, job)
 	}

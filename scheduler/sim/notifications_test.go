@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
@@ -37,7 +36,7 @@ func TestAMessageTellsOfFailuresOrTheyAreCounted(t *testing.T) {
 			l := &leader{w: w, term: w.store.term,
 				out: outgoing{telling: map[string]bool{}, told: map[string]time.Duration{}}}
 			tells := w.check.notified(l,
-				notifications.Notification{Job: jobs.Config{JobName: "job"}, Further: tt.further})
+				notifications.Other{Job: "job", Report: notifications.Report{Further: tt.further}})
 			if !slices.Equal(tells, tt.tells) || (w.failure != nil) != tt.fails {
 				t.Errorf("it tells of %v, want %v; %v, want a failure: %v", tells, tt.tells, w.failure, tt.fails)
 			}

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -88,6 +89,9 @@ func (m *Machine) Notified(job string, seq int64, err error) {
 	sent := notifications.NotificationSent{Job: job, Seq: seq}
 	if err != nil {
 		sent.Problem = err.Error()
+	}
+	if e, ok := errors.AsType[*notifications.Error](err); ok {
+		sent.Final, sent.Sent = e.Final, e.Sent
 	}
 	m.event(sent)
 }

@@ -1,10 +1,14 @@
-// Package mailserver is an SMTP server for tests that accepts every mail and keeps it.
+// Package mailserver is an SMTP server for tests that keeps every mail it accepts.
 package mailserver
 
 import (
 	"bufio"
+	"cmp"
+	"crypto/hmac"
+	"crypto/md5"
 	"crypto/tls"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"net"
 	"strings"
@@ -17,8 +21,13 @@ type Options struct {
 	// TLS, if not nil, is offered with STARTTLS or, with Implicit, used from the first byte on.
 	TLS      *tls.Config
 	Implicit bool
-	// User and Password, if not empty, are required.
+	// User and Password, if not empty, are required. Logins are the offered mechanisms: PLAIN if empty.
 	User, Password string
+	Logins         string
+	// Refuse has replies other than 250 to RCPT, by the recipient's address, such as "550 unknown".
+	Refuse map[string]string
+	// PerMail, if not 0, is the number of recipients of a mail; further ones are refused with 452.
+	PerMail int
 }
 
 // Mail is a received mail.
@@ -27,8 +36,9 @@ type Mail struct {
 	To   []string
 	// Data is the mail with its header, unchanged.
 	Data string
-	// Encrypted and Authenticated describe the connection.
+	// Encrypted and Authenticated describe the connection, and Login the mechanism that the client chose.
 	Encrypted, Authenticated bool
+	Login                    string
 }
 
 // Server is an SMTP server on the loopback interface.
@@ -103,7 +113,7 @@ func (s *Server) talk(conn net.Conn) {
 				say("250-STARTTLS")
 			}
 			if s.opt.User != "" {
-				say("250-AUTH PLAIN")
+				say("250-AUTH %s", cmp.Or(s.opt.Logins, "PLAIN"))
 			}
 			say("250 8BITMIME")
 		case "STARTTLS":
@@ -111,19 +121,36 @@ func (s *Server) talk(conn net.Conn) {
 			conn, m.Encrypted = tls.Server(conn, s.opt.TLS), true
 			lines = bufio.NewReader(conn)
 		case "AUTH":
-			_, secret, _ := strings.Cut(rest, " ")
-			given, _ := base64.StdEncoding.DecodeString(secret)
-			if m.Authenticated = string(given) == "\x00"+s.opt.User+"\x00"+s.opt.Password; !m.Authenticated {
+			mechanism, secret, _ := strings.Cut(rest, " ")
+			m.Login = mechanism
+			want := "\x00" + s.opt.User + "\x00" + s.opt.Password
+			if mechanism == "CRAM-MD5" {
+				const challenge = "<1@test>"
+				say("334 %s", base64.StdEncoding.EncodeToString([]byte(challenge)))
+				secret, _ = lines.ReadString('\n')
+				sum := hmac.New(md5.New, []byte(s.opt.Password))
+				sum.Write([]byte(challenge))
+				want = s.opt.User + " " + hex.EncodeToString(sum.Sum(nil))
+			}
+			given, _ := base64.StdEncoding.DecodeString(strings.TrimSpace(secret))
+			if m.Authenticated = string(given) == want; !m.Authenticated {
 				say("535 the password %s is wrong", s.opt.Password)
 				continue
 			}
 			say("235 welcome")
 		case "MAIL":
-			m.From = rest
+			m.From, m.To = rest, nil
 			say("250 ok")
 		case "RCPT":
-			m.To = append(m.To, rest)
-			say("250 ok")
+			address := strings.Trim(strings.TrimPrefix(strings.ToUpper(rest), "TO:"), "<>")
+			reply := s.opt.Refuse[strings.ToLower(address)]
+			if s.opt.PerMail > 0 && len(m.To) >= s.opt.PerMail {
+				reply = "452 too many recipients"
+			}
+			if reply == "" {
+				m.To = append(m.To, rest)
+			}
+			say("%s", cmp.Or(reply, "250 ok"))
 		case "DATA":
 			if s.opt.User != "" && !m.Authenticated {
 				say("530 who are you")
@@ -143,7 +170,7 @@ func (s *Server) talk(conn net.Conn) {
 			}
 			m.Data = data.String()
 			s.Mails <- m
-			m = Mail{Encrypted: m.Encrypted, Authenticated: m.Authenticated}
+			m = Mail{Encrypted: m.Encrypted, Authenticated: m.Authenticated, Login: m.Login}
 			say("250 taken")
 		case "QUIT":
 			say("221 bye")

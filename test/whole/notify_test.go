@@ -82,7 +82,7 @@ func TestPeopleAreToldOfFailures(t *testing.T) {
 	m.Job("hook", "a", webhookJob(url))
 	m.Job("mail", "a", system.Doc{"jobErrorHandlerType": "EMAIL",
 		"props": env("email.host", server.Host, "email.port", server.Port, "email.useSsl", "false",
-			"email.username", "me", "email.password", handlerSecret, "email.from", "jobs@example.com", "email.to",
+			"email.allowPlaintextLogin", "true", "email.username", "me", "email.password", handlerSecret, "email.from", "jobs@example.com", "email.to",
 			"ops@example.com,me@example.com")})
 	run := m.Run("hook", "FAILED")
 	got := within(t, "the webhook's message", hooks)

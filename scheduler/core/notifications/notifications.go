@@ -6,8 +6,10 @@
 package notifications
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/internal/reason"
@@ -38,25 +40,54 @@ type FailedShard struct {
 	Cause  reason.Reason    `json:"cause,omitzero"`
 }
 
-// Notification is a message about a job's newest failure, for the shell to send. A NotificationSent with the same
-// Job and Seq reports its outcome.
+// Notification is a message about a job's newest failure, and those of other jobs that wait for the same address, for
+// the shell to send. A NotificationSent with the same Seq reports its outcome.
 type Notification struct {
 	// Seq numbers the messages of a term, from 1.
 	Seq int64
 	// Job is the job's present document, with the secrets of its error handler. They must be neither written nor
 	// logged.
 	Job jobs.Config
-	Failure
-	// Further counts the other failures since the last message that was sent.
-	Further int
+	Report
+	// Others are the failures of further jobs with the same settings, which share the message.
+	Others []Other
 }
 
+// Report is what a message says of one job: its newest failure, and how many others there were.
+type Report struct {
+	Failure
+	// Further counts the other failures since the last message about the job that was sent.
+	Further int
+	// First and Last are when the first and the newest of all these failures were reported, on the wall clock.
+	First, Last time.Time
+}
+
+// Other is what a message says of another job.
+type Other struct {
+	Job string
+	Report
+}
+
+// Error is the outcome of a message that was not simply sent. Any other error is a temporary one.
+type Error struct {
+	// Text says what happened, and what to do, without any secret.
+	Text string
+	// Final says that the message was refused permanently: trying again with the same settings can't help.
+	Final bool
+	// Sent says that people were notified nevertheless, except those that Text names.
+	Sent bool
+}
+
+func (e *Error) Error() string { return e.Text }
+
 // NotificationSent is the event that reports the outcome of a Notification. Problem is "" if it was sent. With any
-// other Problem it may have been sent too, for instance when only the answer was lost.
+// other Problem it may have been sent too, for instance when only the answer was lost. Final and Sent are those of
+// Error.
 type NotificationSent struct {
-	Job     string
-	Seq     int64
-	Problem string
+	Job         string
+	Seq         int64
+	Problem     string
+	Final, Sent bool
 }
 
 // CoreEvent marks NotificationSent as an event of a step.
@@ -65,6 +96,9 @@ func (NotificationSent) CoreEvent() {}
 const (
 	// NotifyInterval is the minimum interval between two messages about one job.
 	NotifyInterval = time.Minute
+	// AddressInterval is the minimum interval between the answer to a message and the next one to its address: 15 a
+	// minute, because the robots of DingTalk and WeChat refuse more than 20, some of which leaders before may have sent.
+	AddressInterval = 4 * time.Second
 	// minNotifyDelay is the delay before a message that could not be sent is tried again; it doubles with each try.
 	minNotifyDelay = time.Second
 	// MaxNotifyDelay bounds that delay.
@@ -81,21 +115,48 @@ type pending struct {
 	Failure
 	Further int       `json:"further,omitempty"`
 	Since   time.Time `json:"since"` // the first of these failures
+	// First and Last are when the first and the newest of these failures were reported, on the wall clock.
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
+	// Refused is why the message was refused permanently, "" if it was not. It is tried again only with another
+	// failure, or with other settings.
+	Refused string `json:"refused,omitempty"`
 
-	// seq is the number of the message that is being sent, 0 if none is; told counts the failures that it reports.
-	seq      int64
-	reported int
+	// seq is the number of the message that is being sent, 0 if none is; reported counts the failures that it reports,
+	// and firstAfter is when the first of those that it does not report was reported.
+	seq        int64
+	reported   int
+	firstAfter time.Time
 	// The number of failed tries, the time of the next one, and the last error.
 	tries   int
 	after   time.Time
 	problem string
+	// refusedBy are the settings with which it was refused; "" if the leader before found that.
+	refusedBy string
+}
+
+// address is the state of an address (jobs.Config.NotifyAddress).
+type address struct {
+	waiting map[string]bool // the jobs that wait for it
+	busy    bool            // a message to it is being sent
+	next    time.Time       // when the next message may be sent, unless busy
+	wake    time.Time       // the time of its timer; zero if none is set
+}
+
+// message is a message that is being sent.
+type message struct {
+	address  string
+	settings string
+	jobs     []string
 }
 
 // Notifications holds the pending notifications, by job. These hold between any two calls of its methods:
 //
-//   - pending has at most one message for each job. For each one that is not being sent a timer is set for the
-//     time at which it may be sent, unless the job's document cannot be used: then the document's change sends
-//     it.
+//   - pending has at most one message for each job. Each one that is not being sent waits for its address, which has
+//     a timer for the time at which the next message may be sent, unless one is being sent. Exceptions are a job
+//     whose document cannot be used, and one whose message was refused: then the document's change sends it.
+//   - One message at a time is being sent to an address. It reports all jobs that wait for the address, may be
+//     reported, and have the same settings.
 //   - sent has the time of the last message about each job for which that is less than NotifyInterval ago.
 type Notifications struct {
 	shared  *step.Shared
@@ -103,17 +164,19 @@ type Notifications struct {
 	pending map[string]*pending
 	// inFlight has, by job, the number of the message that is being sent. The job may have been deregistered since,
 	// and registered again.
-	inFlight map[string]int64
-	sent     map[string]time.Time
-	changed  store.Changed
-	lastSeq  int64
-	out      []Notification // those of this step
+	inFlight  map[string]int64
+	messages  map[int64]message // that are being sent, by number
+	addresses map[string]*address
+	sent      map[string]time.Time
+	changed   store.Changed
+	lastSeq   int64
+	out       []Notification // those of this step
 }
 
 // New makes a Notifications without pending messages. Restore adds those that are stored.
 func New(s *step.Shared, k *config.Set) *Notifications {
 	return &Notifications{shared: s, config: k, pending: map[string]*pending{}, inFlight: map[string]int64{},
-		sent: map[string]time.Time{}}
+		messages: map[int64]message{}, addresses: map[string]*address{}, sent: map[string]time.Time{}}
 }
 
 // Restore adds the stored message of a job. It fails if value cannot be decoded.
@@ -123,6 +186,10 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 		return err
 	}
 	ns.shared.Clamp(0, &n.Since)
+	if n.First.IsZero() { // an earlier release stored it
+		n.First, n.Last = n.Since, n.Since
+	}
+	n.problem = n.Refused
 	ns.pending[job] = &n
 	return nil
 }
@@ -163,14 +230,17 @@ func (ns *Notifications) Jobs() []string { return step.SortedKeys(ns.pending) }
 
 // add records a failure in the job's pending message.
 func (ns *Notifications) add(job string, f Failure) {
-	n := ns.pending[job]
+	n, now := ns.pending[job], ns.shared.Wall()
 	if n == nil {
-		n = &pending{Since: ns.shared.Now()}
+		n = &pending{Since: ns.shared.Now(), First: now}
 		ns.pending[job] = n
 	} else {
 		n.Further++
 	}
-	n.Failure = f
+	if n.seq != 0 && n.firstAfter.IsZero() {
+		n.firstAfter = now
+	}
+	n.Failure, n.Last, n.Refused = f, now, ""
 	ns.changed.Add(job)
 }
 
@@ -192,43 +262,82 @@ func (ns *Notifications) due(job string) time.Time {
 	return due
 }
 
-// applyOutcome applies the outcome of a message. Failures that were reported after the message was sent stay pending.
-func (ns *Notifications) applyOutcome(e NotificationSent) {
-	if e.Problem == "" {
-		ns.sent[e.Job] = ns.shared.Now()
-		ns.shared.Numbers.NotificationsSent++
-	} else {
-		ns.shared.Numbers.NotificationsFailed++
+// applyOutcome applies the outcome of a message to one of its jobs. Failures that were reported after the message was
+// sent stay pending.
+func (ns *Notifications) applyOutcome(job string, m message, e NotificationSent) {
+	if ns.inFlight[job] == e.Seq {
+		delete(ns.inFlight, job)
 	}
-	if ns.inFlight[e.Job] == e.Seq {
-		delete(ns.inFlight, e.Job)
+	isSent := e.Problem == "" || e.Sent
+	if isSent {
+		ns.recordSent(job)
 	}
-	n := ns.pending[e.Job]
+	n := ns.pending[job]
 	if n == nil || n.seq != e.Seq {
 		return // the job was deregistered meanwhile
 	}
 	n.seq = 0
-	if e.Problem == "" {
-		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", ns.shared.Now()
+	now := ns.shared.Now()
+	if isSent {
+		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", now
+		n.First, n.firstAfter = n.firstAfter, time.Time{}
 		if n.Further -= n.reported; n.Further < 0 {
-			ns.Drop(e.Job)
+			ns.Drop(job)
 		}
-		ns.changed.Add(e.Job)
+		ns.changed.Add(job)
 		return
 	}
 	n.tries++
-	n.after = ns.shared.Now().Add(step.Backoff(minNotifyDelay, MaxNotifyDelay, n.tries-1))
-	n.problem = e.Problem
-	if ns.shared.Now().Sub(n.Since) < NotifyTimeout {
-		ns.shared.Note(step.Note{Kind: step.NoteNotification, Job: e.Job, Execution: n.Execution, Problem: true,
-			Detail: fmt.Sprintf("it was not sent; next try at %s: %s",
-				ns.shared.Shown(n.after).Format(time.TimeOnly), e.Problem)})
+	n.after, n.problem, n.firstAfter = now.Add(step.Backoff(minNotifyDelay, MaxNotifyDelay, n.tries-1)), e.Problem,
+		time.Time{}
+	if now.Sub(n.Since) >= NotifyTimeout {
+		ns.expire(job)
 		return
 	}
-	ns.shared.Note(step.Note{Kind: step.NoteNotificationDropped, Job: e.Job, Execution: n.Execution, Problem: true,
+	if settings, _ := ns.settings(job); e.Final && settings == m.settings {
+		n.after = now.Add(NotifyInterval) // of the message about the next failure
+		n.Refused, n.refusedBy = e.Problem, settings
+		ns.changed.Add(job)
+	}
+}
+
+// noteOutcome notes that a message was not sent, or not to everybody: once, however many jobs it reports.
+func (ns *Notifications) noteOutcome(m message, e NotificationSent) {
+	for _, job := range m.jobs {
+		n := ns.pending[job]
+		if n == nil && !e.Sent {
+			continue // it was dropped, and that was noted
+		}
+		note := step.Note{Kind: step.NoteNotification, Job: job, Problem: true}
+		others := ""
+		if k := len(m.jobs) - 1; k > 0 {
+			others = ", with those of " + problem.Counted(k, "other job")
+		}
+		switch {
+		case e.Sent:
+			note.Detail = fmt.Sprintf("it was not sent to everybody%s: %s", others, e.Problem)
+		case n.Refused != "":
+			note.Execution = n.Execution
+			note.Detail = fmt.Sprintf("it was refused%s, and is not tried again before these settings change or the "+
+				"job fails again: %s", others, e.Problem)
+		default:
+			note.Execution = n.Execution
+			next, _ := ns.NextTry(job)
+			note.Detail = fmt.Sprintf("it was not sent%s; next try at %s: %s", others,
+				ns.shared.Shown(next).Format(time.TimeOnly), e.Problem)
+		}
+		ns.shared.Note(note)
+		return
+	}
+}
+
+// expire drops a message that could not be sent within NotifyTimeout.
+func (ns *Notifications) expire(job string) {
+	n := ns.pending[job]
+	ns.shared.Note(step.Note{Kind: step.NoteNotificationDropped, Job: job, Execution: n.Execution, Problem: true,
 		Detail: fmt.Sprintf("it was not sent within %s and is dropped, tried %s: %s", NotifyTimeout,
-			problem.Counted(n.tries, "time"), e.Problem)})
-	ns.Drop(e.Job)
+			problem.Counted(n.tries, "time"), n.problem)})
+	ns.Drop(job)
 }
 
 // Write adds the messages that were added, changed or removed in this step to its commit.
@@ -250,45 +359,167 @@ func (ns *Notifications) ReportFailure(job string, f Failure) {
 	ns.Send(job)
 }
 
+// settings returns the settings by which a job notifies people, and its address; "" if it notifies nobody.
+func (ns *Notifications) settings(job string) (settings, address string) {
+	j := ns.config.Job(job)
+	if j == nil || j.Config() == nil || !j.Config().Notifies() {
+		return "", ""
+	}
+	return j.Config().NotifySettings(), j.Config().NotifyAddress()
+}
+
 // Send sends the pending message of a job with this step, or schedules it for the time at which it may be sent. It
-// does nothing if there is none or one is being sent, and drops the message if the job no longer notifies anyone.
+// does nothing if there is none, one is being sent, or it was refused with the present settings, and drops the message
+// if the job no longer notifies anyone.
 func (ns *Notifications) Send(job string) {
 	n := ns.pending[job]
 	if n == nil || ns.inFlight[job] != 0 {
 		return
 	}
 	j := ns.config.Job(job)
+	settings, at := ns.settings(job)
 	switch {
 	case j != nil && ns.config.IsFaulty(j) && j.Config() == nil:
 		return // the job may have a handler again once its document is fixed
-	case j == nil || j.Config() == nil || !j.Config().Notifies():
+	case settings == "":
 		ns.Drop(job)
 		return
 	}
+	if n.Refused != "" {
+		n.refusedBy = cmp.Or(n.refusedBy, settings)
+		if n.refusedBy == settings {
+			ns.shared.Timers.At(n.Since.Add(NotifyTimeout), func(now time.Time) {
+				if p := ns.pending[job]; p == n && p.Refused != "" && now.Sub(p.Since) >= NotifyTimeout {
+					ns.expire(job)
+				}
+			})
+			return
+		}
+		n.Refused, n.after = "", time.Time{}
+		ns.changed.Add(job)
+	}
+	a := ns.addresses[at]
+	if a == nil {
+		a = &address{waiting: map[string]bool{}}
+		ns.addresses[at] = a
+	}
+	a.waiting[job] = true
 	if due := ns.due(job); due.After(ns.shared.Now()) {
-		ns.shared.Timers.At(due, func(time.Time) { ns.Send(job) })
+		ns.wakeAt(at, due)
 		return
 	}
+	ns.sendTo(at)
+}
+
+// wakeAt has the messages of an address sent at a time, unless that is done before.
+func (ns *Notifications) wakeAt(at string, when time.Time) {
+	a := ns.addresses[at]
+	if !a.wake.IsZero() && !when.Before(a.wake) {
+		return
+	}
+	a.wake = when
+	ns.shared.Timers.At(when, func(time.Time) {
+		if ns.addresses[at] == a && a.wake.Equal(when) {
+			a.wake = time.Time{}
+			ns.sendTo(at)
+		}
+	})
+}
+
+// sendTo sends one message to an address with this step, if one may be sent: about the job that waits for the longest
+// time, and all others that may be reported with the same settings. Otherwise it sets a timer.
+func (ns *Notifications) sendTo(at string) {
+	a, now := ns.addresses[at], ns.shared.Now()
+	switch {
+	case a == nil || a.busy:
+		return
+	case a.next.After(now):
+		ns.wakeAt(at, a.next)
+		return
+	}
+	var due []string
+	by := map[string]string{} // the settings of the due jobs
+	var soonest time.Time
+	for _, job := range step.SortedKeys(a.waiting) {
+		n := ns.pending[job]
+		settings, present := ns.settings(job)
+		if n == nil || n.Refused != "" || ns.inFlight[job] != 0 || present != at {
+			delete(a.waiting, job) // Send adds it to another address
+			continue
+		}
+		if when := ns.due(job); !when.After(now) {
+			due, by[job] = append(due, job), settings
+		} else if soonest.IsZero() || when.Before(soonest) {
+			soonest = when
+		}
+	}
+	if len(due) == 0 {
+		if soonest.IsZero() {
+			delete(ns.addresses, at)
+		} else {
+			ns.wakeAt(at, soonest)
+		}
+		return
+	}
+	first := slices.MinFunc(due, func(x, y string) int { return ns.pending[x].Since.Compare(ns.pending[y].Since) })
+	due = slices.DeleteFunc(due, func(job string) bool { return job == first || by[job] != by[first] })
 	ns.lastSeq++
-	n.seq, n.reported = ns.lastSeq, n.Further+1
-	ns.inFlight[job] = n.seq
-	ns.out = append(ns.out, Notification{Seq: n.seq, Job: *j.Config(), Failure: n.Failure, Further: n.Further})
+	m := message{address: at, settings: by[first], jobs: append([]string{first}, due...)}
+	out := Notification{Seq: ns.lastSeq, Job: *ns.config.Job(first).Config()}
+	for _, job := range m.jobs {
+		n := ns.pending[job]
+		n.seq, n.reported, n.firstAfter = ns.lastSeq, n.Further+1, time.Time{}
+		ns.inFlight[job] = n.seq
+		delete(a.waiting, job)
+		report := Report{n.Failure, n.Further, n.First, n.Last}
+		if job == first {
+			out.Report = report
+		} else {
+			out.Others = append(out.Others, Other{job, report})
+		}
+	}
+	a.busy = true
+	ns.messages[ns.lastSeq] = m
+	ns.out = append(ns.out, out)
 	ns.shared.Fence() // a deposed leader must not notify
 }
 
 // RecordOutcome applies the outcome of a message: one that failed is tried again with growing delays until
-// NotifyTimeout has passed.
+// NotifyTimeout has passed, and one that was refused permanently is not.
 func (ns *Notifications) RecordOutcome(e NotificationSent) {
-	ns.applyOutcome(e)
-	if _, sentAt := ns.sent[e.Job]; sentAt {
-		ns.shared.Timers.At(ns.shared.Now().Add(NotifyInterval), func(now time.Time) {
-			if at, ok := ns.sent[e.Job]; ok && now.Sub(at) >= NotifyInterval {
-				delete(ns.sent, e.Job)
-			}
-		})
+	m, isMessage := ns.messages[e.Seq]
+	if !isMessage {
+		return
 	}
-	ns.shared.JobChanged(e.Job) // the job's notes say that people could not be notified yet
-	ns.Send(e.Job)
+	delete(ns.messages, e.Seq)
+	a := ns.addresses[m.address] // the interval begins now, because the core does not know when the message left
+	a.busy, a.next = false, ns.shared.Now().Add(AddressInterval)
+	if e.Problem == "" || e.Sent {
+		ns.shared.Numbers.NotificationsSent++
+	} else {
+		ns.shared.Numbers.NotificationsFailed++
+	}
+	for _, job := range m.jobs {
+		ns.applyOutcome(job, m, e)
+		ns.shared.JobChanged(job) // the job's notes say that people could not be notified yet
+	}
+	if e.Problem != "" {
+		ns.noteOutcome(m, e)
+	}
+	for _, job := range m.jobs {
+		ns.Send(job)
+	}
+	ns.sendTo(m.address)
+}
+
+// recordSent records that people were notified of a job, until NotifyInterval has passed.
+func (ns *Notifications) recordSent(job string) {
+	ns.sent[job] = ns.shared.Now()
+	ns.shared.Timers.At(ns.shared.Now().Add(NotifyInterval), func(now time.Time) {
+		if at, ok := ns.sent[job]; ok && now.Sub(at) >= NotifyInterval {
+			delete(ns.sent, job)
+		}
+	})
 }
 
 // FailureOf describes the failure of an execution that has ended: its shards that neither finished nor were killed.
@@ -315,12 +546,16 @@ func (ns *Notifications) IgnoresFailures(job string) bool {
 	return j != nil && j.Config() != nil && j.Config().JobErrorHandlerType == jobs.HandlerIgnore
 }
 
-// NextTry returns, in the time of the term, when the pending message of a job is tried again, zero before its first
+// NextTry returns, in the time of the term, when the pending message of a job may be tried again, zero before its first
 // failure; false if the job has none.
 func (ns *Notifications) NextTry(job string) (at time.Time, waits bool) {
 	n := ns.pending[job]
 	if n == nil {
 		return time.Time{}, false
+	}
+	_, to := ns.settings(job)
+	if a := ns.addresses[to]; a != nil && !n.after.IsZero() && a.next.After(n.after) {
+		return a.next, true
 	}
 	return n.after, true
 }
