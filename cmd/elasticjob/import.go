@@ -26,6 +26,7 @@ type converter func(file string, text []byte, options convert.Options) (*convert
 // named on the command line.
 type importSource interface {
 	flags(*pflag.FlagSet)
+	flag() string // the flag that names it, for errors
 	given() bool
 	read(context.Context, convert.Options) (*convert.Result, error)
 }
@@ -76,6 +77,9 @@ func (a *cli) importFrom(use, short, long string, convertFile converter, other i
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if other.given() {
 				return noArgs(cmd, args)
+			}
+			if len(args) == 0 {
+				return usagef("what is to be imported is missing: give a FILE, or %s", other.flag())
 			}
 			return oneArg("FILE")(cmd, args)
 		}
@@ -155,6 +159,8 @@ func (d *xxlDatabase) flags(f *pflag.FlagSet) {
 	f.StringVar(&d.file, "db-file", "", "read the database whose address is in this file")
 }
 
+func (d *xxlDatabase) flag() string { return "--db" }
+
 func (d *xxlDatabase) given() bool { return d.dsn != "" || d.file != "" }
 
 func (d *xxlDatabase) read(ctx context.Context, o convert.Options) (*convert.Result, error) {
@@ -211,6 +217,8 @@ func (z *liteZooKeeper) flags(f *pflag.FlagSet) {
 	f.StringVar(&z.address, "zk", "", "read this namespace in ZooKeeper: host1:2181,host2:2181/NAMESPACE")
 	f.StringVar(&z.digestFile, "zk-digest-file", "", "a file with user:password for ZooKeeper")
 }
+
+func (z *liteZooKeeper) flag() string { return "--zk" }
 
 func (z *liteZooKeeper) given() bool { return z.address != "" }
 

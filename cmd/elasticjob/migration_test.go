@@ -47,6 +47,15 @@ func TestMigrationFromOtherSystems(t *testing.T) {
 	}
 }
 
+func TestImportWithoutASourceNamesThem(t *testing.T) {
+	t.Parallel()
+	for system, flag := range map[string]string{"xxl-job": "--db", "elasticjob-lite": "--zk"} {
+		if status, _, report := newSession(t).run("", "import", system); status != statusUsage || !strings.Contains(report, "FILE, or "+flag) {
+			t.Errorf("%s: status %d: %s", system, status, report)
+		}
+	}
+}
+
 // liteZooKeeperWithJobs starts ZooKeeper with the jobs of an ElasticJob-Lite and returns its address.
 func liteZooKeeperWithJobs(t *testing.T) (address string) {
 	server := zkserver.Start(t)

@@ -38,6 +38,9 @@ func LiteNodes(ctx context.Context, address, digest string) (nodes []convert.Lit
 	}
 	defer client.Close()
 	if err := client.Join(ctx); err != nil {
+		if problem := client.Trouble(); problem != nil { // says more than that the session ended
+			err = problem
+		}
 		return nil, fmt.Errorf("connect to ZooKeeper at %s: %w", hosts, err)
 	}
 	err = client.Do(ctx, func() error {

@@ -78,6 +78,14 @@ func TestLiteNodes(t *testing.T) {
 	}
 }
 
+func TestUnreachableZooKeeper(t *testing.T) {
+	t.Parallel()
+	_, err := origin.LiteNodes(t.Context(), "127.0.0.1:1/orders", "")
+	if err == nil || !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Error(err)
+	}
+}
+
 func TestAddressesWithoutANamespace(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "localhost:2181", "localhost:2181/"} {
