@@ -24,16 +24,9 @@ const SignatureHeader = "X-Elasticjob-Signature"
 // the rest, so that a receiver can refuse old messages. A repeated message has the same execution and number of
 // further failures.
 type webhookBody struct {
-	Timestamp       int64          `json:"timestamp"`
-	Job             string         `json:"jobName"`
-	Execution       string         `json:"executionId"`
-	Fire            time.Time      `json:"fireTime"`
-	Shards          []webhookShard `json:"shards"`
-	FailedShards    int            `json:"failedShards"`
-	FurtherFailures int            `json:"furtherFailures"`
-	FirstFailure    time.Time      `json:"firstFailure"`
-	LastFailure     time.Time      `json:"lastFailure"`
-	Text            string         `json:"text"`
+	Timestamp int64 `json:"timestamp"`
+	webhookJob
+	Text string `json:"text"`
 	// OtherJobs are the first maxOtherJobs of the OtherJobCount other jobs in the same message.
 	OtherJobs     []webhookJob `json:"otherJobs,omitempty"`
 	OtherJobCount int          `json:"otherJobCount,omitempty"`
@@ -42,7 +35,7 @@ type webhookBody struct {
 // maxOtherJobs is the greatest number of other jobs in a body.
 const maxOtherJobs = 500
 
-// webhookJob is another job in the same message.
+// webhookJob is what a message says of one job.
 type webhookJob struct {
 	Job             string         `json:"jobName"`
 	Execution       string         `json:"executionId"`
@@ -66,9 +59,9 @@ type webhookShard struct {
 
 func (s *Sender) webhook(ctx context.Context, n notifications.Notification) error {
 	b := webhookBody{
-		Timestamp: s.now().UnixMilli(), Job: n.Job.JobName, Execution: n.Execution, Fire: n.Fire.UTC(),
-		Shards: shardsOf(n.Failure), FailedShards: n.FailedShards, FurtherFailures: n.Further,
-		FirstFailure: n.First.UTC(), LastFailure: n.Last.UTC(), Text: text(n, maxDingtalk), OtherJobCount: len(n.Others),
+		Timestamp: s.now().UnixMilli(), webhookJob: webhookJob{n.Job.JobName, n.Execution, n.Fire.UTC(),
+			shardsOf(n.Failure), n.FailedShards, n.Further, n.First.UTC(), n.Last.UTC()},
+		Text: text(n, maxDingtalk), OtherJobCount: len(n.Others),
 	}
 	for _, o := range n.Others[:min(len(n.Others), maxOtherJobs)] {
 		b.OtherJobs = append(b.OtherJobs, webhookJob{o.Job, o.Execution, o.Fire.UTC(), shardsOf(o.Failure),
