@@ -1,0 +1,95 @@
+package convert
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// resolve fills in the variables of Spring. One without a value is only known where the program runs.
+func (r *liteJobReader) resolve(values map[string]setting) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		value := values[name]
+		filled, used := r.filled(value.text, 0)
+		for _, v := range used {
+			switch {
+			case !v.known:
+				r.lost(value.line, "%s: ${%s} is a variable of Spring: write its value, or give the file that has it with --properties", value.key, v.name)
+			case v.byDefault:
+				r.note(value.line, r.d.Name(), "%s: the default of ${%s} was used", value.key, v.name)
+			}
+		}
+		if strings.Contains(filled, "#{") {
+			r.lost(value.line, "%s: #{…} is an expression of Spring: write its value", value.key)
+		}
+		value.text = filled
+		values[name] = value
+	}
+}
+
+// variable is a ${name:default} that was filled in, or has no value.
+type variable struct {
+	name             string
+	known, byDefault bool
+}
+
+// filled replaces variables by their values: those of --properties, of the file, or their defaults, in which there may
+// be variables, too.
+func (l *lite) filled(text string, depth int) (out string, used []variable) {
+	// Variables may stand for each other in a circle, and a few that each name the one before twice for very many.
+	const maxDepth, maxUsed = 20, 1000
+	for {
+		begin := strings.Index(text, "${")
+		end := closingBrace(text, begin)
+		if begin < 0 || end < 0 || depth > maxDepth || len(used) > maxUsed {
+			return out + text, used
+		}
+		name, otherwise, hasDefault := strings.Cut(text[begin+2:end], ":")
+		v := variable{name: name}
+		var value string
+		value, v.known = l.lookup(name)
+		if !v.known && hasDefault {
+			value, v.known, v.byDefault = otherwise, true, true
+		}
+		if !v.known {
+			value = text[begin : end+1]
+		} else {
+			var inner []variable
+			value, inner = l.filled(value, depth+1)
+			used = append(used, inner...)
+		}
+		used = append(used, v)
+		out, text = out+text[:begin]+value, text[end+1:]
+	}
+}
+
+// closingBrace returns the index of the brace that ends the variable at begin, or -1.
+func closingBrace(text string, begin int) int {
+	depth := 0
+	for i := max(begin, 0); i < len(text); i++ {
+		switch {
+		case strings.HasPrefix(text[i:], "${"):
+			depth++
+		case text[i] == '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// lookup returns the value of a variable. Spring takes names that differ in case, '-' and '_' for the same.
+func (l *lite) lookup(name string) (value string, known bool) {
+	for _, values := range []map[string]string{l.options.Properties, l.values} {
+		if value, known = values[name]; known {
+			return value, true
+		}
+		for _, other := range slices.Sorted(maps.Keys(values)) {
+			if plainKey(other) == plainKey(name) {
+				return values[other], true
+			}
+		}
+	}
+	return "", false
+}
