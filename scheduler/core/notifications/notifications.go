@@ -12,86 +12,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
-
-// Failure describes one failed run: an execution, or one run of a daemon's shard. It is stored with the pending
-// message.
-type Failure struct {
-	Execution string    `json:"execution"`
-	Fire      time.Time `json:"fire"`
-	// Shards are the first FailedShardsShown of the shards that failed; FailedShards counts all of them.
-	Shards       []FailedShard `json:"shards"`
-	FailedShards int           `json:"failedShards"`
-}
-
-// FailedShard is one shard of a failed run, with the state in which it ended and the reason for that.
-type FailedShard struct {
-	Item   int              `json:"item"`
-	State  executions.State `json:"state"`
-	TaskID string           `json:"taskId,omitempty"`
-	Agent  string           `json:"agent,omitempty"`
-	Cause  reason.Reason    `json:"cause,omitzero"`
-}
-
-// Notification is a message about a job's newest failure, and those of other jobs that wait for the same address, for
-// the shell to send. A NotificationSent with the same Seq reports its outcome.
-type Notification struct {
-	// Seq numbers the messages of a term, from 1.
-	Seq int64
-	// Job is the job's present document, with the secrets of its error handler. They must be neither written nor
-	// logged.
-	Job jobs.Config
-	Report
-	// Others are the failures of further jobs with the same settings, which share the message.
-	Others []Other
-}
-
-// Report is what a message says of one job: its newest failure, and how many others there were.
-type Report struct {
-	Failure
-	// Further counts the other failures since the last message about the job that was sent.
-	Further int
-	// First and Last are when the first and the newest of all these failures were reported, on the wall clock.
-	First, Last time.Time
-}
-
-// Other is what a message says of another job.
-type Other struct {
-	Job string
-	Report
-}
-
-// Error is the outcome of a message that was not simply sent. Any other error is a temporary one.
-type Error struct {
-	// Text says what happened, and what to do, without any secret.
-	Text string
-	// Final says that the message was refused permanently: trying again with the same settings can't help.
-	Final bool
-	// Sent says that people were notified nevertheless, except those that Text names.
-	Sent bool
-}
-
-func (e *Error) Error() string { return e.Text }
-
-// NotificationSent is the event that reports the outcome of a Notification. Problem is "" if it was sent. With any
-// other Problem it may have been sent too, for instance when only the answer was lost. Final and Sent are those of
-// Error.
-type NotificationSent struct {
-	Job         string
-	Seq         int64
-	Problem     string
-	Final, Sent bool
-}
-
-// CoreEvent marks NotificationSent as an event of a step.
-func (NotificationSent) CoreEvent() {}
 
 const (
 	// NotifyInterval is the minimum interval between two messages about one job.
@@ -262,75 +188,6 @@ func (ns *Notifications) due(job string) time.Time {
 	return due
 }
 
-// applyOutcome applies the outcome of a message to one of its jobs. Failures that were reported after the message was
-// sent stay pending.
-func (ns *Notifications) applyOutcome(job string, m message, e NotificationSent) {
-	if ns.inFlight[job] == e.Seq {
-		delete(ns.inFlight, job)
-	}
-	isSent := e.Problem == "" || e.Sent
-	if isSent {
-		ns.recordSent(job)
-	}
-	n := ns.pending[job]
-	if n == nil || n.seq != e.Seq {
-		return // the job was deregistered meanwhile
-	}
-	n.seq = 0
-	now := ns.shared.Now()
-	if isSent {
-		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", now
-		n.First, n.firstAfter = n.firstAfter, time.Time{}
-		if n.Further -= n.reported; n.Further < 0 {
-			ns.Drop(job)
-		}
-		ns.changed.Add(job)
-		return
-	}
-	n.tries++
-	n.after, n.problem, n.firstAfter = now.Add(step.Backoff(minNotifyDelay, MaxNotifyDelay, n.tries-1)), e.Problem,
-		time.Time{}
-	if now.Sub(n.Since) >= NotifyTimeout {
-		ns.expire(job)
-		return
-	}
-	if settings, _ := ns.settings(job); e.Final && settings == m.settings {
-		n.after = now.Add(NotifyInterval) // of the message about the next failure
-		n.Refused, n.refusedBy = e.Problem, settings
-		ns.changed.Add(job)
-	}
-}
-
-// noteOutcome notes that a message was not sent, or not to everybody: once, however many jobs it reports.
-func (ns *Notifications) noteOutcome(m message, e NotificationSent) {
-	for _, job := range m.jobs {
-		n := ns.pending[job]
-		if n == nil && !e.Sent {
-			continue // it was dropped, and that was noted
-		}
-		note := step.Note{Kind: step.NoteNotification, Job: job, Problem: true}
-		others := ""
-		if k := len(m.jobs) - 1; k > 0 {
-			others = ", with those of " + problem.Counted(k, "other job")
-		}
-		switch {
-		case e.Sent:
-			note.Detail = fmt.Sprintf("it was not sent to everybody%s: %s", others, e.Problem)
-		case n.Refused != "":
-			note.Execution = n.Execution
-			note.Detail = fmt.Sprintf("it was refused%s, and is not tried again before these settings change or the "+
-				"job fails again: %s", others, e.Problem)
-		default:
-			note.Execution = n.Execution
-			next, _ := ns.NextTry(job)
-			note.Detail = fmt.Sprintf("it was not sent%s; next try at %s: %s", others,
-				ns.shared.Shown(next).Format(time.TimeOnly), e.Problem)
-		}
-		ns.shared.Note(note)
-		return
-	}
-}
-
 // expire drops a message that could not be sent within NotifyTimeout.
 func (ns *Notifications) expire(job string) {
 	n := ns.pending[job]
@@ -482,61 +339,6 @@ func (ns *Notifications) sendTo(at string) {
 	ns.messages[ns.lastSeq] = m
 	ns.out = append(ns.out, out)
 	ns.shared.Fence() // a deposed leader must not notify
-}
-
-// RecordOutcome applies the outcome of a message: one that failed is tried again with growing delays until
-// NotifyTimeout has passed, and one that was refused permanently is not.
-func (ns *Notifications) RecordOutcome(e NotificationSent) {
-	m, isMessage := ns.messages[e.Seq]
-	if !isMessage {
-		return
-	}
-	delete(ns.messages, e.Seq)
-	a := ns.addresses[m.address] // the interval begins now, because the core does not know when the message left
-	a.busy, a.next = false, ns.shared.Now().Add(AddressInterval)
-	if e.Problem == "" || e.Sent {
-		ns.shared.Numbers.NotificationsSent++
-	} else {
-		ns.shared.Numbers.NotificationsFailed++
-	}
-	for _, job := range m.jobs {
-		ns.applyOutcome(job, m, e)
-		ns.shared.JobChanged(job) // the job's notes say that people could not be notified yet
-	}
-	if e.Problem != "" {
-		ns.noteOutcome(m, e)
-	}
-	for _, job := range m.jobs {
-		ns.Send(job)
-	}
-	ns.sendTo(m.address)
-}
-
-// recordSent records that people were notified of a job, until NotifyInterval has passed.
-func (ns *Notifications) recordSent(job string) {
-	ns.sent[job] = ns.shared.Now()
-	ns.shared.Timers.At(ns.shared.Now().Add(NotifyInterval), func(now time.Time) {
-		if at, ok := ns.sent[job]; ok && now.Sub(at) >= NotifyInterval {
-			delete(ns.sent, job)
-		}
-	})
-}
-
-// FailureOf describes the failure of an execution that has ended: its shards that neither finished nor were killed.
-func FailureOf(e *executions.Execution) Failure {
-	f := Failure{Execution: e.ID(), Fire: e.Fire()}
-	for i := range e.NumShards() {
-		s := e.Shard(i)
-		if s.State() == executions.Finished || s.State() == executions.Killed {
-			continue
-		}
-		f.FailedShards++
-		if len(f.Shards) < FailedShardsShown {
-			f.Shards = append(f.Shards, FailedShard{Item: s.Item(), State: s.State(), TaskID: s.TaskID(),
-				Agent: s.Agent(), Cause: s.Cause()})
-		}
-	}
-	return f
 }
 
 // IgnoresFailures reports whether the owner of a job wants its failures ignored (jobErrorHandlerType IGNORE). The

@@ -1,0 +1,85 @@
+package notifications
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+)
+
+// Failure describes one failed run: an execution, or one run of a daemon's shard. It is stored with the pending
+// message.
+type Failure struct {
+	Execution string    `json:"execution"`
+	Fire      time.Time `json:"fire"`
+	// Shards are the first FailedShardsShown of the shards that failed; FailedShards counts all of them.
+	Shards       []FailedShard `json:"shards"`
+	FailedShards int           `json:"failedShards"`
+}
+
+// FailedShard is one shard of a failed run, with the state in which it ended and the reason for that.
+type FailedShard struct {
+	Item   int              `json:"item"`
+	State  executions.State `json:"state"`
+	TaskID string           `json:"taskId,omitempty"`
+	Agent  string           `json:"agent,omitempty"`
+	Cause  reason.Reason    `json:"cause,omitzero"`
+}
+
+// Notification is a message about a job's newest failure, and those of other jobs that wait for the same address, for
+// the shell to send. A NotificationSent with the same Seq reports its outcome.
+type Notification struct {
+	// Seq numbers the messages of a term, from 1.
+	Seq int64
+	// Job is the job's present document, with the secrets of its error handler. They must be neither written nor
+	// logged.
+	Job jobs.Config
+	Report
+	// Others are the failures of further jobs with the same settings, which share the message.
+	Others []Other
+}
+
+// Report is what a message says of one job: its newest failure, and how many others there were.
+type Report struct {
+	Failure
+	// Further counts the other failures since the last message about the job that was sent.
+	Further int
+	// First and Last are when the first and the newest of all these failures were reported, on the wall clock.
+	First, Last time.Time
+}
+
+// Other is what a message says of another job.
+type Other struct {
+	Job string
+	Report
+}
+
+// Error is the outcome of a message that was not simply sent. Any other error is a temporary one.
+type Error struct {
+	// Text says what happened, and what to do, without any secret.
+	Text string
+	// Final says that the message was refused permanently: trying again with the same settings can't help.
+	Final bool
+	// Sent says that people were notified nevertheless, except those that Text names.
+	Sent bool
+}
+
+func (e *Error) Error() string { return e.Text }
+
+// FailureOf describes the failure of an execution that has ended: its shards that neither finished nor were killed.
+func FailureOf(e *executions.Execution) Failure {
+	f := Failure{Execution: e.ID(), Fire: e.Fire()}
+	for i := range e.NumShards() {
+		s := e.Shard(i)
+		if s.State() == executions.Finished || s.State() == executions.Killed {
+			continue
+		}
+		f.FailedShards++
+		if len(f.Shards) < FailedShardsShown {
+			f.Shards = append(f.Shards, FailedShard{Item: s.Item(), State: s.State(), TaskID: s.TaskID(),
+				Agent: s.Agent(), Cause: s.Cause()})
+		}
+	}
+	return f
+}
