@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,6 +12,9 @@ import (
 // quotes and backslashes quote. Nothing is expanded and no shell is started, so unquoted characters that would need a
 // shell are refused: | & ; < > $ ` and a line break between commands. The words are the program and its arguments;
 // there is always a program.
+//
+// In the program's name, and in the script of an interpreter, a backslash before a letter separates folders, because
+// the original's manual writes bin\start.sh. A shell would drop it, which nobody means.
 func SplitCommand(line string) ([]string, error) {
 	s := splitter{line: line}
 	for s.at < len(line) {
@@ -67,6 +71,11 @@ func (s *splitter) next() error {
 	case '"':
 		return s.doubleQuoted()
 	case '\\':
+		if n := s.separator(); n > 0 {
+			s.add("/")
+			s.at += n
+			return nil
+		}
 		if s.at+1 == len(s.line) {
 			return errors.New("it ends with a backslash that quotes nothing; write \\\\ for the character itself")
 		}
@@ -80,6 +89,27 @@ func (s *splitter) next() error {
 	s.at++
 	return nil
 }
+
+// separator returns the length of the unquoted backslash, or two of them, at the current character if it separates
+// folders of the program's path; 0 if it quotes a character.
+func (s *splitter) separator() int {
+	if len(s.words) > 1 || len(s.words) == 1 && !interpreters[s.words[0]] {
+		return 0
+	}
+	rest := strings.TrimPrefix(s.line[s.at+1:], `\`)
+	if rest == "" || strings.IndexByte("._-", rest[0]) < 0 && !isAlphanumeric(rest[0]) {
+		return 0
+	}
+	return len(s.line) - s.at - len(rest)
+}
+
+func isAlphanumeric(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
+
+// interpreters are programs whose first argument is often a script of the package.
+var interpreters = map[string]bool{"sh": true, "bash": true, "/bin/sh": true, "/bin/bash": true, "python": true,
+	"python3": true, "perl": true, "ruby": true, "node": true, "php": true}
 
 // doubleQuoted reads up to the closing quote. Inside, a backslash quotes only the characters that are special there.
 func (s *splitter) doubleQuoted() error {
@@ -110,7 +140,28 @@ func (s *splitter) add(text string) {
 // column returns the position of the current character, counted in characters from 1.
 func (s *splitter) column() int { return utf8.RuneCountInString(s.line[:s.at]) + 1 }
 
-func (s *splitter) needsShell(what string) error {
-	return fmt.Errorf("unquoted %s at column %d: no shell is started; if you want one write sh -c '…', else quote it",
-		what, s.column())
+func (s *splitter) needsShell(what string) error { return shellError{what, s.column()} }
+
+// shellError is the error for a character that only a shell understands.
+type shellError struct {
+	what   string
+	column int
 }
+
+func (e shellError) Error() string {
+	return fmt.Sprintf("unquoted %s at column %d: no shell is started; if you want one write sh -c '…', else quote it",
+		e.what, e.column)
+}
+
+// JoinCommand returns a command line that SplitCommand splits into these words.
+func JoinCommand(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		if quoted[i] = word; !plainWord.MatchString(word) {
+			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)

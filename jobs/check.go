@@ -21,6 +21,9 @@ type CheckOptions struct {
 	Now time.Time
 	// Local is the zone of jobs without a timeZone; nil is UTC.
 	Local *time.Location
+	// InForce is the stored document that c is or replaces; nil for a new job. Its shardingItemParameters are accepted
+	// unchanged if StoredParameters can read them.
+	InForce *Config
 }
 
 // Limits of a job.
@@ -54,7 +57,7 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		app.CheckName("appName", c.AppName, nil),
 		c.checkExecutionType(),
 		timing,
-		c.checkShards(),
+		c.checkShards(opts.InForce),
 		app.CheckAmounts(c.CPUCount, c.MemoryMB),
 		props,
 		handlers,
@@ -176,7 +179,7 @@ func (c Config) neverFires() string {
 	return fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", c.Cron)
 }
 
-func (c Config) checkShards() document.Violations {
+func (c Config) checkShards(inForce *Config) document.Violations {
 	var bad document.Violations
 	counted := c
 	if c.ShardingTotalCount < 1 || c.ShardingTotalCount > MaxShards {
@@ -185,6 +188,9 @@ func (c Config) checkShards() document.Violations {
 		counted.ShardingTotalCount = MaxShards // so that the parameters are still checked
 	}
 	parameters, wrong := ShardingParameters(counted)
+	if len(wrong) > 0 && inForce != nil && inForce.ShardingItemParameters == c.ShardingItemParameters {
+		parameters, _, wrong = StoredParameters(counted)
+	}
 	bad = append(bad, wrong...)
 	if _, isRequest := c.HTTP(); !isRequest && !c.ContextArgument() {
 		return bad // only the document's size bounds them

@@ -98,8 +98,9 @@ func (o Overrides) Check(c Config) document.Violations {
 	if o.IsZero() {
 		return nil
 	}
+	inForce := c
 	c = o.Apply(c)
-	bad := slices.Concat(c.checkPlaceholders(), c.checkShards(), c.checkEnv())
+	bad := slices.Concat(c.checkPlaceholders(), c.checkShards(&inForce), c.checkEnv())
 	bad = append(bad.And(Schema.CheckText(c)), c.checkSize()...)
 	return slices.DeleteFunc(bad, func(v document.Violation) bool {
 		field, _, _ := strings.Cut(v.Field, ".")

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -52,3 +53,48 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 
 // maxViolations bounds the number of violations of one field.
 const maxViolations = 20
+
+// StoredParameters parses shardingItemParameters of a stored document as leniently as the original: parameters of
+// shards that do not exist are ignored, empty entries as well, of two for a shard the last one counts, and a value may
+// have a '='. It gives the same parameters as ShardingParameters if that finds no violation. The notes say what it
+// ignores; the violations are those of entries that cannot be read, and the map is empty then.
+func StoredParameters(c Config) (parameters map[int]string, notes []string, bad document.Violations) {
+	if parameters, bad = ShardingParameters(c); len(bad) == 0 {
+		return parameters, nil, nil
+	}
+	parameters = map[int]string{}
+	var beyond, twice, signs, empty int
+	for part := range strings.SplitSeq(c.ShardingItemParameters, ",") {
+		if strings.TrimSpace(part) == "" {
+			empty++
+			continue
+		}
+		key, value, found := strings.Cut(part, "=")
+		item, err := strconv.Atoi(strings.TrimSpace(key))
+		value = strings.TrimSpace(value)
+		_, doubled := parameters[item]
+		switch {
+		case !found || err != nil:
+			return nil, nil, bad
+		case item < 0 || item >= c.ShardingTotalCount:
+			beyond++
+			continue
+		case doubled:
+			twice++
+		}
+		if strings.Contains(value, "=") {
+			signs++
+		}
+		parameters[item] = value
+	}
+	note := func(n int, format string) {
+		if n > 0 {
+			notes = append(notes, "shardingItemParameters: "+fmt.Sprintf(format, n))
+		}
+	}
+	note(beyond, "%d parameters are ignored, because their shards do not exist")
+	note(twice, "%d shards are given more than once: the last parameter counts")
+	note(signs, "%d parameters have a '=' in their value, and are given to the shards as they are")
+	note(empty, "%d empty entries are ignored")
+	return parameters, notes, nil
+}

@@ -104,7 +104,7 @@ func appDocuments(h Options) documents.Handlers[app.Config, views.AppView] {
 	of := h.Scheduler
 	return documents.Handlers[app.Config, views.AppView]{
 		Scheduler: of, Kind: "app", Schema: app.Schema,
-		Check: func(c app.Config) (document.Violations, []string) {
+		Check: func(c, _ app.Config) (document.Violations, []string) {
 			return c.Check(app.CheckOptions{
 				Reserved: h.Reserved, AllowFile: h.AllowFile, PodTemplate: h.PodTemplate,
 				NoContainers: h.PodTemplate == nil,

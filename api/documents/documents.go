@@ -28,8 +28,8 @@ type withSecrets[C any] interface {
 type Handlers[C withSecrets[C], V any] struct {
 	Kind   string // "app" or "job"
 	Schema *document.Schema[C]
-	// Check applies all rules to a document. It returns the violations, and notes for the user.
-	Check func(C) (document.Violations, []string)
+	// Check applies all rules to a document that replaces base. It returns the violations, and notes for the user.
+	Check func(changed, base C) (document.Violations, []string)
 
 	Scheduler caller.Scheduler
 	Add       func(context.Context, explain.Scope, C) (V, error)
@@ -172,7 +172,7 @@ func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 		return c, nil, err
 	}
 	c, moved := c.KeepSecrets(base)
-	rules, hints := d.Check(c)
+	rules, hints := d.Check(c, base)
 	return c, append(notes, hints...), unread.And(moved).And(rules).OrNil()
 }
 

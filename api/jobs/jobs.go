@@ -123,8 +123,10 @@ func (h *Handlers) newDocuments() documents.Handlers[jobs.Config, views.JobView]
 	of := h.Scheduler
 	return documents.Handlers[jobs.Config, views.JobView]{
 		Scheduler: of, Kind: "job", Schema: jobs.Schema,
-		Check: func(c jobs.Config) (document.Violations, []string) {
-			return c.Check(h.jobOptions())
+		Check: func(c, base jobs.Config) (document.Violations, []string) {
+			options := h.jobOptions()
+			options.InForce = &base
+			return c.Check(options)
 		},
 		All: explain.Reader.Jobs, One: explain.Reader.Job,
 		Add: of.RegisterJob, Change: of.UpdateJob, SetDisabled: of.SetJobDisabled,

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,29 +227,10 @@ func (r *liteJobReader) boolSetting(name string, otherwise bool) bool {
 	return value
 }
 
-var javaOffset = regexp.MustCompile(`^(?:GMT|UTC)([+-])0?(\d{1,2})(?::?00)?$`)
-
-// javaZone returns the name in IANA's database of a zone as Java writes it: GMT+08:00 is Etc/GMT-8 there. Other names
-// are the same in both.
-func javaZone(zone string) string {
-	zone = strings.TrimSpace(zone)
-	parts := javaOffset.FindStringSubmatch(zone)
-	switch {
-	case parts == nil:
-		return zone
-	case parts[2] == "0":
-		return "Etc/GMT"
-	case parts[1] == "+":
-		return "Etc/GMT-" + parts[2]
-	default:
-		return "Etc/GMT+" + parts[2]
-	}
-}
-
 // zone takes the time zone.
 func (r *liteJobReader) zone() {
 	if zone := r.take("timezone"); zone != "" {
-		r.d.Job.TimeZone = javaZone(zone)
+		r.d.Job.TimeZone = jobs.JavaZone(zone)
 	}
 }
 

@@ -207,7 +207,7 @@ var zones = []string{"scheduletimezone", "timezone", "timezoneid", "schedulezone
 
 func (j *xxlJob) schedule() {
 	if zone := j.value(zones...); zone != "" {
-		j.d.Job.TimeZone = javaZone(zone)
+		j.d.Job.TimeZone = jobs.JavaZone(zone)
 	}
 	kind, conf := j.value("scheduletype"), j.value("scheduleconf")
 	if old := j.value("jobcron"); kind == "" && old != "" {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/definitions/convert/sqldump"
+	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // Columns of XXL-JOB's tables, for dumps that do not name them: since 2.3, and before 2.3.
@@ -109,7 +110,7 @@ func (x *xxl) quartz(rows []*sqldump.Row) {
 			state.paused = strings.HasPrefix(s, "PAUSED")
 		}
 		if zone := row.Values["time_zone_id"].Text; zone != "" {
-			state.zone = javaZone(zone)
+			state.zone = jobs.JavaZone(zone)
 		}
 		x.states[id] = state
 	}

@@ -239,3 +239,35 @@ func (s *stage) loadClosed(paths ...string) (*Core, error) {
 	core := New(s.opt)
 	return core, core.Load(s.now, Stored{Entries: entries})
 }
+
+// What the original ran is run, and its view and explanation have a note of each setting that is read differently.
+func TestD15DocumentsOfTheOriginalAreReadLeniently(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.edit("/config/app/my_app", "appName: my_app\nappURL: http://host/a.tgz\nbootstrapScript: cd app && ./start.sh\n", 0)
+	if v, err := s.core.views.App("my_app"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "run by a shell") {
+		t.Errorf("%+v, %v", v, err)
+	}
+	const job = "appName: my_app\ncpuCount: 0.1\ncron: 0/5 * * * * ?\njobExecutionType: TRANSIENT\njobName: my_job\n" +
+		"memoryMB: 64.0\nshardingTotalCount: 2\n"
+	for more, note := range map[string]string{
+		"shardingItemParameters: 0=a=b,1=b,2=c,\n":                                "1 parameters have a '='",
+		"jobErrorHandlerType: EMAIL\nprops:\n  email.host: h\n":                   "jobErrorHandlerType EMAIL has no effect",
+		"timeZone: GMT+08:00\n":                                                   "is read as Etc/GMT-8",
+		"jobErrorHandlerType: com.example.Handler\n":                              "is not known here",
+		"props:\n  script.command.line: bin/run.sh a;b\n  script.encoding: gbk\n": "props.script.encoding is not known",
+		"monitorPort: 9000\n":                                                     "monitorPort is ignored",
+	} {
+		s := newStage(t)
+		s.app()
+		s.edit("/config/job/my_job", job+more, 0)
+		v, err := s.core.views.Job("my_job")
+		if err != nil || !strings.Contains(strings.Join(v.Notes, ";"), note) {
+			t.Errorf("%s: %+v, %v", more, v, err)
+		}
+		if x := s.explain("my_job"); x.State == "FAULTY" || len(x.NextFires) == 0 ||
+			!strings.Contains(strings.Join(x.Notes, ";"), note) {
+			t.Errorf("%s: %s, %q", more, x.State, x.Notes)
+		}
+	}
+}

@@ -15,8 +15,9 @@ import (
 )
 
 // readApp reads an app's document from the registry, in either format. Documents were checked when they were
-// registered; external edits are checked here. Names that have become reserved for routes of the API since are
-// accepted.
+// registered; external edits, and what the original stored, are checked here. Such documents are read as leniently as
+// the original read them, with notes: only what cannot run is refused. Names that have become reserved for routes of
+// the API since are accepted.
 func readApp(opt *step.Options, name string, e registry.Entry) (app.Config, []string, error) {
 	cfg, notes, err := readDocument(opt.Documents, e, app.Default(), app.Schema.DecodeStored)
 	if err != nil {
@@ -26,7 +27,11 @@ func readApp(opt *step.Options, name string, e registry.Entry) (app.Config, []st
 		return cfg, nil, fmt.Errorf("its appName is %q and the node's name %q; they must be equal", cfg.AppName,
 			name)
 	}
-	return cfg, notes, cfg.Check(app.CheckOptions{AllowFile: true, NoContainers: !opt.TaskExecutors}).OrNil()
+	check := app.CheckOptions{AllowFile: true, NoContainers: !opt.TaskExecutors}
+	if lenient, more := cfg.Lenient(); len(more) > 0 {
+		cfg, notes = lenient, append(notes, more...)
+	}
+	return cfg, notes, cfg.Check(check).OrNil()
 }
 
 // readJob reads a job's document from the registry; see readApp.
@@ -39,7 +44,13 @@ func readJob(opt *step.Options, name string, e registry.Entry, wall time.Time) (
 		return cfg, nil, fmt.Errorf("its jobName is %q and the node's name %q; they must be equal", cfg.JobName,
 			name)
 	}
-	violations, _ := cfg.Check(jobs.CheckOptions{Now: wall, Local: opt.Zone})
+	check := jobs.CheckOptions{Now: wall, Local: opt.Zone}
+	violations, _ := cfg.Check(check)
+	if len(violations) > 0 {
+		lenient, more := cfg.Lenient()
+		cfg, notes, check.InForce = lenient, append(notes, more...), &lenient
+		violations, _ = cfg.Check(check)
+	}
 	return cfg, notes, violations.OrNil()
 }
 
@@ -75,6 +86,23 @@ type Document struct {
 	bytes   int
 	err     error
 }
+
+// App returns the app's document; only for the path of an app, and without an error.
+func (d Document) App() app.Config { return d.app }
+
+// Job returns the job's document; nil for the path of an app, or with an error.
+func (d Document) Job() *jobs.Config {
+	if d.err != nil {
+		return nil
+	}
+	return d.job
+}
+
+// Notes say what of the document is read differently, or has no effect.
+func (d Document) Notes() []string { return d.notes }
+
+// Err is why the document cannot be used, or nil.
+func (d Document) Err() error { return d.err }
 
 // ReadDocument reads an entry of the registry if it is the document of an app or a job, and ignores any other. wall is
 // the time against which the document's cron is checked. ReadDocument may be called concurrently, because with 100,000

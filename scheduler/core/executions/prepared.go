@@ -34,7 +34,7 @@ func (e *Execution) Prepare() *Prepared {
 	if err != nil {
 		command = []string{line}
 	}
-	parameters, _ := jobs.ShardingParameters(e.rec.Settings.Job)
+	parameters, _, _ := jobs.StoredParameters(e.rec.Settings.Job)
 	e.prepared = &Prepared{executorKey: executors.Key(e.rec.Settings.App), command: command, parameters: parameters,
 		env: e.rec.Settings.Job.Environment(), props: e.rec.Settings.Job.OwnProps()}
 	return e.prepared

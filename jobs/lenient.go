@@ -1,0 +1,244 @@
+package jobs
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/app"
+)
+
+// Lenient returns a stored document as the original, which checked nothing, read and ran it, and notes about what is
+// read differently or has no effect. It is for documents that Check refuses. What cannot run stays as it is, so that
+// Check refuses the result too. The sharding item parameters stay as they are, too: see CheckOptions.InForce.
+func (c Config) Lenient() (Config, []string) {
+	l := lenient{c: c}
+	l.c.Props = maps.Clone(c.Props)
+	l.types()
+	l.zone()
+	_, notes, _ := StoredParameters(c)
+	l.notes = append(l.notes, notes...)
+	l.notes = append(l.notes, app.LenientAmounts(&l.c.CPUCount, &l.c.MemoryMB)...)
+	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+		l.prop(name)
+	}
+	l.script()
+	l.request()
+	l.notifies()
+	if len(l.notes) > maxNotes {
+		more := len(l.notes) - maxNotes
+		l.notes = append(l.notes[:maxNotes], fmt.Sprintf("%d more settings are read differently", more))
+	}
+	return l.c, l.notes
+}
+
+const maxNotes = 20
+
+// lenient is a document that is being read, and the notes about it.
+type lenient struct {
+	c     Config
+	notes []string
+}
+
+func (l *lenient) note(format string, args ...any) {
+	l.notes = append(l.notes, fmt.Sprintf(format, args...))
+}
+
+// types corrects the types of execution and of handlers. A type of the original's plug-ins is not known here.
+func (l *lenient) types() {
+	match := func(field string, value *string, otherwise string, known ...string) {
+		if *value == "" || slices.Contains(known, *value) {
+			return
+		}
+		for _, one := range known {
+			if strings.EqualFold(strings.TrimSpace(*value), one) {
+				l.note("%s %q is read as %s", field, *value, one)
+				*value = one
+				return
+			}
+		}
+		if otherwise != "" {
+			l.note("%s %q is not known here: %s", field, *value, otherwise)
+			*value = ""
+		}
+	}
+	match("jobExecutionType", &l.c.JobExecutionType, "", Transient, Daemon)
+	match("jobExecutorServiceHandlerType", &l.c.JobExecutorServiceHandlerType, "it has no effect", ConcurrencyCPU,
+		ConcurrencySingle)
+	match("jobErrorHandlerType", &l.c.JobErrorHandlerType, "failed runs are logged, and nobody is notified",
+		errorHandlers()...)
+}
+
+func (l *lenient) zone() {
+	if _, err := Zone(l.c, nil); err == nil {
+		return
+	}
+	if name := JavaZone(l.c.TimeZone); name != l.c.TimeZone {
+		l.note("timeZone %q is read as %s, as in Java", l.c.TimeZone, name)
+		l.c.TimeZone = name
+	}
+}
+
+// drop removes a property, whose value may be a secret.
+func (l *lenient) drop(name, format string, args ...any) {
+	delete(l.c.Props, name)
+	l.note("props."+name+" "+format, args...)
+}
+
+// manualNames are names of properties that the original's manual uses beside the right ones.
+var manualNames = map[string]string{
+	"wechat.connectTimeout": PropWechatConnectTimeout, "wechat.readTimeout": PropWechatReadTimeout,
+	"dingtalk.connectTimeout": PropDingtalkConnectTimeout, "dingtalk.readTimeout": PropDingtalkReadTimeout,
+}
+
+// prop corrects a property of a family, or removes one that has no effect.
+func (l *lenient) prop(name string) {
+	text := l.c.Props[name]
+	if right, ok := manualNames[name]; ok {
+		if delete(l.c.Props, name); l.c.Prop(right) == "" {
+			l.c.Props[right] = text
+		}
+		l.note("props.%s is read as %s", name, right)
+		name = right
+	}
+	f := familyOf(name)
+	if f == nil || text.IsReference() {
+		return
+	}
+	p := f.find(name)
+	if p == nil {
+		l.drop(name, "is not known here: it has no effect")
+		return
+	}
+	wrong := p.rule(text.Value)
+	if wrong == "" {
+		return
+	}
+	if value := p.lenient(text.Value); value != text.Value && p.rule(value) == "" {
+		text.Value = value
+		l.c.Props[name] = text
+		l.note("props.%s %s: it is read as %s", name, wrong, p.show(value))
+		return
+	}
+	switch {
+	case f.handler != "" || !p.required && name != PropHTTPURL && name != PropHTTPURI:
+		l.drop(name, "%s: it has no effect", wrong)
+	case name == PropScript && strings.TrimSpace(text.Value) == "":
+		l.drop(name, "is empty: the app's bootstrapScript is run")
+	}
+}
+
+// lenient returns how Java reads a value that breaks the property's rule.
+func (p *property) lenient(value string) string {
+	value = strings.TrimSpace(value)
+	if p.rule("true") == "" && p.rule("yes") != "" { // all but true is false in Java
+		return strconv.FormatBool(strings.EqualFold(value, "true"))
+	}
+	if n, err := strconv.Atoi(value); err == nil && n >= 0 && strings.HasSuffix(strings.ToLower(p.name), "milliseconds") {
+		most := maxHTTPTimeout
+		if !strings.HasPrefix(p.name, "http.") {
+			most = maxNotifyTimeout
+		}
+		return strconv.Itoa(most) // 0 is unlimited in Java
+	}
+	if u, err := url.Parse(value); err == nil && u.User != nil && p.hidden == secretUser {
+		u.User = nil // Java does not send it
+		return u.String()
+	}
+	if p.rule("a@example.com,b@example.com") == "" && p.rule("a") != "" { // a list of addresses
+		split := func(r rune) bool { return strings.ContainsRune(",; ", r) }
+		return strings.Join(strings.FieldsFunc(value, split), ",")
+	}
+	return value
+}
+
+// script quotes a command line as the original splits it into words: only quotes and blanks have a meaning.
+func (l *lenient) script() {
+	text := l.c.Props[PropScript]
+	wrong := isCommand(text.Value)
+	if strings.TrimSpace(text.Value) == "" || wrong == "" {
+		return
+	}
+	if words := javaWords(text.Value); len(words) > 0 && isCommand(app.JoinCommand(words)) == "" {
+		text.Value = app.JoinCommand(words)
+		l.c.Props[PropScript] = text
+		l.note("props.%s: %s. As before, such characters are passed to the program", PropScript, wrong)
+	}
+}
+
+// javaWords splits a command line as Apache Commons Exec does, which knows quotes and no backslashes; none if a quote
+// is not closed.
+func javaWords(line string) (words []string) {
+	var word strings.Builder
+	inWord, quote := false, rune(0)
+	for _, r := range line {
+		switch {
+		case r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote, inWord = r, true
+		case quote == 0 && r == ' ':
+			if inWord {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			inWord = false
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words
+}
+
+// request corrects the combination of an HTTP job's properties. Without an address the job is not one of these.
+func (l *lenient) request() {
+	if l.c.Prop(PropHTTPURL) == "" && l.c.Prop(PropHTTPURI) == "" {
+		for _, name := range slices.Sorted(maps.Keys(l.c.Props)) {
+			if strings.HasPrefix(name, "http.") {
+				l.drop(name, "has no effect without %s", PropHTTPURI)
+			}
+		}
+		return
+	}
+	if uri, given := l.c.Props[PropHTTPURI]; given && uri.Value != "" {
+		if other, both := l.c.Props[PropHTTPURL]; both && other.Value != uri.Value {
+			l.drop(PropHTTPURL, "has no effect beside %s, which the original reads", PropHTTPURI)
+		}
+	}
+	method := strings.ToUpper(l.c.Prop(PropHTTPMethod))
+	if _, given := l.c.Props[PropHTTPData]; given && slices.Contains(methods, method) &&
+		!slices.Contains(methodsWithBody, method) {
+		l.drop(PropHTTPData, "has no effect with the method %s, whose requests have no body", method)
+	}
+}
+
+// notifies turns an error handler off that cannot notify anybody.
+func (l *lenient) notifies() {
+	for i := range families {
+		f := &families[i]
+		if f.handler == "" || f.handler != l.c.JobErrorHandlerType {
+			continue
+		}
+		var missing []string
+		for _, p := range f.props {
+			if _, given := l.c.Props[p.name]; p.required && !given {
+				missing = append(missing, "props."+p.name)
+			}
+		}
+		if len(missing) > 0 {
+			l.note("jobErrorHandlerType %s has no effect, and nobody is notified of failed runs: give %s",
+				f.handler, strings.Join(missing, ", "))
+			l.c.JobErrorHandlerType = ""
+		}
+	}
+}
