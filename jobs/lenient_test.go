@@ -34,13 +34,13 @@ func TestLenientJobs(t *testing.T) {
 		notes        []string
 	}{
 		"parameters beyond the count": {change: func(c *jobs.Config) { c.ShardingItemParameters = "0=a,7=b,-1=c" },
-			notes: []string{"2 parameters are ignored"}},
+			notes: []string{"shards that do not exist are ignored: 2"}},
 		"trailing commas and blanks": {change: func(c *jobs.Config) { c.ShardingItemParameters = " 0 = a , ,1=b,," },
-			notes: []string{"3 empty entries"}},
+			notes: []string{"empty entries are ignored: 3"}},
 		"a value with =": {change: func(c *jobs.Config) { c.ShardingItemParameters = "0=a=b,1=YQ==,2=" },
-			notes: []string{"2 parameters have a '='"}},
+			notes: []string{"values that contain a '=' are given to the shards unchanged: 2"}},
 		"a shard twice": {change: func(c *jobs.Config) { c.ShardingItemParameters = "0=a,0=b" },
-			notes: []string{"1 shards are given more than once"}},
+			notes: []string{"of two parameters for a shard, the last one counts: 1"}},
 		"an unknown property": {change: func(c *jobs.Config) {
 			c.Props = propsOf("script.command.line", "run.sh", "script.shell", "bash", "email.debugging", "x", "own", "y")
 		}, want: func(c *jobs.Config) { c.Props = propsOf("script.command.line", "run.sh", "own", "y") },

@@ -92,9 +92,9 @@ func StoredParameters(c Config) (parameters map[int]string, notes []string, bad 
 			notes = append(notes, "shardingItemParameters: "+fmt.Sprintf(format, n))
 		}
 	}
-	note(beyond, "%d parameters are ignored, because their shards do not exist")
-	note(twice, "%d shards are given more than once: the last parameter counts")
-	note(signs, "%d parameters have a '=' in their value, and are given to the shards as they are")
-	note(empty, "%d empty entries are ignored")
+	note(beyond, "parameters of shards that do not exist are ignored: %d")
+	note(twice, "of two parameters for a shard, the last one counts: %d")
+	note(signs, "values that contain a '=' are given to the shards unchanged: %d")
+	note(empty, "empty entries are ignored: %d")
 	return parameters, notes, nil
 }

@@ -55,6 +55,40 @@ func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	return nodes, nil
 }
 
+// ReadAll reads a namespace, also one in which no server of this scheduler has led, and changes nothing. Its nodes may
+// change during the read. candidates are the values of the ephemeral nodes of running servers, in no order; those of
+// the original are host:port. It returns nothing for a namespace that does not exist.
+func ReadAll(ctx context.Context, o Options) (nodes []Node, candidates []string, err error) {
+	err = o.withSession(ctx, func(c *client) error {
+		for level := []string{""}; len(level) > 0; {
+			read, below, err := c.readLevel(ctx, level)
+			if err != nil {
+				return err
+			}
+			nodes, level = append(nodes, read...), below
+		}
+		return c.Ask(ctx, func() error {
+			election := c.namespace.full(electionPath)
+			names, _, err := c.Children(election)
+			for i := 0; i < len(names) && err == nil; i++ {
+				var who []byte
+				if who, _, err = c.Get(election + "/" + names[i]); err == nil {
+					candidates = append(candidates, string(who))
+				}
+			}
+			if errors.Is(err, zk.ErrNoNode) {
+				return nil
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the namespace %s of ZooKeeper %s: %w", o.Namespace, o.Servers, err)
+	}
+	slices.SortFunc(nodes, func(a, b Node) int { return strings.Compare(a.Path, b.Path) })
+	return nodes, candidates, nil
+}
+
 // joinTimeout is how long a command waits for ZooKeeper to answer, while its user waits at a terminal.
 const joinTimeout = 20 * time.Second
 

@@ -251,7 +251,7 @@ func TestD15DocumentsOfTheOriginalAreReadLeniently(t *testing.T) {
 	const job = "appName: my_app\ncpuCount: 0.1\ncron: 0/5 * * * * ?\njobExecutionType: TRANSIENT\njobName: my_job\n" +
 		"memoryMB: 64.0\nshardingTotalCount: 2\n"
 	for more, note := range map[string]string{
-		"shardingItemParameters: 0=a=b,1=b,2=c,\n":                                "1 parameters have a '='",
+		"shardingItemParameters: 0=a=b,1=b,2=c,\n":                                "values that contain a '='",
 		"jobErrorHandlerType: EMAIL\nprops:\n  email.host: h\n":                   "jobErrorHandlerType EMAIL has no effect",
 		"timeZone: GMT+08:00\n":                                                   "is read as Etc/GMT-8",
 		"jobErrorHandlerType: com.example.Handler\n":                              "is not known here",

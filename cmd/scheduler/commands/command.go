@@ -66,7 +66,7 @@ A flag or ` + settings.EnvPrefix + `… that is given and empty is refused; empt
 	s = settings.New(cmd.Flags())
 	showGroups(cmd, s.Groups())
 	cmd.CompletionOptions.HiddenDefaultCmd = true
-	cmd.AddCommand(migrateCommand(), readyCommand())
+	cmd.AddCommand(migrateCommand(), readyCommand(), takeoverCommand())
 	cmd.AddCommand(users.Commands()...)
 	cmd.AddCommand(backup.Commands()...)
 	cmd.AddCommand(localcluster.Commands()...)
