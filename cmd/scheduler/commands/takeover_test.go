@@ -2,6 +2,7 @@ package commands
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -22,18 +23,7 @@ func TestTakeoverCheck(t *testing.T) {
 	t.Parallel()
 	server := zkserver.Start(t)
 	conn := server.Client(t)
-	write := func(path, value string) {
-		at := ""
-		for _, part := range strings.Split(path[1:], "/") {
-			at += "/" + part
-			if _, err := conn.Create(at, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
-				t.Fatal(at, err)
-			}
-		}
-		if _, err := conn.Set(path, []byte(value), -1); err != nil {
-			t.Fatal(path, err)
-		}
-	}
+	write := func(path, value string) { writeNode(t, conn, path, value) }
 	const root = "/elasticjob-cloud"
 	const oneShard = "shardingItemParameters: ''\nshardingTotalCount: 1\n"
 	write(root+"/config/app/my_app", "appCacheEnable: true\nappName: my_app\nappURL: http://host/a.tar.gz\n"+
@@ -54,15 +44,7 @@ func TestTakeoverCheck(t *testing.T) {
 		zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) (string, error) {
-		cmd := takeoverCommand()
-		var out strings.Builder
-		cmd.SetOut(&out)
-		cmd.SetErr(&out)
-		cmd.SetArgs(args)
-		err := cmd.ExecuteContext(t.Context())
-		return out.String(), err
-	}
+	run := func(args ...string) (string, error) { return runTakeover(t, args...) }
 	address := server.Address() + root
 	out, err := run("--check", "--zk", address)
 	for _, part := range []string{
@@ -103,4 +85,70 @@ func TestTakeoverCheck(t *testing.T) {
 			t.Errorf("%q: %v, %s", args, err, out)
 		}
 	}
+}
+
+// TestTakeoverCheckOfTheDocument types the command of docs/migration.md, and looks for the lines that the document shows.
+func TestTakeoverCheckOfTheDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../../docs/migration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```sh\nscheduler takeover ")
+	line, block, _ := strings.Cut(block, "\n```\n```text\n")
+	shown, _, found := strings.Cut(block, "```")
+	if !found {
+		t.Fatal("the document does not show the command and its output")
+	}
+	server := zkserver.Start(t)
+	conn := server.Client(t)
+	const root = "/elasticjob-cloud"
+	const oneShard = "shardingItemParameters: ''\nshardingTotalCount: 1\n"
+	writeNode(t, conn, root+"/config/app/my_app", "appName: my_app\nappURL: http://host/a.tar.gz\nbootstrapScript: bin/start.sh\ncpuCount: 0.1\nmemoryMB: 64.0\n")
+	writeNode(t, conn, root+"/config/job/mail", originalJob("mail", "jobErrorHandlerType: EMAIL\nprops:\n  email.host: h\n"+oneShard))
+	writeNode(t, conn, root+"/config/job/off", originalJob("off", oneShard))
+	writeNode(t, conn, root+"/config/job/zero", originalJob("zero", "shardingItemParameters: ''\nshardingTotalCount: 0\n"))
+	writeNode(t, conn, root+"/state/disable/job/off", "off")
+	writeNode(t, conn, root+"/ha/election", "")
+	if _, err := conn.CreateProtectedEphemeralSequential(root+"/ha/election/lock-", []byte("10.0.0.7:8899"), zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	args := strings.Fields(strings.ReplaceAll(line, "zk1.example.com:2181,zk2.example.com:2181", server.Address()))
+	out, _ := runTakeover(t, args...)
+	rest := out
+	for want := range strings.Lines(shown) {
+		want, _, _ = strings.Cut(strings.TrimSuffix(want, "\n"), "…")
+		at := strings.Index(rest, want)
+		if at < 0 {
+			t.Fatalf("%q does not follow in\n%s", want, out)
+		}
+		rest = rest[at+len(want):]
+	}
+}
+
+// writeNode writes a node in ZooKeeper, with the nodes above it.
+func writeNode(t *testing.T, conn *zk.Conn, path, value string) {
+	t.Helper()
+	at := ""
+	for _, part := range strings.Split(path[1:], "/") {
+		at += "/" + part
+		if _, err := conn.Create(at, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+			t.Fatal(at, err)
+		}
+	}
+	if _, err := conn.Set(path, []byte(value), -1); err != nil {
+		t.Fatal(path, err)
+	}
+}
+
+// runTakeover runs the command, and returns what it writes.
+func runTakeover(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := takeoverCommand()
+	var out strings.Builder
+	cmd.SetOut(&out)
+	cmd.SetErr(&out)
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(t.Context())
+	return out.String(), err
 }
