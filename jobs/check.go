@@ -22,7 +22,8 @@ type CheckOptions struct {
 	// Local is the zone of jobs without a timeZone; nil is UTC.
 	Local *time.Location
 	// InForce is the stored document that c is or replaces; nil for a new job. Its shardingItemParameters are accepted
-	// unchanged if StoredParameters can read them.
+	// unchanged if StoredParameters can read them and c has no fewer shards: with fewer, parameters that had an effect
+	// would lose it without a word.
 	InForce *Config
 }
 
@@ -188,7 +189,8 @@ func (c Config) checkShards(inForce *Config) document.Violations {
 		counted.ShardingTotalCount = MaxShards // so that the parameters are still checked
 	}
 	parameters, wrong := ShardingParameters(counted)
-	if len(wrong) > 0 && inForce != nil && inForce.ShardingItemParameters == c.ShardingItemParameters {
+	if len(wrong) > 0 && inForce != nil && inForce.ShardingItemParameters == c.ShardingItemParameters &&
+		c.ShardingTotalCount >= inForce.ShardingTotalCount {
 		parameters, _, wrong = StoredParameters(counted)
 	}
 	bad = append(bad, wrong...)

@@ -163,9 +163,15 @@ func TestUnchangedParametersAreAccepted(t *testing.T) {
 	inForce := stored()
 	inForce.ShardingItemParameters = "0=a=b,9=c,"
 	changed := inForce
-	changed.Cron, changed.ShardingTotalCount = "0 0 * * * ?", 2
+	changed.Cron = "0 0 * * * ?"
+	changed.ShardingTotalCount++
 	if bad, _ := changed.Check(jobs.CheckOptions{InForce: &inForce}); len(bad) > 0 {
 		t.Errorf("unchanged: %v", bad)
+	}
+	fewer := inForce
+	fewer.ShardingTotalCount--
+	if bad, _ := fewer.Check(jobs.CheckOptions{InForce: &inForce}); len(bad) == 0 {
+		t.Errorf("with fewer shards: accepted")
 	}
 	changed.ShardingItemParameters = "0=a=c"
 	if bad, _ := changed.Check(jobs.CheckOptions{InForce: &inForce}); len(bad) != 1 {
