@@ -16,6 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // PackageCheck describes a check of an app's package: what would an executor do with it?
@@ -82,7 +83,7 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	limits := pack.Defaults()
 	maxTaskGrace := sizeLimit(c.Folder)
 	limits.Download, limits.Bytes, limits.Tries = maxTaskGrace, maxTaskGrace, 2
-	facts.Contents, err = pack.Inspect(within, c.URL, folder, checkFiles, limits, packageOpener(c.RunAs, c.Hide))
+	facts.Contents, err = pack.Inspect(within, pack.SourceOf(wire.Package{URL: c.URL}, c.Command), folder, checkFiles, limits, packageOpener(c.RunAs, c.Hide))
 	if cause := context.Cause(ctx); cause != nil {
 		return facts, cause
 	}
@@ -126,7 +127,20 @@ func (f *PackageFacts) add(field, format string, args ...any) {
 func (f *PackageFacts) findScript(c PackageCheck) {
 	root := pack.Root(f.Dir, c.Command[0])
 	name := c.Command[0]
-	_, _, err := launch.Find(root, c.Command, launch.BaseEnvironment(nil)["PATH"])
+	defer func() {
+		if len(f.Problems) == 0 { // the folder may be another once the command is right
+			f.checkWords(root, c.Command)
+		}
+	}()
+	if !path.IsAbs(name) && pack.LeadsOut(root, name) {
+		// A file of the agents, which this server may have too, but must not look at for this user.
+		f.Script.Found, f.Script.Executable = true, true
+		if c.OfAgent {
+			f.findProgram(c, filepath.Join(root, name))
+		}
+		return
+	}
+	_, _, err := launch.Find(root, c.Command, launch.BaseEnvironment(nil)["PATH"], nil)
 	inside, notBelow := filepath.Rel(f.Dir, filepath.Join(root, path.Clean(name)))
 	info, missing := os.Stat(filepath.Join(root, path.Clean(name)))
 	isInside := !path.IsAbs(name) && notBelow == nil && filepath.IsLocal(inside) && missing == nil &&
@@ -200,15 +214,16 @@ func (f *PackageFacts) addNotFound(root, name string) {
 
 // checkScript adds the problems that would keep the system from executing a file of the package.
 func (f *PackageFacts) checkScript(c PackageCheck, file string, refused error) {
+	begin := launch.Head(file)
 	if refused != nil {
-		f.add("bootstrapScript", "%s", refused)
+		if !f.checkFirstLine(f.Script.Path, begin, false) {
+			f.add("bootstrapScript", "%s", refused)
+		}
 		return
 	}
-	begin := launch.Head(file)
 	interpreter, isScript := launch.Shebang(file)
 	switch {
-	case isScript && strings.HasSuffix(strings.Join(interpreter, " "), "\r"):
-		f.add("bootstrapScript", "the first line of %s ends with a carriage return: save the script with Unix line ends", f.Script.Path)
+	case f.checkFirstLine(f.Script.Path, begin, false):
 	case isScript:
 		f.Script.Interpreter = interpreter[0]
 		if c.OfAgent && c.statAsTask(interpreter[0]) == nil {

@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -105,8 +106,11 @@ func TestCheckPackage(t *testing.T) {
 		{"an interpreter of this machine", packed(t, map[string]string{"a*": "#!/opt/none\n"}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a"}, OfAgent: true},
 			executor.ScriptFacts{Path: "a", Found: true, Executable: true, Interpreter: "/opt/none"}, "tar.gz",
 			`bootstrapScript: the first line of a names "/opt/none", which is not on this machine`},
-		{"a program of agents", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"java", "-jar", "x.jar"}},
+		{"a program of agents", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"java", "-version"}},
 			executor.ScriptFacts{Path: "java"}, "tar.gz", ""},
+		{"a byte order mark", packed(t, map[string]string{"a.sh*": "\xef\xbb\xbf" + script}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a.sh"}},
+			executor.ScriptFacts{Path: "a.sh", Found: true, Executable: true}, "tar.gz",
+			"bootstrapScript: a.sh begins with a byte order mark, before its first line"},
 		{"a program of this machine", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"sh", "bin/start.sh"}, OfAgent: true},
 			executor.ScriptFacts{Path: "sh", Found: true, Executable: true}, "tar.gz", ""},
 		{"no program of this machine", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"no-such-program"}, OfAgent: true},
@@ -155,6 +159,122 @@ func TestCheckPackage(t *testing.T) {
 				t.Errorf("left behind: %v %v", left, err)
 			}
 		})
+	}
+}
+
+// TestACheckLooksAtEveryWord: files that a command names after its first word.
+func TestACheckLooksAtEveryWord(t *testing.T) {
+	t.Parallel()
+	const script = "#!/bin/sh\nexit 0\n"
+	flat := map[string]string{"bin/start.sh*": script, "bin/plain.sh": script, "bin/dos.sh*": "#!/bin/sh\r\nexit 0\r\n",
+		"bin/bom.sh*": "\xef\xbb\xbf" + script, "x.py": "#!/usr/bin/python3\r\n", "lib/x.jar": "PK", "conf/app.yml": "x",
+		"bin/empty*": ""}
+	top := map[string]string{"my-job/main.py": "x", "my-job/lib/x.jar": "PK", "my-job/run.sh": script}
+	two := map[string]string{"my-job/main.py": "x", "my-job/conf/app.yml": "x", "README": "x"}
+	for _, tt := range []struct {
+		files   map[string]string
+		command string
+		want    string // part of the only problem
+	}{
+		{flat, "java -jar lib/x.jar", ""},
+		{flat, "java -Xmx1g -jar x.jar go", "x.jar is not in the package; did you mean lib/x.jar?"},
+		{flat, "java -jar other.jar", "other.jar is not in the package, which holds"},
+		{flat, "java -cp conf:lib/*:lib/x.jar Main", ""},
+		{flat, "java -cp conf:lib/none.jar Main", "lib/none.jar is not in the package"},
+		{flat, "java --class-path=gone.jar Main", "gone.jar is not in the package"},
+		{flat, "java -javaagent:agent.jar=x -jar lib/x.jar", "agent.jar is not in the package"},
+		{flat, "python3 x.py", ""},
+		{flat, "python3 -u -W ignore y.py", "y.py is not in the package; did you mean x.py?"},
+		{flat, "python3 -m x.y", ""},
+		{flat, "python3.11 z/job.py", "z/job.py is not in the package"},
+		{flat, "node server.js", "server.js is not in the package"},
+		{flat, "sh bin/start.sh", ""},
+		{flat, "sh bin/plain.sh -x no/such/file", ""},
+		{flat, "bash -eu bin/dos.sh", "the first line of bin/dos.sh ends with a carriage return"},
+		{flat, "sh bin/bom.sh", "bin/bom.sh begins with a byte order mark"},
+		{flat, "sh bin/strat.sh", "bin/strat.sh is not in the package; did you mean bin/start.sh?"},
+		{flat, "sh bin", "bin is a directory"},
+		{flat, "timeout -k 5 60 bin/plain.sh", "bin/plain.sh has no execute bit"},
+		{flat, "env A=b nice -n 5 bin/start.sh", ""},
+		{flat, "nohup bin/none.sh", "bin/none.sh is not in the package"},
+		{flat, "nice bin/empty", "bin/empty is empty"},
+		{flat, "bin/start.sh bin/dos.sh", "the first line of bin/dos.sh ends with a carriage return"},
+		{flat, "sh -c 'A=1 python3 y.py >> out.txt && echo a/b'", "y.py is not in the package"},
+		{flat, "sh -c 'bin/plain.sh | tee log'", "bin/plain.sh has no execute bit"},
+		{flat, "sh -c 'cd bin && ./start.sh'", ""},
+		{flat, "bin/start.sh --config=conf/app.yml out/report.csv text/plain", ""},
+		{top, "timeout 60 run.sh", "run.sh is a file of the package, in which programs are not searched: name it ./run.sh"},
+		{top, "python3 main.py", ""},
+		{top, "python3 my-job/main.py", "the command runs in my-job, the only directory at the package's top, so name the file main.py"},
+		{top, "java -jar my-job/lib/x.jar", "so name the file lib/x.jar"},
+		{top, "sh my-job/run.sh", "so name the file run.sh"},
+		{two, "python3 main.py", "main.py is not in the package; did you mean my-job/main.py?"},
+		{two, "python3 my-job/main.py --config conf/app.yml", "conf/app.yml is not in the directory in which the command runs; did you mean my-job/conf/app.yml?"},
+	} {
+		t.Run(tt.command, func(t *testing.T) {
+			t.Parallel()
+			command := strings.Fields(tt.command)
+			if _, script, ok := strings.Cut(tt.command, "sh -c '"); ok {
+				command = []string{"sh", "-c", strings.TrimSuffix(script, "'")}
+			}
+			facts, err := executor.CheckPackage(t.Context(), executor.PackageCheck{
+				URL: serving(t, packed(t, tt.files)) + "/p.tar.gz", Command: command, Folder: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.want == "" && len(facts.Problems) == 0 {
+				return
+			}
+			if len(facts.Problems) != 1 || !strings.Contains(facts.Problems[0].Message, tt.want) || tt.want == "" {
+				t.Errorf("%q", facts.Problems)
+			}
+		})
+	}
+}
+
+// TestACheckOfLinksAndWholeArchives: what an absolute link leads to is not looked at, and an archive that the command
+// names is there whole.
+func TestACheckOfLinksAndWholeArchives(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("#!/hush\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var venv bytes.Buffer
+	archive := tar.NewWriter(&venv)
+	for name, to := range map[string]string{"bin/python3": secret, "bin/python": "python3"} {
+		if err := archive.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeSymlink, Linkname: to}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(archive.WriteHeader(&tar.Header{Name: "job.py", Mode: 0o644}), archive.Close()); err != nil {
+		t.Fatal(err)
+	}
+	var jar bytes.Buffer
+	zipped := zip.NewWriter(&jar)
+	if _, err := zipped.Create("Main.class"); err != nil || zipped.Close() != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		content []byte
+		file    string
+		command []string
+		want    executor.ScriptFacts
+		files   []pack.File
+	}{
+		{venv.Bytes(), "/venv.tar", []string{"bin/python", "job.py"},
+			executor.ScriptFacts{Path: "bin/python", Found: true, Executable: true},
+			[]pack.File{{Name: "bin/python"}, {Name: "bin/python3"}, {Name: "job.py"}}},
+		{jar.Bytes(), "/app.jar", []string{"java", "-jar", "app.jar"}, executor.ScriptFacts{Path: "java"},
+			[]pack.File{{Name: "app.jar", Size: int64(jar.Len()), Executable: true}}},
+		{jar.Bytes(), "/app.jar", []string{"java", "-cp", ".", "Main"}, executor.ScriptFacts{Path: "java"},
+			[]pack.File{{Name: "Main.class"}}},
+	} {
+		facts, err := executor.CheckPackage(t.Context(), executor.PackageCheck{URL: serving(t, tt.content) + tt.file,
+			Command: tt.command, Folder: t.TempDir()})
+		if err != nil || len(facts.Problems) > 0 || facts.Script != tt.want || !slices.Equal(facts.Files, tt.files) {
+			t.Errorf("%q: %+v, %v", tt.command, facts, err)
+		}
 	}
 }
 

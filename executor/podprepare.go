@@ -63,7 +63,7 @@ func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error
 		return "", fmt.Errorf("%w; mount a volume at %s that the container's user can write to", err, p.Folder)
 	}
 	defer store.Close()
-	source := pack.Source(p.Task.Package)
+	source := pack.SourceOf(p.Task.Package, p.Task.Command)
 	source.Cache = false
 	fetched, err := store.Get(ctx, source)
 	if err != nil {

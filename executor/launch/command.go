@@ -15,15 +15,29 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/output"
+	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
 // Find determines which program to start for a command's words. The first word names a file in root, the package,
 // or a program in the search path. A file in the package without execute bit that begins with "#!" is started
-// through the interpreter in its first line.
-func Find(root string, words []string, search string) (file string, args []string, err error) {
+// through the interpreter in its first line. A link of the package to a file of the agent is followed with the rights
+// of the account as which the program will run.
+func Find(root string, words []string, search string, as *isolation.Account) (file string, args []string, err error) {
+	if as != nil && !path.IsAbs(words[0]) && pack.LeadsOut(root, words[0]) {
+		err = as.Do(func() error {
+			file, args, err = find(root, words, search)
+			return err
+		})
+		return file, args, err
+	}
+	return find(root, words, search)
+}
+
+func find(root string, words []string, search string) (file string, args []string, err error) {
 	name := words[0]
 	inside := path.Clean(name)
 	switch {
@@ -86,6 +100,9 @@ func Shebang(file string) ([]string, bool) {
 	return []string{program}, true
 }
 
+// ByteOrderMark is what some editors write before the first character. The system then sees no "#!".
+const ByteOrderMark = "\xef\xbb\xbf"
+
 // Head returns the beginning of a file, as many bytes as the kernel reads to decide how to execute it; empty if the
 // file can't be read.
 func Head(file string) string {
@@ -101,8 +118,13 @@ func Head(file string) string {
 	return string(text)
 }
 
-// ExplainStart returns an error for users that says why the system refused to start a file.
-func ExplainStart(file, name string, refused *supervisor.StartError) error {
+// ExplainStart returns an error for users that says why the system refused to start a file. It looks at the file with
+// the rights of the account as which it would have run.
+func ExplainStart(file, name string, refused *supervisor.StartError, as *isolation.Account) error {
+	return as.Do(func() error { return explainStart(file, name, refused) })
+}
+
+func explainStart(file, name string, refused *supervisor.StartError) error {
 	if refused.Op != "exec" {
 		return fmt.Errorf("start command %q: %w", name, refused)
 	}
@@ -120,8 +142,13 @@ func ExplainStart(file, name string, refused *supervisor.StartError) error {
 		what = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
 	case syscall.ENOEXEC:
 		what = "it is neither a program for this machine nor a script that begins with #!"
-		if strings.HasPrefix(Head(file), "\x7fELF") {
+		switch head := Head(file); {
+		case strings.HasPrefix(head, "\x7fELF"):
 			what = "it is a program for another processor architecture"
+		case strings.HasPrefix(head, ByteOrderMark):
+			what = "it begins with a byte order mark: save the script as UTF-8 without one"
+		case strings.HasPrefix(head, "PK\x03\x04"):
+			what = "it is an archive: name what runs it first, such as java -jar or python3"
 		}
 	case syscall.E2BIG:
 		what = "the arguments or the environment are too long; one may have 128 KiB, which the sharding context " +

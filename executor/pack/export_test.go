@@ -17,6 +17,6 @@ func UnpackFile(ctx context.Context, file, dir, name string, limits Limits) erro
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	_, err = unpackFile(ctx, f, root, name, limits)
+	_, err = unpackFile(ctx, f, root, Source{URL: "file:///" + name}, limits)
 	return err
 }

@@ -20,7 +20,7 @@ type Contents struct {
 	// Size and SHA256 are those of the fetched file.
 	Size   int64
 	SHA256 string
-	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for a package that is no archive.
+	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for a package that is no archive or kept whole.
 	Format string
 	// Files are the first files, sorted by name, and Total is the number of all files.
 	Files []File
@@ -39,12 +39,11 @@ type File struct {
 // Inspect fetches and unpacks a package as a Store does, in an empty folder, which the caller removes.
 // Contents.Files gets at most most files. The checksum is not compared. The error is an [*Error], which shows
 // nothing of the package's content, or the context's cause.
-func Inspect(ctx context.Context, url, folder string, maxFiles int, limits Limits,
+func Inspect(ctx context.Context, source Source, folder string, maxFiles int, limits Limits,
 	open func(path string) (*os.File, error)) (c Contents, err error) {
-	source := Source{URL: url}
-	u, err := parse(url)
+	u, err := parse(source.URL)
 	if err != nil {
-		return c, &Error{Phase: wire.PhaseFetch, URL: url, Err: err}
+		return c, &Error{Phase: wire.PhaseFetch, URL: source.URL, Err: err}
 	}
 	defer func() { err = explain(ctx, source, err) }()
 	file, err := os.OpenFile(filepath.Join(folder, "download"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -75,13 +74,16 @@ func Inspect(ctx context.Context, url, folder string, maxFiles int, limits Limit
 		return c, err
 	}
 	defer debug.FreeOSMemory() // as in Store.unpack
-	c.Format, err = unpackFile(ctx, file, root, baseName(u), limits)
+	c.Format, err = unpackFile(ctx, file, root, source, limits)
 	var notOne notPackage
 	if errors.As(err, &notOne) {
 		err = errors.New(notOne.what)
 	}
 	if err != nil {
 		return c, unpackError{err}
+	}
+	if c.Format == formatWhole {
+		c.Format = "file"
 	}
 	return c, c.list(root, maxFiles)
 }

@@ -71,9 +71,12 @@ func (s *Store) fetchShared(ctx context.Context, source Source) (content, error)
 	if !readRecord(cache, record, &last) {
 		last = origin{} // a part of it may have been read
 	}
-	known, ok := s.tryUse(ctx, cache, last.Content)
-	if ok {
-		known.version = last.Version
+	var known content
+	if source.accepts(last.Content) {
+		var ok bool
+		if known, ok = s.tryUse(ctx, cache, last.Content); ok {
+			known.version = last.Version
+		}
 	}
 	if source.hasChecksum() {
 		if certain, ok := s.findContent(ctx, cache, strings.ToLower(source.SHA256), source); ok {
@@ -149,20 +152,40 @@ func (source Source) hasChecksum() bool { return len(source.SHA256) == hex.Encod
 
 // findContent finds a content by its checksum, as an archive or as a single file with the URL's file name.
 func (s *Store) findContent(ctx context.Context, cache *os.Root, sum string, source Source) (content, bool) {
-	if found, ok := s.tryUse(ctx, cache, sum); ok {
-		return found, true
+	for _, name := range []string{sum, source.fileName(sum, singleFile), source.fileName(sum, keptWhole)} {
+		if !source.accepts(name) {
+			continue
+		}
+		if found, ok := s.tryUse(ctx, cache, name); ok {
+			return found, true
+		}
 	}
-	return s.tryUse(ctx, cache, singleFileName(sum, baseName(source.parsed())))
+	return content{}, false
 }
 
-// singleFileName returns the name of a content that is a single file. A long file name is replaced by its hash,
-// because the names of contents, and of their locks, are limited like those of files.
-func singleFileName(sum, file string) string {
+// The characters between checksum and file name in the name of a content that is one file.
+const (
+	singleFile = '+'
+	keptWhole  = '=' // an archive
+)
+
+// fileName returns the name of a content that is one file. A long file name is replaced by its hash, because the names
+// of contents, and of their locks, are limited like those of files.
+func (source Source) fileName(sum string, kind byte) string {
 	const longest = 150
+	file := baseName(source.parsed())
 	if len(file) > longest {
 		file = hashOf(file)
 	}
-	return sum + "+" + file
+	return sum + string(kind) + file
+}
+
+// accepts reports whether a content of this name is what unpacking the source gives: whether an archive is unpacked
+// depends on the command.
+func (source Source) accepts(name string) bool {
+	unpackedArchive := len(name) <= hex.EncodedLen(sha256.Size)
+	whole := !unpackedArchive && name[hex.EncodedLen(sha256.Size)] == keptWhole
+	return !(source.Whole && unpackedArchive || !source.Whole && whole)
 }
 
 func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
@@ -180,7 +203,8 @@ func (s *Store) addContent(
 	if found, ok := s.findContent(ctx, cache, sum, source); ok {
 		return found, nil
 	}
-	if err := s.unpack(ctx, source, in); err != nil {
+	format, err := s.unpack(ctx, source, in)
+	if err != nil {
 		return content{}, err
 	}
 	root, err := in.OpenRoot(unpacked)
@@ -189,9 +213,11 @@ func (s *Store) addContent(
 	}
 	defer func() { _ = root.Close() }()
 	name, base := sum, baseName(source.parsed())
-	if entries, err := entriesOf(root, "."); err == nil && len(entries) == 1 && entries[0] == base {
+	if format == formatWhole {
+		name = source.fileName(sum, keptWhole)
+	} else if entries, err := entriesOf(root, "."); err == nil && len(entries) == 1 && entries[0] == base {
 		if info, err := root.Lstat(base); err == nil && info.Mode().IsRegular() {
-			name = singleFileName(sum, base)
+			name = source.fileName(sum, singleFile)
 		}
 	}
 	sealed, err := seal(ctx, root, s.content(name))

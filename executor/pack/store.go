@@ -2,6 +2,8 @@ package pack
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +25,8 @@ type Source struct {
 	SHA256 string
 	// Cache allows the use of a copy that was fetched for an earlier task.
 	Cache bool
+	// Whole keeps an archive as one file, with the URL's file name, because the task's command names it.
+	Whole bool
 }
 
 // Package is an unpacked package. Its user must call Release at the end; a package that is not cached is then
@@ -41,7 +45,7 @@ type Package struct {
 // Store keeps unpacked packages. Several processes may use one folder concurrently: they coordinate by flock, and
 // rename what they write into place when it is complete.
 //
-//	content/<sha256>[+name]/  an unpacked package; +name if it is a single file
+//	content/<sha256>[+name]/  an unpacked package; +name if it is a single file, =name if it is an archive kept whole
 //	locks/…                   flocked: exclusive while fetched or removed, shared while used
 //	urls/<hash of URL>        the content that was last fetched from a URL
 //	whole/…                   a package's inventory, taken when it was unpacked
@@ -269,7 +273,7 @@ func (s *Store) fetchCached(ctx context.Context, source Source, e *entry) error 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sum, _, _ := strings.Cut(found.name, "+")
+	sum := found.name[:min(len(found.name), hex.EncodedLen(sha256.Size))]
 	e.name, e.due = found.name, s.nextCheck(source, found)
 	e.Package = Package{Dir: s.content(found.name), SHA256: sum, State: found.state, Note: s.changes[found.name],
 		Release: func() {}}
@@ -289,7 +293,7 @@ func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) 
 	if err != nil {
 		return "", err
 	}
-	if err := s.unpack(ctx, source, in); err != nil {
+	if _, err := s.unpack(ctx, source, in); err != nil {
 		return "", unpackError{err}
 	}
 	_ = in.Remove(download)
@@ -334,21 +338,20 @@ func (source Source) parsed() *url.URL {
 	return u
 }
 
-func (s *Store) unpack(ctx context.Context, source Source, in *os.Root) error {
+func (s *Store) unpack(ctx context.Context, source Source, in *os.Root) (format string, err error) {
 	if err := in.Mkdir(unpacked, 0o755); err != nil {
-		return err
+		return "", err
 	}
 	file, err := openPlain(in, download, os.O_RDONLY)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = file.Close() }()
 	to, err := in.OpenRoot(unpacked)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = to.Close() }()
 	defer debug.FreeOSMemory() // decoders use much memory, which is not needed afterwards
-	_, err = unpackFile(ctx, file, to, baseName(source.parsed()), s.limits)
-	return err
+	return unpackFile(ctx, file, to, source, s.limits)
 }

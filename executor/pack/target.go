@@ -21,6 +21,7 @@ type target struct {
 	source  *counter
 	folders map[string]bool
 	links   bool // the package has links
+	whole   bool // Source.Whole
 	format  string
 	entries int
 	files   int
@@ -184,7 +185,7 @@ func (t *target) symlink(name, to string) error {
 	if err != nil {
 		return err
 	}
-	if !inside(name, to) {
+	if !allowed(name, to) {
 		return fmt.Errorf("link to %.200q, which isn't in the package", to)
 	}
 	if err := t.replace(name); err != nil {
@@ -194,18 +195,24 @@ func (t *target) symlink(name, to string) error {
 	return t.root.Symlink(to, name)
 }
 
-// inside reports whether a link's text points into the package.
-func inside(name, to string) bool {
-	if to == "" || path.IsAbs(to) || strings.ContainsRune(to, 0) {
+// allowed reports whether a link's text points into the package, or to a place of the agent's system, as the python
+// of a virtual environment does. A relative link that leads up is a mistake of packing, or an attempt to hide its
+// target.
+func allowed(name, to string) bool {
+	if to == "" || strings.ContainsRune(to, 0) {
 		return false
+	}
+	if path.IsAbs(to) {
+		return true
 	}
 	target := path.Join(path.Dir(name), to)
 	return target != ".." && !strings.HasPrefix(target, "../")
 }
 
-// checkLinks follows every link once the package is complete. That is necessary because a chain of links can lead
-// out although none of them does by its text, and because a link can be in another folder than the name of its
-// entry says. A link to a missing file within the package is harmless.
+// checkLinks follows every relative link once the package is complete. That is necessary because a chain of links can
+// lead out although none of them does by its text, and because a link can be in another folder than the name of its
+// entry says. A link to a missing file within the package is harmless. An absolute link ends the way: what is behind
+// it belongs to the agent, and only the task's process opens it, with its own rights.
 func (t *target) checkLinks() error {
 	if !t.links {
 		return nil
@@ -221,14 +228,63 @@ func (t *target) checkLinks() error {
 		if err != nil {
 			return err
 		}
-		if !inside(name, to) {
+		if !allowed(name, to) {
 			return fmt.Errorf("entry %.200q: link to %.200q, which isn't in the package", name, to)
 		}
-		if _, err := t.root.Stat(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := follow(t.root, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("entry %.200q: link that can't be followed within the package: %w", name, err)
 		}
 		return nil
 	})
+}
+
+// maxLinks is how many links the kernel follows in one path.
+const maxLinks = 40
+
+// follow looks up a name below root and follows links, up to the first absolute one, which it reports. The error is
+// fs.ErrNotExist if nothing is there.
+func follow(root *os.Root, name string) (absolute bool, err error) {
+	at, rest, links := ".", strings.Split(name, "/"), 0
+	for len(rest) > 0 {
+		next := rest[0]
+		rest = rest[1:]
+		if next == ".." && at == "." {
+			return false, errors.New("it leads out of the package")
+		}
+		next = path.Join(at, next)
+		info, err := root.Lstat(next)
+		if err != nil {
+			return false, err
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		to, err := root.Readlink(next)
+		if err != nil {
+			return false, err
+		}
+		if path.IsAbs(to) {
+			return true, nil
+		}
+		if links++; links > maxLinks {
+			return false, errors.New("too many links")
+		}
+		rest = append(strings.Split(to, "/"), rest...)
+	}
+	return false, nil
+}
+
+// LeadsOut reports whether an absolute link leads a name in the folder of a package out of it. Then the file belongs
+// to the agent, and only with the rights of the task's user may it be looked at.
+func LeadsOut(dir, name string) bool {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = root.Close() }()
+	absolute, err := follow(root, path.Clean(name))
+	return err == nil && absolute
 }
 
 func (t *target) hardlink(name, to string) error {

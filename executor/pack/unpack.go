@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// unpackFile unpacks a file, from its current position, into the folder root, which must be empty, and returns the
-// format of the package. A file that is no archive is put there under the given name. Unpacking refuses entries
-// that do not belong in a package: absolute paths or paths that lead up, links out of the package, devices and
-// pipes, encrypted entries. Modes become 0555 or 0444, so set-user-id bits are lost. If several entries have one
+// unpackFile unpacks a file, from its beginning, into the folder root, which must be empty, and returns the format of
+// the package. A file that is no archive, or is to be kept whole, is put there under the name that its URL has.
+// Unpacking refuses entries that do not belong in a package: absolute paths or paths that lead up, relative links out
+// of the package, devices and pipes, encrypted entries. Absolute links are kept, and never followed. Modes become 0555 or 0444, so set-user-id bits are lost. If several entries have one
 // name, the last one wins, as with tar. After an error the folder may contain a part of the package.
 func unpackFile(
-	ctx context.Context, f *os.File, root *os.Root, name string, limits Limits,
+	ctx context.Context, f *os.File, root *os.Root, from Source, limits Limits,
 ) (format string, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -32,8 +32,8 @@ func unpackFile(
 		fmt.Errorf("not unpacked within %v", limits.Unpacking))
 	defer cancel()
 	source := &counter{ctx: ctx, r: f}
-	t := &target{root: root, limits: limits, source: source, folders: map[string]bool{}}
-	err = t.unpack(bufio.NewReaderSize(source, 64<<10), f, info.Size(), name)
+	t := &target{root: root, limits: limits, source: source, folders: map[string]bool{}, whole: from.Whole}
+	err = t.unpack(bufio.NewReaderSize(source, 64<<10), f, info.Size(), baseName(from.parsed()))
 	if err == nil {
 		err = t.checkLinks()
 	}
@@ -57,6 +57,9 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 	if isZip(head) {
 		t.source.n = size // zip reads at offsets, so the whole file counts
 		t.format = "zip"
+		if t.whole {
+			return t.keepWhole(name, f, size)
+		}
 		return t.zip(f, size)
 	}
 	if isHTML(head) {
@@ -67,6 +70,9 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 		return err
 	}
 	defer closer()
+	if t.whole && (compression != "" || isTar(plain)) {
+		return t.keepWhole(name, f, size)
+	}
 	if isTar(plain) {
 		t.format = "tar" + compressionNames[compression]
 		return t.tar(plain, compression)
@@ -85,6 +91,22 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 	}
 	t.format = "file"
 	return t.file(name, 0o755, plain)
+}
+
+// formatWhole is the format of an archive that is kept whole.
+const formatWhole = "whole"
+
+// keepWhole puts an archive into the package as it is. Of a zip, whose end holds its directory, it checks that the
+// end is there.
+func (t *target) keepWhole(name string, f io.ReaderAt, size int64) error {
+	if t.format == "zip" {
+		if _, err := zip.NewReader(&directoryReader{r: f, limits: t.limits, opening: true}, size); err != nil {
+			return brokenError("zip archive", err)
+		}
+	}
+	t.format = formatWhole
+	t.source.n = size
+	return t.file(name, 0o755, io.NewSectionReader(f, 0, size))
 }
 
 // notPackage is the error of a file that is no package. It says what the file is instead, and how it begins.
@@ -193,7 +215,7 @@ func (t *target) zipEntry(entry *zip.File) error {
 // the package has no other entries and the command's first word is no file in dir; else it is dir.
 func Root(dir, command string) string {
 	if command != "" && !path.IsAbs(command) {
-		if _, err := os.Stat(path.Join(dir, command)); err == nil {
+		if _, err := os.Stat(path.Join(dir, command)); err == nil || LeadsOut(dir, command) {
 			return dir
 		}
 	}

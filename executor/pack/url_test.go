@@ -316,7 +316,7 @@ func TestUnreachable(t *testing.T) {
 		}
 		shown := map[string]string{closed: "the connection is refused",
 			"no.such.invalid": "its name is not found"}[host]
-		if _, err := pack.Inspect(t.Context(), "http://"+host+"/job.sh", t.TempDir(), 1, limits,
+		if _, err := pack.Inspect(t.Context(), pack.Source{URL: "http://" + host + "/job.sh"}, t.TempDir(), 1, limits,
 			os.Open); err == nil ||
 			!strings.HasSuffix(err.Error(), "/job.sh: "+shown) {
 			t.Errorf("%s, inspected: got %v", host, err)

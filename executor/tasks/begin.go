@@ -80,7 +80,7 @@ func (t *task) execute() (report func(), err error) {
 	}
 	fetching := false
 	if spec.Package.URL != "" {
-		if t.fetched, fetching, err = t.fetch(spec.Package); err != nil {
+		if t.fetched, fetching, err = t.fetch(spec); err != nil {
 			return nil, err
 		}
 		t.releases = append(t.releases, t.fetched.Release)
@@ -123,11 +123,11 @@ func (t *task) announce(fetching bool) error {
 }
 
 // fetch returns the package, and whether the task was reported as fetching it.
-func (t *task) fetch(p wire.Package) (ready pack.Package, fetching bool, err error) {
+func (t *task) fetch(spec wire.Task) (ready pack.Package, fetching bool, err error) {
 	if ready := t.host.Container.Prepared(); ready != nil {
 		return *ready, false, nil
 	}
-	source := pack.Source(p)
+	source := pack.SourceOf(spec.Package, spec.Command)
 	if ready, ok := t.host.Store.Ready(source); ok {
 		return ready, false, nil
 	}

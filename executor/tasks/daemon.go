@@ -67,7 +67,7 @@ func (s *shard) newRunner() (runner, error) {
 	if own, ok := s.spec.Env["PATH"]; ok {
 		search = own
 	}
-	if _, _, err := launch.Find(root, s.spec.Command, search); err != nil {
+	if _, _, err := launch.Find(root, s.spec.Command, search, s.host.As); err != nil {
 		return nil, err
 	}
 	return &processRunner{shard: s}, nil

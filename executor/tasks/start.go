@@ -96,7 +96,7 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 	if err := t.host.Temporaries.MoveLarge(env, launch.MayBeLarge(), at.Temporary); err != nil {
 		return fmt.Errorf("write a value that is too large for a variable into a file in TMPDIR: %w", err)
 	}
-	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"])
+	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"], t.host.As)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 		ended()
 		var refused *supervisor.StartError
 		if errors.As(err, &refused) {
-			return launch.ExplainStart(path, spec.Command[0], refused)
+			return launch.ExplainStart(path, spec.Command[0], refused, t.host.As)
 		}
 		return err
 	}

@@ -1,0 +1,50 @@
+package pack
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/elasticjob-go/elasticjob/internal/wire"
+)
+
+// SourceOf returns the source of the package of a task with this command.
+func SourceOf(p wire.Package, command []string) Source {
+	return Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache, Whole: named(p.URL, command)}
+}
+
+// extension is the end of a name that programs know a format by, such as .jar, and not the end of a version.
+var extension = regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9]*$`)
+
+// named reports whether a command names the file of a URL: `java -jar app.jar`, `java -cp app.jar:lib/* Main`,
+// `sh -c 'exec java -jar ./app.jar'`, `java -jar "*.jar"`. What a program opens by that name is the archive itself,
+// not its content. A file without an extension is a program, so the archive contains it.
+func named(url string, command []string) bool {
+	u, err := parse(url)
+	if err != nil {
+		return false
+	}
+	file := baseName(u)
+	end := extension.FindString(file)
+	if end == "" {
+		return false
+	}
+	var name *regexp.Regexp
+	for _, word := range command {
+		if path.Clean(word) == file {
+			return true
+		}
+		if !strings.Contains(word, file) && !strings.Contains(word, "*"+end) {
+			continue
+		}
+		// The name must be a whole path, which may begin in the package's folder or the working folder.
+		name = cmp.Or(name, regexp.MustCompile(
+			"(?:^|[\\s=:;,'\"@(&|<>`])"+`(?:\./|\$\{?\w+\}?/|\$\(pwd\)/)*(?:`+regexp.QuoteMeta(file)+`|\*`+
+				regexp.QuoteMeta(end)+")(?:$|[\\s:;,'\")&|<>`!=])"))
+		if name.MatchString(word) {
+			return true
+		}
+	}
+	return false
+}
