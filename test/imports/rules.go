@@ -38,6 +38,7 @@ var order = []string{
 	"internal/netproblem",
 	"internal/wholefile",
 	"internal/release",
+	"internal/cgroup",
 }
 
 // outside are the folders that do not belong to the product and must not be imported.
@@ -69,6 +70,7 @@ var only = map[string][]string{
 	"internal/netproblem": {},
 	"internal/wholefile":  {},
 	"internal/release":    {},
+	"internal/cgroup":     {},
 }
 
 // assembled are the packages that only cmd/* and their own subpackages may import. Any other package must define an

@@ -142,9 +142,9 @@ func defaultOf(f *pflag.Flag) string {
 		return "`elasticjob` in `$XDG_DATA_HOME`, or in `~/.local/share`; " +
 			"of root `/var/lib/elasticjob`, unless the one at home is there or this one is another user's"
 	case f.Name == "local-cpus":
-		return "this machine's"
+		return "this machine's, or its control group's if less"
 	case f.Name == "local-memory":
-		return "three quarters of this machine's"
+		return "three quarters of this machine's, or of its control group's if less"
 	case f.Value.Type() == "bool":
 		return map[string]string{"true": "on", "false": "off"}[f.DefValue]
 	case f.DefValue == "", f.DefValue == "[]":

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"runtime"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -39,7 +38,7 @@ func (c *Config) clusterFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Mesos.Masters, "mesos", "",
 		"run jobs on this Mesos cluster: zk://host:port,…/mesos, where its masters elect their leader, or http(s)://host:port of its masters, separated by commas")
 	f.BoolVar(&c.Kubernetes.On, "kubernetes", false, "run jobs on Kubernetes: each shard is a pod")
-	f.Float64Var(&c.Local.CPUs, "local-cpus", float64(runtime.NumCPU()), "with --local: CPUs on offer")
+	f.Float64Var(&c.Local.CPUs, "local-cpus", commandline.DefaultCPUs(), "with --local: CPUs on offer")
 	f.Float64Var(&c.Local.MemoryMB, "local-memory", commandline.DefaultMemory(),
 		"with --local: memory on offer, in MB")
 	f.BoolVar(&c.Local.GiveUpExecutors, "give-up-executors", false,

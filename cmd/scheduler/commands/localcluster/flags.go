@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net/netip"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -65,7 +64,7 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 		bad.Unless(strings.HasPrefix(f.Join, "http://"), "--master %q: must be http://host:port", f.Join)
 	}
 	share := float64(max(f.Agents, 1))
-	o.CPUs = cmp.Or(f.CPUs, float64(runtime.NumCPU())/share)
+	o.CPUs = cmp.Or(f.CPUs, commandline.DefaultCPUs()/share)
 	o.MemoryMB = cmp.Or(f.MemoryMB, float64(int(commandline.DefaultMemory()/share)))
 	bad.CheckMachine("--", o.CPUs, o.MemoryMB)
 	if f.NoCredentials && f.credentials != "" {

@@ -3,21 +3,43 @@ package commandline
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
+
+	"github.com/elasticjob-go/elasticjob/internal/cgroup"
 )
 
-// DefaultMemory returns three quarters of the machine's memory in whole MB, or 2048 if the size is unknown.
+// DefaultMemory returns three quarters of the machine's memory in whole MB, or of what the control groups of this
+// process allow, if that is less. It returns 2048 if nothing is known.
 func DefaultMemory() float64 {
-	const fallback = 2048
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return fallback
-	}
+	text, _ := os.ReadFile("/proc/meminfo")
+	return defaultMemory(string(text), cgroup.LimitsOf(os.DirFS("/")))
+}
+
+func defaultMemory(meminfo string, limits cgroup.Limits) float64 {
+	const fallback, smallest = 2048, 32
 	var kb float64
-	if _, err := fmt.Sscanf(string(text), "MemTotal: %f kB", &kb); err != nil || kb <= 0 {
+	if _, err := fmt.Sscanf(meminfo, "MemTotal: %f kB", &kb); err != nil || kb < 0 {
+		kb = 0
+	}
+	if limit := float64(limits.MemoryBytes) / 1024; limit > 0 && (kb == 0 || limit < kb) {
+		kb = limit
+	}
+	if kb == 0 {
 		return fallback
 	}
-	return float64(int(kb / 1024 * 3 / 4))
+	return max(smallest, float64(int(kb/1024*3/4)))
+}
+
+// DefaultCPUs returns the number of the machine's CPUs, or how many the control groups of this process allow, if that is
+// less.
+func DefaultCPUs() float64 { return defaultCPUs(runtime.NumCPU(), cgroup.LimitsOf(os.DirFS("/"))) }
+
+func defaultCPUs(number int, limits cgroup.Limits) float64 {
+	if limits.CPUs > 0 && limits.CPUs < float64(number) {
+		return max(0.01, float64(int(limits.CPUs*100))/100)
+	}
+	return float64(number)
 }
 
 // CheckMachine reports CPUs and memory that are too small for an agent or NaN, or so large that they would not be
