@@ -98,6 +98,12 @@ func TestFinishedTask(t *testing.T) {
 			variables[name] = value
 		}
 	}
+	for _, name := range []string{"USER", "LOGNAME", "SHELL"} { // of the user that runs this test
+		if variables[name] == "" {
+			t.Errorf("no %s", name)
+		}
+		delete(variables, name)
+	}
 	home, dir := variables["HOME"], variables["PWD"]
 	delete(variables, "HOME")
 	for _, name := range []string{"PWD", "_", "SHLVL", "OLDPWD"} { // the shell sets these

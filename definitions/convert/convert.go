@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -282,6 +283,22 @@ func setProp(d *definitions.Definition, name, value string) {
 		d.Job.Props = document.Texts{}
 	}
 	d.Job.Props[name] = document.Text{Value: value}
+}
+
+// privileged finds, where a command begins, the programs that have rights of their own by their set-user-id or
+// set-group-id bit or by file capabilities. Mail programs hand over to such a one.
+var privileged = regexp.MustCompile("(?:^|[;|&(`\n]|\\$\\()[ \t]*(?:/\\S*/)?" +
+	`(mailx?|sendmail|ping6?|crontab|sudo|su|at|batch|mount|umount|newgrp|traceroute|mtr|dumpcap)(?:$|[\s;|&)])`)
+
+// notePrivileged adds a note if a command line runs a program that needs rights which a job may not have.
+func (b *builder) notePrivileged(line int, job, command string) {
+	names := map[string]bool{}
+	for _, found := range privileged.FindAllStringSubmatch(command, -1) {
+		names[found[1]] = true
+	}
+	if len(names) > 0 {
+		b.note(line, job, "%s: such programs have rights of their own (set-user-id, set-group-id, file capabilities), which they lose in jobs where no_new_privs is set: with --local unless jobs run as another user (--run-as) or --hide-data=false is given, and in pods unless the podTemplate sets allowPrivilegeEscalation: true", strings.Join(sortedKeys(names), ", "))
+	}
 }
 
 // setCommand sets the complete command of a job. It disables the sharding context as an additional argument, which

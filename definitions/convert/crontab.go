@@ -192,6 +192,7 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 		command = "{ " + command + "\n} <<'CRON_INPUT'\n" + input + "\nCRON_INPUT\n"
 	}
 	setCommand(d, shell+" -c "+quote(command))
+	c.notePrivileged(line, d.Name(), command)
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -298,6 +298,7 @@ func (j *xxlJob) glue(handler string, broadcast bool) {
 		j.lost("%s has no counterpart: put the script into the app's package, and name it in props %s", kind,
 			jobs.PropScript)
 	default:
+		j.notePrivileged(j.line, j.d.Name(), source)
 		setCommand(j.d, fmt.Sprintf("%s %s %s", script.interpreter, quote(script.prologue+"\n"+source), quote(j.d.Name())))
 		if strings.HasPrefix(source, "#!") && !strings.Contains(firstLine(source), "bash") && kind == "GLUE_SHELL" {
 			j.note(j.line, j.d.Name(), "its script is run by bash, as in XXL-JOB, and not by %s", firstLine(source))

@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os/user"
+	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,21 +28,66 @@ type Environment map[string]string
 
 // BaseEnvironment returns the environment that all processes of a user get; nil means the executor's own user.
 func BaseEnvironment(as *isolation.Account) Environment {
-	home := "/"
+	home, name, uid := "/", "", strconv.Itoa(os.Geteuid())
 	if as != nil {
-		home = cmp.Or(as.Home, home)
-	} else if account, err := user.Current(); err == nil && account.HomeDir != "" {
-		home = account.HomeDir
+		home, name, uid = cmp.Or(as.Home, home), as.Name, strconv.FormatUint(uint64(as.UID), 10)
 	}
-	return Environment{
-		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME": home,
-		"LANG": "C.UTF-8",
-		"TZ":   "UTC",
+	entry := entryOf(uid)
+	switch {
+	case as != nil:
+	case entry != nil:
+		home, name = cmp.Or(entry[5], home), entry[0]
+	default: // an account of a directory service, or of an image
+		home, name = cmp.Or(os.Getenv("HOME"), home), os.Getenv("USER")
+	}
+	env := Environment{
+		"PATH":  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"HOME":  home,
+		"LANG":  "C.UTF-8",
+		"SHELL": shellOf(entry),
 		// Python writes bytecode beside the modules that it loads, which is in the package, not in the working
 		// folder. Where it may, as root, each run would change the package.
 		"PYTHONDONTWRITEBYTECODE": "1",
 	}
+	if name != "" && !strings.Contains(name, ":") { // uid:gid has no name
+		env["LOGNAME"], env["USER"] = name, name
+	}
+	return env
+}
+
+// passwd is the file with the accounts of this machine.
+const passwd = "/etc/passwd"
+
+// entryOf returns the fields of an account by its uid: name, password, uid, gid, comment, home directory and shell; nil
+// if this machine's file does not have it.
+func entryOf(uid string) []string {
+	text, err := os.ReadFile(passwd)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Split(strings.TrimSpace(line), ":"); len(fields) == 7 && fields[2] == uid {
+			return fields
+		}
+	}
+	return nil
+}
+
+// shellOf returns the shell of an account, or /bin/sh, which cron gives to every job, if it has none that runs commands.
+func shellOf(entry []string) string {
+	if entry == nil || !path.IsAbs(entry[6]) || slices.Contains([]string{"nologin", "false", "true", "sync"},
+		path.Base(entry[6])) {
+		return "/bin/sh"
+	}
+	return entry[6]
+}
+
+// zone returns the value of TZ for a task.
+func zone(t wire.Task) string {
+	if t.Daemon != nil && t.Daemon.TimeZone != "Local" {
+		return cmp.Or(t.Daemon.TimeZone, "UTC")
+	}
+	return cmp.Or(t.TimeZone, "UTC")
 }
 
 // Places are a task's folders. Root is that of its package, "" without one; Start is the one in which its process
@@ -55,6 +101,9 @@ type Places struct {
 // for a run, and the variables of a run are left out.
 func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 	env := maps.Clone(base)
+	if _, ok := env["TZ"]; !ok { // the image or the template of a pod may set it
+		env["TZ"] = zone(t)
+	}
 	env["TMPDIR"] = at.Temporary
 	maps.Copy(env, t.Env)
 	env["ELASTICJOB_WORK_DIR"] = at.Work

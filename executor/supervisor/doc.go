@@ -71,6 +71,13 @@ type Exit struct {
 	Killed bool
 	// At is the time of the end.
 	At time.Time
+	// Left is the number of processes that ran on when the main process ended by itself, and were then ended, and
+	// LeftNames are the names of the first of them, without arguments.
+	Left      int
+	LeftNames []string
+	// OutOfMemory means that the kernel ended a process of the supervisor's control group while this one ran, because
+	// memory was out. It is only set for a process that failed.
+	OutOfMemory bool
 }
 
 // request and event are the messages on the socket, encoded as gob.

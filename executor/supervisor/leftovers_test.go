@@ -58,6 +58,10 @@ func TestX7Leftovers(t *testing.T) {
 		if alive(left) {
 			t.Errorf("%s: process %d is left", name, left)
 		}
+		if exit, _ := process.Exit(); exit.Left != 1 || len(exit.LeftNames) != 1 ||
+			exit.LeftNames[0] != "sleep" && exit.LeftNames[0] != "sh" {
+			t.Errorf("%s: reported as left: %d %q", name, exit.Left, exit.LeftNames)
+		}
 	}
 	if !alive(other.PID) || !alive(unrelated) || !alive(otherChild.PID) {
 		t.Error("another task was hit")
@@ -66,6 +70,36 @@ func TestX7Leftovers(t *testing.T) {
 		t.Error(err)
 	}
 	mustEnd(t, other.PID, unrelated, otherChild.PID)
+}
+
+// TestLeft: what a process left running is reported, unless it was killed, by name and without arguments.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	client, dir := launch(t), t.TempDir()
+	for name, tt := range map[string]struct {
+		script string
+		left   int
+		names  string
+	}{
+		"nothing":         {"exit 3", 0, ""},
+		"awaited":         {"sleep 0 & wait", 0, ""},
+		"two":             {"sleep 1000 & setsid sleep 1000 & while [ $(pgrep -c -P $$ sleep) -lt 2 ]; do sleep 0.01; done", 2, "sleep sleep"},
+		"secret argument": {"sleep 1000 hunter2 2>&1 & sleep 1000 & while ! pgrep -P $$ sleep; do sleep 0.01; done; wait %1", 1, "sleep"},
+		"many":            {"for i in 1 2 3 4 5 6 7; do sleep 1000 & done; while [ $(pgrep -c -P $$ sleep) -lt 7 ]; do sleep 0.01; done", 7, "sleep sleep sleep sleep sleep"},
+	} {
+		exit := wait(t, start(t, client, shell(dir, name, tt.script)))
+		if exit.Left != tt.left || strings.Join(exit.LeftNames, " ") != tt.names {
+			t.Errorf("%s: %d %q", name, exit.Left, exit.LeftNames)
+		}
+	}
+	process := start(t, client, shell(dir, "killed", "sleep 1000 & echo up; wait"))
+	content(t, filepath.Join(dir, "killed.out"))
+	if err := process.Kill(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if exit := wait(t, process); exit.Left != 0 {
+		t.Errorf("killed: %+v", exit)
+	}
 }
 
 // TestX7MarksLost: a process that drops everything by which it is recognized lives until no other task is left.

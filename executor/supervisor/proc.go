@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/internal/cgroup"
 )
 
 // peek returns the pid of a child that has ended, without reaping it. With WNOHANG it returns 0 if no child has
@@ -91,6 +93,40 @@ func statOf(pid int) []string {
 		return nil
 	}
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+}
+
+// nameOf returns the name of a process, without its arguments, which may be secret; "" if it has ended.
+func nameOf(pid int) string {
+	if stat := statOf(pid); len(stat) == 0 || stat[0] == "Z" || stat[0] == "X" {
+		return ""
+	}
+	name, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(name))
+}
+
+// oomCounter reads how many processes of this process's control group the kernel has ended because memory was out. The
+// zero value always counts zero.
+type oomCounter struct{ file *os.File }
+
+// newOOMCounter opens the counter of the group that this process is in now.
+func newOOMCounter() (c oomCounter) {
+	if name := cgroup.EventsFile(os.DirFS("/")); name != "" {
+		c.file, _ = os.Open("/" + name) // nil without it
+	}
+	return c
+}
+
+func (c oomCounter) count() int64 {
+	if c.file == nil {
+		return 0
+	}
+	text := make([]byte, 1024)
+	n, _ := c.file.ReadAt(text, 0)
+	kills, _ := cgroup.OOMKills(text[:n])
+	return kills
 }
 
 // hasVariable reports whether a process was started with the variable (NAME=value).

@@ -40,7 +40,9 @@ func (s *server) reapEnded() {
 			break
 		}
 		p := s.byPID[pid]
+		var left []string
 		if p != nil && !p.killed {
+			left = p.runningOrphans()
 			_ = syscall.Kill(-pid, syscall.SIGKILL)
 		}
 		var status syscall.WaitStatus
@@ -48,10 +50,12 @@ func (s *server) reapEnded() {
 			continue
 		}
 		delete(s.byPID, pid)
-		p.exit = Exit{Status: status.ExitStatus(), Killed: p.killed, At: time.Now()}
+		p.exit = Exit{Status: status.ExitStatus(), Killed: p.killed, At: time.Now(), Left: len(left),
+			LeftNames: left[:min(len(left), maxLeftNames)]}
 		if status.Signaled() {
 			p.exit.Signal = int(status.Signal())
 		}
+		p.exit.OutOfMemory = !p.killed && status != 0 && s.oom.count() > p.oomKills
 		s.ending[p] = true
 		ended = true
 	}
@@ -65,6 +69,29 @@ func (s *server) reapEnded() {
 		default:
 		}
 	}
+}
+
+const (
+	// maxLeftNames is how many processes of Exit.Left are named.
+	maxLeftNames = 5
+	// maxExamined is how many orphans are examined for Exit.Left: a task that forks without end has thousands.
+	maxExamined = 500
+)
+
+// runningOrphans returns the names of the processes that the task's main process, which has just ended, has left
+// running. They are now children of this process; their own children follow when they end, and are not counted.
+func (p *process) runningOrphans() (names []string) {
+	pids := orphans()
+	for _, pid := range pids[:min(len(pids), maxExamined)] {
+		if group, err := syscall.Getpgid(pid); pid == p.pid || err != nil ||
+			group != p.pid && !hasMark(pid, p.mark) && !hasVariable(pid, p.marker) {
+			continue
+		}
+		if name := nameOf(pid); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // reportEnded reports the end of each task whose main process was reaped and that has no other process left. It

@@ -59,7 +59,7 @@ func newServer(socket io.ReadWriter, files int) (*server, error) {
 		return nil, fmt.Errorf("open %s: %w", os.DevNull, err)
 	}
 	return &server{
-		socket: socket, files: files, null: null, marks: ownMarks(), limit: newUserLimit(),
+		socket: socket, files: files, null: null, marks: ownMarks(), limit: newUserLimit(), oom: newOOMCounter(),
 		encoder:   gob.NewEncoder(socket),
 		processes: map[uint64]*process{}, byPID: map[int]*process{}, ending: map[*process]bool{},
 		started: make(chan struct{}, 1), changed: make(chan struct{}), toSweep: make(chan struct{}, 1),
@@ -105,6 +105,7 @@ type server struct {
 	limit  *userLimit // nil if no limit can be set
 
 	group group
+	oom   oomCounter
 
 	sendMu  sync.Mutex
 	encoder *gob.Encoder
@@ -131,6 +132,8 @@ type process struct {
 	killAt time.Time
 	timer  *time.Timer
 	exit   Exit
+	// oomKills is what oom counted before the start.
+	oomKills int64
 }
 
 func (s *server) listen(socket io.Reader) error {
@@ -195,7 +198,7 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 		s.reportStartError(id, failed)
 		return
 	}
-	p := &process{id: id, marker: spec.Marker}
+	p := &process{id: id, marker: spec.Marker, oomKills: s.oom.count()}
 	s.mu.Lock()
 	err := s.forkExec(p, spec, files)
 	at := time.Now()

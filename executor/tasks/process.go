@@ -3,9 +3,11 @@ package tasks
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
@@ -56,12 +58,37 @@ func exitOf(exit supervisor.Exit) (status *int, signal string) {
 }
 
 func exitText(exit supervisor.Exit) string {
-	if exit.Signal == 0 {
-		return "exit status " + strconv.Itoa(exit.Status)
+	const where = ": the machine, or the control group that limits this executor, was out of memory"
+	text := "exit status " + strconv.Itoa(exit.Status)
+	if exit.Signal != 0 {
+		text = fmt.Sprintf("ended by signal %d (%s)", exit.Signal, syscall.Signal(exit.Signal))
 	}
-	text := fmt.Sprintf("ended by signal %d (%s)", exit.Signal, syscall.Signal(exit.Signal))
-	if exit.Signal == int(syscall.SIGKILL) && !exit.Killed {
+	switch {
+	case exit.OutOfMemory && exit.Signal == int(syscall.SIGKILL):
+		text += " by the kernel's OOM killer" + where
+	case exit.OutOfMemory: // perhaps of a child
+		text += "; meanwhile the kernel's OOM killer ended a process of this executor" + where
+	case exit.Signal == int(syscall.SIGKILL) && !exit.Killed:
 		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
 	}
+	if left := leftText(exit); left != "" {
+		text += "; " + left
+	}
 	return text
+}
+
+// leftText says which processes a process left running, which were ended; empty if none.
+func leftText(exit supervisor.Exit) string {
+	if exit.Left == 0 {
+		return ""
+	}
+	names := strings.Join(exit.LeftNames, ", ")
+	if exit.Left > len(exit.LeftNames) {
+		names += ", …"
+	}
+	names = output.Readable(names, output.MessageLength) // any process can name itself anything
+	if exit.Left == 1 {
+		return "1 process that it left running was ended: " + names
+	}
+	return fmt.Sprintf("%d processes that it left running were ended: %s", exit.Left, names)
 }

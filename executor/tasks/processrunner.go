@@ -229,6 +229,9 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	lived := exit.At.Sub(p.Started)
 	switch {
 	case r.run != nil && r.assigned && !resident && exit.Status == 0 && exit.Signal == 0:
+		if left := leftText(exit); left != "" {
+			r.log.Warn("processes of a run ended", "run", r.run.Number, "left", left)
+		}
 		r.finish(daemon.Result{ExitStatus: &exit.Status})
 	case r.run != nil && r.assigned && !resident:
 		r.finish(r.resultOf(exit, text))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -93,8 +92,12 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 		return err
 	}
 	env := t.host.Base.Of(spec, at, shard)
-	if err := t.host.Temporaries.MoveLarge(env, launch.MayBeLarge(), at.Temporary); err != nil {
-		return fmt.Errorf("write a value that is too large for a variable into a file in TMPDIR: %w", err)
+	given := spec.Command
+	if !spec.PlainCommand {
+		given = append(slices.Clone(given), shard)
+	}
+	if err := t.host.Temporaries.MoveLarge(env, given, launch.MayBeLarge(), at.Temporary); err != nil {
+		return err
 	}
 	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"], t.host.As)
 	if err != nil {

@@ -130,9 +130,9 @@ func (t *task) reportExit(exit supervisor.Exit, c conversation) {
 	case exit.Status != 0 || exit.Signal != 0:
 		text = exitText(exit)
 	default:
-		status.Phase = ""
+		status.Phase, status.Cause = "", leftText(exit)
 		t.log.Debug("task finished")
-		t.report(agent.Finished, "exit status 0", status)
+		t.report(agent.Finished, exitText(exit), status)
 		return
 	}
 	if status.Cause == "" {

@@ -4,6 +4,7 @@ package workdir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
@@ -206,11 +209,27 @@ func (f *Folders) RemoveAll() {
 const longestVariable = 128 << 10
 
 // MoveLarge writes the values of the named variables that are too long for a variable into files in the process's
-// TMPDIR. For those it removes NAME from env, and sets NAME_FILE to the file's path.
-func (f *Folders) MoveLarge(env map[string]string, names []string, temporary string) error {
+// TMPDIR, and also the longest of those that fit, as long as all variables and the arguments together are more than the
+// system passes to a process. For those it removes NAME from env, and sets NAME_FILE to the file's path. The error
+// says that even then they are too many.
+func (f *Folders) MoveLarge(env map[string]string, args, names []string, temporary string) error {
+	return f.moveLarge(env, args, names, temporary, processLimit())
+}
+
+func (f *Folders) moveLarge(env map[string]string, args, names []string, temporary string, limit int) error {
+	const pointer = 8 // each text also needs one
+	total := 0
+	for _, arg := range args {
+		total += len(arg) + 1 + pointer
+	}
+	for name, value := range env {
+		total += len(name) + len("=") + len(value) + 1 + pointer
+	}
+	names = slices.Clone(names)
+	slices.SortFunc(names, func(a, b string) int { return len(env[b]) - len(env[a]) })
 	for _, name := range names {
 		value := env[name]
-		if len(name)+len("=")+len(value)+1 <= longestVariable {
+		if len(name)+len("=")+len(value)+1 <= longestVariable && (total <= limit || len(value) < shortestMoved) {
 			continue
 		}
 		path := filepath.Join(temporary, name)
@@ -220,10 +239,29 @@ func (f *Folders) MoveLarge(env map[string]string, names []string, temporary str
 		}
 		err = f.opt.As.Do(func() error { return f.opt.Sandbox.WriteFile(inside, []byte(value), 0o600) })
 		if err != nil {
-			return err
+			return fmt.Errorf("write a value that is too large for a variable into a file in TMPDIR: %w", err)
 		}
 		delete(env, name)
 		env[name+"_FILE"] = path
+		total += len("_FILE") + len(path) - len(value)
+	}
+	if total > limit {
+		return fmt.Errorf("its variables and arguments have %d KiB together, and a process of this agent can get %d KiB (a quarter of its stack limit): put data into files of the package, or raise the stack limit of the executor", total>>10, limit>>10)
 	}
 	return nil
+}
+
+// shortestMoved is the length of a value up to which a file would not be shorter.
+const shortestMoved = 4 << 10
+
+// processLimit returns how many bytes the variables and arguments of a process may have together, as execve(2) says: a
+// quarter of the stack limit, at least 128 KiB and at most 6 MiB. A part is left for the path of the program and an
+// interpreter's line.
+func processLimit() int {
+	const smallest, largest, reserve = 128 << 10, 6 << 20, 8 << 10
+	var stack unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_STACK, &stack) != nil {
+		return smallest - reserve
+	}
+	return int(min(max(stack.Cur/4, smallest), largest)) - reserve
 }

@@ -56,6 +56,9 @@ type Task struct {
 	// Props are the job's own properties, without those that the scheduler or the executor reads, such as secrets of
 	// error handlers.
 	Props map[string]string `json:"props,omitempty"`
+	// TimeZone is the IANA name of the job's time zone, for its variable TZ. It is empty for UTC, for a zone without such
+	// a name, and for a daemon, which has it in Daemon.
+	TimeZone string `json:"timeZone,omitempty"`
 	// Secrets are the names in Env and Props that are marked as secrets. Other secrets are recognized by their names.
 	Secrets []string `json:"secrets,omitempty"`
 	// KillGraceMillis is the time between SIGTERM and SIGKILL.

@@ -246,3 +246,26 @@ func TestWhoseCommandGetsTheContext(t *testing.T) {
 		}
 	}
 }
+
+// TestTheTimeZoneOfATask: an executor is told the zone of the job's cron. A daemon's description has it elsewhere, as
+// before, so that no daemon is replaced.
+func TestTheTimeZoneOfATask(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		zone string
+		kind string
+		want string
+	}{
+		{"Asia/Shanghai", jobs.Transient, "Asia/Shanghai"}, {"UTC", jobs.Transient, ""},
+		{"", jobs.Transient, ""}, // the server's, which is UTC
+		{"Asia/Shanghai", jobs.Daemon, ""},
+	} {
+		s := newStage(t)
+		s.app()
+		s.job(func(j *jobs.Config) { j.TimeZone, j.JobExecutionType = test.zone, test.kind })
+		task := s.start(8)[0].Task
+		if task.TimeZone != test.want || task.Daemon != nil && task.Daemon.TimeZone != test.zone {
+			t.Errorf("%+v: %q, %+v", test, task.TimeZone, task.Daemon)
+		}
+	}
+}

@@ -59,7 +59,8 @@ echo "umask $(umask)"`), nil)
 			"ELASTICJOB_EXECUTION_ID":     e.ExecutionID, "ELASTICJOB_ATTEMPT": "1",
 			"ELASTICJOB_SHARDING_CONTEXT": string(shard),
 			"ELASTICJOB_PROPS":            "{}", "ELASTICJOB_PIPE": "3,4",
-			"PATH": got["PATH"], "HOME": got["HOME"], "LANG": "de_DE.UTF-8", "TZ": "UTC", "TMPDIR": tmp,
+			"PATH": got["PATH"], "HOME": got["HOME"], "LANG": "de_DE.UTF-8", "TZ": got["TZ"], "TMPDIR": tmp,
+			"USER": got["USER"], "LOGNAME": got["USER"], "SHELL": got["SHELL"],
 			"MY_OWN": "mine", "LEDGER": m.LedgerPath, "PYTHONDONTWRITEBYTECODE": "1",
 			"ELASTICJOB_WORK_DIR": got["ELASTICJOB_WORK_DIR"], "ELASTICJOB_PACKAGE_DIR": got["ELASTICJOB_PACKAGE_DIR"],
 		}

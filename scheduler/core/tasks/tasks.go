@@ -49,19 +49,26 @@ func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 	}
 	if e.Daemon() {
 		t.FireTime, t.Daemon = time.Time{}, ts.daemonOf(cfg, a)
+	} else if zone := jobs.ZoneName(ts.zoneOf(cfg)); zone != "UTC" {
+		t.TimeZone = zone
 	}
 	return t
 }
 
-// daemonOf returns the part of the description with which an executor makes the fires of a daemon's shard.
-func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
+// zoneOf returns the zone of a job's cron.
+func (ts *Describer) zoneOf(cfg *jobs.Config) *time.Location {
 	zone, err := jobs.Zone(*cfg, ts.st.Opt.Zone)
 	if err != nil {
-		zone = time.UTC // its cron cannot be parsed either
+		return time.UTC // its cron cannot be parsed either
 	}
+	return zone
+}
+
+// daemonOf returns the part of the description with which an executor makes the fires of a daemon's shard.
+func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	first, _ := ts.st.Executions.RetryBackoff(cfg)
 	return &wire.Daemon{
-		Cron: cfg.Cron, TimeZone: zone.String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount,
+		Cron: cfg.Cron, TimeZone: ts.zoneOf(cfg).String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount,
 		Failover:    cfg.Failover,
 		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
 		MaxRetries: cfg.MaxRetries, RetryBackoffMillis: first.Milliseconds(),

@@ -1,0 +1,26 @@
+package tasks
+
+import (
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+)
+
+func TestExitText(t *testing.T) {
+	t.Parallel()
+	const where = ": the machine, or the control group that limits this executor, was out of memory"
+	for want, exit := range map[string]supervisor.Exit{
+		"exit status 0": {},
+		"exit status 3; 1 process that it left running was ended: sleep":          {Status: 3, Left: 1, LeftNames: []string{"sleep"}},
+		"exit status 0; 3 processes that it left running were ended: node, sh, …": {Left: 3, LeftNames: []string{"node", "sh"}},
+		"ended by signal 15 (terminated)":                                         {Status: -1, Signal: 15},
+		"ended by signal 9 (killed)":                                              {Status: -1, Signal: 9, Killed: true},
+		"ended by signal 9 (killed), which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent": {Status: -1, Signal: 9},
+		"ended by signal 9 (killed) by the kernel's OOM killer" + where:                               {Status: -1, Signal: 9, OutOfMemory: true},
+		"exit status 137; meanwhile the kernel's OOM killer ended a process of this executor" + where: {Status: 137, OutOfMemory: true},
+	} {
+		if got := exitText(exit); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
