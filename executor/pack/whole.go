@@ -14,12 +14,14 @@ func SourceOf(p wire.Package, command []string) Source {
 	return Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache, Whole: named(p.URL, command)}
 }
 
-// extension is the end of a name that programs know a format by, such as .jar, and not the end of a version.
-var extension = regexp.MustCompile(`\.[A-Za-z][A-Za-z0-9]*$`)
+// extension is the end of the name of an archive that programs read as it is. A script's name may be that of an archive
+// with the script.
+var extension = regexp.MustCompile(`(?i)\.(jar|war|ear|rar|sar|har|par|kar|aar|whl|egg|pyzw?|phar|nupkg|nbm|hpi|` +
+	`zip|tar|tgz|tbz2?|txz|tzst|gz|bz2|xz|zst)$`)
 
 // named reports whether a command names the file of a URL: `java -jar app.jar`, `java -cp app.jar:lib/* Main`,
 // `sh -c 'exec java -jar ./app.jar'`, `java -jar "*.jar"`. What a program opens by that name is the archive itself,
-// not its content. A file without an extension is a program, so the archive contains it.
+// not its content.
 func named(url string, command []string) bool {
 	u, err := parse(url)
 	if err != nil {

@@ -48,6 +48,7 @@ func TestSourceOf(t *testing.T) {
 		{"http://h/app.jar", []string{"cat", "app.jar.txt"}, false},
 		{"http://h/app.zip", []string{"java", "-cp", "lib/*.jar", "Main"}, false},
 		{"http://h/job", []string{"job"}, false},
+		{"http://h/job.sh", []string{"sh", "job.sh"}, false},
 		{"http://h/job-1.2", []string{"job-1.2"}, false},
 		{"http://h/job.tar.gz", []string{"bin/start.sh"}, false},
 	} {
@@ -101,7 +102,7 @@ func TestWholeAndUnpacked(t *testing.T) {
 				want  map[string]string
 			}{
 				{"app.jar", true, whole}, {"app.jar", false, unpacked}, {"app.jar", true, whole},
-				{"job.sh", true, script}, {"job.sh", false, script},
+				{"job.sh", true, script}, {"job.sh", false, script}, // a single file in either case
 			} {
 				source := pack.Source{URL: server.URL + "/" + test.file, Cache: cache, Whole: test.whole}
 				if diff := cmp.Diff(test.want, tree(t, get(t, store, source))); diff != "" {
