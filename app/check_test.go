@@ -186,9 +186,10 @@ func TestSplitCommandProperty(t *testing.T) {
 func TestASecretOnACommandLineIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for script, warned := range map[string]bool{"run.sh --db mysql://me:hunter2@host/db": true,
-		"run.sh --db mysql://host/db": false} {
+		"run.sh --db mysql://host/db": false,
+		"mysqldump -phunter2 db":      true, "run.sh --db-password hunter2": true, "run.sh --password-file /hunter2": false} {
 		notes := strings.Join(app.Config{BootstrapScript: script}.ExposureNotes(), "")
-		if strings.Contains(notes, "bootstrapScript has a password or token in a URL") != warned ||
+		if strings.Contains(notes, "bootstrapScript has a password or token in it") != warned ||
 			strings.Contains(notes, "hunter2") {
 			t.Errorf("%s: %q", script, notes)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// secretive returns the texts that may contain secrets in URLs, such as the token of a signed URL, by field.
+// secretive returns the texts that may contain secrets, such as the token of a signed URL, by field.
 func (c *Config) secretive() map[string]*string {
 	return map[string]*string{"appURL": &c.AppURL, "bootstrapScript": &c.BootstrapScript}
 }
@@ -16,7 +16,7 @@ func (c *Config) secretive() map[string]*string {
 // WithoutSecrets returns the document as users may see it.
 func (c Config) WithoutSecrets() Config {
 	for _, text := range c.secretive() {
-		*text = secrets.HideURLs(*text)
+		*text = secrets.Hide(*text)
 	}
 	return c
 }
@@ -31,7 +31,7 @@ func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	before := stored.secretive()
 	isHidden := func(field string) bool {
 		text := *c.secretive()[field]
-		return strings.Contains(text, secrets.Hidden) && text == secrets.HideURLs(*before[field])
+		return strings.Contains(text, secrets.Hidden) && text == secrets.Hide(*before[field])
 	}
 	whole := c // the URL is one of these settings, and may contain a secret itself
 	if isHidden("appURL") {
@@ -103,13 +103,13 @@ func (c Config) checkPlaceholders() (bad document.Violations) {
 // ExposureNotes returns notes about secrets in the bootstrap script.
 func (c Config) ExposureNotes() []string { return ExposureNotes("bootstrapScript", c.BootstrapScript) }
 
-// ExposureNotes warns of secrets in URLs in a text that becomes part of a process's command line, which every user of
+// ExposureNotes warns of secrets in a text that becomes part of a process's command line, which every user of
 // the agent can read. The notes do not contain the secrets.
 func ExposureNotes(field, text string) []string {
-	if len(secrets.InURLs(text)) == 0 {
+	if len(secrets.In(text)) == 0 {
 		return nil
 	}
-	return []string{field + " has a password or token in a URL: it is on the command line of the job's processes, which " +
+	return []string{field + " has a password or token in it: it is on the command line of the job's processes, which " +
 		"all users of the agent can read. Put it into a variable of the job's env, best with fromFile, and let the " +
 		"program read that"}
 }

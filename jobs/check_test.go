@@ -63,11 +63,11 @@ func TestCheck(t *testing.T) {
 			c.Props = document.Texts{"http.url": {Value: "https://h/x"}, "http.method": {Value: "GET"}}
 		}, "", ""},
 		{"a URL without a secret", func(c *config) { c.JobParameter, c.Cron = "https://host/x?a=b", "" }, "", "no cron"},
-		{"a password in a URL of the parameter", func(c *config) { c.JobParameter = "mysql://me:hunter2@host/db" }, "", "jobParameter has a password or token in a URL"},
-		{"a token in a URL of a shard's parameter", func(c *config) { c.ShardingItemParameters = "0=redis://:hunter2@h" }, "", "shardingItemParameters has a password or token in a URL"},
+		{"a password in a URL of the parameter", func(c *config) { c.JobParameter = "mysql://me:hunter2@host/db" }, "", "jobParameter has a password or token in it"},
+		{"a token in a URL of a shard's parameter", func(c *config) { c.ShardingItemParameters = "0=redis://:hunter2@h" }, "", "shardingItemParameters has a password or token in it"},
 		{"a password in a URL of the script", func(c *config) {
 			c.Props = document.Texts{jobs.PropScript: {Value: "run --db mysql://me:hunter2@host/db"}}
-		}, "", "props.script.command.line has a password or token in a URL"},
+		}, "", "props.script.command.line has a password or token in it"},
 		{"bad parameters", func(c *config) { c.ShardingItemParameters = "3=a" }, "shardingItemParameters", "shard 3 does not exist"},
 		{"no CPU", func(c *config) { c.CPUCount = 0 }, "cpuCount", "from 0.001"},
 		{"CPU NaN", func(c *config) { c.CPUCount = math.NaN() }, "cpuCount", "from 0.001"},

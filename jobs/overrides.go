@@ -36,10 +36,10 @@ func (o Overrides) IsZero() bool {
 	return o.JobParameter == nil && o.ShardingItemParameters == nil && len(o.Env) == 0
 }
 
-// HasSecretParameters reports whether the parameters contain secrets, such as the password of a URL.
+// HasSecretParameters reports whether the parameters contain secrets, such as the password of a URL or option.
 func (o Overrides) HasSecretParameters() bool {
 	for _, text := range []*string{o.JobParameter, o.ShardingItemParameters} {
-		if text != nil && len(secrets.InURLs(*text)) > 0 {
+		if text != nil && len(secrets.In(*text)) > 0 {
 			return true
 		}
 	}

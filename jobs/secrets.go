@@ -12,7 +12,7 @@ import (
 )
 
 // This file alone decides what is secret in a job: texts of env and props that are marked as secrets or whose names
-// indicate secrets, the hidden parts of known properties, and secrets in URLs of any text (document.Text.Shown).
+// indicate secrets, the hidden parts of known properties, and secrets within any text, such as --password x (document.Text.Shown).
 
 // hidden is how much of a known property's value is secret. Secrets are in no answer, violation, note or log.
 type hidden int

@@ -17,15 +17,16 @@ import (
 // secretive returns a job with secrets in all possible places.
 func secretive() jobs.Config {
 	c := stored()
-	c.JobParameter, c.ShardingItemParameters = "from https://me:hunter2@h/x", "0=ftp://me:hunter2@h"
+	c.JobParameter, c.ShardingItemParameters = `from https://me:hunter2@h/x {"db":{"password":"hunter2"}}`, "0=ftp://me:hunter2@h --token hunter2"
 	c.Description = "see https://h/x?token=hunter2"
 	c.Env = document.Texts{
 		"LEVEL": {Value: "debug"}, "DB_PASSWORD": {Value: "hunter2"}, "MARKED": {Value: "hunter2", Secret: true}, "DB_URL": {Value: "mysql://me:hunter2@h/x"},
+		"JAVA_OPTS":       {Value: "-Xmx1g -Ddb.password=hunter2"},
 		"FROM_FILE_TOKEN": {FromFile: "/etc/elasticjob/secrets/token"}, "FROM_ENV": {FromEnv: "TOKEN"}, "EMPTY_TOKEN": {}, "EMPTY": {Secret: true},
 	}
 	c.Props = document.Texts{
 		"a": {Value: "b"}, "apiKey": {Value: "hunter2"}, "marked": {Value: "hunter2", Secret: true}, "source": {Value: "https://h/?access_token=hunter2&a=b"},
-		jobs.PropScript: {Value: "run --from https://me:hunter2@h/x"},
+		jobs.PropScript: {Value: `sh -c 'curl -u me:hunter2 -H "Authorization: Bearer hunter2" h && PGPASSWORD=hunter2 psql --db-password hunter2'`},
 	}
 	return c
 }
@@ -41,12 +42,15 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 	want := document.Texts{
 		"LEVEL": {Value: "debug"}, "DB_PASSWORD": {Value: "******"}, "MARKED": {Value: "******", Secret: true}, "DB_URL": {Value: "mysql://me:******@h/x"},
+		"JAVA_OPTS":       {Value: "-Xmx1g -Ddb.password=******"},
 		"FROM_FILE_TOKEN": {FromFile: "/etc/elasticjob/secrets/token"}, "FROM_ENV": {FromEnv: "TOKEN"}, "EMPTY_TOKEN": {}, "EMPTY": {Secret: true},
 	}
 	if diff := cmp.Diff(want, shown.Env); diff != "" {
 		t.Error(diff)
 	}
-	if shown.JobParameter != "from https://me:******@h/x" ||
+	if shown.JobParameter != `from https://me:******@h/x {"db":{"password":"******"}}` ||
+		shown.ShardingItemParameters != "0=ftp://me:******@h --token ******" ||
+		shown.Prop(jobs.PropScript) != `sh -c 'curl -u me:****** -H "Authorization: Bearer ******" h && PGPASSWORD=****** psql --db-password ******'` ||
 		shown.Prop("source") != "https://h/?access_token=******&a=b" || shown.Prop("a") != "b" {
 		t.Errorf("%+v", shown)
 	}
@@ -93,6 +97,9 @@ func TestSecretsAreKept(t *testing.T) {
 		`{"LEVEL":"******"}`:                               `{"LEVEL":"******"}`, // not a secret
 		`{"DB_URL":"mysql://me:******@h/x"}`:               `{"DB_URL":"mysql://me:hunter2@h/x"}`,
 		`{"DB_URL":"mysql://me:******@elsewhere/x"}`:       "env.DB_URL",
+		`{"JAVA_OPTS":"-Xmx1g -Ddb.password=******"}`:      `{"JAVA_OPTS":"-Xmx1g -Ddb.password=hunter2"}`,
+		`{"JAVA_OPTS":"-Xmx2g -Ddb.password=******"}`:      "env.JAVA_OPTS",
+		`{"NEW":"-u me --password ******"}`:                "env.NEW",
 		`{"NEW_PASSWORD":"******"}`:                        "env.NEW_PASSWORD",
 		`{"NEW":{"value":"******","secret":true}}`:         "env.NEW",
 		`{"DB_PASSWORD":"x******"}`:                        "env.DB_PASSWORD",
@@ -119,7 +126,7 @@ func TestSecretsAreKept(t *testing.T) {
 	for _, v := range bad {
 		fields = append(fields, v.Field)
 	}
-	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "jobParameter", "props.apiKey",
+	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "jobParameter", "props.apiKey",
 		"props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
 	if diff := cmp.Diff(want, fields); err != nil || diff != "" {
 		t.Errorf("registered as it was shown: %v %s", err, diff)
@@ -151,7 +158,7 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 		return func(c *jobs.Config) { c.Props[name] = document.Text{Value: value} }
 	}
 	parameters := []string{"jobParameter", "shardingItemParameters"}
-	atExecutor := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.MARKED", "props.apiKey", "props.http.data",
+	atExecutor := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "props.apiKey", "props.http.data",
 		"props.http.url", "props.marked", "props.source"}, parameters...)
 	for name, test := range map[string]struct {
 		change func(*jobs.Config)
@@ -253,7 +260,7 @@ func TestEnvironment(t *testing.T) {
 	got := secretive().Environment()
 	want := jobs.Environment{
 		Texts: map[string]string{"LEVEL": "debug", "DB_PASSWORD": "hunter2", "MARKED": "hunter2",
-			"DB_URL": "mysql://me:hunter2@h/x", "EMPTY_TOKEN": "", "EMPTY": ""},
+			"DB_URL": "mysql://me:hunter2@h/x", "JAVA_OPTS": "-Xmx1g -Ddb.password=hunter2", "EMPTY_TOKEN": "", "EMPTY": ""},
 		Files:     map[string]string{"FROM_FILE_TOKEN": "/etc/elasticjob/secrets/token"},
 		Variables: map[string]string{"FROM_ENV": "TOKEN"},
 		Secrets:   []string{"EMPTY", "MARKED", "marked"},
@@ -267,14 +274,14 @@ func TestOverridesKeepSecrets(t *testing.T) {
 	t.Parallel()
 	job := secretive()
 	o := jobs.Overrides{
-		JobParameter: text("from https://me:******@h/x"),
+		JobParameter: text(`from https://me:******@h/x {"db":{"password":"******"}}`),
 		Env: document.Texts{"DB_PASSWORD": {Value: "******"}, "MARKED": {Value: "other"},
 			"FROM_ENV": {Value: "x"}, "NEW": {Value: "y"}},
 	}
 	before := maps.Clone(o.Env)
 	kept := o.KeepSecrets(job)
 	want := jobs.Overrides{
-		JobParameter: text("from https://me:hunter2@h/x"),
+		JobParameter: text(`from https://me:hunter2@h/x {"db":{"password":"hunter2"}}`),
 		Env: document.Texts{"DB_PASSWORD": {Value: "hunter2"}, "MARKED": {Value: "other", Secret: true},
 			"FROM_ENV": {Value: "x"}, "NEW": {Value: "y"}},
 	}

@@ -98,7 +98,7 @@ func withoutSecrets(text, url string) string {
 	for _, secret := range secrets.Of("", url, false) {
 		text = strings.ReplaceAll(text, secret, secrets.Hidden)
 	}
-	return secrets.HideURLs(text)
+	return secrets.Hide(text)
 }
 
 // checkApp answers with the contents of an app's package before the app is published. With update the body has the

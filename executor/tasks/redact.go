@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
@@ -19,8 +20,9 @@ func secretsOf(spec wire.Task) (known []string) {
 			known = append(known, secrets.Of(name, value, slices.Contains(spec.Secrets, name))...)
 		}
 	}
-	for _, text := range append([]string{spec.JobParameter, spec.ShardingParameter}, spec.Command...) {
-		known = append(known, secrets.InURLs(text)...)
+	words := strings.Join(spec.Command, " ") // the program tells which options have secrets
+	for _, text := range append([]string{spec.JobParameter, spec.ShardingParameter, words}, spec.Command...) {
+		known = append(known, secrets.In(text)...)
 	}
 	return known
 }

@@ -191,14 +191,16 @@ func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 	return bad
 }
 
-// shownRaw returns a JSON value as a violation may show it, without objects, arrays and secrets in URLs.
+// shownRaw returns a JSON value as a violation may show it, without objects, arrays and secrets in texts.
 func shownRaw(raw json.RawMessage) string {
 	var text string
 	switch {
 	case raw[0] == '{' || raw[0] == '[':
 		return ""
-	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil && secrets.HideURLs(text) != text:
-		return secrets.HideURLs(text)
+	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil:
+		if shown := secrets.Hide(text); shown != text {
+			return shown
+		}
 	}
 	return string(raw)
 }

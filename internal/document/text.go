@@ -98,7 +98,7 @@ func (t Text) Shown(name string) Text {
 	case t.Secret || secrets.IsName(name):
 		t.Value = secrets.Hidden
 	default:
-		t.Value = secrets.HideURLs(t.Value)
+		t.Value = secrets.Hide(t.Value)
 	}
 	return t
 }

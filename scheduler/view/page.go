@@ -258,7 +258,7 @@ func (r *row) shown() Row {
 		WaitingSince: timeOf(r.waitingSince), Failures: int(r.failures), Runs: []Run{}}
 	if c := r.config; c != nil {
 		v.AppName, v.JobExecutionType, v.Cron, v.TimeZone = c.AppName, c.JobExecutionType, c.Cron, c.TimeZone
-		v.ShardingTotalCount, v.Description = c.ShardingTotalCount, secrets.HideURLs(c.Description)
+		v.ShardingTotalCount, v.Description = c.ShardingTotalCount, secrets.Hide(c.Description)
 	}
 	return v
 }

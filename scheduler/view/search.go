@@ -19,10 +19,9 @@ func (r *row) matches(words []string) bool {
 }
 
 // describes reports whether the description contains a word. It searches the description as it is shown, so that a
-// search cannot reveal a secret of a URL in it.
+// search cannot reveal a secret in it.
 func (r *row) describes(c *jobs.Config, word string) bool {
-	return r.contains(c.Description, word) &&
-		(!strings.Contains(c.Description, "://") || r.contains(secrets.HideURLs(c.Description), word))
+	return r.contains(c.Description, word) && r.contains(secrets.Hide(c.Description), word)
 }
 
 // contains reports whether a text of the row contains a word, which is in lower case, ignoring case. ASCII texts, as

@@ -1,0 +1,239 @@
+package secrets
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// options are the options of programs with secrets, for names of programs. -p takes the next word or the rest of its own,
+// -p+ only the rest, and -p. only the next word. A sign behind it, as in -u:, stands between a user and the password,
+// and = requires that sign in the value. !--password takes no word. login names options that follow that word.
+var options = func() map[string][]string {
+	all := map[string][]string{}
+	for programs, of := range map[string]string{
+		"mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap mysqlbinlog mysqlpump mysql_upgrade mariadb " +
+			"mariadb-dump mariadb-admin mariadb-backup mariabackup xtrabackup innobackupex": "-p+ !--password",
+		"psql pg_dump pg_dumpall pg_restore pg_basebackup createdb dropdb vacuumdb": "!--password",
+		"mydumper myloader sshpass mongo mongosh mongodump mongorestore mongoexport mongoimport cqlsh beeline ncftp ncftpput " +
+			"ncftpget rdesktop rabbitmqadmin": "-p",
+		"redis-cli": "-a",
+		"ldapsearch ldapadd ldapmodify ldapdelete ldapwhoami ldappasswd ldapmodrdn": "-w",
+		"sqlcmd bcp osql isql tsql zip unzip ipmitool mosquitto_pub mosquitto_sub":  "-P",
+		"7z 7za 7zr 7zz":      "-p+",
+		"rar unrar":           "-p+ -hp+",
+		"plink pscp psftp":    "-pw.",
+		"sendemail sendEmail": "-xp.",
+		"swaks":               "-ap.",
+		"snmpget snmpwalk snmpset snmpbulkwalk snmpgetnext": "-A -X",
+		"openssl":       "-k. -K. -pass. -passin. -passout.",
+		"curl":          "-u: -U: --user: --proxy-user: -b= --cookie=",
+		"http https xh": "-a: --auth:",
+		"smbclient rpcclient smbget net winexe wmic": "-U% --user%",
+		"lftp":    "-u,",
+		"etcdctl": "--user:",
+		"skopeo":  "--creds: --src-creds: --dest-creds: login-p",
+		"docker podman nerdctl buildah helm oras crane regctl": "login-p !--secret --creds:",
+		"az oc cf argocd":                         "login-p",
+		"sqlplus sqlldr exp imp expdp impdp rman": "/",
+	} {
+		for name := range strings.FieldsSeq(programs) {
+			all[name] = strings.Fields(of)
+		}
+	}
+	return all
+}()
+
+// command is what a reader of a command line knows of the words before the present one.
+type command struct {
+	options []string // of the program
+	login   bool
+	last    [2]string // the words before, the last one first
+	// wanted is the option whose value is next, with the sign in it, and literal that only a quoted text is one.
+	wanted, sign string
+	literal      bool
+	isEcho       bool
+	echoed       []Span // the words of an echo, and piped those of the command before
+	piped        []Span
+}
+
+// wordSecrets returns the secrets that are words of a command line, by the word before or the program.
+func wordSecrets(text string) (found []Span) {
+	var c command
+	add := func(s Span, name string) {
+		if s.From < s.To {
+			s.Name = name
+			found = append(found, s)
+		}
+	}
+	for i := 0; i < len(text); {
+		switch at := text[i]; {
+		case strings.IndexByte(" \t\r([{,)]}", at) >= 0:
+			if strings.IndexByte("([{", at) >= 0 {
+				c.wanted = ""
+			}
+			i++
+			continue
+		case at == '\\' && i+1 < len(text) && text[i+1] == '\n':
+			i += 2
+			continue
+		case at == '$' && strings.HasPrefix(text[i:], "$("):
+			c, i = command{}, i+2
+			continue
+		case strings.IndexByte("\n;|&`<>", at) >= 0:
+			piped := c.echoed
+			if at != '|' || strings.HasPrefix(text[i:], "||") {
+				piped = nil
+			}
+			if strings.HasPrefix(text[i:], "||") || strings.HasPrefix(text[i:], "&&") {
+				i++
+			}
+			if c.wanted = ""; at != '<' && at != '>' {
+				c = command{piped: piped}
+			}
+			i++
+			continue
+		}
+		if q := quoteAt(text[i:]); q != "" {
+			closes := i+len(q) == len(text) || strings.IndexByte(" \t\r\n,)]}", text[i+len(q)]) >= 0
+			if i > 0 && strings.IndexByte(" \t\n,", text[i-1]) < 0 && (c.literal || !closes) {
+				c.wanted = "" // it is part of the word before
+			}
+			if c.wanted == "" && !c.isEcho || closes {
+				i += len(q) // the beginning or end of a text with words
+				c.last = [2]string{}
+				continue
+			}
+		} else if text[i] == '\\' {
+			i++
+			continue
+		}
+		v := wordAt(text, i)
+		word := text[v.from:v.to]
+		if c.wanted != "" && (v.quote != "" || !c.literal && !strings.HasPrefix(word, "-")) {
+			add(signed(text, v, c.sign), strings.TrimLeft(c.wanted, "-"))
+			c.wanted, i = "", max(v.end, i+1)
+			continue
+		}
+		c.wanted = ""
+		if v.quote != "" && !c.isEcho {
+			i += len(v.quote)
+			continue
+		}
+		if c.isEcho && !strings.HasPrefix(word, "-") {
+			c.echoed = append(c.echoed, secretIn(text, v))
+		}
+		c.read(text, v, word, add)
+		c.last = [2]string{word, c.last[0]}
+		i = max(v.end, i+1)
+	}
+	return found
+}
+
+// read reads a word that is not a value.
+func (c *command) read(text string, v value, word string, add func(Span, string)) {
+	base := path.Base(word)
+	reads := strings.Contains(word, "stdin") || base == "chpasswd" || base == "passwd" || base == "kinit" ||
+		base == "smbpasswd" || base == "cryptsetup" || word == "-S" && c.last[0] == "sudo"
+	if reads {
+		for _, s := range c.piped {
+			add(s, "password")
+		}
+	}
+	of, known := options[base]
+	switch {
+	case strings.HasPrefix(word, "-"):
+		c.option(text, v, word, add)
+	case known && !strings.HasPrefix(c.last[0], "-") || base == "sshpass":
+		c.options = of
+	case word == "login":
+		c.login = true
+	case (base == "echo" || base == "printf") && c.last[0] == "":
+		c.isEcho = true
+	case strings.EqualFold(c.last[0], "identified") && strings.EqualFold(word, "by"),
+		strings.EqualFold(word, "password") && c.last[1] != "login":
+		c.wanted, c.sign, c.literal = "password", "", true
+	case word == "password", c.last[0] == "set" && strings.HasPrefix(c.last[1], "config") && isValueName(word):
+		c.wanted, c.sign, c.literal = word, "", false
+	case slices.Contains(c.options, "/"):
+		if m := oracle.FindStringSubmatchIndex(word); m != nil {
+			s := value{from: v.from + m[2], to: v.from + m[3]}
+			add(secretIn(text, s), "password")
+			c.options = nil
+		}
+	}
+}
+
+// oracle matches a user and password of Oracle's programs.
+var oracle = regexp.MustCompile(`^(?:userid=)?[A-Za-z][\w$#]*/([^@/]+)(?:@.*)?$`)
+
+// portMapping matches a value of docker's -p behind the name of a container that is that of a known program.
+var portMapping = regexp.MustCompile(`^[\d.]+:\d+`)
+
+// option reads an option.
+func (c *command) option(text string, v value, word string, add func(Span, string)) {
+	if slices.Contains(c.options, "!"+word) {
+		return
+	}
+	for _, one := range c.options {
+		one, atLogin := strings.CutPrefix(one, "login")
+		if atLogin && !c.login {
+			continue
+		}
+		name := strings.TrimRight(one, "+.:,%=/")
+		sign := one[len(name):]
+		attached, rest := "", ""
+		if isShort := len(name) == 2; isShort && sign == ":" && cluster.MatchString(word) && strings.HasSuffix(word, name[1:]) {
+			rest = ""
+		} else if after, ok := strings.CutPrefix(word, name); !ok {
+			continue
+		} else {
+			rest = after
+			if !isShort && strings.HasPrefix(rest, "=") {
+				rest = rest[1:]
+			}
+			attached = rest
+		}
+		switch {
+		case attached != "" && (sign == "." || portMapping.MatchString(attached) || len(name) > 3 && attached == word[len(name):]):
+		case attached != "":
+			from := v.to - len(attached)
+			inner := value{from: from, to: v.to}
+			if q := quoteAt(attached); q != "" {
+				inner = valueAt(text, from)
+			}
+			add(signed(text, inner, strings.Trim(sign, "+.")), strings.Trim(name, "-"))
+			return
+		case sign != "+":
+			c.wanted, c.sign, c.literal = name, strings.Trim(sign, "+."), false
+			return
+		}
+	}
+	if isValueName(strings.TrimLeft(word, "-")) && optionName.MatchString(word) || word == "--creds" {
+		c.wanted, c.sign, c.literal = word, "", false
+	}
+}
+
+var (
+	optionName = regexp.MustCompile(`^--?[A-Za-z][\w.-]*$`)
+	// cluster matches several options of one letter in a word.
+	cluster = regexp.MustCompile(`^-[A-Za-z#]*$`)
+)
+
+// signed returns the secret in a value with a user and a sign before it.
+func signed(text string, v value, sign string) Span {
+	inner := text[v.from:v.to]
+	switch {
+	case sign == "":
+	case sign == "=" && !strings.Contains(inner, "=") && !strings.Contains(inner, Hidden):
+		return Span{}
+	case sign != "=":
+		_, secret, ok := strings.Cut(inner, sign)
+		if !ok {
+			return Span{}
+		}
+		v.from = v.to - len(secret)
+	}
+	return secretIn(text, v)
+}

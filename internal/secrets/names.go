@@ -1,0 +1,75 @@
+package secrets
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// secretWords are the endings, in one or two words, of names whose values are secrets.
+var secretWords = []string{
+	"password", "passwords", "passwd", "pwd", "passphrase", "secret", "secrets", "token", "credential", "credentials",
+	"apikey", "apikeys", "accesskey", "accesskeys", "privatekey", "privatekeys", "authkey", "accountkey", "sharedkey",
+	"subscriptionkey", "signingkey", "encryptionkey", "passcode", "bearer", "jwt", "dbpass", "userpass", "storepass",
+	"keypass", "requirepass",
+}
+
+// IsName reports whether a name indicates a secret value: in snake, kebab, camel or dotted case, one of its words is
+// or ends with "password", "secret", "token" or the like, two of its words are "api key", "access key" or "private
+// key", or the last word is "pass".
+func IsName(name string) bool {
+	last := ""
+	for _, word := range wordsOf(name) {
+		if slices.ContainsFunc(secretWords, func(end string) bool { return strings.HasSuffix(last+word, end) }) {
+			return true
+		}
+		last = word
+	}
+	return last == "pass"
+}
+
+// In a text, a name with one of these words at its end, or at its beginning, is not that of a secret but says
+// something about one: --password-file, --token-count, --ask-password.
+var (
+	lastWords = []string{"file", "files", "path", "dir", "folder", "url", "uri", "endpoint", "host", "name", "names", "id",
+		"count", "limit", "length", "len", "size", "min", "max", "ttl", "timeout", "expiry", "expires", "expiration", "age",
+		"type", "kind", "format", "policy", "manager", "store", "provider", "service", "env", "var", "stdin", "prompt",
+		"field", "column", "header", "param", "index", "version", "ref", "arn", "label", "fd", "command", "program",
+		"helper", "enabled", "required", "reset", "rotation", "days", "interval", "strength", "regex", "pattern",
+		"description", "budget", "usage", "price", "rate", "mode", "audience", "scope", "issuer", "class", "encoder"}
+	firstWords = []string{"no", "ask", "use", "with", "without", "skip", "show", "has", "is", "require", "requires",
+		"prompt", "max", "min", "num", "generate", "reset", "change", "forget", "hide", "mask", "disable", "enable",
+		"allow", "verify", "check", "need", "get", "list"}
+)
+
+// isValueName reports whether a name in a text indicates that a secret follows.
+func isValueName(name string) bool {
+	if !IsName(name) {
+		return false
+	}
+	words := wordsOf(name)
+	last := words[len(words)-1]
+	if last == "id" && len(words) > 1 { // the two parts of a pair of credentials
+		joined := strings.Join(words, "")
+		return strings.HasSuffix(joined, "accesskeyid")
+	}
+	return !slices.Contains(lastWords, last) && (len(words) == 1 || !slices.Contains(firstWords, words[0]))
+}
+
+// wordsOf splits a name at non-letters and before capitals: dbPassword, API_KEY2 and APIKey have two words each.
+func wordsOf(name string) []string {
+	var words []string
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		letters, from := []rune(part), 0
+		for i := 1; i < len(letters); i++ {
+			begins := unicode.IsUpper(letters[i]) &&
+				(unicode.IsLower(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+			if begins {
+				words = append(words, strings.ToLower(string(letters[from:i])))
+				from = i
+			}
+		}
+		words = append(words, strings.ToLower(string(letters[from:])))
+	}
+	return words
+}

@@ -1,0 +1,71 @@
+package secrets
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// urlSecrets returns the parts of a text that HideURLs hides, in order; none of them is empty.
+func urlSecrets(text string) []Span {
+	var secrets []Span
+	for at := 0; ; {
+		i := strings.Index(text[at:], "://")
+		if i < 0 {
+			return secrets
+		}
+		scheme, begin := text[at:at+i], at+i+len("://")
+		end := begin + lengthUntil(text[begin:min(len(text), begin+16*maxValue)], " \t\r\n\"'`<>|\\")
+		if next := strings.Index(text[begin:end], "://"); next >= 0 { // of another URL, in a list or a parameter
+			end = begin + len(strings.TrimRightFunc(text[begin:begin+next], unicode.IsLetter))
+		}
+		address := text[begin:end]
+		user := userOf(address)
+		if _, password, both := strings.Cut(user, ":"); both {
+			secrets = append(secrets, Span{From: begin + len(user) - len(password), To: begin + len(user)})
+		} else if strings.HasSuffix(scheme, "http") || strings.HasSuffix(scheme, "https") {
+			secrets = append(secrets, Span{From: begin, To: begin + len(user)})
+		}
+		secrets = append(secrets, parameterSecrets(address, len(user), begin)...)
+		secrets = slices.DeleteFunc(secrets, func(s Span) bool { return s.From == s.To })
+		at = end
+	}
+}
+
+// userOf returns the part before the '@' of a URL without its scheme. It recognizes a password with unencoded special
+// characters too, by a beginning that is not a port.
+func userOf(address string) string {
+	host := address[:lengthUntil(address, "/?#")]
+	at := strings.LastIndexByte(host, '@')
+	if _, port, ok := strings.Cut(host, ":"); at < 0 && ok && host[0] != '[' &&
+		strings.Trim(port, "0123456789") != "" {
+		at = strings.LastIndexByte(address, '@')
+	}
+	return address[:max(at, 0)]
+}
+
+// parameterSecrets returns the secret values among the name=value pairs after a '?', '&', ';' or '#'. offset is the
+// position of the address in the text.
+func parameterSecrets(address string, from, offset int) []Span {
+	var secrets []Span
+	for i := from; i < len(address); i++ {
+		if strings.IndexByte("?&;#", address[i]) < 0 {
+			continue
+		}
+		pair := address[i+1:]
+		pair = pair[:lengthUntil(pair, "?&;#")]
+		if name, value, ok := strings.Cut(pair, "="); ok && IsName(name) {
+			end := i + 1 + len(pair)
+			secrets = append(secrets, Span{From: offset + end - len(value), To: offset + end})
+		}
+	}
+	return secrets
+}
+
+// lengthUntil returns the length of the text before the first of some characters.
+func lengthUntil(text, characters string) int {
+	if i := strings.IndexAny(text, characters); i >= 0 {
+		return i
+	}
+	return len(text)
+}
