@@ -19,6 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/definitions"
 	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
@@ -98,7 +99,7 @@ func newBuilder(file string, options Options) *builder {
 }
 
 func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
-	r := Remark{definitions.Position{File: b.file, Line: line}, job, lost, fmt.Sprintf(format, args...)}
+	r := Remark{definitions.Position{File: b.file, Line: line}, job, lost, secrets.Hide(fmt.Sprintf(format, args...))}
 	b.result.Remarks = append(b.result.Remarks, r)
 }
 
@@ -241,9 +242,7 @@ func (b *builder) finish(script string) *Result {
 		b.remarkOnce(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
 	}
 	for _, d := range b.result.Definitions {
-		for _, field := range secretFields(d.Job) {
-			b.lost(d.At.Line, d.Name(), "%s contains a secret, which is in the result unchanged: move it into env with fromFile before you commit the file to git", field)
-		}
+		b.hideRest(d)
 		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
 		for _, v := range bad {
 			if v.Message == document.PlaceholderMessage { // the remark about the secret says what to do
@@ -251,6 +250,9 @@ func (b *builder) finish(script string) *Result {
 			}
 			b.lost(d.At.Line, d.Name(), "%s: %s", v.Field, v.Message)
 		}
+	}
+	for _, d := range defined {
+		b.hideRest(d)
 	}
 	b.result.Definitions = append(defined, b.result.Definitions...)
 	slices.SortStableFunc(b.result.Remarks, func(a, b Remark) int { return cmp.Compare(a.At.Line, b.At.Line) })

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/definitions"
+	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
 // crontab reads a crontab line by line. Variables apply to the entries below them.
@@ -170,8 +171,9 @@ func (c *crontab) last() *definitions.Definition {
 
 func (c *crontab) addJob(line int, comment, text, suffix string) {
 	command, input := splitPercent(text)
-	hash := sha256.Sum256([]byte(command))
-	d := c.job(line, commandName(command)+suffix, hex.EncodeToString(hash[:2]), "crontab")
+	shown := secrets.Hide(command) // names are shown everywhere
+	hash := sha256.Sum256([]byte(shown))
+	d := c.job(line, commandName(shown)+suffix, hex.EncodeToString(hash[:2]), "crontab")
 	d.Job.Description = comment
 	shell := "/bin/sh"
 	for _, name := range slices.Sorted(maps.Keys(c.env)) {
@@ -187,6 +189,11 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 		default:
 			c.setEnv(d, c.env[name].line, name, value)
 		}
+	}
+	command = c.takeSecrets(d, line, shell, command)
+	if shown := secrets.Hide(input); shown != input {
+		c.lost(line, d.Name(), "its standard input contains %s", leftOut)
+		input = shown
 	}
 	if input != "" {
 		command = "{ " + command + "\n} <<'CRON_INPUT'\n" + input + "\nCRON_INPUT\n"

@@ -240,8 +240,12 @@ func (r *liteJobReader) takeProps() {
 		value := r.props[name]
 		setProp(r.d, name, value.text)
 		if shown := r.d.Job.WithoutSecrets().Props[name].Value; shown != value.text {
-			setProp(r.d, name, secrets.Hidden)
-			r.lost(value.line, "props.%s is a secret and was left out: apply it once from a file that you do not keep; then %s stands for it", name, secrets.Hidden)
+			setProp(r.d, name, shown)
+			is := "contains"
+			if shown == secrets.Hidden {
+				is = "is"
+			}
+			r.lost(value.line, "props.%s %s %s", name, is, leftOut)
 		}
 	}
 }

@@ -299,6 +299,8 @@ func (j *xxlJob) glue(handler string, broadcast bool) {
 			jobs.PropScript)
 	default:
 		j.notePrivileged(j.line, j.d.Name(), source)
+		shell, _, _ := strings.Cut(script.interpreter, " ")
+		source = j.takeSecrets(j.d, j.line, shell, source)
 		setCommand(j.d, fmt.Sprintf("%s %s %s", script.interpreter, quote(script.prologue+"\n"+source), quote(j.d.Name())))
 		if strings.HasPrefix(source, "#!") && !strings.Contains(firstLine(source), "bash") && kind == "GLUE_SHELL" {
 			j.note(j.line, j.d.Name(), "its script is run by bash, as in XXL-JOB, and not by %s", firstLine(source))

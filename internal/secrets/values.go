@@ -169,8 +169,8 @@ var (
 // isSecret reports whether a value is a secret itself.
 func isSecret(v, quote string) bool {
 	switch {
-	case v == "":
-		return false
+	case strings.Trim(v, "'\"\\") == "":
+		return false // also where a quoted text was ended for a variable
 	case strings.Contains(v, Hidden):
 		return true
 	case (quote == "'" || quote == `'\''`) && constant.MatchString(v):
