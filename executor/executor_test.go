@@ -220,6 +220,7 @@ func TestFailures(t *testing.T) {
 		{"up", func(w *wire.Task) { w.Command = []string{"../job.sh"} }, "START", []string{"leads out of the package"}},
 		{"empty", func(w *wire.Task) { w.Command = nil }, "START", []string{"no command"}},
 		{"interpreter", func(w *wire.Task) { w.Package.URL = file(t, "#!/no/such/shell\n") }, "START", []string{`its first line names "/no/such/shell"`}},
+		{"a marked script", func(w *wire.Task) { w.Package.URL = file(t, "\ufeff#!/bin/sh\necho\n") }, "START", []string{"byte order mark"}},
 		{"dos", func(w *wire.Task) { w.Package.URL = file(t, "#!/bin/sh\r\necho\r\n") }, "START", []string{"carriage return"}},
 		{"text", func(w *wire.Task) { w.Package.URL = file(t, "echo no first line\n") }, "START", []string{"neither a program"}},
 		{"dead", func(w *wire.Task) { w.Package.URL = "http://127.0.0.1:1/p.tar" }, "FETCH", []string{"http://127.0.0.1:1/p.tar", "connection refused"}},

@@ -20,24 +20,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 )
 
 // Body reads the whole body. It returns an error unless the content type is JSON or plain text. It also accepts
-// application/x-www-form-urlencoded, which curl sends unless -H sets another type, and reads it as JSON.
+// application/x-www-form-urlencoded, which curl sends unless -H sets another type, and reads it as JSON. It returns UTF-8,
+// decoded by a byte order mark or the charset of the content type.
 func Body(c *gin.Context) ([]byte, error) {
+	charset := ""
 	if given := c.GetHeader("Content-Type"); given != "" {
-		kind, _, err := mime.ParseMediaType(given)
+		kind, parameters, err := mime.ParseMediaType(given)
 		if err != nil || !slices.Contains([]string{"application/json", "text/plain",
 			"application/x-www-form-urlencoded"}, kind) {
 			return nil, failure.New(http.StatusUnsupportedMediaType, "content_type_not_supported",
 				"the body must be JSON: send the header Content-Type: application/json, not %s", failure.Quoted(given))
 		}
+		charset = parameters["charset"]
 	}
 	if given := c.GetHeader("Content-Encoding"); given != "" && given != "identity" {
 		return nil, failure.New(http.StatusUnsupportedMediaType, "content_encoding_not_supported",
 			"the body must not be compressed; its Content-Encoding is %s", failure.Quoted(given))
 	}
-	return WholeBody(c.Request)
+	body, err := WholeBody(c.Request)
+	if err != nil {
+		return body, err
+	}
+	text, err := textfile.Decode(body, charset)
+	if err != nil {
+		return nil, failure.BadRequest("bad_json", "the body: %v, or name its encoding in the header Content-Type: application/json; charset=…", err)
+	}
+	return text, nil
 }
 
 // WholeBody reads a body to its end, whatever its content type.

@@ -2,16 +2,17 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/elasticjob-go/elasticjob/client"
+	"github.com/elasticjob-go/elasticjob/definitions"
 )
 
 func (a *cli) contextCommand() *cobra.Command {
@@ -94,12 +95,11 @@ func (a *cli) reportChange(err error, done string, args ...any) error {
 func (a *cli) readToken(file string) (string, error) {
 	from := a.in
 	if file != "-" {
-		f, err := os.Open(file)
+		source, err := definitions.ReadFile(file, nil)
 		if err != nil {
 			return "", usage(err)
 		}
-		defer func() { _ = f.Close() }()
-		from = f
+		from = bytes.NewReader(source.Text)
 	}
 	line, err := bufio.NewReader(io.LimitReader(from, 1<<16)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -3,14 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/elasticjob-go/elasticjob/definitions"
 	codec "github.com/elasticjob-go/elasticjob/internal/document"
 )
 
@@ -104,27 +103,16 @@ func (d document) raw() (json.RawMessage, error) { return json.Marshal(d) }
 
 // readDocument reads a file, or standard input, that contains one document.
 func (a *cli) readDocument(file string) (document, error) {
-	name, from := file, a.in
-	if file == "-" {
-		name = "standard input"
-	} else {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, usage(err)
-		}
-		defer func() { _ = f.Close() }()
-		from = f
-	}
-	text, err := io.ReadAll(io.LimitReader(from, maxDocument+1))
+	source, err := definitions.ReadFile(file, a.in)
 	switch {
 	case err != nil:
-		return nil, usagef("read %s: %w", name, err)
-	case len(text) > maxDocument:
-		return nil, usagef("%s is larger than 1 MiB, the limit of a document", name)
+		return nil, usage(err)
+	case len(source.Text) > maxDocument:
+		return nil, usagef("%s is larger than 1 MiB, the limit of a document", source.Name)
 	}
-	d, err := codec.Fields(text)
+	d, err := codec.Fields(source.Text)
 	if err != nil {
-		return nil, usagef("%s: %w", name, err)
+		return nil, usagef("%s: %w", source.Name, err)
 	}
 	return d, nil
 }

@@ -169,11 +169,11 @@ func (d *xxlDatabase) read(ctx context.Context, o convert.Options) (*convert.Res
 		if dsn != "" {
 			return nil, errors.New("--db and --db-file contradict each other: give one of them")
 		}
-		text, err := os.ReadFile(d.file)
+		source, err := definitions.ReadFile(d.file, nil)
 		if err != nil {
 			return nil, fmt.Errorf("read the address of the database: %w", err)
 		}
-		dsn = strings.TrimSpace(string(text))
+		dsn = strings.TrimSpace(string(source.Text))
 	}
 	tables, others, err := origin.Tables(ctx, dsn, convert.XXLJobTableNames, "xxl_job_")
 	if err != nil {
@@ -225,11 +225,11 @@ func (z *liteZooKeeper) given() bool { return z.address != "" }
 func (z *liteZooKeeper) read(ctx context.Context, o convert.Options) (*convert.Result, error) {
 	digest := ""
 	if z.digestFile != "" {
-		text, err := os.ReadFile(z.digestFile)
+		source, err := definitions.ReadFile(z.digestFile, nil)
 		if err != nil {
 			return nil, fmt.Errorf("read the digest for ZooKeeper: %w", err)
 		}
-		digest = strings.TrimSpace(string(text))
+		digest = strings.TrimSpace(string(source.Text))
 	}
 	nodes, err := origin.LiteNodes(ctx, z.address, digest)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/definitions"
 	"github.com/elasticjob-go/elasticjob/definitions/convert/sqldump"
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -285,7 +286,10 @@ var glueScripts = map[string]struct{ interpreter, prologue string }{
 func (j *xxlJob) glue(handler string, broadcast bool) {
 	j.take("executorhandler")
 	kind := cmp.Or(j.value("gluetype"), "BEAN")
-	source := strings.ReplaceAll(j.value("gluesource"), "\r\n", "\n")
+	source := strings.TrimPrefix(strings.ReplaceAll(j.value("gluesource"), "\r\n", "\n"), textfile.Mark)
+	if script := strings.TrimLeft(source, " \t\n"); strings.HasPrefix(script, "#!") {
+		source = script
+	}
 	script, known := glueScripts[kind]
 	switch {
 	case kind == "BEAN":

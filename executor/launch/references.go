@@ -131,7 +131,7 @@ func readSecret(folder, inside string) (string, error) {
 		return "", errors.New("it is not a regular file")
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxSecret+2))
-	text := strings.TrimSuffix(string(content), "\n")
+	text := strings.TrimPrefix(strings.TrimSuffix(string(content), "\n"), "\ufeff") // editors add a byte order mark
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("it can't be read on this agent: %w", reason(err))

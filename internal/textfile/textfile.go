@@ -34,16 +34,11 @@ var marked = []struct {
 // encoding is neither certain nor declared is an error with the likely encoding and a command that converts it. Bytes are not
 // copied if they are UTF-8 already.
 func Decode(text []byte, declared string) ([]byte, error) {
-	for _, one := range marked {
-		if bytes.HasPrefix(text, []byte(one.mark)) {
-			return decode(text, one.encoding, "UTF-16 or UTF-32")
-		}
+	if decoded, ok, err := Marked(text); ok {
+		return decoded, err
 	}
-	if wide := withoutMark(text); wide != nil {
-		return decode(text, wide, "UTF-16")
-	}
-	if plain := bytes.TrimPrefix(text, []byte(Mark)); utf8.Valid(plain) {
-		return plain, nil
+	if utf8.Valid(text) {
+		return text, nil
 	}
 	if declared == "" {
 		declared = Declared(text)
@@ -57,6 +52,23 @@ func Decode(text []byte, declared string) ([]byte, error) {
 	guess := guessed(text)
 	return nil, fmt.Errorf("the text is not UTF-8: line %d has other bytes; it looks like %s: convert it with \"iconv -f %s -t UTF-8\"",
 		bytes.Count(text[:invalid(text)], []byte("\n"))+1, guess, guess)
+}
+
+// Marked decodes a text whose encoding is certain, by a byte order mark or as UTF-16 without one. ok is false for other
+// texts. Its errors do not contain any part of the text.
+func Marked(text []byte) (decoded []byte, ok bool, err error) {
+	for _, one := range marked {
+		if bytes.HasPrefix(text, []byte(one.mark)) {
+			decoded, err = decode(text, one.encoding, "UTF-16 or UTF-32")
+			return decoded, true, err
+		}
+	}
+	if wide := withoutMark(text); wide != nil {
+		decoded, err = decode(text, wide, "UTF-16")
+		return decoded, true, err
+	}
+	decoded, ok = bytes.CutPrefix(text, []byte(Mark))
+	return decoded, ok && utf8.Valid(decoded), nil
 }
 
 func decode(text []byte, from encoding.Encoding, called string) ([]byte, error) {

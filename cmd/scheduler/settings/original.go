@@ -12,6 +12,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 	"github.com/elasticjob-go/elasticjob/internal/properties"
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 )
 
 // originalValue is a value and its source.
@@ -24,7 +25,15 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]ori
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
-	all, err := properties.Parse(properties.Latin1(text))
+	content, ok, err := textfile.Marked(text)
+	if err != nil {
+		return nil, fmt.Errorf("--config %s: %w", path, err)
+	}
+	whole := string(content)
+	if !ok {
+		whole = properties.Latin1(text) // as Java reads such files
+	}
+	all, err := properties.Parse(whole)
 	if err != nil {
 		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}

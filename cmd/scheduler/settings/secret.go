@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"unicode"
+
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 )
 
 // Secret is a text that is never printed.
@@ -41,6 +43,9 @@ func readSecret(path string) (Secret, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
+	}
+	if decoded, ok, err := textfile.Marked(text); ok && err == nil {
+		text = decoded
 	}
 	word := strings.TrimSpace(string(text))
 	if word == "" {
