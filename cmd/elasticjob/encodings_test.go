@@ -28,7 +28,7 @@ func TestImportReadsFilesInOtherEncodings(t *testing.T) {
 		"a dump in GBK that declares it":    {"xxl-job", "SET NAMES gbk;\n" + dump, gbk, 0, "每天对账"},
 		"a dump in GBK with MySQL's header": {"xxl-job", "/*!40101 SET NAMES gbk */;\n" + dump, gbk, 0, "每天对账"},
 		"a dump in GBK that does not":       {"xxl-job", dump, gbk, 2, "iconv -f GB18030 -t UTF-8"},
-		"a script in GBK":                   {"xxl-job", strings.Replace(strings.Replace(dump, ",schedule_conf", ",schedule_conf,glue_type,glue_source", 1), "?')", "?','GLUE_SHELL','\ufeff\r\n#!/bin/sh\r\nx')", 1), unicode.UTF8, 0, "\n#!/bin/sh\n"},
+		"a script behind a mark and a line": {"xxl-job", strings.Replace(strings.Replace(dump, ",schedule_conf", ",schedule_conf,glue_type,glue_source", 1), "?')", "?','GLUE_SHELL','\ufeff\r\n#!/bin/sh\r\nx')", 1), unicode.UTF8, 0, "by bash, as in XXL-JOB, and not by #!/bin/sh"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
