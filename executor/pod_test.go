@@ -56,7 +56,7 @@ func TestPod(t *testing.T) {
 			task.EnvFiles = map[string]string{"OWN": strings.TrimPrefix(file(t, "mounted"), "file://")}
 		}, 0, "mounted\n", "", "", ""},
 		"failed by an answer": {`echo '{"type":"hello","version":1}' >&4; read -r run <&3; echo '{"type":"done","run":"1","error":"no luck"}' >&4`, nil, 1, "", "", wire.PhaseRun, "no luck"},
-		"left behind":         {"(setsid sleep 1000 &) ; (sleep 1000 &); echo out", nil, 0, "out\n", "", "", ""},
+		"left behind":         {"(setsid sleep 1000 &) ; (sleep 1000 &); echo out", nil, 0, "out\n", "", "", "2 processes that it left running were ended: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -263,7 +263,11 @@ func TestTheTimeZoneOfATask(t *testing.T) {
 		s := newStage(t)
 		s.app()
 		s.job(func(j *jobs.Config) { j.TimeZone, j.JobExecutionType = test.zone, test.kind })
-		task := s.start(8)[0].Task
+		if test.kind == jobs.Transient {
+			s.trigger()
+		}
+		s.offer("S1", 8, 8192)
+		task := s.accepted()[0].Task
 		if task.TimeZone != test.want || task.Daemon != nil && task.Daemon.TimeZone != test.zone {
 			t.Errorf("%+v: %q, %+v", test, task.TimeZone, task.Daemon)
 		}
