@@ -196,6 +196,7 @@ func TestACheckLooksAtEveryWord(t *testing.T) {
 		{flat, "sh bin", "bin is a directory"},
 		{flat, "timeout -k 5 60 bin/plain.sh", "bin/plain.sh has no execute bit"},
 		{flat, "env A=b nice -n 5 bin/start.sh", ""},
+		{flat, "busybox sh bin/bom.sh", "bin/bom.sh begins with a byte order mark"},
 		{flat, "nohup bin/none.sh", "bin/none.sh is not in the package"},
 		{flat, "nice bin/empty", "bin/empty is empty"},
 		{flat, "bin/start.sh bin/dos.sh", "the first line of bin/dos.sh ends with a carriage return"},

@@ -24,7 +24,8 @@ type runner struct {
 
 // Programs by their name without a version.
 var (
-	shells = map[string]runner{}
+	shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
+	shell  = runner{values: []string{"-o", "+o", "--rcfile", "--init-file"}}
 	// interpreters run the file that is their first argument, and read it as text with any line ends.
 	interpreters = map[string]runner{
 		"python": {values: []string{"-W", "-X"}, inline: []string{"-c", "-m"}},
@@ -42,19 +43,16 @@ var (
 		"timeout": {values: []string{"-s", "-k"}, operands: 1}, "flock": {values: []string{"-w", "-E"}, operands: 1},
 		"taskset": {operands: 1}, "chrt": {operands: 1}, "sudo": {values: []string{"-u", "-g"}}, "stdbuf": {values: []string{"-i", "-o", "-e"}},
 		"nohup": {}, "setsid": {}, "time": {}, "exec": {}, "tini": {}, "dumb-init": {}, "chronic": {}, "unbuffer": {},
+		"busybox": {},
 	}
 	java = runner{values: []string{"-cp", "-classpath", "--class-path", "-p", "--module-path", "-jar",
 		"--upgrade-module-path", "--add-modules", "--add-opens", "--add-exports", "--add-reads", "--patch-module"}}
 	assignment = regexp.MustCompile(`^\w+=`)
 	// separator separates the commands in a script of sh -c.
 	separator = regexp.MustCompile(`&&|\|\||[;|&\n]`)
+	// inlineOption is the option of a shell whose value is a script: -c, or -euc.
+	inlineOption = regexp.MustCompile(`^-[a-z]*c$`)
 )
-
-func init() {
-	for _, name := range []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox sh"} {
-		shells[name] = runner{values: []string{"-o", "+o", "--rcfile", "--init-file"}}
-	}
-}
 
 // file returns the index of the first word after the options; len(words) if there is none. inline is the option that
 // gives code instead.
@@ -102,9 +100,9 @@ func (f *PackageFacts) checkWords(root string, words []string) {
 		}
 		return
 	}
-	if shell, ok := shells[name]; ok {
+	if slices.Contains(shells, name) {
 		at, _ := shell.file(words)
-		if at > 1 && at < len(words) && regexp.MustCompile(`^-[a-z]*c$`).MatchString(words[at-1]) {
+		if at > 1 && at < len(words) && inlineOption.MatchString(words[at-1]) {
 			f.checkShell(root, words[at])
 			return
 		}
