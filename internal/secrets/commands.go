@@ -183,17 +183,18 @@ func (c *command) option(text string, v value, word string, add func(Span, strin
 		}
 		name := strings.TrimRight(one, "+.:,%=/")
 		sign := one[len(name):]
-		attached, rest := "", ""
-		if isShort := len(name) == 2; isShort && sign == ":" && cluster.MatchString(word) && strings.HasSuffix(word, name[1:]) {
-			rest = ""
-		} else if after, ok := strings.CutPrefix(word, name); !ok {
-			continue
-		} else {
-			rest = after
-			if !isShort && strings.HasPrefix(rest, "=") {
-				rest = rest[1:]
+		isShort := len(name) == 2
+		attached := ""
+		lastOfCluster := isShort && sign == ":" && cluster.MatchString(word) && strings.HasSuffix(word, name[1:])
+		if !lastOfCluster {
+			rest, ok := strings.CutPrefix(word, name)
+			if !ok {
+				continue
 			}
 			attached = rest
+			if !isShort {
+				attached = strings.TrimPrefix(rest, "=")
+			}
 		}
 		switch {
 		case attached != "" && (sign == "." || portMapping.MatchString(attached) || len(name) > 3 && attached == word[len(name):]):
