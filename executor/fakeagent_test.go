@@ -78,6 +78,7 @@ type fakeAgent struct {
 	updates    []mesos.TaskStatus
 	acked      map[string]bool
 	refuse     int  // status for SUBSCRIBE, unless 0
+	connected  bool // the executor is subscribed since the agent's last start
 	silent     bool // acknowledges nothing
 	refused    int  // number of calls answered with 503
 	refusing   bool
@@ -229,6 +230,7 @@ func (a *fakeAgent) listen(address string) {
 func (a *fakeAgent) stop() {
 	a.mu.Lock()
 	server := a.server
+	a.connected = false
 	a.mu.Unlock()
 	_ = server.Close()
 }
@@ -247,10 +249,14 @@ func (a *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case mesosexec.Call_UPDATE:
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.refusing {
+		switch {
+		case a.refusing:
 			a.refused++
 			a.wake()
 			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		case !a.connected: // the executor repeats the update when it subscribes
+			http.Error(w, "Executor is not subscribed", http.StatusForbidden)
 			return
 		}
 		a.take(call.Update.Status)
@@ -283,7 +289,7 @@ func (a *fakeAgent) serveSubscribe(w http.ResponseWriter, r *http.Request, s *me
 		return
 	}
 	stream := make(chan []byte, 10_000)
-	a.stream = stream
+	a.stream, a.connected = stream, true
 	a.emit(mesosexec.Event{Type: mesosexec.Event_SUBSCRIBED, Subscribed: &mesosexec.Event_Subscribed{
 		ExecutorInfo:  mesos.ExecutorInfo{ExecutorID: mesos.ExecutorID{Value: "E"}},
 		FrameworkInfo: mesos.FrameworkInfo{}, AgentInfo: mesos.AgentInfo{},
