@@ -63,21 +63,28 @@ func (c Config) checkEnv() document.Violations {
 			bad = append(bad, document.Violate(field, "", "must be at most %d KiB; put data into the package",
 				MaxParameterBytes>>10))
 		}
-		if text.FromFile != "" && (!path.IsAbs(text.FromFile) || path.Clean(text.FromFile) != text.FromFile ||
-			len(text.FromFile) > maxPath) {
-			bad = append(bad, document.Violate(field+".fromFile", text.FromFile,
-				"must be the absolute path of a file on the agent, without '.', '..' and doubled slashes, such as /etc/elasticjob/secrets/%s", strings.ToLower(name)))
-		}
-		switch {
-		case text.FromEnv == "":
-		case !variablePattern.MatchString(text.FromEnv):
-			bad = append(bad, document.Violate(field+".fromEnv", text.FromEnv, variableRule))
-		case slices.ContainsFunc(ownVariables,
-			func(prefix string) bool { return strings.HasPrefix(text.FromEnv, prefix) }):
-			bad = append(bad, document.Violate(field+".fromEnv", text.FromEnv,
-				"names a variable that is the executor's own, as all are that begin with %s",
-				strings.Join(ownVariables, ", ")))
-		}
+		bad = append(bad, checkReference(field, text)...)
+	}
+	return bad
+}
+
+// checkReference checks the file or the variable that a text refers to.
+func checkReference(field string, text document.Text) (bad document.Violations) {
+	_, name, _ := strings.Cut(field, ".")
+	if text.FromFile != "" && (!path.IsAbs(text.FromFile) || path.Clean(text.FromFile) != text.FromFile ||
+		len(text.FromFile) > maxPath) {
+		bad = append(bad, document.Violate(field+".fromFile", text.FromFile,
+			"must be the absolute path of a file on the agent, without '.', '..' and doubled slashes, such as /etc/elasticjob/secrets/%s", strings.ToLower(name)))
+	}
+	switch {
+	case text.FromEnv == "":
+	case !variablePattern.MatchString(text.FromEnv):
+		bad = append(bad, document.Violate(field+".fromEnv", text.FromEnv, variableRule))
+	case slices.ContainsFunc(ownVariables,
+		func(prefix string) bool { return strings.HasPrefix(text.FromEnv, prefix) }):
+		bad = append(bad, document.Violate(field+".fromEnv", text.FromEnv,
+			"names a variable that is the executor's own, as all are that begin with %s",
+			strings.Join(ownVariables, ", ")))
 	}
 	return bad
 }

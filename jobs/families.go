@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/mail"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,10 +40,11 @@ type property struct {
 // families are the original's properties (contract 5.5, 5.6), and those of webhooks, which are added.
 var families = []family{
 	{"script.", "", nil, []property{{PropScript, true, shown, isCommand}, {PropScriptContext, false, shown, isBool}}},
-	{"http.", "", []string{PropHTTPURL, PropHTTPURI}, []property{
+	{"http.", "", []string{PropHTTPURL, PropHTTPURI, PropHTTPProxy}, []property{
 		{PropHTTPURL, false, secretUser, isURL}, {PropHTTPURI, false, secretUser, isURL}, {PropHTTPMethod, true, shown, isMethod},
 		{PropHTTPData, false, shown, isAny}, {PropHTTPContentType, false, shown, isLine},
 		{PropHTTPConnectTimeout, false, shown, upTo(maxHTTPTimeout)}, {PropHTTPReadTimeout, false, shown, upTo(maxHTTPTimeout)},
+		{PropHTTPProxy, false, secretUser, isProxy},
 	}},
 	{"streaming.", "", nil, []property{{PropStreaming, false, shown, isBool}}},
 	{"email.", HandlerEmail, []string{PropEmailHost, PropEmailPort, PropEmailSSL, PropEmailTrust, PropEmailPlainLogin}, []property{
@@ -82,6 +84,13 @@ func familyOf(name string) *family {
 }
 
 func (f *family) find(name string) *property {
+	if header, ok := strings.CutPrefix(name, PropHTTPHeader); ok {
+		p := &property{name: name, rule: isHeaderValue}
+		if isSecretHeader(header) {
+			p.hidden = secret
+		}
+		return p
+	}
 	for i := range f.props {
 		if f.props[i].name == name {
 			return &f.props[i]
@@ -95,6 +104,9 @@ func (f *family) names() []string {
 	for i, p := range f.props {
 		names[i] = p.name
 	}
+	if f.prefix == "http." {
+		names = append(names, PropHTTPHeader+"NAME")
+	}
 	return names
 }
 
@@ -105,9 +117,11 @@ func (c Config) checkProps() (bad document.Violations, notes []string) {
 		if len(bad) >= maxViolations {
 			return bad, notes
 		}
-		if c.Props[name].IsReference() {
+		if strings.HasPrefix(name, PropHTTPHeader) {
+			bad = append(bad, checkReference("props."+name, c.Props[name])...)
+		} else if c.Props[name].IsReference() {
 			bad = append(bad, document.Violate("props."+name, "",
-				"must be a text: the server reads properties, too, and has no file or variable of an agent; only env can name one"))
+				"must be a text: the server reads properties, too, and has no file or variable of an agent; only env and http.header. can name one"))
 		}
 		f := familyOf(name)
 		if f == nil {
@@ -172,12 +186,61 @@ func (c Config) checkHTTP(used map[string]bool) (bad document.Violations) {
 	case hasURL && hasURI && address.Value != same.Value:
 		violate(PropHTTPURI, "differs from %s, and means the same; give one of them", PropHTTPURL)
 	}
+	bad = append(bad, c.checkHeaders()...)
 	method := strings.ToUpper(c.Prop(PropHTTPMethod))
 	if _, given := c.Props[PropHTTPData]; given && slices.Contains(methods, method) &&
 		!slices.Contains(methodsWithBody, method) {
 		violate(PropHTTPData, "has no effect with the method %s, whose requests have no body; remove it, or use one of %s", method, strings.Join(methodsWithBody, ", "))
 	}
 	return bad
+}
+
+// checkHeaders checks the names of an HTTP job's headers.
+func (c Config) checkHeaders() (bad document.Violations) {
+	names := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
+		header, ok := strings.CutPrefix(name, PropHTTPHeader)
+		if !ok {
+			continue
+		}
+		wrong, lower := "", strings.ToLower(header)
+		switch {
+		case !headerPattern.MatchString(header):
+			wrong = "the name of a header must be letters, digits and hyphens, such as http.header.Authorization"
+		case lower == "content-type":
+			wrong = "is the header that " + PropHTTPContentType + " sets; use that"
+		case slices.Contains(ownHeaders, lower):
+			wrong = "is a header that every request has, or that its connection decides; leave it out"
+		case names[lower] != "":
+			wrong = "is the same header as " + names[lower] + "; give one of them"
+		}
+		if names[lower] = name; wrong != "" {
+			bad = append(bad, document.Violate("props."+name, "", "%s", wrong))
+		}
+	}
+	return bad
+}
+
+var (
+	headerPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+	ownHeaders    = []string{"shardingcontext", "content-length", "transfer-encoding", "connection", "upgrade", "te",
+		"trailer", "keep-alive", "proxy-connection"}
+)
+
+// isHeaderValue accepts every value without line breaks, and reveals none.
+func isHeaderValue(value string) string {
+	if len(value) > 16<<10 {
+		return "must be at most 16 KiB"
+	}
+	return isLine(value)
+}
+
+// isProxy accepts the URL of a proxy, and environment.
+func isProxy(value string) string {
+	if wrong := isURL(value); wrong != "" && value != "environment" {
+		return "must be the URL of a proxy, such as http://proxy.example.com:3128, without a user, or environment for the HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the executor"
+	}
+	return ""
 }
 
 var (

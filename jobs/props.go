@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
 // Properties that the scheduler or the executor reads.
@@ -21,6 +23,10 @@ const (
 	PropHTTPContentType    = "http.content.type"
 	PropHTTPConnectTimeout = "http.connect.timeout.milliseconds"
 	PropHTTPReadTimeout    = "http.read.timeout.milliseconds"
+	// PropHTTPProxy is the proxy of an HTTP job: a URL, or "environment". PropHTTPHeader is the prefix of the properties
+	// with its headers.
+	PropHTTPProxy  = "http.proxy"
+	PropHTTPHeader = "http.header."
 	// PropStreaming makes a dataflow job fetch and process until no data is left.
 	PropStreaming = "streaming.process"
 )
@@ -54,7 +60,9 @@ func (c Config) Prop(name string) string { return c.Props[name].Value }
 
 // HTTPRequest is the request of an HTTP job.
 type HTTPRequest struct {
-	URL, Method, Data, ContentType string
+	URL, Method, Data, ContentType, Proxy string
+	// Headers are additional headers by name. Those that are secret are marked so.
+	Headers document.Texts
 	// The timeouts are in milliseconds.
 	ConnectTimeout, ReadTimeout int64
 }
@@ -71,9 +79,19 @@ func (c Config) HTTP() (HTTPRequest, bool) {
 		}
 		return byDefault
 	}
+	var headers document.Texts
+	for name, text := range c.Props {
+		if header, ok := strings.CutPrefix(name, PropHTTPHeader); ok {
+			if headers == nil {
+				headers = document.Texts{}
+			}
+			text.Secret = text.Secret || text.IsReference() || isSecretHeader(header)
+			headers[header] = text
+		}
+	}
 	return HTTPRequest{
 		URL: url, Method: strings.ToUpper(c.Prop(PropHTTPMethod)), Data: c.Prop(PropHTTPData),
-		ContentType:    c.Prop(PropHTTPContentType),
+		ContentType: c.Prop(PropHTTPContentType), Proxy: c.Prop(PropHTTPProxy), Headers: headers,
 		ConnectTimeout: millis(PropHTTPConnectTimeout, DefaultHTTPConnectTimeout),
 		ReadTimeout:    millis(PropHTTPReadTimeout, DefaultHTTPReadTimeout),
 	}, true

@@ -45,6 +45,21 @@ func (p *property) show(value string) string {
 	return value
 }
 
+// isSecretHeader reports whether the value of a header with this name is a secret, such as that of Authorization,
+// Cookie or X-Auth-Key.
+func isSecretHeader(name string) bool {
+	if secrets.IsName(name) {
+		return true
+	}
+	for word := range strings.FieldsFuncSeq(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' }) {
+		switch word {
+		case "authorization", "auth", "cookie", "key", "signature", "jwt", "bearer", "session", "sessionid":
+			return true
+		}
+	}
+	return false
+}
+
 // textKey is the location of a text in the document: in env or props under a name, or in a field without a name.
 type textKey struct{ field, name string }
 
@@ -221,7 +236,12 @@ func (c Config) Redact(text string) string {
 	var known []string
 	c.mapTexts(func(at textKey, t document.Text) document.Text {
 		known = append(known, t.Secrets(at.name)...)
-		if p := at.property(); p != nil && p.hidden == secretToken {
+		p := at.property()
+		if p != nil && p.hidden == secret {
+			_, credentials, _ := strings.Cut(t.Value, " ") // those after a scheme, such as Bearer
+			known = append(known, t.Value, credentials)
+		}
+		if p != nil && p.hidden == secretToken {
 			_, query, _ := strings.Cut(t.Value, "?")
 			known = append(known, query)
 			for pair := range strings.SplitSeq(query, "&") {

@@ -65,6 +65,63 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
+// TestSecretHeaders checks which headers are secret by their name, and that those of a file are references.
+func TestSecretHeaders(t *testing.T) {
+	t.Parallel()
+	c := stored()
+	c.Props = document.Texts{jobs.PropHTTPURL: {Value: "http://h/"}, jobs.PropHTTPMethod: {Value: "GET"}}
+	secret := []string{"Authorization", "Proxy-Authorization", "cookie", "X-API-Key", "X-Auth-Token", "X-Amz-Signature", "Private-Token", "X-Key"}
+	open := []string{"Accept", "X-Tenant", "X-Monkey", "Author", "Host", "X-Keyboard"}
+	for _, name := range append(slices.Clone(secret), open...) {
+		c.Props[jobs.PropHTTPHeader+name] = document.Text{Value: "Bearer hunter2"}
+	}
+	c.Props["http.header.X-File"] = document.Text{FromFile: "/etc/elasticjob/secrets/x"}
+	c.Props["http.header.X-Env"] = document.Text{FromEnv: "X"}
+	c.Props["http.header.X-Marked"] = document.Text{Value: "Bearer hunter2", Secret: true}
+	if bad, _ := c.Check(options()); len(bad) > 0 {
+		t.Error(bad)
+	}
+	shown := c.WithoutSecrets()
+	request, _ := c.HTTP()
+	for _, name := range append(slices.Clone(secret), "X-Marked") {
+		if shown.Prop(jobs.PropHTTPHeader+name) != "******" || !request.Headers[name].Secret ||
+			request.Headers[name].Value != "Bearer hunter2" {
+			t.Errorf("%s: %q, %+v", name, shown.Prop(jobs.PropHTTPHeader+name), request.Headers[name])
+		}
+	}
+	for _, name := range open {
+		if shown.Prop(jobs.PropHTTPHeader+name) != "Bearer hunter2" || request.Headers[name].Secret {
+			t.Errorf("%s: %q, %+v", name, shown.Prop(jobs.PropHTTPHeader+name), request.Headers[name])
+		}
+	}
+	if got := request.Headers["X-File"]; got.FromFile == "" || !got.Secret {
+		t.Errorf("%+v", got)
+	}
+	if own := c.OwnProps(); len(own) > 0 {
+		t.Errorf("headers are properties of the program: %v", own)
+	}
+	if got := c.Redact("refused hunter2"); strings.Contains(got, "hunter2") {
+		t.Error(got)
+	}
+	kept, moved := shown.KeepSecrets(c)
+	if diff := cmp.Diff(c, kept); diff != "" || len(moved) > 0 {
+		t.Errorf("%v %s", moved, diff)
+	}
+	for _, name := range []string{jobs.PropHTTPURL, jobs.PropHTTPProxy} {
+		other := shown
+		other.Props = maps.Clone(shown.Props)
+		other.Props[name] = document.Text{Value: "http://evil/"}
+		if _, moved := other.KeepSecrets(c); len(moved) == 0 {
+			t.Errorf("another %s gets the secrets", name)
+		}
+	}
+	c.Props["http.header.X-File"] = document.Text{FromFile: "../x"}
+	c.Props["http.header.X-Env"] = document.Text{FromEnv: "MESOS_X"}
+	if bad, _ := c.Check(options()); len(bad) != 2 {
+		t.Error(bad)
+	}
+}
+
 // Sending back an answer keeps the secrets; removing a mark or changing the destination reveals none.
 func TestSecretsAreKept(t *testing.T) {
 	t.Parallel()
@@ -250,7 +307,7 @@ func TestReferencesAreChecked(t *testing.T) {
 	}
 	job := stored()
 	job.Props = document.Texts{"a": {FromFile: "/x"}, jobs.PropScript: {FromEnv: "X"}}
-	if bad, _ := job.Check(options()); len(bad) != 2 || !strings.Contains(bad[0].Message, "only env can name one") {
+	if bad, _ := job.Check(options()); len(bad) != 2 || !strings.Contains(bad[0].Message, "only env and http.header. can name one") {
 		t.Errorf("%v", bad)
 	}
 }

@@ -49,7 +49,14 @@ func (f tryFlags) local(now time.Time) (executor.Local, error) {
 	local := executor.Local{Task: task, Timeout: time.Duration(job.TimeoutSeconds) * time.Second}
 	if r, ok := job.HTTP(); ok {
 		local.Task.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
-			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout}
+			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout, Proxy: r.Proxy}
+		for name, text := range r.Headers {
+			if local.Task.HTTP.Headers == nil {
+				local.Task.HTTP.Headers = map[string]wire.Header{}
+			}
+			local.Task.HTTP.Headers[name] = wire.Header{Value: text.Value, File: text.FromFile, Variable: text.FromEnv,
+				Secret: text.Secret}
+		}
 		return local, nil
 	}
 	of, err := f.readApp()

@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 	"unicode/utf16"
 
@@ -38,8 +39,10 @@ const (
 // ctx's cause.
 //
 // The header shardingContext has the sharding context, as in the original, with characters outside of ASCII as
-// \uXXXX, because other characters are not safe in a header. No proxy is used, whatever the executor's environment
-// says, because that environment belongs to the agent's operator. Redirects are followed only for GET and HEAD,
+// \uXXXX, because other characters are not safe in a header. A proxy is used only if the job says so, because the
+// executor's environment belongs to the agent's operator. A connection that is refused, or whose host's name can't be
+// looked up at the moment, is attempted again until the timeout of the connection: in a pod that has just begun,
+// network and sidecars may not be ready yet, and nothing was sent. Redirects are followed only for GET and HEAD,
 // whose repetition does no harm, and only to the same host and port, or from http to https on the same host: no
 // other server may get the shard and the password. Any other redirect counts as an answer outside of 2xx.
 func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
@@ -50,6 +53,14 @@ func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (statu
 	limits := &requestLimits{connect: time.Duration(r.ConnectTimeoutMillis) * time.Millisecond,
 		read: time.Duration(r.ReadTimeoutMillis) * time.Millisecond}
 	transport := limits.transport()
+	switch proxy, err := url.Parse(r.Proxy); {
+	case r.Proxy == wire.ProxyEnvironment:
+		transport.Proxy = http.ProxyFromEnvironment
+	case err != nil:
+		return 0, errors.New("http.proxy is not a URL")
+	case r.Proxy != "":
+		transport.Proxy = http.ProxyURL(proxy)
+	}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: checkRedirect}
 	answer, err := client.Do(ask)
@@ -88,6 +99,11 @@ func newRequest(ctx context.Context, r wire.HTTP, shard string) (*http.Request, 
 		ask.Header.Set("Content-Type", contentType)
 	}
 	ask.Header.Set("User-Agent", "elasticjob")
+	for name, header := range r.Headers {
+		if ask.Header.Set(name, header.Value); http.CanonicalHeaderKey(name) == "Host" {
+			ask.Host = header.Value
+		}
+	}
 	ask.Header["shardingContext"] = []string{asciiJSON(shard)} // the original's name; Set would change its case
 	return ask, nil
 }
@@ -180,17 +196,40 @@ func (l *requestLimits) transport() *http.Transport {
 		return func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, l.connect)
 			defer cancel()
-			conn, err := dialer.DialContext(ctx, network, address)
-			if err != nil {
-				return nil, errConnect{err}
+			for pause := firstPause; ; pause = min(2*pause, maxPause) {
+				conn, err := dialer.DialContext(ctx, network, address)
+				if err == nil {
+					return &patientConn{Conn: conn, limits: l}, nil
+				}
+				if !isTransient(err) {
+					return nil, errConnect{err}
+				}
+				select {
+				case <-ctx.Done():
+					return nil, errConnect{err}
+				case <-time.After(pause):
+				}
 			}
-			return &patientConn{Conn: conn, limits: l}, nil
 		}
 	}
 	return &http.Transport{
 		DialContext: dial(&net.Dialer{}), DialTLSContext: dial(&tls.Dialer{}), Protocols: &http1,
 		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
+		TLSHandshakeTimeout: l.connect, // through a proxy; otherwise the dialer limits it
 	}
+}
+
+// The pauses between attempts to connect.
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = time.Second
+)
+
+// isTransient reports whether an attempt to connect failed before anything was sent, for a reason that may soon be gone.
+func isTransient(err error) bool {
+	var lookup *net.DNSError
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENETUNREACH) ||
+		errors.Is(err, syscall.EHOSTUNREACH) || errors.As(err, &lookup) && lookup.IsTemporary && !lookup.IsTimeout
 }
 
 // patientConn limits the wait for each read and each write. A write also extends the deadline of reads, because a
@@ -233,6 +272,9 @@ func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, wha
 	}
 	var connect errConnect
 	switch isConnect := errors.As(err, &connect); {
+	case isConnect && isTransient(err):
+		return fmt.Errorf("no connection to %s, tried for %s (http.connect.timeout.milliseconds): %w", at.Host, l.connect,
+			connect.error)
 	case isConnect && errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no connection to %s within %s (http.connect.timeout.milliseconds)", at.Host, l.connect)
 	case isConnect:

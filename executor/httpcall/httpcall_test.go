@@ -11,8 +11,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -221,8 +223,8 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		r      wire.HTTP
 		causes []string
 	}{
-		"nobody":               {wire.HTTP{URL: "http://" + closed.Addr().String() + "/?hidden"}, []string{"no connection to " + closed.Addr().String(), "refused"}},
-		"no such host":         {wire.HTTP{URL: "http://me:hidden@nobody.invalid/"}, []string{"no connection to nobody.invalid"}},
+		"nobody":               {wire.HTTP{URL: "http://" + closed.Addr().String() + "/?hidden", ConnectTimeoutMillis: 50}, []string{"no connection to " + closed.Addr().String() + ", tried for 50ms (http.connect.timeout.milliseconds)", "refused"}},
+		"no such host":         {wire.HTTP{URL: "http://me:hidden@nobody.invalid/", ConnectTimeoutMillis: 50}, []string{"no connection to nobody.invalid"}},
 		"silence":              {wire.HTTP{URL: rude(t, func(net.Conn) {}), ReadTimeoutMillis: 50}, []string{"no answer: nothing came within 50ms (http.read.timeout.milliseconds)"}},
 		"silence in the body":  {wire.HTTP{URL: rude(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nx") }), ReadTimeoutMillis: 50}, []string{"status 200 OK, and the answer broke off: nothing came within 50ms"}},
 		"silence at the TLS":   {wire.HTTP{URL: strings.Replace(rude(t, func(net.Conn) {}), "http:", "https:", 1), ConnectTimeoutMillis: 50}, []string{"no connection to ", "within 50ms (http.connect.timeout.milliseconds)"}},
@@ -287,6 +289,92 @@ func TestRedirects(t *testing.T) {
 				t.Errorf("status %d, want %d", status, tt.status)
 			}
 		})
+	}
+}
+
+// TestServersThatListenLater checks that a refused connection is attempted again, for every method: nothing was sent.
+func TestServersThatListenLater(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"GET", "POST"} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			// A socket that does not listen yet holds the port and refuses connections.
+			fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := os.NewFile(uintptr(fd), "socket")
+			defer file.Close()
+			if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+				t.Fatal(err)
+			}
+			name, err := syscall.Getsockname(fd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			url := fmt.Sprintf("http://127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+			if _, err := net.Dial("tcp", strings.TrimPrefix(url, "http://")); !errors.Is(err, syscall.ECONNREFUSED) {
+				t.Fatal(err)
+			}
+			requests := make(chan string, 2)
+			server := http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				requests <- string(body)
+			})}
+			defer server.Close()
+			later := time.AfterFunc(firstPause, func() {
+				if err := syscall.Listen(fd, 8); err != nil {
+					t.Error(err)
+				}
+				listener, err := net.FileListener(file)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = server.Serve(listener)
+			})
+			defer later.Stop()
+			status, _, err := ask(t.Context(), wire.HTTP{URL: url, Method: method, Data: "x"}, "{}")
+			if status != 200 || err != nil || len(requests) != 1 {
+				t.Errorf("%d, %v, %d requests", status, err, len(requests))
+			}
+		})
+	}
+}
+
+// TestHeaders checks a job's own headers, which may name another virtual host.
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	url := serving(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer x" || r.Header.Get("User-Agent") != "mine" || r.Host != "inside.example.com" {
+			t.Errorf("%s %v", r.Host, r.Header)
+		}
+	})
+	headers := map[string]wire.Header{"authorization": {Value: "Bearer x"}, "User-Agent": {Value: "mine"}, "host": {Value: "inside.example.com"}}
+	if _, _, err := ask(t.Context(), wire.HTTP{URL: url, Headers: headers}, "{}"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestProxies checks a proxy of a job, and one of the executor's environment, with plain requests and through a tunnel.
+func TestProxies(t *testing.T) {
+	asked := make(chan string, 8)
+	proxy := serving(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.URL.Host
+		if r.Method == http.MethodConnect {
+			http.Error(w, "no tunnels", http.StatusForbidden)
+		}
+	})
+	t.Setenv("HTTP_PROXY", proxy)
+	for _, tt := range []struct{ url, proxy, asked string }{
+		{"http://there.invalid/", proxy, "GET there.invalid"},
+		{"http://there.invalid/", wire.ProxyEnvironment, "GET there.invalid"},
+		{"https://there.invalid/", proxy, "CONNECT there.invalid:443"},
+	} {
+		_, _, err := ask(t.Context(), wire.HTTP{URL: tt.url, Proxy: tt.proxy}, "{}")
+		if got := <-asked; got != tt.asked || (err == nil) != strings.HasPrefix(got, "GET") {
+			t.Errorf("%+v: %s, %v", tt, got, err)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
@@ -60,28 +61,56 @@ func SecretFolders(value string) []string {
 // Resolve returns the values of all references of a task, by the names of the variables that they are for. The
 // error lists everything that is wrong, and contains no values.
 func (r References) Resolve(t wire.Task) (map[string]string, error) {
-	values := make(map[string]string, len(t.EnvFiles)+len(t.EnvVariables))
+	return r.resolve("env.", t.AppName, t.EnvFiles, t.EnvVariables)
+}
+
+// Request returns a task's request with the values of its headers that are references. The error contains no values.
+func (r References) Request(t wire.Task) (wire.HTTP, error) {
+	request := *t.HTTP
+	request.Headers = make(map[string]wire.Header, len(t.HTTP.Headers))
+	files, variables := map[string]string{}, map[string]string{}
+	for name, header := range t.HTTP.Headers {
+		switch {
+		case header.File != "":
+			files[name] = header.File
+		case header.Variable != "":
+			variables[name] = header.Variable
+		}
+		request.Headers[name] = header
+	}
+	values, err := r.resolve("props.http.header.", t.AppName, files, variables)
+	for name, value := range values {
+		if err == nil && strings.ContainsFunc(value, unicode.IsControl) {
+			err = fmt.Errorf("props.http.header.%s: its value contains line breaks or other control characters", name)
+		}
+		request.Headers[name] = wire.Header{Value: value, Secret: true}
+	}
+	return request, err
+}
+
+func (r References) resolve(field, app string, files, variables map[string]string) (map[string]string, error) {
+	values := make(map[string]string, len(files)+len(variables))
 	var problems []error
-	for _, name := range slices.Sorted(maps.Keys(t.EnvFiles)) {
-		path := t.EnvFiles[name]
-		value, err := r.file(path, t.AppName)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := files[name]
+		value, err := r.file(path, app)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("env.%s: file %s: %w", name, path, err))
+			problems = append(problems, fmt.Errorf("%s%s: file %s: %w", field, name, path, err))
 		}
 		values[name] = value
 	}
-	for _, name := range slices.Sorted(maps.Keys(t.EnvVariables)) {
-		variable := t.EnvVariables[name]
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		variable := variables[name]
 		value, there := r.lookup(variable)
 		switch {
 		case IsOwnVariable(variable):
-			problems = append(problems, fmt.Errorf("env.%s: %s is the executor's own variable, which jobs must not use",
-				name, variable))
+			problems = append(problems, fmt.Errorf("%s%s: %s is the executor's own variable, which jobs must not use",
+				field, name, variable))
 		case !there:
-			problems = append(problems, fmt.Errorf("env.%s: the executor's environment on this agent has no %s", name,
+			problems = append(problems, fmt.Errorf("%s%s: the executor's environment on this agent has no %s", field, name,
 				variable))
 		case len(value) > maxSecret:
-			problems = append(problems, fmt.Errorf("env.%s: %s is longer than 64 KiB", name, variable))
+			problems = append(problems, fmt.Errorf("%s%s: %s is longer than 64 KiB", field, name, variable))
 		}
 		values[name] = value
 	}

@@ -104,6 +104,31 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// TestReferencesOfHeaders checks that headers follow the rules of variables.
+func TestReferencesOfHeaders(t *testing.T) {
+	t.Parallel()
+	folder := secretFiles(t)
+	r := References{folders: []string{folder}, lookup: func(name string) (string, bool) { return "of the executor", name == "GIVEN" }}
+	of := func(headers map[string]wire.Header) wire.Task {
+		return wire.Task{AppName: "billing", HTTP: &wire.HTTP{URL: "http://h", Headers: headers}}
+	}
+	got, err := r.Request(of(map[string]wire.Header{"A": {Value: "plain"}, "B": {File: folder + "/apps/billing/key"}, "C": {Variable: "GIVEN"}}))
+	want := wire.HTTP{URL: "http://h", Headers: map[string]wire.Header{"A": {Value: "plain"},
+		"B": {Value: "of billing", Secret: true}, "C": {Value: "of the executor", Secret: true}}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	for want, header := range map[string]wire.Header{
+		"there is no such file": {File: folder + "/none"}, "not in a folder for secrets": {File: "/etc/passwd"},
+		"line breaks": {File: folder + "/two-lines"}, "has no NONE": {Variable: "NONE"}, "executor's own": {Variable: "MESOS_X"},
+	} {
+		if _, err := r.Request(of(map[string]wire.Header{"X": header})); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "props.http.header.X: ") {
+			t.Errorf("%+v: %v", header, err)
+		}
+	}
+}
+
 func TestSecretFolders(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string][]string{"": {DefaultSecrets}, "/a:/b": {"/a", "/b"}, "/a:b:": {"/a"}} {

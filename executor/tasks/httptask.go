@@ -25,6 +25,10 @@ func (t *task) runRequest(spec wire.Task) (report func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	request, err := t.request(spec)
+	if err != nil {
+		return nil, err
+	}
 	if err := t.killReason(); err != nil {
 		return nil, err
 	}
@@ -34,7 +38,7 @@ func (t *task) runRequest(spec wire.Task) (report func(), err error) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		code, failure = httpcall.Do(t.ctx, *spec.HTTP, shard, output)
+		code, failure = httpcall.Do(t.ctx, request, shard, output)
 	}()
 	select {
 	case <-answered:

@@ -13,7 +13,8 @@ import (
 func secretsOf(spec wire.Task) (known []string) {
 	maps := []map[string]string{spec.Env, spec.Props}
 	if h := spec.HTTP; h != nil {
-		maps = append(maps, map[string]string{"http.url": h.URL, "http.uri": h.URL, "http.data": h.Data})
+		maps = append(maps, map[string]string{"http.url": h.URL, "http.uri": h.URL, "http.data": h.Data, "http.proxy": h.Proxy})
+		known = append(known, headerSecrets(h.Headers)...)
 	}
 	for _, texts := range maps {
 		for name, value := range texts {
@@ -23,6 +24,17 @@ func secretsOf(spec wire.Task) (known []string) {
 	words := strings.Join(spec.Command, " ") // the program tells which options have secrets
 	for _, text := range append([]string{spec.JobParameter, spec.ShardingParameter, words}, spec.Command...) {
 		known = append(known, secrets.In(text)...)
+	}
+	return known
+}
+
+// headerSecrets returns the secret values of headers, and those after their scheme, such as Bearer.
+func headerSecrets(headers map[string]wire.Header) (known []string) {
+	for _, h := range headers {
+		if h.Secret && h.Value != "" {
+			_, credentials, _ := strings.Cut(h.Value, " ")
+			known = append(known, h.Value, credentials)
+		}
 	}
 	return known
 }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -38,8 +39,9 @@ func (r *requestRunner) start(run daemon.Run) {
 	r.started()
 	r.waiting.Go(func() {
 		shard, err := launch.ShardContext(spec)
-		if err == nil {
-			_, err = httpcall.Do(ctx, *spec.HTTP, shard, r.output)
+		request, unresolved := r.request(spec)
+		if err = cmp.Or(err, unresolved); err == nil {
+			_, err = httpcall.Do(ctx, request, shard, r.output)
 		}
 		cancel(nil)
 		r.post(func() {

@@ -145,6 +145,14 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 	return nil
 }
 
+// request returns the request of an HTTP job, with the values of its references. Reports hide these values from now
+// on.
+func (t *task) request(spec wire.Task) (wire.HTTP, error) {
+	r, err := t.host.References.Request(spec)
+	t.secrets.add(headerSecrets(r.Headers))
+	return r, err
+}
+
 // resolveReferences returns the description with the values of its references, which it reads now. Reports hide these
 // values from now on.
 func (t *task) resolveReferences(spec wire.Task) (wire.Task, error) {

@@ -12,10 +12,11 @@ import (
 
 // Version is the newest version that this code writes and reads. A task without references to secrets has the first
 // version, which older executors read too. An older executor must refuse a task with references, because it would run
-// the task without its secrets.
+// the task without its secrets, and a request with headers or a proxy of its own.
 const (
-	Version      = 2
-	firstVersion = 1
+	Version          = 3
+	referenceVersion = 2
+	firstVersion     = 1
 )
 
 // Task is everything that an executor needs to run one attempt of one shard.
@@ -80,6 +81,23 @@ type HTTP struct {
 	// ConnectTimeoutMillis bounds the connection, and ReadTimeoutMillis the wait for each part of the answer.
 	ConnectTimeoutMillis int64 `json:"connectTimeoutMillis"`
 	ReadTimeoutMillis    int64 `json:"readTimeoutMillis"`
+	// Headers are additional headers by their names.
+	Headers map[string]Header `json:"headers,omitempty"`
+	// Proxy is the URL of the proxy for the request, or ProxyEnvironment; "" is no proxy.
+	Proxy string `json:"proxy,omitempty"`
+}
+
+// ProxyEnvironment takes the proxy from HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the executor's environment.
+const ProxyEnvironment = "environment"
+
+// Header is the value of a header: a text, or the file on the agent or the variable of the executor's environment that
+// contains it.
+type Header struct {
+	Value    string `json:"value,omitempty"`
+	File     string `json:"file,omitempty"`
+	Variable string `json:"variable,omitempty"`
+	// Secret means that no report may contain the value.
+	Secret bool `json:"secret,omitempty"`
 }
 
 // The number of shards of a daemon job that one executor runs at once (Daemon.Concurrency); "" is unlimited.
@@ -311,8 +329,11 @@ func (t Task) EncodeWith(shared Shared) ([]byte, error) {
 
 // version returns the oldest version that supports all fields of t.
 func (t Task) version() int {
-	if len(t.EnvFiles)+len(t.EnvVariables) > 0 {
+	switch {
+	case t.HTTP != nil && (len(t.HTTP.Headers) > 0 || t.HTTP.Proxy != ""):
 		return Version
+	case len(t.EnvFiles)+len(t.EnvVariables) > 0:
+		return referenceVersion
 	}
 	return firstVersion
 }

@@ -34,13 +34,22 @@ func TestTaskRoundTrip(t *testing.T) {
 		t.Error(err, diff)
 	}
 	// An executor that does not know references must not run the task without them.
-	want.Version, want.EnvFiles = wire.Version, map[string]string{"DB_PASSWORD": "/s/db"}
+	want.Version, want.EnvFiles = 2, map[string]string{"DB_PASSWORD": "/s/db"}
 	if data, err = want.Encode(); err != nil {
 		t.Fatal(err)
 	}
 	got, err = wire.DecodeTask(data)
-	if diff := cmp.Diff(want, got); err != nil || diff != "" || wire.Version < 2 {
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
+	}
+	// Nor may it send a request without the headers or the proxy.
+	for _, request := range []wire.HTTP{{Headers: map[string]wire.Header{"A": {File: "/s/a"}}}, {Proxy: "http://proxy"}} {
+		want.Version, want.HTTP = 3, &request
+		data, err = want.Encode()
+		got, err2 := wire.DecodeTask(data)
+		if diff := cmp.Diff(want, got); err != nil || err2 != nil || diff != "" {
+			t.Error(err, err2, diff)
+		}
 	}
 }
 
@@ -91,7 +100,10 @@ func fill(v reflect.Value) {
 	case reflect.Slice:
 		v.Set(reflect.ValueOf([]string{"a b"}))
 	case reflect.Map:
-		v.Set(reflect.ValueOf(map[string]string{"k": "v"}))
+		value := reflect.New(v.Type().Elem()).Elem()
+		fill(value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("k"), value)
 	case reflect.Float64:
 		v.SetFloat(1.5)
 	default:

@@ -93,7 +93,12 @@ func holdsSecrets(t wire.Task) bool {
 	}
 	texts := append([]string{t.Package.URL, t.JobParameter, t.ShardingParameter}, t.Command...)
 	if t.HTTP != nil {
-		texts = append(texts, t.HTTP.URL, t.HTTP.Data)
+		texts = append(texts, t.HTTP.URL, t.HTTP.Data, t.HTTP.Proxy)
+		for _, h := range t.HTTP.Headers {
+			if h.Secret && h.Value != "" {
+				return true
+			}
+		}
 	}
 	return slices.ContainsFunc(texts, func(text string) bool { return secret("", text) })
 }

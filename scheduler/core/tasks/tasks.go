@@ -44,7 +44,14 @@ func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
-			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout}
+			ConnectTimeoutMillis: r.ConnectTimeout, ReadTimeoutMillis: r.ReadTimeout, Proxy: r.Proxy}
+		for name, text := range r.Headers {
+			if t.HTTP.Headers == nil {
+				t.HTTP.Headers = map[string]wire.Header{}
+			}
+			t.HTTP.Headers[name] = wire.Header{Value: text.Value, File: text.FromFile, Variable: text.FromEnv,
+				Secret: text.Secret}
+		}
 		t.Package, t.Command, t.PlainCommand = wire.Package{}, nil, false
 	}
 	if e.Daemon() {
