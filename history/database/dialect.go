@@ -1,6 +1,7 @@
 package database
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,7 +21,7 @@ type dialect struct {
 	folder string // of the migrations
 	goose  goose.Dialect
 	// lock returns the lock that serializes migrations.
-	lock func() lock.SessionLocker
+	lock func(*sql.DB) lock.SessionLocker
 	// hasTable is the query that counts the tables with a name.
 	hasTable string
 	// onConflict returns the end of an INSERT, which handles rows that exist already.
@@ -29,10 +30,11 @@ type dialect struct {
 	refused func(error) bool
 }
 
-var mysqlLock = mysql.MigrationLock{Name: "elasticjob-history", Table: versionTable, Timeout: lockTimeout}
-
 var mysqlDialect = dialect{
-	folder: "mysql", goose: goose.DialectMySQL, lock: func() lock.SessionLocker { return mysqlLock },
+	folder: "mysql", goose: goose.DialectMySQL,
+	lock: func(db *sql.DB) lock.SessionLocker {
+		return &mysql.MigrationLock{Name: "elasticjob-history", Table: versionTable, Timeout: lockTimeout, DB: db}
+	},
 	hasTable: mysql.HasTable,
 	onConflict: func(t table) string {
 		if t.version == "" {
@@ -72,7 +74,7 @@ var mysqlDialect = dialect{
 func sqliteDialect(path string) dialect {
 	return dialect{
 		folder: "sqlite", goose: goose.DialectSQLite3,
-		lock:     func() lock.SessionLocker { return &fileLock{path: path + ".migrate", timeout: lockTimeout} },
+		lock:     func(*sql.DB) lock.SessionLocker { return &fileLock{path: path + ".migrate", timeout: lockTimeout} },
 		hasTable: "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 		onConflict: func(t table) string {
 			if t.version == "" {

@@ -66,7 +66,7 @@ func (d *DB) provider() (*goose.Provider, error) {
 	if err == nil {
 		var p *goose.Provider
 		if p, err = goose.NewProvider(d.dialect.goose, d.db.DB, files, goose.WithTableName(versionTable),
-			goose.WithSessionLocker(d.dialect.lock()), goose.WithDisableGlobalRegistry(true),
+			goose.WithSessionLocker(d.dialect.lock(d.db.DB)), goose.WithDisableGlobalRegistry(true),
 			goose.WithLogger(goose.NopLogger())); err == nil {
 			return p, nil
 		}

@@ -64,11 +64,10 @@ func TestAMigrationWaitsForAnotherOneForSoLong(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, open func() *DB) {
 		d := open()
-		holder, waiter := d.dialect.lock(), d.dialect.lock()
+		holder, waiter := d.dialect.lock(d.db.DB), d.dialect.lock(d.db.DB)
 		switch l := waiter.(type) {
-		case mysql.MigrationLock:
+		case *mysql.MigrationLock:
 			l.Timeout = time.Second
-			waiter = l
 		case *fileLock:
 			l.timeout = 50 * time.Millisecond
 		}

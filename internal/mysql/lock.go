@@ -14,27 +14,36 @@ func Locked(timeout time.Duration) error {
 }
 
 // MigrationLock is a lock for goose: a named lock of MySQL, which belongs to the connection of the migration. The
-// server frees the lock when that connection breaks.
+// server frees the lock when that connection breaks. A database that refuses such locks gets a row instead (rowLock).
 type MigrationLock struct {
 	// Name identifies the migration among others in the same database.
 	Name string
 	// Table is goose's table of applied steps.
 	Table   string
 	Timeout time.Duration
+	// DB renews a lock that is a row.
+	DB *sql.DB
+
+	row *rowLock // the row that is held, nil for a named lock
 }
 
 // name derives a lock name from a parameter. Lock names have at most 64 characters and are global to the server, so
 // the name of the database is part of it. MySQL 9.7 has no SHA1 any more.
 const name = "SHA2(CONCAT(?, '.', DATABASE()), 256)"
 
-// SessionLock waits for the lock for at most Patience.
-func (l MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+// SessionLock waits for the lock for at most Timeout.
+func (l *MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+name+", ?)", l.Name,
-		int(l.Timeout.Seconds())).Scan(&got); err != nil {
+	l.row = nil
+	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK("+name+", ?)", l.Name, int(l.Timeout.Seconds())).Scan(&got)
+	switch {
+	case isRefused(err), err == nil && !got.Valid: // NULL is an error too
+		if l.row, err = takeRow(ctx, conn, l.DB, l.Name, l.Timeout); err != nil {
+			return fmt.Errorf("take the lock for migrations: %w", err)
+		}
+	case err != nil:
 		return fmt.Errorf("take the lock for migrations: %w", err)
-	}
-	if got.Int64 != 1 {
+	case got.Int64 != 1:
 		return Locked(l.Timeout)
 	}
 	if err := l.beginVersions(ctx, conn); err != nil {
@@ -48,7 +57,7 @@ const HasTable = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCH
 
 // beginVersions adds the first row of goose's table if it is missing. MySQL commits the creation of the table on its
 // own, and goose would refuse the table forever after an interruption before that row.
-func (l MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error {
+func (l *MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error {
 	var tables int
 	err := conn.QueryRowContext(ctx, HasTable, l.Table).Scan(&tables)
 	if err == nil && tables > 0 {
@@ -62,7 +71,10 @@ func (l MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error 
 }
 
 // SessionUnlock frees the lock.
-func (l MigrationLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+func (l *MigrationLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	if l.row != nil {
+		return l.row.release(ctx, conn)
+	}
 	_, err := conn.ExecContext(ctx, "DO RELEASE_LOCK("+name+")", l.Name)
 	return err
 }

@@ -113,7 +113,8 @@ func (s *store) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock := mysql.MigrationLock{Name: "elasticjob-registry", Table: versionTable, Timeout: prepareTimeout / 2}
+	lock := &mysql.MigrationLock{Name: "elasticjob-registry", Table: versionTable, Timeout: prepareTimeout / 2,
+		DB: s.db.DB}
 	return goose.NewProvider(goose.DialectMySQL, s.db.DB, files, goose.WithTableName(versionTable),
 		goose.WithSessionLocker(lock), goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 }
