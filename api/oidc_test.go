@@ -95,7 +95,7 @@ func TestLoginByOpenID(t *testing.T) {
 	// Wherever the query asks to redirect the browser, it is sent to the front page.
 	answer, text := fetch(t, l.client, "GET", back+"&redirect=https://evil.example&next=//evil.example", nil,
 		"Cookie: "+cookie.String())
-	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/" {
+	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "../../" {
 		t.Fatalf("%d %s %v", answer.StatusCode, text, answer.Header)
 	}
 	if want := (auth.Principal{Name: "alice", Kind: auth.OIDC,
@@ -148,6 +148,14 @@ func TestLoginsByOpenIDThatAreRefused(t *testing.T) {
 			answer, text := fetch(t, l.client, "GET", back, nil, "Cookie: "+cookie.String())
 			if e := readError(t, answer, text); answer.StatusCode != c.status || e.Error.Code != c.code {
 				t.Errorf("%d %s", answer.StatusCode, text)
+			}
+			// A browser gets a page with the same words.
+			cookie, back = c.prepare(l.begin(t))
+			answer, page := fetch(t, l.client, "GET", back, nil, "Cookie: "+cookie.String(),
+				"Accept: text/html,application/xhtml+xml,*/*;q=0.8")
+			if answer.StatusCode != c.status || answer.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
+				!strings.Contains(page, "<code>"+c.code+"</code>") || !strings.Contains(page, `href="login"`) {
+				t.Errorf("%d %v %s", answer.StatusCode, answer.Header, page)
 			}
 			for _, set := range answer.Cookies() {
 				if set.Value != "" {

@@ -54,12 +54,12 @@ const loginCookieAge = 10 * time.Minute
 // beginOpenID redirects a browser to the provider.
 func (h *Handlers) beginOpenID(c *gin.Context) {
 	if h.OpenID == nil {
-		h.Answers.Fail(c.Writer, c.Request, errNoOpenID)
+		h.fail(c, errNoOpenID)
 		return
 	}
 	address, cookie, err := h.OpenID.Begin()
 	if err != nil {
-		h.Answers.Fail(c.Writer, c.Request, openIDFailure(err))
+		h.fail(c, openIDFailure(err))
 		return
 	}
 	setLogin(c, cookie, int(loginCookieAge.Seconds()))
@@ -70,7 +70,7 @@ func (h *Handlers) beginOpenID(c *gin.Context) {
 // the query cannot redirect the browser anywhere else.
 func (h *Handlers) endOpenID(c *gin.Context) {
 	if h.OpenID == nil {
-		h.Answers.Fail(c.Writer, c.Request, errNoOpenID)
+		h.fail(c, errNoOpenID)
 		return
 	}
 	given, _ := c.Request.Cookie(loginCookie(c.Request)) // of several cookies any will do: the value is signed
@@ -82,23 +82,23 @@ func (h *Handlers) endOpenID(c *gin.Context) {
 	defer cancel()
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		h.Answers.Fail(c.Writer, c.Request, failure.BadRequest("bad_query", "the query is not correctly encoded: %v", err))
+		h.fail(c, failure.BadRequest("bad_query", "the query is not correctly encoded: %v", err))
 		return
 	}
 	who, err := h.OpenID.Finish(ctx, given.Value, query)
 	if err != nil {
 		h.Log.InfoContext(ctx, "OpenID login refused", "remote", caller.Address(c.Request), "error", err)
-		h.Answers.Fail(c.Writer, c.Request, openIDFailure(err))
+		h.fail(c, openIDFailure(err))
 		return
 	}
 	token, issued, err := h.Issuer.Issue(who, 0)
 	if err != nil {
-		h.Answers.Fail(c.Writer, c.Request, err)
+		h.fail(c, err)
 		return
 	}
 	h.Log.InfoContext(ctx, "logged in by OpenID", "name", who.Name, "role", who.Role, "remote", caller.Address(c.Request))
 	setSession(c, token, issued.Expires)
-	c.Redirect(http.StatusSeeOther, "/")
+	redirect(c, http.StatusSeeOther, frontPage)
 }
 
 // loginCookie returns the name of the cookie of an unfinished login.

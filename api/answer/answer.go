@@ -34,6 +34,12 @@ func NewWriter(log *slog.Logger, stall time.Duration) *Writer {
 
 // Fail answers with an error. An unexpected error is logged under a new id, and the answer contains only that id.
 func (a *Writer) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	a.FailWith(w, r, err, nil)
+}
+
+// FailWith is Fail with the media type and the body that form returns for the failure, JSON if form is nil.
+func (a *Writer) FailWith(w http.ResponseWriter, r *http.Request, err error,
+	form func(*failure.Failure) (media string, body []byte)) {
 	f := failure.FromError(r, err)
 	if f == nil {
 		id := uuid.NewString()
@@ -57,7 +63,12 @@ func (a *Writer) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="elasticjob"`)
 	}
-	JSON(w, f.Status, f.Body())
+	if form == nil {
+		JSON(w, f.Status, f.Body())
+		return
+	}
+	media, body := form(f)
+	write(w, f.Status, media, body)
 }
 
 // JSON sends v as one line of JSON that ends with a newline, for people at a terminal.
@@ -68,11 +79,15 @@ func JSON(w http.ResponseWriter, status int, v any) {
 	if err := enc.Encode(v); err != nil {
 		panic(fmt.Errorf("encode an answer of type %T: %w", v, err))
 	}
+	write(w, status, "application/json; charset=utf-8", body.Bytes())
+}
+
+func write(w http.ResponseWriter, status int, media string, body []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	h.Set("Content-Type", media)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // an error means that the client has closed the connection
+	_, _ = w.Write(body) // an error means that the client has closed the connection
 }
 
 // OrEmpty returns an empty list for nil, so that JSON has [] and not null.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -137,6 +138,20 @@ func FromError(r *http.Request, err error) *Failure {
 			"the scheduler did not answer in time, and the change may have been done: check before you send it again")
 	}
 	return nil
+}
+
+// WantsPage reports whether the client of a request is a browser that shows the answer as a page. Only browsers accept
+// text/html explicitly.
+func WantsPage(r *http.Request) bool {
+	if !IsRead(r.Method) {
+		return false
+	}
+	for one := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
+		if kind, _, err := mime.ParseMediaType(one); err == nil && kind == "text/html" {
+			return true
+		}
+	}
+	return false
 }
 
 // IsRead reports whether requests with this method change nothing.

@@ -2,7 +2,6 @@
 package pages
 
 import (
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,20 +61,11 @@ func (h *Handlers) Routes() []route.Route {
 // notPages are the paths that, together with everything below them, are not pages of the console.
 var notPages = []string{"/api", "/artifacts", "/static", "/metrics", "/healthz", "/readyz"}
 
-// Opens reports whether the request is a browser's for a page of the console. Only browsers accept text/html
-// explicitly.
+// Opens reports whether the request is a browser's for a page of the console.
 func (h *Handlers) Opens(r *http.Request) bool {
-	if h.Console == nil || !failure.IsRead(r.Method) || slices.ContainsFunc(notPages, func(p string) bool {
+	return h.Console != nil && failure.WantsPage(r) && !slices.ContainsFunc(notPages, func(p string) bool {
 		return r.URL.Path == p || strings.HasPrefix(r.URL.Path, p+"/")
-	}) {
-		return false
-	}
-	for one := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
-		if kind, _, err := mime.ParseMediaType(one); err == nil && kind == "text/html" {
-			return true
-		}
-	}
-	return false
+	})
 }
 
 // RoutePath returns the router's path of a request's route, "" if it has none. All pages of the console belong to the

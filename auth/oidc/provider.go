@@ -94,6 +94,7 @@ type Provider struct {
 type known struct {
 	oauth    oauth2.Config
 	verifier *oidc.IDTokenVerifier
+	provider *oidc.Provider
 }
 
 // New creates a Provider. It can't be used until Run has looked the provider up.
@@ -150,6 +151,7 @@ func (p *Provider) lookUp(ctx context.Context) error {
 			Scopes: slices.Concat([]string{oidc.ScopeOpenID}, p.opts.Scopes),
 		},
 		verifier: found.Verifier(&oidc.Config{ClientID: p.opts.Client, Now: p.opts.Now}),
+		provider: found,
 	})
 	return nil
 }
@@ -266,9 +268,17 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	found, err := p.verify(ctx, k, token, nonce)
+	raw, _ := token.Extra("id_token").(string)
+	found, err := p.verify(ctx, k, raw, nonce)
 	if err != nil {
 		return auth.Principal{}, err
+	}
+	if found.find(p.opts.NameClaim) == nil || found.find(p.opts.RolesClaim) == nil {
+		more, err := p.userInfo(ctx, k, token, found["sub"])
+		if err != nil {
+			return auth.Principal{}, err
+		}
+		found = found.with(more, p.opts.NameClaim, p.opts.RolesClaim)
 	}
 	who := auth.Principal{Kind: auth.OIDC}
 	if who.Name, err = found.name(p.opts.NameClaim); err == nil {
@@ -300,26 +310,46 @@ func (p *Provider) checkResponse(query url.Values, state string) (code string, e
 	return query.Get("code"), nil
 }
 
-// exchange exchanges a code for the ID token.
-func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string) (string, error) {
+// userInfo returns the claims of the provider's userinfo endpoint, none if it has no such endpoint. Many providers have
+// some claims only there.
+func (p *Provider) userInfo(ctx context.Context, k *known, token *oauth2.Token, subject any) (claims, error) {
+	if k.provider.UserInfoEndpoint() == "" {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), requestTimeout)
+	defer cancel()
+	info, err := k.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		p.opts.Logger.Warn("OpenID provider gave no userinfo", "endpoint", k.provider.UserInfoEndpoint())
+		return nil, fail(Unavailable, "the ID token of the OpenID provider lacks the claim %q or %q, and its userinfo at %s could not be read: try again, or have the provider put both into the ID token",
+			p.opts.NameClaim, p.opts.RolesClaim, k.provider.UserInfoEndpoint())
+	}
+	var found claims
+	if err := info.Claims(&found); err != nil || info.Subject == "" || info.Subject != subject {
+		return nil, fail(Refused, "the userinfo of the OpenID provider is not that of the user of its ID token: begin again at /api/oidc/login")
+	}
+	return found, nil
+}
+
+// exchange exchanges a code for the tokens. They include an ID token.
+func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), requestTimeout)
 	defer cancel()
 	token, err := k.oauth.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.Response.StatusCode < 500 {
 		p.opts.Logger.Warn("OpenID provider refused a code", "status", refused.Response.StatusCode, "error",
 			refused.ErrorCode)
-		return "", fail(Refused, "the OpenID provider did not accept the code of this login (%s): begin again at /api/oidc/login; if that lasts, check --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url",
+		return nil, fail(Refused, "the OpenID provider did not accept the code of this login (%s): begin again at /api/oidc/login; if that lasts, check --oidc-client-id, --oidc-client-secret-file and --oidc-redirect-url",
 			quoted(refused.ErrorCode))
 	}
 	if err != nil {
 		p.opts.Logger.Warn("OpenID provider gave no token", "error", withoutBody(err))
-		return "", fail(Unavailable, "the OpenID provider %s could not be reached: try again", p.opts.Issuer)
+		return nil, fail(Unavailable, "the OpenID provider %s could not be reached: try again", p.opts.Issuer)
 	}
-	raw, _ := token.Extra("id_token").(string)
-	if raw == "" {
-		return "", fail(Refused, "the OpenID provider gave no ID token: register this server's client there as one of OpenID Connect")
+	if raw, _ := token.Extra("id_token").(string); raw == "" {
+		return nil, fail(Refused, "the OpenID provider gave no ID token: register this server's client there as one of OpenID Connect")
 	}
-	return raw, nil
+	return token, nil
 }
 
 // withoutBody removes the provider's answer from an error, because it may contain a token.

@@ -100,6 +100,54 @@ func code(err error) string {
 	return ""
 }
 
+// TestClaimsOutsideTheToken checks providers that have a claim at userinfo only, and those that leave out a long list of
+// groups.
+func TestClaimsOutsideTheToken(t *testing.T) {
+	t.Parallel()
+	everybody := map[string]any{"groups": []string{"everybody"}}
+	for name, c := range map[string]struct {
+		token, info map[string]any
+		change      func(o *oidc.Options)
+		name, code  string
+		says        []string
+	}{
+		"groups at userinfo":        {info: everybody, name: "alice"},
+		"the name at userinfo":      {token: map[string]any{"preferred_username": nil, "groups": "everybody"}, info: map[string]any{"preferred_username": "bob"}, name: "bob"},
+		"both at userinfo":          {token: map[string]any{"preferred_username": nil}, info: map[string]any{"preferred_username": "bob", "groups": "everybody"}, name: "bob"},
+		"the token counts":          {token: everybody, info: map[string]any{"preferred_username": "mallory"}, name: "alice"},
+		"nested at userinfo":        {info: map[string]any{"realm_access": map[string]any{"roles": []string{"everybody"}}}, change: func(o *oidc.Options) { o.RolesClaim = "realm_access.roles" }, name: "alice"},
+		"a verified mail address":   {token: everybody, info: map[string]any{"email": "b@example.com", "email_verified": true}, change: func(o *oidc.Options) { o.NameClaim = "email" }, name: "b@example.com"},
+		"an unverified one":         {token: everybody, info: map[string]any{"email": "b@example.com"}, change: func(o *oidc.Options) { o.NameClaim = "email" }, code: oidc.NoRole, says: []string{"email"}},
+		"userinfo of somebody else": {info: map[string]any{"sub": "1", "groups": "everybody"}, code: oidc.Refused, says: []string{"userinfo"}},
+		"nowhere":                   {info: map[string]any{}, code: oidc.NoRole, says: []string{"neither", `"groups"`, "--oidc-scopes"}},
+		"no userinfo":               {code: oidc.NoRole, says: []string{"--oidc-roles-claim"}},
+		"too many groups":           {token: map[string]any{"_claim_names": map[string]any{"groups": "src1"}, "_claim_sources": map[string]any{"src1": map[string]any{"endpoint": "https://graph.example"}}}, code: oidc.NoRole, says: []string{"more groups", "--oidc-roles-claim roles"}},
+		"too many, as a mark":       {token: map[string]any{"hasgroups": true}, info: map[string]any{}, code: oidc.NoRole, says: []string{"more groups"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			there := openid.Start(t)
+			there.Says(c.token)
+			there.Informs(c.info)
+			opts := options(there)
+			if c.change != nil {
+				c.change(&opts)
+			}
+			p := open(t, opts)
+			f := begin(t, p)
+			who, err := p.Finish(t.Context(), f.cookie, f.query)
+			if code(err) != c.code || who.Name != c.name && err == nil || (err == nil) != (c.code == "") {
+				t.Errorf("%+v, %v", who, err)
+			}
+			for _, part := range c.says {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("%v does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
 func TestLogin(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -131,11 +179,11 @@ func TestLogin(t *testing.T) {
 		},
 		"several audiences, made for another": {claims: map[string]any{"groups": "everybody", "aud": []string{"other", openid.Client}, "azp": "other"}, code: oidc.Refused, says: "several clients"},
 		"no role":                             {claims: map[string]any{"groups": []string{"guests"}}, code: oidc.NoRole, says: `matches your claim "groups", which is "guests"`},
-		"no such claim":                       {code: oidc.NoRole, says: "nothing"},
+		"no such claim":                       {code: oidc.NoRole, says: "neither"},
 		"no name":                             {claims: map[string]any{"groups": "everybody", "preferred_username": nil}, code: oidc.NoRole, says: "--oidc-name-claim"},
 		"a name with a newline":               {claims: map[string]any{"groups": "everybody", "preferred_username": "a\nb"}, code: oidc.NoRole, says: "--oidc-name-claim"},
 		"an address that nobody has checked": {claims: map[string]any{"email": "boss@example.com"}, code: oidc.NoRole,
-			says: "nothing",
+			says: "neither",
 			change: func(o *oidc.Options) {
 				o.RolesClaim, o.Roles = "email",
 					[]oidc.Role{{Value: "boss@example.com", Grant: auth.Grant{Role: auth.Admin}}}

@@ -3,6 +3,7 @@ package oidc
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"slices"
@@ -74,6 +75,28 @@ func (c claims) find(name string) any {
 	return nil
 }
 
+// with returns the claims, and for each name that they lack the claim of that name among others.
+func (c claims) with(others claims, names ...string) claims {
+	all := maps.Clone(c)
+	for _, name := range names {
+		if value := others.find(name); c.find(name) == nil && value != nil {
+			all[name] = value
+			if name == "email" {
+				all["email_verified"] = true // others.find has checked it
+			}
+		}
+	}
+	return all
+}
+
+// overage reports whether the provider has left a claim out of the token because it would be too long. Microsoft's
+// Entra ID does so with more than 200 groups.
+func (c claims) overage(name string) bool {
+	elsewhere, _ := c["_claim_names"].(map[string]any)
+	has := c["hasgroups"]
+	return elsewhere[name] != nil || name == "groups" && (has == true || has == "true")
+}
+
 // texts returns the strings of a claim, which may be a string or a list.
 func (c claims) texts(name string) (found []string) {
 	switch value := c.find(name).(type) {
@@ -96,6 +119,12 @@ func (c claims) grant(claim string, roles []Role) (auth.Grant, error) {
 		if slices.Contains(has, r.Value) {
 			return r.Grant, nil
 		}
+	}
+	if len(has) == 0 && c.overage(claim) {
+		return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but you are in more groups than it puts into a token, so that it left out the claim %q: have the provider's administrator limit the claim to the groups that are assigned to this application, or define application roles there and use --oidc-roles-claim roles", claim)
+	}
+	if len(has) == 0 {
+		return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but neither its ID token nor its userinfo has the claim %q, which --oidc-role matches: have the provider add it, request its scope with --oidc-scopes, or name another claim with --oidc-roles-claim", claim)
 	}
 	return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but no --oidc-role of this server matches your claim %q, which is %s", claim, list(has))
 }

@@ -36,6 +36,7 @@ type Provider struct {
 	mu     sync.Mutex
 	down   bool
 	claims map[string]any
+	info   map[string]any // the claims at userinfo; nil without such an endpoint
 	forge  func(token string) string
 	codes  map[string]asked // not used yet
 }
@@ -56,6 +57,7 @@ func Start(t testing.TB) *Provider {
 	mux.HandleFunc("GET /keys", p.keys)
 	mux.HandleFunc("GET /authorize", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("GET /userinfo", p.userInfo)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.isDown() {
 			http.Error(w, "down", http.StatusBadGateway)
@@ -73,6 +75,26 @@ func (p *Provider) Says(claims map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.claims = claims
+}
+
+// Informs adds an endpoint userinfo with these claims, beside sub. It must be called before a server looks the provider
+// up.
+func (p *Provider) Informs(claims map[string]any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.info = claims
+}
+
+func (p *Provider) userInfo(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.Header.Get("Authorization") != "Bearer access" || p.info == nil {
+		answer(w, http.StatusUnauthorized, map[string]any{"error": "invalid_token"})
+		return
+	}
+	claims := map[string]any{"sub": "4711"}
+	maps.Copy(claims, p.info)
+	answer(w, http.StatusOK, claims)
 }
 
 // Forge sets a function that changes ID tokens after they are signed.
@@ -96,12 +118,19 @@ func (p *Provider) isDown() bool {
 }
 
 func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{
+	p.mu.Lock()
+	found := map[string]any{}
+	if p.info != nil {
+		found["userinfo_endpoint"] = p.URL + "/userinfo"
+	}
+	p.mu.Unlock()
+	maps.Copy(found, map[string]any{
 		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token",
 		"jwks_uri":                              p.URL + "/keys",
 		"id_token_signing_alg_values_supported": []string{"RS256", "none"}, "response_types_supported": []string{"code"},
 		"subject_types_supported": []string{"public"}, "code_challenge_methods_supported": []string{"S256"},
 	})
+	answer(w, http.StatusOK, found)
 }
 
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
