@@ -150,6 +150,8 @@ func TestLoginsByOpenIDThatAreRefused(t *testing.T) {
 				t.Errorf("%d %s", answer.StatusCode, text)
 			}
 			// A browser gets a page with the same words.
+			l.there.SetDown(false)
+			l.there.Says(map[string]any{"groups": []string{"ops"}})
 			cookie, back = c.prepare(l.begin(t))
 			answer, page := fetch(t, l.client, "GET", back, nil, "Cookie: "+cookie.String(),
 				"Accept: text/html,application/xhtml+xml,*/*;q=0.8")

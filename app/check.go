@@ -112,6 +112,15 @@ func CheckAmounts(cpuCount, memoryMB float64) document.Violations {
 	return bad
 }
 
+// CheckCPULimit checks a limit for shards that request cpuCount; 0 is no limit.
+func CheckCPULimit(limit, cpuCount float64) document.Violations {
+	if limit == 0 || limit >= cpuCount && limit <= MaxCPUCount {
+		return nil
+	}
+	return document.Violations{document.Violate("cpuLimit", number(limit), "must be 0, for no limit, or from cpuCount to %s",
+		number(MaxCPUCount))}
+}
+
 func number(value float64) string {
 	if value >= -1e15 && value <= 1e15 {
 		return strconv.FormatFloat(value, 'f', -1, 64)

@@ -50,6 +50,9 @@ type Launch struct {
 type TaskLaunch struct {
 	TaskID, Name string
 	Resources    resources.Amount
+	// CPULimitMilli is the most CPU that the task may use, in thousandths; 0 is unlimited. Clusters without such limits
+	// ignore it.
+	CPULimitMilli int64
 	// Reserved is the part of Resources that is taken from reservations; the rest is unreserved.
 	Reserved []Reserved
 	// Executor runs the task. It is zero on a cluster that starts a separate executor for each task; such an executor

@@ -93,9 +93,10 @@ type Demander interface {
 type Unplaced struct {
 	Execution, Job string
 	Item           int
-	// Resources and Container are those of the task that would run the shard.
-	Resources resources.Amount
-	Container Container
+	// Resources, CPULimitMilli and Container are those of the task that would run the shard.
+	Resources     resources.Amount
+	CPULimitMilli int64
+	Container     Container
 	// Why explains to people, in one sentence, why no agent can run the shard.
 	Why string
 }

@@ -60,6 +60,7 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		timing,
 		c.checkShards(opts.InForce),
 		app.CheckAmounts(c.CPUCount, c.MemoryMB),
+		app.CheckCPULimit(c.CPULimit, c.CPUCount),
 		props,
 		handlers,
 		checkRange("timeoutSeconds", c.TimeoutSeconds, MaxTimeoutSeconds),

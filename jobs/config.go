@@ -63,6 +63,8 @@ type Config struct {
 	RetryBackoffSeconds int `json:"retryBackoffSeconds,omitempty"`
 	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 means the server's default.
 	KillGraceSeconds int `json:"killGraceSeconds,omitempty"`
+	// CPULimit (added) is the most CPU that a shard may use on a cluster that limits it; 0 is unlimited.
+	CPULimit float64 `json:"cpuLimit,omitempty"`
 	// Env (added) is added to the environment of the job's processes. A variable may instead refer to a file or a
 	// variable of the executor.
 	Env document.Texts `json:"env,omitempty"`
@@ -95,6 +97,9 @@ var Schema = document.MustSchema[Config]("jobName", map[string]string{
 
 // Default returns a document with the defaults of the original (contract 2.2).
 func Default() Config { return Schema.Default() }
+
+// CPULimitMilli returns the CPU limit of one shard in thousandths; 0 is unlimited.
+func (c Config) CPULimitMilli() int64 { return resources.New(c.CPULimit, 0).CPUMilli }
 
 // Resources returns the demand of one shard.
 func (c Config) Resources() resources.Amount { return resources.New(c.CPUCount, c.MemoryMB) }

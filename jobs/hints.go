@@ -14,6 +14,7 @@ func Hints() map[string]document.Hint {
 		"cron":                   {Description: "When it fires, in Quartz's dialect: seconds, minutes, hours, day of month, month, day of week and, optionally, year. Empty: on trigger only, which a DAEMON can't be."},
 		"shardingTotalCount":     {Required: true, Minimum: 1, Maximum: MaxShards, Description: "How many shards a run has. They are numbered from 0."},
 		"cpuCount":               {Required: true, Minimum: app.MinCPUCount, Maximum: app.MaxCPUCount, Description: "CPU of each shard."},
+		"cpuLimit":               {Maximum: app.MaxCPUCount, Description: "On Kubernetes: the most CPU that a shard may use, at least cpuCount. 0: no limit."},
 		"memoryMB":               {Required: true, Minimum: app.MinMemoryMB, Maximum: app.MaxMemoryMB, Description: "Memory of each shard in MB."},
 		"shardingItemParameters": {Description: "A parameter for each shard, as in 0=a,1=b,2=c."},
 		"jobParameter":           {Description: "A parameter for all shards."},

@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -23,6 +22,9 @@ type Settings struct {
 	// Template is the installation's pod template in the form that ReadTemplate returns; nil for none. Apps' templates
 	// are merged onto it.
 	Template []byte
+	// AssignedUser means that the platform assigns the user ids of pods, as OpenShift does: pods name none, and templates
+	// may.
+	AssignedUser bool
 }
 
 const (
@@ -59,7 +61,7 @@ func Drains(p *corev1.Pod, kill time.Duration) bool {
 // scheduler decides. The error says what a template violates.
 func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *corev1.Secret, error) {
 	t := l.Task
-	merged, err := s.merge(baseTemplate(t, l), l.Container)
+	merged, err := s.merge(s.baseTemplate(t, l), l.Container)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the pod of task %s: %w", l.TaskID, err)
 	}
@@ -91,12 +93,13 @@ func usesProjectImage(t wire.Task, l cluster.TaskLaunch) bool {
 }
 
 // baseTemplate returns the pod onto which the templates are merged. It holds the defaults that an app may override.
-func baseTemplate(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
+func (s Settings) baseTemplate(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
 	yes, no := true, false
 	own := func(name string) corev1.Container {
-		uid := int64(imageUser)
 		c := confined(name)
-		c.SecurityContext.RunAsUser = &uid
+		if uid := int64(imageUser); !s.AssignedUser {
+			c.SecurityContext.RunAsUser = &uid
+		}
 		return c
 	}
 	spec := corev1.PodSpec{
@@ -153,7 +156,7 @@ func (s Settings) setControlled(spec *corev1.PodSpec, t wire.Task, l cluster.Tas
 	}
 	for i := range spec.InitContainers {
 		if c := &spec.InitContainers[i]; c.Name == Prepare {
-			setControlledContainer(c, s.Image, []string{executorPath, "pod", "--prepare"}, l.Resources, task)
+			setControlledContainer(c, s.Image, []string{executorPath, "pod", "--prepare"}, requirements(l), task)
 		}
 	}
 	for i := range spec.Containers {
@@ -161,9 +164,9 @@ func (s Settings) setControlled(spec *corev1.PodSpec, t wire.Task, l cluster.Tas
 		switch {
 		case c.Name != Container:
 		case own:
-			setControlledContainer(c, s.Image, []string{executorPath, "pod"}, l.Resources, task)
+			setControlledContainer(c, s.Image, []string{executorPath, "pod"}, requirements(l), task)
 		default:
-			setControlledContainer(c, l.Container.Image, []string{copiedPath, "pod"}, l.Resources, task)
+			setControlledContainer(c, l.Container.Image, []string{copiedPath, "pod"}, requirements(l), task)
 		}
 		if c.Name == Container && (!own || l.Container.Image == "") {
 			c.ImagePullPolicy = corev1.PullPolicy(l.Container.PullPolicy)
@@ -172,10 +175,10 @@ func (s Settings) setControlled(spec *corev1.PodSpec, t wire.Task, l cluster.Tas
 }
 
 func setControlledContainer(
-	c *corev1.Container, image string, command []string, need resources.Amount, task description,
+	c *corev1.Container, image string, command []string, need corev1.ResourceRequirements, task description,
 ) {
 	c.Image, c.Command, c.Args, c.ImagePullPolicy = image, command, nil, ""
-	c.Resources = requirements(need)
+	c.Resources = need
 	c.RestartPolicy, c.RestartPolicyRules = nil, nil
 	// The executor writes the message. If the executor could not be executed, only the container's output says why.
 	c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault,
@@ -197,14 +200,18 @@ func needsNoVolume(spec *corev1.PodSpec) bool {
 		})
 }
 
-// requirements returns a container's requests and limits. The memory request of a shard is also its limit. CPU has no
-// limit, so the request only guarantees its share when other containers compete.
-func requirements(need resources.Amount) corev1.ResourceRequirements {
+// requirements returns a container's requests and limits. The memory request of a shard is also its limit. CPU has a
+// limit only if the job sets one; otherwise the request only guarantees its share when other containers compete.
+func requirements(l cluster.TaskLaunch) corev1.ResourceRequirements {
+	need := l.Resources
 	cpu := *resource.NewMilliQuantity(need.CPUMilli, resource.DecimalSI)
 	memory := *resource.NewQuantity((need.MemMilli*(1<<20)+999)/1000, resource.BinarySI)
+	limits := corev1.ResourceList{corev1.ResourceMemory: memory}
+	if l.CPULimitMilli > 0 {
+		limits[corev1.ResourceCPU] = *resource.NewMilliQuantity(max(l.CPULimitMilli, need.CPUMilli), resource.DecimalSI)
+	}
 	return corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory},
-		Limits:   corev1.ResourceList{corev1.ResourceMemory: memory},
+		Requests: corev1.ResourceList{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory}, Limits: limits,
 	}
 }
 

@@ -49,6 +49,56 @@ func aTask(t testing.TB, do func(*wire.Task, *cluster.TaskLaunch)) cluster.TaskL
 	return l
 }
 
+// TestCPULimits checks that every container of a shard has the job's CPU limit, as quotas on limits.cpu require, and
+// that there is none without it.
+func TestCPULimits(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int64]int64{0: 0, 100: 100, 1500: 1500, 50: 100} {
+		for _, image := range []string{"", "app:1"} {
+			p, _ := build(t, settings(), func(_ *wire.Task, l *cluster.TaskLaunch) {
+				l.CPULimitMilli, l.Container.Image = limit, image
+			})
+			for _, c := range append(p.Spec.InitContainers, p.Spec.Containers...) {
+				_, limited := c.Resources.Limits[corev1.ResourceCPU]
+				if got := c.Resources.Limits.Cpu().MilliValue(); got != want || limited != (want > 0) {
+					t.Errorf("limit %d, image %q, container %s: %d, want %d", limit, image, c.Name, got, want)
+				}
+			}
+		}
+	}
+	u, err := settings().Unplaced(cluster.Unplaced{Job: "j", Resources: resources.New(0.1, 64), CPULimitMilli: 200}, framework)
+	if err != nil || u.Spec.Containers[0].Resources.Limits.Cpu().MilliValue() != 200 {
+		t.Errorf("a placeholder: %v", err)
+	}
+}
+
+// TestAssignedUsers checks that no container names a user id where the platform assigns them, except by a template.
+func TestAssignedUsers(t *testing.T) {
+	t.Parallel()
+	s := settings()
+	s.AssignedUser = true
+	for name, do := range map[string]func(*wire.Task, *cluster.TaskLaunch){
+		"the project's image": nil,
+		"an app's image":      func(_ *wire.Task, l *cluster.TaskLaunch) { l.Container.Image = "app:1" },
+		"an HTTP job":         func(t *wire.Task, l *cluster.TaskLaunch) { t.HTTP = &wire.HTTP{URL: "http://h", Method: "GET"} },
+		"a daemon":            func(t *wire.Task, l *cluster.TaskLaunch) { t.Daemon = &wire.Daemon{Cron: "0 * * * * ?"} },
+	} {
+		p, _ := build(t, s, do)
+		for _, c := range append(p.Spec.InitContainers, p.Spec.Containers...) {
+			if c.SecurityContext.RunAsUser != nil || p.Spec.SecurityContext.RunAsUser != nil {
+				t.Errorf("%s: container %s names the user %v", name, c.Name, c.SecurityContext.RunAsUser)
+			}
+			if c.SecurityContext.AllowPrivilegeEscalation == nil || *p.Spec.SecurityContext.RunAsNonRoot != true {
+				t.Errorf("%s: container %s is not restricted", name, c.Name)
+			}
+		}
+	}
+	s.Template = []byte(`{"spec":{"securityContext":{"runAsUser":1000670001}}}`)
+	if p, _ := build(t, s, nil); p.Spec.SecurityContext.RunAsUser == nil || *p.Spec.SecurityContext.RunAsUser != 1000670001 {
+		t.Error("the template's user is not set")
+	}
+}
+
 func build(t testing.TB, s pod.Settings, do func(*wire.Task, *cluster.TaskLaunch)) (*corev1.Pod, *corev1.Secret) {
 	t.Helper()
 	l := aTask(t, do)

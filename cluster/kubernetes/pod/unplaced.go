@@ -19,7 +19,7 @@ const LabelUnplaced = "elasticjob/unplaced"
 func (s Settings) Unplaced(u cluster.Unplaced, framework string) (*corev1.Pod, error) {
 	id := fmt.Sprintf("unplaced-%s@-@%d@-@%s@-@%s", u.Job, u.Item, u.Execution, framework)
 	p, _, err := s.Build(cluster.TaskLaunch{TaskID: id, Task: wire.Task{JobName: u.Job, Item: u.Item},
-		Resources: u.Resources, Container: u.Container}, framework)
+		Resources: u.Resources, CPULimitMilli: u.CPULimitMilli, Container: u.Container}, framework)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,17 @@ func TestKubernetesServers(t *testing.T) {
 		environment[v.Name] = strings.ReplaceAll(v.Value, "$(POD_IP)", "10.0.0.1")
 	}
 	knownFlags(t, "base/servers.yaml", environment, nil)
+	openshift := text(t, "deploy/kubernetes/openshift/kustomization.yaml")
+	for _, named := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+		if !strings.Contains(openshift, "{op: remove, path: /spec/template/spec/securityContext/"+named+"}") {
+			t.Errorf("openshift/kustomization.yaml keeps %s", named)
+		}
+	}
+	environment["ELASTICJOB_KUBERNETES_ASSIGNED_USER"] = "true"
+	if !strings.Contains(openshift, "{name: ELASTICJOB_KUBERNETES_ASSIGNED_USER, value: \"true\"}") {
+		t.Error("openshift/kustomization.yaml sets no --kubernetes-assigned-user")
+	}
+	knownFlags(t, "openshift/kustomization.yaml", environment, nil)
 	for name, c := range map[string]struct {
 		probe *corev1.Probe
 		alive bool

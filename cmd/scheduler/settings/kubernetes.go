@@ -26,6 +26,8 @@ type Kubernetes struct {
 	Namespace, Image string
 	// ShowUnplaced shows shards that fit on no node to the cluster's autoscaler.
 	ShowUnplaced bool
+	// AssignedUser says that the platform assigns the user ids of pods.
+	AssignedUser bool
 	// Rules say which ended pods are kept.
 	Rules keep.Rules
 	// Template is the PodTemplateSpec on which the pods of all apps are based; nil without one.
@@ -45,6 +47,8 @@ func (k *Kubernetes) flags(f *pflag.FlagSet) {
 		"with --kubernetes: YAML or JSON file of a PodTemplateSpec on which the pods of all apps are made; an app's own podTemplate counts before it")
 	f.BoolVar(&k.ShowUnplaced, "kubernetes-show-unplaced", false,
 		"with --kubernetes: shards that no node has room for are shown to the cluster's autoscaler, as pods that never run")
+	f.BoolVar(&k.AssignedUser, "kubernetes-assigned-user", false,
+		"with --kubernetes: the platform assigns the user ids of pods, as OpenShift does: pods of the executor's image don't name one")
 	f.StringVar(&k.keepPods, "keep-pods", keep.Default,
 		"with --kubernetes: how many ended runs of each job are kept with the pods of their shards, for their output, how many pods of all jobs at most, and for how long")
 }
@@ -53,7 +57,7 @@ func (k *Kubernetes) flags(f *pflag.FlagSet) {
 // with it.
 var (
 	kubernetesOnly = []string{"kubeconfig", "kubernetes-namespace", "kubernetes-image", "kubernetes-pod-template",
-		"kubernetes-show-unplaced", "keep-pods"}
+		"kubernetes-show-unplaced", "kubernetes-assigned-user", "keep-pods"}
 	notKubernetes = []string{"executor-dir", "executor-idle", "executor-limit", "run-as"}
 )
 

@@ -186,7 +186,7 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	pl.st.Executions.Launch(e.Ref(item), next)
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: need, Reserved: takeReserved(stock, need), Executor: info,
+		Resources: need, CPULimitMilli: d.with.Job.CPULimitMilli(), Reserved: takeReserved(stock, need), Executor: info,
 		Container: executors.Container(&d.with.App),
 		Task:      pl.tasks.Describe(e, s, id), Shared: pl.tasks.Common(e), Size: d.Bytes,
 	}

@@ -90,7 +90,11 @@ func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 		// As in fingerprints of earlier releases, so that an update of the scheduler replaces no daemon.
 		t.PlainCommand = false
 	}
-	return store.Fingerprint(string(store.Encode([]any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()})))
+	sent := []any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()}
+	if limit := e.Settings().Job.CPULimitMilli(); limit > 0 { // as in fingerprints of earlier releases without one
+		sent = append(sent, limit)
+	}
+	return store.Fingerprint(string(store.Encode(sent)))
 }
 
 // besidesDescription is an upper bound of the size of a task in a call without its description: ids, resources, and

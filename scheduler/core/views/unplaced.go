@@ -18,8 +18,8 @@ func (vs *Views) Unplaced(limit int) []cluster.Unplaced {
 	var out []cluster.Unplaced
 	add := func(e *executions.Execution, j *jobs.Config, a *app.Config, item int) {
 		if len(out) < limit {
-			out = append(out, cluster.Unplaced{Execution: e.ID(), Job: e.Job(), Item: item, Resources: j.Resources(),
-				Container: executors.Container(a), Why: vs.placeReason(e).String()})
+			out = append(out, cluster.Unplaced{Execution: e.ID(), Job: e.Job(), Item: item,
+				Resources: j.Resources(), CPULimitMilli: j.CPULimitMilli(), Container: executors.Container(a), Why: vs.placeReason(e).String()})
 		}
 	}
 	for _, e := range vs.st.Executions.Launchable() {

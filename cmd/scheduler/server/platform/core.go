@@ -40,7 +40,8 @@ func SetCore(c *settings.Config, o *step.Options) {
 
 // pods returns the settings that all pods share.
 func pods(k *settings.Kubernetes) pod.Settings {
-	return pod.Settings{Namespace: k.Namespace, Image: k.Image, Template: k.Template}
+	return pod.Settings{Namespace: k.Namespace, Image: k.Image, Template: k.Template,
+		AssignedUser: k.AssignedUser}
 }
 
 // failoverTimeout is how long the Mesos master keeps the tasks of this framework while it is disconnected.

@@ -30,7 +30,7 @@ const t = texts(
     runs: 'It runs', runsHelp: 'Set by properties in props.', byApp: 'the app’s script', byScript: 'another command of the package', byHttp: 'an HTTP request, and no package',
     cron: 'Cron', cronHelp: 'Seconds, minutes, hours, day of month, month, day of week, and an optional year. Empty: on trigger only.', timeZone: 'Time zone', timeZoneHelp: 'For the cron, such as Europe/Berlin.', serverZone: 'the server’s', serverZoneIs: 'the server’s, {zone}',
     misfire: 'Queue fires that find it running (misfire)', misfireHelp: 'At most {n} of them wait, and then run one after the other; those of a time without a leader, too. Without it they are dropped, but for those that a new leader finds at most {late} late.',
-    cpu: 'CPU per shard', memory: 'Memory per shard', memoryUnit: 'MB', concurrency: 'Shards at once', concurrencyHelp: 'How many of a daemon’s shards an executor runs at the same time.', unbounded: 'no limit', concurrencyCPU: 'twice its number of CPUs', concurrencyOne: 'one',
+    cpu: 'CPU per shard', cpuLimit: 'CPU limit', cpuLimitHelp: 'On Kubernetes: the most that a shard may use. Some quotas require it.', memory: 'Memory per shard', memoryUnit: 'MB', concurrency: 'Shards at once', concurrencyHelp: 'How many of a daemon’s shards an executor runs at the same time.', unbounded: 'no limit', concurrencyCPU: 'twice its number of CPUs', concurrencyOne: 'one',
     total: 'Shards', totalHelp: '1 to {n}. They start together, each on any agent with free resources.', parameter: 'Job parameter', parameterHelp: 'Passed to every shard.', itemParameters: 'Shard parameters', itemHelp: 'Passed to single shards in addition, such as 0=Beijing,1=Shanghai.',
     failover: 'Run lost shards again (failover)', failoverHelp: 'At once where the executor was lost; elsewhere after {away} where the agent is unreachable. Without it the shard is lost, and the run fails.', retries: 'Retries', retriesHelp: 'How often a shard that failed or timed out is run again, at most {n} times.', backoff: 'Retry delay', backoffHelp: 'It doubles each time, up to {most} or, if this is longer, not at all.', seconds: 's',
     timeout: 'Timeout', timeoutHelp: 'A shard that runs for longer is killed, and counts as timed out.', none: 'none', grace: 'Kill grace period', graceHelp: 'Between SIGTERM and SIGKILL.', serverGrace: 'the server’s', handler: 'Notify', handlerHelp: 'This affects notifications only: a failed run stays failed.',
@@ -44,7 +44,7 @@ const t = texts(
     runs: '运行方式', runsHelp: '由 props 中的属性决定。', byApp: '应用的启动脚本', byScript: '应用包中的其他命令', byHttp: 'HTTP 请求，无需应用包',
     cron: 'Cron', cronHelp: '秒、分、时、日、月、星期，可加年。留空则仅手动触发。', timeZone: '时区', timeZoneHelp: 'cron 的时区，例如 Asia/Shanghai。', serverZone: '调度器时区', serverZoneIs: '调度器时区（{zone}）',
     misfire: '错过任务重执行', misfireHelp: '作业忙时到来的触发排队（最多 {n} 次），之后依次执行；没有主调度器期间错过的触发也一样。不开启则丢弃，但新的主调度器会补上迟到不超过{late}的触发。',
-    cpu: '每个分片的 CPU', memory: '每个分片的内存', memoryUnit: 'MB', concurrency: '同时运行的分片', concurrencyHelp: '一个执行器同时运行常驻作业的多少个分片。', unbounded: '不限', concurrencyCPU: '其 CPU 数的两倍', concurrencyOne: '一个',
+    cpu: '每个分片的 CPU', cpuLimit: 'CPU 上限', cpuLimitHelp: '仅 Kubernetes：一个分片最多可用的 CPU。有些配额要求设置它。', memory: '每个分片的内存', memoryUnit: 'MB', concurrency: '同时运行的分片', concurrencyHelp: '一个执行器同时运行常驻作业的多少个分片。', unbounded: '不限', concurrencyCPU: '其 CPU 数的两倍', concurrencyOne: '一个',
     total: '分片总数', totalHelp: '1 至 {n}。所有分片同时启动，各自位于有空间的 Agent 上。', parameter: '作业参数', parameterHelp: '每个分片都会得到。', itemParameters: '分片参数', itemHelp: '例如 0=北京,1=上海：各分片另外得到的参数。',
     failover: '失效转移', failoverHelp: '重新运行丢失的分片：执行器丢失时立即重新运行；Agent 失联时，{away}后在别处运行。不开启则分片丢失，本次执行失败。', retries: '重试次数', retriesHelp: '失败或超时的分片最多重新运行几次，上限 {n}。', backoff: '重试间隔', backoffHelp: '每次翻倍，上限 {most}（初始值更大时以初始值为上限）。', seconds: '秒',
     timeout: '超时', timeoutHelp: '分片的最长运行时间，超过即终止并记为超时。', none: '无', grace: '终止宽限期', graceHelp: 'SIGTERM 与 SIGKILL 之间的时间。', serverGrace: '调度器设置', handler: '失败通知', handlerHelp: '只影响通知，不改变执行结果。',
@@ -106,7 +106,7 @@ function Fields({ doc, checked, update }) {
       <div class="over"><${Check} name="misfire" label=${t('misfire')} help=${t('misfireHelp', { n: limits.queuedFires, late: duration(limits.late) })} /></div>
     </${Group}>
     <${Group} title=${t('where')}>
-      <${NumberField} needed name="cpuCount" label=${t('cpu')} /><${NumberField} needed name="memoryMB" label=${t('memory')} unit=${t('memoryUnit')} />
+      <${NumberField} needed name="cpuCount" label=${t('cpu')} /><${NumberField} name="cpuLimit" label=${t('cpuLimit')} help=${t('cpuLimitHelp')} preset=${t('none')} /><${NumberField} needed name="memoryMB" label=${t('memory')} unit=${t('memoryUnit')} />
       ${(doc.jobExecutionType === 'DAEMON' || doc.jobExecutorServiceHandlerType) && html`<${Choice} name="jobExecutorServiceHandlerType" label=${t('concurrency')} help=${t('concurrencyHelp')} options=${[{ value: '', label: t('unbounded') }, { value: 'CPU', label: t('concurrencyCPU') }, { value: 'SINGLE_THREAD', label: t('concurrencyOne') }]} />`}
     </${Group}>
     <${Group} title=${t('shards')}>
