@@ -72,7 +72,7 @@ func (c *Console) page(w http.ResponseWriter, r *http.Request, name string) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	all.pages[name].write(w, r)
+	all.page(name, strings.Count(r.URL.EscapedPath(), "/")).write(w, r)
 }
 
 // Static answers with the file whose address, /static/{hash}/{file}, is the path of the request. If there is none,
@@ -92,11 +92,25 @@ func (c *Console) Static(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// maxDepth is the number of slashes in the longest path of a page.
+const maxDepth = 8
+
+// page returns a page with addresses of its files that are relative to a path with so many slashes. Relative addresses
+// also work if a proxy serves the console below a path, of which this server knows nothing. Deeper paths are none of
+// the console's, and get the page with absolute addresses.
+func (c *content) page(name string, slashes int) *file {
+	depth := slashes
+	if depth < 1 || depth > maxDepth {
+		depth = 0
+	}
+	return c.pages[name][depth]
+}
+
 // content is everything that a console serves.
 type content struct {
-	folder string // the folder of the files' addresses: /static/ and the hash
-	pages  map[string]*file
-	tag    string // the ETag of the pages
+	folder string             // the folder of the files' addresses: /static/ and the hash
+	pages  map[string][]*file // for each number of slashes; the first is absolute
+	tag    string             // the ETag of the pages
 	files  map[string]*file
 }
 
@@ -116,7 +130,7 @@ func load(files fs.FS) (*content, error) {
 		return nil, fmt.Errorf("read the console's files: %w", err)
 	}
 	sum := hex.EncodeToString(hash.Sum(nil)[:8])
-	all := &content{folder: "/static/" + sum, tag: `W/"` + sum + `"`, pages: map[string]*file{},
+	all := &content{folder: "/static/" + sum, tag: `W/"` + sum + `"`, pages: map[string][]*file{},
 		files: map[string]*file{}}
 	for _, name := range []string{page, docs} {
 		text, ok := texts[name]
@@ -124,8 +138,14 @@ func load(files fs.FS) (*content, error) {
 			return nil, fmt.Errorf("the console's files lack %s", name)
 		}
 		delete(texts, name)
-		all.pages[name] = newFile(name, bytes.ReplaceAll(preload(text, texts), []byte(placeholder),
-			[]byte(all.folder)))
+		text = preload(text, texts)
+		for depth := range maxDepth + 1 {
+			folder := all.folder
+			if depth > 0 {
+				folder = strings.Repeat("../", depth-1) + strings.TrimPrefix(folder, "/")
+			}
+			all.pages[name] = append(all.pages[name], newFile(name, bytes.ReplaceAll(text, []byte(placeholder), []byte(folder))))
+		}
 	}
 	for name, text := range texts {
 		all.files[name] = newFile(name, text)

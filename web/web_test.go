@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -91,8 +92,8 @@ func textOf(t *testing.T, answer *http.Response) string {
 // folderOf returns the address of the folder that a page names.
 func folderOf(t *testing.T, page string) string {
 	t.Helper()
-	found := regexp.MustCompile(`/static/[0-9a-f]{16}`).FindString(page)
-	if found == "" || strings.Contains(page, "{static}") {
+	found := "/" + regexp.MustCompile(`static/[0-9a-f]{16}`).FindString(page)
+	if found == "/" || strings.Contains(page, "{static}") {
 		t.Fatalf("the page names no folder: %s", page)
 	}
 	return found
@@ -109,9 +110,31 @@ func TestPageNamesAllThatItsScriptNeeds(t *testing.T) {
 <link rel="modulepreload" href="{static}/js/lib/several.js">
 <link rel="modulepreload" href="{static}/js/lib/effect.js">
 <link rel="modulepreload" href="{static}/js/lib/again.js">
-</head>`, 1), "{static}", folder)
+</head>`, 1), "{static}", strings.TrimPrefix(folder, "/"))
 	if diff := cmp.Diff(want, page); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestPageBelowAPath: a browser finds the files of each page, also if a proxy serves the console below a path that it
+// removes from requests.
+func TestPageBelowAPath(t *testing.T) {
+	t.Parallel()
+	c := web.New(some())
+	folder := folderOf(t, textOf(t, get(t, c, "GET", "/")))
+	for _, path := range []string{"/", "/jobs", "/jobs/", "/jobs/job/a.b", "/executions/execution/a%2Fb/log", "/" + strings.Repeat("x/", 20)} {
+		page := textOf(t, get(t, c, "GET", path))
+		source := regexp.MustCompile(`src="([^"]+)"`).FindStringSubmatch(page)
+		for _, below := range []string{"", "/jobs", "/a/b"} {
+			at, err := url.Parse("https://h" + below + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "https://h" + below + folder + "/js/main.js"
+			if found, err := at.Parse(source[1]); err != nil || found.String() != want && (below == "" || len(path) < 40) {
+				t.Errorf("%s: %v, %v, want %s", at, found, err, want)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ import '../lib/nobrowser.js'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
+import { baseOf, localPath, within } from '../../static/js/lib/base.js'
 import { curlLine } from '../../static/js/lib/curl.js'
 import { ago, duration, moment, momentIn, size } from '../../static/js/lib/format.js'
 import { match } from '../../static/js/lib/router.js'
@@ -76,4 +77,19 @@ test('durations, sizes and times are as people read them', () => {
   assert.equal(moment('2026-05-01T22:00:00.042Z', 'Asia/Shanghai', { millis: true }), '2026-05-02 06:00:00.042')
   assert.equal(moment('never', 'UTC'), '–')
   assert.equal(moment('2026-05-01T00:00:00Z', 'Mars/Olympus'), '2026-05-01 00:00:00')
+})
+
+test('paths behind a proxy that serves the console below a path', () => {
+  assert.equal(baseOf('https://h/static/0123/js/lib/base.js'), '')
+  assert.equal(baseOf('https://h/jobs/static/0123/js/lib/base.js'), '/jobs')
+  assert.equal(baseOf('https://h/a/b%20c/static/0123/js/lib/base.js'), '/a/b%20c')
+  assert.equal(baseOf('file:///home/web/static/js/lib/base.js'), '')
+  assert.equal(localPath('/jobs/job/x', ''), '/jobs/job/x')
+  assert.equal(localPath('/', ''), '/')
+  assert.equal(localPath('/jobs/', '/jobs'), '/')
+  assert.equal(localPath('/jobs', '/jobs'), '/')
+  assert.equal(localPath('/jobs/jobs/job/x', '/jobs'), '/jobs/job/x')
+  assert.equal(localPath('/jobsite/x', '/jobs'), null)
+  assert.equal(within('/api/x'), '/api/x')
+  assert.equal(within('https://h/x'), 'https://h/x')
 })

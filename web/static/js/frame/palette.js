@@ -1,4 +1,5 @@
 // The command palette: any job, app, page in three keys.
+import { within } from '../lib/base.js'
 import { html, useEffect, useId, useRef, useState } from '../lib/html.js'
 import { get, loginNeeded, withQuery } from '../lib/api.js'
 import { patiently } from '../lib/retry.js'
@@ -93,7 +94,7 @@ async function search(typed, signal, meanwhile) {
   const own = [
     ...sections().map((s) => ({ text: sectionName(s.id), kind: t('page'), run: to(s.to) })),
     ...(mayAny('admin') ? [{ text: t('register'), kind: t('action'), run: to('/jobs/new') }, { text: t('publish'), kind: t('action'), run: to('/apps/new') }] : []),
-    { text: t('docs'), kind: t('page'), run: () => location.assign('/api/docs') },
+    { text: t('docs'), kind: t('page'), run: () => location.assign(within('/api/docs')) },
     { text: themeName(), kind: t('action'), run: turnTheme },
     { text: t('language'), kind: t('action'), run: turnLanguage },
     { text: zoneName(), kind: t('action'), run: turnZone },

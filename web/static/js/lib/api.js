@@ -1,4 +1,5 @@
 // The REST API, as curl has it.
+import { within } from './base.js'
 import { signal } from './signal.js'
 
 /** @typedef {{field: string, value: string, message: string}} Violation */
@@ -71,7 +72,7 @@ export async function send({ method, path, body, headers = {} }, how = {}) {
   /** @type {Response} */
   let answer
   try {
-    answer = await fetch(path, {
+    answer = await fetch(within(path), {
       method,
       headers: { Accept: 'application/json, text/plain', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
       body: body === undefined ? undefined : JSON.stringify(body),

@@ -1,4 +1,5 @@
 // The line that does in a shell what a button does here.
+import { within } from './base.js'
 import { session } from './session.js'
 
 /** @param {string} text */
@@ -16,6 +17,6 @@ export function curlLine({ method, path, body, headers = {} }, origin = location
   if (who && who.kind !== 'machine') parts.push('-H', '"Authorization: Bearer $TOKEN"')
   for (const [k, v] of Object.entries(headers)) parts.push('-H', quoted(`${k}: ${v}`))
   if (body !== undefined) parts.push('-H', quoted('Content-Type: application/json'), '-d', quoted(JSON.stringify(body)))
-  parts.push(quoted(origin + path))
+  parts.push(quoted(origin + within(path)))
   return parts.join(' ')
 }

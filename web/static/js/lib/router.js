@@ -1,10 +1,12 @@
 // Addresses and pages. Each view has an address: the page in its path, filters, sort, tab and the like in its query.
+import { localPath, within } from './base.js'
 import { signal, useSignal } from './signal.js'
 
 /** @typedef {{path: string, query: URLSearchParams, key: number}} Place */
 /** @typedef {{pattern: string, load: () => Promise<{default: import('../../vendor/preact.js').ComponentType<any>}>, section: string}} Route */
 
-const read = (/** @type {number} */ key) => ({ path: location.pathname, query: new URLSearchParams(location.search), key })
+const here = () => localPath(location.pathname) ?? '/'
+const read = (/** @type {number} */ key) => ({ path: here(), query: new URLSearchParams(location.search), key })
 
 /** place is the address that is shown; key grows with each that is gone to. */
 export const place = signal(/** @type {Place} */ (read(0)))
@@ -49,27 +51,28 @@ function leaveFor(to, how) {
  */
 export function go(to, how = {}) {
   if (leaveFor(to, how)) return
-  if (to === location.pathname + location.search + location.hash) how = { replace: true }
-  history[how.replace ? 'replaceState' : 'pushState'](null, '', to)
+  if (to === here() + location.search + location.hash) how = { replace: true }
+  history[how.replace ? 'replaceState' : 'pushState'](null, '', within(to))
   place.set(read(place.get().key + 1))
 }
 
 /** startRouter follows the browser's own ways, and has links within the console load no page. */
 export function startRouter() {
   addEventListener('popstate', () => {
-    const to = location.pathname + location.search + location.hash
+    const to = here() + location.search + location.hash
     const { path, query, key } = place.get()
-    if (guard && location.pathname !== path) history.pushState(null, '', path + (query.size ? `?${query}` : '')) // stays until the answer
+    if (guard && here() !== path) history.pushState(null, '', within(path) + (query.size ? `?${query}` : '')) // stays until the answer
     if (!leaveFor(to, {})) place.set(read(key + 1))
   })
   document.addEventListener('click', (e) => {
     if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return
     const a = /** @type {Element} */ (e.target).closest?.('a[href]')
     if (!(a instanceof HTMLAnchorElement) || a.target || a.hasAttribute('download') || a.origin !== location.origin) return
-    if (/^\/(api|artifacts|static|metrics|healthz|readyz)(\/|$)/.test(a.pathname)) return
+    const path = localPath(a.pathname)
+    if (path === null || /^\/(api|artifacts|static|metrics|healthz|readyz)(\/|$)/.test(path)) return
     if (a.pathname === location.pathname && a.search === location.search && a.hash) return // within the page
     e.preventDefault()
-    go(a.pathname + a.search + a.hash)
+    go(path + a.search + a.hash)
   })
 }
 
@@ -129,5 +132,5 @@ export function queryWith(change) {
     else q.set(k, String(v))
   }
   const text = q.toString()
-  return location.pathname + (text ? `?${text}` : '')
+  return here() + (text ? `?${text}` : '')
 }

@@ -1,4 +1,5 @@
 // API tokens: what machines log in with.
+import { within } from '../lib/base.js'
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'
 import { useResource } from '../lib/resource.js'
@@ -80,7 +81,7 @@ function Make({ alone, onClose, onDone }) {
       <p role="status">${t('shown', { name: made.name })}</p>
       <div class="secret"><code>${made.token}</code><${Copy} text=${made.token} label=${t('copy')} /></div>
       <h3>${t('use')}</h3>
-      <div class="curl"><pre tabindex="0">curl -H 'Authorization: Bearer ${made.token}' ${location.origin}/api/job/jobs</pre><${Copy} text=${`curl -H 'Authorization: Bearer ${made.token}' ${location.origin}/api/job/jobs`} /></div>
+      <div class="curl"><pre tabindex="0">curl -H 'Authorization: Bearer ${made.token}' ${location.origin}${within('/api/job/jobs')}</pre><${Copy} text=${`curl -H 'Authorization: Bearer ${made.token}' ${location.origin}${within('/api/job/jobs')}`} /></div>
     </${Dialog}>`
   }
   return html`<${Dialog} title=${t('make')} onClose=${close}><form class="stack" onSubmit=${save}>
