@@ -21,6 +21,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/elasticjob-go/elasticjob/auth"
+	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
 
 const (
@@ -119,12 +120,12 @@ func (p *Provider) Run(ctx context.Context) {
 			p.opts.Logger.Info("OpenID provider found", "issuer", p.opts.Issuer)
 			return
 		}
-		text := err.Error()
+		text := err.Error() + netproblem.Advice(err)
 		p.lookupError.Store(&text)
 		if text != reported {
 			reported = text
 			p.opts.Logger.Error("OpenID provider not found, retrying: its users cannot log in until then", "issuer",
-				p.opts.Issuer, "error", err)
+				p.opts.Issuer, "error", text)
 		}
 		select {
 		case <-ctx.Done():

@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/internal/release"
+	"github.com/elasticjob-go/elasticjob/internal/trust"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
@@ -32,6 +33,11 @@ func run() int {
 	_ = os.WriteFile("/proc/self/comm", []byte("executor"), 0)
 	if err == nil {
 		err = isolation.Conceal()
+	}
+	if err == nil {
+		if err = trust.Add(os.Getenv(trust.Variable)); err != nil {
+			err = fmt.Errorf("%s: %w", trust.Variable, err)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "executor:", err)

@@ -19,6 +19,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/elasticjob-go/elasticjob/executor/output"
+	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -278,7 +279,7 @@ func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, wha
 	case isConnect && errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no connection to %s within %s (http.connect.timeout.milliseconds)", at.Host, l.connect)
 	case isConnect:
-		return fmt.Errorf("no connection to %s: %w", at.Host, connect.error)
+		return fmt.Errorf("no connection to %s: %w%s", at.Host, connect.error, netproblem.Advice(err))
 	case l.timedOut.Load():
 		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", at.Host, what, l.read)
 	}

@@ -228,7 +228,7 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 		"silence":              {wire.HTTP{URL: rude(t, func(net.Conn) {}), ReadTimeoutMillis: 50}, []string{"no answer: nothing came within 50ms (http.read.timeout.milliseconds)"}},
 		"silence in the body":  {wire.HTTP{URL: rude(t, func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\nx") }), ReadTimeoutMillis: 50}, []string{"status 200 OK, and the answer broke off: nothing came within 50ms"}},
 		"silence at the TLS":   {wire.HTTP{URL: strings.Replace(rude(t, func(net.Conn) {}), "http:", "https:", 1), ConnectTimeoutMillis: 50}, []string{"no connection to ", "within 50ms (http.connect.timeout.milliseconds)"}},
-		"unknown certificate":  {wire.HTTP{URL: secured.URL}, []string{"no connection to ", "certificate"}},
+		"unknown certificate":  {wire.HTTP{URL: secured.URL}, []string{"no connection to ", "certificate", "--ca-file"}},
 		"closed at once":       {wire.HTTP{URL: rude(t, func(c net.Conn) { c.Close() })}, []string{"no answer: "}},
 		"no HTTP":              {wire.HTTP{URL: rude(t, says("220 smtp.example ESMTP\r\n"))}, []string{"no answer: ", "malformed"}},
 		"a header without end": {wire.HTTP{URL: rude(t, says("HTTP/1.1 200 OK\r\nx: "+strings.Repeat("y", 100<<10)))}, []string{"no answer: ", "exceeded"}},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
 
 // A package whose server hangs occupies its task's CPU and memory during the wait. So the failure of a server to
@@ -22,6 +24,9 @@ func (u unanswered) Unwrap() error { return u.error }
 
 // requestError returns the error of a request without a response. reached means that there was a connection.
 func requestError(err error, reached bool) error {
+	if advice := netproblem.Advice(err); advice != "" {
+		return fmt.Errorf("%w%s", plainError(err), advice)
+	}
 	err = plainError(err)
 	var (
 		system   *net.OpError

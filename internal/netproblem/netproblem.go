@@ -4,11 +4,20 @@ package netproblem
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
 	"syscall"
 )
+
+// Advice returns what to do about an error of a connection, to follow its text; "" without advice.
+func Advice(err error) string {
+	if authority := (x509.UnknownAuthorityError{}); errors.As(err, &authority) {
+		return ": give its PEM file to the scheduler with --ca-file"
+	}
+	return ""
+}
 
 // Text describes why a connection failed, independently of the data that came over it; "" for other errors.
 func Text(err error) string {
@@ -16,6 +25,7 @@ func Text(err error) string {
 		name        *net.DNSError
 		dial        *net.OpError
 		certificate *tls.CertificateVerificationError
+		authority   x509.UnknownAuthorityError
 		noTLS       tls.RecordHeaderError
 		alert       tls.AlertError
 	)
@@ -26,6 +36,8 @@ func Text(err error) string {
 		return "the connection is refused"
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return "it can't be reached"
+	case errors.As(err, &authority):
+		return "its certificate is signed by an unknown authority, which --ca-file can name"
 	case errors.As(err, &certificate):
 		return "its certificate is not one that is trusted for this name"
 	case errors.As(err, &noTLS):

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/trust"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -25,6 +26,8 @@ type Settings struct {
 	// AssignedUser means that the platform assigns the user ids of pods, as OpenShift does: pods name none, and templates
 	// may.
 	AssignedUser bool
+	// Authorities are the certificates that executors trust in addition to their image's, in PEM form.
+	Authorities string
 }
 
 const (
@@ -81,6 +84,9 @@ func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *c
 	task := describeTask(t, description, p)
 	if t.Daemon != nil {
 		task = withDrainFile(task)
+	}
+	if s.Authorities != "" {
+		task.variables = append(task.variables, corev1.EnvVar{Name: trust.Variable, Value: s.Authorities})
 	}
 	s.setControlled(&p.Spec, t, l, task)
 	return p, task.secret, nil

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,23 @@ func TestAssignedUsers(t *testing.T) {
 	s.Template = []byte(`{"spec":{"securityContext":{"runAsUser":1000670001}}}`)
 	if p, _ := build(t, s, nil); p.Spec.SecurityContext.RunAsUser == nil || *p.Spec.SecurityContext.RunAsUser != 1000670001 {
 		t.Error("the template's user is not set")
+	}
+}
+
+// TestAuthorities checks that the executors of all containers get the certificates to trust.
+func TestAuthorities(t *testing.T) {
+	t.Parallel()
+	s := settings()
+	s.Authorities = "-----BEGIN CERTIFICATE-----"
+	p, _ := build(t, s, func(_ *wire.Task, l *cluster.TaskLaunch) { l.Container.Image = "app:1" })
+	all := append(p.Spec.InitContainers, p.Spec.Containers...)
+	for _, c := range all {
+		if !slices.Contains(c.Env, corev1.EnvVar{Name: "ELASTICJOB_CA_CERTIFICATES", Value: s.Authorities}) {
+			t.Errorf("container %s has %v", c.Name, c.Env)
+		}
+	}
+	if len(all) != 2 {
+		t.Errorf("%d containers", len(all))
 	}
 }
 

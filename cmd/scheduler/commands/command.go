@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 	"github.com/elasticjob-go/elasticjob/internal/release"
+	"github.com/elasticjob-go/elasticjob/internal/trust"
 )
 
 // New returns the command scheduler with all of its subcommands.
@@ -57,6 +58,9 @@ A flag or ` + settings.EnvPrefix + `… that is given and empty is refused; empt
 			c := s.Config()
 			if c.CheckOnly {
 				return s.Show(cmd.OutOrStdout())
+			}
+			if err := trust.Add(c.Authorities); err != nil {
+				return err
 			}
 			return server.Run(cmd.Context(), c, os.Stdout)
 		},

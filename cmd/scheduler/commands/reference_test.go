@@ -64,6 +64,7 @@ var takes = map[string]setting{
 	"tls-cert":                 {takes: aFile, refused: []string{"/none"}, counts: "the file within a second"},
 	"tls-key":                  {takes: aFile, refused: []string{"/none"}, counts: "the file within a second"},
 	"tls-ca":                   {takes: aFile, refused: []string{"/none"}, counts: "the file within a second"},
+	"ca-file":                  {takes: aFile, refused: []string{"/none"}, counts: newStarts},
 	"data-dir":                 {takes: "a folder's path", refused: []string{"/proc/none"}},
 	"local-cpus":               {takes: "0.01 to 1,000,000", refused: []string{"0.001", "NaN"}},
 	"local-memory":             {takes: "32 to 1,000,000,000", refused: []string{"31"}},

@@ -3,11 +3,13 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/internal/trust"
 )
 
 // maxJobMetrics is the number of jobs that a cluster is designed for.
@@ -17,6 +19,13 @@ const maxJobMetrics = 100_000
 // fileRead is false if the file of --config could not be read.
 func (c *Config) check(r *report, uid int, fileRead bool) {
 	c.checkLocation(r, fileRead)
+	if c.caFile != "" {
+		text, err := os.ReadFile(c.caFile)
+		if err == nil {
+			c.Authorities, err = trust.Check(text)
+		}
+		r.About(r.source("ca-file"), err)
+	}
 	c.Mesos.check(r)
 	c.Kubernetes.check(r, c.Local.On, c.Mesos.Masters != "")
 	c.ZooKeeper.check(r)

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"maps"
 	"net"
 	"os"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/internal/trust"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -25,7 +27,7 @@ const localKillTimeout = 5 * time.Second
 func SetCore(c *settings.Config, o *step.Options) {
 	switch {
 	case c.Kubernetes.On:
-		o.ClusterKind, o.TaskExecutors, o.Unfit = clusterKind, true, pods(&c.Kubernetes).Unfit
+		o.ClusterKind, o.TaskExecutors, o.Unfit = clusterKind, true, pods(c).Unfit
 	case c.Local.On: // no ExecutorUser: this machine's cluster runs everything as the user who started it
 		o.KillAnswer = localKillTimeout
 		o.ExecutorEnvironment = map[string]string{launch.SecretsVariable: datafolder.Secrets(c.DataDir)}
@@ -36,12 +38,20 @@ func SetCore(c *settings.Config, o *step.Options) {
 		o.ExecutorEnvironment = map[string]string{agent.TLSVariable: "true", agent.CAVariable: ca}
 		o.HostnameVariable = agent.HostnameVariable
 	}
+	if c.Authorities != "" && !c.Kubernetes.On {
+		o.ExecutorEnvironment = maps.Clone(o.ExecutorEnvironment)
+		if o.ExecutorEnvironment == nil {
+			o.ExecutorEnvironment = map[string]string{}
+		}
+		o.ExecutorEnvironment[trust.Variable] = c.Authorities
+	}
 }
 
 // pods returns the settings that all pods share.
-func pods(k *settings.Kubernetes) pod.Settings {
+func pods(c *settings.Config) pod.Settings {
+	k := &c.Kubernetes
 	return pod.Settings{Namespace: k.Namespace, Image: k.Image, Template: k.Template,
-		AssignedUser: k.AssignedUser}
+		AssignedUser: k.AssignedUser, Authorities: c.Authorities}
 }
 
 // failoverTimeout is how long the Mesos master keeps the tasks of this framework while it is disconnected.

@@ -39,13 +39,13 @@ func openKubernetes(c *settings.Config, address string, log *slog.Logger) (Platf
 		outputs.Close()
 		return err
 	}
-	driver, err := kubernetes.New(kubernetes.Options{Config: config, Pods: pods(k), Follower: follower,
+	driver, err := kubernetes.New(kubernetes.Options{Config: config, Pods: pods(c), Follower: follower,
 		Keeper: keeper, Recorder: recorder, ShowUnplaced: k.ShowUnplaced, Logger: log})
 	if err != nil {
 		return Platform{}, errors.Join(err, closeAll())
 	}
 	return Platform{
-		Driver: driver, Output: files, Framework: framework(c, address), PodTemplate: pods(k).Check, Image: k.Image,
+		Driver: driver, Output: files, Framework: framework(c, address), PodTemplate: pods(c).Check, Image: k.Image,
 		Throttled: func() int64 { return driver.API().Throttled() + outputs.Throttled() },
 		Close:     func() error { return errors.Join(driver.Close(), closeAll()) },
 	}, nil
