@@ -197,17 +197,21 @@ func (l *requestLimits) transport() *http.Transport {
 		return func(ctx context.Context, network, address string) (net.Conn, error) {
 			ctx, cancel := context.WithTimeout(ctx, l.connect)
 			defer cancel()
+			var transient error // of the last attempt
 			for pause := firstPause; ; pause = min(2*pause, maxPause) {
 				conn, err := dialer.DialContext(ctx, network, address)
-				if err == nil {
+				switch {
+				case err == nil:
 					return &patientConn{Conn: conn, limits: l}, nil
-				}
-				if !isTransient(err) {
+				case transient != nil && ctx.Err() != nil: // the timeout ended this attempt, but is not why there is no connection
+					return nil, errConnect{transient}
+				case !isTransient(err):
 					return nil, errConnect{err}
 				}
+				transient = err
 				select {
 				case <-ctx.Done():
-					return nil, errConnect{err}
+					return nil, errConnect{transient}
 				case <-time.After(pause):
 				}
 			}
@@ -283,5 +287,5 @@ func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, wha
 	case l.timedOut.Load():
 		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", at.Host, what, l.read)
 	}
-	return fmt.Errorf("%s: %s: %s", at.Host, what, output.Readable(err.Error(), maxCause))
+	return fmt.Errorf("%s: %s: %s%s", at.Host, what, output.Readable(err.Error(), maxCause), netproblem.Advice(err))
 }
