@@ -8,6 +8,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 	"github.com/elasticjob-go/elasticjob/migrations"
 )
 
@@ -54,7 +55,7 @@ func (d *DB) Versions(ctx context.Context) (is, want int64, err error) {
 	}
 	switch {
 	case err != nil:
-		return 0, want, fmt.Errorf("read the version of the history's database: %w", err)
+		return 0, want, fmt.Errorf("read the version of the history's database: %w%s", err, netproblem.Advice(err))
 	case is > want:
 		return is, want, fmt.Errorf("%w: its version is %d, this program's %d: use a later release, or another database", ErrNewer, is, want)
 	}

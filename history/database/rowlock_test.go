@@ -1,9 +1,7 @@
 package database
 
 import (
-	"context"
 	"database/sql"
-	"database/sql/driver"
 	"strings"
 	"testing"
 	"time"
@@ -12,50 +10,11 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
+	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
-// withoutGetLock are connections to a database that answers GET_LOCK otherwise than MariaDB: with an error, or NULL.
-type withoutGetLock struct {
-	driver.Connector
-	refusal *mysqldriver.MySQLError // nil for NULL
-}
-
-func (c withoutGetLock) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := c.Connector.Connect(ctx)
-	return refusingConn{conn, c.refusal}, err
-}
-
-type refusingConn struct {
-	driver.Conn
-	refusal *mysqldriver.MySQLError
-}
-
-func (c refusingConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	if strings.Contains(query, "GET_LOCK") {
-		if c.refusal != nil {
-			return nil, c.refusal
-		}
-		query = "SELECT NULL FROM (SELECT ? AS a, ? AS b) AS x"
-	}
-	return c.Conn.(driver.ConnPrepareContext).PrepareContext(ctx, query)
-}
-
-func (c refusingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
-}
-
-func (c refusingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	return c.Conn.(driver.ConnBeginTx).BeginTx(ctx, opts)
-}
-
-func (c refusingConn) ResetSession(ctx context.Context) error {
-	return c.Conn.(driver.SessionResetter).ResetSession(ctx)
-}
-
-func (c refusingConn) IsValid() bool { return c.Conn.(driver.Validator).IsValid() }
-
-// refusing opens a database through such connections.
-func refusing(t *testing.T, dsn string, refusal *mysqldriver.MySQLError) *DB {
+// refusing opens a database that refuses statements.
+func refusing(t *testing.T, dsn string, refusals mariadb.Refusals) *DB {
 	t.Helper()
 	c, err := mysql.Config(dsn)
 	if err != nil {
@@ -65,7 +24,7 @@ func refusing(t *testing.T, dsn string, refusal *mysqldriver.MySQLError) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sql.OpenDB(withoutGetLock{connector, refusal})
+	db := sql.OpenDB(mariadb.Refusing(connector, refusals))
 	return closed(t)(open(sqlx.NewDb(db, "mysql"), mysqlDialect, options()), nil)
 }
 
@@ -82,7 +41,8 @@ func TestMigrationsWithoutGetLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dsn := server.Server(t).Database(t)
-			d, other := refusing(t, dsn, refusal), refusing(t, dsn, refusal)
+			refusals := mariadb.Refusals{"GET_LOCK": refusal}
+			d, other := refusing(t, dsn, refusals), refusing(t, dsn, refusals)
 			migrated := make(chan error)
 			for _, one := range []*DB{d, other} {
 				go func() {
@@ -127,5 +87,18 @@ func TestMigrationsWithoutGetLock(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestDeniedRowLock checks that a database that also refuses the row is reported as it answers, and not as locked.
+func TestDeniedRowLock(t *testing.T) {
+	t.Parallel()
+	dsn := server.Server(t).Database(t)
+	for _, statement := range []string{"CREATE TABLE IF NOT EXISTS ELASTICJOB_LOCK", "INSERT IGNORE INTO ELASTICJOB_LOCK",
+		"UPDATE ELASTICJOB_LOCK"} {
+		d := refusing(t, dsn, mariadb.Refusals{"GET_LOCK": nil, statement: {Number: 1142, Message: "command denied"}})
+		if _, _, err := d.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "command denied") {
+			t.Errorf("%s: %v", statement, err)
+		}
 	}
 }

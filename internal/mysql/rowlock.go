@@ -38,6 +38,14 @@ func isRefused(err error) bool {
 	return errors.As(err, &refusal) && refusal.Number != interrupted && refusal.Number != lockDeadlock
 }
 
+// isConflict reports whether a statement lost against another connection's, or against another node's of a Galera, which
+// has changed nothing.
+func isConflict(err error) bool {
+	const lockWait, deadlock = 1205, 1213
+	var refusal *driver.MySQLError
+	return errors.As(err, &refusal) && (refusal.Number == lockWait || refusal.Number == deadlock)
+}
+
 // takeRow waits for the row for at most timeout. While it is held, db renews it.
 func takeRow(ctx context.Context, conn *sql.Conn, db *sql.DB, name string, timeout time.Duration) (*rowLock, error) {
 	l := &rowLock{name: name, holder: rand.Text()}
@@ -46,15 +54,16 @@ func takeRow(ctx context.Context, conn *sql.Conn, db *sql.DB, name string, timeo
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.ExecContext(ctx, "INSERT IGNORE INTO "+lockTable+
-		" (NAME, HOLDER, EXPIRES) VALUES (?, '', '2000-01-01 00:00:00')", name); err != nil && !isRefused(err) {
-		return nil, err
-	}
 	expired := time.After(timeout)
 	for {
-		// In a Galera another node may have changed the row: that is an error here, and the lock is not taken.
-		switch taken, err := l.write(ctx, conn, "EXPIRES < UTC_TIMESTAMP()"); {
-		case err != nil && !isRefused(err):
+		_, err := conn.ExecContext(ctx, "INSERT IGNORE INTO "+lockTable+
+			" (NAME, HOLDER, EXPIRES) VALUES (?, '', '2000-01-01 00:00:00')", name)
+		taken := false
+		if err == nil {
+			taken, err = l.write(ctx, conn, "EXPIRES < UTC_TIMESTAMP()")
+		}
+		switch {
+		case err != nil && !isConflict(err):
 			return nil, err
 		case taken:
 			ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	mysqldriver "github.com/go-sql-driver/mysql"
+
+	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
 
 // Error numbers of MySQL and MariaDB.
@@ -69,5 +71,5 @@ func (s *store) explain(doing string, err error) error {
 	case hasCode(err, 1153):
 		err = fmt.Errorf("%w: set max_allowed_packet of the database to %d or more", err, minPacket)
 	}
-	return fmt.Errorf("%s in the database %s: %w", doing, s.name, err)
+	return fmt.Errorf("%s in the database %s: %w%s", doing, s.name, err, netproblem.Advice(err))
 }

@@ -3,12 +3,16 @@ package database
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
+
+	mysqldriver "github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
 
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
@@ -75,4 +79,34 @@ func TestUnsyncedLog(t *testing.T) {
 			t.Errorf("sync_binlog=%s: %s", sync, said.String())
 		}
 	}
+}
+
+// TestWithoutGetLock checks that two servers begin a registry in a database that refuses named locks, as a Galera in
+// strict mode.
+func TestWithoutGetLock(t *testing.T) {
+	t.Parallel()
+	dsn := shared.Server(t).Database(t)
+	begun := make(chan error)
+	for range 2 {
+		s, err := newStore(Options{DSN: dsn})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(s.close)
+		inner, err := mysqldriver.NewConnector(s.config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = s.db.Close()
+		s.db = sqlx.NewDb(sql.OpenDB(mariadb.Refusing(connector{inner}, mariadb.Refusals{"GET_LOCK": {Number: 1105,
+			Message: "Percona-XtraDB-Cluster prohibits use of GET_LOCK with pxc_strict_mode = ENFORCING"}})), "mysql")
+		go func() { begun <- s.prepare(t.Context(), position{}) }()
+	}
+	for range 2 {
+		if err := <-begun; err != nil {
+			t.Error(err)
+		}
+	}
+	_, term := lead(t, Options{DSN: dsn})
+	commit(t, term, write("/a", "0"))
 }
