@@ -3,6 +3,7 @@
 package trust
 
 import (
+	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -20,6 +21,10 @@ const MaxBytes = 64 << 10
 // Check returns the certificates of a PEM text without comments, and an error if they can't be added.
 func Check(text []byte) (string, error) {
 	var certificates strings.Builder
+	if _, err := x509.ParseCertificates(text); err == nil && len(text) > 0 {
+		return "", errors.New("contains a certificate in DER form: convert it with openssl x509 -inform der -in FILE -out FILE.pem")
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff")) // Windows' editors put a byte order mark in front
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != "CERTIFICATE" {
 			return "", fmt.Errorf("contains a block of type %q: only certificates in PEM form may be in it", block.Type)

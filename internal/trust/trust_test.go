@@ -2,6 +2,7 @@ package trust
 
 import (
 	"crypto/tls"
+	"encoding/pem"
 	"io"
 	"log"
 	"net/http"
@@ -61,8 +62,14 @@ func TestCheck(t *testing.T) {
 	if text, err := Check(append([]byte("# our own\n"), own...)); err != nil || strings.Contains(text, "#") {
 		t.Error(text, err)
 	}
+	// Windows' editors put a byte order mark in front.
+	if text, err := Check(append([]byte("\ufeff"), own...)); err != nil || text != string(own) {
+		t.Error(text, err)
+	}
+	der, _ := pem.Decode(own)
 	for text, want := range map[string]string{
-		"": "no certificate", "x": "no certificate",
+		string(der.Bytes): "openssl x509 -inform der",
+		"":                "no certificate", "x": "no certificate",
 		"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n": "only certificates",
 		"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n": "can't be read",
 		strings.Repeat(string(own), 200):                                 "more than 64 KiB",

@@ -13,7 +13,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 	"github.com/elasticjob-go/elasticjob/internal/release"
-	"github.com/elasticjob-go/elasticjob/internal/trust"
 )
 
 // New returns the command scheduler with all of its subcommands.
@@ -59,7 +58,7 @@ A flag or ` + settings.EnvPrefix + `… that is given and empty is refused; empt
 			if c.CheckOnly {
 				return s.Show(cmd.OutOrStdout())
 			}
-			if err := trust.Add(c.Authorities); err != nil {
+			if err := c.CA.Trust(); err != nil {
 				return err
 			}
 			return server.Run(cmd.Context(), c, os.Stdout)

@@ -31,6 +31,9 @@ It waits for another migration of the same database. If interrupted, it continue
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			address, err := history.Read(os.Getenv)
+			if err == nil {
+				err = history.CA.Trust()
+			}
 			if err != nil {
 				return err
 			}

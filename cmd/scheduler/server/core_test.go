@@ -51,6 +51,7 @@ func TestExecutorsGetTheCA(t *testing.T) {
 	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}))
 	dir := t.TempDir()
 	keyFile := file(t, dir, "key", key, 0o640)
+	ca := file(t, dir, "company", certificate, 0o644)
 	big := file(t, dir, "bundle", strings.Repeat(certificate, 20), 0o600)
 	for name, c := range map[string]struct {
 		args []string
@@ -73,6 +74,14 @@ func TestExecutorsGetTheCA(t *testing.T) {
 			[]string{"--mesos", "https://h:1", "--mesos-ca-file", big},
 			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system"}, "too large",
 		},
+		"a company's CA": {[]string{"--mesos", "http://h:1", "--ca-file", ca},
+			map[string]string{"ELASTICJOB_CA_CERTIFICATES": certificate}, ""},
+		"a company's CA beside the cluster's": {
+			[]string{"--mesos", "https://h:1", "--ca-file", ca, "--mesos-ca-file", big},
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system", "ELASTICJOB_CA_CERTIFICATES": certificate}, "too large",
+		},
+		"a company's CA on this machine": {[]string{"--local", "--data-dir", dir, "--ca-file", ca},
+			map[string]string{"ELASTICJOB_SECRETS_DIR": filepath.Join(dir, "secrets"), "ELASTICJOB_CA_CERTIFICATES": certificate}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +90,7 @@ func TestExecutorsGetTheCA(t *testing.T) {
 			if diff := cmp.Diff(c.want, got.ExecutorEnvironment); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if named := got.HostnameVariable == "ELASTICJOB_AGENT_HOSTNAME"; named != (c.want != nil) {
+			if named := got.HostnameVariable == "ELASTICJOB_AGENT_HOSTNAME"; named != (c.want["LIBPROCESS_SSL_ENABLED"] != "") {
 				t.Errorf("the agent's hostname is given as %q", got.HostnameVariable)
 			}
 			var shown bytes.Buffer

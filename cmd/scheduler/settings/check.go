@@ -3,13 +3,11 @@ package settings
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 	"github.com/elasticjob-go/elasticjob/executor"
-	"github.com/elasticjob-go/elasticjob/internal/trust"
 )
 
 // maxJobMetrics is the number of jobs that a cluster is designed for.
@@ -19,13 +17,7 @@ const maxJobMetrics = 100_000
 // fileRead is false if the file of --config could not be read.
 func (c *Config) check(r *report, uid int, fileRead bool) {
 	c.checkLocation(r, fileRead)
-	if c.caFile != "" {
-		text, err := os.ReadFile(c.caFile)
-		if err == nil {
-			c.Authorities, err = trust.Check(text)
-		}
-		r.About(r.source("ca-file"), err)
-	}
+	c.CA.check(r)
 	c.Mesos.check(r)
 	c.Kubernetes.check(r, c.Local.On, c.Mesos.Masters != "")
 	c.ZooKeeper.check(r)
@@ -42,6 +34,7 @@ func (c *Config) check(r *report, uid int, fileRead bool) {
 // checkRegistryOnly is check for commands that only need the location of the registry.
 func (c *Config) checkRegistryOnly(r *report) {
 	zk := c.ZooKeeper.Servers != ""
+	c.CA.check(r)
 	c.ZooKeeper.check(r)
 	c.Registry.check(r, c.Local.On, zk)
 	r.Unless(!c.Local.On || !zk, "%s and %s contradict each other: on one machine users and tokens are kept in a file",

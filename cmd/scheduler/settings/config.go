@@ -23,8 +23,7 @@ type Config struct {
 	TLS        TLS
 	OpenID     OpenID
 	Jobs       Jobs
-	// Authorities are the certificates, in PEM form, that are trusted in addition to the system's.
-	Authorities string
+	CA         CA
 	// DataDir is the folder of all files that the server keeps.
 	DataDir string
 	// Documents limits the size of the documents of apps and jobs.
@@ -41,8 +40,7 @@ type Config struct {
 	// Notes are warnings about valid settings.
 	Notes []string
 
-	caFile string
-	file   string // the properties file of an ElasticJob-Cloud
+	file string // the properties file of an ElasticJob-Cloud
 }
 
 // Local are the settings of this machine's cluster.

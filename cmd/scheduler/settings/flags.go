@@ -122,8 +122,7 @@ func (c *Config) otherFlags(f *pflag.FlagSet) {
 		"read this conf/elasticjob-cloud-scheduler.properties of an ElasticJob-Cloud")
 	f.BoolVar(&c.CheckOnly, "check-config", false,
 		"check flags, environment and files, print the effective settings, and exit; nothing is connected to or changed")
-	f.StringVar(&c.caFile, "ca-file", "",
-		"PEM file of certificate authorities, such as a company's own, that are trusted in addition to the system's: by this server (webhooks, mail, OpenID, databases, checks of packages) and by executors (packages, HTTP jobs)")
+	c.CA.flags(f)
 	c.Log.AddFlags(f)
 	f.IntVar(&c.JobMetrics, "job-metrics", 1000,
 		"number of jobs that have metrics of their own in /metrics: the first ones that end a run; 0 for none")

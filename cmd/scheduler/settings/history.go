@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -51,14 +52,25 @@ func (h *History) check(r *report) {
 }
 
 // HistoryDatabase are the flags of a command that needs only the database of the history.
-type HistoryDatabase struct{ history History }
+type HistoryDatabase struct {
+	// CA is valid after Read.
+	CA      CA
+	history History
+}
 
 // AddFlags defines the flags.
-func (d *HistoryDatabase) AddFlags(f *pflag.FlagSet) { d.history.databaseFlags(f) }
+func (d *HistoryDatabase) AddFlags(f *pflag.FlagSet) {
+	d.history.databaseFlags(f)
+	d.CA.flags(f)
+}
 
 // Read returns the address of the database: from the command line, otherwise from the environment; empty if neither
-// names one.
+// names one. It also reads the certificate authorities.
 func (d *HistoryDatabase) Read(getenv func(string) string) (DSN, error) {
+	d.CA.file = cmp.Or(d.CA.file, getenv(EnvPrefix+"CA_FILE"))
+	if err := d.CA.read(); err != nil {
+		return "", fmt.Errorf("--ca-file: %w", err)
+	}
 	h := &d.history
 	if h.DSN == "" && h.file == "" {
 		h.DSN, h.file = DSN(getenv(EnvPrefix+"DB")), getenv(EnvPrefix+"DB_FILE")

@@ -100,7 +100,7 @@ func TestTheDatabaseIsReadFromAFile(t *testing.T) {
 // from jobs.
 func TestFilesOfSecretsAreHidden(t *testing.T) {
 	t.Parallel()
-	public := []string{"mesos-ca-file", "mesos-cert-file"}
+	public := []string{"ca-file", "mesos-ca-file", "mesos-cert-file"}
 	flags := pflag.NewFlagSet("scheduler", pflag.ContinueOnError)
 	s := New(flags)
 	var named []string

@@ -18,13 +18,16 @@ func registryCommand(use, short, long string, run func(*cobra.Command, electedRe
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, SilenceErrors: true, SilenceUsage: true}
 	commandline.RefuseBadFlags(cmd)
 	s := settings.New(cmd.Flags())
-	shown := []string{"zk", "zk-namespace", "zk-digest-file", "registry", "registry-file", "config"}
+	shown := []string{"zk", "zk-namespace", "zk-digest-file", "registry", "registry-file", "ca-file", "config"}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(shown, f.Name) })
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		return s.CompleteRegistry(settings.Environment(os.Environ()))
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c := s.Config()
+		if err := c.CA.Trust(); err != nil {
+			return err
+		}
 		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 		switch {
 		case c.Registry.DSN != "":

@@ -55,7 +55,7 @@ func (p *accountCommand) list(short string, run func(cmd *cobra.Command) error) 
 
 // where are the server's flags that determine where its users and tokens are kept.
 var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry", "registry-file",
-	"config"}
+	"ca-file", "config"}
 
 // prepare defines all flags of the server, so that a user can repeat the server's command line unchanged. --help
 // shows only those that have an effect.
@@ -65,7 +65,9 @@ func (p *accountCommand) prepare(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		err := s.CompleteRegistry(settings.Environment(os.Environ()))
-		p.config = s.Config()
+		if p.config = s.Config(); err == nil {
+			err = p.config.CA.Trust()
+		}
 		return err
 	}
 }

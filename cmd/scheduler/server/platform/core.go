@@ -38,12 +38,12 @@ func SetCore(c *settings.Config, o *step.Options) {
 		o.ExecutorEnvironment = map[string]string{agent.TLSVariable: "true", agent.CAVariable: ca}
 		o.HostnameVariable = agent.HostnameVariable
 	}
-	if c.Authorities != "" && !c.Kubernetes.On {
+	if c.CA.PEM != "" && !c.Kubernetes.On {
 		o.ExecutorEnvironment = maps.Clone(o.ExecutorEnvironment)
 		if o.ExecutorEnvironment == nil {
 			o.ExecutorEnvironment = map[string]string{}
 		}
-		o.ExecutorEnvironment[trust.Variable] = c.Authorities
+		o.ExecutorEnvironment[trust.Variable] = c.CA.PEM
 	}
 }
 
@@ -51,7 +51,7 @@ func SetCore(c *settings.Config, o *step.Options) {
 func pods(c *settings.Config) pod.Settings {
 	k := &c.Kubernetes
 	return pod.Settings{Namespace: k.Namespace, Image: k.Image, Template: k.Template,
-		AssignedUser: k.AssignedUser, Authorities: c.Authorities}
+		AssignedUser: k.AssignedUser, Authorities: c.CA.PEM}
 }
 
 // failoverTimeout is how long the Mesos master keeps the tasks of this framework while it is disconnected.
