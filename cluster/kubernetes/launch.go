@@ -242,9 +242,13 @@ func isRejection(err error) bool {
 func createFailure(what string, err error) string {
 	if isAnswer(err) {
 		text := "the API server rejected " + what + ": " + err.Error()
-		if isQuotaError(err) && strings.Contains(text, "limits.cpu") {
-			text += ". Shards have no limit of CPU: limit requests.cpu instead of limits.cpu, " +
-				"or set such a limit for all pods with a LimitRange"
+		switch {
+		case isQuotaError(err) && strings.Contains(text, "must specify limits.cpu"):
+			text += ". Set the job's cpuLimit, or such a limit for all pods with a LimitRange, or limit requests.cpu " +
+				"instead of limits.cpu"
+		case strings.Contains(text, "runAsUser"):
+			text += ". Where the platform assigns user ids, as OpenShift does, start the scheduler with " +
+				"--kubernetes-assigned-user, and leave runAsUser out of podTemplate"
 		}
 		return text
 	}

@@ -98,6 +98,8 @@ func TestRefusedPods(t *testing.T) {
 	}{
 		{"quota", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: exceeded quota: q, requested: pods=1`, cluster.Dropped},
 		{"quota of what the pod does not name", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: failed quota: q: must specify limits.cpu for: fetch,shard`, cluster.Dropped},
+		{"quota that is used up", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: exceeded quota: q, requested: limits.cpu=1, used: limits.cpu=4, limited: limits.cpu=4`, cluster.Dropped},
+		{"OpenShift's range of users", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: unable to validate against any security context constraint: [provider "restricted-v2": .containers[0].runAsUser: Invalid value: 65532: must be in the ranges: [1000670000, 1000679999]]`, cluster.Error},
 		{"quota of a scope", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: insufficient quota to match these scopes: [{PriorityClass In [high]}]`, cluster.Dropped},
 		{"quota that is not known yet", 403, metav1.StatusReasonForbidden, `pods "x" is forbidden: status unknown for quota: q, resources: pods`, cluster.Dropped},
 		{"a name that only sounds like it", 403, metav1.StatusReasonForbidden, `pods "failed-quota-0-x" is forbidden: violates PodSecurity "restricted"`, cluster.Error},
@@ -131,9 +133,10 @@ func TestRefusedPods(t *testing.T) {
 				!strings.Contains(u.Message, tt.message) {
 				t.Errorf("it is reported as %+v", u)
 			}
-			if hint := "requests.cpu"; strings.Contains(tt.message, "must specify") &&
-				!strings.Contains(u.Message, hint) {
-				t.Errorf("%q says nothing of %s", u.Message, hint)
+			for part, hint := range map[string]string{"must specify": "cpuLimit", "runAsUser": "--kubernetes-assigned-user"} {
+				if strings.Contains(u.Message, hint) != strings.Contains(tt.message, part) {
+					t.Errorf("%q: does it say %s?", u.Message, hint)
+				}
 			}
 			if p := f.Pod("jobs", pod.Name(taskID(1))); p == nil || p.Spec.NodeName != "node1" {
 				t.Error("the other task was not launched")
