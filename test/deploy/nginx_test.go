@@ -3,12 +3,15 @@ package deploy_test
 import (
 	"bufio"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -139,10 +142,6 @@ func ask(t *testing.T, client *http.Client, method, url, body string) (status in
 // address and a client that trusts it.
 func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 	t.Helper()
-	path := program(t, "nginx")
-	if path == "" {
-		t.Fatal("there is no nginx: type tools/prepare")
-	}
 	dir := t.TempDir()
 	ports, err := child.FreePorts(2)
 	if err != nil {
@@ -157,6 +156,21 @@ func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 		"listen 443 ssl;", fmt.Sprintf("listen 127.0.0.1:%d ssl;", ports[1]),
 		"/etc/nginx/elasticjob.crt", cert, "/etc/nginx/elasticjob.key", key,
 		"elasticjob.example.com", "localhost")
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority.Pool()}}
+	t.Cleanup(transport.CloseIdleConnections)
+	client, url := &http.Client{Transport: transport}, fmt.Sprintf("https://localhost:%d", ports[1])
+	serve(t, m, dir, site, client, url)
+	return client, url
+}
+
+// serve starts an nginx with these servers, in an empty folder, and waits until it answers for the machine's server at
+// url.
+func serve(t *testing.T, m *system.Machine, dir, site string, client *http.Client, url string) {
+	t.Helper()
+	path := program(t, "nginx")
+	if path == "" {
+		t.Fatal("there is no nginx: type tools/prepare")
+	}
 	// A single process, so that it ends completely.
 	whole := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents { worker_connections 64; }\nhttp {\naccess_log off;\n"
 	if os.Geteuid() == 0 {
@@ -178,9 +192,6 @@ func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(started.Kill)
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority.Pool()}}
-	t.Cleanup(transport.CloseIdleConnections)
-	client, url := &http.Client{Transport: transport}, fmt.Sprintf("https://localhost:%d", ports[1])
 	m.Until("nginx answers for the server", func() string {
 		resp, err := client.Get(url + "/readyz")
 		if err != nil {
@@ -192,7 +203,92 @@ func nginx(t *testing.T, m *system.Machine) (*http.Client, string) {
 		}
 		return ""
 	})
-	return client, url
+}
+
+// TestBelowAPath checks the console and the API behind an nginx that serves them below a path, which it removes from
+// requests: pages find their files from every depth, logins work, and elasticjob reaches the API.
+func TestBelowAPath(t *testing.T) {
+	t.Parallel()
+	m := system.New(t, bin)
+	m.Start()
+	m.OK("POST", "/api/users", fmt.Sprintf(`{"name":"ann","password":%q,"role":"admin"}`, password))
+	ports, err := child.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	location := replace(t, read(t, "testdata/nginx-subpath.conf"), "http://127.0.0.1:8899/", m.URL()+"/")
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	outer, client := fmt.Sprintf("http://127.0.0.1:%d", ports[0]), &http.Client{Transport: transport}
+	base := outer + "/jobs"
+	serve(t, m, t.TempDir(), fmt.Sprintf("server { listen 127.0.0.1:%d; %s }\n", ports[0], location), client, base)
+	source := regexp.MustCompile(`src="([^"]+)"`)
+	for _, path := range []string{"", "/", "/jobs", "/jobs/job/my_job", "/executions/execution/a@-@b/log", "/api/docs"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/html")
+		page, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(page.Body)
+		_ = page.Body.Close()
+		found := source.FindStringSubmatch(string(text))
+		if err != nil || found == nil {
+			t.Errorf("%s: %s %v\n%s", path, page.Status, err, text)
+			continue
+		}
+		script, err := page.Request.URL.Parse(found[1]) // of the address after redirects
+		if err != nil || !strings.HasPrefix(script.String(), base+"/static/") {
+			t.Errorf("%s: the script is %v, %v", path, script, err)
+			continue
+		}
+		if status, text := ask(t, client, "GET", script.String(), ""); status != http.StatusOK ||
+			!strings.Contains(text, "import") {
+			t.Errorf("%s: %s: %d %s", path, script, status, text)
+		}
+	}
+	if status, _ := ask(t, client, "GET", base+"/api/app/list", ""); status != http.StatusUnauthorized {
+		t.Errorf("without a login: %d", status)
+	}
+	listed := exec.Command(filepath.Join(bin.Dir, "elasticjob"), "app", "list", "--server", base)
+	listed.Env = []string{"ELASTICJOB_TOKEN=" + accessToken(t, client, base), "HOME=" + t.TempDir()}
+	if out, err := listed.CombinedOutput(); err != nil {
+		t.Errorf("elasticjob app list: %v\n%s", err, out)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Jar = jar
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/api/session",
+		strings.NewReader(fmt.Sprintf(`{"username":"ann","password":%q}`, password)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Origin", outer)
+	req.Header.Set("Content-Type", "application/json")
+	answer, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if status, text := ask(t, client, "GET", base+"/api/app/list", ""); status != http.StatusOK {
+		t.Errorf("after the login: %s, %d %s", answer.Status, status, text)
+	}
+}
+
+// accessToken logs ann in as a program.
+func accessToken(t *testing.T, client *http.Client, base string) string {
+	t.Helper()
+	status, text := ask(t, client, "POST", base+"/api/login", fmt.Sprintf(`{"username":"ann","password":%q}`, password))
+	var login struct{ AccessToken string }
+	if err := json.Unmarshal([]byte(text), &login); err != nil || login.AccessToken == "" {
+		t.Fatalf("log in: %d %s", status, text)
+	}
+	return login.AccessToken
 }
 
 func stream(t *testing.T, client *http.Client, url, header string) (lines *bufio.Reader, end func()) {
