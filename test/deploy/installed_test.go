@@ -20,7 +20,7 @@ import (
 // machine's network, in a namespace that permits it. The jobs' namespace is unchanged, a restricted one.
 const overlay = `
 resources: [%[4]s/base]
-components: [%[4]s/autoscaler]
+components: [%[4]s/autoscaler, %[4]s/openshift]
 patches:
   - patch: |
       apiVersion: v1
@@ -54,9 +54,24 @@ secretGenerator:
     literals: ["ELASTICJOB_REGISTRY=%[3]s"]
 `
 
+// otherUser is a pod that meets the restricted standard and the quota, but names a user outside of the platform's range.
+const otherUser = `
+apiVersion: v1
+kind: Pod
+metadata: {name: other, namespace: elasticjob-jobs}
+spec:
+  securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}
+  containers:
+    - name: one
+      image: docker.io/local/task:1
+      resources: {limits: {cpu: 100m, memory: 32Mi}}
+      securityContext: {runAsUser: 1000, allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+`
+
 // installed runs what deploy/kubernetes installs, with only the permissions that it grants: a job is published, runs
-// in a restricted namespace, its output is read, and autoscalers see its shards when no node has room. Then the first
-// user is added as in docs/kubernetes.md, after which the API requires a login.
+// in a restricted namespace whose user ids the platform assigns and that has a quota on CPU limits, its output is read,
+// and autoscalers see its shards when no node has room. Then the first user is added as in docs/kubernetes.md, after
+// which the API requires a login.
 func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.Kubectl) {
 	database := mariadb.Start(t)
 	ports, err := child.FreePorts(1)
@@ -83,6 +98,17 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		}
 	})
 	kubectl.Run(t, c, "rollout", "status", "-n", "elasticjob", "deployment/elasticjob", "--timeout=120s")
+
+	kubectl.Run(t, c, "apply", "-f", "testdata/uid-range.yaml", "-f", "testdata/quota.yaml")
+	eventually.Works(t, "refuse pods that name another user", func() error {
+		other := kubectl
+		other.Input = otherUser
+		if out, err := other.Try(t, c, "apply", "--dry-run=server", "-f", "-"); err == nil ||
+			!strings.Contains(out, "runAsUser must be in the range") {
+			return fmt.Errorf("%v %s", err, out)
+		}
+		return nil
+	})
 
 	url := fmt.Sprintf("http://127.0.0.1:%d", ports[0])
 	asked := func(method, path, body string) (string, error) {
@@ -111,7 +137,7 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		return text
 	}
 	ok("POST", "/api/app", `{"appName":"my_app","image":"docker.io/local/task:1","bootstrapScript":"/bin/echo I am","cpuCount":0.1,"memoryMB":64}`)
-	ok("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":2,"cpuCount":0.1,"memoryMB":64,"env":{"SECRET":{"value":"hidden","secret":true}}}`)
+	ok("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":2,"cpuCount":0.1,"cpuLimit":0.5,"memoryMB":64,"env":{"SECRET":{"value":"hidden","secret":true}}}`)
 	id := strings.Split(ok("POST", "/api/job/my_job/trigger", ""), `"`)[3]
 	eventually.Works(t, "finish a run", func() error {
 		text, err := asked("GET", "/api/execution/"+id, "")
@@ -140,7 +166,8 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		return nil
 	})
 
-	ok("PUT", "/api/job/update", `{"jobName":"my_job","cpuCount":1000}`)
+	kubectl.Run(t, c, "delete", "-f", "testdata/quota.yaml")
+	ok("PUT", "/api/job/update", `{"jobName":"my_job","cpuCount":1000,"cpuLimit":1000}`)
 	id = strings.Split(ok("POST", "/api/job/my_job/trigger", ""), `"`)[3]
 	unplaced := func() string {
 		return kubectl.Run(t, c, "get", "pods", "-n", "elasticjob-jobs", "--field-selector=status.phase=Pending", "-o",

@@ -89,9 +89,15 @@ func asItIs(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.
 		}
 		out := kubectl.Run(t, c, "apply", "--dry-run=server", "-o", "yaml", "-k", dir)
 		for _, want := range []string{"kind: NetworkPolicy", "pool: batch",
-			"ELASTICJOB_KUBERNETES_POD_TEMPLATE: /etc/elasticjob/pod-template.yaml", "mountPath: /etc/elasticjob\n"} {
+			"ELASTICJOB_KUBERNETES_POD_TEMPLATE: /etc/elasticjob/pod-template.yaml", "mountPath: /etc/elasticjob\n",
+			"name: ELASTICJOB_KUBERNETES_ASSIGNED_USER\n"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("there is no %q in:\n%s", want, out)
+			}
+		}
+		for _, named := range []string{"runAsUser:", "runAsGroup:", "fsGroup:"} {
+			if strings.Contains(out, named) {
+				t.Errorf("with the component openshift, there is %s in:\n%s", named, out)
 			}
 		}
 	})
