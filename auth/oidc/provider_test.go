@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"net/http"
@@ -321,7 +322,7 @@ func TestAProviderThatIsAwayAtTheStart(t *testing.T) {
 		opts := oidc.Options{Issuer: "https://away.example", Sealer: sealer("key"),
 			HTTP: &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 				if tries++; tries < 4 {
-					return nil, errors.New("no such host")
+					return nil, x509.UnknownAuthorityError{}
 				}
 				w := &recorder{header: http.Header{"Content-Type": {"application/json"}}}
 				_, _ = w.Write([]byte(`{"issuer":"https://away.example","authorization_endpoint":"https://away.example/a","token_endpoint":"https://away.example/t","jwks_uri":"https://away.example/k"}`))
@@ -331,7 +332,8 @@ func TestAProviderThatIsAwayAtTheStart(t *testing.T) {
 		var ended sync.WaitGroup
 		ended.Go(func() { p.Run(t.Context()) })
 		synctest.Wait()
-		if _, _, err := p.Begin(); code(err) != oidc.Unavailable || !strings.Contains(err.Error(), "no such host") {
+		if _, _, err := p.Begin(); code(err) != oidc.Unavailable || !strings.Contains(err.Error(), "unknown authority") ||
+			!strings.Contains(err.Error(), "--ca-file") {
 			t.Error(err)
 		}
 		if _, err := p.Finish(t.Context(), "", nil); code(err) != oidc.Unavailable {

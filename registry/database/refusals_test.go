@@ -15,6 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/test/certificates"
 	"github.com/elasticjob-go/elasticjob/test/mariadb"
 )
 
@@ -109,4 +110,21 @@ func TestWithoutGetLock(t *testing.T) {
 	}
 	_, term := lead(t, Options{DSN: dsn})
 	commit(t, term, write("/a", "0"))
+}
+
+// TestUnknownAuthority checks that the error about a database whose certificate a company's authority has signed says
+// what to do.
+func TestUnknownAuthority(t *testing.T) {
+	t.Parallel()
+	cert, key := certificates.New(t).Good().Write(t, t.TempDir())
+	dsn := mariadb.Start(t, "--ssl-cert="+cert, "--ssl-key="+key).Database(t)
+	dsn += map[bool]string{true: "&", false: "?"}[strings.Contains(dsn, "?")] + "tls=true"
+	s, err := newStore(Options{DSN: dsn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := s.prepare(t.Context(), position{}); err == nil || !strings.Contains(err.Error(), "--ca-file") {
+		t.Error(err)
+	}
 }
