@@ -47,4 +47,3 @@ func redirect(c *gin.Context, status int, address string) {
 
 // frontPage is the address of the front page, from the callback.
 const frontPage = "../../"
-
