@@ -58,6 +58,9 @@ export function go(to, how = {}) {
 
 /** startRouter follows the browser's own ways, and has links within the console load no page. */
 export function startRouter() {
+  // The icon's address is relative. The browser would look it up again, below each new address.
+  const icon = /** @type {HTMLLinkElement | null} */ (document.querySelector('link[rel=icon]'))
+  icon?.setAttribute('href', icon.href)
   addEventListener('popstate', () => {
     const to = here() + location.search + location.hash
     const { path, query, key } = place.get()
