@@ -52,6 +52,19 @@ func NotNotified(execution, handler string, tries int, why string) Reason {
 // ClockBehind says that the scheduler's clock is behind the fire cursor.
 func ClockBehind(cursor time.Time) Reason { return build("clock_behind", timestamp("at", cursor)) }
 
+// ClockLeapt says that the scheduler's clock went forward by more than a day, or that nothing was led meanwhile.
+func ClockLeapt(before, after time.Time) Reason {
+	return build("clock_leapt", timestamp("from", before), timestamp("upTo", after))
+}
+
+// FiresTakenBack says that the clock was set back after a leap, and that the fires continue from a time before it.
+func FiresTakenBack(from, to time.Time) Reason {
+	return build("fires_taken_back", timestamp("from", from), timestamp("upTo", to))
+}
+
+// FiresMadeAhead says that the fires up to a time were made while the scheduler's clock was ahead.
+func FiresMadeAhead(upTo time.Time) Reason { return build("fires_made_ahead", timestamp("upTo", upTo)) }
+
 // NothingUntilThatEnds says that a job makes no fires and gets no shard placed, and why.
 func NothingUntilThatEnds(why Reason) Reason {
 	return build("nothing_until_that_ends", nested("why", why))

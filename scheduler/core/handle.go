@@ -18,8 +18,8 @@ import (
 // placed in the same one, and an offer is declined only if the step does not need it.
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.shared.SetRandom(rnd)
-	if c.shared.Set(now) {
-		c.fires.ResetClock()
+	if was := c.shared.Ahead(); c.shared.Set(now) {
+		c.fires.ResetClock(c.shared.Ahead() - was)
 		c.placement.ResetClock()
 	}
 	c.ensureFramework()

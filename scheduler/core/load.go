@@ -84,6 +84,8 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			err = c.notifications.Restore(name, e.Value)
 		case store.PathKey:
 			err = c.executions.RestoreKey(name, e.Value)
+		case store.PathMadeUp:
+			err = c.fires.RestoreMadeUp(name, e.Value)
 		case store.PathJobState:
 			err = c.config.RestoreRecord(name, e.Value)
 		case store.PathAudit:

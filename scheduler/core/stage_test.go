@@ -39,6 +39,8 @@ type stage struct {
 	actor         event.Actor // the requester
 	// accepts are the unanswered ACCEPTs.
 	accepts []step.CallLaunch
+	// created are the ids of all executions that were created, in this order.
+	created []string
 }
 
 // fails makes a task fail with exit status 3, after a minute.
@@ -112,6 +114,11 @@ func (s *stage) step(events ...Event) Decision {
 			delete(s.stored, w.Path)
 		} else {
 			s.stored[w.Path] = w.Value
+		}
+	}
+	for _, n := range s.last.Notes {
+		if n.Kind == step.NoteExecutionCreated {
+			s.created = append(s.created, n.Execution)
 		}
 	}
 	s.accepts = append(s.accepts, calls[step.CallLaunch](s.last)...)

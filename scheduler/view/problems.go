@@ -48,6 +48,7 @@ const (
 // kinds are all kinds, the worst first, and their severities.
 var kinds = []struct{ kind, severity string }{
 	{string(views.ProblemNotSubscribed), "error"},
+	{string(views.ProblemClock), "error"},
 	{string(views.ProblemAgentUnreachable), "error"},
 	{Failing, "error"},
 	{Late, "error"},

@@ -99,9 +99,9 @@ func (k *Set) Pause(j *Job, paused bool) {
 	k.markChanged(j)
 }
 
-// FiredUpTo records that the fires of a job up to a time of the wall clock were made or are missed. None of them is
-// made again.
-func (k *Set) FiredUpTo(j *Job, at time.Time) {
+// SetSince records that the fires of a job up to a time of the wall clock were made or are missed, and none of them is
+// made. It is earlier than before only after a leap of the wall clock (rule F4).
+func (k *Set) SetSince(j *Job, at time.Time) {
 	j.since = at
 	k.markChanged(j)
 }

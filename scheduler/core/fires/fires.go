@@ -2,8 +2,9 @@
 // It also applies the rule for a job that is busy (rules F1 to F5).
 //
 // It owns the timetable, which is rebuilt in each term, and the cursor up to which fires were made, which is stored.
-// The cursor never goes back, so no fire is made twice. The package makes no fires of daemons. It decides neither
-// whether a job is active nor where its executions run.
+// The cursor goes back only after a leap of the wall clock (leaps.go), and the fires that were made meanwhile are
+// remembered, so no fire is made twice. The package makes no fires of daemons. It decides neither whether a job is
+// active nor where its executions run.
 package fires
 
 import (
@@ -50,9 +51,21 @@ type Fires struct {
 	st        *state.State
 	recording *recording.Recording
 	timetable *cron.Timetable
-	// cursor never goes back; cursorChanged is set when it differs from the stored one.
+	// cursor goes back only in takeBack; cursorChanged is set when its record differs from the stored one.
 	cursor        fireCursor
 	cursorChanged bool
+	// leaps are the leaps before which the cursor can be taken back, the oldest first. made are the spans whose fires
+	// were made before it was taken back, sorted; they neither overlap nor touch. Both are part of the cursor's record.
+	leaps []leap
+	made  []span
+	// madeUp are the fires of each job that were made for the missed windows of leaps, stored for each job.
+	madeUp        map[string][]madeUpFires
+	changedMadeUp store.Changed
+	checkedMadeUp time.Time
+	// leapt is when the wall clock leapt forward in this term, in the time of the term; zero before that, and once it
+	// is back. clockChecked is set once takeBack was called since the clock was set.
+	leapt        time.Time
+	clockChecked bool
 	// missed is the missed window that is being processed, due the batch that is being made; nil if there is none.
 	// Only one of them is processed at a time, the missed window first.
 	missed *missedWindow
@@ -68,15 +81,23 @@ type Fires struct {
 
 // New returns Fires without jobs, and without a cursor until Restore or the first Make.
 func New(s *state.State, r *recording.Recording) *Fires {
-	return &Fires{st: s, recording: r, timetable: cron.NewTimetable()}
+	return &Fires{st: s, recording: r, timetable: cron.NewTimetable(), madeUp: map[string][]madeUpFires{}}
 }
 
-// Write adds the cursor to the commit, if it has changed.
+// cursorRecord is the stored record of the cursor. Releases that know only the cursor's own fields can read it.
+type cursorRecord struct {
+	fireCursor
+	Leaps []leap `json:"leaps,omitempty"`
+	Made  []span `json:"made,omitempty"`
+}
+
+// Write adds the cursor, and the fires that were made up, to the commit, if they have changed.
 func (f *Fires) Write(r *store.Commit) {
 	if f.cursorChanged {
-		r.Put(store.PathCursor, f.cursor)
+		r.Put(store.PathCursor, cursorRecord{f.cursor, f.leaps, f.made})
 		f.cursorChanged = false
 	}
+	store.PutChanged(r, store.PathMadeUp, f.madeUp, &f.changedMadeUp)
 }
 
 // advance moves the cursor forward, never back.
@@ -84,7 +105,9 @@ func (f *Fires) advance(to fireCursor) {
 	if f.cursor.Time.After(to.Time) || f.cursor.Time.Equal(to.Time) && f.cursor.Job >= to.Job {
 		return
 	}
+	f.recordLeap(to.Time)
 	f.cursor, f.cursorChanged = to, true
+	f.forgetPassed()
 }
 
 // from returns the time after which a schedule's first fire is searched: a second before the cursor, because some jobs
@@ -116,7 +139,7 @@ func (f *Fires) Making(upTo time.Time) bool {
 func (f *Fires) Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool) {
 	f.coming = f.coming[:0]
 	tooMany := f.timetable.Soon(upTo, func(job string, at time.Time) bool {
-		if !f.cursor.covers(at, job) {
+		if _, made := f.madeIn(job, at); !made && !f.cursor.covers(at, job) {
 			f.coming = append(f.coming, executions.Fire{Job: job, At: at})
 		}
 		return len(f.coming) > limit
@@ -125,7 +148,12 @@ func (f *Fires) Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool) {
 }
 
 // Restore sets the stored cursor while a term is loaded.
-func (f *Fires) Restore(value []byte) error { return json.Unmarshal(value, &f.cursor) }
+func (f *Fires) Restore(value []byte) error {
+	var r cursorRecord
+	err := json.Unmarshal(value, &r)
+	f.cursor, f.leaps, f.made = r.fireCursor, r.Leaps, r.Made
+	return err
+}
 
 // BeginLoading begins the loading of a term, which lasts until EndLoading: jobs with the same cron then share a
 // group, which includes their missed fires.
@@ -148,6 +176,15 @@ func (f *Fires) SetSchedule(j *config.Job, active bool) {
 	f.timetable.Set(j.Name(), j.Schedule(), from)
 }
 
+// planAll plans the fires of all jobs again, from the cursor.
+func (f *Fires) planAll() {
+	f.timetable, f.loading = cron.NewTimetable(), true
+	for _, j := range f.st.Config.AllJobs() {
+		f.SetSchedule(j, f.st.Config.Inactive(j) == config.Active)
+	}
+	f.loading = false
+}
+
 // BehindUntil returns until when, by the wall clock, no fires are made because the clock is behind the last ones (rule
 // F4); zero if it is not.
 func (f *Fires) BehindUntil() time.Time {
@@ -167,13 +204,22 @@ func (f *Fires) NextOf(j *config.Job) time.Time {
 	if j.Schedule() == nil || j.Config() == nil || f.st.Config.Inactive(j) != config.Active {
 		return time.Time{}
 	}
-	from := f.st.Wall()
-	if j.MakesFires() {
-		if from = f.cursor.Time; j.Since().After(from) {
-			from = j.Since()
-		}
+	if !j.MakesFires() {
+		return j.Schedule().Next(f.st.Wall())
 	}
-	return j.Schedule().Next(from)
+	return f.NextAfter(j, f.cursor.Time)
+}
+
+// NextAfter returns the first fire of a job after a time that the core is still to make; zero for none. For a daemon it
+// is the first after that time.
+func (f *Fires) NextAfter(j *config.Job, after time.Time) time.Time {
+	if !j.MakesFires() {
+		return j.Schedule().Next(after)
+	}
+	if j.Since().After(after) {
+		after = j.Since()
+	}
+	return f.firstAfter(j, after)
 }
 
 // Wake returns when a step is needed for fires, in the time of the term: when the next fires are due, and a lead

@@ -17,6 +17,10 @@ func (f *Fires) MakeDue() {
 	if f.cursor.Time.IsZero() {
 		f.advance(fireCursor{Time: f.st.Wall().Truncate(time.Second), Job: lastName})
 	}
+	if !f.clockChecked {
+		f.clockChecked = true
+		f.takeBack()
+	}
 	if f.isClockBehind() {
 		return
 	}
@@ -52,9 +56,17 @@ func (f *Fires) isClockBehind() bool {
 	return true
 }
 
-// ResetClock handles a change of the wall clock. It drops a missed window that now ends in the future, because that
-// end would become the cursor, and no fires would be made until then (rule F4).
-func (f *Fires) ResetClock() {
+// ResetClock handles a change of the wall clock by a time. It reports a leap. It drops a missed window that now ends in
+// the future, because that end would become the cursor, and no fires would be made until then (rule F4).
+func (f *Fires) ResetClock(by time.Duration) {
+	f.clockChecked = false
+	if by > leapLength {
+		f.leapt = f.st.Now()
+		f.st.Note(step.Note{Kind: step.NoteClockLeap, Problem: true,
+			Why: reason.ClockLeapt(f.st.Wall().Add(-by), f.st.Wall())})
+	} else if by < -leapLength {
+		f.leapt = time.Time{}
+	}
 	if f.missed != nil && f.missed.upTo.After(f.st.Wall()) {
 		f.missed = nil
 	}
@@ -79,6 +91,9 @@ func (f *Fires) nextDueBatch() bool {
 }
 
 func (f *Fires) openMissedWindow(upTo time.Time) {
+	if before := f.cursor.Time; upTo.Sub(before) > leapLength && f.leapt.IsZero() { // seen in the term it is noted already
+		f.st.Note(step.Note{Kind: step.NoteClockLeap, Problem: true, Why: reason.ClockLeapt(before, f.st.Wall())})
+	}
 	g := &missedWindow{upTo: upTo}
 	for name, j := range f.st.Config.AllJobs() {
 		if j.MakesFires() && f.st.Config.Inactive(j) == config.Active {
@@ -115,18 +130,21 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 		if !g.upTo.After(from) {
 			continue
 		}
-		if first := j.Schedule().Next(from); first.IsZero() || first.After(g.upTo) {
+		if first := f.firstAfter(j, from); first.IsZero() || first.After(g.upTo) {
 			continue
 		}
 		why := reason.FiresMissed(from, g.upTo)
 		if j.Config().Misfire {
-			missed := j.Schedule().Latest(from, g.upTo, f.queueLimit())
+			missed := f.newest(j, from, g.upTo, f.queueLimit())
 			why = reason.FiresMadeUp(from, g.upTo, len(missed))
+			if len(missed) > 0 {
+				f.recordMadeUp(j, missed[0], g.upTo)
+			}
 			for _, at := range missed {
 				f.enqueueFire(j, at.UTC(), executions.Misfired)
 			}
 			used += len(missed)
-			f.st.Config.FiredUpTo(j, g.upTo)
+			f.st.Config.SetSince(j, g.upTo)
 		}
 		f.st.Config.CountMissed(j, why)
 		f.recording.Missed(name, g.upTo, why)
@@ -146,6 +164,9 @@ func (f *Fires) fireDueBatch(budget int) int {
 		j := f.st.Config.Job(name)
 		if j == nil || !j.MakesFires() || f.st.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) ||
 			f.cursor.covers(p.at, name) {
+			continue
+		}
+		if _, made := f.madeIn(name, p.at); made {
 			continue
 		}
 		f.st.Numbers.Fires++

@@ -27,6 +27,8 @@ const (
 	NoteTakeover            NoteKind = "framework taken over"
 	NoteImport              NoteKind = "queue imported"
 	NoteClock               NoteKind = "clock set back"
+	NoteClockLeap           NoteKind = "clock leap found"
+	NoteClockBack           NoteKind = "fire cursor taken back"
 	NoteFaulty              NoteKind = "faulty document found"
 	NoteNotification        NoteKind = "notification failed"
 	NoteNotificationDropped NoteKind = "notification dropped"

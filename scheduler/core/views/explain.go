@@ -31,6 +31,12 @@ func (vs *Views) Explain(name string) (Explanation, error) {
 	if until := vs.fires.BehindUntil(); !until.IsZero() {
 		x.Note(reason.ClockBehind(until))
 	}
+	if before, after := vs.fires.Leapt(); !after.IsZero() {
+		x.Note(reason.ClockLeapt(before, after))
+	}
+	if until := vs.fires.MadeUntil(); !until.IsZero() {
+		x.Note(reason.FiresMadeAhead(until))
+	}
 	if vs.st.Config.Paused(j) {
 		x.Note(vs.st.Config.InactiveReason(j))
 	}
@@ -40,7 +46,7 @@ func (vs *Views) Explain(name string) (Explanation, error) {
 			at = made
 		}
 		for range 5 {
-			if at = j.Schedule().Next(at); at.IsZero() {
+			if at = vs.fires.NextAfter(j, at); at.IsZero() {
 				break
 			}
 			x.NextFires = append(x.NextFires, at)

@@ -45,6 +45,7 @@ const (
 	ProblemStartFailures    ProblemKind = "START_FAILURES"
 	ProblemUnnotified       ProblemKind = "UNNOTIFIED"
 	ProblemDaemonSilent     ProblemKind = "DAEMON_SILENT"
+	ProblemClock            ProblemKind = "CLOCK"
 )
 
 // Problem is a problem that an operator should look at. Fields that do not apply are empty.
@@ -83,6 +84,11 @@ func (vs *Views) Facts() Facts {
 	}
 	if !f.Subscribed {
 		f.add(Problem{Kind: ProblemNotSubscribed, Why: vs.placeReason(&executions.Execution{})})
+	}
+	if until := vs.fires.BehindUntil(); !until.IsZero() {
+		f.add(Problem{Kind: ProblemClock, Why: reason.ClockBehind(until)})
+	} else if before, after := vs.fires.Leapt(); !after.IsZero() {
+		f.add(Problem{Kind: ProblemClock, Since: after, Why: reason.ClockLeapt(before, after)})
 	}
 	away := vs.awayAgents()
 	for _, id := range step.SortedKeys(away) {

@@ -1,0 +1,304 @@
+package core
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
+)
+
+// to2099 is the time from the beginning of a stage to the year 2099.
+var to2099 = time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC).Sub(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
+
+// newStageOfLeaps has an app, and keeps nearly no ended executions, so that only the cursor knows what was made.
+func newStageOfLeaps(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.opt.MaxEnded = 1
+	s.restart()
+	s.app()
+	return s
+}
+
+// named returns a change of a job's name and cron.
+func named(name, cron string) func(*jobs.Config) {
+	return func(j *jobs.Config) { j.JobName, j.Cron, j.ShardingTotalCount = name, cron, 1 }
+}
+
+// live lets time pass, from fire to fire, and ends every execution as soon as it was created.
+func (s *stage) live(d time.Duration) {
+	s.t.Helper()
+	s.stepAndEnd() // the clock may have been set
+	for end := s.now.Add(d); s.now.Before(end); {
+		at, fires := s.core.fires.Next()
+		if at = at.Add(-s.skew); !fires || at.After(end) {
+			at = end
+		}
+		if s.now = s.now.Add(time.Millisecond); at.After(s.now) {
+			s.now = at
+		}
+		s.stepAndEnd()
+	}
+}
+
+func (s *stage) stepAndEnd() {
+	s.t.Helper()
+	s.step()
+	for _, id := range s.core.executions.OpenIDs() {
+		s.step(Request{Token: 1, Event: operator.KillRequested{ExecutionID: id}})
+	}
+}
+
+// createdOf returns the fire times of all executions of a job that were created, from the ids.
+func (s *stage) createdOf(job string) (fires []string) {
+	for _, id := range s.created {
+		if fire, of := strings.CutPrefix(id, job+"@"); of {
+			fires = append(fires, fire)
+		}
+	}
+	return fires
+}
+
+// checkOnce fails if an execution was created twice.
+func (s *stage) checkOnce() {
+	s.t.Helper()
+	ids := slices.Sorted(slices.Values(s.created))
+	for i := range ids {
+		if i > 0 && ids[i] == ids[i-1] {
+			s.t.Errorf("execution %s was created twice", ids[i])
+		}
+	}
+}
+
+// A clock that stood in 2099 for five seconds: every fire of the true time is made, once, also by another leader.
+func TestF4FiresGoOnAfterALeapOfTheClock(t *testing.T) {
+	t.Parallel()
+	for name, restart := range map[string]func(s *stage, at string){
+		"one leader":                 func(*stage, string) {},
+		"another leader in the leap": func(s *stage, at string) { s.restartAt(at, "leap") },
+		"another leader after it":    func(s *stage, at string) { s.restartAt(at, "back") },
+	} {
+		for _, misfire := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				s := newStageOfLeaps(t)
+				s.job(named("my_job", "0/10 * * * * ?"), func(j *jobs.Config) { j.Misfire = misfire })
+				s.live(time.Minute)
+				s.skew = to2099
+				restart(s, "leap")
+				s.live(5 * time.Second)
+				s.skew = 0
+				restart(s, "back")
+				s.live(time.Minute)
+				s.checkOnce()
+				for at := range 12 {
+					want := time.Date(2026, 11, 21, 8, 0, 10*at+10, 0, time.UTC).Format("20060102T150405Z")
+					if !slices.Contains(s.createdOf("my_job"), want) {
+						t.Errorf("the fire of %s was not made", want)
+					}
+				}
+			})
+		}
+	}
+}
+
+func (s *stage) restartAt(at, want string) {
+	if at == want {
+		s.restart()
+	}
+}
+
+// What was registered, enabled or changed while the clock was ahead fires once it is back, though no fire was made.
+func TestF2ChangesWhileTheClockWasAheadCountFromItsReturn(t *testing.T) {
+	t.Parallel()
+	for name, ahead := range map[string]time.Duration{"years": to2099, "two days": 48 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStageOfLeaps(t)
+			s.job(named("enabled", "0/10 * * * * ?"))
+			s.job(named("changed", "0 0 3 * * ?"))
+			s.apply(s.core.planDisableJob("enabled", true))
+			s.apply(s.core.planDisableJob("changed", false))
+			s.skew = ahead
+			s.step()
+			s.apply(s.core.planDisableJob("enabled", false))
+			s.updateJob("changed", func(j *jobs.Config) { j.Cron = "0/10 * * * * ?" })
+			s.job(named("registered", "0/10 * * * * ?"))
+			s.skew = 0
+			s.step()
+			s.live(15 * time.Second)
+			for _, job := range []string{"enabled", "changed", "registered"} {
+				if fires := s.createdOf(job); !slices.Equal(fires, []string{"20261121T080010Z"}) {
+					t.Errorf("%s made the fires %v", job, fires)
+				}
+			}
+		})
+	}
+}
+
+// The very first term begins while the clock is wrong.
+func TestF4TheFirstTermBeginsInALeap(t *testing.T) {
+	t.Parallel()
+	s := newStageOfLeaps(t)
+	clear(s.stored)
+	s.skew = to2099
+	s.restart()
+	s.app()
+	s.job(named("my_job", "0/10 * * * * ?"))
+	s.live(20 * time.Second)
+	s.skew = 0
+	s.live(20 * time.Second)
+	s.checkOnce()
+	if fires := s.createdOf("my_job"); !slices.Contains(fires, "20261121T080030Z") {
+		t.Errorf("made the fires %v", fires)
+	}
+}
+
+// Days are passed twice: the fires that were made ahead are not made again, neither late ones of jobs with misfire, nor
+// those of a job that was removed and registered again meanwhile, under any leader. The others are made.
+func TestF4FiresMadeAheadStayMade(t *testing.T) {
+	t.Parallel()
+	for _, restarts := range []bool{false, true} {
+		s := newStageOfLeaps(t)
+		s.job(named("plain", "0 0 0/3 * * ?"))
+		s.job(named("late", "0 0 0/3 * * ?"), withMisfire)
+		s.job(named("again", "0 0 0/3 * * ?"), withMisfire)
+		s.live(4 * time.Hour)
+		s.skew = 72 * time.Hour
+		s.live(24 * time.Hour) // by the clock from the 24th, 12:00, to the 25th, 12:00
+		s.skew = 0
+		s.step()
+		s.apply(s.core.planDeregisterJob("again"))
+		s.live(time.Hour)
+		s.job(named("again", "0 0 0/3 * * ?"), withMisfire)
+		for range 5 * 6 {
+			if restarts {
+				s.restart()
+			}
+			s.live(4 * time.Hour)
+		}
+		s.checkOnce()
+		for job, except := range map[string]func(time.Time) bool{
+			// Late fires of the time in which the clock was ahead (rule F3).
+			"plain": func(at time.Time) bool { return at.Day() < 22 || at.Day() == 22 && at.Hour() <= 9 },
+			"late":  func(time.Time) bool { return false },
+		} {
+			for at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC); at.Before(s.now); at = at.Add(3 * time.Hour) {
+				if !slices.Contains(s.createdOf(job), at.Format("20060102T150405Z")) && !except(at) {
+					t.Errorf("%s did not make the fire of %s", job, at)
+				}
+			}
+		}
+	}
+}
+
+// A leap is noted and shown as a problem and in explain, until a day after it or until the clock is back.
+func TestF4ALeapOfTheClockIsReported(t *testing.T) {
+	t.Parallel()
+	problems := func(s *stage) (found []views.Problem) {
+		for _, p := range s.core.views.Facts().Problems {
+			if p.Kind == views.ProblemClock {
+				found = append(found, p)
+			}
+		}
+		return found
+	}
+	for name, leap := range map[string]func(s *stage){
+		"within a term": func(s *stage) { s.skew = 48 * time.Hour; s.live(time.Second) },
+		"without a leader": func(s *stage) {
+			s.skew = 48 * time.Hour
+			s.restart()
+			s.live(time.Second)
+		},
+		"before another leader": func(s *stage) { s.skew = 48 * time.Hour; s.live(time.Second); s.restart() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStageOfLeaps(t)
+			s.job(named("my_job", "0 0 * * * ?"))
+			s.live(90 * time.Minute)
+			noted := false
+			leap(s)
+			found := problems(s)
+			if len(found) != 1 || !found[0].Why.Is("clock_leapt") || found[0].Since.IsZero() {
+				t.Fatalf("problems: %+v", found)
+			}
+			if x := s.explain("my_job"); !strings.Contains(strings.Join(x.Notes, "; "), "the clock went forward from") {
+				t.Errorf("explain: %v", x.Notes)
+			}
+			back := s.setClock(-48 * time.Hour)
+			for _, n := range back.Notes {
+				noted = noted || n.Kind == step.NoteClockBack
+			}
+			if found = problems(s); len(found) != 0 || !noted {
+				t.Errorf("the clock is back: %+v; noted: %v", found, noted)
+			}
+			if next := s.explain("my_job").NextFires[0]; next.Day() != 21 || next.Hour() != 10 {
+				t.Errorf("the next fire is %s", next)
+			}
+		})
+	}
+	t.Run("for a day", func(t *testing.T) {
+		t.Parallel()
+		s := newStageOfLeaps(t)
+		s.job(named("my_job", "0 0 * * * ?"))
+		s.live(90 * time.Minute)
+		s.skew = 48 * time.Hour
+		s.live(25 * time.Hour)
+		if found := problems(s); len(found) != 0 {
+			t.Errorf("a day later: %+v", found)
+		}
+	})
+	t.Run("not for jobs that fire rarely", func(t *testing.T) {
+		t.Parallel()
+		s := newStageOfLeaps(t)
+		s.job(named("my_job", "0 0 0 1 * ?"))
+		s.live(45 * 24 * time.Hour)
+		if found := problems(s); len(s.created) != 2 || len(found) != 0 {
+			t.Errorf("%v; problems: %+v", s.created, found)
+		}
+	})
+}
+
+// A step of less than a day is waited for, as before; and so is a clock that is set back without a leap before.
+func TestF4WithoutALeapTheCursorStays(t *testing.T) {
+	t.Parallel()
+	s := newStageOfLeaps(t)
+	s.job(named("my_job", "0 0 * * * ?"))
+	s.live(90 * time.Minute)
+	for _, back := range []time.Duration{20 * time.Hour, 70 * time.Hour} {
+		before := s.core.fires.MadeUpTo()
+		s.skew -= back
+		s.live(time.Minute)
+		if got := s.core.fires.MadeUpTo(); got.Before(before) && back < 24*time.Hour {
+			t.Errorf("the cursor went from %s to %s", before, got)
+		}
+	}
+	s.checkOnce()
+}
+
+// The cursor's record is readable for the release before, and its record for this one.
+func TestTheCursorsRecordIsCompatible(t *testing.T) {
+	t.Parallel()
+	s := newStageOfLeaps(t)
+	s.job(named("my_job", "0/10 * * * * ?"))
+	s.live(time.Minute)
+	s.skew = to2099
+	s.live(5 * time.Second)
+	s.skew = 0
+	s.live(time.Minute)
+	record := string(s.stored[store.PathCursor])
+	if !strings.HasPrefix(record, `{"time":"2026-11-21T08:02:00Z","job":"~"`) || !strings.Contains(record, `"made":[`) {
+		t.Errorf("the record is %s", record)
+	}
+	s.stored[store.PathCursor] = []byte(`{"time":"2026-11-21T08:02:00Z","job":"~"}`)
+	s.restart()
+	s.live(20 * time.Second)
+	s.checkOnce()
+}
