@@ -156,7 +156,11 @@ func (d *accessDocument) token(name string) *apiToken {
 // revoke adds a revocation. If there is no room for another one, the revocations of the subject that has the most are
 // merged into one that invalidates all login tokens of that subject.
 func (d *accessDocument) revoke(r revocation, now time.Time) error {
-	d.Revoked = slices.DeleteFunc(d.Revoked, func(old revocation) bool { return now.After(old.Until.Add(clockSlack)) })
+	// Expired ones are kept while there is room: if the clock is wrong, they are needed once it is right.
+	if size, err := sizeOf(d.Revoked); err != nil || size > maxRevoked/2 {
+		d.Revoked = slices.DeleteFunc(d.Revoked,
+			func(old revocation) bool { return now.After(old.Until.Add(clockSlack)) })
+	}
 	if r.Session == "" { // it includes the subject's earlier revocations
 		d.Revoked = slices.DeleteFunc(d.Revoked,
 			func(old revocation) bool { return old.Kind == r.Kind && old.Name == r.Name })

@@ -87,7 +87,7 @@ func (r *Recorder) recount(ctx context.Context) error {
 // deleteOld deletes rows in small transactions, with pauses as long as each took, so that writers are not blocked. It
 // returns when statistics must be counted again; more then reports that there may be rows left.
 func (r *Recorder) deleteOld(ctx context.Context) (more bool, err error) {
-	before := time.Now().AddDate(0, 0, -r.opt.Days)
+	before := r.ages.Now(r.opt.wall(), time.Since(r.opened)).AddDate(0, 0, -r.opt.Days)
 	for end := time.Now().Add(recountInterval); r.isLeading() && ctx.Err() == nil; {
 		begin := time.Now()
 		n, err := r.opt.Database.DeleteOld(ctx, before, r.opt.Rows, maxDeleted)

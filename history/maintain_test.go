@@ -31,6 +31,28 @@ func TestOnlyTheLeaderCountsAndDeletes(t *testing.T) {
 	})
 }
 
+// TestALeapOfTheClockDeletesNothing checks that a wall clock that stands in 2099 for a while deletes no rows by age.
+func TestALeapOfTheClockDeletesNothing(t *testing.T) {
+	recording(t, func(t *testing.T, s *stage) {
+		s.Lead(true)
+		time.Sleep(61 * time.Second)
+		s.ahead.Store(int64(73 * 365 * 24 * time.Hour))
+		time.Sleep(10 * time.Minute)
+		s.ahead.Store(0)
+		time.Sleep(10 * time.Minute)
+		s.Lead(false)
+		synctest.Wait()
+		for _, before := range s.db.deleted {
+			if before.After(time.Now()) {
+				t.Fatalf("rows of before %s are deleted", before)
+			}
+		}
+		if len(s.db.deleted) < 20 {
+			t.Errorf("%d deletions in 21 minutes", len(s.db.deleted))
+		}
+	})
+}
+
 // TestDeletionHoldsNoStatisticsUp checks that statistics are counted during a deletion of millions of rows, which
 // takes hours.
 func TestDeletionHoldsNoStatisticsUp(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/outbox"
+	"github.com/elasticjob-go/elasticjob/internal/steadyclock"
 )
 
 // Database stores the rows. An error means that nothing is known to be stored, and that the same call may succeed
@@ -46,7 +47,8 @@ type Options struct {
 	Rows   int64
 	Logger *slog.Logger
 
-	fs outbox.FS // for tests
+	fs   outbox.FS        // for tests
+	wall func() time.Time // the wall clock, for tests
 }
 
 // Recorder records events. Its methods may be called concurrently, except for Run and Close, which belong to one
@@ -54,6 +56,9 @@ type Options struct {
 type Recorder struct {
 	opt Options
 	log *outbox.Log
+	// ages is the time from which the age of rows counts, opened when the recorder was opened. maintain owns both.
+	ages   steadyclock.Clock
+	opened time.Time
 
 	lossThrottle, hangThrottle logThrottle
 
@@ -79,7 +84,11 @@ func Open(opt Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Recorder{opt: opt, log: log, leadChanged: make(chan struct{})}
+	if opt.wall == nil {
+		opt.wall = time.Now
+	}
+	r := &Recorder{opt: opt, log: log, leadChanged: make(chan struct{}), opened: time.Now()}
+	r.ages.Now(opt.wall(), 0)
 	r.status = Status{Down: "not yet connected", DownSince: time.Now()}
 	r.term.changed = make(chan struct{})
 	return r, nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,6 +123,8 @@ type stage struct {
 	db   *fakeDatabase
 	log  *bytes.Buffer
 	stop func()
+	// ahead is how far the wall clock is ahead of the true time, in nanoseconds.
+	ahead atomic.Int64
 }
 
 // recording runs a test with a recorder.
@@ -143,6 +146,7 @@ func beginOn(t *testing.T, fs outbox.FS, dir string, db *fakeDatabase) *stage {
 	s.Recorder, err = Open(Options{
 		Dir: dir, OutboxBytes: 1 << 20, Database: db, Days: 30, Rows: 1000,
 		Logger: slog.New(slog.NewTextHandler(s.log, nil)), fs: fs,
+		wall: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -169,6 +169,8 @@ const (
 	PodNeverBound
 	LeaseLost
 	OrphanStaysStaged
+	ClockLeap
+	CursorTakenBack
 	NumFaults
 )
 
@@ -232,7 +234,7 @@ var faultNames = [NumFaults]string{
 	"another leader says what became of a commit", "rows of a commit that never happened", "rows written again",
 	"end forgotten with its rows on a disk alone",
 	"pod that its leader never bound", "binding stopped by the Lease",
-	"leader finds an orphan that stays STAGING",
+	"leader finds an orphan that stays STAGING", "clock leaps by days to decades", "cursor of fires taken back",
 }
 
 // ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.
@@ -298,7 +300,7 @@ func (w *world) chooseFaults() {
 	if w.cfg.Seed%16 == 0 {
 		level = 0
 	}
-	for f := range NumFaults {
+	for f := range ClockLeap { // leaps depend on the seed alone
 		on, often := w.rng.IntN(2) == 0, 1.0
 		if !f.of(w.cfg.Pods) {
 			continue

@@ -77,8 +77,8 @@ func (w *world) campaign(delay time.Duration) {
 		w.check.documentsLoaded()
 		w.audits.loaded(w.store.list("/config", "/state"))
 		l.loadedAt, l.loadedWall = w.now, w.wall()
-		if err := l.core.Load(w.wall(), core.Stored{Entries: w.store.listAt(has, "/config", "/state", "/ha",
-			"/scheduler")}); err != nil {
+		stored := loadedWithBug(w.cfg.Bug, w.store.listAt(has, "/config", "/state", "/ha", "/scheduler"))
+		if err := l.core.Load(w.wall(), core.Stored{Entries: stored}); err != nil {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
 		}

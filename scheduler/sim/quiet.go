@@ -33,6 +33,7 @@ func (w *world) quiesce() {
 	for _, l := range w.leaders {
 		l.resume()
 	}
+	w.clockBack()
 	if w.skew < 0 {
 		w.skew = 0 // the clock is set right
 		w.lastJump = w.now

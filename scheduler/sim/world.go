@@ -46,6 +46,10 @@ const (
 	// AnswersCallsItself counts a call as answered when it leaves, so that the next of its queue may overtake it (rule
 	// L3).
 	AnswersCallsItself
+	// ForgetsMadeFires loses which fires were made before the cursor was taken back (rule F4), GoesBackTooFar takes it
+	// back to before the position that was committed before the leap. They are bugs of the core.
+	ForgetsMadeFires
+	GoesBackTooFar
 	// ReloadsAnywhere reads a document again from a server that may lag behind the commit whose conflict caused the
 	// read (rule T4).
 	ReloadsAnywhere
@@ -150,6 +154,7 @@ type world struct {
 	ended      bool
 	failure    *Failure
 	lastJump   time.Duration
+	leap       leap
 	leaderless int // consecutive looks that found no leader
 	uuids      uint64
 	offerNo    int64
@@ -211,6 +216,7 @@ func (w *world) play() {
 	w.users.begin()
 	w.audits.begin()
 	w.planFault()
+	w.planLeaps()
 	w.after(10*time.Second, w.checkViews)
 	w.after(time.Second, w.history.drain)
 	for n := 0; !w.ended && w.failure == nil && len(w.queue) > 0; n++ {

@@ -22,7 +22,8 @@ import (
 //
 // A sandbox is served from the executor's start until the sandbox is removed, even after the end of the executor or
 // its framework. Each sandbox is opened as an os.Root, so that links that a job created cannot lead out of it. Mesos'
-// virtual paths to an executor's latest run are not supported.
+// virtual paths to an executor's latest run are not supported. The scheduler keeps the paths of ended runs, so another
+// work folder than the present one may stand before the rest: where it was before it was moved.
 
 // readLimit is the maximum size of one answer in bytes: 16 pages.
 const readLimit = 64 << 10
@@ -34,10 +35,8 @@ var (
 
 // openFile opens a regular file in a sandbox and returns its size.
 func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
-	below, found := strings.CutPrefix(path.Clean(name), s.options.WorkDir+"/")
-	parts := strings.SplitN(below, "/", 9)
-	if !found || len(parts) < 8 || parts[0] != "slaves" || parts[2] != "frameworks" || parts[4] != "executors" ||
-		parts[6] != "runs" {
+	parts := belowWorkDir(path.Clean(name), s.options.WorkDir)
+	if parts == nil {
 		return nil, 0, fs.ErrNotExist
 	}
 	sandbox, err := s.root.OpenRoot(path.Join(parts[:8]...))
@@ -62,6 +61,22 @@ func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 		return nil, 0, errors.Join(err, file.Close())
 	}
 	return file, info.Size(), nil
+}
+
+// belowWorkDir returns the parts of a path below the work folder, the first eight of which are those of a run; nil for
+// any other path.
+func belowWorkDir(name, workDir string) []string {
+	below, found := strings.CutPrefix(name, workDir+"/")
+	for rest := name; ; below = "slaves/" + rest {
+		parts := strings.SplitN(below, "/", 9)
+		if found && len(parts) >= 8 && parts[0] == "slaves" && parts[2] == "frameworks" && parts[4] == "executors" &&
+			parts[6] == "runs" {
+			return parts
+		}
+		if _, rest, found = strings.Cut(rest, "/slaves/"); !found {
+			return nil
+		}
+	}
 }
 
 func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/internal/steadyclock"
 )
 
 // sandboxes manages the folders of executor runs below the work folder:
@@ -74,8 +76,11 @@ func (s *sandboxes) release(sandbox string) {
 func (s *sandboxes) run(ctx context.Context, used func() map[string]bool) {
 	timer := time.NewTicker(time.Hour)
 	defer timer.Stop()
+	begin := time.Now()
+	var ages steadyclock.Clock
 	for {
-		if err := s.sweep(ctx, used); err != nil {
+		now := time.Now()
+		if err := s.sweep(ctx, used, ages.Now(now, now.Sub(begin))); err != nil {
 			s.log.Warn("old sandboxes not removed", "error", err)
 		}
 		select {
@@ -88,7 +93,7 @@ func (s *sandboxes) run(ctx context.Context, used func() map[string]bool) {
 }
 
 // sweep removes all but the newest sandboxes of ended executors, of this and of earlier runs of the agent.
-func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool) error {
+func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool, now time.Time) error {
 	runs, err := fs.Glob(s.root.FS(), "slaves/*/frameworks/*/executors/*/runs/*")
 	if err != nil {
 		return err
@@ -107,7 +112,7 @@ func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool) erro
 	}
 	slices.SortStableFunc(all, func(a, b ended) int { return b.at.Compare(a.at) })
 	for i, e := range all {
-		if ctx.Err() == nil && (i >= s.options.KeepSandboxes || time.Since(e.at) > s.options.KeepFor) {
+		if ctx.Err() == nil && (i >= s.options.KeepSandboxes || now.Sub(e.at) > s.options.KeepFor) {
 			err = errors.Join(err, s.remove(e.path))
 		}
 	}

@@ -52,13 +52,18 @@ func shardsOf(records []shardRecord) []Shard {
 	return shards
 }
 
-// RestoreKey adds a remembered Idempotency-Key while a term is loaded.
+// RestoreKey adds a remembered Idempotency-Key while a term is loaded. One that seems to be too old is remembered from now on,
+// because the wall clock may be wrong, and with an outdated key a trigger would run twice.
 func (es *Set) RestoreKey(id string, value []byte) error {
 	var at time.Time
 	if err := json.Unmarshal(value, &at); err != nil {
 		return err
 	}
 	es.shared.Clamp(0, &at)
+	if now := es.shared.Now(); now.Sub(at) > keyRetention {
+		at = now
+		es.changedKeys.Add(id)
+	}
 	es.keys[id] = at
 	return nil
 }

@@ -1,0 +1,169 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/registry"
+)
+
+// leapSeeds is the last digit of the seeds of worlds whose wall clock leaps: by days to decades, for a while.
+const leapSeeds = 4
+
+// leap is the state of a world's leaps of the wall clock.
+type leap struct {
+	rng   *rand.Rand // separate, so that worlds without leaps stay the same
+	by    time.Duration
+	since time.Time // the wall clock after the first leap since it was right
+	// floor is the cursor that was committed before the last leaps. passed are the periods in which fires were made.
+	floor  time.Time
+	passed []leapPeriod
+	days   time.Duration // the distance that several leaps of this world share, so that periods are passed again
+}
+
+type leapPeriod struct{ from, to time.Time }
+
+// planLeaps makes the wall clock leap from time to time, sometimes twice, and come back, under the same leader or under
+// others.
+func (w *world) planLeaps() {
+	if w.cfg.Seed%10 != leapSeeds {
+		return
+	}
+	w.leap.rng = rand.New(rand.NewPCG(w.cfg.Seed, 0x1ea9))
+	w.leap.days = time.Duration(1+w.leap.rng.IntN(3))*24*time.Hour + time.Hour
+	w.after(w.leapDelay(2*time.Minute), w.clockLeaps)
+}
+
+// leapDelay returns a random delay up to limit.
+func (w *world) leapDelay(limit time.Duration) time.Duration {
+	return time.Second + time.Duration(w.leap.rng.Int64N(int64(limit)))
+}
+
+func (w *world) clockLeaps() {
+	if w.calm || w.leap.by > 20*365*24*time.Hour {
+		return
+	}
+	by := []time.Duration{w.leap.days, w.leap.days - w.leapDelay(5*time.Minute), 400 * 24 * time.Hour,
+		73 * 365 * 24 * time.Hour}[w.leap.rng.IntN(4)]
+	if w.leap.by == 0 {
+		if back := w.check.cursor; back.Before(w.wall().Add(24 * time.Hour)) {
+			w.leap.floor = back
+		}
+	} else {
+		w.leap.passed = append(w.leap.passed, leapPeriod{w.leap.since, w.wall()})
+	}
+	w.skew += by
+	w.leap.by += by
+	w.leap.since, w.lastJump = w.wall(), w.now
+	w.count(ClockLeap)
+	w.leaderGone()
+	next := w.clockBack
+	if w.leap.rng.IntN(4) == 0 {
+		next = w.clockLeaps
+	}
+	w.after(w.leapDelay([]time.Duration{10 * time.Second, 5 * time.Minute}[w.leap.rng.IntN(2)]), next)
+	if w.leap.rng.IntN(2) == 0 {
+		w.after(w.leapDelay(30*time.Second), w.leaderGone)
+	}
+}
+
+// leaderGone sometimes makes the leader crash.
+func (w *world) leaderGone() {
+	if l := w.leading; l != nil && !w.calm && w.leap.rng.IntN(3) == 0 {
+		l.crash("at a leap of the clock")
+	}
+}
+
+// clockBack sets the clock right after leaps.
+func (w *world) clockBack() {
+	if w.leap.by == 0 {
+		return
+	}
+	w.leap.passed = append(w.leap.passed, leapPeriod{w.leap.since, w.wall()})
+	w.skew -= w.leap.by
+	w.leap.by, w.lastJump = 0, w.now
+	w.trace.add("the clock is set back to %s", w.wall())
+	if !w.calm {
+		w.leaderGone()
+		w.after(w.leapDelay(5*time.Minute), w.clockLeaps)
+	}
+}
+
+// inLeap reports whether fires of a time were made while the clock was ahead: none of that time needs to be made again
+// (rule F4).
+func (w *world) inLeap(at time.Time) bool {
+	for _, p := range w.leap.passed {
+		if !at.Before(p.from.Add(-w.opt.MaxLateness-5*time.Second)) && !at.After(p.to.Add(time.Second)) {
+			return true
+		}
+	}
+	return false
+}
+
+// cursorBack checks a cursor that goes back to a time.
+func (c *checker) cursorBack(to time.Time) {
+	w := c.w
+	if c.cursor.Sub(c.decidedAt) <= 24*time.Hour || len(w.leap.passed) == 0 {
+		w.fail("F1 the cursor goes back only after a leap", "from %s to %s, the clock is %s", c.cursor, to, c.decidedAt)
+	}
+	if to.Before(w.leap.floor) {
+		w.fail("F4 the cursor goes back to before the leap, and no further", "from %s to %s, the leap began at %s",
+			c.cursor, to, w.leap.floor)
+	}
+	w.count(CursorTakenBack)
+	for _, j := range c.jobs {
+		if j.checkedTo.After(to) {
+			j.checkedTo = to
+		}
+	}
+}
+
+// madeUp reads for which jobs the fires of a period were made late while the clock was ahead.
+func (c *checker) madeUpAt(job string, at time.Time) bool {
+	var spans []struct{ From, To time.Time }
+	if e, there := c.w.store.entries[pathMadeUp+"/"+job]; there && json.Unmarshal(e.Value, &spans) == nil {
+		for _, s := range spans {
+			if !at.Before(s.From) && !at.After(s.To) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// loadedWithBug changes what a leader loads as a core with a bug would have written it.
+func loadedWithBug(bug Bug, entries []registry.Entry) []registry.Entry {
+	if bug != ForgetsMadeFires && bug != GoesBackTooFar {
+		return entries
+	}
+	var out []registry.Entry
+	for _, e := range entries {
+		dir, _ := splitPath(e.Path)
+		var r struct {
+			Time  time.Time        `json:"time"`
+			Job   string           `json:"job"`
+			Leaps []map[string]any `json:"leaps,omitempty"`
+			Made  []any            `json:"made,omitempty"`
+		}
+		switch {
+		case bug == ForgetsMadeFires && dir == pathMadeUp:
+			continue
+		case e.Path == pathCursor && json.Unmarshal(e.Value, &r) == nil:
+			if bug == ForgetsMadeFires {
+				r.Made = nil
+			}
+			for _, l := range r.Leaps {
+				if before, ok := l["before"].(map[string]any); ok && bug == GoesBackTooFar {
+					at, _ := time.Parse(time.RFC3339, before["time"].(string))
+					before["time"] = at.Add(-time.Hour)
+				}
+			}
+			value, _ := json.Marshal(r)
+			e.Value = bytes.TrimSpace(value)
+		}
+		out = append(out, e)
+	}
+	return out
+}
