@@ -14,6 +14,9 @@ const (
 	// leapLength is the minimum distance that counts as a leap of the wall clock, forwards or back. Shorter steps back
 	// are waited for (rule F4).
 	leapLength = 24 * time.Hour
+	// recordedLeap is the minimum advance of the cursor that is remembered. It is shorter, because the clock may have
+	// been behind the cursor before it leapt.
+	recordedLeap = leapLength / 2
 	// leapRetention is for how long fires must be made after a leap until the clock counts as right.
 	leapRetention = 30 * 24 * time.Hour
 	// maxLeaps and maxMadeSpans bound what the cursor's record holds. Beyond them, the shortest leap and the shortest
@@ -22,7 +25,7 @@ const (
 	maxMadeSpans = 32
 )
 
-// leap is an advance of the cursor by more than leapLength. It comes from a wall clock that is wrong, from a time
+// leap is an advance of the cursor by more than recordedLeap. It comes from a wall clock that is wrong, from a time
 // without a leader, or from jobs that fire rarely; nothing tells these apart, and nothing depends on it.
 type leap struct {
 	// Before is the cursor before the leap. It is taken back to there when the clock is set back.
@@ -41,7 +44,7 @@ type span struct {
 
 func (s span) contains(at time.Time) bool { return !at.Before(s.From) && !at.After(s.To) }
 
-// madeUpFires are the fires of one job that were made for a missed window longer than leapLength: those of its
+// madeUpFires are the fires of one job that were made for a missed window longer than recordedLeap: those of its
 // schedule in the span, which ends with the window. They are stored for each job, also for a removed one, because a job
 // of that name may be registered again.
 type madeUpFires struct {
@@ -55,10 +58,11 @@ func (f *Fires) recordLeap(to time.Time) {
 	before := f.cursor
 	if before.Time.IsZero() {
 		before.Time = time.Unix(0, 0).UTC() // the clock may be wrong when the very first term begins
-	} else if to.Sub(before.Time) <= leapLength {
+	} else if to.Sub(before.Time) <= recordedLeap {
 		return
 	}
-	reported := !f.cursor.Time.IsZero() && (f.missed != nil || !f.leapt.IsZero())
+	reported := !f.cursor.Time.IsZero() &&
+		(f.missed != nil && to.Sub(before.Time) > leapLength || !f.leapt.IsZero())
 	f.leaps = append(f.leaps, leap{Before: before, From: to, Reported: reported})
 	if len(f.leaps) > maxLeaps {
 		shortest := slices.MinFunc(f.leaps, func(a, b leap) int {
@@ -214,7 +218,7 @@ func (f *Fires) newest(j *config.Job, from, upTo time.Time, limit int) []time.Ti
 // recordMadeUp remembers the fires of a job that are made for a missed window, the first of which is at first, if the
 // cursor might be taken back before them.
 func (f *Fires) recordMadeUp(j *config.Job, first, upTo time.Time) {
-	if upTo.Sub(f.cursor.Time) <= leapLength {
+	if upTo.Sub(f.cursor.Time) <= recordedLeap {
 		return
 	}
 	f.madeUp[j.Name()] = append(f.madeUp[j.Name()], madeUpFires{span{first, upTo}, j.Since()})
