@@ -116,7 +116,8 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 		n.First, n.Last = n.Since, n.Since
 	}
 	n.problem = n.Refused
-	if now := ns.shared.Now(); n.Refused == "" && now.Sub(n.Since) > NotifyTimeout { // nothing was tried meanwhile, or the clock is wrong
+	// Nothing was tried meanwhile, or the clock is wrong.
+	if now := ns.shared.Now(); n.Refused == "" && now.Sub(n.Since) > NotifyTimeout {
 		n.Since = now
 		ns.changed.Add(job)
 	}
