@@ -109,8 +109,8 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 	}
 	db.SetMaxOpenConns(maxConnections)
 	db.SetMaxIdleConns(maxConnections)
-	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, opened: time.Now(), checkFile: func() error { return nil },
-		readSlots: make(chan struct{}, maxReads), timeout: queryTimeout}
+	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, opened: time.Now(),
+		checkFile: func() error { return nil }, readSlots: make(chan struct{}, maxReads), timeout: queryTimeout}
 }
 
 // Close ends all connections.

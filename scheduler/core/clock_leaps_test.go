@@ -1,6 +1,7 @@
 package core
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -255,6 +256,19 @@ func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 			t.Errorf("a day later: %+v", found)
 		}
 	})
+	t.Run("not again for a job that fires daily", func(t *testing.T) {
+		t.Parallel()
+		s := newStageOfLeaps(t)
+		s.job(named("my_job", "0 0 0 * * ?"))
+		s.live(90 * time.Minute)
+		s.skew = 48 * time.Hour
+		for range 3 {
+			s.live(25 * time.Hour)
+			if found := problems(s); len(found) != 0 {
+				t.Errorf("%+v", found)
+			}
+		}
+	})
 	t.Run("not for jobs that fire rarely", func(t *testing.T) {
 		t.Parallel()
 		s := newStageOfLeaps(t)
@@ -283,8 +297,9 @@ func TestF4WithoutALeapTheCursorStays(t *testing.T) {
 	s.checkOnce()
 }
 
-// The cursor's record is readable for the release before, and its record for this one.
-func TestTheCursorsRecordIsCompatible(t *testing.T) {
+// A release that knows nothing of leaps can lead in between: the cursor's record is that of before, and what is
+// remembered of leaps is in entries that such a release neither reads nor writes.
+func TestAnOlderReleaseLeadsInBetween(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)
 	s.job(named("my_job", "0/10 * * * * ?"))
@@ -294,11 +309,57 @@ func TestTheCursorsRecordIsCompatible(t *testing.T) {
 	s.skew = 0
 	s.live(time.Minute)
 	record := string(s.stored[store.PathCursor])
-	if !strings.HasPrefix(record, `{"time":"2026-11-21T08:02:00Z","job":"~"`) || !strings.Contains(record, `"made":[`) {
+	if record != `{"time":"2026-11-21T08:02:00Z","job":"~"}` {
 		t.Errorf("the record is %s", record)
 	}
-	s.stored[store.PathCursor] = []byte(`{"time":"2026-11-21T08:02:00Z","job":"~"}`)
+	s.stored[store.PathCursor] = []byte(`{"time":"2026-11-21T08:03:00Z","job":"~"}`)
 	s.restart()
-	s.live(20 * time.Second)
+	s.skew = to2099
+	s.live(5 * time.Second)
+	s.skew = 0
+	s.live(2 * time.Minute)
 	s.checkOnce()
+	if fires := s.createdOf("my_job"); !slices.Contains(fires, "20261121T080310Z") {
+		t.Errorf("made the fires %v", fires)
+	}
+}
+
+// A copy of the registry of before the leap, of meanwhile or of later is restored while the clock is ahead, or later.
+func TestF4ARestoredCopyFiresWhenTheClockIsRight(t *testing.T) {
+	t.Parallel()
+	for _, copied := range []string{"before", "leap", "back"} {
+		for _, restored := range []string{"leap", "back"} {
+			t.Run(copied+" "+restored, func(t *testing.T) {
+				t.Parallel()
+				s := newStageOfLeaps(t)
+				s.job(named("my_job", "0/10 * * * * ?"))
+				s.live(time.Minute)
+				var backup map[string][]byte
+				moment := func(at string) {
+					if at == copied {
+						backup = maps.Clone(s.stored)
+					}
+					if at == restored && backup != nil {
+						s.stored, s.created = maps.Clone(backup), nil
+						s.restart()
+					}
+				}
+				moment("before")
+				s.skew = to2099
+				s.live(5 * time.Second)
+				moment("leap")
+				s.live(5 * time.Second)
+				s.skew = 0
+				s.live(10 * time.Second)
+				moment("back")
+				s.live(30 * time.Second)
+				fires := s.createdOf("my_job")
+				for _, want := range []string{"20261121T080130Z", "20261121T080140Z", "20261121T080150Z"} {
+					if !slices.Contains(fires, want) {
+						t.Errorf("the fire of %s is missing in %v", want, fires)
+					}
+				}
+			})
+		}
+	}
 }

@@ -143,6 +143,8 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	switch {
 	case e.Path == store.PathCursor:
 		return c.fires.Restore(e.Value)
+	case e.Path == store.PathLeaps:
+		return c.fires.RestoreLeaps(e.Value)
 	case e.Path == store.PathCounter:
 		err = c.executors.RestoreCounter(e.Value)
 	case e.Path == store.PathFramework:

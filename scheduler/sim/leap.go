@@ -1,11 +1,12 @@
 package sim
 
 import (
-	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/jobs/cron/cursor"
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
@@ -19,11 +20,9 @@ type leap struct {
 	since time.Time // the wall clock after the first leap since it was right
 	// floor is the cursor that was committed before the last leaps. passed are the periods in which fires were made.
 	floor  time.Time
-	passed []leapPeriod
+	passed []cursor.Span
 	days   time.Duration // the distance that several leaps of this world share, so that periods are passed again
 }
-
-type leapPeriod struct{ from, to time.Time }
 
 // planLeaps makes the wall clock leap from time to time, sometimes twice, and come back, under the same leader or under
 // others.
@@ -52,7 +51,7 @@ func (w *world) clockLeaps() {
 			w.leap.floor = back
 		}
 	} else {
-		w.leap.passed = append(w.leap.passed, leapPeriod{w.leap.since, w.wall()})
+		w.leap.passed = append(w.leap.passed, cursor.Span{From: w.leap.since, To: w.wall()})
 	}
 	w.skew += by
 	w.leap.by += by
@@ -81,7 +80,7 @@ func (w *world) clockBack() {
 	if w.leap.by == 0 {
 		return
 	}
-	w.leap.passed = append(w.leap.passed, leapPeriod{w.leap.since, w.wall()})
+	w.leap.passed = append(w.leap.passed, cursor.Span{From: w.leap.since, To: w.wall()})
 	w.skew -= w.leap.by
 	w.leap.by, w.lastJump = 0, w.now
 	w.trace.add("the clock is set back to %s", w.wall())
@@ -95,7 +94,7 @@ func (w *world) clockBack() {
 // (rule F4).
 func (w *world) inLeap(at time.Time) bool {
 	for _, p := range w.leap.passed {
-		if !at.Before(p.from.Add(-w.opt.MaxLateness-5*time.Second)) && !at.After(p.to.Add(time.Second)) {
+		if !at.Before(p.From.Add(-w.opt.MaxLateness-5*time.Second)) && !at.After(p.To.Add(time.Second)) {
 			return true
 		}
 	}
@@ -120,17 +119,12 @@ func (c *checker) cursorBack(to time.Time) {
 	}
 }
 
-// madeUp reads for which jobs the fires of a period were made late while the clock was ahead.
+// madeUpAt reports whether a fire was made for a missed window, according to the stored spans.
 func (c *checker) madeUpAt(job string, at time.Time) bool {
-	var spans []struct{ From, To time.Time }
-	if e, there := c.w.store.entries[pathMadeUp+"/"+job]; there && json.Unmarshal(e.Value, &spans) == nil {
-		for _, s := range spans {
-			if !at.Before(s.From) && !at.After(s.To) {
-				return true
-			}
-		}
-	}
-	return false
+	var spans []cursor.Span
+	e, there := c.w.store.entries[pathMadeUp+"/"+job]
+	return there && json.Unmarshal(e.Value, &spans) == nil &&
+		slices.ContainsFunc(spans, func(s cursor.Span) bool { return s.Contains(at) })
 }
 
 // loadedWithBug changes what a leader loads as a core with a bug would have written it.
@@ -141,27 +135,20 @@ func loadedWithBug(bug Bug, entries []registry.Entry) []registry.Entry {
 	var out []registry.Entry
 	for _, e := range entries {
 		dir, _ := splitPath(e.Path)
-		var r struct {
-			Time  time.Time        `json:"time"`
-			Job   string           `json:"job"`
-			Leaps []map[string]any `json:"leaps,omitempty"`
-			Made  []any            `json:"made,omitempty"`
-		}
+		var m cursor.Memory
 		switch {
 		case bug == ForgetsMadeFires && dir == pathMadeUp:
 			continue
-		case e.Path == pathCursor && json.Unmarshal(e.Value, &r) == nil:
+		case e.Path == pathLeaps && json.Unmarshal(e.Value, &m) == nil:
 			if bug == ForgetsMadeFires {
-				r.Made = nil
+				m.Made = nil
 			}
-			for _, l := range r.Leaps {
-				if before, ok := l["before"].(map[string]any); ok && bug == GoesBackTooFar {
-					at, _ := time.Parse(time.RFC3339, before["time"].(string))
-					before["time"] = at.Add(-time.Hour)
+			for i := range m.Leaps {
+				if before := &m.Leaps[i].Before.Time; bug == GoesBackTooFar {
+					*before = before.Add(-time.Hour)
 				}
 			}
-			value, _ := json.Marshal(r)
-			e.Value = bytes.TrimSpace(value)
+			e.Value, _ = json.Marshal(m)
 		}
 		out = append(out, e)
 	}

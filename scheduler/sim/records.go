@@ -26,6 +26,7 @@ const (
 	pathExecutor     = "/scheduler/executor"
 	pathOrphan       = "/scheduler/orphan"
 	pathCursor       = "/scheduler/fire-cursor"
+	pathLeaps        = "/scheduler/fire-leaps"
 	pathMadeUp       = "/scheduler/fires-made-up"
 	pathNotification = "/scheduler/notification"
 	pathDaemonRuns   = "/scheduler/daemon-runs"

@@ -138,7 +138,7 @@ var never = map[string][]string{
 // not import packages for these.
 var pure = []string{
 	"internal/reason", "scheduler/core", "scheduler/explain", "scheduler/term", "history/event", "history/search",
-	"executor/daemon",
+	"executor/daemon", "jobs/cron/cursor",
 	"definitions/convert",
 }
 

@@ -55,7 +55,8 @@ func TestFilesServesRunsOnly(t *testing.T) {
 	}
 	moved := strings.Replace(sandbox, b.sandboxes.options.WorkDir, "/slaves/before/work", 1)
 	for path, want := range map[string]int{
-		sandbox + "/stdout": 200, moved + "/stdout": 200, moved + "/../c2/stdout": 404, "/work" + sandbox[:9]: 404, sandbox + "/none": 404, "/stdout": 404,
+		sandbox + "/stdout": 200, moved + "/stdout": 200, moved + "/../c2/stdout": 404,
+		"/work" + sandbox[:9]: 404, sandbox + "/none": 404, "/stdout": 404,
 		filepath.Dir(sandbox) + "/latest/stdout": 404, "/frameworks/fw/executors/ex3/runs/c1/stdout": 404,
 	} {
 		status, got := b.get(t, "/files/read", "path", path, "offset", "0")

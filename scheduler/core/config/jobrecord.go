@@ -99,8 +99,8 @@ func (k *Set) Pause(j *Job, paused bool) {
 	k.markChanged(j)
 }
 
-// SetSince records that the fires of a job up to a time of the wall clock were made or are missed, and none of them is
-// made. It is earlier than before only after a leap of the wall clock (rule F4).
+// SetSince records that a job makes fires after a time of the wall clock only, once the clock is back from a leap
+// (rule F4).
 func (k *Set) SetSince(j *Job, at time.Time) {
 	j.since = at
 	k.markChanged(j)

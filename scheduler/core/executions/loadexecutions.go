@@ -52,8 +52,8 @@ func shardsOf(records []shardRecord) []Shard {
 	return shards
 }
 
-// RestoreKey adds a remembered Idempotency-Key while a term is loaded. One that seems to be too old is remembered from now on,
-// because the wall clock may be wrong, and with an outdated key a trigger would run twice.
+// RestoreKey adds a remembered Idempotency-Key while a term is loaded. One that seems to be too old is remembered from
+// now on: the wall clock may be wrong, and if the key were forgotten, a repeated trigger would run twice.
 func (es *Set) RestoreKey(id string, value []byte) error {
 	var at time.Time
 	if err := json.Unmarshal(value, &at); err != nil {

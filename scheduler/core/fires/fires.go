@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/jobs/cron/cursor"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
@@ -19,19 +20,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// fireCursor is the position up to which fires have been made: all before Time, and those at Time of the jobs up to
-// Job by name (rule F1).
-type fireCursor struct {
-	Time time.Time `json:"time"`
-	Job  string    `json:"job,omitempty"`
-}
-
 // lastName sorts after every name that the pattern allows.
 const lastName = "~"
-
-func (m fireCursor) covers(at time.Time, job string) bool {
-	return at.Before(m.Time) || at.Equal(m.Time) && job <= m.Job
-}
 
 // dueBatch is a time whose fires are being made, over several commits if there are many.
 type dueBatch struct {
@@ -52,19 +42,17 @@ type Fires struct {
 	recording *recording.Recording
 	timetable *cron.Timetable
 	// cursor goes back only in takeBack; cursorChanged is set when its record differs from the stored one.
-	cursor        fireCursor
+	cursor        cursor.Cursor
 	cursorChanged bool
-	// leaps are the leaps before which the cursor can be taken back, the oldest first. made are the spans whose fires
-	// were made before it was taken back, sorted; they neither overlap nor touch. Both are part of the cursor's record.
-	leaps []leap
-	made  []span
-	// madeUp are the fires of each job that were made for the missed windows of leaps, stored for each job.
-	madeUp        map[string][]madeUpFires
+	// madeUp are the spans of each job whose fires were made for a missed window, until the cursor has passed them and
+	// cannot be taken back. They are also kept for a removed job, because one of that name may be registered again.
+	// checkedMadeUp is the time that the cursor must pass before they are checked again.
+	madeUp        map[string][]cursor.Span
 	changedMadeUp store.Changed
 	checkedMadeUp time.Time
-	// leapt is when the wall clock leapt forward in this term, in the time of the term; zero before that, and once it
-	// is back. clockChecked is set once takeBack was called since the clock was set.
-	leapt        time.Time
+	// leapt is the wall clock before and after its last leap in this term.
+	leapt cursor.Span
+	// clockChecked is set once takeBack was called since the clock was set.
 	clockChecked bool
 	// missed is the missed window that is being processed, due the batch that is being made; nil if there is none.
 	// Only one of them is processed at a time, the missed window first.
@@ -81,33 +69,29 @@ type Fires struct {
 
 // New returns Fires without jobs, and without a cursor until Restore or the first Make.
 func New(s *state.State, r *recording.Recording) *Fires {
-	return &Fires{st: s, recording: r, timetable: cron.NewTimetable(), madeUp: map[string][]madeUpFires{}}
+	return &Fires{st: s, recording: r, timetable: cron.NewTimetable(), madeUp: map[string][]cursor.Span{}}
 }
 
-// cursorRecord is the stored record of the cursor. Releases that know only the cursor's own fields can read it.
-type cursorRecord struct {
-	fireCursor
-	Leaps []leap `json:"leaps,omitempty"`
-	Made  []span `json:"made,omitempty"`
-}
-
-// Write adds the cursor, and the fires that were made up, to the commit, if they have changed.
+// Write adds the cursor, and what is remembered of leaps, to the commit, if they have changed.
 func (f *Fires) Write(r *store.Commit) {
 	if f.cursorChanged {
-		r.Put(store.PathCursor, cursorRecord{f.cursor, f.leaps, f.made})
+		r.Put(store.PathCursor, f.cursor.Position)
 		f.cursorChanged = false
+	}
+	if f.cursor.MemoryChanged {
+		r.Put(store.PathLeaps, f.cursor.Memory)
+		f.cursor.MemoryChanged = false
 	}
 	store.PutChanged(r, store.PathMadeUp, f.madeUp, &f.changedMadeUp)
 }
 
 // advance moves the cursor forward, never back.
-func (f *Fires) advance(to fireCursor) {
-	if f.cursor.Time.After(to.Time) || f.cursor.Time.Equal(to.Time) && f.cursor.Job >= to.Job {
-		return
+func (f *Fires) advance(to cursor.Position) {
+	missed := f.missed != nil && to.Time.Sub(f.cursor.Time) > cursor.MinLeap
+	if f.cursor.Advance(to, missed) {
+		f.cursorChanged = true
+		f.forgetMadeUp()
 	}
-	f.recordLeap(to.Time)
-	f.cursor, f.cursorChanged = to, true
-	f.forgetPassed()
 }
 
 // from returns the time after which a schedule's first fire is searched: a second before the cursor, because some jobs
@@ -139,7 +123,7 @@ func (f *Fires) Making(upTo time.Time) bool {
 func (f *Fires) Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool) {
 	f.coming = f.coming[:0]
 	tooMany := f.timetable.Soon(upTo, func(job string, at time.Time) bool {
-		if _, made := f.madeIn(job, at); !made && !f.cursor.covers(at, job) {
+		if _, made := f.madeAt(job, at); !made && !f.cursor.Covers(at, job) {
 			f.coming = append(f.coming, executions.Fire{Job: job, At: at})
 		}
 		return len(f.coming) > limit
@@ -148,10 +132,16 @@ func (f *Fires) Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool) {
 }
 
 // Restore sets the stored cursor while a term is loaded.
-func (f *Fires) Restore(value []byte) error {
-	var r cursorRecord
-	err := json.Unmarshal(value, &r)
-	f.cursor, f.leaps, f.made = r.fireCursor, r.Leaps, r.Made
+func (f *Fires) Restore(value []byte) error { return json.Unmarshal(value, &f.cursor.Position) }
+
+// RestoreLeaps sets what is remembered of leaps while a term is loaded.
+func (f *Fires) RestoreLeaps(value []byte) error { return json.Unmarshal(value, &f.cursor.Memory) }
+
+// RestoreMadeUp sets the spans of a job whose fires were made for missed windows, while a term is loaded.
+func (f *Fires) RestoreMadeUp(name string, value []byte) error {
+	var spans []cursor.Span
+	err := json.Unmarshal(value, &spans)
+	f.madeUp[name] = spans
 	return err
 }
 

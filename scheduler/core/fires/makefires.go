@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/jobs/cron/cursor"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -15,7 +16,7 @@ import (
 // returns the present time. It is called once in each step.
 func (f *Fires) MakeDue() {
 	if f.cursor.Time.IsZero() {
-		f.advance(fireCursor{Time: f.st.Wall().Truncate(time.Second), Job: lastName})
+		f.advance(cursor.Position{Time: f.st.Wall().Truncate(time.Second), Job: lastName})
 	}
 	if !f.clockChecked {
 		f.clockChecked = true
@@ -60,16 +61,17 @@ func (f *Fires) isClockBehind() bool {
 // the future, because that end would become the cursor, and no fires would be made until then (rule F4).
 func (f *Fires) ResetClock(by time.Duration) {
 	f.clockChecked = false
-	if by > leapLength {
-		f.leapt = f.st.Now()
-		f.st.Note(step.Note{Kind: step.NoteClockLeap, Problem: true,
-			Why: reason.ClockLeapt(f.st.Wall().Add(-by), f.st.Wall())})
-	} else if by < -leapLength {
-		f.leapt = time.Time{}
+	if by > cursor.MinLeap {
+		f.leapt = cursor.Span{From: f.st.Wall().Add(-by), To: f.st.Wall()}
+		f.noteLeap(f.leapt.From)
 	}
 	if f.missed != nil && f.missed.upTo.After(f.st.Wall()) {
 		f.missed = nil
 	}
+}
+
+func (f *Fires) noteLeap(before time.Time) {
+	f.st.Note(step.Note{Kind: step.NoteClockLeap, Problem: true, Why: reason.ClockLeapt(before, f.st.Wall())})
 }
 
 // nextDueBatch selects the next time with fires, or opens a missed window before it.
@@ -91,8 +93,8 @@ func (f *Fires) nextDueBatch() bool {
 }
 
 func (f *Fires) openMissedWindow(upTo time.Time) {
-	if before := f.cursor.Time; upTo.Sub(before) > leapLength && f.leapt.IsZero() { // seen in the term it is noted already
-		f.st.Note(step.Note{Kind: step.NoteClockLeap, Problem: true, Why: reason.ClockLeapt(before, f.st.Wall())})
+	if _, noted := f.Leapt(); noted.IsZero() && upTo.Sub(f.cursor.Time) > cursor.MinLeap {
+		f.noteLeap(f.cursor.Time)
 	}
 	g := &missedWindow{upTo: upTo}
 	for name, j := range f.st.Config.AllJobs() {
@@ -105,8 +107,8 @@ func (f *Fires) openMissedWindow(upTo time.Time) {
 }
 
 // crossMissedWindow checks jobs for missed fires and returns how much of the budget that took: one for each job and
-// one for each fire. With the fires of a job with misfire, its since moves to the end of the missed window, so that a
-// crash in between makes none of them twice; without misfire no fire is made.
+// one for each fire. The fires of a job with misfire are recorded, so that none is made twice after a crash in between;
+// without misfire no fire is made.
 func (f *Fires) crossMissedWindow(budget int) (used int) {
 	g := f.missed
 	for len(g.names) > 0 {
@@ -121,7 +123,7 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 			continue
 		}
 		from := f.cursor.Time
-		if !f.cursor.covers(from, name) {
+		if !f.cursor.Covers(from, name) {
 			from = from.Add(-time.Second) // the cursor is inside this batch
 		}
 		if j.Since().After(from) {
@@ -144,14 +146,13 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 				f.enqueueFire(j, at.UTC(), executions.Misfired)
 			}
 			used += len(missed)
-			f.st.Config.SetSince(j, g.upTo)
 		}
 		f.st.Config.CountMissed(j, why)
 		f.recording.Missed(name, g.upTo, why)
 		f.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
 	}
 	f.timetable.Skip(g.upTo)
-	f.advance(fireCursor{Time: g.upTo, Job: lastName})
+	f.advance(cursor.Position{Time: g.upTo, Job: lastName})
 	f.missed = nil
 	return used + 1
 }
@@ -163,17 +164,17 @@ func (f *Fires) fireDueBatch(budget int) int {
 	for _, name := range p.names[:n] {
 		j := f.st.Config.Job(name)
 		if j == nil || !j.MakesFires() || f.st.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) ||
-			f.cursor.covers(p.at, name) {
+			f.cursor.Covers(p.at, name) {
 			continue
 		}
-		if _, made := f.madeIn(name, p.at); made {
+		if _, made := f.madeAt(name, p.at); made {
 			continue
 		}
 		f.st.Numbers.Fires++
 		f.enqueueFire(j, p.at, executions.NormalTrigger)
 	}
 	f.st.NeedChanged()
-	m := fireCursor{Time: p.at}
+	m := cursor.Position{Time: p.at}
 	if n < len(p.names) {
 		m.Job = p.names[n-1]
 		p.names = p.names[n:]

@@ -20,7 +20,8 @@ const (
 	PathOurFramework = "/scheduler/framework"       // the framework id that this scheduler made or took over
 	PathStartFailure = "/scheduler/start-failure"   // start failures, by startfailures.Key
 	PathCursor       = "/scheduler/fire-cursor"     // the cursor up to which fires were made
-	PathMadeUp       = "/scheduler/fires-made-up"   // fires made for the missed windows of leaps, by job
+	PathLeaps        = "/scheduler/fire-leaps"      // leaps of the clock before which the cursor can be taken back
+	PathMadeUp       = "/scheduler/fires-made-up"   // spans whose fires were made for missed windows, by job
 	PathCounter      = "/scheduler/counter"         // the number of the last executor
 	PathJobState     = "/scheduler/job"             // records of jobs beside their documents
 	PathExecution    = "/scheduler/execution"       // executions, by id
