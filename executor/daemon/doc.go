@@ -10,8 +10,9 @@
 //   - A shard has one run at a time. It is busy from a fire until the last attempt of the fire's run has ended,
 //     including the waits between attempts. With misfire, fires in that time are queued; without, they are counted
 //     as skipped.
-//   - A fire is run at most once: the fire cursor never goes back, whatever the wall clock does. If the clock
-//     jumped, or the machine stood still, fires that are overdue by more than a minute are skipped.
+//   - A fire is run at most once, whatever the wall clock does: the fire cursor goes back only after a leap (package
+//     cursor), which remembers the fires since. If the clock jumped, or the machine stood still, fires that are overdue
+//     by more than a minute are skipped.
 //   - The end of a run is always reported if it failed or its begin was reported, except while too many updates are
 //     unacknowledged.
 //
@@ -79,6 +80,8 @@ type Result struct {
 
 // Decision is what the driver must do, in the order of the fields.
 type Decision struct {
+	// ClockBack means that the wall clock is back from a leap, and that the fires continue from before it.
+	ClockBack bool
 	// Reports are the updates to send, in this order.
 	Reports []wire.Run
 	// Start is the run to begin as soon as possible. The driver then calls Began and Ended, or only Ended if the

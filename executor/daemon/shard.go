@@ -7,6 +7,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
+	"github.com/elasticjob-go/elasticjob/jobs/cron/cursor"
 )
 
 // Shard is the state of one daemon's shard. Only one goroutine at a time may use it.
@@ -15,7 +16,9 @@ type Shard struct {
 	schedule *cron.Schedule
 	grace    time.Duration // of a cancelled run
 
-	next   time.Time   // the fire cursor: time of the next fire, zero if there is none
+	cursor cursor.Cursor
+	since  time.Time   // the shard has no fires before it, by the wall clock
+	next   time.Time   // the first fire after the cursor, zero if there is none
 	queue  []time.Time // queued fires, the oldest first
 	totals wire.Totals
 
@@ -52,7 +55,9 @@ const never = time.Duration(math.MaxInt64)
 // New returns a shard that fires from now on, and at once if settings.Rerun is set. The first call must be Tick.
 // grace is the time that a cancelled run has to end.
 func New(schedule *cron.Schedule, settings wire.Daemon, grace time.Duration, now Moment) *Shard {
-	return &Shard{settings: settings, schedule: schedule, grace: grace, next: schedule.Next(now.Wall), limit: never}
+	s := &Shard{settings: settings, schedule: schedule, grace: grace, since: now.Wall, limit: never}
+	s.advance(now.Wall)
+	return s
 }
 
 // Totals returns the counts of runs and skipped fires.
@@ -107,6 +112,7 @@ func (s *Shard) Tick(now Moment) (d Decision) {
 		s.settings.Rerun = time.Time{}
 	}
 	if !s.draining {
+		d.ClockBack = s.takeBack(now.Wall)
 		for _, fire := range s.due(now.Wall) {
 			s.fire(&d, fire)
 		}
@@ -123,6 +129,37 @@ func (s *Shard) Tick(now Moment) (d Decision) {
 	return d
 }
 
+// takeBack takes the fire cursor back to before a leap of the wall clock, once the clock is back. It returns whether
+// the cursor moved.
+func (s *Shard) takeBack(wall time.Time) bool {
+	if !s.cursor.TakeBack(wall) {
+		return false
+	}
+	if s.since.After(wall) {
+		s.since = wall // the shard began while the clock was ahead
+	}
+	s.findNext()
+	return true
+}
+
+// advance moves the fire cursor to a time.
+func (s *Shard) advance(to time.Time) {
+	s.cursor.Advance(cursor.Position{Time: to}, false)
+	s.findNext()
+}
+
+// findNext finds the first fire after the cursor that was not run before the cursor was taken back.
+func (s *Shard) findNext() {
+	after := s.cursor.Time
+	if s.since.After(after) {
+		after = s.since
+	}
+	s.next = s.schedule.Next(after)
+	for made, ok := s.cursor.MadeAt(s.next); ok && !s.next.IsZero(); made, ok = s.cursor.MadeAt(s.next) {
+		s.next = s.schedule.Next(made.To)
+	}
+}
+
 // due returns the fires that are due, the oldest first, and moves the fire cursor past them.
 func (s *Shard) due(wall time.Time) (fires []time.Time) {
 	if s.next.IsZero() || s.next.After(wall) {
@@ -134,11 +171,11 @@ func (s *Shard) due(wall time.Time) (fires []time.Time) {
 		for _, fire := range s.schedule.Latest(s.next.Add(-time.Second), oldest, most) {
 			s.skip(fire)
 		}
-		s.next = s.schedule.Next(oldest)
+		s.advance(oldest)
 	}
 	for !s.next.IsZero() && !s.next.After(wall) {
 		fires = append(fires, s.next)
-		s.next = s.schedule.Next(s.next)
+		s.advance(s.next)
 	}
 	return fires
 }

@@ -25,6 +25,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 //	drain SECONDS     the limit
 //	backlog N         from now on
 //	set SECONDS       the wall clock is set forward by so much
+//	new               another shard takes over
 func play(t *testing.T, settings wire.Daemon, events string) []string {
 	t.Helper()
 	schedule, err := cron.Parse("0/10 * * * * ?", time.UTC)
@@ -62,6 +63,8 @@ func play(t *testing.T, settings wire.Daemon, events string) []string {
 			if run := s.CutOff(now, daemon.Result{}); run != nil {
 				d.Reports = append(d.Reports, *run)
 			}
+		case "new":
+			s = daemon.New(schedule, settings, seconds(2), now)
 		case "backlog":
 			now.Backlog = int(n)
 		case "set":
@@ -79,6 +82,9 @@ func play(t *testing.T, settings wire.Daemon, events string) []string {
 
 func describe(d daemon.Decision) string {
 	var parts []string
+	if d.ClockBack {
+		parts = append(parts, "clock back")
+	}
 	for _, r := range d.Reports {
 		text := fmt.Sprintf("report %d %s %s %d", int(r.Fire.Sub(noon).Seconds()), r.Source, r.State, r.Attempt)
 		if r.Sampled {
@@ -204,6 +210,21 @@ func TestShard(t *testing.T) {
 		"the clock is set forward: what is old is skipped": {wire.Daemon{Misfire: true}, "2 set 120;2 tick;3 ok",
 			[]string{
 				"2 tick: start 1: 70 NORMAL_TRIGGER 1", "3 ok: report 70 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 80 MISFIRE 1", "1 runs, 0 failed, 6 skipped"}},
+		"the clock leaps by decades for seconds: fires go on": {wire.Daemon{SamplingCount: 99},
+			"10 tick;11 ok;12 set 2300000000;12 tick;13 ok;18 set -2300000000;18 tick;20 tick;21 ok", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "12 tick: start 2: 2299999960 NORMAL_TRIGGER 1",
+				"18 tick: clock back", "20 tick: start 3: 20 NORMAL_TRIGGER 1", "3 runs, 0 failed, 1005 skipped"}},
+		"by two days: fires that were run ahead are not run again": {wire.Daemon{SamplingCount: 99},
+			"10 tick;11 ok;12 set 172800;20 tick;21 ok;25 set -172800;25 tick;26 ok;30 tick;31 ok;" +
+				"40 set 172700;50 tick;51 ok;60 tick;120 tick;130 tick;131 ok", []string{
+				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "20 tick: start 2: 172770 NORMAL_TRIGGER 1",
+				"25 tick: clock back, start 3: 20 NORMAL_TRIGGER 1", "30 tick: start 4: 30 NORMAL_TRIGGER 1",
+				"50 tick: start 5: 172700 NORMAL_TRIGGER 1", "130 tick: start 6: 172830 NORMAL_TRIGGER 1",
+				"6 runs, 0 failed, 2010 skipped"}},
+		"a shard that begins while the clock is ahead fires once it is back": {wire.Daemon{SamplingCount: 99},
+			"1 set 2300000000;2 new;12 tick;13 ok;15 set -2300000000;15 tick;20 tick;21 ok", []string{
+				"12 tick: start 1: 2300000010 NORMAL_TRIGGER 1", "15 tick: clock back",
+				"20 tick: start 2: 20 NORMAL_TRIGGER 1", "2 runs, 0 failed, 0 skipped"}},
 		"no more than so many wait": {wire.Daemon{Misfire: true}, "10 tick" + ticks(20, 1100, 10) + ";1101 ok",
 			[]string{
 				"10 tick: start 1: 10 NORMAL_TRIGGER 1", "1101 ok: report 10 NORMAL_TRIGGER FINISHED 1 sampled, start 2: 110 MISFIRE 1", "1 runs, 0 failed, 9 skipped"}},

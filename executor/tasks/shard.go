@@ -130,6 +130,9 @@ func (s *shard) post(f func()) {
 
 // apply carries out a decision of the machine.
 func (s *shard) apply(d daemon.Decision) {
+	if d.ClockBack {
+		s.log.Warn("fire cursor taken back: the clock is back from a leap")
+	}
 	for _, run := range d.Reports {
 		s.update(agent.Running, "run of "+run.Fire.Format(time.RFC3339)+": "+run.State, &run)
 	}
