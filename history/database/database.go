@@ -29,7 +29,6 @@ import (
 	"modernc.org/sqlite"
 
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
-	"github.com/elasticjob-go/elasticjob/internal/steadyclock"
 )
 
 // Options are the dependencies of a DB.
@@ -46,10 +45,6 @@ type DB struct {
 	log     *slog.Logger
 	now     func() time.Time
 	counts  counts
-	// ages is the time from which the age of rows counts in DeleteOld, which one goroutine at a time calls; opened is
-	// when the database was opened.
-	ages   steadyclock.Clock
-	opened time.Time
 	// checkFile returns an error if the database is no longer the one of the last look.
 	checkFile func() error
 	// timeout is the timeout of each transaction, and of each query of the writer.
@@ -109,8 +104,8 @@ func open(db *sqlx.DB, d dialect, opt Options) *DB {
 	}
 	db.SetMaxOpenConns(maxConnections)
 	db.SetMaxIdleConns(maxConnections)
-	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, opened: time.Now(),
-		checkFile: func() error { return nil }, readSlots: make(chan struct{}, maxReads), timeout: queryTimeout}
+	return &DB{db: db, dialect: d, log: opt.Logger, now: opt.Now, checkFile: func() error { return nil },
+		readSlots: make(chan struct{}, maxReads), timeout: queryTimeout}
 }
 
 // Close ends all connections.

@@ -73,7 +73,7 @@ func (a agingTable) finished() (ordered agingTable, condition string) {
 // began at least a year ago. Hourly results and audit rows are kept for at least a year; daily results and daily
 // counts of jobs are kept permanently.
 func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, limit int) (deleted int, err error) {
-	yearAgo := d.ages.Now(d.now(), time.Since(d.opened)).AddDate(-1, 0, 0)
+	yearAgo := d.now().AddDate(-1, 0, 0)
 	if before.Before(yearAgo) {
 		yearAgo = before
 	}

@@ -1,38 +1,33 @@
-// Package steadyclock reads the age of things that are deleted by age, so that a wall clock that is wrong for a while
-// deletes nothing.
+// Package steadyclock tells the time for deletions by age, so that a wall clock that is wrong for a while deletes
+// nothing.
 package steadyclock
 
 import "time"
 
 const (
-	// leap is how far the wall clock must go forward, at once, to be doubted.
+	// leap is how far the wall clock must go forward at once to be doubted.
 	leap = 24 * time.Hour
-	// doubt is how long it must then go on from there to be believed.
+	// doubt is for how long it is then doubted, and also at first: a machine may start with a wrong clock.
 	doubt = time.Hour
 )
 
-// Clock is a wall clock that follows a leap of more than a day forwards only after an hour, which may also be the
-// sleep of a machine. It follows any other step at once. The zero value is ready for use; only one goroutine at a time
-// may use it.
+// Clock is a wall clock that is doubted in its first hour, and for an hour after a leap of more than a day forward. The
+// zero value is ready for use; only one goroutine at a time may use it.
 type Clock struct {
-	wall, leapt time.Time
-	up, since   time.Duration
+	zero    time.Time     // the wall clock at up 0, by the last call
+	trusted time.Duration // the up from which the wall clock is believed
 }
 
-// Now returns the time. wall is the wall clock, and up a time that never jumps.
+// Now returns the time, or 1970 while the wall clock is doubted, when nothing is old. wall is the wall clock, and up a
+// time that never jumps.
 func (c *Clock) Now(wall time.Time, up time.Duration) time.Time {
-	wall = wall.Round(0)
-	expected := c.wall.Add(up - c.up)
-	if c.wall.IsZero() || wall.Sub(expected) <= leap {
-		c.wall, c.up, c.leapt = wall, up, time.Time{}
-		return wall
+	zero := wall.Round(0).Add(-up)
+	if c.zero.IsZero() || zero.Sub(c.zero) > leap {
+		c.trusted = up + doubt
 	}
-	if c.leapt.IsZero() || wall.Sub(c.leapt.Add(up-c.since)).Abs() > leap {
-		c.leapt, c.since = wall, up
+	c.zero = zero
+	if up < c.trusted {
+		return time.Unix(0, 0).UTC()
 	}
-	if up-c.since >= doubt {
-		c.wall, c.up, c.leapt = wall, up, time.Time{}
-		return wall
-	}
-	return expected
+	return wall
 }

@@ -92,7 +92,8 @@ func (s *sandboxes) run(ctx context.Context, used func() map[string]bool) {
 	}
 }
 
-// sweep removes all but the newest sandboxes of ended executors, of this and of earlier runs of the agent.
+// sweep removes all but the newest sandboxes of ended executors, of this and of earlier runs of the agent. Their age
+// counts from now.
 func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool, now time.Time) error {
 	runs, err := fs.Glob(s.root.FS(), "slaves/*/frameworks/*/executors/*/runs/*")
 	if err != nil {
