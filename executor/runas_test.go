@@ -65,13 +65,14 @@ echo "home $HOME"
 cd "$ELASTICJOB_WORK_DIR" && echo mine >here && cat here
 echo mine >"$TMPDIR/there" && cat "$TMPDIR/there"
 echo again >>/dev/stdout
+head -c 0 </proc/self/fd/3 && printf '' >/dev/fd/4 && echo "its pipes are opened"
 stat -Lc '%u %a' /dev/stdout
 chmod 777 /dev/stdout 2>/dev/null || echo "no output is its own"
 (echo no >"$ELASTICJOB_PACKAGE_DIR/planted") 2>/dev/null || echo "no package is written to"
 (ls /proc/$PPID/fd /proc/$PPID/root) >/dev/null 2>&1 || echo "no supervisor is looked into"
 ls "$ELASTICJOB_WORK_DIR/../.." >/dev/null 2>&1 || echo "no sandbox is listed"
 kill -9 $PPID 2>/dev/null || echo "no supervisor is killed"`)))
-			want := "65534\n65534\n65534\nhome /nonexistent\nmine\nmine\nagain\n0 660\nno output is its own\nno package is written to\nno supervisor is looked into\nno sandbox is listed\nno supervisor is killed\n"
+			want := "65534\n65534\n65534\nhome /nonexistent\nmine\nmine\nagain\nits pipes are opened\n0 660\nno output is its own\nno package is written to\nno supervisor is looked into\nno sandbox is listed\nno supervisor is killed\n"
 			if said != want {
 				t.Errorf("it wrote\n%s, want\n%s", said, want)
 			}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
 // writeTimeout is how long a process may take to read a message when its pipe is full.
@@ -26,9 +28,10 @@ type Pipe struct {
 	read    chan struct{} // closed when Read has returned
 }
 
-// Open creates the pipes of a process. theirs are the process's descriptors 3 and 4. The caller must close them
-// before it calls Read, so that Send notices when the process has closed its end. The caller must call Read.
-func Open() (p *Pipe, theirs []*os.File, err error) {
+// Open creates the pipes of a process that runs as a user; nil is the user of this process. theirs are the process's
+// descriptors 3 and 4. The caller must close them before it calls Read, so that Send notices when the process has
+// closed its end. The caller must call Read.
+func Open(as *isolation.Account) (p *Pipe, theirs []*os.File, err error) {
 	var fds [4]int
 	if err := unix.Pipe2(fds[:2], unix.O_CLOEXEC); err != nil {
 		return nil, nil, fmt.Errorf("make the process's pipes: %w", err)
@@ -39,6 +42,9 @@ func Open() (p *Pipe, theirs []*os.File, err error) {
 	}
 	// Only the executor's ends are non-blocking: a process expects reads and writes that block.
 	err = errors.Join(unix.SetNonblock(fds[1], true), unix.SetNonblock(fds[2], true))
+	if as != nil { // Java and shells open a descriptor by its path, /proc/self/fd/3, for which its owner counts
+		err = errors.Join(err, unix.Fchown(fds[0], int(as.UID), int(as.GID)), unix.Fchown(fds[3], int(as.UID), int(as.GID)))
+	}
 	file := func(i int) *os.File { return os.NewFile(uintptr(fds[i]), "pipe of a process") }
 	p = &Pipe{in: file(1), out: file(2), read: make(chan struct{})}
 	theirs = []*os.File{file(0), file(3)}

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open creates a pipe and starts to read it; messages returns the messages, once the pipe has ended.
 func open(t *testing.T) (p *pipe.Pipe, theirs []*os.File, messages func() []pipe.Message) {
 	t.Helper()
-	p, theirs, err := pipe.Open()
+	p, theirs, err := pipe.Open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 	if err != nil {
 		return err
 	}
-	ends, theirs, err := pipe.Open()
+	ends, theirs, err := pipe.Open(t.host.As)
 	if err != nil {
 		output.CloseAll(files)
 		ended()
