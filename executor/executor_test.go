@@ -280,7 +280,7 @@ func TestKill(t *testing.T) {
 	a.kill("gentle")
 	a.kill("gentle")
 	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") ||
-		!strings.HasPrefix(status.Cause, "killed; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") {
+		!strings.HasPrefix(status.Cause, "killed; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") || status.Forced {
 		t.Errorf("%+v", status)
 	}
 	task = taskOf("deaf", script(t, `trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))
@@ -289,7 +289,7 @@ func TestKill(t *testing.T) {
 	_, status = a.await("deaf", mesos.TASK_RUNNING)
 	child := strings.TrimSpace(a.read(status.Dir + "/stdout"))
 	a.kill("deaf")
-	if _, status = a.await("deaf", mesos.TASK_KILLED); status.Signal != "killed" || status.ExitStatus != nil {
+	if _, status = a.await("deaf", mesos.TASK_KILLED); status.Signal != "killed" || status.ExitStatus != nil || !status.Forced {
 		t.Errorf("%+v", status)
 	}
 	waitGone(t, "/proc/"+child)

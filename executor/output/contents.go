@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/executor/stacktrace"
 )
 
 // While a task runs, the executor holds the task's output files open and accesses them by their descriptors. The
@@ -27,9 +29,9 @@ const (
 	CauseLength = 1600
 	// MessageLength limits the one-line message of an update, in bytes.
 	MessageLength = 300
-	// TailLength is how many bytes at the end of a stream are read for a cause. It exceeds CauseLength so that enough
-	// is left after secrets and terminal colours are removed.
-	TailLength = 4 * CauseLength
+	// TailLength is how many bytes at the end of a stream are read for a cause. It exceeds CauseLength so that the
+	// exceptions of a stack trace are found: Java prints 1024 frames, of some 100 bytes each.
+	TailLength = 128 << 10
 )
 
 // openNoFollow opens a regular file, and fails if a link or a pipe is in its place.
@@ -276,11 +278,12 @@ func (o *Files) Mark(number string) (m Mark) {
 	return m
 }
 
-// Cause implements Sink. It uses the end of stdout if nothing was written to stderr.
+// Cause implements Sink. It uses the end of stdout if nothing but notices was written to stderr.
 func (o *Files) Cause(number, what string, since Mark, hide func(string) string) string {
 	if diskFull(o.sandbox) {
 		what += "; the agent's disk is full"
 	}
+	var ends [2]string
 	for i, f := range slices.Backward(o.filesOf(number)) {
 		end, whole := tail(f, since[i], hide)
 		if end == "" && whole {
@@ -289,11 +292,28 @@ func (o *Files) Cause(number, what string, since Mark, hide func(string) string)
 				_ = rotated.Close()
 			}
 		}
-		if end != "" {
-			return withEnd(what, streamNames[i], end)
+		if ends[i] = end; end != "" && !isNotice(end) {
+			break
 		}
 	}
-	return what + "; it wrote nothing"
+	return withEnds(what, ends)
+}
+
+// withEnds appends the ends of the streams, in the order of streamNames, to the description of a failure. stderr alone
+// is enough if it has more than notices.
+func withEnds(what string, ends [2]string) string {
+	stdout, stderr := ends[0], ends[1]
+	switch {
+	case stdout == "" && stderr == "":
+		return what + "; it wrote nothing"
+	case stdout == "":
+		return withEnd(what, streamNames[1], stderr)
+	case stderr == "":
+		return withEnd(what, streamNames[0], stdout)
+	}
+	const forNotices = CauseLength / 4
+	return withEnd(what, streamNames[1], cut(stderr, forNotices)) + "\nend of " + streamNames[0] + ":\n" +
+		cut(stdout, CauseLength-forNotices)
 }
 
 // withEnd appends the end of a stream to the description of a failure.
@@ -329,17 +349,25 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 	return lastOf(end.Bytes(), hide), since == 0
 }
 
-// lastOf returns the end of a stream, at most TailLength bytes of which were read, in the form for a cause.
+// lastOf returns the end of a stream, at most TailLength bytes of which were read, in the form for a cause: without the
+// frames of stack traces.
 func lastOf(data []byte, hide func(string) string) string {
-	if len(data) == TailLength { // the first character may be incomplete
+	if len(data) == TailLength { // the first line may be the rest of a frame
+		const longest = 500
+		if _, rest, ok := bytes.Cut(data, []byte("\n")); ok && len(data)-len(rest) < longest {
+			data = rest
+		}
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
-	return Readable(hide(string(data)), CauseLength)
+	return cut(strings.TrimSpace(stacktrace.Shorten(printable(hide(string(data))))), CauseLength)
 }
 
 // Readable returns the last limit bytes of a text, in whole characters, without control characters and terminal
 // colours, so that it can be shown anywhere.
-func Readable(text string, limit int) string {
+func Readable(text string, limit int) string { return cut(strings.TrimSpace(printable(text)), limit) }
+
+// printable returns a text without control characters and terminal colours.
+func printable(text string) string {
 	var b strings.Builder
 	escape := false
 	last := rune(0)
@@ -358,13 +386,17 @@ func Readable(text string, limit int) string {
 			last = r
 		}
 	}
-	text = strings.TrimSpace(b.String())
-	cut := len(text) - limit
-	if cut <= 0 {
+	return b.String()
+}
+
+// cut returns the last limit bytes of a text, in whole characters.
+func cut(text string, limit int) string {
+	from := len(text) - limit
+	if from <= 0 {
 		return text
 	}
-	for !utf8.RuneStart(text[cut]) {
-		cut++
+	for !utf8.RuneStart(text[from]) {
+		from++
 	}
-	return "…" + text[cut:]
+	return "…" + text[from:]
 }

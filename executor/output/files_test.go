@@ -326,6 +326,35 @@ func TestOutputFolderIsNew(t *testing.T) {
 	}
 }
 
+// A cause shows exceptions without their frames, and stdout too where stderr holds notices only.
+func TestCauseShowsWhatSaysWhy(t *testing.T) {
+	t.Parallel()
+	frames := strings.Repeat("\tat com.example.jobs.orders.OrderRepository.find(OrderRepository.java:123)\n", 800)
+	const notice = "Picked up JAVA_TOOL_OPTIONS: -Xmx64m\nSLF4J: No SLF4J providers were found.\n"
+	for name, test := range map[string]struct{ stdout, stderr, want string }{
+		"a trace": {"out\n", "java.lang.Error: a\n" + frames + "Caused by: java.net.ConnectException: refused (10.0.0.7:3306)\n" + frames,
+			"failed; end of stderr:\njava.lang.Error: a\nCaused by: java.net.ConnectException: refused (10.0.0.7:3306)"},
+		"a trace in stdout": {"a.B: x\n" + frames, "", "failed; end of stdout:\na.B: x"},
+		"notices": {"ERROR no orders\n", notice,
+			"failed; end of stderr:\n" + strings.TrimSpace(notice) + "\nend of stdout:\nERROR no orders"},
+		"notices only": {"", notice, "failed; end of stderr:\n" + strings.TrimSpace(notice)},
+		"notices and more": {"ERROR no orders\n", notice + "no heap\n",
+			"failed; end of stderr:\n" + notice + "no heap"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newTestOutputs(t, Limits{File: 10 << 20, Tasks: 1, Bytes: 10 << 20, CheckInterval: time.Hour})
+			end := o.mustBegin(t, "1")
+			o.write(t, "1", "stdout", test.stdout)
+			o.write(t, "1", "stderr", test.stderr)
+			if got := o.Cause("1", "failed", Mark{}, func(text string) string { return text }); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+			end()
+		})
+	}
+}
+
 func TestReadable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

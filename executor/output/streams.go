@@ -28,7 +28,7 @@ type Streams struct {
 	writing sync.Mutex // held during each write to stdout, so that no record is inside of an answer
 
 	mu    sync.Mutex // held from a read of a pipe until its data is written and kept
-	end   []byte     // end of the data written to stderr
+	end   []byte     // end of the data written to stderr, at least TailLength bytes of it
 	count int64      // number of all bytes written to stderr
 	pipes map[*os.File]bool
 	part  [16 << 10]byte // buffer for one read
@@ -138,7 +138,9 @@ func (o *Streams) forward(fd uintptr) error {
 		return io.EOF
 	}
 	o.end, o.count = append(o.end, o.part[:n]...), o.count+int64(n)
-	o.end = append(o.end[:0], o.end[max(0, len(o.end)-TailLength):]...)
+	if len(o.end) > 2*TailLength { // not after each read, which would copy all of it each time
+		o.end = append(o.end[:0], o.end[len(o.end)-TailLength:]...)
+	}
 	return writeWhole(o.stderr, o.part[:n])
 }
 
@@ -205,7 +207,7 @@ func (o *Streams) Cause(_, what string, since Mark, hide func(string) string) st
 	}
 	o.drain()
 	o.mu.Lock()
-	enough := min(o.count-since[1], int64(len(o.end)))
+	enough := min(o.count-since[1], int64(len(o.end)), TailLength)
 	data := slices.Clone(o.end[int64(len(o.end))-enough:])
 	o.mu.Unlock()
 	if end := lastOf(data, hide); end != "" {

@@ -39,11 +39,23 @@ func headerSecrets(headers map[string]wire.Header) (known []string) {
 	return known
 }
 
-// redactor removes the secrets that a task was given from the texts that are reported about the task. Any
-// goroutine may use it.
+// redactor removes the secrets that a task was given from the texts that are reported about the task, and the task's
+// folders from the paths in them: conf/app.yml says more than the folder of a sandbox. Any goroutine may use it.
 type redactor struct {
-	mu    sync.Mutex
-	known []string
+	mu      sync.Mutex
+	known   []string
+	folders []string // each ends with a slash
+}
+
+// addFolders registers more folders; later calls of redact shorten the paths of files in them.
+func (r *redactor) addFolders(folders ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range folders {
+		if f += "/"; strings.Count(f, "/") > 2 && !slices.Contains(r.folders, f) {
+			r.folders = append(slices.Clip(r.folders), f)
+		}
+	}
 }
 
 // add registers more secrets; later calls of redact remove them too.
@@ -57,11 +69,14 @@ func (r *redactor) add(more []string) {
 	}
 }
 
-// redact returns the text without the secrets. A process may print or report the secrets that it was given.
+// redact returns the text without the secrets and folders. A process may print or report the secrets that it was given.
 func (r *redactor) redact(text string) string {
 	r.mu.Lock()
-	known := r.known
+	known, folders := r.known, r.folders
 	r.mu.Unlock()
+	for _, f := range folders {
+		text = strings.ReplaceAll(text, f, "")
+	}
 	if len(known) == 0 {
 		return text
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
+	"github.com/elasticjob-go/elasticjob/executor/stacktrace"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -20,13 +21,14 @@ func checkVersion(hello pipe.Message) error {
 		hello.SDK, hello.Version, pipe.Version)
 }
 
-// errorText returns the error text of a done message in printable form; empty if the run succeeded.
+// errorText returns the error text of a done message in printable form and without the frames of stack traces; empty
+// if the run succeeded.
 func errorText(done pipe.Message) string {
 	text := output.Readable(done.Error, len(done.Error))
 	if text == "" && done.Error != "" {
 		return "the run failed, and its error has no text"
 	}
-	return text
+	return stacktrace.Shorten(text)
 }
 
 // runMessage returns the message that asks a resident process for a run.

@@ -106,6 +106,7 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 	if err := context.Cause(t.ctx); err != nil {
 		return err
 	}
+	t.secrets.addFolders(at.Work, at.Root)
 	path, args = workdir.InView(at.Root, at.Work, path, args)
 	if !spec.PlainCommand {
 		args = append(args, shard)

@@ -117,6 +117,13 @@ func (t *task) killDrained() {
 	t.kill(grace, why)
 }
 
+// hadGrace reports whether the kill began with SIGTERM.
+func (t *task) hadGrace() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.killGrace > 0
+}
+
 // killReason returns the reason of the kill; nil if the task was not killed.
 func (t *task) killReason() error { return context.Cause(t.ctx) }
 

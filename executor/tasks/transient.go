@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
@@ -105,6 +106,7 @@ func (t *task) reportExit(exit supervisor.Exit, c conversation) {
 	cut := exit.Killed || c.hello && (!c.done || c.failure != "")
 	if why := t.killReason(); cut && why != nil {
 		status.Cause = t.causeOf(why.Error(), output.Mark{})
+		status.Forced = exit.Killed && exit.Signal == int(syscall.SIGKILL) && t.hadGrace()
 		if c.hello && (!c.done || c.failure != "") {
 			status.ExitStatus = nil // the exit status of a resident process says nothing about its run
 		}

@@ -84,6 +84,12 @@ func TimedOut(ran time.Duration, limitSeconds int, end Reason) Reason {
 	return build("timed_out", duration("ran", ran), number("limitSeconds", limitSeconds), nested("end", end))
 }
 
+// ByForce is the code of EndedByForce.
+const ByForce Code = "ended_by_force"
+
+// EndedByForce says that a process had not ended after SIGTERM and its grace period, and why it was to end.
+func EndedByForce(why Reason) Reason { return build(ByForce, nested("why", why)) }
+
 // StuckStaging says that a task did not get beyond STAGING on an agent.
 func StuckStaging(agent string, length time.Duration) Reason {
 	return build("stuck_staging", text("agent", agent), duration("duration", length))

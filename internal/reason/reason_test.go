@@ -32,7 +32,7 @@ var examples = []Reason{
 	ExecutorEnded("", "AGENT", "FAILED", "EXECUTOR_TERMINATED", "MESSAGE"), AgentDraining("DRAINING", "MESSAGE"),
 	ClusterReported("LOST", "RECONCILIATION", "MESSAGE"), EndUnexplained("LOST"), LaunchRefused("MESSAGE"),
 	LostTooOften(1, said), NotStartedTooOften(false, 3, "AGENT", said), NotStartedTooOften(true, 3, "AGENT", said),
-	TimedOut(5*time.Second, 3, said), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
+	TimedOut(5*time.Second, 3, said), EndedByForce(said), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
 	CannotStay(5, said), ShardsFailed(1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
 
 	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", said),

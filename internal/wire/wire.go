@@ -175,6 +175,8 @@ type Status struct {
 	ExitStatus *int `json:"exitStatus,omitempty"`
 	// Signal is the signal that ended the process, e.g. "killed".
 	Signal string `json:"signal,omitempty"`
+	// Forced means that the process went on after SIGTERM for its kill grace, so that SIGKILL ended it.
+	Forced bool `json:"forced,omitempty"`
 	// Cause says why the task failed, with the end of its stderr.
 	Cause string `json:"cause,omitempty"`
 	// StartTime and CompleteTime are those of the process; zero if it never started.

@@ -23,6 +23,9 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 			end.Complete = st.CompleteTime
 		}
 		end.Exit, end.Cause = st.ExitStatus, reason.FromText(st.Cause)
+		if st.Forced {
+			end.Cause = reason.EndedByForce(end.Cause)
+		}
 	}
 	if u.State == cluster.Killed && s.KillSince().IsZero() && u.Reason != "" {
 		end.Cause = describeEnd(u) // the executor knows only that a kill was requested, not why

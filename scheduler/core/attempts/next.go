@@ -229,6 +229,9 @@ func (in *ending) runGoesOn() bool { return executions.GoesOn(in.runEnds) }
 func (in *ending) reruns() bool { return in.daemon || in.failover }
 
 func (in *ending) complete(state executions.State, cause reason.Reason) verdict {
+	if state == executions.Killed && in.cause.Is(reason.ByForce) {
+		cause = reason.EndedByForce(cause)
+	}
 	return verdict{state: state, cause: cause, counts: in.counts}
 }
 

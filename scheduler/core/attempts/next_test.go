@@ -39,6 +39,7 @@ func TestNext(t *testing.T) {
 		return func(in *ending) { in.killWanted, in.runEnds = true, why }
 	}
 	timedOut := func(in *ending) { in.killWanted, in.timedOut, in.ran = true, true, 11*time.Second }
+	forced := func(in *ending) { in.cause = reason.EndedByForce(boom) }
 	failover := func(in *ending) { in.failover = true }
 	away := func(in *ending) { in.away = true }
 	daemon := func(in *ending) {
@@ -105,6 +106,8 @@ func TestNext(t *testing.T) {
 
 		{"K1 what was killed by its id is not run again", job(result(outcomeLost), failover, kill(asked)),
 			"KILLED: killed on request"},
+		{"K1 that SIGKILL ended it is said", job(result(outcomeKilled), forced, kill(asked)),
+			"KILLED: " + reason.EndedByForce(asked).String()},
 		{"K1 unless it had finished", job(result(outcomeFinished), kill(asked)), "FINISHED: boom"},
 		{"K1 not by the next server either", job(result(outcomeKilled), failover, runEnds(stopped), kill(asked)),
 			"KILLED: killed on request"},
