@@ -311,3 +311,31 @@ touch `+once+`; echo '{"type":"hello","version":1}' >&4; read -r line <&3; echo 
 		t.Errorf("%+v", r)
 	}
 }
+
+// A resident program that asks for the time in seconds (Python's time.gmtime, which reads the kernel's coarse clock)
+// gets that of its fire or later. Without regard to that clock, most fires of a second show the one before.
+func TestAResidentSeesTheSecondOfItsFire(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	task := daemonOf("d", script(t, `exec python3 -u -c '
+import json, os, time
+pipe = open(4, "w", buffering=1)
+print(json.dumps({"type": "hello", "version": 1}), file=pipe)
+for line in open(3):
+    seen = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+    run = json.loads(line)
+    error = "" if seen >= run["fireTime"] else "fire " + run["fireTime"] + ", seen " + seen
+    print(json.dumps({"type": "done", "run": run["run"], "error": error}), file=pipe)
+'`))
+	task.Daemon.Cron = "* * * * * ?"
+	a.launch(task)
+	a.until("5 runs", func() bool {
+		runs := a.runs("d")
+		for _, r := range runs {
+			if r.State == wire.RunFailed {
+				t.Fatalf("a run failed: %s", r.Cause)
+			}
+		}
+		return len(runs) > 0 && runs[len(runs)-1].totals.Runs >= 5
+	})
+}

@@ -51,3 +51,45 @@ func TestTransientWithHello(t *testing.T) {
 		}
 	}
 }
+
+// What a process gets wrong in the protocol is shown while it waits in vain, and in the reason of its end.
+func TestProtocolMistakesAreTold(t *testing.T) {
+	t.Parallel()
+	const end = `; while read -r line <&3; do :; done; exec sleep 1000`
+	a := newAgent(t)
+	for id, test := range map[string]struct{ program, want string }{
+		"no run":      {residentScript(t, `say '{"type":"done"}'`+end), `a done without its run, which is "1"`},
+		"other run":   {residentScript(t, `say '{"type":"done","run":"7"}'`+end), `a done of run "7"; the present one is "1"`},
+		"number":      {residentScript(t, `say '{"type":"done","run":1}'`+end), `the field run of the message {"type":"done","run":1} is of the wrong type: number`},
+		"object":      {residentScript(t, `say '{"type":"done","run":"1","error":{}}'`+end), `the field error of the message`},
+		"no newline":  {residentScript(t, `printf '{"type":"done","run":"1"}' >&4`+end), `a line without a line feed at its end`},
+		"indented":    {residentScript(t, `say '{'; say '"type":"done"'; say '}'`+end), `the line { is no message, which is a JSON object on one line, and 2 more`},
+		"no hello":    {script(t, `echo '{"type":"done","run":"1"}' >&4; exec sleep 1000`), `a done before a hello`},
+		"into stdout": {residentScript(t, `echo "{\"type\": \"done\", \"run\": \"$run\"}"`+end), "it wrote messages of the protocol to stdout"},
+	} {
+		task := taskOf(id, test.program)
+		task.KillGraceMillis = 100
+		a.launch(task)
+		a.await(id, mesos.TASK_RUNNING)
+		if id == "into stdout" {
+			_, status := a.await(id, mesos.TASK_RUNNING)
+			a.read(status.Dir + "/stdout")
+		} else {
+			shown, _, _ := strings.Cut("ignored on its pipe: "+test.want, ", and ")
+			a.until("progress "+shown, func() bool {
+				for _, r := range a.reports {
+					for _, task := range r.Tasks {
+						if task.TaskID == id && task.Progress != nil && strings.Contains(task.Progress.Message, shown) {
+							return true
+						}
+					}
+				}
+				return false
+			})
+		}
+		a.kill(id)
+		if _, status := a.await(id, mesos.TASK_KILLED); !strings.Contains(status.Cause, test.want) {
+			t.Errorf("%s: cause %q, want %q", id, status.Cause, test.want)
+		}
+	}
+}

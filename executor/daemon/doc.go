@@ -40,6 +40,8 @@ const (
 	// shortRun is how long a run must last before its begin is reported. Most runs are shorter, and only their end
 	// is reported.
 	shortRun = 25 * time.Millisecond
+	// lagCheck is the interval of checks whether the coarse clock has reached a fire time.
+	lagCheck = 200 * time.Microsecond
 	// maxBackoff limits waits that double, unless the settings begin with a longer one.
 	maxBackoff = time.Minute
 )
@@ -54,6 +56,10 @@ const (
 type Moment struct {
 	// Wall is the machine's wall clock, which may jump.
 	Wall time.Time
+	// Lag is how far the kernel's coarse clock, which time(2) and Python's time.gmtime read, is behind Wall: up to one
+	// tick of the kernel, mostly 4 ms. A fire is due by the coarse clock, so that a program that asks for the date at
+	// midnight gets the new one.
+	Lag time.Duration
 	// Up is a time that does not jump, counted from the start of the shard.
 	Up time.Duration
 	// Backlog is how many of the task's updates are not acknowledged.

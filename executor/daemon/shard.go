@@ -86,7 +86,11 @@ func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 	}
 	wait, some := due-now.Up, due != never
 	if !s.next.IsZero() && !s.draining {
-		if until := s.next.Sub(now.Wall); !some || until < wait {
+		until := s.next.Sub(now.Wall)
+		if until <= 0 && until+now.Lag > 0 {
+			until = lagCheck
+		}
+		if !some || until < wait {
 			wait, some = until, true
 		}
 	}
@@ -113,7 +117,7 @@ func (s *Shard) Tick(now Moment) (d Decision) {
 	}
 	if !s.draining {
 		d.ClockBack = s.takeBack(now.Wall)
-		for _, fire := range s.due(now.Wall) {
+		for _, fire := range s.due(now.Wall.Add(-now.Lag)) {
 			s.fire(&d, fire)
 		}
 	}

@@ -290,6 +290,28 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// A fire is due when the coarse clock has reached it too.
+func TestAFireWaitsForTheCoarseClock(t *testing.T) {
+	t.Parallel()
+	schedule, err := cron.Parse("0 0 12 * * ?", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(after, lag time.Duration) daemon.Moment {
+		return daemon.Moment{Wall: noon.Add(after), Lag: lag, Up: time.Second + after}
+	}
+	const ms = time.Millisecond
+	s := daemon.New(schedule, wire.Daemon{}, time.Second, at(-time.Second, ms))
+	var got []string
+	for _, now := range []daemon.Moment{at(-2*ms, 3*ms), at(0, ms), at(3*ms, 4*ms), at(4*ms, 0)} {
+		wait, _ := s.Wait(now)
+		got = append(got, fmt.Sprint(wait, s.Tick(now).Start != nil))
+	}
+	if diff := cmp.Diff([]string{"2ms false", "200µs false", "200µs false", "0s true"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	var r daemon.Restarts

@@ -124,7 +124,7 @@ func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 	})
 	ofRun := Environment{
 		"ELASTICJOB_EXECUTION_SOURCE": t.Source,
-		"ELASTICJOB_FIRE_TIME":        t.FireTime.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
+		"ELASTICJOB_FIRE_TIME":        wire.FormatFireTime(t.FireTime),
 		"ELASTICJOB_EXECUTION_ID":     t.ExecutionID,
 		"ELASTICJOB_ATTEMPT":          strconv.Itoa(t.Attempt),
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -283,8 +284,12 @@ func (o *Files) Cause(number, what string, since Mark, hide func(string) string)
 	if diskFull(o.sandbox) {
 		what += "; the agent's disk is full"
 	}
+	files := o.filesOf(number)
+	if len(files) > 0 && answersStdout.Match(endOfFile(files[0], since[0])) {
+		what += "; it wrote messages of the protocol to stdout, where nobody reads them: they belong on its pipe (ELASTICJOB_PIPE)"
+	}
 	var ends [2]string
-	for i, f := range slices.Backward(o.filesOf(number)) {
+	for i, f := range slices.Backward(files) {
 		end, whole := tail(f, since[i], hide)
 		if end == "" && whole {
 			if rotated, err := openNoFollow(o.file(number, streamNames[i]+".1"), os.O_RDONLY); err == nil {
@@ -321,12 +326,22 @@ func withEnd(what, stream, end string) string {
 	return withReason(what, end) + "; end of " + stream + ":\n" + end
 }
 
-// tail reads the end of a file, without the part before the mark since. whole means that the mark is at the
-// beginning: the file was empty at the mark, or was rotated since then.
+// answersStdout matches output of a resident process that takes stdout for its pipe.
+var answersStdout = regexp.MustCompile(`(?m)^\s*\{.*"type"\s*:\s*"(?:hello|done)"`)
+
+// tail reads the end of a file, without the part before the mark since, in the form for a cause. whole means that the
+// mark is at the beginning: the file was empty at the mark, or was rotated since then.
 func tail(f *os.File, since int64, hide func(string) string) (text string, whole bool) {
 	info, err := f.Stat()
+	return lastOf(endOfFile(f, since), hide), since == 0 || err == nil && info.Size() < since
+}
+
+// endOfFile returns the last TailLength bytes of a file, without the part before the mark since; nothing if it can't be
+// read.
+func endOfFile(f *os.File, since int64) []byte {
+	info, err := f.Stat()
 	if err != nil {
-		return "", since == 0
+		return nil
 	}
 	size := info.Size()
 	if size < since {
@@ -334,7 +349,7 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 	}
 	parts, err := endOf(f, min(size-since, TailLength))
 	if err != nil {
-		return "", since == 0
+		return nil
 	}
 	var end bytes.Buffer
 	for _, p := range parts {
@@ -343,10 +358,10 @@ func tail(f *os.File, since int64, hide func(string) string) (text string, whole
 		}
 		p.from = max(p.from, since)
 		if _, err := io.Copy(&end, io.NewSectionReader(f, p.from, p.to-p.from)); err != nil {
-			return "", since == 0
+			return nil
 		}
 	}
-	return lastOf(end.Bytes(), hide), since == 0
+	return end.Bytes()
 }
 
 // lastOf returns the end of a stream, at most TailLength bytes of which were read, in the form for a cause: without the

@@ -5,15 +5,18 @@
 //
 // A process is not trusted: it may write anything of any length, or nothing, read nothing, close its ends, or leave
 // them to a process that outlives it. So the length of lines is limited, lines that are no message are skipped
-// without being buffered, writes have a deadline, and reading ends with the process, not with the pipe.
+// without being buffered (and told, since a process whose done is ignored waits for nothing), writes have a deadline, and reading ends with the process, not with the pipe.
 package pipe
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
-	"time"
+	"strings"
 	"unicode/utf8"
 
+	"github.com/elasticjob-go/elasticjob/executor/stacktrace"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -48,20 +51,32 @@ type Message struct {
 	Error string `json:"error"`
 }
 
-// parse parses a line. It returns false if the line is no message of a known type. Texts are cut to their limits.
-func parse(line []byte) (Message, bool) {
-	var m Message
-	if json.Unmarshal(line, &m) != nil {
-		return Message{}, false
-	}
-	switch m.Type {
-	case Hello, Progress, Done:
-	default:
-		return Message{}, false
+// parse parses a line. If the line is no message of a known type, problem says why. Texts are cut to their limits, an
+// error without the frames of its stack traces.
+func parse(line []byte) (m Message, problem string) {
+	err := json.Unmarshal(line, &m)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return m, fmt.Sprintf("the field %s of the message %s is of the wrong type: %s", wrong.Field, quote(line), wrong.Value)
+	case err != nil:
+		return m, "the line " + quote(line) + " is no message, which is a JSON object on one line"
+	case m.Type != Hello && m.Type != Progress && m.Type != Done:
+		return m, "the message " + quote(line) + " has no known type (hello, progress or done)"
 	}
 	m.Fraction = math.Max(0, math.Min(m.Fraction, 1))
-	m.Message, m.Error = cut(m.Message, wire.MaxProgressMessage), cut(m.Error, maxError)
-	return m, true
+	m.Message, m.Error = cut(m.Message, wire.MaxProgressMessage), cut(stacktrace.Shorten(m.Error), maxError)
+	return m, ""
+}
+
+// quote returns the beginning of a line.
+func quote(line []byte) string {
+	const longest = 60
+	text := strings.TrimSpace(string(line))
+	if short := cut(text, longest); short != text {
+		return short + "…"
+	}
+	return text
 }
 
 // cut returns the first limit bytes of a text, in whole characters.
@@ -77,11 +92,12 @@ func cut(text string, limit int) string {
 
 // Run is the message that asks a resident process for a run.
 type Run struct {
-	ID          string    `json:"run"`
-	FireTime    time.Time `json:"fireTime"`
-	Source      string    `json:"source"`
-	Attempt     int       `json:"attempt"`
-	ExecutionID string    `json:"executionId"`
+	ID string `json:"run"`
+	// FireTime has the form of wire.FormatFireTime.
+	FireTime    string `json:"fireTime"`
+	Source      string `json:"source"`
+	Attempt     int    `json:"attempt"`
+	ExecutionID string `json:"executionId"`
 	// Context is the sharding context, in JSON.
 	Context json.RawMessage `json:"context"`
 	// Props are the job's own properties.
@@ -91,7 +107,6 @@ type Run struct {
 // MarshalJSON returns the form for the pipe.
 func (r Run) MarshalJSON() ([]byte, error) {
 	type fields Run
-	r.FireTime = r.FireTime.UTC()
 	if r.Props == nil {
 		r.Props = map[string]string{}
 	}

@@ -2,12 +2,14 @@ package pipe
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -26,6 +28,7 @@ type Pipe struct {
 
 	sending sync.Mutex
 	read    chan struct{} // closed when Read has returned
+	ending  atomic.Bool   // Ended was called
 }
 
 // Open creates the pipes of a process that runs as a user; nil is the user of this process. theirs are the process's
@@ -58,12 +61,20 @@ func Open(as *isolation.Account) (p *Pipe, theirs []*os.File, err error) {
 	return p, theirs, nil
 }
 
-// Read calls handle with each message, until the process has closed its end or, after a call of Ended, everything
-// that it had written is read. In the first case Read calls closed, before Ended returns: the process may have
-// ended, or may go on.
-func (p *Pipe) Read(handle func(Message), closed func()) {
+// Handlers are what Read calls, one at a time.
+type Handlers struct {
+	// Message gets each message.
+	Message func(Message)
+	// Ignored gets a description of everything else that the process wrote: a clause, without secrets removed.
+	Ignored func(what string)
+	// Closed is called, before Ended returns, when the process has closed its end: it may have ended, or may go on.
+	Closed func()
+}
+
+// Read reads until the process has closed its end or, after a call of Ended, everything that it had written is read.
+func (p *Pipe) Read(h Handlers) {
 	defer close(p.read)
-	end := &pipeReader{file: p.out}
+	end := &pipeReader{pipe: p, unfinished: func() { h.Ignored("a line without a line feed at its end") }}
 	lines := bufio.NewReader(end)
 	var line []byte
 	skip := false
@@ -71,10 +82,13 @@ func (p *Pipe) Read(handle func(Message), closed func()) {
 		part, err := lines.ReadSlice('\n')
 		switch {
 		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
-			if errors.Is(err, io.EOF) && !end.ended {
-				closed()
+			if len(part)+len(line) > 0 {
+				h.Ignored("a line without a line feed at its end")
 			}
-			return // a line without a newline is no message
+			if errors.Is(err, io.EOF) && !end.ended {
+				h.Closed()
+			}
+			return
 		case err != nil:
 			skip = skip || len(line)+len(part) > maxLine
 			if !skip {
@@ -82,13 +96,17 @@ func (p *Pipe) Read(handle func(Message), closed func()) {
 			}
 			continue
 		}
-		if !skip && len(line)+len(part)-1 <= maxLine {
+		if skip = skip || len(line)+len(part)-1 > maxLine; skip {
+			h.Ignored(fmt.Sprintf("a line of more than %d bytes", maxLine))
+		} else {
 			whole := part
 			if len(line) > 0 {
 				whole = append(line, part...)
 			}
-			if m, ok := parse(whole); ok {
-				handle(m)
+			if m, problem := parse(whole); problem == "" {
+				h.Message(m)
+			} else if len(bytes.TrimSpace(whole)) > 0 {
+				h.Ignored(problem)
 			}
 		}
 		line, skip = nil, false
@@ -98,6 +116,7 @@ func (p *Pipe) Read(handle func(Message), closed func()) {
 // Ended must be called when the process has ended. It returns when Read has handled everything that the process
 // wrote. It does not wait for a process that was left behind and holds the pipe open.
 func (p *Pipe) Ended() {
+	p.ending.Store(true)
 	_ = p.out.SetReadDeadline(time.Unix(1, 0))
 	<-p.read
 	p.Close()
@@ -137,40 +156,54 @@ func (p *Pipe) Close() {
 	_ = p.out.Close()
 }
 
-// pipeReader is a reader of a pipe. Once the read deadline has passed, it reads what is in the pipe at that time, and
-// then ends.
+// pipeReader is a reader of a pipe. Once Ended was called, it reads what is in the pipe at that time, and then ends.
 type pipeReader struct {
-	file  *os.File
-	ended bool
-	left  int
+	pipe *Pipe
+	// unfinished is called when nothing has followed the beginning of a line for a while.
+	unfinished func()
+	open       bool // the last byte was no line feed
+	ended      bool
+	left       int
 }
 
-// maxAfterEnd limits what is read after the end. A pipe holds at most this much without special rights, and a process
-// that keeps it open could fill it forever.
-const maxAfterEnd = 1 << 20
+const (
+	// maxAfterEnd limits what is read after the end. A pipe holds at most this much without special rights, and a
+	// process that keeps it open could fill it forever.
+	maxAfterEnd = 1 << 20
+	// maxPause is how long a process may take to finish a line before that is told.
+	maxPause = time.Second
+)
 
-func (r *pipeReader) Read(buffer []byte) (int, error) {
-	if !r.ended {
-		n, err := r.file.Read(buffer)
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return n, err
+func (r *pipeReader) Read(buffer []byte) (n int, err error) {
+	file := r.pipe.out
+	for !r.ended {
+		if r.open {
+			_ = file.SetReadDeadline(time.Now().Add(maxPause))
 		}
-		r.ended, r.left = true, maxAfterEnd
-		_ = r.file.SetReadDeadline(time.Time{}) // otherwise the deadline would also fail the reads below
+		if !r.pipe.ending.Load() { // else Ended may have set its deadline before
+			n, err = file.Read(buffer)
+			r.open = n > 0 && buffer[n-1] != '\n'
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				return n, err
+			}
+		}
+		_ = file.SetReadDeadline(time.Time{}) // otherwise the deadline would also fail the next read
+		if r.ended = r.pipe.ending.Load(); !r.ended {
+			r.unfinished()
+		}
+		r.left = maxAfterEnd
 	}
 	if r.left <= 0 {
 		return 0, io.EOF
 	}
-	raw, err := r.file.SyscallConn()
+	raw, err := file.SyscallConn()
 	if err != nil {
 		return 0, err
 	}
-	n := 0
-	if failed := raw.Read(func(fd uintptr) bool {
+	if failed := raw.Control(func(fd uintptr) { // not raw.Read, which Ended's deadline would fail
 		for err = unix.EINTR; err == unix.EINTR; {
 			n, err = unix.Read(int(fd), buffer)
 		}
-		return true // does not wait for the pipe to become readable
 	}); failed != nil {
 		return 0, failed
 	}

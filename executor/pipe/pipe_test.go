@@ -3,12 +3,12 @@ package pipe_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -28,7 +28,8 @@ func open(t *testing.T) (p *pipe.Pipe, theirs []*os.File, messages func() []pipe
 	var got []pipe.Message
 	read := make(chan struct{})
 	go func() {
-		p.Read(func(m pipe.Message) { got = append(got, m) }, func() {})
+		p.Read(pipe.Handlers{Message: func(m pipe.Message) { got = append(got, m) },
+			Ignored: func(what string) { got = append(got, ignored(what)) }, Closed: func() {}})
 		close(read)
 	}()
 	t.Cleanup(func() {
@@ -43,6 +44,15 @@ func open(t *testing.T) (p *pipe.Pipe, theirs []*os.File, messages func() []pipe
 		return got
 	}
 }
+
+// ignored stands for what Read ignored in the messages of open.
+func ignored(what string) pipe.Message { return pipe.Message{Type: "ignored", Error: what} }
+
+const (
+	noMessage  = " is no message, which is a JSON object on one line"
+	noType     = " has no known type (hello, progress or done)"
+	unfinished = "a line without a line feed at its end"
+)
 
 func TestMessages(t *testing.T) {
 	t.Parallel()
@@ -62,10 +72,19 @@ func TestMessages(t *testing.T) {
 			[]pipe.Message{{Type: "progress", Message: "a" + long[:198]}, {Type: "done", Error: long[:4096]}}},
 		"what is no message": {"hi\n\n\x00\xff\n[]\n7\nnull\n{}\n" + `{"type":"other"}` + "\n" +
 			`{"type":"done","run":7}` + "\n" + `{"type":"done"}` + "\n",
-			[]pipe.Message{{Type: "done"}}},
-		"a line without end": {`{"type":"done"}`, nil},
+			[]pipe.Message{ignored("the line hi" + noMessage), ignored("the line \x00\xff" + noMessage), ignored("the line []" + noMessage),
+				ignored("the line 7" + noMessage), ignored("the message null" + noType), ignored("the message {}" + noType),
+				ignored(`the message {"type":"other"}` + noType),
+				ignored(`the field run of the message {"type":"done","run":7} is of the wrong type: number`), {Type: "done"}}},
+		"an error that is an object": {`{"type":"done","run":"1","error":{"code":1}}` + "\n",
+			[]pipe.Message{ignored(`the field error of the message {"type":"done","run":"1","error":{"code":1}} is of the wrong type: object`)}},
+		"indented": {"{\n  \"type\": \"done\",\n  \"run\": \"1\"\n}\n", []pipe.Message{ignored("the line {" + noMessage),
+			ignored(`the line "type": "done",` + noMessage), ignored(`the line "run": "1"` + noMessage), ignored("the line }" + noMessage)}},
+		"a long stack": {`{"type":"done","error":"a.B: x\n` + strings.Repeat(`\tat a.B.c(B.java:1)\n`, 1000) + `Caused by: a.C: y"}` + "\n",
+			[]pipe.Message{{Type: "done", Error: "a.B: x\nCaused by: a.C: y"}}},
+		"a line without end": {`{"type":"done"}`, []pipe.Message{ignored(unfinished)}},
 		"the longest line":   {`{"type":"done","x":"` + strings.Repeat("x", 65_536-22) + `"}` + "\n", []pipe.Message{{Type: "done"}}},
-		"a longer line":      {`{"type":"done","x":"` + strings.Repeat("x", 65_536-21) + `"}` + "\n" + `{"type":"hello"}` + "\n", []pipe.Message{{Type: "hello"}}},
+		"a longer line":      {`{"type":"done","x":"` + strings.Repeat("x", 65_536-21) + `"}` + "\n" + `{"type":"hello"}` + "\n", []pipe.Message{ignored("a line of more than 65536 bytes"), {Type: "hello"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,6 +97,31 @@ func TestMessages(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A line that is not finished is told while the process goes on, and is a message once it is finished.
+func TestUnfinishedLine(t *testing.T) {
+	t.Parallel()
+	told := make(chan pipe.Message)
+	p, theirs, err := pipe.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go p.Read(pipe.Handlers{Message: func(m pipe.Message) { told <- m }, Ignored: func(what string) { told <- ignored(what) },
+		Closed: func() { close(told) }})
+	defer p.Close()
+	_, _ = io.WriteString(theirs[1], `{"type":"done",`)
+	if got := <-told; got != ignored(unfinished) {
+		t.Errorf("got %v", got)
+	}
+	_, _ = io.WriteString(theirs[1], `"run":"1"}`+"\n")
+	if got := <-told; got.Run != "1" {
+		t.Errorf("got %v", got)
+	}
+	output := []error{theirs[0].Close(), theirs[1].Close()}
+	if got, open := <-told; open || errors.Join(output...) != nil {
+		t.Errorf("got %v", got)
 	}
 }
 
@@ -96,7 +140,7 @@ func TestEndlessLine(t *testing.T) {
 	_, _ = io.WriteString(theirs[1], "\n"+`{"type":"done","run":"1"}`+"\n")
 	_, _ = theirs[1].Write(block)
 	_ = theirs[1].Close()
-	if got := messages(); len(got) != 1 || got[0].Run != "1" {
+	if got := messages(); len(got) != 3 || got[1].Run != "1" {
 		t.Errorf("got %v", got)
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > 10<<20 {
@@ -120,7 +164,7 @@ func TestEndedWhileTheirEndIsOpen(t *testing.T) {
 		}
 	}()
 	p.Ended()
-	if got := messages(); len(got) != 1 || got[0].Run != "1" {
+	if got := messages(); len(got) != 2 || got[0].Run != "1" {
 		t.Errorf("got %v", got)
 	}
 	_ = theirs[1].Close()
@@ -130,8 +174,7 @@ func TestEndedWhileTheirEndIsOpen(t *testing.T) {
 func TestSend(t *testing.T) {
 	t.Parallel()
 	p, theirs, _ := open(t)
-	fire := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
-	run := pipe.Run{ID: "1", FireTime: fire, Source: "MISFIRE", Attempt: 2, ExecutionID: "e",
+	run := pipe.Run{ID: "1", FireTime: "2026-01-02T02:04:05.000Z", Source: "MISFIRE", Attempt: 2, ExecutionID: "e",
 		Context: json.RawMessage(`{"a":1}`), Props: map[string]string{"k": "a\nb"}}
 	if err := p.Send(run); err != nil {
 		t.Fatal(err)
@@ -141,7 +184,7 @@ func TestSend(t *testing.T) {
 	}
 	p.End()
 	got, err := io.ReadAll(theirs[0])
-	want := `{"type":"run","run":"1","fireTime":"2026-01-02T02:04:05Z","source":"MISFIRE","attempt":2,"executionId":"e","context":{"a":1},"props":{"k":"a\nb"}}` + "\n" +
+	want := `{"type":"run","run":"1","fireTime":"2026-01-02T02:04:05.000Z","source":"MISFIRE","attempt":2,"executionId":"e","context":{"a":1},"props":{"k":"a\nb"}}` + "\n" +
 		`{"type":"cancel","run":"1","reason":"late"}` + "\n"
 	if string(got) != want || err != nil {
 		t.Errorf("got %s, %v", got, err)

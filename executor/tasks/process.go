@@ -16,6 +16,7 @@ import (
 type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
+	ignored  ignored               // what it wrote to the pipe in vain
 	ended    func()                // ends the capture of its output
 	releases []func(keepAs string) // one for each of its folders
 }

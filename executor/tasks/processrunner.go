@@ -140,7 +140,7 @@ func (r *processRunner) pipeClosed(p *process) {
 			}
 			r.terminate(p)
 			if r.run != nil && r.assigned {
-				r.finish(daemon.Result{Cause: pipe.ErrClosed.Error()})
+				r.finish(daemon.Result{Cause: pipe.ErrClosed.Error() + p.ignored.text()})
 			}
 		})
 	})
@@ -163,7 +163,14 @@ func (r *processRunner) assign() {
 func (r *processRunner) runID() string { return strconv.FormatInt(r.run.Number, 10) }
 
 func (r *processRunner) done(p *process, m pipe.Message) {
-	if p != r.process || !r.resident || r.run == nil || !r.assigned || m.Run != r.runID() {
+	switch {
+	case p != r.process || r.run == nil || !r.assigned:
+		return
+	case !r.resident:
+		r.ignore(p, "a done before a hello")
+		return
+	case m.Run != r.runID():
+		r.ignore(p, wrongRun(m, r.runID()))
 		return
 	}
 	r.restarts.Answered()
@@ -219,7 +226,7 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	if !ok {
 		return // loop returns ErrLost
 	}
-	text := exitText(exit)
+	text := exitText(exit) + p.ignored.text()
 	if r.killed() {
 		if r.run != nil {
 			r.finish(r.resultOf(exit, "killed: "+text))

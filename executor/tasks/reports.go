@@ -50,6 +50,18 @@ func (r *reports) progress(id string, m pipe.Message) {
 	n.changed = true
 }
 
+// message replaces the message of the progress of a task's run.
+func (r *reports) message(id, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.entry(id)
+	now := wire.Progress{Message: output.Readable(text, wire.MaxProgressMessage), At: time.Now().UTC()}
+	if n.Progress != nil {
+		now.Fraction = n.Progress.Fraction
+	}
+	n.Progress, n.changed = &now, true
+}
+
 // shard records the fire time of the run under way of a daemon's shard, zero if there is none, and the shard's
 // totals.
 func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {

@@ -7,7 +7,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
-	"github.com/elasticjob-go/elasticjob/executor/stacktrace"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -21,21 +20,20 @@ func checkVersion(hello pipe.Message) error {
 		hello.SDK, hello.Version, pipe.Version)
 }
 
-// errorText returns the error text of a done message in printable form and without the frames of stack traces; empty
-// if the run succeeded.
+// errorText returns the error text of a done message in printable form; empty if the run succeeded.
 func errorText(done pipe.Message) string {
 	text := output.Readable(done.Error, len(done.Error))
 	if text == "" && done.Error != "" {
 		return "the run failed, and its error has no text"
 	}
-	return stacktrace.Shorten(text)
+	return text
 }
 
 // runMessage returns the message that asks a resident process for a run.
 func runMessage(spec wire.Task, id string) pipe.Run {
 	shard, _ := launch.ShardContext(spec) // it can't fail here: the process was started with the same context
 	return pipe.Run{
-		ID: id, FireTime: spec.FireTime, Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,
+		ID: id, FireTime: wire.FormatFireTime(spec.FireTime), Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,
 		Context: json.RawMessage(shard), Props: spec.Props,
 	}
 }

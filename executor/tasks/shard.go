@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -47,7 +49,12 @@ type runner interface {
 
 func (s *shard) now() daemon.Moment {
 	now := time.Now()
-	return daemon.Moment{Wall: now.Round(0), Up: now.Sub(s.began), Backlog: s.host.Ledger.Backlog(s.id)}
+	var coarse unix.Timespec
+	lag := time.Duration(0)
+	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &coarse) == nil {
+		lag = max(0, now.Sub(time.Unix(coarse.Unix())))
+	}
+	return daemon.Moment{Wall: now.Round(0), Lag: lag, Up: now.Sub(s.began), Backlog: s.host.Ledger.Backlog(s.id)}
 }
 
 // loop runs the shard until the task is killed and nothing of its runs is left. It returns ErrLost if the

@@ -54,7 +54,10 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		Start: cmp.Or(t.host.Container.StartFolder(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
-	go p.pipe.Read(func(m pipe.Message) { hear(p, m) }, func() { closed(p) })
+	go p.pipe.Read(pipe.Handlers{
+		Message: func(m pipe.Message) { hear(p, m) }, Ignored: func(what string) { t.ignore(p, what) },
+		Closed: func() { closed(p) },
+	})
 	return p, nil
 }
 

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"fmt"
 	"strconv"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ type conversation struct {
 	failure     string // the error in its done message
 	refused     string // why the executor ended the process
 	closed      bool   // it closed its pipe without an answer
+	ignored     string // what it wrote to its pipe in vain, as the end of a reason
 	// killTimer kills a process that goes on after its run, or can't answer any more; nil before that.
 	killTimer *time.Timer
 }
@@ -44,6 +46,7 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 		t.report(agent.Running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.wait()
+	c.ignored = process.ignored.text()
 	if c.killTimer != nil {
 		c.killTimer.Stop()
 	}
@@ -79,7 +82,19 @@ func (t *task) handleMessage(spec wire.Task, c *conversation, p *process, m pipe
 		c.done, c.failure = true, t.secrets.redact(errorText(m))
 		p.pipe.End()
 		t.killLater(c, p) // its run has ended, so the process has the grace to end too
+	case m.Type == pipe.Done && !c.hello:
+		t.ignore(p, "a done before a hello")
+	case m.Type != pipe.Hello && m.Run != transientRun:
+		t.ignore(p, wrongRun(m, transientRun))
 	}
+}
+
+// wrongRun describes a message about another run than the present one.
+func wrongRun(m pipe.Message, run string) string {
+	if m.Run == "" {
+		return fmt.Sprintf("a %s without its run, which is \"%s\"", m.Type, run)
+	}
+	return fmt.Sprintf("a %s of run %q; the present one is %q", m.Type, m.Run, run)
 }
 
 // pipeClosed gives a process that closed its pipe without an answer the kill grace to end; mostly it has ended
@@ -105,7 +120,7 @@ func (t *task) reportExit(exit supervisor.Exit, c conversation) {
 	// A process that sent a hello may end at the end of its stream, before the kill's signal reaches it.
 	cut := exit.Killed || c.hello && (!c.done || c.failure != "")
 	if why := t.killReason(); cut && why != nil {
-		status.Cause = t.causeOf(why.Error(), output.Mark{})
+		status.Cause = t.causeOf(why.Error()+c.ignored, output.Mark{})
 		status.Forced = exit.Killed && exit.Signal == int(syscall.SIGKILL) && t.hadGrace()
 		if c.hello && (!c.done || c.failure != "") {
 			status.ExitStatus = nil // the exit status of a resident process says nothing about its run
@@ -122,15 +137,15 @@ func (t *task) reportExit(exit supervisor.Exit, c conversation) {
 		text = c.failure
 		status.Cause = text
 	case c.closed && exit.Killed:
-		text = pipe.ErrClosed.Error()
+		text = pipe.ErrClosed.Error() + c.ignored
 	case c.hello && !c.done:
-		text = "the process ended without an answer to its run: " + exitText(exit)
+		text = "the process ended without an answer to its run: " + exitText(exit) + c.ignored
 	case exit.Killed: // the process went on after its run, which succeeded
 		status.Phase, status.ExitStatus, status.Signal = "", nil, ""
 		t.report(agent.Finished, "the run has succeeded; its process did not end by itself", status)
 		return
 	case exit.Status != 0 || exit.Signal != 0:
-		text = exitText(exit)
+		text = exitText(exit) + c.ignored
 	default:
 		status.Phase, status.Cause = "", leftText(exit)
 		t.log.Debug("task finished")

@@ -147,6 +147,9 @@ const (
 	PhaseRun    = "RUN"
 )
 
+// FormatFireTime returns the text of a fire time for programs of jobs: RFC 3339 in UTC with milliseconds.
+func FormatFireTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
 // Status is what an executor adds to a status update.
 type Status struct {
 	Version int `json:"v"`
