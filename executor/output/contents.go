@@ -63,13 +63,14 @@ func readDirNoFollow(path string) ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// fileSize returns the size of an output file. If a task has allocated blocks behind the end of the file, more than
-// limit, it returns the size of all blocks.
-func fileSize(info fs.FileInfo, limit int64) int64 {
-	if disk := diskSize(info); disk-max(limit, allocatedAhead) > info.Size() {
+// usedBytes returns how many bytes of the disk an output file uses: without the rest of its last block and without holes,
+// but with blocks that were allocated behind its end.
+func usedBytes(info fs.FileInfo) int64 {
+	disk := diskSize(info)
+	if disk > info.Size()+allocatedAhead {
 		return disk
 	}
-	return info.Size()
+	return min(disk, info.Size())
 }
 
 // allocatedAhead is how many bytes file systems may allocate behind the end of a file by themselves, including the
@@ -107,8 +108,8 @@ func diskFull(folder string) bool {
 
 // contents describes a folder of output.
 type contents struct {
-	// bytes is what the folder uses on the disk, largest the size of its largest file.
-	bytes, largest int64
+	// bytes is what the folder uses on the disk.
+	bytes int64
 	// plain means that the folder contains only the output files, which have no other links and belong to the
 	// executor; empty that all files are empty.
 	plain, empty bool
@@ -124,8 +125,7 @@ func (o *Files) contentsOf(dir string) (c contents) {
 			c.bytes += sizeOfAll(filepath.Join(dir, entry.Name()))
 			continue
 		}
-		size := fileSize(info, o.limits.File)
-		c.bytes, c.largest = c.bytes+size, max(c.largest, size)
+		c.bytes += usedBytes(info)
 		c.empty = c.empty && info.Size() == 0
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		c.plain = c.plain && slices.Contains(streamNames, entry.Name()) &&
@@ -148,26 +148,6 @@ func (o *Files) truncate(dir string) bool {
 		_ = f.Close()
 	}
 	return true
-}
-
-// rotate moves the end of a file to path.1 and empties the file, even if there is no space for the copy. Writers
-// append, so they go on at the file's new end. A writer that does not append leaves a hole before its next output,
-// and that output then goes to path.1 in parts. Output that is written between the copy and the truncation is lost.
-func rotate(f *os.File, path string, limit int64) error {
-	return errors.Join(appendEnd(f, path+".1", limit), f.Truncate(0))
-}
-
-// keepEnd shortens a file to its end. No process may write to the file any more.
-func keepEnd(path string, limit int64) error {
-	f, err := openNoFollow(path, os.O_RDWR)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	if err := copyEnd(f, path+".new", limit); err != nil {
-		return errors.Join(err, f.Truncate(limit)) // keeps at least the beginning
-	}
-	return os.Rename(path+".new", path)
 }
 
 // part is a range of a file, in bytes from its beginning.
@@ -212,60 +192,6 @@ func endOf(f *os.File, limit int64) ([]part, error) {
 	return parts[first:], nil
 }
 
-// appendEnd appends the last bytes of a file to another one. It replaces the other file if that would exceed limit.
-func appendEnd(source *os.File, to string, limit int64) error {
-	parts, err := endOf(source, limit)
-	if err != nil {
-		return err
-	}
-	target, err := openNoFollow(to, os.O_WRONLY|os.O_APPEND)
-	if err != nil {
-		return copyEnd(source, to, limit)
-	}
-	defer func() { _ = target.Close() }()
-	info, err := target.Stat()
-	if err != nil || info.Size()+lengthOf(parts) > limit {
-		return copyEnd(source, to, limit)
-	}
-	return copyParts(target, source, parts)
-}
-
-func lengthOf(parts []part) (bytes int64) {
-	for _, p := range parts {
-		bytes += p.to - p.from
-	}
-	return bytes
-}
-
-func copyParts(target, source *os.File, parts []part) error {
-	for _, p := range parts {
-		if _, err := io.Copy(target, io.NewSectionReader(source, p.from, p.to-p.from)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copyEnd copies the last bytes of a file to another one, which it replaces. If it fails, it leaves no file behind.
-func copyEnd(source *os.File, to string, limit int64) error {
-	parts, err := endOf(source, limit)
-	if err != nil {
-		return err
-	}
-	if err := os.RemoveAll(to); err != nil {
-		return err
-	}
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	err = copyParts(target, source, parts)
-	if err = errors.Join(err, target.Close()); err != nil {
-		_ = os.Remove(to)
-	}
-	return err
-}
-
 // Mark is how many bytes a task had written to stdout and stderr at some moment.
 type Mark [2]int64
 
@@ -290,14 +216,7 @@ func (o *Files) Cause(number, what string, since Mark, hide func(string) string)
 	}
 	var ends [2]string
 	for i, f := range slices.Backward(files) {
-		end, whole := tail(f, since[i], hide)
-		if end == "" && whole {
-			if rotated, err := openNoFollow(o.file(number, streamNames[i]+".1"), os.O_RDONLY); err == nil {
-				end, _ = tail(rotated, 0, hide)
-				_ = rotated.Close()
-			}
-		}
-		if ends[i] = end; end != "" && !isNotice(end) {
+		if ends[i] = lastOf(endOfFile(f, since[i]), hide); ends[i] != "" && !isNotice(ends[i]) {
 			break
 		}
 	}
@@ -328,13 +247,6 @@ func withEnd(what, stream, end string) string {
 
 // answersStdout matches output of a resident process that takes stdout for its pipe.
 var answersStdout = regexp.MustCompile(`(?m)^\s*\{.*"type"\s*:\s*"(?:hello|done)"`)
-
-// tail reads the end of a file, without the part before the mark since, in the form for a cause. whole means that the
-// mark is at the beginning: the file was empty at the mark, or was rotated since then.
-func tail(f *os.File, since int64, hide func(string) string) (text string, whole bool) {
-	info, err := f.Stat()
-	return lastOf(endOfFile(f, since), hide), since == 0 || err == nil && info.Size() < since
-}
 
 // endOfFile returns the last TailLength bytes of a file, without the part before the mark since; nothing if it can't be
 // read.

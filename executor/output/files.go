@@ -77,7 +77,7 @@ func (o *Files) Begin(number string) (end func(at time.Time), err error) {
 			CloseAll(w.files)
 			return nil, fmt.Errorf("make the file of the task's %s: %w", name, err)
 		}
-		w.files, w.paths = append(w.files, f), append(w.paths, o.file(number, name))
+		w.files = append(w.files, f)
 	}
 	o.add(number, w)
 	return func(at time.Time) { o.end(number, at) }, nil
@@ -170,14 +170,9 @@ func (o *Files) end(number string, at time.Time) {
 	w := o.running[number]
 	delete(o.running, number)
 	o.mu.Unlock()
+	o.check(w)
 	w.close()
-	dir := filepath.Join(o.sandbox, Folder, number)
-	found := o.contentsOf(dir)
-	if found.largest > o.limits.File {
-		o.shorten(number)
-		found = o.contentsOf(dir)
-	}
-	f := folder{number, at, found}
+	f := folder{number, at, o.contentsOf(filepath.Join(o.sandbox, Folder, number))}
 	o.mu.Lock()
 	i, _ := slices.BinarySearchFunc(o.ended, at, func(f folder, at time.Time) int { return f.at.Compare(at) })
 	o.ended = slices.Insert(o.ended, i, f)
@@ -193,19 +188,6 @@ func (o *Files) end(number string, at time.Time) {
 		if !o.keepForReuse(f) {
 			if err := pack.RemoveTree(filepath.Join(o.sandbox, Folder, f.number)); err != nil {
 				o.log.Warn("old output not removed", "error", err)
-			}
-		}
-	}
-}
-
-// shorten cuts each file of an ended task's output that is too large to its end.
-func (o *Files) shorten(number string) {
-	for _, stream := range streamNames {
-		path := o.file(number, stream)
-		info, err := os.Lstat(path)
-		if err == nil && info.Mode().IsRegular() && fileSize(info, o.limits.File) > o.limits.File {
-			if err := keepEnd(path, o.limits.File); err != nil {
-				o.log.Warn("output not shortened", "file", path, "error", err)
 			}
 		}
 	}
@@ -267,8 +249,8 @@ func remake(path string) error {
 
 // watched is the state of a running task's output. Once it is in live, only Watch uses its fields other than files.
 type watched struct {
-	paths    []string // one for each stream
-	sizes    [2]int64
+	sizes    [2]int64 // at the last check, one for each stream
+	dropped  [2]int64 // how many bytes at the beginning were dropped
 	interval time.Duration
 	due      time.Time
 
@@ -332,7 +314,7 @@ func (o *Files) checkDue() (next time.Time) {
 	return next
 }
 
-// check rotates files that are too large, and sets the interval until the next check.
+// check drops the beginnings of files that are too large, and sets the interval until the next check.
 func (o *Files) check(w *watched) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -345,17 +327,19 @@ func (o *Files) check(w *watched) {
 		if err != nil {
 			continue
 		}
-		size := fileSize(info, o.limits.File)
+		size := info.Size()
+		if size < w.dropped[i] {
+			w.dropped[i] = 0 // the process has emptied the file
+		}
 		if size-w.sizes[i] > o.limits.File/4 {
 			w.interval = o.minInterval()
 		}
 		w.sizes[i] = size
-		if size <= o.limits.File {
+		if size-w.dropped[i] <= 2*o.limits.File && diskSize(info) <= 2*o.limits.File+allocatedAhead {
 			continue
 		}
-		w.sizes[i] = 0
-		if err := rotate(f, w.paths[i], o.limits.File); err != nil {
-			o.log.Warn("output not rotated, and lost", "file", w.paths[i], "error", err)
+		if w.dropped[i], err = dropBeginning(f, o.limits.File); err != nil {
+			o.log.Warn("output not limited", "stream", streamNames[i], "error", err)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 func newTestOutputs(t *testing.T, limits Limits) *Files {
@@ -90,64 +93,90 @@ func size(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-func TestOutputIsRotatedWhileItGrows(t *testing.T) {
+// The beginning of an output is dropped while it grows. Its end keeps its offsets, and nothing that is written meanwhile
+// is lost.
+func TestTheBeginningOfALargeOutputIsDropped(t *testing.T) {
 	t.Parallel()
-	o := newTestOutputs(t, Limits{File: 1000, Tasks: 10, Bytes: 10_000, CheckInterval: time.Millisecond})
+	const limit, line = 1 << 20, "0123456789abcdef%015d\n"
+	o := newTestOutputs(t, Limits{File: limit, Tasks: 10, Bytes: 10 * limit, CheckInterval: time.Millisecond})
 	end := o.mustBegin(t, "1")
-	o.write(t, "1", "stdout", strings.Repeat("a", 1500)+strings.Repeat("b", 1000))
-	path := o.file("1", "stdout")
-	for deadline := time.Now().Add(10 * time.Second); size(t, path) > 0; <-time.After(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not rotated")
+	files, ended, err := o.Streams("1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lines = 1_000_000
+	for i := 0; i < lines; i += 1000 {
+		var block strings.Builder
+		for j := range 1000 {
+			fmt.Fprintf(&block, line, i+j)
+		}
+		if err := writeString(files[0], block.String()); err != nil {
+			t.Fatal(err)
 		}
 	}
-	o.write(t, "1", "stdout", "new")
-	old, err := os.ReadFile(path + ".1")
-	if err != nil || string(old) != strings.Repeat("b", 1000) {
-		t.Errorf("stdout.1 has %d bytes: %v", len(old), err)
-	}
+	CloseAll(files)
+	ended()
 	end()
-	if text, _ := os.ReadFile(path); string(text) != "new" {
-		t.Errorf("stdout: %q", text)
+	path := o.file("1", "stdout")
+	text, err := os.ReadFile(path)
+	if err != nil || len(text) != lines*32 {
+		t.Fatalf("%d bytes, %v", len(text), err)
+	}
+	dropped := wire.Dropped(text)
+	if dropped < lines*32-2*limit || dropped > lines*32-limit {
+		t.Errorf("%d bytes are dropped: %.100q", dropped, text)
+	}
+	for i := int(dropped / 32); i < lines; i++ {
+		if got := string(text[32*i : 32*i+32]); got != fmt.Sprintf(line, i) {
+			t.Fatalf("line %d: %q", i, got)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || diskSize(info) > 2*limit+allocatedAhead {
+		t.Errorf("it uses %d bytes, %v", diskSize(info), err)
 	}
 }
 
-// TestSmallLimitsCountBytes: a small file uses a whole block on the disk, but is not rotated because of that.
-func TestSmallLimitsCountBytes(t *testing.T) {
+// A small file uses a whole block on the disk, but counts with its bytes.
+func TestSmallOutputCountsBytes(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "stdout")
 	if err := os.WriteFile(path, []byte("new"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
-	if err != nil || fileSize(info, 1000) != 3 {
-		t.Errorf("%d bytes, %v", fileSize(info, 1000), err)
+	if err != nil || usedBytes(info) != 3 {
+		t.Errorf("%d bytes, %v", usedBytes(info), err)
 	}
 }
 
 // TestOutputIsBoundedWhateverATaskDoesToItsFile: a task can make the file larger than any disk, allocate blocks
-// that its size does not show, or remove its name. Its output is kept as far as the file still has it.
+// that its size does not show, empty it, or remove its name. The disk space stays bounded, and the end is kept.
 func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
-	for name, c := range map[string]struct {
-		spoil func(f *os.File, path string) error
-		kept  string // in stdout.1
-	}{
-		"a hole": {func(f *os.File, _ string) error { return f.Truncate(1 << 40) }, "precious"},
-		"blocks behind it": {func(f *os.File, _ string) error {
+	for name, spoil := range map[string]func(f *os.File, path string) error{
+		"a hole": func(f *os.File, _ string) error { return f.Truncate(1 << 40) },
+		"blocks behind it": func(f *os.File, _ string) error {
 			return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 8*limit)
-		}, "precious"},
-		"holes among parts": {func(f *os.File, _ string) error {
-			return errors.Join(f.Truncate(1<<30), writeString(f, "end"), f.Truncate(1<<40))
-		}, ""},
-		"its name removed": {func(f *os.File, path string) error {
-			return errors.Join(os.Remove(path), writeString(f, strings.Repeat("x", 2*limit)))
-		}, ""},
-		"another file instead": {func(f *os.File, path string) error {
+		},
+		"holes among parts": func(f *os.File, _ string) error {
+			for at := int64(1); at < 40; at++ {
+				if err := errors.Join(f.Truncate(at<<30), writeString(f, strings.Repeat("x", limit/4))); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"emptied": func(f *os.File, _ string) error {
+			return errors.Join(writeString(f, strings.Repeat("x", 5*limit)), f.Truncate(0))
+		},
+		"its name removed": func(f *os.File, path string) error {
+			return errors.Join(os.Remove(path), writeString(f, strings.Repeat("x", 4*limit)))
+		},
+		"another file instead": func(f *os.File, path string) error {
 			return errors.Join(os.Rename(path, path+".2"), os.WriteFile(path, nil, 0o600),
-				writeString(f, strings.Repeat("x", 2*limit)))
-		}, ""},
+				writeString(f, strings.Repeat("x", 4*limit)))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,24 +187,23 @@ func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer CloseAll(files)
-			path := o.file("1", "stdout")
-			if err := errors.Join(writeString(files[0], "precious"), c.spoil(files[0], path)); err != nil {
+			if err := errors.Join(spoil(files[0], o.file("1", "stdout")), writeString(files[0], "precious")); err != nil {
 				t.Fatal(err)
 			}
 			for deadline := time.Now().Add(20 * time.Second); ; <-time.After(time.Millisecond) {
 				info, err := files[0].Stat()
 				if err != nil || time.Now().After(deadline) {
-					t.Fatalf("not bounded: %v bytes, %v", info.Size(), err)
+					t.Fatalf("not bounded: %v bytes, %v", diskSize(info), err)
 				}
-				if info.Size() <= limit && diskSize(info) <= 2*limit {
+				if diskSize(info) <= 2*limit+allocatedAhead {
 					break
 				}
 			}
+			if got := o.Cause("1", "failed", Mark{}, func(text string) string { return text }); !strings.HasSuffix(got, "precious") {
+				t.Errorf("the end is %.100q", got)
+			}
 			ended()
 			end()
-			if text, _ := os.ReadFile(path + ".1"); c.kept != "" && strings.TrimRight(string(text), "\x00") != c.kept {
-				t.Errorf("kept are %d bytes, %.20q", len(text), text)
-			}
 		})
 	}
 }
@@ -183,28 +211,6 @@ func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 func writeString(f *os.File, text string) error {
 	_, err := f.WriteString(text)
 	return err
-}
-
-// TestWhatIsWrittenBehindAHoleIsKept: a process that does not append leaves a hole after each rotation.
-func TestWhatIsWrittenBehindAHoleIsKept(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "stdout")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	const block = 1 << 16
-	for i, text := range []string{"first ", "second ", "third "} {
-		_, err := f.WriteAt([]byte(text), int64(i)*block)
-		if err = errors.Join(err, rotate(f, path, 1<<20)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kept, err := os.ReadFile(path + ".1")
-	if text := strings.ReplaceAll(string(kept), "\x00", ""); err != nil || text != "first second third " {
-		t.Errorf("kept are %q, %v", text, err)
-	}
 }
 
 // TestNobodyLeasesARunningTasksOutput: a lease would keep the executor and the agent from opening the file.
@@ -259,7 +265,7 @@ func TestOutputOfEndedTasksIsBounded(t *testing.T) {
 		end := o.mustBegin(t, number)
 		o.write(t, number, "stdout", strings.Repeat("a", 5000)+strings.Repeat("b", 100_000))
 		end()
-		if text, _ := os.ReadFile(o.file(number, "stdout")); string(text) != strings.Repeat("b", 100_000) {
+		if text, _ := os.ReadFile(o.file(number, "stdout")); len(text) != 105_000 {
 			t.Errorf("of ended task %s: %d bytes", number, len(text))
 		}
 	}

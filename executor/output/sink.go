@@ -13,8 +13,8 @@ import (
 
 // Limits limit the disk space of tasks' output.
 type Limits struct {
-	// File is the size, in bytes, at which stdout or stderr is rotated: its end is moved to stdout.1 or stderr.1,
-	// and the file is emptied.
+	// File is how many bytes of stdout and of stderr are kept at least, a multiple of 64 KiB. Once a file has twice as
+	// many, its beginning is dropped.
 	File int64
 	// Tasks is how many folders of ended tasks are kept, Bytes their maximum total size.
 	Tasks int

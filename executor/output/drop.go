@@ -1,0 +1,58 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/internal/wire"
+)
+
+const (
+	// dropUnit is a multiple of the blocks of all file systems. Only whole blocks can be given back.
+	dropUnit = 64 << 10
+	// noteRoom is the space for the note, of one block.
+	noteRoom = 4096
+)
+
+// dropBeginning gives the blocks of a file's beginning back to the file system, so that its last bytes, at least limit of
+// them, are left, and writes a note about that into the first block. The file keeps its size, so processes and readers
+// go on at the same offsets, and nothing that is written meanwhile is lost. It returns the offset of what is left. All of
+// the file is dropped if the file system can't make holes.
+func dropBeginning(f *os.File, limit int64) (from int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	end := info.Size()
+	from = max(end-limit, 0)
+	// What precedes a hole that the process has made is dropped too, which bounds the number of parts.
+	if last, err := endOf(f, limit); err == nil && len(last) > 0 {
+		from = max(from, last[len(last)-1].from)
+	} else if err == nil {
+		from = end
+	}
+	from -= from % dropUnit
+	err = nil
+	if from > 0 { // first the note, so that no reader sees the hole without it
+		if _, err = f.WriteAt(wire.DroppedNote(from), 0); err == nil {
+			err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, noteRoom, from-noteRoom)
+		}
+	}
+	// Blocks that the process has allocated behind the end are given back by truncation only, even to the same size.
+	if info, stat := f.Stat(); err == nil && stat == nil && diskSize(info) > info.Size()-from+noteRoom+2*allocatedAhead {
+		err = f.Truncate(info.Size())
+	}
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		note := fmt.Sprintf("[elasticjob: %d bytes of output before this line were dropped]\n", end)
+		from, err = 0, f.Truncate(0)
+		_, noted := unix.Pwritev2(int(f.Fd()), [][]byte{[]byte(note)}, 0, unix.RWF_APPEND)
+		err = errors.Join(err, noted)
+	}
+	if err != nil {
+		return from, fmt.Errorf("drop the beginning of an output: %w", err)
+	}
+	return from, nil
+}
