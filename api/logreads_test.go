@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/api"
 	"github.com/elasticjob-go/elasticjob/api/logs"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // TestPartsOfLogs: which part of the output an answer has, and what its headers say.
@@ -27,7 +29,6 @@ func TestPartsOfLogs(t *testing.T) {
 	text := "one\ntwo\nthree"
 	long := strings.Repeat("x", 1<<20) + "\nlast\n" // a line of 1 MiB
 	f.set(stdout, text)
-	f.set(stdout+".1", "zero\n")
 	f.set(stderr, long)
 	server := start(t, api.Options{Scheduler: b, Logs: f})
 	for _, c := range []struct{ query, want, offset, size string }{
@@ -43,8 +44,7 @@ func TestPartsOfLogs(t *testing.T) {
 		{"?offset=4&limit=99", text[4:], "4", "13"},
 		{"?tail=10&limit=2", "tw", "4", "13"},
 		{"?limit=0", "", "0", "13"},
-		{"?offset=99", "", "99", "13"}, // the offset reached before the file was rotated
-		{"?stream=stdout.1", "zero\n", "0", "5"},
+		{"?offset=99", "", "99", "13"}, // the offset reached before the file was emptied
 		{"?stream=stderr&tail=10", "last\n", "1048577", "1048582"},
 		{"?stream=stderr&tail=100000", "last\n", "948582", "1048582"}, // no line begins within a page
 	} {
@@ -59,7 +59,7 @@ func TestPartsOfLogs(t *testing.T) {
 		}
 	}
 	for task, live := range map[string]string{"over": "false", "live": "true"} {
-		for _, query := range []string{"", "?offset=99", "?stream=stdout.1"} {
+		for _, query := range []string{"", "?offset=99"} {
 			answer, _ := call(t, server, "GET", "/api/task/"+task+"/logs"+query, "")
 			if answer.Header.Get("Elasticjob-Log-Live") != live {
 				t.Errorf("%s%s: %v, want live %s", task, query, answer.Header, live)
@@ -68,7 +68,7 @@ func TestPartsOfLogs(t *testing.T) {
 	}
 	for query, code := range map[string]string{
 		"?tail=1&offset=1": "bad_query", "?tail=-1": "bad_query", "?limit=x": "bad_query",
-		"?stream=stdout.1&follow=true": "bad_query", "?stream=stderr.1": "log_gone",
+		"?stream=stdout.1": "bad_query",
 	} {
 		if answer, text := call(t, server, "GET", "/api/task/over/logs"+query, ""); readError(t, answer,
 			text).Error.Code != code {
@@ -84,6 +84,44 @@ func TestPartsOfLogs(t *testing.T) {
 	answer, _ = call(t, server, "GET", "/api/task/a%22b%2F..%0D%0A%FF@-@2@-@READY@-@S0@-@u/logs?download=true", "")
 	if said := answer.Header.Get("Content-Disposition"); said != `attachment; filename="a_b_.._-2-READY-S0-u.stdout.txt"` {
 		t.Errorf("%q", said)
+	}
+}
+
+// TestOutputWhoseBeginningWasDropped: it is read from the first byte that is left, wherever that is asked for, and the
+// answer says so. What is dropped before a follower has read it breaks off the answer.
+func TestOutputWhoseBeginningWasDropped(t *testing.T) {
+	t.Parallel()
+	const dropped = 2 << 20
+	b, f := newFakeScheduler(), &files{}
+	b.place("t1", true)
+	beginning := make([]byte, dropped)
+	copy(beginning, wire.DroppedNote(dropped))
+	rest := strings.Repeat("0123456789abcde\n", 100_000)
+	text := string(beginning) + rest
+	f.set(stdout, text)
+	server := start(t, api.Options{Scheduler: b, Logs: f})
+	for query, want := range map[string]string{
+		"": rest, "?offset=7": rest, "?offset=2097152": rest, "?offset=2097168": rest[16:], "?tail=16": rest[len(rest)-16:],
+		"?tail=3000000": rest, "?offset=2097100&limit=60": rest[:8], "?offset=5&limit=10": "",
+	} {
+		answer, got := call(t, server, "GET", "/api/task/t1/logs"+query, "", "Accept-Encoding: identity")
+		if got != want || answer.Header.Get("Elasticjob-Log-Size") != strconv.Itoa(len(text)) {
+			t.Errorf("%s: %d bytes, want %d; %v", query, len(got), len(want), answer.Header)
+		}
+		if h := answer.Header; want == rest && query != "?offset=2097152" &&
+			(h.Get("Elasticjob-Log-Offset") != "2097152" || h.Get("Elasticjob-Log-Dropped") != "2097152") {
+			t.Errorf("%s: %v", query, h)
+		}
+	}
+	if _, got := call(t, server, "GET", "/api/task/t1/logs/search?q=abcde&limit=1", ""); !strings.HasPrefix(got, `{"matches":[{"offset":2097152,`) {
+		t.Error(got)
+	}
+	f.set(stdout, rest[:16])
+	r, _ := follow(t, server.URL+"/api/task/t1/logs?follow=true")
+	line(t, r, rest[:16])
+	f.set(stdout, text)
+	if more, err := io.ReadAll(r); err == nil || len(more) > 0 {
+		t.Errorf("%d bytes, %v", len(more), err)
 	}
 }
 
@@ -114,7 +152,7 @@ func TestLogsOfATaskThatEnds(t *testing.T) {
 	}
 }
 
-// TestTailFollows: tail with follow begins near the end and continues through a rotation.
+// TestTailFollows: tail with follow begins near the end and continues with a file that was emptied.
 func TestTailFollows(t *testing.T) {
 	t.Parallel()
 	b, f := newFakeScheduler(), &files{}
@@ -127,7 +165,7 @@ func TestTailFollows(t *testing.T) {
 	line(t, r, "three\n")
 	leave()
 	r, _ = follow(t, server.URL+"/api/task/t1/logs?follow=true&tail=0&limit=9")
-	f.set(stdout, "four\n") // rotated
+	f.set(stdout, "four\n") // emptied
 	line(t, r, "four\n")
 	f.set(stdout, "four\nfive\n")
 	if rest, err := io.ReadAll(r); err != nil || string(rest) != "five" {
@@ -228,7 +266,7 @@ func TestOutputThatChangesWhileItIsRead(t *testing.T) {
 		becomes int64
 		whole   bool
 	}{
-		"grows": {2_000_000, true}, "is rotated": {50_000, false},
+		"grows": {2_000_000, true}, "is emptied": {50_000, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -257,12 +295,12 @@ func TestSearchInLogs(t *testing.T) {
 	f.set(stdout, "begin\nAn Error: <b>\x1b[31m\xff\nfine\nerror 2\nerror 3\n")
 	server := start(t, api.Options{Scheduler: b, Logs: f})
 	for query, want := range map[string]string{
-		"?q=error":                   `{"matches":[{"offset":6,"at":9,"line":"An Error: <b>\u001b[31m�"},{"offset":31,"at":31,"line":"error 2"},{"offset":39,"at":39,"line":"error 3"}],"next":null,"size":47}`,
-		"?q=ERROR&limit=2":           `{"matches":[{"offset":6,"at":9,"line":"An Error: <b>\u001b[31m�"},{"offset":31,"at":31,"line":"error 2"}],"next":39,"size":47}`,
-		"?q=error&offset=39":         `{"matches":[{"offset":39,"at":39,"line":"error 3"}],"next":null,"size":47}`,
-		"?q=error&offset=99":         `{"matches":[],"next":null,"size":47}`,
-		"?q=error&stream=stderr":     `{"matches":[],"next":null,"size":0}`, // it has not written any yet
-		"?q=nothing&stream=stdout.1": `{"matches":[],"next":null,"size":0}`,
+		"?q=error":               `{"matches":[{"offset":6,"at":9,"line":"An Error: <b>\u001b[31m�"},{"offset":31,"at":31,"line":"error 2"},{"offset":39,"at":39,"line":"error 3"}],"next":null,"size":47}`,
+		"?q=ERROR&limit=2":       `{"matches":[{"offset":6,"at":9,"line":"An Error: <b>\u001b[31m�"},{"offset":31,"at":31,"line":"error 2"}],"next":39,"size":47}`,
+		"?q=error&offset=39":     `{"matches":[{"offset":39,"at":39,"line":"error 3"}],"next":null,"size":47}`,
+		"?q=error&offset=99":     `{"matches":[],"next":null,"size":47}`,
+		"?q=error&stream=stderr": `{"matches":[],"next":null,"size":0}`, // it has not written any yet
+		"?q=nothing":             `{"matches":[],"next":null,"size":47}`,
 	} {
 		if answer, got := call(t, server, "GET", "/api/task/t1/logs/search"+query, ""); answer.StatusCode != 200 ||
 			got != want+"\n" {

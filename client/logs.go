@@ -14,12 +14,15 @@ import (
 // Output selects a part of a task's output.
 type Output struct {
 	Task string
-	// Stream is stdout or stderr, or stdout.1 or stderr.1 for what was last rotated out of them. "" means stdout.
+	// Stream is stdout or stderr. "" means stdout.
 	Stream string
 	// Offset skips that many bytes. Tail begins that many bytes before the end instead; it takes precedence.
 	Offset, Tail int64
 	// Follow continues until the task has ended.
 	Follow bool
+	// Dropped, if not nil, is called by CopyLog when bytes were dropped before they could be read, because the output is
+	// large; with their number.
+	Dropped func(bytes int64)
 }
 
 // Log is an open stream of output.
@@ -121,8 +124,8 @@ func number(h http.Header, name string) int64 {
 	return n
 }
 
-// CopyLog writes a task's output to w. With Follow it continues after a broken connection where it stopped, and after
-// a rotation at the beginning of the new file. It waits up to two minutes for a server that does not answer, if the
+// CopyLog writes a task's output to w. With Follow it continues after a broken connection where it stopped, and at the
+// beginning of a file that the job has emptied. It waits up to two minutes for a server that does not answer, if the
 // server has answered this client before.
 func (c *Client) CopyLog(ctx context.Context, w io.Writer, o Output) error {
 	heard := time.Now()
@@ -157,12 +160,16 @@ func (c *Client) copyOnce(ctx context.Context, w io.Writer, o *Output) (opened b
 		return false, err
 	}
 	defer func() { _ = log.Close() }()
-	if o.Tail == 0 && log.Size < o.Offset { // the file was rotated, so this is a new one
+	switch {
+	case o.Tail > 0:
+	case log.Size < o.Offset:
 		o.Offset = 0
 		if !o.Follow {
 			return true, nil
 		}
-		return true, c.unreachable(fmt.Errorf("output of %s was rotated", o.Task))
+		return true, c.unreachable(fmt.Errorf("output of %s was emptied", o.Task))
+	case log.Offset > o.Offset && o.Dropped != nil:
+		o.Dropped(log.Offset - o.Offset)
 	}
 	n, err := io.Copy(markErrors{w}, log)
 	o.Offset, o.Tail = log.Offset+n, 0

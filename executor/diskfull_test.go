@@ -43,7 +43,7 @@ func diskFull(t *testing.T, work, limit string) {
 		return strings.Contains(cause, "the agent's disk is full") || strings.Contains(cause, "no space left") ||
 			limit != "" && strings.Contains(strings.ToLower(cause), "file")
 	}
-	// Output without other files may be rotated in time, or not.
+	// The beginning of an output without other files may be dropped in time, or not.
 	a.launch(taskOf("printer", script(t, limit+`head -c 100000000 /dev/zero`)))
 	a.untilOver("printer")
 	a.mustGoOn(t)

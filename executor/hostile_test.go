@@ -114,7 +114,7 @@ var hostileScripts = []struct {
 		while [ ! -s $PIDS ]; do sleep 0.01; done`, mesos.TASK_FINISHED, ""},
 	// Each part is larger than what is kept; the next one waits until the executor has cut the file, however busy
 	// the machine is.
-	{"prints much", own + `f=$(own 1); for i in $(seq 1 64); do head -c 16777216 /dev/zero; while [ $(($(stat -c %b "$f") * 512)) -gt 8388608 ]; do sleep 0.01; done; done`, mesos.TASK_FINISHED, ""},
+	{"prints much", own + `f=$(own 1); for i in $(seq 1 32); do head -c 33554432 /dev/zero; while [ $(($(stat -c %b "$f") * 512)) -gt 16908288 ]; do sleep 0.01; done; done`, mesos.TASK_FINISHED, ""},
 	{"prints much without a line end", `head -c 100000000 /dev/zero | tr '\0' x >&2; exit 1`, mesos.TASK_FAILED, "exit status 1; end of stderr:\n…xxxxx"},
 	{"closes its output", `exec >&- 2>&-; exit 3`, mesos.TASK_FAILED, "exit status 3; it wrote nothing"},
 	{"prints what is no text", `head -c 100000 /dev/urandom >&2; printf '\377\376\200 real reason\n' >&2; exit 1`, mesos.TASK_FAILED, " real reason"},
@@ -122,7 +122,7 @@ var hostileScripts = []struct {
 	{"puts a folder in the place of its output", own + `for i in 1 2; do f=$(own $i); rm $f; mkdir $f $f.1; touch $f.1/x; done; exit 1`, mesos.TASK_FAILED, "exit status 1; it wrote nothing"},
 	{"puts links in the place of its output", own + `for i in 1 2; do f=$(own $i); ln -sf $VICTIM $f; done`, mesos.TASK_FINISHED, ""},
 	{"puts hard links in the place of its output", own + `for i in 1 2; do f=$(own $i); ln -f $VICTIM $f; done`, mesos.TASK_FINISHED, ""},
-	{"puts a link where its output is rotated to", own + `ln -s $VICTIM $(own 1).1; ln -s $VICTIM $(own 1).new; head -c 100000000 /dev/zero`, mesos.TASK_FINISHED, ""},
+	{"puts a link beside its output", own + `ln -s $VICTIM $(own 1).1; ln -s $VICTIM $(own 1).new; head -c 100000000 /dev/zero`, mesos.TASK_FINISHED, ""},
 	{"cuts its output again and again", `for i in 1 2 3 4 5 6 7 8 9; do head -c 20000000 /dev/zero >/dev/stdout; done`, mesos.TASK_FINISHED, ""},
 	{"kills its group", `sleep 1000 & kill -9 0`, mesos.TASK_FAILED, "ended by signal 9"},
 	{"asks the supervisor to end", `for s in TERM INT HUP QUIT USR1; do kill -$s $PPID 2>/dev/null; done`, mesos.TASK_FINISHED, ""},

@@ -30,7 +30,7 @@ import (
 //	package-unpack-time  15m     how long unpacking may take
 //	package-tries        4       how often a transfer is begun or resumed
 //	processes           4096    a task's processes and threads; see package supervisor for where it holds
-//	output-file          32MiB   size at which stdout and stderr are rotated
+//	output-file          32MiB   how much of the end of stdout and of stderr is kept at least
 //	output-tasks         1000    how many ended tasks' output is kept
 //	output-bytes         1GiB    how large that may be together
 //	keep-failed          0       how many failed tasks' working folders are kept

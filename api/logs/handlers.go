@@ -80,6 +80,7 @@ func follows(c *gin.Context) bool {
 var (
 	logHeaders = []openapi.Header{
 		{Name: logOffset, About: "The offset in the file at which the answer begins.", Always: true, Schema: openapi.Schema{"type": "integer"}},
+		{Name: logDropped, About: "How many bytes at the beginning of the file were dropped; present if the request asked for some of them.", Schema: openapi.Schema{"type": "integer"}},
 		{Name: logSize, About: "The size of the file at that time.", Always: true, Schema: openapi.Schema{"type": "integer"}},
 		{
 			Name: logLive, About: "Whether the task may write more.", Always: true,

@@ -25,16 +25,18 @@ const (
 // These are the headers of an answer with output.
 const (
 	// logOffset is where in the file the answer begins; logSize is the size of the file at that time. A size below an
-	// offset already reached means that the file was rotated: offsets then count from the beginning of the new file.
-	logOffset = "Elasticjob-Log-Offset"
-	logSize   = "Elasticjob-Log-Size"
+	// offset already reached means that the job has emptied the file. logDropped is how many bytes at the beginning were
+	// dropped because the output is large, if some of them were asked for; they count as part of the file.
+	logOffset  = "Elasticjob-Log-Offset"
+	logSize    = "Elasticjob-Log-Size"
+	logDropped = "Elasticjob-Log-Dropped"
 	// logLive is false if the task had ended before the size was read: no more output will follow.
 	logLive = "Elasticjob-Log-Live"
 )
 
 // logs sends a task's output and, with follow, what the task adds to it, until the task has ended or the client has
 // gone. If the answer has to end earlier, it breaks the connection, so that the client does not take it for complete:
-// when reading fails, the file is rotated while it is read, the server shuts down or loses the lead, or the client's
+// when reading fails, the file is emptied or its beginning dropped while it is read, the server shuts down or loses the lead, or the client's
 // login or token expires.
 func (h *Handlers) logs(c *gin.Context) {
 	l, err := h.openLog(c)
@@ -48,6 +50,9 @@ func (h *Handlers) logs(c *gin.Context) {
 	c.Header("Content-Type", "text/plain; charset=utf-8")
 	c.Header(logOffset, strconv.FormatInt(l.from, 10))
 	c.Header(logSize, strconv.FormatInt(l.size, 10))
+	if l.dropped > 0 {
+		c.Header(logDropped, strconv.FormatInt(l.dropped, 10))
+	}
 	c.Header(logLive, strconv.FormatBool(l.live))
 	if l.download {
 		c.Header("Content-Disposition", `attachment; filename="`+l.fileName()+`"`)

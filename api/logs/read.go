@@ -15,19 +15,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// logStreams are the files of a task's output. Those with .1 hold what the executor last rotated out of the others.
-var logStreams = []string{"stdout", "stderr", "stdout.1", "stderr.1"}
+// logStreams are the files of a task's output.
+var logStreams = []string{"stdout", "stderr"}
 
 // These are the parameters for reading output.
 var (
-	logStream = request.Choice("stream", "The file; those with .1 hold what was last rotated out of the others.",
-		logStreams...)
-	logFrom = request.Bytes("offset", "Number of bytes to skip.", 0)
-	logTail = request.Bytes("tail",
+	logStream = request.Choice("stream", "The file.", logStreams...)
+	logFrom   = request.Bytes("offset", "Number of bytes to skip.", 0)
+	logTail   = request.Bytes("tail",
 		"Number of bytes before the end at which to begin, at the beginning of a line if one is near. Cannot be combined with offset.", -1)
 	logLimit    = request.Bytes("limit", "Maximum number of bytes.", math.MaxInt64)
 	logFollow   = request.Flag("follow", "Continues with new output until the task has ended.")
@@ -50,7 +50,9 @@ type log struct {
 	// size is the size of the file at the beginning, from the offset at which the answer begins, and length the length
 	// of the answer unless it follows.
 	size, from, length int64
-	// reached is set once the file has reached offset. If it is shorter later, it was rotated.
+	// dropped is how many bytes at the beginning of the file the executor had dropped when it was last asked.
+	dropped int64
+	// reached is set once the file has reached offset. If it is shorter later, the job has emptied it.
 	reached bool
 	// live is place.Live from before size was read. place is looked up again for each page.
 	live  bool
@@ -65,9 +67,6 @@ func (h *Handlers) openLog(c *gin.Context) (*log, error) {
 	if q.Has("tail") && q.Has("offset") {
 		q.Refuse("tail", "cannot be combined with offset")
 	}
-	if l.follow && strings.HasSuffix(l.stream, ".1") {
-		q.Refuse("follow", "rotated output does not grow: follow stdout or stderr")
-	}
 	if err := q.Err(); err != nil {
 		return l, err
 	}
@@ -81,10 +80,12 @@ func (l *log) begin(ctx context.Context) error {
 	if err := l.measure(ctx); err != nil {
 		return err
 	}
+	place := l.skipDropped
 	if l.tail >= 0 {
-		if err := l.toTail(ctx); err != nil {
-			return l.problem(ctx, err)
-		}
+		place = l.toTail
+	}
+	if err := place(ctx); err != nil {
+		return l.problem(ctx, err)
 	}
 	l.reached = l.offset <= l.size
 	if !l.follow {
@@ -107,6 +108,46 @@ func (l *log) measure(ctx context.Context) (err error) {
 	return l.problem(ctx, err)
 }
 
+// minDropped is the smallest number of bytes that an executor drops.
+const minDropped = 64 << 10
+
+// skipDropped moves offset behind what the executor has dropped.
+func (l *log) skipDropped(ctx context.Context) error {
+	if l.size <= minDropped || l.offset >= l.size {
+		return nil
+	}
+	if l.offset >= minDropped {
+		page, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset, 1)
+		if err != nil || !mayBeHole(l.offset, page) {
+			return err
+		}
+	}
+	asked := l.offset
+	err := l.toRest(ctx)
+	l.remaining = max(l.remaining-(l.offset-asked), 0) // the limit counts from the offset that was asked for
+	return err
+}
+
+// toRest moves offset to the first byte that is left, if it is before that.
+func (l *log) toRest(ctx context.Context) error {
+	dropped, err := l.readDropped(ctx)
+	l.offset = max(l.offset, dropped)
+	return err
+}
+
+// readDropped reads how many bytes at the beginning of the file the executor has dropped.
+func (l *log) readDropped(ctx context.Context) (int64, error) {
+	beginning, err := l.files.Read(ctx, l.place.AgentURL, l.path(), 0, wire.DroppedNoteBytes)
+	l.dropped = wire.Dropped(beginning)
+	return l.dropped, err
+}
+
+// mayBeHole reports whether a page read at an offset may have a part of the hole behind the note about dropped output.
+func mayBeHole(offset int64, page []byte) bool {
+	hole := max(wire.DroppedNoteRoom-offset, 0)
+	return hole < int64(len(page)) && page[hole] == 0
+}
+
 // toTail sets offset to tail bytes before the end and moves it to the beginning of the next line, if one begins within
 // the first page.
 func (l *log) toTail(ctx context.Context) error {
@@ -115,6 +156,9 @@ func (l *log) toTail(ctx context.Context) error {
 	}
 	// The byte before offset tells whether a line begins at offset.
 	before, err := l.files.Read(ctx, l.place.AgentURL, l.path(), l.offset-1, pageBytes)
+	if mayBeHole(l.offset-1, before) {
+		return l.toRest(ctx)
+	}
 	if n := bytes.IndexByte(before, '\n'); n >= 0 && n+1 < len(before) {
 		l.offset += int64(n)
 	}
@@ -151,6 +195,14 @@ func (l *log) readPage(ctx context.Context) error {
 	if len(page) == 0 && l.follow && l.reached {
 		return l.rewind(ctx)
 	}
+	if mayBeHole(l.offset, page) {
+		switch dropped, err := l.readDropped(ctx); {
+		case err != nil:
+			return err
+		case dropped > l.offset:
+			return errDropped
+		}
+	}
 	l.page = page
 	l.offset += int64(len(page))
 	l.remaining -= int64(len(page))
@@ -158,8 +210,13 @@ func (l *log) readPage(ctx context.Context) error {
 	return nil
 }
 
-// rewind moves offset to the beginning of the file if the file is now shorter than what was read: the executor has
-// started a new file to keep the output within its limit.
+// errDropped means that the executor has dropped output that was not read yet. The answer breaks off; the next one tells
+// where the rest begins.
+var errDropped = failure.New(http.StatusConflict, "output_dropped",
+	"the output grew faster than it was read, and its beginning was dropped: ask again")
+
+// rewind moves offset to the beginning of the file if the file is now shorter than what was read: the job has emptied it,
+// or the executor has where no beginnings can be dropped.
 func (l *log) rewind(ctx context.Context) error {
 	size, err := l.files.Size(ctx, l.place.AgentURL, l.path())
 	if err == nil && size < l.offset {
@@ -179,17 +236,13 @@ func (l *log) problem(ctx context.Context, err error) error {
 		return failure.New(http.StatusNotFound, "one_stream",
 			"the cluster keeps what task %s writes to stderr in its stdout, in its order: request stdout",
 			failure.Quoted(l.taskID))
-	case errors.Is(err, cluster.ErrGone) && strings.HasSuffix(l.stream, ".1"):
-		return failure.New(http.StatusGone, "log_gone",
-			"there is no %s of task %s: it was not rotated, or its agent no longer keeps it", l.stream,
-			failure.Quoted(l.taskID))
 	case errors.As(err, &gone):
 		return failure.New(http.StatusGone, "log_gone", "there is no %s of task %s: %s",
 			l.stream, failure.Quoted(l.taskID), gone.Why)
 	case errors.Is(err, cluster.ErrGone):
 		return failure.New(http.StatusGone, "log_gone", "the %s of task %s is no longer kept by its agent", l.stream,
 			failure.Quoted(l.taskID))
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, errDropped):
 		return err
 	case l.refusedFile(err):
 		unreadable := failure.New(http.StatusConflict, "log_unreadable",

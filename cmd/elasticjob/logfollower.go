@@ -72,6 +72,9 @@ func (f *logFollower) task(id, prefix string) {
 // print prints one stream of a task. If both streams are requested and the cluster keeps stderr in stdout, the second
 // one is empty.
 func (f *logFollower) print(ctx context.Context, o client.Output, prefix string) error {
+	o.Dropped = func(bytes int64) {
+		fmt.Fprintf(f.err, "note: %d bytes of %s are left out: the executor has dropped them and keeps the end\n", bytes, o.Stream)
+	}
 	err := f.cli.printStream(ctx, f.client, o, f.tail, f.writer(o.Stream), prefix)
 	if len(f.streams) > 1 && client.HasCode(err, "one_stream") {
 		return nil

@@ -37,8 +37,7 @@ shards begin with the number of the shard. For a job it prints the last run.`,
   elasticjob logs nightly@20260501T030000Z --item 2 --stream stderr --tail 20`}
 	flags := cmd.Flags()
 	flags.BoolVarP(&r.follow, "follow", "f", false, "follow until the run has ended")
-	flags.StringVar(&r.stream, "stream", "both",
-		"stdout, stderr or both; stdout.1 and stderr.1 are what was rotated out of them")
+	flags.StringVar(&r.stream, "stream", "both", "stdout, stderr or both")
 	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")
 	flags.IntVar(&r.tail, "tail", -1, "begin with so many lines before the end; -1: all")
 	completeWords(cmd, "stream", "stdout", "stderr", "both")
@@ -47,9 +46,9 @@ shards begin with the number of the shard. For a job it prints the last run.`,
 		switch r.stream {
 		case "both":
 			streams = []string{"stdout", "stderr"}
-		case "stdout", "stderr", "stdout.1", "stderr.1":
+		case "stdout", "stderr":
 		default:
-			return usagef("--stream %q: must be stdout, stderr, both, stdout.1 or stderr.1", r.stream)
+			return usagef("--stream %q: must be stdout, stderr or both", r.stream)
 		}
 		err := a.logs(ctx, c, args[0], streams, r)
 		if errors.Is(err, context.Canceled) && r.follow {
@@ -199,7 +198,7 @@ func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) 
 	}
 }
 
-func isStderr(stream string) bool { return strings.HasPrefix(stream, "stderr") }
+func isStderr(stream string) bool { return stream == "stderr" }
 
 // prefix returns the prefix of a shard's lines.
 func (a *cli) prefix(item int) string {

@@ -10,12 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-const (
-	// dropUnit is a multiple of the blocks of all file systems. Only whole blocks can be given back.
-	dropUnit = 64 << 10
-	// noteRoom is the space for the note, of one block.
-	noteRoom = 4096
-)
+// dropUnit is a multiple of the blocks of all file systems. Only whole blocks can be given back.
+const dropUnit = 64 << 10
 
 // dropBeginning gives the blocks of a file's beginning back to the file system, so that its last bytes, at least limit of
 // them, are left, and writes a note about that into the first block. The file keeps its size, so processes and readers
@@ -38,11 +34,12 @@ func dropBeginning(f *os.File, limit int64) (from int64, err error) {
 	err = nil
 	if from > 0 { // first the note, so that no reader sees the hole without it
 		if _, err = f.WriteAt(wire.DroppedNote(from), 0); err == nil {
-			err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, noteRoom, from-noteRoom)
+			err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, wire.DroppedNoteRoom,
+				from-wire.DroppedNoteRoom)
 		}
 	}
 	// Blocks that the process has allocated behind the end are given back by truncation only, even to the same size.
-	if info, stat := f.Stat(); err == nil && stat == nil && diskSize(info) > info.Size()-from+noteRoom+2*allocatedAhead {
+	if info, stat := f.Stat(); err == nil && stat == nil && diskSize(info) > info.Size()-from+wire.DroppedNoteRoom+2*allocatedAhead {
 		err = f.Truncate(info.Size())
 	}
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {

@@ -11,11 +11,16 @@ const (
 	noteSuffix = " bytes of this output were dropped]\n"
 )
 
-// DroppedNoteBytes is the length of the beginning of an output file that has the whole note.
-const DroppedNoteBytes = 100
+const (
+	// DroppedNoteBytes is the length of the beginning of an output file that has the whole note.
+	DroppedNoteBytes = 100
+	// DroppedNoteRoom is the offset at which the hole begins: a block of the file system, of which the note replaces the
+	// first bytes.
+	DroppedNoteRoom = 4096
+)
 
-// DroppedNote returns what replaces the beginning of an output file whose first bytes were dropped. Behind it the file
-// has a hole up to the offset dropped, where the rest of the output begins.
+// DroppedNote returns what replaces the beginning of an output file whose first bytes were dropped. Behind it, from
+// DroppedNoteRoom on, the file has a hole up to the offset dropped, where the rest of the output begins.
 func DroppedNote(dropped int64) []byte {
 	return []byte(notePrefix + strconv.FormatInt(dropped, 10) + noteSuffix)
 }

@@ -149,7 +149,7 @@ func (c *conversation) runs() {
 		"GET /api/task/" + task + "/logs/search?q=one", "GET /api/job/j/explain", "GET /api/job/tasks/failover"} {
 		c.ask(route, "")
 	}
-	c.ask("GET /api/task/"+task+"/logs?stream=stdout.1", "", http.StatusGone)
+	c.ask("GET /api/task/"+task+"/logs?stream=stdout.1", "", http.StatusBadRequest)
 	c.ask("GET /api/task/none/logs", "", http.StatusNotFound)
 	c.ask("GET /api/execution/none", "", http.StatusNotFound)
 	c.Await(c.field(c.ask("POST /api/execution/"+bad+"/again", ""), "executionId"), "FAILED")

@@ -10,7 +10,7 @@ const limit = 4 * (64 << 10)
 /**
  * @param {import('node:test').TestContext} t
  * @param {number} at where it begins
- * @param {{text?: string, live?: boolean, status?: number}} has what the server has
+ * @param {{text?: string, live?: boolean, status?: number, dropped?: number}} has what the server has
  */
 function stage(t, at, has) {
   const document = Object.assign(new EventTarget(), { hidden: false })
@@ -20,7 +20,7 @@ function stage(t, at, has) {
   /** @type {number[]} */
   let waits = []
   let next = () => {}
-  const file = { text: '', live: /** @type {boolean | undefined} */ (true), status: 200, ...has }
+  const file = { text: '', live: /** @type {boolean | undefined} */ (true), status: 200, dropped: 0, ...has }
   t.mock.method(globalThis, 'setTimeout', (/** @type {() => void} */ f, /** @type {number} */ ms) => {
     waits.push(ms)
     next = f
@@ -30,8 +30,9 @@ function stage(t, at, has) {
     const [offset, most] = [Number(query.get('offset')), Number(query.get('limit'))]
     asked.push({ offset, limit: most })
     if (file.status !== 200) return new Response('{"error":{"code":"no","message":"no"}}', { status: file.status })
-    const headers = { 'Elasticjob-Log-Size': String(file.text.length), ...(file.live === undefined ? {} : { 'Elasticjob-Log-Live': String(file.live) }) }
-    return new Response(file.text.slice(offset, offset + most), { headers })
+    const from = Math.max(offset, file.dropped)
+    const headers = { 'Elasticjob-Log-Size': String(file.text.length), 'Elasticjob-Log-Offset': String(from), ...(file.live === undefined ? {} : { 'Elasticjob-Log-Live': String(file.live) }) }
+    return new Response(file.text.slice(from, offset + most), { headers })
   })
   /** @type {string[]} */
   let heard = []
@@ -41,9 +42,9 @@ function stage(t, at, has) {
       at += bytes.length
       heard.push(new TextDecoder().decode(bytes).slice(0, 10))
     },
-    rotated: () => {
-      at = 0
-      heard.push('rotated')
+    restart: (to) => {
+      at = to
+      heard.push(`from ${to}`)
     },
     become: (state) => heard.push(state),
   })
@@ -79,9 +80,14 @@ test('what comes is asked for by its offset, at once where there is more, until 
 
 test('a file that has begun again is read from its beginning', async (t) => {
   const { next, seen } = stage(t, 100, { text: 'new', live: undefined }) // an older leader does not say whether it lives
-  assert.deepEqual(await seen(), [[100], ['rotated', 'open'], [0]])
+  assert.deepEqual(await seen(), [[100], ['from 0', 'open'], [0]])
   next()
   assert.deepEqual(await seen(), [[0], ['new'], [1000]])
+})
+
+test('what was dropped before it was read is left out', async (t) => {
+  const { seen } = stage(t, 3, { text: 'abcdefghij', dropped: 5 })
+  assert.deepEqual(await seen(), [[3], ['from 5', 'fghij', 'open'], [1000]])
 })
 
 test('nothing is asked while nobody can see the page, and at once when somebody does', async (t) => {

@@ -3,8 +3,8 @@ import { bodyOf, seg, send, withQuery } from './api.js'
 import { delayOf, mayPass } from './retry.js'
 
 /**
- * A part of the output; `live` says whether more may be written after `size`.
- * @typedef {{bytes: Uint8Array, from: number, size: number, live: boolean}} Part
+ * A part of the output; `live` says whether more may be written after `size`, `dropped` how much is gone at the begin.
+ * @typedef {{bytes: Uint8Array, from: number, size: number, dropped: number, live: boolean}} Part
  */
 
 export const page = 64 << 10
@@ -27,6 +27,7 @@ export async function readPart(task, query, signal) {
     bytes,
     from: Number(header('Offset') ?? query.offset ?? 0),
     size: Number(header('Size') ?? Infinity),
+    dropped: Number(header('Dropped') ?? 0),
     live: header('Live') !== 'false',
   }
 }
@@ -36,7 +37,7 @@ export async function readPart(task, query, signal) {
  * @typedef {object} Follower
  * @property {() => number} at where what comes next begins
  * @property {(bytes: Uint8Array) => void} take
- * @property {() => void} rotated the file began again: what comes next begins at 0
+ * @property {(at: number) => void} restart what comes next begins at another place: the job has emptied the file, or what comes between was dropped
  * @property {(state: FollowState, error: Error | null) => void} become
  */
 
@@ -84,12 +85,13 @@ export function follow(task, stream, follower) {
     const part = await readPart(task, { stream, offset, limit: 4 * page }, abort.signal)
     if (abort.signal.aborted) return null
     tries = 0
-    const rotated = part.size < offset
-    if (rotated) follower.rotated()
-    else if (part.bytes.length) follower.take(part.bytes)
-    const behind = rotated || part.size > offset + part.bytes.length
+    const emptied = part.size < offset
+    if (emptied) follower.restart(0)
+    else if (part.from > offset) follower.restart(part.from)
+    if (!emptied && part.bytes.length) follower.take(part.bytes)
+    const behind = emptied || part.size > part.from + part.bytes.length
     become(part.live || behind ? 'open' : 'ended', null)
-    if (rotated || (behind && part.bytes.length)) return 0
+    if (emptied || (behind && part.bytes.length)) return 0
     return behind || part.live ? every : null
   }
   const look = () => {

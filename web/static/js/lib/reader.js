@@ -27,7 +27,9 @@ export class Reader {
     this.stick = true
     /** How many lines came since its end was looked at last. */
     this.fresh = 0
-    this.wasRotated = false
+    /** How many bytes at the begin are gone. */
+    this.dropped = 0
+    this.restarted = false
     this.abort = new AbortController()
     this.busy = false
     /** When it last failed to load more, in milliseconds. */
@@ -61,6 +63,7 @@ export class Reader {
       this.output.begin(part.from + skip)
       this.output.append(part.bytes.subarray(skip))
       this.size = part.size === Infinity ? this.output.to : part.size
+      this.dropped = part.dropped
       this.state = 'ready'
       this.tries = 0
     })
@@ -70,11 +73,12 @@ export class Reader {
 
   /** older loads what is before. */
   async older() {
-    if (this.busy || this.state !== 'ready' || this.output.from === 0 || Date.now() < this.failed + 5000) return
+    if (this.busy || this.state !== 'ready' || this.atBegin() || Date.now() < this.failed + 5000) return
     await this.guarded(async (signal) => {
       const offset = Math.max(0, this.output.from - page)
       const part = await readPart(this.task, { stream: this.stream, offset, limit: this.output.from - offset }, signal)
-      if (part.size < this.output.from) return this.rotated()
+      this.dropped = part.dropped
+      if (part.size < this.output.from) return this.restart(0)
       this.output.prepend(part.bytes)
       if (this.output.bound('end')) this.detach()
     })
@@ -85,7 +89,8 @@ export class Reader {
     if (this.busy || this.state !== 'ready' || this.unfollow || this.following !== 'off' || Date.now() < this.failed + 5000) return
     await this.guarded(async (signal) => {
       const part = await readPart(this.task, { stream: this.stream, offset: this.output.to, limit: page }, signal)
-      if (part.size < this.output.to) return this.rotated()
+      if (part.size < this.output.to) return this.restart(0)
+      if (part.from > this.output.to) this.restart(part.from)
       this.size = part.size
       this.output.append(part.bytes)
       this.output.bound('begin')
@@ -117,7 +122,7 @@ export class Reader {
   }
 
   attach() {
-    if (this.state !== 'ready' || this.unfollow || this.output.to < this.size || this.abort.signal.aborted || this.stream.endsWith('.1')) return
+    if (this.state !== 'ready' || this.unfollow || this.output.to < this.size || this.abort.signal.aborted) return
     this.following = 'open'
     this.unfollow = follow(this.task, this.stream, {
       at: () => this.output.to + this.pending.reduce((sum, p) => sum + p.length, 0),
@@ -125,7 +130,7 @@ export class Reader {
         this.pending.push(bytes)
         this.tell()
       },
-      rotated: () => this.rotated(),
+      restart: (at) => this.restart(at),
       become: (state, error) => {
         this.following = state
         this.error = error
@@ -142,11 +147,18 @@ export class Reader {
     this.pending = []
   }
 
-  rotated() {
+  /** atBegin says whether there is nothing older. */
+  atBegin() {
+    return this.output.from <= this.dropped
+  }
+
+  /** restart begins again at an offset, where the file was emptied or what comes next was dropped. @param {number} at */
+  restart(at) {
     this.pending = []
-    this.output.begin(0)
-    this.size = 0
-    this.wasRotated = true
+    this.output.begin(at)
+    this.size = at
+    this.dropped = at
+    this.restarted = true
     this.tell()
   }
 

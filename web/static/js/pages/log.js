@@ -15,13 +15,13 @@ import { LogSearch } from '../pieces/logsearch.js'
 import { link } from '../routes.js'
 
 const t = texts(
-  { title: 'Output', jobs: 'Jobs', shard: 'shard {item}', streams: 'Stream', rotated: '{name}, older', wrap: 'Wrap lines', aloud: 'Read new lines aloud', search: 'Search in the output', searchAll: 'Search all of it', download: 'Download', execution: 'Execution' },
-  { title: '输出', jobs: '作业', shard: '分片 {item}', streams: '输出流', rotated: '{name}（较早）', wrap: '自动换行', aloud: '朗读新行', search: '在输出中搜索', searchAll: '搜索全部输出', download: '下载', execution: '执行记录' },
+  { title: 'Output', jobs: 'Jobs', shard: 'shard {item}', streams: 'Stream', wrap: 'Wrap lines', aloud: 'Read new lines aloud', search: 'Search in the output', searchAll: 'Search all of it', download: 'Download', execution: 'Execution' },
+  { title: '输出', jobs: '作业', shard: '分片 {item}', streams: '输出流', wrap: '自动换行', aloud: '朗读新行', search: '在输出中搜索', searchAll: '搜索全部输出', download: '下载', execution: '执行记录' },
 )
 
 export const wrapLines = remembered('wrap', false, (v) => typeof v === 'boolean')
 
-const streams = ['stdout', 'stderr', 'stdout.1', 'stderr.1']
+const streams = ['stdout', 'stderr']
 
 /**
  * withoutHistory reads what the history has; where there is none, nothing.
@@ -62,7 +62,7 @@ export default function TaskLog({ task }) {
   return html`<${Page} title=${`${t('title')}: ${t('shard', { item })}`} crumbs=${crumbs} class="log-page"
     acts=${html`<a class="button" href=${logsPath(task, { stream, download: true })} download><${Icon} name="download" />${t('download')}</a>`}>
     <div class="log-tools">
-      <${StreamSwitch} stream=${stream} onChange=${(/** @type {string} */ s) => setQuery({ stream: s === 'stdout' ? '' : s, at: '' }, { push: true })} all />
+      <${StreamSwitch} stream=${stream} onChange=${(/** @type {string} */ s) => setQuery({ stream: s === 'stdout' ? '' : s, at: '' }, { push: true })} />
       <${SearchBox} query=${query.q ?? ''} onChange=${(/** @type {string} */ q) => setQuery({ q, all: '' })} onAll=${() => setQuery({ all: 'true' })} />
       <${Switch} label=${t('wrap')} on=${wrap} onChange=${(/** @type {boolean} */ on) => wrapLines.set(on)} />
       <${Switch} label=${t('aloud')} on=${aloud} onChange=${setAloud} />
@@ -73,14 +73,10 @@ export default function TaskLog({ task }) {
 }
 
 /**
- * StreamSwitch chooses which output is shown; `all` has what was rotated, too.
- * @param {{stream: string, onChange: (stream: string) => void, all?: boolean}} props
+ * StreamSwitch chooses which output is shown.
+ * @param {{stream: string, onChange: (stream: string) => void}} props
  */
-export function StreamSwitch({ stream, onChange, all }) {
-  const shown = all && stream.endsWith('.1') ? streams : streams.slice(0, 2)
-  return html`<div class="segments" role="group" aria-label=${t('streams')}>${shown.map((s) => html`<button key=${s} type="button" aria-pressed=${s === stream} onClick=${() => onChange(s)}>${s.endsWith('.1') ? t('rotated', { name: s.slice(0, -2) }) : s}</button>`)}</div>
-    ${all && shown.length === 2 && html`<button type="button" class="link-button small" onClick=${() => onChange(`${stream}.1`)}>${t('rotated', { name: stream })}</button>`}`
-}
+export const StreamSwitch = ({ stream, onChange }) => html`<div class="segments" role="group" aria-label=${t('streams')}>${streams.map((s) => html`<button key=${s} type="button" aria-pressed=${s === stream} onClick=${() => onChange(s)}>${s}</button>`)}</div>`
 
 /**
  * SearchBox asks for what is searched; Enter, or the button, searches all of the output, where there is a way to.

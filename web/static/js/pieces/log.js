@@ -14,12 +14,12 @@ const t = texts(
   {
     line: 'Line {n}', byte: 'Line at byte {n}', more: 'Show {more} more of {all} characters', fresh: '{n|new line|new lines}', toEnd: 'Go to the end', toBegin: 'Go to the beginning', begin: 'Beginning of the output', older: 'Scroll up for older output',
     following: 'Following', paused: 'Follow stopped: you scrolled up', ended: 'The task has ended', lost: 'Connection lost, trying again', partly: 'Not at the end', gone: 'No longer kept',
-    empty: 'No output', emptyYet: 'No output yet', rotated: 'The file reached its limit and began again. Earlier output is in {old}.', loading: 'Loading', loaded: '{loaded} of {size} loaded', previous: 'Previous match', next: 'Next match', none: 'no match in what is loaded', of: '{n|match|matches} in what is loaded',
+    empty: 'No output', emptyYet: 'No output yet', restarted: 'Earlier output was dropped or emptied', dropped: 'The first {n} were dropped: of a large output the end is kept', loading: 'Loading', loaded: '{loaded} of {size} loaded', previous: 'Previous match', next: 'Next match', none: 'no match in what is loaded', of: '{n|match|matches} in what is loaded',
   },
   {
     line: '第 {n} 行', byte: '位于字节 {n} 的行', more: '再显示 {more} 个字符（共 {all} 个）', fresh: '{n} 行新输出', toEnd: '转到末尾', toBegin: '转到开头', begin: '输出开头', older: '向上滚动以加载更早的输出',
     following: '实时跟随', paused: '已停止跟随：您向上滚动了', ended: '任务已结束', lost: '连接中断，正在重试', partly: '未在末尾', gone: '已不再保留',
-    empty: '没有输出', emptyYet: '暂无输出', rotated: '文件已达上限并重新开始，之前的内容在 {old} 中。', loading: '加载中', loaded: '已加载 {loaded}，共 {size}', previous: '上一个匹配', next: '下一个匹配', none: '已加载部分无匹配', of: '已加载部分有 {n} 个匹配',
+    empty: '没有输出', emptyYet: '暂无输出', restarted: '较早的输出已被丢弃或清空', dropped: '开头的 {n} 已丢弃：输出过大时只保留末尾', loading: '加载中', loaded: '已加载 {loaded}，共 {size}', previous: '上一个匹配', next: '下一个匹配', none: '已加载部分无匹配', of: '已加载部分有 {n} 个匹配',
   },
 )
 
@@ -69,15 +69,15 @@ export function Log({ reader, at, query, wrap, aloud, label, live, linkTo }) {
     <div class="log-box">
       <${Lines} lots=${output.blocks} id=${idOf} row=${row} deps=${[query, line?.at, language.get()]} first=${output.first} stick=${reader.stick} label=${label} aloud=${aloud} wrap=${wrap} find=${line && idOf(line)}
         onStick=${(/** @type {boolean} */ s) => reader.look(s && reader.following !== 'off')} onNear=${(/** @type {string} */ end) => void (end === 'begin' ? reader.older() : reader.newer())}
-        above=${html`<div class="log-edge">${reader.state === 'loading' ? t('loading') : empty ? t(live ? 'emptyYet' : 'empty') : output.from === 0 ? t('begin') : t('older')}</div>`} />
+        above=${html`<div class="log-edge">${reader.state === 'loading' ? t('loading') : empty ? t(live ? 'emptyYet' : 'empty') : !reader.atBegin() ? t('older') : reader.dropped ? t('dropped', { n: size(reader.dropped) }) : t('begin')}</div>`} />
       ${!reader.stick && reader.fresh > 0 && html`<button type="button" class="button main small log-fresh" onClick=${() => reader.toEnd()}><${Icon} name="down" />${t('fresh', { n: reader.fresh })}</button>`}
     </div>
     <div class="log-foot small">
       <span class="log-state" role="status">${stateOf(reader)}</span>
       ${query && html`<${Found} n=${countIn(output.blocks, query)} onJump=${jump} />`}
       <span class="grow"></span>
-      ${reader.wasRotated && html`<span class="muted">${t('rotated', { old: `${reader.stream}.1` })}</span>`}
-      ${output.from > 0 && reader.state === 'ready' && html`<a href=${linkTo(0)}>${t('toBegin')}</a>`}
+      ${reader.restarted && html`<span class="muted">${t('restarted')}</span>`}
+      ${!reader.atBegin() && reader.state === 'ready' && html`<a href=${linkTo(0)}>${t('toBegin')}</a>`}
       ${!reader.stick && html`<button type="button" class="link-button" onClick=${() => reader.toEnd()}>${t('toEnd')}</button>`}
       <span class="muted nowrap">${t('loaded', { loaded: size(output.to - output.from), size: size(Math.max(reader.size, output.to)) })}</span>
     </div>
@@ -94,7 +94,7 @@ export const Found = ({ n, onJump }) => html`<span class="row nowrap" style=${{ 
 /** @param {Reader} reader */
 export function stateOf(reader) {
   const words = {
-    off: reader.state === 'loading' ? t('loading') : reader.stream.endsWith('.1') ? '' : t('partly'),
+    off: reader.state === 'loading' ? t('loading') : t('partly'),
     open: reader.stick ? t('following') : t('paused'),
     ended: t('ended'),
     lost: reader.error?.message ? `${t('lost')}: ${reader.error.message}` : t('lost'),
