@@ -179,8 +179,8 @@ func TestATriggerOutlivesItsServer(t *testing.T) {
 	}
 }
 
-// TestAQuietStreamIsOpenedAgain: a stream that breaks is opened again, however long it was silent, and also after a
-// rotation.
+// TestAQuietStreamIsOpenedAgain: a stream that breaks is opened again, however long it was silent, and goes on where it
+// broke. What was dropped meanwhile is told.
 func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -189,13 +189,16 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}
+		w.Header().Set("Elasticjob-Log-Offset", "70000")
+		w.Header().Set("Elasticjob-Log-Size", "70006")
 		_, _ = io.WriteString(w, "hello\n")
 	})
 	c.SetPatience(0, 0)
 	var got strings.Builder
-	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true}); err != nil ||
-		got.String() != "hello\n" {
-		t.Errorf("%q, %v: want what came after the connection broke", got.String(), err)
+	var dropped int64
+	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true, Dropped: func(n int64) { dropped += n }}); err != nil ||
+		got.String() != "hello\n" || dropped != 70000 {
+		t.Errorf("%q, %d dropped, %v: want what came after the connection broke", got.String(), dropped, err)
 	}
 }
 
