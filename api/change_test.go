@@ -44,8 +44,8 @@ func askBeside(t *testing.T, method, url, body string) <-chan answered {
 	return done
 }
 
-// TestAFrozenLeaderIsLeftForTheNext: a follower does not wait for a server that has lost the lead. A write that may
-// have been carried out is never sent to the next leader (rule T3).
+// TestAFrozenLeaderIsLeftForTheNext: a follower does not wait for a server that has lost the leadership. A write that
+// may have been carried out is never sent to the next leader (rule T3).
 func TestAFrozenLeaderIsLeftForTheNext(t *testing.T) {
 	t.Parallel()
 	for name, itself := range map[string]bool{"another server": false, "this server": true} {
@@ -142,7 +142,7 @@ func TestALateAnswerCounts(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForALeaderForEver: the leader keeps the lead and does not answer.
+// TestNobodyWaitsForALeaderForEver: the leader keeps the leadership and does not answer.
 func TestNobodyWaitsForALeaderForEver(t *testing.T) {
 	t.Parallel()
 	address, _ := frozen(t)

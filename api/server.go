@@ -100,8 +100,8 @@ type Options struct {
 	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins. Default 15
 	// s, less than clients usually wait.
 	ForwardTimeout time.Duration
-	// AnswerGrace is how long a server that has lost the lead may still take to answer a write that it received as the
-	// leader. Default 500 ms: it usually has the answer already, which is better than an unknown outcome.
+	// AnswerGrace is how long a server that has lost the leadership may still take to answer a write that it received
+	// as the leader. Default 500 ms: it usually has the answer already, which is better than an unknown outcome.
 	AnswerGrace time.Duration
 	// ShutdownGrace is how long Serve waits for open requests when it shuts down. Default 10 s.
 	ShutdownGrace time.Duration

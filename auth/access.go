@@ -244,26 +244,26 @@ func (d *Access) State() State {
 	return Closed
 }
 
-// Sign returns an authentication code for what, which only servers of this cluster can make. A code is valid for one
-// purpose. Followers authenticate themselves with it. It returns nil while the key is unknown.
-func (d *Access) Sign(purpose string, what []byte) []byte {
+// Sign returns the signature of a message, which only servers of this cluster can make. A signature is valid for one
+// purpose. Followers authenticate themselves with it. Sign returns nil while the key is unknown.
+func (d *Access) Sign(purpose string, message []byte) []byte {
 	s, err := d.current()
 	if err != nil {
 		return nil
 	}
-	return mac(s.Keys.Proof, purpose, what)
+	return mac(s.Keys.Proof, purpose, message)
 }
 
-// Verify reports whether a server of this cluster has made the code, by Sign with the same purpose.
-func (d *Access) Verify(purpose string, what, code []byte) bool {
+// Verify reports whether a server of this cluster has made the signature, by Sign with the same purpose.
+func (d *Access) Verify(purpose string, message, signature []byte) bool {
 	s, err := d.current()
-	return err == nil && hmac.Equal(mac(s.Keys.Proof, purpose, what), code)
+	return err == nil && hmac.Equal(mac(s.Keys.Proof, purpose, message), signature)
 }
 
-func mac(k key, purpose string, what []byte) []byte {
+func mac(k key, purpose string, message []byte) []byte {
 	h := hmac.New(sha256.New, k)
 	_, _ = fmt.Fprintf(h, "%d %s ", len(purpose), purpose) // a hash never fails
-	_, _ = h.Write(what)
+	_, _ = h.Write(message)
 	return h.Sum(nil)
 }
 

@@ -169,7 +169,7 @@ func addressKey(from string) string {
 
 // lru is a map of bounded size that drops the least recently used entry.
 type lru[V any] struct {
-	most  int
+	limit int
 	byKey map[string]*list.Element
 	order *list.List // of *pair, most recently used first
 }
@@ -179,8 +179,8 @@ type pair[V any] struct {
 	value V
 }
 
-func newLRU[V any](most int) lru[V] {
-	return lru[V]{most: most, byKey: map[string]*list.Element{}, order: list.New()}
+func newLRU[V any](limit int) lru[V] {
+	return lru[V]{limit: limit, byKey: map[string]*list.Element{}, order: list.New()}
 }
 
 func (l *lru[V]) get(key string) (v V, ok bool) {
@@ -195,7 +195,7 @@ func (l *lru[V]) get(key string) (v V, ok bool) {
 func (l *lru[V]) put(key string, value V) {
 	l.remove(key)
 	l.byKey[key] = l.order.PushFront(&pair[V]{key, value})
-	if len(l.byKey) > l.most {
+	if len(l.byKey) > l.limit {
 		l.remove(l.order.Back().Value.(*pair[V]).key)
 	}
 }

@@ -28,7 +28,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body, answer any
 		return err
 	}
 	if err := json.Unmarshal(got.Raw, answer); err != nil {
-		return fmt.Errorf("read the answer of %s: %w", c.at(r), err)
+		return fmt.Errorf("read the answer of %s: %w", c.urlOf(r), err)
 	}
 	return nil
 }

@@ -1,15 +1,15 @@
 // Package client is a client of the scheduler's REST API. The command line uses it, and so may any other program. It
 // imports only the standard library.
 //
-//	New ──▶ Client ── Apps, Job, TriggerJob, Executions, … ──▶ Answer: the server's text, and what it means
-//	               ── Events, Watch ──▶ what changes, as it changes
-//	               ── CopyLog ──▶ a task's output, as it comes
+//	New ──▶ Client ── Apps, Job, TriggerJob, Executions, … ──▶ Answer: the server's text and its decoded value
+//	               ── Events, Watch ──▶ changes, as they happen
+//	               ── CopyLog ──▶ a task's output, as it grows
 //
-// If the server refuses a request, the error is an [*Error] with a code and fields. If the server does not answer, it
-// is an [*UnreachableError]. Reads, and triggers, which have a key, are retried for some seconds while a server, or a
-// proxy in front of it, says that it cannot answer now. After a refusal with status 429 any request is retried,
-// because it was not carried out. If a trigger got no answer and may have made a run, the error is an [*UnknownError]
-// with its key.
+// If the server refuses a request, the error is an [*Error] with a code and fields. If the server does not answer, the
+// error is an [*UnreachableError]. The client retries reads and triggers for some seconds while the server, or a proxy
+// in front of it, is temporarily unavailable; a trigger's idempotency key prevents a second run. It retries any request
+// that was refused with status 429, because the server has not carried it out. If a trigger may have made a run, but
+// got no answer, the error is an [*UnknownError] with the key.
 package client
 
 import (
@@ -51,8 +51,8 @@ type Options struct {
 	CAFile string
 	// UserAgent is the value of the header User-Agent.
 	UserAgent string
-	// Waiting is called with the reason when Watch or CopyLog begins to wait for a server that does not answer: once
-	// until the server answers again. Several goroutines may call it. It may be nil.
+	// Waiting is called with the reason when Watch or CopyLog begins to wait for a server that does not answer. It is
+	// not called again before the server has answered. Several goroutines may call it. It may be nil.
 	Waiting func(error)
 }
 
@@ -137,7 +137,7 @@ type Answer[T any] struct {
 	Value T
 	// Warning says what the answer lacks, such as the history while the server cannot read it. "" for nothing.
 	Warning string
-	// Next is the Runs.Before for the older rows of a list. It is "" unless the list is full.
+	// Next is the value of Runs.Before that lists the older rows. It is "" unless the list is full.
 	Next string
 }
 
@@ -177,7 +177,7 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 		a = Answer[T]{Raw: bytes.TrimSpace(text), Warning: warningOf(header), Next: nextOf(header)}
 		if err := json.Unmarshal(text, &a.Value); err != nil {
 			return fmt.Errorf("%s does not answer like a scheduler (%w): check its URL and its version",
-				c.at(r), err)
+				c.urlOf(r), err)
 		}
 		return nil
 	})
@@ -186,11 +186,11 @@ func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 
 // readAll makes a request once and reads the whole answer.
 func (c *Client) readAll(ctx context.Context, r request) ([]byte, http.Header, error) {
-	limit := r.timeout
-	if limit == 0 {
-		limit = requestTimeout
+	timeout := r.timeout
+	if timeout == 0 {
+		timeout = requestTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	resp, err := c.open(ctx, r)
 	if err != nil {
@@ -218,7 +218,7 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 		}
 		body = bytes.NewReader(text)
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, c.at(r), body)
+	req, err := http.NewRequestWithContext(ctx, r.method, c.urlOf(r), body)
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
@@ -243,7 +243,7 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 	return nil, c.readError(resp)
 }
 
-func (c *Client) at(r request) string {
+func (c *Client) urlOf(r request) string {
 	whole := *c.base
 	escaped := make([]string, len(r.path))
 	for i, segment := range r.path {

@@ -58,15 +58,15 @@ func (c *Client) readError(resp *http.Response) error {
 	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
 		e.RetryAfter = time.Duration(seconds) * time.Second
 	}
-	var said struct {
+	var body struct {
 		Error struct {
 			Code    string
 			Message string
 			Fields  []Field
 		}
 	}
-	if json.Unmarshal(text, &said) == nil && said.Error.Code != "" {
-		e.Code, e.Message, e.Fields = said.Error.Code, said.Error.Message, said.Error.Fields
+	if json.Unmarshal(text, &body) == nil && body.Error.Code != "" {
+		e.Code, e.Message, e.Fields = body.Error.Code, body.Error.Message, body.Error.Fields
 		c.presence.answered.Store(true)
 		return e
 	}

@@ -18,9 +18,9 @@
 // driven by a goroutine of its own. Each run is reported by updates of state RUNNING; progress and health are sent
 // in messages that may get lost (tasks/reports.go).
 //
-// A failure in a task, such as a package that can't be fetched, fails that task with the reason, and nothing else.
-// The size of packages and output and the time for a fetch are limited, by defaults, arguments or the environment:
-// see limits.go for the names.
+// A failure in a task, such as a package that can't be fetched, fails only that task, with the reason. The size of
+// packages and output and the time for a fetch are limited, by defaults, arguments or the environment: see limits.go
+// for the names.
 //
 // # In a pod
 //
@@ -38,8 +38,8 @@
 // killed during the first start. The second container starts an unfinished fetch from the beginning. It does not
 // begin a task again that the first one had begun: before a process is started, a request is sent or a daemon's
 // shard fires, a marker is written to disk in the pod's folder, which outlives containers (container/begun.go). If
-// the marker exists, the second container runs nothing and reports that the task may have run, like one whose
-// supervisor was lost. A job that removes the marker gives up this protection.
+// the marker exists, the second container runs nothing and reports that the task may have run, as after the loss of a
+// supervisor. A job that removes the marker gives up this protection.
 //
 // If an app has its own image, an init container of the project's image first fetches and unpacks the package, and
 // copies this program for the app's image (podprepare.go).
@@ -66,8 +66,8 @@
 // The /proc entries of an executor and its supervisor are closed to tasks. If tasks run as the executor's user and
 // the agent is that of scheduler --local, the data folder is hidden (HiddenFrom). The executor sees of it only the
 // sandbox, the cache and the folder of secrets, without those of other apps; tasks see only the sandbox and the
-// cache. So a link that a task puts in the place of one of the executor's files leads the executor nowhere that the
-// task could not go itself.
+// cache. So if a task replaces one of the executor's files by a link, the executor reaches by the link only what the
+// task can reach itself.
 //
 // An executor of --local trusts only the agent that started it, because a task can listen on the agent's port while
 // the agent is down: it has that agent's authority in ELASTICJOB_MESOS_CA. Every executor is for one app, which its

@@ -34,7 +34,7 @@ type session struct {
 	tasks  *tasks.Set
 }
 
-// listen keeps the executor subscribed. It closes asked at SHUTDOWN, and returns when the tasks must be stopped at
+// listen keeps the executor subscribed. It closes shutdown at SHUTDOWN, and returns when the tasks must be stopped at
 // once (rule X6).
 func (s *session) listen(ctx context.Context, shutdown chan struct{}) error {
 	retryInterval := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5

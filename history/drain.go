@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// maxRows is the number of rows per transaction, and gatherFor how long the drain waits for that many.
+	// maxRows is the number of rows per transaction, and gatherTimeout how long the drain waits for that many.
 	maxRows       = 1000
 	gatherTimeout = 100 * time.Millisecond
-	// A failed call of the database is repeated after retryFirst, then after twice that, and so on up to
+	// A failed call of the database is repeated after firstRetryInterval, then after twice that, and so on up to
 	// maxRetryInterval.
 	firstRetryInterval = 100 * time.Millisecond
 	maxRetryInterval   = 10 * time.Second

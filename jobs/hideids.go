@@ -14,20 +14,19 @@ var idInText = regexp.MustCompile(`[A-Za-z0-9][\w.-]*@(?:-@[^\s/\\,;"'()]*|(?:\d
 // notInEnd are punctuation characters that may follow an id in a sentence.
 const notInEnd = ".:-"
 
-// HideIDs replaces each id of a task, an executor or an execution in a text by other, unless shown reports that the
-// reader may see the app or the job with which the id begins. So hiding depends on the owner of an id, not on the
-// sentence around it.
-func HideIDs(text, other string, shown func(name string, isApp bool) bool) string {
+// HideIDs replaces the ids of tasks, executors and executions in a text by replacement, unless the reader may see their
+// owner. An id begins with the name of its owner, an app or a job, for which visible is called.
+func HideIDs(text, replacement string, visible func(name string, isApp bool) bool) string {
 	if !strings.Contains(text, "@") {
 		return text
 	}
 	return idInText.ReplaceAllStringFunc(text, func(id string) string {
 		whole := strings.TrimRight(id, notInEnd)
 		name, rest, _ := strings.Cut(whole, "@")
-		if shown(name, isExecutorID(rest)) {
+		if visible(name, isExecutorID(rest)) {
 			return id
 		}
-		return other + id[len(whole):]
+		return replacement + id[len(whole):]
 	})
 }
 

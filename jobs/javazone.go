@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
+// javaOffset matches an offset as Java writes it: GMT+8, UTC+08:00, +0530.
 var javaOffset = regexp.MustCompile(`^(?:GMT|UTC|UT)?([+-])0?(\d{1,2}?)(?::?([0-5]\d))?$`)
 
-// JavaZone returns IANA's name of a time zone as Java writes it: GMT+08:00 is Etc/GMT-8 there, and CST America/Chicago.
-// Other names, which are the same in both or unknown to both, are returned unchanged.
+// JavaZone converts Java's name of a time zone to IANA's name: GMT+08:00 to Etc/GMT-8, and CST to America/Chicago. It
+// returns other names unchanged, because they mean the same in both or are unknown to both.
 func JavaZone(zone string) string {
 	zone = strings.TrimSpace(zone)
 	if name, ok := javaZones[zone]; ok {
@@ -44,7 +45,8 @@ var javaZones = map[string]string{
 	"SST": "Pacific/Guadalcanal", "VST": "Asia/Ho_Chi_Minh", "Z": "Etc/UTC",
 }
 
-// partialOffsets are zones without daylight saving time for the offsets that are no whole hours; IANA's Etc has none.
+// partialOffsets are zones without daylight saving time whose offsets are not whole hours. IANA's Etc zones have only
+// whole hours.
 var partialOffsets = map[string]string{
 	"+3:30": "Asia/Tehran", "+4:30": "Asia/Kabul", "+5:30": "Asia/Kolkata", "+5:45": "Asia/Kathmandu",
 	"+6:30": "Asia/Yangon", "+8:45": "Australia/Eucla", "+9:30": "Australia/Darwin", "-9:30": "Pacific/Marquesas",

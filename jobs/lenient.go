@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 )
 
-// Lenient returns a stored document as the original, which checked nothing, read and ran it, and notes about what is
-// read differently or has no effect. It is for documents that Check refuses. What cannot run stays as it is, so that
-// Check refuses the result too. The sharding item parameters stay as they are, too: see CheckOptions.InForce.
+// Lenient converts a stored document that Check refuses to the meaning that it had in the original, which checked
+// nothing. The notes say which values are read differently or have no effect. Values that cannot run stay unchanged, so
+// that Check refuses the result too. shardingItemParameters stays unchanged because of CheckOptions.InForce.
 func (c Config) Lenient() (Config, []string) {
 	l := lenient{c: c}
 	l.c.Props = maps.Clone(c.Props)
@@ -138,11 +138,11 @@ func (p *property) lenient(value string) string {
 		return strconv.FormatBool(strings.EqualFold(value, "true"))
 	}
 	if n, err := strconv.Atoi(value); err == nil && n >= 0 && strings.HasSuffix(strings.ToLower(p.name), "milliseconds") {
-		most := maxHTTPTimeout
+		limit := maxHTTPTimeout
 		if !strings.HasPrefix(p.name, "http.") {
-			most = maxNotifyTimeout
+			limit = maxNotifyTimeout
 		}
-		return strconv.Itoa(most) // 0 is unlimited in Java
+		return strconv.Itoa(limit) // 0 is unlimited in Java
 	}
 	if u, err := url.Parse(value); err == nil && u.User != nil && p.hidden == secretUser {
 		u.User = nil // Java does not send it
@@ -200,7 +200,7 @@ func javaWords(line string) (words []string) {
 	return words
 }
 
-// request corrects the combination of an HTTP job's properties. Without an address the job is not one of these.
+// request corrects the combination of an HTTP job's properties. A job without an address is no HTTP job.
 func (l *lenient) request() {
 	if l.c.Prop(PropHTTPURL) == "" && l.c.Prop(PropHTTPURI) == "" {
 		for _, name := range slices.Sorted(maps.Keys(l.c.Props)) {

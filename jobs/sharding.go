@@ -9,8 +9,8 @@ import (
 )
 
 // ShardingParameters parses shardingItemParameters, such as "0=a,1=b", into the parameter of each shard. Shards
-// without a parameter are not in the map (contract 2.3). The violations have the original's messages where it has any.
-// Shards that do not exist or are given twice are refused [D27], and the map is empty then.
+// without a parameter are not in the map (contract 2.3). Unlike the original, it refuses shards that do not exist or
+// have two parameters [D27]. The other violations have the original's messages. After a violation the map is nil.
 func ShardingParameters(c Config) (map[int]string, document.Violations) {
 	parameters := map[int]string{}
 	text := c.ShardingItemParameters
@@ -30,7 +30,7 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 		}
 		key, value := strings.TrimSpace(pieces[0]), strings.TrimSpace(pieces[1])
 		item, err := strconv.Atoi(key)
-		_, doubled := parameters[item]
+		_, repeated := parameters[item]
 		switch {
 		case len(bad) == maxViolations:
 			return nil, bad
@@ -39,7 +39,7 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 		case item < 0 || item >= c.ShardingTotalCount:
 			violate("shard %d does not exist: shardingTotalCount is %d, and shards are numbered from 0", item,
 				c.ShardingTotalCount)
-		case doubled:
+		case repeated:
 			violate("shard %d is given more than once", item)
 		default:
 			parameters[item] = value
@@ -54,16 +54,16 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 // maxViolations bounds the number of violations of one field.
 const maxViolations = 20
 
-// StoredParameters parses shardingItemParameters of a stored document as leniently as the original: parameters of
-// shards that do not exist are ignored, empty entries as well, of two for a shard the last one counts, and a value may
-// have a '='. It gives the same parameters as ShardingParameters if that finds no violation. The notes say what it
-// ignores; the violations are those of entries that cannot be read, and the map is empty then.
+// StoredParameters parses shardingItemParameters of a stored document as leniently as the original. It ignores empty
+// entries and parameters of shards that do not exist; the last of several parameters for a shard counts; and a value
+// may contain a '='. The notes say what ShardingParameters would refuse. If an entry cannot be read, StoredParameters
+// returns the violations of ShardingParameters and no parameters.
 func StoredParameters(c Config) (parameters map[int]string, notes []string, bad document.Violations) {
 	if parameters, bad = ShardingParameters(c); len(bad) == 0 {
 		return parameters, nil, nil
 	}
 	parameters = map[int]string{}
-	var beyond, twice, signs, empty int
+	var beyond, repeats, withSign, empty int
 	for part := range strings.SplitSeq(c.ShardingItemParameters, ",") {
 		if strings.TrimSpace(part) == "" {
 			empty++
@@ -72,18 +72,18 @@ func StoredParameters(c Config) (parameters map[int]string, notes []string, bad 
 		key, value, found := strings.Cut(part, "=")
 		item, err := strconv.Atoi(strings.TrimSpace(key))
 		value = strings.TrimSpace(value)
-		_, doubled := parameters[item]
+		_, repeated := parameters[item]
 		switch {
 		case !found || err != nil:
 			return nil, nil, bad
 		case item < 0 || item >= c.ShardingTotalCount:
 			beyond++
 			continue
-		case doubled:
-			twice++
+		case repeated:
+			repeats++
 		}
 		if strings.Contains(value, "=") {
-			signs++
+			withSign++
 		}
 		parameters[item] = value
 	}
@@ -93,8 +93,8 @@ func StoredParameters(c Config) (parameters map[int]string, notes []string, bad 
 		}
 	}
 	note(beyond, "parameters of shards that do not exist are ignored: %d")
-	note(twice, "of two parameters for a shard, the last one counts: %d")
-	note(signs, "values that contain a '=' are given to the shards unchanged: %d")
+	note(repeats, "of two parameters for a shard, the last one counts: %d")
+	note(withSign, "values that contain a '=' are given to the shards unchanged: %d")
 	note(empty, "empty entries are ignored: %d")
 	return parameters, notes, nil
 }

@@ -12,26 +12,26 @@ import (
 // maxNamed is the greatest number of other jobs that a text names; the rest is counted.
 const maxNamed = 200
 
-// text returns the text for people, of at most most bytes. Its first line is the original's.
-func text(n notifications.Notification, most int) string {
+// text returns the text for people, of at most limit bytes. Its first line is the original's.
+func text(n notifications.Notification, limit int) string {
 	for causes := 4000; causes > 20; causes /= 2 {
-		if t := withCauses(n, causes, maxNamed); len(t) <= most {
+		if t := withCauses(n, causes, maxNamed); len(t) <= limit {
 			return t
 		}
 	}
 	for named := min(len(n.Others), maxNamed); named >= 0; named -= 1 + named/10 {
-		if t := withCauses(n, 20, named); len(t) <= most {
+		if t := withCauses(n, 20, named); len(t) <= limit {
 			return t
 		}
 	}
-	return cut(withCauses(n, 20, 0), most)
+	return cut(withCauses(n, 20, 0), limit)
 }
 
-// withCauses returns the text with at most most bytes of each cause, and the names of at most named other jobs.
-func withCauses(n notifications.Notification, most, named int) string {
+// withCauses returns the text with at most limit bytes of each cause, and the names of at most named other jobs.
+func withCauses(n notifications.Notification, limit, named int) string {
 	var b strings.Builder
 	for i, s := range n.Shards {
-		cause := cut(cmp.Or(s.Cause.String(), "unknown cause"), most)
+		cause := cut(cmp.Or(s.Cause.String(), "unknown cause"), limit)
 		if i == 0 {
 			fmt.Fprintf(&b, "Job '%s' exception occur in job processing, caused by %s\n", n.Job.JobName, cause)
 			fmt.Fprintf(&b, "Execution %s, fired at %s.\n", n.Execution, n.Fire.UTC().Format(time.RFC3339))
@@ -67,7 +67,7 @@ func withCauses(n notifications.Notification, most, named int) string {
 			break
 		}
 		b.WriteString(o.Job)
-		if most < 250 || len(o.Shards) == 0 { // as many names as possible
+		if limit < 250 || len(o.Shards) == 0 { // as many names as possible
 			if o.Further > 0 {
 				fmt.Fprintf(&b, " (%d failures)", 1+o.Further)
 			}
@@ -75,7 +75,7 @@ func withCauses(n notifications.Notification, most, named int) string {
 			continue
 		}
 		fmt.Fprintf(&b, ": %s, item %d %s, %s", o.Execution, o.Shards[0].Item, o.Shards[0].State,
-			cut(cmp.Or(o.Shards[0].Cause.String(), "unknown cause"), most/10))
+			cut(cmp.Or(o.Shards[0].Cause.String(), "unknown cause"), limit/10))
 		if o.Further > 0 {
 			fmt.Fprintf(&b, " (further failures: %s)", further(o.Report))
 		}
@@ -99,12 +99,12 @@ func onAgent(s notifications.FailedShard) string {
 }
 
 // cut shortens a long text to its beginning and its end, without splitting characters.
-func cut(text string, most int) string {
+func cut(text string, limit int) string {
 	const gap = "…"
-	if len(text) <= most {
+	if len(text) <= limit {
 		return text
 	}
-	head := (most - len(gap)) / 3
-	tail := most - len(gap) - head
+	head := (limit - len(gap)) / 3
+	tail := limit - len(gap) - head
 	return strings.ToValidUTF8(text[:head], "") + gap + strings.ToValidUTF8(text[len(text)-tail:], "")
 }

@@ -8,20 +8,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// AuditOutbox has audit rows of changes outside of the scheduler, such as those of users; each row is written with its
-// change. The leader moves them to its own rows (rule A1). Its methods may be called concurrently.
+// AuditOutbox has the audit rows of changes that the core does not make, such as changes of users. Each row is written
+// together with its change, and waits until the leader moves it into the core's audit log (rule A1). The methods may be
+// called concurrently.
 type AuditOutbox interface {
-	// PendingAudit returns the waiting rows, each with an id of its own. It does no I/O.
+	// PendingAudit returns the waiting rows, each with a unique id. It does no I/O.
 	PendingAudit() []event.Audit
-	// TakeAudit removes the rows with these ids, which the leader has committed. If it fails, the leader takes the
-	// rows again, which has no effect.
+	// TakeAudit removes the rows with these ids, which the leader has committed. If it fails, the leader commits and
+	// removes the rows again; the core ignores ids that it has.
 	TakeAudit(ctx context.Context, ids []string) error
 }
 
 const (
 	// auditCheckInterval is the interval at which the leader looks for waiting rows.
 	auditCheckInterval = time.Second
-	// auditTimeout bounds each try to take rows.
+	// auditTimeout bounds each attempt to move rows.
 	auditTimeout = 10 * time.Second
 )
 
@@ -30,7 +31,7 @@ func (r *termRunner) moveAudits() {
 	var failed bool // set once a failure was logged
 	for {
 		if rows := r.s.opt.Audits.PendingAudit(); len(rows) > 0 {
-			err := r.moveAudit(rows)
+			err := r.moveRows(rows)
 			if err != nil && !failed && r.ctx.Err() == nil {
 				r.s.opt.Logger.Warn("audit rows not moved yet, retrying",
 					"rows", len(rows), "error", err)
@@ -45,8 +46,8 @@ func (r *termRunner) moveAudits() {
 	}
 }
 
-// moveAudit makes the core keep rows and, once that is committed, removes them from the outbox.
-func (r *termRunner) moveAudit(rows []event.Audit) error {
+// moveRows adds rows to the core's audit log and, once that is committed, removes them from the outbox.
+func (r *termRunner) moveRows(rows []event.Audit) error {
 	ctx, cancel := context.WithTimeout(r.ctx, auditTimeout)
 	defer cancel()
 	if _, err := r.s.ask(ctx, core.AuditRequested{Rows: rows}); err != nil {

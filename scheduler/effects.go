@@ -117,12 +117,13 @@ func (r *termRunner) readDocuments(paths []string) []term.Document {
 
 const callTimeout = 10 * time.Second
 
-// maxLaunching bounds the total size of the launches that are being sent at once to all agents. Each is encoded as a
-// whole when it is sent, while waiting ones share the part that is the same for all shards of an execution.
+// maxLaunching bounds the total size of the launches that are being sent at once to all agents. A launch uses memory
+// for its encoded form only while it is being sent: waiting launches share the common part of all shards of an
+// execution.
 const maxLaunching = 32 << 20
 
-// call sends a call, unless its session or the term has ended; then the next leader finds that it was not sent (rule
-// E1).
+// call sends a call, unless its session or the term has ended. In that case a later reconciliation finds that the call
+// was not sent (rule E1).
 func (r *termRunner) call(s openSession, c term.Call) {
 	if launch, ok := c.Call.(step.CallLaunch); ok {
 		size := min(int64(launch.Launch.Size()), maxLaunching)
@@ -163,15 +164,15 @@ func send(ctx context.Context, s openSession, call step.Call) error {
 	}
 }
 
-// subscribe opens a session and forwards its events until it ends.
+// subscribe opens a session and forwards its events until the session ends.
 func (r *termRunner) subscribe(c term.Subscribe) {
 	f := r.s.opt.Framework
 	f.ID = c.FrameworkID
-	within := callTimeout
+	timeout := callTimeout
 	if driver, ok := r.s.opt.Driver.(patientSubscriber); ok {
-		within = driver.SubscribeWithin()
+		timeout = driver.SubscribeWithin()
 	}
-	ctx, cancel := context.WithTimeout(r.ctx, within)
+	ctx, cancel := context.WithTimeout(r.ctx, timeout)
 	defer cancel()
 	r.s.opt.Point(pointBeforeSubscribe)
 	if r.ctx.Err() != nil {
@@ -218,8 +219,8 @@ type patientSubscriber interface {
 
 // leaderWatcher is a driver that can report when another master leads.
 type leaderWatcher interface {
-	// NewLeader waits until another master leads than the one that the last Subscribe tried, and then returns nil; it
-	// returns an error when ctx ends.
+	// NewLeader waits until the leading master is another one than the last Subscribe tried. It returns an error if ctx
+	// ends before that.
 	NewLeader(ctx context.Context) error
 }
 

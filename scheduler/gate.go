@@ -34,8 +34,8 @@ func (t stateGate) enter(ctx context.Context) error { return t.sem.Acquire(ctx, 
 
 func (t stateGate) leave() { t.sem.Release(1) }
 
-// Read calls look with the core of this process's term between two steps, restricted to a scope. look sees committed
-// state of one moment. It is the only way for requests to read the core. The loop waits meanwhile, so look must be
+// Read calls visit with the core of this process's term between two steps, restricted to a scope. visit sees committed
+// state of one moment. It is the only way for requests to read the core. The loop waits meanwhile, so visit must be
 // quick.
 func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, visit func(explain.Reader) error) error {
 	r, err := s.current()

@@ -45,8 +45,8 @@ type Options struct {
 	History History
 	// Audits, if not nil, has audit rows of changes outside of the scheduler (rule A1).
 	Audits AuditOutbox
-	// RefusedTimeout, if not 0, is how long a leader keeps the lead while the cluster only refuses it (4xx). Then Lead
-	// and Stand abdicate and return ErrRefused, so that another scheduler, with other credentials, may lead.
+	// RefusedTimeout, if not 0, is how long a leader keeps the leadership while the cluster only refuses it (4xx). Then
+	// Lead and Stand abdicate and return ErrRefused, so that another scheduler, with other credentials, may lead.
 	RefusedTimeout time.Duration
 	// HoldFor is how long this server must not have led, counted from New, for Core.Held to be dropped.
 	HoldFor time.Duration
@@ -185,11 +185,11 @@ func (s *Scheduler) UpdateApp(
 
 // retryStale repeats a change of a document that has changed since it was read.
 func retryStale[V any](change func() (V, error)) (V, error) {
-	const most = 100 // each time the document had changed again
+	const limit = 100 // each time the document had changed again
 	for tries := 1; ; tries++ {
 		v, err := change()
 		var stale *problem.Error
-		if tries == most || !errors.As(err, &stale) || stale.Code != config.StaleVersion {
+		if tries == limit || !errors.As(err, &stale) || stale.Code != config.StaleVersion {
 			return v, err
 		}
 	}

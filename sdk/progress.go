@@ -67,13 +67,13 @@ func bounded(fraction float64) float64 {
 	return min(max(fraction, 0), 1)
 }
 
-// cut returns the beginning of a text: as many whole characters as fit into most bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
+// cut returns the beginning of a text: as many whole characters as fit into limit bytes.
+func cut(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most]
+	return text[:limit]
 }

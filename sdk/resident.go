@@ -48,7 +48,7 @@ type message struct {
 	line              []byte
 }
 
-// resident runs a job on the executor's messages, one run at a time.
+// resident runs a job when the executor's messages request it, one run at a time.
 type resident struct {
 	job Job
 	in  io.Reader
@@ -63,15 +63,15 @@ type resident struct {
 	ended    chan error              // receives the result of the current run
 }
 
-// serve handles messages until the stream or ctx ends, and until the current run has been answered. It returns an
-// error only if it cannot write to the executor.
+// serve handles messages until the stream or ctx ends, and then waits for the current run and sends its result. It
+// returns an error only if it cannot write to the executor.
 func (r *resident) serve(ctx context.Context) error {
 	if err := r.say(helloMessage{"hello", version, "elasticjob-go, " + runtime.Version()}); err != nil {
 		return fmt.Errorf("say hello to the executor: %w", err)
 	}
-	messages, over := make(chan message), make(chan struct{})
-	defer close(over)
-	go r.listen(messages, over) // ends with the stream or the process
+	messages, done := make(chan message), make(chan struct{})
+	defer close(done)
+	go r.listen(messages, done) // ends with the stream or the process
 	ending := ctx.Done()
 	for last := false; !last || r.run != ""; {
 		select {
@@ -94,10 +94,10 @@ func (r *resident) serve(ctx context.Context) error {
 
 // listen reads messages until the stream ends. It skips lines that it cannot parse, because an executor of a later
 // version may send messages that this version does not know.
-func (r *resident) listen(messages chan<- message, over <-chan struct{}) {
+func (r *resident) listen(messages chan<- message, done <-chan struct{}) {
 	defer close(messages)
 	lines := bufio.NewReader(r.in)
-	complained := false
+	warned := false
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
@@ -108,17 +108,17 @@ func (r *resident) listen(messages chan<- message, over <-chan struct{}) {
 		}
 		var o message
 		if err := json.Unmarshal(line, &o); err != nil {
-			if !complained {
+			if !warned {
 				r.logf("lines from the executor that are not messages of the protocol are ignored: %v",
 					err)
 			}
-			complained = true
+			warned = true
 			continue
 		}
 		o.line = line
 		select {
 		case messages <- o:
-		case <-over:
+		case <-done:
 			return
 		}
 	}
@@ -145,14 +145,14 @@ func (r *resident) handle(ctx context.Context, o message) error {
 }
 
 func (r *resident) begin(ctx context.Context, run string, shard Shard) {
-	said := &progress{every: progressInterval, send: func(fraction float64, message string) {
-		// A failure shows at the run's end, when the answer is written.
+	reports := &progress{every: progressInterval, send: func(fraction float64, message string) {
+		// A failure is reported at the end of the run, when the answer can't be written either.
 		_ = r.say(progressMessage{"progress", run, fraction, message})
 	}}
-	shard.progress = said
+	shard.progress = reports
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan error, 1)
-	r.run, r.cancel, r.progress, r.ended = run, cancel, said, ended
+	r.run, r.cancel, r.progress, r.ended = run, cancel, reports, ended
 	go func() { ended <- r.job.Run(ctx, shard) }()
 }
 

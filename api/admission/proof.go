@@ -13,23 +13,23 @@ import (
 )
 
 // These headers accompany a forwarded request: the address of the follower, so that no request is forwarded in
-// circles; the address of the client; and a code that only servers of the cluster can compute from both and from the
-// request.
+// circles; the address of the client; and a signature of both and of the request, which only servers of the cluster can
+// make.
 const (
 	ForwardedBy    = "X-Elasticjob-Forwarded-By"
 	forwardedFor   = "X-Elasticjob-Forwarded-For"
 	forwardedProof = "X-Elasticjob-Forwarded-Proof"
 )
 
-// Proofs computes and verifies codes that only the servers of a cluster can compute; *auth.Access implements it.
+// Proofs makes and verifies signatures that only the servers of a cluster can make; *auth.Access implements it.
 type Proofs interface {
-	// Sign returns the code of what for a purpose; nil while the key is not known.
-	Sign(purpose string, what []byte) []byte
-	// Verify reports whether Sign computed the code. How long it takes reveals nothing about the code.
-	Verify(purpose string, what, code []byte) bool
+	// Sign returns the signature of a message, valid for one purpose; nil while the key is not known.
+	Sign(purpose string, message []byte) []byte
+	// Verify reports whether Sign made the signature. It takes constant time.
+	Verify(purpose string, message, signature []byte) bool
 }
 
-// forwardPurpose is the purpose of the codes of forwarded requests.
+// forwardPurpose is the purpose of the signatures of forwarded requests.
 const forwardPurpose = "forward"
 
 var errNoProof = failure.Unchanged("access_unknown",
@@ -42,17 +42,18 @@ func (h *Admission) ForwardHeaders(r *http.Request) (http.Header, error) {
 	if h.Proofs == nil {
 		return headers, nil
 	}
-	code := h.Proofs.Sign(forwardPurpose, forwarded(r, by, client))
-	if code == nil {
+	signature := h.Proofs.Sign(forwardPurpose, messageOf(r, by, client))
+	if signature == nil {
 		return nil, errNoProof
 	}
-	headers[forwardedFor], headers[forwardedProof] = []string{client}, []string{base64.StdEncoding.EncodeToString(code)}
+	headers[forwardedFor] = []string{client}
+	headers[forwardedProof] = []string{base64.StdEncoding.EncodeToString(signature)}
 	return headers, nil
 }
 
-// forwarded returns the part of a request that a follower signs. No part can contain a newline, so the result is
-// unambiguous.
-func forwarded(r *http.Request, by, client string) []byte {
+// messageOf returns the message that a follower signs for a request. Its lines are unambiguous, because none of them
+// can contain a newline.
+func messageOf(r *http.Request, by, client string) []byte {
 	return []byte(strings.Join([]string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, by, client}, "\n"))
 }
 
@@ -78,12 +79,12 @@ func (h *Admission) checkProof(r *http.Request, by, client, proof []string) erro
 	if len(by) != 1 || len(client) != 1 || len(proof) != 1 {
 		return forged
 	}
-	what := forwarded(r, by[0], client[0])
-	code, err := base64.StdEncoding.DecodeString(proof[0])
+	message := messageOf(r, by[0], client[0])
+	signature, err := base64.StdEncoding.DecodeString(proof[0])
 	switch {
-	case h.Proofs.Sign(forwardPurpose, what) == nil:
+	case h.Proofs.Sign(forwardPurpose, message) == nil:
 		return errNoProof
-	case err != nil, !h.Proofs.Verify(forwardPurpose, what, code):
+	case err != nil, !h.Proofs.Verify(forwardPurpose, message, signature):
 		return forged
 	}
 	return nil

@@ -14,9 +14,9 @@ type reachableKey struct{}
 // other addresses, and through no proxy. A proxy on this machine also connects from a loopback address, but its
 // clients may be anywhere.
 func IsLocal(r *http.Request) bool {
-	wide, _ := r.Context().Value(reachableKey{}).(bool)
-	here, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return !wide && ok && here.IP.IsLoopback() && !isProxied(r)
+	reachable, _ := r.Context().Value(reachableKey{}).(bool)
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return !reachable && ok && local.IP.IsLoopback() && !isProxied(r)
 }
 
 // proxyHeaders are headers that reverse proxies, load balancers and CDNs add to requests, and that clients of this API
@@ -44,7 +44,7 @@ func isProxied(r *http.Request) bool {
 	return false
 }
 
-// WithReachable returns a context for the requests of a listener; wide says whether other machines can reach it.
-func WithReachable(ctx context.Context, wide bool) context.Context {
-	return context.WithValue(ctx, reachableKey{}, wide)
+// WithReachable returns a context for the requests of a listener, with whether other machines can reach the listener.
+func WithReachable(ctx context.Context, reachable bool) context.Context {
+	return context.WithValue(ctx, reachableKey{}, reachable)
 }

@@ -22,8 +22,8 @@ const (
 	keepaliveInterval = 15 * time.Second
 )
 
-// events streams changes as server-sent events until the client disconnects, the server shuts down or loses the lead,
-// or the client's login or token expires. Browsers reconnect by themselves.
+// events streams changes as server-sent events until the client disconnects, the server shuts down or loses the
+// leadership, or the client's login or token expires. Browsers reconnect by themselves.
 func (h *Handlers) events(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
@@ -56,7 +56,7 @@ type eventStream struct {
 	changes *view.Stream
 
 	summary []byte // the last one sent
-	// comparisons is how many more times the summary is to be compared with the last one. It is two after a change,
+	// comparisons is how many more times the summary must be compared with the last one. It is two after a change,
 	// because the first summary may be up to half a second old.
 	comparisons int
 }
@@ -123,7 +123,7 @@ func (e *eventStream) sendSummary() bool {
 	now, err := e.server.Scheduler.Summary(ctx, caller.ScopeOf(ctx))
 	if err != nil {
 		e.comparisons = max(e.comparisons, 1)
-		return true // as while the registry does not answer; the stream is ended when the leader's term ends
+		return true // for example while the registry does not answer; the stream ends with the leader's term
 	}
 	text, err := json.Marshal(now)
 	if err != nil || bytes.Equal(text, e.summary) {

@@ -57,7 +57,7 @@ type Reserve struct {
 	warnedOut, warnedConns time.Time
 }
 
-// New returns a reserve of size descriptors. most is the maximum number of connections of each of its listeners. It
+// New returns a reserve of size descriptors. maxConns is the maximum number of connections of each of its listeners. It
 // returns an error if the process cannot open size descriptors.
 func New(size, maxConns int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
 	r := &Reserve{size: size, maxConns: maxConns, log: log, now: now}
@@ -144,7 +144,7 @@ func (l *listener) Accept() (net.Conn, error) {
 // answered, it waits.
 func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
 	if lent {
-		l.closeLongestWaiting() // its descriptor refills the reserve
+		l.closeLongestWaiting() // the freed descriptor refills the reserve
 	} else {
 		l.reserve.recover()
 	}

@@ -162,9 +162,8 @@ func (d *Handlers[C, V]) Command(
 	}
 }
 
-// Read merges a body into base. It returns the fields that cannot be read and the rules that the rest breaks as one
-// error. A secret that the body leaves out is treated like one in its hidden form: KeepSecrets restores it, or reports
-// why it cannot.
+// Read merges a body into base. Its error has all violations: fields that cannot be read, and broken rules of the other
+// fields. KeepSecrets restores a secret that the body leaves out or has in its hidden form, or reports why it cannot.
 func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 	c, notes, err := d.Schema.Decode(body, base.WithoutSecrets())
 	unread, ok := err.(document.Violations)

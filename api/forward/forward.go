@@ -104,8 +104,8 @@ type Options struct {
 	Advertise string
 	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins.
 	ForwardTimeout time.Duration
-	// AnswerGrace is how long a server that has lost the lead may still take to answer a write that it received as the
-	// leader.
+	// AnswerGrace is how long a server that has lost the leadership may still take to answer a write that it received
+	// as the leader.
 	AnswerGrace time.Duration
 	// ShuttingDown ends when the server begins to shut down. Streams then end.
 	ShuttingDown context.Context
@@ -150,7 +150,7 @@ var (
 	errNoAnswer      = errors.New("no answer in time")
 )
 
-// Forward answers with the leader's answer. If the lead changes meanwhile, a read, or a write that has not been sent
+// Forward answers with the leader's answer. If the leader changes meanwhile, a read, or a write that has not been sent
 // yet, goes to the next leader. If that is this server, work answers the request here. All of this takes at most
 // Options.ForwardTimeout, except for the body of a stream and for a request that fetches a package.
 func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
@@ -201,7 +201,7 @@ func (h *Forwarder) otherLeads(address string) bool {
 }
 
 // nextLeader returns the address to forward a request to. here is set if this server leads itself. If before is the
-// address of a leader that has lost the lead, nextLeader waits for the next leader.
+// address of a leader that has lost the leadership, nextLeader waits for the next leader.
 func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool,
 	err error) {
 	if before == "" {
@@ -301,7 +301,7 @@ func (p *attempt) send(timeLimit context.Context) error {
 	return p.failed
 }
 
-// watch cancels the request when another server has taken the lead. A write that may have been received gets
+// watch cancels the request when another server has become the leader. A write that may have been received gets
 // AnswerGrace more time.
 func (p *attempt) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(leaderCheckInterval)

@@ -31,9 +31,9 @@ type History interface {
 	Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error)
 	// Execution returns one execution with the last runs of its shards; false if it is not stored.
 	Execution(ctx context.Context, id string) (search.Execution, bool, error)
-	// Life returns the first moments of an execution's life; most is their maximum number. more says whether there are
+	// Life returns the first moments of an execution's life; limit is their maximum number. more says whether there are
 	// others.
-	Life(ctx context.Context, execution string, most int) (life []search.Moment, more bool, err error)
+	Life(ctx context.Context, execution string, limit int) (life []search.Moment, more bool, err error)
 	JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error)
 
 	// TaskResults returns the results of the periods that begin at or after from and before until, the oldest first. A

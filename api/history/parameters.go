@@ -22,9 +22,9 @@ func searchText(name, about string) plainParameter {
 	return plainParameter{Name: name, In: "query", About: about, Schema: openapi.Schema{"type": "string"}}
 }
 
-func searchNumber(name, about string, otherwise, most int) plainParameter {
+func searchNumber(name, about string, otherwise, limit int) plainParameter {
 	return plainParameter{Name: name, In: "query", About: about,
-		Schema: openapi.Schema{"type": "integer", "default": otherwise, "minimum": 1, "maximum": most}}
+		Schema: openapi.Schema{"type": "integer", "default": otherwise, "minimum": 1, "maximum": limit}}
 }
 
 func searchChoice(name, about string, words []string) plainParameter {

@@ -95,7 +95,7 @@ func (s *series) fill(known []search.Activity) {
 	}
 }
 
-// orNull returns the value, or nil if n is 0. mean returns sum/n, or nil if n is 0.
+// orNull returns the value, or nil if n is 0.
 func orNull(n int64, value float64) *float64 {
 	if n == 0 {
 		return nil
@@ -104,6 +104,7 @@ func orNull(n int64, value float64) *float64 {
 	return &value
 }
 
+// mean returns sum/n, or nil if n is 0.
 func mean(n int64, sum float64) *float64 { return orNull(n, sum/float64(max(n, 1))) }
 
 var seriesRange = request.Choice("range", "Length of the time range, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")

@@ -48,7 +48,7 @@ type Options struct {
 	Reserved func(name string) bool
 	// Now is the clock that decides whether a cron will still fire.
 	Now func() time.Time
-	// Zone is the time zone of crons whose job names none; nil means UTC.
+	// Zone is the time zone of crons of jobs without a time zone; nil means UTC.
 	Zone *time.Location
 }
 
@@ -205,8 +205,8 @@ func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler 
 	}
 }
 
-// overrides reads the body of a trigger. It returns the fields that cannot be read and the rules that the rest breaks
-// as one error.
+// overrides reads the body of a trigger. Its error has all violations: fields that cannot be read, and broken rules of
+// the other fields.
 func (h *Handlers) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 	if c.Request.ContentLength == 0 {
 		return jobs.Overrides{}, nil // an empty body needs no content type

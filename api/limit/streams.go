@@ -37,12 +37,12 @@ func (n *Streams) OutOfDescriptors() error {
 	return f
 }
 
-// Enter takes a place for a stream of the caller, and leave gives it back. most is the maximum number of open streams.
+// Enter takes a place for a stream of the caller, and leave gives it back. limit is the maximum number of open streams.
 // One caller may have a quarter of them, but at least minStreamsPerCaller; a caller of kind Machine may have all.
-func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
-	by, share := callerKey{who.Kind, who.Name}, most
+func (n *Streams) Enter(who caller.Caller, limit int) (leave func(), err error) {
+	by, share := callerKey{who.Kind, who.Name}, limit
 	if who.Kind != auth.Machine {
-		share = min(most, max(most/4, minStreamsPerCaller))
+		share = min(limit, max(limit/4, minStreamsPerCaller))
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,8 +50,8 @@ func (n *Streams) Enter(who caller.Caller, most int) (leave func(), err error) {
 	case n.of[by] >= share:
 		return nil, n.refuse("you already follow %s of this server %d times, the maximum for one caller", n.what,
 			share)
-	case n.open >= most:
-		return nil, n.refuse("%[2]d clients already follow %[1]s of this server, the maximum", n.what, most)
+	case n.open >= limit:
+		return nil, n.refuse("%[2]d clients already follow %[1]s of this server, the maximum", n.what, limit)
 	}
 	if n.of == nil {
 		n.of = map[callerKey]int{}

@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// Match is a line of a text that contains the wanted text.
+// Match is a line of output that contains the wanted text.
 type Match struct {
-	// Offset is where the line begins. If the search began within the line, it is where the search began.
+	// Offset is where the line begins, or where the search began if that was within the line.
 	Offset int64 `json:"offset"`
 	// At is the offset of the first match in the line.
 	At int64 `json:"at"`
-	// Line is the line, or the part of it around the match that an answer has room for.
+	// Line is the line, or at most maxLine characters of it around the match.
 	Line string `json:"line"`
 }
 
 const (
-	// maxLine bounds the line of a match, in characters. lineContext is how many of them stand before the match in a
-	// longer line.
+	// maxLine bounds the line of a match, in characters. lineContext is the number of characters before the match that
+	// a shortened line keeps at least.
 	maxLine     = 500
 	lineContext = 100
 	// maxLineBytes is the maximum size of maxLine characters.
@@ -29,29 +29,30 @@ const (
 // maxLineBytes of the text before a piece, however long the lines are. It compares bytes that are not UTF-8 unchanged.
 type finder struct {
 	wanted []byte // lower case
-	most   int
+	limit  int
 	found  []Match
 
-	// rest is the end of the text so far, which may still be part of a match; at is its offset. line is the offset of
-	// the current line.
+	// rest is the end of the text so far, which may still be part of a match; at is the offset of rest. line is the
+	// offset of the current line.
 	rest     []byte
 	at, line int64
-	// skipping is set while the rest of the current line is skipped, because the line has already matched.
+	// skipping is set while the rest of the current line is skipped, because a line is found only once.
 	skipping bool
 }
 
-func newFinder(wanted string, from int64, most int) *finder {
-	return &finder{wanted: fold([]byte(wanted)), most: most, at: from, line: from}
+func newFinder(wanted string, from int64, limit int) *finder {
+	return &finder{wanted: fold([]byte(wanted)), limit: limit, at: from, line: from}
 }
 
 // full reports whether the maximum number of matches has been found.
-func (f *finder) full() bool { return len(f.found) >= f.most }
+func (f *finder) full() bool { return len(f.found) >= f.limit }
 
-// next returns the offset at which a next search continues.
+// next returns the offset at which the next search continues.
 func (f *finder) next() int64 { return f.at }
 
-// take searches the next piece; last says that the text ends with it.
-func (f *finder) take(piece []byte, last bool) {
+// search searches the next piece; last says that the text ends with it. Both a match and its line may be split between
+// pieces, so search keeps the end of the text until the next piece, and records a match only with the rest of its line.
+func (f *finder) search(piece []byte, last bool) {
 	text := append(f.rest, piece...)
 	folded := fold(text)
 	done := 0 // the number of bytes searched
@@ -85,7 +86,7 @@ func (f *finder) take(piece []byte, last bool) {
 		f.found = append(f.found, Match{Offset: f.line, At: f.at + int64(n),
 			Line: shortLine(text[begin:n], text[n:n+end])})
 		done, f.skipping = n, true
-		if f.full() { // continue after this line, if its end is here
+		if f.full() { // so that the next search continues after this line
 			done = min(n+end+1, len(text))
 		}
 	}
@@ -100,7 +101,7 @@ func (f *finder) beginLine(text []byte, from, to int) {
 	}
 }
 
-// shortLine returns the line that before and after form around the start of the match, cut to maxLine characters.
+// shortLine joins the parts of a line before and from the start of the match, and cuts the line to maxLine characters.
 func shortLine(before, after []byte) string {
 	left := []rune(string(before))
 	right := []rune(string(bytes.TrimSuffix(after[:min(len(after), maxLineBytes)], []byte("\r"))))
@@ -111,8 +112,8 @@ func shortLine(before, after []byte) string {
 	return string(left) + string(right)
 }
 
-// fold returns a text in lower case with every byte in its place. A letter whose lower case has another length stays
-// unchanged.
+// fold returns a text in lower case, in which each character keeps its offset: a letter whose lower case has another
+// length stays unchanged.
 func fold(text []byte) []byte {
 	folded := make([]byte, len(text))
 	for i := 0; i < len(text); {
@@ -126,11 +127,11 @@ func fold(text []byte) []byte {
 			continue
 		}
 		r, size := utf8.DecodeRune(text[i:])
-		small := unicode.ToLower(r)
-		if size == 1 || utf8.RuneLen(small) != size {
+		lower := unicode.ToLower(r)
+		if size == 1 || utf8.RuneLen(lower) != size {
 			copy(folded[i:], text[i:i+size])
 		} else {
-			utf8.EncodeRune(folded[i:], small)
+			utf8.EncodeRune(folded[i:], lower)
 		}
 		i += size
 	}

@@ -1,5 +1,5 @@
-// Package logs answers with the output of tasks: all of it, what a running task adds to it, and the lines that contain
-// a text.
+// Package logs serves the output of tasks. A client can read it, follow the output of a running task, and search for
+// lines that contain a text.
 package logs
 
 import (
@@ -52,6 +52,7 @@ func New(o Options) *Handlers {
 type Files interface {
 	// Read returns at most length bytes from offset; none at or after the end of the file.
 	Read(ctx context.Context, agentURL, path string, offset int64, length int) ([]byte, error)
+	// Size returns the size of the file in bytes.
 	Size(ctx context.Context, agentURL, path string) (int64, error)
 }
 
@@ -70,7 +71,7 @@ func (h *Handlers) Routes() []route.Route {
 	})
 }
 
-// follows reports whether a request follows the output. A value that cannot be parsed is refused later.
+// follows reports whether a request follows the output. It ignores an invalid value, which logs refuses later.
 func follows(c *gin.Context) bool {
 	follow, err := strconv.ParseBool(c.Query("follow"))
 	return err == nil && follow

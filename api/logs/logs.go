@@ -36,8 +36,8 @@ const (
 
 // logs sends a task's output and, with follow, what the task adds to it, until the task has ended or the client has
 // gone. If the answer has to end earlier, it breaks the connection, so that the client does not take it for complete:
-// when reading fails, the file is emptied or its beginning dropped while it is read, the server shuts down or loses the lead, or the client's
-// login or token expires.
+// when reading fails, the file is emptied or its beginning dropped while it is read, the server shuts down or loses the
+// leadership, or the client's login or token expires.
 func (h *Handlers) logs(c *gin.Context) {
 	l, err := h.openLog(c)
 	if err == nil {

@@ -42,19 +42,20 @@ type log struct {
 	follow, download bool
 
 	offset int64
-	// tail is how many bytes before the end the answer begins; negative if offset says where.
+	// tail is how many bytes before the end the answer begins; if it is negative, the answer begins at offset.
 	tail int64
 	// remaining is how many bytes are still to be read. Without follow it is bounded by the size at the beginning, so
 	// that the answer ends however fast the file grows.
 	remaining int64
-	// size is the size of the file at the beginning, from the offset at which the answer begins, and length the length
-	// of the answer unless it follows.
-	size, from, length int64
+	// size is the size of the file at the beginning of the answer.
+	size int64
+	// from is the offset at which the answer begins. length is the length of the answer, unless follow is set.
+	from, length int64
 	// dropped is how many bytes at the beginning of the file the executor had dropped when it was last asked.
 	dropped int64
 	// reached is set once the file has reached offset. If it is shorter later, the job has emptied it.
 	reached bool
-	// live is place.Live from before size was read. place is looked up again for each page.
+	// live is the value of place.Live before size was read. place is looked up again for each page.
 	live  bool
 	place views.LogPlace
 	page  []byte

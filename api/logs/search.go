@@ -44,7 +44,7 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
 		remaining: math.MaxInt64}
-	most, wanted := matchLimit.Of(q), matchText.Of(q)
+	limit, wanted := matchLimit.Of(q), matchText.Of(q)
 	if wanted == "" || len(wanted) > maxWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
 		q.Refuse("q", "must be the text to find: 1 to %d bytes of UTF-8 in one line", maxWanted)
 	}
@@ -59,11 +59,11 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 	if l.taskID, err = request.PathValue(c, "taskId"); err == nil {
 		err = l.begin(c.Request.Context())
 	}
-	f := newFinder(wanted, l.offset-int64(len(l.page)), most)
+	f := newFinder(wanted, l.offset-int64(len(l.page)), limit)
 	until := l.offset + maxSearchBytes
 	for began := h.Now(); err == nil; err = l.next(c.Request.Context()) {
 		last := l.remaining == 0 || len(l.page) == 0
-		f.take(l.page, last)
+		f.search(l.page, last)
 		if last || f.full() || l.offset >= until || h.Now().Sub(began) > maxSearchTime {
 			break
 		}

@@ -39,13 +39,13 @@ func BoundBody(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 // Bound sets the limit of a request's body by its route (open: a route that needs no login). It returns an error if
 // the Content-Length already exceeds the limit.
 func Bound(w http.ResponseWriter, r *http.Request, open bool) error {
-	most := int64(maxBody)
+	limit := int64(maxBody)
 	if b, ok := r.Body.(*boundedBody); ok && open {
-		most = openBody
-		b.ReadCloser = http.MaxBytesReader(w, b.unbounded, most)
+		limit = openBody
+		b.ReadCloser = http.MaxBytesReader(w, b.unbounded, limit)
 	}
-	if r.ContentLength > most {
-		return failure.TooLarge(most)
+	if r.ContentLength > limit {
+		return failure.TooLarge(limit)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (p Parameter[T]) Mandatory() Parameter[T] {
 	return p
 }
 
-// read returns a parameter's value. It returns otherwise if the parameter is absent, and records a violation if parse
+// read returns a parameter's value. It returns fallback if the parameter is absent, and records a violation if parse
 // fails.
 func read[T any](q *Query, name string, fallback T, parse func(text string) (T, error), rule string, args ...any) T {
 	if !q.values.Has(name) {
@@ -77,22 +77,22 @@ func Flag(name, about string) Parameter[bool] {
 	})
 }
 
-// Number declares an integer parameter from least to most; its value is otherwise if absent.
-func Number(name, about string, fallback, minimum, most int) Parameter[int] {
+// Number declares an integer parameter from minimum to limit. Its value is fallback if it is absent.
+func Number(name, about string, fallback, minimum, limit int) Parameter[int] {
 	parse := func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
-		if n < minimum || n > most {
+		if n < minimum || n > limit {
 			err = errInvalidValue
 		}
 		return n, err
 	}
 	return declare(name, about, openapi.Schema{"type": "integer", "default": fallback, "minimum": minimum,
-		"maximum": most}, func(q *Query) int {
-		return read(q, name, fallback, parse, "must be a whole number from %d to %d", minimum, most)
+		"maximum": limit}, func(q *Query) int {
+		return read(q, name, fallback, parse, "must be a whole number from %d to %d", minimum, limit)
 	})
 }
 
-// Bytes declares a parameter that is a number of bytes, 0 or more; its value is otherwise if absent. The API's
+// Bytes declares a parameter that is a number of bytes, 0 or more; its value is fallback if it is absent. The API's
 // description does not mention this default, because it may be a marker such as -1.
 func Bytes(name, about string, fallback int64) Parameter[int64] {
 	parse := func(text string) (int64, error) {

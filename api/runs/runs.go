@@ -19,12 +19,12 @@ import (
 // Scheduler is the part of the scheduler that the handlers of runs use.
 type Scheduler interface {
 	caller.Scheduler
-	// TriggerAgain accepts another run of an execution's job with the settings that the execution had of its own.
-	// Without withEnv it refuses an execution whose own settings have an env.
+	// TriggerAgain accepts another run of an execution's job, with the settings that the execution's trigger gave. If
+	// these include env, it refuses them without withEnv.
 	TriggerAgain(
 		ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 	) (newID string, err error)
-	// ForgetTask records the operator's word that a task has ended (rule E5).
+	// ForgetTask records that an operator has confirmed the end of a task (rule E5).
 	ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error
 	// KillTask and KillExecution kill one task or execution; the job stays enabled. They return once the kill is
 	// committed, which is before the processes end.

@@ -173,7 +173,7 @@ func (s *session) discardUnbound(ctx context.Context) error {
 	return nil
 }
 
-// unreached returns a hint for the case that no API server answered, or "" if it has none.
+// unreached returns a hint if err means that no API server answered, otherwise "".
 func unreached(err error) string {
 	var untrusted x509.UnknownAuthorityError
 	var otherName x509.HostnameError

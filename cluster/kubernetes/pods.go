@@ -63,7 +63,8 @@ func reportOf(u cluster.Update) report {
 type launching struct {
 	node     string
 	requests resources.Amount
-	// launched is set when its Launch has completed. lists is the number of pod lists that had been requested by then.
+	// launched is set when its Launch has completed. listRequests is the number of pod lists that had been requested by
+	// then.
 	launched     bool
 	listRequests int
 }

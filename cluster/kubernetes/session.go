@@ -151,8 +151,8 @@ func (s *session) deliver() {
 
 func (s *session) emit(e cluster.Event) { s.queue.put(e) }
 
-// renew renews the Lease regularly, and ends the session when another has taken the Lease over or renewal failed for
-// too long.
+// renew renews the Lease regularly. It ends the session when another holder has taken over the Lease, or when renewals
+// have failed for renewTimeout.
 func (s *session) renew() {
 	last := s.began
 	for {
@@ -204,7 +204,7 @@ func (s *session) ended(doing string) error {
 }
 
 // call returns the context of a call that changes something. The context ends with the session. The caller must call
-// the returned function at the end, for which Close waits.
+// the returned function when the call has ended, because Close waits for it.
 func (s *session) call(ctx context.Context) (context.Context, func()) {
 	s.calls.RLock()
 	ctx, cancel := context.WithCancel(ctx)

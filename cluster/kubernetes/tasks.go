@@ -33,15 +33,15 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 		s.mu.Unlock()
 		return nil
 	}
-	drains := pod.Drains(r.pod, k.Grace)
-	if isAsked(r.pod, drains, grace) {
+	drain := pod.Drains(r.pod, k.Grace)
+	if alreadyRequested(r.pod, drain, grace) {
 		s.mu.Unlock() // not logged: the core repeats the kill at each sign of life of the task
 		return nil
 	}
 	target := podOf(r.pod)
 	s.mu.Unlock()
 	doing, err := "drain", error(nil)
-	if drains {
+	if drain {
 		err = s.api.drainPod(ctx, target.Namespace, target.Name, target.UID, k.Reason)
 	} else {
 		doing, err = "delete", s.api.deletePod(ctx, target.Namespace, target.Name, target.UID, "", grace)
@@ -50,7 +50,7 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	case err == nil:
 		s.recorder.Killed(target, k.Reason)
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, which the watch reports
-	case isAnswer(err): // the core repeats the kill; the rest of the session is not in doubt
+	case isAnswer(err): // a refusal; the core repeats the kill
 		s.log.Warn("task not killed", "by", doing, "pod", target.Name, "task", target.TaskID, "error", err)
 	default:
 		return fmt.Errorf("%s pod %s, outcome unknown: %w", doing, target.Name, s.endReason(err))
@@ -58,14 +58,14 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	return nil
 }
 
-// isAsked reports whether a pod was already asked for what this kill requests: to drain, or to end within the same or
-// a shorter grace.
-func isAsked(p *corev1.Pod, drains bool, grace *int64) bool {
+// alreadyRequested reports whether the pod is already draining, if this kill requests a drain, or ending within the
+// requested or a shorter grace period.
+func alreadyRequested(p *corev1.Pod, drain bool, grace *int64) bool {
 	if p.DeletionTimestamp == nil {
-		return drains && p.Annotations[pod.AnnotationDrain] != ""
+		return drain && p.Annotations[pod.AnnotationDrain] != ""
 	}
 	given := p.DeletionGracePeriodSeconds
-	return drains || grace == nil || given == nil || *given <= *grace
+	return drain || grace == nil || given == nil || *given <= *grace
 }
 
 // EndExecutor does nothing, because executors end with their pods.
@@ -149,9 +149,9 @@ func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	return s.ended("acknowledge")
 }
 
-// mustStayUntilEnd reports whether a pod must exist until its end is committed. That holds for a pod that was given up
-// before it began: its shard is placed again because the task never began, and after the pod's removal no record of
-// that would be left. It does not hold if the node is not ready, because the pod may then have to go without an end.
+// mustStayUntilEnd reports whether a pod must exist until its end is committed. A pod that was given up before it began
+// must, because it is the only record that the task never began, so that its shard may be placed again. If the node is
+// not ready, the pod need not stay, because it may never report an end.
 func (s *session) mustStayUntilEnd(r *podRecord) bool {
 	return r.pod.Annotations[pod.AnnotationGivenUp] != "" && !pod.Began(r.pod) && s.ready(r.node)
 }
@@ -245,15 +245,15 @@ func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
 	return s.api.deletePod(s.ctx, own.Namespace, own.Name, own.UID, own.ResourceVersion, nil)
 }
 
-// sweep returns the pods to give up, with reasons: pods whose containers cannot be started, and pods that run on after
-// their shard has ended, as they do when a webhook added a container. The caller deletes them. The core is told only
-// when they are gone without having begun, because until then they might begin. sweep also passes the ends of earlier
+// sweep returns the pods to give up, with reasons: pods whose containers cannot be started, and pods that still run
+// after their shard has ended, for example because a webhook added a container. The caller deletes them. Until a pod is
+// gone it might still begin, so the watch reports it to the core only then. sweep also passes the ends of earlier
 // sessions' pods to the keeper.
 func (s *session) sweep() map[*corev1.Pod]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// The elapsed time alone would not prove that the ends are committed. A deposed leader that was frozen would let
-	// pods be deleted whose ends the next leader does not know. So the core must have asked first.
+	// Ends of earlier sessions count as committed some time after the core's first reconciliation. Time alone does not
+	// suffice: a deposed leader that was frozen would delete pods whose ends the next leader does not know.
 	givenUp := map[*corev1.Pod]string{}
 	committed := !s.reconciledAt.IsZero() && s.now().Sub(s.reconciledAt) > endsCommittedAfter
 	for _, r := range s.pods {
@@ -270,7 +270,7 @@ func (s *session) sweep() map[*corev1.Pod]string {
 			givenUp[r.pod] = "the shard has ended, and another container of its pod still runs"
 		}
 		if !r.problemSince.IsZero() && !r.givenUp {
-			s.reportPod(r) // a condition that lasts is reported
+			s.reportPod(r) // reports a condition once it has lasted long enough
 		}
 		if committed && r.endedBefore && !r.reconciled && r.endCommitted.IsZero() && !hasFinalizer(r.pod) {
 			if u, bound := pod.Report(r.pod, s.circumstances(r, false)); bound {

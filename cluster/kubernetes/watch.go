@@ -99,7 +99,9 @@ func (w *watcher) get(options *metav1.ListOptions) *rest.Request {
 		VersionedParams(options, w.api.params)
 }
 
-// run follows the changes after a list until ctx ends.
+// run follows the changes after a list until ctx ends. It reopens a watch that ended, after a pause if the watch
+// brought no changes. If every watch has failed for listAfter, for example because a proxy cuts them, it reads lists
+// instead.
 func (w *watcher) run(ctx context.Context) {
 	pause, current := minWatchPause, time.Now()
 	for ctx.Err() == nil {

@@ -32,34 +32,34 @@ type ports struct {
 }
 
 // listen binds the ports of the last run or chooses new ones. An agent's port changes only if its executors are given
-// up, because executors know it. The master's port is kept if possible. The master's listener is nil if the agents
-// join another master. Close closes what listen has bound.
+// up, because running executors reconnect to that port. The master's port is kept if possible. The master's listener is
+// nil if the agents join another master. Close closes the listeners.
 func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err error) {
 	opts := &c.opts
 	path := filepath.Join(opts.DataDir, "ports.json")
-	now, err := readPorts(path)
+	bound, err := readPorts(path) // the ports of the last run, replaced one by one
 	if err != nil {
 		return nil, nil, err
 	}
 	for i := range opts.agents() {
-		if i == len(now.Agents) {
-			now.Agents = append(now.Agents, 0)
+		if i == len(bound.Agents) {
+			bound.Agents = append(bound.Agents, 0)
 		}
-		agent, err := listenAgent(opts, opts.agentIP(i), now.Agents[i])
+		agent, err := listenAgent(opts, opts.agentIP(i), bound.Agents[i])
 		if err != nil {
 			return nil, nil, err
 		}
 		c.listeners, agents = append(c.listeners, agent), append(agents, agent)
-		now.Agents[i] = port(agent)
+		bound.Agents[i] = port(agent)
 	}
 	if opts.Join == "" {
-		if master, err = listenMaster(opts, now.Master); err != nil {
+		if master, err = listenMaster(opts, bound.Master); err != nil {
 			return nil, nil, err
 		}
 		c.listeners = append(c.listeners, master)
-		now.Master = port(master)
+		bound.Master = port(master)
 	}
-	if err := wholefile.WriteJSON(path, now); err != nil {
+	if err := wholefile.WriteJSON(path, bound); err != nil {
 		return nil, nil, fmt.Errorf("store the ports for the next run: %w", err)
 	}
 	return master, agents, nil
@@ -140,7 +140,7 @@ func readPorts(path string) (ports, error) {
 	var p ports
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(content)) == 0 {
-		return p, nil // the ports are a hint: executors that look for another port are given up in time
+		return p, nil // no error: executors that look for an agent at another port are given up at its timeout
 	}
 	if err == nil {
 		err = json.Unmarshal(content, &p)

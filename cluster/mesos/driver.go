@@ -220,7 +220,7 @@ func isFinal(err error) bool {
 }
 
 // subscribeAt opens a session at a master or at the leader that it redirects to. The session has its own context; the
-// end of ctx cancels it only until SUBSCRIBED has arrived. The session runs beside, if it is not nil, until it ends.
+// end of ctx cancels it only until SUBSCRIBED has arrived. background, if not nil, runs until the session ends.
 func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, background func(*session)) (_ *session,
 	err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

@@ -91,7 +91,7 @@ func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
 	}
 }
 
-// start delivers the first event and starts the goroutine that reads the stream. If beside is not nil, it runs in
+// start delivers the first event and starts the goroutine that reads the stream. If background is not nil, it runs in
 // another goroutine of the session.
 func (s *session) start(first cluster.Subscribed, background func(*session)) {
 	s.log.Info("mesos session opened", "framework", s.framework, "master_id", first.MasterID)

@@ -27,7 +27,7 @@ type cli struct {
 
 	// running is set once the command line has been parsed.
 	running bool
-	// several is set if a command prints a document for each of several names; shown is set after the first one.
+	// several is set if a command prints a document for each of several names; printed is set after the first one.
 	several, printed bool
 }
 

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fieldsOf returns the fields of a JSON document that are not empty, in their order. Each entry of a map has a line
-// of its own; a list of texts has one line.
+// fieldsOf returns the fields of a JSON document that are not empty, in their order. A list of texts becomes one pair,
+// and a map one pair for each entry.
 func fieldsOf(raw json.RawMessage) ([]pair, error) {
 	var doc yaml.Node // JSON is YAML, and this decoder keeps the order of fields
 	if err := yaml.Unmarshal(escaped(raw), &doc); err != nil || len(doc.Content) != 1 {
@@ -37,15 +37,15 @@ func fieldsOf(raw json.RawMessage) ([]pair, error) {
 				return nil, fmt.Errorf("read the answer: %w", err)
 			}
 			for _, key := range slices.Sorted(maps.Keys(entries)) {
-				found = append(found, pair{name + "." + key, shortValue(entries[key])})
+				found = append(found, pair{name + "." + key, textOf(entries[key])})
 			}
 		}
 	}
 	return found, nil
 }
 
-// shortValue returns a text unchanged, and other values as JSON.
-func shortValue(v any) string {
+// textOf returns a text unchanged, and other values as JSON.
+func textOf(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}

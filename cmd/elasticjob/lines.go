@@ -76,9 +76,9 @@ func (l *lineWriter) end() error {
 }
 
 // lastLines returns the last lines of a text, at most this many. The last line may lack its line end.
-func lastLines(text []byte, most int) []byte {
+func lastLines(text []byte, limit int) []byte {
 	at := len(bytes.TrimSuffix(text, []byte{'\n'}))
-	for range most {
+	for range limit {
 		before := bytes.LastIndexByte(text[:at], '\n')
 		if before < 0 {
 			return text

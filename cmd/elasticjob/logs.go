@@ -92,18 +92,18 @@ func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams [
 	return cmp.Or(f.finish(), ctx.Err())
 }
 
-// runOf returns the id of a run: what itself, or the last run if what is a job.
-func (a *cli) runOf(ctx context.Context, c *client.Client, what string) (string, error) {
-	if strings.Contains(what, "@") {
-		return what, nil
+// runOf returns the id of a run from the argument of a command, which is that id, or a job's name for its last run.
+func (a *cli) runOf(ctx context.Context, c *client.Client, arg string) (string, error) {
+	if strings.Contains(arg, "@") {
+		return arg, nil
 	}
-	runs, err := c.Executions(ctx, client.Runs{Job: what, Limit: 1})
+	runs, err := c.Executions(ctx, client.Runs{Job: arg, Limit: 1})
 	if err != nil {
-		return "", a.suggestJob(ctx, c, err, what)
+		return "", a.suggestJob(ctx, c, err, arg)
 	}
 	if len(runs.Value) == 0 {
 		return "", &exitError{statusNotFound,
-			fmt.Errorf("job %s has not run yet; \"elasticjob job trigger %s\" runs it", what, what)}
+			fmt.Errorf("job %s has not run yet; \"elasticjob job trigger %s\" runs it", arg, arg)}
 	}
 	return runs.Value[0].ExecutionID, nil
 }
@@ -159,7 +159,8 @@ func (a *cli) printPieces(ctx context.Context, f *logFollower, pieces []piece) e
 	})
 }
 
-// printStream prints one stream of a task: its last tail lines and what follows, or all of it if tail is negative.
+// printStream prints one stream of a task from its last tail lines on, or all of it if tail is negative. With o.Follow
+// it continues until the task has ended.
 func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer,
 	prefix string) error {
 	lines := newLineWriter(w, prefix)

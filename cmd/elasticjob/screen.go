@@ -135,15 +135,15 @@ func clusterWords(t client.Totals) (words []string) {
 	}
 	if t.Agents != nil {
 		agents := fmt.Sprintf("agents %d", t.Agents.Total)
-		var without []string
+		var unusable []string
 		if n := t.Agents.Unreachable; n > 0 {
-			without = append(without, fmt.Sprintf("%d unreachable", n))
+			unusable = append(unusable, fmt.Sprintf("%d unreachable", n))
 		}
 		if n := t.Agents.Closed; n > 0 {
-			without = append(without, fmt.Sprintf("%d taking no tasks", n))
+			unusable = append(unusable, fmt.Sprintf("%d taking no tasks", n))
 		}
-		if len(without) > 0 {
-			agents += " (" + strings.Join(without, ", ") + ")"
+		if len(unusable) > 0 {
+			agents += " (" + strings.Join(unusable, ", ") + ")"
 		}
 		words = append(words, agents)
 	}

@@ -162,13 +162,13 @@ func runeColumns(r rune) int {
 }
 
 // cut shortens a text to this many columns; … marks the missing part.
-func cut(text string, most int) string {
-	if columns(text) <= most {
+func cut(text string, limit int) string {
+	if columns(text) <= limit {
 		return text
 	}
 	n := 0
 	for i, r := range text {
-		if n+runeColumns(r) > most-1 {
+		if n+runeColumns(r) > limit-1 {
 			return text[:i] + "…"
 		}
 		n += runeColumns(r)

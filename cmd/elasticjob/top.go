@@ -18,7 +18,7 @@ import (
 const (
 	// redrawInterval is the interval at which times and the size of the terminal are updated.
 	redrawInterval = time.Second
-	// minReadInterval is the shortest interval between requests, while much changes; rereadAtLeast is the longest,
+	// minReadInterval is the shortest interval between requests, while much changes; maxReadInterval is the longest,
 	// while nothing does.
 	minReadInterval, maxReadInterval = 500 * time.Millisecond, 10 * time.Second
 )

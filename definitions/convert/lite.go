@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// liteJob is a job in any of the formats, its settings by plainKey of their names.
+// liteJob is a job as read from any of the formats. The keys of settings are the plainKeys of their names.
 type liteJob struct {
 	name     string
 	line     int
@@ -32,7 +32,7 @@ func newLiteJob(name string, line int) *liteJob {
 type lite struct {
 	*builder
 	jobs   []*liteJob
-	beside []setting         // settings of ElasticJob that are not those of a job
+	beside []setting         // settings of ElasticJob that belong to no job
 	values map[string]string // values of the file for ${name}
 }
 
@@ -61,8 +61,7 @@ type LiteNode struct {
 	// of the nodes below config.
 	Config   []byte
 	Settings map[string]string
-	// Servers is the number of servers that are known to have run it, and Disabled that of those among them that were
-	// told not to.
+	// Servers is the number of servers that have run the job. On Disabled of them it is disabled.
 	Servers, Disabled int
 }
 

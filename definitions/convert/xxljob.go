@@ -167,11 +167,11 @@ func (j *xxlJob) status(id string) {
 	}
 }
 
-func (j *xxlJob) number(field string, most int) int {
+func (j *xxlJob) number(field string, limit int) int {
 	s := j.value(field)
 	n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(s), "0"))
-	if err != nil || n > most {
-		j.lost("%s %q must be from 0 to %d, and is left out", field, s, most)
+	if err != nil || n > limit {
+		j.lost("%s %q must be from 0 to %d, and is left out", field, s, limit)
 		return 0
 	}
 	return max(n, 0)

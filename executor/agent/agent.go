@@ -25,7 +25,7 @@ import (
 // Only this file, and session.go, local.go and podrun.go of package executor, use Mesos' types. This file
 // implements the agent's v1 executor API, protobuf over HTTP.
 
-// API is the agent as the executor uses it: it launches tasks and receives their updates. Its methods may be called
+// API is the executor's access to its agent, which sends tasks and receives their updates. Its methods may be called
 // concurrently.
 type API interface {
 	// Subscribe subscribes to events. It passes the tasks and updates that the agent may not know (rule X5). The

@@ -17,21 +17,21 @@ type Update struct {
 	Data    []byte
 	At      time.Time
 
-	number uint64
+	number uint64 // its place in the order of all reports
 	sent   bool
-	// Delivered, if not nil, is closed when the agent has the update.
+	// Delivered, if not nil, is closed once the agent has received the update.
 	Delivered chan struct{}
 }
 
-// maxEndedTasks is how many ids of ended tasks are kept, so that a repeated LAUNCH of one is ignored.
+// maxEndedTasks is how many ids of ended tasks are kept, so that a repeated LAUNCH is ignored.
 const maxEndedTasks = 10_000
 
-// Ledger holds the executor's tasks and all of their updates that are not acknowledged (rule X5). SUBSCRIBE passes
-// all of these to an agent that has restarted: an update that is missing there would be lost.
+// Ledger holds the executor's tasks and all of their updates that are not acknowledged (rule X5). SUBSCRIBE passes them
+// to an agent that has restarted and has lost them.
 //
 // Under mu, these invariants hold:
-//   - Updates of one task are sent in the order in which they were reported, one at a time: busy is set while one
-//     is being sent. Otherwise RUNNING could reach the agent after FINISHED.
+//   - Updates of one task are sent in the order in which they were reported, one at a time: sending is set while an
+//     update is under way. Otherwise RUNNING could reach the agent after FINISHED.
 //   - A task's id is in ready at most once (queued), and only while the task has an unsent update, none of its
 //     updates is being sent, and no retry timer runs.
 //   - Only an acknowledgement removes an update. A sent update has reached the agent, but perhaps not the
@@ -64,10 +64,10 @@ type record struct {
 	retry     *time.Timer // runs until the update is queued again; else nil
 }
 
-// The wait before a refused update is sent again; it doubles each time.
+// The interval before a refused update is sent again begins with firstRetryInterval and doubles up to maxRetryInterval.
 const (
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = 10 * time.Second
+	firstRetryInterval = 200 * time.Millisecond
+	maxRetryInterval   = 10 * time.Second
 )
 
 // NewLedger returns an empty ledger. Its updates wait until Connect is called.
@@ -164,7 +164,7 @@ func (l *Ledger) retryLater(id string, r *record) {
 	if l.closed {
 		return
 	}
-	wait := min(firstRetry<<min(r.refusals, 16), lastRetry)
+	wait := min(firstRetryInterval<<min(r.refusals, 16), maxRetryInterval)
 	r.refusals++
 	var timer *time.Timer
 	timer = time.AfterFunc(wait, func() {
@@ -206,7 +206,8 @@ func (r *record) markSent(uuid [16]byte) {
 	}
 }
 
-// Unacknowledged returns what a SUBSCRIBE must contain; the updates are in the order in which they were reported.
+// Unacknowledged returns the tasks and updates that a SUBSCRIBE must contain. The updates are in the order in which
+// they were reported.
 func (l *Ledger) Unacknowledged() ([]Assignment, []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -65,7 +65,7 @@ func TestRefusedUpdate(t *testing.T) {
 			t.Errorf("after a subscription: %v", waited)
 		}
 		l.SendDone(u, errors.New("a"))
-		if u, waited = take("refused"); waited != firstRetry {
+		if u, waited = take("refused"); waited != firstRetryInterval {
 			t.Errorf("after that: %v", waited)
 		}
 		for range 5 {

@@ -171,8 +171,8 @@ func (s *Shard) due(wall time.Time) (fires []time.Time) {
 	}
 	if oldest := wall.Add(-maxDelay); s.next.Before(oldest) {
 		// At most this number of skipped fires is counted, because counting takes time.
-		const most = 1000
-		for _, fire := range s.schedule.Latest(s.next.Add(-time.Second), oldest, most) {
+		const limit = 1000
+		for _, fire := range s.schedule.Latest(s.next.Add(-time.Second), oldest, limit) {
 			s.skip(fire)
 		}
 		s.advance(oldest)
@@ -317,7 +317,7 @@ func (s *Shard) backoff(attempt int) time.Duration {
 	return doubled(first, attempt-1, max(first, maxBackoff))
 }
 
-// doubled returns a duration doubled the given number of times, at most most.
+// doubled returns a duration doubled the given number of times, at most limit.
 func doubled(d time.Duration, times int, limit time.Duration) time.Duration {
 	for ; times > 0 && d > 0 && d < limit; times-- {
 		d *= 2

@@ -86,15 +86,15 @@ func assigned(etc string, id uint32) bool {
 	return inNameService("passwd", id) || inNameService("group", id)
 }
 
-// listed reports whether a line of the file, split at colons, satisfies is.
-func listed(path string, id func(fields []string) bool) bool {
+// listed reports whether matches is true for a line of the file, split at colons.
+func listed(path string, matches func(fields []string) bool) bool {
 	file, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
-		if id(strings.Split(lines.Text(), ":")) {
+		if matches(strings.Split(lines.Text(), ":")) {
 			return true
 		}
 	}

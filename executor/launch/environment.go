@@ -45,8 +45,8 @@ func BaseEnvironment(as *isolation.Account) Environment {
 		"HOME":  home,
 		"LANG":  "C.UTF-8",
 		"SHELL": shellOf(entry),
-		// Python writes bytecode beside the modules that it loads, which is in the package, not in the working
-		// folder. Where it may, as root, each run would change the package.
+		// Python writes bytecode beside the modules that it loads. If it may write to the package, as root, each run
+		// would change the package.
 		"PYTHONDONTWRITEBYTECODE": "1",
 	}
 	if name != "" && !strings.Contains(name, ":") { // uid:gid has no name
@@ -73,7 +73,7 @@ func entryOf(uid string) []string {
 	return nil
 }
 
-// shellOf returns the shell of an account, or /bin/sh, which cron gives to every job, if it has none that runs commands.
+// shellOf returns the shell of an account. If that runs no commands, it returns /bin/sh, as cron uses for every job.
 func shellOf(entry []string) string {
 	if entry == nil || !path.IsAbs(entry[6]) || slices.Contains([]string{"nologin", "false", "true", "sync"},
 		path.Base(entry[6])) {
@@ -90,8 +90,8 @@ func zone(t wire.Task) string {
 	return cmp.Or(t.TimeZone, "UTC")
 }
 
-// Places are a task's folders. Root is that of its package, "" without one; Start is the one in which its process
-// starts.
+// Places are a task's folders. Root is the folder of the package, "" without a package. The task's process starts in
+// the folder Start.
 type Places struct {
 	Temporary, Work, Root, Start string
 }

@@ -61,8 +61,8 @@ func Defaults() Limits {
 type Error struct {
 	Phase string // wire.PhaseFetch or wire.PhaseUnpack
 	URL   string
-	// Unreachable is the URL's host with its port ([wire.HostPort]) if it was not reached: its name is unknown, it
-	// accepts no connection there, or the TLS handshake fails; else empty.
+	// Unreachable is the URL's host with its port ([wire.HostPort]) if the host was not reached: its name is unknown,
+	// it accepts no connection at the port, or the TLS handshake fails. Otherwise it is empty.
 	Unreachable string
 	// Unanswered means that the host was reached, but did not answer properly in time: status 5xx, a connection
 	// without an answer, or a late first byte.

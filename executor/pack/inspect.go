@@ -37,7 +37,7 @@ type File struct {
 }
 
 // Inspect fetches and unpacks a package as a Store does, in an empty folder, which the caller removes.
-// Contents.Files gets at most most files. The checksum is not compared. The error is an [*Error], which shows
+// Contents.Files gets at most limit files. The checksum is not compared. The error is an [*Error], which shows
 // nothing of the package's content, or the context's cause.
 func Inspect(ctx context.Context, source Source, folder string, maxFiles int, limits Limits,
 	open func(path string) (*os.File, error)) (c Contents, err error) {

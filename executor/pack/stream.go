@@ -13,7 +13,7 @@ type limitError string
 
 func (e limitError) Error() string { return string(e) }
 
-// brokenError adds to an error which data is broken, unless it is the error of a limit.
+// brokenError says in an error which part of the package is broken. It returns an exceeded limit unchanged.
 func brokenError(what string, err error) error {
 	var limit limitError
 	if errors.As(err, &limit) {
@@ -46,8 +46,8 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoded is the output of a decompressor, which is limited even if no file is written from it. It repeats its
-// error, because some decompressors report success when they are read again after an error.
+// decoded limits the output of a decompressor, including the output that is not written to a file. After an error it
+// returns the same error again, because some decompressors report success when they are read after an error.
 type decoded struct {
 	t   *target
 	r   io.Reader
@@ -55,8 +55,7 @@ type decoded struct {
 	err error
 }
 
-// entryOverhead is how many bytes of an archive may belong to a file without being its content: headers, long names,
-// padding.
+// entryOverhead is how many bytes of an archive a file may occupy beside its content: headers, long names, padding.
 const entryOverhead = 4096
 
 func (d *decoded) Read(p []byte) (n int, err error) {
@@ -82,26 +81,26 @@ type zeroCounter struct {
 	zeros int
 }
 
-func (e *zeroCounter) Read(p []byte) (int, error) {
-	n, err := e.r.Read(p)
+func (z *zeroCounter) Read(p []byte) (int, error) {
+	n, err := z.r.Read(p)
 	rest := len(bytes.TrimRight(p[:n], "\x00"))
 	if rest > 0 {
-		e.zeros = 0
+		z.zeros = 0
 	}
-	e.zeros += n - rest
+	z.zeros += n - rest
 	return n, err
 }
 
-// directoryReader limits the directory of a zip archive, which is held in memory. It counts the directory's entries
-// by the signature with which each begins.
+// directoryReader limits the directory of a zip archive, because archive/zip holds it in memory. It counts the
+// directory's entries by the signature with which each begins.
 type directoryReader struct {
-	r       io.ReaderAt
-	limits  Limits
-	opening bool
-	bytes   int64
-	entries int
-	next    int64  // end of the last read
-	tail    []byte // its last bytes
+	r           io.ReaderAt
+	limits      Limits
+	inDirectory bool // set while archive/zip reads the directory, before any file
+	bytes       int64
+	entries     int
+	next        int64  // end of the last read
+	tail        []byte // the last bytes of that read: a signature may be split between two reads
 }
 
 const (
@@ -112,7 +111,7 @@ const (
 // ReadAt implements io.ReaderAt. Only one goroutine may call it, as archive/zip does.
 func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := d.r.ReadAt(p, offset)
-	if !d.opening {
+	if !d.inDirectory {
 		return n, err
 	}
 	seen := p[:n]

@@ -16,8 +16,9 @@ import (
 // unpackFile unpacks a file, from its beginning, into the folder root, which must be empty, and returns the format of
 // the package. A file that is no archive, or is to be kept whole, is put there under the name that its URL has.
 // Unpacking refuses entries that do not belong in a package: absolute paths or paths that lead up, relative links out
-// of the package, devices and pipes, encrypted entries. Absolute links are kept, and never followed. Modes become 0555 or 0444, so set-user-id bits are lost. If several entries have one
-// name, the last one wins, as with tar. After an error the folder may contain a part of the package.
+// of the package, devices and pipes, encrypted entries. Absolute links are kept, and never followed. Modes become 0555
+// or 0444, so set-user-id bits are lost. If several entries have one name, the last one wins, as with tar. After an
+// error the folder may contain a part of the package.
 func unpackFile(
 	ctx context.Context, f *os.File, root *os.Root, from Source, limits Limits,
 ) (format string, err error) {
@@ -96,11 +97,11 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 // formatWhole is the format of an archive that is kept whole.
 const formatWhole = "whole"
 
-// keepWhole puts an archive into the package as it is. Of a zip, whose end holds its directory, it checks that the
-// end is there.
+// keepWhole puts an archive into the package without unpacking it. For a zip it checks that the directory at its end
+// exists.
 func (t *target) keepWhole(name string, f io.ReaderAt, size int64) error {
 	if t.format == "zip" {
-		if _, err := zip.NewReader(&directoryReader{r: f, limits: t.limits, opening: true}, size); err != nil {
+		if _, err := zip.NewReader(&directoryReader{r: f, limits: t.limits, inDirectory: true}, size); err != nil {
 			return brokenError("zip archive", err)
 		}
 	}
@@ -167,12 +168,12 @@ func (t *target) tarEntry(header *tar.Header, content io.Reader) error {
 }
 
 func (t *target) zip(f io.ReaderAt, size int64) error {
-	directory := &directoryReader{r: f, limits: t.limits, opening: true}
+	directory := &directoryReader{r: f, limits: t.limits, inDirectory: true}
 	archive, err := zip.NewReader(directory, size)
 	if err != nil {
 		return brokenError("zip archive", err)
 	}
-	directory.opening = false
+	directory.inDirectory = false
 	for _, entry := range archive.File {
 		if err := t.zipEntry(entry); err != nil {
 			return fmt.Errorf("entry %.200q: %w", entry.Name, err)

@@ -14,8 +14,8 @@ func SourceOf(p wire.Package, command []string) Source {
 	return Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache, Whole: named(p.URL, command)}
 }
 
-// extension is the end of the name of an archive that programs read as it is. A script's name may be that of an archive
-// with the script.
+// extension is the end of the name of an archive that programs read without unpacking it. A script may be such an
+// archive.
 var extension = regexp.MustCompile(`(?i)\.(jar|war|ear|rar|sar|har|par|kar|aar|whl|egg|pyzw?|phar|nupkg|nbm|hpi|` +
 	`zip|tar|tgz|tbz2?|txz|tzst|gz|bz2|xz|zst)$`)
 

@@ -220,7 +220,7 @@ func killChildren() {
 }
 
 // KillChildren kills the processes that a dead supervisor left behind: every child of this process with its process
-// group, and the orphans that this process inherits from them, until none is left or patience has passed. It
+// group, and the orphans that this process inherits from them, until none is left or timeout has passed. It
 // returns the pids that are left. Each round kills again, because a child can fork until it is reaped. The calling
 // process must have no other children than those that it inherited, and Close must have returned.
 func (c *Client) KillChildren(timeout time.Duration) (left []int) {

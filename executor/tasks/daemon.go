@@ -49,8 +49,8 @@ func (t *task) runDaemon(spec wire.Task) (report func(), err error) {
 	}, nil
 }
 
-// newRunner checks what a run needs and returns the runner for the shard: requests for an HTTP job, processes for
-// any other.
+// newRunner returns the runner for the shard: one that sends requests for an HTTP job, otherwise one that starts
+// processes. It checks now what would make every run fail, such as a missing command.
 func (s *shard) newRunner() (runner, error) {
 	if s.spec.HTTP != nil {
 		return newRequestRunner(s)
@@ -62,7 +62,7 @@ func (s *shard) newRunner() (runner, error) {
 		return nil, err
 	}
 	root, search := s.root(s.spec), s.host.Base["PATH"]
-	// The device holds no file, so Find then searches the PATH only.
+	// Without a folder, Find must search the PATH only: no file is below os.DevNull.
 	root = cmp.Or(root, s.host.Container.StartFolder(root), os.DevNull)
 	if own, ok := s.spec.Env["PATH"]; ok {
 		search = own

@@ -69,12 +69,12 @@ func listExecutions(q search.Executions, state string) clause {
 
 const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION WHERE id = ?"
 
-// maxRuns bounds the number of runs from which the shards of an execution are collected; a daemon's may have
-// millions.
+// maxRuns bounds the number of runs from which the shards of an execution are collected, because the execution of a
+// daemon may have millions.
 const maxRuns = 20_000
 
-// Execution returns one execution with the last run of each of its shards, or false if none with that id is stored.
-// For an execution with more than 20,000 runs it considers only the newest runs.
+// Execution returns one execution with the last run of each of its shards, or false if the execution is not stored. It
+// considers only the newest maxRuns runs.
 func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, error) {
 	rows, err := selectAll[storedExecution](ctx, d, clause{storedExecutionByID, []any{id}})
 	if err != nil {
@@ -149,7 +149,7 @@ type landmarks struct {
 
 const landmarksByID = "SELECT source, state, reason, reason_value, fire_time, launch_time, end_time FROM JOB_EXECUTION WHERE id = ?"
 
-// begin returns the first moments.
+// begin returns the moments before the first of a task.
 func (r *landmarks) begin() []search.Moment {
 	all := []search.Moment{{Time: r.Fire, Kind: "FIRED", Message: r.Source}}
 	if r.Launch != nil {
@@ -177,8 +177,8 @@ func (r *landmarks) end(all []search.Moment) []search.Moment {
 	return []search.Moment{ended}
 }
 
-// Life returns the stored moments of an execution in the order of time, at most most of them, beginning with the
-// first. more reports that there are others.
+// Life returns the first stored moments of an execution in the order of time, at most limit. more reports that there
+// are later moments.
 func (d *DB) Life(ctx context.Context, execution string, limit int) (life []search.Moment, more bool, err error) {
 	fail := func(err error) ([]search.Moment, bool, error) {
 		return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
@@ -226,8 +226,8 @@ func momentsOf(execution string, limit int) []clause {
 }
 
 // JobStatistics computes the statistics of a job from its newest executions that fired since a time, at most
-// search.MostSummed. For a job whose newest execution is a daemon's, it uses the runs instead, including those that
-// sampling left out of the log. Unfinished executions and runs count in no number.
+// search.MaxSummed. If the newest execution belongs to a daemon, it uses the runs instead, including those that
+// sampling left out of the log. It does not count unfinished executions and runs.
 func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error) {
 	fail := func(err error) (search.JobStatistics, error) {
 		return search.JobStatistics{}, fmt.Errorf("read the statistics of job %q: %w", job, err)
@@ -254,11 +254,11 @@ func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (se
 		if len(rows) == search.MaxSummed {
 			from = s.Since.Time // older runs do not count
 		}
-		left, err := selectAll[tallySum](ctx, d, tallied(job, from))
+		sums, err := selectAll[tallySum](ctx, d, tallied(job, from))
 		if err != nil {
 			return fail(err)
 		}
-		for _, t := range left {
+		for _, t := range sums {
 			s.AddTallied(int(t.Success), int(t.Failed), t.First.Time)
 		}
 	}

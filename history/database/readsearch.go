@@ -133,7 +133,7 @@ func (t *searched[R]) partsAfter(q *search.Query) []part {
 	return []part{timeless(" AND auto_id > ?", row), timed(column + " IS NOT NULL")}
 }
 
-// count returns the query that counts matching rows, up to one more than search.MostCounted.
+// count returns the query that counts matching rows, up to one more than search.MaxCounted.
 func (t *searched[R]) count(match clause) clause {
 	return clause{"SELECT COUNT(*) FROM (SELECT 1 AS one FROM " + t.table + match.where() + " LIMIT ?) AS counted",
 		append(match.values[:len(match.values):len(match.values)], search.MaxCounted+1)}

@@ -17,8 +17,8 @@ const (
 	resultsOfDays    = "TASK_RESULT_STATISTICS_DAY"
 )
 
-// Recount counts the ends in the oldest marked minutes, at most most of them, and updates their hours and days. It
-// returns the number of counted minutes, which is less than most when no more are marked.
+// Recount counts the ends in the oldest marked minutes, at most limit of them, and updates their hours and days. It
+// returns the number of counted minutes, which is less than limit when no more are marked.
 //
 // Each minute is one transaction that first removes the mark and then counts. A concurrent writer whose rows the count
 // does not see either waits to set its mark again, or has set it before, so that the count waits for its commit.

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// clean converts a text to valid UTF-8 without NUL, of at most most characters, which every database accepts.
+// clean converts a text to valid UTF-8 without NUL, of at most limit characters, which every database accepts.
 func clean(text string, limit int) string {
 	if len(text) <= limit && utf8.ValidString(text) && !strings.Contains(text, "\x00") {
 		return text

@@ -46,8 +46,8 @@ type tableRows struct {
 	rows  [][]any
 }
 
-// rowsOf groups the rows of batches by table. Marks come last, because other writers of the same minute wait from then
-// until the commit.
+// rowsOf groups the rows of batches by table. Marks come last, because each locks its minute until the commit, and
+// other writers of that minute wait.
 func rowsOf(batches []event.Batch) []tableRows {
 	var all []tableRows
 	add := func(t table, rows [][]any) {
@@ -147,8 +147,8 @@ func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
 	return w.insertBatch(ctx, t, rows[from:])
 }
 
-// insertBatch writes rows with one statement. If the database refuses one for its content, which undoes only that
-// statement, the rows are halved until the refused one is found.
+// insertBatch writes rows with one statement. If the database refuses the content of a row, which undoes only this
+// statement, insertBatch halves the rows until it has found the refused row.
 func (w *writer) insertBatch(ctx context.Context, t table, rows [][]any) error {
 	err := w.exec(ctx, t, rows)
 	switch {

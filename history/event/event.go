@@ -94,9 +94,9 @@ type Kind string
 const (
 	Waited   Kind = "WAITED"   // Message says for what; at most a few per execution
 	Requeued Kind = "REQUEUED" // a shard waits for another attempt; Message says why
-	Killing  Kind = "KILLING"  // a kill of it or of a shard is requested; Message says why
-	Dropped  Kind = "DROPPED"  // a fire found its job busy; no execution with that id exists; Message says why
-	Missed   Kind = "MISSED"   // fires up to the one of that id were missed; Message says which
+	Killing  Kind = "KILLING"  // a kill of the execution or of a shard is requested; Message says why
+	Dropped  Kind = "DROPPED"  // a fire found its job busy, so Execution does not exist; Message says why
+	Missed   Kind = "MISSED"   // the fire of Execution was missed, the last of several; Message says which
 )
 
 // Run is a row of JOB_EXECUTION_LOG: one run of one shard, which is an attempt of a transient job, or one fire of a

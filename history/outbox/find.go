@@ -79,8 +79,8 @@ func (l *Log) loadFile(name string) error {
 	return l.loadAside(name)
 }
 
-// truncateEnd cuts a half-written end off the last segment, as a crash leaves it, and reads from the last frame how
-// many rows were appended in total.
+// truncateEnd cuts off the end of the last segment if a crash has left it half-written. It reads from the last frame
+// how many rows were appended in total.
 func (l *Log) truncateEnd() error {
 	for i := len(l.segments) - 1; i >= 0; i-- {
 		s := &l.segments[i]
@@ -101,7 +101,7 @@ func (l *Log) truncateEnd() error {
 			l.total = total
 			break
 		}
-		// A file without a frame, left by a crash before the first one was on disk.
+		// The segment has no frame: a crash came before its first frame was on disk. The frame before it counts.
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ var AuditTargets = []string{"app", "job", "execution", "task", "cluster", "user"
 // AuditParameters are the parameters that ParseAudits reads.
 var AuditParameters = []string{"who", "action", "target", "app", "startTime", "endTime", "cursor", "limit"}
 
-// SomeAudits is the default of the parameter limit, MaxAudits its maximum.
+// DefaultAudits is the default of the parameter limit, MaxAudits its maximum.
 const (
 	DefaultAudits = 100
 	MaxAudits     = 1000

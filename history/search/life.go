@@ -28,7 +28,7 @@ type Moment struct {
 const ended = "ENDED"
 
 // Life sorts moments by time and sets the times between them. Moments of the same time keep their order, except that
-// the end comes last. It returns at most most moments, the first ones; more reports that there are others.
+// the end comes last. It returns at most limit moments, the first ones; more reports that there are others.
 func Life(moments []Moment, limit int) (life []Moment, more bool) {
 	slices.SortStableFunc(moments, func(a, b Moment) int {
 		order := a.Time.Compare(b.Time.Time)

@@ -129,15 +129,15 @@ func (p *parser) refuse(name, format string, args ...any) {
 	p.bad = append(p.bad, Violation{name, p.values.Get(name), fmt.Sprintf(format, args...)})
 }
 
-// read parses a parameter, and returns otherwise if it is absent or invalid.
-func read[T any](p *parser, name string, otherwise T, parse func(string) (T, error), rule string, args ...any) T {
+// read parses a parameter, and returns fallback if it is absent or invalid.
+func read[T any](p *parser, name string, fallback T, parse func(string) (T, error), rule string, args ...any) T {
 	if !p.values.Has(name) {
-		return otherwise
+		return fallback
 	}
 	value, err := parse(p.values.Get(name))
 	if err != nil {
 		p.refuse(name, rule, args...)
-		return otherwise
+		return fallback
 	}
 	return value
 }
@@ -150,7 +150,7 @@ func (p *parser) text(name string) string {
 	return text
 }
 
-func (p *parser) number(name string, otherwise, limit int) int {
+func (p *parser) number(name string, fallback, limit int) int {
 	parse := func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
 		if n < 1 || n > limit {
@@ -158,7 +158,7 @@ func (p *parser) number(name string, otherwise, limit int) int {
 		}
 		return n, err
 	}
-	return read(p, name, otherwise, parse, "must be a whole number from 1 to %d", limit)
+	return read(p, name, fallback, parse, "must be a whole number from 1 to %d", limit)
 }
 
 // originalTime is the format of times in the original's API.

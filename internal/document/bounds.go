@@ -61,6 +61,6 @@ func checkBraces(doc []byte) error {
 	return nil
 }
 
-func tooMany(what string, most int) error {
-	return fmt.Errorf("it has more than %d %s", most, what)
+func tooMany(what string, limit int) error {
+	return fmt.Errorf("it has more than %d %s", limit, what)
 }

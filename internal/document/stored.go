@@ -96,7 +96,7 @@ func Fields(doc []byte) (map[string]any, error) {
 	return fieldsOf(given), nil
 }
 
-// entriesOf parses a document. One that begins like JSON but is not JSON may be YAML.
+// entriesOf parses a document. A document that begins like JSON, but is not JSON, may be YAML.
 func entriesOf(doc []byte) ([]entry, error) {
 	if err := checkSize(doc); err != nil {
 		return nil, err

@@ -14,34 +14,34 @@ type Violation struct {
 	Message string `json:"message"`
 }
 
-// shortValue is the greatest length in bytes of a value in a Violation.
-const shortValue = 80
+// maxShown is the maximum length in bytes of the value and of the field's name in a Violation.
+const maxShown = 80
 
-// Violate creates a Violation. It shortens the value, and a field name from the user, to about 80 bytes, and hides
-// secrets that the field's name or the value itself reveals.
+// Violate creates a Violation. It shortens the value and the field's name, which may come from the user, and hides a
+// value that the field's name or the value itself marks as a secret.
 func Violate(field, value, format string, args ...any) Violation {
 	name := field
 	if strings.HasSuffix(field, ".fromFile") || strings.HasSuffix(field, ".fromEnv") {
-		name = "" // the value is a path or a name, not the text with that name
+		name = "" // the value is a path or a variable's name, not the secret
 	}
 	value = Text{Value: value}.Shown(name).Value
-	return Violation{Field: shorten(field, shortValue), Value: shorten(value, shortValue),
+	return Violation{Field: shorten(field, maxShown), Value: shorten(value, maxShown),
 		Message: fmt.Sprintf(format, args...)}
 }
 
-// shorten cuts a text to at most most bytes, between two characters.
-func shorten(text string, most int) string {
+// shorten cuts a text to at most limit bytes, between two characters.
+func shorten(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= most {
+	if len(text) <= limit {
 		return text
 	}
-	for !utf8.RuneStart(text[most]) {
-		most--
+	for !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return text[:most] + "…"
+	return text[:limit] + "…"
 }
 
-// Violations are all violations of one document. They are an error if there is at least one.
+// Violations are the violations of one document. OrNil returns them as an error.
 type Violations []Violation
 
 // Error lists all violations in one line.
@@ -61,8 +61,8 @@ func (v Violations) OrNil() error {
 	return v
 }
 
-// And returns v with those of more that concern other fields, so that Check does not report again what Decode could
-// not read.
+// And returns v and those violations of more whose field has none in v: Check finds the empty value of a field that
+// Decode could not read, and the user needs only the report of Decode.
 func (v Violations) And(more Violations) Violations {
 	all := slices.Clone(v)
 	for _, m := range more {

@@ -28,15 +28,16 @@ var earlierWords = map[string]Code{
 	"the job is paused":                                           Paused,
 }
 
-// OverMemoryLimit says that the container of executor and tasks exceeded its memory limit. message is the cluster's.
+// OverMemoryLimit says that the container of executor and tasks exceeded its memory limit. message comes from the
+// cluster.
 func OverMemoryLimit(message string) Reason {
 	return build("over_memory_limit", text("message", message))
 }
 
-// OverDiskLimit says that the container of executor and tasks exceeded its disk limit. message is the cluster's.
+// OverDiskLimit says that the container of executor and tasks exceeded its disk limit. message comes from the cluster.
 func OverDiskLimit(message string) Reason { return build("over_disk_limit", text("message", message)) }
 
-// ExecutorEnded says that a task ended with its executor. executor is "" for one that runs only this task.
+// ExecutorEnded says that a task ended with its executor. executor is "" for an executor that runs only this task.
 func ExecutorEnded(executor, agent, state, reported, message string) Reason {
 	code := Code("executor_ended")
 	if executor == "" {
@@ -52,8 +53,8 @@ func AgentDraining(reported, message string) Reason {
 	return build("agent_draining", text("reason", reported), text("message", message))
 }
 
-// ClusterReported says that the cluster reported an end, with its own message. reported is its reason, a word like
-// "RECONCILIATION".
+// ClusterReported says that the cluster reported an end. reported and message are the reason and the message of the
+// cluster's update; the reason is a word like "RECONCILIATION".
 func ClusterReported(state, reported, message string) Reason {
 	return build("cluster_reported", text("state", state), text("reason", reported), text("message", message))
 }

@@ -44,7 +44,7 @@ func OneAtATime(execution, state string) Reason {
 	return build("one_at_a_time", text("execution", execution), text("state", state))
 }
 
-// Orphaned identifies an abandoned attempt that may still run (rule E5).
+// Orphaned identifies an abandoned attempt that may still run (rule E5). Its methods say why the attempt still counts.
 type Orphaned struct{ Task, Agent string }
 
 // MayBeEnding says that the cluster has removed the task, which counts as ended at that time.
@@ -52,25 +52,25 @@ func (o Orphaned) MayBeEnding(at time.Time) Reason {
 	return build("orphan_ending", text("task", o.Task), text("agent", o.Agent), timestamp("at", at))
 }
 
-// StuckStaging says that it was abandoned because it stayed in STAGING, and may have started since.
+// StuckStaging says that the attempt was abandoned because it stayed in STAGING, and may have started since.
 func (o Orphaned) StuckStaging() Reason { return o.because("orphan_staging") }
 
-// KillUnconfirmed says that the cluster has not confirmed that the agent will not start it.
+// KillUnconfirmed says that the cluster has not confirmed that the agent will not start the attempt.
 func (o Orphaned) KillUnconfirmed() Reason { return o.because("orphan_kill_unconfirmed") }
 
-// Unanswered says that the cluster has not reported whether its agent is connected again.
+// Unanswered says that the cluster has not reported whether the attempt's agent is connected again.
 func (o Orphaned) Unanswered() Reason { return o.because("orphan_unanswered") }
 
-// MayRun says that it may still run.
+// MayRun says that the attempt may still run.
 func (o Orphaned) MayRun() Reason { return o.because("orphan_may_run") }
 
-// OfOtherMaster says that it ran under a removed framework, and the master that removed the framework leads no more
-// (rule T7).
+// OfOtherMaster says that the attempt ran under a removed framework, and that the master that removed the framework is
+// no longer the leader (rule T7).
 func (o Orphaned) OfOtherMaster(framework string) Reason {
 	return build("orphan_of_other_master", text("task", o.Task), text("agent", o.Agent), text("framework", framework))
 }
 
-// OfRemovedFramework says that it counts as ended when its agent has been registered for that length of time.
+// OfRemovedFramework says that the attempt counts as ended once its agent has been registered for the given time.
 func (o Orphaned) OfRemovedFramework(framework string, length time.Duration) Reason {
 	return build("orphan_of_removed_framework", text("task", o.Task), text("agent", o.Agent),
 		text("framework", framework), duration("duration", length))
@@ -86,7 +86,8 @@ func HostSilent(host string) Reason { return build("host_silent", text("host", h
 // AnswerBad says that the host of a package gave a bad answer for its URL.
 func AnswerBad(host string) Reason { return build("answer_bad", text("host", host)) }
 
-// PackageUnfetchable says that a package can't be fetched, and is tried again at that time of day (rule L8).
+// PackageUnfetchable says that a package can't be fetched after that many attempts, and when the next attempt is made
+// (rule L8).
 func PackageUnfetchable(why Reason, times int, at time.Time) Reason {
 	return build("package_unfetchable", nested("why", why), number("times", times),
 		text("at", at.Format(time.TimeOnly)))
@@ -108,7 +109,7 @@ func SettingsTooLarge(waiting bool, shards int, each, together, limit, execution
 		text("execution", execution))
 }
 
-// LaunchesHeld says that the server launches nothing; why is its own message.
+// LaunchesHeld says that the server launches nothing; why is the server's message.
 func LaunchesHeld(why string) Reason { return build("launches_held", text("why", why)) }
 
 // TakeoverUnreported says that the master has not reported all tasks of the previous scheduler (rule T8).
@@ -137,7 +138,7 @@ func NotConnected(why string) Reason {
 // RetryAt says that the shard is retried at that time.
 func RetryAt(at time.Time) Reason { return build("retry_at", timestamp("at", at)) }
 
-// AfterAttempt says that a shard waits for now, and that its last attempt ended for last; only now if last is zero.
+// AfterAttempt says why a shard waits (now) and why its last attempt ended (last). It returns now if last is zero.
 func AfterAttempt(now, last Reason) Reason {
 	if last.IsZero() {
 		return now

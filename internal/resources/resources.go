@@ -45,13 +45,13 @@ func (r Amount) Fits(free Amount) bool {
 	return r.CPUMilli <= free.CPUMilli && r.MemMilli <= free.MemMilli
 }
 
-// Holds returns how many times o fits into r, at most most. A part that is zero in o matters only if it is negative in
+// Holds returns how many times o fits into r, at most limit. A part that is zero in o matters only if it is negative in
 // r: the result is 0 then.
-func (r Amount) Holds(o Amount, most int) int {
+func (r Amount) Holds(o Amount, limit int) int {
 	if !o.Fits(r) {
 		return 0
 	}
-	n := int64(most)
+	n := int64(limit)
 	if o.CPUMilli > 0 {
 		n = min(n, r.CPUMilli/o.CPUMilli)
 	}

@@ -96,8 +96,8 @@ func endsWord(rest string) bool {
 	return rest == "" || strings.IndexByte(" \t\r\n;,&|<>(){}[]\"'`\\:./+", rest[0]) >= 0
 }
 
-// maxValue is how much of a value without quotes is read before it is known to be a secret, in bytes. It bounds the time
-// for texts with many beginnings of values.
+// maxValue is how much of a value without quotes is read before it is known to be a secret, in bytes. It bounds the
+// time for texts with many beginnings of values.
 const maxValue = 512
 
 // pairAhead matches the beginning of another pair after a comma.
@@ -107,8 +107,8 @@ var pairAhead = regexp.MustCompile(`^,\s*["']?[A-Za-z0-9_.-]{1,40}["']?\s*[:=]`)
 // belongs to what the word is in.
 func wordEnd(text string, at int) int {
 	outer := func(i int) bool { return i >= len(text) || strings.IndexByte(" \t\r\n;,&|<>)}]\"'`\\", text[i]) >= 0 }
-	most := min(len(text), at+maxValue)
-	for i := at; i < most; {
+	limit := min(len(text), at+maxValue)
+	for i := at; i < limit; {
 		switch c := text[i]; {
 		case strings.IndexByte(" \t\r\n;&|<>`", c) >= 0, strings.HasPrefix(text[i:], "$("):
 			return i
@@ -138,20 +138,20 @@ func wordEnd(text string, at int) int {
 			if length < 0 || text[i+1+length] != c {
 				return i
 			}
-			if i += length + 2; i > most {
+			if i += length + 2; i > limit {
 				return i
 			}
 		default:
 			i++
 		}
 	}
-	return most
+	return limit
 }
 
 var (
 	// reference matches what stands for a value that is elsewhere.
 	reference = regexp.MustCompile(`\$\w+|\$\{[^}]*\}|%\w+%|%\(\w+\)s|\{\w*\}|<[\w -]*>`)
-	// constant matches the same between single quotes, where shells leave it as it is.
+	// constant matches a reference between single quotes, where shells do not expand it.
 	constant = regexp.MustCompile(`^\$[a-z]`)
 	// expression matches code whose result is the value.
 	expression = regexp.MustCompile(`^[A-Za-z_][\w.]*[(\[]|^(?:self|this|args|config|cfg|settings|options|opts|os|env|process)\.[\w.]+$`)

@@ -12,12 +12,12 @@ func Nearest(name string, candidates []string) string {
 	name = plain.Replace(strings.ToLower(name))
 	for _, candidate := range candidates {
 		other := plain.Replace(strings.ToLower(candidate))
-		most := max(len(name), len(other)) / 3
-		if max(len(name)-len(other), len(other)-len(name)) > most {
+		limit := max(len(name), len(other)) / 3
+		if max(len(name)-len(other), len(other)-len(name)) > limit {
 			continue
 		}
 		d := Distance(name, other)
-		if d <= most && (best == "" || d < fewest) {
+		if d <= limit && (best == "" || d < fewest) {
 			best, fewest = candidate, d
 		}
 	}
@@ -27,9 +27,9 @@ func Nearest(name string, candidates []string) string {
 // Distance returns the number of letters to insert, remove or replace to get from a to b (Levenshtein). Letters beyond
 // the 64th of either count as different.
 func Distance(a, b string) int {
-	const most = 64
-	extra := max(0, len(a)-most) + max(0, len(b)-most)
-	a, b = a[:min(len(a), most)], b[:min(len(b), most)]
+	const limit = 64
+	extra := max(0, len(a)-limit) + max(0, len(b)-limit)
+	a, b = a[:min(len(a), limit)], b[:min(len(b), limit)]
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -51,13 +51,13 @@ func (s *yearSet) from(y int) (int, bool) {
 	return 0, false
 }
 
-// month is a month of a year, in the form that day rules need.
+// month is a month of one year, in the form that day rules need.
 type month struct {
-	// start is its first day, in days since 1970-01-01.
+	// start is the month's first day, in days since 1970-01-01.
 	start int64
-	// length is its number of days.
+	// length is the number of days.
 	length int
-	// weekday is the weekday of its first day: 1 is Sunday, 7 is Saturday.
+	// weekday is the weekday of the first day: 1 is Sunday, 7 is Saturday.
 	weekday int
 }
 
@@ -78,13 +78,13 @@ func civilDay(year, m, day int) int64 {
 // weekdayOf returns the weekday of a day, which may be outside the month.
 func (m month) weekdayOf(day int) int { return (m.weekday+day-2+7*7)%7 + 1 }
 
-// first returns the first day with that weekday.
+// first returns the first day of the month with that weekday.
 func (m month) first(weekday int) int { return (weekday-m.weekday+7)%7 + 1 }
 
-// all returns the set of its days.
+// all returns the set of all days of the month.
 func (m month) all() set { return 1<<(m.length+1) - 1<<1 }
 
-// only returns the set of that day, empty if the month does not have it.
+// only returns the set that contains only the given day, or an empty set if the month does not have the day.
 func (m month) only(day int) set {
 	if day < 1 || day > m.length {
 		return 0
@@ -135,7 +135,7 @@ func (r dayRule) in(m month) set {
 		return m.only(m.length - r.n)
 	case nearestBeforeLast:
 		return m.only(m.nearestWeekday(m.length - r.n))
-	case nearestTo: // the 31st of June is the day after its last
+	case nearestTo: // a day beyond the month counts from its last day on, as in Quartz: June 31 is July 1
 		return m.only(m.nearestWeekday(r.day))
 	case lastOfWeek:
 		first := m.first(r.day)

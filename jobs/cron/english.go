@@ -72,8 +72,7 @@ func (p timePhrase) spansEnglish() []string {
 	return all
 }
 
-// fieldsEnglish describes each of the three fields. It leaves out a second 0, and hours of which every minute is
-// included.
+// fieldsEnglish describes each of the three fields. It omits second 0, and it omits "every hour" after "every minute".
 func (p timePhrase) fieldsEnglish() string {
 	var parts []string
 	allSeconds, allMinutes := p.seconds.whole(59), p.minutes.whole(59)

@@ -198,12 +198,12 @@ func (f field) span(t token) (span, error) {
 
 // checkStep refuses a step after "*" or a single value that is too large.
 func (f field) checkStep(t token, step int) error {
-	most := f.max
+	limit := f.max
 	if f.column == years {
-		most = maxYear
+		limit = maxYear
 	}
-	if step > most {
-		return t.wrong(f.name, "the step is at most %d", most)
+	if step > limit {
+		return t.wrong(f.name, "the step is at most %d", limit)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func passOf(at int64, zone *time.Location) int {
 		return 1
 	}
 	start, _ := time.Unix(at, 0).In(zone).ZoneBounds()
-	if start.IsZero() || at-start.Unix() > settled {
+	if start.IsZero() || at-start.Unix() > maxShift {
 		return 0
 	}
 	if before := periodAt(start.Unix()-1, zone); at+p.offset < start.Unix()+before.offset {

@@ -27,9 +27,9 @@ const (
 	secondsOfHour   = 60 * secondsOfMinute
 	secondsOfDay    = 24 * secondsOfHour
 
-	// settled exceeds the difference of any two offsets of a zone (a zone that changes sides of the date line moves by
+	// maxShift exceeds the difference of any two offsets of a zone (a zone that changes sides of the date line moves by
 	// a day).
-	settled = 2 * secondsOfDay
+	maxShift = 2 * secondsOfDay
 
 	// endless is the end of a zone's last period, far away but safe for arithmetic.
 	endless = int64(1) << 60
@@ -64,7 +64,7 @@ func (s *Schedule) next(from int64) (int64, bool) {
 		if found && at < p.end && (s.bothPasses || !p.showsAgain(at)) {
 			return at, true
 		}
-		if p.end-from < settled {
+		if p.end-from < maxShift {
 			// After the end of the period the clock may repeat times before from.
 			from = p.end
 			continue
@@ -74,7 +74,7 @@ func (s *Schedule) next(from int64) (int64, bool) {
 		if !found {
 			return 0, false
 		}
-		from = max(p.end, at-settled)
+		from = max(p.end, at-maxShift)
 	}
 }
 
@@ -97,14 +97,14 @@ func periodAt(at int64, zone *time.Location) period {
 	if p.end <= at {
 		// On the last day of a leap year beyond a zone's table, ZoneBounds returns an end in the past. No clock
 		// changes near the turn of those years.
-		p.end = at + settled
+		p.end = at + maxShift
 	}
 	return p
 }
 
 // showsAgain reports whether the wall time of an instant is repeated after the end of the period.
 func (p period) showsAgain(at int64) bool {
-	if p.end-at > settled {
+	if p.end-at > maxShift {
 		return false
 	}
 	_, offset := time.Unix(p.end, 0).In(p.zone).Zone()
@@ -203,10 +203,10 @@ func (s *Schedule) Latest(after, until time.Time, n int) []time.Time {
 	return times
 }
 
-// between returns the fires after one instant and not after another; all is false if there are more than most.
-func (s *Schedule) between(after, until int64, most int) (fires []int64, all bool) {
+// between returns the fires after one instant and not after another; all is false if there are more than limit.
+func (s *Schedule) between(after, until int64, limit int) (fires []int64, all bool) {
 	for at, ok := s.next(after + 1); ok && at <= until; at, ok = s.next(at + 1) {
-		if len(fires) == most {
+		if len(fires) == limit {
 			return nil, false
 		}
 		fires = append(fires, at)

@@ -8,11 +8,11 @@ import (
 
 // shorten bounds the length of a quoted text.
 func shorten(s string) string {
-	const most = 100
-	if utf8.RuneCountInString(s) <= most {
+	const limit = 100
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:most]) + "…"
+	return string([]rune(s)[:limit]) + "…"
 }
 
 // token is a part of an expression.

@@ -56,7 +56,7 @@ type Leadership struct {
 }
 
 // New returns the Leadership of a process that does not campaign yet. It logs a warning about a failing campaign at
-// most once per interval, with the attributes about.
+// most once per interval, with attrs.
 func New(log *slog.Logger, interval time.Duration, attrs ...any) *Leadership {
 	l := &Leadership{log: log, interval: interval, attrs: attrs, campaigning: make(chan struct{}, 1)}
 	l.campaigning <- struct{}{}

@@ -54,7 +54,7 @@
 //	REGISTRY_FENCE       one row: the lineage, the term, its holder, leader, in every commit; a new leader
 //	                     how many commits and terms there were
 //	REGISTRY_LEASE       one row: who leads until when               leader, five times in a lease; a new leader
-//	REGISTRY_CANDIDATE   a candidate that waits for the lead         candidates, three times in a lease
+//	REGISTRY_CANDIDATE   a candidate that waits for the leadership   candidates, three times in a lease
 //	REGISTRY_SHARED      a shared value                              each server, commands; from the version that was read
 //	REGISTRY_VERSION     the migrations that were applied            the server that opens it first
 package database

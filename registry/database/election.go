@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// errHeld is the error of a candidate that finds the lead held, so it keeps waiting.
+// errHeld is the error of a candidate that finds the leadership held, so it keeps waiting.
 var errHeld = errors.New("another server leads")
 
 // rolledBackError is the error for a registry that lacks commits which this server has seen.
@@ -31,9 +31,9 @@ type acquired struct {
 	until time.Time
 }
 
-// acquire takes the lead if it is free, in one transaction (rule T1). found is the lease that was found free. After an
-// error the lead may have been taken under a.holder; this process recognizes that holder as its own and may take the
-// lead again.
+// acquire takes the leadership if it is free, in one transaction (rule T1). found is the lease that was found free.
+// After an error the leadership may have been taken under a.holder; this process recognizes that holder as its own and
+// may take the leadership again.
 func (r *Registry) acquire(ctx context.Context, who string, found rows) (a acquired, err error) {
 	s := r.store
 	a.holder = uuid.NewString()
@@ -119,7 +119,7 @@ func (s *store) removeCandidate(ctx context.Context, holder string) error {
 	return err
 }
 
-// try waits until the lead is free and takes it, or returns the first error.
+// try waits until the leadership is free and takes it, or returns the first error.
 func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 	if err := r.store.prepare(ctx, r.memory.get()); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 	}
 }
 
-// acquireWithin takes the lead, unless that takes longer than the lease, which would end before the term begins.
+// acquireWithin takes the leadership, unless that takes longer than the lease, which would end before the term begins.
 func (r *Registry) acquireWithin(ctx context.Context, who string, found rows) (*term, error) {
 	within, cancel := context.WithTimeout(ctx, max(r.store.Lease, acquireTimeout))
 	defer cancel()

@@ -23,7 +23,7 @@ func awaitStandby(t testing.TB, leader *term) {
 	})
 }
 
-// standBy makes another registry wait for the lead.
+// standBy makes another registry wait for the leadership.
 func standBy(t *testing.T, leader *term, o Options) (led <-chan *term) {
 	t.Helper()
 	r := open(t, o)

@@ -126,7 +126,7 @@ func (f *follower) unchanged() time.Duration {
 	return time.Since(f.unchangedSince)
 }
 
-// leader returns the latest observed leader, or false if it may have lost the lead since.
+// leader returns the latest observed leader, or false if it may have lost the leadership since.
 func (f *follower) leader() (rows, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

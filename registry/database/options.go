@@ -9,10 +9,10 @@ import (
 type Options struct {
 	// DSN is the address of the database, in the form that package mysql reads.
 	DSN string
-	// Lease is how long a leader may be silent before it loses the lead; zero means DefaultLease.
+	// Lease is how long a leader may be silent before it loses the leadership; zero means DefaultLease.
 	Lease time.Duration
-	// Seen is the file that stores the latest commit that this server has seen. If it is empty, the server remembers
-	// that in memory only.
+	// Seen is the file that stores the latest commit that this server has seen. If it is "", the server keeps that
+	// commit in memory only.
 	Seen string
 	// Logger receives the messages for operators; nil discards them.
 	Logger *slog.Logger

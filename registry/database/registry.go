@@ -66,9 +66,9 @@ func (r *Registry) Trouble() error { return r.follower.trouble() }
 // warnInterval is the interval at which the log reports a failing campaign.
 const warnInterval = 30 * time.Second
 
-// Campaign waits until the lead is free and takes it. It ends this registry's previous term if that still lasts. While
-// the database can't be reached it retries, and reports that in the log. The error is registry.ErrUnusable only if the
-// database was never usable: one that was usable before is expected to come back.
+// Campaign waits until the leadership is free and takes it. It ends this registry's previous term if that still lasts.
+// While the database can't be reached it retries, and reports that in the log. The error is registry.ErrUnusable only
+// if the database was never usable: one that was usable before is expected to come back.
 func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
 	t, err := r.leadership.Campaign(ctx, who, &election{Registry: r, wait: firstPause})
 	if err != nil {
@@ -116,7 +116,7 @@ func (e *election) Pause(error, time.Duration) time.Duration {
 	return wait/2 + rand.N(wait)
 }
 
-// firstPause and longestPause bound the pause between two tries.
+// firstPause and maxPause bound the pause between two tries.
 const (
 	firstPause = 50 * time.Millisecond
 	maxPause   = time.Second

@@ -127,7 +127,7 @@ func (t *term) Resign(context.Context) error {
 	return nil
 }
 
-// countWaiting counts the candidates that would lead if the lead were free.
+// countWaiting counts the candidates that would lead if the leadership were free.
 const countWaiting = "SELECT COUNT(*) FROM REGISTRY_CANDIDATE WHERE expires > UTC_TIMESTAMP(6) AND lacks = ''"
 
 // Standby reports whether another candidate waits for the end of this term. It returns false if that can't be found

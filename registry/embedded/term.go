@@ -55,7 +55,7 @@ func (t *term) Resign(context.Context) error {
 	return nil
 }
 
-// List reads one moment: it sees all of a commit or nothing of it.
+// List reads a consistent snapshot: it sees all of a commit or nothing of it.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if err := registry.CheckListPath(path); err != nil {
 		return nil, err
@@ -115,8 +115,8 @@ func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 	return t.registry.view(entriesBucket, read)
 }
 
-// Commit writes and syncs. A failed write ends the term and the use of the registry. The commit may still have
-// happened if the page that makes it valid was written.
+// Commit writes and syncs. A failed write ends the term, and every further use of the registry fails. The commit may
+// still have happened, if the page that makes it valid was written.
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
@@ -201,20 +201,20 @@ func applyOne(entries *bolt.Bucket, w registry.Write) (int64, error) {
 	return version + 1, entries.Put(key, append(value, w.Value...))
 }
 
-// mayBeCommitted reports whether the file, as this process sees it, is or may be at that commit. A commit that it does
-// not show can't become durable later.
+// mayBeCommitted reports whether the file, as this process sees it, is or may be at that commit. A commit that this
+// process does not see can't become durable later.
 func (t *term) mayBeCommitted(commit int64) bool {
 	if t.registry.faulted {
 		return true
 	}
-	shows := false
+	visible := false
 	_, err := guarded(func() error {
 		return t.registry.db.View(func(tx *bolt.Tx) error {
-			shows = numberAt(tx.Bucket(leaderBucket), commitKey) == commit
+			visible = numberAt(tx.Bucket(leaderBucket), commitKey) == commit
 			return nil
 		})
 	})
-	return shows || err != nil
+	return visible || err != nil
 }
 
 // decode copies the stored bytes, because bbolt's memory is valid only within the transaction.

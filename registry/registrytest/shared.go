@@ -66,10 +66,10 @@ func sharedValues(t *testing.T, s Store) {
 
 func sharedLimits(t *testing.T, s Store) {
 	_, shared := s.shared(t)
-	most := strings.Repeat("x", registry.MaxValue)
-	writeShared(t, shared, "access", most, registry.Absent(), 0)
-	wantShared(t, shared, "access", most, 0)
-	_, err := shared.WriteShared(t.Context(), "access", []byte(most+"x"), registry.AtVersion(0))
+	limit := strings.Repeat("x", registry.MaxValue)
+	writeShared(t, shared, "access", limit, registry.Absent(), 0)
+	wantShared(t, shared, "access", limit, 0)
+	_, err := shared.WriteShared(t.Context(), "access", []byte(limit+"x"), registry.AtVersion(0))
 	wantError(t, "a byte more", err, registry.ErrTooLarge)
 	for _, name := range []string{"", "-a", "A", "a/b", "..", "a.b", "ä", strings.Repeat("a", 32)} {
 		_, err := shared.ReadShared(t.Context(), name)
@@ -85,7 +85,7 @@ func sharedLimits(t *testing.T, s Store) {
 	if _, err := shared.WriteShared(ctx, "access", nil, registry.AtVersion(0)); err == nil {
 		t.Error("written for a context that has ended")
 	}
-	wantShared(t, shared, "access", most, 0)
+	wantShared(t, shared, "access", limit, 0)
 }
 
 // sharedRaces checks that of several writers that have read the same version exactly one succeeds.

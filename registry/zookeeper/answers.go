@@ -10,18 +10,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// explain adds what to do next to an error of ZooKeeper. A permanent one is also registry.ErrUnusable. path is a
-// ZooKeeper path.
+// explain adds what to do next to an error of ZooKeeper. It also wraps registry.ErrUnusable if ZooKeeper denies access,
+// because retries would not help. path is a ZooKeeper path.
 func (ns *namespace) explain(doing, path string, err error) error {
-	refused := ns.explainNode(doing, path, err)
+	explained := ns.explainNode(doing, path, err)
 	denied := errors.Is(err, zk.ErrNoAuth) || errors.Is(err, zk.ErrAuthFailed) || errors.Is(err, zk.ErrInvalidACL)
 	if denied || zookeeper.Code(err) == zookeeper.CodeWantsSASL {
-		return fmt.Errorf("%w: %w (check --zk-digest-file)", registry.ErrUnusable, refused)
+		return fmt.Errorf("%w: %w (check --zk-digest-file)", registry.ErrUnusable, explained)
 	}
-	return refused
+	return explained
 }
 
-// explainNode explains a refusal that concerns one node and not the whole registry. path is a ZooKeeper path.
+// explainNode is explain without registry.ErrUnusable, for an error that may concern this node only.
 func (ns *namespace) explainNode(doing, path string, err error) error {
 	what := doing + " " + path
 	code := zookeeper.Code(err)
@@ -43,8 +43,8 @@ func (ns *namespace) explainNode(doing, path string, err error) error {
 	}
 }
 
-// noPermission says which user lacks the permission and how to change that.
-func (ns *namespace) noPermission(full string) string {
+// noPermission says which user lacks the permission for a ZooKeeper path, and how to grant it.
+func (ns *namespace) noPermission(path string) string {
 	return fmt.Sprintf("ZooKeeper denies permission to %s: see zkCli.sh getAcl %s, and change it with setAcl",
-		ns.user(), full)
+		ns.user(), path)
 }

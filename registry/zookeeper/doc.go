@@ -22,7 +22,7 @@
 //
 // A term ends with its session, with its election node, or when the fence is refused or belongs to another term;
 // nothing else ends it. Package internal/zookeeper defines when a session ends: this process considers it ended before
-// ZooKeeper can give the lead to another.
+// ZooKeeper can give the leadership to another.
 //
 // # Reading
 //

@@ -55,8 +55,8 @@ func (c candidate) isOurs() bool {
 // would only save reads, and a session with watches ends with its connection.
 const candidateInterval = 20 * time.Millisecond
 
-// stand creates a candidate, reports its name to stands, and waits until it is the first. The node is removed with the
-// session, even if the answer to its creation was lost.
+// stand creates a candidate, calls onCandidate with its name, and waits until the candidate is the first. The node is
+// removed with the session, even if the answer to its creation was lost.
 func (c *client) stand(ctx context.Context, who string, onCandidate func(name string)) (candidate, error) {
 	guid, err := uuid.NewV7()
 	if err != nil {

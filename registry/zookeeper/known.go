@@ -134,7 +134,7 @@ func (k *known) below(folder string) (paths []string) {
 	return paths
 }
 
-// unreadable returns up to most of the entries that may not be read, different ones each time.
+// unreadable returns up to limit of the entries that may not be read, different ones each time.
 func (k *known) unreadable(limit int) (paths []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

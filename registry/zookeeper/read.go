@@ -209,7 +209,7 @@ func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 	err := parallel(ctx, reads, len(l.paths), func(ctx context.Context, i int) error {
 		e, err := l.entry(ctx, l.paths[i])
 		if errors.Is(err, zk.ErrNoNode) || errors.Is(err, registry.ErrBadPath) {
-			return nil // removed meanwhile, or created by hand with a malformed name
+			return nil // removed meanwhile, or created manually with a malformed name
 		}
 		if err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// firstPause and longestPause bound the pause between tries, which grows with the number of consecutive failures.
+	// firstPause and maxPause bound the pause between tries, which grows with the number of consecutive failures.
 	firstPause = 200 * time.Millisecond
 	maxPause   = 5 * time.Second
 	// warnInterval is the interval at which the log repeats a lasting failure.
@@ -36,7 +36,7 @@ func (ns *namespace) connect(watch func(zk.Event)) (*client, error) {
 	return &client{c, ns}, err
 }
 
-// join waits for the session.
+// join waits until the session is open.
 func (c *client) join(ctx context.Context) error {
 	err := c.Join(ctx)
 	if zookeeper.Answered(err) {
@@ -45,8 +45,8 @@ func (c *client) join(ctx context.Context) error {
 	return err
 }
 
-// sessions runs work on one session after the other until ctx ends. work calls succeeded when a session has proved to
-// be usable. failed gets the reason why each session ended.
+// sessions runs work on one session after the other until ctx ends. work calls succeeded once its session has been
+// usable, which resets the pause between two sessions. failed is called with the reason why a session ended.
 func (ns *namespace) sessions(ctx context.Context, watch func(zk.Event),
 	work func(ctx context.Context, c *client, succeeded func()) error, failed func(error)) {
 	var failures backoff
@@ -69,8 +69,9 @@ func (ns *namespace) sessions(ctx context.Context, watch func(zk.Event),
 	}
 }
 
-// backoff is the upper bound of the last pause: firstPause, doubled with each consecutive failure, up to longestPause.
-// The actual pause is between half of it and all of it, so that many servers do not return at the same moment.
+// backoff is the upper bound of the last pause: it begins with firstPause and doubles with each consecutive failure, up
+// to maxPause. A pause is a random time from half the bound to the bound, so that many servers do not return at the
+// same moment.
 type backoff time.Duration
 
 // next returns the pause after one more failure. random is between 0 and 1.
@@ -87,11 +88,11 @@ func (b *backoff) reset() { *b = 0 }
 func (c *client) prepare() error {
 	ns := c.namespace
 	if ns.chroot != "" {
-		there, _, err := c.Exists(ns.chroot)
+		exists, _, err := c.Exists(ns.chroot)
 		if err != nil {
 			return ns.explain("look for", ns.chroot, err)
 		}
-		if !there {
+		if !exists {
 			return fmt.Errorf("%w: there is no node %s in ZooKeeper, which the address %s names as chroot: create it (zkCli.sh create %s), or correct the address",
 				registry.ErrUnusable, ns.chroot, ns.Servers, ns.chroot)
 		}
@@ -104,30 +105,30 @@ func (c *client) prepare() error {
 	if err := c.ensureNode(ns.full(fencePath), fence{}.bytes()); err != nil {
 		return err
 	}
-	// This read detects a wrong digest here, not in the middle of the beginning of a term.
+	// A wrong digest must be detected here, not while a term begins.
 	if _, _, err := c.Get(ns.full(entriesPath)); err != nil {
 		return ns.explain("read", ns.full(entriesPath), err)
 	}
 	return c.protectShared()
 }
 
-// ensureNode creates a node, and its missing parents first.
-func (c *client) ensureNode(full string, value []byte) error {
-	there, _, err := c.Exists(full)
+// ensureNode creates the node at a ZooKeeper path and its parents, if they do not exist.
+func (c *client) ensureNode(path string, value []byte) error {
+	exists, _, err := c.Exists(path)
 	if err != nil {
-		return c.namespace.explain("look for", full, err)
+		return c.namespace.explain("look for", path, err)
 	}
-	if there {
+	if exists {
 		return nil
 	}
-	if above := folderOf(full); above != c.namespace.chroot {
-		if err := c.ensureNode(above, nil); err != nil {
+	if parent := folderOf(path); parent != c.namespace.chroot {
+		if err := c.ensureNode(parent, nil); err != nil {
 			return err
 		}
 	}
-	_, err = c.Create(full, value, 0, c.namespace.acl)
+	_, err = c.Create(path, value, 0, c.namespace.acl)
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		return c.namespace.explain("create the node", full, err)
+		return c.namespace.explain("create the node", path, err)
 	}
 	return nil
 }

@@ -52,14 +52,14 @@ type MasterChanged struct {
 	Session int64
 }
 
-// ClusterEvent is an event of a session. The events of a session come in its order.
+// ClusterEvent is an event of a session. The events of a session come in the order in which the cluster sent them.
 type ClusterEvent struct {
 	Session int64
 	Event   cluster.Event
 }
 
-// LaunchAnswered is the outcome of an ACCEPT. With OK the master answered 202 and has it. Without OK it was refused
-// and had no effect. An unknown outcome is never reported: the session ends instead (rule L3).
+// LaunchAnswered is the outcome of an ACCEPT. With OK the master has accepted it (202). Without OK the master has
+// refused it, and it had no effect. An unknown outcome is never reported: the session ends instead (rule L3).
 type LaunchAnswered struct {
 	Session int64
 	Seq     int64

@@ -10,5 +10,5 @@ func (c *Core) takeOver() {
 	}
 	c.imports.MarkImported(c.subscription.FinishTakeover()...)
 	c.shared.RequestMatch()
-	c.placement.Probe() // its executors are shut down now (rule X3)
+	c.placement.Probe() // the former scheduler's executors are shut down now and free resources (rule X3)
 }

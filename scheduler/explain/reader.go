@@ -54,8 +54,8 @@ func NewReader(c Core, scope Scope) (Reader, error) {
 	return Reader{c, scope}, scope.Check()
 }
 
-// find returns the object with a name, if it exists and is covered; what is the word for Hidden. With a scope of all
-// apps it returns the answer of the core.
+// find returns the object with a name, if it exists and is covered. Otherwise it returns Hidden for the kind of object
+// that what names. With a scope of all apps it returns the answer of the core.
 func find[V any](r Reader, what, name string, in func(string) (V, error), covered func(*V) bool) (none V, err error) {
 	v, err := in(name)
 	if !r.scope.all && (err != nil || !covered(&v)) {
@@ -64,8 +64,8 @@ func find[V any](r Reader, what, name string, in func(string) (V, error), covere
 	return v, err
 }
 
-// SeesApp returns an error for an app that does not exist in the scope. With a scope of all apps it never fails, nor
-// do the other methods with this prefix: the next question or request then returns the error.
+// SeesApp returns an error for an app that does not exist in the scope. With a scope of all apps, it and the other
+// methods with this prefix never fail, because the core's answer then has the error.
 func (r Reader) SeesApp(name string) error { return sees(r, name, r.App) }
 
 // SeesJob is SeesApp for a job.

@@ -223,7 +223,7 @@ func (a *agent) kill(id string, grace time.Duration) {
 		return
 	}
 	if x.stopped {
-		x.onceOn = append(x.onceOn, func() { a.kill(id, grace) })
+		x.deferred = append(x.deferred, func() { a.kill(id, grace) })
 		return
 	}
 	if t.wire.Daemon != nil && grace > time.Hour { // the present run may end first

@@ -11,17 +11,17 @@ import (
 type checker struct {
 	w          *world
 	execs      map[string]*execRecord // in the registry
-	early      map[string]*execRecord // chunks whose header is not known yet
+	early      map[string]*execRecord // shards of executions whose own record is not known yet
 	parts      shardReader
 	ever       map[string]bool // all executions so far
 	jobs       map[string]*jobMirror
 	live       map[string]string        // tasks that are committed as launching or running → execution
 	orphans    map[string]string        // → agent
-	removedBy  map[string]string        // orphans of removed frameworks → the master that did it
+	removedBy  map[string]string        // orphans of removed frameworks → the master that removed the framework
 	seenAlive  map[string]bool          // orphans that block only because they were seen alive
 	alive      map[string]bool          // orphans that were reported alive to the leader
 	staged     map[string]time.Duration // tasks for which leaders have received only STAGING → since when
-	executors  map[string]bool          // → closing
+	executors  map[string]bool          // → whether the executor is closing
 	askedToEnd map[string]bool          // executors whose end was committed or reported
 	infos      map[string]cluster.Executor
 	endNoted   map[string]bool     // executions whose end the history has
@@ -40,7 +40,7 @@ type checker struct {
 	begunOff   []begun
 
 	runs map[string]runsRecord // of shards of daemons, by job@item
-	cut  map[string]wire.Run   // fires whose run was cut off and is to be repeated
+	cut  map[string]wire.Run   // fires whose run was cut off and must be repeated
 }
 
 // wantedKill is a kill of a task that its executor must answer.

@@ -24,24 +24,25 @@ const pathAudit = "/scheduler/audit"
 // byUser is the requester of everything that is requested in a world.
 var byUser = historyevent.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}
 
-// audits checks rule A1: the audit rows of each commit describe exactly the changes that it makes for people, whatever
-// crashes before and after it. The check uses the committed state, and the edits that the leader has learned.
+// audits checks rule A1: the audit rows of each commit describe exactly the changes by people in that commit, whatever
+// crashes before and after it. The check compares them with the committed state and with the external edits that the
+// leader has read.
 type audits struct {
 	w *world
-	// docs and marks are those that are in force for the leader; of documents the last usable ones. faulty are the
-	// paths of unusable ones.
+	// docs has the last usable documents that the leader has read, and marks its disabled marks, by path. faulty has
+	// the paths of unusable documents.
 	docs   map[string]string
 	marks  map[string]string
 	faulty map[string]bool
-	edits  []string // rows of edits that the leader has learned, which its next commit must contain
-	// unstored has, by id, the committed rows that were not seen in the history yet; ever has all committed rows.
+	edits  []string // rows of external edits that the leader has read, which its next commit must contain
+	// ever has all committed rows by id; unstored has those that have not reached the history yet.
 	unstored, ever map[string]string
-	// kept has the ids of the rows in the registry, and paths their ids by path.
+	// kept has the ids of the rows in the registry. paths has the same ids by path.
 	kept  map[string]bool
 	paths map[string]string
-	// outbox has rows of changes outside of the leader.
+	// outbox has rows of changes that the leader does not make, such as changes of users.
 	outbox []historyevent.Audit
-	made   int // number of all such rows so far
+	made   int // number of rows that were ever added to outbox
 }
 
 func newAudits(w *world) *audits {
@@ -49,7 +50,7 @@ func newAudits(w *world) *audits {
 		paths: map[string]string{}}
 }
 
-// begin plans changes outside of the leader, and looks for waiting rows, as the shell does.
+// begin schedules changes that the leader does not make, and moves their rows to the leader, as the shell does.
 func (a *audits) begin() {
 	a.w.after(a.w.between(time.Second, time.Minute), a.change)
 	a.w.after(time.Second, a.move)
@@ -71,7 +72,7 @@ func (a *audits) move() {
 		rows := slices.Clone(a.outbox)
 		l.request(core.AuditRequested{Rows: rows},
 			func(r core.Reply) {
-				if r.Err != nil || w.chance(0.2) { // or they cannot be taken now
+				if r.Err != nil || w.chance(0.2) { // or the rows cannot be removed from the outbox now
 					return
 				}
 				a.outbox = slices.DeleteFunc(a.outbox, func(row historyevent.Audit) bool {
@@ -106,7 +107,7 @@ func markAt(path string, value []byte) string {
 	return "disable"
 }
 
-// loaded records the state that a new leader finds. Earlier edits have no rows.
+// loaded records the state that a new leader finds. External edits before that have no rows.
 func (a *audits) loaded(entries []registry.Entry) {
 	a.docs, a.marks, a.faulty, a.edits = map[string]string{}, map[string]string{}, map[string]bool{}, nil
 	for _, e := range entries {
@@ -115,25 +116,25 @@ func (a *audits) loaded(entries []registry.Entry) {
 	a.edits = nil
 }
 
-// read records that the leader has learned the present value at a path.
-func (a *audits) read(path string, e registry.Entry, there bool) {
+// read records that the leader has read the present entry at a path, or that there is none.
+func (a *audits) read(path string, e registry.Entry, exists bool) {
 	switch dir, name := splitPath(path); dir {
 	case pathApps, pathJobs:
 		doc, good := usable(path, e.Value)
-		if there && !good {
+		if exists && !good {
 			a.faulty[path] = true
 			return
 		}
-		if !there {
+		if !exists {
 			doc = ""
 		}
-		if what := a.documented(path, doc); what != "" && (there || a.docs[path] != "" || a.faulty[path]) {
+		if what := a.documented(path, doc); what != "" && (exists || a.docs[path] != "" || a.faulty[path]) {
 			a.edits = append(a.edits, what)
 		}
 		a.becomes(path, doc)
 	case pathAppDisabled, pathJobDisabled:
 		now := ""
-		if there {
+		if exists {
 			now = markAt(path, e.Value)
 		}
 		if a.marks[path] != now {
@@ -172,10 +173,10 @@ func markRow(dir, name, now string) string {
 	return strings.TrimPrefix(dir, "/state/disable/") + "." + now + " " + name
 }
 
-// committed compares the rows of a commit with its changes. The mirrors still have the state before it.
+// committed compares the rows of a commit with its changes. The checker's state is still that before the commit.
 func (a *audits) committed(c term.Commit) {
-	var byUsers, byHand []string
-	pausing := map[string][]string{} // by job, in order: the rows that change whether it is paused
+	var byUsers, external []string
+	pausing := map[string][]string{} // by job: the actions that change whether the job is paused, in order
 	for i := range c.Writes {
 		wr := &c.Writes[i]
 		if dir, _ := splitPath(wr.Path); dir != pathAudit {
@@ -202,7 +203,7 @@ func (a *audits) committed(c term.Commit) {
 		}
 		switch {
 		case row.Kind == "registry":
-			byHand = append(byHand, what)
+			external = append(external, what)
 		case row.Actor != byUser:
 			a.w.fail("A1 a row says who it was", "%s", wr.Value)
 		case row.Action == "job.trigger":
@@ -224,7 +225,7 @@ func (a *audits) committed(c term.Commit) {
 		a.operated(c.Writes, byUsers, pausing)
 		a.edits = nil
 	}
-	a.equal("edits by hand", byHand, want)
+	a.equal("external edits", external, want)
 }
 
 func (a *audits) equal(of string, rows, want []string) {
@@ -245,7 +246,7 @@ func (a *audits) keep(row historyevent.Audit, text string) {
 
 // configured returns the rows of a change of configuration.
 func (a *audits) configured(writes []registry.Write) (rows []string) {
-	documents := map[string]bool{} // documents whose marks belong to them
+	documents := map[string]bool{} // changed documents: the rows of their marks are included in theirs
 	for _, wr := range writes {
 		switch dir, name := splitPath(wr.Path); dir {
 		case pathApps, pathJobs:
@@ -329,7 +330,7 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 	}
 }
 
-// killed checks the rows of tasks whose kill is wanted in this commit but was not before.
+// killed checks the rows of tasks whose kill is requested in this commit for the first time.
 func (a *audits) killed(execution string, now []shardRecord, must func(string)) {
 	before := map[string]reason.Reason{}
 	if e := a.w.check.execs[execution]; e != nil {
@@ -343,9 +344,9 @@ func (a *audits) killed(execution string, now []shardRecord, must func(string)) 
 	}
 }
 
-// paused follows the rows of a job's pauses and resumptions in order, from the state in its record before to that
-// after the commit. Disabling or deleting the job ends its pause without a row for that, and so does a disabled mark
-// that was set before this commit. If the record is removed with its job, the rows are followed by the job's deletion.
+// paused checks that the rows of a job's pauses and resumptions lead from the paused state before the commit to the
+// paused state after it. A pause also ends, without a row of its own, when the job is disabled or deleted, or when a
+// disabled mark was set before this commit. If the job's record is removed, the job's deletion follows these rows.
 func (a *audits) paused(job string, wr *registry.Write, rows []string) {
 	var now struct{ Paused bool }
 	_ = json.Unmarshal(wr.Value, &now)
@@ -371,7 +372,7 @@ func (a *audits) paused(job string, wr *registry.Write, rows []string) {
 	}
 }
 
-// forgotten checks the rows that a commit removes: they are stored, or no disk had room for them.
+// forgotten checks that a row which a commit removes is stored in the history, or was lost because no disk had room.
 func (a *audits) forgotten(entry registry.Entry) {
 	var row historyevent.Audit
 	_ = json.Unmarshal(entry.Value, &row)
@@ -381,7 +382,7 @@ func (a *audits) forgotten(entry registry.Entry) {
 	}
 }
 
-// complete returns, in the calm world, which row is missing, or "".
+// complete returns the missing row of a calm world, or "".
 func (a *audits) complete() string {
 	if len(a.outbox) > 0 {
 		return "audit row " + a.outbox[0].ID + ", which waits beside the leader"

@@ -136,7 +136,7 @@ func (c *checker) runsAs(s shardRecord, cfg *jobs.Config) bool {
 		if t == nil {
 			continue
 		}
-		if x := a.executors[t.executor]; x == nil || x.stopped || len(x.onceOn) > 0 {
+		if x := a.executors[t.executor]; x == nil || x.stopped || len(x.deferred) > 0 {
 			continue // it has not reported everything
 		}
 		if c.w.api != nil && c.w.api.unheard(s.TaskID) {

@@ -51,7 +51,7 @@ func (c *checker) checkStarvation() {
 			since = w.now
 		}
 		waits[id] = since
-		if most := w.longestWait(); w.now-since > most {
+		if limit := w.longestWait(); w.now-since > limit {
 			text := ""
 			if x, err := w.leading.core.Views().Explain(e.Job); err == nil {
 				text = fmt.Sprintf("%s %q waiting %+v", x.State, x.Notes, x.Waiting[:min(len(x.Waiting), 2)])

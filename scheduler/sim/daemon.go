@@ -36,12 +36,12 @@ func (a *agent) nextRun(x *executor, t *task, p *process) {
 
 func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 	w := a.w
-	goesOn := func() bool { return t.process == p && !p.lingers && !t.killing && !t.state.Terminal() }
-	if !goesOn() {
+	alive := func() bool { return t.process == p && !p.lingers && !t.killing && !t.state.Terminal() }
+	if !alive() {
 		return
 	}
 	if x.stopped {
-		x.onceOn = append(x.onceOn, func() { a.runDaemon(x, t, p, run) })
+		x.deferred = append(x.deferred, func() { a.runDaemon(x, t, p, run) })
 		return
 	}
 	t.runs++
@@ -51,13 +51,13 @@ func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 		t.totals.Skipped++
 		t.totals.SkippedAt = run.Fire
 	}
-	w.after(settles, func() {
-		if goesOn() && t.run == &run {
+	w.after(runningDelay, func() {
+		if alive() && t.run == &run {
 			a.reportRun(t, run)
 		}
 	})
 	w.after(w.between(time.Millisecond, 20*time.Second), func() {
-		if !goesOn() || t.run != &run {
+		if !alive() || t.run != &run {
 			return
 		}
 		t.run = nil
@@ -80,7 +80,7 @@ func (a *agent) runDaemon(x *executor, t *task, p *process, run wire.Run) {
 // reportRun sends an update about a run.
 func (a *agent) reportRun(t *task, run wire.Run) {
 	if x := a.executors[t.executor]; x != nil && x.stopped {
-		x.onceOn = append(x.onceOn, func() { a.reportRun(t, run) })
+		x.deferred = append(x.deferred, func() { a.reportRun(t, run) })
 		return
 	}
 	totals := t.totals

@@ -13,15 +13,15 @@ type executor struct {
 	ready  bool
 	ending bool // its framework was removed
 	dead   bool
-	// heard is set when an acknowledgement has reached it. Until then no process begins before the agent has an update
-	// of its task (rule E1).
-	heard bool
-	// stopped is set while its process is stopped; its actions wait in onceOn.
-	stopped bool
-	hung    bool // stopped for so long that a task which it does not take is abandoned
-	onceOn  []func()
-	queued  []string // tasks to be handed over once it is ready
-	missed  []string // tasks that were not handed over before the agent's restart
+	// acknowledged is set once the executor has received an acknowledgement. Before that, a process begins only when
+	// the agent has an update of its task (rule E1).
+	acknowledged bool
+	// stopped is set while the executor's process is stopped (SIGSTOP). Its actions wait in deferred.
+	stopped  bool
+	deferred []func()
+	hung     bool     // stopped for so long that the scheduler abandons tasks in state STAGING
+	queued   []string // tasks to be passed to the executor once it is ready
+	missed   []string // tasks that the agent had not passed to the executor before the agent's restart
 }
 
 func (a *agent) executorReady(x *executor) {
@@ -54,10 +54,11 @@ func (a *agent) executorReady(x *executor) {
 	}
 }
 
-// settles is how long a process runs before its executor reports it.
-const settles = 25 * time.Millisecond
+// runningDelay is how long a process runs before its executor reports RUNNING.
+const runningDelay = 25 * time.Millisecond
 
-// start makes the executor begin a task, with the promises of rule E1.
+// start makes the executor begin a task as rule E1 requires: a process begins only after an update of its task has
+// reached the agent, unless the executor has been acknowledged.
 func (a *agent) start(x *executor, t *task) {
 	w := a.w
 	if !x.stopped && !x.dead && w.roll(ExecutorHangs) {
@@ -72,9 +73,9 @@ func (a *agent) start(x *executor, t *task) {
 	}
 	if x.stopped {
 		if x.hung {
-			t.loseAgent() // it counts like one whose agent is away once it has been STAGING for long
+			t.loseAgent() // the scheduler abandons a task that is STAGING for too long, like one of a lost agent
 		}
-		x.onceOn = append(x.onceOn, func() { a.start(x, t) })
+		x.deferred = append(x.deferred, func() { a.start(x, t) })
 		return
 	}
 	if !a.mayStart(x, t) {
@@ -83,7 +84,7 @@ func (a *agent) start(x *executor, t *task) {
 	switch {
 	case w.rng.IntN(4) == 0:
 		a.fetch(x, t)
-	case x.heard:
+	case x.acknowledged:
 		a.begin(x, t)
 	default:
 		a.announce(x, t)
@@ -98,9 +99,9 @@ func (a *agent) fetch(x *executor, t *task) {
 	w := a.w
 	a.executorReports(t, cluster.Starting, "", wire.PhaseFetch)
 	t.fetching = true
-	takes := w.between(time.Millisecond, 300*time.Millisecond)
+	duration := w.between(time.Millisecond, 300*time.Millisecond)
 	if w.rng.IntN(4) == 0 {
-		takes = w.between(time.Second, 10*time.Second)
+		duration = w.between(time.Second, 10*time.Second)
 	}
 	var fetched func()
 	fetched = func() {
@@ -108,7 +109,7 @@ func (a *agent) fetch(x *executor, t *task) {
 			return
 		}
 		if x.stopped {
-			x.onceOn = append(x.onceOn, fetched)
+			x.deferred = append(x.deferred, fetched)
 			return
 		}
 		t.fetching = false
@@ -118,7 +119,7 @@ func (a *agent) fetch(x *executor, t *task) {
 		}
 		a.announce(x, t)
 	}
-	w.after(takes, fetched)
+	w.after(duration, fetched)
 }
 
 // announce reports that the process is about to begin, and begins it once the agent has that report.
@@ -142,7 +143,7 @@ func (a *agent) begin(x *executor, t *task) {
 		return
 	}
 	if x.stopped {
-		x.onceOn = append(x.onceOn, func() { a.begin(x, t) })
+		x.deferred = append(x.deferred, func() { a.begin(x, t) })
 		return
 	}
 	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id}
@@ -151,10 +152,10 @@ func (a *agent) begin(x *executor, t *task) {
 	t.process, t.start, t.last = p, w.wall(), p
 	w.check.beginProcess(p)
 	if w.roll(ExecutorCrashAtBegin) {
-		w.after(w.between(time.Millisecond, 2*settles),
+		w.after(w.between(time.Millisecond, 2*runningDelay),
 			func() { a.end(x, cluster.ReasonExecutorTerminated, "Executor terminated", 9) })
 	}
-	w.after(settles, func() {
+	w.after(runningDelay, func() {
 		if t.process == p && !p.lingers {
 			a.reportFromExecutor(t, cluster.Running, "")
 		}
@@ -163,17 +164,17 @@ func (a *agent) begin(x *executor, t *task) {
 		a.fireDaemon(x, t, p)
 		return
 	}
-	lasts := w.between(time.Millisecond, 3*time.Second)
+	duration := w.between(time.Millisecond, 3*time.Second)
 	switch w.rng.IntN(8) {
 	case 0, 1:
 		if !w.calm {
-			lasts = w.between(time.Second, w.users.longest)
+			duration = w.between(time.Second, w.users.longest)
 		}
 	case 2:
-		lasts = w.between(time.Millisecond, settles)
+		duration = w.between(time.Millisecond, runningDelay)
 	}
-	a.reportProgress(x, p, t, lasts)
-	w.after(lasts, func() {
+	a.reportProgress(x, p, t, duration)
+	w.after(duration, func() {
 		if t.process != p || p.lingers {
 			return
 		}
@@ -192,22 +193,22 @@ func (a *agent) begin(x *executor, t *task) {
 	})
 }
 
-// stopExecutor stops an executor's process for a while. The processes of its tasks go on.
+// stopExecutor stops an executor's process for some time. The processes of its tasks keep running.
 func (a *agent) stopExecutor(x *executor) {
-	goesOn := a.w.between(time.Second, 5*time.Second) // its supervisor continues it
+	pause := a.w.between(time.Second, 5*time.Second) // its supervisor sends SIGCONT
 	if a.w.rng.IntN(2) == 0 {
-		goesOn = a.w.between(5*time.Second, 5*time.Minute) // the supervisor was stopped, too
+		pause = a.w.between(5*time.Second, 5*time.Minute) // the supervisor was stopped, too
 	}
-	a.pauseExecutor(x, goesOn)
+	a.pauseExecutor(x, pause)
 }
 
-// pauseExecutor stops an executor's process for a time. Its actions wait.
-func (a *agent) pauseExecutor(x *executor, goesOn time.Duration) {
+// pauseExecutor stops an executor's process for the given time and defers its actions.
+func (a *agent) pauseExecutor(x *executor, pause time.Duration) {
 	x.stopped = true
-	a.w.after(goesOn, func() {
+	a.w.after(pause, func() {
 		x.stopped, x.hung = false, false
-		do := x.onceOn
-		x.onceOn = nil
+		do := x.deferred
+		x.deferred = nil
 		for _, f := range do {
 			if !x.dead && !a.lost {
 				f()
@@ -223,7 +224,7 @@ func (a *agent) processEnds(t *task) {
 	}
 }
 
-// end ends an executor, with its tasks.
+// end ends an executor and its tasks.
 func (a *agent) end(x *executor, reason cluster.Reason, message string, status int) {
 	w := a.w
 	if x.dead {

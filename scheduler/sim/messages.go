@@ -12,13 +12,13 @@ import (
 // reportProgress makes the executors of some processes send reports while they run. The content and the fate of a
 // report must change no decision: in a world with Deaf leaders the content is removed before it arrives, and nothing
 // else may differ.
-func (a *agent) reportProgress(x *executor, p *process, t *task, lasts time.Duration) {
+func (a *agent) reportProgress(x *executor, p *process, t *task, duration time.Duration) {
 	w := a.w
 	if w.rng.IntN(4) > 0 {
 		return
 	}
 	for range 1 + w.rng.IntN(3) {
-		w.after(w.between(0, lasts+time.Second), func() { // a report may come after the end of its task
+		w.after(w.between(0, duration+time.Second), func() { // a report may come after the end of its task
 			if x.stopped || x.dead || !a.up {
 				return
 			}

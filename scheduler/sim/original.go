@@ -118,8 +118,8 @@ func (c *checker) masterForgot() {
 	}
 }
 
-// checkTakenOver checks that no process of ours begins while a task of the original runs that the cluster could report
-// (rule T8).
+// checkTakenOver checks that no process of this scheduler begins while a task of the original runs that the cluster
+// could report (rule T8).
 func (c *checker) checkTakenOver(ours *process) {
 	for p := range c.ofOriginal {
 		if !p.wasAway && !p.lingers && !p.removed {

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// planFault makes one of this world's planned faults happen, and schedules the next.
+// planFault schedules one of this world's planned faults, after which it schedules the next.
 func (w *world) planFault() {
 	var on []Fault
 	for f := LeaderCrash; f <= lastPlanned; f++ {
@@ -26,15 +26,15 @@ func (w *world) planFault() {
 			return
 		}
 		f, _ := pick(w, on)
-		if w.occurs(f) {
+		if w.inject(f) {
 			w.count(f)
 		}
 		w.planFault()
 	})
 }
 
-// occurs makes a planned fault, and reports whether it was possible.
-func (w *world) occurs(f Fault) bool {
+// inject makes a planned fault happen, and reports whether that was possible.
+func (w *world) inject(f Fault) bool {
 	l := w.leading
 	leads := l != nil && !l.dead && !l.paused
 	a, _ := pick(w, w.agents)
@@ -249,7 +249,7 @@ func (w *world) replace(a *agent, host string) {
 	}
 }
 
-// removeFramework tears the framework down as an operator does: everything is killed.
+// removeFramework tears down the framework, as an operator can on the master. The agents kill all of its tasks.
 func (w *world) removeFramework() {
 	m := w.master
 	w.removed[m.fw] = m

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// session is one subscription from the view of the process.
+// session is the leader's side of one subscription.
 type session struct {
 	l      *leader
 	number int64
@@ -190,12 +190,12 @@ type stream struct {
 	w    *world
 	m    platform
 	sess *session
-	open bool // the master's side
-	dead bool // no event arrives any more
-	last time.Duration
+	open bool          // as the master sees it
+	dead bool          // no event arrives any more
+	last time.Duration // when the last event arrives
 
-	silent    bool          // no event passes, and neither side knows
-	slowUntil time.Duration // events arrive at that time
+	silent    bool          // events are lost, and neither side notices
+	slowUntil time.Duration // events and calls do not arrive before that time
 }
 
 func (s *stream) send(e cluster.Event) {

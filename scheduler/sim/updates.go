@@ -14,7 +14,7 @@ func (a *agent) reportFromExecutor(t *task, state cluster.State, message string)
 
 func (a *agent) executorReports(t *task, state cluster.State, message, phase string) {
 	if x := a.executors[t.executor]; x != nil && x.stopped {
-		x.onceOn = append(x.onceOn, func() { a.executorReports(t, state, message, phase) })
+		x.deferred = append(x.deferred, func() { a.executorReports(t, state, message, phase) })
 		return
 	}
 	s := wire.Status{Run: t.cutRun(state), Totals: t.counts(), Dir: "tasks/1", Cause: message, Phase: phase,
@@ -95,7 +95,7 @@ func (a *agent) acknowledge(taskID string, uuid []byte) {
 	}
 	state := t.updates[0].State
 	if x := a.executors[t.executor]; x != nil && !x.dead && t.updates[0].Source == cluster.FromExecutor {
-		x.heard = true
+		x.acknowledged = true
 	}
 	t.updates = t.updates[1:]
 	t.retries = 0

@@ -16,12 +16,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// users are the users, who register, change and trigger jobs, and the properties of their jobs.
+// users simulates the users, who register, change and trigger jobs, and has the properties of their jobs.
 type users struct {
 	w       *world
 	apps    []string
 	jobs    []string
-	every   time.Duration // interval between two wishes
+	every   time.Duration // mean interval between two requests
 	longest time.Duration // longest run of a process
 	failing float64       // fraction of processes that fail
 	keys    int
@@ -107,8 +107,8 @@ func (u *users) act() {
 	}
 }
 
-// kill kills a task or an execution in any state: one that runs, is about to, or has just ended. The checker compares
-// the leader's answer with what follows (rule K1).
+// kill kills a task or an execution, which may be about to run, running, or just ended. The checker compares the
+// leader's answer with what follows (rule K1).
 func (u *users) kill() {
 	w := u.w
 	l := w.leading
@@ -232,9 +232,9 @@ func (u *users) job(name string) jobs.Config {
 	u.setHandler(&cfg)
 	perAgent := (cfg.ShardingTotalCount + u.n - 1) / u.n
 	// The room that the largest executor leaves, divided by the number of shards that one agent must hold.
-	most := u.room.Minus(resources.New(0.5, 256))
-	cpu := float64(most.CPUMilli/int64(perAgent)) / 1000
-	mem := float64(most.MemMilli/int64(perAgent)/1000) - 1
+	limit := u.room.Minus(resources.New(0.5, 256))
+	cpu := float64(limit.CPUMilli/int64(perAgent)) / 1000
+	mem := float64(limit.MemMilli/int64(perAgent)/1000) - 1
 	cfg.CPUCount, cfg.MemoryMB = cpu, mem
 	switch w.rng.IntN(10) {
 	case 0: // hardly fits
@@ -260,7 +260,7 @@ func (u *users) disableApp(name string, disabled bool) {
 	u.change(fmt.Sprintf("disable app %s: %v", name, disabled), config.DisableApp{Name: name, Disabled: disabled})
 }
 
-// trigger asks once.
+// trigger sends one request, and does not repeat it.
 func (u *users) trigger(job, key string, done func(core.Reply)) {
 	l := u.w.leading
 	if l == nil || l.dead {
@@ -297,7 +297,8 @@ func (u *users) triggerUntilAccepted(job, key string, tries int) {
 	})
 }
 
-// stop ends all activity: it removes all crons and enables everything. One daemon is kept, which must come up.
+// stop ends all activity: it removes all crons and enables everything. It keeps one daemon, whose shards must run at
+// the end.
 func (u *users) stop() {
 	u.w.kept = u.w.check.daemonToKeep()
 	for _, name := range u.apps {

@@ -9,10 +9,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// calls are the calls to the cluster. Calls of one queue keep their order, because each leaves when the one before was
-// answered. The ACCEPTs for one agent have a queue of their own: if a later one arrived first, and the executor that
-// both name ended in between, the earlier one would start it again without a record of it. A call whose outcome is
-// unknown ends the session; the outcome is found by subscribing again and reconciling (rule L3).
+// calls are the calls to the cluster. Calls of one queue keep their order, because each is sent after the answer to the
+// previous one. The ACCEPTs for each agent have their own queue. Otherwise a later ACCEPT could arrive first, its
+// executor could end, and the earlier ACCEPT would start that executor again without a record of it. A call whose
+// outcome is unknown ends the session; a new subscription and a reconciliation find the outcome (rule L3).
 type calls struct {
 	current  *sessionQueues // nil while there is no session
 	inFlight map[int64]sentCall
@@ -62,8 +62,7 @@ func (p *sessionQueues) queueOf(call step.Call) *callQueue {
 	}
 }
 
-// call queues a call behind those before it. Without a session the call is dropped, because the session's end is
-// reported to the core.
+// call adds a call to its queue. Without a session it drops the call, because the core is told of the session's end.
 func (m *Machine) call(call step.Call) {
 	if c, ok := call.(step.CallSubscribe); ok {
 		m.subscribe(c)

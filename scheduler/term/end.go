@@ -36,7 +36,7 @@ func (m *Machine) TermEnded(err error) {
 	m.drop()
 }
 
-// abdicate gives up the lead although the term has not ended.
+// abdicate gives up the leadership although the term has not ended.
 func (m *Machine) abdicate(err error) {
 	if !m.stopping {
 		m.stopping, m.err = true, err

@@ -14,7 +14,7 @@ import (
 
 // Options are the settings of a term.
 type Options struct {
-	// RefusedTimeout, if not 0, is how long a leader keeps the lead while the cluster only refuses it (4xx).
+	// RefusedTimeout, if not 0, is how long a leader keeps the leadership while the cluster only refuses it (4xx).
 	RefusedTimeout time.Duration
 }
 

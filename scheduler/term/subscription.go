@@ -122,8 +122,8 @@ func (m *Machine) countRefusal(err error) {
 	}
 }
 
-// unsubscribedTimeout is how long a leader without a session keeps the lead although there is a standby, which may
-// reach the cluster from its host.
+// unsubscribedTimeout is how long a leader without a session keeps the leadership although there is a standby, which
+// may reach the cluster from its host.
 const unsubscribedTimeout = 3 * time.Minute
 
 // countOutage abdicates after unsubscribedTimeout. Without a standby, or where there can be none, the leader stays,

@@ -24,8 +24,8 @@ func (r *row) describes(c *jobs.Config, word string) bool {
 	return r.contains(c.Description, word) && r.contains(secrets.Hide(c.Description), word)
 }
 
-// contains reports whether a text of the row contains a word, which is in lower case, ignoring case. ASCII texts, as
-// most are, are not copied for it.
+// contains reports whether a text of the row contains a word, ignoring case. The word is in lower case. It does not
+// copy the text if the row has only ASCII texts, as most rows do.
 func (r *row) contains(text, word string) bool {
 	if r.beyondASCII {
 		return strings.Contains(strings.ToLower(text), word)

@@ -60,7 +60,7 @@ func Name(taskID string) string {
 	return strings.Trim(label(parts[0], nameJob)+"-"+label(parts[1], nameItem), "-") + "-" + hash
 }
 
-// label converts a text to the characters that are allowed inside a DNS label, with at most most bytes.
+// label converts a text to the characters that are allowed inside a DNS label, with at most limit bytes.
 func label(text string, limit int) string {
 	word := strings.Map(func(r rune) rune {
 		switch {

@@ -1,6 +1,6 @@
 // Package podevent records the scheduler's decisions about pods as Kubernetes events, which kubectl describe pod
-// shows. Events are for people and may be dropped: they are written at a limited rate, and those above it are counted
-// and dropped.
+// shows. Events are for people and may be lost: the Recorder writes them at a limited rate, and counts those that it
+// drops.
 package podevent
 
 import (
@@ -103,7 +103,7 @@ func (r *Recorder) Killed(p kubernetes.Pod, why string) {
 	r.add(p, corev1.EventTypeNormal, "Killed", text)
 }
 
-// GivenUp records why the scheduler gave a pod up.
+// GivenUp records why the scheduler gave up a pod.
 func (r *Recorder) GivenUp(p kubernetes.Pod, why string) {
 	r.add(p, corev1.EventTypeWarning, "GivenUp", "given up and deleted: "+why)
 }

@@ -59,7 +59,7 @@ type record struct {
 
 // The kinds of records.
 const (
-	recRun      = "run"      // the executor is about to be started: what and where; written before the fork
+	recRun      = "run"      // the description of the executor that is about to be started; written before the fork
 	recForked   = "forked"   // its process
 	recTask     = "task"     // a task for it
 	recSent     = "sent"     // tasks that were sent to it

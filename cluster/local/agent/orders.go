@@ -88,7 +88,7 @@ func (a *Agent) place(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
 	return ex, t
 }
 
-// newExecutor records a run of an executor before it starts anything. deliver begins the launch.
+// newExecutor records a run of an executor in its journal. It starts no process yet.
 func (a *Agent) newExecutor(f *framework, info mesos.ExecutorInfo) (*executorRun, error) {
 	ex := &executorRun{
 		framework: f, info: info, id: info.ExecutorID.Value, container: uuid.NewString(), mark: newMark(),

@@ -71,8 +71,8 @@ func (m *Master) allocator(ctx context.Context) {
 	}
 }
 
-// allocate offers all free resources to the frameworks that may have them. It returns when the first filter expires
-// that prevented an offer; zero for never.
+// allocate offers all free resources to the frameworks that may have them. It returns when the first of the filters
+// that prevented an offer expires; zero if no filter did.
 func (m *Master) allocate(now time.Time) time.Time {
 	if m.closed {
 		return time.Time{}

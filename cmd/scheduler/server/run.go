@@ -91,7 +91,7 @@ func (p parts) serveUntilStopped(ctx context.Context, served chan error) error {
 	}
 }
 
-// logStop logs what the end of this process means for tasks and for the lead.
+// logStop logs what the end of this process means for tasks and for the leadership.
 func (p parts) logStop(c *settings.Config) {
 	switch {
 	case p.machine != nil:

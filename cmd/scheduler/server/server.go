@@ -132,8 +132,8 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 		machine: where.Machine, log: log, out: out})
 }
 
-// refusedTimeout is how long a leader keeps the lead while Mesos rejects all its calls. It is 0, no limit, if there
-// can be no standby to take over.
+// refusedTimeout is how long a leader keeps the leadership while Mesos rejects all its calls. It is 0, no limit, if
+// there can be no standby to take over.
 func refusedTimeout(c *settings.Config) time.Duration {
 	if !c.Elected() {
 		return 0

@@ -11,7 +11,7 @@ import (
 // originalKey is a key of ElasticJob-Cloud's file conf/elasticjob-cloud-scheduler.properties.
 type originalKey struct {
 	name string
-	// flag is the flag that the key sets. fromOriginal handles the keys without one.
+	// flag is the flag that the key sets. fromOriginal handles the keys that have no flag.
 	flag string
 	// kind validates a value that is not empty.
 	kind func(string) error

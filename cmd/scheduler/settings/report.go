@@ -25,7 +25,8 @@ func (r *report) given(flag string) bool { return r.sources[flag] != "" }
 // source returns the source of a flag's value, or the name of the flag if no source set it.
 func (r *report) source(flag string) string { return cmp.Or(r.sources[flag], "--"+flag) }
 
-// needs adds an error for each of the flags that was given, if what it depends on is not present.
+// needs adds an error for each of the flags that was given, unless present is set. what names the setting that the
+// flags depend on.
 func (r *report) needs(present bool, what string, flags ...string) {
 	for _, flag := range flags {
 		r.Unless(present || !r.given(flag), "%s has no effect without %s", r.source(flag), what)

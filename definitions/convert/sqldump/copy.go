@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// copyFrom reads PostgreSQL's COPY t (columns) FROM stdin, with the lines that follow up to one with \.
+// copyFrom reads PostgreSQL's COPY t (columns) FROM stdin, and the rows after it up to a line with \. It returns why
+// the rows cannot be read, or "".
 func (d *Dump) copyFrom(e []token, l *lexer) (why string) {
 	named, rest := qualified(e[1:])
 	t := d.table(named)

@@ -235,7 +235,7 @@ func (l *lexer) prefixed(t *token) {
 	}
 }
 
-// unhex decodes a text in hexadecimal digits. It remains as it is if it is no text.
+// unhex decodes a text in hexadecimal digits. It returns digits that are not a valid text unchanged.
 func unhex(digits string) string {
 	if decoded, err := hex.DecodeString(digits); err == nil && utf8.Valid(decoded) {
 		return string(decoded)

@@ -40,8 +40,8 @@ func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 	})
 }
 
-// killTimedOut requests the kill of a task that has exceeded its timeout, unless its kill is wanted already: then
-// that reason holds (rule K1).
+// killTimedOut requests the kill of a task that has exceeded its timeout. If a kill was requested before, its reason
+// takes precedence over the timeout (rule K1).
 func (as *Attempts) killTimedOut(ref executions.TaskRef) {
 	s := ref.Shard()
 	if !s.Live() || !s.KillSince().IsZero() || s.RunningAt().IsZero() ||

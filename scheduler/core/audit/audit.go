@@ -55,7 +55,7 @@ const (
 	AuditBytes = 16 << 20
 )
 
-// New returns a Log without rows. kept is called with each row that is added, in order.
+// New returns a Log without rows. onRow is called with each row that is added, in order.
 func New(s *step.Shared, k *config.Set, onRow func(Row)) *Log {
 	return &Log{shared: s, config: k, onRow: onRow, ids: map[string]bool{}}
 }

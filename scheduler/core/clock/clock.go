@@ -22,7 +22,7 @@ type Now struct {
 // the beginning and the end of an agent's maintenance.
 //
 // Times that outlive a term are stored in the time of the term. The next term cannot know how far the wall clock was
-// set in between; Clamp replaces a time that lies after its beginning by that beginning.
+// set in between, so Clamp replaces a stored time that lies after the beginning of the next term by that beginning.
 type Clock struct {
 	began time.Time
 	// ahead is how far the wall clock is ahead of the time of the term, for people. It follows the wall clock only
@@ -80,8 +80,8 @@ func (c *Clock) SinceReported(reported time.Time) time.Time {
 	return c.InTerm(reported.UTC())
 }
 
-// Clamp replaces each of the times that lies more than most in the future by the present one. It is called while a
-// term is loaded, for times that former terms stored before the wall clock was set back. most is 0 for times in the
+// Clamp replaces each of the times that lies more than limit in the future by the present one. It is called while a
+// term is loaded, for times that former terms stored before the wall clock was set back. limit is 0 for times in the
 // past, and the longest possible wait for deadlines.
 func (c *Clock) Clamp(limit time.Duration, moments ...*time.Time) {
 	latest := c.now.Add(limit)

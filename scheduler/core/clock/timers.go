@@ -14,7 +14,7 @@ type timer struct {
 	check func(now time.Time)
 }
 
-// At schedules a call of look for the first step at or after a time of the term.
+// At schedules a call of check for the first step at or after a time of the term.
 func (t *Timers) At(when time.Time, check func(now time.Time)) {
 	heap.Push(&t.heap, timer{when, check})
 }

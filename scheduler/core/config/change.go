@@ -8,14 +8,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Change is a requested change of configuration: one of the types in this package with a plan method. Changes are
-// data. A caller that merges fields into a document does so before, and Version is the version of that document.
+// Change is a requested change of configuration: one of the types in this package with a plan method. An update has the
+// whole new document: its caller has merged fields into the stored document, whose version is Version.
 type Change interface {
 	// plan checks the change against the present configuration.
 	plan(k *Set) (Planned, error)
 }
 
-// RegisterApp adds an app. Config must have been checked. An app that exists is a Conflict.
+// RegisterApp adds an app. Config must have been checked. The error is a Conflict if the app exists.
 type RegisterApp struct{ Config app.Config }
 
 // UpdateApp replaces an app's document. Version is the version of the document from which Config was made. If the
@@ -31,8 +31,8 @@ type DisableApp struct {
 	Disabled bool
 }
 
-// DeleteApp deletes an app, with its jobs if WithJobs is set, all in one commit ([D13]). Without WithJobs an app that
-// has jobs is a Conflict.
+// DeleteApp deletes an app, with its jobs if WithJobs is set, all in one commit ([D13]). The error is a Conflict if the
+// app has jobs and WithJobs is not set.
 type DeleteApp struct {
 	Name     string
 	WithJobs bool

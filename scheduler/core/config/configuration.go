@@ -27,7 +27,7 @@ import (
 // Set holds the configuration: apps and jobs with their documents and marks in the registry, and the stored records of
 // jobs. These hold between any two calls of its methods:
 //
-//   - apps has every app with a usable document, and each of them all its jobs;
+//   - apps has every app with a usable document, and each app has all its jobs;
 //   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document cannot be
 //     used;
 //   - marked has every disabled mark by its path, faulty the fault of every document or mark that cannot be used;
@@ -104,8 +104,8 @@ func (k *Set) FinishLoading() {
 }
 
 // ApplyApp applies a committed change of an app, and returns the app in its new state, nil if it was deleted. jobs
-// are its jobs, sorted by name. other is true if its tasks need other executors from now on.
-func (k *Set) ApplyApp(e AppChanged) (a *App, jobs []*Job, other bool) {
+// are the app's jobs, sorted by name. newExecutors is true if its tasks need other executors from now on.
+func (k *Set) ApplyApp(e AppChanged) (a *App, jobs []*Job, newExecutors bool) {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathApps, e.Name))
 	}
@@ -127,12 +127,12 @@ func (k *Set) ApplyApp(e AppChanged) (a *App, jobs []*Job, other bool) {
 		a.bytes = e.Bytes
 	}
 	key := executors.Key(*e.Config)
-	other = key != a.executorKey
+	newExecutors = key != a.executorKey
 	a.cfg, a.version, a.disabled, a.executorKey, a.notes = *e.Config, e.Version, e.Disabled, key, e.Notes
-	return a, step.SortedValues(a.jobs), other
+	return a, step.SortedValues(a.jobs), newExecutors
 }
 
-// addApp adds an app, to which the jobs that name it belong from now on.
+// addApp adds an app, and the jobs whose documents name the app to it.
 func (k *Set) addApp(name string) *App {
 	a := &App{name: name, jobs: map[string]*Job{}}
 	k.apps[name] = a
@@ -306,8 +306,8 @@ func (k *Set) Draft(p *Planned) (*Job, error) {
 	return j, nil
 }
 
-// ReadCron sets a job's schedule from its document; none if it has no document or the cron cannot be parsed. It resets
-// the time at which the next job of its app fires to unknown.
+// ReadCron sets a job's schedule from its document; none if it has no document or the cron cannot be parsed. The next
+// fire of the job's app is then unknown until it is computed again.
 func (k *Set) ReadCron(j *Job) {
 	j.schedule = nil
 	if j.cfg == nil {

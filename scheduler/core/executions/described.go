@@ -8,12 +8,12 @@ import (
 // Described has the sizes of the descriptions of an execution's tasks, in bytes, with the versions of the settings for
 // which they were computed.
 type Described struct {
-	// Job and App are the job's document and the version of its app, for an execution that was not launched; nil and 0
-	// for one that was.
+	// Job and App are the job's document and the version of its app. They are nil and 0 once the execution is launched,
+	// because its settings then do not change.
 	Job   *jobs.Config
 	App   int64
-	Each  int // upper bound of the size of each in a call
-	Alike int // size of the part that all of them share
+	Each  int // upper bound of the size of one description in a call
+	Alike int // size of the part that all descriptions share
 }
 
 // SharedDescription returns the part of the description that is the same for all tasks of the execution. encode is
@@ -26,7 +26,7 @@ func (e *Execution) SharedDescription(encode func() wire.Shared) wire.Shared {
 	return p.encoded
 }
 
-// KeepDescribed caches the sizes of the descriptions of the tasks. It does not change what is stored of the execution.
+// KeepDescribed caches the sizes of the descriptions of the tasks. The sizes are not stored in the registry.
 func (e *Execution) KeepDescribed(d Described) { e.described = d }
 
 // With returns the execution unchanged or, before its first launch, a copy of it with these settings and without

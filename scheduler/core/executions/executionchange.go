@@ -19,9 +19,9 @@ type Change struct {
 	At  time.Time
 	// State is the state with which an attempt is recorded, or with which its shard has ended.
 	State State
-	// Failed is set if the attempt failed by itself, or its shard with it.
+	// Failed is set if the attempt failed by itself, and if its shard ended by such a failure.
 	Failed bool
-	// Send is set if a kill is to be sent; it is not if only the reason of the kill has changed.
+	// Send is set if a kill must be sent. It is unset if only the reason of the kill has changed.
 	Send bool
 }
 
@@ -31,29 +31,30 @@ type ChangeKind int
 const (
 	// ExecutionCreated means that an execution was opened.
 	ExecutionCreated ChangeKind = iota
-	// ExecutionLaunched means that it has settings and shards; its first shards are about to be launched.
+	// ExecutionLaunched means that the execution has got settings and shards. Its first shards are about to be
+	// launched.
 	ExecutionLaunched
-	// ExecutionUnplaced means that shards of it are unplaced, because of Why.
+	// ExecutionUnplaced means that the execution has unplaced shards, because of Why.
 	ExecutionUnplaced
-	// ExecutionKilled means that the rest of it is to end, because of Why.
+	// ExecutionKilled means that the shards that have not ended must end, because of Why.
 	ExecutionKilled
-	// ExecutionEnded means that it has ended, and has left its queue.
+	// ExecutionEnded means that the execution has ended and has left its queue.
 	ExecutionEnded
 	// TaskLaunched means that a shard has a new attempt.
 	TaskLaunched
 	// TaskRunning means that the attempt was reported running.
 	TaskRunning
-	// TaskKillRequested means that the kill of the attempt's task is wanted. Why is the reason of this task alone,
-	// none if its execution ends or it exceeded its timeout.
+	// TaskKillRequested means that the attempt's task must be killed. Why is the reason if the kill concerns this task
+	// alone. It is zero if the execution is killed or the task exceeded its timeout.
 	TaskKillRequested
 	// AttemptEnding means that the attempt ends with State; the shard is still unchanged.
 	AttemptEnding
-	// ShardRequeued means that a shard whose attempt has ended gets another one, not before At. It still refers to the
-	// last one.
+	// ShardRequeued means that a shard whose attempt has ended gets another attempt, not before At. The shard still
+	// describes the ended attempt.
 	ShardRequeued
 	// ShardEnded means that a shard has ended with its attempt, with State.
 	ShardEnded
 )
 
-// Ref names the shard that the change is about, for kinds that are about one.
+// Ref names the shard of the change, for kinds that concern one shard.
 func (c Change) Ref() TaskRef { return TaskRef{c.Exec, c.Index} }

@@ -71,7 +71,7 @@ func (es *Set) scheduleRetry(e *Execution, s *Shard) {
 	es.shared.Timers.At(s.rec.NotBefore, func(time.Time) { es.shared.ExecutionChanged(e.rec.ID, e.rec.Job) })
 }
 
-// endExecution moves an execution to the ended ones, so that the next one of its job may begin.
+// endExecution moves an execution to the ended executions, so that the next execution of its job may begin.
 func (es *Set) endExecution(e *Execution) {
 	es.shared.NeedChanged()
 	es.end(e)
@@ -86,9 +86,9 @@ func (es *Set) Drop(e *Execution, why reason.Reason) {
 	es.endExecution(e)
 }
 
-// Kill ends the waiting shards of an execution at once, and requests the kill of its live ones, which is committed
-// first, and sent again until they have ended (rule K1). An execution that was not launched ends at once. If a server
-// is stopping, the waiting shards stay for the next one.
+// Kill ends the waiting shards of an execution at once, and requests the kill of its live shards. The request is
+// committed before it is sent, and is repeated until the shards have ended (rule K1). An execution that was not
+// launched ends at once. If the reason is the stop of a server, the waiting shards stay for the next server.
 func (es *Set) Kill(e *Execution, why reason.Reason) {
 	if e.rec.Ended > 0 {
 		return

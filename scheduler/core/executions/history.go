@@ -109,9 +109,9 @@ func (r *ring) isCrowded() bool {
 	return len(r.list) > r.limit || r.shards > maxRingShards && len(r.list) > 1
 }
 
-// trim removes and returns the executions beyond the limits, the oldest first; most is the limit for all. The surplus
-// of a ring is removed once it is old, or if there are too many in all, so that a user who has just triggered runs can
-// look at each of them. Executions that ended after forgettable stay.
+// trim removes and returns the executions beyond the limits, the oldest first; limit is the maximum number of all. The
+// surplus of a ring is removed once it is old, or if there are too many in all, so that a user who has just triggered
+// runs can look at each of them. Executions that ended after forgettable stay.
 func (h *history) trim(now time.Time, limit int, forgettable int64) (dropped []*Execution) {
 	full := func() bool {
 		return h.order.Len() > limit || h.shards > maxHistoryShards && h.order.Len() > 1
@@ -148,7 +148,7 @@ func (h *history) trim(now time.Time, limit int, forgettable int64) (dropped []*
 // maxUnstoredShards bounds the shards of all executions while their ends cannot be stored.
 const maxUnstoredShards = 2 * maxHistoryShards
 
-// trimUnstored removes and returns the oldest executions until at most most of them, with at most maxUnstoredShards,
+// trimUnstored removes and returns the oldest executions until at most limit of them, with at most maxUnstoredShards,
 // are left, even if they are not stored: an outage of the database must not fill the memory or the registry.
 // Executions that ended after recorded stay.
 func (h *history) trimUnstored(limit int, recorded int64) []*Execution {

@@ -27,8 +27,8 @@ type FailedShard struct {
 	Cause  reason.Reason    `json:"cause,omitzero"`
 }
 
-// Notification is a message about a job's newest failure, and those of other jobs that wait for the same address, for
-// the shell to send. A NotificationSent with the same Seq reports its outcome.
+// Notification is a message for the shell to send: about the newest failure of a job, and about failures of other jobs
+// that go to the same recipients. A NotificationSent with the same Seq reports its outcome.
 type Notification struct {
 	// Seq numbers the messages of a term, from 1.
 	Seq int64
@@ -43,7 +43,7 @@ type Notification struct {
 // Report is what a message says of one job: its newest failure, and how many others there were.
 type Report struct {
 	Failure
-	// Further counts the other failures since the last message about the job that was sent.
+	// Further counts the other failures since the last sent message about the job.
 	Further int
 	// First and Last are when the first and the newest of all these failures were reported, on the wall clock.
 	First, Last time.Time
@@ -55,7 +55,8 @@ type Other struct {
 	Report
 }
 
-// Error is the outcome of a message that was not simply sent. Any other error is a temporary one.
+// Error is the outcome of a message that was refused permanently, or that did not reach everybody. Any other error is
+// temporary.
 type Error struct {
 	// Text says what happened, and what to do, without any secret.
 	Text string

@@ -8,8 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// demands returns the next executions, at most Options.DemandsPerStep, with shards that can be launched now, in the
-// order of launches, beginning behind those of the last call; more is set if there are others behind these.
+// demands returns the demands of executions with shards that can be launched now, in the order of launches. One call
+// returns at most Options.DemandsPerStep, so that a step stays short; the next call continues where this one ended.
+// more is set until all executions have had their turn, which completes a round.
 func (pl *Placement) demands() (ds []demand, more bool) {
 	maintained := pl.st.Agents.AllInMaintenance()
 	if pl.upTo == (executions.LaunchKey{}) {
@@ -71,8 +72,8 @@ func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 	return items
 }
 
-// DemandOf returns the demand of some shards of one job with those settings, for a match. id is the execution or
-// the job that they belong to, and key the key of the app's executor.
+// DemandOf returns the demand that offers.Match places for some shards (items) of a job with the given settings. id is
+// the execution or the job of the shards, and key the key of the app's executor.
 func (pl *Placement) DemandOf(id string, a *app.Config, j *jobs.Config, key string, items []int,
 	maintained map[string]reason.Reason) offers.Demand {
 	return offers.Demand{

@@ -21,7 +21,8 @@ const (
 	leadMargin = 50 * time.Millisecond
 	leadFactor = 3
 	minLead    = 100 * time.Millisecond
-	// An answer changes the average by this fraction of its difference.
+	// An answer that took shorter or longer than the average changes the average by 1/earlyWeight or 1/lateWeight of
+	// the difference.
 	earlyWeight, lateWeight = 8, 4
 )
 
@@ -32,8 +33,8 @@ func (t *reviveTiming) asked(now time.Time) {
 	}
 }
 
-// answered adapts the answer time to offers that come after a REVIVE. Offers that took longer than most came for
-// another reason, because nothing was free at the time of the REVIVE; they are not counted.
+// answered adapts the average answer time when offers come after a REVIVE. It does not count offers that came later
+// than limit, because these do not answer the REVIVE: nothing was free when it was sent.
 func (t *reviveTiming) answered(now time.Time, limit time.Duration) {
 	asked := t.askedAt
 	t.askedAt = time.Time{}

@@ -39,8 +39,8 @@ type flowState struct {
 	unplaced, unplacing map[want]time.Time
 	declineBackoff      int
 	declineBackoffGrew  time.Time
-	// taskEnded is set if a task has ended since the last REVIVE for shards that start together. together is the time
-	// of that REVIVE.
+	// taskEnded is set if a task has ended since the last REVIVE for shards that start together. gangRevivedAt is the
+	// time of that REVIVE.
 	taskEnded     bool
 	gangRevivedAt time.Time
 	nextCheck     time.Time // earliest check of the offers that this step requested; zero for none

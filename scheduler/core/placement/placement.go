@@ -48,7 +48,7 @@ type Fires interface {
 	// ones.
 	Making(upTo time.Time) bool
 	// Upcoming returns the fires up to a time of the wall clock that are still to be made, or false if there are more
-	// than most. They are valid until the next call.
+	// than limit. They are valid until the next call.
 	Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool)
 }
 

@@ -41,11 +41,11 @@ func (pl *Placement) expireReservation() {
 	}
 	e := pl.st.Executions.Get(r.exec)
 	pl.recordDrained(r)
-	waits := e != nil && e.Launchable() && !e.Launched() && pl.st.CanLaunch(pl.st.Config.Job(e.Job()))
-	if waits && !r.expired(pl.st.Now(), pl.st.Opt.ReserveBeyond) {
+	waiting := e != nil && e.Launchable() && !e.Launched() && pl.st.CanLaunch(pl.st.Config.Job(e.Job()))
+	if waiting && !r.expired(pl.st.Now(), pl.st.Opt.ReserveBeyond) {
 		return
 	}
-	if waits {
+	if waiting {
 		pl.MeasureReserved(r.agents)
 		pl.lastReservation[r.exec] = pl.st.Now()
 	}
@@ -55,17 +55,17 @@ func (pl *Placement) expireReservation() {
 	for _, other := range pl.st.Executions.Launchable() {
 		if other.Unplaced().Reserved {
 			u := other.Unplaced()
-			u.Why = reason.Reason{}
-			// The reason no longer holds, whenever the next match is made.
+			u.Why = reason.Reason{} // the ended reservation was the reason
 			pl.st.Executions.SetUnplaced(other, u)
 		}
 	}
 	pl.st.RequestMatch()
 }
 
-// MeasureReserved sets the amount that a reservation may count on, for agents with offers, to the amount that is seen
-// now. A reservation without a launch shows that the estimate was too high. That happens because an offer can precede
-// the end of a task that is still counted: the master frees the resources as soon as an agent reports the end.
+// MeasureReserved lowers the amount that a reservation may count on to the amount that is seen now, on agents with
+// offers, because a reservation that ended without a launch shows that the estimate was too high. An estimate counts
+// resources twice if an offer arrives before the update that ends their task: the master offers the resources as soon
+// as the agent reports the end.
 func (pl *Placement) MeasureReserved(agents map[string]bool) {
 	for _, id := range step.SortedKeys(agents) {
 		if pl.flow.held.Free(id).IsZero() {
@@ -80,8 +80,9 @@ func (pl *Placement) MeasureReserved(agents map[string]bool) {
 	}
 }
 
-// waitsSince returns the time by which executions that wait for a reservation are ordered: their age. An execution
-// whose reservation ended without a launch comes after those that waited at that time, and before all later ones.
+// waitsSince returns the time by which executions that wait for a reservation are ordered: their creation, or the end
+// of their last reservation. So an execution whose reservation ended without a launch comes after those that waited
+// then, and before all later ones.
 func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
 	if last := pl.lastReservation[e.ID()]; last.After(e.CreatedAt()) {
 		return last
@@ -89,8 +90,8 @@ func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
 	return e.CreatedAt()
 }
 
-// reserve reserves agents for the execution that has waited longest, if it may be launched and the known agents could
-// hold it. Only one execution has a reservation at a time.
+// reserve reserves agents for the execution that has waited longest of those that may be launched and that the known
+// agents could hold. Only one execution has a reservation at a time, so that two can't wait for each other's agents.
 func (pl *Placement) reserve() {
 	if pl.reservation != nil || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() {
 		return
@@ -105,7 +106,7 @@ func (pl *Placement) reserve() {
 	checked := 0
 	for _, e := range pl.st.Executions.Launchable() {
 		if e.Launched() {
-			continue // single shards need no reserved room
+			continue // its remaining shards are placed one by one, and need no reservation
 		}
 		if wait := e.CreatedAt().Add(pl.st.Opt.ReserveAfter); wait.After(pl.st.Now()) {
 			if checked == 0 {
@@ -139,8 +140,8 @@ func (pl *Placement) reserve() {
 // longestRunSample is how many of the last executions longestRun considers.
 const longestRunSample = 1000
 
-// longestRun returns the longest observed run of a shard on one of the agents; a run in progress counts up to now.
-// After that time all tasks there should have ended.
+// longestRun returns the longest observed run of a shard on one of the agents; a run in progress counts up to now. All
+// present tasks of the agents should end within it.
 func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) {
 	for _, ref := range pl.st.Executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent()] && s.Unreachable().IsZero() {
@@ -200,11 +201,11 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 // endDelay is the time after an executor's last update by which the ends of its tasks have arrived.
 const endDelay = time.Second
 
-// MeasureAgent returns how much an agent is seen to have: its free resources and those in use by this framework,
-// including the executors that its offer names (runs). most may count resources twice, because an offer can precede
-// the end of a task. settled is a lower bound: it leaves out the tasks of executors whose last update is so recent
-// that such an end may be on its way. MeasureAgent is called only in a step, because it also records that the agent
-// was seen.
+// MeasureAgent returns how much an agent has for this framework: its free resources and those that the framework uses,
+// including the executors that the agent's offer names (runs). limit may count resources twice, because an offer can
+// arrive before the update that ends their task. settled is a lower bound: it leaves out the tasks of executors with an
+// update within endDelay, since the update of another end may be on its way. MeasureAgent is called only in a step,
+// because it adds an unknown agent.
 func (pl *Placement) MeasureAgent(agentID string, runs []string) (limit, settled resources.Amount) {
 	limit = pl.flow.held.Free(agentID).Plus(pl.st.Agents.GetOrAdd(agentID).Own().Used())
 	settled = limit
@@ -225,8 +226,8 @@ func (pl *Placement) MeasureAgent(agentID string, runs []string) (limit, settled
 	return limit, settled
 }
 
-// heldByDaemons returns what daemons and their executors occupy on each agent. A reservation cannot wait for their end
-// (rule L2).
+// heldByDaemons returns the resources of daemons and their executors on each agent. A reservation cannot wait for their
+// end (rule L2).
 func (pl *Placement) heldByDaemons() map[string]resources.Amount {
 	held := map[string]resources.Amount{}
 	for _, ref := range pl.st.Executions.AllTasks() {

@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// executorsFor returns the executor of each placement on an agent, and those that no earlier ACCEPT of this term
-// named; nil where each task has an executor of its own. New executors take their part of the stock before any task
-// does, because they hold it the longest.
+// executorsFor returns the executor of each placement on an agent, and the executors that no earlier ACCEPT of this
+// term named. It returns nil if each task has its own executor. New executors take their part of the stock before any
+// task does, because they hold it the longest.
 func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.Placement, stock offers.Stock) (runs,
 	started []*executors.Executor) {
 	runs = make([]*executors.Executor, len(placed))

@@ -73,11 +73,11 @@ func AppInUse(name string, jobNames []string) *Error {
 }
 
 func someNames(names []string) string {
-	const most = 10
-	if len(names) <= most {
+	const limit = 10
+	if len(names) <= limit {
 		return fmt.Sprintf("%q", names)
 	}
-	return fmt.Sprintf("%q and %d more", names[:most], len(names)-most)
+	return fmt.Sprintf("%q and %d more", names[:limit], len(names)-limit)
 }
 
 // Of returns the *Error that err is or wraps. Any other error becomes an Invalid one with the same text.

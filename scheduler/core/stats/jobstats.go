@@ -2,22 +2,22 @@ package stats
 
 import "github.com/elasticjob-go/elasticjob/internal/wire"
 
-// PerJob has the numbers of single jobs, for a limited number of jobs: those that ended a run first. There is a limit
-// because each job adds some series to every scrape, and a cluster may have 100,000 jobs. NewPerJob makes one.
+// PerJob counts the runs of each job, for a limited number of jobs: the first ones that ended a run. The limit bounds
+// the series of a scrape, because a cluster may have 100,000 jobs. NewPerJob makes one.
 type PerJob struct {
 	limit int
-	// All has the numbers by job. Only the methods of PerJob may change the map.
+	// All has the counts by job. Only the methods of PerJob may change the map.
 	All map[string]*JobStats
-	// leftOut are the jobs that ended a run while there was no room for their numbers.
+	// leftOut are the jobs that ended a run while there was no room for their counts.
 	leftOut map[string]bool
 }
 
-// NewPerJob makes a PerJob with room for the numbers of most jobs.
+// NewPerJob makes a PerJob with room for the counts of limit jobs.
 func NewPerJob(limit int) PerJob {
 	return PerJob{limit: limit, All: map[string]*JobStats{}, leftOut: map[string]bool{}}
 }
 
-// Of returns the numbers of a job that ended a run, to be counted up; nil if there is no room for them.
+// Of returns the counts of a job that ended a run, for the caller to increase; nil if there is no room for them.
 func (m *PerJob) Of(job string) *JobStats {
 	s := m.All[job]
 	switch {
@@ -32,7 +32,7 @@ func (m *PerJob) Of(job string) *JobStats {
 	return s
 }
 
-// CountRuns counts runs of a daemon's shard that have ended, and how many of them failed.
+// CountRuns adds ended runs of a daemon's shard, of which failed is the number of failed ones.
 func (m *PerJob) CountRuns(job string, runs, failed int64) {
 	if s := m.Of(job); s != nil {
 		s.Finished, s.Failed = s.Finished+runs-failed, s.Failed+failed
@@ -51,11 +51,11 @@ func (m *PerJob) RunEnded(job string, run *wire.Run) {
 	}
 }
 
-// Forget drops the numbers of a job that was removed, which makes room for another one.
+// Forget drops the counts of a job that was removed, which makes room for another job.
 func (m *PerJob) Forget(job string) {
 	delete(m.All, job)
 	delete(m.leftOut, job)
 }
 
-// LeftOut returns the jobs that ended a run while there was no room for their numbers. The map must not be changed.
+// LeftOut returns the jobs that ended a run while there was no room for their counts. The map must not be changed.
 func (m *PerJob) LeftOut() map[string]bool { return m.leftOut }

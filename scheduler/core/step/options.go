@@ -13,13 +13,12 @@ import (
 type Options struct {
 	// Release is the version of this program. The stored state names the oldest release that may read it.
 	Release string
-	// ClusterKind names the kind of cluster, for people. State of one kind is refused with another. It is empty for
-	// Mesos and for what speaks its protocol.
+	// ClusterKind names the kind of cluster, for people. The core refuses the state of another kind. It is empty for
+	// Mesos and for clusters with Mesos' protocol.
 	ClusterKind string
-	// Held is the reason for which nothing is launched, for people; empty where launches are not held. All else
-	// goes on.
+	// Held says, for people, why nothing is launched; empty if launches are not held. Everything else continues.
 	Held string
-	// Zone is the time zone of crons whose job names none.
+	// Zone is the time zone of crons of jobs without a time zone.
 	Zone *time.Location
 	// Strategy decides which of the agents with room gets a shard.
 	Strategy offers.Strategy
@@ -52,8 +51,8 @@ type Options struct {
 	KillAnswer time.Duration
 	// ExecutorShutdown is the grace that agents give new executors at SHUTDOWN; the agent's default if it is 0.
 	ExecutorShutdown time.Duration
-	// Role is the framework's role; "" and "*" are the default one. The master adds it to the ExecutorInfo that it
-	// was sent, so an executor of another role is not used again (rule X1).
+	// Role is the framework's role; "" and "*" are the default role. The master adds the role to an executor's
+	// ExecutorInfo, so an executor that was started with another role is not used again (rule X1).
 	Role string
 
 	// MaxLateness is the age up to which a fire is still run like any other (rule F3).
@@ -81,7 +80,7 @@ type Options struct {
 	// History is set if there is a history to record in. Term is the number of the term, which is positive then.
 	History bool
 	Term    int64
-	// JobMetrics bounds the jobs that have numbers of their own in the metrics.
+	// JobMetrics bounds the number of jobs with metrics of single jobs.
 	JobMetrics int
 
 	// OfferHold is the longest time that an offer is held. OfferAhead bounds how long before a fire offers are
@@ -94,8 +93,8 @@ type Options struct {
 	// UnreachableFailover is how long an agent must be unreachable before its shards are failed over, and
 	// UnreachableLost how long before their attempts are abandoned (rule E4).
 	UnreachableFailover, UnreachableLost time.Duration
-	// StagingKill is the age at which a task that has not started is killed, and StagingLost that at which it
-	// counts as lost (the reconciliation table).
+	// StagingKill is the age at which a task that has not started is killed, and StagingLost the age at which it
+	// counts as lost.
 	StagingKill, StagingLost time.Duration
 	// EndUnclear is how long an executor has to tell the cause of an end that the cluster has reported (rule S5).
 	EndUnclear time.Duration
@@ -141,7 +140,7 @@ func DefaultOptions() Options {
 }
 
 // Backoff returns the delay after a number of earlier tries (0 for the first delay): first, doubled with each try,
-// up to most.
+// up to limit.
 func Backoff(first, limit time.Duration, tries int) time.Duration {
 	d := first
 	for ; tries > 0 && d < limit; tries-- {
@@ -160,8 +159,8 @@ const (
 	YAMLDocuments
 )
 
-// ResendDue reports whether a call is to be sent, or sent again: it was never sent, or the delay after its tries-th
-// try (from 1) has passed since sent.
+// ResendDue reports whether a call must be sent now. sent is the time at which it was sent last, zero if it was not
+// sent yet, and tries how often it was sent.
 func ResendDue(now, sent time.Time, first, limit time.Duration, tries int) bool {
 	return sent.IsZero() || now.Sub(sent) >= Backoff(first, limit, tries-1)
 }

@@ -1,6 +1,6 @@
 // Package step has what all parts of the scheduler core share during a step: the options, the clocks and timers of
-// the term, and the effects that are collected until the step ends: calls to the cluster, notes for the log, and
-// what has changed for people. Any part may add effects; the core takes all of them once, at the end of the step.
+// the term, and the effects that are collected until the step ends: calls to the cluster, notes for the log, and the
+// changes that views of users show. Any part may add effects; the core takes all of them once, at the end of the step.
 // The package knows nothing of jobs, executions or agents, and carries no effect out itself.
 package step
 
@@ -24,14 +24,13 @@ type Shared struct {
 	Timers clock.Timers
 	rnd    rand.Source
 	out    Effects
-	// Numbers are the counters and histograms of the term for metrics; the parts count them up. Its gauges stay
-	// zero.
+	// Numbers has the counters and histograms of the term for metrics, which the parts increase. Its gauges stay zero.
 	Numbers stats.Stats
-	// matchRequested is set if something changed since the last match that may change its result; needChanged is the
-	// same for the offers that future launches need.
+	// matchRequested is set if a change since the last match may lead to another result. needChanged is set if a change
+	// may lead to another need of offers for future launches.
 	matchRequested, needChanged bool
 	draining                    bool
-	// OfJobs has the numbers for metrics that are kept for single jobs.
+	// OfJobs has the counts for the metrics of single jobs.
 	OfJobs stats.PerJob
 }
 
@@ -39,9 +38,9 @@ type Shared struct {
 type Effects struct {
 	// Calls go to the present session, in this order.
 	Calls []Call
-	// Notes are what happened, for the log.
+	// Notes describe the events of the step for the log.
 	Notes []Note
-	// Changed names what people now see differently.
+	// Changed names the jobs and other objects whose views have changed.
 	Changed Changed
 	// Fenced is set if a fenced commit must precede the calls, even if there is nothing to write (rule T6).
 	Fenced bool
@@ -64,10 +63,10 @@ func (s *Shared) TakeEffects() Effects {
 // T6).
 func (s *Shared) Fence() { s.out.Fenced = true }
 
-// ClusterChanged records that agents, offers, executors or the subscription changed for people.
+// ClusterChanged records that the views of agents, offers, executors or the subscription changed.
 func (s *Shared) ClusterChanged() { s.out.Changed.Cluster = true }
 
-// Call adds a call to those that leave when the step is committed, behind all others.
+// Call adds a call. The calls of a step are sent in this order once the step is committed.
 func (s *Shared) Call(call Call) { s.out.Calls = append(s.out.Calls, call) }
 
 // Note adds a note for the log of this step.
@@ -83,8 +82,8 @@ const resendGrid = 250 * time.Millisecond
 // SweepInterval is the interval at which all live tasks are checked for timeouts.
 const SweepInterval = 5 * time.Second
 
-// WakeToResend requests a step at the time at which a call that was sent just now, for the tries-th time (from 1),
-// is to be repeated, or up to a quarter of a second later.
+// WakeToResend requests the step in which a call that was sent just now must be repeated. tries says how often the call
+// has been sent, including now.
 func (s *Shared) WakeToResend(tries int) {
 	due := s.Now().Add(Backoff(s.Opt.MinResendInterval, s.Opt.MaxResendInterval, tries-1))
 	s.WakeAt(due.Add(resendGrid - 1).Truncate(resendGrid))
@@ -95,12 +94,12 @@ func (s *Shared) Kill(taskID, agentID string, grace time.Duration, reason string
 	s.Call(CallKill{Kill: cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: grace, Reason: reason}})
 }
 
-// Reconcile asks the master about these tasks, in calls of at most 1000 each. It does nothing for none, where a
-// call without tasks would ask about all.
+// Reconcile asks the master about these tasks, in calls of at most 1000 tasks. Without tasks it does nothing, because a
+// call without tasks would ask about all tasks.
 func (s *Shared) Reconcile(refs []cluster.TaskRef) {
-	const most = 1000
+	const limit = 1000
 	for len(refs) > 0 {
-		part := refs[:min(most, len(refs))]
+		part := refs[:min(limit, len(refs))]
 		s.Call(CallReconcile{Tasks: part})
 		refs = refs[len(part):]
 	}
@@ -136,10 +135,11 @@ func (s *Shared) MatchRequested() bool { return s.matchRequested }
 // MatchDone records that a match was made, or that none is needed.
 func (s *Shared) MatchDone() { s.matchRequested = false }
 
-// NeedChanged records a change, of anything but time, after which future launches may need other offers.
+// NeedChanged records a change after which future launches may need other offers. The passing of time is no such
+// change.
 func (s *Shared) NeedChanged() { s.needChanged = true }
 
-// TakeNeedChanged reports whether NeedChanged was called since TakeNeedChanged was called last.
+// TakeNeedChanged reports whether NeedChanged was called since the last call of TakeNeedChanged.
 func (s *Shared) TakeNeedChanged() bool {
 	changed := s.needChanged
 	s.needChanged = false

@@ -84,10 +84,10 @@ func (s *Subscription) TakeoverReason() reason.Reason {
 	}
 	// Only ids that name their job are shown, because a user who may not see that job does not see them. The log has
 	// all of them.
-	const most = 3
+	const limit = 3
 	var named []string
 	for _, id := range step.SortedKeys(t.unknown) {
-		if _, err := jobs.ParseTaskID(id); err == nil && len(named) < most {
+		if _, err := jobs.ParseTaskID(id); err == nil && len(named) < limit {
 			named = append(named, "task "+id)
 		}
 	}
@@ -96,7 +96,7 @@ func (s *Subscription) TakeoverReason() reason.Reason {
 
 // TakeOver asks the master for unknown tasks and kills them until none is left under the framework id. It is called
 // once in each step; when it returns true the caller calls FinishTakeover. A task whose agent has not answered for
-// Options.UnreachableLost is passed to giveUp (rules E4, E5).
+// Options.UnreachableLost is passed to abandon (rules E4, E5).
 func (s *Subscription) TakeOver(abandon func(UnknownTask)) (done bool) {
 	t := s.takeover
 	if t == nil {
@@ -132,7 +132,7 @@ func (s *Subscription) TakeOver(abandon func(UnknownTask)) (done bool) {
 	return false
 }
 
-// killUnknown repeats the kill of an unknown task, or passes it to giveUp if it has been unreachable for too long
+// killUnknown repeats the kill of an unknown task, or passes it to abandon if it has been unreachable for too long
 // (rules E4, E5).
 func (s *Subscription) killUnknown(f *UnknownTask, abandon func(UnknownTask)) {
 	if !f.unreachable.IsZero() && s.shared.Now().Sub(f.unreachable) >= s.shared.Opt.UnreachableLost {

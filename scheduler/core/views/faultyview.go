@@ -12,11 +12,11 @@ type FaultyView struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"` // app or job
 	Name string `json:"name"`
-	// Why is what is wrong with it, or why it cannot be read.
+	// Why says what is wrong with the document, or why it cannot be read.
 	Why
 	// Since is when this leader found it unusable: at the latest the beginning of its term.
 	Since time.Time `json:"since"`
-	// LastGood is set if the last good document is in force. Without one nothing new is launched of the app or job.
+	// LastGood is set if the last good document is in force. Otherwise nothing of the app or job is launched.
 	LastGood bool `json:"lastGood"`
 }
 

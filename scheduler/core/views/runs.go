@@ -72,7 +72,7 @@ func (f *ExecutionFilter) isBefore(e *executions.Execution) bool {
 	return f.Before.IsZero() || e.Fire().Before(f.Before) || e.Fire().Equal(f.Before) && e.ID() < f.BeforeID
 }
 
-// eachExecution calls look with all executions that are open or kept, of one job if it is named.
+// eachExecution calls visit with all executions that are open or kept, of one job if it is named.
 func (vs *Views) eachExecution(job string, visit func(*executions.Execution)) {
 	if job != "" {
 		for e := range vs.st.Executions.Of(job) {

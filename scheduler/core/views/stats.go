@@ -23,7 +23,7 @@ func (vs *Views) Stats() stats.Stats {
 			s.ExecutionsRunning++
 			continue
 		case !e.Daemon():
-			s.ExecutionsBlocked++ // measureQueues subtracts it if it is ready
+			s.ExecutionsBlocked++ // measureQueues subtracts the ready executions
 		}
 		s.ExecutionsWaiting++
 	}

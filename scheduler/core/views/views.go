@@ -1,7 +1,6 @@
 // Package views builds the views of a leader term: the answers of the API about jobs, executions, tasks, agents and
-// metrics, with the reasons why something waits. Views owns no state of the term and changes none. Its readers may run
-// concurrently between two steps, but not during one. The package does not check permissions;
-// scheduler/explain does.
+// metrics, with the reasons why something waits. Views owns no state of the term and changes none. Its methods may be
+// called concurrently between two steps, but not during a step. scheduler/explain checks the permissions.
 package views
 
 import (
@@ -15,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/state"
 )
 
-// Views builds the views of a term. Except for PrepareHeld, its methods change nothing, so several readers may call them
-// concurrently between two steps.
+// Views builds the views of a term. Except for PrepareHeld, its methods change nothing, so several readers may call
+// them concurrently between two steps.
 type Views struct {
 	st            *state.State
 	placement     *placement.Placement

@@ -67,18 +67,20 @@ func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 	if h.places.FolderID, err = isolation.IdentityOf(h.folder); err != nil {
 		return nil, err
 	}
+	// A job that can make nested user namespaces cannot read the hidden files, but can replace them. If the kernel does
+	// not let an executor forbid nested namespaces, hiding is still better than nothing.
 	h.places.NoNested = true
 	failed, err := h.try(ctx, o.Executor)
 	if err == nil && failed != nil {
 		h.places.NoNested = false
-		without, err := h.try(ctx, o.Executor)
+		failedAgain, err := h.try(ctx, o.Executor)
 		switch {
 		case err != nil:
 			return nil, err
-		case without != nil:
+		case failedAgain != nil:
 			o.Logger.Warn("data folder not hidden from jobs: they run as the user of this server and can read its secrets. "+
 				"Start the server as root with --run-as USER, or allow user namespaces (user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns); "+
-				"--hide-data=false ends this warning", "error", without)
+				"--hide-data=false ends this warning", "error", failedAgain)
 			return nil, h.folder.Close()
 		}
 		o.Logger.Warn("programs and folders not kept in their place: jobs can make user namespaces, and in those "+
@@ -91,8 +93,8 @@ func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 	return h, nil
 }
 
-// try tests whether an executor can hide the places from jobs, and sets h.text. failed says why it cannot; err is for
-// errors of the test itself.
+// try tests whether an executor can hide the places from jobs, and sets h.text. failed says why it cannot; err is an
+// error of the test itself.
 func (h *Hidden) try(ctx context.Context, program string) (failed, err error) {
 	text, err := json.Marshal(h.files.HiddenWith(h.places))
 	if err != nil {
@@ -101,15 +103,16 @@ func (h *Hidden) try(ctx context.Context, program string) (failed, err error) {
 	h.text = string(text)
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	try := exec.CommandContext(ctx, program, "can-hide")
-	try.Env = []string{executor.HideVariable + "=" + h.text}
-	if said, err := try.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), nil
+	cmd := exec.CommandContext(ctx, program, "can-hide")
+	cmd.Env = []string{executor.HideVariable + "=" + h.text}
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(output))), nil
 	}
 	return nil, nil
 }
 
-// Start starts an executor that cannot see the hidden places. It finds the app by the executor's id in env.
+// Start starts an executor that cannot see the hidden places. The executor's id in env names the app, whose secrets
+// stay visible.
 func (h *Hidden) Start(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error {
 	const idVariable = "MESOS_EXECUTOR_ID="
 	at := slices.IndexFunc(*env, func(v string) bool { return strings.HasPrefix(v, idVariable) })
