@@ -114,7 +114,7 @@ const minDropped = 64 << 10
 
 // skipDropped moves offset behind what the executor has dropped.
 func (l *log) skipDropped(ctx context.Context) error {
-	if l.size <= minDropped || l.offset >= l.size {
+	if l.size <= 2*minDropped || l.offset >= l.size { // as many are left
 		return nil
 	}
 	if l.offset >= minDropped {

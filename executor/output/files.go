@@ -170,7 +170,7 @@ func (o *Files) end(number string, at time.Time) {
 	w := o.running[number]
 	delete(o.running, number)
 	o.mu.Unlock()
-	o.check(w)
+	o.limit(w)
 	w.close()
 	f := folder{number, at, o.contentsOf(filepath.Join(o.sandbox, Folder, number))}
 	o.mu.Lock()
@@ -247,18 +247,18 @@ func remake(path string) error {
 	return os.Mkdir(path, outputMode)
 }
 
-// watched is the state of a running task's output. Once it is in live, only Watch uses its fields other than files.
+// watched is the state of a running task's output.
 type watched struct {
-	sizes    [2]int64 // at the last check, one for each stream
-	dropped  [2]int64 // how many bytes at the beginning were dropped
+	// interval and due belong to Watch, once it knows the task.
 	interval time.Duration
 	due      time.Time
 
 	files []*os.File // the executor's own descriptors, one for each stream
 
-	// mu is held while the files are checked or closed.
-	mu     sync.Mutex
-	closed bool
+	mu      sync.Mutex
+	sizes   [2]int64 // at the last check, one for each stream
+	dropped [2]int64 // how many bytes at the beginning were dropped
+	closed  bool
 }
 
 func (w *watched) close() {
@@ -314,14 +314,21 @@ func (o *Files) checkDue() (next time.Time) {
 	return next
 }
 
-// check drops the beginnings of files that are too large, and sets the interval until the next check.
+// check limits a task's output, and sets the interval until the next check.
 func (o *Files) check(w *watched) {
+	w.interval = min(2*w.interval, o.limits.CheckInterval)
+	if growsFast := o.limit(w); growsFast {
+		w.interval = o.minInterval()
+	}
+}
+
+// limit drops the beginnings of files that are too large. It reports whether one has grown fast since the last call.
+func (o *Files) limit(w *watched) (growsFast bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return
+		return false
 	}
-	w.interval = min(2*w.interval, o.limits.CheckInterval)
 	for i, f := range w.files {
 		info, err := f.Stat()
 		if err != nil {
@@ -331,9 +338,7 @@ func (o *Files) check(w *watched) {
 		if size < w.dropped[i] {
 			w.dropped[i] = 0 // the process has emptied the file
 		}
-		if size-w.sizes[i] > o.limits.File/4 {
-			w.interval = o.minInterval()
-		}
+		growsFast = growsFast || size-w.sizes[i] > o.limits.File/4
 		w.sizes[i] = size
 		if size-w.dropped[i] <= 2*o.limits.File && diskSize(info) <= 2*o.limits.File+allocatedAhead {
 			continue
@@ -342,4 +347,5 @@ func (o *Files) check(w *watched) {
 			o.log.Warn("output not limited", "stream", streamNames[i], "error", err)
 		}
 	}
+	return growsFast
 }
