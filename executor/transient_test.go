@@ -52,6 +52,22 @@ func TestTransientWithHello(t *testing.T) {
 	}
 }
 
+// A process learns its share of memory and CPUs. That it used far more memory is told, also if it succeeded.
+func TestMemoryShare(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	task := taskOf("t", script(t, `echo "$ELASTICJOB_CPUS $ELASTICJOB_MEMORY_MB"; exec python3 -c 'x = b"x" * 200_000_000'`))
+	task.CPUs, task.MemoryMB = 0.5, 64
+	a.launch(task)
+	_, status := a.await("t", mesos.TASK_FINISHED)
+	if got := a.read(status.Dir + "/stdout"); got != "0.5 64\n" {
+		t.Errorf("its share is %q", got)
+	}
+	if !strings.HasPrefix(status.Cause, "it used up to ") || !strings.HasSuffix(status.Cause, " MB of memory, and its job has memoryMB 64") {
+		t.Errorf("cause %q", status.Cause)
+	}
+}
+
 // What a process gets wrong in the protocol is shown while it waits in vain, and in the reason of its end.
 func TestProtocolMistakesAreTold(t *testing.T) {
 	t.Parallel()

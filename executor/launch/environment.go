@@ -122,6 +122,10 @@ func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 		"ELASTICJOB_PROPS":                toJSON(t.Props),
 		"ELASTICJOB_PIPE":                 "3,4",
 	})
+	if t.MemoryMB > 0 {
+		env["ELASTICJOB_CPUS"] = strconv.FormatFloat(t.CPUs, 'f', -1, 64)
+		env["ELASTICJOB_MEMORY_MB"] = strconv.Itoa(max(1, int(t.MemoryMB)))
+	}
 	ofRun := Environment{
 		"ELASTICJOB_EXECUTION_SOURCE": t.Source,
 		"ELASTICJOB_FIRE_TIME":        wire.FormatFireTime(t.FireTime),

@@ -78,6 +78,8 @@ type Exit struct {
 	// OutOfMemory means that the kernel ended a process of the supervisor's control group while this one ran, because
 	// memory was out. It is only set for a process that failed.
 	OutOfMemory bool
+	// MaxMemory is how many bytes of memory the process, or the largest of those that it has waited for, used at most.
+	MaxMemory int64
 }
 
 // request and event are the messages on the socket, encoded as gob.

@@ -46,12 +46,13 @@ func (s *server) reapEnded() {
 			_ = syscall.Kill(-pid, syscall.SIGKILL)
 		}
 		var status syscall.WaitStatus
-		if reaped, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); p == nil || err != nil || reaped != pid {
+		var used syscall.Rusage
+		if reaped, err := syscall.Wait4(pid, &status, syscall.WNOHANG, &used); p == nil || err != nil || reaped != pid {
 			continue
 		}
 		delete(s.byPID, pid)
 		p.exit = Exit{Status: status.ExitStatus(), Killed: p.killed, At: time.Now(), Left: len(left),
-			LeftNames: left[:min(len(left), maxLeftNames)]}
+			LeftNames: left[:min(len(left), maxLeftNames)], MaxMemory: used.Maxrss << 10}
 		if status.Signaled() {
 			p.exit.Signal = int(status.Signal())
 		}

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,9 +17,12 @@ import (
 type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
-	ignored  ignored               // what it wrote to the pipe in vain
-	ended    func()                // ends the capture of its output
-	releases []func(keepAs string) // one for each of its folders
+	memoryMB float64 // its job's
+	// overMemory is set once its use of memory was told.
+	overMemory bool
+	ignored    ignored               // what it wrote to the pipe in vain
+	ended      func()                // ends the capture of its output
+	releases   []func(keepAs string) // one for each of its folders
 }
 
 // end kills the process, with SIGKILL after the grace, and ends its pipe.
@@ -30,11 +34,11 @@ func (p *process) end(grace time.Duration) error {
 
 // wait returns when the process has ended and every message that it wrote to its pipe was handled. It returns false
 // if the supervisor was lost first.
-func (p *process) wait() (supervisor.Exit, bool) {
+func (p *process) wait() (ending, bool) {
 	exit, ok := p.Exit()
 	p.pipe.Ended()
 	p.ended()
-	return exit, ok
+	return ending{exit, p.memoryMB}, ok
 }
 
 // release gives the folders back; no process may be left in them. A keepAs that is not empty keeps the working
@@ -46,19 +50,26 @@ func (p *process) release(keepAs string) {
 }
 
 // failedBy reports whether the process failed by itself, not by a kill.
-func failedBy(exit supervisor.Exit, ok bool) bool {
+func failedBy(exit ending, ok bool) bool {
 	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
 }
 
 // exitOf returns an exit in the form that updates use: a status or the name of a signal.
-func exitOf(exit supervisor.Exit) (status *int, signal string) {
+func exitOf(exit ending) (status *int, signal string) {
 	if exit.Signal != 0 {
 		return nil, syscall.Signal(exit.Signal).String()
 	}
 	return &exit.Status, ""
 }
 
-func exitText(exit supervisor.Exit) string {
+// ending is the end of a process of a job with this memoryMB; 0 if it is not known.
+type ending struct {
+	supervisor.Exit
+	memoryMB float64
+}
+
+// text says how the process ended, and what is notable about it.
+func (exit ending) text() string {
 	const where = ": the machine, or the control group that limits this executor, was out of memory"
 	text := "exit status " + strconv.Itoa(exit.Status)
 	if exit.Signal != 0 {
@@ -72,14 +83,20 @@ func exitText(exit supervisor.Exit) string {
 	case exit.Signal == int(syscall.SIGKILL) && !exit.Killed:
 		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
 	}
-	if left := leftText(exit); left != "" {
-		text += "; " + left
+	if note := exit.note(); note != "" {
+		text += "; " + note
 	}
 	return text
 }
 
+// note says what is notable about an end, also of a process that succeeded; empty if nothing is.
+func (exit ending) note() string {
+	notes := []string{exit.leftText(), memoryText(exit.MaxMemory, exit.memoryMB)}
+	return strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
+}
+
 // leftText says which processes a process left running, which were ended; empty if none.
-func leftText(exit supervisor.Exit) string {
+func (exit ending) leftText() string {
 	if exit.Left == 0 {
 		return ""
 	}

@@ -19,8 +19,26 @@ func TestExitText(t *testing.T) {
 		"ended by signal 9 (killed) by the kernel's OOM killer" + where:                               {Status: -1, Signal: 9, OutOfMemory: true},
 		"exit status 137; meanwhile the kernel's OOM killer ended a process of this executor" + where: {Status: 137, OutOfMemory: true},
 	} {
-		if got := exitText(exit); got != want {
+		if got := (ending{Exit: exit}).text(); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestMemoryFarAboveTheShareIsTold(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		used  int64
+		share float64
+		want  string
+	}{
+		{6144, 64, "it used up to 6144 MB of memory, and its job has memoryMB 64"},
+		{129, 64, "it used up to 129 MB of memory, and its job has memoryMB 64"},
+		{127, 64, ""}, {60, 0.5, ""}, {6144, 0, ""}, {6144, 4096, ""},
+	} {
+		end := ending{supervisor.Exit{MaxMemory: test.used << 20}, test.share}
+		if got := end.note(); got != test.want {
+			t.Errorf("%+v: %q", test, got)
 		}
 	}
 }

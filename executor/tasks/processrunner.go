@@ -174,6 +174,7 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 		return
 	}
 	r.restarts.Answered()
+	r.checkMemory(p)
 	r.finish(daemon.Result{Cause: errorText(m)})
 }
 
@@ -215,7 +216,7 @@ func (r *processRunner) finish(result daemon.Result) {
 }
 
 // exited handles the end of the process.
-func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
+func (r *processRunner) exited(p *process, exit ending, ok bool) {
 	keepAs := ""
 	if failedBy(exit, ok) {
 		keepAs = r.number + "-" + strconv.Itoa(r.count)
@@ -226,7 +227,7 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	if !ok {
 		return // loop returns ErrLost
 	}
-	text := exitText(exit) + p.ignored.text()
+	text := exit.text() + p.ignored.text()
 	if r.killed() {
 		if r.run != nil {
 			r.finish(r.resultOf(exit, "killed: "+text))
@@ -236,7 +237,7 @@ func (r *processRunner) exited(p *process, exit supervisor.Exit, ok bool) {
 	lived := exit.At.Sub(p.Started)
 	switch {
 	case r.run != nil && r.assigned && !resident && exit.Status == 0 && exit.Signal == 0:
-		if left := leftText(exit); left != "" {
+		if left := exit.note(); left != "" {
 			r.log.Warn("processes of a run ended", "run", r.run.Number, "left", left)
 		}
 		r.finish(daemon.Result{ExitStatus: &exit.Status})
@@ -278,7 +279,7 @@ func (r *processRunner) reportRestart(what string, wait time.Duration) {
 }
 
 // resultOf returns the result of a run that failed by the end of its process.
-func (r *processRunner) resultOf(exit supervisor.Exit, text string) daemon.Result {
+func (r *processRunner) resultOf(exit ending, text string) daemon.Result {
 	status, signal := exitOf(exit)
 	return daemon.Result{Cause: r.causeOf(text, r.mark), ExitStatus: status, Signal: signal}
 }

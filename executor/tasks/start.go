@@ -27,7 +27,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	t.host.starting <- struct{}{}
 	defer func() { <-t.host.starting }()
 
-	p := &process{}
+	p := &process{memoryMB: spec.MemoryMB}
 	defer func() {
 		if err != nil {
 			p.release("")

@@ -112,7 +112,7 @@ func (t *task) killLater(c *conversation, p *process) {
 }
 
 // reportExit reports how the process ended.
-func (t *task) reportExit(exit supervisor.Exit, c conversation) {
+func (t *task) reportExit(exit ending, c conversation) {
 	status := t.status
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()
@@ -125,7 +125,7 @@ func (t *task) reportExit(exit supervisor.Exit, c conversation) {
 		if c.hello && (!c.done || c.failure != "") {
 			status.ExitStatus = nil // the exit status of a resident process says nothing about its run
 		}
-		t.report(agent.Killed, why.Error()+": "+exitText(exit), status)
+		t.report(agent.Killed, why.Error()+": "+exit.text(), status)
 		return
 	}
 	text := ""
@@ -139,17 +139,17 @@ func (t *task) reportExit(exit supervisor.Exit, c conversation) {
 	case c.closed && exit.Killed:
 		text = pipe.ErrClosed.Error() + c.ignored
 	case c.hello && !c.done:
-		text = "the process ended without an answer to its run: " + exitText(exit) + c.ignored
+		text = "the process ended without an answer to its run: " + exit.text() + c.ignored
 	case exit.Killed: // the process went on after its run, which succeeded
 		status.Phase, status.ExitStatus, status.Signal = "", nil, ""
 		t.report(agent.Finished, "the run has succeeded; its process did not end by itself", status)
 		return
 	case exit.Status != 0 || exit.Signal != 0:
-		text = exitText(exit) + c.ignored
+		text = exit.text() + c.ignored
 	default:
-		status.Phase, status.Cause = "", leftText(exit)
+		status.Phase, status.Cause = "", exit.note()
 		t.log.Debug("task finished")
-		t.report(agent.Finished, exitText(exit), status)
+		t.report(agent.Finished, exit.text(), status)
 		return
 	}
 	if status.Cause == "" {

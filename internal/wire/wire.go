@@ -57,6 +57,9 @@ type Task struct {
 	// Props are the job's own properties, without those that the scheduler or the executor reads, such as secrets of
 	// error handlers.
 	Props map[string]string `json:"props,omitempty"`
+	// CPUs and MemoryMB are the job's demand for one shard; 0 if the scheduler is older than these fields.
+	CPUs     float64 `json:"cpus,omitempty"`
+	MemoryMB float64 `json:"memoryMB,omitempty"`
 	// TimeZone is the IANA name of the job's time zone, for its variable TZ. It is empty for UTC, for a zone without such
 	// a name, and for a daemon, which has it in Daemon.
 	TimeZone string `json:"timeZone,omitempty"`

@@ -37,7 +37,7 @@ func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 		ExecutionID: e.ID(), JobName: e.Job(), Item: item, Total: e.NumShards(),
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire().UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files,
+		CPUs: cfg.CPUCount, MemoryMB: cfg.MemoryMB, AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files,
 		EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
 		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(),
 		KillGraceMillis: ts.st.Executions.KillGrace(e).Milliseconds(),
@@ -86,8 +86,9 @@ func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 // of the last launch, the shard's settings were changed since.
 func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 	t := ts.task(e, item)
+	// As in fingerprints of earlier releases, so that an update of the scheduler replaces no daemon.
+	t.CPUs, t.MemoryMB = 0, 0 // the resources say it
 	if e.Settings().Job.Prop(jobs.PropScript) == "" {
-		// As in fingerprints of earlier releases, so that an update of the scheduler replaces no daemon.
 		t.PlainCommand = false
 	}
 	sent := []any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()}
