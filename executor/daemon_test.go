@@ -81,7 +81,7 @@ func TestResidentDaemon(t *testing.T) {
 	if pids[0] != pids[1] || pids[1] != pids[2] || pids[2] == pids[3] {
 		t.Errorf("processes %v", pids)
 	}
-	fire := finished[0].Fire.Format(time.RFC3339)
+	fire := wire.FormatFireTime(finished[0].Fire)
 	for _, part := range []string{`"run":"1"`, `"fireTime":"` + fire + `"`, `"source":"NORMAL_TRIGGER"`, `"attempt":1`,
 		`"executionId":"job@`, `"shardingItem":1`, `"props":{"own":"x"}`} {
 		if !strings.Contains(lines[0], part) {

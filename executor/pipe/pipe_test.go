@@ -164,7 +164,7 @@ func TestEndedWhileTheirEndIsOpen(t *testing.T) {
 		}
 	}()
 	p.Ended()
-	if got := messages(); len(got) != 2 || got[0].Run != "1" {
+	if got := messages(); len(got) == 0 || got[0].Run != "1" { // perhaps followed by an unfinished line
 		t.Errorf("got %v", got)
 	}
 	_ = theirs[1].Close()
