@@ -132,6 +132,28 @@ type Shard struct {
 	Why
 	Progress *Progress `json:"progress"`
 	Daemon   *Daemon   `json:"daemon"`
+	// Earlier has the attempts before this one whose output is kept, the oldest first.
+	Earlier []Attempt `json:"earlier"`
+}
+
+// Attempt is one attempt of a shard.
+type Attempt struct {
+	Attempt int    `json:"attempt"`
+	TaskID  string `json:"taskId"`
+}
+
+// TaskOf returns the task of an attempt of the shard; 0 is the last attempt. It returns "" if the shard has not had that
+// attempt, or its output is not kept.
+func (s Shard) TaskOf(attempt int) string {
+	if attempt == 0 || attempt == s.Attempt {
+		return s.TaskID
+	}
+	for _, a := range s.Earlier {
+		if a.Attempt == attempt {
+			return a.TaskID
+		}
+	}
+	return ""
 }
 
 // Progress is how far a shard has come, as its program reports it.

@@ -56,6 +56,8 @@ type Config struct {
 	// KeepFailed is how many working folders of failed tasks are kept. The newest are kept, in the folder "failed"
 	// of the sandbox, each under the number that its output has in "tasks".
 	KeepFailed int
+	// keepSucceeded keeps them of tasks that succeeded, too.
+	keepSucceeded bool
 
 	container *container.Container // the pod's container that this executor runs in; nil elsewhere
 }

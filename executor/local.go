@@ -34,11 +34,16 @@ type Local struct {
 	// RunAs is the same as in Config, except that empty allows root: a user who starts this as root wants the task
 	// to run as root.
 	RunAs string
+	// Keep leaves the process's working folder in the sandbox, at KeptFolder.
+	Keep bool
 	// Stdout and Stderr get the task's output while it runs.
 	Stdout, Stderr io.Writer
 	// Progress, if not nil, is called with the progress that the task reports, by one goroutine at a time.
 	Progress func(wire.Progress)
 }
+
+// KeptFolder returns the path at which Keep leaves the working folder.
+func (l Local) KeptFolder() string { return filepath.Join(l.Sandbox, failedFolder, "1") }
 
 // Ending is the outcome of a task.
 type Ending struct {
@@ -92,6 +97,9 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 		Checkpoint: true, Recovery: time.Hour, BackoffMax: time.Second, ShutdownGrace: ShutdownGrace(grace),
 		Supervisor: l.Supervisor,
 		Package:    pack.Defaults(), Output: output.DefaultLimits(), Processes: DefaultProcesses, Secrets: l.Secrets,
+	}
+	if config.keepSucceeded = l.Keep; l.Keep {
+		config.KeepFailed = 1
 	}
 	if config.RunAs = l.RunAs; config.RunAs == "" && os.Geteuid() == 0 {
 		config.RunAs = "0"

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -191,4 +192,18 @@ func ignoreExit(err error) error {
 		return nil
 	}
 	return err
+}
+
+// With --keep the working directory is left, whether or not the process succeeded, and its path is printed.
+func TestRunKeepsTheWorkingDirectory(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{0, 3} {
+		tr := newTrial(t, map[string]string{"job.sh": fmt.Sprintf("#!/bin/sh\necho x >result.txt\nexit %d\n", status)})
+		c := tr.command("--app", "job.sh", "--keep")
+		said, _ := c.CombinedOutput()
+		_, at, _ := strings.Cut(strings.TrimSpace(string(said)), "its working directory is kept at ")
+		if text, err := os.ReadFile(filepath.Join(at, "result.txt")); string(text) != "x\n" || c.ProcessState.ExitCode() != status {
+			t.Errorf("%s: %q, %v", said, text, err)
+		}
+	}
 }

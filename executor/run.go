@@ -85,7 +85,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 		LeftBehind: func() []int { <-orphaned; return left },
 		Store:      store, Ledger: ledger, Outputs: outputs,
 		Temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
-		Works:       works, Log: log,
+		Works:       works, KeepSucceeded: config.keepSucceeded, Log: log,
 	})
 	s := &session{config: config, log: log, agent: of, ledger: ledger, tasks: all}
 	background, stop := context.WithCancel(context.Background())

@@ -73,6 +73,24 @@ func TestOutputThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// TestOutputOfAnAttempt: the output of an earlier attempt is that of its task.
+func TestOutputOfAnAttempt(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/api/execution/j@1":
+			fmt.Fprint(w, `{"state":"FINISHED","shards":[{"item":0,"taskId":"t2","attempt":2,"earlier":[{"attempt":1,"taskId":"t1"}]}]}`)
+		case r.URL.Query().Get("stream") == "stdout":
+			fmt.Fprintln(w, strings.Split(r.URL.Path, "/")[3])
+		}
+	})
+	for attempt, want := range map[string]string{"0": "t2\n", "1": "t1\n", "2": "t2\n", "3": ""} {
+		if got := newSession(t).ok("--server", server, "logs", "j@1", "--attempt", attempt); got != want {
+			t.Errorf("%s: %q, want %q", attempt, got, want)
+		}
+	}
+}
+
 // TestOutputOfOneStream: if a cluster keeps stderr in stdout, both streams are printed once, and stderr alone is an
 // error.
 func TestOutputOfOneStream(t *testing.T) {

@@ -21,6 +21,8 @@ type logOptions struct {
 	stream string
 	items  []int
 	tail   int
+	// attempt is the number of the attempt; 0 for the last one.
+	attempt int
 }
 
 // maxFollowed is the maximum number of shards whose output is followed at once. Each uses two long-lived requests.
@@ -34,12 +36,14 @@ func (a *cli) logsCommand() *cobra.Command {
 		Long: `logs prints the output of the shards of a run: standard output on standard output, standard error on standard error. Lines of several
 shards begin with the number of the shard. For a job it prints the last run.`,
 		Example: `  elasticjob logs -f nightly
-  elasticjob logs nightly@20260501T030000Z --item 2 --stream stderr --tail 20`}
+  elasticjob logs nightly@20260501T030000Z --item 2 --stream stderr --tail 20
+  elasticjob logs nightly --item 2 --attempt 1`}
 	flags := cmd.Flags()
 	flags.BoolVarP(&r.follow, "follow", "f", false, "follow until the run has ended")
 	flags.StringVar(&r.stream, "stream", "both", "stdout, stderr or both")
 	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")
 	flags.IntVar(&r.tail, "tail", -1, "begin with so many lines before the end; -1: all")
+	flags.IntVar(&r.attempt, "attempt", 0, "this attempt of each shard, from 1; the last four are kept; 0: the last one")
 	completeWords(cmd, "stream", "stdout", "stderr", "both")
 	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		streams := []string{r.stream}
@@ -49,6 +53,9 @@ shards begin with the number of the shard. For a job it prints the last run.`,
 		case "stdout", "stderr":
 		default:
 			return usagef("--stream %q: must be stdout, stderr or both", r.stream)
+		}
+		if r.attempt < 0 || r.attempt > 0 && r.follow {
+			return usagef("--attempt %d: must be 1 or more, and cannot be followed", r.attempt)
 		}
 		err := a.logs(ctx, c, args[0], streams, r)
 		if errors.Is(err, context.Canceled) && r.follow {
@@ -81,7 +88,7 @@ func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams [
 		return err
 	}
 	if !r.follow {
-		return a.printRunOutput(ctx, f, id)
+		return a.printRunOutput(ctx, f, id, r.attempt)
 	}
 	for now, err := range c.Watch(ctx, id) {
 		if err != nil {
@@ -108,8 +115,9 @@ func (a *cli) runOf(ctx context.Context, c *client.Client, arg string) (string, 
 	return runs.Value[0].ExecutionID, nil
 }
 
-// printRunOutput prints the present output of all shards of a run, one after the other.
-func (a *cli) printRunOutput(ctx context.Context, f *logFollower, id string) error {
+// printRunOutput prints the present output of all shards of a run, one after the other: of one attempt, or of the last
+// ones if attempt is 0.
+func (a *cli) printRunOutput(ctx context.Context, f *logFollower, id string, attempt int) error {
 	run, err := f.client.Execution(ctx, id)
 	if err != nil {
 		return err
@@ -129,11 +137,17 @@ func (a *cli) printRunOutput(ctx context.Context, f *logFollower, id string) err
 			a.note(text)
 			continue
 		}
+		task := shard.TaskOf(attempt)
+		if task == "" {
+			a.note(fmt.Sprintf("shard %d has no output of attempt %d: it has had %d, of which the last four are kept", shard.Item, attempt,
+				shard.Attempt))
+			continue
+		}
 		prefix := ""
 		if len(shards) > 1 && len(f.items) != 1 {
 			prefix = a.prefix(shard.Item)
 		}
-		pieces = append(pieces, f.pieces(shard.TaskID, fmt.Sprintf("shard %d: ", shard.Item), prefix)...)
+		pieces = append(pieces, f.pieces(task, fmt.Sprintf("shard %d: ", shard.Item), prefix)...)
 	}
 	return a.printPieces(ctx, f, pieces)
 }

@@ -32,6 +32,7 @@ environment, arguments, limits and end. Nothing is registered anywhere.
   --job job.json    the job's document as it is posted; without it a job of one shard, or as many as --item needs
   --item N          the shard, from 0 (default 0)
   --param TEXT      the shard's own parameter, in place of the one of the job
+  --keep            keep the working directory of the process, and say where it is
   --run-as USER     run it as this user of the machine, as a server with --run-as would (needs root; default: as who starts this)
 
 Status: that of the process, 128 and the signal's number if a signal ended it, 124 if it took longer than the job's timeoutSeconds, 1 if
@@ -45,6 +46,7 @@ const statusNotRun = 125
 type tryFlags struct {
 	app, script, job, param, runAs string
 	item                           int
+	keep                           bool
 	given                          map[string]bool
 }
 
@@ -58,6 +60,7 @@ func parseTry(args []string) (tryFlags, error) {
 	flags.StringVar(&f.param, "param", "", "")
 	flags.StringVar(&f.runAs, "run-as", "", "")
 	flags.IntVar(&f.item, "item", 0, "")
+	flags.BoolVar(&f.keep, "keep", false, "")
 	if err := flags.Parse(args); err != nil {
 		return f, err
 	}
@@ -100,11 +103,16 @@ func (f tryFlags) run() (status int, err error) {
 		return 0, fmt.Errorf("create a folder to run in: %w", err)
 	}
 	defer func() {
+		if _, found := os.Stat(local.KeptFolder()); f.keep && found == nil {
+			fmt.Fprintln(os.Stderr, "executor run: its working directory is kept at", local.KeptFolder())
+			return
+		}
 		if removed := pack.RemoveTree(local.Sandbox); removed != nil && err == nil {
 			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removed)
 		}
 	}()
 	local.Secrets = launch.SecretFolders(os.Getenv(launch.SecretsVariable))
+	local.Keep = f.keep
 	local.RunAs, local.Supervisor, local.Stdout, local.Stderr = f.runAs, supervisorCommand, os.Stdout, os.Stderr
 	local.Progress = func(p wire.Progress) {
 		fmt.Fprintf(os.Stderr, "executor run: %.0f %%: %s\n", 100*p.Fraction, p.Message)

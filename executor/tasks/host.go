@@ -43,7 +43,9 @@ type Options struct {
 	// folders.
 	Outputs            output.Sink
 	Temporaries, Works *workdir.Folders
-	Log                *slog.Logger
+	// KeepSucceeded keeps the working folders of tasks that succeeded, too, within the number that Works keeps.
+	KeepSucceeded bool
+	Log           *slog.Logger
 }
 
 // starters is how many processes are prepared and started concurrently.

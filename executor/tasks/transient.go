@@ -51,7 +51,7 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 		c.killTimer.Stop()
 	}
 	keepAs := ""
-	if failedBy(exit, ok) || c.failure != "" {
+	if failedBy(exit, ok) || c.failure != "" || t.host.KeepSucceeded {
 		keepAs = t.number
 	}
 	t.releases = append(t.releases, func() { process.release(keepAs) })
