@@ -9,7 +9,7 @@ import (
 // BenchmarkRun measures one run of a resident process, from the executor's message to its answer: two pipes, two
 // processes.
 func BenchmarkRun(b *testing.B) {
-	p := resident(b)
+	p := golang.resident(b)
 	line := runLine("r", "")
 	var took []time.Duration
 	for b.Loop() {

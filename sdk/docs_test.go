@@ -12,7 +12,7 @@ import (
 // messages with those of the example.
 func TestTheProtocolsExample(t *testing.T) {
 	t.Parallel()
-	p := resident(t)
+	p := golang.resident(t)
 	var hello, ended bool
 	for line := range strings.Lines(reference.Block(t, "protocol.md", `"type":"hello"`)) {
 		order, executors := strings.CutPrefix(line, "> ")

@@ -22,7 +22,7 @@ const patience = 45 * time.Second
 // sharding is the sharding context of every process in tests.
 const sharding = `{"taskId":"j@-@1@-@READY@-@a@-@u","jobName":"j","shardingTotalCount":3,"jobParameter":%q,"shardingItem":1,"shardingParameter":"own"}`
 
-// process is the test binary as a job's program, with the executor's side of the pipe.
+// process is a job's program, with the executor's side of the pipe.
 type process struct {
 	testing.TB
 	cmd         *exec.Cmd
@@ -31,22 +31,6 @@ type process struct {
 	lines       *bufio.Reader
 	out, errors *buffer.Locked
 	over        chan struct{}
-}
-
-// program returns a process of the test binary that is not started yet. Its environment has PATH and the given
-// variables.
-func program(t testing.TB, args []string, env ...string) *process {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{TB: t, cmd: exec.Command(self, args...), out: &buffer.Locked{}, errors: &buffer.Locked{},
-		over: make(chan struct{})}
-	p.cmd.Env = append([]string{jobVariable + "=1", "PATH=" + os.Getenv("PATH"),
-		"GORACE=halt_on_error=1 atexit_sleep_ms=0"}, env...)
-	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errors
-	return p
 }
 
 func (p *process) start() *process {
@@ -65,15 +49,21 @@ func (p *process) start() *process {
 	return p
 }
 
-// resident starts the program as an executor does and reads its hello.
-func resident(t testing.TB) *process {
-	t.Helper()
-	return program(t, []string{"its own argument", fmt.Sprintf(sharding, "")}).resident()
-}
-
+// resident starts the process as an executor does and reads its hello.
 func (p *process) resident() *process {
 	p.Helper()
-	p.cmd.Env = append(p.cmd.Env, "ELASTICJOB_PIPE=3,4", "ELASTICJOB_SHARDING_CONTEXT="+fmt.Sprintf(sharding, ""))
+	p.cmd.Env = append(p.cmd.Env, "ELASTICJOB_SHARDING_CONTEXT="+fmt.Sprintf(sharding, ""))
+	p.piped()
+	if hello := p.hear(); hello.Type != "hello" || hello.Version != 1 || hello.SDK == "" {
+		p.Fatalf("the first message is %+v", hello)
+	}
+	return p
+}
+
+// piped starts the process with the executor's pipe.
+func (p *process) piped() *process {
+	p.Helper()
+	p.cmd.Env = append(p.cmd.Env, "ELASTICJOB_PIPE=3,4")
 	read, orders := pipe(p)
 	said, write := pipe(p)
 	p.orders, p.said, p.lines = orders, said, bufio.NewReader(said)
@@ -83,9 +73,6 @@ func (p *process) resident() *process {
 		if err := theirs.Close(); err != nil {
 			p.Fatal(err)
 		}
-	}
-	if hello := p.hear(); hello.Type != "hello" || hello.Version != 1 || hello.SDK == "" {
-		p.Fatalf("the first message is %+v", hello)
 	}
 	return p
 }

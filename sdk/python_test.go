@@ -16,7 +16,7 @@ func TestAWorkerFromTheProtocolAlone(t *testing.T) {
 	}
 	worker := func(t *testing.T) *process {
 		t.Helper()
-		p := program(t, nil)
+		p := golang.program(t, nil)
 		p.cmd.Path, p.cmd.Args = python, []string{"python3", "../examples/python-resident/worker.py", "the context"}
 		return p.resident()
 	}
@@ -60,5 +60,38 @@ func TestAWorkerFromTheProtocolAlone(t *testing.T) {
 		p.signal(syscall.SIGTERM)
 		p.close(p.orders) // as executors do; Python may enter its read just after the signal, which then interrupts nothing
 		p.ends(0)
+	})
+}
+
+// TestPython: what is special about the SDK for Python.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	t.Run("errors", func(t *testing.T) {
+		t.Parallel()
+		p := python.resident(t)
+		for parameter, want := range map[string]string{
+			"cause":  "RuntimeError: no connection\ncaused by: ConnectionError: refused",
+			"place":  "RuntimeError (job.py:",
+			"exit 3": "the job called sys.exit(3)",
+			"exit 0": "",
+			"fork":   "RuntimeError: status 15, cancelled False",
+		} {
+			p.run(parameter, parameter)
+			if failure, _ := p.done(parameter); !strings.HasPrefix(failure, want) || want == "" && failure != "" {
+				t.Errorf("%s: %q, want %q", parameter, failure, want)
+			}
+		}
+		p.lives()
+	})
+	t.Run("a status of its own", func(t *testing.T) {
+		t.Parallel()
+		python.program(t, nil, executed("exit 7")...).start().ends(7)
+	})
+	t.Run("the syntax of Python 3.6", func(t *testing.T) {
+		t.Parallel()
+		const check = `import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 6))`
+		if said, err := exec.Command(found(t, "python3"), "-c", check, "python/elasticjob.py").CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, said)
+		}
 	})
 }

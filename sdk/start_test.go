@@ -35,76 +35,121 @@ func inFiles(t *testing.T, env []string) (in []string) {
 	return in
 }
 
-// TestOneRun: without a pipe the exit status is the result, and the failure is the end of stderr.
+// TestOneRun: without a pipe the exit status is the result, and stderr has the failure.
 func TestOneRun(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		env    []string
-		args   []string
-		status int
-		want   string // the end of stderr
-	}{
-		"a success": {env: executed("")},
-		"what is in files": {env: inFiles(t, executed("show x")), status: 1,
-			want: `elasticjob: j 1/3 "own" "x" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z FAILOVER 2 map[color:red]` + "\n"},
-		"a file that is missing": {env: []string{"ELASTICJOB_SHARDING_CONTEXT_FILE=/no/such"}, status: 1,
-			want: "elasticjob: read the file that ELASTICJOB_SHARDING_CONTEXT_FILE names: open /no/such: no such file or directory\n"},
-		"an executor's command": {env: executed(""), args: []string{"--table", "t", "{}"}},
-		"a failure":             {env: executed("fail no such file"), status: 1, want: "elasticjob: no such file\n"},
-		"all that is known": {env: executed("show x"), status: 1,
-			want: `elasticjob: j 1/3 "own" "x" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z FAILOVER 2 map[color:red]` + "\n"},
-		"a panic":    {env: executed("panic boom"), status: 1, want: "elasticjob: panic: boom\n"},
-		"goexit":     {env: executed("goexit"), status: 1, want: "returned nothing\n"},
-		"no context": {env: []string{"ELASTICJOB_SHARDING_CONTEXT=x"}, status: 1, want: "elasticjob: read ELASTICJOB_SHARDING_CONTEXT \"x\": invalid character 'x' looking for beginning of value\n"},
-		"a wrong variable": {env: append(executed(""), "ELASTICJOB_ATTEMPT=two"), status: 1,
-			want: "elasticjob: read ELASTICJOB_ATTEMPT \"two\": strconv.Atoi: parsing \"two\": invalid syntax\n"},
-		"a pipe that something has closed":              {env: append(executed(""), "ELASTICJOB_PIPE=33,34"), want: "this process is one run, without progress\n"},
-		"no numbers":                                    {env: append(executed(""), "ELASTICJOB_PIPE=3"), want: "this process is one run, without progress\n"},
-		"a pipe that is closed, and no executor":        {env: []string{"ELASTICJOB_PIPE=33,34"}, status: 1, want: "bad file descriptor\n"},
-		"a pipe that is none, and no executor":          {env: []string{"ELASTICJOB_PIPE=0,0"}, status: 1, want: "ELASTICJOB_PIPE is \"0,0\", and descriptor 0 is not a pipe\n"},
-		"a pipe that is named wrongly, and no executor": {env: []string{"ELASTICJOB_PIPE=x"}, status: 1, want: "must be two numbers of descriptors: 3,4\n"},
-	} {
-		t.Run(name, func(t *testing.T) {
+	each(t, func(t *testing.T, l language) {
+		for name, tc := range map[string]struct {
+			env    []string
+			args   []string
+			status int
+			want   string // in stderr
+		}{
+			"a success": {env: executed("")},
+			"what is in files": {env: inFiles(t, executed("show x")), status: 1,
+				want: `j 1/3 "own" "x" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z FAILOVER 2 map[color:red]` + "\n"},
+			"a file that is missing": {env: []string{"ELASTICJOB_SHARDING_CONTEXT_FILE=/no/such"}, status: 1,
+				want: "elasticjob: read the file that ELASTICJOB_SHARDING_CONTEXT_FILE names: "},
+			"an executor's command": {env: executed(""), args: []string{"--table", "t", "{}"}},
+			"a failure":             {env: executed("fail no such file"), status: 1, want: ": no such file\n"},
+			"all that is known": {env: executed("show 中文"), status: 1,
+				want: `j 1/3 "own" "中文" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z FAILOVER 2 map[color:red]` + "\n"},
+			"no context": {env: []string{"ELASTICJOB_SHARDING_CONTEXT=x"}, status: 1,
+				want: "elasticjob: read ELASTICJOB_SHARDING_CONTEXT \"x\": "},
+			"a wrong variable": {env: append(executed(""), "ELASTICJOB_ATTEMPT=two"), status: 1,
+				want: "elasticjob: read ELASTICJOB_ATTEMPT \"two\": "},
+			"a pipe that something has closed": {env: append(executed(""), "ELASTICJOB_PIPE=33,34"),
+				want: "this process is one run, without progress\n"},
+			"no numbers": {env: append(executed(""), "ELASTICJOB_PIPE=3"),
+				want: "this process is one run, without progress\n"},
+			"a pipe that is closed, and no executor": {env: []string{"ELASTICJOB_PIPE=33,34"}, status: 1,
+				want: "elasticjob: ELASTICJOB_PIPE is \"33,34\", and descriptor 33 is not a pipe"},
+			"a pipe that is none, and no executor": {env: []string{"ELASTICJOB_PIPE=0,0"}, status: 1,
+				want: "ELASTICJOB_PIPE is \"0,0\", and descriptor 0 is not a pipe\n"},
+			"a pipe that is named wrongly, and no executor": {env: []string{"ELASTICJOB_PIPE=x"}, status: 1,
+				want: "ELASTICJOB_PIPE is \"x\", must be two numbers of descriptors: 3,4\n"},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p := l.program(t, tc.args, tc.env...).start()
+				p.ends(tc.status)
+				if got := p.errors.String(); !strings.Contains(got, tc.want) || tc.want == "" && got != "" ||
+					p.out.String() != "" {
+					t.Errorf("it wrote %q and %q, want %q", p.out, got, tc.want)
+				}
+			})
+		}
+		t.Run("SIGTERM", func(t *testing.T) {
 			t.Parallel()
-			p := program(t, tc.args, tc.env...).start()
-			p.ends(tc.status)
-			if got := p.errors.String(); !strings.HasSuffix(got, tc.want) || tc.want == "" && got != "" ||
-				p.out.String() != "" {
-				t.Errorf("it wrote %q and %q, want %q at the end", p.out, got, tc.want)
+			p := l.program(t, nil, executed("tell")...).start()
+			p.until("begun")
+			p.signal(syscall.SIGTERM)
+			p.ends(1)
+			if got := p.errors.String(); !strings.Contains(got, "terminated") {
+				t.Errorf("it wrote %s", got)
+			}
+		})
+	})
+}
+
+// TestFailuresOfOneRun: a failure is the last line of stderr, and a panic's stack is above it.
+func TestFailuresOfOneRun(t *testing.T) {
+	t.Parallel()
+	for parameter, want := range map[string]string{
+		"fail no such file": "elasticjob: no such file\n",
+		"panic boom":        "elasticjob: panic: boom\n",
+		"goexit":            "returned nothing\n",
+	} {
+		t.Run(parameter, func(t *testing.T) {
+			t.Parallel()
+			p := golang.program(t, nil, executed(parameter)...).start()
+			p.ends(1)
+			if got := p.errors.String(); !strings.HasSuffix(got, want) {
+				t.Errorf("it wrote %q, want %q at the end", got, want)
 			}
 		})
 	}
-	t.Run("SIGTERM", func(t *testing.T) {
-		t.Parallel()
-		p := program(t, nil, executed("tell")...).start()
-		p.until("begun")
-		p.signal(syscall.SIGTERM)
-		p.ends(1)
-		if got := p.errors.String(); !strings.HasSuffix(got,
-			"elasticjob: context canceled (terminated signal received)\n") {
-			t.Errorf("it wrote %s", got)
+}
+
+// TestOneRunWithAPipe: a program that says no hello is one run, and reports its progress.
+func TestOneRunWithAPipe(t *testing.T) {
+	t.Parallel()
+	for _, l := range languages {
+		if l.name == golang.name {
+			continue // its processes are always resident
 		}
-	})
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			p := l.program(t, nil, append(executed("progress"), jobVariable+"_ONE_RUN=1")...).piped()
+			if m := p.hear(); m.Type != "progress" || m.Run != "" || m.Fraction != 0.25 ||
+				m.Message != strings.Repeat("ü", 100) {
+				t.Errorf("%+v", m)
+			}
+			p.ends(0)
+		})
+	}
 }
 
 // TestAlone: what a user at a terminal sees.
 func TestAlone(t *testing.T) {
-	t.Parallel()
+	each(t, alone)
+}
+
+func alone(t *testing.T, l language) {
 	for args, tc := range map[string]struct {
 		status int
 		want   []string // of stderr; of stdout with --help
 	}{
 		"--item 0":                          {0, []string{"shard 0 of 1: finished after "}},
-		"-item=2 --total 3":                 {0, []string{"shard 2 of 3: finished after "}},
+		"--item=2 --total 3":                {0, []string{"shard 2 of 3: finished after "}},
 		"--all --total 3 --job-param count": {1, []string{"shard 0 of 3: failed after ", ": run 1 of process", "shard 2 of 3: failed after ", ": run 3 of process"}},
-		"--item 0 --job-param panic":        {1, []string{"main_test.go:", "shard 0 of 1: failed after ", ": panic: \n"}},
+		"--item 0 --job-param fail":         {1, []string{"shard 0 of 1: failed after "}},
 		"--item 0 --job-param progress":     {0, []string{"shard 0 of 1: 25.0 % üüü"}},
-		"--item 1 --total 2 --param p --job-param show --prop a=b=c --prop d=": {1, []string{`sdk.test 1/2 "p" "" sdk.test@-@1@-@READY@-@local@-@`, "TRIGGER 1 map[a:b=c d:]"}},
+		"--item 1 --total 2 --param p --job-param show --prop a=b=c --prop d=": {1, []string{`1/2 "p" "" `, `@-@1@-@READY@-@local@-@`, "TRIGGER 1 map[a:b=c d:]"}},
 
-		"--help":                       {0, []string{"usage: sdk.test --item N", "--prop NAME=VALUE"}},
-		"":                             {2, []string{"give --item N, the shard to run, or --all", "sdk.test --help"}},
-		"--item x":                     {2, []string{`invalid value "x" for flag -item`}},
-		"--itme 3":                     {2, []string{"flag provided but not defined: -itme"}},
+		"--help":                       {0, []string{"usage: ", "--item N", "--prop NAME=VALUE"}},
+		"":                             {2, []string{"give --item N, the shard to run, or --all"}},
+		"--item x":                     {2, []string{"item"}},
+		"--itme 3":                     {2, []string{"itme"}},
 		"--item 3 --total 3":           {2, []string{"--item 3: with --total 3 there are the shards 0 to 2"}},
 		"--item -1":                    {2, []string{"--item -1: with --total 1 there are the shards 0 to 0"}},
 		"--item 0 --all":               {2, []string{"--item and --all: give one of them"}},
@@ -112,7 +157,7 @@ func TestAlone(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			p := program(t, strings.Fields(args)).start()
+			p := l.program(t, strings.Fields(args)).start()
 			p.ends(tc.status)
 			got := p.errors.String() + p.out.String()
 			for _, want := range tc.want {
@@ -124,18 +169,18 @@ func TestAlone(t *testing.T) {
 	}
 	t.Run("Ctrl-C", func(t *testing.T) {
 		t.Parallel()
-		p := program(t, strings.Fields("--all --total 3 --job-param wait")).start()
+		p := l.program(t, strings.Fields("--all --total 3 --job-param wait")).start()
 		p.until("begun")
 		p.signal(syscall.SIGINT)
 		p.ends(1)
-		if got := p.errors.String(); !strings.Contains(got, ": wait: context canceled (interrupt") ||
+		if got := p.errors.String(); !strings.Contains(got, l.interrupted) ||
 			strings.Contains(got, "shard 1") {
 			t.Errorf("it wrote %s", got)
 		}
 	})
 	t.Run("Ctrl-C twice", func(t *testing.T) {
 		t.Parallel()
-		p := program(t, append(strings.Fields("--item 0 --job-param"), "ignore "+os.DevNull+"/none")).start()
+		p := l.program(t, append(strings.Fields("--item 0 --job-param"), "ignore "+os.DevNull+"/none")).start()
 		p.until("begun")
 		// The second signal counts only after the first was handled.
 		for running := true; running; {

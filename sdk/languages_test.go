@@ -1,0 +1,79 @@
+package sdk_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/buffer"
+)
+
+// language is an SDK, with a program that does what its job parameter says, as job of main_test.go does.
+type language struct {
+	name string
+	// command returns the program's words.
+	command func(t testing.TB) []string
+	// interrupted is what a run's error says after Ctrl-C.
+	interrupted string
+}
+
+var (
+	golang = language{"go", func(t testing.TB) []string {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []string{self}
+	}, ": wait: context canceled (interrupt"}
+	python = language{"python", func(t testing.TB) []string {
+		return []string{found(t, "python3"), "testdata/job.py"}
+	}, "Cancelled: terminated by SIGINT"}
+)
+
+// languages are those for which sdk/ has an SDK.
+var languages = []language{golang, python}
+
+// each runs a test for each SDK.
+func each(t *testing.T, test func(t *testing.T, l language)) {
+	t.Parallel()
+	for _, l := range languages {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, l)
+		})
+	}
+}
+
+// found returns the path of a program.
+func found(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("%v: tools/prepare installs it", err)
+	}
+	return path
+}
+
+// program returns a process of the program that is not started yet. Its environment has PATH and the given variables.
+func (l language) program(t testing.TB, args []string, env ...string) *process {
+	t.Helper()
+	modules, err := filepath.Abs("python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := append(l.command(t), args...)
+	p := &process{TB: t, cmd: exec.Command(words[0], words[1:]...), out: &buffer.Locked{}, errors: &buffer.Locked{},
+		over: make(chan struct{})}
+	p.cmd.Env = append([]string{jobVariable + "=1", "PATH=" + os.Getenv("PATH"),
+		"GORACE=halt_on_error=1 atexit_sleep_ms=0", "PYTHONPATH=" + modules, "PYTHONDONTWRITEBYTECODE=1"}, env...)
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errors
+	return p
+}
+
+// resident starts the program as an executor does and reads its hello.
+func (l language) resident(t testing.TB) *process {
+	t.Helper()
+	return l.program(t, []string{"its own argument", fmt.Sprintf(sharding, "")}).resident()
+}
