@@ -114,6 +114,10 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 dist: ## build the release archives of PLATFORMS (linux and darwin, amd64 and arm64), checksums and SBOMs, into dist/
 	@$(GO) -C tools run ./dist -root .. -version '$(VERSION)' -commit '$(COMMIT)' $(PLATFORMS)
 
+.PHONY: sdk-java
+sdk-java: ## build the SDK for Java, with a JDK 17 or later, into bin/elasticjob-sdk.jar
+	@sdk/java/build.sh bin/elasticjob-sdk.jar
+
 .PHONY: prepare
 prepare: # what the tests need beside Go
 	@tools/prepare

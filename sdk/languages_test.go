@@ -33,7 +33,7 @@ var (
 )
 
 // languages are those for which sdk/ has an SDK.
-var languages = []language{golang, python}
+var languages = []language{golang, python, java}
 
 // each runs a test for each SDK.
 func each(t *testing.T, test func(t *testing.T, l language)) {

@@ -24,7 +24,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(jobVariable) != "" {
 		sdk.Main(sdk.Simple(job))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		removeCompiled()
+		os.Exit(status)
+	}))
 }
 
 var runs atomic.Int32

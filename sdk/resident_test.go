@@ -252,7 +252,7 @@ func TestLongErrors(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		p := l.resident(t)
 		p.run("r", "fail-long")
-		if failure, _ := p.done("r"); len(failure) != 4096 || !utf8.ValidString(failure) {
+		if failure, _ := p.done("r"); len(failure) < 4095 || len(failure) > 4096 || !utf8.ValidString(failure) {
 			t.Errorf("%d bytes", len(failure))
 		}
 		p.lives()
@@ -280,7 +280,8 @@ func TestChildrenHaveNoPipe(t *testing.T) {
 		p := l.resident(t)
 		p.run("r", "child")
 		failure, _ := p.done("r")
-		if !strings.Contains(failure, "pipe=.") || !strings.Contains(failure, "pipe:[") { // its output is a pipe
+		// Its output is a pipe. Java cannot change its environment.
+		if !strings.Contains(failure, "pipe=.") && l.name != java.name || !strings.Contains(failure, "pipe:[") {
 			t.Errorf("%s", failure)
 		}
 		for _, fd := range []string{"3", "4"} {

@@ -1,0 +1,109 @@
+package sdk_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var java = language{"java", func(t testing.TB) []string {
+	classes, err := compiled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{found(t, "java"), "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+		"-Dfile.encoding=UTF-8", "-cp", classes, "TestJob"}
+}, "CancellationException: terminated by SIGINT"}
+
+// compiled compiles the SDK for Java and the tests' program, once, into a folder that removeCompiled removes.
+var compiled = sync.OnceValues(func() (classpath string, err error) {
+	folder, err := os.MkdirTemp("", "sdk-test-java")
+	if err != nil {
+		return "", err
+	}
+	jar := filepath.Join(folder, "sdk.jar")
+	return folder + ":" + jar, errors.Join(
+		command("java/build.sh", jar),
+		command("javac", "--release", "8", "-Xlint:-options", "-encoding", "UTF-8", "-cp", jar, "-d", folder,
+			"testdata/java/TestJob.java"))
+})
+
+// removeCompiled removes what compiled made, if a test has called it.
+func removeCompiled() {
+	classpath, _ := compiled()
+	folder, _, _ := strings.Cut(classpath, ":")
+	_ = os.RemoveAll(folder)
+}
+
+func command(name string, args ...string) error {
+	if said, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, said)
+	}
+	return nil
+}
+
+// TestJava: what is special about the SDK for Java.
+func TestJava(t *testing.T) {
+	t.Parallel()
+	t.Run("errors", func(t *testing.T) {
+		t.Parallel()
+		p := java.resident(t)
+		for parameter, want := range map[string]string{
+			"cause":  "java.lang.IllegalStateException: no connection\nCaused by: java.net.ConnectException: refused",
+			"place":  "java.lang.NullPointerException (TestJob.java:",
+			"memory": "java.lang.OutOfMemoryError: Java heap space",
+		} {
+			p.run(parameter, parameter)
+			if failure, _ := p.done(parameter); !strings.HasPrefix(failure, want) {
+				t.Errorf("%s: %q, want %q", parameter, failure, want)
+			}
+		}
+		p.lives()
+	})
+	t.Run("dataflow", func(t *testing.T) {
+		t.Parallel()
+		for name, tc := range map[string]struct {
+			batches, streaming, want string
+			status                   int
+		}{
+			"once":          {"1,2 3", "false", "[1, 2]", 0},
+			"nothing to do": {"none 3", "false", "", 0},
+			"streaming":     {"1,2 3 none 4", "true", "[1, 2][3]", 0},
+			"no list":       {"1 null 4", "TRUE", "[1]", 0},
+			"a failure":     {"1 fail 3", "true", "[1][fail]", 1},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				p := java.program(t, nil, "ELASTICJOB_SHARDING_CONTEXT="+fmt.Sprintf(sharding, tc.batches),
+					`ELASTICJOB_PROPS={"streaming.process":"`+tc.streaming+`"}`, jobVariable+"_FLOW=1").start()
+				p.ends(tc.status)
+				if p.out.String() != tc.want || tc.status != 0 && !strings.Contains(p.errors.String(), "broken") {
+					t.Errorf("it wrote %q and %q, want %q", p.out, p.errors, tc.want)
+				}
+			})
+		}
+	})
+	t.Run("the same jar from the same sources", func(t *testing.T) {
+		t.Parallel()
+		var jars [2][]byte
+		for i := range jars {
+			path := filepath.Join(t.TempDir(), "sdk.jar")
+			if err := command("java/build.sh", path); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if jars[i], err = os.ReadFile(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.Equal(jars[0], jars[1]) {
+			t.Errorf("two builds have %d and %d bytes, and differ", len(jars[0]), len(jars[1]))
+		}
+	})
+}
