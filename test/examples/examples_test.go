@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
 func TestWordcount(t *testing.T) {
@@ -63,6 +65,66 @@ func TestPythonResidentRunsOnce(t *testing.T) {
 	r := follow(t)
 	_, e := r.example("python-resident")
 	if got := r.wrote(e); !regexp.MustCompile(`^run 1 of process \d+: shard 0 of 2\nrun 1 of process \d+: shard 1 of 2\n$`).MatchString(got) {
+		t.Errorf("it wrote %q", got)
+	}
+}
+
+func TestPythonBatch(t *testing.T) {
+	r := follow(t)
+	folder := filepath.Join("examples", "python-batch")
+	blocks := r.blocks(filepath.Join(folder, "README.md"))
+	const sums = "shard 0 of 3: 13499250.00\nshard 1 of 3: 13502250.00\nshard 2 of 3: 13505250.00\n"
+	said := r.types(folder, blocks[0])
+	for line := range strings.Lines(sums) {
+		if !strings.Contains(said, line) {
+			t.Errorf("alone it says %s, want %s", said, line)
+		}
+	}
+	if got := r.wrote(r.triggered(r.types(folder, blocks[1]))); got != sums {
+		t.Errorf("it wrote %q, want %q", got, sums)
+	}
+}
+
+// java types the first blocks of the README of java-simple, and returns what the last one wrote and its run.
+func (r *reader) java(blocks ...int) (said string, e system.Execution) {
+	r.Helper()
+	folder := filepath.Join("examples", "java-simple")
+	all := r.blocks(filepath.Join(folder, "README.md"))
+	for _, i := range blocks {
+		said += r.types(folder, all[i])
+	}
+	found := executionID.FindAllStringSubmatch(said, -1)
+	if len(found) == 0 {
+		r.Fatalf("nothing was triggered: %s", said)
+	}
+	return said, r.Await(found[len(found)-1][1], "FINISHED")
+}
+
+func TestJavaSimple(t *testing.T) {
+	r := follow(t)
+	said, e := r.java(0, 1)
+	if want := "to customer 11: pay the invoice\n"; !strings.Contains(said, want) {
+		t.Errorf("alone it says %s, want %s", said, want)
+	}
+	const want = "Item: 0 | north: 10 open orders | SIMPLE\nItem: 1 | south: 10 open orders | SIMPLE\n" +
+		"Item: 2 | west: 10 open orders | SIMPLE\n"
+	if got := r.wrote(e); got != want {
+		t.Errorf("it wrote %q, want %q", got, want)
+	}
+}
+
+func TestJavaDataflow(t *testing.T) {
+	r := follow(t)
+	_, e := r.java(0, 1, 2)
+	if got := r.wrote(e); strings.Count(got, " | DATAFLOW\n") != 9 || !strings.Contains(got, "[order 24 (north), order 27 (north)]") {
+		t.Errorf("it wrote %q", got)
+	}
+}
+
+func TestJavaBroadcast(t *testing.T) {
+	r := follow(t)
+	_, e := r.java(0, 1, 3)
+	if got := r.wrote(e); strings.Count(got, ": pay the invoice\n") != 12 {
 		t.Errorf("it wrote %q", got)
 	}
 }
