@@ -30,8 +30,8 @@ func makeFolders(config Config, as *isolation.Account) error {
 		return nil
 	}
 	folders := []string{output.Folder, temporariesFolder, workFoldersFolder}
-	if as != nil && config.KeepFailed > 0 {
-		folders = append(folders, failedFolder)
+	if as != nil {
+		folders = append(folders, failedFolder) // which that user can't create
 	}
 	err := allowTraversal(config.Sandbox, as)
 	for _, folder := range folders {

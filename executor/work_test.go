@@ -176,19 +176,30 @@ func TestPackageIsToldByItsSum(t *testing.T) {
 	}
 }
 
-// TestKeepFailed: the working folders of the newest failed tasks are kept, as many as configured, and no others.
+// TestKeepFailed: the working folders of the newest failed tasks are kept, as many as configured, and no others. A job's
+// own number counts for the job alone; the reason says where the folder is.
 func TestKeepFailed(t *testing.T) {
 	t.Parallel()
-	for keep, want := range map[string]string{"": "", "0": "", "2": "3 5"} {
-		t.Run("keep "+keep, func(t *testing.T) {
+	for _, test := range []struct {
+		executor string
+		job      int
+		want     string
+	}{{"", 0, ""}, {"0", 0, ""}, {"2", 0, "3 5"}, {"", 1, "5"}, {"1", 2, "3 5"}} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			t.Parallel()
-			a := newAgent(t, env("ELASTICJOB_KEEP_FAILED", keep))
+			a := newAgent(t, env("ELASTICJOB_KEEP_FAILED", test.executor))
 			url := script(t, `echo $ELASTICJOB_TASK_ID >state; case $ELASTICJOB_TASK_ID in failed*) exit 1;; killed*) exec sleep 1000;; esac`)
 			for _, id := range []string{"failed 1", "finished 2", "failed 3", "killed 4", "failed 5"} {
-				a.launch(taskOf(id, url))
-				switch kind, _, _ := strings.Cut(id, " "); kind {
+				task := taskOf(id, url)
+				task.KeepFailed = test.job
+				a.launch(task)
+				switch kind, number, _ := strings.Cut(id, " "); kind {
 				case "failed":
-					a.await(id, mesos.TASK_FAILED)
+					_, status := a.await(id, mesos.TASK_FAILED)
+					place := "its working directory is kept on the agent: " + a.sandbox + "/failed/" + number
+					if told := strings.Contains(status.Cause, place); told != (test.want != "") {
+						t.Errorf("cause %q", status.Cause)
+					}
 				case "finished":
 					a.await(id, mesos.TASK_FINISHED)
 				default:
@@ -207,8 +218,8 @@ func TestKeepFailed(t *testing.T) {
 					t.Errorf("folder %s is that of %q", e.Name(), got)
 				}
 			}
-			if got := strings.Join(kept, " "); got != want {
-				t.Errorf("kept %q; want %q", got, want)
+			if got := strings.Join(kept, " "); got != test.want {
+				t.Errorf("kept %q; want %q", got, test.want)
 			}
 			left, err := filepath.Glob(filepath.Join(a.sandbox, "work", "*"))
 			if err != nil || len(left) > 0 {

@@ -35,6 +35,7 @@ const (
 	MaxTimeoutSeconds      = 30 * 24 * 60 * 60
 	MaxRetryBackoffSeconds = 24 * 60 * 60
 	MaxKillGraceSeconds    = 60 * 60
+	MaxKeepFailed          = 100
 	// MaxDocumentBytes bounds the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
 	// MaxRunBytes bounds the settings of all shards of a run together, as JSON: each shard gets its own copy of the
@@ -67,6 +68,7 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		checkRange("maxRetries", c.MaxRetries, MaxRetries),
 		checkRange("retryBackoffSeconds", c.RetryBackoffSeconds, MaxRetryBackoffSeconds),
 		checkRange("killGraceSeconds", c.KillGraceSeconds, MaxKillGraceSeconds),
+		checkRange("keepFailed", c.KeepFailed, MaxKeepFailed),
 	)
 	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
 	return append(bad, c.checkSize()...), slices.Concat(notes, propNotes, handlerNotes, c.exposureNotes())

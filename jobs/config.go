@@ -63,6 +63,9 @@ type Config struct {
 	RetryBackoffSeconds int `json:"retryBackoffSeconds,omitempty"`
 	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 means the server's default.
 	KillGraceSeconds int `json:"killGraceSeconds,omitempty"`
+	// KeepFailed (added) is how many working directories of its failed processes each executor keeps; 0 leaves that to
+	// the executors' limit keep-failed.
+	KeepFailed int `json:"keepFailed,omitempty"`
 	// CPULimit (added) is the most CPU that a shard may use on a cluster that limits it; 0 is unlimited.
 	CPULimit float64 `json:"cpuLimit,omitempty"`
 	// Env (added) is added to the environment of the job's processes. A variable may instead refer to a file or a

@@ -43,7 +43,10 @@ type Options struct {
 	// folders.
 	Outputs            output.Sink
 	Temporaries, Works *workdir.Folders
-	// KeepSucceeded keeps the working folders of tasks that succeeded, too, within the number that Works keeps.
+	// KeepFailed is how many working folders of failed tasks are kept in the folder Kept of the sandbox, apart from those
+	// of jobs that ask for it; KeepSucceeded keeps them of tasks that succeeded, too.
+	KeepFailed    int
+	Kept          string
 	KeepSucceeded bool
 	Log           *slog.Logger
 }

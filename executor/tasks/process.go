@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
+	"github.com/elasticjob-go/elasticjob/executor/workdir"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // process is a process of a task, with its pipe and its own folders.
@@ -20,9 +23,9 @@ type process struct {
 	memoryMB float64 // its job's
 	// overMemory is set once its use of memory was told.
 	overMemory bool
-	ignored    ignored               // what it wrote to the pipe in vain
-	ended      func()                // ends the capture of its output
-	releases   []func(keepAs string) // one for each of its folders
+	ignored    ignored              // what it wrote to the pipe in vain
+	ended      func()               // ends the capture of its output
+	releases   []func(workdir.Keep) // one for each of its folders
 }
 
 // end kills the process, with SIGKILL after the grace, and ends its pipe.
@@ -41,12 +44,31 @@ func (p *process) wait() (ending, bool) {
 	return ending{exit, p.memoryMB}, ok
 }
 
-// release gives the folders back; no process may be left in them. A keepAs that is not empty keeps the working
-// folder of a failed process under that name, within the number of folders that are kept.
-func (p *process) release(keepAs string) {
+// release gives the folders back, or keeps the working folder; no process may be left in them.
+func (p *process) release(k workdir.Keep) {
 	for _, release := range p.releases {
-		release(keepAs)
+		release(k)
 	}
+}
+
+// keepOf returns how the working folder of an ended process of the task is kept, under a name. The number that the job
+// asks for is kept for the job, and that of the executor for all other jobs together.
+func (t *task) keepOf(spec wire.Task, name string, failed bool) workdir.Keep {
+	switch {
+	case !failed && !t.host.KeepSucceeded:
+		return workdir.Keep{}
+	case spec.KeepFailed > 0:
+		return workdir.Keep{Name: name, Group: "job " + spec.JobName, Number: spec.KeepFailed}
+	}
+	return workdir.Keep{Name: name, Number: t.host.KeepFailed}
+}
+
+// keptText says where a working folder is kept; empty if it is not, or if nobody can look there.
+func (t *task) keptText(k workdir.Keep) string {
+	if k.Number == 0 || k.Name == "" || t.host.AgentSandbox == "" {
+		return ""
+	}
+	return "; its working directory is kept on the agent: " + path.Join(t.host.AgentSandbox, t.host.Kept, k.Name)
 }
 
 // failedBy reports whether the process failed by itself, not by a kill.

@@ -217,17 +217,14 @@ func (r *processRunner) finish(result daemon.Result) {
 
 // exited handles the end of the process.
 func (r *processRunner) exited(p *process, exit ending, ok bool) {
-	keepAs := ""
-	if failedBy(exit, ok) {
-		keepAs = r.number + "-" + strconv.Itoa(r.count)
-	}
-	p.release(keepAs)
+	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), failedBy(exit, ok))
+	p.release(keep)
 	resident := r.resident
 	r.process, r.resident = nil, false
 	if !ok {
 		return // loop returns ErrLost
 	}
-	text := exit.text() + p.ignored.text()
+	text := exit.text() + p.ignored.text() + r.keptText(keep)
 	if r.killed() {
 		if r.run != nil {
 			r.finish(r.resultOf(exit, "killed: "+text))

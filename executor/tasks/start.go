@@ -30,7 +30,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	p := &process{memoryMB: spec.MemoryMB}
 	defer func() {
 		if err != nil {
-			p.release("")
+			p.release(workdir.Keep{})
 		}
 	}()
 	if err := t.beginOutput(); err != nil {
@@ -40,7 +40,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 	if err != nil {
 		return nil, err
 	}
-	p.releases = append(p.releases, func(string) { releaseTemporary("") })
+	p.releases = append(p.releases, func(workdir.Keep) { releaseTemporary(workdir.Keep{}) })
 	if len(spec.Command) == 0 {
 		return nil, errNoCommand
 	}

@@ -23,6 +23,7 @@ type conversation struct {
 	refused     string // why the executor ended the process
 	closed      bool   // it closed its pipe without an answer
 	ignored     string // what it wrote to its pipe in vain, as the end of a reason
+	kept        string // where its working folder is kept, as the end of a reason
 	// killTimer kills a process that goes on after its run, or can't answer any more; nil before that.
 	killTimer *time.Timer
 }
@@ -50,11 +51,9 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 	if c.killTimer != nil {
 		c.killTimer.Stop()
 	}
-	keepAs := ""
-	if failedBy(exit, ok) || c.failure != "" || t.host.KeepSucceeded {
-		keepAs = t.number
-	}
-	t.releases = append(t.releases, func() { process.release(keepAs) })
+	keep := t.keepOf(spec, t.number, failedBy(exit, ok) || c.failure != "")
+	t.releases = append(t.releases, func() { process.release(keep) })
+	c.kept = t.keptText(keep)
 	if !ok {
 		return nil, supervisor.ErrLost
 	}
@@ -135,7 +134,7 @@ func (t *task) reportExit(exit ending, c conversation) {
 		status.Cause = text
 	case c.failure != "":
 		text = c.failure
-		status.Cause = text
+		status.Cause = text + c.kept
 	case c.closed && exit.Killed:
 		text = pipe.ErrClosed.Error() + c.ignored
 	case c.hello && !c.done:
@@ -145,7 +144,7 @@ func (t *task) reportExit(exit ending, c conversation) {
 		t.report(agent.Finished, "the run has succeeded; its process did not end by itself", status)
 		return
 	case exit.Status != 0 || exit.Signal != 0:
-		text = exit.text() + c.ignored
+		text = exit.text() + c.ignored + c.kept
 	default:
 		status.Phase, status.Cause = "", exit.note()
 		t.log.Debug("task finished")

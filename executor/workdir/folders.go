@@ -38,7 +38,7 @@ type Folders struct {
 	mu      sync.Mutex
 	pools   []*pool // in the order of creation
 	created int
-	failed  []string // the oldest first
+	failed  map[string][]string // by Keep.Group, the oldest first
 }
 
 // Options describe the place and the owner of the folders.
@@ -47,16 +47,24 @@ type Options struct {
 	Sandbox *os.Root
 	// Dir is the name of the folder in the sandbox that contains the folders in use and the free ones.
 	Dir string
-	// Kept is the name of the folder for those of failed tasks, Keep how many of these are kept.
+	// Kept is the name of the folder for those that are kept.
 	Kept string
-	Keep int
 	// As is the account with whose rights the folders are accessed.
 	As  *isolation.Account
 	Log *slog.Logger
 }
 
+// Keep says whether and how a folder is kept when no process is left in it. The zero value gives it back.
+type Keep struct {
+	// Name is the name under which it is kept; "" gives it back.
+	Name string
+	// Of each group the last Number folders are kept.
+	Group  string
+	Number int
+}
+
 // New returns Folders; it creates no folder yet.
-func New(o Options) *Folders { return &Folders{opt: o} }
+func New(o Options) *Folders { return &Folders{opt: o, failed: map[string][]string{}} }
 
 // pool are the free folders for one package in one state.
 type pool struct {
@@ -71,8 +79,8 @@ const workPools = 4
 
 // Take returns the absolute path of a folder with the content of root. state is that of the package; with an empty
 // state and a root, the package belongs to this task only, and the folder is not reused. The caller must call
-// release when no process is left in the folder, with the name under which the folder is kept, or "".
-func (f *Folders) Take(root, state string) (path string, release func(keepAs string), err error) {
+// release when no process is left in the folder.
+func (f *Folders) Take(root, state string) (path string, release func(Keep), err error) {
 	pool, err := f.poolFor(root, state)
 	if err != nil {
 		return "", nil, err
@@ -89,7 +97,7 @@ func (f *Folders) Take(root, state string) (path string, release func(keepAs str
 	if err := f.prepare(&w, pool.view); err != nil {
 		return "", nil, err
 	}
-	return filepath.Join(f.opt.Sandbox.Name(), w.path), func(keepAs string) { f.put(pool, w, keepAs) }, nil
+	return filepath.Join(f.opt.Sandbox.Name(), w.path), func(k Keep) { f.put(pool, w, k) }, nil
 }
 
 func (f *Folders) poolFor(root, state string) (*pool, error) {
@@ -123,9 +131,9 @@ func (f *Folders) poolFor(root, state string) (*pool, error) {
 	return pool, nil
 }
 
-func (f *Folders) put(pool *pool, w folder, keepAs string) {
-	if keepAs != "" && f.opt.Keep > 0 {
-		f.keepFailed(w.path, keepAs)
+func (f *Folders) put(pool *pool, w folder, k Keep) {
+	if k.Name != "" && k.Number > 0 {
+		f.keep(w.path, k)
 		return
 	}
 	f.mu.Lock()
@@ -156,9 +164,9 @@ func (f *Folders) prepare(w *folder, v *view) error {
 	return err
 }
 
-// keepFailed keeps the folder of a failed task, and removes the oldest ones beyond the limit.
-func (f *Folders) keepFailed(path, name string) {
-	to := filepath.Join(f.opt.Kept, name)
+// keep keeps the folder of a task, and removes the oldest ones of its group beyond the limit.
+func (f *Folders) keep(path string, k Keep) {
+	to := filepath.Join(f.opt.Kept, k.Name)
 	err := f.opt.As.Do(func() error {
 		if err := f.opt.Sandbox.MkdirAll(f.opt.Kept, folderMode); err != nil {
 			return err
@@ -167,16 +175,16 @@ func (f *Folders) keepFailed(path, name string) {
 		return f.opt.Sandbox.Rename(path, to)
 	})
 	if err != nil {
-		f.opt.Log.Warn("working folder of a failed task not kept", "folder", path, "error", err)
+		f.opt.Log.Warn("working folder not kept", "folder", path, "error", err)
 		f.remove(path)
 		return
 	}
-	f.opt.Log.Info("working folder of a failed task kept", "folder", to)
+	f.opt.Log.Info("working folder kept", "folder", to)
 	f.mu.Lock()
-	f.failed = append(f.failed, to)
-	n := max(len(f.failed)-f.opt.Keep, 0)
-	old := slices.Clone(f.failed[:n])
-	f.failed = slices.Delete(f.failed, 0, n)
+	kept := append(f.failed[k.Group], to)
+	n := max(len(kept)-k.Number, 0)
+	old := slices.Clone(kept[:n])
+	f.failed[k.Group] = slices.Delete(kept, 0, n)
 	f.mu.Unlock()
 	for _, path := range old {
 		f.remove(path)

@@ -151,7 +151,7 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					release("")
+					release(Keep{})
 					if _, err := os.Lstat(path); err == nil && i%3 == 0 {
 						if err := spoil(path); err != nil {
 							t.Fatal(err)
@@ -218,7 +218,7 @@ func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 	works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
 	root := t.TempDir()
 	write(t, root, "run")
-	late := func(string) {}
+	late := func(Keep) {}
 	for i := range 3 * workPools {
 		_, release, err := works.Take(root, fmt.Sprint("state ", i))
 		if err != nil {
@@ -228,9 +228,9 @@ func TestWorkFoldersOfOldPackagesGo(t *testing.T) {
 			late = release // this task goes on
 			continue
 		}
-		release("")
+		release(Keep{})
 	}
-	late("")
+	late(Keep{})
 	if found, err := listFolder(works.opt.Sandbox, works.opt.Dir); err != nil || len(found) != workPools {
 		t.Errorf("%d folders, %v", len(found), err)
 	}
@@ -261,7 +261,7 @@ func BenchmarkWorkFolder(b *testing.B) {
 							b.Fatal(err)
 						}
 					}
-					release("")
+					release(Keep{})
 				}
 			})
 		}

@@ -57,6 +57,6 @@ func TestMoveLarge(t *testing.T) {
 		if !slices.Equal(moved, tt.moved) {
 			t.Errorf("%s: moved %q, want %q", name, moved, tt.moved)
 		}
-		release("")
+		release(Keep{})
 	}
 }

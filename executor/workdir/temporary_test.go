@@ -50,7 +50,7 @@ func TestTemporariesAreUsedAgainEmpty(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					release("")
+					release(Keep{})
 					if i%3 == 0 {
 						if _, err := os.Lstat(path); err == nil {
 							if err := spoil(path); err != nil {

@@ -33,7 +33,7 @@ const t = texts(
     cpu: 'CPU per shard', cpuLimit: 'CPU limit', cpuLimitHelp: 'On Kubernetes: the most that a shard may use. Some quotas require it.', memory: 'Memory per shard', memoryUnit: 'MB', concurrency: 'Shards at once', concurrencyHelp: 'How many of a daemon’s shards an executor runs at the same time.', unbounded: 'no limit', concurrencyCPU: 'twice its number of CPUs', concurrencyOne: 'one',
     total: 'Shards', totalHelp: '1 to {n}. They start together, each on any agent with free resources.', parameter: 'Job parameter', parameterHelp: 'Passed to every shard.', itemParameters: 'Shard parameters', itemHelp: 'Passed to single shards in addition, such as 0=Beijing,1=Shanghai.',
     failover: 'Run lost shards again (failover)', failoverHelp: 'At once where the executor was lost; elsewhere after {away} where the agent is unreachable. Without it the shard is lost, and the run fails.', retries: 'Retries', retriesHelp: 'How often a shard that failed or timed out is run again, at most {n} times.', backoff: 'Retry delay', backoffHelp: 'It doubles each time, up to {most} or, if this is longer, not at all.', seconds: 's',
-    timeout: 'Timeout', timeoutHelp: 'A shard that runs for longer is killed, and counts as timed out.', none: 'none', grace: 'Kill grace period', graceHelp: 'Between SIGTERM and SIGKILL.', serverGrace: 'the server’s', handler: 'Notify', handlerHelp: 'This affects notifications only: a failed run stays failed.',
+    timeout: 'Timeout', timeoutHelp: 'A shard that runs for longer is killed, and counts as timed out.', none: 'none', grace: 'Kill grace period', graceHelp: 'Between SIGTERM and SIGKILL.', keep: 'Keep directories of failures', keepHelp: 'How many working directories of failed attempts stay on each agent; the reason says where.', serverKeep: 'the executors’ limit', serverGrace: 'the server’s', handler: 'Notify', handlerHelp: 'This affects notifications only: a failed run stays failed.',
     LOG: 'log only', THROW: 'log only (THROW)', IGNORE: 'no one', EMAIL: 'e-mail', WECHAT: 'WeChat', DINGTALK: 'DingTalk', WEBHOOK: 'webhook',
     envLabel: 'Variables', envHelp: 'Environment of the job’s processes. Secrets are never shown; files are read on the agent, in its secrets folder.', propsLabel: 'Custom properties', propsHelp: 'The job finds them in ELASTICJOB_PROPS.', notes: 'Good to know',
   },
@@ -47,7 +47,7 @@ const t = texts(
     cpu: '每个分片的 CPU', cpuLimit: 'CPU 上限', cpuLimitHelp: '仅 Kubernetes：一个分片最多可用的 CPU。有些配额要求设置它。', memory: '每个分片的内存', memoryUnit: 'MB', concurrency: '同时运行的分片', concurrencyHelp: '一个执行器同时运行常驻作业的多少个分片。', unbounded: '不限', concurrencyCPU: '其 CPU 数的两倍', concurrencyOne: '一个',
     total: '分片总数', totalHelp: '1 至 {n}。所有分片同时启动，各自位于有空间的 Agent 上。', parameter: '作业参数', parameterHelp: '每个分片都会得到。', itemParameters: '分片参数', itemHelp: '例如 0=北京,1=上海：各分片另外得到的参数。',
     failover: '失效转移', failoverHelp: '重新运行丢失的分片：执行器丢失时立即重新运行；Agent 失联时，{away}后在别处运行。不开启则分片丢失，本次执行失败。', retries: '重试次数', retriesHelp: '失败或超时的分片最多重新运行几次，上限 {n}。', backoff: '重试间隔', backoffHelp: '每次翻倍，上限 {most}（初始值更大时以初始值为上限）。', seconds: '秒',
-    timeout: '超时', timeoutHelp: '分片的最长运行时间，超过即终止并记为超时。', none: '无', grace: '终止宽限期', graceHelp: 'SIGTERM 与 SIGKILL 之间的时间。', serverGrace: '调度器设置', handler: '失败通知', handlerHelp: '只影响通知，不改变执行结果。',
+    timeout: '超时', timeoutHelp: '分片的最长运行时间，超过即终止并记为超时。', none: '无', grace: '终止宽限期', graceHelp: 'SIGTERM 与 SIGKILL 之间的时间。', keep: '保留失败的工作目录', keepHelp: '每个 Agent 上保留多少个失败尝试的工作目录；失败原因会说明位置。', serverKeep: '执行器的限制', serverGrace: '调度器设置', handler: '失败通知', handlerHelp: '只影响通知，不改变执行结果。',
     LOG: '仅写入日志', THROW: '仅写入日志（THROW）', IGNORE: '不通知', EMAIL: '邮件', WECHAT: '企业微信', DINGTALK: '钉钉', WEBHOOK: 'Webhook',
     envLabel: '环境变量', envHelp: '作业进程的环境变量。敏感值不向任何人显示；文件从 Agent 的 secrets 目录读取。', propsLabel: '自定义属性', propsHelp: '作业从 ELASTICJOB_PROPS 读取。', notes: '提示',
   },
@@ -118,6 +118,7 @@ function Fields({ doc, checked, update }) {
       <div class="over"><${Check} name="failover" label=${t('failover')} help=${t('failoverHelp', { away: duration(limits.failover) })} /></div>
       <${NumberField} name="maxRetries" label=${t('retries')} help=${t('retriesHelp', { n: limits.retries })} preset=${0} /><${NumberField} name="retryBackoffSeconds" label=${t('backoff')} help=${t('backoffHelp', { most: duration(limits.backoffMost) })} preset=${limits.backoff / 1000} unit=${t('seconds')} />
       <${NumberField} name="timeoutSeconds" label=${t('timeout')} help=${t('timeoutHelp')} preset=${t('none')} unit=${t('seconds')} /><${NumberField} name="killGraceSeconds" label=${t('grace')} help=${t('graceHelp')} preset=${t('serverGrace')} unit=${t('seconds')} />
+      <${NumberField} name="keepFailed" label=${t('keep')} help=${t('keepHelp')} preset=${t('serverKeep')} />
       <${Choice} name="jobErrorHandlerType" label=${t('handler')} help=${t('handlerHelp')} options=${options(['LOG', 'THROW', 'IGNORE', 'EMAIL', 'WECHAT', 'DINGTALK', 'WEBHOOK'])} />
       <${FamilyFields} prefix=${handler} />
     </${Group}>
