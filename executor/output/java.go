@@ -5,7 +5,7 @@ import "regexp"
 // startsJavaExecutor explains the failure of a package for the original that starts its Java executor instead of a
 // script.
 const startsJavaExecutor = "this package starts ElasticJob-Cloud's Java executor (JobBootstrap), which this executor replaces; " +
-	"give the job a script.command.line, or the app a bootstrap script that does the work itself: " +
+	"start its job classes by the SDK for Java (docs/java.md), or give the job a script.command.line: " +
 	"the shard is in the environment variables ELASTICJOB_…"
 
 var (

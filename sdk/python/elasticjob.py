@@ -448,8 +448,8 @@ class _Terminal:
         return True
 
     def _parse(self, argv):
-        parser = argparse.ArgumentParser(prog=self._name, allow_abbrev=False, description="Runs this job here, without a scheduler. Ctrl-C "
-                                         "cancels the run, a second one ends the program.")
+        parser = argparse.ArgumentParser(prog=self._name, allow_abbrev=False, description="Runs this job here, without "
+                                         "a scheduler. Ctrl-C cancels the run, a second one ends the program.")
         parser.add_argument("--item", type=int, metavar="N", help="the shard to run, from 0")
         parser.add_argument("--all", action="store_true", help="run all shards, one after the other")
         parser.add_argument("--total", type=int, default=1, metavar="N", help="how many shards there are (default 1)")

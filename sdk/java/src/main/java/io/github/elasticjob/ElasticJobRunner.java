@@ -16,15 +16,15 @@ import java.util.List;
  * <p>The program can be used in three ways, and the runner detects which one applies:
  * <ul>
  * <li>An executor starts it, and it runs once and exits. The exit status is the result.</li>
- * <li>With {@link #runResident(ElasticJob, String...)} it stays: each fire of a daemon job is one run in the same JVM, one
- * after the other. What it keeps in memory remains for the next run. A transient job can use it as well.</li>
+ * <li>With {@link #runResident(ElasticJob, String...)} it stays: each fire of a daemon job is one run in the same JVM,
+ * one after the other. What it keeps in memory remains for the next run. A transient job can use it as well.</li>
  * <li>Without an executor it is a command for the terminal, with flags such as {@code --item 0}; {@code --help} lists
  * them.</li>
  * </ul>
  *
  * <p>All methods exit the JVM with System.exit when there is nothing more to run, so they do not return. Statuses: 0
- * success (a resident process: whatever the results of its runs, because they have been reported), 1 a run failed or the
- * executor's pipe cannot be used, 2 wrong flags.
+ * success (a resident process: whatever the results of its runs, because they have been reported), 1 a run failed or
+ * the executor's pipe cannot be used, 2 wrong flags.
  *
  * <p>At SIGTERM, and if a resident run exceeds the job's timeoutSeconds, the run is cancelled:
  * {@link ShardingContext#isCancelled} returns true, and the thread of the job is interrupted. After the job's

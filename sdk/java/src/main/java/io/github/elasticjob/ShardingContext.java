@@ -138,9 +138,9 @@ public final class ShardingContext {
 
     @Override
     public String toString() {
-        return "ShardingContext(jobName=" + jobName + ", taskId=" + taskId + ", shardingTotalCount=" + shardingTotalCount
-                + ", jobParameter=" + jobParameter + ", shardingItem=" + shardingItem + ", shardingParameter="
-                + shardingParameter + ")";
+        return "ShardingContext(jobName=" + jobName + ", taskId=" + taskId + ", shardingTotalCount="
+                + shardingTotalCount + ", jobParameter=" + jobParameter + ", shardingItem=" + shardingItem
+                + ", shardingParameter=" + shardingParameter + ")";
     }
 
     /** What ElasticJob's context does not have. */

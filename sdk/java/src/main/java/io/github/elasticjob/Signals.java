@@ -4,9 +4,9 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 
 /**
- * Signals of this process. They are handled instead of by a shutdown hook, because other hooks, such as those of Spring,
- * would close what a job uses while it still runs: here they run after it. sun.misc.Signal is in every JDK, but not in the
- * API that the compiler knows of.
+ * Signals of this process. A shutdown hook would not do, because all hooks run at once: those of Spring, for example,
+ * would close what a job uses while it still runs. Here they run after it. sun.misc.Signal is in every JDK, but not in
+ * the API that the compiler knows of, so it is called by reflection.
  */
 final class Signals {
 

@@ -10,7 +10,8 @@ import java.util.Map;
 /** Runs shards for a user at a terminal. */
 final class Terminal {
 
-    private static final String USAGE = "usage: --item N [--total N] [--param TEXT] [--job-param TEXT] [--prop NAME=VALUE]...\n"
+    private static final String USAGE =
+            "usage: --item N [--total N] [--param TEXT] [--job-param TEXT] [--prop NAME=VALUE]...\n"
             + "       --all --total N ...\n\n"
             + "Runs this job here, without a scheduler. Ctrl-C cancels the run, a second one ends the program.\n\n"
             + "  --item N           the shard to run, from 0\n"

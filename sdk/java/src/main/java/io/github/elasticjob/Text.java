@@ -35,7 +35,7 @@ final class Text {
             text.append(text.length() == 0 ? "" : "\nCaused by: ").append(e);
             StackTraceElement[] frames = e.getStackTrace();
             if (e.getMessage() == null && frames.length > 0) {
-                text.append(" (").append(frames[0].getFileName()).append(':').append(frames[0].getLineNumber()).append(')');
+                text.append(" (" + frames[0].getFileName() + ":" + frames[0].getLineNumber() + ")");
             }
         }
         return text.toString();
