@@ -13,33 +13,30 @@ import (
 )
 
 var java = language{"java", func(t testing.TB) []string {
-	classes, err := compiled()
+	dependsOn(t, "java")
+	dependsOn(t, "testdata/java")
+	classpath, err := compiled()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return []string{found(t, "java"), "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dfile.encoding=UTF-8", "-cp", classes, "TestJob"}
+		"-Dfile.encoding=UTF-8", "-cp", classpath, "TestJob"}
 }, "CancellationException: terminated by SIGINT"}
 
-// compiled compiles the SDK for Java and the tests' program, once, into a folder that removeCompiled removes.
+// classes is the folder of the compiled SDK and program, which TestMain removes; "" until a test needs them.
+var classes string
+
+// compiled compiles the SDK for Java and the tests' program, once.
 var compiled = sync.OnceValues(func() (classpath string, err error) {
-	folder, err := os.MkdirTemp("", "sdk-test-java")
-	if err != nil {
+	if classes, err = os.MkdirTemp("", "sdk-test-java"); err != nil {
 		return "", err
 	}
-	jar := filepath.Join(folder, "sdk.jar")
-	return folder + ":" + jar, errors.Join(
+	jar := filepath.Join(classes, "sdk.jar")
+	return classes + ":" + jar, errors.Join(
 		command("java/build.sh", jar),
-		command("javac", "--release", "8", "-Xlint:-options", "-encoding", "UTF-8", "-cp", jar, "-d", folder,
+		command("javac", "--release", "8", "-Xlint:-options", "-encoding", "UTF-8", "-cp", jar, "-d", classes,
 			"testdata/java/TestJob.java"))
 })
-
-// removeCompiled removes what compiled made, if a test has called it.
-func removeCompiled() {
-	classpath, _ := compiled()
-	folder, _, _ := strings.Cut(classpath, ":")
-	_ = os.RemoveAll(folder)
-}
 
 func command(name string, args ...string) error {
 	if said, err := exec.Command(name, args...).CombinedOutput(); err != nil {

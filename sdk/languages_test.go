@@ -2,6 +2,7 @@ package sdk_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,8 @@ var (
 		return []string{self}
 	}, ": wait: context canceled (interrupt"}
 	python = language{"python", func(t testing.TB) []string {
+		dependsOn(t, "python")
+		dependsOn(t, "testdata/job.py")
 		return []string{found(t, "python3"), "testdata/job.py"}
 	}, "Cancelled: terminated by SIGINT"}
 )
@@ -43,6 +46,22 @@ func each(t *testing.T, test func(t *testing.T, l language)) {
 			t.Parallel()
 			test(t, l)
 		})
+	}
+}
+
+// dependsOn makes the result of a test depend on files that other processes read: the go command reuses it only while
+// those files are unchanged.
+func dependsOn(t testing.TB, path string) {
+	t.Helper()
+	err := filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		_, err = os.Stat(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

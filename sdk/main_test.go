@@ -25,7 +25,9 @@ func TestMain(m *testing.M) {
 		sdk.Main(sdk.Simple(job))
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
-		removeCompiled()
+		if classes != "" {
+			_ = os.RemoveAll(classes)
+		}
 		os.Exit(status)
 	}))
 }
