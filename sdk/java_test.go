@@ -20,7 +20,7 @@ var java = language{"java", func(t testing.TB) []string {
 		t.Fatal(err)
 	}
 	return []string{found(t, "java"), "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-		"-Dfile.encoding=UTF-8", "-cp", classpath, "TestJob"}
+		"-cp", classpath, "TestJob"}
 }, "CancellationException: terminated by SIGINT"}
 
 // classes is the folder of the compiled SDK and program, which TestMain removes; "" until a test needs them.

@@ -4,7 +4,10 @@ import io.github.elasticjob.JobFunction;
 import io.github.elasticjob.ShardingContext;
 import java.io.BufferedReader;
 import java.io.File;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
@@ -21,6 +24,8 @@ public final class TestJob {
     private static int runs;
 
     public static void main(String[] args) throws Exception {
+        // In the tests' locale, C, Java would write ? for what is not ASCII.
+        System.setErr(new PrintStream(new FileOutputStream(FileDescriptor.err), true, "UTF-8"));
         if (System.getenv("ELASTICJOB_SDK_TEST_JOB_FLOW") != null) {
             ElasticJobRunner.run(new Flow(), args);
         } else if (System.getenv("ELASTICJOB_SDK_TEST_JOB_ONE_RUN") != null) {
