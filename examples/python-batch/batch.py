@@ -50,4 +50,5 @@ def save(path, state):
     os.replace(path + ".new", path)
 
 
-elasticjob.run(job, argv=others)
+if __name__ == "__main__":
+    elasticjob.run(job, argv=others)
