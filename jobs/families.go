@@ -37,34 +37,65 @@ type property struct {
 	rule func(value string) string
 }
 
-// families are the original's properties (contract 5.5, 5.6), and those of webhooks, which are added.
+// families are the original's properties, and those of webhooks, which are added. What a job runs follows from them: a
+// script (script.), a request (http.), or the app's command. A new kind of job needs a family here, the question
+// whether a job is of that kind beside Config.HTTP, its part of the description in internal/wire and
+// scheduler/core/tasks, its runner in executor/tasks (transient.go and newRunner in daemon.go), and its fields in the
+// console's pieces/families.js. A new error handler needs a family with its name as the handler, and a sender in notify.
 var families = []family{
-	{"script.", "", nil, []property{{PropScript, true, shown, isCommand}, {PropScriptContext, false, shown, isBool}}},
-	{"http.", "", []string{PropHTTPURL, PropHTTPURI, PropHTTPProxy}, []property{
-		{PropHTTPURL, false, secretUser, isURL}, {PropHTTPURI, false, secretUser, isURL}, {PropHTTPMethod, true, shown, isMethod},
-		{PropHTTPData, false, shown, isAny}, {PropHTTPContentType, false, shown, isLine},
-		{PropHTTPConnectTimeout, false, shown, upTo(maxHTTPTimeout)}, {PropHTTPReadTimeout, false, shown, upTo(maxHTTPTimeout)},
-		{PropHTTPProxy, false, secretUser, isProxy},
+	{prefix: "script.", props: []property{
+		{name: PropScript, required: true, rule: isCommand},
+		{name: PropScriptContext, rule: isBool},
 	}},
-	{"streaming.", "", nil, []property{{PropStreaming, false, shown, isBool}}},
-	{"email.", HandlerEmail, []string{PropEmailHost, PropEmailPort, PropEmailSSL, PropEmailTrust, PropEmailPlainLogin}, []property{
-		{PropEmailHost, true, shown, isHost}, {PropEmailPort, true, shown, upTo(65535)}, {PropEmailUsername, true, shown, isAnyLine},
-		{PropEmailPassword, true, secret, isAnyLine}, {PropEmailFrom, true, shown, isAddress}, {PropEmailTo, true, shown, isAddresses},
-		{PropEmailCC, false, shown, isAddresses}, {PropEmailBCC, false, shown, isAddresses}, {PropEmailSubject, false, shown, isLine},
-		{PropEmailSSL, false, shown, isBool}, {PropEmailTrust, false, shown, isLine}, {PropEmailPlainLogin, false, shown, isBool},
-		{"email.debug", false, shown, isBool},
+	{prefix: "http.", directs: []string{PropHTTPURL, PropHTTPURI, PropHTTPProxy}, props: []property{
+		{name: PropHTTPURL, hidden: secretUser, rule: isURL},
+		{name: PropHTTPURI, hidden: secretUser, rule: isURL},
+		{name: PropHTTPMethod, required: true, rule: isMethod},
+		{name: PropHTTPData, rule: isAny},
+		{name: PropHTTPContentType, rule: isLine},
+		{name: PropHTTPConnectTimeout, rule: upTo(maxHTTPTimeout)},
+		{name: PropHTTPReadTimeout, rule: upTo(maxHTTPTimeout)},
+		{name: PropHTTPProxy, hidden: secretUser, rule: isProxy},
 	}},
-	{"wechat.", HandlerWechat, []string{PropWechatWebhook}, []property{
-		{PropWechatWebhook, true, secretToken, isURL}, {PropWechatConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWechatReadTimeout, false, shown, upTo(maxNotifyTimeout)},
+	{prefix: "streaming.", props: []property{
+		{name: PropStreaming, rule: isBool},
 	}},
-	{"dingtalk.", HandlerDingtalk, []string{PropDingtalkWebhook}, []property{
-		{PropDingtalkWebhook, true, secretToken, isURL}, {PropDingtalkKeyword, false, shown, isLine}, {PropDingtalkSecret, false, secret, isLine},
-		{PropDingtalkConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropDingtalkReadTimeout, false, shown, upTo(maxNotifyTimeout)},
+	{prefix: "email.", handler: HandlerEmail, directs: []string{
+		PropEmailHost, PropEmailPort, PropEmailSSL, PropEmailTrust, PropEmailPlainLogin,
+	}, props: []property{
+		{name: PropEmailHost, required: true, rule: isHost},
+		{name: PropEmailPort, required: true, rule: upTo(65535)},
+		{name: PropEmailUsername, required: true, rule: isAnyLine},
+		{name: PropEmailPassword, required: true, hidden: secret, rule: isAnyLine},
+		{name: PropEmailFrom, required: true, rule: isAddress},
+		{name: PropEmailTo, required: true, rule: isAddresses},
+		{name: PropEmailCC, rule: isAddresses},
+		{name: PropEmailBCC, rule: isAddresses},
+		{name: PropEmailSubject, rule: isLine},
+		{name: PropEmailSSL, rule: isBool},
+		{name: PropEmailTrust, rule: isLine},
+		{name: PropEmailPlainLogin, rule: isBool},
+		{name: "email.debug", rule: isBool},
 	}},
-	{"webhook.", HandlerWebhook, []string{PropWebhookURL}, []property{
-		{PropWebhookURL, true, secretToken, isURL}, {PropWebhookSecret, false, secret, isLine},
-		{PropWebhookAuthorization, false, secret, isLine}, {PropWebhookTemplate, false, shown, hook.Check},
-		{PropWebhookConnectTimeout, false, shown, upTo(maxNotifyTimeout)}, {PropWebhookReadTimeout, false, shown, upTo(maxNotifyTimeout)},
+	{prefix: "wechat.", handler: HandlerWechat, directs: []string{PropWechatWebhook}, props: []property{
+		{name: PropWechatWebhook, required: true, hidden: secretToken, rule: isURL},
+		{name: PropWechatConnectTimeout, rule: upTo(maxNotifyTimeout)},
+		{name: PropWechatReadTimeout, rule: upTo(maxNotifyTimeout)},
+	}},
+	{prefix: "dingtalk.", handler: HandlerDingtalk, directs: []string{PropDingtalkWebhook}, props: []property{
+		{name: PropDingtalkWebhook, required: true, hidden: secretToken, rule: isURL},
+		{name: PropDingtalkKeyword, rule: isLine},
+		{name: PropDingtalkSecret, hidden: secret, rule: isLine},
+		{name: PropDingtalkConnectTimeout, rule: upTo(maxNotifyTimeout)},
+		{name: PropDingtalkReadTimeout, rule: upTo(maxNotifyTimeout)},
+	}},
+	{prefix: "webhook.", handler: HandlerWebhook, directs: []string{PropWebhookURL}, props: []property{
+		{name: PropWebhookURL, required: true, hidden: secretToken, rule: isURL},
+		{name: PropWebhookSecret, hidden: secret, rule: isLine},
+		{name: PropWebhookAuthorization, hidden: secret, rule: isLine},
+		{name: PropWebhookTemplate, rule: hook.Check},
+		{name: PropWebhookConnectTimeout, rule: upTo(maxNotifyTimeout)},
+		{name: PropWebhookReadTimeout, rule: upTo(maxNotifyTimeout)},
 	}},
 }
 
