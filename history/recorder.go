@@ -69,7 +69,7 @@ type Recorder struct {
 	term        progress
 	broken      bool // the last call of the database failed
 	hanging     int  // batches that the disk has not confirmed in time
-	// unreported are the reports about former terms in lost batches of term unsaidIn. The next batch of that term
+	// unreported are the reports about former terms in lost batches of unreportedTerm. The next batch of that term
 	// repeats them, because only the first batch of a term has them, and batches that are set aside would wait for the
 	// next leader's.
 	unreported     []event.Term

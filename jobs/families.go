@@ -41,7 +41,8 @@ type property struct {
 // script (script.), a request (http.), or the app's command. A new kind of job needs a family here, the question
 // whether a job is of that kind beside Config.HTTP, its part of the description in internal/wire and
 // scheduler/core/tasks, its runner in executor/tasks (transient.go and newRunner in daemon.go), and its fields in the
-// console's pieces/families.js. A new error handler needs a family with its name as the handler, and a sender in notify.
+// console's pieces/families.js. A new error handler needs a family with its name as the handler, and a sender in package
+// notify.
 var families = []family{
 	{prefix: "script.", props: []property{
 		{name: PropScript, required: true, rule: isCommand},

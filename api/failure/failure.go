@@ -208,11 +208,11 @@ func FromAccessError(err error) *Failure {
 	return nil
 }
 
-// TooLarge returns the answer to a body that exceeds the limit most, in bytes.
-func TooLarge(most int64) *Failure {
+// TooLarge returns the answer to a body that exceeds limit, in bytes.
+func TooLarge(limit int64) *Failure {
 	size := "1 MiB"
-	if most < 1<<20 {
-		size = fmt.Sprintf("%d KiB", most>>10)
+	if limit < 1<<20 {
+		size = fmt.Sprintf("%d KiB", limit>>10)
 	}
 	return &Failure{Status: http.StatusRequestEntityTooLarge, Code: "body_too_large",
 		Message: fmt.Sprintf("the body is larger than the limit of %s", size), Undone: true}

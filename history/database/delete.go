@@ -68,8 +68,8 @@ func (a agingTable) finished() (ordered agingTable, condition string) {
 }
 
 // DeleteOld deletes rows older than before, and the oldest rows of each large table beyond the given number of rows;
-// at most most rows in total, in one transaction per table. It returns the number of deleted rows, which is less than
-// most when no more are too old or too many. Rows of unfinished executions and runs are kept, except for runs that
+// at most limit rows in total, in one transaction per table. It returns the number of deleted rows, which is less than
+// limit when no more are too old or too many. Rows of unfinished executions and runs are kept, except for runs that
 // began at least a year ago. Hourly results and audit rows are kept for at least a year; daily results and daily
 // counts of jobs are kept permanently.
 func (d *DB) DeleteOld(ctx context.Context, before time.Time, rows int64, limit int) (deleted int, err error) {

@@ -28,7 +28,7 @@ type leader struct {
 	paused  bool
 	held    []func() // actions that wait for the end of the pause
 	began   time.Duration
-	// LoadedAt and loadedWall are the world's time and the wall clock when the core was loaded.
+	// loadedAt and loadedWall are the world's time and the wall clock when the core was loaded.
 	loadedAt    time.Duration
 	loadedWall  time.Time
 	lastPause   time.Duration

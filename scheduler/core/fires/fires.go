@@ -118,7 +118,7 @@ func (f *Fires) Making(upTo time.Time) bool {
 }
 
 // Upcoming returns the fires up to a time of the wall clock that are still to be made, in no order, or false if there
-// are more than most. After the clock was set back, fires that were made already are due again; Upcoming leaves them
+// are more than limit. After the clock was set back, fires that were made already are due again; Upcoming leaves them
 // out. The fires are valid until the next call.
 func (f *Fires) Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool) {
 	f.coming = f.coming[:0]
