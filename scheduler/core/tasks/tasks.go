@@ -37,7 +37,7 @@ func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 		ExecutionID: e.ID(), JobName: e.Job(), Item: item, Total: e.NumShards(),
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire().UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		CPUs: cfg.CPUCount, MemoryMB: cfg.MemoryMB, KeepFailed: cfg.KeepFailed, AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files,
+		CPUs:    cfg.CPUCount, MemoryMB: cfg.MemoryMB, KeepFailed: cfg.KeepFailed, AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files,
 		EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
 		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(),
 		KillGraceMillis: ts.st.Executions.KillGrace(e).Milliseconds(),
