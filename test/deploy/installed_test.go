@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -140,8 +141,12 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 	ok("POST", "/api/job/register", `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":2,"cpuCount":0.1,"cpuLimit":0.5,"memoryMB":64,"env":{"SECRET":{"value":"hidden","secret":true}}}`)
 	id := strings.Split(ok("POST", "/api/job/my_job/trigger", ""), `"`)[3]
 	eventually.Works(t, "finish a run", func() error {
+		var run struct{ State string } // of all shards together
 		text, err := asked("GET", "/api/execution/"+id, "")
-		if err == nil && !strings.Contains(text, `"state":"FINISHED"`) {
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &run)
+		}
+		if err == nil && run.State != "FINISHED" {
 			err = errors.New(text)
 		}
 		return err
