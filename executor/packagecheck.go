@@ -132,11 +132,13 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 			f.checkWords(root, c.Command)
 		}
 	}()
-	if !path.IsAbs(name) && pack.LeadsOut(root, name) {
+	if outside := pack.Outside(root, name); !path.IsAbs(name) && outside != "" {
 		// A file of the agents, which this server may have too, but must not look at for this user.
 		f.Script.Found, f.Script.Executable = true, true
-		if c.OfAgent {
-			f.findProgram(c, filepath.Join(root, name))
+		if info := c.statAsTask(outside); c.OfAgent && (info == nil || !info.Mode().IsRegular()) {
+			f.Script = ScriptFacts{}
+			f.add("bootstrapScript", "%s is a link to %s, which is not on this machine, or which the user that jobs run as can't reach",
+				name, outside)
 		}
 		return
 	}

@@ -185,7 +185,7 @@ func (f *PackageFacts) checkFile(root, word string, as use) {
 	}
 	name := path.Clean(word)
 	if word == "" || path.IsAbs(word) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(word, "*?[$\x00") ||
-		strings.HasPrefix(word, "-") || strings.Contains(word, "://") || pack.LeadsOut(root, name) {
+		strings.HasPrefix(word, "-") || strings.Contains(word, "://") || pack.Outside(root, name) != "" {
 		return
 	}
 	info, err := os.Stat(filepath.Join(root, name))

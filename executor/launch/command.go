@@ -27,7 +27,7 @@ import (
 // through the interpreter in its first line. A link of the package to a file of the agent is followed with the rights
 // of the account as which the program will run.
 func Find(root string, words []string, search string, as *isolation.Account) (file string, args []string, err error) {
-	if as != nil && !path.IsAbs(words[0]) && pack.LeadsOut(root, words[0]) {
+	if as != nil && !path.IsAbs(words[0]) && pack.Outside(root, words[0]) != "" {
 		err = as.Do(func() error {
 			file, args, err = find(root, words, search)
 			return err
@@ -56,6 +56,9 @@ func find(root string, words []string, search string) (file string, args []strin
 	switch {
 	case err == nil && info.Mode().IsRegular():
 		return asProgram(file, info, words)
+	case err != nil && pack.Outside(root, inside) != "":
+		return "", nil, fmt.Errorf("command %q is a link to %s, which is not on this agent, or which the user of the job can't reach",
+			name, pack.Outside(root, inside))
 	case strings.Contains(name, "/"):
 		what := "isn't in the package"
 		if err == nil {

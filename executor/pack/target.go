@@ -241,20 +241,20 @@ func (t *target) checkLinks() error {
 // maxLinks is how many links the kernel follows in one path.
 const maxLinks = 40
 
-// follow looks up a name below root and follows links, up to the first absolute one, which it reports. The error is
-// fs.ErrNotExist if nothing is there.
-func follow(root *os.Root, name string) (absolute bool, err error) {
+// follow looks up a name below root and follows links, up to the first absolute one. It returns the path to which that
+// leads, "" if there is none. The error is fs.ErrNotExist if nothing is there.
+func follow(root *os.Root, name string) (outside string, err error) {
 	at, rest, links := ".", strings.Split(name, "/"), 0
 	for len(rest) > 0 {
 		next := rest[0]
 		rest = rest[1:]
 		if next == ".." && at == "." {
-			return false, errors.New("it leads out of the package")
+			return "", errors.New("it leads out of the package")
 		}
 		next = path.Join(at, next)
 		info, err := root.Lstat(next)
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			at = next
@@ -262,29 +262,32 @@ func follow(root *os.Root, name string) (absolute bool, err error) {
 		}
 		to, err := root.Readlink(next)
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		if path.IsAbs(to) {
-			return true, nil
+			return path.Join(append([]string{to}, rest...)...), nil
 		}
 		if links++; links > maxLinks {
-			return false, errors.New("too many links")
+			return "", errors.New("too many links")
 		}
 		rest = append(strings.Split(to, "/"), rest...)
 	}
-	return false, nil
+	return "", nil
 }
 
-// LeadsOut reports whether an absolute link leads a name in the folder of a package out of it. Then the file belongs
-// to the agent, and only with the rights of the task's user may it be looked at.
-func LeadsOut(dir, name string) bool {
+// Outside returns the path of the agent to which an absolute link leads a name in the folder of a package; "" if none
+// does. Only with the rights of the task's user may the file there be looked at.
+func Outside(dir, name string) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer func() { _ = root.Close() }()
-	absolute, err := follow(root, path.Clean(name))
-	return err == nil && absolute
+	outside, err := follow(root, path.Clean(name))
+	if err != nil {
+		return ""
+	}
+	return outside
 }
 
 func (t *target) hardlink(name, to string) error {

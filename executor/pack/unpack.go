@@ -216,7 +216,7 @@ func (t *target) zipEntry(entry *zip.File) error {
 // the package has no other entries and the command's first word is no file in dir; else it is dir.
 func Root(dir, command string) string {
 	if command != "" && !path.IsAbs(command) {
-		if _, err := os.Stat(path.Join(dir, command)); err == nil || LeadsOut(dir, command) {
+		if _, err := os.Stat(path.Join(dir, command)); err == nil || Outside(dir, command) != "" {
 			return dir
 		}
 	}
