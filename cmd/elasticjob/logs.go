@@ -139,8 +139,11 @@ func (a *cli) printRunOutput(ctx context.Context, f *logFollower, id string, att
 		}
 		task := shard.TaskOf(attempt)
 		if task == "" {
-			a.note(fmt.Sprintf("shard %d has no output of attempt %d: it has had %d, of which the last four are kept", shard.Item, attempt,
-				shard.Attempt))
+			why := "its output is not kept, only that of the last four attempts"
+			if attempt > shard.Attempt {
+				why = fmt.Sprintf("its last attempt is %d", shard.Attempt)
+			}
+			a.note(fmt.Sprintf("shard %d has no attempt %d to show: %s", shard.Item, attempt, why))
 			continue
 		}
 		prefix := ""

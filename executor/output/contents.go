@@ -212,7 +212,7 @@ func (o *Files) Cause(number, what string, since Mark, hide func(string) string)
 	}
 	files := o.filesOf(number)
 	if len(files) > 0 && answersStdout.Match(endOfFile(files[0], since[0])) {
-		what += "; it wrote messages of the protocol to stdout, where nobody reads them: they belong on its pipe (ELASTICJOB_PIPE)"
+		what += "; it wrote messages of the protocol to stdout: write them to its pipe (ELASTICJOB_PIPE)"
 	}
 	var ends [2]string
 	for i, f := range slices.Backward(files) {

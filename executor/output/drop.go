@@ -15,7 +15,7 @@ const dropUnit = 64 << 10
 
 // dropBeginning gives the blocks of a file's beginning back to the file system, so that its last bytes, at least limit of
 // them, are left, and writes a note about that into the first block. The file keeps its size, so processes and readers
-// go on at the same offsets, and nothing that is written meanwhile is lost. It returns the offset of what is left. All of
+// go on at the same offsets, and nothing that is written at the same time is lost. It returns the offset of what is left. All of
 // the file is dropped if the file system can't make holes.
 func dropBeginning(f *os.File, limit int64) (from int64, err error) {
 	info, err := f.Stat()

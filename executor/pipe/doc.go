@@ -5,7 +5,8 @@
 //
 // A process is not trusted: it may write anything of any length, or nothing, read nothing, close its ends, or leave
 // them to a process that outlives it. So the length of lines is limited, lines that are no message are skipped
-// without being buffered (and told, since a process whose done is ignored waits for nothing), writes have a deadline, and reading ends with the process, not with the pipe.
+// without being buffered, and reported: otherwise a process whose done was ignored would wait without a reason. Writes
+// have a deadline, and reading ends with the process, not with the pipe.
 package pipe
 
 import (

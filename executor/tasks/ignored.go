@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// ignored is what a process wrote to its pipe and the executor ignored. It explains why a run did not end with the
-// answer that its program believes to have given. Any goroutine may use it.
+// ignored describes the messages on a process's pipe that the executor ignored. It explains why a run did not end with
+// an answer that its program may have tried to give. Any goroutine may use it.
 type ignored struct {
 	mu    sync.Mutex
 	first string
@@ -37,7 +37,7 @@ func (i *ignored) text() string {
 	return fmt.Sprintf("; ignored on its pipe: %s, and %d more", i.first, i.count-1)
 }
 
-// ignore records a message that a process wrote in vain. The first one is logged, and shown as the progress of the
+// ignore records a message that the executor ignores. The first one is logged, and shown as the progress of the
 // task while it runs.
 func (t *task) ignore(p *process, what string) {
 	what = t.secrets.redact(what)

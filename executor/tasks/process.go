@@ -23,7 +23,7 @@ type process struct {
 	memoryMB float64 // its job's
 	// overMemory is set once its use of memory was told.
 	overMemory bool
-	ignored    ignored              // what it wrote to the pipe in vain
+	ignored    ignored              // the messages on its pipe that were ignored
 	ended      func()               // ends the capture of its output
 	releases   []func(workdir.Keep) // one for each of its folders
 }

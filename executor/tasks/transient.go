@@ -22,7 +22,7 @@ type conversation struct {
 	failure     string // the error in its done message
 	refused     string // why the executor ended the process
 	closed      bool   // it closed its pipe without an answer
-	ignored     string // what it wrote to its pipe in vain, as the end of a reason
+	ignored     string // the ignored messages on its pipe, as the end of a reason
 	kept        string // where its working folder is kept, as the end of a reason
 	// killTimer kills a process that goes on after its run, or can't answer any more; nil before that.
 	killTimer *time.Timer
