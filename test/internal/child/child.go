@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,29 +139,6 @@ func (p *Process) ListensAt(port int) bool {
 		}
 	}
 	return false
-}
-
-// FreePorts finds free ports below the range that systems assign to clients, so that a restarted server finds its own
-// port still free.
-func FreePorts(n int) (ports []int, err error) {
-	var held []net.Listener
-	defer func() {
-		for _, l := range held {
-			_ = l.Close()
-		}
-	}()
-	for range 100 * n {
-		if len(ports) == n {
-			return ports, nil
-		}
-		port := 10_000 + rand.IntN(20_000)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err == nil {
-			held = append(held, l)
-			ports = append(ports, port)
-		}
-	}
-	return nil, fmt.Errorf("only %d of %d ports are free", len(ports), n)
 }
 
 // LastWords returns the end of a log, for the message of a failed test.

@@ -72,6 +72,8 @@ func (l *local) startMaster(n int, args ...string) {
 	flags := l.whole
 	if flags == nil {
 		flags = append(l.who(), "--agents", "0")
+	} else {
+		l.c.reservePort(l.dir())
 	}
 	if l.setup.InMemory {
 		flags = append(flags, "--registry", "in_memory")
@@ -126,6 +128,7 @@ func (l *local) startAgent(n int, says *regexp.Regexp, args []string) {
 	if l.agents[n].runs() {
 		l.c.Fatalf("agent %d runs already", n)
 	}
+	l.c.reservePort(l.AgentDir(n))
 	l.agents[n] = l.c.spawn(fmt.Sprintf("agent %d", n), l.command(args), says)
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/test/buffer"
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
 )
 
 // Patience is the timeout of all waits. It is much longer than anything takes on an idle machine, because many
@@ -96,7 +98,38 @@ func (m *Machine) LaunchCommand(cmd *exec.Cmd) {
 	if m.server != nil {
 		m.Fatal("a server runs already")
 	}
+	m.reservePort(filepath.Join(m.Dir, "cluster"))
 	m.use(m.spawn("the server", cmd, listening))
+}
+
+// reservePort makes an agent listen on a port that no other test takes while the agent is down. Dir is the agent's data
+// folder, which nothing was started on yet; otherwise the agent keeps its port.
+func (m *Machine) reservePort(dir string) {
+	m.Helper()
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	ports, err := child.FreePorts(1)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o711) // the jobs' user passes through it
+	}
+	path := filepath.Join(dir, "ports.json")
+	if err == nil {
+		err = os.WriteFile(path, fmt.Appendf(nil, `{"agents":[%d]}`, ports[0]), 0o600)
+	}
+	// The server may be another user's.
+	var above syscall.Stat_t
+	if err == nil {
+		err = syscall.Stat(filepath.Dir(dir), &above)
+	}
+	for _, name := range []string{dir, path} {
+		if err == nil {
+			err = os.Chown(name, int(above.Uid), int(above.Gid))
+		}
+	}
+	if err != nil {
+		m.Fatalf("reserve a port for the agent: %v", err)
+	}
 }
 
 // use sends requests to a server, or to none.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
@@ -51,6 +52,10 @@ func Open(c *settings.Config, remember bool, log *slog.Logger) (Store, error) {
 
 func path(dataDir string) string { return filepath.Join(dataDir, "registry.db") }
 
+// isState reports whether an entry of the cluster's folder is state of a cluster that ran. The ports alone, with which
+// a folder can be prepared, are not.
+func isState(entry fs.DirEntry) bool { return entry.Name() != "ports.json" }
+
 // CheckNew returns an error if a new, empty registry would be created where there was one before: the data folder
 // holds the state of this machine's cluster, or executors run whose sandboxes are in this folder. With an empty
 // registry the running tasks would be unknown, and without users every caller would have all rights.
@@ -67,7 +72,7 @@ func CheckNew(dataDir string) error {
 	case err != nil || info.Size() > 0:
 		return nil
 	}
-	if entries, err := os.ReadDir(state); err == nil && len(entries) > 0 {
+	if entries, err := os.ReadDir(state); err == nil && slices.ContainsFunc(entries, isState) {
 		return fmt.Errorf("the registry %s %s, but the state of its cluster is in %s: restore a copy of the registry; to begin with nothing, without any app or job, move the whole folder %s away", file, how, state, dataDir)
 	}
 	if pids := namedBy(filepath.Join(state, "work")); len(pids) > 0 {

@@ -22,6 +22,7 @@ func TestNoRegistryIsMadeBesideTraces(t *testing.T) {
 	}{
 		"a new folder":                 {},
 		"an empty cluster":             {there: "cluster/"},
+		"the ports of a cluster":       {there: "cluster/ports.json"},
 		"credentials of a cluster":     {there: "cluster/secrets.json", want: "but the state of its cluster is"},
 		"a sandbox":                    {there: "cluster/work/x", want: "but the state of its cluster is"},
 		"both":                         {there: "cluster/secrets.json", registry: true},
