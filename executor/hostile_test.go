@@ -305,11 +305,14 @@ func TestTaskKillsTheSupervisor(t *testing.T) {
 	mustEnd(t, pids)
 }
 
-// TestForkChainsWithoutSupervisor: forty chains of processes that fork and end forever, each in its own session,
+// TestAsRootForkChainsWithoutSupervisor: forty chains of processes that fork and end forever, each in its own session,
 // outlive the supervisor that their task kills. The task's end is reported when none of them is left. A subshell
-// begins the chains, because a shell ends when the user's process limit keeps it from beginning all of them.
-func TestForkChainsWithoutSupervisor(t *testing.T) {
-	a := newAgent(t)
+// begins the chains, because a shell ends when the user's process limit keeps it from beginning all of them. The chains
+// belong to a user of their own: on a busy machine thousands of their processes wait to be reaped, and other tests of
+// the same user could not fork meanwhile.
+func TestAsRootForkChainsWithoutSupervisor(t *testing.T) {
+	needsRoot(t)
+	a := newAgentIn(t, openFolder(t), asUserOfItsOwn(t, uint32(1<<22+os.Getpid()), false))
 	chain := "chain-" + t.TempDir()
 	a.launch(taskOf("chains", script(t, fmt.Sprintf(`(i=0; while [ $i -lt 40 ]; do setsid sh -c 'f() { f & }; f' %s & i=$((i+1)); done); kill -9 $PPID; exec sleep 1000`, chain))))
 	if _, status := a.await("chains", mesos.TASK_FAILED); !status.SupervisorLost ||
