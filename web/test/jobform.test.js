@@ -118,6 +118,8 @@ scene('a copy has all but the name', server, async ({ open }) => {
   await name.blur()
   await until('the name is taken', () => name.getAttribute('aria-invalid'))
   await name.fill('copied')
+  // The message about the name moves the fields below it when it goes.
+  await until('the name is free', async () => (await name.getAttribute('aria-invalid')) !== 'true')
   await until('the command is copied', async () => (await page.getByRole('textbox', { name: /^Command/ }).inputValue()) === 'echo hi')
   await page.getByRole('checkbox', { name: /^Sharding context/ }).uncheck()
   await page.getByRole('button', { name: 'Register' }).click()
