@@ -31,10 +31,13 @@ type CheckOptions struct {
 const (
 	MaxShards  = 10_000
 	MaxRetries = 100
-	// MaxTimeoutSeconds is 30 days, MaxRetryBackoffSeconds a day, MaxKillGraceSeconds an hour.
+	// MaxTimeoutSeconds is 30 days, MaxRetryBackoffSeconds a day, MaxKillGraceSeconds an hour, MaxUnreachableSeconds a
+	// week. An agent that is silent for less than MinUnreachableSeconds may just be slow.
 	MaxTimeoutSeconds      = 30 * 24 * 60 * 60
 	MaxRetryBackoffSeconds = 24 * 60 * 60
 	MaxKillGraceSeconds    = 60 * 60
+	MinUnreachableSeconds  = 15
+	MaxUnreachableSeconds  = 7 * 24 * 60 * 60
 	MaxKeepFailed          = 100
 	// MaxDocumentBytes bounds the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
@@ -68,6 +71,7 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		checkRange("maxRetries", c.MaxRetries, MaxRetries),
 		checkRange("retryBackoffSeconds", c.RetryBackoffSeconds, MaxRetryBackoffSeconds),
 		checkRange("killGraceSeconds", c.KillGraceSeconds, MaxKillGraceSeconds),
+		c.checkUnreachable(),
 		checkRange("keepFailed", c.KeepFailed, MaxKeepFailed),
 	)
 	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
@@ -77,6 +81,14 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 func checkRange(field string, value, most int) document.Violations {
 	if value < 0 || value > most {
 		return document.Violations{document.Violate(field, strconv.Itoa(value), "must be from 0 to %d", most)}
+	}
+	return nil
+}
+
+func (c Config) checkUnreachable() document.Violations {
+	if n := c.UnreachableSeconds; n != 0 && (n < MinUnreachableSeconds || n > MaxUnreachableSeconds) {
+		return document.Violations{document.Violate("unreachableSeconds", strconv.Itoa(n),
+			"must be from %d to %d, or 0 for the server's default", MinUnreachableSeconds, MaxUnreachableSeconds)}
 	}
 	return nil
 }

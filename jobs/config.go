@@ -63,6 +63,9 @@ type Config struct {
 	RetryBackoffSeconds int `json:"retryBackoffSeconds,omitempty"`
 	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 means the server's default.
 	KillGraceSeconds int `json:"killGraceSeconds,omitempty"`
+	// UnreachableSeconds (added) is how long the agent of a shard may be silent before the shard is given up; 0 means
+	// the server's default.
+	UnreachableSeconds int `json:"unreachableSeconds,omitempty"`
 	// KeepFailed (added) is how many working directories of its failed processes each executor keeps; 0 leaves that to
 	// the executors' limit keep-failed.
 	KeepFailed int `json:"keepFailed,omitempty"`

@@ -61,7 +61,7 @@ func (o Orphaned) KillUnconfirmed() Reason { return o.because("orphan_kill_uncon
 // Unanswered says that the cluster has not reported whether the attempt's agent is connected again.
 func (o Orphaned) Unanswered() Reason { return o.because("orphan_unanswered") }
 
-// MayRun says that the attempt may still run.
+// MayRun says that the attempt was seen again after it was given up, and is being ended.
 func (o Orphaned) MayRun() Reason { return o.because("orphan_may_run") }
 
 // OfOtherMaster says that the attempt ran under a removed framework, and that the master that removed the framework is

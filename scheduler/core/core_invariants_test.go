@@ -32,8 +32,7 @@ func (s *stage) contradiction() string {
 				}
 				on[sh.Executor()].n++
 				on[sh.Executor()].used = on[sh.Executor()].used.Plus(e.Settings().Job.Resources())
-				if o, blocks := c.orphans.Blocking(e.Job(), sh.Item()); blocks && !o.Alive &&
-					!e.Settings().Job.Failover && o.Framework != "" {
+				if o, blocks := c.orphans.Blocking(e.Job(), sh.Item()); blocks && !o.Until.IsZero() {
 					return "live beside a blocking orphan " + sh.TaskID()
 				}
 			}

@@ -125,7 +125,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 		"it was given up because its agent was away": {func(s *stage, l cluster.TaskLaunch) {
 			s.unreachable(l)
 			s.until(3 * time.Minute)
-		}, nil, given + 2*time.Minute},
+		}, nil, given + time.Minute},
 		"an earlier release gave it up": {func(s *stage, l cluster.TaskLaunch) {
 			stuckStaged(s, l)
 			path := store.Under(store.PathOrphan, l.TaskID)
@@ -135,7 +135,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			}
 			o.Staged = time.Time{}
 			s.stored[path] = store.Encode(o)
-		}, nil, given + 2*time.Minute},
+		}, nil, given + time.Minute},
 		"it runs": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
 			if d := s.update(l, cluster.Running); len(calls[step.CallKill](d)) != 1 {
 				s.t.Error("it is not killed when it runs")
@@ -144,7 +144,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 		"its agent was away meanwhile": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
 			s.unreachable(l)
 			s.update(l, cluster.Staging, staged)
-		}, given + 2*time.Minute},
+		}, given + time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

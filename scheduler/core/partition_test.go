@@ -29,7 +29,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 		for _, failover := range []bool{false, true} {
 			s := newStage(t)
 			s.app()
-			s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover = 1, failover })
+			s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover, j.UnreachableSeconds = 1, failover, 120 })
 			s.trigger()
 			s.offer("S1", 8, 8000)
 			l := s.accepted()[0]
@@ -37,10 +37,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			if !c.registered {
 				s.core.agents.MarkUnreachable("S1", s.now)
 			}
-			waits := 10 * time.Minute
-			if failover {
-				waits = 2 * time.Minute
-			}
+			waits := 2 * time.Minute
 			since := s.now
 			if c.state == cluster.Unreachable {
 				since = s.now.Add(-time.Minute) // it counts from unreachable_time

@@ -54,6 +54,7 @@ func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 	}
 	j.TimeoutSeconds = int(w.Number("timeout", float64(j.TimeoutSeconds)))
 	j.RetryBackoffSeconds = int(w.Number("backoff", float64(j.RetryBackoffSeconds)))
+	j.UnreachableSeconds = int(w.Number("unreachable", float64(j.UnreachableSeconds)))
 	j.KillGraceSeconds = int(w.Number("grace", float64(j.KillGraceSeconds)))
 	j.Failover = w.Option("failover", strconv.FormatBool(j.Failover)) == "true"
 	j.Misfire = w.Option("misfire", strconv.FormatBool(j.Misfire)) == "true"

@@ -216,7 +216,7 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	s.unreachable(l)
 	s.after(time.Second)
 	s.update(l, cluster.Running)
-	s.until(s.opt.UnreachableFailover + time.Minute)
+	s.until(s.opt.UnreachableAfter + time.Minute)
 	if v := s.execution(s.core.executions.Ref(l.TaskID).Exec.ID()); v.Shards[0].State != executions.Running ||
 		v.Shards[0].TaskID != l.TaskID {
 		t.Errorf("%+v", v.Shards[0])

@@ -18,7 +18,7 @@ type checker struct {
 	live       map[string]string        // tasks that are committed as launching or running → execution
 	orphans    map[string]string        // → agent
 	removedBy  map[string]string        // orphans of removed frameworks → the master that removed the framework
-	seenAlive  map[string]bool          // orphans that block only because they were seen alive
+	seenAlive  map[string]bool          // orphans that block because they were seen alive
 	alive      map[string]bool          // orphans that were reported alive to the leader
 	staged     map[string]time.Duration // tasks for which leaders have received only STAGING → since when
 	executors  map[string]bool          // → whether the executor is closing

@@ -14,8 +14,8 @@ func (c *checker) beginProcess(p *process) {
 		p.failover = e.failover()
 		switch {
 		case !e.done[p.item], w.forgotten[p.task]:
-		case p.failover && (p.wasAway || c.orphans[p.task] != ""):
-			w.count(LateProcess) // it was abandoned, on an agent that was away
+		case p.wasAway, c.orphans[p.task] != "":
+			w.count(LateProcess) // it was given up, on an agent that was away
 		default:
 			w.fail("nothing runs twice: what finished has finished", "execution %s, item %d runs again as %s", p.exec,
 				p.item, p.task)
@@ -29,13 +29,12 @@ func (c *checker) beginProcess(p *process) {
 			w.count(LateProcess) // an operator declared it as ended
 		case old.lingers, old.removed && old.ofOriginal: // no update reported it
 			w.count(LateProcess)
-		case old.failover && old.wasAway, p.failover && p.wasAway &&
-			c.orphans[p.task] != "": // an abandoned task may begin late
+		case old.wasAway, p.wasAway && c.orphans[p.task] != "": // a task that was given up may begin late
 			w.count(LateProcess)
 		default:
 			w.fail("nothing runs twice",
-				"job %s, item %d: %s begins on %s while %s still runs on %s (execution %s, failover %v, its agent was away: %v)",
-				p.job, p.item, p.task, p.agent, old.task, old.agent, old.exec, old.failover, old.wasAway)
+				"job %s, item %d: %s begins on %s while %s still runs on %s (execution %s, its agent was away: %v)",
+				p.job, p.item, p.task, p.agent, old.task, old.agent, old.exec, old.wasAway)
 		}
 	}
 	c.running[key] = append(c.running[key], p)

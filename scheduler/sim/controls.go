@@ -43,7 +43,7 @@ func (u *users) pauseJob(name string, paused bool) {
 	l.request(operator.PauseRequested{Job: name, Paused: paused, Actor: byUser}, nil)
 }
 
-// limit gives some jobs a timeout, a retry backoff and a kill grace of their own.
+// limit gives some jobs a timeout, a retry backoff, a kill grace and an allowed silence of their own.
 func (u *users) limit(cfg *jobs.Config) {
 	w := u.w
 	if w.rng.IntN(3) == 0 {
@@ -54,6 +54,9 @@ func (u *users) limit(cfg *jobs.Config) {
 	}
 	if w.rng.IntN(3) == 0 {
 		cfg.KillGraceSeconds = []int{1, 20, 40}[w.rng.IntN(3)]
+	}
+	if w.rng.IntN(3) == 0 {
+		cfg.UnreachableSeconds = []int{15, 30, 300}[w.rng.IntN(3)]
 	}
 }
 

@@ -197,7 +197,7 @@ func (c *checker) staysStaged(task string) bool {
 // reconciliation.
 func (c *checker) checkStaged() {
 	w := c.w
-	limit := w.opt.StagingLost + w.opt.UnreachableFailover + 2*w.opt.ReconcileInterval + 5*time.Minute
+	limit := w.opt.StagingLost + w.opt.UnreachableAfter + 2*w.opt.ReconcileInterval + 5*time.Minute
 	if !w.calm || w.now-w.quietSince < limit {
 		return
 	}

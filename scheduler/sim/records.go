@@ -231,10 +231,12 @@ func (c *checker) take(wr *registry.Write) {
 	case dir == pathOrphan:
 		var o struct {
 			Agent, RemovedBy string
-			Alive            bool
+			Blocks           bool
+			Until            time.Time
 		}
 		if read(&o) {
-			c.orphans[name], c.removedBy[name], c.seenAlive[name] = o.Agent, o.RemovedBy, o.Alive
+			c.orphans[name], c.removedBy[name] = o.Agent, o.RemovedBy
+			c.seenAlive[name] = o.Blocks && o.Until.IsZero()
 		}
 	case dir == pathDaemonRuns && wr.Delete:
 		delete(c.runs, name)

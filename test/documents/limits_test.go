@@ -36,8 +36,7 @@ func TestTheConsolesNumbers(t *testing.T) {
 		"queuedFires": int64(options.MaxQueuedFires), "password": auth.MinPassword,
 	}
 	for name, long := range map[string]time.Duration{
-		"late": options.MaxLateness, "failover": options.UnreachableFailover, "lost": options.UnreachableLost,
-		"backoff": options.MinBackoff, "backoffMost": options.MaxBackoff, "packageCheck": pack.Defaults().Check,
+		"late": options.MaxLateness, "backoff": options.MinBackoff, "backoffMost": options.MaxBackoff, "packageCheck": pack.Defaults().Check,
 	} {
 		held[name] = long.Milliseconds()
 	}

@@ -17,6 +17,7 @@ func coreOptions(c *settings.Config, zone *time.Location, binary string) step.Op
 	o := step.DefaultOptions()
 	o.Release = release.Version()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.Jobs.ExecutorIdle, c.Jobs.KillGrace
+	o.UnreachableAfter = c.Jobs.UnreachableAfter
 	o.ReconcileInterval, o.Role, o.JobMetrics = c.Reconcile, c.Mesos.Role, c.JobMetrics
 	o.DocumentsLimit, o.DocumentsPerAppLimit = int64(c.Documents.All), int64(c.Documents.PerApp)
 	o.ExecutorShutdown = executor.ShutdownGrace(c.Jobs.KillGrace)

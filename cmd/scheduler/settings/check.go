@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 	"github.com/elasticjob-go/elasticjob/executor"
+	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // maxJobMetrics is the number of jobs that a cluster is designed for.
@@ -81,6 +82,9 @@ func (c *Config) checkRest(r *report) {
 	r.Unless(c.Jobs.ExecutorIdle >= 0, "--executor-idle %s: must be 0s or more", c.Jobs.ExecutorIdle)
 	r.Unless(c.Jobs.KillGrace >= 0 && c.Jobs.KillGrace <= 24*time.Hour, "--kill-grace %s: must be 0s to 24h",
 		c.Jobs.KillGrace)
+	r.Unless(c.Jobs.UnreachableAfter >= jobs.MinUnreachableSeconds*time.Second &&
+		c.Jobs.UnreachableAfter <= jobs.MaxUnreachableSeconds*time.Second,
+		"--unreachable-after %s: must be 15s to 168h", c.Jobs.UnreachableAfter)
 	r.Unless(c.Reconcile >= time.Minute && c.Reconcile <= 24*time.Hour, "--reconcile-interval %s: must be 1m to 24h",
 		c.Reconcile)
 	r.Unless(c.JobMetrics >= 0 && c.JobMetrics <= maxJobMetrics, "--job-metrics %d: must be 0 to %d", c.JobMetrics,

@@ -63,6 +63,8 @@ type Jobs struct {
 	TimeZone string
 	// KillGrace is the default time between SIGTERM and SIGKILL.
 	KillGrace time.Duration
+	// UnreachableAfter is the default time after which the shards of a silent agent are given up.
+	UnreachableAfter time.Duration
 	// Spread places shards on the emptiest agents instead of filling the fullest.
 	Spread bool
 	// ExecutorIdle is how long an idle executor is kept.

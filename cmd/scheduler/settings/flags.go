@@ -99,6 +99,8 @@ func (c *Config) jobFlags(f *pflag.FlagSet) {
 		"zone of crons whose job names none: an IANA name, or Local for this machine's")
 	f.DurationVar(&c.Jobs.KillGrace, "kill-grace", 5*time.Second,
 		"time between SIGTERM and SIGKILL when a task is ended, up to 24h, unless its job has killGraceSeconds")
+	f.DurationVar(&c.Jobs.UnreachableAfter, "unreachable-after", time.Minute,
+		"how long an agent may be silent before the shards on it are given up, 15s to 168h, unless their job has unreachableSeconds")
 	f.BoolVar(&c.Jobs.Spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
 	f.StringVar(&c.Jobs.RunAs, "run-as", "", "run the processes of jobs as this user of the agents' machines, "+
 		"by name or uid, or as UID:GID, which the machines need not know. Executors must run as root for it, and it is required if they do, except with --local: there a server of root uses ids that no one else has, or else root, and logs which")

@@ -11,11 +11,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// abandon ends an attempt that may still run and keeps it as an orphan (rule E5).
+// abandon gives up an attempt that may still run, and keeps it as an orphan (rule E5).
 func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	e, s := ref.Exec, ref.Shard()
 	o := as.newOrphan(ref)
-	o.Blocks = !e.Reruns()
 	if s.StuckStaging() {
 		o.Staged = s.Launched()
 	}
@@ -34,25 +33,25 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 }
 
 // killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as Kubernetes
-// keeps the deletion of a pod. An attempt that is abandoned there is killed at once, and counts as reported only when
+// keeps the deletion of a pod. An attempt that is given up there is killed at once, and counts as reported only when
 // its kill is known to be kept: otherwise its agent could come back without having received the task, and start it
 // beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
 	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace),
-		"it was abandoned while its agent did not answer")
+		"it was given up while its agent did not answer")
 }
 
-// newOrphan returns the record of an attempt that may still run after it was abandoned.
+// newOrphan returns the record of an attempt that may still run after it was given up.
 func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
 	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(),
 		Execution: ref.Exec.ID(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
-		Grace: as.st.Executions.TaskGrace(ref), Known: ref.Shard().Known()}
+		Grace: as.st.Executions.TaskGrace(ref), After: as.st.Executions.UnreachableAfter(ref.Exec),
+		Known: s.Known()}
 }
 
-// updateOrphan applies a status update of an orphan (rule E5). A sign of life makes an orphan block its shard, even
-// with failover, until it has ended or its agent has been away again for the time of rule E4. Until then no agent
-// counts as unreachable, and promise 2 has no exception.
+// updateOrphan applies a status update of an orphan (rule E5). A sign of life makes an orphan block its shard until it
+// has ended or its agent has been away again for the time of rule E4.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	if u.State != cluster.Unreachable || u.KillStored || !as.st.Opt.TaskExecutors {
 		as.st.Orphans.MarkReported(o.TaskID)
@@ -116,7 +115,7 @@ func (as *Attempts) sweepOrphans() {
 		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanRetention, !o.Until.IsZero() && !as.st.Now().Before(o.Until):
 			as.st.Orphans.Remove(o.TaskID)
 		case o.Away.IsZero() || !as.st.Subscription.Open() || !o.Known:
-		case as.st.Now().Sub(o.Away) >= as.st.Opt.UnreachableFailover:
+		case as.st.Now().Sub(o.Away) >= cmp.Or(o.After, as.st.Opt.UnreachableAfter):
 			as.st.Orphans.Unblock(o.TaskID)
 		}
 	}

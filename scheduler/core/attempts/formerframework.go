@@ -17,7 +17,7 @@ import (
 // those tasks any more: what the master says of them under another framework id is about the id, not about the task.
 //
 // So each task becomes an orphan that blocks its shard (rules T7, E5), until its agent has been registered for long
-// enough to have been told and to have ended the task.
+// enough to have been told and to have ended the task, or has been away for the time of rule E4.
 
 // formerAgentsInterval is the minimum interval between two questions about the agents of such orphans.
 const formerAgentsInterval = 20 * time.Second
@@ -34,12 +34,9 @@ func (as *Attempts) FrameworkRemoved(by string) {
 		}
 		s := ref.Shard()
 		g := as.newOrphan(ref)
-		// Even with failover the task must have had its grace, but the shard waits no longer than for its agent to
-		// count as away (rule E4).
-		g.Blocks = true
-		if ref.Exec.Reruns() {
-			g.Alive, g.Away = true, s.Unreachable()
-		}
+		// The task must have had its grace, but the shard waits no longer than for its agent to count as away (rule
+		// E4).
+		g.Blocks, g.Away = true, s.Unreachable()
 		as.st.Orphans.Add(g)
 		as.st.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id,
 			Detail:  "its framework was removed; agent " + g.Agent + " may not know that yet",
@@ -63,11 +60,12 @@ func (as *Attempts) FrameworkRemoved(by string) {
 }
 
 // OrphanUnknownTask keeps a task of a former framework, which this scheduler did not launch and which may still run,
-// as an orphan that blocks its shard. A task whose id names no shard is ignored.
+// as an orphan that blocks its shard until its agent has been away for the time of rule E4. A task whose id names no
+// shard is ignored.
 func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework string) {
 	if id, err := jobs.ParseTaskID(f.ID); err == nil {
 		as.st.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.st.Now(),
-			Blocks: true, Framework: framework})
+			Blocks: true, Away: f.Unreachable, Known: !f.Unreachable.IsZero(), Framework: framework})
 	}
 }
 

@@ -58,12 +58,8 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	case !s.Unreachable().IsZero() && as.st.Agents.Registered(s.Agent()) && !s.StuckStaging():
 		// The agent may be back, so the master is asked about the task, too.
 	case !s.Unreachable().IsZero():
-		wait, away := as.st.Opt.UnreachableLost, as.st.Now().Sub(s.Unreachable())
-		if e.Reruns() {
-			wait = as.st.Opt.UnreachableFailover
-		}
-		switch {
-		case away < wait:
+		switch away := as.st.Now().Sub(s.Unreachable()); {
+		case away < as.st.Executions.UnreachableAfter(e):
 		case s.StuckStaging():
 			staged := as.st.Now().Sub(s.Launched()).Round(time.Second)
 			as.abandon(ref, reason.StuckStaging(s.Agent(), staged))

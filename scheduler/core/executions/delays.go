@@ -37,6 +37,12 @@ func (es *Set) LongestKillGrace() time.Duration {
 	return longest
 }
 
+// UnreachableAfter returns how long the agent of a shard of a launched execution may be unreachable before the shard is
+// given up (rule E4).
+func (es *Set) UnreachableAfter(e *Execution) time.Duration {
+	return cmp.Or(time.Duration(e.rec.Settings.Job.UnreachableSeconds)*time.Second, es.shared.Opt.UnreachableAfter)
+}
+
 // RetryBackoff returns how long a shard of a job waits after its first failure, and how long at most after any failure
 // (rule E6).
 func (es *Set) RetryBackoff(job *jobs.Config) (first, limit time.Duration) {

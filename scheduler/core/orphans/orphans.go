@@ -1,6 +1,6 @@
-// Package orphans keeps the attempts that the scheduler core has abandoned and that may still run (rule E5). It
-// decides which shards they block. Package attempts decides when to abandon an attempt, and sends the kills and the
-// questions about it.
+// Package orphans keeps the attempts that the scheduler core has given up and that may still run (rule E5). It decides
+// which shards they block. Package attempts decides when to give an attempt up, and sends the kills and the questions
+// about it.
 package orphans
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Orphan is an abandoned attempt that may still run. It is a copy: only a Set changes its orphans.
+// Orphan is an attempt that was given up and may still run. It is a copy: only a Set changes its orphans.
 type Orphan struct {
 	TaskID    string    `json:"taskId"`
 	Job       string    `json:"job"`
@@ -20,15 +20,15 @@ type Orphan struct {
 	Agent     string    `json:"agent"`
 	Execution string    `json:"execution"`
 	Since     time.Time `json:"since"`
-	// Blocks is set when no later attempt of the shard may start until the orphan has ended.
+	// Blocks is set when no later attempt of the shard may start: the orphan was seen alive, or Until is set.
 	Blocks bool `json:"blocks,omitempty"`
-	// Alive is set while the orphan blocks only because it was seen alive, although its job has failover.
-	Alive bool `json:"alive,omitempty"`
 	// Away is since when an orphan that was seen alive cannot be reached again: its agent does not answer, or the task
-	// stays in STAGING. It is zero for any other orphan.
-	Away time.Time `json:"away,omitzero"`
+	// stays in STAGING. It is zero for any other orphan. After is how long it then still blocks its shard, 0 for the
+	// server's time.
+	Away  time.Time     `json:"away,omitzero"`
+	After time.Duration `json:"after,omitempty"`
 	// Staged is since when only STAGING was reported of it, zero if another state was reported last. For an attempt
-	// that was abandoned for that reason it is the time of its launch.
+	// that was given up for that reason it is the time of its launch.
 	Staged time.Time `json:"staged,omitzero"`
 	// Until is the time by which an orphan that the cluster has removed must have ended, because nothing reports its
 	// end; zero for any other.
@@ -45,9 +45,8 @@ type Orphan struct {
 	Known bool `json:"-"`
 }
 
-// isBlocking reports whether no later attempt of the shard may start. With failover a later attempt may start only
-// while the present master says that the agent is away: before that answer the orphan may be alive on an agent that is
-// back (promise 2).
+// isBlocking reports whether no later attempt of the shard may start. One may start only while the present master says
+// that the agent is away: before that answer the orphan may be alive on an agent that is back (promise 2).
 func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Known }
 
 // Set has all orphans, with indexes over them. These hold between any two calls of its methods:
@@ -218,10 +217,7 @@ func (s *Set) MarkAlive(taskID string) {
 		if o.Away.IsZero() && o.Blocks {
 			return false
 		}
-		o.Away = time.Time{}
-		if !o.Blocks {
-			o.Alive, o.Blocks = true, true
-		}
+		o.Blocks, o.Away = true, time.Time{}
 		return true
 	})
 }
@@ -229,7 +225,7 @@ func (s *Set) MarkAlive(taskID string) {
 // MarkAway records since when the agent of an orphan that was seen alive is away again.
 func (s *Set) MarkAway(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
-		if !o.Alive || !o.Away.IsZero() {
+		if !o.Blocks || !o.Until.IsZero() || !o.Away.IsZero() {
 			return false
 		}
 		o.Away = since
@@ -241,7 +237,7 @@ func (s *Set) MarkAway(taskID string, since time.Time) {
 // longer blocks its shard.
 func (s *Set) Unblock(taskID string) {
 	s.change(taskID, func(o *Orphan) bool {
-		o.Alive, o.Blocks, o.Away = false, false, time.Time{}
+		o.Blocks, o.Away = false, time.Time{}
 		return true
 	})
 }

@@ -51,7 +51,7 @@ func TestIndexes(t *testing.T) {
 				}
 			case 8:
 				s.MarkAway(id, now)
-				if o, _ := s.Get(id); !o.Away.IsZero() && !o.Alive {
+				if o, _ := s.Get(id); !o.Away.IsZero() && !o.Blocks {
 					t.Fatalf("%+v", o)
 				}
 			case 9:

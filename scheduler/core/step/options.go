@@ -90,9 +90,9 @@ type Options struct {
 	// reservation lasts beyond the longest run of a shard on its agents (rule L2).
 	ReserveAfter, ReserveBeyond time.Duration
 
-	// UnreachableFailover is how long an agent must be unreachable before its shards are failed over, and
-	// UnreachableLost how long before their attempts are abandoned (rule E4).
-	UnreachableFailover, UnreachableLost time.Duration
+	// UnreachableAfter is how long an agent must be unreachable before the shards on it are given up, for jobs that
+	// choose no time of their own (rule E4).
+	UnreachableAfter time.Duration
 	// StagingKill is the age at which a task that has not started is killed, and StagingLost the age at which it
 	// counts as lost.
 	StagingKill, StagingLost time.Duration
@@ -128,8 +128,7 @@ func DefaultOptions() Options {
 		DocumentsLimit: 256 << 20, DocumentsPerAppLimit: 64 << 20,
 		OfferHold: 5 * time.Second, OfferAhead: 2 * time.Second, MaxRefuse: time.Minute,
 		ReserveAfter: 30 * time.Second, ReserveBeyond: time.Minute,
-		UnreachableFailover: 2 * time.Minute, UnreachableLost: 10 * time.Minute,
-		StagingKill: 5 * time.Minute, StagingLost: 10 * time.Minute,
+		UnreachableAfter: time.Minute, StagingKill: 5 * time.Minute, StagingLost: 10 * time.Minute,
 		EndUnclear: 15 * time.Minute, OrphanRetention: 14 * 24 * time.Hour, RemovedWait: 2 * time.Minute,
 		ReconcileInterval: 10 * time.Minute, MinReconcileInterval: time.Second,
 		MaxErrors: 5, MaxLosses: 5, MaxStarts: 5,

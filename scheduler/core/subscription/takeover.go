@@ -31,8 +31,9 @@ type takeover struct {
 
 // UnknownTask is a task that another scheduler left under the framework id that is being taken over.
 type UnknownTask struct {
-	ID, Agent   string
-	unreachable time.Time
+	ID, Agent string
+	// Unreachable is since when its agent has not answered, zero while it does.
+	Unreachable time.Time
 	killSent    time.Time
 	killTry     int
 }
@@ -96,7 +97,7 @@ func (s *Subscription) TakeoverReason() reason.Reason {
 
 // TakeOver asks the master for unknown tasks and kills them until none is left under the framework id. It is called
 // once in each step; when it returns true the caller calls FinishTakeover. A task whose agent has not answered for
-// Options.UnreachableLost is passed to abandon (rules E4, E5).
+// Options.UnreachableAfter is passed to abandon (rules E4, E5).
 func (s *Subscription) TakeOver(abandon func(UnknownTask)) (done bool) {
 	t := s.takeover
 	if t == nil {
@@ -135,7 +136,7 @@ func (s *Subscription) TakeOver(abandon func(UnknownTask)) (done bool) {
 // killUnknown repeats the kill of an unknown task, or passes it to abandon if it has been unreachable for too long
 // (rules E4, E5).
 func (s *Subscription) killUnknown(f *UnknownTask, abandon func(UnknownTask)) {
-	if !f.unreachable.IsZero() && s.shared.Now().Sub(f.unreachable) >= s.shared.Opt.UnreachableLost {
+	if !f.Unreachable.IsZero() && s.shared.Now().Sub(f.Unreachable) >= s.shared.Opt.UnreachableAfter {
 		delete(s.takeover.unknown, f.ID)
 		abandon(*f)
 		s.shared.Note(step.Note{Kind: step.NoteOrphan, Task: f.ID,
@@ -173,9 +174,9 @@ func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
 		if f == nil {
 			f = s.addUnknown(u)
 		}
-		if f.unreachable.IsZero() {
-			f.unreachable = s.shared.SinceReported(u.UnreachableSince)
-			s.shared.WakeAt(f.unreachable.Add(s.shared.Opt.UnreachableLost))
+		if f.Unreachable.IsZero() {
+			f.Unreachable = s.shared.SinceReported(u.UnreachableSince)
+			s.shared.WakeAt(f.Unreachable.Add(s.shared.Opt.UnreachableAfter))
 		}
 	case u.State.Terminal(), u.State == cluster.Unknown:
 		delete(t.unknown, u.TaskID)
@@ -183,7 +184,7 @@ func (s *Subscription) TakeoverUpdate(u cluster.Update, registered bool) {
 		if f == nil {
 			f = s.addUnknown(u)
 		}
-		f.unreachable, f.killSent, f.killTry = time.Time{}, time.Time{}, 0
+		f.Unreachable, f.killSent, f.killTry = time.Time{}, time.Time{}, 0
 		if u.AgentID != "" {
 			f.Agent = u.AgentID
 		}

@@ -9,12 +9,6 @@ export const limits = {
   queuedFires: 100,
   /** How late a new leader makes fires without misfire, in milliseconds. */
   late: 60_000,
-  /**
-   * After how many milliseconds a shard on an unreachable agent is run elsewhere, with failover, and counts as lost,
-   * without it.
-   */
-  failover: 120_000,
-  lost: 600_000,
   /** How long a retry waits, in milliseconds, unless the job says it, and how far that doubles. */
   backoff: 200,
   backoffMost: 60_000,

@@ -2,8 +2,7 @@
 import { html } from '../lib/html.js'
 import { useAgentNames } from '../lib/agents.js'
 import { seg } from '../lib/api.js'
-import { duration, memory, number, percent } from '../lib/format.js'
-import { limits } from '../lib/limits.js'
+import { memory, number, percent } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
 import { useTakesImages } from '../lib/takes.js'
 import { texts } from '../lib/texts.js'
@@ -19,11 +18,11 @@ import { Executors, StartFailures, noteOfAgent } from './cluster.js'
 const t = texts(
   {
     cluster: 'Cluster', host: 'Host', since: 'Since', cpus: 'CPUs', memory: 'Memory', offer: 'Offer held', offerFor: '{cpus} CPUs, {memory}, since', none: 'none', running: 'Running here', job: 'Job', item: 'Shard', state: 'State', lasts: 'Duration', progress: 'Progress', execution: 'Execution', log: 'Output', executors: 'Executors',
-    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'No tasks of this framework run here', nothingHelp: 'Its free resources are offered when a job needs them.', unreachable: 'The cluster’s master has lost contact with this agent. Its tasks may still run; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.', unreachablePods: 'Its node is not ready. Its tasks may still run; shards of daemons and of jobs with failover are run elsewhere {failover} after it became unreachable, others count as lost after {lost}.',
+    starts: 'Start failures', note: 'Note', some: 'The first {n} of {total}.', noExecutors: 'No executors here now.', nothing: 'No tasks of this framework run here', nothingHelp: 'Its free resources are offered when a job needs them.', unreachable: 'The cluster’s master has lost contact with this agent. Its tasks may still run. After a minute, or the time that the job or the server has set, each shard is given up: shards of daemons and of jobs with failover then run elsewhere, others are lost.', unreachablePods: 'Its node is not ready. Its tasks may still run. After a minute, or the time that the job or the server has set, each shard is given up: shards of daemons and of jobs with failover then run elsewhere, others are lost.',
   },
   {
     cluster: '集群', host: '主机', since: '开始时间', cpus: 'CPU', memory: '内存', offer: '持有的 Offer', offerFor: '{cpus} CPU，{memory}，提供于', none: '无', running: '正在运行', job: '作业', item: '分片', state: '状态', lasts: '已运行', progress: '进度', execution: '执行记录', log: '输出', executors: '执行器',
-    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群收不到此 Agent 的消息。其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。', unreachablePods: '其节点未就绪，其上的任务可能仍在运行；常驻作业和启用失效转移的作业，其分片在失联 {failover}后在别处运行；其他分片等待 {lost}，之后视为丢失。',
+    starts: '启动失败', note: '备注', some: '前 {n} 个，共 {total} 个。', noExecutors: '当前没有执行器。', nothing: '本框架在此没有运行任何任务', nothingHelp: '作业需要时，其空闲资源会被提供出来。', unreachable: '集群收不到此 Agent 的消息。其上的任务可能仍在运行。失联一分钟后（或作业、调度器设定的时间后）放弃这些分片：常驻作业和启用失效转移的作业，其分片在别处运行；其他分片视为丢失。', unreachablePods: '其节点未就绪，其上的任务可能仍在运行。失联一分钟后（或作业、调度器设定的时间后）放弃这些分片：常驻作业和启用失效转移的作业，其分片在别处运行；其他分片视为丢失。',
   },
 )
 
@@ -37,7 +36,7 @@ export default function AgentPage({ agent }) {
   const pods = useTakesImages()
   return html`<${Page} title=${nameOf(agent, row?.hostname)} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
     <${Loaded} of=${of}>${(/** @type {any} */ a) => html`
-      ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t(pods ? 'unreachablePods' : 'unreachable', { failover: duration(limits.failover), lost: duration(limits.lost) })}</p>`}
+      ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t(pods ? 'unreachablePods' : 'unreachable')}</p>`}
       <div class="box"><dl class="facts">
         <dt>ID</dt><dd class="mono">${row.id}</dd>
         <dt>${t('since')}</dt><dd><${Time} at=${row.since} /></dd>
