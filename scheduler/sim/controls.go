@@ -55,9 +55,7 @@ func (u *users) limit(cfg *jobs.Config) {
 	if w.rng.IntN(3) == 0 {
 		cfg.KillGraceSeconds = []int{1, 20, 40}[w.rng.IntN(3)]
 	}
-	if w.rng.IntN(3) == 0 {
-		cfg.UnreachableSeconds = []int{15, 30, 300}[w.rng.IntN(3)]
-	}
+	cfg.UnreachableSeconds = []int{0, 15, 300}[w.cfg.Seed%3]
 }
 
 // begun is an execution that a commit has made or launched while its job was off.

@@ -99,7 +99,7 @@ export const chinese = {
   one_at_a_time: "该作业的执行 {execution} 处于 {state}；同一作业同时只运行一次",
   orphan_ending: "任务 {task} 已从集群移除，可能仍在 Agent {agent} 上收尾：到 {at} 视为结束；确知它已结束时可 POST /api/task/{task}/forget",
   orphan_kill_unconfirmed: "任务 {task} 在 Agent {agent} 失联时放弃，集群尚未确认终止它；等待确认，以免 Agent 恢复后启动它，确知它已结束时可 POST /api/task/{task}/forget",
-  orphan_may_run: "任务 {task} 在 Agent {agent} 上被放弃，可能仍在运行；等待其结束，确知它已结束时可 POST /api/task/{task}/forget",
+  orphan_may_run: "任务 {task} 在 Agent {agent} 失联时放弃，之后又出现，正在终止；等待其结束，确知它已结束时可 POST /api/task/{task}/forget",
   orphan_of_other_master: "任务 {task} 属于已移除的框架 {framework}，可能仍在 Agent {agent} 上运行：移除它的 Mesos Master 已不再主持，其他 Master 不知情；确知它已结束时可 POST /api/task/{task}/forget",
   orphan_of_removed_framework: "任务 {task} 属于已移除的框架 {framework}，可能仍在收尾：Agent {agent} 在 Mesos Master 注册满 {duration} 后视为结束；确知它已结束时可 POST /api/task/{task}/forget",
   orphan_staging: "任务 {task} 因在 Agent {agent} 上停留于 STAGING 而放弃，集群尚未说明它此后是否启动；等待其答复，确知它已结束时可 POST /api/task/{task}/forget",
