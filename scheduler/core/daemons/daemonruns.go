@@ -27,7 +27,7 @@ type Runs struct {
 	Totals wire.Totals `json:"totals,omitzero"`
 	// Rerun is a fire whose run was cut off and is to be run again, zero for none.
 	Rerun time.Time `json:"rerun,omitzero"`
-	// Down is when the last attempt ended, or the first began to wait, by the wall clock; zero while one runs.
+	// Down is when the last attempt that ran ended, by the wall clock; zero while one runs, and before the first.
 	Down time.Time `json:"down,omitzero"`
 }
 
@@ -36,14 +36,10 @@ type Runs struct {
 func (d *Daemons) PrepareLaunch(e *executions.Execution, item int, next *executions.NewTask) {
 	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item),
 		d.st.Executions.KillGrace(e)
-	first := d.of(e.Job(), item) == nil
 	d.update(e.Job(), item, func(r *Runs) {
 		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
 		if !e.Settings().Job.Failover {
 			r.Rerun = time.Time{} // the job may have had failover when that run was cut off
-		}
-		if first {
-			r.Down = e.Fire() // it has waited to be placed since then
 		}
 	})
 }
@@ -115,7 +111,9 @@ func (d *Daemons) recordTotals(job string, item int, r *Runs, now wire.Totals) {
 }
 
 // RecordRunning records that an attempt was reported running, and counts the fires that the shard has missed since its
-// last attempt ended (rule X8). It ignores the tasks of other jobs.
+// last attempt ended (rule X8). Before a shard first runs after its job was registered, enabled or resumed, or got
+// another cron, it misses none: until then its job has only asked for it (rule F2). RecordRunning ignores the tasks of
+// other jobs.
 func (d *Daemons) RecordRunning(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	r := d.of(e.Job(), s.Item())
@@ -125,13 +123,7 @@ func (d *Daemons) RecordRunning(ref executions.TaskRef) {
 	from, until := r.Down, d.st.Wall()
 	d.update(e.Job(), s.Item(), func(r *Runs) { r.Down = time.Time{} })
 	j := d.st.Config.Job(e.Job())
-	if j == nil || j.Schedule() == nil {
-		return
-	}
-	if j.Since().After(from) {
-		from = j.Since() // the job was disabled before, or had another cron (rule F2)
-	}
-	if !until.After(from) {
+	if j == nil || j.Schedule() == nil || j.Since().After(from) || !until.After(from) {
 		return
 	}
 	if next := j.Schedule().Next(from); next.IsZero() || next.After(until) {
@@ -154,7 +146,7 @@ func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 	rerun := e.Settings().Job.Failover && !ended
 	var cut, lost *wire.Run
 	d.update(e.Job(), s.Item(), func(r *Runs) {
-		if r.Down.IsZero() {
+		if r.Down.IsZero() && s.State() == executions.Running {
 			r.Down = d.st.Wall()
 		}
 		if ended {
