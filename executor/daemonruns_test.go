@@ -54,6 +54,38 @@ func TestDaemonRetries(t *testing.T) {
 	}
 }
 
+// What is notable about a run that finished is reported with it, for a process of one run and a resident one.
+func TestDaemonRunsHaveNotes(t *testing.T) {
+	t.Parallel()
+	for name, program := range map[string]string{
+		"one run":  script(t, `exec python3 -c 'x = b"x" * 200_000_000'`),
+		"resident": pythonResident(t, `x = b"x" * 200_000_000`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAgent(t)
+			task := daemonOf("d", program)
+			task.CPUs, task.MemoryMB = 0.5, 64
+			a.launch(task)
+			if r := a.awaitRuns("d", wire.RunFinished, 1)[0]; !strings.HasPrefix(r.Note, "it used up to ") || r.Cause != "" {
+				t.Errorf("%+v", r.Run)
+			}
+		})
+	}
+}
+
+// pythonResident returns a resident program that executes a statement in each run.
+func pythonResident(t *testing.T, statement string) string {
+	return script(t, `exec python3 -c '
+import json, os
+messages, answers = os.fdopen(3), os.fdopen(4, "w", buffering=1)
+print(json.dumps({"type": "hello", "version": 1}), file=answers)
+for line in messages:
+    `+statement+`
+    print(json.dumps({"type": "done", "run": json.loads(line)["run"]}), file=answers)
+'`)
+}
+
 // With a sampling count of 3, every third run is reported.
 func TestDaemonSampling(t *testing.T) {
 	t.Parallel()

@@ -79,6 +79,8 @@ type Run struct {
 type Result struct {
 	// Cause is why the run failed; empty if it succeeded.
 	Cause string
+	// Note is what is notable about a run that succeeded.
+	Note string
 	// ExitStatus and Signal are the same as in wire.Run.
 	ExitStatus *int
 	Signal     string

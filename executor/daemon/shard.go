@@ -244,6 +244,9 @@ func (s *Shard) endReport(state string, now Moment, result Result) wire.Run {
 	report := s.report(state)
 	report.Complete, report.ExitStatus, report.Signal, report.Cause = now.Wall.UTC(), result.ExitStatus, result.Signal,
 		result.Cause
+	if state == wire.RunFinished {
+		report.Note = result.Note
+	}
 	if report.Start.IsZero() {
 		report.Start = report.Complete
 	}

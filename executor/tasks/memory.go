@@ -7,14 +7,14 @@ import (
 	"strconv"
 )
 
-// memoryText says how much memory a process has used if that is far more than its share, which nobody limits where
-// several tasks share a container; empty otherwise.
+// memoryText says how much memory a process has used if that is far more than its share, and what limits it: where
+// several tasks share a container, the executor does not. It is empty otherwise.
 func memoryText(bytes int64, memoryMB float64) string {
 	const mb, spare = 1 << 20, 64 << 20 // what any program may need
 	if share := int64(memoryMB * mb); share == 0 || bytes < 2*share || bytes < share+spare {
 		return ""
 	}
-	return fmt.Sprintf("it used up to %d MB of memory, and its job has memoryMB %s", bytes/mb,
+	return fmt.Sprintf("it used up to %d MB of memory, and its job has memoryMB %s, which is not enforced here: if the container or the machine runs out of memory, the kernel kills its largest process", bytes/mb,
 		strconv.FormatFloat(memoryMB, 'f', -1, 64))
 }
 
@@ -28,14 +28,4 @@ func peakMemory(pid int) int64 {
 		return kb << 10
 	}
 	return 0
-}
-
-// checkMemory tells once that a resident process uses far more memory than its share. The end of any other process
-// tells it.
-func (r *processRunner) checkMemory(p *process) {
-	if text := memoryText(peakMemory(p.PID), p.memoryMB); text != "" && !p.overMemory {
-		p.overMemory = true
-		r.log.Warn("the resident process uses much memory", "detail", text)
-		r.host.reports.message(r.id, text)
-	}
 }

@@ -20,12 +20,10 @@ import (
 type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
-	memoryMB float64 // its job's
-	// overMemory is set once its use of memory was told.
-	overMemory bool
-	ignored    ignored              // the messages on its pipe that were ignored
-	ended      func()               // ends the capture of its output
-	releases   []func(workdir.Keep) // one for each of its folders
+	memoryMB float64              // its job's
+	ignored  ignored              // the messages on its pipe that were ignored
+	ended    func()               // ends the capture of its output
+	releases []func(workdir.Keep) // one for each of its folders
 }
 
 // end kills the process, with SIGKILL after the grace, and ends its pipe.

@@ -174,8 +174,7 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 		return
 	}
 	r.restarts.Answered()
-	r.checkMemory(p)
-	r.finish(daemon.Result{Cause: errorText(m)})
+	r.finish(daemon.Result{Cause: errorText(m), Note: memoryText(peakMemory(p.PID), p.memoryMB)})
 }
 
 // terminate ends a process that can't take runs any more.
@@ -234,10 +233,7 @@ func (r *processRunner) exited(p *process, exit ending, ok bool) {
 	lived := exit.At.Sub(p.Started)
 	switch {
 	case r.run != nil && r.assigned && !resident && exit.Status == 0 && exit.Signal == 0:
-		if left := exit.note(); left != "" {
-			r.log.Warn("processes of a run ended", "run", r.run.Number, "left", left)
-		}
-		r.finish(daemon.Result{ExitStatus: &exit.Status})
+		r.finish(daemon.Result{ExitStatus: &exit.Status, Note: exit.note()})
 	case r.run != nil && r.assigned && !resident:
 		r.finish(r.resultOf(exit, text))
 	case r.run != nil && r.assigned:

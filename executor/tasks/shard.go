@@ -162,7 +162,7 @@ func (s *shard) started() { s.machine.Began(s.now()) }
 
 // finished records the result of the run under way. The runner calls it.
 func (s *shard) finished(result daemon.Result) {
-	result.Cause = s.secrets.redact(result.Cause)
+	result.Cause, result.Note = s.secrets.redact(result.Cause), s.secrets.redact(result.Note)
 	if s.killed() {
 		if result.Cause != "" {
 			s.cutOff = result // the kill cut the run off; it did not fail by itself

@@ -225,6 +225,8 @@ type Run struct {
 	ExitStatus *int   `json:"exitStatus,omitempty"`
 	Signal     string `json:"signal,omitempty"`
 	Cause      string `json:"cause,omitempty"`
+	// Note is what is notable about a run that finished.
+	Note string `json:"note,omitempty"`
 	// Sampled is set on every Nth run of the sampling. Other runs are reported for another reason.
 	Sampled bool `json:"sampled,omitempty"`
 	// Retried is set if the run failed and will be retried, so that it is not the final result of its fire.
