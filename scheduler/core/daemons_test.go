@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -73,5 +74,78 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	s.says(launches[0], wire.Report{Time: s.wall()})
 	if got := silent(); len(got) != 0 {
 		t.Errorf("its executor was heard: %+v", got)
+	}
+}
+
+// What is notable about a run that finished, such as its use of memory, is shown with the shard, and in explain as long
+// as the run is the last one.
+func TestWhatIsNotableOfFinishedRuns(t *testing.T) {
+	t.Parallel()
+	const used = "it used up to 300 MB of memory"
+	s := newStage(t)
+	s.app()
+	s.job(oneShard)
+	for _, note := range []string{used, ""} {
+		id, launches := s.launch()
+		s.update(launches[0], cluster.Finished, func(u *cluster.Update) { u.Status = &wire.Status{Cause: note} })
+		if got := s.execution(id).Shards[0]; got.Note != note || got.FailureCause != "" {
+			t.Errorf("%+v, want the note %q", got, note)
+		}
+		notes := strings.Join(s.explain("my_job").Notes, "; ")
+		if strings.Contains(notes, "item 0: its last run") != (note != "") || !strings.Contains(notes, note) {
+			t.Errorf("explain notes %q, want %q", notes, note)
+		}
+	}
+}
+
+// The runs of a daemon's shards are shown until the job's next execution begins, and their ids lead to the execution
+// that they belong to.
+func TestRunsOfADisabledDaemon(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(c *jobs.Config) { c.JobExecutionType, c.Cron = jobs.Daemon, "0/10 * * * * ?" })
+	started := func() (id string) {
+		s.offer("S1", 8, 8192)
+		launches := s.accepted()
+		s.run(launches)
+		fire := s.wall().Add(10 * time.Second)
+		s.after(10 * time.Second)
+		run := &wire.Run{Number: 1, Fire: fire, State: wire.RunFinished, Note: "it used up to 300 MB", Start: fire, Complete: fire}
+		s.update(launches[0], cluster.Running, func(u *cluster.Update) {
+			u.UUID, u.Status = []byte("run of "+launches[0].TaskID), &wire.Status{Run: run, Totals: &wire.Totals{Runs: 7, Failed: 2}}
+		})
+		id = s.core.executions.Standing("my_job").ID()
+		for _, disabled := range []bool{false, true} {
+			if disabled {
+				s.apply(s.core.planDisableJob("my_job", true))
+				s.update(launches[0], cluster.Killed)
+			}
+			d := s.execution(id).Shards[0].Daemon
+			if d == nil || d.Runs != 7 || d.Failed != 2 || d.LastRun == nil || d.LastRun.Note != "it used up to 300 MB" ||
+				(d.NextFireTime == nil) != disabled {
+				t.Errorf("disabled %t: %+v", disabled, d)
+			}
+			notes := strings.Join(s.explain("my_job").Notes, "; ")
+			if strings.Contains(notes, "ended as FINISHED: it used up to 300 MB") == disabled {
+				t.Errorf("disabled %t: explain notes %q", disabled, notes)
+			}
+			ofRun := executions.ID("my_job", fire)
+			if _, err := s.core.views.Execution(ofRun); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+id) {
+				t.Errorf("disabled %t: the execution of run %s is not %s: %v", disabled, ofRun, id, err)
+			}
+		}
+		return id
+	}
+	first := started()
+	s.after(time.Minute)
+	s.apply(s.core.planDisableJob("my_job", false))
+	second := started()
+	if d := s.execution(first).Shards[0].Daemon; d != nil {
+		t.Errorf("the counts of %s are shown with %s: %+v", second, first, d)
+	}
+	if _, err := s.core.views.Execution(executions.ID("my_job", s.execution(first).FireTime.Add(time.Second))); err == nil ||
+		!strings.Contains(err.Error(), first) {
+		t.Errorf("a run of %s: %v", first, err)
 	}
 }

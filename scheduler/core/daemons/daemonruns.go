@@ -60,7 +60,7 @@ func (d *Daemons) Report(ref executions.TaskRef, st *wire.Status) {
 		return
 	}
 	run := *st.Run
-	run.Cause = store.Shorten(run.Cause)
+	run.Cause, run.Note = store.Shorten(run.Cause), store.Shorten(run.Note)
 	switch run.State {
 	case wire.RunRunning, wire.RunKilled: // a killed run was cut off; the end of its attempt tells the reason
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {

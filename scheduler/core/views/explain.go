@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -39,6 +40,9 @@ func (vs *Views) Explain(name string) (Explanation, error) {
 	}
 	if vs.st.Config.Paused(j) {
 		x.Note(vs.st.Config.InactiveReason(j))
+	}
+	if j.Schedule() != nil {
+		x.TimeZone = jobs.ZoneName(j.Schedule().Zone())
 	}
 	if j.Schedule() != nil && vs.st.Config.Inactive(j) == config.Active {
 		at := vs.st.Wall()

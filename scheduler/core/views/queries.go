@@ -129,7 +129,7 @@ func (vs *Views) Execution(id string) (ExecutionView, error) {
 // ExecutionNotFound makes the error for an id that no kept execution has. For a run of a daemon it names the
 // daemon's execution.
 func (vs *Views) ExecutionNotFound(id string) *problem.Error {
-	if of := vs.standingOf(id); of != nil {
+	if of := vs.daemonOf(id); of != nil {
 		return problem.Errorf(problem.NotFound, "execution_not_found",
 			"%q is a run of a daemon, which has one execution for all its runs: GET /api/execution/%s", id, of.ID())
 	}
@@ -149,6 +149,8 @@ func viewShard(s *executions.Shard) ShardView {
 	}
 	if s.State() != executions.Finished {
 		v.setFailure(s.Cause())
+	} else {
+		v.Note, v.NoteCode, v.NoteArgs = partsOf(s.Cause())
 	}
 	for _, a := range s.Earlier() {
 		if a.TaskID != s.TaskID() { // otherwise the attempt is the last one

@@ -121,16 +121,24 @@ func firesView(count int64, last time.Time, why reason.Reason) *FiresView {
 
 // explainPast explains the results of a job's runs so far.
 func (vs *Views) explainPast(x *Explanation, j *config.Job) {
-	pick := func(among ...executions.Result) *ExecutionSummary {
+	pick := func(among ...executions.Result) (*executions.Execution, *ExecutionSummary) {
 		e := vs.st.Executions.LastEnded(j.Name(), among...)
 		if e == nil {
-			return nil
+			return nil, nil
 		}
-		v := vs.summary(e)
-		return &v
+		return e, new(vs.summary(e))
 	}
-	x.LastRun = pick(executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
-	x.LastSuccess = pick(executions.ResultFinished)
+	last, summary := pick(executions.ResultFinished, executions.ResultFailed, executions.ResultKilled)
+	x.LastRun = summary
+	_, x.LastSuccess = pick(executions.ResultFinished)
+	if last != nil {
+		noted := 0
+		for i := range last.NumShards() {
+			if s := last.Shard(i); s.State() == executions.Finished {
+				noted = vs.noteFinished(x, i, last.Fire(), s.Cause(), noted)
+			}
+		}
+	}
 	f := j.Stored().Fires
 	x.DroppedFires = firesView(f.Dropped, f.LastDropped, f.DroppedWhy)
 	x.MissedFires = firesView(f.Missed, f.LastMissed, f.MissedWhy)

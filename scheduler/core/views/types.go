@@ -44,6 +44,11 @@ type ShardView struct {
 	FailureCause string         `json:"failureCause"`
 	FailureCode  string         `json:"failureCode,omitempty"`
 	FailureArgs  map[string]any `json:"failureArgs,omitempty"`
+	// Note is what is notable about an attempt that finished, such as its use of memory; NoteCode and NoteArgs are the
+	// same for programs.
+	Note     string         `json:"note,omitempty"`
+	NoteCode string         `json:"noteCode,omitempty"`
+	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 	// PackageSHA256 is the checksum of the package that the attempt ran with, "" if it is not known.
 	PackageSHA256 string `json:"packageSHA256"`
 	// OptionalWhy is the reason why the shard of a launched execution waits, or why a launched task has not begun.
@@ -62,7 +67,7 @@ type AttemptView struct {
 	TaskID  string `json:"taskId"`
 }
 
-// DaemonView describes the runs of a daemon's shard. The counts are those of its present attempt.
+// DaemonView describes the runs of a daemon's shard. The counts are those of its present or last attempt.
 type DaemonView struct {
 	// NextFireTime is nil if its cron never fires again, or its job makes no fires.
 	NextFireTime *time.Time `json:"nextFireTime"`
@@ -87,6 +92,8 @@ type RunView struct {
 	DurationMillis int64  `json:"durationMillis"`
 	ExitStatus     *int   `json:"exitStatus"`
 	FailureCause   string `json:"failureCause"`
+	// Note is what is notable about a run that finished.
+	Note string `json:"note,omitempty"`
 }
 
 // ExecutionView is an execution with all its shards.
@@ -143,7 +150,9 @@ type Explanation struct {
 	// or FAULTY (its document cannot be used).
 	State string `json:"state"`
 	NotesView
+	// NextFires are in the zone of the cron, which TimeZone names; "" if there is no cron, or its zone has no name.
 	NextFires []time.Time   `json:"nextFires"`
+	TimeZone  string        `json:"timeZone,omitempty"`
 	Waiting   []WaitingView `json:"waiting"`
 	Running   []RunningView `json:"running"`
 	// Ended has the shards of running executions that have ended and did not finish, so that their executions will not

@@ -14,19 +14,28 @@ import (
 // viewDaemon returns the view of the runs of a daemon's shard, nil for other shards.
 func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	r := vs.daemons.Runs(e.Job(), item)
-	if !e.Daemon() || e.Ended() > 0 || r == nil {
+	if !e.Daemon() || r == nil || e.Ended() > 0 && !vs.isLast(e) {
 		return nil
 	}
 	v := &DaemonView{LastRun: viewRun(r.Last), Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
 	if r.Open != nil && !r.Open.Retried { // otherwise the shard rests before its next try
 		v.Running = viewRun(r.Open)
 	}
-	if j := vs.st.Config.Job(e.Job()); j != nil && j.Schedule() != nil && vs.st.Config.Inactive(j) == config.Active {
+	j := vs.st.Config.Job(e.Job())
+	if e.Ended() == 0 && j != nil && j.Schedule() != nil && vs.st.Config.Inactive(j) == config.Active {
 		if next := j.Schedule().Next(vs.st.Wall()); !next.IsZero() {
 			v.NextFireTime = &next
 		}
 	}
 	return v
+}
+
+// isLast reports whether an ended execution is its daemon's last one, so that the records of runs are about it: those
+// of the next execution begin when it is launched.
+func (vs *Views) isLast(e *executions.Execution) bool {
+	now := vs.st.Executions.Standing(e.Job())
+	return (now == nil || !now.Launched()) && e == vs.st.Executions.LastEnded(e.Job(), executions.ResultFinished,
+		executions.ResultFailed, executions.ResultKilled)
 }
 
 func viewRun(run *wire.Run) *RunView {
@@ -36,7 +45,7 @@ func viewRun(run *wire.Run) *RunView {
 	truncate := func(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 	v := &RunView{FireTime: truncate(run.Fire), Source: run.Source, Attempt: run.Attempt, State: run.State,
 		StartTime:  truncate(run.Start),
-		ExitStatus: run.ExitStatus, FailureCause: run.Cause}
+		ExitStatus: run.ExitStatus, FailureCause: run.Cause, Note: run.Note}
 	if !run.Complete.IsZero() {
 		at := truncate(run.Complete)
 		v.CompleteTime, v.DurationMillis = &at, max(run.Complete.Sub(run.Start), 0).Milliseconds()
@@ -44,8 +53,19 @@ func viewRun(run *wire.Run) *RunView {
 	return v
 }
 
-// maxFailedRuns bounds the items for which Explain says how their last run failed.
-const maxFailedRuns = 10
+// maxNotedRuns bounds the items for which Explain says how their last run failed, and those for which it says what is
+// notable about one that finished.
+const maxNotedRuns = 10
+
+// noteFinished adds a note about the last run of an item, which has finished, if there is something notable and fewer
+// than maxNotedRuns were noted. It returns how many are noted.
+func (vs *Views) noteFinished(x *Explanation, item int, fire time.Time, notable reason.Reason, noted int) int {
+	if notable.IsZero() || noted >= maxNotedRuns {
+		return noted
+	}
+	x.Note(reason.OfItem(item, reason.LastRunEnded(fire.UTC(), string(executions.Finished), notable)))
+	return noted + 1
+}
 
 // explainDaemon explains the results of a daemon's last runs, also if its standing execution has ended, and the
 // progress of a change of its settings.
@@ -60,19 +80,23 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	if e == nil || !e.Launched() {
 		return
 	}
-	failed := 0
+	failed, noted := 0, 0
 	for i := range e.NumShards() {
 		r := vs.daemons.Runs(e.Job(), i)
-		if r == nil || r.Last == nil || r.Last.State == wire.RunFinished {
+		if r == nil || r.Last == nil {
 			continue
 		}
-		if failed++; failed <= maxFailedRuns {
+		if r.Last.State == wire.RunFinished {
+			noted = vs.noteFinished(x, i, r.Last.Fire, reason.FromText(r.Last.Note), noted)
+			continue
+		}
+		if failed++; failed <= maxNotedRuns {
 			ended := reason.LastRunEnded(r.Last.Fire.UTC(), string(r.Last.State), reason.FromText(r.Last.Cause))
 			x.Note(reason.OfItem(i, ended))
 		}
 	}
-	if failed > maxFailedRuns {
-		x.Note(reason.MoreLastRunsEnded(failed - maxFailedRuns))
+	if failed > maxNotedRuns {
+		x.Note(reason.MoreLastRunsEnded(failed - maxNotedRuns))
 	}
 	former := 0
 	for _, i := range e.Outdated() { // the other shards have been compared already
@@ -99,13 +123,17 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	}
 }
 
-// standingOf returns the execution that a daemon's run belongs to, by the run's id; nil if there is none.
-func (vs *Views) standingOf(run string) *executions.Execution {
+// daemonOf returns the execution that a daemon's run belongs to, by the run's id: the last one that began before the
+// run's fire; nil if none is kept.
+func (vs *Views) daemonOf(run string) (of *executions.Execution) {
 	job, _, _ := strings.Cut(run, "@")
-	if j := vs.st.Config.Job(job); j != nil {
-		return vs.st.Executions.Standing(j.Name())
+	for e := range vs.st.Executions.Of(job) {
+		began := executions.ID(job, e.Fire())
+		if e.Daemon() && began <= run && len(began) == len(run) && (of == nil || e.Fire().After(of.Fire())) {
+			of = e
+		}
 	}
-	return nil
+	return of
 }
 
 // daemonSummary combines the reports of a daemon's shards about the newest fire that any of them reports. pick selects
