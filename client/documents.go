@@ -42,6 +42,20 @@ func writeApp(method string, document json.RawMessage, check bool) request {
 	return r
 }
 
+// PackageCheck is what a server found in the package of an app.
+type PackageCheck struct {
+	// Problems say what would keep a shard from starting, by the app's fields.
+	Problems []Field `json:"problems"`
+}
+
+// CheckApp lets the server fetch the package of an app's document, or with update of the stored app with the document's
+// fields, and look for its command. It changes nothing.
+func (c *Client) CheckApp(ctx context.Context, document json.RawMessage, update bool) (Answer[PackageCheck], error) {
+	r := post("api", "app", "check").sending(document).with(flag("update", update))
+	r.timeout = checkTimeout
+	return call[PackageCheck](ctx, c, r)
+}
+
 // SetAppEnabled enables or disables an app. Disabling an app disables all its jobs.
 func (c *Client) SetAppEnabled(ctx context.Context, name string, enabled bool) (Answer[App], error) {
 	action := "disable"

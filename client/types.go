@@ -129,6 +129,10 @@ type Shard struct {
 	FailureCause string     `json:"failureCause"`
 	FailureCode  string     `json:"failureCode"`
 	FailureArgs  Args       `json:"failureArgs"`
+	// Note is what is notable about an attempt that finished.
+	Note     string `json:"note"`
+	NoteCode string `json:"noteCode"`
+	NoteArgs Args   `json:"noteArgs"`
 	Why
 	Progress *Progress `json:"progress"`
 	Daemon   *Daemon   `json:"daemon"`
@@ -165,8 +169,19 @@ type Progress struct {
 
 // Daemon is the state of a daemon's shard.
 type Daemon struct {
-	NextFireTime          *time.Time `json:"nextFireTime"`
+	NextFireTime *time.Time `json:"nextFireTime"`
+	// LastRun is the last run that ended, nil for none.
+	LastRun               *DaemonRun `json:"lastRun"`
 	Runs, Failed, Skipped int64
+}
+
+// DaemonRun is one run of a daemon's shard.
+type DaemonRun struct {
+	FireTime       time.Time `json:"fireTime"`
+	State          string    `json:"state"`
+	DurationMillis int64     `json:"durationMillis"`
+	FailureCause   string    `json:"failureCause"`
+	Note           string    `json:"note"`
 }
 
 // Explanation says what a job does, and why.
@@ -176,8 +191,10 @@ type Explanation struct {
 	// Notes are what users should know about the job; NoteReasons are the same notes as codes, in the same order.
 	Notes       []string     `json:"notes"`
 	NoteReasons []NoteReason `json:"noteReasons"`
-	NextFires   []time.Time  `json:"nextFires"`
-	Waiting     []struct {
+	// NextFires are in the zone of the job's cron, which TimeZone names; "" if it has no name.
+	NextFires []time.Time `json:"nextFires"`
+	TimeZone  string      `json:"timeZone"`
+	Waiting   []struct {
 		ExecutionID string    `json:"executionId"`
 		Item        int       `json:"item"`
 		Since       time.Time `json:"since"`

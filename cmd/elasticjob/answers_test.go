@@ -1,13 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 // serve starts a server and counts its requests.
@@ -153,6 +160,181 @@ func TestExplainTellsWhatKeepsARun(t *testing.T) {
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("there is no %q in:\n%s", want, got)
+		}
+	}
+}
+
+// TestFiresAreShownInTheZoneOfTheJob, with its name, as the server sends them.
+func TestFiresAreShownInTheZoneOfTheJob(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/api/job/check":
+			fmt.Fprint(w, `{"document":{},"cron":{"words":"at 03:00","timeZone":"Asia/Shanghai","nextFires":[{"time":"2026-05-01T19:00:00Z","local":"2026-05-02T03:00:00+08:00"}]}}`)
+		case strings.HasSuffix(r.URL.Path, "/explain"):
+			fmt.Fprint(w, `{"jobName":"j","state":"READY","nextFires":["2026-05-02T03:00:00+08:00"],"timeZone":"Asia/Shanghai"}`)
+		default:
+			fmt.Fprint(w, `{"jobName":"j"}`)
+		}
+	})
+	for _, args := range [][]string{{"job", "explain", "j"}, {"job", "show", "j"}, {"job", "register", "j", "--check"}} {
+		got := newSession(t).ok(append([]string{"--server", server}, args...)...)
+		if want := "2026-05-02 03:00:00 +08:00 Asia/Shanghai (in 7h00m)\n"; !strings.Contains(got, want) {
+			t.Errorf("%v: there is no %q in:\n%s", args, want, got)
+		}
+	}
+}
+
+// TestRunsShowWhatIsNotable about shards that finished, and the last run and the counts of a daemon's shards.
+func TestRunsShowWhatIsNotable(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/api/executions" {
+			fmt.Fprint(w, `[{"executionId":"d@1","source":"DAEMON","state":"KILLED","shards":{"KILLED":1}}]`)
+			return
+		}
+		fmt.Fprint(w, `{"executionId":"j@1","state":"FINISHED","shards":[{"item":0,"state":"FINISHED","note":"it used up to 300 MB"},`+
+			`{"item":1,"state":"KILLED","failureCause":"the job is disabled","daemon":{"runs":7,"failed":1,"skipped":0,`+
+			`"lastRun":{"fireTime":"2026-05-01T11:59:00Z","state":"FINISHED","durationMillis":12,"note":"it used up to 400 MB"}}}]}`)
+	})
+	shown := newSession(t).ok("--server", server, "run", "show", "j@1")
+	waited := newSession(t).ok("--server", server, "run", "wait", "j@1")
+	listed := newSession(t).ok("--server", server, "run", "list")
+	for want, in := range map[string]string{
+		"shard 0: it used up to 300 MB\n":                shown,
+		"shard 0 FINISHED: it used up to 300 MB\n":       waited,
+		"shard 1: the job is disabled\n":                 shown,
+		"7 runs, 1 failed, 0 skipped":                    shown,
+		"(1m00s ago), took 12ms\n  it used up to 400 MB": shown,
+		`"elasticjob run show RUN" counts them`:          listed,
+	} {
+		if !strings.Contains(in, want) {
+			t.Errorf("there is no %q in:\n%s", want, in)
+		}
+	}
+}
+
+// TestAWaitTellsTheReason for which a run waits: once, and again when it changes.
+func TestAWaitTellsTheReason(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	printed := &lockedWriter{w: &out}
+	text := func() string {
+		printed.mu.Lock()
+		defer printed.mu.Unlock()
+		return out.String()
+	}
+	answers := []string{
+		`{"state":"WAITING","reason":"no room: POST /api/job/j/pause"}`,
+		`{"state":"RUNNING","shards":[{"item":0,"state":"RUNNING"},{"item":1,"state":"WAITING","reason":"tried again"}]}`,
+		`{"state":"RUNNING","shards":[{"item":0,"state":"FINISHED"},{"item":1,"state":"WAITING","reason":"tried again"}]}`,
+		`{"state":"FINISHED","shards":[{"item":0,"state":"FINISHED"},{"item":1,"state":"FINISHED"}]}`,
+	}
+	step := 0
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/api/execution/") {
+			w.WriteHeader(http.StatusNotFound) // the client then asks once a second
+			return
+		}
+		if now := text(); strings.Contains(now, "shard 0 FINISHED") {
+			step = 3
+		} else if strings.Contains(now, "tried again") {
+			step = 2
+		} else if strings.Contains(now, "no room") {
+			step = 1
+		}
+		fmt.Fprint(w, answers[step])
+	})
+	a, _, _ := newSession(t).cli("")
+	a.out = printed
+	if status := a.run(t.Context(), []string{"--server", server, "run", "wait", "j@1"}); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	for _, want := range []string{"14:00:00 waiting: no room: \"elasticjob job pause j\"\n", "14:00:00 shard 1 waiting: tried again\n"} {
+		if strings.Count(text(), want) != 1 {
+			t.Errorf("%q is not there once in:\n%s", want, text())
+		}
+	}
+}
+
+// TestDefaultsAreSaid: a new app or job that asks for no CPU or memory takes some.
+func TestDefaultsAreSaid(t *testing.T) {
+	t.Parallel()
+	server, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"cpuCount":1,"memoryMB":128}`) })
+	for line, want := range map[string]string{
+		"app publish a":                          "note: its executor on each agent takes 1 CPU and 128 MB by default (--cpu, --memory)\n",
+		"app publish a --memory 64":              "note: its executor on each agent takes 1 CPU by default (--cpu)\n",
+		"app publish a --cpu 0.1 --memory 64":    "",
+		"app update a":                           "",
+		"job register j --cpu 0.1":               "note: each shard takes 128 MB by default (--memory)\n",
+		"job update j --cron ''":                 "",
+		"job register j --memory 64 --cpu 0.001": "",
+	} {
+		status, _, said := newSession(t).run("", append([]string{"--server", server}, words(line)...)...)
+		if status != 0 || said != want {
+			t.Errorf("%s: status %d: %q, want %q", line, status, said, want)
+		}
+	}
+}
+
+// TestACheckOfAJobLooksForItsScript in the package of its app.
+func TestACheckOfAJobLooksForItsScript(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		pack, want string
+		status     int
+	}{
+		{`{"problems":[]}`, "", statusDone},
+		{`{"problems":[{"field":"bootstrapScript","message":"lib/ap.jar is not in the package"}]}`,
+			"elasticjob: nothing was changed; wrong is:\n  props.script.command.line: lib/ap.jar is not in the package\n", statusFailed},
+		{`{"problems":[{"field":"appURL","message":"it can't be fetched"}]}`,
+			"note: script.command.line was not looked for in the app's package: it can't be fetched\n", statusDone},
+		{"", "note: script.command.line was not looked for in the app's package: only for publishers\n", statusDone},
+	} {
+		server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			switch {
+			case r.URL.Path == "/api/job/check":
+				fmt.Fprint(w, `{"document":{"appName":"a","props":{"script.command.line":"java -jar lib/ap.jar"}}}`)
+			case string(body) != `{"appName":"a","bootstrapScript":"java -jar lib/ap.jar"}` || r.URL.RawQuery != "update=true":
+				refuses(w, http.StatusBadRequest, "test", r.URL.String()+" "+string(body))
+			case test.pack == "":
+				refuses(w, http.StatusForbidden, "forbidden", "only for publishers")
+			default:
+				fmt.Fprint(w, test.pack)
+			}
+		})
+		status, _, said := newSession(t).run("", "--server", server, "job", "register", "j", "--check")
+		if status != test.status || said != test.want {
+			t.Errorf("status %d: %q, want %q", status, said, test.want)
+		}
+	}
+}
+
+// TestEveryFieldHasAFlag of the commands that write apps and jobs, except for those with a flag for each entry and the
+// template of pods.
+func TestEveryFieldHasAFlag(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		config any
+		flags  []field
+		others []string
+	}{
+		{app.Config{}, appFields, []string{"appName", "podTemplate"}},
+		{jobs.Config{}, jobFields, []string{"jobName", "env", "props"}},
+	} {
+		names := slices.Clone(test.others)
+		for _, f := range test.flags {
+			names = append(names, f.name)
+		}
+		var fields []string
+		for f := range reflect.TypeOf(test.config).Fields() {
+			fields = append(fields, before(f.Tag.Get("json"), ","))
+		}
+		slices.Sort(names)
+		slices.Sort(fields)
+		if !slices.Equal(names, fields) {
+			t.Errorf("there are flags for %v, and the fields are %v", names, fields)
 		}
 	}
 }

@@ -68,10 +68,10 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 	}
 	cmd.Args = optionalArg("NAME")
 	fieldFlags(cmd, appFields, &file, isNew)
-	cmd.Flags().BoolVar(&check, "check", false,
-		"let the server first check that the package can be fetched and has the script")
+	cmd.Flags().BoolVar(&check, "check", false, "first let the server fetch the package and look for the command in it, "+
+		"and change nothing if it finds a problem")
 	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
-		d, err := a.gather(cmd, args, file, "appName", appFields, isNew)
+		d, err := a.gather(cmd, args, file, "appName", appFields)
 		if err != nil {
 			return err
 		}
@@ -86,6 +86,9 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 		answer, err := write(ctx, text, check)
 		if err != nil {
 			return a.suggestApp(ctx, c, err, fmt.Sprint(d["appName"]))
+		}
+		if isNew && answer.Value.Image == "" { // pods of apps with an image share no executor
+			a.note(d.defaultsText("its executor on each agent", answer.Value.CPUCount, answer.Value.MemoryMB))
 		}
 		return a.appDone(answer, done)
 	})

@@ -21,6 +21,8 @@ type cli struct {
 	getenv   func(string) string
 	now      func() time.Time
 	zone     *time.Location
+	// waitDelay is how long a watched run has waited when the reason is printed.
+	waitDelay time.Duration
 
 	// The flags of all commands.
 	context, server, ca, output string
@@ -33,7 +35,7 @@ type cli struct {
 
 func newCLI() *cli {
 	return &cli{in: os.Stdin, out: os.Stdout, err: &lockedWriter{w: os.Stderr}, getenv: os.Getenv, now: time.Now,
-		zone: time.Local}
+		zone: time.Local, waitDelay: 3 * time.Second}
 }
 
 // run runs a command line and returns the exit status.

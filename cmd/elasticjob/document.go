@@ -69,10 +69,8 @@ func (d document) setFlags(cmd *cobra.Command, fields []field) {
 	}
 }
 
-// gather builds a document from a file, overridden by a name on the command line, overridden by flags. In a new
-// document without a file, missing fields get their fallback values.
-func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field, isNew bool) (document,
-	error) {
+// gather builds a document from a file, overridden by a name on the command line, overridden by flags.
+func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field) (document, error) {
 	d := document{}
 	if file != "" {
 		var err error
@@ -91,12 +89,32 @@ func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, 
 	if d[nameField] == nil {
 		return nil, usagef("which one? Give a name, or -f FILE with %s", nameField)
 	}
+	return d, nil
+}
+
+// setFallbacks sets the missing fields that have a fallback value.
+func (d document) setFallbacks(fields []field) {
 	for _, f := range fields {
-		if _, ok := d[f.name]; isNew && file == "" && !ok && f.fallback != nil {
+		if _, ok := d[f.name]; !ok && f.fallback != nil {
 			d[f.name] = f.fallback
 		}
 	}
-	return d, nil
+}
+
+// defaultsText says which resources a new document does not ask for, so that it takes these by default; "" if it asks
+// for both. what takes them, such as "each shard".
+func (d document) defaultsText(what string, cpuCount, memoryMB float64) string {
+	var amounts, flags []string
+	if d["cpuCount"] == nil {
+		amounts, flags = append(amounts, number(cpuCount)+" CPU"), append(flags, "--cpu")
+	}
+	if d["memoryMB"] == nil {
+		amounts, flags = append(amounts, number(memoryMB)+" MB"), append(flags, "--memory")
+	}
+	if len(amounts) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s takes %s by default (%s)", what, strings.Join(amounts, " and "), strings.Join(flags, ", "))
 }
 
 func (d document) raw() (json.RawMessage, error) { return json.Marshal(d) }

@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/elasticjob-go/elasticjob/client"
+	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
 var jobFields = []field{
@@ -18,10 +23,16 @@ var jobFields = []field{
 	{flag: "memory", name: "memoryMB", zero: 0.0, fallback: 64.0, usage: "memory of each shard in MB"},
 	{flag: "parameter", name: "jobParameter", zero: "", usage: "a parameter for all shards"},
 	{flag: "item-parameters", name: "shardingItemParameters", zero: "", usage: "a parameter for each shard: 0=a,1=b,2=c"},
+	{flag: "cpu-limit", name: "cpuLimit", zero: 0.0, usage: "on Kubernetes: the most CPU that a shard may use; 0: no limit"},
 	{flag: "failover", name: "failover", zero: false, usage: "rerun a shard that was lost with its executor or agent"},
 	{flag: "misfire", name: "misfire", zero: false, usage: "queue fires that find the job running, instead of dropping them"},
 	{flag: "timeout", name: "timeoutSeconds", zero: 0, usage: "seconds after which a shard is killed; 0: none"},
 	{flag: "retries", name: "maxRetries", zero: 0, usage: "how often a failed shard is retried"},
+	{flag: "retry-backoff", name: "retryBackoffSeconds", zero: 0, usage: "seconds until a failed shard is retried, each time twice as long; 0: 200 milliseconds"},
+	{flag: "kill-grace", name: "killGraceSeconds", zero: 0, usage: "seconds between SIGTERM and SIGKILL; 0: the server's"},
+	{flag: "keep-failed", name: "keepFailed", zero: 0, usage: "how many working directories of failed attempts each executor keeps; 0: the executors' limit"},
+	{flag: "concurrency", name: "jobExecutorServiceHandlerType", zero: "", usage: "how many shards of a daemon an executor runs at once: CPU, SINGLE_THREAD; empty: all"},
+	{flag: "error-handler", name: "jobErrorHandlerType", zero: "", usage: "how a failed run is handled, such as LOG or EMAIL, whose settings are properties; empty: LOG"},
 	{flag: "description", name: "description", zero: "", usage: "for people"},
 }
 
@@ -73,7 +84,8 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, `NAME=VALUE`; may be given again")
 	flags.StringArrayVar(&props, "prop", nil, "a property, `NAME=VALUE`; may be given again")
-	flags.BoolVar(&check, "check", false, "show what would be wrong, and change nothing")
+	flags.BoolVar(&check, "check", false, "only report what is wrong, the next fires and whether the shards would fit; "+
+		"a script.command.line is looked for in the app's package. Nothing is changed")
 	if !isNew {
 		flags.StringArrayVar(&unsetEnv, "unset-env", nil,
 			"a variable, by its `NAME`, to be removed; may be given again")
@@ -81,13 +93,22 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 			"a property, by its `NAME`, to be removed; may be given again")
 	}
 	a.complete(cmd, "app", appNames)
-	completeWords(cmd, "type", "TRANSIENT", "DAEMON")
+	hints := jobs.Hints()
+	for _, f := range jobFields {
+		if words := hints[f.name].Enum; len(words) > 0 {
+			completeWords(cmd, f.flag, slices.DeleteFunc(words, func(word string) bool { return word == "" })...)
+		}
+	}
 	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
-		d, err := a.gather(cmd, args, file, "jobName", jobFields, isNew)
+		d, err := a.gather(cmd, args, file, "jobName", jobFields)
 		if err != nil {
 			return err
 		}
 		name, _ := d["jobName"].(string)
+		asked := maps.Clone(d)
+		if isNew && file == "" {
+			d.setFallbacks(jobFields)
+		}
 		setEnv, err := pairs("env", env)
 		if err != nil {
 			return err
@@ -115,6 +136,9 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 			if err != nil {
 				return a.suggestJob(ctx, c, err, name)
 			}
+			if err := a.checkScript(ctx, c, answer.Raw); err != nil {
+				return err
+			}
 			return a.show(answer.Raw, func() error { return a.printCheck(answer.Raw) })
 		}
 		write, done := c.RegisterJob, "registered"
@@ -125,9 +149,47 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 		if err != nil {
 			return a.suggestJob(ctx, c, err, name)
 		}
+		if isNew {
+			a.note(asked.defaultsText("each shard", answer.Value.CPUCount, answer.Value.MemoryMB))
+		}
 		return a.jobDone(answer, done)
 	})
 	return cmd
+}
+
+// checkScript lets the server look for a checked job's own command in the package of its app, and returns what is wrong
+// with it. It notes why the server could not look.
+func (a *cli) checkScript(ctx context.Context, c *client.Client, checked json.RawMessage) error {
+	var said struct{ Document client.Job }
+	if err := json.Unmarshal(checked, &said); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	script, _ := said.Document.Props[jobs.PropScript].(string)
+	if script == "" {
+		return nil
+	}
+	app, err := document{"appName": said.Document.AppName, "bootstrapScript": script}.raw()
+	if err != nil {
+		return err
+	}
+	answer, err := c.CheckApp(ctx, app, true)
+	if err != nil {
+		a.note(jobs.PropScript + " was not looked for in the app's package: " + errorText(err))
+		return nil
+	}
+	refused := &client.Error{Message: "the app's package does not have what " + jobs.PropScript + " names"}
+	for _, p := range answer.Value.Problems {
+		if p.Field != "bootstrapScript" {
+			a.note(jobs.PropScript + " was not looked for in the app's package: " + p.Message)
+			continue
+		}
+		p.Field = "props." + jobs.PropScript
+		refused.Fields = append(refused.Fields, p)
+	}
+	if len(refused.Fields) > 0 {
+		return refused
+	}
+	return nil
 }
 
 func (a *cli) jobDone(answer client.Answer[client.Job], done string) error {

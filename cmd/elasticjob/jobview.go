@@ -114,7 +114,7 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 		}
 		beside := []pair{{stateName, x.Value.State}}
 		if len(x.Value.NextFires) > 0 {
-			beside = append(beside, pair{"next fire", a.timeText(x.Value.NextFires[0])})
+			beside = append(beside, pair{"next fire", a.fireText(x.Value.NextFires[0], x.Value.TimeZone)})
 		}
 		return a.printFields(job.Raw, beside...)
 	})
@@ -183,7 +183,7 @@ func (a *cli) printExplanation(x client.Explanation) {
 		a.printf("next fires:")
 	}
 	for _, t := range x.NextFires {
-		a.printf("  %s", a.timeText(t))
+		a.printf("  %s", a.fireText(t, x.TimeZone))
 	}
 	a.printRun("last run", x.LastRun)
 	if x.LastRun == nil || x.LastSuccess == nil || x.LastRun.ExecutionID != x.LastSuccess.ExecutionID {
@@ -246,8 +246,8 @@ func (a *cli) printCheck(raw json.RawMessage) error {
 	var said struct {
 		Notes []string
 		Cron  *struct {
-			Words     string
-			NextFires []struct{ Time time.Time }
+			Words, TimeZone string
+			NextFires       []struct{ Local time.Time }
 		}
 		Placement *struct {
 			Fits   bool
@@ -262,7 +262,7 @@ func (a *cli) printCheck(raw json.RawMessage) error {
 	if said.Cron != nil {
 		a.printf("fires %s", clean(said.Cron.Words))
 		for _, fire := range said.Cron.NextFires {
-			a.printf("  %s", a.timeText(fire.Time))
+			a.printf("  %s", a.fireText(fire.Local, said.Cron.TimeZone))
 		}
 	}
 	if p := said.Placement; p != nil && !p.Fits {

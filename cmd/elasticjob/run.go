@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,7 +68,13 @@ func (a *cli) listRunsCommand() *cobra.Command {
 				break
 			}
 		}
-		return a.showOwn(raw, func() error { return a.print(a.runTable(rows), "no run matches") })
+		return a.showOwn(raw, func() error {
+			err := a.print(a.runTable(rows), "no run matches")
+			if slices.ContainsFunc(rows, func(run client.Summary) bool { return run.Source == "DAEMON" }) {
+				a.printf(`a run by daemon has all fires of its job; "elasticjob run show RUN" counts them`)
+			}
+			return err
+		})
 	})
 	return cmd
 }
@@ -120,13 +128,25 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 			return err
 		}
 		for _, s := range r.Shards {
-			if s.FailureCause != "" {
-				a.printf("\nshard %d: %s", s.Item, indented(s.FailureCause, "  "))
+			if why := cmp.Or(s.FailureCause, s.Note); why != "" {
+				a.printf("\nshard %d: %s", s.Item, indented(why, "  "))
+			}
+			if s.Daemon != nil && s.Daemon.LastRun != nil {
+				a.printDaemonRun(s.Item, s.Daemon.LastRun)
 			}
 		}
 		a.note(r.LifeNote)
 		return nil
 	})
+}
+
+func (a *cli) printDaemonRun(item int, run *client.DaemonRun) {
+	why := cmp.Or(run.FailureCause, run.Note)
+	if why != "" {
+		why = "\n  " + indented(why, "  ")
+	}
+	a.printf("\nshard %d: its last run %s, fired %s, took %s%s", item, styleOf(run.State).paint(run.State, a.coloured()),
+		a.timeText(run.FireTime), millisText(&run.DurationMillis), why)
 }
 
 func (a *cli) shardTable(shards []client.Shard) *table {

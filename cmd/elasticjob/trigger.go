@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -73,6 +76,8 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 	}
 	fmt.Fprintln(about, id)
 	w := &progressPrinter{cli: a, out: &lockedWriter{w: about}, shown: map[int]string{}}
+	w.waiting.delay, w.waiting.print = a.waitDelay, w.line
+	defer w.waiting.set("")
 	var output *logFollower
 	if logs {
 		output = a.newLogFollower(ctx, c, []string{"stdout", "stderr"})
@@ -109,9 +114,16 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 
 // progressPrinter prints the changes of a run.
 type progressPrinter struct {
-	cli   *cli
-	out   io.Writer
-	shown map[int]string // the last shown state, by shard
+	cli     *cli
+	out     io.Writer
+	shown   map[int]string // the last shown state, by shard
+	waiting waitNotice
+}
+
+// line prints a line with the time.
+func (w *progressPrinter) line(text string) {
+	stamp := dim.paint(w.cli.now().In(w.cli.zone).Format("15:04:05"), w.cli.coloured())
+	fmt.Fprintln(w.out, stamp+" "+text)
 }
 
 // maxLines is the maximum number of shards whose changes are shown individually. For larger runs it shows the number
@@ -120,7 +132,7 @@ const maxLines = 20
 
 func (w *progressPrinter) changed(run client.Execution) {
 	colours := w.cli.coloured()
-	stamp := dim.paint(w.cli.now().In(w.cli.zone).Format("15:04:05"), colours)
+	defer func() { w.waiting.set(waitText(run)) }()
 	if len(run.Shards) > maxLines {
 		byState := map[string]int{}
 		for _, s := range run.Shards {
@@ -128,7 +140,7 @@ func (w *progressPrinter) changed(run client.Execution) {
 		}
 		if now := counts(byState); w.shown[-1] != now {
 			w.shown[-1] = now
-			fmt.Fprintf(w.out, "%s shards: %s\n", stamp, now)
+			w.line("shards: " + now)
 		}
 		return
 	}
@@ -138,21 +150,76 @@ func (w *progressPrinter) changed(run client.Execution) {
 			continue
 		}
 		w.shown[s.Item] = now
-		line := fmt.Sprintf("%s shard %d %s", stamp, s.Item, styleOf(s.State).paint(s.State, colours))
+		line := fmt.Sprintf("shard %d %s", s.Item, styleOf(s.State).paint(s.State, colours))
 		if s.Attempt > 1 {
 			line += fmt.Sprintf(", attempt %d", s.Attempt)
 		}
 		if s.StartTime != nil && s.CompleteTime != nil {
 			line += " after " + durationText(s.CompleteTime.Sub(*s.StartTime))
 		}
-		if s.FailureCause != "" {
-			line += ": " + indented(s.FailureCause, "    ")
+		if why := cmp.Or(s.FailureCause, s.Note); why != "" {
+			line += ": " + indented(why, "    ")
 		}
-		fmt.Fprintln(w.out, line)
+		w.line(line)
+	}
+}
+
+// waitText says what a run that has not ended waits for, with the first shard that waits if others run; "" if none
+// waits.
+func waitText(run client.Execution) string {
+	if run.Ended() {
+		return ""
+	}
+	if run.Reason != "" {
+		return "waiting: " + indented(inCommands(run.Reason), "    ")
+	}
+	for _, s := range run.Shards {
+		if s.Reason != "" {
+			return fmt.Sprintf("shard %d waiting: %s", s.Item, indented(inCommands(s.Reason), "    "))
+		}
+	}
+	return ""
+}
+
+// waitNotice prints what a run waits for, once the run has waited for the delay, and again when that changes.
+type waitNotice struct {
+	delay time.Duration
+	print func(string)
+
+	mu         sync.Mutex
+	now, shown string
+	timer      *time.Timer // set while the run waits
+	due        bool        // the delay is over
+}
+
+// set records what the run waits for now; "" if it does not wait.
+func (n *waitNotice) set(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch n.now = text; {
+	case text != "" && n.timer == nil:
+		n.timer = time.AfterFunc(n.delay, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.due = true
+			n.tell()
+		})
+	case text == "" && n.timer != nil:
+		n.timer.Stop()
+		n.timer, n.due, n.shown = nil, false, ""
+	case n.due:
+		n.tell()
+	}
+}
+
+// tell prints the text unless it was printed last. The caller holds mu.
+func (n *waitNotice) tell() {
+	if n.now != "" && n.now != n.shown {
+		n.shown = n.now
+		n.print(n.now)
 	}
 }
 
 func (w *progressPrinter) ended(run client.Execution) {
-	stamp := dim.paint(w.cli.now().In(w.cli.zone).Format("15:04:05"), w.cli.coloured())
-	fmt.Fprintf(w.out, "%s run %s\n", stamp, styleOf(run.State).paint(run.State, w.cli.coloured()))
+	w.line("run " + styleOf(run.State).paint(run.State, w.cli.coloured()))
 }

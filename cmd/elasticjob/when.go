@@ -2,12 +2,19 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
 // timeText returns a time in the user's zone and its distance from now.
 func (a *cli) timeText(t time.Time) string {
 	return fmt.Sprintf("%s (%s)", t.In(a.zone).Format("2006-01-02 15:04:05 MST"), a.relative(t))
+}
+
+// fireText returns a fire in the zone of its job, with the zone's name, and its distance from now. The server sends the
+// time in that zone.
+func (a *cli) fireText(t time.Time, zone string) string {
+	return fmt.Sprintf("%s (%s)", strings.TrimSpace(t.Format("2006-01-02 15:04:05 -07:00 ")+clean(zone)), a.relative(t))
 }
 
 // relative returns the distance of a time from now: in 25s, 3m20s ago.
