@@ -135,7 +135,7 @@ func TestDaemonThatCannotBegin(t *testing.T) {
 		cause string
 	}{
 		"package": {func(task *wire.Task) { task.Package.URL = "file:///nonexistent" }, "nonexistent"},
-		"command": {func(task *wire.Task) { task.Command = []string{"jib.sh"} }, `command "jib.sh" is neither in the package nor in PATH`},
+		"command": {func(task *wire.Task) { task.Command = []string{"jib.sh"} }, `jib.sh is neither in the PATH of this agent (`},
 		"cron":    {func(task *wire.Task) { task.Daemon.Cron = "x" }, `cron "x" of job job`},
 		"zone":    {func(task *wire.Task) { task.Daemon.TimeZone = "Mars/Base" }, `time zone "Mars/Base" of job job`},
 	} {

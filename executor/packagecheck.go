@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -92,16 +91,15 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	case errors.Is(err, syscall.ENOSPC):
 		return facts, fmt.Errorf("store the package during the check: %w; free space in %s", err, c.Folder)
 	case errors.Is(err, context.DeadlineExceeded):
-		facts.add("appURL", "it was not fetched and unpacked within %s, the limit of a check: see whether the package's server is slow", checkTime)
+		facts.add("appURL", fmt.Sprintf("it was not fetched and unpacked within %s, the limit of a check: see whether the package's server is slow", checkTime))
 		return facts, nil
 	case errors.As(err, &refused):
-		facts.add("appURL", "%s: see that the URL is right, that this server can reach it, and that it is a package (tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip or a single file) of at most %d MiB, unpacked too, for a check", refused, maxTaskGrace>>20)
+		facts.add("appURL", fmt.Sprintf("%s: see that the URL is right, that this server can reach it, and that it is a package (tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip or a single file) of at most %d MiB, unpacked too, for a check", refused, maxTaskGrace>>20))
 	case err != nil:
 		return facts, err
 	}
 	if c.SHA256 != "" && facts.SHA256 != "" && !strings.EqualFold(c.SHA256, facts.SHA256) {
-		facts.add("appSHA256", "the package's sha256 is %s: give that, or the URL of the package that was meant",
-			facts.SHA256)
+		facts.add("appSHA256", "the package's sha256 is "+facts.SHA256+": give that, or the URL of the package that was meant")
 	}
 	if refused == nil {
 		facts.findScript(c)
@@ -119,51 +117,54 @@ func sizeLimit(folder string) int64 {
 	return int64(min(checkBytes, disk.Bavail*uint64(disk.Bsize)/4))
 }
 
-func (f *PackageFacts) add(field, format string, args ...any) {
-	f.Problems = append(f.Problems, PackageProblem{field, fmt.Sprintf(format, args...)})
+func (f *PackageFacts) add(field, message string) {
+	f.Problems = append(f.Problems, PackageProblem{field, message})
 }
 
 // findScript looks for the command as a task does, and records what it found.
 func (f *PackageFacts) findScript(c PackageCheck) {
-	root := pack.Root(f.Dir, c.Command[0])
 	name := c.Command[0]
-	defer func() {
-		if len(f.Problems) == 0 { // the folder may be another once the command is right
-			f.checkWords(root, c.Command)
-		}
-	}()
-	if outside := pack.Outside(root, name); !path.IsAbs(name) && outside != "" {
-		// A file of the agents, which this server may have too, but must not look at for this user.
-		f.Script.Found, f.Script.Executable = true, true
-		if info := c.statAsTask(outside); c.OfAgent && (info == nil || !info.Mode().IsRegular()) {
-			f.Script = ScriptFacts{}
-			f.add("bootstrapScript", "%s is a link to %s, which is not on this machine, or which the user that jobs run as can't reach",
-				name, outside)
-		}
-		return
-	}
-	_, _, err := launch.Find(root, c.Command, launch.BaseEnvironment(nil)["PATH"], nil)
+	root := pack.Root(f.Dir, name)
+	search := launch.BaseEnvironment(c.RunAs)["PATH"]
+	_, _, err := launch.Find(root, c.Command, search, c.RunAs)
 	inside, notBelow := filepath.Rel(f.Dir, filepath.Join(root, path.Clean(name)))
 	info, missing := os.Stat(filepath.Join(root, path.Clean(name)))
 	isInside := !path.IsAbs(name) && notBelow == nil && filepath.IsLocal(inside) && missing == nil &&
 		info.Mode().IsRegular()
+	outside := pack.Outside(root, name)
+	rootKnown := true // the folder of the other words does not depend on what is wrong with the first one
 	switch {
+	case !path.IsAbs(name) && outside != "":
+		// A file of the agents, which this server may have too, but must not look at for this user.
+		f.Script.Found, f.Script.Executable = true, true
+		if info := c.statAsTask(outside); c.OfAgent && (info == nil || !info.Mode().IsRegular()) {
+			f.Script = ScriptFacts{}
+			f.add("bootstrapScript", launch.BadLink(name, outside))
+		}
 	case isInside:
 		f.Script = ScriptFacts{Path: inside, Found: true, Executable: info.Mode()&0o111 != 0}
-		f.checkScript(c, filepath.Join(f.Dir, inside), err)
+		f.checkScript(c, filepath.Join(f.Dir, inside), search, err)
 	case path.IsAbs(name) && c.OfAgent:
 		f.findProgram(c, name)
 	case err == nil && c.OfAgent:
 		f.Script.Found, f.Script.Executable = true, true
 	case c.OfAgent, strings.Contains(name, "/") && !path.IsAbs(name):
-		f.addNotFound(root, name)
+		f.add("bootstrapScript", err.Error())
+		rootKnown = !strings.Contains(name, "/") && launch.FoundElsewhere(root, name) == ""
 	case !path.IsAbs(name):
 		// The command may be a program of the agents, which this server need not have. But if another folder of the
 		// package has a file of that name, the user probably meant that file.
-		if found, _, _ := launch.FindSimilar(root, name); slices.ContainsFunc(found,
-			func(file string) bool { return path.Base(file) == name }) {
-			f.addNotFound(root, name)
+		if problem := launch.FoundElsewhere(root, name); problem != "" {
+			f.add("bootstrapScript", problem)
+			rootKnown = false
 		}
+	}
+	if !rootKnown {
+		return
+	}
+	words := launch.Words{Dir: f.Dir, Root: root, File: pack.FileName(c.URL)}
+	for _, problem := range words.Problems(c.Command) {
+		f.add("bootstrapScript", problem)
 	}
 }
 
@@ -172,11 +173,11 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 func (f *PackageFacts) findProgram(c PackageCheck, name string) {
 	info := c.statAsTask(name)
 	if info == nil || !info.Mode().IsRegular() {
-		f.addNotFound("", name)
+		f.add("bootstrapScript", launch.NotOnAgent(name))
 		return
 	}
 	if f.Script.Found, f.Script.Executable = true, info.Mode()&0o111 != 0; !f.Script.Executable {
-		f.add("bootstrapScript", "%s has no execute bit: set it (chmod +x), or name what runs it first, such as /bin/sh", name)
+		f.add("bootstrapScript", name+" has no execute bit: set it (chmod +x), or name what runs it first, such as /bin/sh")
 	}
 }
 
@@ -189,51 +190,19 @@ func (c *PackageCheck) statAsTask(name string) (info os.FileInfo) {
 	return info
 }
 
-// addNotFound adds a problem: the command was not found. It suggests similar files.
-func (f *PackageFacts) addNotFound(root, name string) {
-	where := "is not in the package"
-	switch {
-	case path.IsAbs(name):
-		f.add("bootstrapScript", "there is no file %s on this machine: name one that is there, or one in the package without a slash at its beginning", name)
-		return
-	case !filepath.IsLocal(name):
-		f.add("bootstrapScript", "%s leads out of the package: name a file in it", name)
-		return
-	case !strings.Contains(name, "/"):
-		where = "is neither in the package nor a program of this machine"
-	}
-	found, files, more := launch.FindSimilar(root, name)
-	switch {
-	case len(found) > 0:
-		f.add("bootstrapScript", "%s %s; did you mean %s?", name, where,
-			strings.Join(found[:min(3, len(found))], " or "))
-	default:
-		f.add("bootstrapScript", "%s %s, which holds %s: name one of its files, or pack again with the script in it",
-			name, where,
-			strings.Join(files, ", ")+map[bool]string{true: ", …"}[more])
-	}
-}
-
-// checkScript adds the problems that would keep the system from executing a file of the package.
-func (f *PackageFacts) checkScript(c PackageCheck, file string, refused error) {
-	begin := launch.Head(file)
-	if refused != nil {
-		if !f.checkFirstLine(f.Script.Path, begin, false) {
-			f.add("bootstrapScript", "%s", refused)
-		}
-		return
-	}
-	interpreter, isScript := launch.Shebang(file)
-	switch {
-	case f.checkFirstLine(f.Script.Path, begin, false):
-	case isScript:
+// checkScript adds the problem that would keep the system from executing a file of the package.
+func (f *PackageFacts) checkScript(c PackageCheck, file, search string, refused error) {
+	problem := launch.ProgramProblem(f.Script.Path, launch.Head(file))
+	if interpreter, ok := launch.Shebang(file); ok && problem == "" {
 		f.Script.Interpreter = interpreter[0]
-		if c.OfAgent && c.statAsTask(interpreter[0]) == nil {
-			f.add("bootstrapScript", "the first line of %s names %q, which is not on this machine: install it, or name another interpreter", f.Script.Path, interpreter[0])
+		if c.OfAgent {
+			problem = launch.InterpreterProblem(file, f.Script.Path, search, func(program string) bool { return c.statAsTask(program) != nil })
 		}
-	case begin == "":
-		f.add("bootstrapScript", "%s is empty: pack again with the script in it", f.Script.Path)
-	case !strings.HasPrefix(begin, "\x7fELF"):
-		f.add("bootstrapScript", "%s is neither a program nor a script that begins with #!: write #!/bin/sh, or what runs it, as its first line", f.Script.Path)
+	}
+	if refused != nil {
+		problem = refused.Error()
+	}
+	if problem != "" {
+		f.add("bootstrapScript", problem)
 	}
 }

@@ -84,7 +84,7 @@ func TestCheckPackage(t *testing.T) {
 			"bootstrapScript: bin/strat.sh is not in the package; did you mean bin/start.sh?"},
 		{"a wrong folder", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"start.sh"}},
 			executor.ScriptFacts{Path: "start.sh"}, "tar.gz",
-			"bootstrapScript: start.sh is neither in the package nor a program of this machine; did you mean bin/start.sh?"},
+			"bootstrapScript: start.sh is not in the directory in which the command runs; did you mean bin/start.sh?"},
 		{"nothing like it", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"bin/other"}},
 			executor.ScriptFacts{Path: "bin/other"}, "tar.gz",
 			"bootstrapScript: bin/other is not in the package, which holds bin/start.sh, conf: name one of its files"},
@@ -94,7 +94,7 @@ func TestCheckPackage(t *testing.T) {
 			executor.ScriptFacts{Path: "a.sh", Found: true, Interpreter: "/bin/sh"}, "tar.gz", ""},
 		{"neither bit nor line", packed(t, map[string]string{"a.sh": "exit 0"}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a.sh"}},
 			executor.ScriptFacts{Path: "a.sh", Found: true}, "tar.gz",
-			`bootstrapScript: command "a.sh" has no execute bit and doesn't begin with #!`},
+			"bootstrapScript: a.sh has no execute bit and does not begin with #!: begin it with #!/bin/sh"},
 		{"no first line", packed(t, map[string]string{"a.sh*": "exit 0"}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a.sh"}},
 			executor.ScriptFacts{Path: "a.sh", Found: true, Executable: true}, "tar.gz",
 			"bootstrapScript: a.sh is neither a program nor a script that begins with #!"},
@@ -105,7 +105,7 @@ func TestCheckPackage(t *testing.T) {
 			executor.ScriptFacts{Path: "a", Found: true, Executable: true, Interpreter: "/opt/none"}, "tar.gz", ""},
 		{"an interpreter of this machine", packed(t, map[string]string{"a*": "#!/opt/none\n"}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a"}, OfAgent: true},
 			executor.ScriptFacts{Path: "a", Found: true, Executable: true, Interpreter: "/opt/none"}, "tar.gz",
-			`bootstrapScript: the first line of a names "/opt/none", which is not on this machine`},
+			`bootstrapScript: the first line of a names "/opt/none", which is not on this agent: install it`},
 		{"a program of agents", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"java", "-version"}},
 			executor.ScriptFacts{Path: "java"}, "tar.gz", ""},
 		{"a byte order mark", packed(t, map[string]string{"a.sh*": "\xef\xbb\xbf" + script}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a.sh"}},
@@ -115,7 +115,12 @@ func TestCheckPackage(t *testing.T) {
 			executor.ScriptFacts{Path: "sh", Found: true, Executable: true}, "tar.gz", ""},
 		{"no program of this machine", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"no-such-program"}, OfAgent: true},
 			executor.ScriptFacts{Path: "no-such-program"}, "tar.gz",
-			"bootstrapScript: no-such-program is neither in the package nor a program of this machine, which holds"},
+			"bootstrapScript: no-such-program is neither in the PATH of this agent (/usr/"},
+		{"an interpreter that env can't find", packed(t, map[string]string{"a*": "#!/usr/bin/env nosuchpython\n"}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a"}, OfAgent: true},
+			executor.ScriptFacts{Path: "a", Found: true, Executable: true, Interpreter: "/usr/bin/env"}, "tar.gz",
+			`bootstrapScript: the first line of a names "nosuchpython", which is not in the PATH of this agent (`},
+		{"an archive", packed(t, map[string]string{"a*": "PK\x03\x04"}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a"}},
+			executor.ScriptFacts{Path: "a", Found: true, Executable: true}, "tar.gz", "bootstrapScript: a is an archive: name what runs it first"},
 		{"a file of this machine", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"/bin/sh"}, OfAgent: true},
 			executor.ScriptFacts{Path: "/bin/sh", Found: true, Executable: true}, "tar.gz", ""},
 		{"no program", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"/etc/passwd"}, OfAgent: true},
@@ -123,7 +128,7 @@ func TestCheckPackage(t *testing.T) {
 			"bootstrapScript: /etc/passwd has no execute bit"},
 		{"no file of this machine", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"/no/such"}, OfAgent: true},
 			executor.ScriptFacts{Path: "/no/such"}, "tar.gz",
-			"bootstrapScript: there is no file /no/such on this machine"},
+			"bootstrapScript: there is no file /no/such on this agent"},
 		{"another sum", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"bin/start.sh"}, SHA256: strings.Repeat("0", 64)},
 			executor.ScriptFacts{Path: "bin/start.sh", Found: true, Executable: true, Interpreter: "/bin/sh"},
 			"tar.gz", "appSHA256: the package's sha256 is "},
@@ -179,6 +184,7 @@ func TestACheckLooksAtEveryWord(t *testing.T) {
 		{flat, "java -jar lib/x.jar", ""},
 		{flat, "java -Xmx1g -jar x.jar go", "x.jar is not in the package; did you mean lib/x.jar?"},
 		{flat, "java -jar other.jar", "other.jar is not in the package, which holds"},
+		{flat, "java -jar lib/y.jar", "lib/y.jar is not in the package; did you mean lib/x.jar?"},
 		{flat, "java -cp conf:lib/*:lib/x.jar Main", ""},
 		{flat, "java -cp conf:lib/none.jar Main", "lib/none.jar is not in the package"},
 		{flat, "java --class-path=gone.jar Main", "gone.jar is not in the package"},
@@ -279,6 +285,46 @@ func TestACheckOfLinksAndWholeArchives(t *testing.T) {
 	}
 }
 
+// TestACheckOfAWrongName: the name that was meant is suggested, also if the package is that file, and although the
+// program that reads it is missing.
+func TestACheckOfAWrongName(t *testing.T) {
+	t.Parallel()
+	var jar bytes.Buffer
+	zipped := zip.NewWriter(&jar)
+	if _, err := zipped.Create("Main.class"); err != nil || zipped.Close() != nil {
+		t.Fatal(err)
+	}
+	inFolder := packed(t, map[string]string{"lib/app.jar": "PK", "main.py": "x"})
+	for command, test := range map[string]struct {
+		content []byte
+		file    string
+		want    []string
+	}{
+		"java -jar ap.jar":            {jar.Bytes(), "/app.jar", []string{"ap.jar is not in the package; did you mean app.jar, the package itself?"}},
+		"java -jar lib/app.jar":       {jar.Bytes(), "/app.jar", []string{"lib/app.jar is not in the package; did you mean app.jar, the package itself?"}},
+		"java -jar lib/ap.jar":        {inFolder, "/p.tar.gz", []string{"lib/ap.jar is not in the package; did you mean lib/app.jar?"}},
+		"java -jar app.jar":           {inFolder, "/app.tar", []string{"app.jar is not in the package; did you mean lib/app.jar?"}},
+		"nosuchpython3 -u --x main.y": {inFolder, "/p.tar.gz", []string{"nosuchpython3 is neither in the PATH of this agent (/usr/"}},
+		"timeout 5 java -jar ap.jar":  {inFolder, "/p.tar.gz", []string{"ap.jar is not in the package; did you mean lib/app.jar?"}},
+	} {
+		for _, ofAgent := range []bool{false, true} {
+			facts, err := executor.CheckPackage(t.Context(), executor.PackageCheck{URL: serving(t, test.content) + test.file,
+				Command: strings.Fields(command), Folder: t.TempDir(), OfAgent: ofAgent})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range test.want {
+				known := ofAgent || !strings.HasPrefix(want, "nosuchpython3")
+				if slices.ContainsFunc(facts.Problems, func(p executor.PackageProblem) bool {
+					return strings.HasPrefix(p.Message, want)
+				}) != known {
+					t.Errorf("%s, of an agent %t: %q, want %q", command, ofAgent, facts.Problems, want)
+				}
+			}
+		}
+	}
+}
+
 func TestACheckListsFilesWithinBounds(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
@@ -337,7 +383,7 @@ func TestAsRootACheckSeesWhatJobsSee(t *testing.T) {
 	}
 	url := serving(t, packed(t, map[string]string{"a*": "#!" + file + "\n"})) + "/p.tar.gz"
 	for command, want := range map[string]string{file: "there is no file " + file,
-		"a": "which is not on this machine"} {
+		"a": "which is not on this agent"} {
 		facts, err := executor.CheckPackage(t.Context(),
 			executor.PackageCheck{URL: url, Command: []string{command}, Folder: t.TempDir(), OfAgent: true,
 				RunAs: &isolation.Account{Name: "nobody", UID: 65534, GID: 65534, Groups: []uint32{65534}}})

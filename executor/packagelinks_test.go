@@ -33,8 +33,8 @@ func TestCheckOfLinksToTheMachine(t *testing.T) {
 		as = &isolation.Account{Name: "nobody", UID: 65534, GID: 65534, Groups: []uint32{65534}}
 	}
 	for name, want := range map[string]string{
-		"python3": "", "gone": "venv/bin/gone is a link to /no/such, which is not on this machine",
-		"closed": "venv/bin/closed is a link to /proc/1/exe, which is not on this machine, or which the user that jobs run as can't reach",
+		"python3": "", "gone": "venv/bin/gone is a link to /no/such, which is not on this agent",
+		"closed": "venv/bin/closed is a link to /proc/1/exe, which is not on this agent, or which the user that jobs run as can't reach",
 	} {
 		facts, err := executor.CheckPackage(t.Context(), executor.PackageCheck{URL: url, Command: []string{"venv/bin/" + name, "x.py"},
 			Folder: t.TempDir(), OfAgent: true, RunAs: as})

@@ -68,6 +68,7 @@ var wordsOfContainer = strings.NewReplacer(
 	", at the limit of the pod, which is the job's memoryMB",
 	"the executor's environment on this agent", "the container's environment",
 	" on this agent", " in this container",
+	" of this agent", " of this container",
 )
 
 // Current returns the container that this process is in. The folder is for the files of its output streams, begun is

@@ -45,11 +45,11 @@ func find(root string, words []string, search string) (file string, args []strin
 		return "", nil, errors.New("the command's first word is empty")
 	case path.IsAbs(name):
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-			return "", nil, fmt.Errorf("command %q: there is no such file on this agent", name)
+			return "", nil, errors.New(NotOnAgent(name))
 		}
 		return name, slices.Clone(words), nil
 	case inside == ".." || strings.HasPrefix(inside, "../"):
-		return "", nil, fmt.Errorf("command %q leads out of the package", name)
+		return "", nil, errors.New(LeadsOut(name))
 	}
 	file = filepath.Join(root, inside)
 	info, err := os.Stat(file)
@@ -57,23 +57,31 @@ func find(root string, words []string, search string) (file string, args []strin
 	case err == nil && info.Mode().IsRegular():
 		return asProgram(file, info, words)
 	case err != nil && pack.Outside(root, inside) != "":
-		return "", nil, fmt.Errorf("command %q is a link to %s, which is not on this agent, or which the user of the job can't reach",
-			name, pack.Outside(root, inside))
+		return "", nil, errors.New(BadLink(name, pack.Outside(root, inside)))
+	case strings.Contains(name, "/") && err == nil:
+		return "", nil, errors.New(isDirectory(name))
 	case strings.Contains(name, "/"):
-		what := "isn't in the package"
-		if err == nil {
-			what = "is a folder in the package"
-		}
-		return "", nil, fmt.Errorf("command %q %s%s", name, what, near(root, name))
+		return "", nil, errors.New(NotInPackage(root, name))
 	}
+	if program := lookPath(name, search, isProgram); program != "" {
+		return program, slices.Clone(words), nil
+	}
+	return "", nil, errors.New(NotFound(root, name, search))
+}
+
+// lookPath returns the path of a program in the search path; "" if it has none. is reports whether a file is one.
+func lookPath(name, search string, is func(file string) bool) string {
 	for _, dir := range filepath.SplitList(search) {
-		program := filepath.Join(dir, name)
-		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return program, slices.Clone(words), nil
+		if program := filepath.Join(dir, name); is(program) {
+			return program
 		}
 	}
-	return "", nil, fmt.Errorf("command %q is neither in the package nor in PATH (%s)%s", name, search,
-		near(root, name))
+	return ""
+}
+
+func isProgram(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 func asProgram(file string, info fs.FileInfo, words []string) (string, []string, error) {
@@ -81,8 +89,11 @@ func asProgram(file string, info fs.FileInfo, words []string) (string, []string,
 		return file, append([]string{file}, words[1:]...), nil
 	}
 	interpreter, ok := Shebang(file)
+	if problem := firstLineProblem(words[0], Head(file), false); problem != "" {
+		return "", nil, errors.New(problem)
+	}
 	if !ok {
-		return "", nil, fmt.Errorf("command %q has no execute bit and doesn't begin with #!: set the bit before packing (chmod +x)", words[0])
+		return "", nil, errors.New(words[0] + " has no execute bit and does not begin with #!: begin it with #!/bin/sh, or what runs it, or, if it is a program, set the bit before packing (chmod +x)")
 	}
 	args := append(slices.Clone(interpreter), file)
 	return interpreter[0], append(args, words[1:]...), nil
@@ -102,9 +113,6 @@ func Shebang(file string) ([]string, bool) {
 	}
 	return []string{program}, true
 }
-
-// ByteOrderMark is what some editors write before the first character. The system then sees no "#!".
-const ByteOrderMark = "\xef\xbb\xbf"
 
 // Head returns the beginning of a file, as many bytes as the kernel reads to decide how to execute it; empty if the
 // file can't be read.
@@ -128,57 +136,37 @@ func ExplainStart(file, name string, refused *supervisor.StartError, as *isolati
 }
 
 func explainStart(file, name string, refused *supervisor.StartError) error {
-	if refused.Op != "exec" {
-		return fmt.Errorf("start command %q: %w", name, refused)
-	}
 	what := refused.Errno.Error()
-	switch refused.Errno {
-	case syscall.ENOENT:
+	switch problem := ""; {
+	case refused.Op != "exec":
+		return fmt.Errorf("start command %q: %w", name, refused)
+	case refused.Errno == syscall.ENOENT:
+		if problem = firstLineProblem(name, Head(file), false); problem == "" {
+			problem = InterpreterProblem(file, name, "", isProgram)
+		}
+		if problem != "" {
+			return errors.New(problem)
+		}
 		what = "the file, or the program that runs it, does not exist"
-		if interpreter, ok := Shebang(file); ok {
-			what = fmt.Sprintf("its first line names %q, which isn't on this agent", interpreter[0])
-			if strings.HasSuffix(strings.Join(interpreter, " "), "\r") {
-				what = "its first line ends with a carriage return: save the script with Unix line ends"
-			}
+	case refused.Errno == syscall.ENOEXEC:
+		if problem = ProgramProblem(name, Head(file)); problem != "" {
+			return errors.New(problem)
 		}
-	case syscall.EACCES:
+		what = "it is a program for another processor architecture"
+	case refused.Errno == syscall.EACCES:
 		what = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
-	case syscall.ENOEXEC:
-		what = "it is neither a program for this machine nor a script that begins with #!"
-		switch head := Head(file); {
-		case strings.HasPrefix(head, "\x7fELF"):
-			what = "it is a program for another processor architecture"
-		case strings.HasPrefix(head, ByteOrderMark):
-			what = "it begins with a byte order mark: save the script as UTF-8 without one"
-		case strings.HasPrefix(head, "PK\x03\x04"):
-			what = "it is an archive: name what runs it first, such as java -jar or python3"
-		}
-	case syscall.E2BIG:
+	case refused.Errno == syscall.E2BIG:
 		what = "the arguments or the environment are too long; one may have 128 KiB, which the sharding context " +
 			"of a script job is, too, unless its property script.context.argument is \"false\""
-	case syscall.EAGAIN, syscall.ENOMEM:
+	case refused.Errno == syscall.EAGAIN, refused.Errno == syscall.ENOMEM:
 		what = "the agent allows no more processes: " + what
 	}
 	return fmt.Errorf("start command %q: %s", name, what)
 }
 
-// near suggests files with a similar name, or else lists some of the files.
-func near(root, name string) string {
-	found, files, more := FindSimilar(root, name)
-	switch {
-	case len(found) > 0:
-		return "; near it: " + strings.Join(found[:min(3, len(found))], ", ")
-	case len(files) > 0:
-		return "; it holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[more]
-	}
-	return ""
-}
-
-// FindSimilar returns the files below root with a name similar to name, the most similar first, and a few of all
+// findSimilar returns the files below root with a name similar to name, the most similar first, and a few of all
 // files; more reports whether there are further ones.
-func FindSimilar(root, name string) (found, files []string, more bool) {
-	base := strings.ToLower(path.Base(name))
-	distance := func(file string) int { return spelling.Distance(base, strings.ToLower(path.Base(file))) }
+func findSimilar(root, name string) (found, files []string, more bool) {
 	seen := 0
 	_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if seen++; err != nil || seen > 5000 {
@@ -188,17 +176,24 @@ func FindSimilar(root, name string) (found, files []string, more bool) {
 			return nil
 		}
 		inside, err := filepath.Rel(root, file)
-		if err != nil {
+		if err != nil || inside == "." { // root is no directory
 			return err
 		}
 		if len(files) < 5 {
 			files = append(files, inside)
 		}
-		if distance(inside) <= max(1, len(base)/4) {
+		if isSimilar(name, inside) {
 			found = append(found, inside)
 		}
 		return nil
 	})
-	slices.SortStableFunc(found, func(a, b string) int { return distance(a) - distance(b) })
+	slices.SortStableFunc(found, func(a, b string) int { return distance(name, a) - distance(name, b) })
 	return found, files, seen > 6
 }
+
+// distance is the distance between the names of two files, without their directories.
+func distance(a, b string) int {
+	return spelling.Distance(strings.ToLower(path.Base(a)), strings.ToLower(path.Base(b)))
+}
+
+func isSimilar(name, file string) bool { return distance(name, file) <= max(1, len(path.Base(name))/4) }

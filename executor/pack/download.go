@@ -95,6 +95,15 @@ func parse(address string) (*url.URL, error) {
 	return u, nil
 }
 
+// FileName returns the name of a package's own file, from the package's URL; "" if it has no valid one.
+func FileName(address string) string {
+	u, err := parse(address)
+	if err != nil {
+		return ""
+	}
+	return baseName(u)
+}
+
 // baseName returns the file name of a package that is a single file.
 func baseName(u *url.URL) string {
 	name := path.Base(u.Path)

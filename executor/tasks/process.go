@@ -21,6 +21,7 @@ type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
 	memoryMB float64              // its job's
+	explain  func() string        // says what is wrong with its command, once it has failed
 	ignored  ignored              // the messages on its pipe that were ignored
 	ended    func()               // ends the capture of its output
 	releases []func(workdir.Keep) // one for each of its folders
@@ -39,7 +40,11 @@ func (p *process) wait() (ending, bool) {
 	exit, ok := p.Exit()
 	p.pipe.Ended()
 	p.ended()
-	return ending{exit, p.memoryMB}, ok
+	end := ending{Exit: exit, memoryMB: p.memoryMB}
+	if ok && exit.Status != 0 && !exit.Killed {
+		end.problem = p.explain()
+	}
+	return end, ok
 }
 
 // release gives the folders back, or keeps the working folder; no process may be left in them.
@@ -82,10 +87,12 @@ func exitOf(exit ending) (status *int, signal string) {
 	return &exit.Status, ""
 }
 
-// ending is the end of a process of a job with this memoryMB; 0 if it is not known.
+// ending is the end of a process of a job with this memoryMB; 0 if it is not known. problem is what is wrong with the
+// command of a process that failed.
 type ending struct {
 	supervisor.Exit
 	memoryMB float64
+	problem  string
 }
 
 // text says how the process ended, and what is notable about it.
@@ -103,8 +110,10 @@ func (exit ending) text() string {
 	case exit.Signal == int(syscall.SIGKILL) && !exit.Killed:
 		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
 	}
-	if note := exit.note(); note != "" {
-		text += "; " + note
+	for _, note := range []string{exit.problem, exit.note()} {
+		if note != "" {
+			text += "; " + note
+		}
 	}
 	return text
 }

@@ -37,7 +37,7 @@ func TestMemoryFarAboveTheShareIsTold(t *testing.T) {
 		{129, 64, "it used up to 129 MB of memory, and its job has memoryMB 64" + notEnforced},
 		{127, 64, ""}, {60, 0.5, ""}, {6144, 0, ""}, {6144, 4096, ""},
 	} {
-		end := ending{supervisor.Exit{MaxMemory: test.used << 20}, test.share}
+		end := ending{Exit: supervisor.Exit{MaxMemory: test.used << 20}, memoryMB: test.share}
 		if got := end.note(); got != test.want {
 			t.Errorf("%+v: %q", test, got)
 		}

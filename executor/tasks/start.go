@@ -109,6 +109,10 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 	if err := context.Cause(t.ctx); err != nil {
 		return err
 	}
+	p.explain = func() string {
+		words := launch.Words{Dir: t.fetched.Dir, Root: cmp.Or(at.Root, at.Start), File: pack.FileName(spec.Package.URL)}
+		return words.Explain(spec.Command, env["PATH"], t.host.As)
+	}
 	t.secrets.addFolders(at.Work, at.Root)
 	path, args = workdir.InView(at.Root, at.Work, path, args)
 	if !spec.PlainCommand {

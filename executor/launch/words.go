@@ -1,4 +1,4 @@
-package executor
+package launch
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
@@ -83,9 +83,63 @@ const (
 	executed             // executed by the system
 )
 
-// checkWords checks the files of the package that the words of a command name, apart from the first word. The root is
-// the folder in which the command runs.
-func (f *PackageFacts) checkWords(root string, words []string) {
+// Words are the words of a command that runs in an unpacked package.
+type Words struct {
+	// Dir is the folder of the package, Root the one below it in which the command runs.
+	Dir, Root string
+	// File is the name of the package's own file, which is in Dir only if the command names it.
+	File string
+	// Ended means that the command ran and failed. Then only files are checked without which it can't have run, and of
+	// a shell's script only the first command, because later ones may read files that the first has made.
+	Ended bool
+
+	problems []string
+}
+
+// Problems says what is wrong with the files of the package that the words of a command name, apart from the first
+// word: that they are missing, or can't be run.
+func (w Words) Problems(words []string) []string {
+	w.problems = nil
+	w.checkWords(words)
+	return w.problems
+}
+
+// Explain says what is wrong with a command that has run and failed, as far as its files show it; "" if nothing is. It
+// looks at them with the rights of the account as which the command ran. search is the search path of the command.
+func (w Words) Explain(words []string, search string, as *isolation.Account) (problem string) {
+	w.Ended = true
+	_ = as.Do(func() error {
+		problem = w.explain(words, search)
+		return nil
+	})
+	return problem
+}
+
+func (w Words) explain(words []string, search string) string {
+	if name := path.Clean(words[0]); filepath.IsLocal(name) {
+		file := filepath.Join(w.Root, name)
+		problem := firstLineProblem(words[0], Head(file), false)
+		if problem == "" {
+			problem = InterpreterProblem(file, words[0], search, isProgram)
+		}
+		if problem != "" {
+			return problem
+		}
+	}
+	for _, problem := range w.Problems(words) {
+		return problem
+	}
+	return ""
+}
+
+func (w *Words) add(problem string) {
+	if problem != "" {
+		w.problems = append(w.problems, problem)
+	}
+}
+
+// checkWords checks all words but the first.
+func (w *Words) checkWords(words []string) {
 	name := strings.TrimRight(path.Base(words[0]), "0123456789.")
 	uses := make([]use, len(words))
 	if wrapper, ok := wrappers[name]; ok {
@@ -95,15 +149,15 @@ func (f *PackageFacts) checkWords(root string, words []string) {
 			at++
 		}
 		if at < len(words) {
-			f.checkFile(root, words[at], executed)
-			f.checkWords(root, words[at:])
+			w.checkFile(words[at], executed)
+			w.checkWords(words[at:])
 		}
 		return
 	}
 	if slices.Contains(shells, name) {
 		at, _ := shell.file(words)
 		if at > 1 && at < len(words) && inlineOption.MatchString(words[at-1]) {
-			f.checkShell(root, words[at])
+			w.checkShell(words[at])
 			return
 		}
 		if at < len(words) {
@@ -114,70 +168,74 @@ func (f *PackageFacts) checkWords(root string, words []string) {
 			uses[at] = read
 		}
 	} else if name == "java" {
-		f.checkJava(root, words)
+		w.checkJava(words)
 		return
 	}
 	for i, word := range words[1:] {
-		f.checkFile(root, word, uses[i+1])
+		w.checkFile(word, uses[i+1])
 	}
 }
 
 // checkJava checks the archives that Java is given.
-func (f *PackageFacts) checkJava(root string, words []string) {
+func (w *Words) checkJava(words []string) {
 	main, _ := java.file(words)
 	for i, word := range words[1:] {
 		option := words[i]
 		agent, _, _ := strings.Cut(strings.TrimPrefix(word, "-javaagent:"), "=")
 		switch {
 		case i+1 > main:
-			f.checkFile(root, word, mentioned)
+			w.checkFile(word, mentioned)
 		case option == "-jar":
-			f.checkFile(root, word, read)
+			w.checkFile(word, read)
 		case strings.HasPrefix(word, "-javaagent:"):
-			f.checkFile(root, agent, read)
+			w.checkFile(agent, read)
 		case slices.Contains(java.values[:5], option), strings.HasPrefix(word, "--class-path="):
 			for entry := range strings.SplitSeq(strings.TrimPrefix(word, "--class-path="), ":") {
 				entry = strings.TrimSuffix(entry, "/*")
 				if strings.HasSuffix(entry, ".jar") {
-					f.checkFile(root, entry, read)
+					w.checkFile(entry, read)
 				} else {
-					f.checkFile(root, entry, mentioned) // Java ignores folders that are missing
+					w.checkFile(entry, mentioned) // Java ignores folders that are missing
 				}
 			}
 		case i+1 < main:
-			f.checkFile(root, word, mentioned)
+			w.checkFile(word, mentioned)
 		}
 	}
 }
 
 // checkShell checks the commands of a script for sh -c, as far as they are plain words in the folder in which it
 // begins.
-func (f *PackageFacts) checkShell(root, script string) {
-	for _, command := range separator.Split(script, -1) {
+func (w *Words) checkShell(script string) {
+	for i, command := range separator.Split(script, -1) {
 		words := strings.Fields(command)
 		for len(words) > 0 && assignment.MatchString(words[0]) {
 			words = words[1:]
 		}
-		if end := slices.IndexFunc(words, func(w string) bool { return strings.ContainsAny(w, "<>#") }); end >= 0 {
+		if end := slices.IndexFunc(words, func(word string) bool { return strings.ContainsAny(word, "<>#") }); end >= 0 {
 			words = words[:end]
 		}
 		if len(words) == 0 {
 			continue
 		}
-		if slices.Contains([]string{"cd", "pushd"}, words[0]) || strings.ContainsAny(command, "'\"\\(){}`") {
+		if slices.Contains([]string{"cd", "pushd"}, words[0]) || strings.ContainsAny(command, "'\"\\(){}`") ||
+			w.Ended && i > 0 {
 			return // later words may mean anything
 		}
 		if strings.Contains(words[0], "/") {
-			f.checkFile(root, words[0], executed)
+			w.checkFile(words[0], executed)
 		}
-		f.checkWords(root, words)
+		w.checkWords(words)
 	}
 }
 
 // checkFile adds what is wrong with a file that a word names. A word that may be no name of a file is only reported if
 // the package has the file elsewhere.
-func (f *PackageFacts) checkFile(root, word string, as use) {
+func (w *Words) checkFile(word string, as use) {
 	if as == mentioned {
+		if w.Ended {
+			return
+		}
 		_, value, found := strings.Cut(word, "=") // --config=conf/app.yml
 		if found {
 			word = value
@@ -185,71 +243,55 @@ func (f *PackageFacts) checkFile(root, word string, as use) {
 	}
 	name := path.Clean(word)
 	if word == "" || path.IsAbs(word) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(word, "*?[$\x00") ||
-		strings.HasPrefix(word, "-") || strings.Contains(word, "://") || pack.Outside(root, name) != "" {
+		strings.HasPrefix(word, "-") || strings.Contains(word, "://") || pack.Outside(w.Root, name) != "" {
 		return
 	}
-	info, err := os.Stat(filepath.Join(root, name))
+	info, err := os.Stat(filepath.Join(w.Root, name))
 	if as == executed && !strings.Contains(word, "/") { // a program in the search path
 		if err == nil && info.Mode().IsRegular() {
-			f.add("bootstrapScript", "%s is a file of the package, in which programs are not searched: name it ./%s", name, name)
+			w.add(name + " is a file of the package, in which programs are not searched: name it ./" + name)
 		}
 		return
 	}
 	if err != nil {
-		f.checkMissing(root, name, as)
+		w.checkMissing(name, as)
 		return
 	}
 	if !info.Mode().IsRegular() {
 		if as == executed || as == asScript {
-			f.add("bootstrapScript", "%s is a directory of the package: name the file in it", name)
+			w.add(isDirectory(name))
 		}
 		return
 	}
-	begin := launch.Head(filepath.Join(root, name))
-	switch {
+	switch begin := Head(filepath.Join(w.Root, name)); {
 	case as == read:
 	case as == executed && info.Mode()&0o111 == 0:
-		f.add("bootstrapScript", "%s has no execute bit: set it before packing (chmod +x), or name what runs it, such as sh %s", name, name)
+		w.add(name + " has no execute bit: set it before packing (chmod +x), or name what runs it, such as sh " + name)
 	case as == executed && begin == "":
-		f.add("bootstrapScript", "%s is empty: pack again with the script in it", name)
+		w.add(isEmpty(name))
 	default:
-		f.checkFirstLine(name, begin, as == asScript)
+		w.add(firstLineProblem(name, begin, as == asScript))
 	}
-}
-
-// checkFirstLine adds what keeps the system, or a shell, from understanding a script's first line, and reports whether
-// it found anything.
-func (f *PackageFacts) checkFirstLine(name, begin string, shell bool) bool {
-	text, marked := strings.CutPrefix(begin, launch.ByteOrderMark)
-	line, _, _ := strings.Cut(text, "\n")
-	script := strings.HasPrefix(text, "#!")
-	switch {
-	case marked && (script || shell):
-		f.add("bootstrapScript", "%s begins with a byte order mark, before its first line: save it as UTF-8 without one (sed -i '1s/^\\xef\\xbb\\xbf//')", name)
-	case (script || shell) && strings.HasSuffix(line, "\r"):
-		f.add("bootstrapScript", "the first line of %s ends with a carriage return: save the script with Unix line ends", name)
-	default:
-		return false
-	}
-	return true
 }
 
 // checkMissing adds a problem: the command names a file that is not where it runs.
-func (f *PackageFacts) checkMissing(root, name string, as use) {
-	if top, err := filepath.Rel(f.Dir, root); err == nil && top != "." {
-		if inside, ok := strings.CutPrefix(name, top+"/"); ok && exists(filepath.Join(root, inside)) {
-			f.add("bootstrapScript", "%s is not found: the command runs in %s, the only directory at the package's top, so name the file %s", name, top, inside)
+func (w *Words) checkMissing(name string, as use) {
+	if top, err := filepath.Rel(w.Dir, w.Root); err == nil && top != "." {
+		if inside, ok := strings.CutPrefix(name, top+"/"); ok && exists(filepath.Join(w.Root, inside)) {
+			w.add(name + " is not found: the command runs in " + top + ", the only directory at the package's top, so name the file " + inside)
 			return
 		}
 	}
-	found, _, _ := launch.FindSimilar(root, name)
+	found, _, _ := findSimilar(w.Root, name)
 	below := slices.DeleteFunc(slices.Clone(found), func(file string) bool { return !strings.HasSuffix(file, "/"+name) })
 	switch {
+	case as != mentioned && len(found) == 0 && isSimilar(name, w.File) && path.Ext(name) == path.Ext(w.File):
+		// The package was unpacked because the command does not name it.
+		w.add(name + " is not in the package; did you mean " + w.File + ", the package itself?")
 	case as != mentioned:
-		f.addNotFound(root, "./"+name)
+		w.add(NotInPackage(w.Root, name))
 	case len(below) > 0 && strings.ContainsAny(name, "./"):
-		f.add("bootstrapScript", "%s is not in the directory in which the command runs; did you mean %s?", name,
-			strings.Join(below[:min(3, len(below))], " or "))
+		w.add(name + " is not in the directory in which the command runs" + didYouMean(below))
 	}
 }
 

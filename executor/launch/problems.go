@@ -1,0 +1,133 @@
+package launch
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// These are the sentences about commands that can't be run. A check of a package and the reason of a run use the same
+// ones. Each says what to do.
+
+// NotOnAgent says that there is no file at an absolute path.
+func NotOnAgent(name string) string {
+	return "there is no file " + name + " on this agent: name one that is there, or one in the package without a slash at its beginning"
+}
+
+// LeadsOut says that a name leads out of the package.
+func LeadsOut(name string) string { return name + " leads out of the package: name a file in it" }
+
+// BadLink says that a link of the package leads to a file that is not there.
+func BadLink(name, to string) string {
+	return name + " is a link to " + to + ", which is not on this agent, or which the user that jobs run as can't reach"
+}
+
+// NotInPackage says that a file is not in the package, and suggests similar ones.
+func NotInPackage(root, name string) string {
+	found, files, more := findSimilar(root, name)
+	if len(found) > 0 {
+		return name + " is not in the package" + didYouMean(found)
+	}
+	if len(files) == 0 {
+		return name + " is not in the package, which is empty: pack again with the script in it"
+	}
+	return name + " is not in the package" + holding(files, more) + ": name one of its files, or pack again with the script in it"
+}
+
+// NotFound says that a name without a slash is neither a file of the package nor a program in the search path.
+func NotFound(root, name, search string) string {
+	found, files, more := findSimilar(root, name)
+	problem := fmt.Sprintf("%s is neither in the PATH of this agent (%s) nor in the package", name, search)
+	if len(found) > 0 {
+		return problem + didYouMean(found)
+	}
+	return problem + holding(files, more) + ": install it, or name a file of the package"
+}
+
+// FoundElsewhere says that a name without a slash is no file of the folder in which the command runs, if another folder
+// of the package has a file with that name; "" if none has.
+func FoundElsewhere(root, name string) string {
+	found, _, _ := findSimilar(root, name)
+	if len(found) == 0 || path.Base(found[0]) != name {
+		return ""
+	}
+	return name + " is not in the directory in which the command runs" + didYouMean(found)
+}
+
+// didYouMean suggests the first of similar files.
+func didYouMean(found []string) string {
+	return "; did you mean " + strings.Join(found[:min(3, len(found))], " or ") + "?"
+}
+
+// holding lists the first files of a package; more reports whether there are others.
+func holding(files []string, more bool) string {
+	if len(files) == 0 {
+		return ""
+	}
+	return ", which holds " + strings.Join(files, ", ") + map[bool]string{true: ", …"}[more]
+}
+
+func isDirectory(name string) string {
+	return name + " is a directory of the package: name the file in it"
+}
+
+func isEmpty(name string) string { return name + " is empty: pack again with the script in it" }
+
+// ProgramProblem says what keeps the system from executing a file, by the file's beginning; "" if nothing does.
+func ProgramProblem(name, begin string) string {
+	problem := firstLineProblem(name, begin, false)
+	switch {
+	case problem != "":
+		return problem
+	case begin == "":
+		return isEmpty(name)
+	case strings.HasPrefix(begin, "PK\x03\x04"):
+		return name + " is an archive: name what runs it first, such as java -jar or python3"
+	case !strings.HasPrefix(begin, "#!") && !strings.HasPrefix(begin, "\x7fELF"):
+		return name + " is neither a program nor a script that begins with #!: write #!/bin/sh, or what runs it, as its first line"
+	}
+	return ""
+}
+
+// byteOrderMark is what some editors write before the first character. The system then sees no "#!".
+const byteOrderMark = "\xef\xbb\xbf"
+
+// firstLineProblem says what keeps the system, or a shell, from understanding a script's first line; "" if nothing does.
+func firstLineProblem(name, begin string, shell bool) string {
+	text, marked := strings.CutPrefix(begin, byteOrderMark)
+	line, _, _ := strings.Cut(text, "\n")
+	script := strings.HasPrefix(text, "#!")
+	switch {
+	case marked && (script || shell):
+		return name + " begins with a byte order mark, before its first line: save it as UTF-8 without one (sed -i '1s/^\\xef\\xbb\\xbf//')"
+	case (script || shell) && strings.HasSuffix(line, "\r"):
+		return "the first line of " + name + " ends with a carriage return: save the script with Unix line ends"
+	}
+	return ""
+}
+
+// InterpreterProblem says that the program that the first line of a script names is missing; "" if it is there or the
+// file is no script. is reports whether a file is a program. With a search path it also looks for the program that env
+// is to find.
+func InterpreterProblem(file, name, search string, is func(file string) bool) string {
+	interpreter, ok := Shebang(file)
+	if !ok {
+		return ""
+	}
+	const next = ": install it, or name another interpreter"
+	if !is(interpreter[0]) {
+		return fmt.Sprintf("the first line of %s names %q, which is not on this agent%s", name, interpreter[0], next)
+	}
+	if path.Base(interpreter[0]) != "env" || len(interpreter) < 2 || search == "" {
+		return ""
+	}
+	program := interpreter[1] // env gets all that follows it as one argument
+	if words := strings.Fields(program); words[0] == "-S" && len(words) > 1 {
+		program = words[1]
+	}
+	if strings.HasPrefix(program, "-") || assignment.MatchString(program) || strings.Contains(program, "/") ||
+		lookPath(program, search, is) != "" {
+		return ""
+	}
+	return fmt.Sprintf("the first line of %s names %q, which is not in the PATH of this agent (%s)%s", name, program, search, next)
+}
