@@ -151,6 +151,23 @@ func TestRunByHand(t *testing.T) {
 	}
 }
 
+// A try of root says that a server would run the job as another user, unless it names one.
+func TestAsRootATrySaysWhichUserAServerTakes(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	for user, want := range map[string]bool{"": true, "root": false, "nobody": false} {
+		tr := newTrial(t, map[string]string{"single.sh": "#!/bin/sh\nid -un\n"})
+		args := []string{"--app", "single.sh"}
+		if user != "" {
+			args = append(args, "--run-as", user)
+		}
+		_, _, stderr := tr.run(args...)
+		if strings.Contains(stderr, "executor run: as root; a server of root runs jobs as the user of its --run-as") != want {
+			t.Errorf("as %q: %q", user, stderr)
+		}
+	}
+}
+
 // Ctrl-C ends the shard as a kill does: with its grace, and no process is left.
 func TestRunByHandIsInterrupted(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ environment, arguments, limits and end. Nothing is registered anywhere.
   --item N          the shard, from 0 (default 0)
   --param TEXT      the shard's own parameter, in place of the one of the job
   --keep            keep the working directory of the process, and say where it is
-  --run-as USER     run it as this user of the machine, as a server with --run-as would (needs root; default: as who starts this)
+  --run-as USER     run it as this user of the machine, as a server with --run-as would (needs root; default: as who starts this, even root)
 
 Status: that of the process, 128 and the signal's number if a signal ended it, 124 if it took longer than the job's timeoutSeconds, 1 if
 it failed otherwise (an HTTP job, say), 125 if it could not be started.
@@ -111,6 +111,9 @@ func (f tryFlags) run() (status int, err error) {
 			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removed)
 		}
 	}()
+	if f.runAs == "" && os.Geteuid() == 0 {
+		fmt.Fprintln(os.Stderr, "executor run: as root; a server of root runs jobs as the user of its --run-as or, with --local and without it, as one that has no name: --run-as USER tries it")
+	}
 	local.Secrets = launch.SecretFolders(os.Getenv(launch.SecretsVariable))
 	local.Keep = f.keep
 	local.RunAs, local.Supervisor, local.Stdout, local.Stderr = f.runAs, supervisorCommand, os.Stdout, os.Stderr

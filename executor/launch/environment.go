@@ -26,28 +26,31 @@ const contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
 // executor.
 type Environment map[string]string
 
-// BaseEnvironment returns the environment that all processes of a user get; nil means the executor's own user.
+// BaseEnvironment returns the environment that all processes of a user get; nil means the executor's own user. It has
+// no HOME if the user has no home directory.
 func BaseEnvironment(as *isolation.Account) Environment {
-	home, name, uid := "/", "", strconv.Itoa(os.Geteuid())
+	home, name, uid := "", "", strconv.Itoa(os.Geteuid())
 	if as != nil {
-		home, name, uid = cmp.Or(as.Home, home), as.Name, strconv.FormatUint(uint64(as.UID), 10)
+		home, name, uid = as.Home, as.Name, strconv.FormatUint(uint64(as.UID), 10)
 	}
 	entry := entryOf(uid)
 	switch {
 	case as != nil:
 	case entry != nil:
-		home, name = cmp.Or(entry[5], home), entry[0]
+		home, name = entry[5], entry[0]
 	default: // an account of a directory service, or of an image
-		home, name = cmp.Or(os.Getenv("HOME"), home), os.Getenv("USER")
+		home, name = os.Getenv("HOME"), os.Getenv("USER")
 	}
 	env := Environment{
 		"PATH":  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"HOME":  home,
 		"LANG":  "C.UTF-8",
 		"SHELL": shellOf(entry),
 		// Python writes bytecode beside the modules that it loads. If it may write to the package, as root, each run
 		// would change the package.
 		"PYTHONDONTWRITEBYTECODE": "1",
+	}
+	if home != "" {
+		env["HOME"] = home
 	}
 	if name != "" && !strings.Contains(name, ":") { // uid:gid has no name
 		env["LOGNAME"], env["USER"] = name, name
@@ -105,6 +108,9 @@ func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 		env["TZ"] = zone(t)
 	}
 	env["TMPDIR"] = at.Temporary
+	if home := env["HOME"]; home == "" || home == "/" { // programs write there, and few users may write to /
+		env["HOME"] = at.Temporary
+	}
 	maps.Copy(env, t.Env)
 	env["ELASTICJOB_WORK_DIR"] = at.Work
 	delete(env, "ELASTICJOB_PACKAGE_DIR")

@@ -46,10 +46,12 @@ func TestAccountVariables(t *testing.T) {
 			map[string]string{"HOME": "/root", "USER": "root", "LOGNAME": "root", "SHELL": shellOf(entryOf("0"))}},
 		{&isolation.Account{Name: "batch", UID: 4_000_000_000, Home: "/srv/batch"},
 			map[string]string{"HOME": "/srv/batch", "USER": "batch", "LOGNAME": "batch", "SHELL": "/bin/sh"}},
+		{&isolation.Account{Name: "dynamic", UID: 4_000_000_000, Home: "/"},
+			map[string]string{"HOME": "/tmp/1", "USER": "dynamic", "LOGNAME": "dynamic", "SHELL": "/bin/sh"}},
 		{&isolation.Account{Name: "4000000000:5", UID: 4_000_000_000, GID: 5},
-			map[string]string{"HOME": "/", "USER": "", "LOGNAME": "", "SHELL": "/bin/sh"}},
+			map[string]string{"HOME": "/tmp/1", "USER": "", "LOGNAME": "", "SHELL": "/bin/sh"}},
 	} {
-		env, got := BaseEnvironment(tt.as).Of(wire.Task{}, Places{}, ""), map[string]string{}
+		env, got := BaseEnvironment(tt.as).Of(wire.Task{}, Places{Temporary: "/tmp/1"}, ""), map[string]string{}
 		for name := range tt.want {
 			got[name] = env[name]
 		}
