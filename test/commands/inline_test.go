@@ -111,7 +111,7 @@ func TestInlineCommands(t *testing.T) {
 			asked++
 			// If a command does not exist, the help of its parent is printed. The last word may be an argument.
 			before, last := c.words[:len(c.words)-1], c.words[len(c.words)-1]
-			usage := `(?m)^(usage:)?\s*` + strings.Join(before, " ") + ` ?(` + last + `|[A-Z]+)(\s|$)`
+			usage := `(?m)^(usage:)?\s*` + strings.Join(before, " ") + ` ?(` + last + `|[A-Z|]+)(\s|$)`
 			if !regexp.MustCompile(usage).MatchString(help) {
 				t.Errorf("%s: there is no command %q", path, name)
 			}
