@@ -1,5 +1,6 @@
 // Apps: published, looked into, edited, disabled, deleted.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { accessible } from './lib/browser.js'
@@ -26,6 +27,15 @@ scene('a package is looked into before it is published, and pinned', server, asy
   await page.getByRole('heading', { name: 'Publish an app' }).waitFor()
   await until('the address is wrong', () => address.getAttribute('aria-invalid'))
   assert.ok(!(await s.api('GET', '/api/app/list')).some((/** @type {any} */ a) => a.appName === 'looked'), 'it is not published')
+  // A script with its first line and without an execute bit is run by its interpreter.
+  await writeFile(join(s.dir, 'plain.sh'), '#!/bin/sh\necho good\n', { mode: 0o644 })
+  execFileSync('tar', ['-C', s.dir, '-cf', join(s.dir, 'plain.tar'), 'plain.sh'])
+  await address.fill(`file://${s.dir}/plain.tar`)
+  const script = page.getByRole('textbox', { name: /^Script/ })
+  await script.fill('plain.sh')
+  await page.getByRole('button', { name: 'Check the package' }).click()
+  await page.locator('dd:not(.bad)').getByText('plain.sh, run by /bin/sh').waitFor()
+  await script.fill('good.sh')
   await address.fill(`file://${file}`)
   await page.getByRole('button', { name: 'Check the package' }).click()
   await page.getByText('It can be published.').waitFor()

@@ -57,10 +57,10 @@ export function PackageCheck() {
  */
 function PackageFacts({ view, pinned, pin }) {
   const { script } = view
-  const scriptText = !script.found ? t('notFound', { path: script.path }) : !script.executable ? t('notExecutable', { path: script.path }) : t(script.interpreter ? 'foundBy' : 'found', script)
+  const scriptText = !script.found ? t('notFound', { path: script.path }) : script.interpreter ? t('foundBy', script) : t(script.executable ? 'found' : 'notExecutable', script)
   return html`${view.problems.length ? html`<div class="bad"><strong>${t('wrong', { n: view.problems.length })}</strong><ul>${view.problems.map((p) => html`<li key=${p.field + p.message}><code>${p.field}</code> ${p.message}</li>`)}</ul></div>` : html`<p class="good">✓ ${t('good')}</p>`}
     <dl class="facts">
-      <dt>${t('script')}</dt><dd class=${script.found && script.executable ? '' : 'bad'}>${scriptText}</dd>
+      <dt>${t('script')}</dt><dd class=${script.found && (script.executable || script.interpreter) ? '' : 'bad'}>${scriptText}</dd>
       <dt>${t('size')}</dt><dd>${size(view.size)}, ${view.format}</dd>
       <dt>${t('took')}</dt><dd>${duration(view.millis)}</dd>
       <dt>${t('sha')}</dt><dd><code>${view.sha256}</code> <span class="row"><${Copy} text=${view.sha256} />${pinned === view.sha256 ? html`<span class="small muted">${t('pinned')}</span>` : html`<button type="button" class="button small" onClick=${pin}>${t('take')}</button>`}</span></dd>
