@@ -220,7 +220,13 @@ func TestAnExecutionHasALife(t *testing.T) {
 		`{"time":"2026-05-01T12:00:00Z","afterMillis":60000,"kind":"WAITING","item":2,"taskId":"","agent":"","reason":"","message":"backoff"}]}`+"\n") {
 		t.Error(got)
 	}
-	h.life = []search.Moment{{Time: at(noon), Kind: "DROPPED", Message: "the job is busy"}}
+	state, finished := "FINISHED", storedExecutions()
+	finished[2].Shards[0].State, finished[2].Shards[0].Success = &state, true
+	h.executions, h.life = finished, []search.Moment{{Time: at(noon), Kind: "TASK_FINISHED", TaskID: "t", Message: "much memory", MessageCode: "text"}}
+	if _, got := call(t, server, "GET", "/api/execution/exec-0", ""); !strings.Contains(got, `"note":"much memory","noteCode":"text"`) {
+		t.Error(got)
+	}
+	h.executions, h.life = storedExecutions(), []search.Moment{{Time: at(noon), Kind: "DROPPED", Message: "the job is busy"}}
 	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer,
 		text).Error.Code != "execution_not_found" || !strings.Contains(text, "its fire was dropped: the job is busy") {
 		t.Error(text)

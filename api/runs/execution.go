@@ -75,6 +75,7 @@ func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 	case more:
 		a.LifeNote = fmt.Sprintf("these are its first %d events: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", maxMoments)
 	}
+	addNotes(a.Shards, life)
 	a.Life = append(life, h.waiting(id, waiting, life)...)
 	return a, nil
 }
@@ -144,6 +145,22 @@ func storedExecution(e search.Execution) views.ExecutionView {
 		v.Shards = append(v.Shards, shard)
 	}
 	return v
+}
+
+// addNotes adds what the history knows as notable about shards that finished: only their tasks' last states say it.
+func addNotes(shards []views.ShardView, life []search.Moment) {
+	finished := map[string]search.Moment{}
+	for _, m := range life {
+		if m.Kind == "TASK_FINISHED" {
+			finished[m.TaskID] = m
+		}
+	}
+	for i := range shards {
+		if s := &shards[i]; s.State == executions.Finished && s.Note == "" {
+			m := finished[s.TaskID]
+			s.Note, s.NoteCode, s.NoteArgs = m.Message, m.MessageCode, m.MessageArgs
+		}
+	}
 }
 
 func storedReason(e search.Execution) views.Why {
