@@ -196,7 +196,8 @@ func (f *PackageFacts) checkScript(c PackageCheck, file, search string, refused 
 	if interpreter, ok := launch.Shebang(file); ok && problem == "" {
 		f.Script.Interpreter = interpreter[0]
 		if c.OfAgent {
-			problem = launch.InterpreterProblem(file, f.Script.Path, search, func(program string) bool { return c.statAsTask(program) != nil })
+			problem = launch.InterpreterProblem(file, f.Script.Path, search,
+				func(program string) bool { return c.statAsTask(program) != nil })
 		}
 	}
 	if refused != nil {

@@ -177,7 +177,8 @@ func TestFiresAreShownInTheZoneOfTheJob(t *testing.T) {
 			fmt.Fprint(w, `{"jobName":"j"}`)
 		}
 	})
-	for _, args := range [][]string{{"job", "explain", "j"}, {"job", "show", "j"}, {"job", "register", "j", "--check"}} {
+	for _, line := range []string{"job explain j", "job show j", "job register j --check"} {
+		args := strings.Fields(line)
 		got := newSession(t).ok(append([]string{"--server", server}, args...)...)
 		if want := "2026-05-02 03:00:00 +08:00 Asia/Shanghai (in 7h00m)\n"; !strings.Contains(got, want) {
 			t.Errorf("%v: there is no %q in:\n%s", args, want, got)

@@ -145,8 +145,9 @@ func (a *cli) printDaemonRun(item int, run *client.DaemonRun) {
 	if why != "" {
 		why = "\n  " + indented(why, "  ")
 	}
-	a.printf("\nshard %d: its last run %s, fired %s, took %s%s", item, styleOf(run.State).paint(run.State, a.coloured()),
-		a.timeText(run.FireTime), millisText(&run.DurationMillis), why)
+	state := styleOf(run.State).paint(run.State, a.coloured())
+	a.printf("\nshard %d: its last run %s, fired %s, took %s%s", item, state, a.timeText(run.FireTime),
+		millisText(&run.DurationMillis), why)
 }
 
 func (a *cli) shardTable(shards []client.Shard) *table {

@@ -92,7 +92,8 @@ func ProgramProblem(name, begin string) string {
 // byteOrderMark is what some editors write before the first character. The system then sees no "#!".
 const byteOrderMark = "\xef\xbb\xbf"
 
-// firstLineProblem says what keeps the system, or a shell, from understanding a script's first line; "" if nothing does.
+// firstLineProblem says what keeps the system, or a shell, from understanding a script's first line; "" if nothing
+// does.
 func firstLineProblem(name, begin string, shell bool) string {
 	text, marked := strings.CutPrefix(begin, byteOrderMark)
 	line, _, _ := strings.Cut(text, "\n")

@@ -212,7 +212,8 @@ func (w *Words) checkShell(script string) {
 		for len(words) > 0 && assignment.MatchString(words[0]) {
 			words = words[1:]
 		}
-		if end := slices.IndexFunc(words, func(word string) bool { return strings.ContainsAny(word, "<>#") }); end >= 0 {
+		end := slices.IndexFunc(words, func(word string) bool { return strings.ContainsAny(word, "<>#") })
+		if end >= 0 {
 			words = words[:end]
 		}
 		if len(words) == 0 {

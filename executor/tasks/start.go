@@ -110,7 +110,8 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 		return err
 	}
 	p.explain = func() string {
-		words := launch.Words{Dir: t.fetched.Dir, Root: cmp.Or(at.Root, at.Start), File: pack.FileName(spec.Package.URL)}
+		words := launch.Words{Dir: t.fetched.Dir, Root: cmp.Or(at.Root, at.Start),
+			File: pack.FileName(spec.Package.URL)}
 		return words.Explain(spec.Command, env["PATH"], t.host.As)
 	}
 	t.secrets.addFolders(at.Work, at.Root)
