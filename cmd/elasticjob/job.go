@@ -30,6 +30,7 @@ var jobFields = []field{
 	{flag: "retries", name: "maxRetries", zero: 0, usage: "how often a failed shard is retried"},
 	{flag: "retry-backoff", name: "retryBackoffSeconds", zero: 0, usage: "seconds until a failed shard is retried, each time twice as long; 0: 200 milliseconds"},
 	{flag: "kill-grace", name: "killGraceSeconds", zero: 0, usage: "seconds between SIGTERM and SIGKILL; 0: the server's"},
+	{flag: "unreachable-after", name: "unreachableSeconds", zero: 0, usage: "seconds of silence of an agent after which its shards are given up; 0: the server's"},
 	{flag: "keep-failed", name: "keepFailed", zero: 0, usage: "how many working directories of failed attempts each executor keeps; 0: the executors' limit"},
 	{flag: "concurrency", name: "jobExecutorServiceHandlerType", zero: "", usage: "how many shards of a daemon an executor runs at once: CPU, SINGLE_THREAD; empty: all"},
 	{flag: "error-handler", name: "jobErrorHandlerType", zero: "", usage: "how a failed run is handled, such as LOG or EMAIL, whose settings are properties; empty: LOG"},
