@@ -1,5 +1,5 @@
 // Package stacktrace shortens stack traces in the output of programs, so that what says why a program failed fits into
-// a reason: the exceptions, their messages and their causes.
+// a reason: the exceptions, their messages and causes, and where in the program's own code each was thrown.
 package stacktrace
 
 import (
@@ -24,19 +24,35 @@ var (
 		"\\s*from \\S.*:\\d+:in [`'].*", `Stack trace:`, `#\d+ (?:\{main\}|\S.*\(\d+\): .*|\[internal function\]: .*)`,
 	}, "|") + ")$")
 	// escaped matches Java's frames in a text of JSON.
-	escaped = regexp.MustCompile(`(?:\\r)?\\n\\t(?:\\t)*(?:at |\.\.\. \d+ )[^"\\]*`)
+	escaped = regexp.MustCompile(`(?:(?:\\r)?\\n\\t(?:\\t)*(?:at |\.\.\. \d+ )[^"\\]*)+`)
+	// thrown matches the line of an exception in Python.
+	thrown = regexp.MustCompile(`^\s*[A-Za-z_][\w.]*(?:: .*)?$`)
 	// named matches an exception without a message, which only the place of its frame explains.
 	named = regexp.MustCompile(`^\s*(?:Exception in thread ".*" |Caused by: |Suppressed: |Uncaught )?[\w.$]*(?:Exception|Error|Throwable)$`)
+
+	// javaPlace and otherPlace match the file and the line of a frame of Java, and of Node.js and .NET. pythonPlace
+	// matches those of a frame of Python.
+	javaPlace   = regexp.MustCompile(`\(([^():/\s]+):(\d+)\)`)
+	otherPlace  = regexp.MustCompile(`([^()/\\:\s]+):(?:line )?(\d+)(?::\d+)?\)?(?: \{)?$`)
+	pythonPlace = regexp.MustCompile(`File "(?:.*[/\\])?(.*)", line (\d+)`)
+	// library and pythonLibrary match frames outside of the program's own code: those of the language's libraries and
+	// of the SDK, and for Python and Node.js those of installed packages.
+	library = regexp.MustCompile(`^\s+at (?:[\w.@-]*/)*(?:java|javax|jdk|sun|com\.sun|kotlin|scala|groovy|` +
+		`io\.github\.elasticjob\.[A-Z]\w*)\.|\(node:|/node_modules/|at node:`)
+	pythonLibrary = regexp.MustCompile(`File "(?:<frozen |.*(?:[/\\](?:site|dist)-packages|\blib(?:64)?[/\\]python[\d.]+)[/\\]|` +
+		`(?:.*[/\\])?elasticjob\.py")`)
 )
 
 // Shorten returns a text without the frames of the stack traces of Java, Python, Node.js, Go, .NET, Ruby and PHP in it.
-// Of an exception without a message it keeps the frame that threw it. It returns the text itself if nothing else would
-// be left.
+// In all but the last three, an exception is followed by the place in the program's own code that threw it, such as
+// "(Share.java:17)". An exception that has neither a message nor such a place keeps the frame that threw it, and one of
+// Python without a message keeps its own frame with the line of the program. Shorten returns the text itself if nothing
+// else would be left.
 func Shorten(text string) string {
 	var s shortener
 	given := text
 	if strings.Contains(text, `\n\t`) {
-		given = escaped.ReplaceAllString(text, "")
+		given = escaped.ReplaceAllStringFunc(text, placeOfEscaped)
 	}
 	for line := range strings.SplitSeq(given, "\n") {
 		s.add(line)
@@ -47,14 +63,49 @@ func Shorten(text string) string {
 	return text
 }
 
+// placeOfEscaped returns what replaces successive frames of Java in a text of JSON.
+func placeOfEscaped(frames string) string {
+	for line := range strings.SplitSeq(frames, `\n`) {
+		if place := placeOf("\t" + strings.TrimLeft(line, `\t`)); place != "" {
+			return place
+		}
+	}
+	return ""
+}
+
+// placeOf returns where in the program's own code a frame of Java, Node.js or .NET is; empty for other code.
+func placeOf(frame string) string {
+	if library.MatchString(frame) {
+		return ""
+	}
+	found := javaPlace.FindStringSubmatch(frame)
+	if found == nil {
+		found = otherPlace.FindStringSubmatch(frame)
+	}
+	return placeText(found)
+}
+
+// placeText returns the text of a match of a file and a line, empty if there was none.
+func placeText(found []string) string {
+	if found == nil {
+		return ""
+	}
+	return " (" + found[1] + ":" + found[2] + ")"
+}
+
 // shortener is what is known of the lines so far.
 type shortener struct {
 	kept []string
-	// frame is the last frame of Python, with its source line, and depth the indentation of its first line. It ends with
-	// a line that is not indented deeper.
+	// placed says that the last of the kept lines ends with the place of its exception, unplaced that it is the first
+	// frame of an exception that has neither a message nor, so far, a place.
+	placed, unplaced bool
+	// frame is the frame of Python that threw the exception which follows, with its source line: the last one in the
+	// program's own code or, if own is not set, the last one.
 	frame []string
-	depth int
-	open  bool
+	own   bool
+	// open says that lines which are indented deeper than depth belong to a frame of Python, taken that this is frame.
+	open, taken bool
+	depth       int
 }
 
 func (s *shortener) add(line string) {
@@ -63,11 +114,13 @@ func (s *shortener) add(line string) {
 		plain = line[len(margin.FindString(line)):]
 	}
 	if startsFrame(plain, "File ", pythonFrame) {
-		s.frame, s.depth, s.open = []string{line}, indentation(plain), true
+		s.addPythonFrame(line, plain)
 		return
 	}
 	if s.open && indentation(plain) > s.depth {
-		s.frame = append(s.frame, line)
+		if s.taken {
+			s.frame = append(s.frame, line)
+		}
 		return
 	}
 	s.open = false
@@ -77,18 +130,56 @@ func (s *shortener) add(line string) {
 	}
 	switch {
 	case startsFrame(line, "at ", at):
-		if named.MatchString(last) {
-			s.kept = append(s.kept, strings.TrimSuffix(line, " {"))
-		}
+		s.addFrame(line, last)
 	case strings.HasPrefix(line, "\t") && goPlace.MatchString(line) && goFunction.MatchString(last):
 		s.kept = s.kept[:len(s.kept)-1]
-	case rest.MatchString(plain), strings.TrimSpace(line) == "" && strings.TrimSpace(last) == "":
+	case rest.MatchString(plain):
+		s.own = s.own && !strings.HasSuffix(plain, "(most recent call last):")
+	case strings.TrimSpace(line) == "" && strings.TrimSpace(last) == "":
 	default:
-		if len(s.frame) > 0 && named.MatchString(plain) {
-			s.kept = append(s.kept, s.frame[:min(2, len(s.frame))]...)
-		}
-		s.kept, s.frame = append(s.kept, line), nil
+		s.keep(line, plain)
 	}
+}
+
+// addFrame adds a frame of Java, Node.js or .NET, which follows the last of the kept lines.
+func (s *shortener) addFrame(line, last string) {
+	if s.placed || strings.TrimSpace(last) == "" {
+		return
+	}
+	place := placeOf(line)
+	switch {
+	case place == "" && !s.unplaced && named.MatchString(last):
+		s.kept, s.unplaced = append(s.kept, strings.TrimSuffix(line, " {")), true
+		return
+	case place == "":
+		return
+	case s.unplaced:
+		s.kept = s.kept[:len(s.kept)-1]
+	}
+	exception := &s.kept[len(s.kept)-1]
+	*exception, s.placed, s.unplaced = strings.TrimRight(*exception, " \r")+place, true, false
+}
+
+// addPythonFrame adds the first line of a frame of Python, which precedes its exception.
+func (s *shortener) addPythonFrame(line, plain string) {
+	own := !pythonLibrary.MatchString(plain)
+	s.open, s.depth, s.taken = true, indentation(plain), own || !s.own
+	if s.taken {
+		s.frame, s.own = []string{line}, own
+	}
+}
+
+// keep keeps a line that belongs to no frame.
+func (s *shortener) keep(line, plain string) {
+	if len(s.frame) > 0 && thrown.MatchString(plain) {
+		if named.MatchString(plain) {
+			s.kept = append(s.kept, s.frame[:min(2, len(s.frame))]...)
+		} else if s.own {
+			line = strings.TrimRight(line, " \r") + placeText(pythonPlace.FindStringSubmatch(s.frame[0]))
+		}
+	}
+	s.kept, s.placed, s.unplaced = append(s.kept, line), false, false
+	s.frame, s.own = nil, false
 }
 
 // startsFrame reports whether a line matches a pattern. All lines that match begin with the word, which is much faster
