@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -15,25 +16,24 @@ const dropUnit = 64 << 10
 
 // dropBeginning gives the blocks of a file's beginning back to the file system, so that its last bytes, at least limit of
 // them, are left, and writes a note about that into the first block. The file keeps its size, so processes and readers
-// go on at the same offsets, and nothing that is written at the same time is lost. It returns the offset of what is left. All of
-// the file is dropped if the file system can't make holes.
-func dropBeginning(f *os.File, limit int64) (from int64, err error) {
+// go on at the same offsets, and nothing that is written at the same time is lost. It returns the offset of what is left,
+// where a line begins unless lines are very long. All of the file is dropped if the file system can't make holes.
+func dropBeginning(f *os.File, limit int64) (begin int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
 	}
 	end := info.Size()
-	from = max(end-limit, 0)
+	begin = max(end-limit, 0)
 	// What precedes a hole that the process has made is dropped too, which bounds the number of parts.
 	if last, err := endOf(f, limit); err == nil && len(last) > 0 {
-		from = max(from, last[len(last)-1].from)
+		begin = max(begin, last[len(last)-1].from)
 	} else if err == nil {
-		from = end
+		begin = end
 	}
-	from -= from % dropUnit
-	err = nil
+	begin, from := lineBefore(f, begin)
 	if from > 0 { // first the note, so that no reader sees the hole without it
-		if _, err = f.WriteAt(wire.DroppedNote(from), 0); err == nil {
+		if _, err = f.WriteAt(wire.DroppedNote(begin), 0); err == nil {
 			err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, wire.DroppedNoteRoom,
 				from-wire.DroppedNoteRoom)
 		}
@@ -44,12 +44,26 @@ func dropBeginning(f *os.File, limit int64) (from int64, err error) {
 	}
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		note := fmt.Sprintf("[elasticjob: %d bytes of output before this line were dropped]\n", end)
-		from, err = 0, f.Truncate(0)
+		begin, err = 0, f.Truncate(0)
 		_, noted := unix.Pwritev2(int(f.Fd()), [][]byte{[]byte(note)}, 0, unix.RWF_APPEND)
 		err = errors.Join(err, noted)
 	}
 	if err != nil {
-		return from, fmt.Errorf("drop the beginning of an output: %w", err)
+		return begin, fmt.Errorf("drop the beginning of an output: %w", err)
 	}
-	return from, nil
+	return begin, nil
+}
+
+// lineBefore returns where the line begins that contains an offset, and the end of the whole units before that line.
+// Both are the end of the units before the offset if the line began more than longest bytes earlier.
+func lineBefore(f *os.File, offset int64) (begin, unit int64) {
+	const longest = 16 << 10
+	before := make([]byte, min(longest, offset))
+	n, _ := f.ReadAt(before, offset-int64(len(before)))
+	if i := bytes.LastIndexByte(before[:n], '\n'); i >= 0 {
+		begin = offset - int64(len(before)) + int64(i) + 1
+		return begin, begin - begin%dropUnit
+	}
+	begin = offset - offset%dropUnit
+	return begin, begin
 }

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/text/encoding/simplifiedchinese"
 
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -97,7 +99,7 @@ func size(t *testing.T, path string) int64 {
 // is lost.
 func TestTheBeginningOfALargeOutputIsDropped(t *testing.T) {
 	t.Parallel()
-	const limit, line = 1 << 20, "0123456789abcdef%015d\n"
+	const limit, line, width = 1 << 20, "0123456789abcdefghijkl%015d\n", 38
 	o := newTestOutputs(t, Limits{File: limit, Tasks: 10, Bytes: 10 * limit, CheckInterval: time.Millisecond})
 	end := o.mustBegin(t, "1")
 	files, ended, err := o.Streams("1", nil)
@@ -119,15 +121,15 @@ func TestTheBeginningOfALargeOutputIsDropped(t *testing.T) {
 	end()
 	path := o.file("1", "stdout")
 	text, err := os.ReadFile(path)
-	if err != nil || len(text) != lines*32 {
+	if err != nil || len(text) != lines*width {
 		t.Fatalf("%d bytes, %v", len(text), err)
 	}
 	dropped := wire.Dropped(text)
-	if dropped < lines*32-2*limit || dropped > lines*32-limit {
-		t.Errorf("%d bytes are dropped: %.100q", dropped, text)
+	if dropped < lines*width-2*limit || dropped > lines*width-limit || dropped%width != 0 {
+		t.Errorf("%d bytes are dropped, want whole lines: %.100q", dropped, text)
 	}
-	for i := int(dropped / 32); i < lines; i++ {
-		if got := string(text[32*i : 32*i+32]); got != fmt.Sprintf(line, i) {
+	for i := int(dropped / width); i < lines; i++ {
+		if got := string(text[width*i : width*i+width]); got != fmt.Sprintf(line, i) {
 			t.Fatalf("line %d: %q", i, got)
 		}
 	}
@@ -199,7 +201,7 @@ func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 					break
 				}
 			}
-			if got := o.Cause("1", "failed", Mark{}, func(text string) string { return text }); !strings.HasSuffix(got, "precious") {
+			if got := o.Cause("1", "failed", Mark{}, asUTF8); !strings.HasSuffix(got, "precious") {
 				t.Errorf("the end is %.100q", got)
 			}
 			ended()
@@ -337,15 +339,25 @@ func TestCauseShowsWhatSaysWhy(t *testing.T) {
 	t.Parallel()
 	frames := strings.Repeat("\tat com.example.jobs.orders.OrderRepository.find(OrderRepository.java:123)\n", 800)
 	const notice = "Picked up JAVA_TOOL_OPTIONS: -Xmx64m\nSLF4J: No SLF4J providers were found.\n"
+	gbk, err := simplifiedchinese.GBK.NewEncoder().String("错误：无法连接数据库")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct{ stdout, stderr, want string }{
+		"GBK": {"", "loading\n" + gbk + "\n完成\n", "failed; end of stderr:\nloading\n错误：无法连接数据库\n完成"},
 		"a trace": {"out\n", "java.lang.Error: a\n" + frames + "Caused by: java.net.ConnectException: refused (10.0.0.7:3306)\n" + frames,
-			"failed; end of stderr:\njava.lang.Error: a\nCaused by: java.net.ConnectException: refused (10.0.0.7:3306)"},
-		"a trace in stdout": {"a.B: x\n" + frames, "", "failed; end of stdout:\na.B: x"},
+			"failed; end of stderr:\njava.lang.Error: a (OrderRepository.java:123)\n" +
+				"Caused by: java.net.ConnectException: refused (10.0.0.7:3306) (OrderRepository.java:123)"},
+		"a trace in stdout": {"a.B: x\n" + frames, "", "failed; end of stdout:\na.B: x (OrderRepository.java:123)"},
 		"notices": {"ERROR no orders\n", notice,
 			"failed; end of stderr:\n" + strings.TrimSpace(notice) + "\nend of stdout:\nERROR no orders"},
 		"notices only": {"", notice, "failed; end of stderr:\n" + strings.TrimSpace(notice)},
 		"notices and more": {"ERROR no orders\n", notice + "no heap\n",
-			"failed; end of stderr:\n" + notice + "no heap"},
+			"failed; end of stderr:\nno heap"},
+		"notices around": {"", "no heap\n" + notice + "2026 WARN  retry Warning: 3\n/a/job.py:3: DeprecationWarning: old\n  old()\nKilled\n",
+			"failed; end of stderr:\nno heap\n2026 WARN  retry Warning: 3\nKilled"},
+		"exceptions with the name of a warning": {"", "pkg.Warning: no rows\nconnection closed\n",
+			"failed; end of stderr:\npkg.Warning: no rows\nconnection closed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -353,13 +365,15 @@ func TestCauseShowsWhatSaysWhy(t *testing.T) {
 			end := o.mustBegin(t, "1")
 			o.write(t, "1", "stdout", test.stdout)
 			o.write(t, "1", "stderr", test.stderr)
-			if got := o.Cause("1", "failed", Mark{}, func(text string) string { return text }); got != test.want {
+			if got := o.Cause("1", "failed", Mark{}, asUTF8); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 			end()
 		})
 	}
 }
+
+func asUTF8(text []byte) string { return textfile.Show(text, "") }
 
 func TestReadable(t *testing.T) {
 	t.Parallel()
