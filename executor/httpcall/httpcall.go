@@ -20,6 +20,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/internal/netproblem"
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -170,7 +171,7 @@ func refusal(answer *http.Response, begin []byte) error {
 	if to, err := answer.Location(); err == nil && answer.StatusCode/100 == 3 {
 		text += fmt.Sprintf(", a redirect to %s, which is not followed: those of GET and HEAD are, up to %d, if they lead to the same host and port", to.Host, maxRedirects)
 	}
-	if body := output.Readable(string(begin), maxCause); body != "" {
+	if body := output.Readable(textfile.Show(begin, ""), maxCause); body != "" {
 		text += ":\n" + body
 	}
 	return errors.New(text)

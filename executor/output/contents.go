@@ -2,6 +2,7 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -206,7 +207,7 @@ func (o *Files) Mark(number string) (m Mark) {
 }
 
 // Cause implements Sink. It uses the end of stdout if nothing but notices was written to stderr.
-func (o *Files) Cause(number, what string, since Mark, hide func(string) string) string {
+func (o *Files) Cause(number, what string, since Mark, show func([]byte) string) string {
 	if diskFull(o.sandbox) {
 		what += "; the agent's disk is full"
 	}
@@ -216,7 +217,7 @@ func (o *Files) Cause(number, what string, since Mark, hide func(string) string)
 	}
 	var ends [2]string
 	for i, f := range slices.Backward(files) {
-		if ends[i] = lastOf(endOfFile(f, since[i]), hide); ends[i] != "" && !isNotice(ends[i]) {
+		if ends[i] = lastOf(endOfFile(f, since[i]), show); ends[i] != "" && !isNotice(ends[i]) {
 			break
 		}
 	}
@@ -277,8 +278,8 @@ func endOfFile(f *os.File, since int64) []byte {
 }
 
 // lastOf returns the end of a stream, at most TailLength bytes of which were read, in the form for a cause: without the
-// frames of stack traces.
-func lastOf(data []byte, hide func(string) string) string {
+// frames of stack traces and, if there is anything else, without notices.
+func lastOf(data []byte, show func([]byte) string) string {
 	if len(data) == TailLength { // the first line may be the rest of a frame
 		const longest = 500
 		if _, rest, ok := bytes.Cut(data, []byte("\n")); ok && len(data)-len(rest) < longest {
@@ -286,7 +287,8 @@ func lastOf(data []byte, hide func(string) string) string {
 		}
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
-	return cut(strings.TrimSpace(stacktrace.Shorten(printable(hide(string(data))))), CauseLength)
+	text := strings.TrimSpace(stacktrace.Shorten(printable(show(data))))
+	return cut(cmp.Or(withoutNotices(text), text), CauseLength)
 }
 
 // Readable returns the last limit bytes of a text, in whole characters, without control characters and terminal

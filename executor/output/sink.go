@@ -42,9 +42,9 @@ type Sink interface {
 	Answers(number string) (io.WriteCloser, error)
 	// Mark returns the current position in the task's output.
 	Mark(number string) Mark
-	// Cause returns the cause of a failure: what, followed by the end of the output to stderr since the mark. hide
-	// removes secrets before the text is cut to its length, so that no part of a secret is left.
-	Cause(number, what string, since Mark, hide func(string) string) string
+	// Cause returns the cause of a failure: what, followed by the end of the output to stderr since the mark. show
+	// decodes the output and removes secrets, before the text is cut to its length, so that no part of a secret is left.
+	Cause(number, what string, since Mark, show func([]byte) string) string
 	// Watch limits the output of running tasks, until ctx ends.
 	Watch(ctx context.Context)
 }

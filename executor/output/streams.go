@@ -201,7 +201,7 @@ func (o *Streams) Mark(string) (m Mark) {
 }
 
 // Cause implements Sink.
-func (o *Streams) Cause(_, what string, since Mark, hide func(string) string) string {
+func (o *Streams) Cause(_, what string, since Mark, show func([]byte) string) string {
 	if diskFull(o.folder) {
 		what += "; the node's disk is full"
 	}
@@ -210,7 +210,7 @@ func (o *Streams) Cause(_, what string, since Mark, hide func(string) string) st
 	enough := min(o.count-since[1], int64(len(o.end)), TailLength)
 	data := slices.Clone(o.end[int64(len(o.end))-enough:])
 	o.mu.Unlock()
-	if end := lastOf(data, hide); end != "" {
+	if end := lastOf(data, show); end != "" {
 		return withEnd(what, streamNames[1], end)
 	}
 	return what + "; it wrote nothing to stderr"

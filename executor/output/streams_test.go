@@ -71,7 +71,7 @@ func TestEndOfStderr(t *testing.T) {
 	expect := func(since Mark, want string) {
 		t.Helper()
 		if got := o.Cause("1", "failed", since,
-			func(text string) string { return strings.ReplaceAll(text, "secret", "***") }); got != want {
+			func(text []byte) string { return strings.ReplaceAll(string(text), "secret", "***") }); got != want {
 			t.Errorf("got %.200q, want %.200q", got, want)
 		}
 	}

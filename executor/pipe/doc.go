@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/executor/stacktrace"
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -55,6 +56,9 @@ type Message struct {
 // parse parses a line. If the line is no message of a known type, problem says why. Texts are cut to their limits, an
 // error without the frames of its stack traces.
 func parse(line []byte) (m Message, problem string) {
+	if !utf8.Valid(line) {
+		line = []byte(textfile.Show(line, ""))
+	}
 	err := json.Unmarshal(line, &m)
 	var wrong *json.UnmarshalTypeError
 	switch {

@@ -43,3 +43,17 @@ func TestMemoryFarAboveTheShareIsTold(t *testing.T) {
 		}
 	}
 }
+
+func TestCharsetOf(t *testing.T) {
+	t.Parallel()
+	for want, env := range map[string]map[string]string{
+		"":            {"LANG": "C", "PATH": "/bin"},
+		"GBK":         {"LANG": "zh_CN.GBK"},
+		"ISO-8859-15": {"LANG": "C.UTF-8", "LC_ALL": "de_DE.ISO-8859-15@euro"},
+		"UTF-8":       {"LANG": "zh_CN.GBK", "LC_CTYPE": "C.UTF-8"},
+	} {
+		if got := charsetOf(env); got != want {
+			t.Errorf("%v: %q, want %q", env, got, want)
+		}
+	}
+}

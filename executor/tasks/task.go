@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
+	"github.com/elasticjob-go/elasticjob/internal/textfile"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -150,7 +152,19 @@ func (t *task) deliver(s agent.State, message string, status wire.Status, delive
 
 // causeOf returns the text with the last lines of the output since the mark.
 func (t *task) causeOf(what string, since output.Mark) string {
-	return t.host.Outputs.Cause(t.number, what, since, t.secrets.redact)
+	t.mu.Lock()
+	charset := charsetOf(t.spec.Env)
+	t.mu.Unlock()
+	return t.host.Outputs.Cause(t.number, what, since, func(output []byte) string {
+		return t.secrets.redact(textfile.Show(output, charset))
+	})
+}
+
+// charsetOf returns the character encoding that a job's variables give to programs; empty if they give none.
+func charsetOf(env map[string]string) string {
+	_, charset, _ := strings.Cut(cmp.Or(env["LC_ALL"], env["LC_CTYPE"], env["LANG"]), ".")
+	charset, _, _ = strings.Cut(charset, "@")
+	return charset
 }
 
 // firstLine returns the first line of a text, at most output.MessageLength bytes and an ellipsis; never empty.

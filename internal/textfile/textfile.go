@@ -1,4 +1,4 @@
-// Package textfile decodes texts that people and other systems hand over: most are UTF-8, but Windows' editors put a
+// Package textfile decodes texts that people, programs and other systems hand over: most are UTF-8, but Windows' editors put a
 // byte order mark in front or write UTF-16, and files of older systems are in GBK or ISO-8859-1.
 package textfile
 
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
@@ -129,6 +130,59 @@ func Declared(text []byte) string {
 		return "gb18030"
 	}
 	return name
+}
+
+// Show returns a text for people to read. It decodes each line that is not UTF-8 on its own, because the programs behind
+// an output may write different encodings: from charset, such as that of the variable LANG, or else from the likely
+// encoding. Bytes of which none is likely remain.
+func Show(text []byte, charset string) string {
+	if utf8.Valid(text) {
+		return string(text)
+	}
+	var b strings.Builder
+	for line := range bytes.Lines(text) {
+		b.Write(shown(line, charset))
+	}
+	return b.String()
+}
+
+// shown decodes a line for Show.
+func shown(line []byte, charset string) []byte {
+	letters, high, multibyte, broken := 0, 0, 0, 0
+	for rest := line; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			broken++
+			if rest[0] >= 0xa0 {
+				high++
+			}
+		case size > 1:
+			multibyte += size
+		case 'a' <= r|0x20 && r|0x20 <= 'z':
+			letters++
+		}
+		rest = rest[size:]
+	}
+	if broken == 0 || multibyte > broken { // UTF-8, perhaps with a character that was cut
+		return line
+	}
+	if charset != "" {
+		if decoded, err := Decode(line, charset); err == nil {
+			return decoded
+		}
+	}
+	if guessed(line) == "GB18030" {
+		charset = "gb18030"
+	} else if high == broken && letters >= 3*(broken+multibyte) {
+		charset = "windows-1252"
+	} else {
+		return line
+	}
+	if decoded, err := Decode(line, charset); err == nil {
+		return decoded
+	}
+	return line
 }
 
 // guessed returns the name of the likely encoding. In Chinese texts most characters are two bytes from 0x80, so that

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
@@ -64,6 +65,29 @@ func TestUnknownEncodingsAreNamedWithACommand(t *testing.T) {
 			t.Parallel()
 			if _, err := textfile.Decode([]byte(test.text), test.declared); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestShow(t *testing.T) {
+	t.Parallel()
+	gbk := in(t, simplifiedchinese.GBK, "错误：无法连接数据库")
+	for name, test := range map[string]struct{ text, charset, want string }{
+		"UTF-8":                            {"对账 é\n", "gbk", "对账 é\n"},
+		"GBK among UTF-8":                  {"失败 é\n" + gbk + "\nend", "", "失败 é\n错误：无法连接数据库\nend"},
+		"a character of UTF-8 that is cut": {"无法连接数据\xe5\xba", "", "无法连接数据\xe5\xba"},
+		"ISO-8859-1":                       {in(t, charmap.ISO8859_1, "Überweisung für Käufer fehlt"), "", "Überweisung für Käufer fehlt"},
+		"by the charset":                   {in(t, japanese.ShiftJIS, "接続できません"), "Shift_JIS", "接続できません"},
+		"another charset than it says":     {gbk, "utf-8", "错误：无法连接数据库"},
+		"an unknown charset":               {gbk, "nonsense", "错误：无法连接数据库"},
+		"no byte order mark":               {"\xff\xfea\x00\n", "", "\xff\xfea\x00\n"},
+		"no text":                          {"\x80\xff\x81", "", "\x80\xff\x81"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := textfile.Show([]byte(test.text), test.charset); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
 	}
