@@ -7,6 +7,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -69,6 +70,9 @@ type Task struct {
 	Secrets []string `json:"secrets,omitempty"`
 	// KillGraceMillis is the time between SIGTERM and SIGKILL.
 	KillGraceMillis int64 `json:"killGraceMillis"`
+	// TimeoutMillis is the time after which the scheduler kills the task; 0 for none, for a daemon, and if the scheduler
+	// is older than this field. It tells the executor that such a kill was for the timeout.
+	TimeoutMillis int64 `json:"timeoutMillis,omitempty"`
 	// HTTP is set for a job that is an HTTP request. Such a job has neither package nor process.
 	HTTP *HTTP `json:"http,omitempty"`
 	// Daemon is set for a shard of a daemon job, which keeps running and is fired by its executor. FireTime and
@@ -185,8 +189,11 @@ type Status struct {
 	Signal string `json:"signal,omitempty"`
 	// Forced means that the process went on after SIGTERM for its kill grace, so that SIGKILL ended it.
 	Forced bool `json:"forced,omitempty"`
-	// Cause says why the task failed, with the end of its stderr.
+	// Cause says why the task failed, with the end of its stderr. That of a killed task begins with CauseKilled if the
+	// executor does not know why it was killed.
 	Cause string `json:"cause,omitempty"`
+	// Progress is the last progress that the task's program reported; nil for a daemon's shard.
+	Progress *Progress `json:"progress,omitempty"`
 	// StartTime and CompleteTime are those of the process; zero if it never started.
 	StartTime    time.Time `json:"startTime,omitzero"`
 	CompleteTime time.Time `json:"completeTime,omitzero"`
@@ -195,6 +202,15 @@ type Status struct {
 	Run *Run `json:"run,omitempty"`
 	// Totals count the runs of a daemon's attempt since it began. Each of its updates contains them.
 	Totals *Totals `json:"totals,omitempty"`
+}
+
+// CauseKilled is the Cause of a task that was killed on the scheduler's request, and the beginning of a longer one.
+const CauseKilled = "killed"
+
+// LastWords returns what a task that was killed on the scheduler's request said at its end: Cause without CauseKilled.
+func (s Status) LastWords() string {
+	words, _ := strings.CutPrefix(s.Cause, CauseKilled)
+	return strings.TrimLeft(words, ";: ")
 }
 
 // States of a daemon's run.
@@ -272,8 +288,11 @@ type Progress struct {
 	// Fraction is between 0 and 1.
 	Fraction float64 `json:"fraction"`
 	// Message has at most MaxProgressMessage bytes.
-	Message string    `json:"message,omitempty"`
-	At      time.Time `json:"at"`
+	Message string `json:"message,omitempty"`
+	// Notice means that the program has reported no progress, and that Message is the executor's about it. Fraction then
+	// says nothing.
+	Notice bool      `json:"notice,omitempty"`
+	At     time.Time `json:"at"`
 }
 
 // MaxProgressMessage bounds Progress.Message, in bytes.
