@@ -1,6 +1,9 @@
 package reason
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Codes of ends that decisions or tests use.
 const (
@@ -90,6 +93,31 @@ const ByForce Code = "ended_by_force"
 
 // EndedByForce says that a process had not ended after SIGTERM and its grace period, and why it was to end.
 func EndedByForce(why Reason) Reason { return build(ByForce, nested("why", why)) }
+
+// Force returns the reason without EndedByForce, and whether it was that.
+func (r Reason) Force() (why Reason, forced bool) {
+	if !r.Is(ByForce) {
+		return r, false
+	}
+	if a := r.arg("why"); a != nil {
+		why = a.inner
+	}
+	return why, true
+}
+
+// Saying returns the reason of a kill with what is known of the end: what the killed task said, or how the shards of a
+// killed run ended.
+func (r Reason) Saying(end Reason) Reason {
+	if r.IsZero() || end.IsZero() {
+		return r
+	}
+	return Reason{&content{code: r.code, args: append(slices.Clone(r.args), nested("end", end))}}
+}
+
+// ShardsForced says how many shards of a killed run had to be ended by force.
+func ShardsForced(forced, shards int) Reason {
+	return build("shards_ended_by_force", number("forced", forced), number("shards", shards))
+}
 
 // StuckStaging says that a task did not get beyond STAGING on an agent.
 func StuckStaging(agent string, length time.Duration) Reason {

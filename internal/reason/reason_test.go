@@ -22,17 +22,18 @@ var (
 
 // examples contains each code at least once, with all possible arguments.
 var examples = []Reason{
-	Of(KilledOnRequest), Of(ServerStopped), Of(SettingsChanged), Of(Deregistered), Of(Disabled), Of(ShutDown),
-	Of(AppMissing),
-	Of(NoDaemonAnyMore), Of(BecameDaemon), Of(DestinationMoved), JobPaused("JOB"), AppIsDisabled("APP"),
-	ShardingTotalCountChanged(2, 3), OverridesDoNotFit("PROBLEM"), DroppedFromQueue(100), DroppedOfTooMany(1000),
+	Of(KilledOnRequest).Saying(said), Of(ServerStopped).Saying(said), Of(SettingsChanged).Saying(said),
+	Of(Deregistered).Saying(said), Of(Disabled).Saying(said), Of(ShutDown).Saying(said), Of(AppMissing).Saying(said),
+	Of(NoDaemonAnyMore).Saying(said), Of(BecameDaemon).Saying(said), Of(DestinationMoved).Saying(said),
+	JobPaused("JOB").Saying(said), AppIsDisabled("APP").Saying(said),
+	ShardingTotalCountChanged(2, 3).Saying(said), OverridesDoNotFit("PROBLEM").Saying(said), DroppedFromQueue(100), DroppedOfTooMany(1000),
 
 	said, Of(FrameworkRemoved), Of(LostBeforeImport), OverMemoryLimit("MESSAGE"), OverDiskLimit("MESSAGE"),
 	ExecutorEnded("EXECUTOR", "AGENT", "FAILED", "EXECUTOR_TERMINATED", "MESSAGE"),
 	ExecutorEnded("", "AGENT", "FAILED", "EXECUTOR_TERMINATED", "MESSAGE"), AgentDraining("DRAINING", "MESSAGE"),
 	ClusterReported("LOST", "RECONCILIATION", "MESSAGE"), EndUnexplained("LOST"), LaunchRefused("MESSAGE"),
 	LostTooOften(1, said), NotStartedTooOften(false, 3, "AGENT", said), NotStartedTooOften(true, 3, "AGENT", said),
-	TimedOut(5*time.Second, 3, said), EndedByForce(said), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
+	TimedOut(5*time.Second, 3, said), EndedByForce(said), ShardsForced(1, 3), ShardsForced(2, 3), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
 	CannotStay(5, said), ShardsFailed(1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
 
 	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", said),
