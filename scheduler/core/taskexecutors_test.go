@@ -245,6 +245,12 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	if p := says("n1"); p == nil || p.Fraction != 0.5 {
 		t.Errorf("%+v", p)
 	}
+	s.update(l, cluster.Finished, func(u *cluster.Update) {
+		u.Source, u.Status = cluster.FromExecutor, &wire.Status{StartTime: s.wall(), Progress: &wire.Progress{Fraction: 1, Message: "all"}}
+	})
+	if p := s.execution(id).Shards[0].Progress; p == nil || p.Fraction != 1 || p.Message != "all" {
+		t.Errorf("after the end: %+v", p)
+	}
 }
 
 // An image that cannot be pulled keeps its app off the agent with growing delays, although each pod is bound, and

@@ -14,6 +14,7 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor()
 	}
+	told := u.State == cluster.Killed && u.Status != nil && !s.KillSince().IsZero()
 	if st := u.Status; st != nil {
 		as.places.Record(ref, st)
 		if !st.StartTime.IsZero() {
@@ -23,6 +24,12 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 			end.Complete = st.CompleteTime
 		}
 		end.Exit, end.Cause = st.ExitStatus, reason.FromText(st.Cause)
+		if told {
+			end.Cause = reason.FromText(st.LastWords()) // why it was killed is known here
+		}
+		if st.Progress != nil {
+			as.st.Executions.SetProgress(ref, as.progress(st.Progress))
+		}
 		if st.Forced {
 			end.Cause = reason.EndedByForce(end.Cause)
 		}
@@ -30,7 +37,7 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 	if u.State == cluster.Killed && s.KillSince().IsZero() && u.Reason != "" {
 		end.Cause = describeEnd(u) // the executor knows only that a kill was requested, not why
 	}
-	if end.Cause.IsZero() && u.State != cluster.Finished {
+	if end.Cause.IsZero() && u.State != cluster.Finished && !told {
 		end.Cause = describeEnd(u)
 	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {

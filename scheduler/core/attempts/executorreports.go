@@ -58,7 +58,7 @@ func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 	if p == nil || math.IsNaN(p.Fraction) {
 		return nil
 	}
-	v := executions.Progress{Fraction: min(max(p.Fraction, 0), 1), Message: p.Message, At: p.At.UTC()}
+	v := executions.Progress{Fraction: min(max(p.Fraction, 0), 1), Message: p.Message, Notice: p.Notice, At: p.At.UTC()}
 	if len(v.Message) > wire.MaxProgressMessage {
 		v.Message = strings.ToValidUTF8(v.Message[:wire.MaxProgressMessage], "")
 	}

@@ -137,8 +137,7 @@ func (in *ending) lostWithAgent() bool { return in.outcome == outcomeLost && in.
 
 // afterTimeout decides after the task exceeded its timeout (rule K4). If the executor reports the task as finished, it
 // finished before the kill reached it. An exit status of 0 after SIGTERM says only that the process ended as
-// requested. The cause that the executor reports says that it killed the task, since it does not know why; the timeout
-// replaces that cause.
+// requested. The cause that the executor reports is what the task said at its end.
 func (in *ending) afterTimeout() verdict {
 	if in.outcome == outcomeFinished {
 		return in.complete(executions.Finished, in.cause)
@@ -228,9 +227,17 @@ func (in *ending) runGoesOn() bool { return executions.GoesOn(in.runEnds) }
 // reruns reports whether a lost shard is run again (rule E2).
 func (in *ending) reruns() bool { return in.daemon || in.failover }
 
+// complete ends the shard. Beside the reason of a kill it keeps what the task said at its end, and that it was ended by
+// force.
 func (in *ending) complete(state executions.State, cause reason.Reason) verdict {
-	if state == executions.Killed && in.cause.Is(reason.ByForce) {
-		cause = reason.EndedByForce(cause)
+	if (state == executions.Killed || state == executions.Lost) && !cause.Equal(in.cause) {
+		said, forced := in.cause.Force()
+		if ended := in.outcome == outcomeKilled || in.outcome == outcomeFailed; ended && said.Is(reason.PlainText) {
+			cause = cause.Saying(said)
+		}
+		if forced {
+			cause = reason.EndedByForce(cause)
+		}
 	}
 	return verdict{state: state, cause: cause, counts: in.counts}
 }

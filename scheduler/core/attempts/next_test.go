@@ -39,6 +39,7 @@ func TestNext(t *testing.T) {
 		return func(in *ending) { in.killWanted, in.runEnds = true, why }
 	}
 	timedOut := func(in *ending) { in.killWanted, in.timedOut, in.ran = true, true, 11*time.Second }
+	cluster := func(in *ending) { in.cause = reason.ClusterReported("KILLED", "", "boom") }
 	forced := func(in *ending) { in.cause = reason.EndedByForce(boom) }
 	failover := func(in *ending) { in.failover = true }
 	away := func(in *ending) { in.away = true }
@@ -107,16 +108,19 @@ func TestNext(t *testing.T) {
 		{"K1 what was killed by its id is not run again", job(result(outcomeLost), failover, kill(asked)),
 			"KILLED: killed on request"},
 		{"K1 that SIGKILL ended it is said", job(result(outcomeKilled), forced, kill(asked)),
-			"KILLED: " + reason.EndedByForce(asked).String()},
+			"KILLED: " + reason.EndedByForce(asked.Saying(boom)).String()},
+		{"K1 what the job said is kept", job(result(outcomeKilled), kill(asked)), "KILLED: killed on request; boom"},
+		{"K1 but not what the cluster said", job(result(outcomeKilled), kill(asked), cluster),
+			"KILLED: killed on request"},
 		{"K1 unless it had finished", job(result(outcomeFinished), kill(asked)), "FINISHED: boom"},
 		{"K1 not by the next server either", job(result(outcomeKilled), failover, runEnds(stopped), kill(asked)),
-			"KILLED: killed on request"},
+			"KILLED: killed on request; boom"},
 		{"X8 a daemon's shard goes on", job(result(outcomeKilled), daemon, kill(asked)),
 			"WAITING DAEMON in 1s: killed on request; attempt KILLED"},
 		{"X8 until its run ends", job(result(outcomeKilled), daemon, runEnds(reason.Of(reason.Disabled)), kill(asked)),
-			"KILLED: the job is disabled"},
+			"KILLED: the job is disabled; boom"},
 		{"K2 a run that is to end ends", job(result(outcomeKilled), runEnds(reason.Of(reason.Disabled))),
-			"KILLED: the job is disabled"},
+			"KILLED: the job is disabled; boom"},
 		{"K2 whatever its end was", job(result(outcomeLost), failover, runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled"},
 		{"K2 what had finished has finished", job(result(outcomeFinished), runEnds(reason.Of(reason.Disabled))),
@@ -125,7 +129,7 @@ func TestNext(t *testing.T) {
 		{"O4 what a stopping server kills is run again", job(result(outcomeKilled), failover, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt KILLED"},
 		{"O4 or is lost, without failover", job(result(outcomeKilled), runEnds(stopped)),
-			"LOST: lost by shutdown of the scheduler"},
+			"LOST: lost by shutdown of the scheduler; boom"},
 		{"O4 what had finished has finished", job(result(outcomeFinished), failover, runEnds(stopped)), "FINISHED: boom"},
 		{"O4 a daemon never has", job(result(outcomeFinished), daemon, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt FAILED"},
@@ -142,8 +146,8 @@ func TestNext(t *testing.T) {
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt LOST"},
 		{"K4 somebody who ends the run comes first",
 			job(result(outcomeKilled), timedOut, runEnds(reason.Of(reason.Disabled))),
-			"KILLED: the job is disabled"},
-		{"K4 and who ends the task", job(result(outcomeKilled), timedOut, kill(asked)), "KILLED: killed on request"},
+			"KILLED: the job is disabled; boom"},
+		{"K4 and who ends the task", job(result(outcomeKilled), timedOut, kill(asked)), "KILLED: killed on request; boom"},
 		{"K1 a kill without a reason of its own", job(result(outcomeKilled), wanted), "KILLED: "},
 	} {
 		if got := next(row.in).String(); got != row.want {

@@ -172,7 +172,7 @@ func (e *Execution) Reason() reason.Reason {
 	case e.State() == Finished:
 		return reason.Reason{} // a kill may have been requested nevertheless
 	case bad == 0:
-		return e.rec.Kill.Or(e.killedReason())
+		return e.killedReason()
 	}
 	return reason.ShardsFailed(bad, len(e.shards), first.rec.Item, first.rec.Cause)
 }
@@ -188,20 +188,30 @@ type Unplaced struct {
 	Why      reason.Reason
 }
 
-// killedReason says which shards of an execution were killed although the execution as a whole was not; none if there
-// are none.
+// killedReason says why an execution without failed shards was killed, and which of its shards were killed by
+// themselves; none if no shard was.
 func (e *Execution) killedReason() reason.Reason {
 	var first *Shard
-	killed := 0
+	killed, forced := 0, 0
 	for i := range e.shards {
-		if s := &e.shards[i]; s.rec.State == Killed {
-			killed++
-			if first == nil {
-				first = s
-			}
+		s := &e.shards[i]
+		if s.rec.State != Killed {
+			continue
+		}
+		byForce := s.rec.Cause.Is(reason.ByForce)
+		if first == nil || byForce && forced == 0 {
+			first = s
+		}
+		if killed++; byForce {
+			forced++
 		}
 	}
-	if killed == 0 {
+	switch {
+	case !e.rec.Kill.IsZero() && forced > 0:
+		return e.rec.Kill.Saying(reason.ShardsForced(forced, len(e.shards)))
+	case !e.rec.Kill.IsZero():
+		return e.rec.Kill
+	case killed == 0:
 		return reason.Reason{}
 	}
 	return reason.ShardsKilled(killed, len(e.shards), first.rec.Item, first.rec.Cause)

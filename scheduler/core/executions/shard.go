@@ -64,14 +64,9 @@ type TaskRef struct {
 // Shard returns the shard. It panics for the zero TaskRef.
 func (r TaskRef) Shard() *Shard { return &r.Exec.shards[r.index] }
 
-// ShownProgress returns the progress that the shard's task last reported, nil for none or if no task is on the
-// cluster.
-func (s *Shard) ShownProgress() *Progress {
-	if !s.Live() {
-		return nil
-	}
-	return s.rec.progress
-}
+// ShownProgress returns the progress that the shard's task last reported, nil if it has reported none or waits for
+// another attempt.
+func (s *Shard) ShownProgress() *Progress { return s.rec.progress }
 
 // ClusterState returns the state of a live shard's task on the cluster, as far as it is known.
 func (s *Shard) ClusterState() cluster.State {

@@ -54,6 +54,9 @@ func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 		}
 		t.Package, t.Command, t.PlainCommand = wire.Package{}, nil, false
 	}
+	if !e.Daemon() {
+		t.TimeoutMillis = e.Timeout().Milliseconds()
+	}
 	if e.Daemon() {
 		t.FireTime, t.Daemon = time.Time{}, ts.daemonOf(cfg, a)
 	} else if zone := jobs.ZoneName(ts.zoneOf(cfg)); zone != "UTC" {

@@ -57,7 +57,7 @@ type ShardView struct {
 	Earlier []AttemptView `json:"earlier,omitempty"`
 	// Daemon describes the runs of a daemon's shard, nil for other shards.
 	Daemon *DaemonView `json:"daemon,omitempty"`
-	// Progress is nil for a task that is not on the cluster, or has reported none.
+	// Progress is the last one of the attempt; nil if it has reported none to this leader.
 	Progress *executions.Progress `json:"progress,omitempty"`
 }
 

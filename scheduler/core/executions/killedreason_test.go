@@ -1,0 +1,29 @@
+package executions
+
+import (
+	"testing"
+
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+)
+
+// The reason of a killed execution does not hide that some of its shards had to be ended by force.
+func TestKilledReason(t *testing.T) {
+	t.Parallel()
+	asked := reason.Of(reason.KilledOnRequest)
+	plain := Shard{rec: shardRecord{Item: 0, State: Killed, attempt: attempt{Cause: asked}}}
+	forced := Shard{rec: shardRecord{Item: 1, State: Killed, attempt: attempt{Cause: reason.EndedByForce(asked)}}}
+	finished := Shard{rec: shardRecord{Item: 2, State: Finished}}
+	for want, e := range map[string]*Execution{
+		"": {shards: []Shard{finished}},
+		"killed on request": {rec: record{Kill: asked},
+			shards: []Shard{plain, finished}},
+		"killed on request; 1 of 3 shards went on after SIGTERM until the end of the grace period, and SIGKILL ended it": {
+			rec: record{Kill: asked}, shards: []Shard{plain, forced, finished}},
+		"1 of 2 shards were killed; item 0: killed on request":            {shards: []Shard{plain, finished}},
+		"2 of 3 shards were killed; item 1: " + forced.rec.Cause.String(): {shards: []Shard{plain, forced, finished}},
+	} {
+		if got := e.killedReason(); got.String() != want || want != "" && !e.rec.Kill.IsZero() && got.Code() != asked.Code() {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
