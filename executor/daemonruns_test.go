@@ -16,23 +16,30 @@ import (
 func TestDaemonTimeout(t *testing.T) {
 	t.Parallel()
 	deaf := script(t, `trap '' TERM; echo $$; while :; do sleep 0.05; done`)
-	for name, test := range map[string]struct{ program, cause string }{
-		"one run":           {script(t, `exec sleep 1000`), "; then: ended by signal 15 (terminated); it wrote nothing"},
-		"one that is deaf":  {deaf, "; then: ended by signal 9 (killed)"},
-		"resident answers":  {residentScript(t, `read -r cancel <&3; error="stopped: ${cancel##*reason}"; error=${error%%\"*}`), "; then: stopped:"},
-		"resident is deaf":  {residentScript(t, `sleep 1000`), "; then: the process ended during the run: ended by signal 9 (killed)"},
-		"resident, in time": {residentScript(t, `read -r cancel <&3`), ""},
+	for name, test := range map[string]struct {
+		program, cause string
+		kept           bool
+	}{
+		"one run":           {script(t, `exec sleep 1000`), "; then: ended by signal 15 (terminated); its working", true},
+		"one that is deaf":  {deaf, "; then: ended by signal 9 (killed)", true},
+		"resident answers":  {residentScript(t, `read -r cancel <&3; error="stopped: ${cancel##*reason}"; error=${error%%\"*}`), "; then: stopped:", false},
+		"resident is deaf":  {residentScript(t, `sleep 1000`), "; then: the process ended during the run: ended by signal 9 (killed)", true},
+		"resident, in time": {residentScript(t, `read -r cancel <&3`), "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAgent(t)
 			task := daemonOf("d", test.program)
-			task.Daemon.TimeoutMillis, task.KillGraceMillis = 200, 200
+			task.Daemon.TimeoutMillis, task.KillGraceMillis, task.KeepFailed = 200, 200, 9
 			a.launch(task)
 			runs := a.awaitRuns("d", wire.RunTimedOut, 2)
 			want := "it took longer than 200ms (timeoutSeconds)" + test.cause
 			if r := runs[0]; !strings.HasPrefix(r.Cause, want) || r.totals.Failed != 1 {
 				t.Errorf("cause %q, want %q, %+v", r.Cause, want, r.totals)
+			}
+			const place = "its working directory is kept on the agent: "
+			if kept := strings.Contains(runs[0].Cause, place); kept != test.kept {
+				t.Errorf("kept %v: %q", kept, runs[0].Cause)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 const (
 	temporariesFolder = "tmp"
 	workFoldersFolder = "work"
-	failedFolder      = "failed"
+	keptFolder        = "kept"
 )
 
 // makeFolders creates the folders of tasks in the sandbox. The folders that tasks write to belong to the tasks'
@@ -31,7 +31,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 	}
 	folders := []string{output.Folder, temporariesFolder, workFoldersFolder}
 	if as != nil {
-		folders = append(folders, failedFolder) // which that user can't create
+		folders = append(folders, keptFolder) // which that user can't create
 	}
 	err := allowTraversal(config.Sandbox, as)
 	for _, folder := range folders {

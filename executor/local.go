@@ -34,7 +34,7 @@ type Local struct {
 	// RunAs is the same as in Config, except that empty allows root: a user who starts this as root wants the task
 	// to run as root.
 	RunAs string
-	// Keep leaves the process's working folder in the sandbox, at KeptFolder.
+	// Keep leaves the process's working folder in the sandbox, at KeptFolder, however the process ends.
 	Keep bool
 	// Stdout and Stderr get the task's output while it runs.
 	Stdout, Stderr io.Writer
@@ -43,7 +43,7 @@ type Local struct {
 }
 
 // KeptFolder returns the path at which Keep leaves the working folder.
-func (l Local) KeptFolder() string { return filepath.Join(l.Sandbox, failedFolder, "1") }
+func (l Local) KeptFolder() string { return filepath.Join(l.Sandbox, keptFolder, "1") }
 
 // Ending is the outcome of a task.
 type Ending struct {
@@ -139,6 +139,7 @@ type localAgent struct {
 	running  *time.Timer // the timeout, which starts at the first RUNNING
 	timedOut bool
 	last     *agent.Update // the task's terminal update
+	told     time.Time     // time of the newest progress that was passed on
 }
 
 var _ agent.API = (*localAgent)(nil)
@@ -172,6 +173,9 @@ func (a *localAgent) Update(_ context.Context, u agent.Update) error {
 	switch {
 	case u.State.Terminal():
 		a.last = &u
+		if status, _ := wire.DecodeStatus(u.Data); status.Progress != nil {
+			a.tell(*status.Progress)
+		}
 		if a.running != nil {
 			a.running.Stop()
 		}
@@ -190,12 +194,22 @@ func (a *localAgent) Update(_ context.Context, u agent.Update) error {
 // Message passes progress to the user.
 func (a *localAgent) Message(_ context.Context, data []byte) error {
 	report, _ := wire.DecodeReport(data)
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, t := range report.Tasks {
-		if t.Progress != nil && a.progress != nil {
-			a.progress(*t.Progress)
+		if t.Progress != nil {
+			a.tell(*t.Progress)
 		}
 	}
 	return nil
+}
+
+// tell passes progress to the user that is newer than the last one. The caller holds mu.
+func (a *localAgent) tell(p wire.Progress) {
+	if a.progress != nil && p.At.After(a.told) {
+		a.told = p.At
+		a.progress(p)
+	}
 }
 
 // Close stops the timeout.

@@ -125,6 +125,9 @@ func TestRunByHand(t *testing.T) {
 		"item below":           {says, "", []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--item", "-1"}, 125, "", "--item -1: must be from 0"},
 		"unknown flag":         {says, "", []string{"--ap", "x"}, 125, "", "-ap"},
 		"words without quotes": {says, "", []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "-v", "x"}, 125, "", "-v"},
+		"the last progress":    {`for i in 1 2 3; do echo '{"type":"progress","fraction":0.'$i',"message":"row '$i'"}' >&4; done`, "", []string{"--app", "app.tar.gz", "--script", "bin/start.sh"}, 0, "", "executor run: 30 %: row 3\n"},
+		"what it ignores":      {`echo hi >&4`, "", []string{"--app", "app.tar.gz", "--script", "bin/start.sh"}, 0, "", "executor run: ignored on its pipe: the line hi is no message"},
+		"deaf to the timeout":  {`trap '' TERM; while :; do sleep 0.01; done`, job + `,"timeoutSeconds":1,"killGraceSeconds":1}`, []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--job", "job.json"}, 124, "", "and was killed: ended by signal 9 (killed); it went on after SIGTERM"},
 		"help":                 {"", "", []string{"--help"}, 0, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,12 +217,13 @@ func ignoreExit(err error) error {
 // With --keep the working directory is left, whether or not the process succeeded, and its path is printed.
 func TestRunKeepsTheWorkingDirectory(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{0, 3} {
-		tr := newTrial(t, map[string]string{"job.sh": fmt.Sprintf("#!/bin/sh\necho x >result.txt\nexit %d\n", status)})
-		c := tr.command("--app", "job.sh", "--keep")
+	for _, status := range []int{0, 3, 124} {
+		tr := newTrial(t, map[string]string{"job.sh": fmt.Sprintf("#!/bin/sh\necho x >result.txt\n[ %[1]d != 124 ] || exec sleep 1000\nexit %[1]d\n", status),
+			"job.json": `{"jobName":"j","appName":"a","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":64,"timeoutSeconds":1}`})
+		c := tr.command("--app", "job.sh", "--script", "./job.sh", "--job", "job.json", "--keep")
 		said, _ := c.CombinedOutput()
 		_, at, _ := strings.Cut(strings.TrimSpace(string(said)), "its working directory is kept at ")
-		if text, err := os.ReadFile(filepath.Join(at, "result.txt")); string(text) != "x\n" || c.ProcessState.ExitCode() != status {
+		if text, err := os.ReadFile(filepath.Join(at, "result.txt")); string(text) != "x\n" || strings.Contains(at, "failed") || c.ProcessState.ExitCode() != status {
 			t.Errorf("%s: %q, %v", said, text, err)
 		}
 	}

@@ -76,7 +76,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	var left []int                  // processes that could not be killed; valid once orphaned is closed
 	ledger, outputs := agent.NewLedger(), newOutput(config, as, log)
 	works := workdir.New(workdir.Options{
-		Sandbox: sandbox, Dir: workFoldersFolder, Kept: failedFolder, As: as, Log: log,
+		Sandbox: sandbox, Dir: workFoldersFolder, Kept: keptFolder, As: as, Log: log,
 	})
 	all := tasks.New(tasks.Options{
 		App: config.App, AgentSandbox: config.AgentSandbox, Processes: config.Processes, Container: config.container,
@@ -85,7 +85,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 		LeftBehind: func() []int { <-orphaned; return left },
 		Store:      store, Ledger: ledger, Outputs: outputs,
 		Temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
-		Works:       works, KeepFailed: config.KeepFailed, Kept: failedFolder, KeepSucceeded: config.keepSucceeded, Log: log,
+		Works:       works, KeepFailed: config.KeepFailed, Kept: keptFolder, KeepSucceeded: config.keepSucceeded, Log: log,
 	})
 	s := &session{config: config, log: log, agent: of, ledger: ledger, tasks: all}
 	background, stop := context.WithCancel(context.Background())

@@ -68,6 +68,83 @@ func TestMemoryShare(t *testing.T) {
 	}
 }
 
+// A killed task keeps what its process said at its end, and its last progress.
+func TestLastWordsOfKilledTasks(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	const waits = `while :; do sleep 0.01; done`
+	for id, test := range map[string]struct {
+		program, cause string
+		timeout        int64
+		forced         bool
+	}{
+		"silent":             {script(t, `exec sleep 1000`), "killed", 0, false},
+		"silent, in a pinch": {script(t, `exec sleep 1000`), "killed; it wrote nothing", 1, false},
+		"stderr":             {script(t, `echo row 7 >&2; exec sleep 1000`), "killed; end of stderr:\nrow 7", 0, false},
+		"answer": {residentScript(t, `trap 'say "{\"type\":\"done\",\"run\":\"1\",\"error\":\"no rows\"}"; exit 0' TERM; say 7; `+waits),
+			"killed; its answer: no rows; ignored on its pipe: the line 7 is no message, which is a JSON object on one line", 0, false},
+		"deaf": {script(t, `trap '' TERM; echo row 8 >&2; `+waits), "killed; end of stderr:\nrow 8", 0, true},
+	} {
+		task := taskOf(id, test.program)
+		task.KillGraceMillis, task.TimeoutMillis = 500, test.timeout
+		a.launch(task)
+		_, status := a.await(id, mesos.TASK_RUNNING)
+		switch id {
+		case "stderr", "deaf":
+			a.read(status.Dir + "/stderr")
+		case "answer":
+			a.until("progress", func() bool { return len(a.reports) > 0 })
+		}
+		a.kill(id)
+		if _, status = a.await(id, mesos.TASK_KILLED); status.Cause != test.cause || status.Forced != test.forced {
+			t.Errorf("%s: %q, forced %v", id, status.Cause, status.Forced)
+		}
+		if id == "answer" && (status.Progress == nil || !status.Progress.Notice) {
+			t.Errorf("its progress is %+v", status.Progress)
+		}
+	}
+}
+
+// The last progress of a task is in the report of its end, because the task may end before it is sent.
+func TestLastProgress(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.launch(taskOf("t", script(t, `for i in 1 2 3 4; do echo '{"type":"progress","fraction":'0.$i',"message":"row '$i'"}' >&4; done`)))
+	_, status := a.await("t", mesos.TASK_FINISHED)
+	if p := status.Progress; p == nil || p.Fraction != 0.4 || p.Message != "row 4" || p.Notice {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A process that reads its pipe, and whose hello does not come, is told apart from one that does not use its pipe.
+func TestMissingHelloIsTold(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	reads := script(t, `read -r line <&3; exec sleep 1000`)
+	a.launch(taskOf("transient", reads))
+	a.launch(daemonOf("daemon", reads))
+	a.launch(taskOf("no pipe", script(t, `exec sleep 1000`)))
+	for _, id := range []string{"transient", "daemon"} {
+		a.until("the remark on "+id, func() bool {
+			for _, r := range a.reports {
+				for _, task := range r.Tasks {
+					if task.TaskID == id && task.Progress != nil && task.Progress.Notice &&
+						strings.Contains(task.Progress.Message, "has sent no hello") {
+						return true
+					}
+				}
+			}
+			return false
+		})
+	}
+	for id, want := range map[string]bool{"transient": true, "no pipe": false} {
+		a.kill(id)
+		if _, status := a.await(id, mesos.TASK_KILLED); strings.Contains(status.Cause, "has sent no hello") != want {
+			t.Errorf("%s: %q", id, status.Cause)
+		}
+	}
+}
+
 // What a process gets wrong in the protocol is shown while it waits in vain, and in the reason of its end.
 func TestProtocolMistakesAreTold(t *testing.T) {
 	t.Parallel()

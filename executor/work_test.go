@@ -188,15 +188,25 @@ func TestKeepFailed(t *testing.T) {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			t.Parallel()
 			a := newAgent(t, env("ELASTICJOB_KEEP_FAILED", test.executor))
-			url := script(t, `echo $ELASTICJOB_TASK_ID >state; case $ELASTICJOB_TASK_ID in failed*) exit 1;; killed*) exec sleep 1000;; esac`)
-			for _, id := range []string{"failed 1", "finished 2", "failed 3", "killed 4", "failed 5"} {
+			url := script(t, `echo $ELASTICJOB_TASK_ID >state; case $ELASTICJOB_TASK_ID in failed*) exit 1;; killed*|timed*) exec sleep 1000;; esac`)
+			for _, id := range []string{"failed 1", "finished 2", "timed-out 3", "killed 4", "failed 5"} {
 				task := taskOf(id, url)
-				task.KeepFailed = test.job
+				task.KeepFailed, task.TimeoutMillis = test.job, 3_600_000
+				kind, number, _ := strings.Cut(id, " ")
+				if kind == "timed-out" {
+					task.TimeoutMillis = 1
+				}
 				a.launch(task)
-				switch kind, number, _ := strings.Cut(id, " "); kind {
-				case "failed":
-					_, status := a.await(id, mesos.TASK_FAILED)
-					place := "its working directory is kept on the agent: " + a.sandbox + "/failed/" + number
+				switch kind {
+				case "failed", "timed-out":
+					ends := mesos.TASK_FAILED
+					if kind == "timed-out" {
+						ends = mesos.TASK_KILLED
+						a.await(id, mesos.TASK_RUNNING)
+						a.kill(id)
+					}
+					_, status := a.await(id, ends)
+					place := "its working directory is kept on the agent: " + a.sandbox + "/kept/" + number
 					if told := strings.Contains(status.Cause, place); told != (test.want != "") {
 						t.Errorf("cause %q", status.Cause)
 					}
@@ -211,10 +221,11 @@ func TestKeepFailed(t *testing.T) {
 			a.event(mesosexec.Event{Type: mesosexec.Event_SHUTDOWN})
 			a.exit()
 			var kept []string
-			found, _ := os.ReadDir(filepath.Join(a.sandbox, "failed"))
+			found, _ := os.ReadDir(filepath.Join(a.sandbox, "kept"))
 			for _, e := range found {
 				kept = append(kept, e.Name())
-				if got := a.read("failed/" + e.Name() + "/state"); got != "failed "+e.Name()+"\n" {
+				want := map[string]string{"3": "timed-out 3\n", "5": "failed 5\n"}[e.Name()]
+				if got := a.read("kept/" + e.Name() + "/state"); got != want {
 					t.Errorf("folder %s is that of %q", e.Name(), got)
 				}
 			}

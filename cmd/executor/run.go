@@ -118,7 +118,11 @@ func (f tryFlags) run() (status int, err error) {
 	local.Keep = f.keep
 	local.RunAs, local.Supervisor, local.Stdout, local.Stderr = f.runAs, supervisorCommand, os.Stdout, os.Stderr
 	local.Progress = func(p wire.Progress) {
-		fmt.Fprintf(os.Stderr, "executor run: %.0f %%: %s\n", 100*p.Fraction, p.Message)
+		text := p.Message
+		if !p.Notice {
+			text = fmt.Sprintf("%.0f %%: %s", 100*p.Fraction, text)
+		}
+		fmt.Fprintln(os.Stderr, "executor run:", text)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -141,11 +145,14 @@ func describe(e executor.Ending, l executor.Local) string {
 		took = fmt.Sprintf(", after %s", s.CompleteTime.Sub(s.StartTime).Round(time.Millisecond))
 	}
 	which := fmt.Sprintf("item %d of job %s", l.Task.Item, l.Task.JobName)
+	if s.Forced {
+		e.Message += "; it went on after SIGTERM until the end of its grace period (killGraceSeconds)"
+	}
 	switch {
 	case e.Finished:
 		return which + " has finished" + took + ": " + e.Message
 	case e.TimedOut:
-		return fmt.Sprintf("%s has timed out: it ran longer than timeoutSeconds, %s, and was killed", which, l.Timeout)
+		return fmt.Sprintf("%s has timed out: it ran longer than timeoutSeconds, %s, and was %s", which, l.Timeout, e.Message)
 	case e.Killed:
 		return which + " was killed" + took + ": " + e.Message
 	case s.StartTime.IsZero():

@@ -36,7 +36,7 @@ func (f tryFlags) local(now time.Time) (executor.Local, error) {
 		ExecutionID: job.JobName + "@" + now.UTC().Format("20060102T150405Z"), Source: "TRIGGER", FireTime: now.UTC(),
 		Attempt: 1,
 		CPUs:    job.CPUCount, MemoryMB: job.MemoryMB, KeepFailed: job.KeepFailed, AppName: job.AppName, Env: env.Texts, EnvFiles: env.Files, EnvVariables: env.Variables, Secrets: env.Secrets,
-		Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000, TimeZone: job.TimeZone,
+		Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000, TimeoutMillis: int64(job.TimeoutSeconds) * 1000, TimeZone: job.TimeZone,
 	}
 	parameters, bad := jobs.ShardingParameters(job)
 	if err := bad.OrNil(); err != nil {

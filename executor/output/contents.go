@@ -224,13 +224,24 @@ func (o *Files) Cause(number, what string, since Mark, show func([]byte) string)
 	return withEnds(what, ends)
 }
 
+// The ends of causes of processes that wrote nothing.
+const (
+	silent       = "; it wrote nothing"
+	silentStderr = "; it wrote nothing to stderr"
+)
+
+// TrimSilent returns a cause without the clause that the process wrote nothing.
+func TrimSilent(cause string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(cause, silent), silentStderr)
+}
+
 // withEnds appends the ends of the streams, in the order of streamNames, to the description of a failure. stderr alone
 // is enough if it has more than notices.
 func withEnds(what string, ends [2]string) string {
 	stdout, stderr := ends[0], ends[1]
 	switch {
 	case stdout == "" && stderr == "":
-		return what + "; it wrote nothing"
+		return what + silent
 	case stdout == "":
 		return withEnd(what, streamNames[1], stderr)
 	case stderr == "":

@@ -213,5 +213,5 @@ func (o *Streams) Cause(_, what string, since Mark, show func([]byte) string) st
 	if end := lastOf(data, show); end != "" {
 		return withEnd(what, streamNames[1], end)
 	}
-	return what + "; it wrote nothing to stderr"
+	return what + silentStderr
 }

@@ -147,6 +147,27 @@ func (p *Pipe) Send(message json.Marshaler) error {
 	return nil
 }
 
+// Probe writes a space to the process, which is a part of the next message: JSON permits space before an object. Once
+// the process has taken it (Taken), it is known to read its pipe.
+func (p *Pipe) Probe() error {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	_ = p.in.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := p.in.Write([]byte(" "))
+	return err
+}
+
+// Taken reports whether the process has read all that was written to it.
+func (p *Pipe) Taken() bool {
+	raw, err := p.in.SyscallConn()
+	if err != nil {
+		return false
+	}
+	left := 1
+	failed := raw.Control(func(fd uintptr) { left, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }) // FIONREAD of a pipe
+	return failed == nil && err == nil && left == 0
+}
+
 // End ends the stream to the process: it gets no more runs.
 func (p *Pipe) End() { _ = p.in.Close() }
 

@@ -44,7 +44,7 @@ func (t *task) runDaemon(spec wire.Task) (report func(), err error) {
 	}
 	return func() {
 		status.CompleteTime = time.Now().UTC()
-		status.Phase, status.Cause = wire.PhaseRun, t.killReason().Error()
+		status.Phase, status.Cause, status.Forced = wire.PhaseRun, t.killReason().Error(), s.endedByForce
 		t.report(agent.Killed, status.Cause, status)
 	}, nil
 }

@@ -59,7 +59,7 @@ func (t *task) reportResponse(code int, err error) {
 	}
 	status.Phase = wire.PhaseRun
 	if why != nil {
-		status.Cause = why.Error() + ": its request was cut off"
+		status.Cause = why.Error() + "; its request was cut off"
 		t.report(agent.Killed, status.Cause, status)
 		return
 	}

@@ -3,10 +3,12 @@ package tasks
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// ignored describes the messages on a process's pipe that the executor ignored. It explains why a run did not end with
-// an answer that its program may have tried to give. Any goroutine may use it.
+// ignored describes the messages on a process's pipe that the executor ignored, or missed. It explains why a run did
+// not end with an answer that its program may have tried to give. Any goroutine may use it.
 type ignored struct {
 	mu    sync.Mutex
 	first string
@@ -24,7 +26,7 @@ func (i *ignored) add(what string) bool {
 	return true
 }
 
-// text returns what to append to the reason of a failure; empty if nothing was ignored.
+// text returns what to append to the reason of a failure; empty if nothing was ignored or missed.
 func (i *ignored) text() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -32,17 +34,87 @@ func (i *ignored) text() string {
 	case 0:
 		return ""
 	case 1:
-		return "; ignored on its pipe: " + i.first
+		return "; " + i.first
 	}
-	return fmt.Sprintf("; ignored on its pipe: %s, and %d more", i.first, i.count-1)
+	return fmt.Sprintf("; %s, and %d more", i.first, i.count-1)
 }
 
-// ignore records a message that the executor ignores. The first one is logged, and shown as the progress of the
-// task while it runs.
+// ignore records a message that the executor ignores.
 func (t *task) ignore(p *process, what string) {
-	what = t.secrets.redact(what)
+	p.hello.heard.Store(true)
+	t.remark(p, "message of the process ignored", "ignored on its pipe: "+t.secrets.redact(what))
+}
+
+// remark records what is wrong with the messages of a process. The first remark is logged, and shown as the progress of
+// the task while it runs.
+func (t *task) remark(p *process, event, what string) {
 	if p.ignored.add(what) {
-		t.log.Warn("message of the process ignored", "message", what)
-		t.host.reports.message(t.id, "ignored on its pipe: "+what)
+		t.log.Warn(event, "message", what)
+		t.host.reports.message(t.id, what)
+	}
+}
+
+// noHello is the remark on a process that reads its pipe and is silent.
+const noHello = "it reads its pipe (ELASTICJOB_PIPE) and has sent no hello: " +
+	"write the whole line, with its line feed, and flush it"
+
+// helloWatch notices that a process waits for its first run and has sent no hello, mostly because its hello is still in
+// a buffer. Such a process looks like one that does not use its pipe and is one run, except that it reads its pipe: so
+// after helloInterval the watch writes a space to it, and waits until the process has taken that.
+type helloWatch struct {
+	heard atomic.Bool // the process has written to its pipe
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	stopped bool
+}
+
+// helloInterval is the interval of the first checks of a helloWatch. It grows, up to a minute.
+const helloInterval = 2 * time.Second
+
+// begin begins to watch a process. missing is called, at most once, if it waits without a hello.
+func (w *helloWatch) begin(probe func() error, taken func() bool, missing func()) {
+	probed, wasTaken := false, false
+	w.after(helloInterval, func(interval time.Duration) (again time.Duration) {
+		switch {
+		case w.heard.Load():
+			return 0
+		case !probed:
+			probed = true
+			if probe() != nil {
+				return 0 // it has closed its pipe
+			}
+			return helloInterval
+		case !taken():
+			return min(2*interval, time.Minute)
+		case !wasTaken: // a hello may be on its way
+			wasTaken = true
+			return helloInterval / 2
+		}
+		missing()
+		return 0
+	})
+}
+
+// after calls check after an interval, and again as long as it returns another one.
+func (w *helloWatch) after(interval time.Duration, check func(time.Duration) time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return
+	}
+	w.timer = time.AfterFunc(interval, func() {
+		if again := check(interval); again > 0 {
+			w.after(again, check)
+		}
+	})
+}
+
+// stop ends the watch.
+func (w *helloWatch) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped = true; w.timer != nil {
+		w.timer.Stop()
 	}
 }

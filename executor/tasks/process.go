@@ -20,11 +20,15 @@ import (
 type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
-	memoryMB float64              // its job's
-	explain  func() string        // says what is wrong with its command, once it has failed
-	ignored  ignored              // the messages on its pipe that were ignored
-	ended    func()               // ends the capture of its output
-	releases []func(workdir.Keep) // one for each of its folders
+	memoryMB float64       // its job's
+	explain  func() string // says what is wrong with its command, once it has failed
+	// overMemory is set once its use of memory was told, timedOut when its run has exceeded the timeout and until it
+	// answers.
+	overMemory, timedOut bool
+	ignored              ignored              // the messages on its pipe that were ignored
+	hello                helloWatch           // notices that a hello is missing
+	ended                func()               // ends the capture of its output
+	releases             []func(workdir.Keep) // one for each of its folders
 }
 
 // end kills the process, with SIGKILL after the grace, and ends its pipe.
@@ -38,6 +42,7 @@ func (p *process) end(grace time.Duration) error {
 // if the supervisor was lost first.
 func (p *process) wait() (ending, bool) {
 	exit, ok := p.Exit()
+	p.hello.stop()
 	p.pipe.Ended()
 	p.ended()
 	end := ending{Exit: exit, memoryMB: p.memoryMB}

@@ -173,6 +173,7 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 		r.ignore(p, wrongRun(m, r.runID()))
 		return
 	}
+	p.timedOut = false
 	r.restarts.Answered()
 	r.finish(daemon.Result{Cause: errorText(m), Note: memoryText(peakMemory(p.PID), p.memoryMB)})
 }
@@ -186,8 +187,11 @@ func (r *processRunner) terminate(p *process) {
 }
 
 func (r *processRunner) cancel(reason string) {
+	if r.process == nil || r.run == nil {
+		return
+	}
+	r.process.timedOut = true
 	switch {
-	case r.process == nil || r.run == nil:
 	case !r.assigned:
 		r.terminate(r.process)
 		r.finish(daemon.Result{Cause: "the process that was restarted for it sent no hello"})
@@ -216,7 +220,7 @@ func (r *processRunner) finish(result daemon.Result) {
 
 // exited handles the end of the process.
 func (r *processRunner) exited(p *process, exit ending, ok bool) {
-	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), failedBy(exit, ok))
+	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), failedBy(exit, ok) || p.timedOut)
 	p.release(keep)
 	resident := r.resident
 	r.process, r.resident = nil, false
@@ -225,6 +229,10 @@ func (r *processRunner) exited(p *process, exit ending, ok bool) {
 	}
 	text := exit.text() + p.ignored.text() + r.keptText(keep)
 	if r.killed() {
+		if r.forced(exit) {
+			r.endedByForce = true
+			text += "; it went on after SIGTERM until the end of its grace period"
+		}
 		if r.run != nil {
 			r.finish(r.resultOf(exit, "killed: "+text))
 		}

@@ -50,14 +50,14 @@ func (r *reports) progress(id string, m pipe.Message) {
 	n.changed = true
 }
 
-// message replaces the message of the progress of a task's run.
+// message replaces the message of the progress of a task's run by one of the executor.
 func (r *reports) message(id, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.entry(id)
-	now := wire.Progress{Message: output.Readable(text, wire.MaxProgressMessage), At: time.Now().UTC()}
+	now := wire.Progress{Message: output.Readable(text, wire.MaxProgressMessage), Notice: true, At: time.Now().UTC()}
 	if n.Progress != nil {
-		now.Fraction = n.Progress.Fraction
+		now.Fraction, now.Notice = n.Progress.Fraction, n.Progress.Notice
 	}
 	n.Progress, n.changed = &now, true
 }
@@ -78,14 +78,19 @@ func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {
 	n.Totals = &totals
 }
 
-// remove removes a task from the reports.
-func (r *reports) remove(id string) {
+// remove removes a task from the reports, and returns the progress of its run; nil if none was recorded.
+func (r *reports) remove(id string) *wire.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n := r.tasks[id]; n != nil && n.daemon {
+	n := r.tasks[id]
+	if n == nil {
+		return nil
+	}
+	if n.daemon {
 		r.daemons--
 	}
 	delete(r.tasks, id)
+	return n.Progress
 }
 
 // due returns the report to send now. It returns false unless a task's progress has changed, or there are shards of

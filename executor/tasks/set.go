@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Set holds the tasks of an executor that have not ended. Its methods may be called by any goroutine.
@@ -72,7 +73,7 @@ func (s *Set) Kill(id string, grace *time.Duration) {
 		wait = *grace
 	}
 	// Only the scheduler knows the reason of the kill.
-	t.kill(wait, "killed")
+	t.kill(wait, wire.CauseKilled)
 }
 
 // KillAll ends every task, with its own grace but at most maxGrace, and lets no more tasks begin. why is reported as

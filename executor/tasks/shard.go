@@ -29,6 +29,8 @@ type shard struct {
 	next   *daemon.Run   // the run to begin once the runner is ready and its slot is granted
 	slot   *slot         // of the run that waits for it or is under way
 	cutOff daemon.Result // of the run that a kill has cut off
+	// endedByForce says that its process went on after SIGTERM for the kill grace, so that SIGKILL ended it.
+	endedByForce bool
 }
 
 // runner executes a shard's runs, one at a time: each is a process, a run of a resident process, or a request. Only

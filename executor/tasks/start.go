@@ -54,9 +54,14 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		Start: cmp.Or(t.host.Container.StartFolder(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
+	p.hello.begin(p.pipe.Probe, p.pipe.Taken, func() { t.remark(p, "hello of the process missing", noHello) })
 	go p.pipe.Read(pipe.Handlers{
-		Message: func(m pipe.Message) { hear(p, m) }, Ignored: func(what string) { t.ignore(p, what) },
-		Closed: func() { closed(p) },
+		Message: func(m pipe.Message) {
+			p.hello.heard.Store(true)
+			hear(p, m)
+		},
+		Ignored: func(what string) { t.ignore(p, what) },
+		Closed:  func() { closed(p) },
 	})
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,6 +51,7 @@ type task struct {
 	spec          wire.Task
 	process       *process
 	killGrace     time.Duration // the grace of a kill
+	killedAt      time.Time     // when the kill came
 	drainable     bool          // it is a daemon's shard whose machine runs, so it can be drained
 	drainDeadline time.Time
 	drainReason   string // why the shard drains
@@ -95,7 +97,7 @@ func (t *task) kill(grace time.Duration, why string) {
 		return
 	}
 	if t.ctx.Err() == nil {
-		t.killGrace = grace
+		t.killGrace, t.killedAt = grace, time.Now()
 	}
 	t.killGrace = min(t.killGrace, grace)
 	t.cancel(errors.New(why))
@@ -119,11 +121,19 @@ func (t *task) killDrained() {
 	t.kill(grace, why)
 }
 
-// hadGrace reports whether the kill began with SIGTERM.
-func (t *task) hadGrace() bool {
+// forced reports whether the process went on after the SIGTERM of the kill, so that SIGKILL ended it.
+func (t *task) forced(exit ending) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.killGrace > 0
+	return t.ctx.Err() != nil && t.killGrace > 0 && exit.Killed && exit.Signal == int(syscall.SIGKILL)
+}
+
+// timedOut reports whether the kill came when a process that began at that time had exceeded the job's timeout.
+func (t *task) timedOut(began time.Time) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	timeout := time.Duration(t.spec.TimeoutMillis) * time.Millisecond
+	return timeout > 0 && t.ctx.Err() != nil && t.killedAt.Sub(began) >= timeout
 }
 
 // killReason returns the reason of the kill; nil if the task was not killed.

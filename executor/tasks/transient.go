@@ -3,7 +3,6 @@ package tasks
 import (
 	"fmt"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
@@ -24,6 +23,7 @@ type conversation struct {
 	closed      bool   // it closed its pipe without an answer
 	ignored     string // the ignored messages on its pipe, as the end of a reason
 	kept        string // where its working folder is kept, as the end of a reason
+	timedOut    bool   // it was killed for the job's timeout
 	// killTimer kills a process that goes on after its run, or can't answer any more; nil before that.
 	killTimer *time.Timer
 }
@@ -36,7 +36,6 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer t.host.reports.remove(t.id)
 	t.status.StartTime = process.Started.UTC()
 	// A process that ends within shortTask is reported by its end only, which has its start time too: each update
 	// is work for the agent, the master and the scheduler, while other tasks wait to be started. A task that is
@@ -47,11 +46,12 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 		t.report(agent.Running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.wait()
-	c.ignored = process.ignored.text()
+	t.status.Progress = t.host.reports.remove(t.id)
+	c.ignored, c.timedOut = process.ignored.text(), t.timedOut(process.Started)
 	if c.killTimer != nil {
 		c.killTimer.Stop()
 	}
-	keep := t.keepOf(spec, t.number, failedBy(exit, ok) || c.failure != "")
+	keep := t.keepOf(spec, t.number, failedBy(exit, ok) || c.failure != "" || c.timedOut)
 	t.releases = append(t.releases, func() { process.release(keep) })
 	c.kept = t.keptText(keep)
 	if !ok {
@@ -119,12 +119,16 @@ func (t *task) reportExit(exit ending, c conversation) {
 	// A process that sent a hello may end at the end of its stream, before the kill's signal reaches it.
 	cut := exit.Killed || c.hello && (!c.done || c.failure != "")
 	if why := t.killReason(); cut && why != nil {
-		status.Cause = t.causeOf(why.Error()+c.ignored, output.Mark{})
-		status.Forced = exit.Killed && exit.Signal == int(syscall.SIGKILL) && t.hadGrace()
+		status.Cause = t.lastWords(why, c)
+		status.Forced = t.forced(exit)
 		if c.hello && (!c.done || c.failure != "") {
 			status.ExitStatus = nil // the exit status of a resident process says nothing about its run
 		}
-		t.report(agent.Killed, why.Error()+": "+exit.text(), status)
+		message := why.Error() + ": " + exit.text() + c.ignored
+		if c.failure != "" {
+			message += "; its answer: " + c.failure
+		}
+		t.report(agent.Killed, firstLine(message), status)
 		return
 	}
 	text := ""
@@ -157,4 +161,18 @@ func (t *task) reportExit(exit ending, c conversation) {
 	text = firstLine(text)
 	t.log.Warn("task failed", "error", text)
 	t.report(agent.Failed, text, status)
+}
+
+// lastWords returns the cause of a killed task: why it was killed, and what its process said at its end. It says that
+// the process wrote nothing only if that may explain a timeout.
+func (t *task) lastWords(why error, c conversation) string {
+	text := why.Error()
+	if c.failure != "" {
+		return text + "; its answer: " + c.failure + c.ignored + c.kept
+	}
+	cause := t.causeOf(text+c.ignored+c.kept, output.Mark{})
+	if !c.timedOut {
+		return output.TrimSilent(cause)
+	}
+	return cause
 }
