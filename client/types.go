@@ -164,7 +164,9 @@ func (s Shard) TaskOf(attempt int) string {
 type Progress struct {
 	Fraction float64   `json:"fraction"`
 	Message  string    `json:"message"`
-	At       time.Time `json:"at"`
+	// Notice means that the program has reported no progress, and Message is the executor's about it.
+	Notice bool      `json:"notice"`
+	At     time.Time `json:"at"`
 }
 
 // Daemon is the state of a daemon's shard.

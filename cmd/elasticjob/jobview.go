@@ -225,7 +225,10 @@ func progress(p *client.Progress) string {
 	if p == nil {
 		return ""
 	}
-	text := fmt.Sprintf(" %.0f%%", p.Fraction*100)
+	text := ""
+	if !p.Notice {
+		text = fmt.Sprintf(" %.0f%%", p.Fraction*100)
+	}
 	if p.Message != "" {
 		text += " " + oneLine(p.Message)
 	}

@@ -26,7 +26,7 @@ const t = texts(
   },
 )
 
-/** @typedef {{executionId: string, jobName: string, item: number, taskId: string, state: string, since: string, progress: {fraction?: number, message?: string} | null}} Running */
+/** @typedef {{executionId: string, jobName: string, item: number, taskId: string, state: string, since: string, progress: {fraction: number, message?: string, notice?: boolean} | null}} Running */
 
 /** @param {{agent: string}} props */
 export default function AgentPage({ agent }) {
@@ -69,8 +69,8 @@ const RunningHere = ({ rows }) => html`<${Table} label=${t('running')} rows=${ro
   { key: 'execution', label: t('execution'), cell: (/** @type {Running} */ r) => html`<a href=${link.execution(r.executionId)}>${r.executionId}</a>`, title: (/** @type {Running} */ r) => r.executionId },
 ]} />`
 
-/** @param {{of: {fraction?: number, message?: string} | null}} props */
+/** @param {{of: {fraction: number, message?: string, notice?: boolean} | null}} props */
 function Progress({ of }) {
   if (!of) return html`<span class="muted">–</span>`
-  return html`<span class="usebar">${of.fraction != null && html`<span class="usebar-bar" aria-hidden="true"><span class="ours" style=${{ width: `${100 * Math.min(1, Math.max(0, of.fraction))}%` }}></span></span><span class="usebar-text">${percent(of.fraction)}</span>`} ${of.message && html`<span class="cut">${of.message}</span>`}</span>`
+  return html`<span class="usebar">${!of.notice && html`<span class="usebar-bar" aria-hidden="true"><span class="ours" style=${{ width: `${100 * Math.min(1, Math.max(0, of.fraction))}%` }}></span></span><span class="usebar-text">${percent(of.fraction)}</span>`} ${of.message && html`<span class="cut">${of.message}</span>`}</span>`
 }

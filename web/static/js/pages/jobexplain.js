@@ -49,8 +49,11 @@ const Group = ({ state, of, children }) => html`<li><${State} of=${state} /><div
 function Progress({ of }) {
   const known = of.filter((r) => r.progress)
   if (!known.length) return null
-  const mean = known.reduce((sum, r) => sum + r.progress.fraction, 0) / of.length
-  return html`<div class="progress"><span class="meter" aria-hidden="true"><span style=${{ width: `${100 * mean}%` }}></span></span><span class="small muted">${percent(Math.round(mean * 100) / 100)}${of.length === 1 && known[0].progress.message ? ` · ${known[0].progress.message}` : ''}</span></div>`
+  const message = of.length === 1 ? known[0].progress.message : known.find((r) => r.progress.notice)?.progress.message
+  const said = known.filter((r) => !r.progress.notice)
+  if (!said.length) return html`<div class="small muted">${message}</div>`
+  const mean = said.reduce((sum, r) => sum + r.progress.fraction, 0) / of.length
+  return html`<div class="progress"><span class="meter" aria-hidden="true"><span style=${{ width: `${100 * mean}%` }}></span></span><span class="small muted">${percent(Math.round(mean * 100) / 100)}${message ? ` · ${message}` : ''}</span></div>`
 }
 
 /** @param {{text: string, of: any, jobZone: string}} props */
