@@ -45,11 +45,27 @@ func fromPanic(stack string) string {
 	return stack
 }
 
+// earlyError is the error of a run that ended early as it should, because its context had ended.
+type earlyError struct{ error }
+
+func (e earlyError) Unwrap() error { return e.error }
+
+// endedEarly reports whether an error of a run is an earlyError.
+func endedEarly(err error) bool {
+	var early earlyError
+	return errors.As(err, &early)
+}
+
 // explained adds the context's cause to an error that says only that the context has ended.
 func explained(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
-	if err == nil || cause == nil || !errors.Is(err, ctx.Err()) || errors.Is(err, cause) {
+	switch {
+	case err == nil || cause == nil:
 		return err
+	case errors.Is(err, cause):
+		return earlyError{err}
+	case errors.Is(err, ctx.Err()):
+		return earlyError{fmt.Errorf("%w (%w)", err, cause)}
 	}
-	return fmt.Errorf("%w (%w)", err, cause)
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,7 @@ var java = language{"java", func(t testing.TB) []string {
 	}
 	return []string{found(t, "java"), "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-cp", classpath, "TestJob"}
-}, "CancellationException: terminated by SIGINT"}
+}, ": terminated by SIGINT\n"}
 
 // classes is the folder of the compiled SDK and program, which TestMain removes; "" until a test needs them.
 var classes string
@@ -52,12 +53,14 @@ func TestJava(t *testing.T) {
 		t.Parallel()
 		p := java.resident(t)
 		for parameter, want := range map[string]string{
-			"cause":  "java.lang.IllegalStateException: no connection\nCaused by: java.net.ConnectException: refused",
-			"place":  "java.lang.NullPointerException (TestJob.java:",
+			"cause": `java.lang.IllegalStateException: no connection \(TestJob.java:\d+\)` +
+				`\nCaused by: java.net.ConnectException: refused \(TestJob.java:\d+\)$`,
+			"place":  `java.lang.NullPointerException \(TestJob.java:`,
+			"parse":  `java.lang.NumberFormatException: For input string: "x" \(TestJob.java:`,
 			"memory": "java.lang.OutOfMemoryError: Java heap space",
 		} {
 			p.run(parameter, parameter)
-			if failure, _ := p.done(parameter); !strings.HasPrefix(failure, want) {
+			if failure, _ := p.done(parameter); !regexp.MustCompile("^" + want).MatchString(failure) {
 				t.Errorf("%s: %q, want %q", parameter, failure, want)
 			}
 		}

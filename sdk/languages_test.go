@@ -16,7 +16,7 @@ type language struct {
 	name string
 	// command returns the program's words.
 	command func(t testing.TB) []string
-	// interrupted is what a run's error says after Ctrl-C.
+	// interrupted is the end of what is printed of a run after Ctrl-C.
 	interrupted string
 }
 
@@ -27,12 +27,12 @@ var (
 			t.Fatal(err)
 		}
 		return []string{self}
-	}, ": wait: context canceled (interrupt"}
+	}, ": wait: context canceled (interrupt signal received)\n"}
 	python = language{"python", func(t testing.TB) []string {
 		dependsOn(t, "python")
 		dependsOn(t, "testdata/job.py")
 		return []string{found(t, "python3"), "testdata/job.py"}
-	}, "Cancelled: terminated by SIGINT"}
+	}, ": terminated by SIGINT\n"}
 )
 
 // languages are those for which sdk/ has an SDK.

@@ -68,7 +68,11 @@ func start(job Job) int {
 }
 
 func failed(err error) int {
-	writeFailure(os.Stderr, "elasticjob", err)
+	what := "elasticjob"
+	if endedEarly(err) {
+		what += ": the run ended early"
+	}
+	writeFailure(os.Stderr, what, err)
 	return statusFailed
 }
 

@@ -2,6 +2,7 @@ package sdk_test
 
 import (
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,14 +71,15 @@ func TestPython(t *testing.T) {
 		t.Parallel()
 		p := python.resident(t)
 		for parameter, want := range map[string]string{
-			"cause":  "RuntimeError: no connection\ncaused by: ConnectionError: refused",
-			"place":  "RuntimeError (job.py:",
-			"exit 3": "the job called sys.exit(3)",
-			"exit 0": "",
+			"cause":  `RuntimeError: no connection \(job.py:\d+\)\ncaused by: ConnectionError: refused \(job.py:\d+\)$`,
+			"place":  `RuntimeError \(job.py:`,
+			"parse":  `json.decoder.JSONDecodeError: .* \(job.py:\d+\)$`,
+			"exit 3": `the job called sys.exit\(3\)$`,
+			"exit 0": "$",
 			"fork":   "RuntimeError: status 15, cancelled False",
 		} {
 			p.run(parameter, parameter)
-			if failure, _ := p.done(parameter); !strings.HasPrefix(failure, want) || want == "" && failure != "" {
+			if failure, _ := p.done(parameter); !regexp.MustCompile("^" + want).MatchString(failure) {
 				t.Errorf("%s: %q, want %q", parameter, failure, want)
 			}
 		}

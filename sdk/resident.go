@@ -163,7 +163,11 @@ func (r *resident) answer(result error) error {
 	done := doneMessage{Type: "done", Run: r.run}
 	if result != nil {
 		done.Error = cut(result.Error(), maxError)
-		writeFailure(r.log, "elasticjob: the run has failed", result)
+		what := "elasticjob: the run has failed"
+		if endedEarly(result) {
+			what = "elasticjob: the run ended early"
+		}
+		writeFailure(r.log, what, result)
 	}
 	r.run, r.cancel, r.progress, r.ended = "", nil, nil, nil
 	if err := r.say(done); err != nil {

@@ -82,6 +82,7 @@ func TestOddMessages(t *testing.T) {
 	each(t, func(t *testing.T, l language) {
 		for name, text := range map[string]string{
 			"empty lines":        "\n\n\r\n",
+			"space":              " \t ",
 			"no text":            "\x00\xff\xfe\x80\n",
 			"no JSON":            "run r1\n{\"type\":\n",
 			"no objects":         "[]\n3\nnull\n\"run\"\n",
@@ -183,6 +184,9 @@ func TestSIGTERM(t *testing.T) {
 				t.Errorf("%q", failure)
 			}
 			p.ends(0)
+			if got := p.errors.String(); !strings.HasPrefix(got, "elasticjob: the run ended early: ") || strings.Count(got, "\n") != 1 {
+				t.Errorf("it wrote %s", got)
+			}
 		})
 		t.Run("in a run that goes on, with the end of the stream", func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -15,12 +16,13 @@ const usage = `usage: %[1]s --item N [--total N] [--param TEXT] [--job-param TEX
 
 Runs this job here, without a scheduler. Ctrl-C ends the job's context, a second one the program.
 
-  --item N           the shard to run, from 0
-  --all              run all shards, one after the other
-  --total N          how many shards there are (default 1)
-  --param TEXT       the shard's own parameter; with --all that of each
-  --job-param TEXT   the parameter of all shards
-  --prop NAME=VALUE  a property of the job; may be given several times
+  --item N            the shard to run, from 0
+  --all               run all shards, one after the other
+  --total N           how many shards there are (default 1)
+  --param TEXT        the shard's own parameter; with --all that of each, or 0=A,1=B
+  --item-params LIST  the shards' own parameters, as in a job's shardingItemParameters: 0=A,1=B
+  --job-param TEXT    the parameter of all shards
+  --prop NAME=VALUE   a property of the job; may be given several times
 
 Status: 0 all went well, 1 the job failed, 2 wrong flags.
 `
@@ -39,6 +41,7 @@ type standalone struct {
 type request struct {
 	shard       Shard // the fields that all shards share
 	first, last int
+	parameters  map[int]string // those that only one shard has
 }
 
 func (a standalone) start(ctx context.Context, args []string) int {
@@ -58,6 +61,9 @@ func (a standalone) start(ctx context.Context, args []string) int {
 	shard.ExecutionID = a.name + "@" + now.Format("20060102T150405.000Z")
 	status := statusOK
 	for shard.Item = asked.first; shard.Item <= asked.last; shard.Item++ {
+		if asked.parameters != nil {
+			shard.Parameter = asked.parameters[shard.Item]
+		}
 		if err := a.run(ctx, shard); err != nil {
 			status = statusFailed
 		}
@@ -80,7 +86,11 @@ func (a standalone) run(ctx context.Context, s Shard) error {
 	s.progress.close()
 	took := time.Since(began).Round(100 * time.Microsecond)
 	if err != nil {
-		writeFailure(a.log, fmt.Sprintf("%s: failed after %v", who, took), err)
+		what := "failed"
+		if endedEarly(err) {
+			what = "ended early"
+		}
+		writeFailure(a.log, fmt.Sprintf("%s: %s after %v", who, what, took), err)
 		return err
 	}
 	a.logf("%s: finished after %v", who, took)
@@ -95,6 +105,7 @@ func parse(args []string) (request, error) {
 		asked request
 		all   bool
 		item  int
+		each  string
 		wrong []error
 	)
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
@@ -103,6 +114,7 @@ func parse(args []string) (request, error) {
 	flags.BoolVar(&all, "all", false, "")
 	flags.IntVar(&asked.shard.Total, "total", 1, "")
 	flags.StringVar(&asked.shard.Parameter, "param", "", "")
+	flags.StringVar(&each, "item-params", "", "")
 	flags.StringVar(&asked.shard.JobParameter, "job-param", "", "")
 	flags.Func("prop", "", func(text string) error {
 		name, value, found := strings.Cut(text, "=")
@@ -141,5 +153,51 @@ func parse(args []string) (request, error) {
 	default:
 		asked.first, asked.last = item, item
 	}
+	wrong = append(wrong, asked.setParameters(each, given["item-params"], all))
 	return asked, errors.Join(wrong...)
+}
+
+// setParameters sets the parameters of single shards: those of --item-params, or with --all those of a --param of the same
+// form.
+func (r *request) setParameters(each string, given, all bool) error {
+	name := "--item-params"
+	switch {
+	case given && r.shard.Parameter != "":
+		return errors.New("--param and --item-params: give one of them")
+	case !given && all:
+		name, each = "--param", r.shard.Parameter
+	case !given:
+		return nil
+	}
+	parameters, ok := itemParameters(each)
+	if !ok {
+		if given {
+			return fmt.Errorf("--item-params %s: must be a list of ITEM=TEXT: 0=A,1=B", each)
+		}
+		return nil
+	}
+	for item := range parameters {
+		if item >= r.shard.Total && r.shard.Total > 0 {
+			return fmt.Errorf("%s %s: with --total %d there are the shards 0 to %d", name, each, r.shard.Total,
+				r.shard.Total-1)
+		}
+	}
+	r.parameters = parameters
+	return nil
+}
+
+// itemParameters parses a text such as 0=a,1=b in the form of a job's shardingItemParameters. It returns false for any
+// other text.
+func itemParameters(text string) (map[int]string, bool) {
+	parameters := map[int]string{}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, found := strings.Cut(part, "=")
+		item, err := strconv.ParseUint(strings.TrimSpace(key), 10, 31)
+		value = strings.TrimSpace(value)
+		if _, twice := parameters[int(item)]; !found || err != nil || value == "" || strings.Contains(value, "=") || twice {
+			return nil, false
+		}
+		parameters[int(item)] = value
+	}
+	return parameters, true
 }

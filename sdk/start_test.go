@@ -80,12 +80,15 @@ func TestOneRun(t *testing.T) {
 		}
 		t.Run("SIGTERM", func(t *testing.T) {
 			t.Parallel()
-			p := l.program(t, nil, executed("tell")...).start()
-			p.until("begun")
-			p.signal(syscall.SIGTERM)
-			p.ends(1)
-			if got := p.errors.String(); !strings.Contains(got, "terminated") {
-				t.Errorf("it wrote %s", got)
+			for _, how := range []string{"", "checked", "wrapped"} {
+				p := l.program(t, nil, executed("tell "+how)...).start()
+				p.until("begun")
+				p.signal(syscall.SIGTERM)
+				p.ends(1)
+				early, found := strings.CutPrefix(p.errors.String(), "begun\nelasticjob: the run ended early: ")
+				if !found || !strings.Contains(early, "terminated") || strings.Count(early, "\n") != 1 {
+					t.Errorf("it wrote %s", p.errors)
+				}
 			}
 		})
 	})
@@ -146,7 +149,22 @@ func alone(t *testing.T, l language) {
 		"--item 0 --job-param progress":     {0, []string{"shard 0 of 1: 25.0 % üüü"}},
 		"--item 1 --total 2 --param p --job-param show --prop a=b=c --prop d=": {1, []string{`1/2 "p" "" `, `@-@1@-@READY@-@local@-@`, "TRIGGER 1 map[a:b=c d:]"}},
 
-		"--help":                       {0, []string{"usage: ", "--item N", "--prop NAME=VALUE"}},
+		"--all --total 2 --param p --job-param show":                {1, []string{`0/2 "p"`, `1/2 "p"`}},
+		"--all --total 2 --param 0=a,1=b --job-param show":          {1, []string{`0/2 "a"`, `1/2 "b"`}},
+		"--all --total 2 --param 0=a,b --job-param show":            {1, []string{`0/2 "0=a,b"`, `1/2 "0=a,b"`}},
+		"--all --total 3 --item-params 2=c,0=a --job-param show":    {1, []string{`0/3 "a"`, `1/3 ""`, `2/3 "c"`}},
+		"--item 1 --total 2 --item-params 0=a,1=b --job-param show": {1, []string{`1/2 "b"`}},
+		"--item 0 --param 0=a --job-param show":                     {1, []string{`0/1 "0=a"`}},
+
+		"--item 0 --item-params 0=a,x":         {2, []string{"--item-params 0=a,x: must be a list of ITEM=TEXT: 0=A,1=B"}},
+		"--item 0 --item-params 0=a,0=b":       {2, []string{"--item-params 0=a,0=b: must be a list"}},
+		"--item 0 --item-params 0=a=b":         {2, []string{"--item-params 0=a=b: must be a list"}},
+		"--item 0 --item-params 0=":            {2, []string{"--item-params 0=: must be a list"}},
+		"--all --total 2 --item-params 2=c":    {2, []string{"--item-params 2=c: with --total 2 there are the shards 0 to 1"}},
+		"--all --total 2 --param 2=c":          {2, []string{"--param 2=c: with --total 2 there are the shards 0 to 1"}},
+		"--item 0 --item-params 0=a --param b": {2, []string{"--param and --item-params: give one of them"}},
+
+		"--help":                       {0, []string{"usage: ", "--item N", "--item-params LIST", "--prop NAME=VALUE"}},
 		"":                             {2, []string{"give --item N, the shard to run, or --all"}},
 		"--item x":                     {2, []string{"item"}},
 		"--itme 3":                     {2, []string{"itme"}},
@@ -173,8 +191,8 @@ func alone(t *testing.T, l language) {
 		p.until("begun")
 		p.signal(syscall.SIGINT)
 		p.ends(1)
-		if got := p.errors.String(); !strings.Contains(got, l.interrupted) ||
-			strings.Contains(got, "shard 1") {
+		if got := p.errors.String(); !strings.HasSuffix(got, l.interrupted) || strings.Contains(got, "shard 1") ||
+			!strings.Contains(got, "shard 0 of 3: ended early after ") || strings.Count(got, "\n") != 2 {
 			t.Errorf("it wrote %s", got)
 		}
 	})

@@ -37,6 +37,7 @@ import argparse
 import datetime
 import json
 import os
+import re
 import select
 import signal
 import stat
@@ -100,6 +101,10 @@ class Shard:
         """Raises Cancelled, with the reason, if the run must end."""
         if self.cancelled.is_set():
             raise Cancelled(self._reason)
+
+    def _ended_early(self, error):
+        """Reports whether the run ended with an exception because it was cancelled, as it should."""
+        return isinstance(error, Cancelled) and self.cancelled.is_set()
 
     def _cancel(self, reason):
         if not self.cancelled.is_set():
@@ -211,6 +216,9 @@ class _Process:
         except SystemExit as error:
             return "" if error.code in (None, 0) else "the job called sys.exit(%r)" % (error.code,)
         except BaseException as error:
+            if shard._ended_early(error):
+                _log("the run ended early: %s" % error)
+                return str(error)
             traceback.print_exc()
             return _explain(error)
         finally:
@@ -228,7 +236,9 @@ class _Process:
         try:
             self.call(shard, _PROGRESS_INTERVAL, report)
             return 0
-        except Exception:
+        except Exception as error:
+            if shard._ended_early(error):
+                return _failed("the run ended early: %s" % error)
             traceback.print_exc()
             return 1
 
@@ -425,7 +435,7 @@ class _Terminal:
         self._process.listen(signal.SIGINT)
         status = 0
         for item in flags.items:
-            shard = Shard(item, flags.total, flags.param, flags.job_param, self._name,
+            shard = Shard(item, flags.total, flags.parameter_of(item), flags.job_param, self._name,
                           "%s@-@%d@-@READY@-@local@-@%d" % (self._name, item, now * 1000),
                           "%s@%s" % (self._name, at.strftime("%Y%m%dT%H%M%SZ")), at, props=dict(flags.props))
             self._process.begin(shard)
@@ -441,6 +451,9 @@ class _Terminal:
             self._process.call(shard, _TERMINAL_INTERVAL, lambda fraction, message: _write(
                 "%s: %.1f %% %s" % (who, 100 * fraction, message)))
         except Exception as error:
+            if shard._ended_early(error):
+                _write("%s: ended early after %.1f s: %s" % (who, time.monotonic() - began, error))
+                return False
             traceback.print_exc()
             _write("%s: failed after %.1f s: %s" % (who, time.monotonic() - began, _explain(error)))
             return False
@@ -453,7 +466,10 @@ class _Terminal:
         parser.add_argument("--item", type=int, metavar="N", help="the shard to run, from 0")
         parser.add_argument("--all", action="store_true", help="run all shards, one after the other")
         parser.add_argument("--total", type=int, default=1, metavar="N", help="how many shards there are (default 1)")
-        parser.add_argument("--param", default="", metavar="TEXT", help="the shard's own parameter; with --all of each")
+        parser.add_argument("--param", default="", metavar="TEXT",
+                            help="the shard's own parameter; with --all that of each, or 0=A,1=B")
+        parser.add_argument("--item-params", metavar="LIST", help="the shards' own parameters, as in a job's "
+                            "shardingItemParameters: 0=A,1=B")
         parser.add_argument("--job-param", default="", metavar="TEXT", help="the parameter of all shards")
         parser.add_argument("--prop", action="append", default=[], dest="props", metavar="NAME=VALUE",
                             help="a property of the job; may be given several times")
@@ -469,11 +485,34 @@ class _Terminal:
             wrong.append("--item %d: with --total %d there are the shards 0 to %d" % (flags.item, flags.total,
                                                                                    flags.total - 1))
         wrong.extend("--prop %s: must be NAME=VALUE" % prop for prop in flags.props if prop.find("=") < 1)
+        each, given = None, flags.item_params is not None
+        if given and flags.param:
+            wrong.append("--param and --item-params: give one of them")
+        elif given or flags.all:
+            name, text = ("--item-params", flags.item_params) if given else ("--param", flags.param)
+            each = _item_parameters(text)
+            if each is None and given:
+                wrong.append("--item-params %s: must be a list of ITEM=TEXT: 0=A,1=B" % text)
+            elif each and max(each) >= flags.total > 0:
+                wrong.append("%s %s: with --total %d there are the shards 0 to %d" % (name, text, flags.total,
+                                                                                      flags.total - 1))
         if wrong:
             parser.error("; ".join(wrong))
         flags.items = range(flags.total) if flags.all else [flags.item]
         flags.props = [prop.split("=", 1) for prop in flags.props]
+        flags.parameter_of = lambda item: flags.param if each is None else each.get(item, "")
         return flags
+
+
+def _item_parameters(text):
+    """Parses a text such as 0=a,1=b in the form of a job's shardingItemParameters; None for any other text."""
+    parameters = {}
+    for part in text.split(","):
+        key, _, value = (word.strip() for word in part.partition("="))
+        if not re.match("[0-9]{1,9}$", key) or not value or "=" in value or int(key) in parameters:
+            return None
+        parameters[int(key)] = value
+    return parameters
 
 
 def _read_run(message):
@@ -525,17 +564,27 @@ def _variable(name):
 
 
 def _explain(error):
-    """Returns an exception and its causes, each on one line, without frames: standard error has the traceback."""
+    """Returns an exception and its causes, each with the place in the program's own code that raised it.
+
+    Standard error has the frames."""
     chain, seen = [], set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         text = "".join(traceback.format_exception_only(type(error), error)).strip()
-        if not str(error) and error.__traceback__ is not None:  # without a message its place says most
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            text += " (%s:%d)" % (os.path.basename(last.filename), last.lineno)
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if not _of_library(frame.filename)]
+        if own or frames and not str(error):  # without a message its place says most
+            place = (own or frames)[-1]
+            text += " (%s:%d)" % (os.path.basename(place.filename), place.lineno)
         chain.append(text)
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return "\ncaused by: ".join(chain)
+
+
+def _of_library(path):
+    """Reports whether a file is this one, or belongs to Python or to an installed package."""
+    return path == __file__ or path.startswith(("<frozen ", os.path.dirname(os.__file__) + os.sep)) or any(
+        "%s%s%s" % (os.sep, name, os.sep) in path for name in ("site-packages", "dist-packages"))
 
 
 def _bounded(fraction):

@@ -52,6 +52,9 @@ public final class TestJob {
                 throw new IllegalStateException("no connection", new java.net.ConnectException("refused"));
             case "place":
                 throw new NullPointerException();
+            case "parse":
+                Integer.parseInt("x");
+                return;
             case "memory":
                 long[][] all = new long[1 << 20][];
                 for (int i = 0; i < all.length; i++) {
@@ -83,6 +86,15 @@ public final class TestJob {
                 return;
             case "tell":
                 System.err.println("begun");
+                if (text.equals("checked")) {
+                    Thread.sleep(3_600_000);
+                } else if (text.equals("wrapped")) {
+                    try {
+                        Thread.sleep(3_600_000);
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
                 await(context);
                 return;
             case "progress":

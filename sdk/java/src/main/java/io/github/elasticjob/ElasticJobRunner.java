@@ -129,7 +129,12 @@ public final class ElasticJobRunner {
             });
             return 0;
         } catch (Throwable e) {
-            e.printStackTrace();
+            String reason = run.endedEarly(e);
+            if (reason == null) {
+                e.printStackTrace();
+            } else {
+                log("the run ended early: " + reason);
+            }
             return 1;
         }
     }

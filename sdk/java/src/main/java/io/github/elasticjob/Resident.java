@@ -64,6 +64,11 @@ final class Resident {
                     fraction, message)));
             return "";
         } catch (Throwable e) { // also an OutOfMemoryError: the next run may fit
+            String reason = run.endedEarly(e);
+            if (reason != null) {
+                ElasticJobRunner.log("the run ended early: " + reason);
+                return reason;
+            }
             e.printStackTrace();
             return Text.explain(e);
         }

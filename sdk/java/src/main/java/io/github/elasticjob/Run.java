@@ -1,5 +1,7 @@
 package io.github.elasticjob;
 
+import java.util.concurrent.CancellationException;
+
 /** One run of a shard in the thread that creates or begins it. */
 final class Run {
 
@@ -30,6 +32,16 @@ final class Run {
             progress.close();
             System.out.flush();
         }
+    }
+
+    /** Returns why the run was cancelled if that is why it ended with an error, as it should; null otherwise. */
+    String endedEarly(Throwable error) {
+        for (Throwable e = error; context.isCancelled() && e != null; e = e.getCause()) {
+            if (e instanceof CancellationException || e instanceof InterruptedException) {
+                return context.cancelReason();
+            }
+        }
+        return null;
     }
 
     /** Cancels the run: the job's thread is interrupted. */

@@ -126,6 +126,11 @@ public final class ShardingContext {
         }
     }
 
+    /** Returns why the run was cancelled; null if it was not. */
+    String cancelReason() {
+        return cancelReason;
+    }
+
     void cancel(String reason) {
         if (cancelReason == null) {
             cancelReason = reason;

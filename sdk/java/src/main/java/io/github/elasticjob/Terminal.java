@@ -2,6 +2,7 @@ package io.github.elasticjob;
 
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -14,12 +15,13 @@ final class Terminal {
             "usage: --item N [--total N] [--param TEXT] [--job-param TEXT] [--prop NAME=VALUE]...\n"
             + "       --all --total N ...\n\n"
             + "Runs this job here, without a scheduler. Ctrl-C cancels the run, a second one ends the program.\n\n"
-            + "  --item N           the shard to run, from 0\n"
-            + "  --all              run all shards, one after the other\n"
-            + "  --total N          how many shards there are (default 1)\n"
-            + "  --param TEXT       the shard's own parameter; with --all that of each\n"
-            + "  --job-param TEXT   the parameter of all shards\n"
-            + "  --prop NAME=VALUE  a property of the job; may be given several times\n\n"
+            + "  --item N            the shard to run, from 0\n"
+            + "  --all               run all shards, one after the other\n"
+            + "  --total N           how many shards there are (default 1)\n"
+            + "  --param TEXT        the shard's own parameter; with --all that of each, or 0=A,1=B\n"
+            + "  --item-params LIST  the shards' own parameters, as in a job's shardingItemParameters: 0=A,1=B\n"
+            + "  --job-param TEXT    the parameter of all shards\n"
+            + "  --prop NAME=VALUE   a property of the job; may be given several times\n\n"
             + "Status: 0 all went well, 1 the job failed, 2 wrong flags.";
     private static final long PROGRESS_MILLIS = 1000;
 
@@ -30,6 +32,9 @@ final class Terminal {
     private int total = 1;
     private boolean all;
     private String parameter = "";
+    private String itemParameters;
+    /** Those that only one shard has; null if all have the same. */
+    private Map<Integer, String> parameters;
     private String jobParameter = "";
 
     private Run current;
@@ -48,7 +53,7 @@ final class Terminal {
                 return 0;
             } else if (flag[0].equals("--all")) {
                 all = true;
-            } else if (!flag[0].matches("--(item|total|param|job-param|prop)")) {
+            } else if (!flag[0].matches("--(item|total|param|item-params|job-param|prop)")) {
                 wrong.add("\"" + args[i] + "\" is not a flag");
             } else if (flag.length == 1 && i + 1 == args.length) {
                 wrong.add(flag[0] + " needs a value");
@@ -83,6 +88,9 @@ final class Terminal {
                 case "--param":
                     parameter = value;
                     break;
+                case "--item-params":
+                    itemParameters = value;
+                    break;
                 case "--job-param":
                     jobParameter = value;
                     break;
@@ -109,12 +117,39 @@ final class Terminal {
         } else if (item != null && (item < 0 || item >= total)) {
             wrong.add("--item " + item + ": with --total " + total + " there are the shards 0 to " + (total - 1));
         }
+        if (itemParameters != null && !parameter.isEmpty()) {
+            wrong.add("--param and --item-params: give one of them");
+        } else if (itemParameters != null) {
+            setParameters("--item-params", itemParameters);
+            if (parameters == null) {
+                wrong.add("--item-params " + itemParameters + ": must be a list of ITEM=TEXT: 0=A,1=B");
+            }
+        } else if (all) {
+            setParameters("--param", parameter);
+        }
+    }
+
+    /** Sets the parameters of single shards if a text has the form of a job's shardingItemParameters. */
+    private void setParameters(String flag, String text) {
+        Map<Integer, String> found = new HashMap<>();
+        for (String part : text.split(",", -1)) {
+            String[] words = part.trim().split("\\s*=\\s*", -1);
+            if (words.length != 2 || !words[0].matches("[0-9]{1,9}") || words[1].isEmpty()
+                    || found.put(Integer.valueOf(words[0]), words[1]) != null) {
+                return;
+            }
+        }
+        parameters = found;
+        if (total > 0 && Collections.max(found.keySet()) >= total) {
+            wrong.add(flag + " " + text + ": with --total " + total + " there are the shards 0 to " + (total - 1));
+        }
     }
 
     private boolean run(int shard) {
         Instant now = Instant.now();
         String taskId = "job@-@" + shard + "@-@READY@-@local@-@" + now.toEpochMilli();
-        Run run = new Run("", new ShardingContext("job", taskId, total, jobParameter, shard, parameter,
+        String own = parameters == null ? parameter : parameters.getOrDefault(shard, "");
+        Run run = new Run("", new ShardingContext("job", taskId, total, jobParameter, shard, own,
                 new ShardingContext.Execution("job@" + now, now, "TRIGGER", 1, props)));
         synchronized (this) {
             current = run;
@@ -127,9 +162,12 @@ final class Terminal {
             run.execute(job, PROGRESS_MILLIS, (fraction, message) -> System.err.println(who + String.format(Locale.ROOT,
                     "%.1f %% ", 100 * fraction) + message));
         } catch (Exception e) {
-            e.printStackTrace();
-            end = "failed after ";
-            error = ": " + Text.explain(e);
+            String reason = run.endedEarly(e);
+            if (reason == null) {
+                e.printStackTrace();
+            }
+            end = reason == null ? "failed after " : "ended early after ";
+            error = ": " + (reason == null ? Text.explain(e) : reason);
         }
         System.err.println(who + end + (System.nanoTime() - began) / 1_000_000 + " ms" + error);
         return error.isEmpty();
