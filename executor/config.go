@@ -53,7 +53,7 @@ type Config struct {
 	RunAs string
 	// Hide is what is hidden from the executor and its tasks if both have the same user; nil means nothing.
 	Hide *isolation.Places
-	// KeepFailed is how many working folders of failed tasks are kept. The newest are kept, in the folder "kept"
+	// KeepFailed is how many working folders of failed and timed-out tasks are kept. The newest are kept, in the folder "kept"
 	// of the sandbox, each under the number that its output has in "tasks".
 	KeepFailed int
 	// keepSucceeded keeps them of tasks that succeeded, too.

@@ -33,7 +33,7 @@ import (
 //	output-file          32MiB   how much of the end of stdout and of stderr is kept at least
 //	output-tasks         1000    how many ended tasks' output is kept
 //	output-bytes         1GiB    how large that may be together
-//	keep-failed          0       how many failed tasks' working folders are kept
+//	keep-failed          0       how many working folders of failed and timed-out tasks are kept
 //	run-as                       the user, by name, uid or uid:gid, that tasks run as; see Config.RunAs
 type setting struct {
 	name string

@@ -128,6 +128,11 @@ func TestRunByHand(t *testing.T) {
 		"the last progress":    {`for i in 1 2 3; do echo '{"type":"progress","fraction":0.'$i',"message":"row '$i'"}' >&4; done`, "", []string{"--app", "app.tar.gz", "--script", "bin/start.sh"}, 0, "", "executor run: 30 %: row 3\n"},
 		"what it ignores":      {`echo hi >&4`, "", []string{"--app", "app.tar.gz", "--script", "bin/start.sh"}, 0, "", "executor run: ignored on its pipe: the line hi is no message"},
 		"deaf to the timeout":  {`trap '' TERM; while :; do sleep 0.01; done`, job + `,"timeoutSeconds":1,"killGraceSeconds":1}`, []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--job", "job.json"}, 124, "", "and was killed: ended by signal 9 (killed); it went on after SIGTERM"},
+		"all":                  {says, job + "}", []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--job", "job.json", "--all"}, 0, "0/3 a all own\n1/3 b all own\n2/3  all own\n", "item 2 of job j has finished"},
+		"all with parameters":  {says, job + "}", []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--job", "job.json", "--all", "--param", "1=p,2=q"}, 0, "0/3  all own\n1/3 p all own\n2/3 q all own\n", ""},
+		"all with one":         {says, job + "}", []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--job", "job.json", "--all", "--param", "p"}, 0, "0/3 p all own\n1/3 p all own\n2/3 p all own\n", ""},
+		"all that fail":        {`echo $ELASTICJOB_SHARDING_ITEM; exit $ELASTICJOB_SHARDING_ITEM`, job + "}", []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--job", "job.json", "--all"}, 1, "0\n1\n2\n", "item 2 of job j has failed"},
+		"all and one":          {says, job + "}", []string{"--app", "app.tar.gz", "--script", "bin/start.sh", "--job", "job.json", "--all", "--item", "1"}, 125, "", "--item and --all: give one of them"},
 		"help":                 {"", "", []string{"--help"}, 0, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,8 +66,8 @@ type Config struct {
 	// UnreachableSeconds (added) is how long the agent of a shard may be silent before the shard is given up; 0 means
 	// the server's default.
 	UnreachableSeconds int `json:"unreachableSeconds,omitempty"`
-	// KeepFailed (added) is how many working directories of its failed processes each executor keeps; 0 leaves that to
-	// the executors' limit keep-failed.
+	// KeepFailed (added) is how many working directories of its failed and timed-out processes each executor keeps; 0
+	// leaves that to the executors' limit keep-failed.
 	KeepFailed int `json:"keepFailed,omitempty"`
 	// CPULimit (added) is the most CPU that a shard may use on a cluster that limits it; 0 is unlimited.
 	CPULimit float64 `json:"cpuLimit,omitempty"`

@@ -32,7 +32,7 @@ func Hints() map[string]document.Hint {
 		"retryBackoffSeconds": {Maximum: MaxRetryBackoffSeconds, Description: "How long a shard that failed waits until it is run again; each time twice as long. 0: 200 milliseconds."},
 		"killGraceSeconds":    {Maximum: MaxKillGraceSeconds, Description: "The time between SIGTERM and SIGKILL. 0: the server's --kill-grace."},
 		"unreachableSeconds":  {Maximum: MaxUnreachableSeconds, Description: "How long the agent of a shard may be silent before the shard is given up: with failover it then runs elsewhere, otherwise it is LOST. 15 or more; 0: the server's --unreachable-after."},
-		"keepFailed":          {Maximum: MaxKeepFailed, Description: "How many working directories of failed attempts each executor keeps. 0: the executors' limit keep-failed."},
+		"keepFailed":          {Maximum: MaxKeepFailed, Description: "How many working directories of failed and timed-out attempts each executor keeps. 0: the executors' limit keep-failed."},
 		"env":                 {Description: "Variables of the job's processes: texts, or {\"value\":…,\"secret\":true}, {\"fromFile\":…} or {\"fromEnv\":…} of the agent."},
 	}
 }

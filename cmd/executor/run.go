@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -20,9 +21,9 @@ import (
 )
 
 const runUsage = `usage: executor run --app PACKAGE [--script COMMAND] [--job job.json] [--item N] [--param TEXT]
-       executor run --app app.json --job job.json [--item N] [--param TEXT]
+       executor run --app app.json --job job.json [--item N | --all] [--param TEXT]
 
-Runs one shard of a job here, as a cluster would: the package is fetched and unpacked, the command found in it, and the process gets its
+Runs one shard of a job here, or with --all one after the other, as a cluster would: the package is fetched and unpacked, the command found in it, and the process gets its
 environment, arguments, limits and end. Nothing is registered anywhere.
 
   --app PACKAGE     the package: a tar, zip, script or program, as a file or an http(s) URL; or the app's document as it is
@@ -31,12 +32,13 @@ environment, arguments, limits and end. Nothing is registered anywhere.
                     if the job has script.command.line
   --job job.json    the job's document as it is posted; without it a job of one shard, or as many as --item needs
   --item N          the shard, from 0 (default 0)
-  --param TEXT      the shard's own parameter, in place of the one of the job
-  --keep            keep the working directory of the process, and say where it is
+  --all             all shards of the job, one after the other
+  --param TEXT      the shard's own parameter, in place of the one of the job; with --all that of each, or 0=A,1=B
+  --keep            keep the working directory of the process, however it ends, and say where it is
   --run-as USER     run it as this user of the machine, as a server with --run-as would (needs root; default: as who starts this, even root)
 
 Status: that of the process, 128 and the signal's number if a signal ended it, 124 if it took longer than the job's timeoutSeconds, 1 if
-it failed otherwise (an HTTP job, say), 125 if it could not be started.
+it failed otherwise (an HTTP job, say), 125 if it could not be started. With --all that of the first shard that did not finish.
 `
 
 // statusNotRun is the exit status if nothing was started (see executor.Ending).
@@ -46,7 +48,7 @@ const statusNotRun = 125
 type tryFlags struct {
 	app, script, job, param, runAs string
 	item                           int
-	keep                           bool
+	all, keep                      bool
 	given                          map[string]bool
 }
 
@@ -60,6 +62,7 @@ func parseTry(args []string) (tryFlags, error) {
 	flags.StringVar(&f.param, "param", "", "")
 	flags.StringVar(&f.runAs, "run-as", "", "")
 	flags.IntVar(&f.item, "item", 0, "")
+	flags.BoolVar(&f.all, "all", false, "")
 	flags.BoolVar(&f.keep, "keep", false, "")
 	if err := flags.Parse(args); err != nil {
 		return f, err
@@ -70,6 +73,9 @@ func parseTry(args []string) (tryFlags, error) {
 		}
 	}
 	flags.Visit(func(one *flag.Flag) { f.given[one.Name] = true })
+	if f.all && f.given["item"] {
+		return f, errors.New("--item and --all: give one of them")
+	}
 	if flags.NArg() > 0 {
 		return f, fmt.Errorf("%q is not a flag; put a command of several words in quotes: --script 'bin/start.sh -v'",
 			flags.Arg(0))
@@ -86,7 +92,7 @@ func try(args []string) int {
 	}
 	if err == nil {
 		var status int
-		if status, err = f.run(); err == nil {
+		if status, err = f.runAll(); err == nil {
 			return status
 		}
 	}
@@ -94,11 +100,29 @@ func try(args []string) int {
 	return statusNotRun
 }
 
-func (f tryFlags) run() (status int, err error) {
-	local, err := f.local(time.Now())
+// runAll runs the shards that the flags name, and returns the status of the first one that did not finish.
+func (f tryFlags) runAll() (status int, err error) {
+	shards, err := f.locals(time.Now())
 	if err != nil {
 		return 0, err
 	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	for _, local := range shards {
+		ended, err := f.run(ctx, local)
+		if err != nil {
+			return 0, err
+		}
+		status = cmp.Or(status, ended)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return status, nil
+}
+
+// run runs one shard.
+func (f tryFlags) run(ctx context.Context, local executor.Local) (status int, err error) {
 	if local.Sandbox, err = os.MkdirTemp("", "elasticjob-run-"); err != nil {
 		return 0, fmt.Errorf("create a folder to run in: %w", err)
 	}
@@ -124,8 +148,6 @@ func (f tryFlags) run() (status int, err error) {
 		}
 		fmt.Fprintln(os.Stderr, "executor run:", text)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
 	syscall.Umask(0o022)
 	log := slog.New(slog.NewTextHandler(os.Stderr,
 		&slog.HandlerOptions{Level: slog.LevelError})) // the outcome is printed as a sentence instead

@@ -21,30 +21,50 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// local returns the task that the flags describe, in the form in which the scheduler would describe it for a trigger
-// at now.
-func (f tryFlags) local(now time.Time) (executor.Local, error) {
+// locals returns the shards that the flags name.
+func (f tryFlags) locals(now time.Time) ([]executor.Local, error) {
 	job, err := f.readJob(now)
 	if err != nil {
-		return executor.Local{}, err
+		return nil, err
 	}
+	parameters, bad := jobs.ShardingParameters(job)
+	if err := bad.OrNil(); err != nil {
+		return nil, fmt.Errorf("--job %s: %w", f.job, err)
+	}
+	first, last, each := f.item, f.item, f.given["param"]
+	if f.all {
+		first, last = 0, job.ShardingTotalCount-1
+		of := job
+		of.ShardingItemParameters = f.param
+		if own, bad := jobs.ShardingParameters(of); f.param != "" && len(bad) == 0 {
+			parameters, each = own, false
+		}
+	}
+	var all []executor.Local
+	for item := first; item <= last; item++ {
+		local, err := f.local(job, item, now)
+		if err != nil {
+			return nil, err
+		}
+		if local.Task.ShardingParameter = parameters[item]; each {
+			local.Task.ShardingParameter = f.param
+		}
+		all = append(all, local)
+	}
+	return all, nil
+}
+
+// local returns a shard of the job, in the form in which the scheduler would describe it for a trigger at now.
+func (f tryFlags) local(job jobs.Config, item int, now time.Time) (executor.Local, error) {
 	env := job.Environment()
 	task := wire.Task{
-		JobName: job.JobName, Item: f.item, Total: job.ShardingTotalCount, JobParameter: job.JobParameter,
-		TaskID: jobs.TaskID{Job: job.JobName, Item: f.item, Type: jobs.TaskReady, Agent: "local",
+		JobName: job.JobName, Item: item, Total: job.ShardingTotalCount, JobParameter: job.JobParameter,
+		TaskID: jobs.TaskID{Job: job.JobName, Item: item, Type: jobs.TaskReady, Agent: "local",
 			UUID: uuid.NewString()}.String(),
 		ExecutionID: job.JobName + "@" + now.UTC().Format("20060102T150405Z"), Source: "TRIGGER", FireTime: now.UTC(),
 		Attempt: 1,
 		CPUs:    job.CPUCount, MemoryMB: job.MemoryMB, KeepFailed: job.KeepFailed, AppName: job.AppName, Env: env.Texts, EnvFiles: env.Files, EnvVariables: env.Variables, Secrets: env.Secrets,
 		Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000, TimeoutMillis: int64(job.TimeoutSeconds) * 1000, TimeZone: job.TimeZone,
-	}
-	parameters, bad := jobs.ShardingParameters(job)
-	if err := bad.OrNil(); err != nil {
-		return executor.Local{}, fmt.Errorf("--job %s: %w", f.job, err)
-	}
-	task.ShardingParameter = parameters[f.item]
-	if f.given["param"] {
-		task.ShardingParameter = f.param
 	}
 	local := executor.Local{Task: task, Timeout: time.Duration(job.TimeoutSeconds) * time.Second}
 	if r, ok := job.HTTP(); ok {

@@ -43,8 +43,8 @@ type Options struct {
 	// folders.
 	Outputs            output.Sink
 	Temporaries, Works *workdir.Folders
-	// KeepFailed is how many working folders of failed tasks are kept in the folder Kept of the sandbox, apart from those
-	// of jobs that ask for it; KeepSucceeded keeps them of tasks that succeeded, too.
+	// KeepFailed is how many working folders of failed and timed-out tasks are kept in the folder Kept of the sandbox,
+	// apart from those of jobs that ask for it; KeepSucceeded keeps them of tasks that succeeded, too.
 	KeepFailed    int
 	Kept          string
 	KeepSucceeded bool

@@ -61,7 +61,7 @@ type Task struct {
 	// CPUs and MemoryMB are the job's demand for one shard; 0 if the scheduler is older than these fields.
 	CPUs     float64 `json:"cpus,omitempty"`
 	MemoryMB float64 `json:"memoryMB,omitempty"`
-	// KeepFailed is how many working folders of the job's failed processes are kept; 0 leaves that to the executor.
+	// KeepFailed is how many working folders of the job's failed and timed-out processes are kept; 0 leaves that to the executor.
 	KeepFailed int `json:"keepFailed,omitempty"`
 	// TimeZone is the IANA name of the job's time zone, for its variable TZ. It is empty for UTC, for a zone without such
 	// a name, and for a daemon, which has it in Daemon.
