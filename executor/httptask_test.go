@@ -61,7 +61,7 @@ func TestRequestTasks(t *testing.T) {
 	<-shutdown
 	a.await("t3", mesos.TASK_RUNNING)
 	a.kill("t3")
-	if _, status = a.await("t3", mesos.TASK_KILLED); status.Cause != "killed: its request was cut off" {
+	if _, status = a.await("t3", mesos.TASK_KILLED); status.Cause != "killed; its request was cut off" {
 		t.Errorf("%+v", status)
 	}
 }

@@ -122,7 +122,7 @@ func TestAsRootOtherUsersLinksAreNotFollowed(t *testing.T) {
 	}
 	a.event(mesosexec.Event{Type: mesosexec.Event_SHUTDOWN})
 	a.exit()
-	kept, err := os.ReadDir(filepath.Join(a.sandbox, "failed"))
+	kept, err := os.ReadDir(filepath.Join(a.sandbox, "kept"))
 	if err != nil || len(kept) != 1 {
 		t.Errorf("kept are %v, %v, want one failed task's folder", kept, err)
 	}

@@ -235,8 +235,8 @@ func TrimSilent(cause string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(cause, silent), silentStderr)
 }
 
-// withEnds appends the ends of the streams, in the order of streamNames, to the description of a failure. stderr alone
-// is enough if it has more than notices.
+// withEnds appends the end of a stream, of those in the order of streamNames, to the description of a failure. stdout is
+// read only if stderr holds nothing but notices.
 func withEnds(what string, ends [2]string) string {
 	stdout, stderr := ends[0], ends[1]
 	switch {
@@ -244,12 +244,8 @@ func withEnds(what string, ends [2]string) string {
 		return what + silent
 	case stdout == "":
 		return withEnd(what, streamNames[1], stderr)
-	case stderr == "":
-		return withEnd(what, streamNames[0], stdout)
 	}
-	const forNotices = CauseLength / 4
-	return withEnd(what, streamNames[1], cut(stderr, forNotices)) + "\nend of " + streamNames[0] + ":\n" +
-		cut(stdout, CauseLength-forNotices)
+	return withEnd(what, streamNames[0], stdout)
 }
 
 // withEnd appends the end of a stream to the description of a failure.

@@ -350,7 +350,7 @@ func TestCauseShowsWhatSaysWhy(t *testing.T) {
 				"Caused by: java.net.ConnectException: refused (10.0.0.7:3306) (OrderRepository.java:123)"},
 		"a trace in stdout": {"a.B: x\n" + frames, "", "failed; end of stdout:\na.B: x (OrderRepository.java:123)"},
 		"notices": {"ERROR no orders\n", notice,
-			"failed; end of stderr:\n" + strings.TrimSpace(notice) + "\nend of stdout:\nERROR no orders"},
+			"failed; end of stdout:\nERROR no orders"},
 		"notices only": {"", notice, "failed; end of stderr:\n" + strings.TrimSpace(notice)},
 		"notices and more": {"ERROR no orders\n", notice + "no heap\n",
 			"failed; end of stderr:\nno heap"},
