@@ -1,6 +1,7 @@
 package pipe_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -203,5 +204,33 @@ func TestSendToOneThatDoesNotRead(t *testing.T) {
 	_ = theirs[0].Close()
 	if err := p.Send(large); err == nil || !strings.Contains(err.Error(), "has closed its pipe") {
 		t.Errorf("it has closed its end: %v", err)
+	}
+}
+
+// A space shows whether the process reads its pipe, and is a part of the next message.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	p, theirs, _ := open(t)
+	if err := p.Probe(); err != nil || p.Taken() {
+		t.Fatalf("taken before the process has read it, %v", err)
+	}
+	first := make([]byte, 9)
+	if n, err := theirs[0].Read(first); err != nil || string(first[:n]) != " " || !p.Taken() {
+		t.Fatalf("%q, %v, taken %v", first[:n], err, p.Taken())
+	}
+	if err := p.Probe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Send(pipe.Cancel{Run: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(theirs[0]).ReadString('\n')
+	var message struct{ Type, Run string }
+	if err := errors.Join(err, json.Unmarshal([]byte(line), &message)); err != nil || line[0] != ' ' || message.Type != "cancel" {
+		t.Errorf("%q, %v", line, err)
+	}
+	_ = theirs[0].Close()
+	if p.Probe() == nil {
+		t.Error("no error of a pipe that the process has closed")
 	}
 }

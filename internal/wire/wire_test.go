@@ -142,3 +142,18 @@ func TestVersions(t *testing.T) {
 		}
 	}
 }
+
+func TestLastWords(t *testing.T) {
+	t.Parallel()
+	for cause, want := range map[string]string{
+		"":                                      "",
+		"killed":                                "",
+		"killed; end of stderr:\nkilled;":       "end of stderr:\nkilled;",
+		"killed: its request was cut off":       "its request was cut off", // of an earlier release
+		"the executor ended; end of stderr:\nx": "the executor ended; end of stderr:\nx",
+	} {
+		if got := (wire.Status{Cause: cause}).LastWords(); got != want {
+			t.Errorf("%q: got %q, want %q", cause, got, want)
+		}
+	}
+}
