@@ -5,12 +5,13 @@ import (
 	"testing"
 )
 
-// TestProgress: the progress that a program reports is shown while it runs, and not after it has ended.
+// TestProgress: the progress that a program reports is shown while it runs, and its last one after its end.
 func TestProgress(t *testing.T) {
 	m := start(t)
 	path, release := m.Hold()
 	m.App("a", only(`printf '%s\n' '{"type":"progress","fraction":0.4,"message":"4000 of 10000 rows"}' >&4
-while [ -e "$HOLD" ]; do sleep 0.1; done`), nil)
+while [ -e "$HOLD" ]; do sleep 0.1; done
+printf '%s\n' '{"type":"progress","fraction":1,"message":"all rows"}' >&4`), nil)
 	m.Job("j", "a", map[string]any{"env": env("HOLD", path)})
 	id := m.Trigger("j")
 	for _, at := range []string{"/api/execution/" + id, "/api/job/tasks/running", "/api/job/j/explain"} {
@@ -24,7 +25,7 @@ while [ -e "$HOLD" ]; do sleep 0.1; done`), nil)
 	}
 	release()
 	m.Await(id, "FINISHED")
-	if text := m.OK("GET", "/api/execution/"+id, ""); strings.Contains(text, "progress") {
+	if text := m.OK("GET", "/api/execution/"+id, ""); !strings.Contains(text, `"progress":{"fraction":1,"message":"all rows",`) {
 		t.Errorf("after its end: %s", text)
 	}
 }
