@@ -64,50 +64,62 @@ const noHello = "it reads its pipe (ELASTICJOB_PIPE) and has sent no hello: " +
 type helloWatch struct {
 	heard atomic.Bool // the process has written to its pipe
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards what follows, and is held during each check
 	timer   *time.Timer
 	stopped bool
+	probed  bool // the space was written
+	taken   bool // at the last check the process had taken it
 }
 
 // helloInterval is the interval of the first checks of a helloWatch. It grows, up to a minute.
 const helloInterval = 2 * time.Second
 
-// begin begins to watch a process. missing is called, at most once, if it waits without a hello.
-func (w *helloWatch) begin(probe func() error, taken func() bool, missing func()) {
-	probed, wasTaken := false, false
-	w.after(helloInterval, func(interval time.Duration) (again time.Duration) {
-		switch {
-		case w.heard.Load():
-			return 0
-		case !probed:
-			probed = true
-			if probe() != nil {
-				return 0 // it has closed its pipe
-			}
-			return helloInterval
-		case !taken():
-			return min(2*interval, time.Minute)
-		case !wasTaken: // a hello may be on its way
-			wasTaken = true
-			return helloInterval / 2
+// helloPipe is the part of a process's pipe that a helloWatch uses.
+type helloPipe interface {
+	Probe() error
+	Taken() bool
+}
+
+// begin begins to watch a process. missing is called, at most once and not after stop has returned, if the process waits
+// without a hello: a remark on a task that has ended would stay in the reports.
+func (w *helloWatch) begin(p helloPipe, missing func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	interval := helloInterval
+	w.timer = time.AfterFunc(interval, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.stopped {
+			return
 		}
-		missing()
-		return 0
+		silent := false
+		if interval, silent = w.check(p, interval); silent {
+			missing()
+		} else if interval > 0 {
+			w.timer.Reset(interval)
+		}
 	})
 }
 
-// after calls check after an interval, and again as long as it returns another one.
-func (w *helloWatch) after(interval time.Duration, check func(time.Duration) time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopped {
-		return
-	}
-	w.timer = time.AfterFunc(interval, func() {
-		if again := check(interval); again > 0 {
-			w.after(again, check)
+// check returns the interval until the next check, or whether a hello is missing; neither if the watch ends. The caller
+// holds mu.
+func (w *helloWatch) check(p helloPipe, interval time.Duration) (again time.Duration, missing bool) {
+	switch {
+	case w.heard.Load():
+		return 0, false
+	case !w.probed:
+		if p.Probe() != nil {
+			return 0, false // it has closed its pipe
 		}
-	})
+		w.probed = true
+		return helloInterval, false
+	case !p.Taken():
+		return min(2*interval, time.Minute), false
+	case !w.taken: // a hello may be on its way
+		w.taken = true
+		return helloInterval / 2, false
+	}
+	return 0, true
 }
 
 // stop ends the watch.

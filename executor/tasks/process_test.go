@@ -1,8 +1,10 @@
 package tasks
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/elasticjob-go/elasticjob/executor/pipe"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
@@ -54,6 +56,60 @@ func TestCharsetOf(t *testing.T) {
 	} {
 		if got := charsetOf(env); got != want {
 			t.Errorf("%v: %q, want %q", env, got, want)
+		}
+	}
+}
+
+// fakePipe is a pipe whose space the process takes before the given check; 0 for never.
+type fakePipe struct {
+	closed         bool
+	taken, checked int
+}
+
+func (p *fakePipe) Probe() error {
+	if p.closed {
+		return pipe.ErrClosed
+	}
+	return nil
+}
+
+func (p *fakePipe) Taken() bool {
+	p.checked++
+	return p.taken > 0 && p.checked >= p.taken
+}
+
+// A hello is missing only if the process reads its pipe, and after a hello that was on its way had time to come.
+func TestHelloWatch(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		pipe  fakePipe
+		heard int // before which check it is heard; -1 for never
+		want  string
+	}{
+		"a hello in time":      {fakePipe{}, 0, "0s"},
+		"a hello a bit later":  {fakePipe{taken: 1}, 2, "2s 1s 0s"},
+		"its pipe is closed":   {fakePipe{closed: true}, -1, "0s"},
+		"no use of its pipe":   {fakePipe{}, -1, "2s 4s 8s 16s 32s 1m0s 1m0s"},
+		"it waits":             {fakePipe{taken: 1}, -1, "2s 1s missing"},
+		"it waits after a bit": {fakePipe{taken: 3}, -1, "2s 4s 8s 1s missing"},
+	} {
+		var w helloWatch
+		var got []string
+		for i, interval := 0, helloInterval; i < 7; i++ {
+			if i == test.heard {
+				w.heard.Store(true)
+			}
+			var missing bool
+			if interval, missing = w.check(&test.pipe, interval); missing {
+				got = append(got, "missing")
+				break
+			}
+			if got = append(got, interval.String()); interval == 0 {
+				break
+			}
+		}
+		if got := strings.Join(got, " "); got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
 }

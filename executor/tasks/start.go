@@ -54,7 +54,7 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		Start: cmp.Or(t.host.Container.StartFolder(root), work)}, p, spec); err != nil {
 		return nil, err
 	}
-	p.hello.begin(p.pipe.Probe, p.pipe.Taken, func() { t.remark(p, "hello of the process missing", noHello) })
+	p.hello.begin(p.pipe, func() { t.remark(p, "hello of the process missing", noHello) })
 	go p.pipe.Read(pipe.Handlers{
 		Message: func(m pipe.Message) {
 			p.hello.heard.Store(true)
