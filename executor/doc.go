@@ -16,7 +16,8 @@
 // decides when the shard fires, and what becomes of a run that fails, takes too long or overlaps with another. A
 // runner executes the runs, by one process each or by a resident process (tasks/processrunner.go). Each shard is
 // driven by a goroutine of its own. Each run is reported by updates of state RUNNING; progress and health are sent
-// in messages that may get lost (tasks/reports.go).
+// in messages that may get lost (tasks/reports.go). The last progress of a transient task is also in the update of its
+// end.
 //
 // A failure in a task, such as a package that can't be fetched, fails only that task, with the reason. The size of
 // packages and output and the time for a fetch are limited, by defaults, arguments or the environment: see limits.go
