@@ -162,8 +162,8 @@ func (s Shard) TaskOf(attempt int) string {
 
 // Progress is how far a shard has come, as its program reports it.
 type Progress struct {
-	Fraction float64   `json:"fraction"`
-	Message  string    `json:"message"`
+	Fraction float64 `json:"fraction"`
+	Message  string  `json:"message"`
 	// Notice means that the program has reported no progress, and Message is the executor's about it.
 	Notice bool      `json:"notice"`
 	At     time.Time `json:"at"`

@@ -22,13 +22,12 @@ type process struct {
 	pipe     *pipe.Pipe
 	memoryMB float64       // its job's
 	explain  func() string // says what is wrong with its command, once it has failed
-	// overMemory is set once its use of memory was told, timedOut when its run has exceeded the timeout and until it
-	// answers.
-	overMemory, timedOut bool
-	ignored              ignored              // the messages on its pipe that were ignored
-	hello                helloWatch           // notices that a hello is missing
-	ended                func()               // ends the capture of its output
-	releases             []func(workdir.Keep) // one for each of its folders
+	// timedOut is set when its run has exceeded the timeout and until it answers.
+	timedOut bool
+	ignored  ignored              // the messages on its pipe that were ignored
+	hello    helloWatch           // notices that a hello is missing
+	ended    func()               // ends the capture of its output
+	releases []func(workdir.Keep) // one for each of its folders
 }
 
 // end kills the process, with SIGKILL after the grace, and ends its pipe.
