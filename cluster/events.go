@@ -92,7 +92,9 @@ func (e FrameworkError) Error() string { return "the cluster ended the subscript
 // Message is a message from an executor to the scheduler. Messages may be lost and have no order.
 type Message struct {
 	AgentID, ExecutorID string
-	// Report is the decoded message. It is nil if the message could not be decoded; such a message is ignored.
+	// Heartbeat is set if the message is a heartbeat of the executor.
+	Heartbeat bool
+	// Report is any other decoded message. It is nil if the message could not be decoded; such a message is ignored.
 	Report *wire.Report
 }
 

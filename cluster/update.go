@@ -61,6 +61,15 @@ func (s State) Terminal() bool {
 	return false
 }
 
+// Live reports whether a task in this state is on its agent and has not ended.
+func (s State) Live() bool {
+	switch s {
+	case Staging, Starting, Running, Killing:
+		return true
+	}
+	return false
+}
+
 // Source is the sender of an update.
 type Source string
 

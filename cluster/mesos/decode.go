@@ -55,7 +55,11 @@ func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 	case e.Type == scheduler.Event_MESSAGE && e.Message != nil:
 		m := e.Message
 		out := cluster.Message{AgentID: m.AgentID.Value, ExecutorID: m.ExecutorID.Value}
-		if report, ours := wire.DecodeReport(m.Data[:min(len(m.Data), maxReport)]); ours {
+		data := m.Data[:min(len(m.Data), maxReport)]
+		if out.Heartbeat = wire.IsHeartbeat(data); out.Heartbeat {
+			return out
+		}
+		if report, ours := wire.DecodeReport(data); ours {
 			out.Report = &report
 		}
 		return out

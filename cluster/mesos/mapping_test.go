@@ -296,6 +296,8 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		"our executor's message": {message(`{"v":1,"tasks":[{"taskId":"t1"}]}`),
 			cluster.Message{AgentID: "S0", ExecutorID: "e1",
 				Report: &wire.Report{Version: 1, Tasks: []wire.TaskReport{{TaskID: "t1"}}}}},
+		"heartbeat": {message(string(wire.EncodeHeartbeat())),
+			cluster.Message{AgentID: "S0", ExecutorID: "e1", Heartbeat: true}},
 		"message that is no JSON":   {message("\x00\xff"), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"message that is no report": {message(`{"v":1,"tasks":{}}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},
 		"message with no number":    {message(`{"v":1,"tasks":[{"progress":{"fraction":1e999}}]}`), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -116,10 +117,12 @@ func (r *reports) due(now time.Time) (wire.Report, bool) {
 	return report, true
 }
 
-// send sends the reports that are due, until ctx ends. A lost report is not repeated: the next one replaces it.
+// send sends the reports that are due and the heartbeats, until ctx ends. A lost message is not repeated: the next one
+// replaces it.
 func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, log *slog.Logger) {
 	ticker := time.NewTicker(minReportInterval)
 	defer ticker.Stop()
+	var beat time.Time
 	for refused := ""; ; {
 		select {
 		case <-ticker.C:
@@ -129,13 +132,17 @@ func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, 
 		if !ledger.Connected() {
 			continue
 		}
-		report, ok := r.due(time.Now())
-		if !ok {
-			continue
+		var err error
+		if time.Since(beat) > wire.HeartbeatInterval-minReportInterval/2 {
+			beat = time.Now()
+			err = to.Message(ctx, wire.EncodeHeartbeat())
 		}
-		data, err := report.Encode()
-		if err == nil {
-			err = to.Message(ctx, data)
+		if report, ok := r.due(time.Now()); ok {
+			data, failed := report.Encode()
+			if failed == nil {
+				failed = to.Message(ctx, data)
+			}
+			err = errors.Join(err, failed)
 		}
 		switch {
 		case err == nil:

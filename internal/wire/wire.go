@@ -273,6 +273,28 @@ type Report struct {
 // ReportInterval is the longest interval between two Reports of an executor with a daemon's shard.
 const ReportInterval = 10 * time.Second
 
+// HeartbeatInterval is the interval between two heartbeats of an executor with tasks.
+const HeartbeatInterval = 5 * time.Second
+
+// heartbeat is the message that shows that an executor runs and reaches the scheduler. Earlier releases read it as a
+// Report without news.
+type heartbeat struct {
+	Version   int  `json:"v"`
+	Heartbeat bool `json:"heartbeat"`
+}
+
+// EncodeHeartbeat returns the message that an executor with tasks sends every HeartbeatInterval.
+func EncodeHeartbeat() []byte {
+	data, _ := json.Marshal(heartbeat{Version: firstVersion, Heartbeat: true}) // it can't fail
+	return data
+}
+
+// IsHeartbeat reports whether data is a heartbeat.
+func IsHeartbeat(data []byte) bool {
+	var h heartbeat
+	return len(data) > 0 && json.Unmarshal(data, &h) == nil && h.Version >= 1 && h.Heartbeat
+}
+
 // TaskReport is the part of a Report about one task.
 type TaskReport struct {
 	TaskID   string    `json:"taskId"`
