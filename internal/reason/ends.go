@@ -129,6 +129,11 @@ func AgentUnreachable(agent string, length time.Duration) Reason {
 	return build("agent_unreachable", text("agent", agent), duration("duration", length))
 }
 
+// NoHeartbeat says that the executor of a task sent no heartbeat for so long that the task was given up (rule E4).
+func NoHeartbeat(agent string, length time.Duration) Reason {
+	return build("no_heartbeat", text("agent", agent), duration("duration", length))
+}
+
 // CannotStay says that a daemon's shard fails repeatedly before it runs.
 func CannotStay(attempts int, last Reason) Reason {
 	return build("does_not_come_up", number("attempts", attempts), nested("last", last))

@@ -138,6 +138,11 @@ func StartFailed(task bool, times int, last Reason, at time.Time) Reason {
 	return build(code, number("times", times), nested("last", last), text("at", at.Format(time.TimeOnly)))
 }
 
+// ExecutorsSilent says that nothing is placed on an agent because its executors have been silent since then.
+func ExecutorsSilent(since time.Time) Reason {
+	return build("executors_silent", timestamp("since", since))
+}
+
 // MaintenanceBegins says that an agent's maintenance begins at from. until may be zero.
 func MaintenanceBegins(from, until time.Time) Reason {
 	return maintenance("maintenance_begins", from, until)

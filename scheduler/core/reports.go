@@ -28,7 +28,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 	case cluster.Failure:
 		c.applyFailure(e)
 	case cluster.Message:
-		c.attempts.Report(e)
+		c.attempts.Message(e)
 	}
 }
 

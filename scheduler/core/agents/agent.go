@@ -31,6 +31,8 @@ type Agent struct {
 	question                         string
 	maintenanceStart, maintenanceEnd time.Time // by the wall clock; zero if the master named no time
 	lastSeen                         time.Time
+	// silent is since when all executors with tasks here have sent no heartbeat, zero while one does.
+	silent time.Time
 	// attributes are those of its last offer, nil without any.
 	attributes *cluster.Attributes
 	// closed is the reason why the cluster places no tasks on the agent, "" if it does. It is shown to people, and
@@ -91,6 +93,9 @@ func (a *Agent) Own() resources.Account { return a.own }
 // Unreachable is since when the master has reported the agent as unreachable, zero while it is registered. It is for
 // people; no decision uses it.
 func (a *Agent) Unreachable() time.Time { return a.unreachable }
+
+// Silent is since when all executors with tasks on the agent have sent no heartbeat, zero while one does.
+func (a *Agent) Silent() time.Time { return a.silent }
 
 // RemovedAt is when the master removed the agent, zero while it is registered. It is for people; no decision uses it.
 func (a *Agent) RemovedAt() time.Time { return a.removedAt }

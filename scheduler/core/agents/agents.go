@@ -21,12 +21,12 @@ import (
 
 // Set holds every agent that was seen. These hold between any two calls of its methods:
 //
-//   - maintained has at least the ids of the agents with a maintenanceStart;
+//   - excludable has at least the ids of the agents with a maintenanceStart and of the silent ones;
 //   - questions has, by the task that was invented for it, the id of every agent with a question.
 type Set struct {
 	shared     *step.Shared
 	byID       map[string]*Agent
-	maintained map[string]bool
+	excludable map[string]bool
 	questions  map[string]string
 	// returned has the agents that have registered since TakeReturned was last called.
 	returned map[string]bool
@@ -40,7 +40,7 @@ type Set struct {
 
 // New returns a Set without agents.
 func New(s *step.Shared) *Set {
-	return &Set{shared: s, byID: map[string]*Agent{}, maintained: map[string]bool{}, questions: map[string]string{},
+	return &Set{shared: s, byID: map[string]*Agent{}, excludable: map[string]bool{}, questions: map[string]string{},
 		returned: map[string]bool{}}
 }
 
@@ -311,7 +311,7 @@ func (as *Set) ForgetOld(used func(id string) bool) {
 			!used(id) {
 			as.capacities++
 			delete(as.byID, id)
-			delete(as.maintained, id)
+			delete(as.excludable, id)
 		}
 	}
 }
@@ -341,8 +341,8 @@ func (as *Set) updateAllClosed() {
 // Contradiction describes an invariant of Set that does not hold, "" if all hold. Tests call it after each step.
 func (as *Set) Contradiction() string {
 	for id, a := range as.byID {
-		if a.id != id || !a.maintenanceStart.IsZero() && !as.maintained[id] {
-			return fmt.Sprintf("agent %s is kept as %s, and in maintenance: %v", a.id, id, as.maintained[id])
+		if a.id != id || !(a.maintenanceStart.IsZero() && a.silent.IsZero()) && !as.excludable[id] {
+			return fmt.Sprintf("agent %s is kept as %s, and may be excluded: %v", a.id, id, as.excludable[id])
 		}
 		if a.question != "" && as.questions[a.question] != id {
 			return fmt.Sprintf("the question about agent %s is about %q", id, as.questions[a.question])

@@ -10,7 +10,7 @@ import (
 func (as *Set) setMaintenance(a *Agent, begin, end time.Time) {
 	a.maintenanceStart, a.maintenanceEnd = begin, end
 	if !begin.IsZero() {
-		as.maintained[a.id] = true
+		as.excludable[a.id] = true
 	}
 }
 
@@ -27,23 +27,55 @@ func (as *Set) InMaintenance(id string) bool {
 		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.shared.Wall()))
 }
 
-// AllInMaintenance returns, by id, the agents for which InMaintenance holds, with the reason for people; nil if
-// there are none.
-func (as *Set) AllInMaintenance() map[string]reason.Reason {
-	var out map[string]reason.Reason
-	for id := range as.maintained {
-		if !as.InMaintenance(id) {
+// IsExcluded reports whether nothing is placed on an agent: it is in maintenance, or its executors are silent.
+func (as *Set) IsExcluded(id string) bool {
+	return as.InMaintenance(id) || as.byID[id] != nil && !as.byID[id].silent.IsZero()
+}
+
+// Excluded returns, by id, the agents for which IsExcluded holds, with the reason for people; nil if there are none.
+func (as *Set) Excluded() (out map[string]reason.Reason) {
+	for id := range as.excludable {
+		a, why := as.byID[id], reason.Reason{}
+		switch {
+		case !a.silent.IsZero():
+			why = reason.ExecutorsSilent(as.shared.Shown(a.silent))
+		case !as.InMaintenance(id):
 			continue
+		case a.maintenanceStart.After(as.shared.Wall()):
+			why = reason.MaintenanceBegins(a.maintenanceStart.UTC(), a.maintenanceEnd.UTC())
+		default:
+			why = reason.InMaintenance(a.maintenanceStart.UTC(), a.maintenanceEnd.UTC())
 		}
 		if out == nil {
 			out = map[string]reason.Reason{}
 		}
-		a := as.byID[id]
-		say := reason.MaintenanceBegins
-		if !a.maintenanceStart.After(as.shared.Wall()) {
-			say = reason.InMaintenance
-		}
-		out[id] = say(a.maintenanceStart.UTC(), a.maintenanceEnd.UTC())
+		out[id] = why
 	}
 	return out
+}
+
+// ReplaceSilent records which agents are silent, and since when: all executors with tasks there are. It returns whether
+// an agent is silent no more.
+func (as *Set) ReplaceSilent(silent map[string]time.Time) (back bool) {
+	for id := range as.excludable {
+		if a := as.byID[id]; !a.silent.IsZero() && silent[id].IsZero() {
+			as.EndSilence(id)
+			back = true
+		}
+	}
+	for id, since := range silent {
+		if a := as.byID[id]; a != nil && a.silent.IsZero() {
+			a.silent, as.excludable[id] = since, true
+			as.shared.ClusterChanged()
+		}
+	}
+	return back
+}
+
+// EndSilence records that an executor on an agent is heard again.
+func (as *Set) EndSilence(id string) {
+	if a := as.byID[id]; a != nil && !a.silent.IsZero() {
+		a.silent = time.Time{}
+		as.shared.ClusterChanged()
+	}
 }

@@ -15,6 +15,7 @@ import (
 func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	e, s := ref.Exec, ref.Shard()
 	o := as.newOrphan(ref)
+	o.Silent = s.Silent() && !s.Away()
 	if s.StuckStaging() {
 		o.Staged = s.Launched()
 	}
@@ -45,6 +46,7 @@ func (as *Attempts) killOrphan(o *orphans.Orphan) {
 func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
 	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(),
+		Executor:  s.Executor(),
 		Execution: ref.Exec.ID(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
 		Grace: as.st.Executions.TaskGrace(ref), After: as.st.Executions.UnreachableAfter(ref.Exec),
 		Known: s.Known()}
@@ -53,6 +55,9 @@ func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 // updateOrphan applies a status update of an orphan (rule E5). A sign of life makes an orphan block its shard until it
 // has ended or its agent has been away again for the time of rule E4.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
+	if o.Silent && u.Source == cluster.FromMaster && u.State.Live() {
+		return // what the master remembers is no sign of a silent executor
+	}
 	if u.State != cluster.Unreachable || u.KillStored || !as.st.Opt.TaskExecutors {
 		as.st.Orphans.MarkReported(o.TaskID)
 	} else {

@@ -26,6 +26,7 @@ type Attempts struct {
 	// nextSweep is when Sweep next checks all tasks. killsCheckedAt is when ResendKills last ran, and agentsAskedAt
 	// when the agents of orphans of removed frameworks were last asked about.
 	nextSweep, killsCheckedAt, agentsAskedAt time.Time
+	silence                                  silence
 }
 
 // New returns the Attempts of a term over its state.

@@ -12,19 +12,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Between status updates executors report how far their tasks have come, which also shows that the executors live
-// (wire.Report). These reports may get lost, come late or be garbage, so no call and no write depends on them. Their
+// Between status updates executors report how far their tasks have come (wire.Report). These reports may get lost, come late or be garbage, so no call and no write depends on them. Their
 // content is for people. It is kept in memory only, and is dropped with the attempt, the executor or the agent that it
 // describes.
 
-// Report applies a report of an executor: its clock and the progress of its tasks. It ignores messages that are no
-// reports, or that come from another agent than the one named.
-func (as *Attempts) Report(m cluster.Message) {
+// Message applies a message of an executor: a heartbeat, or a report of its clock and the progress of its tasks. It
+// ignores messages that are neither, or that come from another agent than the one named.
+func (as *Attempts) Message(m cluster.Message) {
 	r := m.Report
-	if r == nil {
+	switch {
+	case m.Heartbeat:
+		as.heartbeat(m)
 		return
-	}
-	if as.st.Opt.TaskExecutors {
+	case r == nil:
+		return
+	case as.st.Opt.TaskExecutors:
 		as.recordProgress(r.Tasks, func(s *executions.Shard) bool { return s.Agent() == m.AgentID })
 		return
 	}

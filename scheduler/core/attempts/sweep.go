@@ -18,6 +18,7 @@ func (as *Attempts) Sweep() {
 	if as.st.Now().Before(as.nextSweep) {
 		return
 	}
+	as.noticeSilence()
 	last := as.nextSweep.Add(-step.SweepInterval)
 	as.nextSweep = as.st.Now().Add(step.SweepInterval)
 	for _, id := range as.st.Executions.TaskIDs() {
@@ -55,17 +56,8 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			as.recording.TraceDecided(ref, u.State, s.Cause())
 			as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), 0)
 		}
-	case !s.Unreachable().IsZero() && as.st.Agents.Registered(s.Agent()) && !s.StuckStaging():
-		// The agent may be back, so the master is asked about the task, too.
 	case !s.Unreachable().IsZero():
-		switch away := as.st.Now().Sub(s.Unreachable()); {
-		case away < as.st.Executions.UnreachableAfter(e):
-		case s.StuckStaging():
-			staged := as.st.Now().Sub(s.Launched()).Round(time.Second)
-			as.abandon(ref, reason.StuckStaging(s.Agent(), staged))
-		default:
-			as.abandon(ref, reason.AgentUnreachable(s.Agent(), away.Round(time.Second)))
-		}
+		as.sweepUnreachable(ref)
 	case s.Seen() < executions.SeenStarting && s.AcceptSeq() == 0 && !s.Launched().IsZero():
 		// Silence needs no timer: it means that an agent has not come back yet. A task that is known to be staged must
 		// make progress.
@@ -88,6 +80,35 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			}
 		}
 	}
+}
+
+// sweepUnreachable gives up an attempt that has been unreachable for long enough (rule E4). The session must be open,
+// and the cluster must have reported the task in it.
+func (as *Attempts) sweepUnreachable(ref executions.TaskRef) {
+	e, s := ref.Exec, ref.Shard()
+	away := as.st.Now().Sub(s.Unreachable())
+	switch {
+	case away < as.st.Executions.UnreachableAfter(e):
+	case s.StuckStaging():
+		as.abandon(ref, reason.StuckStaging(s.Agent(), as.st.Now().Sub(s.Launched()).Round(time.Second)))
+	case !s.Silent() && as.st.Agents.Registered(s.Agent()):
+		// The agent may be back, so the master is asked about the task, too.
+	case !as.mayGiveUp(s):
+	case s.Silent() && !s.Away():
+		as.abandon(ref, reason.NoHeartbeat(s.Agent(), away.Round(time.Second)))
+	default:
+		as.abandon(ref, reason.AgentUnreachable(s.Agent(), away.Round(time.Second)))
+	}
+}
+
+// sweepAt calls sweepUnreachable for a task at the time at which it may be given up, between two sweeps.
+func (as *Attempts) sweepAt(at time.Time, taskID string) {
+	as.st.Timers.At(at, func(time.Time) {
+		if ref, ok := as.st.Executions.Task(taskID); ok && as.st.Subscription.Open() && ref.Shard().Live() &&
+			ref.Shard().Known() && !ref.Shard().Unreachable().IsZero() && ref.Shard().EndUnclear().IsZero() {
+			as.sweepUnreachable(ref)
+		}
+	})
 }
 
 // askAboutUnreachable reconciles the tasks that have been unreachable for twice as long as when they were last asked
@@ -128,7 +149,8 @@ func (as *Attempts) endSilentExecutor(ref executions.TaskRef) {
 	x := as.st.Executors.Get(s.Executor())
 	// Without offers, the tasks of an agent show that it is there.
 	there := as.st.Agents.Registered(s.Agent()) || s.Known()
-	if x == nil || x.Silent() || x.Pending() > 0 || !there || !s.Unreachable().IsZero() ||
+	away := !s.Unreachable().IsZero() && (!s.Silent() || s.Away())
+	if x == nil || x.Silent() || x.Pending() > 0 || !there || away ||
 		s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {
 		return
 	}

@@ -124,7 +124,8 @@ func (as *Attempts) updateLive(ref executions.TaskRef, u cluster.Update) {
 	if s.StuckStaging() && seen == executions.SeenStaging {
 		return // the task counts as unreachable until it makes progress
 	}
-	changed := as.st.Executions.MarkReachable(ref)
+	// What the master remembers is no sign of a silent executor.
+	changed := !(s.Silent() && u.Source == cluster.FromMaster) && as.st.Executions.MarkReachable(ref)
 	if changed {
 		as.recording.TraceUpdate(ref, u, reason.Reason{}) // its agent is back
 	}
@@ -182,6 +183,7 @@ func (as *Attempts) markUnreachable(ref executions.TaskRef, since time.Time) {
 		return
 	}
 	as.st.Executions.MarkUnreachable(ref, since)
+	as.sweepAt(since.Add(as.st.Executions.UnreachableAfter(ref.Exec)), s.TaskID())
 	as.recording.Trace(ref, cluster.Unreachable, event.FromScheduler, "",
 		reason.FromText("agent "+s.Agent()+" does not answer"), as.st.Wall(), since.Format(time.RFC3339Nano))
 	as.st.Note(step.Note{Kind: step.NoteTaskUnreachable, Job: ref.Exec.Job(), Execution: ref.Exec.ID(),

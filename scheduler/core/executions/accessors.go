@@ -217,6 +217,9 @@ func (s *Shard) UUID() []byte { return s.rec.UUID }
 // Unplaced is the result of the last match for the execution.
 func (e *Execution) Unplaced() Unplaced { return e.unplaced }
 
+// Silent reports whether the attempt is unreachable because its executor sends no heartbeats.
+func (s *Shard) Silent() bool { return s.rec.Silent }
+
 // Unreachable is since when the agent has not answered the master, in the time of the term; zero while it answers
 // (rule E4).
 func (s *Shard) Unreachable() time.Time { return s.rec.Unreachable }

@@ -30,7 +30,9 @@ type attempt struct {
 	Launched    time.Time `json:"la,omitzero"`
 	Unreachable time.Time `json:"un,omitzero"`
 	// Away is set when a master has marked the agent as unreachable, not when it only did not know the task.
-	Away       bool          `json:"aw,omitempty"`
+	Away bool `json:"aw,omitempty"`
+	// Silent is set if its executor sends no heartbeats.
+	Silent     bool          `json:"si,omitempty"`
 	EndUnclear time.Time     `json:"eu,omitzero"` // rule S5
 	EndState   string        `json:"es,omitempty"`
 	KillSince  time.Time     `json:"ks,omitzero"` // rule K1: a wanted kill is state

@@ -91,6 +91,9 @@ func (es *Set) Join() (ended []*Execution, err error) {
 			es.shared.Clamp(0, &s.rec.Launched, &s.rec.Unreachable, &s.rec.EndUnclear, &s.rec.KillSince,
 				&s.rec.WaitSince, &s.rec.RunningAt)
 			es.shared.Clamp(es.longestDelay(e), &s.rec.NotBefore)
+			if s.rec.Silent && !s.rec.Away {
+				s.rec.Silent, s.rec.Unreachable = false, time.Time{} // this leader has to listen itself
+			}
 			if !s.rec.State.Terminal() {
 				e.shardsOpen++
 			}

@@ -82,6 +82,24 @@ func (es *Set) MarkUnreachable(ref TaskRef, since time.Time) {
 	es.markShardChanged(ref.Exec, ref.index)
 }
 
+// MarkSilent records that the executor of an unreachable attempt sends no heartbeats.
+func (es *Set) MarkSilent(ref TaskRef) {
+	ref.Shard().rec.Silent = true
+	es.markShardChanged(ref.Exec, ref.index)
+}
+
+// MarkHeard records that the executor of a silent attempt is heard again, and returns whether the attempt is reachable
+// now. It is not if the cluster calls its agent unreachable.
+func (es *Set) MarkHeard(ref TaskRef) (reachable bool) {
+	s := ref.Shard()
+	s.rec.Silent = false
+	if !s.rec.Away {
+		s.rec.Unreachable = time.Time{}
+	}
+	es.markShardChanged(ref.Exec, ref.index)
+	return !s.rec.Away
+}
+
 // RecordUnclearEnd records that the cluster reports an attempt as ended, in that state, without a cause (rule S5).
 // Only the first such report counts.
 func (es *Set) RecordUnclearEnd(ref TaskRef, state string) {
@@ -98,7 +116,8 @@ func (es *Set) MarkReachable(ref TaskRef) (changed bool) {
 	if s.rec.Unreachable.IsZero() && s.rec.EndUnclear.IsZero() {
 		return false
 	}
-	s.rec.Unreachable, s.rec.Away, s.rec.EndUnclear, s.rec.EndState = time.Time{}, false, time.Time{}, ""
+	s.rec.Unreachable, s.rec.Away, s.rec.Silent = time.Time{}, false, false
+	s.rec.EndUnclear, s.rec.EndState = time.Time{}, ""
 	es.markShardChanged(ref.Exec, ref.index)
 	return true
 }

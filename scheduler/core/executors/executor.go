@@ -23,6 +23,8 @@ type record struct {
 	// Heard is set when an update of the executor, about any task, was committed. The acknowledgement follows the
 	// commit; from then on the executor starts processes before it reports their tasks (rule E1).
 	Heard bool `json:"heard,omitempty"`
+	// Beats is set when the executor has sent a heartbeat. Executors of earlier releases never do.
+	Beats bool `json:"beats,omitempty"`
 	// Closing is committed before SHUTDOWN is sent; from then on no task is matched to the executor (rule X2).
 	Closing  bool      `json:"closing,omitempty"`
 	ClosedAt time.Time `json:"closedAt,omitzero"`
@@ -51,9 +53,13 @@ type Executor struct {
 	unansweredGrace time.Duration
 	silent          bool // it has not answered a kill, so it is shut down with its tasks (rule K3)
 	idleSince       time.Time
+	busySince       time.Time
 	idleCheckAt     time.Time
 	shutdownSent    time.Time
 	shutdownTry     int
+	// heartbeatAt is when its last heartbeat arrived in this term, heardAt when that or an update of its own did.
+	// silentSince is since when it has been silent, zero while it is not.
+	heartbeatAt, heardAt, silentSince time.Time
 	// reportedAt is when its last report arrived. quiet is set when it was recorded that none came for too long.
 	reportedAt time.Time
 	quiet      bool
@@ -99,6 +105,10 @@ func (e *Executor) Silent() bool { return e.silent }
 // meaningful while Tasks is 0.
 func (e *Executor) IdleSince() time.Time { return e.idleSince }
 
+// BusySince is when it got its first task since it was idle last, or when it was loaded with tasks; zero if neither
+// has happened. It is meaningful while Tasks is positive.
+func (e *Executor) BusySince() time.Time { return e.busySince }
+
 // IdleCheckAt is when the idle time of the executor is checked next, zero for never (Set.ScheduleIdleCheck).
 func (e *Executor) IdleCheckAt() time.Time { return e.idleCheckAt }
 
@@ -107,6 +117,18 @@ func (e *Executor) ShutdownTry() int { return e.shutdownTry }
 
 // ReportedAt is when the last report of the executor arrived in this term, zero for none.
 func (e *Executor) ReportedAt() time.Time { return e.reportedAt }
+
+// Beats reports whether the executor has ever sent a heartbeat, so that its silence means something.
+func (e *Executor) Beats() bool { return e.rec.Beats }
+
+// HeartbeatAt is when the last heartbeat of the executor arrived in this term, zero for none.
+func (e *Executor) HeartbeatAt() time.Time { return e.heartbeatAt }
+
+// HeardAt is when the last heartbeat or update of the executor arrived in this term, zero for none.
+func (e *Executor) HeardAt() time.Time { return e.heardAt }
+
+// SilentSince is since when the executor has been silent (MarkSilent), zero while it is not.
+func (e *Executor) SilentSince() time.Time { return e.silentSince }
 
 // Quiet reports whether MarkQuiet was called since the last report of the executor.
 func (e *Executor) Quiet() bool { return e.quiet }

@@ -114,6 +114,7 @@ func (es *Set) RecordUpdate(x *Executor, fromExecutor bool) {
 	if !fromExecutor {
 		return
 	}
+	x.heardAt = es.shared.Now()
 	x.silent = false // a lost SHUTDOWN is repeated only when the executor's tasks have ended (rules K3, X2)
 	if !x.rec.Heard {
 		x.rec.Heard = true
@@ -143,6 +144,9 @@ func (es *Set) Release(x *Executor, need resources.Amount, daemon bool) {
 
 // Allot puts a task on an executor's account. Each call is matched by one of Release with the same need and daemon.
 func (es *Set) Allot(x *Executor, need resources.Amount, daemon bool) {
+	if x.tasks.Tasks() == 0 {
+		x.busySince = es.shared.Now()
+	}
 	x.tasks.Allot(need, daemon)
 }
 
@@ -171,6 +175,18 @@ func (es *Set) RecordReport(x *Executor) (wasQuiet bool) {
 	x.reportedAt, wasQuiet, x.quiet = es.shared.Now(), x.quiet, false
 	return wasQuiet
 }
+
+// RecordHeartbeat records that a heartbeat of an executor has arrived.
+func (es *Set) RecordHeartbeat(x *Executor) {
+	x.heartbeatAt, x.heardAt = es.shared.Now(), es.shared.Now()
+	if !x.rec.Beats {
+		x.rec.Beats = true
+		es.markChanged(x)
+	}
+}
+
+// MarkSilent records since when an executor has been silent, zero if it is not.
+func (es *Set) MarkSilent(x *Executor, since time.Time) { x.silentSince = since }
 
 // MarkQuiet records that no report of an executor has arrived for too long, and returns whether that is news.
 func (es *Set) MarkQuiet(x *Executor) (changed bool) {
@@ -250,9 +266,11 @@ func (es *Set) KeysOn(agent string) (keys map[string]bool) {
 	return keys
 }
 
-// TakesTasks reports whether an executor with a key is on an agent and is not closing.
+// TakesTasks reports whether an executor with a key is on an agent, is not closing and is not silent.
 func (es *Set) TakesTasks(agent, key string) bool {
-	return slices.ContainsFunc(es.onAgent[agent], func(x *Executor) bool { return x.rec.Key == key && !x.rec.Closing })
+	return slices.ContainsFunc(es.onAgent[agent], func(x *Executor) bool {
+		return x.rec.Key == key && !x.rec.Closing && x.silentSince.IsZero()
+	})
 }
 
 // Sorted lists all executors, sorted by id.

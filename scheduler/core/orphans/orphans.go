@@ -18,6 +18,7 @@ type Orphan struct {
 	Job       string    `json:"job"`
 	Item      int       `json:"item"`
 	Agent     string    `json:"agent"`
+	Executor  string    `json:"executor,omitempty"`
 	Execution string    `json:"execution"`
 	Since     time.Time `json:"since"`
 	// Blocks is set when no later attempt of the shard may start: the orphan was seen alive, or Until is set.
@@ -27,6 +28,8 @@ type Orphan struct {
 	// server's time.
 	Away  time.Time     `json:"away,omitzero"`
 	After time.Duration `json:"after,omitempty"`
+	// Silent is set while only the silence of its executor shows that it is away.
+	Silent bool `json:"silent,omitempty"`
 	// Staged is since when only STAGING was reported of it, zero if another state was reported last. For an attempt
 	// that was given up for that reason it is the time of its launch.
 	Staged time.Time `json:"staged,omitzero"`
@@ -201,6 +204,31 @@ func (s *Set) follow(blocked, blocks bool) {
 	}
 }
 
+// MarkHeard records that an executor that was silent is heard again. Its orphans block their shards until the cluster
+// has said whether they run. It returns whether there are any.
+func (s *Set) MarkHeard(executor string) (any bool) {
+	for _, o := range s.byID {
+		if o.Executor == executor && o.Silent {
+			s.change(o.TaskID, func(o *Orphan) bool {
+				o.Silent, o.Known = false, false
+				return true
+			})
+			any = true
+		}
+	}
+	return any
+}
+
+// ConfirmSilence records of each orphan that went away in silence whether its executor is still silent, so that the
+// orphan does not block its shard.
+func (s *Set) ConfirmSilence(silent func(executor string) bool) {
+	for _, o := range s.All() {
+		if o.Silent && !o.Known && silent(o.Executor) {
+			s.MarkReported(o.TaskID)
+		}
+	}
+}
+
 // RecordStaged records since when only STAGING was reported of an orphan, zero if another state was.
 func (s *Set) RecordStaged(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
@@ -225,8 +253,10 @@ func (s *Set) MarkAlive(taskID string) {
 // MarkAway records since when the agent of an orphan that was seen alive is away again.
 func (s *Set) MarkAway(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
+		wasSilent := o.Silent
+		o.Silent = false // the cluster says it, too
 		if !o.Blocks || !o.Until.IsZero() || !o.Away.IsZero() {
-			return false
+			return wasSilent
 		}
 		o.Away = since
 		return true

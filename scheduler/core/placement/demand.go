@@ -12,7 +12,7 @@ import (
 // returns at most Options.DemandsPerStep, so that a step stays short; the next call continues where this one ended.
 // more is set until all executions have had their turn, which completes a round.
 func (pl *Placement) demands() (ds []demand, more bool) {
-	maintained := pl.st.Agents.AllInMaintenance()
+	excluded := pl.st.Agents.Excluded()
 	if pl.upTo == (executions.LaunchKey{}) {
 		pl.roundOffers = pl.st.Numbers.OffersReceived
 	}
@@ -53,7 +53,7 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 			continue
 		}
 		pl.st.Starts.RecordTry(a.Config(), e.ID())
-		d.Demand = pl.DemandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, maintained)
+		d.Demand = pl.DemandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, excluded)
 		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.with).Each
 		ds = append(ds, d)
 	}
@@ -75,10 +75,10 @@ func (pl *Placement) ItemsWaiting(e *executions.Execution) (items []int) {
 // DemandOf returns the demand that offers.Match places for some shards (items) of a job with the given settings. id is
 // the execution or the job of the shards, and key the key of the app's executor.
 func (pl *Placement) DemandOf(id string, a *app.Config, j *jobs.Config, key string, items []int,
-	maintained map[string]reason.Reason) offers.Demand {
+	excluded map[string]reason.Reason) offers.Demand {
 	return offers.Demand{
 		ID: id, Job: j.JobName, App: a.AppName, Items: items,
 		Shard: j.Resources(), ExecutorSize: pl.st.ExecutorSize(a), Executor: key,
-		Avoid: pl.avoid(a, key, maintained),
+		Avoid: pl.avoid(a, key, excluded),
 	}
 }

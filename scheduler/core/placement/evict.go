@@ -28,7 +28,7 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 		have, limit := 0, 0
 		var first []*executors.Executor // idle executors of the first agent where their end makes room
 		for _, agentID := range agentIDs {
-			if pl.st.Agents.InMaintenance(agentID) {
+			if pl.st.Agents.IsExcluded(agentID) {
 				continue
 			}
 			if r := pl.reservation; r.holds(agentID) && r.exec != d.ID {

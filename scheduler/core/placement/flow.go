@@ -25,7 +25,7 @@ func (f *offerFlow) manage(o flowInput) {
 		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
 	}
 	if waits || f.need.some && !o.idle {
-		f.decline(f.takeAgents(step.SortedKeys(o.maintained)), f.shared.Opt.MaxRefuse)
+		f.decline(f.takeAgents(step.SortedKeys(o.excluded)), f.shared.Opt.MaxRefuse)
 		if waits {
 			f.declineUnusable(o)
 			f.requestForGangs()
@@ -117,7 +117,7 @@ func (pl *Placement) ManageOffers() {
 	o := flowInput{
 		idle: pl.st.Opt.Held != "" || pl.st.Draining() ||
 			pl.st.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
-		maintained: pl.st.Agents.AllInMaintenance(), runs: pl.st.Executors.TakesTasks,
+		excluded: pl.st.Agents.Excluded(), runs: pl.st.Executors.TakesTasks,
 	}
 	o.waits, o.hopeless = pl.anyWaiting()
 	o.nextFire, _ = pl.fires.Next()

@@ -88,8 +88,8 @@ type flowInput struct {
 	// nextFire is when the next fire of a cron is due by the wall clock, zero when there is none.
 	nextFire    time.Time
 	reservation *reservation
-	// maintained has the agents where nothing is placed because of their maintenance, with the reasons.
-	maintained map[string]reason.Reason
+	// excluded has the agents where nothing is placed, with the reasons (agents.Set.Excluded).
+	excluded map[string]reason.Reason
 	// runs reports whether an executor of a key runs on an agent and takes tasks.
 	runs func(agent, executorKey string) bool
 }

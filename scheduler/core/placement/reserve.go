@@ -175,7 +175,7 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	held := pl.heldByDaemons()
 	var all []*agents.Agent
 	for _, id := range pl.st.Agents.IDs() {
-		if ag := pl.st.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.st.Agents.InMaintenance(id) &&
+		if ag := pl.st.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.st.Agents.IsExcluded(id) &&
 			avoided[id].IsZero() {
 			all = append(all, ag)
 		}

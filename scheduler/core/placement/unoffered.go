@@ -64,7 +64,7 @@ func (e *Unoffered) find() {
 	}
 	for _, id := range e.pl.st.Agents.IDs() {
 		switch a := e.pl.st.Agents.Get(id); {
-		case on[id] || e.pl.st.Agents.InMaintenance(id):
+		case on[id] || e.pl.st.Agents.IsExcluded(id):
 		case a.Closed() != "":
 			e.closed = append(e.closed, a)
 		case a.Registered():

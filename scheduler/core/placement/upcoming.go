@@ -61,7 +61,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 	if pl.fires.Making(upTo) {
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
-	maintained := pl.st.Agents.AllInMaintenance()
+	excluded := pl.st.Agents.Excluded()
 	for _, e := range pl.st.Executions.Launchable() {
 		if !e.Launched() {
 			break // launched executions come first: the others have no shard that waits for a retry
@@ -84,7 +84,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 		}
 		if len(items) > 0 {
 			ds, at = append(ds, pl.DemandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(),
-				items, maintained)), append(at, first)
+				items, excluded)), append(at, first)
 		}
 		if len(ds) >= maxFutureFires {
 			return nil, nil, true
@@ -104,7 +104,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 			continue
 		}
 		items := pl.itemsUpTo(j.Config().ShardingTotalCount)
-		ds = append(ds, pl.DemandOf(fire.Job, a.Config(), j.Config(), a.ExecutorKey(), items, maintained))
+		ds = append(ds, pl.DemandOf(fire.Job, a.Config(), j.Config(), a.ExecutorKey(), items, excluded))
 		at = append(at, pl.st.InTerm(fire.At))
 	}
 	return ds, at, false

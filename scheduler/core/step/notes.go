@@ -16,6 +16,7 @@ const (
 	NoteShardRequeued       NoteKind = "shard requeued"
 	NoteRunFailed           NoteKind = "daemon run failed"
 	NoteTaskUnreachable     NoteKind = "task unreachable"
+	NoteExecutorSilent      NoteKind = "executor silent"
 	NoteKillRequested       NoteKind = "kill requested"
 	NoteTimedOut            NoteKind = "task timed out"
 	NotePackageChanged      NoteKind = "package on an agent changed"

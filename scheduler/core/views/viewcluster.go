@@ -132,6 +132,8 @@ type ExecutorView struct {
 	// it.
 	Since      *time.Time `json:"since"`
 	LastReport *time.Time `json:"lastReport"`
+	// LastHeartbeat is when the last heartbeat of the executor arrived at this leader, nil if none did.
+	LastHeartbeat *time.Time `json:"lastHeartbeat"`
 	// Note is for operators, "" for none.
 	Note     string         `json:"note"`
 	NoteCode string         `json:"noteCode,omitempty"`
@@ -281,7 +283,7 @@ func (vs *Views) executorsOn(agent string) []ExecutorView {
 		v := ExecutorView{ID: x.ID(), App: x.App(), Agent: x.Agent(), State: "STARTING", Tasks: x.Tasks(),
 			CPUs: x.Resources().CPUs(), MemoryMB: x.Resources().MemoryMB(),
 			TasksCPUs: x.Used().CPUs(), TasksMemoryMB: x.Used().MemoryMB(), Since: vs.shownOrNil(x.AddedAt()),
-			LastReport: vs.shownOrNil(x.ReportedAt())}
+			LastReport: vs.shownOrNil(x.ReportedAt()), LastHeartbeat: vs.shownOrNil(x.HeartbeatAt())}
 		if id, err := jobs.ParseExecutorID(x.ID()); err == nil {
 			v.Generation = id.N
 		}

@@ -1,0 +1,185 @@
+package attempts
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// Executors send a heartbeat every wire.HeartbeatInterval. One that has not been heard for silentAfter is silent: its
+// machine is dead or cut off, or it hangs. Its tasks then count as unreachable since it was heard last (rule E4), long
+// before the cluster notices. What the master remembers of them is no sign of life.
+//
+// If most machines are silent at once, the fault is probably on this side. Then nobody is given up unless the cluster
+// agrees.
+const (
+	silentAfter = 3 * wire.HeartbeatInterval
+	// giveUpInterval is the minimum interval in which another machine is given up because of its silence alone, after
+	// the first giveUpBurst machines.
+	giveUpInterval = 10 * time.Second
+	giveUpBurst    = 2
+	// fewAgents is the number of agents from which on a silent majority is suspicious.
+	fewAgents = 3
+)
+
+// silence is what this leader knows of silent executors. None of it is stored: a new leader listens anew.
+type silence struct {
+	// hearsSince is since when this leader has listened without a gap, sweptAt when it last swept.
+	hearsSince, sweptAt time.Time
+	// most is set while more than half of the agents are silent.
+	most bool
+	// givenUp has the silent agents whose tasks may be given up. nextGiveUp is when the interval of the last one ends.
+	givenUp    map[string]bool
+	nextGiveUp time.Time
+}
+
+// heartbeat records a heartbeat of an executor.
+func (as *Attempts) heartbeat(m cluster.Message) {
+	if as.st.Orphans.MarkHeard(m.ExecutorID) {
+		as.st.Subscription.AskSoon()
+	}
+	x := as.st.Executors.Get(m.ExecutorID)
+	if x == nil || x.Agent() != m.AgentID {
+		return
+	}
+	as.st.Executors.RecordHeartbeat(x)
+	if x.SilentSince().IsZero() {
+		return
+	}
+	away := as.st.Now().Sub(x.SilentSince()).Round(time.Second)
+	as.st.Executors.MarkSilent(x, time.Time{})
+	as.st.Agents.EndSilence(x.Agent())
+	as.st.RequestMatch()
+	delete(as.silence.givenUp, x.Agent())
+	as.st.Note(step.Note{Kind: step.NoteExecutorSilent,
+		Detail: fmt.Sprintf("%s on agent %s is heard again, after %s", x.ID(), x.Agent(), away)})
+	for _, ref := range as.tasksOf(x) {
+		if ref.Shard().Silent() && as.st.Executions.MarkHeard(ref) {
+			as.recording.Trace(ref, ref.Shard().ClusterState(), event.FromScheduler, "",
+				reason.FromText(fmt.Sprintf("agent %s was away for %s", x.Agent(), away)), as.st.Wall(), "")
+		}
+	}
+}
+
+// tasksOf lists the live tasks of an executor, in the order of their ids.
+func (as *Attempts) tasksOf(x *executors.Executor) (refs []executions.TaskRef) {
+	for ref := range as.st.Executions.On(x.Agent()) {
+		if s := ref.Shard(); s.Live() && s.Executor() == x.ID() {
+			refs = append(refs, ref)
+		}
+	}
+	slices.SortFunc(refs, func(a, b executions.TaskRef) int {
+		return strings.Compare(a.Shard().TaskID(), b.Shard().TaskID())
+	})
+	return refs
+}
+
+// noticeSilence finds the executors with tasks that are silent. It is called in each sweep.
+func (as *Attempts) noticeSilence() {
+	now, sl := as.st.Now(), &as.silence
+	if now.Sub(sl.sweptAt) > 2*step.SweepInterval {
+		sl.hearsSince = now // a new leader, or one that stood still: messages may wait to be read
+	}
+	sl.sweptAt = now
+	if !as.listens() {
+		return
+	}
+	silent, heard := map[string]time.Time{}, map[string]bool{}
+	for _, x := range as.st.Executors.Sorted() {
+		if !x.Beats() || x.Tasks() == 0 && x.SilentSince().IsZero() {
+			continue // an idle executor counts only if its tasks were given up
+		}
+		since := slices.MaxFunc([]time.Time{x.HeardAt(), x.BusySince(), sl.hearsSince}, time.Time.Compare)
+		if now.Sub(since) < silentAfter {
+			heard[x.Agent()] = true
+			continue
+		}
+		if silent[x.Agent()].Before(since) {
+			silent[x.Agent()] = since
+		}
+		as.markSilent(x, since)
+	}
+	for id := range heard {
+		delete(silent, id)
+	}
+	if as.st.Agents.ReplaceSilent(silent) {
+		as.st.RequestMatch()
+	}
+	as.noticeMassSilence(len(silent), len(silent)+len(heard))
+	as.st.Orphans.ConfirmSilence(func(executor string) bool {
+		x := as.st.Executors.Get(executor)
+		return x == nil || now.Sub(x.HeardAt()) >= silentAfter
+	})
+}
+
+// listens reports whether this leader has had a session, and has not stood still, for long enough to call an executor
+// silent.
+func (as *Attempts) listens() bool {
+	now := as.st.Now()
+	return as.st.Subscription.Open() && now.Sub(as.st.Subscription.Began()) >= silentAfter &&
+		now.Sub(as.silence.hearsSince) >= silentAfter && now.Sub(as.silence.sweptAt) <= 2*step.SweepInterval
+}
+
+// markSilent records that an executor is silent, and that its tasks have been unreachable since then.
+func (as *Attempts) markSilent(x *executors.Executor, since time.Time) {
+	if x.SilentSince().IsZero() {
+		as.st.Executors.MarkSilent(x, since)
+		as.st.Note(step.Note{Kind: step.NoteExecutorSilent, Problem: true,
+			Detail: fmt.Sprintf("%s on agent %s has sent no heartbeat for %s", x.ID(), x.Agent(),
+				as.st.Now().Sub(since).Round(time.Second))})
+	}
+	for _, ref := range as.tasksOf(x) {
+		if s := ref.Shard(); !s.Silent() && s.Known() && s.AcceptSeq() == 0 {
+			as.markUnreachable(ref, later(since, s.Launched()))
+			as.st.Executions.MarkSilent(ref)
+		}
+	}
+}
+
+// noticeMassSilence records whether more than half of the agents with tasks are silent.
+func (as *Attempts) noticeMassSilence(silent, all int) {
+	was := as.silence.most
+	as.silence.most = all >= fewAgents && 2*silent > all
+	if as.silence.most && !was {
+		as.st.Note(step.Note{Kind: step.NoteExecutorSilent, Problem: true,
+			Detail: fmt.Sprintf("%d of %d agents with tasks are silent at once: nothing there is given up unless the cluster calls them unreachable", silent, all)})
+	}
+}
+
+// mayGiveUp reports whether an unreachable task may be given up. If only the silence of its executor speaks for that,
+// most agents must be heard, and few agents are given up at once.
+func (as *Attempts) mayGiveUp(s *executions.Shard) bool {
+	sl, now := &as.silence, as.st.Now()
+	switch {
+	case !s.Silent() || s.Away():
+		return true
+	case sl.most, !as.listens():
+		return false
+	case sl.givenUp[s.Agent()]:
+		return true
+	case sl.nextGiveUp.Sub(now) >= giveUpBurst*giveUpInterval:
+		return false
+	}
+	sl.nextGiveUp = later(sl.nextGiveUp, now).Add(giveUpInterval)
+	if sl.givenUp == nil {
+		sl.givenUp = map[string]bool{}
+	}
+	sl.givenUp[s.Agent()] = true
+	return true
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
