@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -31,6 +32,14 @@ type watch struct {
 	// Agents that have reported or were on offer since they were last reported as unreachable.
 	back       map[string]bool
 	unorphaned map[string]bool // orphans that the present decision removes
+	// heard is when executors were heard last; began is when the session did.
+	heard map[string]time.Duration
+	began time.Duration
+}
+
+// silentFor returns for how long the leader has not heard an executor although it has a session.
+func (v *watch) silentFor(executor string, now time.Duration) time.Duration {
+	return now - max(v.heard[executor], v.began)
 }
 
 // heldOffer is an offer that the leader has neither used nor declined.
@@ -41,7 +50,11 @@ type heldOffer struct {
 
 func (v *watch) reset() {
 	*v = watch{decidedAt: v.decidedAt, held: map[string]heldOffer{}, outstanding: map[string]int64{},
-		seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}, back: map[string]bool{}}
+		seen: map[string]bool{}, leaving: map[string]time.Time{}, away: map[string]bool{}, back: map[string]bool{},
+		heard: v.heard}
+	if v.heard == nil {
+		v.heard = map[string]time.Duration{}
+	}
 }
 
 // decided checks a decision before it is committed.
@@ -57,7 +70,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 		switch e := e.(type) {
 		case core.SessionBegan:
 			v.reset()
-			v.session = e.Session
+			v.session, v.began = e.Session, w.now
 		case core.SessionEnded:
 			if e.Session == v.session {
 				clear(v.held)
@@ -132,8 +145,18 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 		}
 	case cluster.Rescind:
 		delete(v.held, e.OfferID)
+	case cluster.Message:
+		if e.Heartbeat {
+			v.heard[e.ExecutorID] = c.w.now
+			if l.term == c.w.store.term && slices.Contains(slices.Collect(maps.Values(c.silentOrphans)), e.ExecutorID) {
+				c.w.count(HeardAfterGivenUp)
+			}
+		}
 	case cluster.Update:
 		v.seen[e.TaskID] = true
+		if e.Source == cluster.FromExecutor {
+			v.heard[e.ExecutorID] = c.w.now
+		}
 		if e.Source != cluster.FromMaster {
 			v.back[e.AgentID] = true
 		}
@@ -146,7 +169,8 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 			c.recordStaged(e)
 		}
 		// The knowledge of a deposed leader does not count.
-		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term {
+		remembered := c.silentOrphans[e.TaskID] != "" && e.Source == cluster.FromMaster
+		if c.orphans[e.TaskID] != "" && l.term == c.w.store.term && !remembered {
 			c.alive[e.TaskID] = e.State == cluster.Running || e.State == cluster.Starting || e.State == cluster.Staging
 		}
 		if strings.HasPrefix(e.TaskID, "question-") && e.State != cluster.Gone &&
@@ -237,7 +261,8 @@ func (c *checker) called(l *leader, call step.Call) {
 				}
 			}
 			for orphan, agent := range c.orphans {
-				away := v.away[orphan] && !v.back[agent] || v.seen[orphan] && c.staysStaged(orphan)
+				away := v.away[orphan] && !v.back[agent] || v.seen[orphan] && c.staysStaged(orphan) ||
+					c.silentOrphans[orphan] != "" && v.silentFor(c.silentOrphans[orphan], w.now) >= silence
 				if !away && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
 					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away",
 						"orphan %s, launched %s", orphan, t.TaskID)
@@ -256,6 +281,25 @@ func (c *checker) called(l *leader, call step.Call) {
 		for _, t := range call.Tasks {
 			c.named(l, "RECONCILE", t.TaskID)
 		}
+	}
+}
+
+// silence is how long an executor must not have been heard, a little less than in the rule because committed times are
+// slightly earlier.
+const silence = 3*wire.HeartbeatInterval - time.Second
+
+// checkGivenUp checks that a task that was given up because of its executor's silence alone belongs to an executor that
+// the leader has not heard for so long (rule E4).
+func (c *checker) checkGivenUp(task, executor string) {
+	w := c.w
+	w.count(GivenUpInSilence)
+	id, err := jobs.ParseTaskID(task)
+	if err != nil || w.leading == nil {
+		return
+	}
+	if silent := w.leading.watch.silentFor(executor, w.now); silent < silence {
+		w.fail("E4 only silent executors are given up", "task %s of %s: its executor %s was heard %s ago", task, id.Job,
+			executor, silent)
 	}
 }
 

@@ -38,6 +38,9 @@ func (a *agent) executorReady(x *executor) {
 		return
 	}
 	x.ready = true
+	if w.beats() {
+		a.beat(x)
+	}
 	for _, id := range x.missed {
 		if t := a.tasks[id]; t != nil {
 			a.acceptUpdate(t, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent,

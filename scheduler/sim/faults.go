@@ -171,6 +171,8 @@ const (
 	OrphanStaysStaged
 	ClockLeap
 	CursorTakenBack
+	GivenUpInSilence
+	HeardAfterGivenUp
 	NumFaults
 )
 
@@ -235,6 +237,7 @@ var faultNames = [NumFaults]string{
 	"end forgotten with its rows on a disk alone",
 	"pod that its leader never bound", "binding stopped by the Lease",
 	"leader finds an orphan that stays STAGING", "clock leaps by days to decades", "cursor of fires taken back",
+	"given up because its executor is silent", "executor heard after its task was given up",
 }
 
 // ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.
@@ -248,7 +251,7 @@ var (
 		ExecutorGoneAtAccept, ExecutorGoneAtLaunch, EndWithoutCause, Silence, UnknownWhileRunning, TaskLostOnTheWay,
 		TaskOutlivesExecutor, UpdateRetried,
 		TaskOutlivesFramework, EndedBeforeReport, SilentExecutorEnded, RemovalForgotten, FiltersKept, ExecutorHangs,
-		OrphanStaysStaged)
+		OrphanStaysStaged, GivenUpInSilence, HeardAfterGivenUp)
 	ofPods = faultSet(PodDeleted, PodForceDeleted, OthersPods, CreateRefused, KubeletRefuses, BindUnanswered,
 		PodNeverBound, LeaseLost)
 )

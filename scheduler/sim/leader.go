@@ -3,8 +3,10 @@ package sim
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/clock"
@@ -219,12 +221,26 @@ func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 	return NumFaults, NumFaults, false
 }
 
+// onlyHeartbeats reports whether nothing but heartbeats of executors has happened.
+func onlyHeartbeats(events []core.Event) bool {
+	return len(events) > 0 && !slices.ContainsFunc(events, func(e core.Event) bool {
+		of, is := e.(core.ClusterEvent)
+		if !is {
+			return true
+		}
+		m, is := of.Event.(cluster.Message)
+		return !is || !m.Heartbeat
+	})
+}
+
 func (l *leader) start(e term.Effect) {
 	w := l.w
 	w.check.effect(l, e)
 	switch e := e.(type) {
 	case term.Decided:
-		w.report.Steps++
+		if !onlyHeartbeats(e.Events) {
+			w.report.Steps++
+		}
 		w.check.decided(l, e.Events, e.Decision)
 		if !l.out.deciding {
 			w.check.afterDecision(l)

@@ -41,6 +41,22 @@ func (a *agent) reportProgress(x *executor, p *process, t *task, duration time.D
 	}
 }
 
+// beats reports whether the executors of the world send heartbeats. In other worlds they are of an earlier release.
+func (w *world) beats() bool { return !w.cfg.Pods && w.cfg.Seed%4 == 1 }
+
+// beat sends a heartbeat of an executor, unless it is stopped, and goes on until it ends.
+func (a *agent) beat(x *executor) {
+	if x.dead || a.lost {
+		return
+	}
+	a.w.after(wire.HeartbeatInterval, func() { a.beat(x) })
+	if x.stopped || !a.up {
+		return
+	}
+	beat := cluster.Message{AgentID: a.id, ExecutorID: x.info.ID, Heartbeat: true}
+	a.toMaster(ReportLost, func(m platform) { m.message(x.info.Framework, beat) })
+}
+
 // report makes an executor's report about a task, and about others that may not be its own, with a clock that may be
 // off.
 func (a *agent) report(x *executor, p *process) []byte {

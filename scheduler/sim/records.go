@@ -225,6 +225,7 @@ func (c *checker) take(wr *registry.Write) {
 		}
 	case dir == pathOrphan && wr.Delete:
 		delete(c.orphans, name)
+		delete(c.silentOrphans, name)
 		delete(c.alive, name)
 		delete(c.seenAlive, name)
 		delete(c.staged, name)
@@ -233,8 +234,16 @@ func (c *checker) take(wr *registry.Write) {
 			Agent, RemovedBy string
 			Blocks           bool
 			Until            time.Time
+			Executor         string
+			Silent           bool
 		}
 		if read(&o) {
+			if o.Silent && c.orphans[name] == "" {
+				c.checkGivenUp(name, o.Executor)
+			}
+			if delete(c.silentOrphans, name); o.Silent {
+				c.silentOrphans[name] = o.Executor
+			}
 			c.orphans[name], c.removedBy[name] = o.Agent, o.RemovedBy
 			c.seenAlive[name] = o.Blocks && o.Until.IsZero()
 		}
