@@ -1,9 +1,11 @@
 package system
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 
+	"github.com/elasticjob-go/elasticjob/test/internal/child"
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
@@ -155,6 +157,26 @@ func (c *Cluster) AwaitAgents() {
 		}
 		return ""
 	})
+}
+
+// KillMachine kills an agent with SIGKILL, and everything that it has started.
+func (c *Cluster) KillMachine(n int) {
+	c.Helper()
+	c.Mesos.KillAgent(n)
+	for {
+		pids, err := child.Using(c.Mesos.AgentDir(n))
+		if err != nil {
+			c.Fatal(err)
+		}
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				c.Fatalf("kill process %d of agent %d: %v", pid, n, err)
+			}
+		}
+	}
 }
 
 // AgentID returns the id of a registered agent at the leading master; "" if it has none.

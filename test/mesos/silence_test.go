@@ -1,0 +1,56 @@
+package mesos_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/test/internal/system"
+)
+
+// TestSilentMachine kills an agent with all its executors, while the master is too patient to notice: their silence is
+// enough. With failover the shard runs on the other agent; without, it is lost, and the job's next execution runs there.
+func TestSilentMachine(t *testing.T) {
+	both(t, system.Setup{Agents: 2, MissedPings: 1000}, func(t *testing.T, c *system.Cluster) {
+		c.StartServers(1)
+		path, release := c.Hold()
+		c.App("held", writes, nil)
+		c.Job("again", "held", system.Doc{"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path)})
+		c.Job("once", "held", system.Doc{"unreachableSeconds": 15, "env": env("HOLD", path)})
+		again, once := c.Trigger("again"), c.Trigger("once")
+		c.Started(again, 1)
+		c.Started(once, 1)
+		agent := c.AwaitShards(again, "RUNNING").Shards[0].Agent
+		if other := c.AwaitShards(once, "RUNNING").Shards[0].Agent; other != agent {
+			t.Fatalf("the shards run on %s and %s", agent, other)
+		}
+		c.Until("the executor is heard", func() string {
+			var view struct {
+				Executors []struct{ LastHeartbeat *time.Time }
+			}
+			c.Get("/api/cluster", &view)
+			if len(view.Executors) != 1 || view.Executors[0].LastHeartbeat == nil {
+				return fmt.Sprintf("%+v", view)
+			}
+			return ""
+		})
+		n := 1
+		if c.AgentID(2) == agent {
+			n = 2
+		}
+		c.KillMachine(n)
+		killed := time.Now()
+		if e := c.Await(once, "FAILED"); e.Shards[0].State != "LOST" {
+			t.Errorf("without failover: %+v", e)
+		}
+		c.Started(again, 2)
+		t.Logf("it runs elsewhere %s after its machine was killed", time.Since(killed).Round(100*time.Millisecond))
+		next := c.Trigger("once")
+		c.Started(next, 1)
+		release()
+		if e := c.Await(again, "FINISHED"); e.Shards[0].Agent == agent || e.Shards[0].Attempt != 2 {
+			t.Errorf("with failover: %+v", e)
+		}
+		c.Await(next, "FINISHED")
+	})
+}
