@@ -205,6 +205,22 @@ func TestE4MassSilenceIsTheLeadersFault(t *testing.T) {
 	}
 }
 
+// TestE4AgentsThatTheClusterHasLostDoNotCount: they have nothing to do with a silence on this side.
+func TestE4AgentsThatTheClusterHasLostDoNotCount(t *testing.T) {
+	t.Parallel()
+	b := startBeating(t, 5, func(j *jobs.Config) { j.Failover = true })
+	for i, id := range []string{"S1", "S2", "S3"} {
+		b.update(b.launches[i], cluster.Unreachable, fromMaster(""), func(u *cluster.Update) {
+			u.AgentID, u.UnreachableSince = id, b.now
+		})
+	}
+	b.beatFor(2*time.Minute, "S1", "S2", "S3")
+	b.beatFor(70*time.Second, "S1", "S2", "S3", "S4")
+	if lost := b.lost(); !slices.Equal(lost, []string{"S1", "S2", "S3", "S4"}) {
+		t.Errorf("given up: %v", lost)
+	}
+}
+
 // TestE4FewAreGivenUpAtOnce: two machines at once, then one every ten seconds.
 func TestE4FewAreGivenUpAtOnce(t *testing.T) {
 	t.Parallel()

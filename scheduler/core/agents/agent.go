@@ -90,8 +90,7 @@ func (a *Agent) Closed() string { return a.closed }
 // Own is the account of the tasks here that bring an executor of their own (Options.TaskExecutors).
 func (a *Agent) Own() resources.Account { return a.own }
 
-// Unreachable is since when the master has reported the agent as unreachable, zero while it is registered. It is for
-// people; no decision uses it.
+// Unreachable is since when the master has reported the agent as unreachable, zero while it is registered.
 func (a *Agent) Unreachable() time.Time { return a.unreachable }
 
 // Silent is since when all executors with tasks on the agent have sent no heartbeat, zero while one does.

@@ -103,10 +103,13 @@ func (as *Attempts) noticeSilence() {
 			heard[x.Agent()] = true
 			continue
 		}
+		as.markSilent(x, since)
+		if a := as.st.Agents.Get(x.Agent()); a != nil && (!a.Unreachable().IsZero() || a.RemovedForGood()) {
+			continue // the cluster knows it, too
+		}
 		if silent[x.Agent()].Before(since) {
 			silent[x.Agent()] = since
 		}
-		as.markSilent(x, since)
 	}
 	for id := range heard {
 		delete(silent, id)
