@@ -56,7 +56,7 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	s.trigger()
 	s.offer("S1", 8, 8000)
 	const use = `"cpus":{"total":%s,"used":2.5,"free":null},"memoryMB":{"total":%s,"used":256,"free":null},"tasks":2,"offer":null,"note":""}`
-	const executor = `[{"id":"my_app@-@S1@-@1","app":"my_app","agent":"S1","generation":1,"state":"%s","tasks":2,"cpus":0.5,"memoryMB":128,"tasksCpus":2,"tasksMemoryMB":128,"since":%s,"lastReport":%s,"note":""}]`
+	const executor = `[{"id":"my_app@-@S1@-@1","app":"my_app","agent":"S1","generation":1,"state":"%s","tasks":2,"cpus":0.5,"memoryMB":128,"tasksCpus":2,"tasksMemoryMB":128,"since":%s,"lastReport":%s,"lastHeartbeat":null,"note":""}]`
 	known := fmt.Sprintf(use, "8", "8000")
 	s.showsAgent("launched", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+
 		known,
