@@ -270,7 +270,7 @@ func TestReportsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(log), "progress report not sent"); n != 1 {
+	if n := strings.Count(string(log), "message to the scheduler not sent"); n != 1 {
 		t.Errorf("it is logged %d times", n)
 	}
 }

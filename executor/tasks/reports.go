@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -122,8 +121,20 @@ func (r *reports) due(now time.Time) (wire.Report, bool) {
 func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, log *slog.Logger) {
 	ticker := time.NewTicker(minReportInterval)
 	defer ticker.Stop()
-	var beat time.Time
-	for refused := ""; ; {
+	refused := "" // why the last message was refused
+	message := func(data []byte, err error) {
+		if err == nil {
+			err = to.Message(ctx, data)
+		}
+		switch {
+		case err == nil:
+			refused = ""
+		case refused != err.Error() && ctx.Err() == nil:
+			refused = err.Error()
+			log.Warn("message to the scheduler not sent", "error", err)
+		}
+	}
+	for beat := (time.Time{}); ; {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -132,24 +143,12 @@ func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, 
 		if !ledger.Connected() {
 			continue
 		}
-		var err error
 		if time.Since(beat) > wire.HeartbeatInterval-minReportInterval/2 {
 			beat = time.Now()
-			err = to.Message(ctx, wire.EncodeHeartbeat())
+			message(wire.EncodeHeartbeat(), nil)
 		}
 		if report, ok := r.due(time.Now()); ok {
-			data, failed := report.Encode()
-			if failed == nil {
-				failed = to.Message(ctx, data)
-			}
-			err = errors.Join(err, failed)
-		}
-		switch {
-		case err == nil:
-			refused = ""
-		case refused != err.Error() && ctx.Err() == nil:
-			refused = err.Error()
-			log.Warn("progress report not sent", "error", err)
+			message(report.Encode())
 		}
 	}
 }
