@@ -61,7 +61,8 @@ type Task struct {
 	// CPUs and MemoryMB are the job's demand for one shard; 0 if the scheduler is older than these fields.
 	CPUs     float64 `json:"cpus,omitempty"`
 	MemoryMB float64 `json:"memoryMB,omitempty"`
-	// KeepFailed is how many working folders of the job's failed and timed-out processes are kept; 0 leaves that to the executor.
+	// KeepFailed is how many working folders of the job's failed and timed-out processes are kept; 0 leaves that to the
+	// executor.
 	KeepFailed int `json:"keepFailed,omitempty"`
 	// TimeZone is the IANA name of the job's time zone, for its variable TZ. It is empty for UTC, for a zone without such
 	// a name, and for a daemon, which has it in Daemon.
@@ -273,7 +274,7 @@ type Report struct {
 // ReportInterval is the longest interval between two Reports of an executor with a daemon's shard.
 const ReportInterval = 10 * time.Second
 
-// HeartbeatInterval is the interval between two heartbeats of an executor with tasks.
+// HeartbeatInterval is the interval between two heartbeats of an executor that is connected to its agent.
 const HeartbeatInterval = 5 * time.Second
 
 // heartbeat is the message that shows that an executor runs and reaches the scheduler. Earlier releases read it as a
@@ -283,7 +284,7 @@ type heartbeat struct {
 	Heartbeat bool `json:"heartbeat"`
 }
 
-// EncodeHeartbeat returns the message that an executor with tasks sends every HeartbeatInterval.
+// EncodeHeartbeat returns the message that a connected executor sends every HeartbeatInterval.
 func EncodeHeartbeat() []byte {
 	data, _ := json.Marshal(heartbeat{Version: firstVersion, Heartbeat: true}) // it can't fail
 	return data

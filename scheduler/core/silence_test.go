@@ -273,6 +273,28 @@ func TestE5WhatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
 	}
 }
 
+// TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives: the other tasks of the executor are not given up, although its
+// heartbeats are lost.
+func TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover = 2, true })
+	id, l := s.launch()
+	s.run(l)
+	s.step(s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l[0].Executor.ID, Heartbeat: true}))
+	s.until(50 * time.Second)
+	s.update(l[0], cluster.Finished)
+	s.until(45 * time.Second)
+	if e := s.execution(id); e.Shards[1].State != executions.Running || isOrphan(s.core, l[1].TaskID) {
+		t.Fatalf("45 s after its executor was heard: %+v", e.Shards[1])
+	}
+	s.until(20 * time.Second)
+	if !isOrphan(s.core, l[1].TaskID) {
+		t.Error("not given up 65 s after its executor was heard")
+	}
+}
+
 // TestE4AnExecutorIsHeardAgain: nothing has happened.
 func TestE4AnExecutorIsHeardAgain(t *testing.T) {
 	t.Parallel()

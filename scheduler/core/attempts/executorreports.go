@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Between status updates executors report how far their tasks have come (wire.Report). These reports may get lost, come late or be garbage, so no call and no write depends on them. Their
+// Between status updates executors report how far their tasks have come (wire.Report). These reports may get lost, come
+// late or be garbage, so no call and no write depends on them. Their
 // content is for people. It is kept in memory only, and is dropped with the attempt, the executor or the agent that it
 // describes.
 

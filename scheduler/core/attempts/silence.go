@@ -2,6 +2,7 @@ package attempts
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ import (
 // machine is dead or cut off, or it hangs. Its tasks then count as unreachable since it was heard last (rule E4), long
 // before the cluster notices. What the master remembers of them is no sign of life.
 //
-// If most machines are silent at once, the fault is probably on this side. Then nobody is given up unless the cluster
+// If most machines are silent at once, the fault is probably on this side. Then no task is given up unless the cluster
 // agrees.
 const (
 	silentAfter = 3 * wire.HeartbeatInterval
@@ -52,6 +53,12 @@ func (as *Attempts) heartbeat(m cluster.Message) {
 		return
 	}
 	as.st.Executors.RecordHeartbeat(x)
+	as.endSilence(x)
+}
+
+// endSilence records that an executor is heard again, if it was silent. A heartbeat shows that at once. An update of
+// one of its tasks shows it, too, and counts with the next sweep.
+func (as *Attempts) endSilence(x *executors.Executor) {
 	if x.SilentSince().IsZero() {
 		return
 	}
@@ -101,6 +108,7 @@ func (as *Attempts) noticeSilence() {
 		since := slices.MaxFunc([]time.Time{x.HeardAt(), x.BusySince(), sl.hearsSince}, time.Time.Compare)
 		if now.Sub(since) < silentAfter {
 			heard[x.Agent()] = true
+			as.endSilence(x)
 			continue
 		}
 		as.markSilent(x, since)
@@ -117,6 +125,7 @@ func (as *Attempts) noticeSilence() {
 	if as.st.Agents.ReplaceSilent(silent) {
 		as.st.RequestMatch()
 	}
+	maps.DeleteFunc(sl.givenUp, func(id string, _ bool) bool { return silent[id].IsZero() })
 	as.noticeMassSilence(len(silent), len(silent)+len(heard))
 	as.st.Orphans.ConfirmSilence(func(executor string) bool {
 		x := as.st.Executors.Get(executor)
