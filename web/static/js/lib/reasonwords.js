@@ -87,7 +87,7 @@ export const chinese = {
   no_agent_seen: "还没有 Agent 提供过资源；作业运行时会请求资源 Offer",
   no_agent_usable: "{need}，但提供资源的 {agents} 个 Agent 均不可用：{why}",
   no_daemon_any_more: "作业不再是常驻作业[；{end}]",
-  no_heartbeat: "Agent {agent} 失联 {duration}，未收到其心跳",
+  no_heartbeat: "Agent {agent} 失联 {duration}，已放弃该分片；它可能仍在其上运行",
   no_room: "{need}：{agents} 个 Agent 可容纳 {room?0} 个[；最接近再容纳一个的是 {nearest}，还差 {short}][；{others}]",
   not_connected: "调度器未连接到集群：{why}",
   not_notified: "尚未能通过 {handler} 通知其失败 {execution}，已尝试 {times} 次：{why}",
