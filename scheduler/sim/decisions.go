@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
-	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -35,11 +34,6 @@ type watch struct {
 	// heard is when executors were heard last; began is when the session did.
 	heard map[string]time.Duration
 	began time.Duration
-}
-
-// silentFor returns for how long the leader has not heard an executor although it has a session.
-func (v *watch) silentFor(executor string, now time.Duration) time.Duration {
-	return now - max(v.heard[executor], v.began)
 }
 
 // heldOffer is an offer that the leader has neither used nor declined.
@@ -195,44 +189,6 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	}
 }
 
-// recordStaged records, with each report to a leader, for how long a task has been STAGING.
-func (c *checker) recordStaged(u cluster.Update) {
-	since, staged := c.staged[u.TaskID]
-	switch {
-	case u.State != cluster.Staging:
-		delete(c.staged, u.TaskID)
-	case !staged:
-		c.staged[u.TaskID] = c.w.now
-	case c.orphans[u.TaskID] != "" && c.w.now-since >= c.w.opt.StagingLost:
-		c.w.count(OrphanStaysStaged)
-	}
-}
-
-// staysStaged reports whether only STAGING was reported of a task for about as long as a launched task may take (rule
-// E5). A leader counts from the launch of a task that was abandoned for that, and kills it 5 minutes before.
-func (c *checker) staysStaged(task string) bool {
-	since, staged := c.staged[task]
-	given := c.w.opt.StagingLost - c.w.opt.StagingKill - time.Second // the committed time is slightly earlier
-	return staged && (c.w.now-since >= given || c.w.lastJump >= since)
-}
-
-// checkStaged checks that an orphan that stays STAGING blocks no shard that may run elsewhere for much longer than the
-// sum of the limit for a live attempt, the 2 minutes in which an agent may come back, and two rounds of
-// reconciliation.
-func (c *checker) checkStaged() {
-	w := c.w
-	limit := w.opt.StagingLost + w.opt.UnreachableAfter + 2*w.opt.ReconcileInterval + 5*time.Minute
-	if !w.calm || w.now-w.quietSince < limit {
-		return
-	}
-	for _, task := range sorted(c.staged) {
-		if since := c.staged[task]; c.seenAlive[task] && w.now-since > limit {
-			w.fail("E5 an orphan that stays STAGING does not hold its shard",
-				"orphan %s has been STAGING for %s", task, w.now-since)
-		}
-	}
-}
-
 func (c *checker) called(l *leader, call step.Call) {
 	w, v := c.w, &l.watch
 	switch call := call.(type) {
@@ -281,25 +237,6 @@ func (c *checker) called(l *leader, call step.Call) {
 		for _, t := range call.Tasks {
 			c.named(l, "RECONCILE", t.TaskID)
 		}
-	}
-}
-
-// silence is how long an executor must not have been heard, a little less than in the rule because committed times are
-// slightly earlier.
-const silence = 3*wire.HeartbeatInterval - time.Second
-
-// checkGivenUp checks that a task that was given up because of its executor's silence alone belongs to an executor that
-// the leader has not heard for so long (rule E4).
-func (c *checker) checkGivenUp(task, executor string) {
-	w := c.w
-	w.count(GivenUpInSilence)
-	id, err := jobs.ParseTaskID(task)
-	if err != nil || w.leading == nil {
-		return
-	}
-	if silent := w.leading.watch.silentFor(executor, w.now); silent < silence {
-		w.fail("E4 only silent executors are given up", "task %s of %s: its executor %s was heard %s ago", task, id.Job,
-			executor, silent)
 	}
 }
 

@@ -1,0 +1,45 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+)
+
+// recordStaged records, with each report to a leader, for how long a task has been STAGING.
+func (c *checker) recordStaged(u cluster.Update) {
+	since, staged := c.staged[u.TaskID]
+	switch {
+	case u.State != cluster.Staging:
+		delete(c.staged, u.TaskID)
+	case !staged:
+		c.staged[u.TaskID] = c.w.now
+	case c.orphans[u.TaskID] != "" && c.w.now-since >= c.w.opt.StagingLost:
+		c.w.count(OrphanStaysStaged)
+	}
+}
+
+// staysStaged reports whether only STAGING was reported of a task for about as long as a launched task may take (rule
+// E5). A leader counts from the launch of a task that was abandoned for that, and kills it 5 minutes before.
+func (c *checker) staysStaged(task string) bool {
+	since, staged := c.staged[task]
+	given := c.w.opt.StagingLost - c.w.opt.StagingKill - time.Second // the committed time is slightly earlier
+	return staged && (c.w.now-since >= given || c.w.lastJump >= since)
+}
+
+// checkStaged checks that an orphan that stays STAGING blocks no shard that may run elsewhere for much longer than the
+// sum of the limit for a live attempt, the 2 minutes in which an agent may come back, and two rounds of
+// reconciliation.
+func (c *checker) checkStaged() {
+	w := c.w
+	limit := w.opt.StagingLost + w.opt.UnreachableAfter + 2*w.opt.ReconcileInterval + 5*time.Minute
+	if !w.calm || w.now-w.quietSince < limit {
+		return
+	}
+	for _, task := range sorted(c.staged) {
+		if since := c.staged[task]; c.seenAlive[task] && w.now-since > limit {
+			w.fail("E5 an orphan that stays STAGING does not hold its shard",
+				"orphan %s has been STAGING for %s", task, w.now-since)
+		}
+	}
+}
