@@ -146,7 +146,7 @@ func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerF
 const leaderCheckInterval = 50 * time.Millisecond
 
 var (
-	errLeaderChanged = errors.New("another server has taken the lead")
+	errLeaderChanged = errors.New("another server has become the leader")
 	errNoAnswer      = errors.New("no answer in time")
 )
 
@@ -228,7 +228,7 @@ func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before stri
 }
 
 var (
-	errNoNext       error = failure.Unchanged("no_leader", "the lead is changing: try again")
+	errNoNext       error = failure.Unchanged("no_leader", "the leader is changing: try again")
 	errShuttingDown error = failure.Unchanged("leader_unreachable", "this server is shutting down: send the request to another one")
 )
 
@@ -350,7 +350,7 @@ func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 			cmp.Or(h.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == h.Advertise:
 		return "", failure.Unchanged("not_leading",
-			"the leader's address is this server's own, %s, and this server does not lead: it is just taking over or giving up the lead, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", h.Advertise)
+			"the leader's address is this server's own, %s, and this server does not lead: it is just becoming or ceasing to be the leader, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", h.Advertise)
 	}
 	return leader.Address, nil
 }
@@ -377,7 +377,7 @@ func (p *attempt) failure(ctx context.Context, err error) error {
 		return err
 	case errors.Is(err, errNoAnswer) && read:
 		return failure.Unavailable("timeout",
-			"the leader at %s did not answer within %s: try again; if that lasts, check whether it still runs: another server takes over when it has lost the lead", p.address, p.server.ForwardTimeout)
+			"the leader at %s did not answer within %s: try again; if that lasts, check whether it still runs: another server takes over when it has lost leadership", p.address, p.server.ForwardTimeout)
 	}
 	return failure.Unchanged("leader_unreachable",
 		"the leader at %s gave no answer: try again; if that lasts, check the leader's --advertise (%v)", p.address,

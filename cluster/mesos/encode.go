@@ -44,6 +44,7 @@ func subscribeCall(f cluster.Framework) *scheduler.Call {
 func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 	tasks := make([]mesos.TaskInfo, len(a.Tasks))
 	var last *mesos.ExecutorInfo
+	known := reservations{}
 	for i := range a.Tasks {
 		t := &a.Tasks[i]
 		if i == 0 || !sameExecutor(&t.Executor, &a.Tasks[i-1].Executor) {
@@ -52,7 +53,7 @@ func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 				return nil, fmt.Errorf("task %s: %w", t.TaskID, err)
 			}
 		}
-		resources, err := resourcesOf(t.Resources, t.Reserved)
+		resources, err := known.resourcesOf(t.Resources, t.Reserved)
 		if err != nil {
 			return nil, fmt.Errorf("task %s: %w", t.TaskID, err)
 		}
@@ -114,7 +115,7 @@ func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
 	}
 	if e.Version >= 3 && len(e.Reserved) > 0 {
 		var err error
-		if info.Resources, err = resourcesOf(e.Resources, e.Reserved); err != nil {
+		if info.Resources, err = make(reservations).resourcesOf(e.Resources, e.Reserved); err != nil {
 			return nil, fmt.Errorf("executor %s: %w", e.ID, err)
 		}
 	}

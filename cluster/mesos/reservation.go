@@ -91,16 +91,30 @@ func addReserved(all []cluster.Reserved, key string, amount resources.Amount) []
 	return append(all, cluster.Reserved{Key: key, Resources: amount})
 }
 
+// reservations has those of one call by key, so that each is parsed once, however many tasks use it.
+type reservations map[string]*reservation
+
+func (known reservations) parse(key string) (*reservation, error) {
+	if r := known[key]; r != nil {
+		return r, nil
+	}
+	r, err := parseReservation(key)
+	if err == nil {
+		known[key] = r
+	}
+	return r, err
+}
+
 // resourcesOf encodes total: first its reserved part, in the order given, then the unreserved rest. It omits zero
 // amounts, which Mesos rejects as invalid. Without reservations it is the same as scalars.
-func resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
+func (known reservations) resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
 	if len(reserved) == 0 {
 		return scalars(total), nil
 	}
 	out := make([]mesos.Resource, 0, 2*len(reserved)+2)
 	rest := total
 	for _, part := range reserved {
-		of, err := parseReservation(part.Key)
+		of, err := known.parse(part.Key)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ func TestAReservationIsNamedAsItWasOffered(t *testing.T) {
 			continue
 		}
 		keys[reserved[0].Key] = true
-		sent, err := resourcesOf(total, reserved)
+		sent, err := reservations{}.resourcesOf(total, reserved)
 		if err != nil || len(sent) != 1 || !sent[0].Equal(&offered) {
 			t.Errorf("%s: sent %v, %v, want %v", name, sent, err, offered)
 		}
@@ -45,7 +45,7 @@ func TestAReservationIsNamedAsItWasOffered(t *testing.T) {
 func TestANeedIsSplitAsItIsSaid(t *testing.T) {
 	t.Parallel()
 	const static, dynamic = `{"role":"batch"}`, `{"role":"batch","dynamic":true}`
-	sent, err := resourcesOf(resources.Amount{CPUMilli: 1500, MemMilli: 64_000}, []cluster.Reserved{
+	sent, err := reservations{}.resourcesOf(resources.Amount{CPUMilli: 1500, MemMilli: 64_000}, []cluster.Reserved{
 		{Key: static, Resources: resources.Amount{CPUMilli: 1000}},
 		{Key: dynamic, Resources: resources.Amount{CPUMilli: 100, MemMilli: 64_000}},
 	})

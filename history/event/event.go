@@ -52,6 +52,19 @@ const (
 	Ended
 )
 
+// Again returns the revision of a row that was final and is written again, after it was opened for the n-th time. It
+// is at most 127, which the column holds; the last versions then count as one.
+func Again(revision, n int) int {
+	const most = 62
+	switch n = min(n, most); {
+	case n == 0:
+		return revision
+	case revision == Ended:
+		return Ended + 2*n
+	}
+	return Ended + 2*n - 1
+}
+
 // Execution is a row of JOB_EXECUTION: one execution at its fire, its first launch and its end. The standing execution
 // of a daemon job is one too.
 type Execution struct {

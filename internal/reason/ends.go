@@ -134,6 +134,11 @@ func NoHeartbeat(agent string, length time.Duration) Reason {
 	return build("no_heartbeat", text("agent", agent), duration("duration", length))
 }
 
+// TakenBack says that a task that was given up was heard again and goes on (rule E5).
+func TakenBack(agent string, length time.Duration) Reason {
+	return build("taken_back", text("agent", agent), duration("duration", length))
+}
+
 // CannotStay says that a daemon's shard fails repeatedly before it runs.
 func CannotStay(attempts int, last Reason) Reason {
 	return build("does_not_come_up", number("attempts", attempts), nested("last", last))

@@ -12,7 +12,7 @@ import (
 )
 
 // errDeposed ends a term whose rows belong to another leader.
-var errDeposed = errors.New("another server has taken the lead")
+var errDeposed = errors.New("another server has become the leader")
 
 // renew renews the lease five times per lease, and checks that the fence is as the last commit has left it.
 func (t *term) renew() {

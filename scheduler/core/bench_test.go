@@ -17,8 +17,8 @@ import (
 // manyJobs returns a stage with n jobs that fire once a year, and one that fires every second.
 func manyJobs(b *testing.B, n int) *stage {
 	b.Helper()
-	s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{},
-		now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	begin := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{}, now: begin, loaded: begin}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
 	var stored Stored

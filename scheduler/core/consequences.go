@@ -8,6 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
@@ -25,8 +26,12 @@ func (c *Core) follow(ch executions.Change) {
 		if j := c.config.Job(e.Job()); c.executions.First(e.Job()) != e {
 			c.recording.Waits(e, c.views.WaitReason(j, e))
 		}
+		c.attempts.SupersedeFor(e.Job())
+	case executions.ExecutionReopened:
+		c.recording.Reopened(e)
 	case executions.ExecutionLaunched:
 		c.recording.Changed(e)
+		c.attempts.Supersede(e.Job(), func(o *orphans.Orphan) bool { return o.Execution != e.ID() })
 		countLaunch(c.shared, e)
 	case executions.ExecutionUnplaced:
 		c.recording.Waits(e, ch.Why)
@@ -38,6 +43,7 @@ func (c *Core) follow(ch executions.Change) {
 		c.executionEnded(e)
 	case executions.TaskLaunched:
 		s := ch.Ref().Shard()
+		c.attempts.Supersede(e.Job(), func(o *orphans.Orphan) bool { return o.Item == s.Item() })
 		c.shared.Numbers.TasksLaunched++
 		c.recording.TraceDecided(ch.Ref(), cluster.Staging, reason.Reason{})
 		c.shared.Note(step.Note{Kind: step.NoteTaskLaunched, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(),
@@ -51,6 +57,13 @@ func (c *Core) follow(ch executions.Change) {
 		if s.Replacing() || len(e.Outdated()) > 0 {
 			c.daemons.TendLater(e.Job())
 		}
+	case executions.TaskReturned:
+		s := ch.Ref().Shard()
+		c.st.Allot(s.Agent(), c.executors.Get(s.Executor()), e.Needs(s), e.Daemon())
+		if !s.Start().IsZero() && !e.Daemon() {
+			c.recording.Run(e, s, executions.Running, reason.Reason{})
+		}
+		c.daemons.RecordReturn(ch.Ref())
 	case executions.TaskKillRequested:
 		if s := ch.Ref().Shard(); ch.Why.Is(reason.KilledOnRequest) {
 			c.recording.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Killing, Item: s.Item(),

@@ -23,19 +23,28 @@ func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	for s.core.orphans.Len() == 0 {
 		s.after(30 * time.Second)
 	}
+	replaceAndLose(s)
 	d := s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
 	if len(calls[step.CallKill](d)) != 1 {
 		t.Fatal("an orphan seen alive is killed")
 	}
 	s.after(10 * time.Second)
-	s.offer("S2", 8, 8192)
+	s.offer("S3", 8, 8192)
 	if len(s.accepts) > 0 {
-		t.Fatal("the second attempt is launched while the first is known to run on an agent that is back")
+		t.Fatal("the third attempt is launched while the first is known to run on an agent that is back")
 	}
 	s.update(l[0], cluster.Killed)
-	s.offer("S2", 8, 8192)
+	s.offer("S3", 8, 8192)
 	if got := s.accepted(); len(got) != 1 {
 		t.Fatalf("%d launches after the orphan's end, want 1", len(got))
+	}
+}
+
+// replaceAndLose runs the waiting shard on another agent, whose executor ends with it.
+func replaceAndLose(s *stage) {
+	s.t.Helper()
+	for _, l := range runElsewhere(s) {
+		s.update(l, cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	}
 }
 
@@ -48,6 +57,7 @@ func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t
 	if s.core.orphans.Len() != 1 {
 		t.Fatal("the attempt was not abandoned")
 	}
+	replaceAndLose(s)
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	s.until(10 * time.Second)
 	s.unreachable(l[0])
@@ -125,6 +135,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 		"it was given up because its agent was away": {func(s *stage, l cluster.TaskLaunch) {
 			s.unreachable(l)
 			s.until(3 * time.Minute)
+			replaceAndLose(s)
 		}, nil, given + time.Minute},
 		"an earlier release gave it up": {func(s *stage, l cluster.TaskLaunch) {
 			stuckStaged(s, l)

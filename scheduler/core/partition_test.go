@@ -39,14 +39,13 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			}
 			waits := 2 * time.Minute
 			since := s.now
-			if c.state == cluster.Unreachable {
-				since = s.now.Add(-time.Minute) // it counts from unreachable_time
-			}
 			reason := cluster.ReasonReconciliation
 			if c.state == cluster.Lost {
 				reason = "AGENT_DISCONNECTED" // in an answer there would be no cause in it (rule S5)
 			}
-			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) { u.UnreachableSince = since })
+			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) {
+				u.UnreachableSince = since.Add(-time.Minute) // by another clock, which decides nothing
+			})
 			left := func() (lost, waiting bool) {
 				for e := range s.core.executions.AllEnded() {
 					lost = lost || e.Shard(0).State() == executions.Lost

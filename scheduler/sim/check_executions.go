@@ -28,7 +28,11 @@ func (c *checker) execution(r record) {
 		c.recordBeginWhileOff(c.job(r.Job), &r, "launched")
 	}
 	c.checkEndsNothing(&old, &r)
-	if old.Ended > 0 && r.Ended != old.Ended {
+	reopened := r.Reopened == old.Reopened+1 && old.Ended > 0
+	if reopened {
+		delete(w.history.ended, r.ID)
+	}
+	if old.Ended > 0 && r.Ended != old.Ended && !reopened {
 		w.fail("what ended has ended", "execution %s: end %d, now %d", r.ID, old.Ended, r.Ended)
 	}
 	if old.Settings != nil && r.Settings == nil {
@@ -72,7 +76,7 @@ func (c *checker) execution(r record) {
 	}
 	j := c.job(r.Job)
 	if r.Ended > 0 {
-		if old.Ended == 0 {
+		if old.Ended == 0 || reopened {
 			w.report.Ended++
 			w.history.executionEnded(e)
 			c.lastEnd = w.now
@@ -138,6 +142,10 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 				c.liveSince[s.TaskID] = c.w.now
 			}
 		}
+		if i < len(was) && returned(was[i], s) {
+			c.checkReturned(e, s)
+			continue
+		}
 		if i < len(was) {
 			c.limits(e, was[i], s)
 		}
@@ -168,6 +176,21 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if i < len(was) && terminal(was[i].State) && was[i].State != s.State {
 			c.w.fail("S2 the first end is final", "execution %s, item %d: was %s, now %s", e.ID, s.Item, was[i].State,
 				s.State)
+		}
+	}
+}
+
+// checkReturned checks, when a shard takes back an attempt that was given up, that nothing has replaced it (rule E5).
+func (c *checker) checkReturned(e *execRecord, s shardRecord) {
+	c.w.count(AttemptTakenBack)
+	for _, task := range sorted(c.live) {
+		if task != s.TaskID && sameShard(task, s.TaskID) {
+			c.w.fail("E5 an attempt that was replaced is not taken back", "task %s beside %s", s.TaskID, task)
+		}
+	}
+	for _, id := range sorted(c.job(e.Job).open) {
+		if id != e.ID && c.execs[id].Settings != nil {
+			c.w.fail("E5 an attempt that was replaced is not taken back", "task %s beside execution %s", s.TaskID, id)
 		}
 	}
 }

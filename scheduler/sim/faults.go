@@ -173,6 +173,7 @@ const (
 	CursorTakenBack
 	GivenUpInSilence
 	HeardAfterGivenUp
+	AttemptTakenBack
 	NumFaults
 )
 
@@ -237,7 +238,7 @@ var faultNames = [NumFaults]string{
 	"end forgotten with its rows on a disk alone",
 	"pod that its leader never bound", "binding stopped by the Lease",
 	"leader finds an orphan that stays STAGING", "clock leaps by days to decades", "cursor of fires taken back",
-	"given up because its executor is silent", "executor heard after its task was given up",
+	"given up because its executor is silent", "executor heard after its task was given up", "attempt taken back",
 }
 
 // ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.

@@ -25,9 +25,9 @@ type history struct {
 	true map[string][]string
 	// commits are the batches whose commit has happened, by term and number.
 	commits map[[2]int64]bool
-	// ended has, by execution with a committed end, the keys of the rows that report it: its own, and the last runs of
-	// its shards.
-	ended map[string][]string
+	// ended has, by execution with a committed end, the rows that report it, without their texts: its own, and the last
+	// runs of its shards.
+	ended map[string][]row
 	// lost are keys of rows for which an outbox had no room.
 	lost map[string]bool
 	// onDisk has, for executions that were forgotten before their end was stored, the outboxes that contain it.
@@ -66,7 +66,7 @@ type row struct {
 
 func newHistory(w *world) *history {
 	return &history{w: w, rows: map[string]int{}, terms: map[int64]int64{}, true: map[string][]string{},
-		commits: map[[2]int64]bool{}, ended: map[string][]string{}, onDisk: map[string][]*outbox{},
+		commits: map[[2]int64]bool{}, ended: map[string][]row{}, onDisk: map[string][]*outbox{},
 		lost: map[string]bool{}}
 }
 
@@ -233,27 +233,28 @@ func (r *row) content() string { return strconv.Itoa(r.revision) + r.text }
 
 // executionEnded records that the end of an execution was committed.
 func (h *history) executionEnded(e *execRecord) {
-	keys := []string{"execution " + e.record.ID}
+	rows := []row{{key: "execution " + e.record.ID, revision: historyevent.Again(historyevent.Ended, e.record.Reopened)}}
 	e.all(func(s shardRecord) {
 		if s.TaskID != "" && !e.record.daemon() && (!s.Start.IsZero() || s.State == executions.Failed) {
-			keys = append(keys, "run "+historyevent.ID(s.TaskID))
+			rows = append(rows, row{key: "run " + historyevent.ID(s.TaskID),
+				revision: historyevent.Again(historyevent.Ended, s.Returns)})
 		}
 	})
-	h.ended[e.record.ID] = keys
+	h.ended[e.record.ID] = rows
 }
 
 // forgotten checks, when an execution's record is removed from the registry, that its end is stored, or at least on a
 // disk.
 func (h *history) forgotten(id string) {
 	key := "execution " + id
-	if h.ended[id] == nil || h.lost[key] || h.rows[key] == historyevent.Ended {
+	if h.ended[id] == nil || h.lost[key] || h.rows[key] == h.ended[id][0].revision {
 		return
 	}
 	if h.w.opt.MaxUnstored < step.DefaultOptions().MaxUnstored { // such a world has too many at times
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
 				if h.isCommitted(&b.Batch) && slices.ContainsFunc(b.Executions,
-					func(e historyevent.Execution) bool { return e.ID == id && e.Revision == historyevent.Ended }) {
+					func(e historyevent.Execution) bool { return e.ID == id && e.Revision == h.ended[id][0].revision }) {
 					h.w.count(HistoryForgottenUnstored)
 					h.onDisk[id] = append(h.onDisk[id], o)
 				}
@@ -273,9 +274,9 @@ func (h *history) complete() string {
 		if len(on) > 0 && !slices.ContainsFunc(on, func(o *outbox) bool { return !o.gone }) {
 			continue // it was forgotten while its row was only on disks, which are lost
 		}
-		for _, key := range h.ended[id] {
-			if h.rows[key] != historyevent.Ended && !h.lost[key] {
-				return fmt.Sprintf("%s, of the end of execution %s", key, id)
+		for _, r := range h.ended[id] {
+			if h.rows[r.key] != r.revision && !h.lost[r.key] {
+				return fmt.Sprintf("%s, of the end of execution %s", r.key, id)
 			}
 		}
 	}

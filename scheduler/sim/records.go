@@ -51,6 +51,8 @@ type record struct {
 	Chunks int           `json:"chunks"`
 	Kill   reason.Reason `json:"killReason"`
 	Ended  int64         `json:"ended"`
+	// Reopened counts how often it had ended and was opened again.
+	Reopened int `json:"reopened"`
 }
 
 type shardRecord struct {
@@ -76,6 +78,17 @@ type shardRecord struct {
 	TimedOut  bool      `json:"to"`
 	// Start is when its process began.
 	Start time.Time `json:"st"`
+	// Returns counts how often the present attempt was given up and taken back. GivenUp is the attempt that may be.
+	Returns int `json:"rt"`
+	GivenUp *struct {
+		TaskID  string `json:"t"`
+		Returns int    `json:"rt"`
+	} `json:"gu"`
+}
+
+// returned reports whether a shard has taken back the attempt that was given up.
+func returned(was, now shardRecord) bool {
+	return was.GivenUp != nil && now.TaskID == was.GivenUp.TaskID && now.Returns == was.GivenUp.Returns+1
 }
 
 func (r *record) daemon() bool { return r.Source == string(executions.DaemonSource) }

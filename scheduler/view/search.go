@@ -1,27 +1,32 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
-	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// matches reports whether each word, in lower case, is in the name, the app or the description.
+// matches reports whether each word, in lower case, is in the name, the app or the description. It searches the
+// description as it is shown, so that a search cannot reveal a secret in it. To hide the secrets takes time, so that
+// is done only if the description matches as it is stored.
 func (r *row) matches(words []string) bool {
+	if r.config == nil {
+		return r.containsAll(words, r.name)
+	}
+	app, description := r.config.AppName, r.config.Description
+	return r.containsAll(words, r.name, app, description) &&
+		r.containsAll(words, r.name, app, secrets.Hide(description))
+}
+
+// containsAll reports whether each word is in one of the texts.
+func (r *row) containsAll(words []string, texts ...string) bool {
 	for _, word := range words {
-		if !r.contains(r.name, word) && (r.config == nil || !r.contains(r.config.AppName, word) &&
-			!r.describes(r.config, word)) {
+		if !slices.ContainsFunc(texts, func(text string) bool { return r.contains(text, word) }) {
 			return false
 		}
 	}
 	return true
-}
-
-// describes reports whether the description contains a word. It searches the description as it is shown, so that a
-// search cannot reveal a secret in it.
-func (r *row) describes(c *jobs.Config, word string) bool {
-	return r.contains(c.Description, word) && r.contains(secrets.Hide(c.Description), word)
 }
 
 // contains reports whether a text of the row contains a word, ignoring case. The word is in lower case. It does not

@@ -99,7 +99,7 @@ func (p parts) logStop(c *settings.Config) {
 	case !c.Elected():
 		p.log.Info("stop requested: tasks on the cluster keep running, and the next start finds them again")
 	case p.scheduler.Health().Leading:
-		p.log.Info("stop requested: the lead is handed over, tasks on the cluster keep running")
+		p.log.Info("stop requested: leadership is handed over, tasks on the cluster keep running")
 	default:
 		p.log.Info("stop requested: this server does not lead, so nothing is handed over")
 	}

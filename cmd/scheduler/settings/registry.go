@@ -28,7 +28,7 @@ func (d *Registry) flags(f *pflag.FlagSet) {
 		"every user of this machine can read a command line. It may be that of --db")
 	f.StringVar(&d.file, "registry-file", "", "file with the address for --registry, readable by its owner only")
 	f.DurationVar(&d.Lease, "registry-lease", database.DefaultLease,
-		"with --registry: time after which a silent leader loses the lead, and another server leads within a second. The same on all servers")
+		"with --registry: time after which a silent leader loses leadership, and another server leads within a second. The same on all servers")
 }
 
 // check validates the address, and rejects a second location for the registry. Its errors contain no password.

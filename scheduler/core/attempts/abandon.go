@@ -2,16 +2,19 @@ package attempts
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// abandon gives up an attempt that may still run, and keeps it as an orphan (rule E5).
+// abandon gives up an attempt that may still run, and keeps it as an orphan (rule E5). An attempt that does not start,
+// or whose kill is wanted, is not taken back.
 func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	e, s := ref.Exec, ref.Shard()
 	o := as.newOrphan(ref)
@@ -20,10 +23,12 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 		o.Staged = s.Launched()
 	}
 	o.Known = o.Known && !as.st.Opt.TaskExecutors
+	o.Returnable = !s.StuckStaging() && s.KillSince().IsZero()
 	as.st.Orphans.Add(o)
-	if as.st.Opt.TaskExecutors {
-		as.killOrphan(&o)
-		as.st.Subscription.AskSoon()
+	if o.Returnable {
+		as.st.Executions.RecordGivenUp(ref)
+	} else if as.st.Opt.TaskExecutors {
+		as.killStored(&o)
 	}
 	as.st.Note(step.Note{Kind: step.NoteOrphan, Job: e.Job(), Execution: e.ID(), Task: s.TaskID(), Why: why,
 		Problem: true})
@@ -31,15 +36,68 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	as.recording.TraceDecided(ref, cluster.Lost, why)
 	as.endAttempt(ref, outcomeLost, 0)
 	as.st.Executions.ForgetTask(o.TaskID)
+	as.SupersedeFor(e.Job())
+}
+
+// Supersede records that the matching orphans of a job are not taken back any more, and kills those that a kill may
+// reach.
+func (as *Attempts) Supersede(job string, match func(*orphans.Orphan) bool) {
+	for _, o := range as.st.Orphans.Supersede(job, match) {
+		switch {
+		case as.st.Opt.TaskExecutors:
+			as.killStored(&o)
+		case o.Silent:
+			as.killOrphan(&o)
+		}
+	}
+}
+
+// SupersedeFor supersedes the orphans of a job that its first execution waits for, on a cluster with executors of
+// tasks. There an orphan blocks its shard until its kill is known to be kept.
+func (as *Attempts) SupersedeFor(job string) {
+	first := as.st.Executions.First(job)
+	if first == nil || !as.st.Opt.TaskExecutors {
+		return
+	}
+	as.Supersede(job, func(o *orphans.Orphan) bool {
+		return !first.Launched() || o.Item < first.NumShards() && first.Shard(o.Item).State() == executions.Waiting
+	})
+}
+
+// takeBack makes an orphan that was heard again the present attempt of its shard, unless it was superseded, and
+// reports whether it did (rule E5). A job of six hours must not lose everything to a minute without its agent.
+func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
+	e, j, x := as.st.Executions.Find(o.Execution), as.st.Config.Job(o.Job), as.st.Executors.Get(o.Executor)
+	switch {
+	case !o.Returnable, e == nil, o.Item >= e.NumShards(), !e.Shard(o.Item).IsGivenUp(o.TaskID), !e.Kill().IsZero():
+		return false
+	case j == nil, !as.st.Config.MayRun(j):
+		return false
+	case o.Executor != "" && (x == nil || x.IsClosing()):
+		return false
+	}
+	as.st.Orphans.Remove(o.TaskID)
+	ref := e.Ref(o.Item)
+	away := as.st.Now().Sub(as.st.Executions.TakeBack(ref)).Round(time.Second)
+	as.st.Note(step.Note{Kind: step.NoteTaskReturned, Job: o.Job, Execution: o.Execution, Task: o.TaskID,
+		Detail: fmt.Sprintf("agent %s was away for %s; its task goes on", o.Agent, away)})
+	as.recording.Trace(ref, state, event.FromScheduler, "", reason.TakenBack(o.Agent, away), as.st.Wall(), "returned")
+	return true
 }
 
 // killOrphan kills an orphan. A cluster with executors of tasks keeps kills for agents that are away, as Kubernetes
-// keeps the deletion of a pod. An attempt that is given up there is killed at once, and counts as reported only when
-// its kill is known to be kept: otherwise its agent could come back without having received the task, and start it
-// beside the next attempt.
+// keeps the deletion of a pod. There an orphan is killed as soon as its shard is to run again, and counts as reported
+// only when its kill is known to be kept: otherwise its agent could come back without having received the task, and
+// start it beside the next attempt.
 func (as *Attempts) killOrphan(o *orphans.Orphan) {
 	as.st.Kill(o.TaskID, o.Agent, cmp.Or(o.Grace, as.st.Opt.KillGrace),
 		"it was given up while its agent did not answer")
+}
+
+// killStored kills an orphan on a cluster with executors of tasks, and asks soon whether the kill is kept.
+func (as *Attempts) killStored(o *orphans.Orphan) {
+	as.killOrphan(o)
+	as.st.Subscription.AskSoon()
 }
 
 // newOrphan returns the record of an attempt that may still run after it was given up.
@@ -52,15 +110,23 @@ func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 		Known: s.Known()}
 }
 
-// updateOrphan applies a status update of an orphan (rule E5). A sign of life makes an orphan block its shard until it
-// has ended or its agent has been away again for the time of rule E4.
+// updateOrphan applies a status update of an orphan (rule E5). With a sign of life, or its own end, the orphan is taken
+// back. If that is not possible, a sign of life makes it block its shard until it has ended or its agent has been away
+// again for the time of rule E4.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	if o.Silent && u.Source == cluster.FromMaster && u.State.Live() {
 		return // what the master remembers is no sign of a silent executor
 	}
-	if u.State != cluster.Unreachable || u.KillStored || !as.st.Opt.TaskExecutors {
+	if (u.State.Live() || u.State.Terminal() && u.Source == cluster.FromExecutor) && u.State != cluster.Killing &&
+		as.takeBack(o, u.State) {
+		ref, _ := as.st.Executions.Task(o.TaskID)
+		as.updateAttempt(ref, u)
+		return
+	}
+	switch {
+	case u.State != cluster.Unreachable, u.KillStored, !as.st.Opt.TaskExecutors:
 		as.st.Orphans.MarkReported(o.TaskID)
-	} else {
+	case !o.Returnable:
 		as.killOrphan(o)
 	}
 	stuck := as.orphanStuck(o, u.State)

@@ -61,17 +61,26 @@ func (as *Attempts) recordAgent(u cluster.Update) {
 		// agent has not said so, and the task may have begun (rule E1).
 		as.st.Agents.MarkRemoved(u.AgentID)
 	case u.State == cluster.Unreachable:
-		as.st.Agents.MarkUnreachable(u.AgentID, as.unreachableSince(u))
+		since := u.UnreachableSince
+		if since.IsZero() {
+			since = u.Timestamp
+		}
+		as.st.Agents.MarkUnreachable(u.AgentID, as.st.SinceReported(since)) // for people
 	}
 }
 
-// unreachableSince returns since when, according to the update, the agent does not answer the master, in the time of
-// the term.
-func (as *Attempts) unreachableSince(u cluster.Update) time.Time {
-	if u.UnreachableSince.IsZero() {
-		return as.st.SinceReported(u.Timestamp)
+// nodeGrace is how long Kubernetes waits for a node before it says that the node is not ready (the default of
+// --node-monitor-grace-period since 1.32).
+const nodeGrace = 50 * time.Second
+
+// noticed returns since when a task counts as unreachable that the cluster calls so now. The clocks of other machines
+// take part in no decision, so this leader counts from now. Kubernetes, which knows no other executors than those of
+// tasks, has already waited for nodeGrace.
+func (as *Attempts) noticed(s *executions.Shard) time.Time {
+	if as.st.Opt.TaskExecutors {
+		return later(as.st.Now().Add(-nodeGrace), s.Launched())
 	}
-	return as.st.SinceReported(u.UnreachableSince)
+	return as.st.Now()
 }
 
 // recordExecutor records what an update says about its executor: that it runs, or has run.
@@ -104,7 +113,7 @@ func (as *Attempts) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 		as.updateLive(ref, u)
 	case cluster.Unreachable:
 		as.st.Executions.MarkAway(ref)
-		as.markUnreachable(ref, as.unreachableSince(u))
+		as.markUnreachable(ref, as.noticed(ref.Shard()))
 	case cluster.Unknown:
 		as.updateUnknown(ref, u)
 	default:

@@ -51,6 +51,12 @@ func (k *Set) Inactive(j *Job) Inactivity {
 	return Active
 }
 
+// MayRun reports whether the launched executions of a job may run on: the job is active, paused or was shut down.
+func (k *Set) MayRun(j *Job) bool {
+	how := k.Inactive(j)
+	return how == Active || how == Paused || how == ShutDown
+}
+
 // InactiveReason returns the result of Inactive for people; none for an active job.
 func (k *Set) InactiveReason(j *Job) reason.Reason {
 	switch k.Inactive(j) {

@@ -134,6 +134,16 @@ func (d *Daemons) RecordRunning(ref executions.TaskRef) {
 	d.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
+// RecordReturn records that a shard has taken back an attempt that was given up: its runs went on meanwhile.
+// RecordReturn ignores the tasks of other jobs.
+func (d *Daemons) RecordReturn(ref executions.TaskRef) {
+	e, s := ref.Exec, ref.Shard()
+	if r := d.of(e.Job(), s.Item()); e.Daemon() && r != nil {
+		d.update(e.Job(), s.Item(), func(r *Runs) { r.Down, r.Rerun = time.Time{}, time.Time{} })
+		d.TendLater(e.Job())
+	}
+}
+
 // EndAttempt closes the run that the end of an attempt cuts off. With failover that run is repeated, unless a user
 // has requested its end. An attempt that ran for healthyAfter clears the failures before it. EndAttempt is called for
 // daemons only, before the shard changes its state.

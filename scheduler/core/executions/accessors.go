@@ -161,6 +161,12 @@ func (s *Shard) Package() string { return s.rec.Package }
 // Replacing is true for a daemon's shard from the kill for new settings until it runs well with them.
 func (s *Shard) Replacing() bool { return s.rec.Replacing }
 
+// Reopened counts how often the execution had ended and was opened again.
+func (e *Execution) Reopened() int { return e.rec.Reopened }
+
+// Returns counts how often the present attempt was given up and taken back.
+func (s *Shard) Returns() int { return s.rec.Returns }
+
 // RunningAt is when RUNNING was reported, in the time of the term, for a job with a timeout; else zero (rule K4).
 func (s *Shard) RunningAt() time.Time { return s.rec.RunningAt }
 

@@ -64,6 +64,9 @@ type attempt struct {
 	// Drain is set while the wanted kill lets the present run come to its end.
 	Drain bool `json:"dr,omitempty"`
 
+	// Returns counts how often it was given up and taken back.
+	Returns int `json:"rt,omitempty"`
+
 	// acceptSeq is the number of the unanswered ACCEPT that launched it; 0 once it was answered or voided. An attempt
 	// loaded from the registry counts as voided with the first subscription (rule L4).
 	acceptSeq int64

@@ -77,6 +77,8 @@ type record struct {
 	// EndedAt is when it ended, LaunchedAt when it was first launched, both by the wall clock.
 	EndedAt    time.Time `json:"endedAt,omitzero"`
 	LaunchedAt time.Time `json:"launchedAt,omitzero"`
+	// Reopened counts how often it had ended and was opened again, because an attempt was taken back.
+	Reopened int `json:"reopened,omitempty"`
 	// Begun is when the first process began among the attempts that were or will be followed by another one.
 	Begun time.Time `json:"begun,omitzero"`
 }

@@ -40,10 +40,15 @@ const (
 	ExecutionKilled
 	// ExecutionEnded means that the execution has ended and has left its queue.
 	ExecutionEnded
+	// ExecutionReopened means that an execution that had ended is open again, because one of its shards takes an
+	// attempt back.
+	ExecutionReopened
 	// TaskLaunched means that a shard has a new attempt.
 	TaskLaunched
 	// TaskRunning means that the attempt was reported running.
 	TaskRunning
+	// TaskReturned means that a shard has taken back an attempt that was given up.
+	TaskReturned
 	// TaskKillRequested means that the attempt's task must be killed. Why is the reason if the kill concerns this task
 	// alone. It is zero if the execution is killed or the task exceeded its timeout.
 	TaskKillRequested

@@ -91,6 +91,9 @@ func (es *Set) Join() (ended []*Execution, err error) {
 			es.shared.Clamp(0, &s.rec.Launched, &s.rec.Unreachable, &s.rec.EndUnclear, &s.rec.KillSince,
 				&s.rec.WaitSince, &s.rec.RunningAt)
 			es.shared.Clamp(es.longestDelay(e), &s.rec.NotBefore)
+			if g := s.rec.GivenUp; g != nil {
+				es.shared.Clamp(0, &g.Launched, &g.Unreachable, &g.EndUnclear, &g.RunningAt)
+			}
 			if s.rec.Silent && !s.rec.Away {
 				s.rec.Silent, s.rec.Unreachable = false, time.Time{} // this leader has to listen itself
 			}

@@ -32,6 +32,9 @@ type shardRecord struct {
 	// one.
 	Earlier []EarlierAttempt `json:"ea,omitempty"`
 
+	// GivenUp is the last attempt if it was given up and may still run, until the shard is launched again.
+	GivenUp *givenUp `json:"gu,omitempty"`
+
 	// NotBefore is when the backoff of a waiting shard ends, WaitSince when it began to wait (rule F8).
 	NotBefore time.Time `json:"nb,omitzero"`
 	WaitSince time.Time `json:"ws,omitzero"`

@@ -47,7 +47,7 @@ func (es *Set) Launch(ref TaskRef, t NewTask) {
 	ref.must(s.rec.State == Waiting, "is launched")
 	s.rec.State, s.rec.NotBefore = Launching, time.Time{}
 	s.rec.Attempt++
-	s.rec.attempt = a
+	s.rec.attempt, s.rec.GivenUp = a, nil
 	es.indexTask(ref)
 	es.markShardChanged(ref.Exec, ref.index)
 	es.report(Change{Kind: TaskLaunched, Exec: ref.Exec, Index: ref.index})

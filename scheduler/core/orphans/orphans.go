@@ -28,6 +28,9 @@ type Orphan struct {
 	// server's time.
 	Away  time.Time     `json:"away,omitzero"`
 	After time.Duration `json:"after,omitempty"`
+	// Returnable is set while the orphan is taken back when it is heard again: neither a later attempt of its shard nor
+	// a later execution of its job has begun, or waits for the orphan's end.
+	Returnable bool `json:"returnable,omitempty"`
 	// Silent is set while only the silence of its executor shows that it is away.
 	Silent bool `json:"silent,omitempty"`
 	// Staged is since when only STAGING was reported of it, zero if another state was reported last. For an attempt
@@ -54,20 +57,23 @@ func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Known }
 
 // Set has all orphans, with indexes over them. These hold between any two calls of its methods:
 //
-//   - blocking has, by job and task id, exactly those that block;
+//   - ofJob has all of them by job and task id;
+//   - returnable has, by executor, the number of those that are Returnable;
 //   - former, unless it is nil, has by agent the id of every one that ran under another framework id than the present;
 //   - changed has the id of every one that differs from what is stored, or is stored and was removed.
 type Set struct {
-	shared   *step.Shared
-	byID     map[string]*Orphan
-	blocking map[string]map[string]*Orphan
-	former   map[string][]string
-	changed  store.Changed
+	shared     *step.Shared
+	byID       map[string]*Orphan
+	ofJob      map[string]map[string]*Orphan
+	returnable map[string]int
+	former     map[string][]string
+	changed    store.Changed
 }
 
 // New returns an empty Set.
 func New(s *step.Shared) *Set {
-	return &Set{shared: s, byID: map[string]*Orphan{}, blocking: map[string]map[string]*Orphan{}}
+	return &Set{shared: s, byID: map[string]*Orphan{}, ofJob: map[string]map[string]*Orphan{},
+		returnable: map[string]int{}}
 }
 
 // Len returns the number of orphans.
@@ -108,8 +114,8 @@ func (s *Set) BlockingAmong(job string, shards int) (o Orphan, blocks bool) {
 }
 
 func (s *Set) first(job string, match func(*Orphan) bool) (first Orphan, found bool) {
-	for _, o := range s.blocking[job] {
-		if match(o) && (!found || o.TaskID < first.TaskID) {
+	for _, o := range s.ofJob[job] {
+		if o.isBlocking() && match(o) && (!found || o.TaskID < first.TaskID) {
 			first, found = *o, true
 		}
 	}
@@ -140,7 +146,13 @@ func (s *Set) ResetFormer() { s.former = nil }
 // Restore adds a stored orphan while a term is loaded.
 func (s *Set) Restore(o Orphan) {
 	s.byID[o.TaskID], s.former = &o, nil
-	s.index(&o)
+	if s.ofJob[o.Job] == nil {
+		s.ofJob[o.Job] = map[string]*Orphan{}
+	}
+	s.ofJob[o.Job][o.TaskID] = &o
+	if o.Returnable {
+		s.returnable[o.Executor]++
+	}
 }
 
 // Add adds an orphan, which is stored with the step.
@@ -157,7 +169,10 @@ func (s *Set) Remove(taskID string) {
 		return
 	}
 	delete(s.byID, taskID)
-	s.unindex(o)
+	if delete(s.ofJob[o.Job], taskID); len(s.ofJob[o.Job]) == 0 {
+		delete(s.ofJob, o.Job)
+	}
+	s.endReturnable(o)
 	s.changed.Add(taskID)
 	s.follow(o.isBlocking(), false)
 }
@@ -188,9 +203,7 @@ func (s *Set) setKnown(o *Orphan, known bool) {
 		return
 	}
 	blocked := o.isBlocking()
-	s.unindex(o)
 	o.Known = known
-	s.index(o)
 	s.follow(blocked, o.isBlocking())
 }
 
@@ -272,6 +285,33 @@ func (s *Set) Unblock(taskID string) {
 	})
 }
 
+// Supersede records that the matching orphans of a job are not to be taken back. It returns those for which that is
+// news, sorted by task id.
+func (s *Set) Supersede(job string, match func(*Orphan) bool) (news []Orphan) {
+	for _, o := range s.ofJob[job] {
+		if o.Returnable && match(o) {
+			s.endReturnable(o)
+			s.changed.Add(o.TaskID)
+			news = append(news, *o)
+		}
+	}
+	slices.SortFunc(news, func(a, b Orphan) int { return strings.Compare(a.TaskID, b.TaskID) })
+	return news
+}
+
+func (s *Set) endReturnable(o *Orphan) {
+	if !o.Returnable {
+		return
+	}
+	o.Returnable = false
+	if s.returnable[o.Executor]--; s.returnable[o.Executor] == 0 {
+		delete(s.returnable, o.Executor)
+	}
+}
+
+// MayReturn reports whether an orphan of an executor is Returnable.
+func (s *Set) MayReturn(executor string) bool { return s.returnable[executor] > 0 }
+
 // RecordRemovedBy records which master has removed the framework that an orphan ran under.
 func (s *Set) RecordRemovedBy(taskID, master string) {
 	s.change(taskID, func(o *Orphan) bool {
@@ -287,31 +327,10 @@ func (s *Set) change(taskID string, fn func(*Orphan) bool) {
 		return
 	}
 	blocked := o.isBlocking()
-	s.unindex(o)
 	if fn(o) {
 		s.changed.Add(taskID)
 	}
-	s.index(o)
 	s.follow(blocked, o.isBlocking())
-}
-
-func (s *Set) index(o *Orphan) {
-	if !o.isBlocking() {
-		return
-	}
-	of := s.blocking[o.Job]
-	if of == nil {
-		of = map[string]*Orphan{}
-		s.blocking[o.Job] = of
-	}
-	of[o.TaskID] = o
-}
-
-func (s *Set) unindex(o *Orphan) {
-	delete(s.blocking[o.Job], o.TaskID)
-	if len(s.blocking[o.Job]) == 0 {
-		delete(s.blocking, o.Job)
-	}
 }
 
 // Write adds the changed orphans to a commit.

@@ -40,7 +40,8 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 				switch {
 				case x.Key() == d.executorKey && !x.IsClosing():
 					size = resources.Amount{}
-				case x.Tasks() == 0 && x.Pending() == 0 && pl.evictable(x, d, waiting[:i]):
+				case x.Tasks() == 0 && x.Pending() == 0 && !pl.st.Orphans.MayReturn(x.ID()) &&
+					pl.evictable(x, d, waiting[:i]):
 					space = space.Plus(x.Resources())
 					idle = append(idle, x)
 				}

@@ -195,6 +195,12 @@ func (h *Recording) Ended(e *executions.Execution) {
 	}
 }
 
+// Reopened records that an execution that had ended is open again.
+func (h *Recording) Reopened(e *executions.Execution) {
+	h.toRecord = slices.DeleteFunc(h.toRecord, func(other *executions.Execution) bool { return other == e })
+	h.Changed(e)
+}
+
 // Write returns the batch of the step, and adds its number to the commit. The batch has no rows if the step records
 // nothing. It is called once, at the end of the step.
 func (h *Recording) Write(r *store.Commit) (batch event.Batch) {

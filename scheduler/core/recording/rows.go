@@ -54,12 +54,14 @@ func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 			e.Begin()
 	}
 	if e.Ended() == 0 {
+		row.Revision = event.Again(row.Revision, e.Reopened())
 		return row
 	}
 	row.Revision, row.End, row.Reason, row.States = event.Ended, e.Complete(), e.Reason(), map[string]int{}
 	for i := range e.NumShards() {
 		row.States[string(e.Shard(i).State())]++
 	}
+	row.Revision = event.Again(row.Revision, e.Reopened())
 	return row
 }
 
@@ -92,6 +94,7 @@ func (h *Recording) Run(e *executions.Execution, s *executions.Shard, state exec
 			row.Cause = cause
 		}
 	}
+	row.Revision = event.Again(row.Revision, s.Returns())
 	h.rows.Runs = append(h.rows.Runs, row)
 }
 
@@ -166,6 +169,7 @@ func (h *Recording) DaemonRun(ref executions.TaskRef, run *wire.Run) {
 			row.Start = row.End
 		}
 	}
+	row.Revision = event.Again(row.Revision, s.Returns())
 	h.rows.Runs = append(h.rows.Runs, row)
 }
 

@@ -47,6 +47,10 @@ func (r *Retirer) checkIdle(id string, at, now time.Time) {
 		r.scheduleIdleCheck(x, until)
 		return
 	}
+	if r.st.Orphans.MayReturn(id) {
+		r.scheduleIdleCheck(x, now.Add(max(r.st.Opt.ExecutorIdle, time.Second)))
+		return
+	}
 	r.st.Executors.Close(x)
 }
 

@@ -15,6 +15,7 @@ const (
 	NoteTaskEnded           NoteKind = "task ended"
 	NoteShardRequeued       NoteKind = "shard requeued"
 	NoteRunFailed           NoteKind = "daemon run failed"
+	NoteTaskReturned        NoteKind = "task taken back"
 	NoteTaskUnreachable     NoteKind = "task unreachable"
 	NoteExecutorSilent      NoteKind = "executor silent"
 	NoteKillRequested       NoteKind = "kill requested"
