@@ -28,6 +28,7 @@ type common struct {
 	ahead                  time.Duration
 	capacities             int64
 	cursor                 time.Time // the fire cursor, while the clock is behind it
+	leaptFrom, leaptTo     time.Time // the last leap of the clock, while it is shown
 }
 
 // Watch determines what people see differently after a step than before it.
@@ -54,6 +55,7 @@ func (w *Watch) currentCommon() common {
 		v.takeover = s.TakeoverReason()
 	}
 	v.cursor = w.fires.BehindUntil()
+	v.leaptFrom, v.leaptTo = w.fires.Leapt()
 	return v
 }
 
