@@ -273,6 +273,26 @@ func TestE5WhatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
 	}
 }
 
+// TestE4AnAgentIsBackWithoutTheExecutor: the master calls an agent unreachable, then remembers the task again, but its
+// executor stays silent. The attempt is given up for its silence, and blocks its shard when the executor is heard.
+func TestE4AnAgentIsBackWithoutTheExecutor(t *testing.T) {
+	t.Parallel()
+	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
+	l := b.launches[0]
+	b.until(20 * time.Second)
+	b.unreachable(l)
+	b.until(10 * time.Second)
+	b.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	b.until(40 * time.Second)
+	if o, found := b.core.orphans.Get(l.TaskID); !found || !o.Silent {
+		t.Fatalf("%+v, %v", o, found)
+	}
+	b.step(b.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l.Executor.ID, Heartbeat: true}))
+	if !b.core.orphans.IsBlocked("my_job", 0) {
+		t.Error("its executor is heard, and its shard is not blocked")
+	}
+}
+
 // TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives: the other tasks of the executor are not given up, although its
 // heartbeats are lost.
 func TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives(t *testing.T) {

@@ -45,9 +45,7 @@ type silence struct {
 
 // heartbeat records a heartbeat of an executor.
 func (as *Attempts) heartbeat(m cluster.Message) {
-	if as.st.Orphans.MarkHeard(m.ExecutorID) {
-		as.st.Subscription.AskSoon()
-	}
+	as.hearOrphans(m.ExecutorID)
 	x := as.st.Executors.Get(m.ExecutorID)
 	if x == nil || x.Agent() != m.AgentID {
 		return
@@ -56,8 +54,16 @@ func (as *Attempts) heartbeat(m cluster.Message) {
 	as.endSilence(x)
 }
 
-// endSilence records that an executor is heard again, if it was silent. A heartbeat shows that at once. An update of
-// one of its tasks shows it, too, and counts with the next sweep.
+// hearOrphans asks the cluster about the orphans of an executor that was silent and is heard again. They block their
+// shards until it has answered.
+func (as *Attempts) hearOrphans(executor string) {
+	if as.st.Orphans.MarkHeard(executor) {
+		as.st.Subscription.AskSoon()
+	}
+}
+
+// endSilence records that an executor is heard again, if it was silent: a heartbeat, or an update that it has sent
+// about any of its tasks, shows that.
 func (as *Attempts) endSilence(x *executors.Executor) {
 	if x.SilentSince().IsZero() {
 		return

@@ -29,6 +29,9 @@ func (as *Attempts) Update(u cluster.Update) {
 	if x := as.st.Executors.Get(u.ExecutorID); x != nil {
 		as.recordExecutor(x, u)
 	}
+	if u.Source == cluster.FromExecutor && len(u.UUID) > 0 {
+		as.hearOrphans(u.ExecutorID)
+	}
 	ref, open := as.st.Executions.Task(u.TaskID)
 	agent, asked := as.st.Agents.AgentOfQuestion(u.TaskID)
 	orphan, orphaned := as.st.Orphans.Get(u.TaskID)
@@ -87,6 +90,9 @@ func (as *Attempts) noticed(s *executions.Shard) time.Time {
 func (as *Attempts) recordExecutor(x *executors.Executor, u cluster.Update) {
 	if len(u.UUID) > 0 {
 		as.st.Executors.RecordUpdate(x, u.Source == cluster.FromExecutor)
+		if u.Source == cluster.FromExecutor {
+			as.endSilence(x)
+		}
 	}
 	if u.Source != cluster.FromMaster && x.Pending() == 0 {
 		// Only a task of the executor's last ACCEPT confirms it. Updates of older tasks, and the offers after them,
@@ -133,9 +139,11 @@ func (as *Attempts) updateLive(ref executions.TaskRef, u cluster.Update) {
 	if s.StuckStaging() && seen == executions.SeenStaging {
 		return // the task counts as unreachable until it makes progress
 	}
-	// What the master remembers is no sign of a silent executor.
-	changed := !(s.Silent() && u.Source == cluster.FromMaster) && as.st.Executions.MarkReachable(ref)
-	if changed {
+	changed := false
+	if s.Silent() && u.Source == cluster.FromMaster {
+		// What the master remembers is no sign of a silent executor. But only its silence counts from now on.
+		as.st.Executions.MarkNotAway(ref)
+	} else if changed = as.st.Executions.MarkReachable(ref); changed {
 		as.recording.TraceUpdate(ref, u, reason.Reason{}) // its agent is back
 	}
 	st := u.Status

@@ -74,6 +74,9 @@ func (es *Set) scheduleRetry(e *Execution, s *Shard) {
 // endExecution moves an execution to the ended executions, so that the next execution of its job may begin.
 func (es *Set) endExecution(e *Execution) {
 	es.shared.NeedChanged()
+	if last := es.LastLaunchedEnded(e.rec.Job); last != nil && last.Daemon() {
+		es.shared.ExecutionChanged(last.rec.ID, last.rec.Job) // it no longer shows the daemon's runs
+	}
 	es.end(e)
 	e.prepared = nil
 	es.dequeue(e)

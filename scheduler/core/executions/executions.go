@@ -204,6 +204,25 @@ func (es *Set) LastEnded(job string, among ...Result) *Execution {
 	return es.ended.lastOf(job, among...)
 }
 
+// LastLaunchedEnded is the last execution of a job that was launched, has ended and is kept, or nil.
+func (es *Set) LastLaunchedEnded(job string) (last *Execution) {
+	of := es.ended.jobs[job]
+	if of == nil {
+		return nil
+	}
+	for i := range of.rings {
+		for _, e := range slices.Backward(of.rings[i].list) {
+			if e.Launched() {
+				if last == nil || e.rec.Ended > last.rec.Ended {
+					last = e
+				}
+				break
+			}
+		}
+	}
+	return last
+}
+
 // AnyEnded reports whether an ended execution of a job is kept.
 func (es *Set) AnyEnded(job string) bool { return es.ended.jobs[job] != nil }
 

@@ -74,6 +74,14 @@ func (es *Set) MarkAway(ref TaskRef) {
 	}
 }
 
+// MarkNotAway records that the master no longer calls the agent of an attempt unreachable.
+func (es *Set) MarkNotAway(ref TaskRef) {
+	if s := ref.Shard(); s.rec.Away {
+		s.rec.Away = false
+		es.markShardChanged(ref.Exec, ref.index)
+	}
+}
+
 // MarkUnreachable records since when the agent of a live attempt has not answered the master (rule E4).
 func (es *Set) MarkUnreachable(ref TaskRef, since time.Time) {
 	s := ref.Shard()

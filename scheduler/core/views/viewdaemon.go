@@ -34,8 +34,7 @@ func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 // of the next execution begin when it is launched.
 func (vs *Views) isLast(e *executions.Execution) bool {
 	now := vs.st.Executions.Standing(e.Job())
-	return (now == nil || !now.Launched()) && e == vs.st.Executions.LastEnded(e.Job(), executions.ResultFinished,
-		executions.ResultFailed, executions.ResultKilled)
+	return (now == nil || !now.Launched()) && e == vs.st.Executions.LastLaunchedEnded(e.Job())
 }
 
 func viewRun(run *wire.Run) *RunView {

@@ -126,15 +126,16 @@ func (w *Watch) markExecution(id string) {
 }
 
 // markWaiting names the executions in the queues of changed jobs, because the reasons for which they and their shards
-// wait depend on their job and on the executions before them.
+// wait depend on their job and on the executions before them. It also names a daemon's last execution that has ended,
+// which shows the daemon's runs until the next one is launched.
 func (w *Watch) markWaiting() {
-	for _, name := range w.st.Effects().Changed.Jobs {
-		j := w.st.Config.Job(name)
-		if j == nil {
-			continue
+	changed := &w.st.Effects().Changed
+	for _, name := range changed.Jobs {
+		for _, e := range w.st.Executions.Queue(name) {
+			changed.Executions = step.AppendNew(changed.Executions, e.ID())
 		}
-		for _, e := range w.st.Executions.Queue(j.Name()) {
-			w.st.Effects().Changed.Executions = step.AppendNew(w.st.Effects().Changed.Executions, e.ID())
+		if e := w.st.Executions.LastLaunchedEnded(name); e != nil && e.Daemon() {
+			changed.Executions = step.AppendNew(changed.Executions, e.ID())
 		}
 	}
 }
