@@ -134,6 +134,11 @@ func NoHeartbeat(agent string, length time.Duration) Reason {
 	return build("no_heartbeat", text("agent", agent), duration("duration", length))
 }
 
+// TookMachines says that attempts of a shard were lost with several machines, so that it is not run again (rule E2).
+func TookMachines(machines int, last Reason) Reason {
+	return build("took_machines", number("machines", machines), nested("last", last))
+}
+
 // TakenBack says that a task that was given up was heard again and goes on (rule E5).
 func TakenBack(agent string, length time.Duration) Reason {
 	return build("taken_back", text("agent", agent), duration("duration", length))

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
@@ -45,23 +46,53 @@ func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 	}
 }
 
-func TestE2OnlyLossesOnAgentsThatStayedCount(t *testing.T) {
+// TestE2LossesWithAgents: that agents are removed does not count. Two machines that fall silent with a shard do, unless
+// they are the same.
+func TestE2LossesWithAgents(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	s.app()
-	s.job(oneShard, withFailover)
-	id := s.trigger()
-	for i := range 6 {
-		agent := fmt.Sprint("S", i)
-		s.offer(agent, 8, 8192)
-		l := s.accepted()
-		s.run(l)
-		s.unreachable(l[0])
-		s.step(s.clusterEvent(cluster.Failure{AgentID: agent}))
-		s.until(3 * time.Minute)
-	}
-	if v := s.execution(id); v.State != executions.Running {
-		t.Fatalf("%s: %s; six agents were lost, the shard is not to blame", v.State, v.Reason)
+	for name, test := range map[string]struct {
+		silent bool
+		hosts  int
+		want   executions.State
+	}{
+		"six agents are removed":           {false, 6, executions.Running},
+		"six machines fall silent":         {true, 6, executions.Failed},
+		"a machine falls silent each time": {true, 1, executions.Running},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.app()
+			s.job(oneShard, withFailover)
+			id := s.trigger()
+			for i := range 6 {
+				agent := fmt.Sprint("S", i)
+				s.offerN++
+				s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offerN),
+					AgentID: agent, Hostname: fmt.Sprint("h", i%test.hosts), Resources: resources.New(8, 8192)}}}))
+				l := s.accepted()
+				if len(l) == 0 {
+					break
+				}
+				s.run(l)
+				if test.silent {
+					s.unreachable(l[0])
+				}
+				s.step(s.clusterEvent(cluster.Failure{AgentID: agent}))
+				s.until(time.Minute)
+				if !test.silent {
+					s.update(l[0], cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
+				}
+				s.until(2 * time.Minute)
+			}
+			v := s.execution(id)
+			if v.State != test.want {
+				t.Fatalf("%s: %s", v.State, v.Reason)
+			}
+			if v.State == executions.Failed && (v.Shards[0].State != executions.Lost || v.Shards[0].Attempt != 2) {
+				t.Errorf("%+v", v.Shards[0])
+			}
+		})
 	}
 }
 

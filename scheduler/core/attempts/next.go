@@ -1,6 +1,7 @@
 package attempts
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/internal/reason"
@@ -8,14 +9,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
+// maxMachines is the number of different machines with which attempts of a shard may be lost. After that it is probably
+// the shard that brings them down, and it is not run again. A daemon's shard always goes on.
+const maxMachines = 2
+
 // ending is the input of next: everything that decides what follows the end of an attempt.
 type ending struct {
 	outcome outcome
 	cause   reason.Reason // the reported cause of the end
 	agent   string
 
-	// away is set when the attempt was lost with its agent. Such a loss is no sign that the shard brings agents down.
-	away bool
+	// away is set when the attempt was lost with its agent. machine is the one that fell silent with the attempt, ""
+	// if the agent went away in another way, such as an orderly removal.
+	away    bool
+	machine string
 	// killWanted is set when a kill of the task was wanted; kill has the reason if this task alone was to be killed.
 	// timedOut is set if the kill was for the task's timeout, with the time that the task ran (rules K1, K4).
 	killWanted bool
@@ -168,8 +175,14 @@ func (in *ending) afterOwnEnd() verdict {
 		if !in.reruns() {
 			return in.complete(executions.Lost, in.cause)
 		}
+		if in.machine != "" {
+			counts.CountMachine(in.machine)
+		}
 		if !in.away {
 			counts.Losses++
+		}
+		if !in.daemon && counts.Machines >= maxMachines {
+			return in.complete(executions.Lost, reason.TookMachines(counts.Machines, in.cause)).counting(counts)
 		}
 		if !mayRepeat(counts.Losses, in.limits.losses) {
 			return in.complete(executions.Failed, reason.LostTooOften(counts.Losses, in.cause)).counting(counts)
@@ -271,6 +284,9 @@ func (as *Attempts) endingOf(ref executions.TaskRef, result outcome) ending {
 			losses: as.st.Opt.MaxLosses, errors: as.st.Opt.MaxErrors, starts: as.st.Opt.MaxStarts,
 			minDelay: as.st.Opt.MinBackoff, maxDelay: as.st.Opt.MaxBackoff,
 		},
+	}
+	if !s.Unreachable().IsZero() {
+		in.machine = cmp.Or(s.Host(), s.Agent())
 	}
 	if s.TimedOut() {
 		in.ran = as.st.Now().Sub(s.RunningAt()).Round(100 * time.Millisecond)

@@ -43,6 +43,7 @@ func TestNext(t *testing.T) {
 	forced := func(in *ending) { in.cause = reason.EndedByForce(boom) }
 	failover := func(in *ending) { in.failover = true }
 	away := func(in *ending) { in.away = true }
+	silent := func(machine string) func(*ending) { return func(in *ending) { in.away, in.machine = true, machine } }
 	daemon := func(in *ending) {
 		in.daemon, in.source, in.next = true, executions.DaemonSource, executions.DaemonSource
 	}
@@ -78,6 +79,17 @@ func TestNext(t *testing.T) {
 		{"E2 agents that go away don't count",
 			job(result(outcomeLost), failover, away, counts(executions.Tries{Losses: 1})),
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
+		{"E2 a machine that fell silent with it is counted", job(result(outcomeLost), failover, silent("h1")),
+			"WAITING FAILOVER in 1s: boom; machines 1; attempt LOST"},
+		{"E2 the same machine is counted once", job(result(outcomeLost), failover, silent("h1"),
+			counts(executions.Tries{Machines: 1, Machine: "h1"})),
+			"WAITING FAILOVER in 1s: boom; machines 1; attempt LOST"},
+		{"E2 what two machines were lost with is not run again", job(result(outcomeLost), failover, silent("h2"),
+			counts(executions.Tries{Machines: 1, Machine: "h1"})),
+			"LOST: it was lost with 2 machines, which it may have brought down, so it is not run again: boom; machines 2"},
+		{"E2 except a daemon's", job(result(outcomeLost), daemon, silent("h2"),
+			counts(executions.Tries{Machines: 1, Machine: "h1"})),
+			"WAITING FAILOVER in 1s: boom; machines 2; attempt LOST"},
 		{"E2 a daemon is run again for ever", job(result(outcomeLost), daemon, counts(executions.Tries{Losses: 9})),
 			"WAITING FAILOVER in 4s: boom; losses 10; attempt LOST"},
 
@@ -164,9 +176,9 @@ func (v verdict) String() string {
 		fmt.Fprintf(&b, " %s in %v", v.source, v.delay)
 	}
 	fmt.Fprintf(&b, ": %s", v.cause)
-	for i, n := range []int{v.counts.Errors, v.counts.Losses, v.counts.Fails, v.counts.Starts} {
+	for i, n := range []int{v.counts.Errors, v.counts.Losses, v.counts.Fails, v.counts.Starts, v.counts.Machines} {
 		if n > 0 {
-			fmt.Fprintf(&b, "; %s %d", [...]string{"errors", "losses", "fails", "starts"}[i], n)
+			fmt.Fprintf(&b, "; %s %d", [...]string{"errors", "losses", "fails", "starts", "machines"}[i], n)
 		}
 	}
 	switch {

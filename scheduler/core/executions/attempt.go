@@ -125,9 +125,20 @@ type Tries struct {
 	Losses int `json:"nl,omitempty"`
 	Fails  int `json:"nf,omitempty"`
 	Starts int `json:"ns,omitempty"`
+	// Machines counts the different machines with which attempts were lost; Machine is the last of them.
+	Machines int    `json:"nm,omitempty"`
+	Machine  string `json:"mm,omitempty"`
 }
 
-// Sum returns the number of all counted attempts.
+// CountMachine counts a machine with which an attempt was lost, unless it was the last one already.
+func (t *Tries) CountMachine(name string) {
+	if t.Machine != name {
+		t.Machine = name
+		t.Machines++
+	}
+}
+
+// Sum returns the number of all counted attempts. Losses with machines are not among them.
 func (t Tries) Sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
 
 // keepOutput adds the present attempt, whose output is at path, to the earlier ones.

@@ -139,6 +139,7 @@ export const chinese = {
   timeout_kill_requested: "运行时间已超过 timeoutSeconds；自 {since} 起已请求终止",
   too_few_agents: "没有其他任务运行时，已知的全部 Agent 可同时容纳 {shards} 个分片中的 {room} 个；其分片须同时启动，因此要等到 Agent 增加、分片减少或变小",
   too_many_open_executions: "已丢弃：所有作业未结束的执行超过 {limit} 次",
+  took_machines: "该分片已随 {machines} 台机器一同丢失，可能是它导致宕机，因此不再运行：{last}",
   waiting_settings_too_large: "其等待中的 {shards} 个分片各带 {each} 配置，合计 {together}，最多可启动 {limit}：请减少分片、缩短脚本，或把数据放进应用包；POST /api/execution/{execution}/kill 可结束本次执行",
   with_next_launch: "{shards} 个分片随下一次启动：每个分片带 {each} 配置，对一个 Agent 的一次调用最多 {limit}",
   would_fit: "目前未持有资源 Offer；在已运行的任务之外，已知的 Agent 可容纳全部 {shards} 个分片，作业运行时会请求它们的资源 Offer",
