@@ -54,3 +54,44 @@ func TestSilentMachine(t *testing.T) {
 		c.Await(next, "FINISHED")
 	})
 }
+
+// TestSilentMachineIsBack freezes all processes of a machine for longer than they may be silent. The shard without
+// failover is lost; the one with failover waits, because there is no other agent. When they go on, both tasks are taken
+// back, and their ends count.
+func TestSilentMachineIsBack(t *testing.T) {
+	both(t, system.Setup{Agents: 1}, func(t *testing.T, c *system.Cluster) {
+		c.StartServers(1)
+		path, release := c.Hold()
+		c.App("held", writes, nil)
+		c.Job("again", "held", system.Doc{"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path)})
+		c.Job("once", "held", system.Doc{"unreachableSeconds": 15, "env": env("HOLD", path)})
+		again, once := c.Trigger("again"), c.Trigger("once")
+		c.Started(again, 1)
+		c.Started(once, 1)
+		c.Until("the executor is heard", func() string {
+			var view struct {
+				Executors []struct{ LastHeartbeat *time.Time }
+			}
+			c.Get("/api/cluster", &view)
+			if len(view.Executors) != 1 || view.Executors[0].LastHeartbeat == nil {
+				return fmt.Sprintf("%+v", view)
+			}
+			return ""
+		})
+		thaw := c.FreezeMachine(1)
+		if e := c.Await(once, "FAILED"); e.Shards[0].State != "LOST" {
+			t.Errorf("without failover: %+v", e)
+		}
+		c.AwaitShards(again, "WAITING")
+		thaw()
+		c.AwaitShards(once, "RUNNING")
+		c.AwaitShards(again, "RUNNING")
+		release()
+		for _, id := range []string{again, once} {
+			if e := c.Await(id, "FINISHED"); e.Shards[0].Attempt != 1 {
+				t.Errorf("%+v", e)
+			}
+			c.Started(id, 1)
+		}
+	})
+}

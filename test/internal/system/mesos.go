@@ -179,6 +179,29 @@ func (c *Cluster) KillMachine(n int) {
 	}
 }
 
+// FreezeMachine stops (SIGSTOP) all processes in the work folder of an agent: the agent, its executors, their
+// supervisors and their tasks. thaw lets them go on.
+func (c *Cluster) FreezeMachine(n int) (thaw func()) {
+	c.Helper()
+	pids, err := child.Using(c.Mesos.AgentDir(n))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if len(pids) == 0 {
+		c.Fatalf("no process uses the work folder of agent %d", n)
+	}
+	signal := func(sig syscall.Signal) {
+		for _, pid := range pids {
+			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+				c.Fatalf("signal %d to process %d of agent %d: %v", sig, pid, n, err)
+			}
+		}
+	}
+	signal(syscall.SIGSTOP)
+	c.Cleanup(func() { signal(syscall.SIGCONT) })
+	return func() { signal(syscall.SIGCONT) }
+}
+
 // AgentID returns the id of a registered agent at the leading master; "" if it has none.
 func (c *Cluster) AgentID(n int) string {
 	c.Helper()
