@@ -86,9 +86,13 @@ type shardRecord struct {
 	} `json:"gu"`
 }
 
-// returned reports whether a shard has taken back the attempt that was given up.
+// returned reports whether a shard has taken back the attempt that was given up. In the same commit that attempt may
+// have ended, and been given up again.
 func returned(was, now shardRecord) bool {
-	return was.GivenUp != nil && now.TaskID == was.GivenUp.TaskID && now.Returns == was.GivenUp.Returns+1
+	if was.GivenUp == nil || was.State == executions.Waiting && now.TaskID != was.GivenUp.TaskID {
+		return false // the latter was launched anew
+	}
+	return now.GivenUp == nil || now.GivenUp.Returns > was.GivenUp.Returns
 }
 
 func (r *record) daemon() bool { return r.Source == string(executions.DaemonSource) }
