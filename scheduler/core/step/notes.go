@@ -29,7 +29,7 @@ const (
 	NoteImport              NoteKind = "queue imported"
 	NoteClock               NoteKind = "clock set back"
 	NoteClockLeap           NoteKind = "clock leap found"
-	NoteClockBack           NoteKind = "fire cursor taken back"
+	NoteClockBack           NoteKind = "fire cursor set back"
 	NoteFaulty              NoteKind = "faulty document found"
 	NoteNotification        NoteKind = "notification failed"
 	NoteNotificationDropped NoteKind = "notification dropped"
