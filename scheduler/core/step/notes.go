@@ -22,6 +22,7 @@ const (
 	NotePackageChanged      NoteKind = "package on an agent changed"
 	NoteOrphan              NoteKind = "task orphaned"
 	NoteUnknownTask         NoteKind = "unknown task killed"
+	NoteUnknownTaskFound    NoteKind = "unknown task found"
 	NoteFormerTask          NoteKind = "ended task found alive and killed"
 	NoteExecutor            NoteKind = "executor changed"
 	NoteSession             NoteKind = "session changed"
