@@ -26,7 +26,7 @@ func someStats() stats.Stats {
 }
 
 func someHistory() metrics.HistoryStats {
-	return metrics.HistoryStats{RowsWaiting: 11, Oldest: 90 * time.Second, BytesWaiting: 2000, BytesMost: 1 << 32,
+	return metrics.HistoryStats{RowsWaiting: 11, OldestAge: 90 * time.Second, BytesWaiting: 2000, MaxBytes: 1 << 32,
 		RowsWritten: 40,
 		RowsLost:    metrics.LostRows{OutboxFull: 1, OutboxFailed: 2, Refused: 3}}
 }

@@ -1,6 +1,10 @@
 // Package cluster defines what the scheduler core requires of a cluster: an interface and its types for offers of
 // resources, the tasks that executors run on them, and reports about those tasks. cluster/mesos implements it over the
-// Mesos v1 scheduler API, cluster/kubernetes over the Kubernetes API. This package depends on neither.
+// Mesos v1 scheduler API, cluster/kubernetes over the Kubernetes API. cluster/local has no Driver: it is a cluster on
+// one machine that serves Mesos' API, so cluster/mesos drives it too. This package depends on none of them.
+//
+// A new cluster needs a Driver, the code that opens it in cmd/scheduler/server/platform, and its settings in
+// cmd/scheduler/settings.
 //
 // A Driver opens Sessions. A Session is one subscription: it delivers events in the cluster's order until it ends. It
 // never reconnects; the scheduler decides when to subscribe again (rule T6). Each call is sent once, without a retry

@@ -34,7 +34,7 @@ func TestPod(t *testing.T) {
 		"exit status":     {"echo out; echo why >&2; exit 3", nil, 3, "out\n", "why\n", wire.PhaseRun, "exit status 3; end of stderr:\nwhy"},
 		"silent":          {"echo out; exit 4", nil, 4, "out\n", "", wire.PhaseRun, "exit status 4; it wrote nothing to stderr"},
 		"signal":          {"kill -SEGV $$", nil, 139, "", "", wire.PhaseRun, "ended by signal 11 (segmentation fault)"},
-		"shot":            {"kill -KILL $$", nil, 137, "", "", wire.PhaseRun, "at the limit of the pod"},
+		"shot":            {"kill -KILL $$", nil, 137, "", "", wire.PhaseRun, "the pod may have reached its memory limit, which is the job's memoryMB"},
 		"in a line":       {"printf begun; printf ' and ended'", nil, 0, "begun and ended", "", "", ""},
 		"much":            {"head -c 3000000 /dev/zero | tr '\\0' x", nil, 0, strings.Repeat("x", 3_000_000), "", "", ""},
 		"much of errors":  {"head -c 300000 /dev/zero | tr '\\0' x >&2; printf '\\n<last>' >&2; exit 1", nil, 1, "", strings.Repeat("x", 300_000) + "\n<last>", wire.PhaseRun, "xxx\n<last>"},
@@ -56,7 +56,7 @@ func TestPod(t *testing.T) {
 			task.EnvFiles = map[string]string{"OWN": strings.TrimPrefix(file(t, "mounted"), "file://")}
 		}, 0, "mounted\n", "", "", ""},
 		"failed by an answer": {`echo '{"type":"hello","version":1}' >&4; read -r run <&3; echo '{"type":"done","run":"1","error":"no luck"}' >&4`, nil, 1, "", "", wire.PhaseRun, "no luck"},
-		"left behind":         {"(setsid sleep 1000 &) ; (sleep 1000 &); echo out", nil, 0, "out\n", "", "", "2 processes that it left running were ended: "},
+		"left behind":         {"(setsid sleep 1000 &) ; (sleep 1000 &); echo out", nil, 0, "out\n", "", "", "it left 2 processes running, which were killed: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -3,6 +3,9 @@
 // The package contains the fields of a job's document with the original's names and defaults, their checks, the
 // sharding parameters, and the ids of tasks. jobs/cron computes when a cron fires. Package document reads the
 // documents.
+//
+// What a new kind of job or error handler must change is listed in families.go, and what a new setting must change at
+// Config.
 package jobs
 
 import (
@@ -20,6 +23,10 @@ const (
 
 // Config is the document of one job. Names and defaults are the original's (contract 2.2), one per field [D24]; fields
 // marked "added" are new. The tags alone define how the document is read: see document.Schema.
+//
+// A new setting is added here, to the checks in check.go, to Hints, to the command line in cmd/elasticjob/job.go, to
+// the console in pages/jobform.js and pages/jobsettings.js, and to docs/api.md. If executors need it, it also becomes
+// a field of wire.Task, which scheduler/core/tasks sets.
 type Config struct {
 	// JobName is the unique name, by the pattern of app.CheckName. It never changes.
 	JobName string `json:"jobName"`

@@ -38,11 +38,13 @@ type property struct {
 }
 
 // families are the original's properties, and those of webhooks, which are added. What a job runs follows from them: a
-// script (script.), a request (http.), or the app's command. A new kind of job needs a family here, the question
-// whether a job is of that kind beside Config.HTTP, its part of the description in internal/wire and
-// scheduler/core/tasks, its runner in executor/tasks (transient.go and newRunner in daemon.go), and its fields in the
-// console's pieces/families.js. A new error handler needs a family with its name as the handler, and a sender in package
-// notify.
+// script (script.), a request (http.), or the app's command.
+//
+// A new kind of job needs a family here, the question whether a job is of that kind beside Config.HTTP, its part of
+// the description in internal/wire and scheduler/core/tasks, and its runner in executor/tasks (transient.go and
+// newRunner in daemon.go). A new error handler needs its Handler… constant and addressProps in handlers.go, a family
+// here with its name as the handler, and a sender in package notify. In the console, both need fields and names in
+// pieces/families.js, with runFamily for a kind or byHandler for a handler, and a choice in pages/jobform.js.
 var families = []family{
 	{prefix: "script.", props: []property{
 		{name: PropScript, required: true, rule: isCommand},

@@ -227,13 +227,13 @@ func TestReasons(t *testing.T) {
 	}{
 		{"nothing on offer", small, nil, "no agent has anything on offer now", false},
 		{"room for some", small, []offers.Agent{agent("S1", 1.1, 512), agent("S2", 0.5, 512)},
-			need + ": 2 agents offer room for 1; nearest to one more: agent S1 (host h1), short by 0.1 CPU", false},
+			need + ", but 2 agents on offer have room for 1; the closest to one more is agent S1 (host h1), which lacks 0.1 CPU", false},
 		{"room for none", small, []offers.Agent{agent("S1", 0.7, 100)},
-			need + ": 1 agent offers room for none; nearest to one more: agent S1 (host h1), short by 0.4 CPU and 92 MB", false},
+			need + ", but 1 agent on offer has room for none; the closest to one more is agent S1 (host h1), which lacks 0.4 CPU and 92 MB", false},
 		{"the executor runs", demand("e1", 1, 2, 64), []offers.Agent{agent("S1", 1.5, 1000), agent("S2", 1.6, 64, "my_app@-@1")},
-			"1 shard needs 2 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app): 2 agents offer room for none; nearest to one more: agent S2 (host h2), short by 0.4 CPU", false},
+			"1 shard needs 2 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app), but 2 agents on offer have room for none; the closest to one more is agent S2 (host h2), which lacks 0.4 CPU", false},
 		{"some were placed", apart(small), []offers.Agent{agent("S1", 1.2, 1000)},
-			"1 shard needs 0.1 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app): 1 agent offers room for none; nearest to one more: agent S1 (host h1), short by 0.1 CPU", false},
+			"1 shard needs 0.1 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app), but 1 agent on offer has room for none; the closest to one more is agent S1 (host h1), which lacks 0.1 CPU", false},
 		{"all avoided", without(small, map[string]string{"S1": "its package could not be fetched, again in 20 s"}), []offers.Agent{agent("S1", 8, 8192)},
 			need + ", but the only agent on offer may not be used: agent S1 (host h1) is avoided: its package could not be fetched, again in 20 s", false},
 		{"all reserved", small, []offers.Agent{reserved("e9", agent("S2", 8, 8192)), reserved("e9", agent("S1", 8, 8192))},
@@ -241,20 +241,20 @@ func TestReasons(t *testing.T) {
 		{"some of each", without(small, map[string]string{"S1": "no executor for its platform", "S4": "it is full"}),
 			[]offers.Agent{agent("S1", 8, 8192), reserved("e9", agent("S2", 8, 8192)), agent("S3", 1, 512),
 				agent("S4", 8, 8192)},
-			need + ": 1 agent offers room for none; nearest to one more: agent S3 (host h3), short by 0.1 CPU; agent S2 (host h2) is reserved for execution e9; " +
+			need + ", but 1 agent on offer has room for none; the closest to one more is agent S3 (host h3), which lacks 0.1 CPU; agent S2 (host h2) is reserved for execution e9; " +
 				"2 agents are avoided, such as agent S1 (host h1): no executor for its platform", false},
 		{"never", demand("e1", 1, 64, 64), []offers.Agent{of(8, 8192, agent("S1", 1, 64)), of(2, 65536, agent("S2", 1, 64))},
 			"no agent can ever hold one shard: it needs 64 CPU, 64 MB, and 1 CPU, 128 MB for the executor of my_app; the nearest, agent S1 (host h1), has 8 CPU, 8192 MB", true},
 		{"never is not said when an agent's capacity is unknown", demand("e1", 1, 64, 64), []offers.Agent{of(8, 8192, agent("S1", 1, 64)), agent("S2", 1, 64)},
-			"1 shard needs 64 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app): 2 agents offer room for none; nearest to one more: agent S1 (host h1), short by 64 CPU and 128 MB", false},
+			"1 shard needs 64 CPU, 64 MB (and 1 CPU, 128 MB once per agent for the executor of my_app), but 2 agents on offer have room for none; the closest to one more is agent S1 (host h1), which lacks 64 CPU and 128 MB", false},
 		{"one that takes no more tasks", small, []offers.Agent{few(2, agent("S1", 8, 8192)), agent("S2", 0.5, 512)},
-			need + ": 2 agents offer room for 2; nearest to one more: agent S2 (host h2), short by 0.6 CPU; agent S1 (host h1) is full: it has as many tasks as it takes", false},
+			need + ", but 2 agents on offer have room for 2; the closest to one more is agent S2 (host h2), which lacks 0.6 CPU; agent S1 (host h1) is full: it has as many tasks as it takes", false},
 		{"none takes more tasks", small, []offers.Agent{few(2, agent("S1", 8, 8192))},
-			need + ": 1 agent offers room for 2; agent S1 (host h1) is full: it has as many tasks as it takes", false},
+			need + ", but 1 agent on offer has room for 2; agent S1 (host h1) is full: it has as many tasks as it takes", false},
 		{"no executor to pay, no host known",
 			func() offers.Demand { d := demand("e1", 1, 1, 64); d.ExecutorSize = resources.Amount{}; return d }(),
 			[]offers.Agent{{ID: "S1", Free: resources.New(2, 0)}},
-			"1 shard needs 1 CPU, 64 MB: 1 agent offers room for none; nearest to one more: agent S1, short by 64 MB", false},
+			"1 shard needs 1 CPU, 64 MB, but 1 agent on offer has room for none; the closest to one more is agent S1, which lacks 64 MB", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,7 @@ import (
 
 var (
 	sentence = regexp.MustCompile(`^(\d+) shards?(, which start together,)? needs? (\S+ CPU, \S+ MB)(?: each)?(?: \(and (\S+ CPU, \S+ MB) once per agent for the executor of (\w+)\))?` +
-		`(?:: (\d+) agents? offers? room for (\d+|none)(?:; nearest to one more: agent (\w+) \(host (\w+)\), short by (?:(\S+) CPU)?(?: and )?(?:(\S+) MB)?)?` +
+		`(?:, but (\d+) agents? on offer ha(?:s|ve) room for (\d+|none)(?:; the closest to one more is agent (\w+) \(host (\w+)\), which lacks (?:(\S+) CPU)?(?: and )?(?:(\S+) MB)?)?` +
 		`|, but (?:none of the \d+ agents|the only agent) on offer may (?:not )?be used)(?:[:;] |$)(.*)$`)
 	neverSentence = regexp.MustCompile(`^no agent can ever hold one shard: it needs (\S+ CPU, \S+ MB)(?:, and (\S+ CPU, \S+ MB) for the executor of (\w+))?; ` +
 		`the nearest, agent (\w+) \(host (\w+)\), has (\S+) CPU, (\S+) MB$`)

@@ -31,5 +31,5 @@ func pauseText(paused bool) string {
 // ShutDownJob disables a job once its launched executions have ended (rule F11).
 func (s *Scheduler) ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job shut down",
-		config.DisableJob{Name: name, Disabled: true, Shutdown: true})
+		config.SetJobDisabled{Name: name, Disabled: true, Shutdown: true})
 }

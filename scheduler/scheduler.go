@@ -199,7 +199,7 @@ func retryStale[V any](change func() (V, error)) (V, error) {
 func (s *Scheduler) SetAppDisabled(
 	ctx context.Context, scope explain.Scope, name string, disabled bool,
 ) (views.AppView, error) {
-	ch := config.DisableApp{Name: name, Disabled: disabled}
+	ch := config.SetAppDisabled{Name: name, Disabled: disabled}
 	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app "+enabledText(disabled), ch)
 }
 
@@ -259,7 +259,7 @@ func (s *Scheduler) UpdateJob(
 func (s *Scheduler) SetJobDisabled(
 	ctx context.Context, scope explain.Scope, name string, disabled bool,
 ) (views.JobView, error) {
-	ch := config.DisableJob{Name: name, Disabled: disabled}
+	ch := config.SetJobDisabled{Name: name, Disabled: disabled}
 	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job "+enabledText(disabled), ch)
 }
 

@@ -65,12 +65,12 @@ func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return slices.Concat(route.Group("Apps", []route.Route{
 		{Method: post, Path: "/api/app", Rule: route.Publishers,
-			Answer: publishing(h.documents.Register, h.registerCheckedApp),
+			Answer: withOptionalCheck(h.documents.Register, h.checkAndRegisterApp),
 			Takes:  []request.Declared{checkFirst},
 			Does: route.Does("Publishes a new app").Reads(route.JSONBody("App",
 				exampleApp)).Gives(PublishedApp{}).Fails(http.StatusTooManyRequests)},
 		{Method: put, Path: "/api/app", Rule: route.Publishers,
-			Answer: publishing(h.documents.Update, h.updateCheckedApp),
+			Answer: withOptionalCheck(h.documents.Update, h.checkAndUpdateApp),
 			Takes:  []request.Declared{checkFirst},
 			Does: route.Does("Changes the given fields of an app; null sets the default").Reads(route.JSONBody("AppChange",
 				exampleAppChange)).Gives(PublishedApp{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},

@@ -57,7 +57,8 @@ type PackageScript struct {
 	Interpreter string `json:"interpreter"`
 }
 
-var errNoPackages = failure.Unavailable("no_package_check", "this server can't fetch packages; publish without check")
+var errNoPackages = failure.Unavailable("no_package_check",
+	"this server can't fetch packages: publish with check=false")
 
 // factsOf fetches and inspects the package of an app. It returns an error if the caller may not publish the app.
 func (h *Handlers) factsOf(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
@@ -101,8 +102,8 @@ func withoutSecrets(text, url string) string {
 	return secrets.Hide(text)
 }
 
-// checkApp answers with the contents of an app's package before the app is published. With update the body has the
-// fields that change a stored app.
+// checkApp answers with the contents of an app's package before the app is published. With update=true the body
+// contains only the fields to change.
 func (h *Handlers) checkApp(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	update := documents.CheckUpdate.Of(q)
@@ -142,7 +143,8 @@ type PublishedApp struct {
 	Package *PackageFacts `json:"package,omitempty"`
 }
 
-// goodPackage is factsOf with any problem as an error. It returns nil facts for an app that has only an image.
+// goodPackage is like factsOf, but returns the package's problems as an error. It returns nil facts for an app that
+// has only an image.
 func (h *Handlers) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
 	if config.AppURL == "" {
 		return nil, caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName)
@@ -156,8 +158,9 @@ func (h *Handlers) goodPackage(c *gin.Context, config app.Config) (*PackageFacts
 
 var checkFirst = request.Flag("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
 
-// publishing returns a handler that calls work if the query asks for a check of the package, and without otherwise.
-func publishing(without route.Handler, work route.Handler) route.Handler {
+// withOptionalCheck returns a handler that calls checked if the query asks for a check of the package, and unchecked
+// otherwise.
+func withOptionalCheck(unchecked, checked route.Handler) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		q := request.QueryOf(c)
 		check := checkFirst.Of(q)
@@ -165,13 +168,13 @@ func publishing(without route.Handler, work route.Handler) route.Handler {
 			return nil, err
 		}
 		if !check {
-			return without(c)
+			return unchecked(c)
 		}
-		return work(c)
+		return checked(c)
 	}
 }
 
-func (h *Handlers) registerCheckedApp(c *gin.Context) (any, error) {
+func (h *Handlers) checkAndRegisterApp(c *gin.Context) (any, error) {
 	body, err := request.Body(c)
 	if err != nil {
 		return nil, err
@@ -186,12 +189,12 @@ func (h *Handlers) registerCheckedApp(c *gin.Context) (any, error) {
 	}
 	ctx := c.Request.Context()
 	view, err := h.Scheduler.RegisterApp(ctx, caller.ScopeOf(ctx), config)
-	return h.published(view, notes, facts), err
+	return h.publishedAnswer(view, notes, facts), err
 }
 
-// updateCheckedApp checks the package of the changed document. The scheduler calls change again if another request
+// checkAndUpdateApp checks the package of the changed document. The scheduler calls change again if another request
 // changed the app meanwhile; the package is then checked again if the result differs.
-func (h *Handlers) updateCheckedApp(c *gin.Context) (any, error) {
+func (h *Handlers) checkAndUpdateApp(c *gin.Context) (any, error) {
 	body, name, err := h.documents.ChangeBody(c)
 	if err != nil {
 		return nil, err
@@ -211,10 +214,11 @@ func (h *Handlers) updateCheckedApp(c *gin.Context) (any, error) {
 		return changed, err
 	}
 	view, err := h.Scheduler.UpdateApp(ctx, caller.ScopeOf(ctx), name, change)
-	return h.published(view, notes, facts), err
+	return h.publishedAnswer(view, notes, facts), err
 }
 
-func (h *Handlers) published(view views.AppView, notes []string, facts *PackageFacts) PublishedApp {
+// publishedAnswer returns the answer to a publication, with the secrets of the stored app hidden.
+func (h *Handlers) publishedAnswer(view views.AppView, notes []string, facts *PackageFacts) PublishedApp {
 	view.Config, view.NotesView = view.Config.WithoutSecrets(), view.After(notes)
 	return PublishedApp{view, facts}
 }

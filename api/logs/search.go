@@ -17,8 +17,8 @@ const (
 	// maxSearchBytes and maxSearchTime bound how much output one search reads, and for how long.
 	maxSearchBytes = 64 << 20
 	maxSearchTime  = 5 * time.Second
-	// maxWanted is the maximum length of the wanted text, in bytes.
-	maxWanted = 500
+	// maxSearchText is the maximum length of the wanted text, in bytes.
+	maxSearchText = 500
 	// The default and the maximum number of lines that a search finds.
 	defaultMatches = 100
 	maxMatches     = 1000
@@ -45,8 +45,8 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
 		remaining: math.MaxInt64}
 	limit, wanted := matchLimit.Of(q), matchText.Of(q)
-	if wanted == "" || len(wanted) > maxWanted || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
-		q.Refuse("q", "must be the text to find: 1 to %d bytes of UTF-8 in one line", maxWanted)
+	if wanted == "" || len(wanted) > maxSearchText || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
+		q.Refuse("q", "must be the text to find: 1 to %d bytes of UTF-8 in one line", maxSearchText)
 	}
 	if err := q.Err(); err != nil {
 		return nil, err
@@ -60,11 +60,11 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 		err = l.begin(c.Request.Context())
 	}
 	f := newFinder(wanted, l.offset-int64(len(l.page)), limit)
-	until := l.offset + maxSearchBytes
+	stopOffset := l.offset + maxSearchBytes
 	for began := h.Now(); err == nil; err = l.next(c.Request.Context()) {
 		last := l.remaining == 0 || len(l.page) == 0
 		f.search(l.page, last)
-		if last || f.full() || l.offset >= until || h.Now().Sub(began) > maxSearchTime {
+		if last || f.full() || l.offset >= stopOffset || h.Now().Sub(began) > maxSearchTime {
 			break
 		}
 	}
@@ -72,9 +72,9 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 		h.warnLog(c, l, err)
 		return nil, err
 	}
-	answer := Found{Matches: answer.OrEmpty(f.found), Size: l.size}
+	result := Found{Matches: answer.OrEmpty(f.found), Size: l.size}
 	if next := f.next(); next < l.size && (f.full() || l.remaining > 0 && len(l.page) > 0) {
-		answer.Next = &next
+		result.Next = &next
 	}
-	return answer, nil
+	return result, nil
 }

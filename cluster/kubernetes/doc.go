@@ -18,8 +18,9 @@
 //
 // Two watchers list nodes and pods and follow their changes (watch.go). The session keeps accounts of nodes (nodes.go)
 // and records of pods (pods.go): of unrelated pods the resources that they use, and of the framework's own pods what
-// package pod needs to produce updates. Offers come from the accounts (offers.go): a node's allocatable resources less
-// the requests of all its pods. Events leave through one queue, in the order in which the session detected them.
+// package pod needs to produce updates. pod.Report (pod/state.go) translates the state of a pod, also how it ended,
+// into an update. Offers come from the accounts (offers.go): a node's allocatable resources less the requests of all
+// its pods. Events leave through one queue, in the order in which the session detected them.
 //
 // The session renews its Lease every few seconds; that is its heartbeat (lease.go). A session repairs its watches but
 // nothing else. It ends when another session holds the Lease, or when it could not renew the Lease for 15 s.

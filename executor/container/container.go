@@ -64,8 +64,8 @@ func (c *Container) Reword(text string) string {
 }
 
 var wordsOfContainer = strings.NewReplacer(
-	", at the limit of the container that all tasks of the app share on this agent",
-	", at the limit of the pod, which is the job's memoryMB",
+	"the container that all tasks of the app share on this agent may have run out of memory",
+	"the pod may have reached its memory limit, which is the job's memoryMB",
 	"the executor's environment on this agent", "the container's environment",
 	" on this agent", " in this container",
 	" of this agent", " of this container",

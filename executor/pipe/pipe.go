@@ -26,9 +26,9 @@ type Pipe struct {
 	in  *os.File // the process reads from it
 	out *os.File // the process writes to it
 
-	sending sync.Mutex
-	read    chan struct{} // closed when Read has returned
-	ending  atomic.Bool   // Ended was called
+	sending  sync.Mutex
+	read     chan struct{} // closed when Read has returned
+	draining atomic.Bool   // Drain was called
 }
 
 // Open creates the pipes of a process that runs as a user; nil is the user of this process. theirs are the process's
@@ -67,11 +67,11 @@ type Handlers struct {
 	Message func(Message)
 	// Ignored gets a description of everything else that the process wrote: a clause, without secrets removed.
 	Ignored func(what string)
-	// Closed is called, before Ended returns, when the process has closed its end: it may have ended, or may go on.
+	// Closed is called, before Drain returns, when the process has closed its end: it may have ended, or may go on.
 	Closed func()
 }
 
-// Read reads until the process has closed its end or, after a call of Ended, everything that it had written is read.
+// Read reads until the process has closed its end or, after a call of Drain, everything that it had written is read.
 func (p *Pipe) Read(h Handlers) {
 	defer close(p.read)
 	end := &pipeReader{pipe: p, unfinished: func() { h.Ignored("a line without a line feed at its end") }}
@@ -113,10 +113,10 @@ func (p *Pipe) Read(h Handlers) {
 	}
 }
 
-// Ended must be called when the process has ended. It returns when Read has handled everything that the process
+// Drain must be called when the process has ended. It returns when Read has handled everything that the process
 // wrote. It does not wait for a process that was left behind and holds the pipe open.
-func (p *Pipe) Ended() {
-	p.ending.Store(true)
+func (p *Pipe) Drain() {
+	p.draining.Store(true)
 	_ = p.out.SetReadDeadline(time.Unix(1, 0))
 	<-p.read
 	p.Close()
@@ -168,8 +168,8 @@ func (p *Pipe) Taken() bool {
 	return failed == nil && err == nil && left == 0
 }
 
-// End ends the stream to the process: it gets no more runs.
-func (p *Pipe) End() { _ = p.in.Close() }
+// CloseInput ends the stream to the process: it gets no more runs.
+func (p *Pipe) CloseInput() { _ = p.in.Close() }
 
 // Close closes both ends; Read then returns.
 func (p *Pipe) Close() {
@@ -177,7 +177,7 @@ func (p *Pipe) Close() {
 	_ = p.out.Close()
 }
 
-// pipeReader is a reader of a pipe. Once Ended was called, it reads what is in the pipe at that time, and then ends.
+// pipeReader is a reader of a pipe. Once Drain was called, it reads what is in the pipe at that time, and then ends.
 type pipeReader struct {
 	pipe *Pipe
 	// unfinished is called when nothing has followed the beginning of a line for a while.
@@ -201,7 +201,7 @@ func (r *pipeReader) Read(buffer []byte) (n int, err error) {
 		if r.open {
 			_ = file.SetReadDeadline(time.Now().Add(maxPause))
 		}
-		if !r.pipe.ending.Load() { // else Ended may have set its deadline before
+		if !r.pipe.draining.Load() { // else Drain may have set its deadline before
 			n, err = file.Read(buffer)
 			r.open = n > 0 && buffer[n-1] != '\n'
 			if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -209,7 +209,7 @@ func (r *pipeReader) Read(buffer []byte) (n int, err error) {
 			}
 		}
 		_ = file.SetReadDeadline(time.Time{}) // otherwise the deadline would also fail the next read
-		if r.ended = r.pipe.ending.Load(); !r.ended {
+		if r.ended = r.pipe.draining.Load(); !r.ended {
 			r.unfinished()
 		}
 		r.left = maxAfterEnd
@@ -221,7 +221,7 @@ func (r *pipeReader) Read(buffer []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if failed := raw.Control(func(fd uintptr) { // not raw.Read, which Ended's deadline would fail
+	if failed := raw.Control(func(fd uintptr) { // not raw.Read, which Drain's deadline would fail
 		for err = unix.EINTR; err == unix.EINTR; {
 			n, err = unix.Read(int(fd), buffer)
 		}

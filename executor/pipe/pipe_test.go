@@ -153,7 +153,7 @@ func TestEndlessLine(t *testing.T) {
 
 // Output that a process wrote before its end is read; another process that keeps the pipe open and goes on writing
 // is not waited for.
-func TestEndedWhileTheirEndIsOpen(t *testing.T) {
+func TestDrainWhileTheirEndIsOpen(t *testing.T) {
 	t.Parallel()
 	p, theirs, messages := open(t)
 	_, _ = io.WriteString(theirs[1], `{"type":"done","run":"1"}`+"\n")
@@ -166,7 +166,7 @@ func TestEndedWhileTheirEndIsOpen(t *testing.T) {
 			}
 		}
 	}()
-	p.Ended()
+	p.Drain()
 	if got := messages(); len(got) == 0 || got[0].Run != "1" { // perhaps followed by an unfinished line
 		t.Errorf("got %v", got)
 	}
@@ -185,7 +185,7 @@ func TestSend(t *testing.T) {
 	if err := p.Send(pipe.Cancel{Run: "1", Reason: "late"}); err != nil {
 		t.Fatal(err)
 	}
-	p.End()
+	p.CloseInput()
 	got, err := io.ReadAll(theirs[0])
 	want := `{"type":"run","run":"1","fireTime":"2026-01-02T02:04:05.000Z","source":"MISFIRE","attempt":2,"executionId":"e","context":{"a":1},"props":{"k":"a\nb"}}` + "\n" +
 		`{"type":"cancel","run":"1","reason":"late"}` + "\n"

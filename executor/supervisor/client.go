@@ -223,8 +223,8 @@ func (p *Process) Kill(grace time.Duration) error {
 // supervisor is lost.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit waits for Done and returns how the process ended. ok is false if the supervisor was lost first.
-func (p *Process) Exit() (exit Exit, ok bool) {
+// WaitExit waits for Done and returns how the process ended. ok is false if the supervisor was lost first.
+func (p *Process) WaitExit() (exit Exit, ok bool) {
 	<-p.done
 	return p.exit, !p.exit.At.IsZero()
 }

@@ -58,7 +58,7 @@ func TestX7Leftovers(t *testing.T) {
 		if alive(left) {
 			t.Errorf("%s: process %d is left", name, left)
 		}
-		if exit, _ := process.Exit(); exit.Left != 1 || len(exit.LeftNames) != 1 ||
+		if exit, _ := process.WaitExit(); exit.Left != 1 || len(exit.LeftNames) != 1 ||
 			exit.LeftNames[0] != "sleep" && exit.LeftNames[0] != "sh" {
 			t.Errorf("%s: reported as left: %d %q", name, exit.Left, exit.LeftNames)
 		}
@@ -133,7 +133,7 @@ func TestX7SupervisorKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-process.Done()
-	if _, ok := process.Exit(); ok {
+	if _, ok := process.WaitExit(); ok {
 		t.Error("an exit was made up")
 	}
 	mustEnd(t, process.PID)

@@ -102,7 +102,7 @@ func TestSupervisorStartsNoThreadsLater(t *testing.T) {
 				}
 			}
 			<-process.Done()
-			if exit, ok := process.Exit(); !ok || !exit.Killed {
+			if exit, ok := process.WaitExit(); !ok || !exit.Killed {
 				t.Errorf("%+v, %t", exit, ok)
 			}
 		})

@@ -82,7 +82,7 @@ func wait(t testing.TB, process *supervisor.Process) supervisor.Exit {
 	case <-time.After(20 * time.Second):
 		t.Fatalf("process %d isn't over after 20 s", process.PID)
 	}
-	exit, ok := process.Exit()
+	exit, ok := process.WaitExit()
 	if !ok {
 		t.Fatalf("the supervisor was lost")
 	}
@@ -265,7 +265,7 @@ func TestManyAtOnce(t *testing.T) {
 				return
 			}
 			<-process.Done()
-			if exit, ok := process.Exit(); !ok || exit.Status != i%100 {
+			if exit, ok := process.WaitExit(); !ok || exit.Status != i%100 {
 				t.Errorf("%d: %+v %v", i, exit, ok)
 			}
 		})

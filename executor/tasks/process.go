@@ -20,46 +20,48 @@ import (
 type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
-	memoryMB float64       // its job's
-	explain  func() string // says what is wrong with its command, once it has failed
-	// timedOut is set when its run has exceeded the timeout and until it answers.
-	timedOut bool
-	ignored  ignored              // the messages on its pipe that were ignored
-	hello    helloWatch           // notices that a hello is missing
-	ended    func()               // ends the capture of its output
-	releases []func(workdir.Keep) // one for each of its folders
+	memoryMB float64 // its job's
+	// explain returns what is wrong with the command. Call it only after the process has failed.
+	explain func() string
+	// timedOut is true from the timeout of its run until the process answers.
+	timedOut    bool
+	ignored     ignored              // the messages on its pipe that were ignored
+	hello       helloWatch           // notices that a hello is missing
+	stopCapture func()               // ends the capture of its output
+	releases    []func(workdir.Keep) // one for each of its folders
 }
 
-// end kills the process, with SIGKILL after the grace, and ends its pipe.
-func (p *process) end(grace time.Duration) error {
+// terminate kills the process, with SIGKILL after the grace, and closes its input.
+func (p *process) terminate(grace time.Duration) error {
 	err := p.Kill(grace)
-	p.pipe.End()
+	p.pipe.CloseInput()
 	return err
 }
 
 // wait returns when the process has ended and every message that it wrote to its pipe was handled. It returns false
 // if the supervisor was lost first.
-func (p *process) wait() (ending, bool) {
-	exit, ok := p.Exit()
+func (p *process) wait() (processExit, bool) {
+	exit, ok := p.WaitExit()
 	p.hello.stop()
-	p.pipe.Ended()
-	p.ended()
-	end := ending{Exit: exit, memoryMB: p.memoryMB}
+	p.pipe.Drain()
+	p.stopCapture()
+	end := processExit{Exit: exit, memoryMB: p.memoryMB}
 	if ok && exit.Status != 0 && !exit.Killed {
 		end.problem = p.explain()
 	}
 	return end, ok
 }
 
-// release gives the folders back, or keeps the working folder; no process may be left in them.
+// release gives the process's folders back for other processes; k says whether its working folder is kept instead.
+// All processes in them must have ended.
 func (p *process) release(k workdir.Keep) {
 	for _, release := range p.releases {
 		release(k)
 	}
 }
 
-// keepOf returns how the working folder of an ended process of the task is kept, under a name. The number that the job
-// asks for is kept for the job, and that of the executor for all other jobs together.
+// keepOf returns how many working folders are kept, and the name of this one, whose process has ended. A job with
+// KeepFailed has its own limit; all other jobs share the executor's limit. The zero value keeps nothing.
 func (t *task) keepOf(spec wire.Task, name string, failed bool) workdir.Keep {
 	switch {
 	case !failed && !t.host.KeepSucceeded:
@@ -70,7 +72,8 @@ func (t *task) keepOf(spec wire.Task, name string, failed bool) workdir.Keep {
 	return workdir.Keep{Name: name, Number: t.host.KeepFailed}
 }
 
-// keptText says where a working folder is kept; empty if it is not, or if nobody can look there.
+// keptText says where a working folder is kept; empty if it is not, or if the folder cannot be reached
+// from outside.
 func (t *task) keptText(k workdir.Keep) string {
 	if k.Number == 0 || k.Name == "" || t.host.AgentSandbox == "" {
 		return ""
@@ -78,29 +81,30 @@ func (t *task) keptText(k workdir.Keep) string {
 	return "; its working directory is kept on the agent: " + path.Join(t.host.AgentSandbox, t.host.Kept, k.Name)
 }
 
-// failedBy reports whether the process failed by itself, not by a kill.
-func failedBy(exit ending, ok bool) bool {
+// isFailure reports whether the process failed, or its end is unknown because the supervisor was lost. A kill is no
+// failure.
+func isFailure(exit processExit, ok bool) bool {
 	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
 }
 
-// exitOf returns an exit in the form that updates use: a status or the name of a signal.
-func exitOf(exit ending) (status *int, signal string) {
+// exitOf returns an exit in the form that updates use: a status, or the description of a signal ("killed").
+func exitOf(exit processExit) (status *int, signal string) {
 	if exit.Signal != 0 {
 		return nil, syscall.Signal(exit.Signal).String()
 	}
 	return &exit.Status, ""
 }
 
-// ending is the end of a process of a job with this memoryMB; 0 if it is not known. problem is what is wrong with the
-// command of a process that failed.
-type ending struct {
+// processExit describes how a process ended. memoryMB is its job's setting, 0 if unknown. problem says what is wrong
+// with its command.
+type processExit struct {
 	supervisor.Exit
 	memoryMB float64
 	problem  string
 }
 
 // text says how the process ended, and what is notable about it.
-func (exit ending) text() string {
+func (exit processExit) text() string {
 	const where = ": the machine, or the control group that limits this executor, was out of memory"
 	text := "exit status " + strconv.Itoa(exit.Status)
 	if exit.Signal != 0 {
@@ -112,7 +116,7 @@ func (exit ending) text() string {
 	case exit.OutOfMemory: // perhaps of a child
 		text += "; meanwhile the kernel's OOM killer ended a process of this executor" + where
 	case exit.Signal == int(syscall.SIGKILL) && !exit.Killed:
-		text += ", which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent"
+		text += ", which this executor did not send: the container that all tasks of the app share on this agent may have run out of memory"
 	}
 	for _, note := range []string{exit.problem, exit.note()} {
 		if note != "" {
@@ -123,13 +127,13 @@ func (exit ending) text() string {
 }
 
 // note says what is notable about an end, also of a process that succeeded; empty if nothing is.
-func (exit ending) note() string {
+func (exit processExit) note() string {
 	notes := []string{exit.leftText(), memoryText(exit.MaxMemory, exit.memoryMB)}
 	return strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
 }
 
-// leftText says which processes a process left running, which were ended; empty if none.
-func (exit ending) leftText() string {
+// leftText says which processes a process left running, which were killed; empty if none.
+func (exit processExit) leftText() string {
 	if exit.Left == 0 {
 		return ""
 	}
@@ -139,7 +143,7 @@ func (exit ending) leftText() string {
 	}
 	names = output.Readable(names, output.MessageLength) // any process can name itself anything
 	if exit.Left == 1 {
-		return "1 process that it left running was ended: " + names
+		return "it left 1 process running, which was killed: " + names
 	}
-	return fmt.Sprintf("%d processes that it left running were ended: %s", exit.Left, names)
+	return fmt.Sprintf("it left %d processes running, which were killed: %s", exit.Left, names)
 }

@@ -13,15 +13,15 @@ func TestExitText(t *testing.T) {
 	const where = ": the machine, or the control group that limits this executor, was out of memory"
 	for want, exit := range map[string]supervisor.Exit{
 		"exit status 0": {},
-		"exit status 3; 1 process that it left running was ended: sleep":          {Status: 3, Left: 1, LeftNames: []string{"sleep"}},
-		"exit status 0; 3 processes that it left running were ended: node, sh, …": {Left: 3, LeftNames: []string{"node", "sh"}},
-		"ended by signal 15 (terminated)":                                         {Status: -1, Signal: 15},
-		"ended by signal 9 (killed)":                                              {Status: -1, Signal: 9, Killed: true},
-		"ended by signal 9 (killed), which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent": {Status: -1, Signal: 9},
-		"ended by signal 9 (killed) by the kernel's OOM killer" + where:                               {Status: -1, Signal: 9, OutOfMemory: true},
-		"exit status 137; meanwhile the kernel's OOM killer ended a process of this executor" + where: {Status: 137, OutOfMemory: true},
+		"exit status 3; it left 1 process running, which was killed: sleep":          {Status: 3, Left: 1, LeftNames: []string{"sleep"}},
+		"exit status 0; it left 3 processes running, which were killed: node, sh, …": {Left: 3, LeftNames: []string{"node", "sh"}},
+		"ended by signal 15 (terminated)":                                            {Status: -1, Signal: 15},
+		"ended by signal 9 (killed)":                                                 {Status: -1, Signal: 9, Killed: true},
+		"ended by signal 9 (killed), which this executor did not send: the container that all tasks of the app share on this agent may have run out of memory": {Status: -1, Signal: 9},
+		"ended by signal 9 (killed) by the kernel's OOM killer" + where:                                                                                        {Status: -1, Signal: 9, OutOfMemory: true},
+		"exit status 137; meanwhile the kernel's OOM killer ended a process of this executor" + where:                                                          {Status: 137, OutOfMemory: true},
 	} {
-		if got := (ending{Exit: exit}).text(); got != want {
+		if got := (processExit{Exit: exit}).text(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestMemoryFarAboveTheShareIsTold(t *testing.T) {
 		{129, 64, "it used up to 129 MB of memory, and its job has memoryMB 64" + notEnforced},
 		{127, 64, ""}, {60, 0.5, ""}, {6144, 0, ""}, {6144, 4096, ""},
 	} {
-		end := ending{Exit: supervisor.Exit{MaxMemory: test.used << 20}, memoryMB: test.share}
+		end := processExit{Exit: supervisor.Exit{MaxMemory: test.used << 20}, memoryMB: test.share}
 		if got := end.note(); got != test.want {
 			t.Errorf("%+v: %q", test, got)
 		}

@@ -181,7 +181,7 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 // terminate ends a process that can't take runs any more.
 func (r *processRunner) terminate(p *process) {
 	r.ending = true
-	if err := p.end(r.grace()); err != nil {
+	if err := p.terminate(r.grace()); err != nil {
 		r.log.Warn("process not killed", "error", err)
 	}
 }
@@ -219,8 +219,8 @@ func (r *processRunner) finish(result daemon.Result) {
 }
 
 // exited handles the end of the process.
-func (r *processRunner) exited(p *process, exit ending, ok bool) {
-	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), failedBy(exit, ok) || p.timedOut)
+func (r *processRunner) exited(p *process, exit processExit, ok bool) {
+	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), isFailure(exit, ok) || p.timedOut)
 	p.release(keep)
 	resident := r.resident
 	r.process, r.resident = nil, false
@@ -280,7 +280,7 @@ func (r *processRunner) reportRestart(what string, wait time.Duration) {
 }
 
 // resultOf returns the result of a run that failed by the end of its process.
-func (r *processRunner) resultOf(exit ending, text string) daemon.Result {
+func (r *processRunner) resultOf(exit processExit, text string) daemon.Result {
 	status, signal := exitOf(exit)
 	return daemon.Result{Cause: r.causeOf(text, r.mark), ExitStatus: status, Signal: signal}
 }

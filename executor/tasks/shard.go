@@ -13,7 +13,7 @@ import (
 )
 
 // shard drives a daemon's shard. One goroutine, that of its task, waits for events, passes them to the state
-// machine (package daemon), and carries out its decisions. Other goroutines may use only events, by post.
+// machine (package daemon), and carries out its decisions. Other goroutines must call post and nothing else.
 type shard struct {
 	*task
 	spec    wire.Task
@@ -27,8 +27,8 @@ type shard struct {
 	waiting sync.WaitGroup // goroutines that wait for the end of a process or request
 
 	next   *daemon.Run   // the run to begin once the runner is ready and its slot is granted
-	slot   *slot         // of the run that waits for it or is under way
-	cutOff daemon.Result // of the run that a kill has cut off
+	slot   *slot         // belongs to the next or the current run
+	cutOff daemon.Result // the result of the run that a kill interrupted
 	// endedByForce says that its process went on after SIGTERM for the kill grace, so that SIGKILL ended it.
 	endedByForce bool
 }
@@ -49,6 +49,7 @@ type runner interface {
 	active() bool
 }
 
+// now reads the clocks for the state machine. Lag is how far the coarse clock, which jobs read, is behind.
 func (s *shard) now() daemon.Moment {
 	now := time.Now()
 	var coarse unix.Timespec
@@ -64,11 +65,11 @@ func (s *shard) now() daemon.Moment {
 func (s *shard) loop() error {
 	s.setDrainable(true)
 	defer s.setDrainable(false)
-	set := make(chan struct{}, 1)
-	defer s.host.clock.subscribe(set)()
+	clockSet := make(chan struct{}, 1)
+	defer s.host.clock.subscribe(clockSet)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var moment <-chan struct{} // closed at the fire time, once the timer has come within preciseLead of it
+	var preciseFire <-chan struct{} // closed at the fire time, once the timer has come within preciseLead of it
 	kill := s.ctx.Done()
 	for kill != nil || s.runner.active() {
 		var granted chan struct{}
@@ -80,8 +81,8 @@ func (s *shard) loop() error {
 		}
 		select {
 		case <-timer.C:
-		case <-moment:
-		case <-set:
+		case <-preciseFire:
+		case <-clockSet:
 		case event := <-s.events:
 			event()
 		case <-granted:
@@ -101,7 +102,7 @@ func (s *shard) loop() error {
 		}
 		s.apply(s.machine.Tick(s.now()))
 		s.host.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
-		moment = nil
+		preciseFire = nil
 		switch wait, some := s.machine.Wait(s.now()); { // read the clock after Tick: to start a run takes time
 		case !some:
 			timer.Stop()
@@ -109,7 +110,7 @@ func (s *shard) loop() error {
 			timer.Reset(wait - preciseLead)
 		default:
 			timer.Stop()
-			moment = s.host.preciseTimer.after(wait)
+			preciseFire = s.host.preciseTimer.after(wait)
 		}
 	}
 	return nil
@@ -140,7 +141,7 @@ func (s *shard) post(f func()) {
 // apply carries out a decision of the machine.
 func (s *shard) apply(d daemon.Decision) {
 	if d.ClockBack {
-		s.log.Warn("fire cursor taken back: the clock is back from a leap")
+		s.log.Warn("fire cursor set back", "reason", "the clock was corrected after a leap")
 	}
 	for _, run := range d.Reports {
 		s.update(agent.Running, "run of "+run.Fire.Format(time.RFC3339)+": "+run.State, &run)
@@ -155,7 +156,7 @@ func (s *shard) apply(d daemon.Decision) {
 		s.runner.stop()
 	}
 	if d.Drained {
-		s.killDrained()
+		s.endDrained()
 	}
 }
 
@@ -167,7 +168,7 @@ func (s *shard) finished(result daemon.Result) {
 	result.Cause, result.Note = s.secrets.redact(result.Cause), s.secrets.redact(result.Note)
 	if s.killed() {
 		if result.Cause != "" {
-			s.cutOff = result // the kill cut the run off; it did not fail by itself
+			s.cutOff = result // the kill interrupted the run; it did not fail by itself
 			return
 		}
 		s.machine.Drain(s.now(), 0) // no run follows this one
@@ -202,7 +203,8 @@ func (s *shard) update(state agent.State, message string, run *wire.Run) {
 	s.report(state, message, s.statusWith(run))
 }
 
-// specOf returns the task's description for one run; nil gives the one for a process that has no run yet.
+// specOf returns the task's description for one run. With nil it returns the description for a process that has no run
+// yet.
 func (s *shard) specOf(run *daemon.Run) wire.Task {
 	spec := s.spec
 	spec.Source = ""

@@ -128,21 +128,21 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: at.Start,
 		Processes: t.host.Processes, As: t.host.As,
 	}
-	files, ended, err := t.host.Outputs.Streams(t.number, &start)
+	files, stopCapture, err := t.host.Outputs.Streams(t.number, &start)
 	if err != nil {
 		return err
 	}
 	ends, theirs, err := pipe.Open(t.host.As)
 	if err != nil {
 		output.CloseAll(files)
-		ended()
+		stopCapture()
 		return err
 	}
-	p.ended = ended
+	p.stopCapture = stopCapture
 	p.Process, err = t.host.Supervisor.Start(start, append(files, theirs...)...)
 	if err != nil {
 		ends.Close()
-		ended()
+		stopCapture()
 		var refused *supervisor.StartError
 		if errors.As(err, &refused) {
 			return launch.ExplainStart(path, spec.Command[0], refused, t.host.As)

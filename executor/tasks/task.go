@@ -108,13 +108,13 @@ func (t *task) kill(grace time.Duration, why string) {
 
 // endProcess ends a process of a killed task. The caller holds mu.
 func (t *task) endProcess(p *process) {
-	if err := p.end(t.killGrace); err != nil {
+	if err := p.terminate(t.killGrace); err != nil {
 		t.log.Warn("process not killed", "error", err)
 	}
 }
 
-// killDrained kills the task after its shard was drained.
-func (t *task) killDrained() {
+// endDrained ends the task after its shard was drained, with the task's own grace.
+func (t *task) endDrained() {
 	t.mu.Lock()
 	grace, why := t.ownGrace(), t.drainReason
 	t.mu.Unlock()
@@ -122,7 +122,7 @@ func (t *task) killDrained() {
 }
 
 // forced reports whether the process went on after the SIGTERM of the kill, so that SIGKILL ended it.
-func (t *task) forced(exit ending) bool {
+func (t *task) forced(exit processExit) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ctx.Err() != nil && t.killGrace > 0 && exit.Killed && exit.Signal == int(syscall.SIGKILL)

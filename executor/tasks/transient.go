@@ -51,7 +51,7 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 	if c.killTimer != nil {
 		c.killTimer.Stop()
 	}
-	keep := t.keepOf(spec, t.number, failedBy(exit, ok) || c.failure != "" || c.timedOut)
+	keep := t.keepOf(spec, t.number, isFailure(exit, ok) || c.failure != "" || c.timedOut)
 	t.releases = append(t.releases, func() { process.release(keep) })
 	c.kept = t.keptText(keep)
 	if !ok {
@@ -79,7 +79,7 @@ func (t *task) handleMessage(spec wire.Task, c *conversation, p *process, m pipe
 		}
 	case m.Type == pipe.Done && c.hello && !c.done && m.Run == transientRun:
 		c.done, c.failure = true, t.secrets.redact(errorText(m))
-		p.pipe.End()
+		p.pipe.CloseInput()
 		t.killLater(c, p) // its run has ended, so the process has the grace to end too
 	case m.Type == pipe.Done && !c.hello:
 		t.ignore(p, "a done before a hello")
@@ -111,7 +111,7 @@ func (t *task) killLater(c *conversation, p *process) {
 }
 
 // reportExit reports how the process ended.
-func (t *task) reportExit(exit ending, c conversation) {
+func (t *task) reportExit(exit processExit, c conversation) {
 	status := t.status
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()

@@ -88,7 +88,7 @@ var stored = map[string][]map[string]any{
 		"id": "t1", "job_name": "job", "original_task_id": "t0", "task_id": "t1", "slave_id": "a1",
 		"source": "CLOUD_EXECUTOR", "execution_type": "FAILOVER",
 		"sharding_item": "[1]", "state": "TASK_GONE_BY_OPERATOR",
-		"message":       "LOST: the cluster said so, and its agent never sent why",
+		"message":       "the cluster reported LOST, and the agent gave no reason",
 		"message_value": `{"code":"end_unexplained","args":{"state":"LOST"}}`,
 		"creation_time": "2026-05-04 12:00:00.123", "execution_id": "e1",
 		"attempt": int64(2), "reason": "REASON",

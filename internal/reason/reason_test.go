@@ -149,8 +149,8 @@ var sentences = []struct {
 		"executor of APP), but the only agent on offer may not be used: agent a is full: it has as many tasks as it takes"},
 	{NoRoom(Need{Shards: 3, Together: true, Each: "1 CPU", App: "APP"}, 2, 0, agent, "1 CPU", Reason{}),
 		"3 shards, which " +
-			"start together, need 1 CPU each: 2 agents offer room for none; nearest to one more: agent AGENT (host HOST), " +
-			"short by 1 CPU"},
+			"start together, need 1 CPU each, but 2 agents on offer have room for none; the closest to one more is agent AGENT " +
+			"(host HOST), which lacks 1 CPU"},
 }
 
 func TestSentences(t *testing.T) {

@@ -170,7 +170,7 @@ func (p pair) secrets(text string) []Span {
 	case text[p.at] == '[' || text[p.at] == '{' || !p.isValue(text, v):
 		return nil
 	case v.quote == "" && p.around != "" && !p.quoted && p.sign == ":": // "X-Api-Key: a b"
-		if to := closing(text, p.at, p.around); to >= 0 {
+		if to := closingQuote(text, p.at, p.around); to >= 0 {
 			v.to, v.quote = to, p.around
 		}
 	case v.quote == "" && p.isLine(text):

@@ -6,6 +6,9 @@ import (
 	"unicode"
 )
 
+// maxURL limits how much of a URL is scanned, in bytes.
+const maxURL = 8 << 10
+
 // urlSecrets returns the parts of a text that HideURLs hides, in order; none of them is empty.
 func urlSecrets(text string) []Span {
 	var secrets []Span
@@ -15,7 +18,7 @@ func urlSecrets(text string) []Span {
 			return secrets
 		}
 		scheme, begin := text[at:at+i], at+i+len("://")
-		end := begin + lengthUntil(text[begin:min(len(text), begin+16*maxValue)], " \t\r\n\"'`<>|\\")
+		end := begin + lengthUntil(text[begin:min(len(text), begin+maxURL)], " \t\r\n\"'`<>|\\")
 		if next := strings.Index(text[begin:end], "://"); next >= 0 { // of another URL, in a list or a parameter
 			end = begin + len(strings.TrimRightFunc(text[begin:begin+next], unicode.IsLetter))
 		}

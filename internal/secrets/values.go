@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// quotes begin and end a quoted value, also one within a quoted text: the longer ones first.
+// quotes are the quotes around values, including escaped ones inside a quoted text. Longer ones come first, because
+// they are matched in order.
 var quotes = []string{`'\''`, `\\\"`, `\"`, `\'`, `"`, `'`}
 
 // quoteAt returns the quote at the beginning of a text, or "".
@@ -29,7 +30,7 @@ func quoteBefore(text string) string {
 	return ""
 }
 
-// value is a value in a text: the bytes from from up to to without its quote. It ends at end, behind its quote.
+// value is text[from:to], without quotes; end is the position after the closing quote.
 type value struct {
 	from, to, end int
 	quote         string
@@ -47,7 +48,7 @@ func valueAt(text string, at int) value {
 		return value{at, end, end, ""}
 	}
 	from += len(q)
-	to := closing(text, from, q)
+	to := closingQuote(text, from, q)
 	if to < 0 {
 		to = from + lengthUntil(text[from:], "\n")
 		return value{from, to, to, q}
@@ -65,8 +66,8 @@ func wordAt(text string, at int) value {
 	return v
 }
 
-// closing returns the position of the quote that ends a quoted text, or -1.
-func closing(text string, from int, q string) int {
+// closingQuote returns the position of the quote that ends a quoted text, or -1.
+func closingQuote(text string, from int, q string) int {
 	for i := from; i < len(text); {
 		next := strings.Index(text[i:], q)
 		if next < 0 {
@@ -96,29 +97,32 @@ func endsWord(rest string) bool {
 	return rest == "" || strings.IndexByte(" \t\r\n;,&|<>(){}[]\"'`\\:./+", rest[0]) >= 0
 }
 
-// maxValue is how much of a value without quotes is read before it is known to be a secret, in bytes. It bounds the
-// time for texts with many beginnings of values.
-const maxValue = 512
+// maxUnquotedScan limits, in bytes, how much of a value without quotes is scanned until it counts as a secret. It
+// bounds the time for hostile texts, with many beginnings of values.
+const maxUnquotedScan = 512
 
 // pairAhead matches the beginning of another pair after a comma.
 var pairAhead = regexp.MustCompile(`^,\s*["']?[A-Za-z0-9_.-]{1,40}["']?\s*[:=]`)
 
 // wordEnd returns the end of the word at a position, as shells see it. It also ends at a quote, comma or bracket that
-// belongs to what the word is in.
+// closes the enclosing text.
 func wordEnd(text string, at int) int {
-	outer := func(i int) bool { return i >= len(text) || strings.IndexByte(" \t\r\n;,&|<>)}]\"'`\\", text[i]) >= 0 }
-	limit := min(len(text), at+maxValue)
+	// endsValue reports whether a value ends before the byte at i.
+	endsValue := func(i int) bool {
+		return i >= len(text) || strings.IndexByte(" \t\r\n;,&|<>)}]\"'`\\", text[i]) >= 0
+	}
+	limit := min(len(text), at+maxUnquotedScan)
 	for i := at; i < limit; {
 		switch c := text[i]; {
 		case strings.IndexByte(" \t\r\n;&|<>`", c) >= 0, strings.HasPrefix(text[i:], "$("):
 			return i
 		case c == ',':
-			if outer(i+1) || pairAhead.MatchString(text[i:min(len(text), i+60)]) {
+			if endsValue(i+1) || pairAhead.MatchString(text[i:min(len(text), i+60)]) {
 				return i
 			}
 			i++
 		case strings.IndexByte(")}]", c) >= 0:
-			if outer(i + 1) {
+			if endsValue(i + 1) {
 				return i
 			}
 			i++
@@ -131,7 +135,7 @@ func wordEnd(text string, at int) int {
 			}
 			i += 2
 		case c == '"' || c == '\'':
-			if outer(i + 1) {
+			if endsValue(i + 1) {
 				return i
 			}
 			length := strings.IndexAny(text[i+1:], string(c)+"\n")
@@ -149,34 +153,35 @@ func wordEnd(text string, at int) int {
 }
 
 var (
-	// reference matches what stands for a value that is elsewhere.
+	// reference matches placeholders, such as $NAME.
 	reference = regexp.MustCompile(`\$\w+|\$\{[^}]*\}|%\w+%|%\(\w+\)s|\{\w*\}|<[\w -]*>`)
-	// constant matches a reference between single quotes, where shells do not expand it.
-	constant = regexp.MustCompile(`^\$[a-z]`)
+	// literalDollar matches a reference between single quotes, where shells do not expand it.
+	literalDollar = regexp.MustCompile(`^\$[a-z]`)
 	// expression matches code whose result is the value.
 	expression = regexp.MustCompile(`^[A-Za-z_][\w.]*[(\[]|^(?:self|this|args|config|cfg|settings|options|opts|os|env|process)\.[\w.]+$`)
-	// place matches files, and addresses of vaults.
-	place = regexp.MustCompile(`^(?:/(?:etc|run|var|home|opt|tmp|usr|secrets?|mnt|root|data|srv|proc|dev)/|\.{1,2}/|~/|[A-Za-z]:\\|@|[A-Za-z][\w+.-]*://|(?:env|file|fd|vault|ssm|arn|keychain|file_env):)`)
+	// location matches file paths, and references to secret stores.
+	location = regexp.MustCompile(`^(?:/(?:etc|run|var|home|opt|tmp|usr|secrets?|mnt|root|data|srv|proc|dev)/|\.{1,2}/|~/|[A-Za-z]:\\|@|[A-Za-z][\w+.-]*://|(?:env|file|fd|vault|ssm|arn|keychain|file_env):)`)
 	// pattern matches a regular expression.
 	pattern = regexp.MustCompile(`^(?:\.[*+]|\[\^|\\[a-zA-Z]|\(|[*?x./]+$|:\w+$|%[sdv]$|\?)`)
 	// scheme matches what stands before the credentials in a header.
 	scheme = regexp.MustCompile(`(?i)^(?:(?:basic|bearer|digest|token|apikey|negotiate|key)(?: |\\ )+|pass:)`)
-	// words are values that say something about a secret.
-	words = []string{"true", "false", "null", "none", "nil", "undefined", "yes", "no", "on", "off", "prompt", "ask", "stdin",
-		"env", "required", "optional", "enabled", "disabled", "-", "…", "...", "string", "str", "text", "varchar"}
+	// notSecretWords are words that are never secrets.
+	notSecretWords = []string{"true", "false", "null", "none", "nil", "undefined", "yes", "no", "on", "off", "prompt",
+		"ask", "stdin", "env", "required", "optional", "enabled", "disabled", "-", "…", "...", "string", "str", "text",
+		"varchar"}
 )
 
 // isSecret reports whether a value is a secret itself.
 func isSecret(v, quote string) bool {
 	switch {
 	case strings.Trim(v, "'\"\\") == "":
-		return false // also where a quoted text was ended for a variable
+		return false // also when a quote closes only to insert a variable
 	case strings.Contains(v, Hidden):
 		return true
-	case (quote == "'" || quote == `'\''`) && constant.MatchString(v):
+	case (quote == "'" || quote == `'\''`) && literalDollar.MatchString(v):
 		return true
 	case slices.ContainsFunc([]string{"$(", "`", "{{", "#{", "${{", "@{"}, func(p string) bool { return strings.HasPrefix(v, p) }),
-		slices.Contains(words, strings.ToLower(v)), place.MatchString(v), pattern.MatchString(v),
+		slices.Contains(notSecretWords, strings.ToLower(v)), location.MatchString(v), pattern.MatchString(v),
 		quote == "" && (v[0] == '-' || expression.MatchString(v)):
 		return false
 	}
@@ -193,7 +198,7 @@ func secretIn(text string, v value) Span {
 	if !isSecret(text[from:v.to], v.quote) {
 		return Span{}
 	}
-	for to := v.to; v.quote == "" && to-v.from >= maxValue; { // the rest of a long one
+	for to := v.to; v.quote == "" && to-v.from >= maxUnquotedScan; { // extends a long unquoted value to its end
 		v.to = to
 		if to = wordEnd(text, v.to); to == v.to {
 			break

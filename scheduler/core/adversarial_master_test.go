@@ -91,7 +91,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				u.TaskID, u.AgentID = asked, id
 			}
 		}
-		if q := s.core.subscription.Question(); q != "" && r.IntN(2) == 0 {
+		if q := s.core.subscription.Marker(); q != "" && r.IntN(2) == 0 {
 			u.TaskID = q
 		}
 		u.Source = []cluster.Source{cluster.FromExecutor, cluster.FromAgent, cluster.FromMaster, ""}[r.IntN(4)]

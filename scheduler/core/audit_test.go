@@ -118,7 +118,7 @@ func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	d := s.step(Request{Token: 7, Event: ChangeRequested{Change: config.DisableApp{Name: "my_app", Disabled: true},
+	d := s.step(Request{Token: 7, Event: ChangeRequested{Change: config.SetAppDisabled{Name: "my_app", Disabled: true},
 		Actor: event.Actor{Name: "alice"}}})
 	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool {
 		return strings.HasPrefix(w.Path,

@@ -89,13 +89,13 @@ func (c *Core) planRegisterJob(cfg jobs.Config) (*config.Planned, error) {
 	return c.config.Plan(config.RegisterJob{Config: cfg})
 }
 func (c *Core) planDisableApp(name string, off bool) (*config.Planned, error) {
-	return c.config.Plan(config.DisableApp{Name: name, Disabled: off})
+	return c.config.Plan(config.SetAppDisabled{Name: name, Disabled: off})
 }
 func (c *Core) planDisableJob(name string, off bool) (*config.Planned, error) {
-	return c.config.Plan(config.DisableJob{Name: name, Disabled: off})
+	return c.config.Plan(config.SetJobDisabled{Name: name, Disabled: off})
 }
 func (c *Core) planShutDownJob(name string) (*config.Planned, error) {
-	return c.config.Plan(config.DisableJob{Name: name, Disabled: true, Shutdown: true})
+	return c.config.Plan(config.SetJobDisabled{Name: name, Disabled: true, Shutdown: true})
 }
 func (c *Core) planDeleteApp(name string, jobs bool) (*config.Planned, error) {
 	return c.config.Plan(config.DeleteApp{Name: name, WithJobs: jobs})

@@ -74,7 +74,7 @@ func (c *Core) applyJobState(j *config.Job) {
 	if j.Config() == nil {
 		c.daemons.TendLater(j.Name())
 		c.fires.SetSchedule(j, false)
-		c.shared.OfJobs.Forget(j.Name())
+		c.shared.JobStats.Forget(j.Name())
 		c.config.ForgetRecord(j)
 		c.config.RemoveEndedJob(j, c.executions.HasOpen(j.Name()))
 		return

@@ -230,7 +230,7 @@ func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 			if len(found) != 1 || !found[0].Why.Is("clock_leapt") || found[0].Since.IsZero() {
 				t.Fatalf("problems: %+v", found)
 			}
-			if x := s.explain("my_job"); !strings.Contains(strings.Join(x.Notes, "; "), "the clock went forward from") {
+			if x := s.explain("my_job"); !strings.Contains(strings.Join(x.Notes, "; "), "the clock jumped from") {
 				t.Errorf("explain: %v", x.Notes)
 			}
 			back := s.setClock(-48 * time.Hour)

@@ -245,7 +245,7 @@ func TestT8ATakeoverEndsThoughTheClockSteppedBack(t *testing.T) {
 	s.answer(s.nextQuestion())
 	s.setClock(-3 * time.Hour)
 	s.until(30 * time.Minute)
-	if s.core.subscription.TakingOver() {
+	if s.core.subscription.InTakeover() {
 		t.Errorf("nothing is launched: %s", s.core.subscription.TakeoverReason())
 	}
 }

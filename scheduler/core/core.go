@@ -70,7 +70,7 @@ type Core struct {
 
 // New returns an empty core; Load fills it.
 func New(opt step.Options) *Core {
-	shared := &step.Shared{Opt: opt, OfJobs: stats.NewPerJob(opt.JobMetrics), Numbers: stats.New()}
+	shared := &step.Shared{Opt: opt, JobStats: stats.NewPerJob(opt.JobMetrics), Numbers: stats.New()}
 	st := state.New(shared)
 	c := &Core{
 		shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,

@@ -14,7 +14,7 @@ func countRun(c *state.State, e *executions.Execution) {
 		return
 	}
 	stats.ObserveRun(&c.Numbers.ExecutionRun, e.Begin(), e.Complete())
-	s := c.OfJobs.Of(e.Job())
+	s := c.JobStats.Of(e.Job())
 	if s == nil {
 		return
 	}
@@ -35,7 +35,7 @@ func loadJobStats(c *state.State) {
 		if j := c.Config.Job(e.Job()); j == nil || j.Config() == nil || e.Dropped() || e.Daemon() {
 			continue
 		}
-		if s := c.OfJobs.Of(e.Job()); s != nil {
+		if s := c.JobStats.Of(e.Job()); s != nil {
 			s.Last(e.Result() == executions.ResultFinished, e.EndedAt(), e.Begin(), e.Complete())
 		}
 	}

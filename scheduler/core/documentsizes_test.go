@@ -70,7 +70,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	}
 	refused(config.UpdateJob{Config: sized("a", "my_app", 8001), Version: 0})
 	do(config.UpdateJob{Config: sized("a", "my_app", 7000), Version: 0})
-	do(config.DisableJob{Name: "c", Disabled: true})
+	do(config.SetJobDisabled{Name: "c", Disabled: true})
 	s.edit("/config/job/c", string(store.Encode(sized("c", "other", 9000))), 1) // externally
 	do(config.DeregisterJob{Name: "a"})
 	do(config.DeleteApp{Name: "other", WithJobs: true})

@@ -123,7 +123,7 @@ func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
 	}
 	s.offer("S1", 8, 8192)
 	s.offer("S2", 4.5, 8192)
-	if got := notes(); !strings.Contains(got, "room for 11 of its 10000 shards at once") {
+	if got := notes(); !strings.Contains(got, "room for only 11 of its 10000 shards,") {
 		t.Error(got)
 	}
 	s.updateJob("my_job", func(j *jobs.Config) { j.ShardingTotalCount = 11 })

@@ -31,7 +31,7 @@ func TestHeldLaunchesNothing(t *testing.T) {
 	s.restart()
 	held := s.core.views.Held()
 	if !strings.HasPrefix(held, "nothing is launched: this server was killed; disable the job") ||
-		!strings.Contains(held, "restart the server, which launches again") ||
+		!strings.Contains(held, "then restart the server") ||
 		!strings.HasSuffix(held, "with the largest settings: largest (4 shards, 64 KiB each, 255 KiB together, with a waiting run), "+
 			"large (4 shards, 59 KiB each, 236 KiB together, with a waiting run), small (4 shards, 1 KiB each, 1 KiB together, with a waiting run)") {
 		t.Error(held)

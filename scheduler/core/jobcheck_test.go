@@ -64,7 +64,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 		}, candidate(2), false, nil, "the agents seen so far have room for 1 of 2 shards"},
 		{"on offer", func(s *stage) { s.hold("S1", 4) }, candidate(3), true, placedOn("S1", 3), ""},
 		{"on offer, and too little", func(s *stage) { s.hold("S1", 4) }, candidate(9), false, nil,
-			"9 shards, which start together, need 1 CPU, 64 MB each (and 0.5 CPU, 128 MB once per agent for the executor of my_app): 1 agent offers room for 3; nearest to one more: agent S1 (host S1), short by 0.5 CPU"},
+			"9 shards, which start together, need 1 CPU, 64 MB each (and 0.5 CPU, 128 MB once per agent for the executor of my_app), but 1 agent on offer has room for 3; the closest to one more is agent S1 (host S1), which lacks 0.5 CPU"},
 		{"never", func(s *stage) { s.hold("S1", 4) }, candidate(1, func(j *jobs.Config) { j.CPUCount = 64 }), false, nil, "no agent can ever hold one shard"},
 		{"on offer too little, others would be asked", func(s *stage) {
 			s.offer("S2", 8, 8192)

@@ -150,7 +150,7 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	case e.Path == store.PathFramework:
 		c.subscription.RestoreID(string(e.Value))
 	case e.Path == store.PathOurFramework:
-		c.subscription.RestoreOurs(string(e.Value))
+		c.subscription.RestoreOwnID(string(e.Value))
 	case e.Path == store.PathHistoryStored || e.Path == store.PathHistoryBase:
 		err = c.recording.Restore(e)
 	case c.imports.Restore(e):

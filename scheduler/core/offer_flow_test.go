@@ -190,7 +190,7 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 			if s.declines > 150 {
 				t.Errorf("%d times given back", s.declines)
 			}
-			if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "short by") {
+			if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "which lacks") {
 				t.Errorf("%+v", x.Waiting[0])
 			}
 			// A shard that fits and begins to wait gets its offers at once.

@@ -175,7 +175,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 				t.Fatal("launched again before the master was asked about it")
 			}
 			x := s.explain("my_job")
-			const why = "no further than STAGING on agent S1, and the cluster has not said yet"
+			const why = "never got beyond STAGING on agent S1, and the cluster has not yet confirmed"
 			if name == "it was given up for that" && !strings.Contains(x.Waiting[0].Reason, why) {
 				t.Errorf("%+v", x.Waiting)
 			}

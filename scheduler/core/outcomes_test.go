@@ -127,7 +127,7 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[cluster.State]string{
 		cluster.Finished: "",
-		cluster.Failed:   "FAILED: the cluster said so, and its agent never sent why",
+		cluster.Failed:   "the cluster reported FAILED, and the agent gave no reason",
 	} {
 		s := newStage(t)
 		s.app()

@@ -85,7 +85,7 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	if _, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Gone); launched {
 		t.Fatal("launched beside what may run")
 	}
-	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "the master that removed it leads no more") ||
+	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "the present master has no record of it") ||
 		!strings.Contains(x.Waiting[0].Reason, "/forget") {
 		t.Errorf("%+v", x)
 	}

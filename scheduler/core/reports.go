@@ -65,7 +65,7 @@ func (c *Core) addOffers(e cluster.Offers) {
 // (rule X3).
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
-		if x := c.executors.Get(id); x == nil && !c.subscription.TakingOver() {
+		if x := c.executors.Get(id); x == nil && !c.subscription.InTakeover() {
 			c.shared.Note(step.Note{Kind: step.NoteExecutor,
 				Detail:  fmt.Sprintf("%s runs on agent %s and has no record: it is shut down", id, o.AgentID),
 				Problem: true})

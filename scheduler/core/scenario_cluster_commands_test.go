@@ -209,10 +209,10 @@ func (s *scene) cmdAnswered(w *scenario.Words) error {
 			Source: cluster.FromMaster,
 			Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 	}
-	if s.core.subscription.Question() == "" {
+	if s.core.subscription.Marker() == "" {
 		return errors.New("no question is open")
 	}
-	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.subscription.Question(), State: cluster.Unknown,
+	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.subscription.Marker(), State: cluster.Unknown,
 		Source: cluster.FromMaster,
 		Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 }

@@ -39,6 +39,6 @@ func (c *Core) ensureFramework() {
 	if c.subscription.FrameworkID() != "" {
 		return
 	}
-	c.imports.MarkImported(c.subscription.EndTakeover()...)
+	c.imports.MarkImported(c.subscription.DiscardTakeover()...)
 	c.subscription.MakeID()
 }

@@ -113,7 +113,7 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 		Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
 	s.answer(s.nextQuestion())
 	s.until(10 * time.Second)
-	if s.core.subscription.TakingOver() {
+	if s.core.subscription.InTakeover() {
 		t.Fatal("not taken over after the task was unreachable for a minute")
 	}
 	if !isOrphan(s.core, former) || s.stored["/state/running/plain_job/plain_job@-@1"] != nil ||
@@ -237,6 +237,6 @@ func (s *stage) answer(question string) Decision {
 // nextQuestion answers the open question, and returns the next.
 func (s *stage) nextQuestion() string {
 	s.t.Helper()
-	s.answer(s.core.subscription.Question())
-	return s.core.subscription.Question()
+	s.answer(s.core.subscription.Marker())
+	return s.core.subscription.Marker()
 }

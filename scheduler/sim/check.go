@@ -9,25 +9,25 @@ import (
 
 // checker mirrors the committed state, lists what runs, and reports a broken rule.
 type checker struct {
-	w             *world
-	execs         map[string]*execRecord // in the registry
-	early         map[string]*execRecord // shards of executions whose own record is not known yet
-	parts         shardReader
-	ever          map[string]bool // all executions so far
-	jobs          map[string]*jobMirror
-	live          map[string]string        // tasks that are committed as launching or running → execution
-	orphans       map[string]string        // → agent
-	silentOrphans map[string]string        // orphans that went away in silence → executor
-	removedBy     map[string]string        // orphans of removed frameworks → the master that removed the framework
-	seenAlive     map[string]bool          // orphans that block because they were seen alive
-	alive         map[string]bool          // orphans that were reported alive to the leader
-	staged        map[string]time.Duration // tasks for which leaders have received only STAGING → since when
-	executors     map[string]bool          // → whether the executor is closing
-	askedToEnd    map[string]bool          // executors whose end was committed or reported
-	infos         map[string]cluster.Executor
-	endNoted      map[string]bool     // executions whose end the history has
-	untold        map[string][]string // failed executions without a notification, by job
-	mustTell      []string            // jobs with a failure in the present commit
+	w              *world
+	execs          map[string]*execRecord // in the registry
+	early          map[string]*execRecord // shards of executions whose own record is not known yet
+	parts          shardReader
+	ever           map[string]bool // all executions so far
+	jobs           map[string]*jobMirror
+	live           map[string]string        // tasks that are committed as launching or running → execution
+	orphans        map[string]string        // → agent
+	silentOrphans  map[string]string        // orphans that went away in silence → executor
+	removedBy      map[string]string        // orphans of removed frameworks → the master that removed the framework
+	seenAlive      map[string]bool          // orphans that block because they were seen alive
+	alive          map[string]bool          // orphans that were reported alive to the leader
+	staged         map[string]time.Duration // tasks for which leaders have received only STAGING → since when
+	executors      map[string]bool          // → whether the executor is closing
+	endedExecutors map[string]bool          // executors whose end was committed or reported
+	infos          map[string]cluster.Executor
+	endNoted       map[string]bool     // executions whose end the history has
+	untold         map[string][]string // failed executions without a notification, by job
+	mustTell       []string            // jobs with a failure in the present commit
 
 	cursor     time.Time
 	decidedAt  time.Time // the wall clock at the step of the last commit
@@ -62,7 +62,7 @@ func newChecker(w *world) *checker {
 		ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, silentOrphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{},
 		seenAlive: map[string]bool{}, staged: map[string]time.Duration{}, executors: map[string]bool{},
-		askedToEnd: map[string]bool{}, infos: map[string]cluster.Executor{},
+		endedExecutors: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},
 		runs: map[string]runsRecord{}, cut: map[string]wire.Run{},
 		running: map[shardOf][]*process{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}

@@ -147,8 +147,8 @@ func (c *checker) checkNothingLeft(when string) {
 			}
 		}
 		for _, id := range sorted(a.executors) {
-			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework || c.askedToEnd[id] ||
-				c.orphans[strings.TrimPrefix(id, podExecutor)] != "" {
+			if f := a.executors[id].info.Framework; c.w.removed[f] != nil || f == theirFramework ||
+				c.endedExecutors[id] || c.orphans[strings.TrimPrefix(id, podExecutor)] != "" {
 				continue // it was to end while its agent was away: the next offer names it (rule X3)
 			}
 			c.w.fail("O4 nothing is left running", "%s: agent %s has executor %s", when, a.id, id)

@@ -9,7 +9,7 @@ import (
 
 // silentFor returns for how long the leader has not heard an executor although it has a session.
 func (v *watch) silentFor(executor string, now time.Duration) time.Duration {
-	return now - max(v.heard[executor], v.began)
+	return now - max(v.heard[executor], v.sessionBegan)
 }
 
 // silence is how long an executor must not have been heard, a little less than in the rule because committed times are

@@ -29,7 +29,7 @@ func (u *users) control(name string) {
 		u.pauseJob(name, false)
 	default:
 		w.count(JobShutDown)
-		u.change("shut down "+name, config.DisableJob{Name: name, Disabled: true, Shutdown: true})
+		u.change("shut down "+name, config.SetJobDisabled{Name: name, Disabled: true, Shutdown: true})
 		w.after(later, func() { u.disableJob(name, false) })
 	}
 }

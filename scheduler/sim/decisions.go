@@ -29,11 +29,10 @@ type watch struct {
 	leaving     map[string]time.Time // agents with planned maintenance, and its begin
 	away        map[string]bool      // tasks whose agent is away according to the last report of the session
 	// Agents that have reported or were on offer since they were last reported as unreachable.
-	back       map[string]bool
-	unorphaned map[string]bool // orphans that the present decision removes
-	// heard is when executors were heard last; began is when the session did.
-	heard map[string]time.Duration
-	began time.Duration
+	back         map[string]bool
+	unorphaned   map[string]bool          // orphans that the present decision removes
+	heard        map[string]time.Duration // last report of each executor
+	sessionBegan time.Duration
 }
 
 // heldOffer is an offer that the leader has neither used nor declined.
@@ -51,8 +50,8 @@ func (v *watch) reset() {
 	}
 }
 
-// decided checks a decision before it is committed.
-func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
+// checkDecision checks a decision before it is committed.
+func (c *checker) checkDecision(l *leader, events []core.Event, d *core.Decision) {
 	w, v := c.w, &l.watch
 	v.decidedAt = w.wall()
 	w.mixDecision(events, d)
@@ -64,7 +63,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 		switch e := e.(type) {
 		case core.SessionBegan:
 			v.reset()
-			v.session, v.began = e.Session, w.now
+			v.session, v.sessionBegan = e.Session, w.now
 		case core.SessionEnded:
 			if e.Session == v.session {
 				clear(v.held)
@@ -78,7 +77,7 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 			}
 		case core.ClusterEvent:
 			if e.Session == v.session {
-				c.clusterEvent(l, e.Event)
+				c.checkClusterEvent(l, e.Event)
 			}
 		}
 	}
@@ -121,14 +120,14 @@ func (c *checker) decided(l *leader, events []core.Event, d *core.Decision) {
 		}
 	}
 	for _, call := range d.Calls {
-		c.called(l, call)
+		c.checkDecidedCall(l, call)
 	}
 	c.checkHeldLong(l)
 	c.checkHeldForNothing(l, d)
 }
 
-// clusterEvent checks an event that the cluster reported before this step.
-func (c *checker) clusterEvent(l *leader, e cluster.Event) {
+// checkClusterEvent checks an event that the cluster reported before this step.
+func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 	v := &l.watch
 	switch e := e.(type) {
 	case cluster.Offers:
@@ -189,13 +188,14 @@ func (c *checker) clusterEvent(l *leader, e cluster.Event) {
 	}
 }
 
-func (c *checker) called(l *leader, call step.Call) {
+// checkDecidedCall checks a call of a decision before the decision is committed.
+func (c *checker) checkDecidedCall(l *leader, call step.Call) {
 	w, v := c.w, &l.watch
 	switch call := call.(type) {
 	case step.CallLaunch:
 		a := call.Launch
 		if at := v.leaving[a.AgentID]; !at.IsZero() && at.Sub(w.wall()) < 30*time.Minute {
-			w.fail("nothing new is placed on an agent about to go", "ACCEPT %d on %s, which goes at %s", call.Seq,
+			w.fail("nothing is placed on an agent before its maintenance", "ACCEPT %d on %s, closed at %s", call.Seq,
 				a.AgentID, at)
 		}
 		if n := a.Size(); n > w.opt.LaunchBytes && len(a.Tasks) > 1 {
@@ -203,45 +203,47 @@ func (c *checker) called(l *leader, call step.Call) {
 				"ACCEPT %d launches %d tasks of %d bytes on %s, at most %d", call.Seq, len(a.Tasks), n, a.AgentID,
 				w.opt.LaunchBytes)
 		}
-		c.used(l, call, a.OfferIDs)
+		c.checkOffersUsed(l, call, a.OfferIDs)
 		for _, t := range a.Tasks {
 			if described, err := t.Description(); err != nil || len(described) > t.Size {
-				w.fail("L3 no task is larger than was reckoned", "ACCEPT %d: %s takes %d bytes, not %d (%v)", call.Seq,
+				w.fail("L3 no task is larger than its estimate", "ACCEPT %d: %s takes %d bytes, not %d (%v)", call.Seq,
 					t.TaskID, len(described), t.Size, err)
 			}
 			for orphan, alive := range c.alive {
-				// A launch of a deposed leader never leaves.
+				// The launch of a deposed leader is never sent, so it is not checked.
 				if alive && sameShard(orphan, t.TaskID) && !c.staysStaged(orphan) && l.term == w.store.term {
 					w.fail("E5 an orphan seen alive has ended before its shard starts again", "orphan %s, launched %s",
 						orphan, t.TaskID)
 				}
 			}
 			for orphan, agent := range c.orphans {
-				away := v.away[orphan] && !v.back[agent] || v.seen[orphan] && c.staysStaged(orphan) ||
-					c.silentOrphans[orphan] != "" && v.silentFor(c.silentOrphans[orphan], w.now) >= silence
-				if !away && !v.unorphaned[orphan] && sameShard(orphan, t.TaskID) && l.term == w.store.term {
-					w.fail("E5 no shard starts beside an orphan whose agent the master does not call away",
+				agentAway := v.away[orphan] && !v.back[agent]
+				staged := v.seen[orphan] && c.staysStaged(orphan)
+				silent := c.silentOrphans[orphan] != "" && v.silentFor(c.silentOrphans[orphan], w.now) >= silence
+				permitted := agentAway || staged || silent || v.unorphaned[orphan]
+				if !permitted && sameShard(orphan, t.TaskID) && l.term == w.store.term {
+					w.fail("E5 no shard starts while its orphan's agent is reachable",
 						"orphan %s, launched %s", orphan, t.TaskID)
 				}
 			}
-			if c.askedToEnd[t.Executor.ID] {
+			if c.endedExecutors[t.Executor.ID] {
 				v.reused = append(v.reused, t.TaskID+" on "+t.Executor.ID)
 			}
 			v.outstanding[t.TaskID] = call.Seq
 		}
 	case step.CallDecline:
-		c.used(l, call, call.Offers)
+		c.checkOffersUsed(l, call, call.Offers)
 	case step.CallKill:
-		c.named(l, "KILL", call.Kill.TaskID)
+		c.checkTaskKnown(l, "KILL", call.Kill.TaskID)
 	case step.CallReconcile:
 		for _, t := range call.Tasks {
-			c.named(l, "RECONCILE", t.TaskID)
+			c.checkTaskKnown(l, "RECONCILE", t.TaskID)
 		}
 	}
 }
 
-// used removes offers from those that are held.
-func (c *checker) used(l *leader, call step.Call, offers []string) {
+// checkOffersUsed checks that offers are held, and removes them from those that are.
+func (c *checker) checkOffersUsed(l *leader, call step.Call, offers []string) {
 	for _, id := range offers {
 		if _, ok := l.watch.held[id]; !ok {
 			c.w.fail("only offers that are held are used", "%s uses %s", shown{call}, id)
@@ -250,8 +252,8 @@ func (c *checker) used(l *leader, call step.Call, offers []string) {
 	}
 }
 
-// named checks rule L4.
-func (c *checker) named(l *leader, what, task string) {
+// checkTaskKnown checks that a call names no task before its ACCEPT was answered (rule L4).
+func (c *checker) checkTaskKnown(l *leader, what, task string) {
 	if seq, ok := l.watch.outstanding[task]; ok && !l.watch.seen[task] {
 		c.w.fail("L4 nothing names a task before its ACCEPT was answered or voided",
 			"%s names %s, whose ACCEPT %d has no answer", what, task, seq)
@@ -264,11 +266,12 @@ func (c *checker) afterDecision(l *leader) {
 		c.checkEndCommitted(u)
 	}
 	for _, what := range l.watch.reused {
-		c.w.fail("X1 an executor's id is never used again", "task %s, which ended or was asked to", what)
+		c.w.fail("X1 an executor's id is never used again",
+			"launched %s, an executor that has ended or is being ended", what)
 	}
 	l.watch.reused = nil
 	for _, id := range l.watch.failures {
-		c.askedToEnd[id] = true
+		c.endedExecutors[id] = true
 	}
 	l.watch.failures = nil
 }
@@ -296,8 +299,7 @@ func (c *checker) recordCall(l *leader, call step.Call) {
 	}
 }
 
-// checkHeldForNothing checks that no offer is held after a decision that leaves nothing waiting, if nothing starts by
-// itself for a while.
+// checkHeldForNothing checks that no offer is held when no execution waits and no fire is due soon.
 func (c *checker) checkHeldForNothing(l *leader, d *core.Decision) {
 	w := c.w
 	if len(l.watch.held) == 0 || !c.isNothingDue() || w.now-w.lastJump < time.Minute || l.term != w.store.term {
@@ -305,7 +307,7 @@ func (c *checker) checkHeldForNothing(l *leader, d *core.Decision) {
 	}
 	for i := range d.Writes {
 		if !d.Writes[i].Delete {
-			return // what the decision begins waits from now on, and is not committed yet
+			return // a write may create an execution that waits
 		}
 	}
 	// A declined offer is back within twice OfferAhead, however slow the master is.
@@ -319,7 +321,7 @@ func (c *checker) checkHeldForNothing(l *leader, d *core.Decision) {
 		}
 	}
 	first := sorted(l.watch.held)[0]
-	w.fail("no offer is held that nothing needs", "%s, from %s ago", first, w.now-l.watch.held[first].since)
+	w.fail("no offer is held that nothing needs", "offer %s, held for %s", first, w.now-l.watch.held[first].since)
 }
 
 // checkHeldLong checks that offers are not hoarded (promise 6).

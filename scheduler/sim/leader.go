@@ -241,7 +241,7 @@ func (l *leader) start(e term.Effect) {
 		if !onlyHeartbeats(e.Events) {
 			w.report.Steps++
 		}
-		w.check.decided(l, e.Events, e.Decision)
+		w.check.checkDecision(l, e.Events, e.Decision)
 		if !l.out.deciding {
 			w.check.afterDecision(l)
 		}

@@ -281,7 +281,7 @@ func (c *checker) take(wr *registry.Write) {
 		if read(&x) {
 			c.executors[name] = x.Closing
 			if x.Closing {
-				c.askedToEnd[name] = true
+				c.endedExecutors[name] = true
 			}
 		}
 	case dir == pathJobs && wr.Delete:

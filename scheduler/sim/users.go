@@ -253,11 +253,11 @@ func (u *users) job(name string) jobs.Config {
 const neverCPUs = 1000
 
 func (u *users) disableJob(name string, disabled bool) {
-	u.change(fmt.Sprintf("disable %s: %v", name, disabled), config.DisableJob{Name: name, Disabled: disabled})
+	u.change(fmt.Sprintf("disable %s: %v", name, disabled), config.SetJobDisabled{Name: name, Disabled: disabled})
 }
 
 func (u *users) disableApp(name string, disabled bool) {
-	u.change(fmt.Sprintf("disable app %s: %v", name, disabled), config.DisableApp{Name: name, Disabled: disabled})
+	u.change(fmt.Sprintf("disable app %s: %v", name, disabled), config.SetAppDisabled{Name: name, Disabled: disabled})
 }
 
 // trigger sends one request, and does not repeat it.

@@ -54,7 +54,7 @@ func commands() map[string]func(*scene, *scenario.Words) {
 			name := w.Next()
 			s.request(func(token uint64) core.Request {
 				return core.Request{Token: token,
-					Event: core.ChangeRequested{Change: config.DisableJob{Name: name, Disabled: true}}}
+					Event: core.ChangeRequested{Change: config.SetJobDisabled{Name: name, Disabled: true}}}
 			})
 		},
 		"trigger": func(s *scene, w *scenario.Words) {

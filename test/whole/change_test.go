@@ -240,7 +240,7 @@ func TestExplainWhatWaits(t *testing.T) {
 	small := m.Trigger("small")
 	for job, want := range map[string][]string{
 		"big":   {"no agent can ever hold one shard", fmt.Sprint(m.CPUs * 4), fmt.Sprint(m.CPUs)},
-		"small": {"1 shard needs", "short by"},
+		"small": {"1 shard needs", "which lacks"},
 	} {
 		m.Until(job+" says what it waits for", func() string {
 			x := m.Explain(job)
@@ -255,7 +255,7 @@ func TestExplainWhatWaits(t *testing.T) {
 			return ""
 		})
 	}
-	if e := m.Execution(small); e.State != "WAITING" || !strings.Contains(e.Reason, "short by") {
+	if e := m.Execution(small); e.State != "WAITING" || !strings.Contains(e.Reason, "which lacks") {
 		t.Errorf("%+v, want the reason", e)
 	}
 	if x := m.Explain("large"); x.State != "RUNNING" || len(x.Running) != 1 || x.Running[0].ExecutionID != large {

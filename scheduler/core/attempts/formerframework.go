@@ -65,7 +65,7 @@ func (as *Attempts) FrameworkRemoved(by string) {
 func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework string) {
 	if id, err := jobs.ParseTaskID(f.ID); err == nil {
 		as.st.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.st.Now(),
-			Blocks: true, Away: f.Unreachable, Known: !f.Unreachable.IsZero(), Framework: framework})
+			Blocks: true, Away: f.UnreachableSince, Known: !f.UnreachableSince.IsZero(), Framework: framework})
 	}
 }
 

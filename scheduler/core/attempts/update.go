@@ -45,8 +45,8 @@ func (as *Attempts) Update(u cluster.Update) {
 		}
 	case open:
 		as.updateAttempt(ref, u)
-	case as.st.Subscription.TakingOver():
-		as.st.Subscription.TakeoverUpdate(u, as.st.Agents.Registered(u.AgentID))
+	case as.st.Subscription.InTakeover():
+		as.st.Subscription.HandleTakeoverUpdate(u, as.st.Agents.Registered(u.AgentID))
 	default:
 		as.updateUnknownTask(u)
 	}

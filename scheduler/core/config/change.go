@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Change is a requested change of configuration: one of the types in this package with a plan method. An update has the
-// whole new document: its caller has merged fields into the stored document, whose version is Version.
+// Change is a requested change of configuration: one of the types in this package with a plan method. An update
+// contains the complete new document, which the caller made from the stored document of that Version.
 type Change interface {
 	// plan checks the change against the present configuration.
 	plan(k *Set) (Planned, error)
@@ -25,8 +25,8 @@ type UpdateApp struct {
 	Version int64
 }
 
-// DisableApp sets or removes an app's disabled mark (rule F6).
-type DisableApp struct {
+// SetAppDisabled sets or removes an app's disabled mark (rule F6).
+type SetAppDisabled struct {
 	Name     string
 	Disabled bool
 }
@@ -47,10 +47,10 @@ type UpdateJob struct {
 	Version int64
 }
 
-// DisableJob sets or removes a job's disabled mark (rule F6). With Shutdown, which requires Disabled, the launched
+// SetJobDisabled sets or removes a job's disabled mark (rule F6). With Shutdown, which requires Disabled, the launched
 // executions run to their end, including retries and failover, and waiting ones are ended (rule F11); a job that is
 // disabled already stays disabled.
-type DisableJob struct {
+type SetJobDisabled struct {
 	Name               string
 	Disabled, Shutdown bool
 }
@@ -73,8 +73,8 @@ func (p *Planned) remove(path string, version int64) {
 	p.Writes = append(p.Writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
 }
 
-// putNew writes a document that does not exist yet, or replaces one that cannot be used, and returns its version
-// afterwards.
+// putNew writes a document that does not exist yet, or replaces one that cannot be used, and returns the version that
+// the document has after the commit.
 func (k *Set) putNew(p *Planned, path string, value []byte) int64 {
 	if f, ok := k.faulty[path]; ok {
 		p.put(path, value, f.version, false)
@@ -88,11 +88,12 @@ func (ch RegisterApp) plan(k *Set) (Planned, error) {
 	cfg := ch.Config
 	p := Planned{AppName: cfg.AppName}
 	if k.apps[cfg.AppName] != nil {
+		// The first sentence is the original's text; clients compare it.
 		return p, problem.Errorf(problem.Conflict, "app_exists", "app '%s' already existed. PUT /api/app changes it",
 			cfg.AppName)
 	}
 	document := encode(k, cfg, app.Schema.EncodeYAML)
-	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
+	if err := k.checkSizeLimit(documentSize{cfg.AppName, len(document)}, documentSize{}); err != nil {
 		return p, err
 	}
 	version := k.putNew(&p, store.Under(store.PathApps, cfg.AppName), document)
@@ -113,7 +114,7 @@ func (ch UpdateApp) plan(k *Set) (Planned, error) {
 			"app %q has changed since it was read; read it again and repeat the change", name)
 	}
 	document := encode(k, cfg, app.Schema.EncodeYAML)
-	if err := k.checkRoom(measured{name, len(document)}, measured{name, a.bytes}); err != nil {
+	if err := k.checkSizeLimit(documentSize{name, len(document)}, documentSize{name, a.bytes}); err != nil {
 		return p, err
 	}
 	p.put(store.Under(store.PathApps, name), document, a.version, false)
@@ -122,7 +123,7 @@ func (ch UpdateApp) plan(k *Set) (Planned, error) {
 	return p, nil
 }
 
-func (ch DisableApp) plan(k *Set) (Planned, error) {
+func (ch SetAppDisabled) plan(k *Set) (Planned, error) {
 	name, disabled := ch.Name, ch.Disabled
 	p := Planned{AppName: name}
 	a := k.apps[name]
@@ -144,14 +145,14 @@ func (ch DeleteApp) plan(k *Set) (Planned, error) {
 	if a == nil && !k.HasFault(path) {
 		return p, problem.NoApp(name)
 	}
-	users, version := k.JobsOf(name), f.version
+	jobNames, version := k.JobsOf(name), f.version
 	if a != nil {
 		version = a.version
 	}
-	if len(users) > 0 && !ch.WithJobs {
-		return p, problem.AppInUse(name, users)
+	if len(jobNames) > 0 && !ch.WithJobs {
+		return p, problem.AppInUse(name, jobNames)
 	}
-	for _, jobName := range users {
+	for _, jobName := range jobNames {
 		k.planRemoveJob(&p, k.jobs[jobName])
 	}
 	p.remove(path, version)
@@ -164,11 +165,13 @@ func (ch RegisterJob) plan(k *Set) (Planned, error) {
 	cfg := ch.Config
 	p := Planned{JobName: cfg.JobName}
 	if j := k.jobs[cfg.JobName]; j != nil && j.cfg != nil {
+		// The first sentence is the original's text; clients compare it.
 		return p, problem.Errorf(problem.Conflict, "job_exists",
 			"Job '%s' already existed. PUT /api/job/update changes it", cfg.JobName)
 	}
 	a := k.apps[cfg.AppName]
 	if a == nil {
+		// The first sentence is the original's text; clients compare it.
 		return p, problem.Errorf(problem.NotFound, "app_not_found",
 			"Register app '%s' firstly. There is no such app: POST it to /api/app, then register the job again",
 			cfg.AppName)
@@ -178,7 +181,7 @@ func (ch RegisterJob) plan(k *Set) (Planned, error) {
 			"app %q is disabled: enable it (POST /api/app/%s/enable), then register the job again", a.name, a.name)
 	}
 	document := encode(k, cfg, jobs.Schema.EncodeYAML)
-	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{}); err != nil {
+	if err := k.checkSizeLimit(documentSize{cfg.AppName, len(document)}, documentSize{}); err != nil {
 		return p, err
 	}
 	version := k.putNew(&p, store.Under(store.PathJobs, cfg.JobName), document)
@@ -192,6 +195,7 @@ func (ch UpdateJob) plan(k *Set) (Planned, error) {
 	p := Planned{JobName: name}
 	j := k.jobs[name]
 	if j == nil || j.cfg == nil {
+		// The text is the original's; clients compare it.
 		return p, problem.Errorf(problem.NotFound, "job_not_found", "Cannot found job '%s', please register first.",
 			name)
 	}
@@ -200,12 +204,14 @@ func (ch UpdateJob) plan(k *Set) (Planned, error) {
 			"job %q has changed since it was read; read it again and repeat the change", name)
 	}
 	if k.apps[cfg.AppName] == nil {
+		// The first sentence is the original's text; clients compare it.
 		return p, problem.Errorf(problem.NotFound, "app_not_found",
 			"Register app '%s' firstly. There is no such app: POST it to /api/app, then update the job again",
 			cfg.AppName)
 	}
 	document := encode(k, cfg, jobs.Schema.EncodeYAML)
-	if err := k.checkRoom(measured{cfg.AppName, len(document)}, measured{j.cfg.AppName, j.bytes}); err != nil {
+	old := documentSize{j.cfg.AppName, j.bytes}
+	if err := k.checkSizeLimit(documentSize{cfg.AppName, len(document)}, old); err != nil {
 		return p, err
 	}
 	p.put(store.Under(store.PathJobs, name), document, j.version, false)
@@ -214,7 +220,7 @@ func (ch UpdateJob) plan(k *Set) (Planned, error) {
 	return p, nil
 }
 
-func (ch DisableJob) plan(k *Set) (Planned, error) {
+func (ch SetJobDisabled) plan(k *Set) (Planned, error) {
 	p := Planned{JobName: ch.Name}
 	j := k.jobs[ch.Name]
 	if j == nil || j.cfg == nil {

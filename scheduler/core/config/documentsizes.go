@@ -23,16 +23,16 @@ func (d *documentSizes) add(app string, bytes int) {
 	}
 }
 
-// measured is the size of a document and the app that it belongs to.
-type measured struct {
+// documentSize is the size of one document and the app that it belongs to.
+type documentSize struct {
 	app   string
 	bytes int
 }
 
-// checkRoom refuses a document that would make all documents, or those of its app, larger than their limit. old is the
-// document that it replaces, if there is one. A document that is no larger than old is always accepted, because the
-// stored documents may exceed a limit that was lowered.
-func (k *Set) checkRoom(document, old measured) error {
+// checkSizeLimit refuses a document that would make all documents, or those of its app, larger than their limit. old
+// is the document that it replaces, if there is one. A document that is no larger than old is always accepted, because
+// the stored documents may exceed a limit that was lowered.
+func (k *Set) checkSizeLimit(document, old documentSize) error {
 	all := int64(document.bytes - old.bytes)
 	ofApp := int64(document.bytes)
 	if old.app == document.app {

@@ -84,7 +84,7 @@ func (d *Daemons) Report(ref executions.TaskRef, st *wire.Status) {
 			r.Rerun = time.Time{}
 		}
 	})
-	d.st.OfJobs.RunEnded(e.Job(), &run)
+	d.st.JobStats.RunEnded(e.Job(), &run)
 	d.recording.DaemonRun(ref, &run)
 	stats.ObserveRun(&d.st.Numbers.DaemonRun, run.Start, run.Complete)
 	if run.State == wire.RunFinished {
@@ -102,7 +102,7 @@ func (d *Daemons) recordTotals(job string, item int, r *Runs, now wire.Totals) {
 	d.update(job, item, func(r *Runs) { r.Totals = now })
 	d.st.Numbers.DaemonRuns += now.Runs - was.Runs
 	d.st.Numbers.DaemonRunsFailed += now.Failed - was.Failed
-	d.st.OfJobs.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
+	d.st.JobStats.CountRuns(job, now.Runs-was.Runs, now.Failed-was.Failed)
 	if n := now.Skipped - was.Skipped; n > 0 {
 		if j := d.st.Config.Job(job); j != nil {
 			d.st.Config.CountDropped(j, n, reason.FiresSkipped(n, now.SkippedAt.UTC(), item))
@@ -186,7 +186,7 @@ func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 	if lost != nil {
 		d.st.Numbers.DaemonRuns++
 		d.st.Numbers.DaemonRunsFailed++
-		d.st.OfJobs.CountRuns(e.Job(), 1, 1)
+		d.st.JobStats.CountRuns(e.Job(), 1, 1)
 		d.runFailed(ref, lost)
 	}
 	d.TendLater(e.Job())

@@ -19,8 +19,8 @@ func TestKilledReason(t *testing.T) {
 			shards: []Shard{plain, finished}},
 		"killed on request; 1 of 3 shards went on after SIGTERM until the end of the grace period, and SIGKILL ended it": {
 			rec: record{Kill: asked}, shards: []Shard{plain, forced, finished}},
-		"1 of 2 shards were killed; item 0: killed on request":            {shards: []Shard{plain, finished}},
-		"2 of 3 shards were killed; item 1: " + forced.rec.Cause.String(): {shards: []Shard{plain, forced, finished}},
+		"shard 0 was killed (1 of 2 shards killed): killed on request":            {shards: []Shard{plain, finished}},
+		"shard 1 was killed (2 of 3 shards killed): " + forced.rec.Cause.String(): {shards: []Shard{plain, forced, finished}},
 	} {
 		if got := e.killedReason(); got.String() != want || want != "" && !e.rec.Kill.IsZero() && got.Code() != asked.Code() {
 			t.Errorf("got %q, want %q", got, want)

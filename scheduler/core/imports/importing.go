@@ -68,7 +68,7 @@ func (im *Imports) Queues() {
 	for _, path := range folders {
 		switch {
 		case left[path]:
-		case im.st.Subscription.TakingOver() && strings.HasPrefix(path, store.PathRunning+"/"):
+		case im.st.Subscription.InTakeover() && strings.HasPrefix(path, store.PathRunning+"/"):
 			im.st.Subscription.ImportRunning(path, "")
 		default:
 			im.MarkImported(path)
@@ -171,7 +171,7 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 // Without a takeover the framework id was made by this scheduler, and no such task can exist under it, so the entry is
 // removed.
 func (im *Imports) importRunning(e importEntry) {
-	if !im.st.Subscription.TakingOver() {
+	if !im.st.Subscription.InTakeover() {
 		im.MarkImported(e.path)
 		return
 	}

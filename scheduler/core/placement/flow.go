@@ -116,7 +116,7 @@ func (pl *Placement) ManageOffers() {
 	pl.findNeed()
 	o := flowInput{
 		idle: pl.st.Opt.Held != "" || pl.st.Draining() ||
-			pl.st.Subscription.TakingOver(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
+			pl.st.Subscription.InTakeover(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
 		excluded: pl.st.Agents.Excluded(), runs: pl.st.Executors.TakesTasks,
 	}
 	o.waits, o.hopeless = pl.anyWaiting()

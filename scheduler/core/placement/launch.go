@@ -20,7 +20,7 @@ func (pl *Placement) Launch() {
 		return
 	}
 	pl.st.MatchDone()
-	if pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() ||
+	if pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.InTakeover() || !pl.st.Subscription.Open() ||
 		len(pl.st.Executions.Launchable()) == 0 {
 		return
 	}

@@ -93,7 +93,7 @@ func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
 // reserve reserves agents for the execution that has waited longest of those that may be launched and that the known
 // agents could hold. Only one execution has a reservation at a time, so that two can't wait for each other's agents.
 func (pl *Placement) reserve() {
-	if pl.reservation != nil || pl.st.Draining() || pl.st.Subscription.TakingOver() || !pl.st.Subscription.Open() {
+	if pl.reservation != nil || pl.st.Draining() || pl.st.Subscription.InTakeover() || !pl.st.Subscription.Open() {
 		return
 	}
 	for id := range pl.lastReservation {

@@ -22,16 +22,20 @@ func (v *Changed) None() bool {
 // JobChanged records that people now see a job differently. Most of the visible state is stored, so the writes of a
 // step name it. JobChanged, ExecutionChanged and AppChanged are for state that a part keeps in memory only; the part
 // calls them where it changes that state.
-func (s *Shared) JobChanged(name string) { s.out.Changed.Jobs = AppendNew(s.out.Changed.Jobs, name) }
+func (s *Shared) JobChanged(name string) {
+	s.effects.Changed.Jobs = AppendNew(s.effects.Changed.Jobs, name)
+}
 
 // ExecutionChanged records that people now see an execution, and so its job, differently.
 func (s *Shared) ExecutionChanged(id, job string) {
-	s.out.Changed.Executions = AppendNew(s.out.Changed.Executions, id)
+	s.effects.Changed.Executions = AppendNew(s.effects.Changed.Executions, id)
 	s.JobChanged(job)
 }
 
 // AppChanged records that people now see an app differently.
-func (s *Shared) AppChanged(name string) { s.out.Changed.Apps = AppendNew(s.out.Changed.Apps, name) }
+func (s *Shared) AppChanged(name string) {
+	s.effects.Changed.Apps = AppendNew(s.effects.Changed.Apps, name)
+}
 
 // AppendNew appends a name unless it is the last one. Writes come sorted, so that this drops most repetitions of a
 // name.

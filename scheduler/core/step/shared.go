@@ -21,20 +21,21 @@ type Shared struct {
 	Opt Options
 	clock.Clock
 	// Timers call back in a step at or after a time of the term.
-	Timers clock.Timers
-	rnd    rand.Source
-	out    Effects
+	Timers  clock.Timers
+	random  rand.Source
+	effects Effects
 	// Numbers has the counters and histograms of the term for metrics, which the parts increase. Its gauges stay zero.
 	Numbers stats.Stats
 	// matchRequested is set if a change since the last match may lead to another result. needChanged is set if a change
-	// may lead to another need of offers for future launches.
+	// may alter which offers future launches need.
 	matchRequested, needChanged bool
-	draining                    bool
-	// OfJobs has the counts for the metrics of single jobs.
-	OfJobs stats.PerJob
+	// draining is set for the rest of the term once everything on the cluster is being ended (Drain).
+	draining bool
+	// JobStats has the counts for the metrics of single jobs.
+	JobStats stats.PerJob
 }
 
-// Effects are the effects that the parts of the core request of a step.
+// Effects collects what a step must do after its commit.
 type Effects struct {
 	// Calls go to the present session, in this order.
 	Calls []Call
@@ -47,36 +48,36 @@ type Effects struct {
 }
 
 // SetRandom sets the source from which UUID takes its randomness. It is called at the beginning of each step.
-func (s *Shared) SetRandom(rnd rand.Source) { s.rnd = rnd }
+func (s *Shared) SetRandom(random rand.Source) { s.random = random }
 
 // Effects returns the effects of the present step so far, for parts that complete them.
-func (s *Shared) Effects() *Effects { return &s.out }
+func (s *Shared) Effects() *Effects { return &s.effects }
 
 // TakeEffects returns the effects of a step that ends. The next step begins without any.
 func (s *Shared) TakeEffects() Effects {
-	out := s.out
-	s.out = Effects{}
-	return out
+	taken := s.effects
+	s.effects = Effects{}
+	return taken
 }
 
 // Fence requires a fenced commit before the calls of this step, so that only the present leader can make them (rule
 // T6).
-func (s *Shared) Fence() { s.out.Fenced = true }
+func (s *Shared) Fence() { s.effects.Fenced = true }
 
 // ClusterChanged records that the views of agents, offers, executors or the subscription changed.
-func (s *Shared) ClusterChanged() { s.out.Changed.Cluster = true }
+func (s *Shared) ClusterChanged() { s.effects.Changed.Cluster = true }
 
-// Call adds a call. The calls of a step are sent in this order once the step is committed.
-func (s *Shared) Call(call Call) { s.out.Calls = append(s.out.Calls, call) }
+// Call adds a call to the step, like Kill and Reconcile; it sends nothing itself. The calls of a step are sent in this
+// order once the step is committed.
+func (s *Shared) Call(call Call) { s.effects.Calls = append(s.effects.Calls, call) }
 
 // Note adds a note for the log of this step.
-func (s *Shared) Note(n Note) { s.out.Notes = append(s.out.Notes, n) }
+func (s *Shared) Note(n Note) { s.effects.Notes = append(s.effects.Notes, n) }
 
 // WakeAt requests a step at a time of the term, at which the parts check what is due.
 func (s *Shared) WakeAt(t time.Time) { s.Timers.At(t, func(time.Time) {}) }
 
-// resendGrid is the grid to which the times of repeated calls are rounded up: each of them that was answered
-// meanwhile would otherwise wake the core for nothing.
+// resendGrid is the grid that resend times are rounded up to, so that many resends share one wake-up of the core.
 const resendGrid = 250 * time.Millisecond
 
 // SweepInterval is the interval at which all live tasks are checked for timeouts.
@@ -89,13 +90,13 @@ func (s *Shared) WakeToResend(tries int) {
 	s.WakeAt(due.Add(resendGrid - 1).Truncate(resendGrid))
 }
 
-// Kill asks the agent to end a task, with grace between SIGTERM and SIGKILL.
+// Kill adds a call that asks the agent to end a task, with grace between SIGTERM and SIGKILL.
 func (s *Shared) Kill(taskID, agentID string, grace time.Duration, reason string) {
 	s.Call(CallKill{Kill: cluster.Kill{TaskID: taskID, AgentID: agentID, Grace: grace, Reason: reason}})
 }
 
-// Reconcile asks the master about these tasks, in calls of at most 1000 tasks. Without tasks it does nothing, because a
-// call without tasks would ask about all tasks.
+// Reconcile adds calls that ask the master about these tasks, of at most 1000 tasks each. Without tasks it does
+// nothing, because a call without tasks would ask about all tasks.
 func (s *Shared) Reconcile(refs []cluster.TaskRef) {
 	const limit = 1000
 	for len(refs) > 0 {
@@ -107,13 +108,13 @@ func (s *Shared) Reconcile(refs []cluster.TaskRef) {
 
 // UUID makes a random version 4 UUID from the step's randomness. It may be called only in a step, after SetRandom.
 func (s *Shared) UUID() string {
-	a, b := s.rnd.Uint64(), s.rnd.Uint64()
+	a, b := s.random.Uint64(), s.random.Uint64()
 	a = a&^0xf000 | 0x4000
 	b = b&^(0xc0<<56) | 0x80<<56
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&0xffffffffffff)
 }
 
-// Drain begins the end of everything on the cluster: nothing is launched any more in this term (rule O4).
+// Drain stops launching for the rest of the term, because everything on the cluster is being ended (rule O4).
 func (s *Shared) Drain() { s.draining = true }
 
 // Draining reports whether Drain was called in this term.
@@ -135,8 +136,7 @@ func (s *Shared) MatchRequested() bool { return s.matchRequested }
 // MatchDone records that a match was made, or that none is needed.
 func (s *Shared) MatchDone() { s.matchRequested = false }
 
-// NeedChanged records a change after which future launches may need other offers. The passing of time is no such
-// change.
+// NeedChanged records a change after which future launches may need other offers. Time passing alone does not count.
 func (s *Shared) NeedChanged() { s.needChanged = true }
 
 // TakeNeedChanged reports whether NeedChanged was called since the last call of TakeNeedChanged.

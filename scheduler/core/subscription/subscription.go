@@ -19,12 +19,12 @@ type Subscription struct {
 	shared *step.Shared
 	session
 	frameworkID string
-	// ours is the framework id that is marked as made or taken over by this scheduler. takeover is set while the
-	// framework id still belongs to another scheduler (rule T8).
-	ours     string
-	takeover *takeover
-	// idChanged and oursChanged are set while the framework id and the mark are to be written.
-	idChanged, oursChanged bool
+	// ownFrameworkID is the framework id that is marked as made or taken over by this scheduler. takeover is set while
+	// the framework id still belongs to another scheduler (rule T8).
+	ownFrameworkID string
+	takeover       *takeover
+	// idChanged and ownIDChanged are set while the framework id and the mark are to be written.
+	idChanged, ownIDChanged bool
 	// removedID is a removed framework id that is to be written.
 	removedID string
 }
@@ -39,19 +39,19 @@ const ownFramework = "elasticjob-"
 // leaves no framework that no scheduler knows (rule T7).
 func (s *Subscription) MakeID() {
 	s.frameworkID = ownFramework + s.shared.UUID()
-	s.ours, s.idChanged = s.frameworkID, true
+	s.ownFrameworkID, s.idChanged = s.frameworkID, true
 }
 
 // RestoreID sets the stored framework id.
 func (s *Subscription) RestoreID(id string) { s.frameworkID = strings.TrimSpace(id) }
 
-// RestoreOurs sets the stored mark: the framework id that is this scheduler's.
-func (s *Subscription) RestoreOurs(id string) { s.ours = id }
+// RestoreOwnID sets the stored mark: the framework id that is this scheduler's.
+func (s *Subscription) RestoreOwnID(id string) { s.ownFrameworkID = id }
 
 // BeginTakeover begins a takeover if the restored framework id belongs to another scheduler. It is called once, after
-// RestoreID and RestoreOurs.
+// RestoreID and RestoreOwnID.
 func (s *Subscription) BeginTakeover() {
-	if s.frameworkID == "" || s.frameworkID == s.ours || strings.HasPrefix(s.frameworkID, ownFramework) {
+	if s.frameworkID == "" || s.frameworkID == s.ownFrameworkID || strings.HasPrefix(s.frameworkID, ownFramework) {
 		return
 	}
 	s.takeover = &takeover{unknown: map[string]*UnknownTask{}}
@@ -82,8 +82,8 @@ func (s *Subscription) Write(r *store.Commit) {
 	if s.removedID != "" {
 		r.Put(store.Under(store.PathOldFramework, s.removedID), s.shared.Wall())
 	}
-	if s.idChanged || s.oursChanged {
-		r.Raw(store.PathOurFramework, []byte(s.ours))
+	if s.idChanged || s.ownIDChanged {
+		r.Raw(store.PathOurFramework, []byte(s.ownFrameworkID))
 	}
 	if s.idChanged {
 		r.Raw(store.PathFramework, []byte(s.frameworkID))
@@ -91,7 +91,7 @@ func (s *Subscription) Write(r *store.Commit) {
 			r.Raw(store.PathClusterKind, []byte(s.shared.Opt.ClusterKind))
 		}
 	}
-	s.removedID, s.idChanged, s.oursChanged = "", false, false
+	s.removedID, s.idChanged, s.ownIDChanged = "", false, false
 }
 
 // session is an open subscription, or the attempt to open one.
@@ -162,7 +162,7 @@ func (s *Subscription) BeginSession(number int64, masterID string) bool {
 	s.shared.Numbers.Subscriptions++
 	s.session = session{number: number, open: true, tries: s.tries, masterID: masterID, began: s.shared.Now(),
 		reconcileAt: s.shared.Now()}
-	s.takeover.begin()
+	s.takeover.restart()
 	s.shared.Note(step.Note{Kind: step.NoteSession, Detail: "subscribed to master " + masterID})
 	return true
 }

@@ -35,8 +35,8 @@ func (vs *Views) Stats() stats.Stats {
 		}
 	}
 	s.NotificationsPending = len(vs.notifications.Jobs())
-	s.JobsWithoutMetrics = len(vs.st.OfJobs.LeftOut())
-	for _, of := range vs.st.OfJobs.All {
+	s.JobsWithoutMetrics = len(vs.st.JobStats.LeftOut())
+	for _, of := range vs.st.JobStats.All {
 		s.OfJobs = append(s.OfJobs, *of)
 	}
 	return s

@@ -71,7 +71,7 @@ func (vs *Views) noLaunches() reason.Reason {
 		return reason.Of(reason.Stopping)
 	case vs.st.Opt.Held != "":
 		return reason.LaunchesHeld(vs.st.Opt.Held)
-	case vs.st.Subscription.TakingOver():
+	case vs.st.Subscription.InTakeover():
 		return vs.st.Subscription.TakeoverReason()
 	case !vs.st.Subscription.Open():
 		return reason.NotConnected(vs.st.Subscription.Reason())

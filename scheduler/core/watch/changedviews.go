@@ -51,7 +51,7 @@ func (w *Watch) currentCommon() common {
 	v := common{draining: w.st.Draining(), open: s.Open(), behind: !w.fires.BehindUntil().IsZero(), reason: s.Reason(),
 		frameworkID: s.FrameworkID(), masterID: s.MasterID(),
 		ahead: w.st.Ahead(), capacities: w.st.Agents.Capacities()}
-	if s.TakingOver() {
+	if s.InTakeover() {
 		v.takeover = s.TakeoverReason()
 	}
 	v.cursor = w.fires.BehindUntil()

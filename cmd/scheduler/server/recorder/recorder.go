@@ -109,12 +109,12 @@ func warnAboutOutbox(c *settings.Config, log *slog.Logger) {
 // historyStats returns a recorder's numbers in the form of /metrics.
 func historyStats(s history.Status, now time.Time) metrics.HistoryStats {
 	stats := metrics.HistoryStats{
-		DatabaseUp: s.Down == "", RowsWaiting: s.Waiting, BytesWaiting: s.Bytes, BytesMost: s.Bound,
+		DatabaseUp: s.Down == "", RowsWaiting: s.Waiting, BytesWaiting: s.Bytes, MaxBytes: s.Bound,
 		RowsWritten: s.Written,
 		RowsLost:    metrics.LostRows{OutboxFull: s.Lost.Full, OutboxFailed: s.Lost.Failed, Refused: s.Lost.Refused},
 	}
 	if !s.Oldest.IsZero() {
-		stats.Oldest = max(0, now.Sub(s.Oldest))
+		stats.OldestAge = max(0, now.Sub(s.Oldest))
 	}
 	return stats
 }
