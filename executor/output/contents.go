@@ -295,7 +295,7 @@ func lastOf(data []byte, show func([]byte) string) string {
 		data = bytes.TrimLeftFunc(data, func(r rune) bool { return r == utf8.RuneError })
 	}
 	text := strings.TrimSpace(stacktrace.Shorten(printable(show(data))))
-	return cut(cmp.Or(withoutNotices(text), text), CauseLength)
+	return cutAfterException(cmp.Or(withoutNotices(text), text), CauseLength)
 }
 
 // Readable returns the last limit bytes of a text, in whole characters, without control characters and terminal

@@ -11,7 +11,7 @@ var notices = regexp.MustCompile(`(?m)^(?:` +
 	`Picked up _?JAVA_|Picked up JDK_|NOTE: Picked up |SLF4J|log4j:WARN |WARNING: |OpenJDK .*VM warning: |Java HotSpot.*VM warning: |` +
 	`nohup: |mesg: |tput: |stty: |stdin: is not a tty|bash: cannot set terminal |bash: no job control |` +
 	`.*: warning: setlocale: |perl: warning: |\(node:\d+\) |\(Use .node --trace-|Warning: |(?:mysql\w*|curl): \[?Warning\]?:? |` +
-	`.+:\d+: \w*Warning: .*\n  ` +
+	`.+:\d+: \w*Warning: .*\n  |\w*Warning: Enable tracemalloc ` +
 	`).*(?:\n|\z)`)
 
 // isNotice reports whether the end of a stream says nothing about a failure.
