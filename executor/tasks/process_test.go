@@ -18,8 +18,12 @@ func TestExitText(t *testing.T) {
 		"ended by signal 15 (terminated)":                                         {Status: -1, Signal: 15},
 		"ended by signal 9 (killed)":                                              {Status: -1, Signal: 9, Killed: true},
 		"ended by signal 9 (killed), which this executor didn't send: possibly out of memory, at the limit of the container that all tasks of the app share on this agent": {Status: -1, Signal: 9},
-		"ended by signal 9 (killed) by the kernel's OOM killer" + where:                               {Status: -1, Signal: 9, OutOfMemory: true},
-		"exit status 137; meanwhile the kernel's OOM killer ended a process of this executor" + where: {Status: 137, OutOfMemory: true},
+		"ended by signal 9 (killed) by the kernel's OOM killer" + where: {Status: -1, Signal: 9, OutOfMemory: true},
+		"exit status 143": {Status: 143, Killed: true},
+		"exit status 143 (128 + SIGTERM, which this executor did not send)": {Status: 143},
+		"exit status 137 (128 + SIGKILL, which this executor did not send)": {Status: 137},
+		"exit status 139": {Status: 139},
+		"exit status 137 (128 + SIGKILL, which this executor did not send); meanwhile the kernel's OOM killer ended a process of this executor" + where: {Status: 137, OutOfMemory: true},
 	} {
 		if got := (ending{Exit: exit}).text(); got != want {
 			t.Errorf("%q, want %q", got, want)
