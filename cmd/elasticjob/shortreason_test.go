@@ -12,7 +12,7 @@ import (
 func TestAShortReasonBeginsWithTheCause(t *testing.T) {
 	t.Parallel()
 	const kept = "; its working directory is kept on the agent: /a/kept/1"
-	of := func(text string) reason.Reason { return reason.ShardsFailed(1, 3, 1, reason.FromText(text)) }
+	of := func(text string) reason.Reason { return reason.ShardsFailed(1, 0, 3, 1, reason.FromText(text)) }
 	for _, test := range []struct {
 		why  reason.Reason
 		want string
@@ -31,8 +31,8 @@ func TestAShortReasonBeginsWithTheCause(t *testing.T) {
 		{of("ended by signal 9 (killed) by the kernel's OOM killer; end of stderr:\nrow 7"),
 			"item 1: ended by signal 9 (killed) by the kernel's OOM killer; row 7"},
 		{of("exit status 3" + kept + "; it wrote nothing"), "item 1: exit status 3; it wrote nothing" + kept},
-		{of(""), reason.ShardsFailed(1, 3, 1, reason.Reason{}).String()},
-		{reason.ShardsFailed(1, 1, 0, reason.FromText("exit status 3; end of stderr:\nno luck")), "no luck"},
+		{of(""), reason.ShardsFailed(1, 0, 3, 1, reason.Reason{}).String()},
+		{reason.ShardsFailed(1, 0, 1, 0, reason.FromText("exit status 3; end of stderr:\nno luck")), "no luck"},
 		{reason.ShardsKilled(1, 2, 0, reason.Of(reason.KilledOnRequest)), "item 0: killed on request"},
 		{reason.Of(reason.KilledOnRequest), "killed on request"},
 		{reason.Reason{}, ""},
