@@ -70,7 +70,7 @@ public final class ShardingContext {
         return shardingItem;
     }
 
-    /** @return the shard's own parameter, of the job's shardingItemParameters; null if it has none, as in ElasticJob */
+    /** @return the shard's own parameter, of the job's shardingItemParameters; null if none, as in ElasticJob */
     public String getShardingParameter() {
         return shardingParameter;
     }
