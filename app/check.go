@@ -155,7 +155,10 @@ func checkURL(field, text string, allowFile bool) document.Violations {
 	case "ftp":
 		return wrong("ftp is not supported; serve the package over http or https")
 	case "":
-		return wrong("must be absolute, such as http://host/my-job.tar.gz")
+		if allowFile && strings.HasPrefix(text, "/") {
+			return wrong("must be a URL: %s for this file, or such as http://host/my-job.tar.gz", (&url.URL{Scheme: "file", Path: text}).String())
+		}
+		return wrong("must be a URL, such as http://host/my-job.tar.gz")
 	default:
 		return wrong("scheme %q is not supported; use http or https", u.Scheme)
 	}

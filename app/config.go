@@ -49,5 +49,13 @@ var Schema = document.MustSchema[Config]("appName", nil)
 // Default returns a document with the defaults of the original (contract 1.3).
 func Default() Config { return Schema.Default() }
 
+// LeanCPUCount and LeanMemoryMB are the resources of an executor that the command line and the importers ask for unless
+// told otherwise. The API's defaults are those of ElasticJob-Cloud, whose executor was a JVM; three such executors fill
+// a small machine.
+const (
+	LeanCPUCount = 0.1
+	LeanMemoryMB = 64
+)
+
 // Resources returns the demand of the app's executor on an agent.
 func (c Config) Resources() resources.Amount { return resources.New(c.CPUCount, c.MemoryMB) }

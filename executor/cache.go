@@ -1,10 +1,12 @@
 package executor
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -52,8 +54,25 @@ func packageOpener(as *isolation.Account, hide *isolation.Places) func(path stri
 		case err != nil && hide.Has(path): // hidden from this executor too, so it can't open the file
 			return nil, hidden
 		}
-		return file, err
+		return file, explainUnreadable(as, err)
 	}
+}
+
+// explainUnreadable says in an error about missing permissions which user can't read the package, and what to do.
+func explainUnreadable(as *isolation.Account, err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	name := strconv.Itoa(os.Getuid())
+	switch {
+	case as != nil:
+		name = cmp.Or(as.Name, as.IDs())
+	default:
+		if found, other := user.LookupId(name); other == nil {
+			name = found.Username
+		}
+	}
+	return fmt.Errorf("%w: jobs run as user %s, who must be able to read it: make the file readable (chmod o+r), and its folders accessible (chmod o+x)", err, name)
 }
 
 // makeOwned creates a folder that only this user can write to, if it does not exist. It returns an error if other

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -93,6 +94,8 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	case errors.Is(err, context.DeadlineExceeded):
 		facts.add("appURL", fmt.Sprintf("it was not fetched and unpacked within %s, the limit of a check: see whether the package's server is slow", checkTime))
 		return facts, nil
+	case errors.As(err, &refused) && errors.Is(err, fs.ErrPermission): // it says what to do
+		facts.add("appURL", refused.Error())
 	case errors.As(err, &refused):
 		facts.add("appURL", fmt.Sprintf("%s: see that the URL is right, that this server can reach it, and that it is a package (tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip or a single file) of at most %d MiB, unpacked too, for a check", refused, maxTaskGrace>>20))
 	case err != nil:

@@ -394,6 +394,24 @@ func TestAsRootACheckSeesWhatJobsSee(t *testing.T) {
 	}
 }
 
+// TestAsRootAnUnreadablePackageSaysForWhom: the URL is right, and the server's own user could read the file.
+func TestAsRootAnUnreadablePackageSaysForWhom(t *testing.T) {
+	t.Parallel()
+	needsRoot(t)
+	file := filepath.Join(openFolder(t), "a.jar")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	facts, err := executor.CheckPackage(t.Context(),
+		executor.PackageCheck{URL: "file://" + file, Command: []string{"a.jar"}, Folder: t.TempDir(), OfAgent: true,
+			RunAs: &isolation.Account{Name: "nobody", UID: 65534, GID: 65534, Groups: []uint32{65534}}})
+	const want = "permission denied: jobs run as user nobody, who must be able to read it: make the file readable (chmod o+r), "
+	if err != nil || len(facts.Problems) != 1 || !strings.Contains(facts.Problems[0].Message, want) ||
+		strings.Contains(facts.Problems[0].Message, "see that the URL is right") {
+		t.Errorf("%+v, %v", facts, err)
+	}
+}
+
 func TestACheckEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})

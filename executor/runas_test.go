@@ -296,7 +296,7 @@ func TestAsRootPackagesAreWhatTheirUserCanRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.launch(taskOf("t", url))
-	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause, "permission denied") {
+	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause, "permission denied: jobs run as user nobody,") {
 		t.Errorf("cause %q", status.Cause)
 	}
 }

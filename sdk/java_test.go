@@ -66,6 +66,18 @@ func TestJava(t *testing.T) {
 		}
 		p.lives()
 	})
+	t.Run("no parameter of the shard is null", func(t *testing.T) {
+		t.Parallel()
+		p := java.resident(t)
+		for own, want := range map[string]string{"north": "own parameter north", "": "own parameter null"} {
+			line := strings.Replace(runLine("run"+own, "own"), `"shardingParameter":"own"`, `"shardingParameter":"`+own+`"`, 1)
+			p.say(line)
+			if failure, _ := p.done("run" + own); !strings.Contains(failure, want) {
+				t.Errorf("%q: %q, want %q", own, failure, want)
+			}
+		}
+		p.lives()
+	})
 	t.Run("dataflow", func(t *testing.T) {
 		t.Parallel()
 		for name, tc := range map[string]struct {

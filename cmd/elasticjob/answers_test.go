@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -261,13 +264,27 @@ func TestAWaitTellsTheReason(t *testing.T) {
 // TestDefaultsAreSaid: a new app or job that asks for no CPU or memory takes some.
 func TestDefaultsAreSaid(t *testing.T) {
 	t.Parallel()
-	server, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"cpuCount":1,"memoryMB":128}`) })
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answer := map[string]any{"cpuCount": 1, "memoryMB": 128} // what the API takes for missing fields
+		if err := json.NewDecoder(r.Body).Decode(&answer); err != nil {
+			t.Error(err)
+		}
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	})
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	if err := os.WriteFile(file, []byte("appName: a\nmemoryMB: 100\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for line, want := range map[string]string{
-		"app publish a":                          "note: its executor on each agent takes 1 CPU and 128 MB by default (--cpu, --memory)\n",
-		"app publish a --memory 64":              "note: its executor on each agent takes 1 CPU by default (--cpu)\n",
+		"app publish a":                          "note: its executor on each agent takes 0.1 CPU and 64 MB by default (--cpu, --memory)\n",
+		"app publish a --memory 64":              "note: its executor on each agent takes 0.1 CPU by default (--cpu)\n",
+		"app publish -f " + file:                 "note: its executor on each agent takes 0.1 CPU by default (--cpu)\n",
+		"app publish a --image i":                "",
 		"app publish a --cpu 0.1 --memory 64":    "",
 		"app update a":                           "",
-		"job register j --cpu 0.1":               "note: each shard takes 128 MB by default (--memory)\n",
+		"job register j --cpu 0.1":               "note: each shard takes 64 MB by default (--memory)\n",
 		"job update j --cron ''":                 "",
 		"job register j --memory 64 --cpu 0.001": "",
 	} {

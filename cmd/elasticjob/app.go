@@ -6,19 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
 var appFields = []field{
 	{flag: "url", name: "appURL", zero: "", usage: "where agents fetch the package"},
 	{flag: "script", name: "bootstrapScript", zero: "", usage: "the command that runs a shard, such as bin/start.sh"},
-	{flag: "cpu", name: "cpuCount", zero: 0.0, usage: "CPU of the app's executor, once per agent"},
-	{flag: "memory", name: "memoryMB", zero: 0.0, usage: "memory of the app's executor in MB, once per agent"},
+	{flag: "cpu", name: "cpuCount", zero: 0.0, fallback: app.LeanCPUCount, always: true, usage: "CPU of the app's executor, once per agent"},
+	{flag: "memory", name: "memoryMB", zero: 0.0, fallback: float64(app.LeanMemoryMB), always: true, usage: "memory of the app's executor in MB, once per agent"},
 	{flag: "cache", name: "appCacheEnable", zero: false, usage: "keep the package on the agents between runs"},
 	{flag: "sha256", name: "appSHA256", zero: "", usage: "the package's checksum in hex; no other package is run"},
 	{flag: "image", name: "image", zero: "", usage: "on Kubernetes: the image that shards run in; with one an app needs no package"},
@@ -75,6 +77,10 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		asked := maps.Clone(d)
+		if image, _ := d["image"].(string); isNew && image == "" { // pods of apps with an image share no executor
+			d.setFallbacks(appFields)
+		}
 		text, err := d.raw()
 		if err != nil {
 			return err
@@ -87,8 +93,8 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 		if err != nil {
 			return a.suggestApp(ctx, c, err, fmt.Sprint(d["appName"]))
 		}
-		if isNew && answer.Value.Image == "" { // pods of apps with an image share no executor
-			a.note(d.defaultsText("its executor on each agent", answer.Value.CPUCount, answer.Value.MemoryMB))
+		if isNew && answer.Value.Image == "" {
+			a.note(asked.defaultsText("its executor on each agent", answer.Value.CPUCount, answer.Value.MemoryMB))
 		}
 		return a.appDone(answer, done)
 	})
@@ -147,25 +153,25 @@ func (a *cli) listApps(ctx context.Context, c *client.Client, _ []string) error 
 	return a.show(apps.Raw, func() error {
 		t := &table{columns: []column{{title: "NAME", minWidth: 12}, {title: "PACKAGE", minWidth: 16},
 			{title: "SCRIPT", minWidth: 10}, {title: "CPU", right: true}, {title: "MEMORY", right: true}}}
-		for _, app := range apps.Value {
-			t.add(text(app.AppName), text(cmp.Or(app.AppURL, app.Image)), text(app.BootstrapScript),
-				text(number(app.CPUCount)), text(number(app.MemoryMB)+" MB"))
+		for _, one := range apps.Value {
+			t.add(text(one.AppName), text(cmp.Or(one.AppURL, one.Image)), text(one.BootstrapScript),
+				text(number(one.CPUCount)), text(number(one.MemoryMB)+" MB"))
 		}
 		return a.print(t, `there are no apps; "elasticjob app publish" publishes one`)
 	})
 }
 
 func (a *cli) showApp(ctx context.Context, c *client.Client, args []string) error {
-	app, err := c.App(ctx, args[0])
+	stored, err := c.App(ctx, args[0])
 	if err != nil {
 		return a.suggestApp(ctx, c, err, args[0])
 	}
-	return a.show(app.Raw, func() error {
+	return a.show(stored.Raw, func() error {
 		disabled, err := c.AppDisabled(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		return a.printFields(app.Raw, pair{"disabled", strconv.FormatBool(disabled.Value)})
+		return a.printFields(stored.Raw, pair{"disabled", strconv.FormatBool(disabled.Value)})
 	})
 }
 

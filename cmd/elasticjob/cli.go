@@ -67,7 +67,7 @@ Exit status:
 	root.Version = release.Version()
 	root.SetVersionTemplate(release.Text("elasticjob"))
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(suggestFlag(cmd, err)) })
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "", "the server's `URL`, such as https://jobs.example.com")
 	flags.StringVar(&a.context, "context", "", "the `NAME` of the context whose server is used")
@@ -107,22 +107,6 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd.SuggestionsMinimumDistance, cmd.DisableFlagsInUseLine = 2, true
 	cmd.AddCommand(commands...)
 	return cmd
-}
-
-// nearCommand returns the command that was probably meant: one with a similar name, or a subcommand of another
-// command with this name.
-func nearCommand(parent *cobra.Command, name string) string {
-	if near := parent.SuggestionsFor(name); len(near) > 0 {
-		return near[0]
-	}
-	for _, child := range parent.Commands() {
-		for _, grandchild := range child.Commands() {
-			if grandchild.Name() == name && child.IsAvailableCommand() {
-				return child.Name() + " " + name
-			}
-		}
-	}
-	return ""
 }
 
 // connect returns a client of the target server.

@@ -24,8 +24,10 @@ type field struct {
 	flag, name, usage string
 	// zero has the type of the value.
 	zero any
-	// fallback, if not nil, is the value in a new document if neither the flag nor a file is given.
+	// fallback, if not nil, is the value in a new document if neither the flag nor a file is given; with always also if
+	// the file does not have the field.
 	fallback any
+	always   bool
 }
 
 // fieldFlags defines a flag for each field, and -f.
@@ -33,7 +35,11 @@ func fieldFlags(cmd *cobra.Command, fields []field, file *string, isNew bool) {
 	flags := cmd.Flags()
 	flags.StringVarP(file, "file", "f", "", "a `FILE` with the fields as YAML or JSON; - is standard input")
 	for _, f := range fields {
-		if isNew && f.fallback != nil {
+		switch {
+		case !isNew || f.fallback == nil:
+		case f.always:
+			f.usage += fmt.Sprintf(" (by default %v)", f.fallback)
+		default:
 			f.usage += fmt.Sprintf(" (without -f: %v)", f.fallback)
 		}
 		switch zero := f.zero.(type) {

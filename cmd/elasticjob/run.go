@@ -85,7 +85,7 @@ func (a *cli) runTable(rows []client.Summary) *table {
 	for _, run := range rows {
 		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.relativeShort(&run.FireTime)),
 			text(millisText(run.DurationMillis)),
-			text(counts(run.Shards)), text(run.Reason))
+			text(counts(run.Shards)), text(shortReason(run.Why)))
 	}
 	return t
 }

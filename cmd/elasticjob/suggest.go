@@ -1,9 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/elasticjob-go/elasticjob/client"
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
@@ -32,4 +38,61 @@ func withSuggestion(ctx context.Context, c *client.Client, err error, code, name
 	}
 	message := fmt.Sprintf("%s; did you mean %s?", before(refused.Message, "; GET "), meant)
 	return &client.Error{Status: refused.Status, Code: "", Message: message}
+}
+
+// otherWords are the commands that users of other schedulers look for under these names.
+var otherWords = map[string]string{
+	"elasticjob job run":    "job trigger",
+	"elasticjob job start":  "job trigger",
+	"elasticjob job log":    "elasticjob logs JOB",
+	"elasticjob job logs":   "elasticjob logs JOB",
+	"elasticjob job status": "job explain",
+	"elasticjob run log":    "elasticjob logs RUN",
+	"elasticjob run logs":   "elasticjob logs RUN",
+	"elasticjob run status": "run show",
+	"elasticjob start":      "job trigger",
+	"elasticjob status":     "top",
+}
+
+// nearCommand returns the command that was probably meant: one that does what is usually called so, one with a similar
+// name, or a subcommand of another command with this name.
+func nearCommand(parent *cobra.Command, name string) string {
+	if meant := otherWords[parent.CommandPath()+" "+name]; meant != "" {
+		return meant
+	}
+	if near := parent.SuggestionsFor(name); len(near) > 0 {
+		return near[0]
+	}
+	for _, child := range parent.Commands() {
+		for _, grandchild := range child.Commands() {
+			if grandchild.Name() == name && child.IsAvailableCommand() {
+				return child.Name() + " " + name
+			}
+		}
+	}
+	return ""
+}
+
+// suggestFlag adds to an error about an unknown flag the flag that was probably meant: one with a similar name, or one
+// with a part of this name.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {
+		return err
+	}
+	name, meant := unknown.GetSpecifiedName(), ""
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		names = append(names, f.Name)
+		if slices.Contains(strings.Split(f.Name, "-"), name) && meant == "" {
+			meant = f.Name
+		}
+	})
+	if meant = cmp.Or(spelling.Nearest(name, names), meant); meant == "" {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean --%s?", err, meant)
 }

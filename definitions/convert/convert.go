@@ -34,6 +34,8 @@ type Options struct {
 	CPUCount, MemoryMB float64
 	// TimeZone is the zone of jobs whose file names none; "" means the server's.
 	TimeZone string
+	// Disabled says that all jobs are disabled, so that they can be tried while the other scheduler still runs them.
+	Disabled bool
 	// System says that the entries of a crontab contain the user before the command, as in /etc/crontab.
 	System bool
 	// Properties are the values of variables of Spring, ${name}, and Profiles its active profiles.
@@ -232,6 +234,7 @@ func (b *builder) finish(script string) *Result {
 		}
 		c := app.Default()
 		c.AppName, c.AppURL, c.BootstrapScript = name, b.options.AppURL, script
+		c.CPUCount, c.MemoryMB = app.LeanCPUCount, app.LeanMemoryMB
 		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c,
 			At: definitions.Position{File: b.file}})
 	}
@@ -242,6 +245,10 @@ func (b *builder) finish(script string) *Result {
 		b.remarkOnce(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
 	}
 	for _, d := range b.result.Definitions {
+		if b.options.Disabled {
+			disabled := true
+			d.Disabled = &disabled
+		}
 		b.hideRest(d)
 		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
 		for _, v := range bad {

@@ -89,6 +89,22 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestDisabledJobs: with the option every job is disabled, so that the other scheduler can go on, and no app is.
+func TestDisabledJobs(t *testing.T) {
+	t.Parallel()
+	options := convert.Options{Disabled: true, AppURL: "https://example.com/a.tar.gz", Now: now}
+	result := convert.Crontab("crontab", []byte("0 3 * * * a\n0 4 * * * b\n"), options)
+	if len(result.Definitions) != 3 {
+		t.Fatalf("%d definitions, want an app and two jobs", len(result.Definitions))
+	}
+	for _, d := range result.Definitions {
+		disabled := d.Disabled != nil && *d.Disabled
+		if want := d.Kind == definitions.Job; disabled != want {
+			t.Errorf("%s: disabled %t, want %t", d.Name(), disabled, want)
+		}
+	}
+}
+
 func propertiesOf(t *testing.T, file string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))

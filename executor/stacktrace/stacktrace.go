@@ -5,6 +5,7 @@ package stacktrace
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 var (
@@ -30,6 +31,10 @@ var (
 	// named matches an exception without a message, which only the place of its frame explains.
 	named = regexp.MustCompile(`^\s*(?:Exception in thread ".*" |Caused by: |Suppressed: |Uncaught )?[\w.$]*(?:Exception|Error|Throwable)$`)
 
+	// beginsException matches the beginning of an exception with a message.
+	beginsException = regexp.MustCompile(`^[\s|+]*(?:Exception in thread "[^"]*" |Caused by: |Suppressed: |Uncaught |Unhandled exception\. )?` +
+		`(?:[\w.$]*(?:Exception|Error|Throwable)|panic): `)
+
 	// javaPlace and otherPlace match the file and the line of a frame of Java, and of Node.js and .NET. pythonPlace
 	// matches those of a frame of Python.
 	javaPlace   = regexp.MustCompile(`\(([^():/\s]+):(\d+)\)`)
@@ -46,8 +51,9 @@ var (
 // Shorten returns a text without the frames of the stack traces of Java, Python, Node.js, Go, .NET, Ruby and PHP in it.
 // In all but the last three, an exception is followed by the place in the program's own code that threw it, such as
 // "(Share.java:17)". An exception that has neither a message nor such a place keeps the frame that threw it, and one of
-// Python without a message keeps its own frame with the line of the program. Shorten returns the text itself if nothing
-// else would be left.
+// Python without a message keeps its own frame with the line of the program. A long message loses its middle, so that
+// neither the class and the beginning nor the place is lost where the text is cut. Shorten returns the text itself if
+// nothing else would be left.
 func Shorten(text string) string {
 	var s shortener
 	given := text
@@ -57,10 +63,34 @@ func Shorten(text string) string {
 	for line := range strings.SplitSeq(given, "\n") {
 		s.add(line)
 	}
+	for i, line := range s.kept {
+		s.kept[i] = cutMiddle(line)
+	}
 	if short := strings.Trim(strings.Join(s.kept, "\n"), "\n"); strings.TrimSpace(short) != "" {
 		return short
 	}
 	return text
+}
+
+// maxHead and maxTail limit the beginning and the end of a long message, in bytes. Two such messages fit into a reason.
+const (
+	maxHead = 500
+	maxTail = 200
+)
+
+// cutMiddle returns a line, without its middle if it is long and begins with an exception.
+func cutMiddle(line string) string {
+	if len(line) <= maxHead+maxTail || !beginsException.MatchString(line[:maxHead]) {
+		return line
+	}
+	head, tail := maxHead, len(line)-maxTail
+	for !utf8.RuneStart(line[head]) {
+		head--
+	}
+	for !utf8.RuneStart(line[tail]) {
+		tail--
+	}
+	return line[:head] + " … " + line[tail:]
 }
 
 // placeOfEscaped returns what replaces successive frames of Java in a text of JSON.

@@ -3,8 +3,10 @@ package stacktrace_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -93,6 +95,23 @@ func TestOtherTraces(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, stacktrace.Shorten(text)); diff != "" {
 			t.Errorf("%q:\n%s", text, diff)
+		}
+	}
+}
+
+// TestALongMessageLosesItsMiddle: its class, its beginning, and its place stay, because a text is cut at its beginning.
+func TestALongMessageLosesItsMiddle(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("北x", 4<<10)
+	for text, want := range map[string]string{
+		"java.lang.IllegalStateException: rows " + long + "\n\tat Share.execute(Share.java:17)": `^java\.lang\.IllegalStateException: rows 北x[北x]* … [北x]+ \(Share\.java:17\)$`,
+		"Caused by: a.BError: rows " + long + "end":                                             `^Caused by: a\.BError: rows 北x[北x]* … [北x]+end$`,
+		"panic: rows " + long + "end":                                                           `^panic: rows 北x[北x]* … [北x]+end$`,
+		long + "end":                                                                            `^[北x]+end$`,
+	} {
+		got := stacktrace.Shorten(text)
+		if !regexp.MustCompile(want).MatchString(got) || strings.Contains(got, "…") && len(got) > 800 || !utf8.ValidString(got) {
+			t.Errorf("%d bytes, which begin with %.100q: want %s", len(got), got, want)
 		}
 	}
 }

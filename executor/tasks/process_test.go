@@ -19,7 +19,11 @@ func TestExitText(t *testing.T) {
 		"ended by signal 9 (killed)":                                                 {Status: -1, Signal: 9, Killed: true},
 		"ended by signal 9 (killed), which this executor did not send: the container that all tasks of the app share on this agent may have run out of memory": {Status: -1, Signal: 9},
 		"ended by signal 9 (killed) by the kernel's OOM killer" + where:                                                                                        {Status: -1, Signal: 9, OutOfMemory: true},
-		"exit status 137; meanwhile the kernel's OOM killer ended a process of this executor" + where:                                                          {Status: 137, OutOfMemory: true},
+		"exit status 143": {Status: 143, Killed: true},
+		"exit status 143 (128 + SIGTERM, which this executor did not send)": {Status: 143},
+		"exit status 137 (128 + SIGKILL, which this executor did not send)": {Status: 137},
+		"exit status 139": {Status: 139},
+		"exit status 137 (128 + SIGKILL, which this executor did not send); meanwhile the kernel's OOM killer ended a process of this executor" + where: {Status: 137, OutOfMemory: true},
 	} {
 		if got := (processExit{Exit: exit}).text(); got != want {
 			t.Errorf("%q, want %q", got, want)

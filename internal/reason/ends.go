@@ -149,10 +149,14 @@ func CannotStay(attempts int, last Reason) Reason {
 	return build("does_not_come_up", number("attempts", attempts), nested("last", last))
 }
 
-// ShardsFailed says why a run failed: how many of its shards did not finish, and why the first of them did not.
-func ShardsFailed(failed, shards, item int, cause Reason) Reason {
-	return build("shards_failed", number("failed", failed), number("shards", shards), number("item", item),
-		nested("cause", cause))
+// ShardsFailed says why a run failed: how many of its shards did not finish, how many of these were killed, and why the
+// first of those that were not killed did not finish.
+func ShardsFailed(unfinished, killed, shards, item int, cause Reason) Reason {
+	args := []arg{number("failed", unfinished), number("shards", shards), number("item", item), nested("cause", cause)}
+	if killed > 0 {
+		args = append(args, number("killed", killed))
+	}
+	return build("shards_failed", args...)
 }
 
 // ShardsKilled says why a run counts as killed: how many of its shards were killed, and why the first of them was.

@@ -35,7 +35,7 @@ var examples = []Reason{
 	LostTooOften(1, said), NotStartedTooOften(false, 3, "AGENT", said), NotStartedTooOften(true, 3, "AGENT", said),
 	TimedOut(5*time.Second, 3, said), EndedByForce(said), ShardsForced(1, 3), ShardsForced(2, 3), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
 	NoHeartbeat("AGENT", time.Minute), TakenBack("AGENT", time.Minute), TookMachines(2, said), ExecutorsSilent(at),
-	CannotStay(5, said), ShardsFailed(1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
+	CannotStay(5, said), ShardsFailed(2, 1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
 
 	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", said),
 	AppNotRegistered("APP"), AppDocumentFaulty("APP", said), BeingEnded("EXECUTION", said),
@@ -201,7 +201,7 @@ func TestStored(t *testing.T) {
 
 func TestArgs(t *testing.T) {
 	t.Parallel()
-	data, err := json.Marshal(LostTooOften(2, ShardsFailed(1, 3, 2, Of(Disabled))).Args())
+	data, err := json.Marshal(LostTooOften(2, ShardsFailed(1, 0, 3, 2, Of(Disabled))).Args())
 	want := `{"last":{"args":{"cause":{"code":"job_disabled"},"failed":"1","item":"2","shards":"3"},"code":"shards_failed"},"times":"2"}`
 	if err != nil || string(data) != want {
 		t.Errorf("%s %v", data, err)

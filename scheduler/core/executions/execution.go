@@ -160,9 +160,12 @@ func (e *Execution) Reason() reason.Reason {
 		return e.rec.Kill
 	}
 	var first *Shard
-	bad := 0
+	bad, killed := 0, 0
 	for i := range e.shards {
 		s := &e.shards[i]
+		if s.rec.State == Killed {
+			killed++
+		}
 		if s.rec.State.Terminal() && s.rec.State != Finished && s.rec.State != Killed {
 			bad++
 			if first == nil {
@@ -176,7 +179,7 @@ func (e *Execution) Reason() reason.Reason {
 	case bad == 0:
 		return e.killedReason()
 	}
-	return reason.ShardsFailed(bad, len(e.shards), first.rec.Item, first.rec.Cause)
+	return reason.ShardsFailed(bad+killed, killed, len(e.shards), first.rec.Item, first.rec.Cause)
 }
 
 // Unplaced is the result of the last match for an execution that it left partly unplaced. The zero value means that no

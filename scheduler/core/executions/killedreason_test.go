@@ -27,3 +27,24 @@ func TestKilledReason(t *testing.T) {
 		}
 	}
 }
+
+// TestKilledShardsOfAFailedRunAreCounted: none of the shards that did not finish is left out of the number.
+func TestKilledShardsOfAFailedRunAreCounted(t *testing.T) {
+	t.Parallel()
+	boom := reason.FromText("boom")
+	for want, states := range map[string][]State{
+		"1 of 2 shards did not finish; item 0: boom":                   {Failed, Finished},
+		"2 of 2 shards did not finish, 1 of them killed; item 0: boom": {Failed, Killed},
+		"4 of 5 shards did not finish, 2 of them killed; item 1: boom": {Killed, Failed, Finished, Failed, Killed},
+		"1 of 1 shards were killed; item 0: boom":                      {Killed},
+		"": {Finished, Finished},
+	} {
+		e := &Execution{rec: record{Settings: &Settings{}}, shards: make([]Shard, len(states))}
+		for i, state := range states {
+			e.shards[i].rec.Item, e.shards[i].rec.State, e.shards[i].rec.Cause = i, state, boom
+		}
+		if got := e.Reason().String(); got != want {
+			t.Errorf("%v: %q, want %q", states, got, want)
+		}
+	}
+}

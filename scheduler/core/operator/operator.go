@@ -52,7 +52,10 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 		return "", problem.NoJob(t.Job)
 	}
 	if j.Config().JobExecutionType == jobs.Daemon {
-		return "", problem.Errorf(problem.Conflict, "daemon_trigger", "Daemon job '%s' cannot support trigger.", t.Job)
+		// The first sentence is the original's, which clients may look for.
+		return "", problem.Errorf(problem.Conflict, "daemon_trigger",
+			"Daemon job '%s' cannot support trigger. Its cron fires it; to run the same on demand, "+
+				"register a TRANSIENT job on app %s.", t.Job, j.Config().AppName)
 	}
 	if op.st.Config.Paused(j) {
 		return "", problem.Errorf(problem.Conflict, "job_paused", "job %q cannot be triggered: %s", t.Job,

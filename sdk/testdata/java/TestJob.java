@@ -61,11 +61,13 @@ public final class TestJob {
                     all[i] = new long[1 << 20];
                 }
                 return;
+            case "own":
+                throw new IllegalStateException("own parameter " + context.getShardingParameter());
             case "show":
                 String fire = DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSX").withZone(ZoneOffset.UTC).format(context.getFireTime());
                 String props = new TreeMap<>(context.getProps()).entrySet().stream().map(e -> e.getKey() + ":" + e.getValue()).collect(Collectors.joining(" "));
                 throw new IllegalStateException(String.format("%s %d/%d \"%s\" \"%s\" %s %s %s %s %d map[%s]", context.getJobName(),
-                        context.getShardingItem(), context.getShardingTotalCount(), context.getShardingParameter(), text,
+                        context.getShardingItem(), context.getShardingTotalCount(), String.valueOf(context.getShardingParameter()).replaceAll("^null$", ""), text,
                         context.getTaskId(), context.getExecutionId(), fire, context.getSource(), context.getAttempt(), props));
             case "wait": // until the thread is interrupted
                 context.progress(0, "begun");

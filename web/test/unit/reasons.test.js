@@ -2,7 +2,7 @@ import '../lib/nobrowser.js'
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { causeOf, inWords, messageOf, noteOf, notesOf, reasonOf, startCauseOf, taskToForget, waitOf } from '../../static/js/lib/reasons.js'
+import { causeOf, inWords, messageOf, noteOf, notesOf, reasonOf, shortReasonOf, startCauseOf, taskToForget, waitOf } from '../../static/js/lib/reasons.js'
 import { chinese } from '../../static/js/lib/reasonwords.js'
 import { language } from '../../static/js/lib/store.js'
 
@@ -40,6 +40,19 @@ test('each field with a code is said in the language of the console', () => {
   language.set('zh')
   assert.deepEqual(said(), ['作业已禁用', '已丢失 2 次；最近一次：exit status 3', 'T 重试', 'HOST 没有应答', 'a warning', '目前不接收任务：cordoned'])
   assert.deepEqual([reasonOf(null), causeOf({}), waitOf(undefined), messageOf({ message: '' })], ['', '', '', ''])
+  language.set('en')
+})
+
+test('a short reason is the exception, or the last line of the output', () => {
+  const of = (/** @type {string} */ text, shards = '3') => ({ reason: 'whole', reasonCode: 'shards_failed', reasonArgs: { failed: '1', shards, item: '1', cause: { code: 'text', args: { text } } } })
+  const java = 'exit status 1; its working directory is kept on the agent: /k; end of stderr:\njava.lang.Error: a (A.java:1)\nCaused by: java.net.ConnectException: refused (B.java:17)\nbye'
+  assert.equal(shortReasonOf(of(java)), 'item 1: ConnectException: refused (B.java:17)')
+  assert.equal(shortReasonOf(of(java, '1')), 'ConnectException: refused (B.java:17)')
+  assert.equal(shortReasonOf(of('exit status 3; end of stderr:\nbegun\nno luck')), 'item 1: no luck')
+  for (const text of ['exit status 3; it wrote nothing', 'ended by signal 9 (killed); end of stderr:\nrow 7']) assert.equal(shortReasonOf(of(text)), 'whole')
+  assert.equal(shortReasonOf({ reason: 'the job is disabled', reasonCode: 'job_disabled' }), 'the job is disabled')
+  language.set('zh')
+  assert.equal(shortReasonOf(of(java)), '分片 1：ConnectException: refused (B.java:17)')
   language.set('en')
 })
 

@@ -13,6 +13,23 @@ export const startCauseOf = (/** @type {Answer} */ of) => said(of?.cause, of?.ca
 export const messageOf = (/** @type {Answer} */ of) => said(of?.message, of?.messageCode, of?.messageArgs)
 export const noteOf = (/** @type {Answer} */ of) => said(of?.note, of?.noteCode, of?.noteArgs)
 
+/**
+ * shortReasonOf is the reason of a run for narrow places, as in elasticjob run list: of one whose process wrote an exception,
+ * or ended with a plain exit status, the shard and the last line that says why; of any other the whole reason.
+ * @param {Answer} of
+ */
+export function shortReasonOf(of) {
+  const { cause, item, shards } = of?.reasonArgs ?? {}
+  const text = of?.reasonCode === 'shards_failed' && cause?.code === 'text' && cause.args?.text
+  const [, output] = (text && /^exit status \d+;(?:.*; |\s)end of std(?:err|out):\s([^]*)/.exec(text)) || []
+  if (!output?.trim()) return reasonOf(of)
+  const lines = output.trim().split('\n')
+  const thrown = lines.map((/** @type {string} */ line) => exception.exec(line.trimEnd())?.[1]).findLast((/** @type {string | undefined} */ found) => found)
+  return (shards === '1' ? '' : said(`item ${item}: `, 'of_item', { item, cause: { code: 'text', args: { text: '' } } })) + (thrown ?? lines[lines.length - 1].trim())
+}
+
+const exception = /^[\s|+]*(?:Caused by: |Exception in thread ".*?" |Uncaught )?(?:[\w$]+\.)*([\w$]*(?:Exception|Error|Throwable)(?:[: (].*)?)$/
+
 /** @type {(of: Answer) => string[]} */
 export const notesOf = (of) => (of?.notes ?? []).map((/** @type {string} */ note, /** @type {number} */ i) => said(note, of?.noteReasons?.[i]?.code, of?.noteReasons?.[i]?.args))
 

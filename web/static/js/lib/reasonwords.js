@@ -122,7 +122,7 @@ export const chinese = {
   shard_was_down: "分片 {item} 从 {from} 到 {until} 未运行：错过了期间的触发",
   sharding_total_count_changed: "shardingTotalCount 已从 {from} 改为 {to}：先终止全部分片，再启动新的分片[；{end}]",
   shards_ended_by_force: "{shards} 个分片中有 {forced} 个收到 SIGTERM 后仍在运行，宽限期结束时由 SIGKILL 强制结束",
-  shards_failed: "分片 {item} 失败（{shards} 个分片中有 {failed} 个失败）：{cause}",
+  shards_failed: "分片 {item} 失败（{shards} 个分片中有 {failed} 个未完成[，其中 {killed} 个被终止]）：{cause}",
   shards_killed: "分片 {item} 被终止（{shards} 个分片中有 {killed} 个被终止）：{cause}",
   shown_as_last_known: "运行中的任务按最后得知的状态显示：调度器未连接到集群[：{why}]",
   stuck_staging: "在 Agent {agent} 上停留于 STAGING 达 {duration}",

@@ -4,7 +4,7 @@ import { seg, withQuery } from '../lib/api.js'
 import { duration, number, percent } from '../lib/format.js'
 import { quantile } from '../lib/ranges.js'
 import { useQuery, go } from '../lib/router.js'
-import { reasonOf } from '../lib/reasons.js'
+import { reasonOf, shortReasonOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
 import { texts } from '../lib/texts.js'
 import { Chart } from '../pieces/chart.js'
@@ -72,7 +72,7 @@ function Cards({ explain, statistics, jobZone }) {
     <${Card} label=${t('last')} value=${last ? html`<a href=${link.execution(last.executionId)}><${State} of=${last.state} /></a>` : '–'}>${last ? html`<${Time} at=${last.completeTime ?? last.fireTime} jobZone=${jobZone} />` : t('notRun')}</${Card}>
     <${Card} label=${t('success')} value=${without ? '–' : percent(s?.successRate)}>${s ? t('counts', { finished: number(s.finished), failed: number(s.failed), killed: number(s.killed) }) : without && t('noHistory')}</${Card}>
     <${Card} label=${t('took')} value=${duration(s?.durationMillis?.p50)}>${s?.durationMillis && t('p50p95', { p95: duration(s.durationMillis.p95) })}</${Card}>
-    <${Card} label=${t('failure')} value=${failure ? html`<a href=${link.execution(failure.executionId)}><${Time} at=${failure.completeTime ?? failure.fireTime} jobZone=${jobZone} /></a>` : '–'}><span title=${reasonOf(failure)}>${failure ? reasonOf(failure) : s && t('noFailure')}</span></${Card}>
+    <${Card} label=${t('failure')} value=${failure ? html`<a href=${link.execution(failure.executionId)}><${Time} at=${failure.completeTime ?? failure.fireTime} jobZone=${jobZone} /></a>` : '–'}><span title=${reasonOf(failure)}>${failure ? shortReasonOf(failure) : s && t('noFailure')}</span></${Card}>
   </div>`
 }
 

@@ -26,7 +26,7 @@ public final class ShardingContext {
      * @param shardingTotalCount the number of shards
      * @param jobParameter the parameter of all shards
      * @param shardingItem the number of the shard, from 0
-     * @param shardingParameter the shard's own parameter
+     * @param shardingParameter the shard's own parameter; null or empty if it has none
      */
     public ShardingContext(String jobName, String taskId, int shardingTotalCount, String jobParameter, int shardingItem,
             String shardingParameter) {
@@ -41,7 +41,7 @@ public final class ShardingContext {
         this.shardingTotalCount = shardingTotalCount;
         this.jobParameter = jobParameter;
         this.shardingItem = shardingItem;
-        this.shardingParameter = shardingParameter;
+        this.shardingParameter = shardingParameter == null || shardingParameter.isEmpty() ? null : shardingParameter;
         this.execution = execution;
     }
 
@@ -70,7 +70,7 @@ public final class ShardingContext {
         return shardingItem;
     }
 
-    /** @return the shard's own parameter, from the job's shardingItemParameters */
+    /** @return the shard's own parameter, of the job's shardingItemParameters; null if none, as in ElasticJob */
     public String getShardingParameter() {
         return shardingParameter;
     }
