@@ -228,7 +228,7 @@ func TestAnExecutionHasALife(t *testing.T) {
 	}
 	h.executions, h.life = storedExecutions(), []search.Moment{{Time: at(noon), Kind: "DROPPED", Message: "the job is busy"}}
 	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer,
-		text).Error.Code != "execution_not_found" || !strings.Contains(text, "its fire was dropped: the job is busy") {
+		text).Error.Code != "execution_not_found" || !strings.Contains(text, "does not exist, because its fire was dropped: the job is busy") {
 		t.Error(text)
 	}
 	h.life = nil

@@ -70,7 +70,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		code   string
 		want   string
 	}{
-		{folder, "/api/task/over/logs", 409, "log_unreadable", "put something else in its place"},
+		{folder, "/api/task/over/logs", 409, "log_unreadable", "the job replaced the file"},
 		{folder, "/api/task/pod/logs", 503, "agent_unreachable", ""},
 		{f, "/api/task/none/logs", 404, "task_not_found", ""},
 		{f, "/api/task/over/logs", 410, "log_gone", ""},
@@ -83,7 +83,7 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 		{broken, "/api/task/over/logs", 503, "agent_unreachable", "http://agent:5051"},
 		{broken, "/api/task/live/logs?follow=true", 503, "agent_unreachable", ""},
 		{broken, "/api/task/pod/logs", 503, "agent_unreachable", `"the cluster, which keeps the output of task`},
-		{blocked, "/api/task/live/logs", 409, "log_unreadable", "put something else in its place"},
+		{blocked, "/api/task/live/logs", 409, "log_unreadable", "the job replaced the file"},
 		{blocked, "/api/task/over/logs?follow=true", 409, "log_unreadable", ""},
 		{single, "/api/task/pod/logs?stream=stderr", 404, "one_stream", "request stdout"},
 	} {

@@ -235,7 +235,7 @@ func (l *log) problem(ctx context.Context, err error) error {
 		return nil
 	case errors.Is(err, cluster.ErrOneStream):
 		return failure.New(http.StatusNotFound, "one_stream",
-			"the cluster keeps what task %s writes to stderr in its stdout, in its order: request stdout",
+			"this cluster merges stderr into stdout: request stdout of task %s",
 			failure.Quoted(l.taskID))
 	case errors.As(err, &gone):
 		return failure.New(http.StatusGone, "log_gone", "there is no %s of task %s: %s",
@@ -247,9 +247,8 @@ func (l *log) problem(ctx context.Context, err error) error {
 		return err
 	case l.refusedFile(err):
 		unreadable := failure.New(http.StatusConflict, "log_unreadable",
-			"the %s of task %s can't be read: "+
-				"its job has put something else in its place, or keeps others from reading it", l.stream,
-			failure.Quoted(l.taskID))
+			"the %s of task %s can't be read: the job replaced the file or removed the permission to read it",
+			l.stream, failure.Quoted(l.taskID))
 		unreadable.Cause = err
 		return unreadable
 	}

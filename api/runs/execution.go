@@ -90,7 +90,8 @@ func notFoundReason(ctx context.Context, recorded history.History, id string, ot
 	if len(life) == 0 {
 		return otherwise
 	}
-	return failure.NotFound("execution_not_found", "there is no execution %s: its fire was %s: %s", failure.Quoted(id),
+	return failure.NotFound("execution_not_found",
+		"execution %s does not exist, because its fire was %s: %s", failure.Quoted(id),
 		strings.ToLower(life[0].Kind), life[0].Message)
 }
 

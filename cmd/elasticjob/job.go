@@ -33,7 +33,7 @@ var jobFields = []field{
 	{flag: "unreachable-after", name: "unreachableSeconds", zero: 0, usage: "seconds of silence of an agent after which its shards are given up; 0: the server's"},
 	{flag: "keep-failed", name: "keepFailed", zero: 0, usage: "how many working directories of failed attempts each executor keeps; 0: the executors' limit"},
 	{flag: "concurrency", name: "jobExecutorServiceHandlerType", zero: "", usage: "how many shards of a daemon an executor runs at once: CPU, SINGLE_THREAD; empty: all"},
-	{flag: "error-handler", name: "jobErrorHandlerType", zero: "", usage: "how a failed run is handled, such as LOG or EMAIL, whose settings are properties; empty: LOG"},
+	{flag: "error-handler", name: "jobErrorHandlerType", zero: "", usage: "how a failed run is handled: LOG, IGNORE, EMAIL, WECHAT, DINGTALK or WEBHOOK, with their settings in --prop; empty: LOG"},
 	{flag: "description", name: "description", zero: "", usage: "for people"},
 }
 

@@ -23,8 +23,9 @@ import (
 const runUsage = `usage: executor run --app PACKAGE [--script COMMAND] [--job job.json] [--item N] [--param TEXT]
        executor run --app app.json --job job.json [--item N | --all] [--param TEXT]
 
-Runs one shard of a job here, or with --all one after the other, as a cluster would: the package is fetched and unpacked, the command found in it, and the process gets its
-environment, arguments, limits and end. Nothing is registered anywhere.
+Runs one shard of a job here, or with --all all its shards, one after the other: the package is fetched and unpacked,
+the command is found in it, and the process is run and ended as on a cluster, with its environment, arguments and
+limits. Nothing is registered anywhere.
 
   --app PACKAGE     the package: a tar, zip, script or program, as a file or an http(s) URL; or the app's document as it is
                     posted, with appURL and bootstrapScript
@@ -37,8 +38,8 @@ environment, arguments, limits and end. Nothing is registered anywhere.
   --keep            keep the working directory of the process, however it ends, and say where it is
   --run-as USER     run it as this user of the machine, as a server with --run-as would (needs root; default: as who starts this, even root)
 
-Status: that of the process, 128 and the signal's number if a signal ended it, 124 if it took longer than the job's timeoutSeconds, 1 if
-it failed otherwise (an HTTP job, say), 125 if it could not be started. With --all that of the first shard that did not finish.
+Exit status: the process's own; 128 + N if signal N ended it; 124 if it exceeded the job's timeoutSeconds; 1 if it
+failed otherwise (an HTTP job, say); 125 if it could not be started. With --all: that of the first shard that failed.
 `
 
 // statusNotRun is the exit status if nothing was started (see executor.Ending).

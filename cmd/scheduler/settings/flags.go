@@ -56,7 +56,7 @@ func (c *Config) clusterFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.Mesos.certFile, "mesos-cert-file", "",
 		"with --mesos-ca-file: PEM file of this server's own certificate, for masters and agents that require client certificates; read for each connection")
 	f.StringVar(&c.Mesos.keyFile, "mesos-key-file", "",
-		"with --mesos-cert-file: PEM file of that certificate's private key; it stays on this server, and executors have one of their own from their agent")
+		"with --mesos-cert-file: PEM file of that certificate's private key; it never leaves this server (executors use the certificate of their agent)")
 	c.Kubernetes.flags(f)
 	f.DurationVar(&c.Reconcile, "reconcile-interval", 10*time.Minute,
 		"interval at which the states of all tasks are reconciled with the cluster")
@@ -102,8 +102,8 @@ func (c *Config) jobFlags(f *pflag.FlagSet) {
 	f.DurationVar(&c.Jobs.UnreachableAfter, "unreachable-after", time.Minute,
 		"how long an agent may be silent before the shards on it are given up, 15s to 168h, unless their job has unreachableSeconds")
 	f.BoolVar(&c.Jobs.Spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
-	f.StringVar(&c.Jobs.RunAs, "run-as", "", "run the processes of jobs as this user of the agents' machines, "+
-		"by name or uid, or as UID:GID, which the machines need not know. Executors must run as root for it, and it is required if they do, except with --local: there a server of root uses ids that no one else has, or else root, and logs which")
+	f.StringVar(&c.Jobs.RunAs, "run-as", "", "run jobs as this user on the agents: name, uid or UID:GID (which need not exist there). "+
+		"Executors must run as root, and root executors require it. With --local, a root server uses unused ids by default, or else root, and logs which")
 	f.BoolVar(&c.Local.HideData, "hide-data", true,
 		"with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them. "+
 			"Programs that become another user, such as sudo, or make user namespaces don't work in jobs then")
@@ -127,5 +127,5 @@ func (c *Config) otherFlags(f *pflag.FlagSet) {
 	c.CA.flags(f)
 	c.Log.AddFlags(f)
 	f.IntVar(&c.JobMetrics, "job-metrics", 1000,
-		"number of jobs that have metrics of their own in /metrics: the first ones that end a run; 0 for none")
+		"maximum number of jobs with their own metrics in /metrics; the first jobs to end a run get them. 0: none")
 }

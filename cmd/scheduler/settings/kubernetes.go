@@ -50,7 +50,7 @@ func (k *Kubernetes) flags(f *pflag.FlagSet) {
 	f.BoolVar(&k.AssignedUser, "kubernetes-assigned-user", false,
 		"with --kubernetes: the platform assigns the user ids of pods, as OpenShift does: pods of the executor's image don't name one")
 	f.StringVar(&k.keepPods, "keep-pods", keep.Default,
-		"with --kubernetes: how many ended runs of each job are kept with the pods of their shards, for their output, how many pods of all jobs at most, and for how long")
+		"with --kubernetes: which pods of ended runs are kept so that their output can be read: finished and failed runs of each job, pods in total, and the maximum age")
 }
 
 // kubernetesOnly are the flags that have no effect without --kubernetes; notKubernetes are those that have no effect

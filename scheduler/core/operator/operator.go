@@ -127,11 +127,11 @@ func (op *Operator) fillRerun(t *TriggerRequested) *problem.Error {
 	switch {
 	case t.NoEnv && len(t.Overrides.Env) > 0:
 		return problem.Errorf(problem.Forbidden, "not_allowed",
-			"execution %q had an env of its own, which requires the role admin; POST /api/job/%s/trigger runs the job as it is", e.ID(), e.Job())
+			"execution %q had an env of its own, which requires the role admin; POST /api/job/%s/trigger runs the job with its own settings", e.ID(), e.Job())
 	case j != nil && j.Config() != nil && e.OverridesMoved(j.Config()):
 		return problem.Errorf(problem.Conflict, "job_moved",
-			"execution %q had settings of its own that were given to another app or address: "+
-				"trigger the job with new settings, POST /api/job/%s/trigger", e.ID(), e.Job())
+			"job %q now uses another app or address, so the settings of execution %q are not sent to it: "+
+				"trigger the job with new settings, POST /api/job/%s/trigger", e.Job(), e.ID(), e.Job())
 	}
 	return nil
 }
