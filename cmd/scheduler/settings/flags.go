@@ -70,7 +70,7 @@ func (c *Config) stateFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.ZooKeeper.namespace, "zk-namespace", "elasticjob-cloud",
 		"with --zk: the node below which all data is; that of an ElasticJob-Cloud can be taken over")
 	f.DurationVar(&c.ZooKeeper.timeout, "zk-session-timeout", 10*time.Second,
-		"with --zk: time after which a silent leader loses leadership, and another server leads a second later; ZooKeeper's tickTime (2s) bounds and rounds it")
+		"with --zk: a leader that is silent this long is replaced, about a second later; ZooKeeper rounds the value to, and limits it by, its tickTime (2s)")
 	f.StringVar(&c.ZooKeeper.digestFile, "zk-digest-file", "",
 		"with --zk: file with user:password for ZooKeeper's scheme digest; nodes are then created with an ACL for that user only")
 	c.Registry.flags(f)
