@@ -173,7 +173,9 @@ type Progress struct {
 type Daemon struct {
 	NextFireTime *time.Time `json:"nextFireTime"`
 	// LastRun is the last run that ended, nil for none.
-	LastRun               *DaemonRun `json:"lastRun"`
+	LastRun *DaemonRun `json:"lastRun"`
+	// LastFailure is the last run that did not finish and was not killed by a user, nil for none.
+	LastFailure           *DaemonRun `json:"lastFailure"`
 	Runs, Failed, Skipped int64
 }
 
@@ -221,8 +223,10 @@ type Explanation struct {
 		Agent       string `json:"agent"`
 		Why
 	} `json:"ended"`
-	LastRun      *Summary `json:"lastRun"`
-	LastSuccess  *Summary `json:"lastSuccess"`
+	LastRun     *Summary `json:"lastRun"`
+	LastSuccess *Summary `json:"lastSuccess"`
+	// LastFailure is that of a daemon.
+	LastFailure  *Summary `json:"lastFailure"`
 	DroppedFires *Fires   `json:"droppedFires"`
 	MissedFires  *Fires   `json:"missedFires"`
 }

@@ -356,3 +356,19 @@ func TestEveryFieldHasAFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestTheLastFailedRunOfADaemonIsShown unless it is the last run, which is shown anyway.
+func TestTheLastFailedRunOfADaemonIsShown(t *testing.T) {
+	t.Parallel()
+	const good, bad = `{"fireTime":"2026-05-01T11:00:10Z","state":"FINISHED"}`,
+		`{"fireTime":"2026-05-01T11:00:00Z","state":"FAILED","failureCause":"no luck"}`
+	for last, want := range map[string]int{good: 1, bad: 0} {
+		server, _ := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"executionId":"j@1","state":"RUNNING","shards":[{"item":0,"daemon":{"lastRun":%s,"lastFailure":%s}}]}`, last, bad)
+		})
+		status, out, said := newSession(t).run("", "--server", server, "run", "show", "j@1")
+		if status != 0 || strings.Count(out, "shard 0: its last failed run FAILED") != want || strings.Count(out, "no luck") != 1 {
+			t.Errorf("last run %s: status %d: %s%s", last, status, out, said)
+		}
+	}
+}

@@ -189,6 +189,9 @@ func (a *cli) printExplanation(x client.Explanation) {
 	if x.LastRun == nil || x.LastSuccess == nil || x.LastRun.ExecutionID != x.LastSuccess.ExecutionID {
 		a.printRun("last that finished", x.LastSuccess)
 	}
+	if x.LastFailure != nil && (x.LastRun == nil || x.LastRun.ExecutionID != x.LastFailure.ExecutionID) {
+		a.printRun("last that failed", x.LastFailure)
+	}
 	a.printFires("dropped", x.DroppedFires)
 	a.printFires("missed", x.MissedFires)
 }

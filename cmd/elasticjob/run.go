@@ -132,7 +132,11 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 				a.printf("\nshard %d: %s", s.Item, indented(why, "  "))
 			}
 			if s.Daemon != nil && s.Daemon.LastRun != nil {
-				a.printDaemonRun(s.Item, s.Daemon.LastRun)
+				a.printDaemonRun(s.Item, "last run", s.Daemon.LastRun)
+			}
+			if d := s.Daemon; d != nil && d.LastFailure != nil &&
+				(d.LastRun == nil || !d.LastRun.FireTime.Equal(d.LastFailure.FireTime)) {
+				a.printDaemonRun(s.Item, "last failed run", d.LastFailure)
 			}
 		}
 		a.note(r.LifeNote)
@@ -140,13 +144,13 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 	})
 }
 
-func (a *cli) printDaemonRun(item int, run *client.DaemonRun) {
+func (a *cli) printDaemonRun(item int, which string, run *client.DaemonRun) {
 	why := cmp.Or(run.FailureCause, run.Note)
 	if why != "" {
 		why = "\n  " + indented(why, "  ")
 	}
 	state := styleOf(run.State).paint(run.State, a.coloured())
-	a.printf("\nshard %d: its last run %s, fired %s, took %s%s", item, state, a.timeText(run.FireTime),
+	a.printf("\nshard %d: its %s %s, fired %s, took %s%s", item, which, state, a.timeText(run.FireTime),
 		millisText(&run.DurationMillis), why)
 }
 

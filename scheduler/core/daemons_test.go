@@ -98,6 +98,39 @@ func TestWhatIsNotableOfFinishedRuns(t *testing.T) {
 	}
 }
 
+// TestTheLastFailedRunOfADaemonIsShown with its reason, also after runs that finished since.
+func TestTheLastFailedRunOfADaemonIsShown(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(oneShard, func(c *jobs.Config) { c.JobExecutionType, c.Cron = jobs.Daemon, "0/10 * * * * ?" })
+	s.offer("S1", 8, 8192)
+	launches := s.accepted()
+	s.run(launches)
+	failed := s.wall().Add(10 * time.Second)
+	for i, state := range []string{wire.RunFailed, wire.RunFinished} {
+		s.after(10 * time.Second)
+		fire := failed.Add(time.Duration(i) * 10 * time.Second)
+		run := &wire.Run{Number: int64(i + 1), Fire: fire, State: state, Start: fire, Complete: fire}
+		if state == wire.RunFailed {
+			run.Cause = "no luck"
+		}
+		s.update(launches[0], cluster.Running, func(u *cluster.Update) {
+			u.UUID, u.Status = []byte("run "+state), &wire.Status{Run: run}
+		})
+	}
+	d := s.execution(s.core.executions.Standing("my_job").ID()).Shards[0].Daemon
+	if d.LastRun == nil || d.LastRun.State != wire.RunFinished {
+		t.Errorf("the last run is %+v", d.LastRun)
+	}
+	if f := d.LastFailure; f == nil || !f.FireTime.Equal(failed) || f.FailureCause != "no luck" {
+		t.Errorf("the last failed run is %+v", f)
+	}
+	if f := s.explain("my_job").LastFailure; f == nil || !f.FireTime.Equal(failed) || !strings.Contains(f.Reason, "no luck") {
+		t.Errorf("explain: the last failed run is %+v", f)
+	}
+}
+
 // The runs of a daemon's shards are shown until the job's next execution begins, and their ids lead to the execution
 // that they belong to.
 func TestRunsOfADisabledDaemon(t *testing.T) {

@@ -21,7 +21,7 @@ func TestApps(t *testing.T) {
 	u.does("app", "update", "billing", "--cache=false")
 	var app map[string]any
 	decode(u, u.does("app", "show", "billing", "-o", "json"), &app)
-	if app["appCacheEnable"] != false || app["memoryMB"] != 32.0 || app["cpuCount"] != 1.0 {
+	if app["appCacheEnable"] != false || app["memoryMB"] != 32.0 || app["cpuCount"] != 0.1 {
 		t.Errorf("%v: want the given field changed, and no other", app)
 	}
 	if got := u.runs("appName: second\nappURL: "+url+"\nbootstrapScript: bin/start.sh\ncpuCount: 0.1\n", "app",

@@ -20,9 +20,11 @@ type Runs struct {
 	Open *wire.Run `json:"open,omitempty"`
 	// Ended is the number of the newest run of the present attempt whose end was reported.
 	Ended int64 `json:"ended,omitempty"`
-	// Last is the last run that ended, LastFinished the last one that finished; nil for none.
+	// Last is the last run that ended, LastFinished the last one that finished, LastFailed the last one that did not and
+	// was not killed by a user; nil for none.
 	Last         *wire.Run `json:"last,omitempty"`
 	LastFinished *wire.Run `json:"lastFinished,omitempty"`
+	LastFailed   *wire.Run `json:"lastFailed,omitempty"`
 	// Totals are the counts of runs of the present attempt, as last reported.
 	Totals wire.Totals `json:"totals,omitzero"`
 	// Rerun is a fire whose run was cut off and is to be run again, zero for none.
@@ -192,9 +194,10 @@ func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 	d.TendLater(e.Job())
 }
 
-// runFailed reports an unfinished run for a notification, unless it is tried again.
+// runFailed records an unfinished run, and reports it for a notification unless it is tried again.
 func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
+	d.update(e.Job(), s.Item(), func(r *Runs) { r.LastFailed = run })
 	id := executions.ID(e.Job(), run.Fire)
 	d.st.Note(step.Note{Kind: step.NoteRunFailed, Job: e.Job(), Execution: id, Task: s.TaskID(),
 		Problem: !d.notifications.IgnoresFailures(e.Job()),

@@ -74,8 +74,10 @@ type DaemonView struct {
 	// Running is the present run, nil between runs. A run that has just begun may not have been reported yet.
 	Running *RunView `json:"running"`
 	LastRun *RunView `json:"lastRun"`
-	Runs    int64    `json:"runs"`
-	Failed  int64    `json:"failed"`
+	// LastFailure is the last run that did not finish and was not killed by a user, over all attempts; nil for none.
+	LastFailure *RunView `json:"lastFailure,omitempty"`
+	Runs        int64    `json:"runs"`
+	Failed      int64    `json:"failed"`
 	// Skipped counts the fires that found the shard running.
 	Skipped int64 `json:"skipped"`
 }
@@ -161,6 +163,8 @@ type Explanation struct {
 	// LastRun is the last run that ended, LastSuccess the last that finished; nil if none is kept.
 	LastRun     *ExecutionSummary `json:"lastRun,omitempty"`
 	LastSuccess *ExecutionSummary `json:"lastSuccess,omitempty"`
+	// LastFailure is the last run of a daemon that did not finish and was not killed by a user; nil for none.
+	LastFailure *ExecutionSummary `json:"lastFailure,omitempty"`
 	// DroppedFires are fires that found the job busy (rule F5), MissedFires missed windows, whose fires were not made
 	// (rule F3); nil if there were none.
 	DroppedFires *FiresView `json:"droppedFires,omitempty"`

@@ -17,7 +17,8 @@ func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	if !e.Daemon() || r == nil || e.Ended() > 0 && !vs.isLast(e) {
 		return nil
 	}
-	v := &DaemonView{LastRun: viewRun(r.Last), Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
+	v := &DaemonView{LastRun: viewRun(r.Last), LastFailure: viewRun(r.LastFailed),
+		Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
 	if r.Open != nil && !r.Open.Retried { // otherwise the shard rests before its next try
 		v.Running = viewRun(r.Open)
 	}
@@ -75,6 +76,7 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	if run := vs.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.LastFinished }); run != nil {
 		x.LastSuccess = run
 	}
+	x.LastFailure = vs.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.LastFailed })
 	e := vs.st.Executions.Standing(j.Name())
 	if e == nil || !e.Launched() {
 		return
