@@ -150,7 +150,7 @@ func TestExplainTellsOfThePast(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x.LastRun == nil || x.LastRun.ExecutionID != ids[1] ||
-			!strings.Contains(x.LastRun.Reason, "shard 0 failed (1 of 1 shard failed): exit status 3") || x.LastSuccess == nil ||
+			!strings.Contains(x.LastRun.Reason, "shard 0 failed (1 of 1 shard did not finish): exit status 3") || x.LastSuccess == nil ||
 			x.LastSuccess.ExecutionID != ids[0] {
 			t.Fatalf("last run %+v, last success %+v", x.LastRun, x.LastSuccess)
 		}

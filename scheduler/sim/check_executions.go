@@ -28,7 +28,7 @@ func (c *checker) execution(r record) {
 		c.recordBeginWhileOff(c.job(r.Job), &r, "launched")
 	}
 	c.checkEndsNothing(&old, &r)
-	reopened := r.Reopened == old.Reopened+1 && old.Ended > 0
+	reopened := r.Reopened > old.Reopened && old.Ended > 0
 	if reopened {
 		delete(w.history.ended, r.ID)
 	}
@@ -183,6 +183,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 // checkReturned checks, when a shard takes back an attempt that was given up, that nothing has replaced it (rule E5).
 func (c *checker) checkReturned(e *execRecord, s shardRecord) {
 	c.w.count(AttemptTakenBack)
+	delete(c.cut, runsKey(e.Job, s.Item)) // the run goes on
 	for _, task := range sorted(c.live) {
 		if task != s.TaskID && sameShard(task, s.TaskID) {
 			c.w.fail("E5 an attempt that was replaced is not taken back", "task %s beside %s", s.TaskID, task)

@@ -68,7 +68,7 @@ func TestProblems(t *testing.T) {
 			s.run("job", cluster.Failed)
 			p := s.problem("FAILING")
 			if p.Job != "job" || p.App != "a" || p.Count != 2 || p.Since == nil || !p.Since.Equal(first) ||
-				!strings.Contains(p.Message, "(1 of 1 shard failed)") {
+				!strings.Contains(p.Message, "(1 of 1 shard did not finish)") {
 				t.Errorf("%+v, the first failed at %s", p, first)
 			}
 			s.run("job", cluster.Finished)

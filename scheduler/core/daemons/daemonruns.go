@@ -136,14 +136,22 @@ func (d *Daemons) RecordRunning(ref executions.TaskRef) {
 	d.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
-// RecordReturn records that a shard has taken back an attempt that was given up: its runs went on meanwhile.
-// RecordReturn ignores the tasks of other jobs.
+// RecordReturn records that a shard has taken back an attempt that was given up: its runs went on meanwhile. The run
+// that was taken for cut off is the present one again. RecordReturn ignores the tasks of other jobs.
 func (d *Daemons) RecordReturn(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	if r := d.of(e.Job(), s.Item()); e.Daemon() && r != nil {
-		d.update(e.Job(), s.Item(), func(r *Runs) { r.Down, r.Rerun = time.Time{}, time.Time{} })
-		d.TendLater(e.Job())
+	if r := d.of(e.Job(), s.Item()); !e.Daemon() || r == nil {
+		return
 	}
+	d.update(e.Job(), s.Item(), func(r *Runs) {
+		if r.Last != nil && r.Last.State == wire.RunKilled && !r.Rerun.IsZero() && r.Last.Fire.Equal(r.Rerun) {
+			open := *r.Last
+			open.State, open.Complete, open.Cause, open.Retried = wire.RunRunning, time.Time{}, "", false
+			r.Open = &open
+		}
+		r.Down, r.Rerun = time.Time{}, time.Time{}
+	})
+	d.TendLater(e.Job())
 }
 
 // EndAttempt closes the run that the end of an attempt cuts off. With failover that run is repeated, unless a user

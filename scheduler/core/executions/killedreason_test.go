@@ -33,10 +33,10 @@ func TestKilledShardsOfAFailedRunAreCounted(t *testing.T) {
 	t.Parallel()
 	boom := reason.FromText("boom")
 	for want, states := range map[string][]State{
-		"1 of 2 shards did not finish; item 0: boom":                   {Failed, Finished},
-		"2 of 2 shards did not finish, 1 of them killed; item 0: boom": {Failed, Killed},
-		"4 of 5 shards did not finish, 2 of them killed; item 1: boom": {Killed, Failed, Finished, Failed, Killed},
-		"1 of 1 shards were killed; item 0: boom":                      {Killed},
+		"shard 0 failed (1 of 2 shards did not finish): boom":                   {Failed, Finished},
+		"shard 0 failed (2 of 2 shards did not finish, 1 of them killed): boom": {Failed, Killed},
+		"shard 1 failed (4 of 5 shards did not finish, 2 of them killed): boom": {Killed, Failed, Finished, Failed, Killed},
+		"shard 0 was killed (1 of 1 shard killed): boom":                        {Killed},
 		"": {Finished, Finished},
 	} {
 		e := &Execution{rec: record{Settings: &Settings{}}, shards: make([]Shard, len(states))}

@@ -253,9 +253,9 @@ func (es *Set) Remove(x *Executor) {
 }
 
 // KeysOn is the set of keys of the executors on an agent that take tasks; nil if there are none.
-func (es *Set) KeysOn(agent string) (keys map[string]bool) {
+func (es *Set) KeysOn(agent string, takes func(*Executor) bool) (keys map[string]bool) {
 	for _, x := range es.onAgent[agent] {
-		if x.rec.Closing {
+		if !takes(x) {
 			continue
 		}
 		if keys == nil {
@@ -264,13 +264,6 @@ func (es *Set) KeysOn(agent string) (keys map[string]bool) {
 		keys[x.rec.Key] = true
 	}
 	return keys
-}
-
-// TakesTasks reports whether an executor with a key is on an agent, is not closing and is not silent.
-func (es *Set) TakesTasks(agent, key string) bool {
-	return slices.ContainsFunc(es.onAgent[agent], func(x *Executor) bool {
-		return x.rec.Key == key && !x.rec.Closing && x.silentSince.IsZero()
-	})
 }
 
 // Sorted lists all executors, sorted by id.

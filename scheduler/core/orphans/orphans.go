@@ -58,7 +58,7 @@ func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Known }
 // Set has all orphans, with indexes over them. These hold between any two calls of its methods:
 //
 //   - ofJob has all of them by job and task id;
-//   - returnable has, by executor, the number of those that are Returnable;
+//   - returnable has, by executor, the number of those that are Returnable, and onExecutor the number of all;
 //   - former, unless it is nil, has by agent the id of every one that ran under another framework id than the present;
 //   - changed has the id of every one that differs from what is stored, or is stored and was removed.
 type Set struct {
@@ -66,6 +66,7 @@ type Set struct {
 	byID       map[string]*Orphan
 	ofJob      map[string]map[string]*Orphan
 	returnable map[string]int
+	onExecutor map[string]int
 	former     map[string][]string
 	changed    store.Changed
 }
@@ -73,7 +74,7 @@ type Set struct {
 // New returns an empty Set.
 func New(s *step.Shared) *Set {
 	return &Set{shared: s, byID: map[string]*Orphan{}, ofJob: map[string]map[string]*Orphan{},
-		returnable: map[string]int{}}
+		returnable: map[string]int{}, onExecutor: map[string]int{}}
 }
 
 // Len returns the number of orphans.
@@ -150,6 +151,7 @@ func (s *Set) Restore(o Orphan) {
 		s.ofJob[o.Job] = map[string]*Orphan{}
 	}
 	s.ofJob[o.Job][o.TaskID] = &o
+	s.onExecutor[o.Executor]++
 	if o.Returnable {
 		s.returnable[o.Executor]++
 	}
@@ -171,6 +173,9 @@ func (s *Set) Remove(taskID string) {
 	delete(s.byID, taskID)
 	if delete(s.ofJob[o.Job], taskID); len(s.ofJob[o.Job]) == 0 {
 		delete(s.ofJob, o.Job)
+	}
+	if s.onExecutor[o.Executor]--; s.onExecutor[o.Executor] == 0 {
+		delete(s.onExecutor, o.Executor)
 	}
 	s.endReturnable(o)
 	s.changed.Add(taskID)
@@ -308,6 +313,9 @@ func (s *Set) endReturnable(o *Orphan) {
 		delete(s.returnable, o.Executor)
 	}
 }
+
+// Hold reports whether an executor has orphans. It gets no new task: it may hang, and begin all its tasks at once later.
+func (s *Set) Hold(executor string) bool { return s.onExecutor[executor] > 0 }
 
 // MayReturn reports whether an orphan of an executor is Returnable.
 func (s *Set) MayReturn(executor string) bool { return s.returnable[executor] > 0 }

@@ -38,7 +38,7 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 			var idle []*executors.Executor
 			for _, x := range pl.st.Executors.On(agentID) {
 				switch {
-				case x.Key() == d.executorKey && !x.IsClosing():
+				case x.Key() == d.executorKey && pl.st.TakesTasks(x):
 					size = resources.Amount{}
 				case x.Tasks() == 0 && x.Pending() == 0 && !pl.st.Orphans.MayReturn(x.ID()) &&
 					pl.evictable(x, d, waiting[:i]):

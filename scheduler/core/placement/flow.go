@@ -1,8 +1,10 @@
 package placement
 
 import (
+	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
@@ -117,9 +119,16 @@ func (pl *Placement) ManageOffers() {
 	o := flowInput{
 		idle: pl.st.Opt.Held != "" || pl.st.Draining() ||
 			pl.st.Subscription.InTakeover(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
-		excluded: pl.st.Agents.Excluded(), runs: pl.st.Executors.TakesTasks,
+		excluded: pl.st.Agents.Excluded(), runs: pl.runs,
 	}
 	o.waits, o.hopeless = pl.anyWaiting()
 	o.nextFire, _ = pl.fires.Next()
 	pl.flow.manage(o)
+}
+
+// runs reports whether an executor with a key is on an agent, takes tasks and is not silent.
+func (pl *Placement) runs(agent, key string) bool {
+	return slices.ContainsFunc(pl.st.Executors.On(agent), func(x *executors.Executor) bool {
+		return x.Key() == key && x.SilentSince().IsZero() && pl.st.TakesTasks(x)
+	})
 }

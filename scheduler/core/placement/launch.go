@@ -121,7 +121,7 @@ func (pl *Placement) AgentsOnOffer() []offers.Agent {
 		if r := pl.reservation; r.holds(a.ID) {
 			a.ReservedFor = r.exec
 		}
-		a.Executors = pl.st.Executors.KeysOn(a.ID)
+		a.Executors = pl.st.Executors.KeysOn(a.ID, pl.st.TakesTasks)
 		out = append(out, a)
 	}
 	return out

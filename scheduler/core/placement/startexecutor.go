@@ -33,7 +33,7 @@ func (pl *Placement) executorsFor(agentID string, ds []demand, placed []offers.P
 // X1: with a new number from a counter that never goes back).
 func (pl *Placement) executorFor(agentID string, d *demand, stock offers.Stock) *executors.Executor {
 	for _, x := range pl.st.Executors.On(agentID) {
-		if x.Key() == d.executorKey && !x.IsClosing() {
+		if x.Key() == d.executorKey && pl.st.TakesTasks(x) {
 			return x
 		}
 	}

@@ -86,6 +86,11 @@ func (s *State) Allot(agentID string, x *executors.Executor, need resources.Amou
 	s.Executors.Allot(x, need, daemon)
 }
 
+// TakesTasks reports whether an executor may get new tasks: it is not closing, and has no orphans.
+func (s *State) TakesTasks(x *executors.Executor) bool {
+	return !x.IsClosing() && !s.Orphans.Hold(x.ID())
+}
+
 // RemovedWait returns how long an agent must have been registered before the tasks of a removed framework must have
 // ended on it (rule T7).
 func (s *State) RemovedWait() time.Duration {

@@ -108,7 +108,7 @@ func (vs *Views) previewByCapacity(v PlacementView, d offers.Demand, held []offe
 		}
 		use := vs.UseOf(ag)
 		agents = append(agents, offers.Agent{ID: id, Host: ag.Host(), Free: use.total.Minus(use.used),
-			Capacity: ag.Capacity(), Executors: vs.st.Executors.KeysOn(id)})
+			Capacity: ag.Capacity(), Executors: vs.st.Executors.KeysOn(id, vs.st.TakesTasks)})
 	}
 	d.Together = false
 	room := len(offers.Match([]offers.Demand{d}, agents, vs.st.Opt.Strategy).Placements)
