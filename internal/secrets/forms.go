@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// form matches secrets by their beginning, which stays, in the first group: tokens of GitHub, GitLab, Slack, Stripe,
-// Google and others, JSON web tokens, addresses of robots, and private keys.
+// form matches secrets by their form: tokens of GitHub, GitLab, Slack, Stripe, Google and others, JSON web tokens,
+// webhook URLs of chat bots, signatures of URLs, and private keys. Each alternative has two groups: the beginning, which
+// is kept, and the secret. Six asterisks stand for one that is hidden already.
 var form = regexp.MustCompile(`(\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|[rs]k_(?:live|test)_|sk-ant-|AIza|npm_|dop_v1_|hvs\.|SG\.))([\w.-]{16,}|\*{6})` +
 	`|(\beyJ)([\w-]{10,}\.[\w-]{6,}\.[\w-]{6,}|\*{6})` +
 	`|(//hooks\.slack\.com/(?:services|workflows|triggers)/|//discord(?:app)?\.com/api/webhooks/|//api\.telegram\.org/bot|/open-apis/bot/v2/hook/|//qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|[?&](?:sig|signature|X-Amz-Signature)=)([\w/.%:=+*-]+?)(?:/send\w+)?(?:[^\w/.%:=+*-]|$)` +
 	`|(-----BEGIN [A-Z ]*PRIVATE KEY-----)([^-]*)(?:-----END|$)`)
 
-// formHints are in every text that form matches.
-var formHints = []string{"gh", "glpat-", "xox", "k_", "sk-ant-", "AIza", "npm_", "dop_", "hvs.", "SG.", "eyJ", "//", "ig", "PRIVATE KEY"}
+// formHints: every text that form matches contains one of them, "ig" for sig= and signature=.
+var formHints = []string{"gh", "github_pat_", "glpat-", "xox", "k_", "sk-ant-", "AIza", "npm_", "dop_", "hvs.", "SG.", "eyJ", "//", "ig", "PRIVATE KEY"}
 
 // formSecrets returns the secrets that are known by their form.
 func formSecrets(text string) (found []Span) {

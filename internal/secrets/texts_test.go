@@ -44,7 +44,7 @@ var secretTexts = []string{
 	"aws configure set aws_secret_access_key «hunter2»", "snmpget -v3 -A «hunter2» -X «hunter3» h", "ipmitool -H h -U a -P «hunter2» power status", "ALTER USER a IDENTIFIED BY '«hunter2»'", "ALTER ROLE a WITH PASSWORD '«hunter2»'",
 	"machine h login me password «hunter2»", "sudo -u x env PGPASSWORD=«hunter2» psql", "mosquitto_pub -u a -P «hunter2» -t x", "ssh h \"mysqldump -p«hunter2» db\"", "ssh h 'mysql -p«hunter2» db'", "sh -c 'curl -u me:«hunter2» h'",
 	// Texts that are secrets by their form.
-	"gh ghp_«abcdefghijklmnopqrst0123»", "use xoxb-«123456789012-abcdefghijkl»", "-----BEGIN RSA PRIVATE KEY-----«\nMIIEvQ\n»-----END RSA PRIVATE KEY-----",
+	"gh ghp_«abcdefghijklmnopqrst0123»", "use github_pat_«11ABCDEFG0123456789ab»", "use xoxb-«123456789012-abcdefghijkl»", "-----BEGIN RSA PRIVATE KEY-----«\nMIIEvQ\n»-----END RSA PRIVATE KEY-----",
 	"x eyJ«hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abcdefghijkl» y", "curl https://hooks.slack.com/services/«T00/B00/abcdef»", "curl https://api.telegram.org/bot«12345:AAabcdef»/sendMessage",
 	"curl 'https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=«0a1b2c3d-0a1b-2c3d»'", "curl https://open.feishu.cn/open-apis/bot/v2/hook/«0a1b2c3d-0a1b»", "https://x.blob.core.windows.net/a?sv=1&sig=«abc%3D»",
 	// URLs.

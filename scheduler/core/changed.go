@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
@@ -109,8 +110,10 @@ func (c *Core) checkOverrides(j *config.Job) {
 	}
 }
 
-// killExecutionsOf ends the waiting executions of a job and requests the kill of the launched ones (rule F6).
+// killExecutionsOf ends the waiting executions of a job and requests the kill of the launched ones (rule F6). No attempt
+// that was given up is taken back after that.
 func (c *Core) killExecutionsOf(j *config.Job, why reason.Reason) {
+	c.attempts.Supersede(j.Name(), func(*orphans.Orphan) bool { return true })
 	for _, e := range slices.Clone(c.executions.Queue(j.Name())) {
 		c.executions.Kill(e, why)
 	}

@@ -132,6 +132,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 		c.shared.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state),
 			Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
+	c.attempts.SupersedeFor(e.Job())
 	if e.Daemon() {
 		c.daemons.TendLater(e.Job())
 	}

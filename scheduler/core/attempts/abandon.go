@@ -68,9 +68,12 @@ func (as *Attempts) SupersedeFor(job string) {
 // reports whether it did (rule E5). A job of six hours must not lose everything to a minute without its agent.
 func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 	e, j, x := as.st.Executions.Find(o.Execution), as.st.Config.Job(o.Job), as.st.Executors.Get(o.Executor)
-	switch {
-	case !o.Returnable, e == nil, o.Item >= e.NumShards(), !e.Shard(o.Item).IsGivenUp(o.TaskID), !e.Kill().IsZero():
+	if !o.Returnable || as.st.Draining() || e == nil || o.Item >= e.NumShards() || !e.Kill().IsZero() {
 		return false
+	}
+	switch ran, is := e.Shard(o.Item).GivenUp(o.TaskID); {
+	case !is, !ran && as.st.Orphans.BlocksBeside(o.Job, o.Item, o.TaskID):
+		return false // it would begin beside another attempt
 	case j == nil, !as.st.Config.MayRun(j):
 		return false
 	case o.Executor != "" && (x == nil || x.IsClosing()):
@@ -81,7 +84,8 @@ func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 	away := as.st.Now().Sub(as.st.Executions.TakeBack(ref)).Round(time.Second)
 	as.st.Note(step.Note{Kind: step.NoteTaskReturned, Job: o.Job, Execution: o.Execution, Task: o.TaskID,
 		Detail: fmt.Sprintf("agent %s was away for %s; its task goes on", o.Agent, away)})
-	as.recording.Trace(ref, state, event.FromScheduler, "", reason.TakenBack(o.Agent, away), as.st.Wall(), "returned")
+	as.recording.Trace(ref, state, event.FromScheduler, "", reason.TakenBack(o.Agent, away), as.st.Wall(),
+		fmt.Sprint("returned ", ref.Shard().Returns()))
 	return true
 }
 
@@ -140,6 +144,7 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 		}
 		as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
+		as.st.Orphans.Supersede(o.Job, func(other *orphans.Orphan) bool { return other.TaskID == o.TaskID })
 		if stuck {
 			as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 		} else {
@@ -182,6 +187,7 @@ func (as *Attempts) addEnding(o orphans.Orphan, within time.Duration) {
 // long enough (rules E4, E5).
 func (as *Attempts) sweepOrphans() {
 	for _, o := range as.st.Orphans.All() {
+		as.SupersedeFor(o.Job)
 		switch {
 		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanRetention, !o.Until.IsZero() && !as.st.Now().Before(o.Until):
 			as.st.Orphans.Remove(o.TaskID)

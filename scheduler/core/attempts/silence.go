@@ -108,7 +108,7 @@ func (as *Attempts) noticeSilence() {
 	}
 	silent, heard := map[string]time.Time{}, map[string]bool{}
 	for _, x := range as.st.Executors.Sorted() {
-		if !x.Beats() || x.Tasks() == 0 && x.SilentSince().IsZero() {
+		if !x.Beats() || x.Tasks() == 0 && x.SilentSince().IsZero() && !as.st.Orphans.Hold(x.ID()) {
 			continue // an idle executor counts only if its tasks were given up
 		}
 		since := slices.MaxFunc([]time.Time{x.HeardAt(), x.BusySince(), sl.hearsSince}, time.Time.Compare)

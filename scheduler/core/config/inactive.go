@@ -51,10 +51,11 @@ func (k *Set) Inactive(j *Job) Inactivity {
 	return Active
 }
 
-// MayRun reports whether the launched executions of a job may run on: the job is active, paused or was shut down.
+// MayRun reports whether the launched executions of a job may run on: the job is active, paused or was shut down, or
+// its document cannot be used.
 func (k *Set) MayRun(j *Job) bool {
 	how := k.Inactive(j)
-	return how == Active || how == Paused || how == ShutDown
+	return how == Active || how == Paused || how == ShutDown || how == Faulty
 }
 
 // InactiveReason returns the result of Inactive for people; none for an active job.

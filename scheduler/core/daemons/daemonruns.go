@@ -29,6 +29,8 @@ type Runs struct {
 	Totals wire.Totals `json:"totals,omitzero"`
 	// Rerun is a fire whose run was cut off and is to be run again, zero for none.
 	Rerun time.Time `json:"rerun,omitzero"`
+	// CutOff is set when the end of the present attempt cut off its run, which is Last.
+	CutOff bool `json:"cutOff,omitempty"`
 	// Down is when the last attempt that ran ended, by the wall clock; zero while one runs, and before the first.
 	Down time.Time `json:"down,omitzero"`
 }
@@ -39,7 +41,7 @@ func (d *Daemons) PrepareLaunch(e *executions.Execution, item int, next *executi
 	next.Need, next.Settings, next.Grace = e.Settings().Job.Resources(), d.tasks.Fingerprint(e, item),
 		d.st.Executions.KillGrace(e)
 	d.update(e.Job(), item, func(r *Runs) {
-		r.Totals, r.Open, r.Ended = wire.Totals{}, nil, 0
+		r.Totals, r.Open, r.Ended, r.CutOff = wire.Totals{}, nil, 0, false
 		if !e.Settings().Job.Failover {
 			r.Rerun = time.Time{} // the job may have had failover when that run was cut off
 		}
@@ -144,12 +146,15 @@ func (d *Daemons) RecordReturn(ref executions.TaskRef) {
 		return
 	}
 	d.update(e.Job(), s.Item(), func(r *Runs) {
-		if r.Last != nil && r.Last.State == wire.RunKilled && !r.Rerun.IsZero() && r.Last.Fire.Equal(r.Rerun) {
+		if r.CutOff && r.Last != nil && r.Last.State == wire.RunKilled {
 			open := *r.Last
 			open.State, open.Complete, open.Cause, open.Retried = wire.RunRunning, time.Time{}, "", false
-			r.Open = &open
+			r.Open, r.Rerun = &open, time.Time{}
 		}
-		r.Down, r.Rerun = time.Time{}, time.Time{}
+		r.CutOff = false
+		if s.State() == executions.Running {
+			r.Down = time.Time{}
+		}
 	})
 	d.TendLater(e.Job())
 }
@@ -184,7 +189,7 @@ func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 				cut.Cause = why
 			}
 			cut.State, cut.Complete, cut.Retried = wire.RunKilled, d.st.Wall(), rerun
-			r.Last, r.Open = cut, nil
+			r.Last, r.Open, r.CutOff = cut, nil, true
 			if !rerun && s.Kill().IsZero() && e.Kill().IsZero() {
 				lost = cut
 			}

@@ -74,6 +74,8 @@ type record struct {
 	Dropped bool `json:"dropped,omitempty"`
 	// Ended is its place in the order of ends, 0 while it is open.
 	Ended int64 `json:"ended,omitempty"`
+	// LastEnded is its former place in that order, if it was opened again. No other end gets that number.
+	LastEnded int64 `json:"lastEnded,omitempty"`
 	// EndedAt is when it ended, LaunchedAt when it was first launched, both by the wall clock.
 	EndedAt    time.Time `json:"endedAt,omitzero"`
 	LaunchedAt time.Time `json:"launchedAt,omitzero"`

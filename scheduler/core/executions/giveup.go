@@ -22,10 +22,12 @@ func (es *Set) RecordGivenUp(ref TaskRef) {
 	es.markShardChanged(ref.Exec, ref.index)
 }
 
-// IsGivenUp reports whether TakeBack can restore an attempt of the shard, and whether that is the attempt with that
-// task id.
-func (s *Shard) IsGivenUp(taskID string) bool {
-	return s.rec.GivenUp != nil && s.rec.GivenUp.TaskID == taskID
+// GivenUp reports whether TakeBack can restore the attempt of the shard with that task id, and whether that attempt was
+// seen running.
+func (s *Shard) GivenUp(taskID string) (ran, is bool) {
+	g := s.rec.GivenUp
+	is = g != nil && g.TaskID == taskID
+	return is && g.Seen >= SeenRunning, is
 }
 
 // TakeBack makes the attempt that was given up the present one of its shard again, and returns since when it was
@@ -42,7 +44,7 @@ func (es *Set) TakeBack(ref TaskRef) (unreachable time.Time) {
 	}
 	unreachable = back.Unreachable
 	s.rec.attempt, s.rec.Type, s.rec.Tries, s.rec.GivenUp = back.attempt, back.Type, back.Tries, nil
-	s.rec.Unreachable, s.rec.Away, s.rec.Silent = time.Time{}, false, false
+	s.rec.Unreachable, s.rec.Away, s.rec.Silent, s.rec.acceptSeq = time.Time{}, false, false, 0
 	s.rec.State, s.rec.NotBefore = Launching, time.Time{}
 	if s.rec.Seen >= SeenRunning {
 		s.rec.State, s.rec.runningSince = Running, es.shared.Now()
@@ -63,6 +65,7 @@ func (es *Set) TakeBack(ref TaskRef) (unreachable time.Time) {
 // reopen makes an ended execution the first of its job's queue again.
 func (es *Set) reopen(e *Execution) {
 	es.ended.remove(e)
+	e.rec.LastEnded = e.rec.Ended
 	e.rec.Ended, e.rec.EndedAt, e.endedAt = 0, time.Time{}, time.Time{}
 	e.rec.Reopened++
 	es.open[e.rec.ID] = e

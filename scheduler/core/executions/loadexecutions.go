@@ -105,12 +105,13 @@ func (es *Set) Join() (ended []*Execution, err error) {
 			ended = append(ended, e)
 			continue
 		}
+		es.ended.seq = max(es.ended.seq, e.rec.LastEnded)
 		es.open[e.rec.ID] = e
 		es.queues[e.rec.Job] = append(es.queues[e.rec.Job], e)
 	}
 	slices.SortFunc(ended, func(a, b *Execution) int { return int(a.rec.Ended - b.rec.Ended) })
 	for _, e := range ended {
-		es.ended.seq = e.rec.Ended
+		es.ended.seq = max(es.ended.seq, e.rec.Ended)
 		es.ended.add(e)
 	}
 	for _, id := range step.SortedKeys(es.keys) {

@@ -103,6 +103,12 @@ func (s *Set) Blocking(job string, item int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item == item })
 }
 
+// BlocksBeside reports whether another orphan than the one with that task id blocks a shard.
+func (s *Set) BlocksBeside(job string, item int, taskID string) bool {
+	_, blocks := s.first(job, func(o *Orphan) bool { return o.Item == item && o.TaskID != taskID })
+	return blocks
+}
+
 // IsBlocked reports whether an orphan blocks a shard.
 func (s *Set) IsBlocked(job string, item int) bool {
 	_, blocks := s.Blocking(job, item)
@@ -175,7 +181,9 @@ func (s *Set) Remove(taskID string) {
 		delete(s.ofJob, o.Job)
 	}
 	if s.onExecutor[o.Executor]--; s.onExecutor[o.Executor] == 0 {
-		delete(s.onExecutor, o.Executor)
+		delete(s.onExecutor, o.Executor) // the executor takes tasks again
+		s.shared.NeedChanged()
+		s.shared.RequestMatch()
 	}
 	s.endReturnable(o)
 	s.changed.Add(taskID)

@@ -64,7 +64,8 @@ func TestIndexes(t *testing.T) {
 			agree(t, s, present)
 			is, isThere := s.Get(id)
 			blocked, blocks := wasThere && was.isBlocking(), isThere && is.isBlocking()
-			if need := s.shared.TakeNeedChanged(); s.shared.MatchRequested() != (blocked && !blocks) ||
+			freed := wasThere && !isThere && !s.Hold(was.Executor) // its executor takes tasks again
+			if need := s.shared.TakeNeedChanged(); s.shared.MatchRequested() != (blocked && !blocks || freed) ||
 				!need && blocked != blocks {
 				t.Fatalf("blocked %v, blocks %v: a match is made: %v, offers are looked at: %v", blocked, blocks,
 					s.shared.MatchRequested(), need)

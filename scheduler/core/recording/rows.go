@@ -146,7 +146,11 @@ func (h *Recording) TraceUpdate(ref executions.TaskRef, u cluster.Update, messag
 
 // TraceDecided records a state of a shard's task that the scheduler decided and no update reports.
 func (h *Recording) TraceDecided(ref executions.TaskRef, state cluster.State, message reason.Reason) {
-	h.Trace(ref, state, event.FromScheduler, "", message, h.shared.Wall(), "decided")
+	id := "decided"
+	if n := ref.Shard().Returns(); n > 0 {
+		id += strconv.Itoa(n) // an attempt may be given up again
+	}
+	h.Trace(ref, state, event.FromScheduler, "", message, h.shared.Wall(), id)
 }
 
 // DaemonRun records the beginning or the end of one run of a daemon's shard.

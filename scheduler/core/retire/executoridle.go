@@ -47,11 +47,19 @@ func (r *Retirer) checkIdle(id string, at, now time.Time) {
 		r.scheduleIdleCheck(x, until)
 		return
 	}
-	if r.st.Orphans.MayReturn(id) {
+	if r.keptForOrphans(x) {
 		r.scheduleIdleCheck(x, now.Add(max(r.st.Opt.ExecutorIdle, time.Second)))
 		return
 	}
 	r.st.Executors.Close(x)
+}
+
+// keptForOrphans reports whether an idle executor is kept because an orphan of it may be taken back. An executor that
+// has long been silent on an agent that is there hangs, and keeps others from the agent.
+func (r *Retirer) keptForOrphans(x *executors.Executor) bool {
+	hangs := !x.SilentSince().IsZero() && r.st.Now().Sub(x.SilentSince()) >= r.st.Opt.StagingLost &&
+		r.st.Agents.Registered(x.Agent())
+	return r.st.Orphans.MayReturn(x.ID()) && !hangs
 }
 
 // obsolete reports whether nothing will run on an executor any more: its app was deleted (rule K2) or changed (rule
