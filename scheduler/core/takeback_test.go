@@ -26,17 +26,25 @@ func TestE5AnAttemptIsTakenBackUnlessItWasReplaced(t *testing.T) {
 		meanwhile func(*stage) // after it was given up
 		taken     bool
 	}{
-		"nothing has replaced it":            {oneShard, nothing, true},
-		"its shard waits for room":           {withFailover, nothing, true},
-		"a daemon's shard waits for room":    {func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "" }, nothing, true},
-		"a new leader leads":                 {oneShard, (*stage).restart, true},
-		"the next execution waits for room":  {oneShard, func(s *stage) { s.trigger() }, true},
-		"the job is paused":                  {oneShard, func(s *stage) { s.step(Request{Token: 3, Event: operator.PauseRequested{Job: "my_job", Paused: true}}) }, true},
-		"its executor was idle for an hour":  {oneShard, func(s *stage) { s.until(time.Hour) }, true},
-		"its shard runs elsewhere":           {withFailover, func(s *stage) { runElsewhere(s) }, false},
-		"the next execution runs":            {oneShard, func(s *stage) { s.trigger(); runElsewhere(s) }, false},
-		"the next execution has ended":       {oneShard, func(s *stage) { s.trigger(); s.offer("S2", 8, 8192); s.finish(s.accepted()) }, false},
-		"its job was deregistered":           {oneShard, func(s *stage) { s.apply(s.core.planDeregisterJob("my_job")) }, false},
+		"nothing has replaced it":           {oneShard, nothing, true},
+		"its shard waits for room":          {withFailover, nothing, true},
+		"a daemon's shard waits for room":   {func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "" }, nothing, true},
+		"a new leader leads":                {oneShard, (*stage).restart, true},
+		"the next execution waits for room": {oneShard, func(s *stage) { s.trigger() }, true},
+		"the job is paused":                 {oneShard, func(s *stage) { s.step(Request{Token: 3, Event: operator.PauseRequested{Job: "my_job", Paused: true}}) }, true},
+		"its executor was idle for an hour": {oneShard, func(s *stage) { s.until(time.Hour) }, true},
+		"its shard runs elsewhere":          {withFailover, func(s *stage) { runElsewhere(s) }, false},
+		"the next execution runs":           {oneShard, func(s *stage) { s.trigger(); runElsewhere(s) }, false},
+		"the next execution has ended":      {oneShard, func(s *stage) { s.trigger(); s.offer("S2", 8, 8192); s.finish(s.accepted()) }, false},
+		"its job was deregistered":          {oneShard, func(s *stage) { s.apply(s.core.planDeregisterJob("my_job")) }, false},
+		"its job is another one of that name": {oneShard, func(s *stage) {
+			s.apply(s.core.planDeregisterJob("my_job"))
+			s.job(oneShard)
+		}, false},
+		"its job was disabled for a while": {oneShard, func(s *stage) {
+			s.apply(s.core.planDisableJob("my_job", true))
+			s.apply(s.core.planDisableJob("my_job", false))
+		}, false},
 		"the end of its execution is wanted": {withFailover, func(s *stage) { s.step(Request{Token: 3, Event: operator.KillRequested{ExecutionID: s.created[0]}}) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +109,62 @@ func runElsewhere(s *stage) []cluster.TaskLaunch {
 	}
 	s.run(l)
 	return l
+}
+
+// TestE5NoEndNumberIsUsedTwice: the newest end is taken back, and the leader changes. The next end has a number of its
+// own, because the history may have stored the former one.
+func TestE5NoEndNumberIsUsedTwice(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.runJob(oneShard)
+	s.unreachable(l[0])
+	s.until(2 * time.Minute)
+	former := s.core.executions.EndedByID(s.created[0]).Ended()
+	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
+	s.restart()
+	s.update(l[0], cluster.Finished)
+	if again := s.core.executions.EndedByID(s.created[0]).Ended(); again <= former {
+		t.Errorf("end %d, then %d", former, again)
+	}
+}
+
+// TestE5ANewLeaderPlacesNothingBesideAHungExecutor: all tasks of an executor were given up, and it is still silent.
+func TestE5ANewLeaderPlacesNothingBesideAHungExecutor(t *testing.T) {
+	t.Parallel()
+	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
+	b.until(2 * time.Minute)
+	if len(b.lost()) != 1 {
+		t.Fatal("not given up")
+	}
+	b.restart()
+	b.update(b.launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	b.until(time.Minute)
+	b.offer("S1", 3, 8192)
+	if len(b.accepts) > 0 {
+		t.Error("launched on its agent")
+	}
+}
+
+// TestE5TheNextExecutionIsFreedOnKubernetes: a shard of an execution is given up, and the next execution waits until the
+// rest of it has ended. Then the pod is killed, because the next execution waits for that.
+func TestE5TheNextExecutionIsFreedOnKubernetes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.opt.TaskExecutors = true
+	s.restart()
+	s.app()
+	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 2 })
+	l := s.start(8)
+	s.run(l)
+	s.trigger()
+	s.unreachable(l[0])
+	s.until(2 * time.Minute)
+	if !isOrphan(s.core, l[0].TaskID) {
+		t.Fatal("not given up")
+	}
+	if d := s.update(l[1], cluster.Finished); len(calls[step.CallKill](d)) != 1 {
+		t.Errorf("%+v", d.Calls)
+	}
 }
 
 // TestE5TheEndOfAnAttemptThatWasAwayCounts: its agent is back after the end of the task, which the executor reports.
