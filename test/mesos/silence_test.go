@@ -24,16 +24,7 @@ func TestSilentMachine(t *testing.T) {
 		if other := c.AwaitShards(once, "RUNNING").Shards[0].Agent; other != agent {
 			t.Fatalf("the shards run on %s and %s", agent, other)
 		}
-		c.Until("the executor is heard", func() string {
-			var view struct {
-				Executors []struct{ LastHeartbeat *time.Time }
-			}
-			c.Get("/api/cluster", &view)
-			if len(view.Executors) != 1 || view.Executors[0].LastHeartbeat == nil {
-				return fmt.Sprintf("%+v", view)
-			}
-			return ""
-		})
+		awaitHeartbeat(c)
 		n := 1
 		if c.AgentID(2) == agent {
 			n = 2
@@ -68,16 +59,7 @@ func TestSilentMachineIsBack(t *testing.T) {
 		again, once := c.Trigger("again"), c.Trigger("once")
 		c.Started(again, 1)
 		c.Started(once, 1)
-		c.Until("the executor is heard", func() string {
-			var view struct {
-				Executors []struct{ LastHeartbeat *time.Time }
-			}
-			c.Get("/api/cluster", &view)
-			if len(view.Executors) != 1 || view.Executors[0].LastHeartbeat == nil {
-				return fmt.Sprintf("%+v", view)
-			}
-			return ""
-		})
+		awaitHeartbeat(c)
 		thaw := c.FreezeMachine(1)
 		if e := c.Await(once, "FAILED"); e.Shards[0].State != "LOST" {
 			t.Errorf("without failover: %+v", e)
@@ -93,5 +75,20 @@ func TestSilentMachineIsBack(t *testing.T) {
 			}
 			c.Started(id, 1)
 		}
+	})
+}
+
+// awaitHeartbeat waits until the only executor has sent a heartbeat.
+func awaitHeartbeat(c *system.Cluster) {
+	c.Helper()
+	c.Until("the executor is heard", func() string {
+		var view struct {
+			Executors []struct{ LastHeartbeat *time.Time }
+		}
+		c.Get("/api/cluster", &view)
+		if len(view.Executors) != 1 || view.Executors[0].LastHeartbeat == nil {
+			return fmt.Sprintf("%+v", view)
+		}
+		return ""
 	})
 }
