@@ -47,7 +47,9 @@ func (w *world) clockLeaps() {
 	by := []time.Duration{w.leap.days, w.leap.days - w.leapDelay(5*time.Minute), 400 * 24 * time.Hour,
 		73 * 365 * 24 * time.Hour}[w.leap.rng.IntN(4)]
 	if w.leap.by == 0 {
-		if back := w.check.cursor; back.Before(w.wall().Add(24 * time.Hour)) {
+		// A cursor from an earlier leap that no leader has taken back yet is not a floor.
+		ahead := slices.ContainsFunc(w.leap.passed, func(p cursor.Span) bool { return p.Contains(w.check.cursor) })
+		if back := w.check.cursor; !ahead && back.Before(w.wall().Add(24*time.Hour)) {
 			w.leap.floor = back
 		}
 	} else {
