@@ -104,6 +104,7 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	if config.RunAs = l.RunAs; config.RunAs == "" && os.Geteuid() == 0 {
 		config.RunAs = "0"
 	}
+	l.Task.FencingToken = time.Now().UnixMilli()
 	data, err := l.Task.Encode()
 	if err != nil {
 		return Ending{}, err

@@ -132,6 +132,9 @@ func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 		env["ELASTICJOB_CPUS"] = strconv.FormatFloat(t.CPUs, 'f', -1, 64)
 		env["ELASTICJOB_MEMORY_MB"] = strconv.Itoa(max(1, int(t.MemoryMB)))
 	}
+	if t.FencingToken > 0 {
+		env["ELASTICJOB_FENCING_TOKEN"] = strconv.FormatInt(t.FencingToken, 10)
+	}
 	ofRun := Environment{
 		"ELASTICJOB_EXECUTION_SOURCE": t.Source,
 		"ELASTICJOB_FIRE_TIME":        wire.FormatFireTime(t.FireTime),

@@ -74,3 +74,14 @@ func TestShellOf(t *testing.T) {
 		}
 	}
 }
+
+// TestFencingToken: a process gets the token of its attempt, and none from a scheduler that knows no tokens.
+func TestFencingToken(t *testing.T) {
+	t.Parallel()
+	for token, want := range map[int64]string{0: "", 1_790_000_000_001: "1790000000001"} {
+		env := BaseEnvironment(nil).Of(wire.Task{FencingToken: token}, Places{}, "")
+		if got, set := env["ELASTICJOB_FENCING_TOKEN"]; got != want || set != (want != "") {
+			t.Errorf("%d: %q, %t", token, got, set)
+		}
+	}
+}

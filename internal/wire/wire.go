@@ -40,8 +40,11 @@ type Task struct {
 	// FireTime is the same for all shards and attempts of an execution.
 	FireTime time.Time `json:"fireTime"`
 	// Attempt counts from 1.
-	Attempt int     `json:"attempt"`
-	Package Package `json:"package"`
+	Attempt int `json:"attempt"`
+	// FencingToken is greater than the token of every earlier attempt of any job (rule K6); 0 if the scheduler is older
+	// than this field.
+	FencingToken int64   `json:"fencingToken,omitempty"`
+	Package      Package `json:"package"`
 	// Command is the app's bootstrap script or the job's own command line, split into words: program and arguments.
 	// Nothing in it is expanded, and no shell interprets it.
 	Command []string `json:"command"`
@@ -284,6 +287,7 @@ type shared struct {
 	ShardingParameter *struct{} `json:"shardingParameter,omitempty"`
 	Source            *struct{} `json:"source,omitempty"`
 	Attempt           *struct{} `json:"attempt,omitempty"`
+	FencingToken      *struct{} `json:"fencingToken,omitempty"`
 	Daemon            *struct{} `json:"daemon,omitempty"`
 }
 
@@ -295,6 +299,7 @@ type own struct {
 	ShardingParameter string  `json:"shardingParameter,omitempty"`
 	Source            string  `json:"source"`
 	Attempt           int     `json:"attempt"`
+	FencingToken      int64   `json:"fencingToken,omitempty"`
 	Daemon            *Daemon `json:"daemon,omitempty"`
 }
 
@@ -313,7 +318,7 @@ func (t Task) EncodeWith(shared Shared) ([]byte, error) {
 	if len(shared) == 0 {
 		return t.Encode()
 	}
-	data, err := json.Marshal(own{t.version(), t.TaskID, t.Item, t.ShardingParameter, t.Source, t.Attempt, t.Daemon})
+	data, err := json.Marshal(own{t.version(), t.TaskID, t.Item, t.ShardingParameter, t.Source, t.Attempt, t.FencingToken, t.Daemon})
 	if err != nil {
 		return nil, fmt.Errorf("describe task %s: %w", t.TaskID, err)
 	}

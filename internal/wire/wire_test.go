@@ -21,7 +21,7 @@ func TestTaskRoundTrip(t *testing.T) {
 	want := wire.Task{
 		Version: 1, TaskID: "my_job@-@2@-@READY@-@S0@-@u", ExecutionID: "e", JobName: "my_job", Item: 2, Total: 3,
 		JobParameter: "a", ShardingParameter: "b", Source: "TRIGGER", FireTime: time.Date(2026, 7, 1, 12, 0, 0, 5e6,
-			time.UTC), Attempt: 1,
+			time.UTC), Attempt: 1, FencingToken: 1_790_000_000_001,
 		Package: wire.Package{URL: "http://h/x", Cache: true},
 		Command: []string{"sh", "-c", "a | b", ""}, Env: map[string]string{"X": "1"}, KillGraceMillis: 5000,
 	}
@@ -74,6 +74,7 @@ func TestTaskInTwoParts(t *testing.T) {
 		other := want
 		other.TaskID, other.Item, other.ShardingParameter, other.Source, other.Attempt, other.Daemon = "o", 9, "p",
 			"s", 7, nil
+		other.FencingToken = 8
 		if same, _ := other.EncodeShared(); !bytes.Equal(same, shared) {
 			t.Errorf("%s: another shard's differs: %s, %s", name, same, shared)
 		}

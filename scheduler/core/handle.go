@@ -156,6 +156,7 @@ func (c *Core) write() {
 	c.subscription.Write(r)
 	c.executors.Write(r)
 	c.orphans.Write(r)
+	c.st.Fencing.Write(r)
 	c.starts.Write(r)
 	c.executions.Write(r, c.recording.StoredEnd(), c.recording.RecordedEnd())
 	c.config.Write(r)

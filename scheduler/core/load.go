@@ -147,6 +147,8 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 		return c.fires.RestoreLeaps(e.Value)
 	case e.Path == store.PathCounter:
 		err = c.executors.RestoreCounter(e.Value)
+	case e.Path == store.PathFencing:
+		err = c.st.Fencing.Restore(e.Value)
 	case e.Path == store.PathFramework:
 		c.subscription.RestoreID(string(e.Value))
 	case e.Path == store.PathOurFramework:

@@ -93,7 +93,22 @@ func (c *checker) checkCall(l *leader, call term.Call) {
 	default:
 		out.underWay[queue] = true
 	}
+	if launch, is := call.Call.(step.CallLaunch); is {
+		c.checkTokens(launch)
+	}
 	c.recordCall(l, call.Call)
+}
+
+// checkTokens checks the fencing tokens of a launch that leaves.
+func (c *checker) checkTokens(launch step.CallLaunch) {
+	for i := range launch.Launch.Tasks {
+		t := &launch.Launch.Tasks[i].Task
+		shard := shardOf{t.JobName, t.Item}
+		if t.FencingToken <= c.tokens[shard] || t.FencingToken >= 1<<53 {
+			c.w.fail("K6 the fencing tokens of a shard grow", "%s has %d after %d", t.TaskID, t.FencingToken, c.tokens[shard])
+		}
+		c.tokens[shard] = t.FencingToken
+	}
 }
 
 // callAnswered records that the leader gets the answer to a call.

@@ -69,6 +69,19 @@ func TestPythonResidentRunsOnce(t *testing.T) {
 	}
 }
 
+func TestPythonFencing(t *testing.T) {
+	r := follow(t)
+	_, e := r.example("python-fencing")
+	if got := r.wrote(e); got != "shard 0 of 2: 50 orders booked\nshard 1 of 2: 50 orders booked\n" {
+		t.Errorf("it wrote %q", got)
+	}
+	folder := filepath.Join("examples", "python-fencing")
+	stale := r.types(folder, r.blocks(filepath.Join(folder, "README.md"))[1])
+	if !strings.Contains(stale, "with token 1, ends") || !strings.Contains(stale, "it booked nothing") {
+		t.Errorf("an attempt with an older token says %q", stale)
+	}
+}
+
 func TestPythonBatch(t *testing.T) {
 	r := follow(t)
 	folder := filepath.Join("examples", "python-batch")

@@ -184,10 +184,12 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 		pl.daemons.PrepareLaunch(e, item, &next)
 	}
 	pl.st.Executions.Launch(e.Ref(item), next)
+	task := pl.tasks.Describe(e, s, id)
+	task.FencingToken = pl.st.Fencing.Next()
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, CPULimitMilli: d.with.Job.CPULimitMilli(), Reserved: takeReserved(stock, need), Executor: info,
 		Container: executors.Container(&d.with.App),
-		Task:      pl.tasks.Describe(e, s, id), Shared: pl.tasks.Common(e), Size: d.Bytes,
+		Task:      task, Shared: pl.tasks.Common(e), Size: d.Bytes,
 	}
 }

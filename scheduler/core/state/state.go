@@ -13,6 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/fencing"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -32,6 +33,8 @@ type State struct {
 	Executors *executors.Set
 	// Orphans owns abandoned attempts that may still run.
 	Orphans *orphans.Set
+	// Fencing owns the counter of fencing tokens.
+	Fencing *fencing.Tokens
 	// Starts owns the failed starts that keep apps off agents.
 	Starts *startfailures.Set
 	// Subscription owns the framework id, the session and the takeover.
@@ -42,7 +45,7 @@ type State struct {
 func New(s *step.Shared) *State {
 	st := &State{Shared: s, Config: config.New(s), Executions: executions.New(s), Agents: agents.New(s),
 		Executors: executors.New(s),
-		Orphans:   orphans.New(s), Subscription: subscription.New(s)}
+		Orphans:   orphans.New(s), Fencing: fencing.New(s), Subscription: subscription.New(s)}
 	st.Starts = startfailures.New(s, func(id string) bool { return st.Executions.Get(id) != nil })
 	return st
 }

@@ -23,6 +23,7 @@ const (
 	PathLeaps        = "/scheduler/fire-leaps"      // leaps of the clock before which the cursor can be taken back
 	PathMadeUp       = "/scheduler/fires-made-up"   // spans whose fires were made for missed windows, by job
 	PathCounter      = "/scheduler/counter"         // the number of the last executor
+	PathFencing      = "/scheduler/fencing-token"   // the highest fencing token that is reserved
 	PathJobState     = "/scheduler/job"             // records of jobs beside their documents
 	PathExecution    = "/scheduler/execution"       // executions, by id
 	PathShards       = "/scheduler/shards"          // chunks of the shards of large executions

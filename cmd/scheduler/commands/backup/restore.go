@@ -2,13 +2,19 @@ package backup
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/registry/zookeeper"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
 func restoreCommand() *cobra.Command {
 	var open bool
+	var nextToken int64
 	cmd := registryCommand("restore", "Read a backup from standard input into an empty namespace of ZooKeeper, or an empty database",
 		`restore writes a backup of scheduler backup into an empty or missing namespace, or into a database without a registry:
 
@@ -22,6 +28,9 @@ progress then and have ended since may run again. With --zk-digest-file all node
 			if err != nil {
 				return err
 			}
+			if err := raiseToken(nodes, time.Now(), nextToken); err != nil {
+				return err
+			}
 			if err := r.restore(cmd.Context(), header, nodes, open); err != nil {
 				return err
 			}
@@ -32,5 +41,31 @@ progress then and have ended since may run again. With --zk-digest-file all node
 		})
 	cmd.Flags().BoolVar(&open, "open", false,
 		"without --zk-digest-file, let everyone who reaches ZooKeeper read nodes that only one user could read")
+	cmd.Flags().Int64Var(&nextToken, "next-token", 0,
+		"first fencing token after the restore; required if the clock is behind the backup's tokens")
 	return cmd
+}
+
+// raiseToken ensures that the fencing tokens of restored servers are greater than all that were handed out after the
+// backup was made (rule K6). Servers begin at the clock, which is greater if it is right. If the clock is behind the
+// tokens in the backup, it is or was wrong, and next has to say a token that is greater than all.
+func raiseToken(nodes []zookeeper.Node, now time.Time, next int64) error {
+	i := slices.IndexFunc(nodes, func(n zookeeper.Node) bool { return n.Path == store.PathFencing })
+	if i < 0 {
+		return nil // no attempt had a token yet
+	}
+	limit, err := strconv.ParseInt(string(nodes[i].Value), 10, 64)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the fencing tokens of the backup: %w", err)
+	case next > limit:
+		nodes[i].Value = strconv.AppendInt(nil, next-1, 10)
+	case next != 0:
+		return fmt.Errorf("--next-token %d: the backup has tokens up to %d; give a greater number", next, limit)
+	case limit-now.UnixMilli() > time.Second.Milliseconds():
+		return fmt.Errorf("the fencing tokens of the backup go up to %d, and this machine's clock (%s) is behind that: "+
+			"correct the clock, or give --next-token with a number that is greater than every token that jobs have got since the backup",
+			limit, now.UTC().Format(time.RFC3339))
+	}
+	return nil
 }
