@@ -10,6 +10,8 @@ const (
 	PlainText        Code = "text"
 	FrameworkRemoved Code = "framework_removed"
 	LostBeforeImport Code = "lost_before_import"
+
+	endedAfterGivenUp Code = "ended_after_given_up"
 )
 
 // FromText returns the reason for a text of a job's process, an executor, or an earlier release.
@@ -143,6 +145,9 @@ func TookMachines(machines int, last Reason) Reason {
 func TakenBack(agent string, length time.Duration) Reason {
 	return build("taken_back", text("agent", agent), duration("duration", length))
 }
+
+// EndedAfterGivenUp says that a task has ended after it was given up, so that its end changes no result (rule E5).
+func EndedAfterGivenUp() Reason { return Of(endedAfterGivenUp) }
 
 // CannotStay says that a daemon's shard fails repeatedly before it runs.
 func CannotStay(attempts int, last Reason) Reason {

@@ -34,7 +34,7 @@ var examples = []Reason{
 	ClusterReported("LOST", "RECONCILIATION", "MESSAGE"), EndUnexplained("LOST"), LaunchRefused("MESSAGE"),
 	LostTooOften(1, said), NotStartedTooOften(false, 3, "AGENT", said), NotStartedTooOften(true, 3, "AGENT", said),
 	TimedOut(5*time.Second, 3, said), EndedByForce(said), ShardsForced(1, 3), ShardsForced(2, 3), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
-	NoHeartbeat("AGENT", time.Minute), TakenBack("AGENT", time.Minute), TookMachines(2, said), ExecutorsSilent(at),
+	NoHeartbeat("AGENT", time.Minute), TakenBack("AGENT", time.Minute), EndedAfterGivenUp(), TookMachines(2, said), ExecutorsSilent(at),
 	CannotStay(5, said), ShardsFailed(2, 1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
 
 	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", said),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
@@ -231,5 +232,39 @@ func TestE5TheHistoryOfAnAttemptThatWasAway(t *testing.T) {
 		"7: run FINISHED"}
 	if !slices.Equal(rows, want) {
 		t.Errorf("%q", rows)
+	}
+}
+
+// TestE5TheEndOfWhatWasReplacedIsRecorded: the history has the end of an attempt that was given up and replaced, and
+// its shard has the result of the later attempt.
+func TestE5TheEndOfWhatWasReplacedIsRecorded(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]cluster.State{"killed": cluster.Killed, "finished": cluster.Finished} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.opt.History, s.opt.Term = true, 1
+			s.restart()
+			s.app()
+			s.job(oneShard, withFailover)
+			id := s.trigger()
+			s.offer("S1", 8, 8192)
+			first := s.accepted()
+			s.run(first)
+			s.unreachable(first[0])
+			s.until(time.Minute)
+			second := runElsewhere(s)
+			s.update(first[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
+			d := s.update(first[0], end)
+			rows := d.History.Rows.Traces
+			if len(rows) != 1 || rows[0].Task != first[0].TaskID || rows[0].Execution != id || rows[0].Attempt != 1 ||
+				rows[0].State != "TASK_"+string(end) || rows[0].Message.Code() != reason.EndedAfterGivenUp().Code() {
+				t.Errorf("recorded: %+v", rows)
+			}
+			s.finish(second)
+			if e := s.execution(id); e.State != executions.Finished || e.Shards[0].TaskID != second[0].TaskID {
+				t.Errorf("%+v", e)
+			}
+		})
 	}
 }

@@ -109,7 +109,7 @@ func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
 	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(),
 		Executor:  s.Executor(),
-		Execution: ref.Exec.ID(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
+		Execution: ref.Exec.ID(), Attempt: s.Attempt(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
 		Grace: as.st.Executions.TaskGrace(ref), After: as.st.Executions.UnreachableAfter(ref.Exec),
 		Known: s.Known()}
 }
@@ -154,6 +154,7 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	default:
 		// A master reports a removed task as gone before its processes have ended.
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) {
+			as.recording.TraceOrphan(o, u)
 			as.st.Orphans.Remove(o.TaskID)
 		}
 	}

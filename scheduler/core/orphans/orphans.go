@@ -14,13 +14,15 @@ import (
 
 // Orphan is an attempt that was given up and may still run. It is a copy: only a Set changes its orphans.
 type Orphan struct {
-	TaskID    string    `json:"taskId"`
-	Job       string    `json:"job"`
-	Item      int       `json:"item"`
-	Agent     string    `json:"agent"`
-	Executor  string    `json:"executor,omitempty"`
-	Execution string    `json:"execution"`
-	Since     time.Time `json:"since"`
+	TaskID    string `json:"taskId"`
+	Job       string `json:"job"`
+	Item      int    `json:"item"`
+	Agent     string `json:"agent"`
+	Executor  string `json:"executor,omitempty"`
+	Execution string `json:"execution"`
+	// Attempt is the number of the attempt; 0 if it is not known.
+	Attempt int       `json:"attempt,omitempty"`
+	Since   time.Time `json:"since"`
 	// Blocks is set when no later attempt of the shard may start: the orphan was seen alive, or Until is set.
 	Blocks bool `json:"blocks,omitempty"`
 	// Away is since when an orphan that was seen alive cannot be reached again: its agent does not answer, or the task

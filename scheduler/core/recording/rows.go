@@ -12,6 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -151,6 +152,26 @@ func (h *Recording) TraceDecided(ref executions.TaskRef, state cluster.State, me
 		id += strconv.Itoa(n) // an attempt may be given up again
 	}
 	h.Trace(ref, state, event.FromScheduler, "", message, h.shared.Wall(), id)
+}
+
+// TraceOrphan records the end of an attempt that was given up, as the cluster reports it (rule E5). The result of its
+// shard stays as it is, but people see when the work that was done beside a later attempt has ended.
+func (h *Recording) TraceOrphan(o *orphans.Orphan, u cluster.Update) {
+	if !h.On() {
+		return
+	}
+	id, err := jobs.ParseTaskID(o.TaskID)
+	if err != nil {
+		return // another program has written the orphan into the registry
+	}
+	source := event.FromScheduler
+	if u.Source == cluster.FromExecutor {
+		source = event.FromExecutor
+	}
+	name := "TASK_" + string(u.State)
+	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(o.TaskID, name, "given up"), Job: o.Job, Task: o.TaskID,
+		Agent: o.Agent, Source: source, Type: id.Type, Item: o.Item, State: name, Reason: string(u.Reason),
+		Message: reason.EndedAfterGivenUp(), Execution: o.Execution, Attempt: o.Attempt, Time: h.shared.Said(u.Timestamp)})
 }
 
 // DaemonRun records the beginning or the end of one run of a daemon's shard.

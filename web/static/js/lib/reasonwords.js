@@ -42,6 +42,7 @@ export const chinese = {
   document_unreadable: "无法读取：{why}",
   does_not_come_up: "无法持续运行，因此不会触发：连续 {attempts} 次尝试失败；最近一次：{last}",
   end_unexplained: "集群报告 {state}，其 Agent 未说明原因",
+  ended_after_given_up: "该任务此前已被放弃；这次结束不改变任何结果",
   ended_by_force: "收到 SIGTERM 后仍在运行，宽限期结束时由 SIGKILL 强制结束[；{why}]",
   ends_with_run: "将随当前这次运行结束：{why}",
   executor_ended: "Agent {agent} 上的执行器 {executor} 先于任务结束（{state}，{reason}：{message?集群未给出说明}）：被终止、超出上限或发生故障；详见其 stderr（GET /api/operate/sandbox 加应用名）与该 Agent 的日志",
