@@ -155,7 +155,8 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 		}
 		v.away[e.TaskID] = e.State == cluster.Unknown ||
 			e.State == cluster.Unreachable && (e.KillStored || c.w.api == nil)
-		if e.State == cluster.Unreachable {
+		// An agent that was removed is not back under that id.
+		if e.State == cluster.Unreachable || e.State == cluster.Gone {
 			delete(v.back, e.AgentID)
 		}
 		if l.term == c.w.store.term {
