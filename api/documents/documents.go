@@ -149,7 +149,7 @@ func (d *Handlers[C, V]) Disable(disabled bool) route.Handler {
 
 // Command returns a handler that calls do for the named app or job.
 func (d *Handlers[C, V]) Command(
-	name request.Naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
+	name request.NameReader, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
 ) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		name, err := name(c)

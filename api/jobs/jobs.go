@@ -172,13 +172,13 @@ func (h *Handlers) shutDownJob(c *gin.Context) (any, error) {
 	return h.documents.Command(request.PathName("job"), h.Scheduler.ShutDownJob)(c)
 }
 
-func (h *Handlers) deregisterJob(name request.Naming) route.Handler {
+func (h *Handlers) deregisterJob(name request.NameReader) route.Handler {
 	return func(c *gin.Context) (any, error) { return h.documents.Command(name, h.Scheduler.DeregisterJob)(c) }
 }
 
 // trigger returns the handler that requests a run. With ownSettings the body may replace settings of the job for this
 // run.
-func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler {
+func (h *Handlers) trigger(name request.NameReader, ownSettings bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		key, err := request.IdempotencyKey(c)
 		if err != nil {
