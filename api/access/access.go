@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// Access is the part of the users and tokens that the API uses. *auth.Access implements it and documents its errors.
+// Access manages users, logins and API tokens. *auth.Access implements it; its methods document their errors.
 type Access interface {
 	// State, Authenticate, Users and Tokens return at once.
 	State() auth.State
@@ -45,7 +45,7 @@ type Options struct {
 	Answers *answer.Writer
 	// Access may be nil. Then no one can log in.
 	Access Access
-	// OpenID is the provider whose users may log in, nil for none. Issuer then issues their login tokens.
+	// OpenID is the provider whose users may log in; nil if there is none. Issuer issues login tokens for these users.
 	OpenID OpenID
 	Issuer Issuer
 	// RequestTimeout bounds the callback that completes a login by OpenID.
@@ -62,12 +62,16 @@ func New(o Options) *Handlers { return &Handlers{o} }
 func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return route.Group("Users and tokens", []route.Route{
-		{Method: get, Path: "/api/login", Rule: route.Public, Answer: h.logins, Local: true,
+		{Method: get, Path: "/api/login", Rule: route.Public, Answer: h.loginMethods, Local: true,
 			Does: route.Does("Returns the ways to log in").Gives(LoginMethods{}).Fails(http.StatusServiceUnavailable)},
 		{Method: post, Path: "/api/login", Rule: route.Public, Answer: h.login, Local: true,
-			Does: route.Does("Returns a login token for a name and a password").Reads(route.BodyOf(loginBody{})).Gives(loggedIn{}).Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
+			Does: route.Does("Returns a login token for a name and a password").Reads(route.BodyOf(loginBody{})).
+				Gives(loggedIn{}).
+				Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
 		{Method: post, Path: "/api/session", Rule: route.Public, Answer: h.beginSession, Local: true,
-			Does: route.Does("Logs a browser in; the token is in a cookie that scripts cannot read").Reads(route.BodyOf(loginBody{})).Gives(whoAmI{}, route.CookieHeader).Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
+			Does: route.Does("Logs a browser in; the token is in a cookie that scripts cannot read").
+				Reads(route.BodyOf(loginBody{})).Gives(whoAmI{}, route.CookieHeader).
+				Fails(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable)},
 		{Method: get, Path: "/api/session", Rule: route.Authenticated, Answer: h.session, Local: true,
 			Does: route.Does("Returns the caller and the caller's permissions").Gives(whoAmI{})},
 		{Method: del, Path: "/api/session", Rule: route.Authenticated, Answer: h.endSession, Local: true,
@@ -79,7 +83,8 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: get, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: h.user, Local: true,
 			Does: route.Does("Returns one user").Gives(auth.Account{})},
 		{Method: put, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: h.changeUser, Local: true,
-			Does: route.Does("Changes a user's role and apps; ends the user's logins").Reads(route.BodyOf(grantBody{})).Gives(auth.Account{})},
+			Does: route.Does("Changes a user's role and apps; ends the user's logins").
+				Reads(route.BodyOf(grantBody{})).Gives(auth.Account{})},
 		{Method: del, Path: "/api/users/{userName}", Rule: route.AdminsOfAll, Answer: h.removeUser, Local: true,
 			Does: route.Does("Removes a user and ends the user's logins").Gives(true)},
 		{Method: del, Path: "/api/users/{userName}/logins", Rule: route.AdminsOfAll, Answer: h.endLogins, Local: true,
@@ -88,22 +93,26 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Ends all logins of all users and replaces the signing keys").Gives(true)},
 		{Method: put, Path: "/api/users/{userName}/password", Rule: route.Authenticated, Answer: h.setPassword,
 			Local: true,
-			Does:  route.Does("Sets a user's password; ends the user's logins").Reads(route.BodyOf(passwordBody{})).Gives(true).Fails(http.StatusTooManyRequests)},
+			Does: route.Does("Sets a user's password; ends the user's logins").Reads(route.BodyOf(passwordBody{})).
+				Gives(true).Fails(http.StatusTooManyRequests)},
 		{Method: get, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: h.tokens, Local: true,
 			Does: route.Does("Lists API tokens, without their secrets").Gives([]auth.APIToken{})},
 		{Method: post, Path: "/api/tokens", Rule: route.AdminsOfAll, Answer: h.addToken, Local: true,
-			Does: route.Does("Creates an API token; only this answer contains it").Reads(route.BodyOf(tokenBody{})).Gives(madeToken{})},
+			Does: route.Does("Creates an API token; only this answer contains it").
+				Reads(route.BodyOf(tokenBody{})).Gives(madeToken{})},
 		{Method: del, Path: "/api/tokens/{tokenName}", Rule: route.AdminsOfAll, Answer: h.removeToken, Local: true,
 			Does: route.Does("Removes an API token").Gives(true)},
 		{Method: get, Path: "/api/oidc/login", Rule: route.Public, Raw: h.beginOpenID, Local: true,
-			Does: route.Does("Redirects a browser to the OpenID provider").Redirects(http.StatusFound).Fails(http.StatusNotFound, http.StatusServiceUnavailable)},
+			Does: route.Does("Redirects a browser to the OpenID provider").Redirects(http.StatusFound).
+				Fails(http.StatusNotFound, http.StatusServiceUnavailable)},
 		{Method: get, Path: "/api/oidc/callback", Rule: route.Public, Raw: h.endOpenID, Local: true,
-			Does: route.Does("Completes a login through the OpenID provider").Redirects(http.StatusSeeOther).Fails(http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable)},
+			Does: route.Does("Completes a login through the OpenID provider").Redirects(http.StatusSeeOther).
+				Fails(http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable)},
 	})
 }
 
-// State reports whether a login is required: as Access says, and always with an OpenID provider. Without Access it is
-// auth.Unknown, so that no one is admitted.
+// State returns whether a login is required. It is the state of Access, but a server with an OpenID provider requires
+// a login even if there are no users. Without Access it is auth.Unknown, so that no one is admitted.
 func (h *Handlers) State() auth.State {
 	if h.Access == nil {
 		return auth.Unknown

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// loggedIn has the form of the original's answer to a login.
+// loggedIn is the answer to a login, in the original's form.
 type loggedIn struct {
 	AccessToken string `json:"accessToken"`
 }
@@ -31,8 +31,8 @@ type LoginMethods struct {
 	OpenID   bool `json:"openId"`
 }
 
-// logins answers with the ways to log in, for clients that are not logged in yet.
-func (h *Handlers) logins(*gin.Context) (any, error) {
+// loginMethods answers with the ways to log in. Clients request it before they log in.
+func (h *Handlers) loginMethods(*gin.Context) (any, error) {
 	if h.State() == auth.Unknown {
 		return nil, failure.ErrAccessUnknown
 	}
@@ -41,14 +41,15 @@ func (h *Handlers) logins(*gin.Context) (any, error) {
 
 // login answers with a token for a user's name and password, as the original does.
 func (h *Handlers) login(c *gin.Context) (any, error) {
-	token, _, err := h.logIn(c)
+	token, _, err := h.authenticate(c)
 	return loggedIn{AccessToken: token}, err
 }
 
 var errNoUsers = failure.New(http.StatusForbidden, "no_users",
 	"there are no users yet; create the first on the server's machine: scheduler user add NAME --role admin, with the --registry, --zk, --zk-namespace or --data-dir that the server has")
 
-func (h *Handlers) logIn(c *gin.Context) (token string, p auth.Principal, err error) {
+// authenticate checks the name and the password in the body, and issues a login token.
+func (h *Handlers) authenticate(c *gin.Context) (token string, p auth.Principal, err error) {
 	f, err := request.ReadForm[loginBody](c)
 	if err != nil {
 		return "", p, err
@@ -75,24 +76,24 @@ type whoAmI struct {
 }
 
 func (h *Handlers) session(c *gin.Context) (any, error) {
-	return about(caller.Of(c.Request.Context()).Principal), nil
+	return whoAmIOf(caller.Of(c.Request.Context()).Principal), nil
 }
 
-func about(p auth.Principal) whoAmI {
+func whoAmIOf(p auth.Principal) whoAmI {
 	return whoAmI{Name: p.Name, Kind: p.Kind, Grant: p.Grant, Expires: p.Expires}
 }
 
 // beginSession logs a browser in. The token goes into a cookie that scripts cannot read.
 func (h *Handlers) beginSession(c *gin.Context) (any, error) {
-	token, p, err := h.logIn(c)
+	token, p, err := h.authenticate(c)
 	if err != nil {
 		return nil, err
 	}
 	setSession(c, token, p.Expires)
-	return about(p), nil
+	return whoAmIOf(p), nil
 }
 
-// endSession ends the login that authenticated the request, wherever else its token is used.
+// endSession ends the login that authenticated the request. Its token becomes invalid for all clients that have it.
 func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	who := caller.Of(c.Request.Context()).Principal
 	if who.Session == "" {
@@ -102,8 +103,8 @@ func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	return true, h.changeError(c, h.Access.Logout(c.Request.Context(), who))
 }
 
-// SessionCookie returns the name of the cookie that holds a login token. With TLS its prefix makes browsers ensure
-// that neither another host nor a connection without TLS has set it.
+// SessionCookie returns the name of the cookie that holds a login token. With TLS, the name's prefix makes browsers
+// reject such a cookie from another host or from a connection without TLS.
 func SessionCookie(r *http.Request) string {
 	if r.TLS != nil {
 		return "__Host-elasticjob"
@@ -121,12 +122,14 @@ func setSession(c *gin.Context, token string, expires time.Time) {
 	http.SetCookie(c.Writer, cookie)
 }
 
-// DropBadCookie deletes the browser's session cookie if the error says that its token is no longer valid.
+// DropBadCookie deletes the browser's session cookie if the cookie's token is not valid: the error of the request is a
+// 401, and the request has no other token in the header Authorization.
 func DropBadCookie(c *gin.Context, err error) {
 	f := failure.FromError(c.Request, err)
-	_, none := c.Request.Cookie(SessionCookie(c.Request))
-	if none == nil && f != nil && f.Status == http.StatusUnauthorized &&
-		strings.TrimSpace(c.GetHeader("Authorization")) == "" {
+	if f == nil || f.Status != http.StatusUnauthorized || strings.TrimSpace(c.GetHeader("Authorization")) != "" {
+		return
+	}
+	if _, err := c.Request.Cookie(SessionCookie(c.Request)); err == nil {
 		setSession(c, "", time.Time{})
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// OpenID logs users in through an OpenID provider; *oidc.Provider implements it. Errors that clients may see have a
-// method Code with the kind of the error.
+// OpenID logs users in through an OpenID provider; *oidc.Provider implements it. An error that clients may see has a
+// method Code, which returns a key of openIDStatus.
 type OpenID interface {
-	// Begin starts a login. The browser stores the cookie's value and is redirected to the address.
+	// Begin starts a login. It returns the value of a cookie for the browser, and the address to which the browser is
+	// redirected.
 	Begin() (address, cookie string, err error)
-	// Finish completes a login and returns who has logged in. It takes the cookie's value and the query that the
-	// provider has appended to the callback.
+	// Finish completes a login and returns the user. It takes the cookie's value and the query of the callback.
 	Finish(ctx context.Context, cookie string, query url.Values) (auth.Principal, error)
 }
 
@@ -30,7 +30,7 @@ type Issuer interface {
 	Issue(p auth.Principal, lifetime time.Duration) (token string, issued auth.Principal, err error)
 }
 
-// openIDStatus maps the codes of an OpenID's errors to statuses.
+// openIDStatus maps the codes of OpenID's errors to HTTP statuses.
 var openIDStatus = map[string]int{
 	"oidc_unavailable": http.StatusServiceUnavailable,
 	"bad_login":        http.StatusBadRequest,
@@ -38,10 +38,11 @@ var openIDStatus = map[string]int{
 	"no_role":          http.StatusForbidden,
 }
 
+// openIDFailure converts an error with a known code into a failure. It returns any other error unchanged.
 func openIDFailure(err error) error {
-	var known interface{ Code() string }
-	if errors.As(err, &known) && openIDStatus[known.Code()] != 0 {
-		return failure.New(openIDStatus[known.Code()], known.Code(), "%s", err.Error())
+	var coded interface{ Code() string }
+	if errors.As(err, &coded) && openIDStatus[coded.Code()] != 0 {
+		return failure.New(openIDStatus[coded.Code()], coded.Code(), "%s", err.Error())
 	}
 	return err
 }
@@ -66,16 +67,16 @@ func (h *Handlers) beginOpenID(c *gin.Context) {
 	c.Redirect(http.StatusFound, address)
 }
 
-// endOpenID is the callback to which the provider redirects a browser. It always continues to the front page, so that
-// the query cannot redirect the browser anywhere else.
+// endOpenID handles the callback, to which the provider redirects a browser. After a login it always redirects to the
+// front page, so that a crafted query cannot redirect the browser anywhere else.
 func (h *Handlers) endOpenID(c *gin.Context) {
 	if h.OpenID == nil {
 		h.fail(c, errNoOpenID)
 		return
 	}
-	given, _ := c.Request.Cookie(loginCookie(c.Request)) // of several cookies any will do: the value is signed
-	if given == nil {
-		given = &http.Cookie{}
+	cookie, _ := c.Request.Cookie(loginCookie(c.Request)) // Finish checks the signature of the value
+	if cookie == nil {
+		cookie = &http.Cookie{}
 	}
 	setLogin(c, "", -1) // a login can be completed only once
 	ctx, cancel := context.WithTimeout(c.Request.Context(), h.RequestTimeout)
@@ -85,7 +86,7 @@ func (h *Handlers) endOpenID(c *gin.Context) {
 		h.fail(c, failure.BadRequest("bad_query", "the query is not correctly encoded: %v", err))
 		return
 	}
-	who, err := h.OpenID.Finish(ctx, given.Value, query)
+	who, err := h.OpenID.Finish(ctx, cookie.Value, query)
 	if err != nil {
 		h.Log.InfoContext(ctx, "OpenID login refused", "remote", caller.Address(c.Request), "error", err)
 		h.fail(c, openIDFailure(err))
@@ -96,7 +97,8 @@ func (h *Handlers) endOpenID(c *gin.Context) {
 		h.fail(c, err)
 		return
 	}
-	h.Log.InfoContext(ctx, "logged in by OpenID", "name", who.Name, "role", who.Role, "remote", caller.Address(c.Request))
+	h.Log.InfoContext(ctx, "logged in by OpenID", "name", who.Name, "role", who.Role, "remote",
+		caller.Address(c.Request))
 	setSession(c, token, issued.Expires)
 	redirect(c, http.StatusSeeOther, frontPage)
 }
@@ -104,8 +106,8 @@ func (h *Handlers) endOpenID(c *gin.Context) {
 // loginCookie returns the name of the cookie of an unfinished login.
 func loginCookie(r *http.Request) string { return SessionCookie(r) + "-login" }
 
-// setLogin stores an unfinished login in the browser. The cookie must be sent with the provider's redirect, so it
-// cannot be SameSite=Strict.
+// setLogin stores an unfinished login in a cookie for maxAge seconds; a negative maxAge deletes the cookie. The cookie
+// cannot be SameSite=Strict, because the browser must send it when the provider redirects to the callback.
 func setLogin(c *gin.Context, value string, maxAge int) {
 	http.SetCookie(c.Writer, &http.Cookie{Name: loginCookie(c.Request), Value: value, Path: "/", MaxAge: maxAge,
 		Secure: c.Request.TLS != nil, HttpOnly: true, SameSite: http.SameSiteLaxMode})

@@ -9,8 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
-// failedPage shows a browser why a login failed. Its links are relative, so that they also work behind a proxy that
-// serves this server below a path. It loads nothing, as the policy of all answers requires.
+// failedPage tells a user why the login failed. Its links are relative, so that they also work behind a proxy that
+// serves this server below a path. It loads no other files, because the content security policy of all answers forbids
+// that.
 var failedPage = template.Must(template.New("login").Parse(`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>Login failed · ElasticJob</title></head>
@@ -23,7 +24,7 @@ var failedPage = template.Must(template.New("login").Parse(`<!doctype html>
 </html>
 `))
 
-// fail answers a browser's request for a login: with a page, or with JSON for other clients.
+// fail answers with an error: as a page for a browser, as JSON for other clients.
 func (h *Handlers) fail(c *gin.Context, err error) {
 	if !failure.WantsPage(c.Request) {
 		h.Answers.Fail(c.Writer, c.Request, err)
@@ -38,12 +39,12 @@ func (h *Handlers) fail(c *gin.Context, err error) {
 	})
 }
 
-// redirect redirects a browser. The address may be relative, which http.Redirect would make absolute.
+// redirect redirects a browser. Unlike http.Redirect, it does not make a relative address absolute.
 func redirect(c *gin.Context, status int, address string) {
 	c.Header("Location", address)
 	c.Status(status)
 	c.Writer.WriteHeaderNow()
 }
 
-// frontPage is the address of the front page, from the callback.
+// frontPage is the address of the front page, relative to the callback.
 const frontPage = "../../"

@@ -33,7 +33,7 @@ type (
 	passwordBody struct {
 		_        struct{} `additionalProperties:"false"`
 		Password string   `json:"password" minLength:"8" maxLength:"1024"`
-		// Current is required from users who change their own password.
+		// Current is required if users change their own passwords.
 		Current string `json:"current,omitempty" description:"The password that you have, to change your own."`
 	}
 	tokenBody struct {
@@ -44,8 +44,8 @@ type (
 	}
 )
 
-// changeError converts the error of a change of users or tokens into the answer. A failure of the registry is not a
-// fault of this server, so it is answered with 503.
+// changeError converts the error of a change of users or tokens. An error that clients may see stays unchanged. Any
+// other error comes from the registry, and the answer is 503, because that is no fault of this server.
 func (h *Handlers) changeError(c *gin.Context, err error) error {
 	var refused *auth.Refused
 	var violations document.Violations
@@ -63,15 +63,16 @@ func (h *Handlers) changeError(c *gin.Context, err error) error {
 		"users and tokens could not be changed: try again; if that lasts, see the server's log")
 }
 
-// userError is changed with the codes for a user or token (what) that does not exist, or exists already.
-func (h *Handlers) userError(c *gin.Context, what string, err error) error {
+// userError is changeError with codes for the errors of a user or token: that it does not exist, that it exists
+// already, or that it is the last admin. kind is "user" or "token".
+func (h *Handlers) userError(c *gin.Context, kind string, err error) error {
 	switch {
 	case errors.Is(err, auth.ErrNotFound):
-		return failure.NotFound(what+"_not_found", "%s", err.Error())
+		return failure.NotFound(kind+"_not_found", "%s", err.Error())
 	case errors.Is(err, auth.ErrLastAdmin):
 		return failure.New(http.StatusConflict, "last_admin", "%s", err.Error())
 	case errors.Is(err, auth.ErrExists):
-		return failure.New(http.StatusConflict, what+"_exists", "%s", err.Error())
+		return failure.New(http.StatusConflict, kind+"_exists", "%s", err.Error())
 	}
 	return h.changeError(c, err)
 }
@@ -128,8 +129,8 @@ func (h *Handlers) changeUser(c *gin.Context) (any, error) {
 	return u, h.userError(c, "user", err)
 }
 
-// setPassword sets a user's password. Users may change their own; they must send the current one, so that an
-// unattended browser is not enough. An admin may set any other user's password.
+// setPassword sets a user's password. Users may change their own passwords if they send the current one, so that
+// access to an unattended browser is not enough. An admin for all apps may set the passwords of other users.
 func (h *Handlers) setPassword(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
@@ -153,15 +154,15 @@ func (h *Handlers) setPassword(c *gin.Context) (any, error) {
 	}
 	if own {
 		if err := h.Access.CheckPassword(c.Request.Context(), name, current, who.From); err != nil {
-			return nil, h.notCurrent(c, err)
+			return nil, h.currentPasswordError(c, err)
 		}
 	}
 	return true, h.userError(c, "user", h.Access.SetPassword(c.Request.Context(), who.Actor(), name, password))
 }
 
-// notCurrent returns the answer to a wrong current password. It is not a 401, because the caller is authenticated and
-// stays logged in.
-func (h *Handlers) notCurrent(c *gin.Context, err error) error {
+// currentPasswordError converts the error of a check of the current password. A wrong password is not answered with
+// 401, because the caller is authenticated and stays logged in.
+func (h *Handlers) currentPasswordError(c *gin.Context, err error) error {
 	if refused := new(auth.Refused); errors.As(err, &refused) {
 		return document.Violations{document.Violate("current", "", "is not your password")}
 	}
@@ -177,7 +178,8 @@ func (h *Handlers) removeUser(c *gin.Context) (any, error) {
 		caller.Of(c.Request.Context()).Actor(), name))
 }
 
-// endLogins ends all logins of a name. The name need not be a user's: it may belong to a user of an OpenID provider.
+// endLogins ends all logins of a name. There need not be a user with this name: it may belong to a user of an OpenID
+// provider.
 func (h *Handlers) endLogins(c *gin.Context) (any, error) {
 	name, err := request.PathValue(c, "userName")
 	if err != nil {
@@ -187,7 +189,7 @@ func (h *Handlers) endLogins(c *gin.Context) (any, error) {
 		name))
 }
 
-// replaceKeys ends the logins of all users.
+// replaceKeys replaces the keys that sign login tokens, which ends the logins of all users.
 func (h *Handlers) replaceKeys(c *gin.Context) (any, error) {
 	return true, h.changeError(c, h.Access.ReplaceKeys(c.Request.Context(), caller.Of(c.Request.Context()).Actor()))
 }
@@ -212,9 +214,9 @@ func (h *Handlers) addToken(c *gin.Context) (any, error) {
 	if err := f.With(auth.CheckName(name).OrNil()); err != nil {
 		return nil, err
 	}
-	token, made, err := h.Access.AddToken(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant,
+	token, created, err := h.Access.AddToken(c.Request.Context(), caller.Of(c.Request.Context()).Actor(), name, grant,
 		expires)
-	return madeToken{made, token}, h.userError(c, "token", err)
+	return madeToken{created, token}, h.userError(c, "token", err)
 }
 
 func (h *Handlers) removeToken(c *gin.Context) (any, error) {

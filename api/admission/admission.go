@@ -1,4 +1,5 @@
-// Package admission decides whether a request may proceed: by its caller, its origin and the rule of its route.
+// Package admission decides whether a request is admitted. The decision depends on its caller, its origin, and the
+// rule of its route.
 package admission
 
 import (
@@ -21,16 +22,18 @@ import (
 // Options are the dependencies of an Admission.
 type Options struct {
 	Answers *answer.Writer
-	// Access authenticates tokens. It may be nil; then only open routes and the Unix socket are admitted.
+	// Access authenticates tokens. If it is nil, only requests of public routes and requests over the Unix socket are
+	// admitted.
 	Access interface {
 		Authenticate(token string) (auth.Principal, error)
 	}
-	// State reports whether a login is required.
+	// State returns whether a login is required.
 	State func() auth.State
-	// Proofs sign and verify the headers with which a follower forwards a request. If it is nil, the headers of a
-	// forwarded request are not trusted.
+	// Proofs signs and verifies the headers with which a follower forwards a request. If it is nil, this server does
+	// not sign these headers, and ignores those that it receives.
 	Proofs Proofs
-	// Advertise is the host:port under which others reach this server. Its host is accepted as the Host header.
+	// Advertise is the host:port under which others reach this server. While no login is required, its host may be in
+	// the header Host.
 	Advertise string
 	// RuleOf returns the rule of a request's route.
 	RuleOf func(c *gin.Context) route.Rule
@@ -42,8 +45,8 @@ type Admission struct{ Options }
 // New returns an Admission.
 func New(o Options) *Admission { return &Admission{o} }
 
-// Admit admits a request, or answers it with an error and aborts it. As in the original, authentication comes before
-// everything about the content of the request.
+// Admit admits a request, or answers it with an error and aborts it. As in the original, the caller is authenticated
+// before the content of the request is checked.
 func (h *Admission) Admit(c *gin.Context) {
 	rule := h.RuleOf(c)
 	who, err := h.identify(c.Request, rule)
@@ -61,7 +64,8 @@ func (h *Admission) Admit(c *gin.Context) {
 	}
 }
 
-// identify determines the caller. On an open route a caller who cannot be authenticated counts as anonymous.
+// identify determines the caller, and checks the origin of the request unless it came over the Unix socket. On a
+// public route, a caller who cannot be authenticated is anonymous.
 func (h *Admission) identify(r *http.Request, rule route.Rule) (who caller.Caller, err error) {
 	who.From = caller.Address(r)
 	if p, ok := caller.SocketPeer(r.Context()); ok {
@@ -97,11 +101,12 @@ var (
 			"programs send a token as Authorization: Bearer TOKEN")
 )
 
-// authenticate returns the principal of a request's token, and a function that reports later whether the token is no
-// longer valid. It moves a token from a cookie into the header Authorization, so that the leader need not distinguish
-// the two.
-func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth.Principal, lapsed func() bool,
-	err error) {
+// authenticate returns the principal of a request's token, and a function that reports later whether the token has
+// become invalid. It moves a token from a cookie into the header Authorization, so that a follower forwards both kinds
+// of requests in the same form.
+func (h *Admission) authenticate(
+	r *http.Request, state auth.State,
+) (nobody auth.Principal, lapsed func() bool, err error) {
 	if state == auth.Empty {
 		return nobody, nil, errNoUsers
 	}
@@ -125,22 +130,23 @@ func (h *Admission) authenticate(r *http.Request, state auth.State) (nobody auth
 	}
 	return p, func() bool {
 		_, err := h.Access.Authenticate(token)
-		return errors.As(err, new(*auth.Refused)) // an unknown state is no refusal
+		return errors.As(err, new(*auth.Refused)) // any other error leaves open whether the token is valid
 	}, nil
 }
 
-// requestToken returns the single token of a request: from Authorization: Bearer, from the header of the original's
-// clients in either spelling, or from the session cookie. A request with several different tokens, or with a header
-// twice, is an error: a proxy may have authorized another one of them than this server would.
+// requestToken returns the token of a request: from Authorization: Bearer, from the header of the original's clients
+// in either spelling, or from the session cookie. byCookie is set if only the cookie has it. A request with different
+// tokens, or with the same header twice, is an error, because a proxy may have authorized another token than this
+// server would.
 func requestToken(r *http.Request) (token string, byCookie bool, err error) {
-	add := func(given string) {
-		if given = strings.TrimSpace(given); given == "" {
+	add := func(text string) {
+		if text = strings.TrimSpace(text); text == "" {
 			return
 		}
-		if token != "" && token != given {
+		if token != "" && token != text {
 			err = errSeveralTokens
 		}
-		token = given
+		token = text
 	}
 	otherScheme := false
 	for _, name := range []string{"Authorization", "accessToken", "Access-Token"} {
@@ -154,7 +160,7 @@ func requestToken(r *http.Request) (token string, byCookie bool, err error) {
 		text := values[0]
 		if name == "Authorization" {
 			scheme, rest, _ := strings.Cut(text, " ")
-			if !strings.EqualFold(scheme, "Bearer") { // such as Basic, which is for a proxy
+			if !strings.EqualFold(scheme, "Bearer") { // such as Basic, whose credentials are for a proxy
 				otherScheme = otherScheme || text != ""
 				continue
 			}

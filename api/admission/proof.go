@@ -12,20 +12,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/failure"
 )
 
-// These headers accompany a forwarded request: the address of the follower, so that no request is forwarded in
-// circles; the address of the client; and a signature of both and of the request, which only servers of the cluster can
-// make.
+// These are the headers of a forwarded request.
 const (
-	ForwardedBy    = "X-Elasticjob-Forwarded-By"
-	forwardedFor   = "X-Elasticjob-Forwarded-For"
+	// ForwardedBy is the address of the follower. A request that has it is not forwarded again.
+	ForwardedBy = "X-Elasticjob-Forwarded-By"
+	// forwardedFor is the address of the client.
+	forwardedFor = "X-Elasticjob-Forwarded-For"
+	// forwardedProof is a signature of the request and both addresses, which only servers of the cluster can make.
 	forwardedProof = "X-Elasticjob-Forwarded-Proof"
 )
 
 // Proofs makes and verifies signatures that only the servers of a cluster can make; *auth.Access implements it.
 type Proofs interface {
-	// Sign returns the signature of a message, valid for one purpose; nil while the key is not known.
+	// Sign returns the signature of a message, valid for one purpose. It returns nil while the key is not known.
 	Sign(purpose string, message []byte) []byte
-	// Verify reports whether Sign made the signature. It takes constant time.
+	// Verify reports whether Sign made the signature for this purpose. It takes constant time.
 	Verify(purpose string, message, signature []byte) bool
 }
 
@@ -35,14 +36,14 @@ const forwardPurpose = "forward"
 var errNoProof = failure.Unchanged("access_unknown",
 	"the key with which servers sign forwarded requests is not known yet: try again")
 
-// ForwardHeaders returns the headers for forwarding a request.
+// ForwardHeaders returns the headers for forwarding a request. It returns an error while the key is not known.
 func (h *Admission) ForwardHeaders(r *http.Request) (http.Header, error) {
 	by, client := cmp.Or(h.Advertise, "unknown"), caller.Address(r)
 	headers := http.Header{ForwardedBy: {by}}
 	if h.Proofs == nil {
 		return headers, nil
 	}
-	signature := h.Proofs.Sign(forwardPurpose, messageOf(r, by, client))
+	signature := h.Proofs.Sign(forwardPurpose, signedMessage(r, by, client))
 	if signature == nil {
 		return nil, errNoProof
 	}
@@ -51,14 +52,15 @@ func (h *Admission) ForwardHeaders(r *http.Request) (http.Header, error) {
 	return headers, nil
 }
 
-// messageOf returns the message that a follower signs for a request. Its lines are unambiguous, because none of them
-// can contain a newline.
-func messageOf(r *http.Request, by, client string) []byte {
+// signedMessage returns the message that a follower signs for a request. Two requests never have the same message,
+// because none of its lines can contain a newline.
+func signedMessage(r *http.Request, by, client string) []byte {
 	return []byte(strings.Join([]string{r.Method, r.URL.EscapedPath(), r.URL.RawQuery, by, client}, "\n"))
 }
 
-// VerifyForwarded accepts the headers of a request that a follower has forwarded, or aborts the request if they are
-// forged.
+// VerifyForwarded checks the headers of a forwarded request. If they are valid, it records the client's address in the
+// context; otherwise it answers the request with an error and aborts it. It does nothing for a request without these
+// headers.
 func (h *Admission) VerifyForwarded(c *gin.Context) {
 	headers := c.Request.Header
 	by, client, proof := headers.Values(ForwardedBy), headers.Values(forwardedFor), headers.Values(forwardedProof)
@@ -79,7 +81,7 @@ func (h *Admission) checkProof(r *http.Request, by, client, proof []string) erro
 	if len(by) != 1 || len(client) != 1 || len(proof) != 1 {
 		return forged
 	}
-	message := messageOf(r, by[0], client[0])
+	message := signedMessage(r, by[0], client[0])
 	signature, err := base64.StdEncoding.DecodeString(proof[0])
 	switch {
 	case h.Proofs.Sign(forwardPurpose, message) == nil:

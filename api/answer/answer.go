@@ -22,56 +22,59 @@ import (
 // Writer writes the answers to requests.
 type Writer struct {
 	log *slog.Logger
-	// stall is how long a client may take to read one piece of a streamed answer.
-	stall    time.Duration
-	compress func(http.Handler) http.HandlerFunc
+	// stallTimeout is how long a client may take to read one piece of a streamed answer.
+	stallTimeout time.Duration
+	compress     func(http.Handler) http.HandlerFunc
 }
 
-// NewWriter returns a writer that logs to log. A client of a streamed answer may take up to stall to read each piece.
-func NewWriter(log *slog.Logger, stall time.Duration) *Writer {
-	return &Writer{log: log, stall: stall, compress: newCompressor()}
+// NewWriter returns a writer that logs to log. A client of a streamed answer may take up to stallTimeout to read a
+// piece.
+func NewWriter(log *slog.Logger, stallTimeout time.Duration) *Writer {
+	return &Writer{log: log, stallTimeout: stallTimeout, compress: newCompressor()}
 }
 
-// Fail answers with an error. An unexpected error is logged under a new id, and the answer contains only that id.
+// Fail answers with an error. If the error is unexpected, Fail logs it under a new id, and the answer contains only
+// that id.
 func (a *Writer) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	a.FailWith(w, r, err, nil)
 }
 
-// FailWith is Fail with the media type and the body that form returns for the failure, JSON if form is nil.
+// FailWith is Fail in another form than JSON: format returns the media type and the body for a failure. If format is
+// nil, the form is JSON.
 func (a *Writer) FailWith(w http.ResponseWriter, r *http.Request, err error,
-	form func(*failure.Failure) (media string, body []byte)) {
+	format func(*failure.Failure) (media string, body []byte)) {
 	f := failure.FromError(r, err)
 	if f == nil {
 		id := uuid.NewString()
-		a.log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", LoggedPath(r), "error",
-			err)
+		a.log.ErrorContext(r.Context(), "request failed", "id", id, "method", r.Method, "path", LoggedPath(r),
+			"error", err)
 		f = failure.Internal(id)
 	}
-	if refused, ok := r.Context().Value(refusalKey{}).(**failure.Failure); ok {
-		*refused = f
+	if recorded, ok := r.Context().Value(refusalKey{}).(**failure.Failure); ok {
+		*recorded = f
 	}
 	if f.Status == http.StatusRequestEntityTooLarge {
 		request.DiscardBody(w, r)
 	}
-	wait := f.RetryAfter
+	retryAfter := f.RetryAfter
 	if f.Status == http.StatusServiceUnavailable && f.Code != "outcome_unknown" {
-		wait = max(wait, time.Second)
+		retryAfter = max(retryAfter, time.Second)
 	}
-	if wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	if retryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(retryAfter.Seconds()))))
 	}
 	if f.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="elasticjob"`)
 	}
-	if form == nil {
+	if format == nil {
 		JSON(w, f.Status, f.Body())
 		return
 	}
-	media, body := form(f)
+	media, body := format(f)
 	write(w, f.Status, media, body)
 }
 
-// JSON sends v as one line of JSON that ends with a newline, for people at a terminal.
+// JSON sends v as one line of JSON. The line ends with a newline, so that it reads well on a terminal.
 func JSON(w http.ResponseWriter, status int, v any) {
 	var body bytes.Buffer
 	enc := json.NewEncoder(&body)
@@ -90,7 +93,7 @@ func write(w http.ResponseWriter, status int, media string, body []byte) {
 	_, _ = w.Write(body) // an error means that the client has closed the connection
 }
 
-// OrEmpty returns an empty list for nil, so that JSON has [] and not null.
+// OrEmpty returns the list, or an empty list for nil, so that JSON has [] and not null.
 func OrEmpty[S ~[]E, E any](list S) S {
 	if list == nil {
 		return S{}
@@ -98,24 +101,24 @@ func OrEmpty[S ~[]E, E any](list S) S {
 	return list
 }
 
-// refusalKey is the key in a request's context of the failure that answered it.
+// refusalKey is the key of a **failure.Failure in a request's context, in which FailWith records the failure.
 type refusalKey struct{}
 
-// WithRefusal returns a context for a request, and a function that returns the failure that the request was answered
-// with, nil without one.
+// WithRefusal returns a context for a request, and a function that returns the failure with which Fail or FailWith has
+// answered the request. The function returns nil if the request has not failed.
 func WithRefusal(ctx context.Context) (context.Context, func() *failure.Failure) {
-	refused := new(*failure.Failure)
-	return context.WithValue(ctx, refusalKey{}, refused), func() *failure.Failure { return *refused }
+	recorded := new(*failure.Failure)
+	return context.WithValue(ctx, refusalKey{}, recorded), func() *failure.Failure { return *recorded }
 }
 
-// inPath matches tokens that a client has put into the path by mistake. They must not appear in the log, where others
-// could read them.
-var inPath = regexp.MustCompile(`ej[tl]_[^/]*`)
+// tokenInPath matches a token that a client has put into the path by mistake. It must not appear in the log, where
+// others could read it.
+var tokenInPath = regexp.MustCompile(`ej[tl]_[^/]*`)
 
-// LoggedPath returns a request's path as it may be logged: without tokens, and cut after maxLoggedPath bytes. The
-// query is never logged.
+// LoggedPath returns a request's path in the form that may be logged: tokens are hidden, and the path is cut after
+// maxLoggedPath bytes. A query must never be logged.
 func LoggedPath(r *http.Request) string {
-	path := inPath.ReplaceAllString(r.URL.Path, "******")
+	path := tokenInPath.ReplaceAllString(r.URL.Path, "******")
 	return path[:min(len(path), maxLoggedPath)]
 }
 

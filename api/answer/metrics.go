@@ -2,7 +2,7 @@ package answer
 
 import "github.com/gin-gonic/gin"
 
-// unmeasured is the key in a request's context that marks requests that last as long as the client wants.
+// unmeasured is the key of a mark in a request's context, which ExcludeFromMetrics sets.
 const unmeasured = "unmeasured"
 
 // ExcludeFromMetrics excludes a request from the duration metrics, because its answer lasts as long as the client

@@ -7,25 +7,24 @@ import (
 	"net/http"
 )
 
-// Rows is a list that is sent row by row: a list of all documents may have hundreds of megabytes, and many clients may
-// read it at once.
+// Rows is a list that is sent row by row, so that it need not be in memory as JSON: a list of all documents may have
+// hundreds of megabytes, and many clients may read it at once.
 type Rows struct {
-	n int
-	// at returns row i.
-	at func(i int) any
+	n   int
+	row func(i int) any // returns the row with index i
 }
 
-// Each returns the list with answer(v) for each view v. It passes err through.
-func Each[V, A any](views []V, err error, answer func(V) A) (any, error) {
-	return Rows{len(views), func(i int) any { return answer(views[i]) }}, err
+// Each returns a list with the row convert(v) for each view v. It passes err through.
+func Each[V, A any](views []V, err error, convert func(V) A) (any, error) {
+	return Rows{len(views), func(i int) any { return convert(views[i]) }}, err
 }
 
-// rowsPiece is the number of bytes after which the collected rows are written; a piece may exceed it by one row.
+// rowsPiece is the number of bytes after which the collected rows are written. A piece may exceed it by one row.
 const rowsPiece = 64 << 10
 
-// Rows sends a list as JSON, "[]" if it is empty. shown returns each row as the caller may see it. The client has the
-// stall time to read each piece. If shown fails, the connection is broken off.
-func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, shown func(any) (any, error)) {
+// Rows sends a list as JSON, "[]" if it is empty. redact hides what the caller may not see in a row; if it fails, the
+// connection is broken off. The client may take up to stallTimeout to read each piece.
+func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, redact func(any) (any, error)) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodHead {
@@ -40,10 +39,10 @@ func (a *Writer) Rows(w http.ResponseWriter, r *http.Request, list Rows, shown f
 		if i > 0 {
 			piece.WriteByte(',')
 		}
-		row, err := shown(list.at(i))
+		row, err := redact(list.row(i))
 		if err != nil {
 			a.log.WarnContext(r.Context(), "list cut off", "error", err)
-			Abort(out.line)
+			Abort(out.conn)
 			return
 		}
 		if err := enc.Encode(row); err != nil {

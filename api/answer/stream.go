@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// StreamWriter gives the client a time limit for each piece of an answer, however long the whole answer takes and
-// however long the pauses between pieces are.
+// StreamWriter writes an answer in pieces, and gives the client a time limit for each piece. The whole answer and the
+// pauses between the pieces may take any time.
 type StreamWriter struct {
 	http.ResponseWriter
-	line  *http.ResponseController
-	stall time.Duration
+	conn         *http.ResponseController
+	stallTimeout time.Duration
 }
 
 // Stream returns the writer for a long-lasting answer.
 func (a *Writer) Stream(w http.ResponseWriter) *StreamWriter {
-	return &StreamWriter{ResponseWriter: w, line: http.NewResponseController(w), stall: a.stall}
+	return &StreamWriter{ResponseWriter: w, conn: http.NewResponseController(w), stallTimeout: a.stallTimeout}
 }
 
-// Write writes one piece and gives the client the stall time to read it.
+// Write writes one piece. The client may take up to stallTimeout to read it.
 func (w *StreamWriter) Write(b []byte) (int, error) {
-	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
+	_ = w.conn.SetWriteDeadline(time.Now().Add(w.stallTimeout))
 	return w.ResponseWriter.Write(b)
 }
 
-// FlushError sends what was written and then removes the deadline. Over HTTP/2 an expired deadline ends the stream
-// even if no write is pending.
+// FlushError sends what was written, and then removes the deadline. With HTTP/2 a deadline that expires later would
+// end the stream even if no write is pending.
 func (w *StreamWriter) FlushError() error {
-	_ = w.line.SetWriteDeadline(time.Now().Add(w.stall))
-	defer func() { _ = w.line.SetWriteDeadline(time.Time{}) }()
-	return w.line.Flush()
+	_ = w.conn.SetWriteDeadline(time.Now().Add(w.stallTimeout))
+	defer func() { _ = w.conn.SetWriteDeadline(time.Time{}) }()
+	return w.conn.Flush()
 }
 
 // Unwrap returns the wrapped writer, for http.ResponseController.

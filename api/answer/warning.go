@@ -7,6 +7,6 @@ import (
 )
 
 // Warn sets the header Warning, which says what the answer lacks and why.
-func Warn(c *gin.Context, what string) {
-	c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII(what))
+func Warn(c *gin.Context, text string) {
+	c.Header("Warning", "199 elasticjob "+strconv.QuoteToASCII(text))
 }

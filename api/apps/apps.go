@@ -36,9 +36,9 @@ type Scheduler interface {
 // Options are the dependencies of the handlers of apps.
 type Options struct {
 	Scheduler Scheduler
-	// Reserved reports whether no app may have the name.
+	// Reserved reports whether the name is reserved, so that no app may have it.
 	Reserved func(name string) bool
-	// AllowFile accepts apps with file URLs. It may be set only if everything runs on this machine.
+	// AllowFile accepts apps with file URLs. It may be set only if all jobs run on this machine.
 	AllowFile bool
 	// PodTemplate returns all violations in the podTemplate of an app, on a cluster that runs each shard in its own
 	// pod. It is nil on other clusters; there the fields about containers are refused.
@@ -51,7 +51,7 @@ type Options struct {
 type Handlers struct {
 	Options
 	documents     documents.Handlers[app.Config, views.AppView]
-	packageChecks *limit.Quota
+	packageChecks *limit.Quota // limits the package checks that run at the same time
 }
 
 // New returns the handlers.
@@ -67,20 +67,21 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: post, Path: "/api/app", Rule: route.Publishers,
 			Answer: withOptionalCheck(h.documents.Register, h.checkAndRegisterApp),
 			Takes:  []request.Declared{checkFirst},
-			Does: route.Does("Publishes a new app").Reads(route.JSONBody("App",
-				exampleApp)).Gives(PublishedApp{}).Fails(http.StatusTooManyRequests)},
+			Does: route.Does("Publishes a new app").Reads(route.JSONBody("App", exampleApp)).
+				Gives(PublishedApp{}).Fails(http.StatusTooManyRequests)},
 		{Method: put, Path: "/api/app", Rule: route.Publishers,
 			Answer: withOptionalCheck(h.documents.Update, h.checkAndUpdateApp),
 			Takes:  []request.Declared{checkFirst},
-			Does: route.Does("Changes the given fields of an app; null sets the default").Reads(route.JSONBody("AppChange",
-				exampleAppChange)).Gives(PublishedApp{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
+			Does: route.Does("Changes the given fields of an app; null sets the default").
+				Reads(route.JSONBody("AppChange", exampleAppChange)).
+				Gives(PublishedApp{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
 		{Method: get, Path: "/api/app/list", Rule: route.Viewers, Answer: h.documents.List,
-			Takes: documents.ListTakes, Does: route.Does("Lists all apps, by name").Gives([]app.Config{},
-				route.LinkHeader)},
+			Takes: documents.ListTakes,
+			Does:  route.Does("Lists all apps, by name").Gives([]app.Config{}, route.LinkHeader)},
 		{Method: get, Path: "/api/app/{appName}", Rule: route.Viewers, Answer: h.documents.Get,
 			Does: route.Does("Returns one app").Gives(app.Config{})},
 		{Method: del, Path: "/api/app/{appName}", Rule: route.Publishers, Answer: h.deleteApp,
-			Takes: []request.Declared{withItsJobs}, Does: route.Does("Deletes an app").Gives(views.AppView{})},
+			Takes: []request.Declared{deleteJobs}, Does: route.Does("Deletes an app").Gives(views.AppView{})},
 		{Method: get, Path: "/api/app/{appName}/disable", Rule: route.Viewers, Answer: h.isAppDisabled,
 			Does: route.Does("Reports whether an app is disabled").Gives(true)},
 		{Method: post, Path: "/api/app/{appName}/disable", Rule: route.Operators, Answer: h.documents.Disable(true),
@@ -93,25 +94,26 @@ func (h *Handlers) Routes() []route.Route {
 		route.Group("Checks before registration", []route.Route{
 			{Method: post, Path: "/api/app/check", Rule: route.Publishers, Answer: h.checkApp,
 				Takes: []request.Declared{documents.CheckUpdate},
-				Does:  route.Does("Fetches an app's package as an executor would, and reports its contents").Reads(route.JSONBody("AppChange", exampleApp)).Gives(PackageFacts{}).Fails(http.StatusNotFound, http.StatusTooManyRequests)},
+				Does: route.Does("Fetches an app's package as an executor would, and reports its contents").
+					Reads(route.JSONBody("AppChange", exampleApp)).Gives(PackageFacts{}).
+					Fails(http.StatusNotFound, http.StatusTooManyRequests)},
 			{Method: get, Path: "/api/schema/app", Rule: route.Viewers, Answer: h.schemaOfApp, Local: true,
 				Does: route.Does("Returns the JSON Schema of an app's document").GivesSchema()},
 		}))
 }
 
 // appDocuments returns the handlers of the routes that apps share with jobs.
-func appDocuments(h Options) documents.Handlers[app.Config, views.AppView] {
-	of := h.Scheduler
+func appDocuments(o Options) documents.Handlers[app.Config, views.AppView] {
 	return documents.Handlers[app.Config, views.AppView]{
-		Scheduler: of, Kind: "app", Schema: app.Schema,
+		Scheduler: o.Scheduler, Kind: "app", Schema: app.Schema,
 		Check: func(c, _ app.Config) (document.Violations, []string) {
 			return c.Check(app.CheckOptions{
-				Reserved: h.Reserved, AllowFile: h.AllowFile, PodTemplate: h.PodTemplate,
-				NoContainers: h.PodTemplate == nil,
+				Reserved: o.Reserved, AllowFile: o.AllowFile, PodTemplate: o.PodTemplate,
+				NoContainers: o.PodTemplate == nil,
 			}), c.ExposureNotes()
 		},
 		All: explain.Reader.Apps, One: explain.Reader.App,
-		Add: of.RegisterApp, Change: of.UpdateApp, SetDisabled: of.SetAppDisabled,
+		Add: o.Scheduler.RegisterApp, Change: o.Scheduler.UpdateApp, SetDisabled: o.Scheduler.SetAppDisabled,
 		Config: func(v views.AppView) app.Config { return v.Config.WithoutSecrets() },
 		Name:   func(v views.AppView) string { return v.Config.AppName },
 		Answer: func(v views.AppView, read []string) any {
@@ -126,22 +128,22 @@ func (h *Handlers) isAppDisabled(c *gin.Context) (any, error) {
 	return view.Disabled, err
 }
 
-var withItsJobs = request.Flag("jobs", "Also deletes the app's jobs. Without it, an app that has jobs is not deleted.")
+var deleteJobs = request.Flag("jobs", "Also deletes the app's jobs. Without it, an app that has jobs is not deleted.")
 
 func (h *Handlers) deleteApp(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	withJobs := withItsJobs.Of(q)
+	withJobs := deleteJobs.Of(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	do := func(ctx context.Context, scope explain.Scope, name string) (views.AppView, error) {
+	deleteIt := func(ctx context.Context, scope explain.Scope, name string) (views.AppView, error) {
 		return h.Scheduler.DeleteApp(ctx, scope, name, withJobs)
 	}
-	return h.documents.Command(request.PathName("app"), do)(c)
+	return h.documents.Command(request.PathName("app"), deleteIt)(c)
 }
 
-// schemaOfApp returns the JSON Schema from which forms and editors are built. It leaves out the fields that this
-// server refuses.
+// schemaOfApp returns the JSON Schema of an app's document, from which forms and editors are built. It leaves out the
+// fields that this server refuses.
 func (h *Handlers) schemaOfApp(*gin.Context) (any, error) {
 	schema := app.Schema.JSONSchema("App", app.Hints())
 	if h.PodTemplate == nil {

@@ -21,25 +21,26 @@ import (
 
 // Packages fetches packages the way executors do.
 type Packages interface {
-	// CheckPackage fetches the package of an app and inspects it. The document must have been checked before. Faults
-	// of the package are in the facts' Problems; the error is a fault of this server, or the context's. It takes at
-	// most about two minutes.
+	// CheckPackage fetches the package of an app and inspects it, within about two minutes. The app's document must
+	// have been checked before. What is wrong with the package is in the facts' Problems. CheckPackage returns an
+	// error only for a fault of this server, or if the context ends.
 	CheckPackage(ctx context.Context, c app.Config) (PackageFacts, error)
 }
 
-// PackageFacts describe what an executor would find in a package.
+// PackageFacts describes what an executor would find in a package.
 type PackageFacts struct {
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for a single file.
 	Format string `json:"format"`
-	// Files are the first files by name; FilesTotal is the number of all.
+	// Files are the first files in the order of their names; FilesTotal is the number of all files.
 	Files      []PackageFile `json:"files"`
 	FilesTotal int           `json:"filesTotal"`
 	Script     PackageScript `json:"script"`
-	// Problems say what would keep a shard from starting, by the app's fields.
+	// Problems are the reasons why a shard could not start, each for one of the app's fields.
 	Problems document.Violations `json:"problems"`
-	Millis   int64               `json:"millis"`
+	// Millis is how long the check took.
+	Millis int64 `json:"millis"`
 }
 
 // PackageFile is one file of a package.
@@ -60,8 +61,9 @@ type PackageScript struct {
 var errNoPackages = failure.Unavailable("no_package_check",
 	"this server can't fetch packages: publish with check=false")
 
-// factsOf fetches and inspects the package of an app. It returns an error if the caller may not publish the app.
-func (h *Handlers) factsOf(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
+// inspectPackage fetches and inspects the package of an app. It returns an error if the caller may not publish the
+// app, if the app has no package, or if the check was not possible.
+func (h *Handlers) inspectPackage(c *gin.Context, config app.Config) (facts PackageFacts, err error) {
 	if err := caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName); err != nil {
 		return facts, err
 	}
@@ -78,18 +80,18 @@ func (h *Handlers) factsOf(c *gin.Context, config app.Config) (facts PackageFact
 	}
 	defer leave()
 	request.ExtendDeadlines(c)
-	begun := time.Now()
+	start := time.Now()
 	facts, err = h.Packages.CheckPackage(c.Request.Context(), config)
-	facts.Millis = time.Since(begun).Milliseconds()
+	facts.Millis = time.Since(start).Milliseconds()
 	if facts.Files == nil {
 		facts.Files = []PackageFile{}
 	}
-	bad := document.Violations{}
+	problems := document.Violations{}
 	for _, p := range facts.Problems {
 		p.Message = withoutSecrets(p.Message, config.AppURL)
-		bad = append(bad, p)
+		problems = append(problems, p)
 	}
-	facts.Problems = bad
+	facts.Problems = problems
 	facts.Script.Path = withoutSecrets(facts.Script.Path, config.AppURL)
 	return facts, err
 }
@@ -114,9 +116,10 @@ func (h *Handlers) checkApp(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.factsOf(c, config)
+	return h.inspectPackage(c, config)
 }
 
+// appToCheck reads the app from the body. With update, it is the stored app with the changes in the body.
 func (h *Handlers) appToCheck(c *gin.Context, update bool) (config app.Config, err error) {
 	if !update {
 		body, err := request.Body(c)
@@ -143,13 +146,13 @@ type PublishedApp struct {
 	Package *PackageFacts `json:"package,omitempty"`
 }
 
-// goodPackage is like factsOf, but returns the package's problems as an error. It returns nil facts for an app that
-// has only an image.
-func (h *Handlers) goodPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
+// requireSoundPackage is like inspectPackage, but also returns an error if the package has problems. For an app with
+// only an image, it returns nil facts and checks only whether the caller may publish the app.
+func (h *Handlers) requireSoundPackage(c *gin.Context, config app.Config) (*PackageFacts, error) {
 	if config.AppURL == "" {
 		return nil, caller.ScopeOf(c.Request.Context()).MayPublish(config.AppName)
 	}
-	facts, err := h.factsOf(c, config)
+	facts, err := h.inspectPackage(c, config)
 	if err == nil {
 		err = facts.Problems.OrNil()
 	}
@@ -158,9 +161,8 @@ func (h *Handlers) goodPackage(c *gin.Context, config app.Config) (*PackageFacts
 
 var checkFirst = request.Flag("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
 
-// withOptionalCheck returns a handler that calls checked if the query asks for a check of the package, and unchecked
-// otherwise.
-func withOptionalCheck(unchecked, checked route.Handler) route.Handler {
+// withOptionalCheck returns a handler that calls withCheck if the query has check=true, and withoutCheck otherwise.
+func withOptionalCheck(withoutCheck, withCheck route.Handler) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		q := request.QueryOf(c)
 		check := checkFirst.Of(q)
@@ -168,9 +170,9 @@ func withOptionalCheck(unchecked, checked route.Handler) route.Handler {
 			return nil, err
 		}
 		if !check {
-			return unchecked(c)
+			return withoutCheck(c)
 		}
-		return checked(c)
+		return withCheck(c)
 	}
 }
 
@@ -183,7 +185,7 @@ func (h *Handlers) checkAndRegisterApp(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts, err := h.goodPackage(c, config)
+	facts, err := h.requireSoundPackage(c, config)
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +194,8 @@ func (h *Handlers) checkAndRegisterApp(c *gin.Context) (any, error) {
 	return h.publishedAnswer(view, notes, facts), err
 }
 
-// checkAndUpdateApp checks the package of the changed document. The scheduler calls change again if another request
-// changed the app meanwhile; the package is then checked again if the result differs.
+// checkAndUpdateApp changes an app if the package of the changed document has no problems. If another request changes
+// the app meanwhile, the scheduler calls change again. The package is then checked again only if the result differs.
 func (h *Handlers) checkAndUpdateApp(c *gin.Context) (any, error) {
 	body, name, err := h.documents.ChangeBody(c)
 	if err != nil {
@@ -209,7 +211,7 @@ func (h *Handlers) checkAndUpdateApp(c *gin.Context) (any, error) {
 		if changed, notes, err = h.documents.Read(body, stored); err != nil || changed == checked {
 			return changed, err
 		}
-		facts, err = h.goodPackage(c, changed)
+		facts, err = h.requireSoundPackage(c, changed)
 		checked = changed
 		return changed, err
 	}

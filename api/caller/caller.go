@@ -12,13 +12,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// Caller is the principal that a request comes from. Its Kind is "" on an open route, where no one has to log in.
+// Caller is the principal that sent a request. Its Kind is "" if the caller was not authenticated, as on a public
+// route.
 type Caller struct {
 	auth.Principal
 	// From is the client's address.
 	From string
-	// Lapsed reports whether the reason for which the caller was admitted has ceased, for instance because the token
-	// has expired or was removed. Streams poll it. It may be nil.
+	// Lapsed reports whether the caller would no longer be admitted, for example because the token has expired or was
+	// removed. Streams poll it. It may be nil.
 	Lapsed func() bool
 }
 
@@ -36,18 +37,18 @@ func (c Caller) Actor() event.Actor {
 	return event.Actor{Name: c.Name, Kind: string(c.Kind), From: c.From}
 }
 
-// Of returns the caller of a request by its context, the zero Caller if none was authenticated.
+// Of returns the caller of the request with this context. It is the zero Caller if no caller was authenticated.
 func Of(ctx context.Context) Caller {
 	who, _ := ctx.Value(callerKey{}).(Caller)
 	return who
 }
 
-// With returns a context for requests of a caller.
+// With returns a context for a request of the caller.
 func With(ctx context.Context, who Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, who)
 }
 
-// WithSocketPeer returns a context for the requests of a Unix socket, which all come from one principal.
+// WithSocketPeer returns a context for the requests over a Unix socket, which all come from the principal.
 func WithSocketPeer(ctx context.Context, p auth.Principal) context.Context {
 	return context.WithValue(ctx, socketKey{}, p)
 }
@@ -60,27 +61,28 @@ func SocketPeer(ctx context.Context) (auth.Principal, bool) {
 }
 
 // WithForwardedFor returns a context for a request that a follower has forwarded. client is the address of the
-// original client, which the follower has authenticated with its proof.
+// original client, from the follower's proof.
 func WithForwardedFor(ctx context.Context, client string) context.Context {
 	return context.WithValue(ctx, forwardedForKey{}, client)
 }
 
-// Address returns the client's address: for a forwarded request the one that the follower has proved, otherwise the
-// peer of the connection.
+// Address returns the client's address: "socket" for a Unix socket, the address in the follower's proof for a
+// forwarded request, otherwise the other end of the connection.
 func Address(r *http.Request) string {
 	if _, ok := SocketPeer(r.Context()); ok {
 		return "socket"
 	}
-	if proved, ok := r.Context().Value(forwardedForKey{}).(string); ok {
-		return proved
+	if client, ok := r.Context().Value(forwardedForKey{}).(string); ok {
+		return client
 	}
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		return host
 	}
-	return r.RemoteAddr // the address of a Unix socket has no port
+	return r.RemoteAddr // it has no port
 }
 
-// NotAllowed returns the error for an authenticated caller without the role or grant that needs describes (403).
+// NotAllowed returns the error for an authenticated caller who lacks a role or a grant (403). needs describes what is
+// required, such as "the role admin".
 func NotAllowed(p auth.Principal, needs string) error {
 	has := p.Role.String()
 	if !p.Unrestricted() {
@@ -90,15 +92,14 @@ func NotAllowed(p auth.Principal, needs string) error {
 		has)
 }
 
-// These are the keys in a request's context of the caller, of the principal of a Unix socket, and of the client's
-// address that a follower has proved.
+// These are keys of values in a request's context.
 type (
-	callerKey       struct{}
-	socketKey       struct{}
-	forwardedForKey struct{}
+	callerKey       struct{} // the Caller
+	socketKey       struct{} // the principal of a Unix socket
+	forwardedForKey struct{} // the client's address in a follower's proof
 )
 
-// Scheme returns the URL scheme of the connection that a request came over: "https" or "http".
+// Scheme returns the URL scheme of a request's connection: "https" with TLS, otherwise "http".
 func Scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// reachableKey is the key in a request's context that says whether other machines can reach the listener.
+// reachableKey is the key of a bool in a request's context: whether other machines can reach the listener.
 type reachableKey struct{}
 
-// IsLocal reports whether a request came from this machine: over a loopback address, on a listener that has no
-// other addresses, and through no proxy. A proxy on this machine also connects from a loopback address, but its
-// clients may be anywhere.
+// IsLocal reports whether a request came from this machine: over a loopback address, on a listener that other machines
+// cannot reach, and not through a proxy. A proxy on this machine also connects over a loopback address, but its
+// clients may be on any machine.
 func IsLocal(r *http.Request) bool {
 	reachable, _ := r.Context().Value(reachableKey{}).(bool)
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return !reachable && ok && local.IP.IsLoopback() && !isProxied(r)
 }
 
-// proxyHeaders are headers that reverse proxies, load balancers and CDNs add to requests, and that clients of this API
-// do not send. A * at the end of a name matches any suffix. A proxy whose headers are missing here would expose a
-// server without users to all of the proxy's clients.
+// proxyHeaders are the names of headers that reverse proxies, load balancers and CDNs add to requests, and that
+// clients of this API do not send. A * at the end of a name matches any suffix. If the headers of a proxy were missing
+// here, a server without users would be open to all clients of the proxy.
 var proxyHeaders = []string{
 	"Forwarded*", "X-Forwarded*", "Via", "X-Via*", "Proxy-*", "X-Proxy*", "Wl-Proxy-*", "X-Real-*", "X-Remote-*",
 	"X-Client-*", "Client-Ip", "X-Cluster-*", "True-Client-*", "X-True-Client-*", "X-Original-*", "X-Originating-*",
@@ -34,9 +34,9 @@ var proxyHeaders = []string{
 // isProxied reports whether a request has a header that a proxy adds. The value of the header is never trusted.
 func isProxied(r *http.Request) bool {
 	for name := range r.Header {
-		for _, known := range proxyHeaders {
-			begin, all := strings.CutSuffix(known, "*")
-			if name == known || all && strings.HasPrefix(name, begin) {
+		for _, pattern := range proxyHeaders {
+			prefix, anySuffix := strings.CutSuffix(pattern, "*")
+			if name == pattern || anySuffix && strings.HasPrefix(name, prefix) {
 				return true
 			}
 		}
@@ -44,7 +44,8 @@ func isProxied(r *http.Request) bool {
 	return false
 }
 
-// WithReachable returns a context for the requests of a listener, with whether other machines can reach the listener.
+// WithReachable returns a context for the requests of a listener. reachable says whether other machines can reach the
+// listener.
 func WithReachable(ctx context.Context, reachable bool) context.Context {
 	return context.WithValue(ctx, reachableKey{}, reachable)
 }

@@ -3,7 +3,8 @@
 //
 //	files ──every second──▶ pair (checked) ──▶ in force ──▶ handshakes of clients, connections to the leader
 //
-// The files may be replaced at any time, one after the other or through a symbolic link that is set to another
-// directory, as certbot and Kubernetes do it. So the contents are compared, not the times. If the new contents are
-// invalid, the pair before stays in force; the log, the warning in /healthz and /readyz, and /metrics report it.
+// The files may be replaced at any time: one after the other, or all at once through a symbolic link, as certbot and
+// Kubernetes do. So the contents are compared, not the times of change. If the new contents are invalid, the previous
+// pair stays in force, and the log and the warning in /healthz and /readyz say so. /metrics has the time at which the
+// certificate in force expires.
 package certificate

@@ -19,17 +19,16 @@ type Keeper struct {
 	now   func() time.Time
 
 	current atomic.Pointer[pair]
-	fault   atomic.Pointer[string] // why the files' contents are not in force; nil if they are
+	fault   atomic.Pointer[string] // why the present contents of the files are not in force; nil if they are
 
-	// These fields belong to Run: the contents in force, the number of failed reads in a row, and the fault last
-	// logged.
-	loaded   contents
-	failed   int
-	reported string
+	// Only Run uses these fields.
+	loaded      contents // the contents in force
+	failedReads int      // the number of failed reads in a row
+	loggedFault string   // the last fault in the log
 }
 
-// Open reads and checks the files; now is the clock. A certificate that has expired or is not valid yet is accepted,
-// and Warning reports it, so that the server starts.
+// Open reads and checks the files; now is the clock. It accepts a certificate that has expired or is not valid yet, so
+// that the server starts. Warning reports it.
 func Open(files Files, now func() time.Time) (*Keeper, error) {
 	k := &Keeper{files: files, now: now}
 	var err error
@@ -87,37 +86,36 @@ func (k *Keeper) clearFault(log *slog.Logger, message string) {
 	if k.fault.Swap(nil) != nil {
 		log.Info(message, "file", k.files.Cert)
 	}
-	k.failed, k.reported = 0, ""
+	k.failedReads, k.loggedFault = 0, ""
 }
 
-// recordFault reports a fault of the files, but only at the second failed read in a row: tools that renew the files
-// write one after the other, and in between they do not match.
+// recordFault records and logs a fault of the files, but not at the first failed read: tools that renew the files
+// write one after the other, and in between the files do not match.
 func (k *Keeper) recordFault(log *slog.Logger, err error) {
-	if k.failed++; k.failed < 2 {
+	if k.failedReads++; k.failedReads < 2 {
 		return
 	}
 	text := err.Error()
 	k.fault.Store(&text)
-	if text != k.reported {
-		k.reported = text
+	if text != k.loggedFault {
+		k.loggedFault = text
 		log.Error("TLS certificate not reloaded: the previous one stays in force", "expires", k.NotAfter(), "error", err)
 	}
 }
 
-// Server returns the TLS configuration for clients: TLS 1.2 or later, HTTP/2 where the client supports it. Each
+// Server returns the TLS configuration of the server: TLS 1.2 or later, and HTTP/2 if the client supports it. Each
 // handshake uses the certificate in force at that time.
 func (k *Keeper) Server() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return &k.current.Load().certificate,
-				nil
+			return &k.current.Load().certificate, nil
 		},
 	}
 }
 
-// Client returns the TLS configuration for a connection to another server by its host name or address, with the
-// certificates trusted now. It does not offer HTTP/2.
+// Client returns the TLS configuration for a connection to the server with this host name or address. It trusts the
+// certificates that are in force now, and does not offer HTTP/2.
 func (k *Keeper) Client(host string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: k.current.Load().roots, ServerName: host}
 }
@@ -125,8 +123,7 @@ func (k *Keeper) Client(host string) *tls.Config {
 // NotAfter returns when the certificate in force expires.
 func (k *Keeper) NotAfter() time.Time { return k.current.Load().notAfter() }
 
-// Warning returns what is wrong with the files, or with the validity period of the certificate in force; "" if nothing
-// is.
+// Warning returns a text about problems of the files and of the validity period of the certificate in force, or "".
 func (k *Keeper) Warning() string {
 	p, now := k.current.Load(), k.now()
 	err := cmp.Or(p.checkValidity(k.files.Cert, now), p.expiresSoon(k.files.Cert, now))
@@ -143,8 +140,8 @@ func (k *Keeper) Warning() string {
 	return ""
 }
 
-// VerifyHost returns an error if the certificate in force is not valid for the host, so that clients that connect to
-// this host would refuse it.
+// VerifyHost returns an error if the certificate in force is not valid for the host. Clients that connect to this host
+// would then refuse the certificate.
 func (k *Keeper) VerifyHost(host string) error {
 	return k.current.Load().certificate.Leaf.VerifyHostname(host)
 }

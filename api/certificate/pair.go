@@ -15,24 +15,25 @@ import (
 
 // Files are the paths of a server's TLS files, all in PEM form.
 type Files struct {
-	// Cert has the certificate and its chain. Key has the private key; only its owner may have permission to read it.
+	// Cert has the certificate and its chain. Key has the private key; no one but its owner may have permissions for
+	// this file.
 	Cert, Key string
-	// CA has the certificates that are trusted for the leader, in addition to the system's. If it is "", those in Cert
-	// are.
+	// CA has the certificates that are trusted for the leader, in addition to the system's. If CA is "", the
+	// certificates in Cert are trusted instead.
 	CA string
 }
 
 // maxBytes is the maximum size of a file. A larger file cannot be a certificate or a key.
 const maxBytes = 1 << 20
 
-// contents are the contents of the files at one time.
+// contents has the contents of the files at one time.
 type contents struct{ cert, key, ca []byte }
 
 func (c contents) equal(d contents) bool {
 	return bytes.Equal(c.cert, d.cert) && bytes.Equal(c.key, d.key) && bytes.Equal(c.ca, d.ca)
 }
 
-// read reads all files. No error contains their contents.
+// read reads all files. Its error never contains any of the contents.
 func (f Files) read() (c contents, err error) {
 	var errs [3]error
 	c.cert, errs[0] = readFile(f.Cert, 0)
@@ -43,9 +44,10 @@ func (f Files) read() (c contents, err error) {
 	return c, errors.Join(errs[:]...)
 }
 
-// readFile reads a regular file. It returns an error if the file has any of the refused permission bits.
-func readFile(path string, refused os.FileMode) ([]byte, error) {
-	info, err := os.Stat(path) // before opening it: opening a pipe would block until there is a writer
+// readFile reads a regular file. It returns an error if the file is too large or has any of the forbidden permission
+// bits.
+func readFile(path string, forbidden os.FileMode) ([]byte, error) {
+	info, err := os.Stat(path) // before the file is opened, because opening a pipe blocks until there is a writer
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func readFile(path string, refused os.FileMode) ([]byte, error) {
 	if info, err = file.Stat(); err != nil {
 		return nil, err
 	}
-	if info.Mode().Perm()&refused != 0 {
+	if info.Mode().Perm()&forbidden != 0 {
 		return nil, fmt.Errorf("others can read %s (mode %s), which holds a private key: chmod 600 it", path,
 			info.Mode().Perm())
 	}
@@ -77,9 +79,9 @@ type pair struct {
 	roots       *x509.CertPool
 }
 
-// parse checks the contents of the files, except the validity period.
+// parse checks the contents of the files and returns the pair. It does not check the validity period.
 func (f Files) parse(c contents) (*pair, error) {
-	found, err := tls.X509KeyPair(c.cert, c.key)
+	certificate, err := tls.X509KeyPair(c.cert, c.key)
 	if err != nil {
 		return nil, fmt.Errorf("%s and %s are not a certificate and its key: %w", f.Cert, f.Key, err)
 	}
@@ -90,11 +92,11 @@ func (f Files) parse(c contents) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pair{certificate: found, roots: roots}, nil
+	return &pair{certificate: certificate, roots: roots}, nil
 }
 
-// Roots returns the certificates with which clients verify servers that use these files, in addition to the system's.
-// It does not read the key.
+// Roots returns the trusted certificates for clients of servers that use these files, including the system's. It does
+// not read the key.
 func (f Files) Roots() (*x509.CertPool, error) {
 	path := cmp.Or(f.CA, f.Cert)
 	text, err := readFile(path, 0)
@@ -105,7 +107,7 @@ func (f Files) Roots() (*x509.CertPool, error) {
 }
 
 func (f Files) roots(c contents) (*x509.CertPool, error) {
-	// If the system's certificates cannot be read, ours still work.
+	// If the system's certificates cannot be read, those of the files are still trusted.
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		roots = x509.NewCertPool()
@@ -123,8 +125,8 @@ func (f Files) roots(c contents) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// checkPEM returns an error if a certificate in the file is truncated or damaged. The library skips such a certificate
-// silently, and clients would then miss a part of the chain.
+// checkPEM returns an error if a certificate in the text is truncated or damaged. Without this check, the library
+// would skip such a certificate silently, and clients would lack a part of the chain.
 func checkPEM(text []byte) error {
 	begun := bytes.Count(text, []byte("-----BEGIN CERTIFICATE-----"))
 	read := 0
@@ -161,11 +163,12 @@ func (p *pair) checkValidity(path string, now time.Time) error {
 	return nil
 }
 
-// expiresSoon returns an error if the certificate should have been renewed by now: less than a tenth of its lifetime
-// is left, or less than two weeks if that is shorter.
+// expiresSoon returns an error if the certificate should have been renewed by now: a tenth of its lifetime or less is
+// left, and also two weeks or less.
 func (p *pair) expiresSoon(path string, now time.Time) error {
 	leaf := p.certificate.Leaf
-	if now.Before(leaf.NotAfter.Add(-min(leaf.NotAfter.Sub(leaf.NotBefore)/10, 14*24*time.Hour))) {
+	renewalTime := min(leaf.NotAfter.Sub(leaf.NotBefore)/10, 14*24*time.Hour)
+	if now.Before(leaf.NotAfter.Add(-renewalTime)) {
 		return nil
 	}
 	return fmt.Errorf("the certificate of %s expires at %s: renew it", path, leaf.NotAfter.UTC().Format(time.RFC3339))

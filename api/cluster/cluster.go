@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// The default and the maximum number of agents of a page.
 const (
+	// defaultAgents and maxAgents are the default and the maximum number of agents on a page.
 	defaultAgents = 100
 	maxAgents     = 500
 	// lastPage exceeds the number of pages that any cluster can have.
@@ -21,17 +21,17 @@ const (
 
 // These are the parameters of the page of agents.
 var (
-	ofAgent       = request.Text("search", "Agents whose id or host name contains this text, ignoring case.")
+	agentSearch   = request.Text("search", "Agents whose id or host name contains this text, ignoring case.")
 	agentPage     = request.Number("page", "Page number, from 1.", 1, 1, lastPage)
 	agentsPerPage = request.Number("per_page", "Number of agents per page.", defaultAgents, 1, maxAgents)
 )
 
-// cluster answers with what the leader knows about the cluster. It reads the state twice and sorts in between, so that
-// the scheduler's loop does not wait for the sorting. An agent that leaves the cluster in between is missing from the
-// page.
+// cluster answers with the leader's view of the cluster and one page of agents. It reads the scheduler's state twice
+// and sorts the agents in between, so that the scheduler's loop does not wait for the sorting. An agent that leaves
+// the cluster in between is missing from the page.
 func (h *Handlers) cluster(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	f := views.ClusterFilter{Search: ofAgent.Of(q), Page: agentPage.Of(q), PerPage: agentsPerPage.Of(q)}
+	f := views.ClusterFilter{Search: agentSearch.Of(q), Page: agentPage.Of(q), PerPage: agentsPerPage.Of(q)}
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (h *Handlers) cluster(c *gin.Context) (any, error) {
 	return v, err
 }
 
-// agent answers with one agent and the tasks that run there.
+// agent answers with one agent and its running tasks.
 func (h *Handlers) agent(ctx context.Context, id string) (any, error) {
 	return caller.ReadWith(ctx, h.Scheduler, explain.Reader.Agent, id)
 }

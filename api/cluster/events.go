@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// changedInterval and summaryInterval are the minimum intervals between two of these events.
+	// changedInterval is the minimum interval between two events "changed", summaryInterval that between two events
+	// "summary".
 	changedInterval = 250 * time.Millisecond
 	summaryInterval = time.Second
-	// keepaliveInterval is the interval of comments that show that the stream is alive.
+	// keepaliveInterval is the interval at which a comment shows that the stream is alive.
 	keepaliveInterval = 15 * time.Second
 )
 
-// events streams changes as server-sent events until the client disconnects, the server shuts down or loses the
-// leadership, or the client's login or token expires. Browsers reconnect by themselves.
+// events streams changes as server-sent events. The stream ends when the client disconnects, when the server shuts
+// down or loses the leadership, and when the client's login or token expires. Browsers then reconnect by themselves.
 func (h *Handlers) events(c *gin.Context) {
 	if err := request.QueryOf(c).Err(); err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
@@ -38,9 +39,9 @@ func (h *Handlers) events(c *gin.Context) {
 	defer changes.Close()
 	headers := c.Writer.Header()
 	headers.Set("Content-Type", "text/event-stream; charset=utf-8")
-	headers.Set("X-Accel-Buffering", "no") // or buffering proxies would hold events back
+	headers.Set("X-Accel-Buffering", "no") // so that nginx passes each event on at once
 	out := h.Answers.Stream(c.Writer)
-	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request is read
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request has been read
 	c.Writer.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return
@@ -55,12 +56,13 @@ type eventStream struct {
 	out     *answer.StreamWriter
 	changes *view.Stream
 
-	summary []byte // the last one sent
-	// comparisons is how many more times the summary must be compared with the last one. It is two after a change,
-	// because the first summary may be up to half a second old.
+	summary []byte // the last summary that was sent
+	// comparisons is how many more times the current summary is compared with the last one. It is two after a change,
+	// because the summary may be up to half a second old, and so the first comparison may miss the change.
 	comparisons int
 }
 
+// run sends the events until the stream ends.
 func (e *eventStream) run() {
 	h, ctx := e.server, e.c.Request.Context()
 	who := caller.Of(ctx)
@@ -76,15 +78,13 @@ func (e *eventStream) run() {
 		}
 	}
 	ok := e.send("hello", hello) && e.sendSummary()
-	alive := time.NewTicker(keepaliveInterval)
-	defer alive.Stop()
-	// The queues and the numbers of the last hour also change with time, so the summary is compared without a change
-	// too, at every keepaliveInterval.
+	keepalive := time.NewTicker(keepaliveInterval)
+	defer keepalive.Stop()
 	summary := time.NewTicker(summaryInterval)
 	defer summary.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	ready := (<-chan struct{})(nil) // nil during the pause after an event
+	changed := (<-chan struct{})(nil) // nil during the pause after an event
 	for ok {
 		select {
 		case <-ctx.Done():
@@ -93,7 +93,8 @@ func (e *eventStream) run() {
 			return
 		case <-e.changes.Ended():
 			return
-		case <-alive.C:
+		case <-keepalive.C:
+			// The queues and the numbers of the last hour also change as time passes, without any change.
 			e.comparisons = max(e.comparisons, 1)
 			ok = e.write([]byte(": alive\n\n"))
 		case <-summary.C:
@@ -102,13 +103,13 @@ func (e *eventStream) run() {
 				ok = e.sendSummary()
 			}
 		case <-pause.C:
-			ready = e.changes.Changed()
-		case <-ready:
-			if changed, some := e.changes.Take(); some {
+			changed = e.changes.Changed()
+		case <-changed:
+			if changes, found := e.changes.Take(); found {
 				e.comparisons = 2
-				ok = e.send("changed", changed)
+				ok = e.send("changed", changes)
 			}
-			ready = nil
+			changed = nil
 			pause.Reset(changedInterval)
 		}
 		if who.Lapsed != nil && who.Lapsed() {
@@ -117,13 +118,13 @@ func (e *eventStream) run() {
 	}
 }
 
-// sendSummary sends the summary if it differs from the last one sent. It reports whether the stream can go on.
+// sendSummary sends the summary if it differs from the last one sent. It returns false if the stream must end.
 func (e *eventStream) sendSummary() bool {
 	ctx := e.c.Request.Context()
 	now, err := e.server.Scheduler.Summary(ctx, caller.ScopeOf(ctx))
 	if err != nil {
 		e.comparisons = max(e.comparisons, 1)
-		return true // for example while the registry does not answer; the stream ends with the leader's term
+		return true // retry, for example while the registry does not answer; a lost leadership ends the stream anyway
 	}
 	text, err := json.Marshal(now)
 	if err != nil || bytes.Equal(text, e.summary) {
@@ -133,6 +134,7 @@ func (e *eventStream) sendSummary() bool {
 	return e.sendText("summary", text)
 }
 
+// send sends an event. It returns false if the stream must end.
 func (e *eventStream) send(event string, data any) bool {
 	text, err := json.Marshal(data)
 	return err == nil && e.sendText(event, text)

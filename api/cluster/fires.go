@@ -18,7 +18,7 @@ type firesAhead struct {
 	StepSeconds int       `json:"stepSeconds"`
 	Fires       []int     `json:"fires"`
 	Shards      []int     `json:"shards"`
-	// Shifted is set if the clock changes within the hour in a zone that jobs fire in.
+	// Shifted is set if a clock change falls within the hour, in the time zone of any job.
 	Shifted bool `json:"shifted"`
 }
 
@@ -29,8 +29,8 @@ const (
 	firesCacheTTL = 5 * time.Second
 )
 
-// countFires counts the fires of all schedules in the hour that begins with the minute of now. It includes the fires
-// of daemons, although their executors make them.
+// countFires counts the fires of all schedules in the hour that begins with the current minute. The fires of daemons
+// count too, although their executors make them.
 func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
 	a := &firesAhead{From: now.UTC().Truncate(time.Minute), StepSeconds: 60, Fires: make([]int, minutesAhead),
 		Shards: make([]int, minutesAhead)}
@@ -49,8 +49,8 @@ func countFires(schedules []config.ScheduleView, now time.Time) *firesAhead {
 	return a
 }
 
-// firesCache caches the last answer for some seconds. Only one request at a time computes it; the others wait, and can
-// be cancelled meanwhile.
+// firesCache caches the last answer for firesCacheTTL. Only one request at a time computes an answer; the others wait
+// until it is done or their contexts end.
 type firesCache struct {
 	slot       *semaphore.Weighted
 	last       *firesAhead
@@ -59,26 +59,27 @@ type firesCache struct {
 
 func newFiresCache() firesCache { return firesCache{slot: semaphore.NewWeighted(1)} }
 
-func (k *firesCache) get(
+// get returns the fires of the next hour. It calls schedules if it must compute them.
+func (c *firesCache) get(
 	ctx context.Context, now time.Time, schedules func() ([]config.ScheduleView, error),
 ) (*firesAhead, error) {
-	if err := k.slot.Acquire(ctx, 1); err != nil {
+	if err := c.slot.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
-	defer k.slot.Release(1)
-	if age := now.Sub(k.computedAt); k.last != nil && age >= 0 && age < firesCacheTTL &&
-		k.last.From.Equal(now.UTC().Truncate(time.Minute)) {
-		return k.last, nil
+	defer c.slot.Release(1)
+	if age := now.Sub(c.computedAt); c.last != nil && age >= 0 && age < firesCacheTTL &&
+		c.last.From.Equal(now.UTC().Truncate(time.Minute)) {
+		return c.last, nil
 	}
 	all, err := schedules()
 	if err != nil {
 		return nil, err
 	}
-	k.last, k.computedAt = countFires(all, now), now
-	return k.last, nil
+	c.last, c.computedAt = countFires(all, now), now
+	return c.last, nil
 }
 
-// firesAhead answers with the fires of the next hour.
+// firesAhead answers with the number of fires in the next hour.
 func (h *Handlers) firesAhead(c *gin.Context) (any, error) {
 	ctx := c.Request.Context()
 	if err := caller.ScopeOf(ctx).RequireAll(); err != nil { // the cache is shared by all callers

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// defaultPageRows and maxPageRows are the default and the maximum number of jobs of a page.
+	// defaultPageRows and maxPageRows are the default and the maximum number of jobs on a page.
 	defaultPageRows = 50
 	maxPageRows     = 500
 	// maxSearch is the maximum length of the search text, in bytes.
@@ -31,14 +31,13 @@ var (
 	pageStates = request.Words("state", "Jobs in one of these states.", view.JobStates())
 	pageLast   = request.Words("last", "Jobs whose last run ended in one of these states.", view.RunStates())
 	pageSort   = request.Choice("sort", "The sort key.", string(view.ByName), string(view.ByApp),
-		string(view.ByState), string(view.ByNextFire),
-		string(view.ByLastRun), string(view.ByDuration), string(view.ByFailures))
+		string(view.ByState), string(view.ByNextFire), string(view.ByLastRun), string(view.ByDuration),
+		string(view.ByFailures))
 	pageOrder    = request.Choice("order", "The sort order. Jobs without a value come last.", "ASC", "DESC")
 	pageNumber   = request.Number("page", "Page number, from 1.", 1, 1, 1_000_000)
 	pageRows     = request.Number("per_page", "Number of rows per page.", defaultPageRows, 1, maxPageRows)
 	jobPageTakes = []request.Declared{pageSearch, pageApp, pageType, pageStates, pageLast, pageSort, pageOrder,
-		pageNumber,
-		pageRows}
+		pageNumber, pageRows}
 )
 
 // jobPage answers with one page of the jobs that match, sorted.
@@ -46,9 +45,8 @@ func (h *Handlers) jobPage(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	query := view.Query{
 		Search: pageSearch.Of(q), App: pageApp.Of(q), Type: pageType.Of(q), States: pageStates.Of(q),
-		Last: pageLast.Of(q),
-		Sort: view.Sort(pageSort.Of(q)), Descending: pageOrder.Of(q) == "DESC", Page: pageNumber.Of(q),
-		PerPage: pageRows.Of(q),
+		Last: pageLast.Of(q), Sort: view.Sort(pageSort.Of(q)), Descending: pageOrder.Of(q) == "DESC",
+		Page: pageNumber.Of(q), PerPage: pageRows.Of(q),
 	}
 	if len(query.Search) > maxSearch {
 		q.Refuse("search", "must have at most %d bytes", maxSearch)
@@ -62,12 +60,13 @@ func (h *Handlers) jobPage(c *gin.Context) (any, error) {
 // overviewAnswer shows the state of the cluster at a glance.
 type overviewAnswer struct {
 	Time time.Time `json:"time"`
-	// Leader and Version are empty for callers with a grant for some apps.
+	// Leader and Version are empty for callers who may not see all apps. Leader is also nil while none is known.
 	Leader  *leaderFacts `json:"leader"`
 	Version string       `json:"version"`
-	// TimeZone is the IANA name of the time zone of jobs that name none; "" if it has no such name.
-	TimeZone      string         `json:"timeZone"`
-	Summary       view.Summary   `json:"summary"`
+	// TimeZone is the IANA name of the time zone for jobs without their own; "" if the zone has no such name.
+	TimeZone string       `json:"timeZone"`
+	Summary  view.Summary `json:"summary"`
+	// Problems are the first problems; ProblemsTotal is the number of all problems.
 	Problems      []view.Problem `json:"problems"`
 	ProblemsTotal int            `json:"problemsTotal"`
 }
@@ -78,7 +77,7 @@ type leaderFacts struct {
 	Since   time.Time `json:"since"`
 }
 
-func factsOf(l scheduler.LeaderView) *leaderFacts {
+func leaderFactsOf(l scheduler.LeaderView) *leaderFacts {
 	return &leaderFacts{Address: l.Address, Term: l.Term, Since: l.Since.UTC().Truncate(time.Millisecond)}
 }
 
@@ -95,7 +94,7 @@ func (h *Handlers) overview(c *gin.Context) (any, error) {
 	if caller.Of(c.Request.Context()).CanSeeAll() {
 		a.Version = h.Version
 		if l, ok := h.Scheduler.Leader(); ok {
-			a.Leader = factsOf(l)
+			a.Leader = leaderFactsOf(l)
 		}
 		if warning := h.Warning(); warning != "" {
 			a.Problems = append(a.Problems, view.WarningOf(warning))

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// leader answers with the leader, as far as this server knows.
+// leader answers with the leader as this server knows it, or with 503 if this server knows none.
 func (h *Handlers) leader(*gin.Context) (any, error) {
 	l, ok := h.Scheduler.Leader()
 	if !ok {
@@ -24,7 +24,8 @@ func (h *Handlers) leader(*gin.Context) (any, error) {
 	return l, nil
 }
 
-// reconcile reconciles the tasks with the cluster now. It answers 429 if it was requested a moment ago [D20].
+// reconcile returns the handler that reconciles the tasks with the cluster now, explicitly or implicitly. It answers
+// 429 if a reconciliation was requested a moment ago [D20].
 func (h *Handlers) reconcile(explicit bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		ctx := c.Request.Context()
@@ -34,8 +35,8 @@ func (h *Handlers) reconcile(explicit bool) route.Handler {
 
 var sandboxApp = request.Text("appName", "The app whose executors are listed.").WithExample("my_app").Mandatory()
 
-// sandbox answers with the directories of an app's executors. They come from offers and status updates; no agent is
-// asked [D21].
+// sandbox answers with the directories of an app's executors. The scheduler knows the directories from offers and
+// status updates, so no request to an agent is required [D21].
 func (h *Handlers) sandbox(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	if err := q.Err(); err != nil {

@@ -23,15 +23,15 @@ import (
 // Scheduler is the part of the scheduler that the handlers of the cluster use.
 type Scheduler interface {
 	caller.Scheduler
-	// JobPage, Summary, Overview and Follow show the jobs and their changes within the scope.
+	// JobPage, Summary, Overview and Follow return the jobs within the scope, or their changes.
 	JobPage(ctx context.Context, scope explain.Scope, q view.Query) (view.Page, error)
 	Summary(ctx context.Context, scope explain.Scope) (view.Summary, error)
 	Overview(ctx context.Context, scope explain.Scope) (view.Overview, error)
 	Follow(ctx context.Context, scope explain.Scope) (*view.Stream, error)
 	// Reconcile reconciles the tasks with the cluster. It fails with TooSoon if it was requested a moment ago.
 	Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error
-	// Leader and Health return at once, in every state of the scheduler. Leader returns the leader as far as this
-	// process knows; false if it knows none.
+	// Leader and Health return at once, in every state of the scheduler. Leader returns the leader as this process
+	// knows it, or false if it knows none.
 	Leader() (scheduler.LeaderView, bool)
 	Health() scheduler.Health
 }
@@ -46,9 +46,9 @@ type Options struct {
 	// FrameworkName is the name under which the cluster knows this scheduler.
 	FrameworkName string
 	Version       string
-	// Warning returns a problem that an operator should look at although the server works; "" for none.
+	// Warning returns a problem that requires an operator's attention although the server works, or "".
 	Warning func() string
-	// Zone is the time zone of crons whose job names none; nil means UTC.
+	// Zone is the time zone of the crons of jobs without a time zone; nil means UTC.
 	Zone *time.Location
 	Now  func() time.Time
 	// ShuttingDown is closed when the server shuts down. Event streams then end.
@@ -75,13 +75,15 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Streams changes as server-sent events").Streams("text/event-stream",
 				"Events hello, summary and changed, and comments, until the connection ends.", exampleEvents)},
 		{Method: get, Path: "/api/jobs", Rule: route.Viewers, Answer: h.jobPage,
-			Takes: jobPageTakes, Does: route.Does("Returns one page of jobs: searched, filtered, sorted").Gives(view.Page{})},
+			Takes: jobPageTakes,
+			Does:  route.Does("Returns one page of jobs: searched, filtered, sorted").Gives(view.Page{})},
 		{Method: get, Path: "/api/overview", Rule: route.Viewers, Answer: h.overview,
 			Does: route.Does("Returns a summary of the cluster and what needs attention").Gives(overviewAnswer{})},
 	}), route.Group("Cluster", []route.Route{
 		{Method: get, Path: "/api/cluster", Rule: route.ViewersOfAll, Answer: h.cluster,
-			Takes: []request.Declared{ofAgent, agentPage, agentsPerPage},
-			Does:  route.Does("Returns the cluster as the leader knows it, with one page of its agents").Gives(views.ClusterView{})},
+			Takes: []request.Declared{agentSearch, agentPage, agentsPerPage},
+			Does: route.Does("Returns the cluster as the leader knows it, with one page of its agents").
+				Gives(views.ClusterView{})},
 		{Method: get, Path: "/api/cluster/agents/{agentId}", Rule: route.ViewersOfAll,
 			Answer: route.WithID("agentId", h.agent),
 			Does:   route.Does("Returns one agent, its executors and its running tasks").Gives(views.AgentDetail{})},
@@ -89,12 +91,15 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Counts the fires in each minute of the next hour").Gives(firesAhead{})},
 	}), route.Group("Operation", []route.Route{
 		{Method: post, Path: "/api/operate/reconcile/explicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(true),
-			Does: route.Does("Reconciles explicitly: asks the cluster about every known task").Gives(true).Fails(http.StatusTooManyRequests)},
+			Does: route.Does("Reconciles explicitly: asks the cluster about every known task").
+				Gives(true).Fails(http.StatusTooManyRequests)},
 		{Method: post, Path: "/api/operate/reconcile/implicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(false),
-			Does: route.Does("Reconciles implicitly: asks the cluster for all tasks of the framework").Gives(true).Fails(http.StatusTooManyRequests)},
+			Does: route.Does("Reconciles implicitly: asks the cluster for all tasks of the framework").
+				Gives(true).Fails(http.StatusTooManyRequests)},
 		{Method: get, Path: "/api/operate/sandbox", Rule: route.ViewersOfAll, Answer: h.sandbox,
 			Takes: []request.Declared{sandboxApp},
-			Does:  route.Does("Lists the sandboxes of an app's executors").Gives([]views.SandboxView{}).Fails(http.StatusNotFound)},
+			Does: route.Does("Lists the sandboxes of an app's executors").
+				Gives([]views.SandboxView{}).Fails(http.StatusNotFound)},
 		{Method: get, Path: "/api/operate/faulty", Rule: route.ViewersOfAll, Answer: h.Faulty.List,
 			Does: route.Does("Lists the documents in the registry that can't be used").Gives([]views.FaultyView{})},
 		{Method: get, Path: "/api/leader", Rule: route.ViewersOfAll, Answer: h.leader, Local: true,

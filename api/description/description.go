@@ -24,30 +24,30 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// describedAPI is the document and its ETag.
-type describedAPI struct {
+// apiDocument is the document and its ETag.
+type apiDocument struct {
 	text []byte
-	tag  string
+	etag string
 }
 
 // Options are the sources of the document.
 type Options struct {
 	Answers *answer.Writer
 	Version string
-	// Table returns all routes. It is called at the first request.
+	// Table returns all routes. It is called once, by the first request.
 	Table func() []route.Route
 }
 
 // Handlers handles the route of the document.
 type Handlers struct {
 	Options
-	described func() (*describedAPI, error)
+	document func() (*apiDocument, error) // builds the document at its first call
 }
 
 // New returns the handlers.
 func New(o Options) *Handlers {
 	h := &Handlers{Options: o}
-	h.described = sync.OnceValues(h.describe)
+	h.document = sync.OnceValues(h.describe)
 	return h
 }
 
@@ -61,8 +61,8 @@ func (h *Handlers) Routes() []route.Route {
 }
 
 // describe builds the document.
-func (h *Handlers) describe() (*describedAPI, error) {
-	more, err := documentSchemas()
+func (h *Handlers) describe() (*apiDocument, error) {
+	schemas, err := documentSchemas()
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +70,11 @@ func (h *Handlers) describe() (*describedAPI, error) {
 	for _, r := range h.Table() {
 		operations = append(operations, r.Operation())
 	}
-	text, err := openapi.New(apiInfo(h.Version), describedTypes(), more, operations)
+	text, err := openapi.New(apiInfo(h.Version), typeFacts(), schemas, operations)
 	if err != nil {
 		return nil, err
 	}
-	return &describedAPI{text, fmt.Sprintf(`"%x"`, sha256.Sum256(text))}, nil
+	return &apiDocument{text, fmt.Sprintf(`"%x"`, sha256.Sum256(text))}, nil
 }
 
 // openAPI answers with the document. The first request builds it.
@@ -83,34 +83,37 @@ func (h *Handlers) openAPI(c *gin.Context) {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	doc, err := h.described()
+	doc, err := h.document()
 	if err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
 	c.Header("Content-Type", route.JSON)
 	c.Header("Cache-Control", "no-cache")
-	c.Header("ETag", doc.tag)
+	c.Header("ETag", doc.etag)
 	h.Answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(doc.text))
 	})
 }
 
-// documentSchemas returns the schemas of the bodies that publish and change apps and jobs. They are the schemas that
-// GET /api/schema/app and GET /api/schema/job answer with; in those of changes, fields may be missing or null.
+// documentSchemas returns the schemas of the bodies that publish, change and trigger apps and jobs. App and Job are
+// the answers of GET /api/schema/app and GET /api/schema/job. In AppChange, JobChange and TriggerSettings fields may
+// be missing or null.
 func documentSchemas() (map[string]openapi.Schema, error) {
-	ofApp, err := plainSchema(app.Schema.JSONSchema("App", app.Hints()))
+	appSchema, err := plainSchema(app.Schema.JSONSchema("App", app.Hints()))
 	if err != nil {
 		return nil, err
 	}
-	ofJob, err := plainSchema(jobs.Schema.JSONSchema("Job", jobs.Hints()))
+	jobSchema, err := plainSchema(jobs.Schema.JSONSchema("Job", jobs.Hints()))
 	if err != nil {
 		return nil, err
 	}
-	settings := changeSchema(ofJob, "", request.FieldNames(reflect.TypeFor[jobs.Overrides]())...)
-	return map[string]openapi.Schema{"App": ofApp, "AppChange": changeSchema(ofApp, "appName"), "Job": ofJob,
-		"JobChange":       changeSchema(ofJob, "jobName"),
-		"TriggerSettings": settings}, nil
+	triggerFields := request.FieldNames(reflect.TypeFor[jobs.Overrides]())
+	return map[string]openapi.Schema{
+		"App": appSchema, "AppChange": changeSchema(appSchema, "appName"),
+		"Job": jobSchema, "JobChange": changeSchema(jobSchema, "jobName"),
+		"TriggerSettings": changeSchema(jobSchema, "", triggerFields...),
+	}, nil
 }
 
 func plainSchema(schema *document.JSONSchema) (plain openapi.Schema, err error) {
@@ -122,22 +125,23 @@ func plainSchema(schema *document.JSONSchema) (plain openapi.Schema, err error) 
 	return plain, err
 }
 
-// changeSchema returns the schema of a change: any field may be missing, or null for its default, except the field
-// named, which names the document. If names are given, the schema has only these fields.
-func changeSchema(whole openapi.Schema, named string, names ...string) openapi.Schema {
+// changeSchema returns the schema of a change of a document. Only the field nameField is required: it has the
+// document's name. Any other field may be missing, or null for its default. If fields are given, the schema has only
+// these fields.
+func changeSchema(whole openapi.Schema, nameField string, fields ...string) openapi.Schema {
 	all, _ := whole["properties"].(map[string]any)
-	fields := map[string]any{}
-	for name, of := range all {
+	properties := map[string]any{}
+	for name, schema := range all {
 		switch {
-		case name == named:
-			fields[name] = of
-		case len(names) == 0 || slices.Contains(names, name):
-			fields[name] = openapi.Schema{"anyOf": []any{of, openapi.Schema{"type": "null"}}}
+		case name == nameField:
+			properties[name] = schema
+		case len(fields) == 0 || slices.Contains(fields, name):
+			properties[name] = openapi.Schema{"anyOf": []any{schema, openapi.Schema{"type": "null"}}}
 		}
 	}
-	changed := openapi.Schema{"type": "object", "properties": fields, "additionalProperties": false}
-	if named != "" {
-		changed["required"] = []string{named}
+	change := openapi.Schema{"type": "object", "properties": properties, "additionalProperties": false}
+	if nameField != "" {
+		change["required"] = []string{nameField}
 	}
-	return changed
+	return change
 }

@@ -27,7 +27,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// This file holds the texts of the API's description, and the facts about Go types that reflection cannot find.
+// This file has the texts of the API's description, and the facts about Go types that reflection cannot find.
 
 const aboutAPI = `Schedules sharded batch jobs. docs/api.md explains the routes in detail.
 
@@ -37,7 +37,8 @@ A trailing slash in a path makes no difference, and HEAD works where GET does. B
 A token is required as soon as there is a user; before that, requests over a loopback address need none. Callers with a role for some apps see only those apps.`
 
 func apiInfo(version string) openapi.Info {
-	return openapi.Info{Title: "ElasticJob", Version: version, Description: aboutAPI, Error: failure.Response{}, Tags: apiTags,
+	return openapi.Info{Title: "ElasticJob", Version: version, Description: aboutAPI, Error: failure.Response{},
+		Tags: apiTags,
 		Errors: map[int]string{
 			http.StatusBadRequest:            "The request cannot be read, for example bad_query or bad_json.",
 			http.StatusUnauthorized:          "Authentication is required: log in.",
@@ -72,9 +73,9 @@ var apiTags = []openapi.Tag{
 	{Name: "Users and tokens", About: "Logins, users, API tokens."},
 }
 
-// describedTypes returns the facts about the types in bodies and answers that reflection cannot find.
-func describedTypes() openapi.Types {
-	ofApp, ofJob := app.Hints(), jobs.Hints()
+// typeFacts returns what reflection cannot find about the Go types of bodies and answers.
+func typeFacts() openapi.Types {
+	appHints, jobHints := app.Hints(), jobs.Hints()
 	text := openapi.Schema{"description": "A string, or an object that marks it as secret or names its source.", "anyOf": []any{
 		openapi.Schema{"type": "string"},
 		openapi.Schema{"type": "object",
@@ -125,12 +126,12 @@ func describedTypes() openapi.Types {
 			reflect.TypeFor[document.Object](): {"type": "object"},
 			reflect.TypeFor[document.List]():   {"type": "array", "items": route.TextSchema},
 		},
-		About: func(of reflect.Type, field string) string {
-			switch of {
+		About: func(structType reflect.Type, field string) string {
+			switch structType {
 			case reflect.TypeFor[app.Config](), reflect.TypeFor[views.AppView](), reflect.TypeFor[apps.PublishedApp]():
-				return cmp.Or(ofApp[field].Description, aboutReasons[field])
+				return cmp.Or(appHints[field].Description, aboutReasons[field])
 			case reflect.TypeFor[jobs.Config](), reflect.TypeFor[views.JobView]():
-				return cmp.Or(ofJob[field].Description, aboutReasons[field])
+				return cmp.Or(jobHints[field].Description, aboutReasons[field])
 			case reflect.TypeFor[views.NoteView]():
 				return aboutNotes[field]
 			}
@@ -140,7 +141,7 @@ func describedTypes() openapi.Types {
 	}
 }
 
-// aboutReasons describes the fields that accompany the sentence of a reason.
+// aboutReasons are the descriptions of the fields that accompany the sentence of a reason.
 var aboutReasons = map[string]string{
 	"reasonCode": codeOf + "reason" + leftOut, "reasonArgs": argsOf + "reasonCode.",
 	"failureCode": codeOf + "failureCause" + leftOut, "failureArgs": argsOf + "failureCode.",
@@ -151,13 +152,14 @@ var aboutReasons = map[string]string{
 	"noteReasons": "The notes for programs, in the same order: each as a code with its arguments. Omitted if there are no notes.",
 }
 
-// aboutNotes describes the fields of an element of noteReasons.
+// aboutNotes are the descriptions of the fields of an element of noteReasons.
 var aboutNotes = map[string]string{
 	"code": "The note's code: docs/reasons.md has all. " +
 		"It is text for a note without a code of its own, such as one about a document's fields.",
 	"args": argsOf + "code. Omitted if there are none.",
 }
 
+// These are parts of the descriptions.
 const (
 	codeOf  = "The code of the text in "
 	leftOut = ", for programs: docs/reasons.md has all codes. Omitted if there is none."
@@ -167,11 +169,11 @@ const (
 // exampleWait is an example of a reason for which a job waits.
 var exampleWait = reason.OneAtATime(route.ExampleExecution, "running")
 
-// fieldExamples are the examples of fields, by the field's name.
+// fieldExamples are the examples of fields, by the field's name in JSON.
 var fieldExamples = map[string]any{
 	"appName": "my_app", "app": "my_app", "jobName": "my_job", "job": "my_job", "executionId": route.ExampleExecution,
-	"taskId": route.ExampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": route.ExampleAgent, "slaveId": route.ExampleAgent,
-	"hostname": "node1", "ip": "10.0.0.7",
+	"taskId": route.ExampleTask, "originalTaskId": "", "id": "7d0c2f9e", "agent": route.ExampleAgent,
+	"slaveId": route.ExampleAgent, "hostname": "node1", "ip": "10.0.0.7",
 	"appURL": "http://127.0.0.1:8080/my-job.tar.gz", "bootstrapScript": "bin/start.sh", "appSHA256": "",
 	"image": "", "imagePullPolicy": "", "imagePullSecrets": document.List(""), "podTemplate": document.Object(""),
 	"memoryMB": 64, "cpuCount": 0.1,

@@ -11,32 +11,33 @@ import (
 )
 
 // conn is a connection of a listener. It counts as waiting for its client in two cases: no complete request is being
-// answered, or the client does not read the answer.
+// answered, or a write of an answer is pending because the client does not read.
 type conn struct {
 	net.Conn
 	listener  *listener
 	closeOnce sync.Once
 
-	// of.mu guards the following fields.
-	answering, writing int
+	// listener.mu guards the following fields.
+	answering, writing int // the number of requests being answered, and of pending writes
 	closed             bool
-	since              time.Time     // when it began to wait, if it waits
-	waitEntry          *list.Element // nil unless it waits
+	waitingSince       time.Time     // valid while the connection waits
+	waitEntry          *list.Element // in listener.waitingConns; nil unless the connection waits
 }
 
-// update adds the connection to those that wait for their clients, or removes it. The caller holds of.mu.
+// update adds the connection to listener.waitingConns or removes it, after a change of its other fields. The caller
+// holds listener.mu.
 func (c *conn) update() {
 	waits := !c.closed && (c.answering == 0 || c.writing > 0)
 	switch {
 	case waits && c.waitEntry == nil:
-		c.waitEntry, c.since = c.listener.waiting.PushBack(c), c.listener.reserve.now()
+		c.waitEntry, c.waitingSince = c.listener.waitingConns.PushBack(c), c.listener.reserve.now()
 	case !waits && c.waitEntry != nil:
-		c.listener.waiting.Remove(c.waitEntry)
+		c.listener.waitingConns.Remove(c.waitEntry)
 		c.waitEntry = nil
 	}
 }
 
-// change adds to the number of requests being answered and to the number of pending writes.
+// change adds its arguments to the number of requests being answered and to the number of pending writes.
 func (c *conn) change(answering, writing int) {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
@@ -45,13 +46,13 @@ func (c *conn) change(answering, writing int) {
 	c.update()
 }
 
-// restartWait restarts the wait: the wait for a request's body starts with the request.
+// restartWait restarts the wait. The wait for a request's body thus begins when the request's headers were read.
 func (c *conn) restartWait() {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	if c.waitEntry != nil {
-		c.listener.waiting.MoveToBack(c.waitEntry)
-		c.since = c.listener.reserve.now()
+		c.listener.waitingConns.MoveToBack(c.waitEntry)
+		c.waitingSince = c.listener.reserve.now()
 	}
 }
 
@@ -77,22 +78,21 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// ReadFrom lets the kernel send files without a copy.
+// ReadFrom lets the kernel send files without a copy, if the underlying connection supports it.
 func (c *conn) ReadFrom(from io.Reader) (int64, error) {
 	c.change(0, 1)
 	defer c.change(0, -1)
-	if below, ok := c.Conn.(io.ReaderFrom); ok {
-		return below.ReadFrom(from)
+	if underlying, ok := c.Conn.(io.ReaderFrom); ok {
+		return underlying.ReadFrom(from)
 	}
 	return io.Copy(struct{ io.Writer }{c.Conn}, from)
 }
 
-// CloseWrite closes the sending side only, so that the client can still read the answer. net/http calls it before it
-// closes a connection whose request it has not read completely. Otherwise the connection would be reset and the answer
-// lost.
+// CloseWrite closes only the sending side. net/http calls it before it closes a connection from which it has not read
+// the whole request. Otherwise the connection would be reset, and the client would lose the answer.
 func (c *conn) CloseWrite() error {
-	if below, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return below.CloseWrite()
+	if underlying, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return underlying.CloseWrite()
 	}
 	return nil
 }
@@ -100,10 +100,11 @@ func (c *conn) CloseWrite() error {
 // NetConn returns the connection that the underlying listener accepted.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
+// connKey is the key of a *conn in a request's context.
 type connKey struct{}
 
-// Context returns a context with the conn that accepted is or wraps, for http.Server.ConnContext. If accepted is no
-// connection of this package, it returns ctx.
+// Context returns a context with the connection, for http.Server.ConnContext. accepted is a connection of a Reserve's
+// listener, or wraps one, as a TLS connection does. For any other connection it returns ctx.
 func Context(ctx context.Context, accepted net.Conn) context.Context {
 	for {
 		if c, ok := accepted.(*conn); ok {
@@ -117,8 +118,9 @@ func Context(ctx context.Context, accepted net.Conn) context.Context {
 	}
 }
 
-// Handler wraps h so that each connection knows which of its requests are being answered. It finds the connection in
-// the request's context, where Context has put it.
+// Handler returns a handler that calls h and tells the request's connection, which Context has put into the context,
+// while the request is being answered. A request is being answered from the moment when its body has been read to the
+// end.
 func Handler(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
@@ -144,23 +146,24 @@ func Handler(h http.Handler) http.Handler {
 			begin()
 		} else {
 			c.restartWait()
-			r = r.WithContext(r.Context()) // a copy: net/http decides by the type of its own request's body
+			// Only a copy gets the other body, because net/http depends on the type of the original's.
+			r = r.WithContext(r.Context())
 			r.Body = &body{r.Body, begin}
 		}
 		h.ServeHTTP(w, r)
 	})
 }
 
-// body calls read once it has been read to its end.
+// body calls onEOF when it has been read to its end. It may call onEOF several times.
 type body struct {
 	io.ReadCloser
-	read func()
+	onEOF func()
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.read()
+		b.onEOF()
 	}
 	return n, err
 }

@@ -1,14 +1,13 @@
 // Package descriptors keeps the API reachable while the process has no file descriptors left, and prevents the API's
 // clients from using all of them. Its listeners bound the number of connections and hold some descriptors in reserve,
-// with which they accept connections that would otherwise fail. The log says what is wrong and what to do.
+// with which they accept connections that would otherwise fail. The log tells an operator about it.
 //
 // Slow clients cannot block others. If there is no room for a new connection, the listener closes the connection that
 // has waited longest for its client: for a request, for the rest of a request, or for the client to read its answer.
 // Handler and Context tell the connections which requests are being answered.
 //
-// A descriptor lent to a connection returns to the reserve when a connection is closed. In the moment between the
-// close and the refill, another part of the process may take the descriptor; so the reserve is refilled immediately
-// after each close.
+// A reserve that has lent a descriptor to a connection is refilled when some connection is closed. This happens
+// immediately after the close, because another part of the process may take the free descriptor in between.
 package descriptors
 
 import (
@@ -29,11 +28,11 @@ import (
 // warnInterval is the minimum interval between two equal warnings.
 const warnInterval = time.Minute
 
-// raiseLimit is the advice for a limit that is too low.
+// raiseLimit is advice for an operator, in messages about a lack of descriptors.
 const raiseLimit = "raise the limit (ulimit -n, LimitNOFILE of systemd)"
 
-// Limit returns how many descriptors the process may have open. The Go runtime has already raised the soft limit to
-// the hard limit.
+// Limit returns the maximum number of descriptors that the process may have open. The Go runtime has already raised
+// the soft limit to the hard limit.
 func Limit() (int, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
@@ -48,17 +47,17 @@ type Reserve struct {
 	log            *slog.Logger
 	now            func() time.Time
 
-	mu     sync.Mutex
-	spare  []*os.File
-	closed bool
-	out    bool // no descriptors are left for connections
-	warned bool // the log has reported it
+	mu        sync.Mutex
+	spare     []*os.File // the descriptors in reserve
+	closed    bool
+	out       bool // no descriptors are left except those in reserve
+	outLogged bool // the log has reported that
 
-	warnedOut, warnedConns time.Time
+	lastOutWarning, lastConnsWarning time.Time
 }
 
-// New returns a reserve of size descriptors. maxConns is the maximum number of connections of each of its listeners. It
-// returns an error if the process cannot open size descriptors.
+// New returns a reserve of size descriptors. maxConns is the maximum number of connections of each of its listeners.
+// New returns an error if the process cannot open size descriptors.
 func New(size, maxConns int, log *slog.Logger, now func() time.Time) (*Reserve, error) {
 	r := &Reserve{size: size, maxConns: maxConns, log: log, now: now}
 	if !r.fill(size) {
@@ -80,7 +79,7 @@ func (r *Reserve) Close() error {
 	return errors.Join(errs...)
 }
 
-// Out reports whether no descriptors are left for connections except those in reserve.
+// Out reports whether no descriptors are left except those in reserve.
 func (r *Reserve) Out() bool {
 	r.recover()
 	r.mu.Lock()
@@ -88,7 +87,7 @@ func (r *Reserve) Out() bool {
 	return r.out
 }
 
-// Warning returns what an operator should know about the descriptors, or "".
+// Warning returns a warning for an operator if no descriptors are left, or "".
 func (r *Reserve) Warning() string {
 	if !r.Out() {
 		return ""
@@ -96,9 +95,9 @@ func (r *Reserve) Warning() string {
 	return "this server has used up its file descriptors: find what holds them, or " + raiseLimit
 }
 
-// Listener returns a listener that accepts connections of l, with the reserve if there is no other descriptor. To make
-// room for a new connection, when there are as many as allowed or when the process has no descriptors left, it closes
-// the connection that has waited longest for its client.
+// Listener returns a listener that accepts the connections of l, with a descriptor of the reserve if there is no
+// other. If there are already maxConns connections, or if the process has no descriptors left, the listener closes the
+// connection that has waited longest for its client.
 func (r *Reserve) Listener(l net.Listener) net.Listener {
 	return &listener{Listener: l, reserve: r, ended: make(chan struct{})}
 }
@@ -109,9 +108,9 @@ type listener struct {
 	closeOnce sync.Once
 	ended     chan struct{}
 
-	mu      sync.Mutex
-	open    int
-	waiting list.List // connections that wait for their clients, the longest first
+	mu           sync.Mutex
+	open         int       // the number of open connections
+	waitingConns list.List // the connections that wait for their clients; the one that has waited longest is the first
 }
 
 // Close closes the listener and ends a pending Accept.
@@ -126,7 +125,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	for {
 		r.refill()
 		conn, err := l.Listener.Accept()
-		lent := isOut(err)
+		lent := isOutOfDescriptors(err)
 		if lent {
 			r.outOfDescriptors(err)
 			conn, err = l.acceptLent()
@@ -134,14 +133,14 @@ func (l *listener) Accept() (net.Conn, error) {
 		switch {
 		case conn != nil:
 			return l.admit(conn, lent)
-		case err != nil && !(isOut(err) && r.hasSpare()):
-			return nil, err // with an empty reserve net/http retries a little later
+		case err != nil && !(isOutOfDescriptors(err) && r.hasSpare()):
+			return nil, err // if the reserve is empty, net/http retries after a delay
 		}
 	}
 }
 
-// admit makes room for a connection by closing others that wait for their clients. While all others are being
-// answered, it waits.
+// admit makes room for a connection by closing connections that wait for their clients. If there are none, it waits.
+// lent says whether the connection has a descriptor of the reserve.
 func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
 	if lent {
 		l.closeLongestWaiting() // the freed descriptor refills the reserve
@@ -157,14 +156,14 @@ func (l *listener) admit(accepted net.Conn, lent bool) (net.Conn, error) {
 		select {
 		case <-time.After(waitTime):
 		case <-l.ended:
-			_ = accepted.Close() // the server no longer serves it
+			_ = accepted.Close() // the server has stopped
 			return nil, net.ErrClosed
 		}
 	}
 	return conn, nil
 }
 
-// enter counts the connection. It returns false if there are already as many as allowed.
+// enter counts the connection. It returns false if there are already maxConns connections.
 func (l *listener) enter(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,37 +175,38 @@ func (l *listener) enter(c *conn) bool {
 	return true
 }
 
-// closeLongestWaiting closes the connection that has waited longest for its client, and reports whether there was one.
-// A connection that began to wait a moment ago does not count: its client may already have sent a request, or the end
-// of the last answer may still be in transit.
+// closeLongestWaiting closes the connection that has waited longest for its client. It returns false if no connection
+// has waited for at least waitTime: after a shorter wait, the client may already have sent a request, or the end of
+// the last answer may still be in transit.
 func (l *listener) closeLongestWaiting() bool {
 	longest := l.longestWaiting()
 	if longest == nil {
 		return false
 	}
-	_ = longest.Close() // its server notices that it is closed
+	_ = longest.Close() // the server of the connection notices the close
 	return true
 }
 
-// longestWaiting returns nil if no connection has waited for at least waitTime.
+// longestWaiting returns the connection that has waited longest for its client, or nil if none has waited for at least
+// waitTime.
 func (l *listener) longestWaiting() *conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	front := l.waiting.Front()
+	front := l.waitingConns.Front()
 	if front == nil {
 		return nil
 	}
-	if c := front.Value.(*conn); l.reserve.now().Sub(c.since) >= waitTime {
+	if c := front.Value.(*conn); l.reserve.now().Sub(c.waitingSince) >= waitTime {
 		return c
 	}
 	return nil
 }
 
-// acceptLent accepts a connection with a descriptor of the reserve. It returns nil without an error if none is
-// pending. It frees the descriptor only when a connection is pending, because other parts of the process could take
-// the descriptor while Accept blocks.
+// acceptLent accepts a connection with a descriptor of the reserve. If no connection is pending, it returns nil
+// without an error. It frees the descriptor only when a connection is pending, because other parts of the process
+// could take the descriptor while Accept blocks.
 func (l *listener) acceptLent() (net.Conn, error) {
-	if waits, err := l.pollPending(); err != nil || !waits {
+	if pending, err := l.pollPending(); err != nil || !pending {
 		return nil, err
 	}
 	if !l.reserve.lend() {
@@ -218,29 +218,31 @@ func (l *listener) acceptLent() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// isOut reports whether an error means that the process, or the machine, has no descriptors left.
-func isOut(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
+// isOutOfDescriptors reports whether an error means that the process, or the machine, has no descriptors left.
+func isOutOfDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
 
-// waitTime is how long to wait for a connection, or for room for one, before looking again. It is also the minimum
-// time that a connection has for its request.
+// waitTime is the interval of checks for a pending connection and for room for a connection. It is also the minimum
+// time that a client has for its request.
 const waitTime = 100 * time.Millisecond
 
 // pollPending blocks for at most waitTime and reports whether a connection is pending. It returns true for a listener
 // that it cannot poll.
-func (l *listener) pollPending() (waits bool, err error) {
-	of, ok := l.Listener.(syscall.Conn)
+func (l *listener) pollPending() (pending bool, err error) {
+	underlying, ok := l.Listener.(syscall.Conn)
 	if !ok {
 		return true, nil
 	}
-	raw, err := of.SyscallConn()
+	raw, err := underlying.SyscallConn()
 	if err != nil {
 		return false, err
 	}
 	err = raw.Control(func(fd uintptr) {
 		n, pollErr := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(waitTime.Milliseconds()))
-		waits = n > 0 || pollErr != nil && !errors.Is(pollErr, unix.EINTR)
+		pending = n > 0 || pollErr != nil && !errors.Is(pollErr, unix.EINTR)
 	})
-	return waits, err
+	return pending, err
 }
 
 func (r *Reserve) hasSpare() bool {
@@ -249,14 +251,15 @@ func (r *Reserve) hasSpare() bool {
 	return len(r.spare) > 0
 }
 
-// refill opens descriptors until the reserve has its size.
+// refill opens descriptors until the reserve is full, or until there are no more.
 func (r *Reserve) refill() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fill(r.size)
 }
 
-// fill opens descriptors until there are size, and reports whether it succeeded. The caller holds r.mu.
+// fill opens descriptors until the reserve has size of them. It returns false if there are not so many. The caller
+// holds r.mu.
 func (r *Reserve) fill(size int) bool {
 	for len(r.spare) < size && !r.closed {
 		file, err := os.Open(os.DevNull)
@@ -282,23 +285,23 @@ func (r *Reserve) lend() bool {
 	return file.Close() == nil
 }
 
-// outOfDescriptors records that the process has no descriptors left, and logs it.
-func (r *Reserve) outOfDescriptors(why error) {
+// outOfDescriptors records that the process has no descriptors left, and logs it at most once per warnInterval.
+func (r *Reserve) outOfDescriptors(cause error) {
 	r.mu.Lock()
 	r.out = true
-	warn := r.mayWarn(&r.warnedOut)
-	r.warned = r.warned || warn
+	warn := r.mayWarn(&r.lastOutWarning)
+	r.outLogged = r.outLogged || warn
 	left := len(r.spare)
 	r.mu.Unlock()
 	if warn {
 		limit, _ := Limit() // 0 if unknown
 		r.log.Warn("out of file descriptors: idle connections are closed for new ones, and new streams are refused, until some are free; find what holds them, or "+raiseLimit,
-			"limit", limit, "reserve", left, "error", why)
+			"limit", limit, "reserve", left, "error", cause)
 	}
 }
 
-// recover records that descriptors are available again: enough for the whole reserve and a quarter more. With fewer,
-// the next connections would use them up and the state would flap.
+// recover ends the state that no descriptors are left, if there are enough for the whole reserve and a quarter more.
+// If fewer were enough, the next connections would use them up, and the state would change back and forth.
 func (r *Reserve) recover() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -315,24 +318,25 @@ func (r *Reserve) recover() {
 		return
 	}
 	r.out = false
-	if r.warned {
-		r.warned = false
+	if r.outLogged {
+		r.outLogged = false
 		r.log.Info("file descriptors available again")
 	}
 }
 
-// tooManyConnections logs that the limit of connections is reached.
+// tooManyConnections logs that the limit of connections is reached, at most once per warnInterval.
 func (r *Reserve) tooManyConnections() {
 	r.mu.Lock()
-	warn := r.mayWarn(&r.warnedConns)
+	warn := r.mayWarn(&r.lastConnsWarning)
 	r.mu.Unlock()
 	if warn {
-		r.log.Warn("too many connections: those idle for longest are closed for new ones; find clients that hold many", "limit", r.maxConns)
+		r.log.Warn("too many connections: those idle for longest are closed for new ones; find clients that hold many",
+			"limit", r.maxConns)
 	}
 }
 
-// mayWarn reports whether a message may be logged now, given when it was last logged, and records that it is. The
-// caller holds r.mu.
+// mayWarn reports whether warnInterval has passed since last, the time at which the same warning was logged. If so, it
+// sets last to now. The caller holds r.mu.
 func (r *Reserve) mayWarn(last *time.Time) bool {
 	now := r.now()
 	if !last.IsZero() && now.Sub(*last) < warnInterval {

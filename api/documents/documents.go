@@ -17,18 +17,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// withSecrets is a document with secrets. WithoutSecrets hides them for answers. KeepSecrets replaces hidden secrets
-// in a change with the stored ones.
+// withSecrets is a document that may have secrets. WithoutSecrets hides the secrets, for answers. KeepSecrets replaces
+// the hidden secrets in a changed document with the stored ones.
 type withSecrets[C any] interface {
 	WithoutSecrets() C
 	KeepSecrets(stored C) (C, document.Violations)
 }
 
-// Handlers handles the routes that apps and jobs share. C is the document; V is the scheduler's view of it.
+// Handlers handles the routes that apps and jobs share. C is the type of the documents, V that of the scheduler's
+// views.
 type Handlers[C withSecrets[C], V any] struct {
 	Kind   string // "app" or "job"
 	Schema *document.Schema[C]
-	// Check applies all rules to a document that replaces base. It returns the violations, and notes for the user.
+	// Check applies all rules to a document that is to replace base. It returns the violations, and notes for the
+	// user.
 	Check func(changed, base C) (document.Violations, []string)
 
 	Scheduler caller.Scheduler
@@ -41,12 +43,12 @@ type Handlers[C withSecrets[C], V any] struct {
 
 	Config func(V) C
 	Name   func(V) string
-	// Answer returns the answer to a command: the fields of the document and those of the view. The notes of reading
-	// the document come before those of the view.
+	// Answer returns the answer to a command: the fields of the document and those of the view. It puts notes, those
+	// about the body of the request, before the notes of the view.
 	Answer func(view V, notes []string) any
 }
 
-// Register adds the document in the body.
+// Register adds the document in the body. Fields that the body lacks get their defaults.
 func (d *Handlers[C, V]) Register(c *gin.Context) (any, error) {
 	body, err := request.Body(c)
 	if err != nil {
@@ -61,8 +63,8 @@ func (d *Handlers[C, V]) Register(c *gin.Context) (any, error) {
 	return d.Answer(view, notes), err
 }
 
-// ChangeBody returns the body of a change and the name of the document that it changes. It records the name as the
-// subject of the request.
+// ChangeBody returns the body of a change and the name of the changed document. It records the name as the subject of
+// the request.
 func (d *Handlers[C, V]) ChangeBody(c *gin.Context) (body []byte, name string, err error) {
 	if body, err = request.Body(c); err != nil {
 		return nil, "", err
@@ -94,7 +96,8 @@ func (d *Handlers[C, V]) Update(c *gin.Context) (any, error) {
 
 // These are the parameters of lists of documents. Without any, a list has all documents.
 var (
-	listAfter = request.Text("after", "Documents whose names come after this one, such as the last one of a page.").WithExample("my_job")
+	listAfter = request.Text("after", "Documents whose names come after this one, such as the last one of a page.").
+			WithExample("my_job")
 	listLimit = request.Number("limit", "Maximum number of rows.", maxListed, 1, maxListed)
 	ListTakes = []request.Declared{listAfter, listLimit}
 )
@@ -131,7 +134,7 @@ func (d *Handlers[C, V]) Get(c *gin.Context) (any, error) {
 	return d.Config(view), err
 }
 
-// Find returns the scheduler's view of the document that the path names.
+// Find returns the scheduler's view of the document named in the path.
 func (d *Handlers[C, V]) Find(c *gin.Context) (view V, err error) {
 	name, err := request.PathName(d.Kind)(c)
 	if err != nil {
@@ -147,9 +150,9 @@ func (d *Handlers[C, V]) Disable(disabled bool) route.Handler {
 	})
 }
 
-// Command returns a handler that calls do for the named app or job.
+// Command returns a handler that calls do with the name of an app or job, which it reads with the NameReader.
 func (d *Handlers[C, V]) Command(
-	name request.Naming, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
+	name request.NameReader, do func(ctx context.Context, scope explain.Scope, name string) (V, error),
 ) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		name, err := name(c)
@@ -162,18 +165,18 @@ func (d *Handlers[C, V]) Command(
 	}
 }
 
-// Read merges a body into base. Its error has all violations: fields that cannot be read, and broken rules of the other
-// fields. KeepSecrets restores a secret that the body leaves out or has in its hidden form, or reports why it cannot.
+// Read returns base with the changes in the body, and notes for the user. Its error has all violations: fields that
+// cannot be read, secrets that cannot be kept, and rules that the document breaks.
 func (d *Handlers[C, V]) Read(body []byte, base C) (C, []string, error) {
 	c, notes, err := d.Schema.Decode(body, base.WithoutSecrets())
-	unread, ok := err.(document.Violations)
+	undecoded, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return c, nil, err
 	}
-	c, moved := c.KeepSecrets(base)
-	rules, hints := d.Check(c, base)
-	return c, append(notes, hints...), unread.And(moved).And(rules).OrNil()
+	c, unkept := c.KeepSecrets(base)
+	broken, checkNotes := d.Check(c, base)
+	return c, append(notes, checkNotes...), undecoded.And(unkept).And(broken).OrNil()
 }
 
-// CheckUpdate is the query parameter that makes a check treat the body as an update.
+// CheckUpdate is the query parameter with which a check treats the body as an update.
 var CheckUpdate = request.Flag("update", "The body has the fields that change in the stored document, as in an update.")

@@ -15,12 +15,12 @@ import (
 // Faulty handles the documents in the registry that cannot be used.
 type Faulty struct {
 	Scheduler caller.Scheduler
-	// RegistryRoot is the prefix of the registry's paths as people see them in ZooKeeper, such as "/elasticjob-cloud";
-	// "" without ZooKeeper.
+	// RegistryRoot is the prefix that the registry's paths have in ZooKeeper, such as "/elasticjob-cloud". It is ""
+	// without ZooKeeper.
 	RegistryRoot string
 }
 
-// List answers with the documents in the registry that cannot be used [D15].
+// List answers with these documents [D15].
 func (f Faulty) List(c *gin.Context) (any, error) {
 	all, err := caller.ReadList(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
 	return answer.Each(all, err, func(v views.FaultyView) views.FaultyView {
@@ -29,23 +29,23 @@ func (f Faulty) List(c *gin.Context) (any, error) {
 	})
 }
 
-// Explain replaces an error that says that the app or job does not exist, if its document exists but cannot be used.
-// It returns any other error unchanged.
+// Explain replaces an error that the request's app or job does not exist, if its document is in the registry but
+// cannot be used. It returns any other error unchanged.
 func (f Faulty) Explain(c *gin.Context, err error) error {
-	what, name := request.Subject(c)
-	refused := failure.Refusal(err)
-	if refused.Kind != problem.NotFound || refused.Code != what+"_not_found" {
+	kind, name := request.Subject(c)
+	refusal := failure.Refusal(err)
+	if refusal.Kind != problem.NotFound || refusal.Code != kind+"_not_found" {
 		return err
 	}
-	views, failed := caller.ReadList(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
-	if failed != nil {
+	views, readErr := caller.ReadList(c.Request.Context(), f.Scheduler, explain.Reader.FaultyDocuments)
+	if readErr != nil {
 		return err
 	}
 	for _, view := range views {
-		if view.Kind == what && view.Name == name {
-			return failure.NotFound(refused.Code,
+		if view.Kind == kind && view.Name == name {
+			return failure.NotFound(refusal.Code,
 				"the %s %s is in the registry and can't be used: %s%s: %s; GET /api/operate/faulty lists all such, and docs/api.md says what to do",
-				what, failure.Quoted(name), f.RegistryRoot, view.Path, view.Reason)
+				kind, failure.Quoted(name), f.RegistryRoot, view.Path, view.Reason)
 		}
 	}
 	return err

@@ -1,5 +1,5 @@
-// Package failure defines the errors that the API answers with. Each has an HTTP status, a code for programs and a
-// sentence for people. FromError converts any error of the scheduler, of documents and of access control into one.
+// Package failure defines the errors of the API. Each has an HTTP status, a code for programs and a sentence for
+// users. FromError converts the errors of the scheduler, of documents and of access control into such errors.
 package failure
 
 import (
@@ -17,18 +17,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// Failure is an error with everything that the answer to it needs.
+// Failure is an error from which the answer to the client is built.
 type Failure struct {
 	Status  int
 	Code    string
 	Message string
 	Fields  document.Violations
-	// RetryAfter is the delay in the header Retry-After. With 0 the header is sent only with status 503, as 1 s, and
-	// not with the code outcome_unknown.
+	// RetryAfter is the delay in the header Retry-After. If it is 0, an answer with status 503 says 1 s, unless its
+	// code is outcome_unknown. Other answers then lack the header.
 	RetryAfter time.Duration
-	// Undone is set when no change that the request may ask for was begun. The answer then says that nothing changed.
+	// Undone is set if the request has certainly changed nothing. The answer to a write then says so.
 	Undone bool
-	// Cause goes into the log only, never into the answer; it may be nil.
+	// Cause appears only in the log, never in the answer. It may be nil.
 	Cause error
 }
 
@@ -50,7 +50,7 @@ func BadRequest(code, format string, args ...any) error {
 	return New(http.StatusBadRequest, code, format, args...)
 }
 
-// NotFound returns a failure for a request that names something that does not exist (404).
+// NotFound returns a failure for a request about an object that does not exist (404).
 func NotFound(code, format string, args ...any) error {
 	return New(http.StatusNotFound, code, format, args...)
 }
@@ -60,7 +60,7 @@ func Unavailable(code, format string, args ...any) *Failure {
 	return New(http.StatusServiceUnavailable, code, format, args...)
 }
 
-// Unchanged is Unavailable with Undone set: no change that the request may ask for was begun.
+// Unchanged is Unavailable with Undone set.
 func Unchanged(code, format string, args ...any) *Failure {
 	f := Unavailable(code, format, args...)
 	f.Undone = true
@@ -69,14 +69,13 @@ func Unchanged(code, format string, args ...any) *Failure {
 
 // Refusal returns the scheduler's refusal that err wraps, or the zero value if err is any other error.
 func Refusal(err error) problem.Error {
-	if refused := new(problem.Error); errors.As(err, &refused) {
-		return *refused
+	if refusal := new(problem.Error); errors.As(err, &refusal) {
+		return *refusal
 	}
 	return problem.Error{}
 }
 
-// kinds maps each kind of the scheduler's errors to its status and to the code that is used when the error has none of
-// its own.
+// kinds maps each kind of the scheduler's errors to a status and to the code for errors without a code of their own.
 var kinds = map[problem.Kind]struct {
 	status int
 	code   string
@@ -91,15 +90,15 @@ var kinds = map[problem.Kind]struct {
 	problem.TooSoon:        {http.StatusTooManyRequests, "too_soon"},
 }
 
-// FromError returns the failure that answers an error of a request. It returns nil for an unexpected error, which is a
-// fault of this server.
+// FromError converts the error of a request into a failure. It returns nil for an unexpected error, which is a fault
+// of this server.
 func FromError(r *http.Request, err error) *Failure {
 	var (
 		known      *Failure
 		syntax     *document.SyntaxError
 		violations document.Violations
 		tooLarge   *http.MaxBytesError
-		refused    *problem.Error
+		refusal    *problem.Error
 	)
 	if f := FromAccessError(err); f != nil {
 		err = f
@@ -119,15 +118,15 @@ func FromError(r *http.Request, err error) *Failure {
 	case errors.As(err, &violations):
 		return FromError(r, &Failure{Status: http.StatusUnprocessableEntity, Code: "invalid",
 			Message: violations.Error(), Fields: violations, Undone: true})
-	case errors.As(err, &refused):
-		kind, ok := kinds[refused.Kind]
+	case errors.As(err, &refusal):
+		kind, ok := kinds[refusal.Kind]
 		if !ok {
 			return nil
 		}
-		f := &Failure{Status: kind.status, Code: kind.code, Message: refused.Message, Fields: refused.Violations,
-			RetryAfter: refused.RetryAfter}
-		if refused.Code != "" && refused.Kind != problem.OutcomeUnknown {
-			f.Code = refused.Code
+		f := &Failure{Status: kind.status, Code: kind.code, Message: refusal.Message, Fields: refusal.Violations,
+			RetryAfter: refusal.RetryAfter}
+		if refusal.Code != "" && refusal.Kind != problem.OutcomeUnknown {
+			f.Code = refusal.Code
 		}
 		return f
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
@@ -146,8 +145,8 @@ func WantsPage(r *http.Request) bool {
 	if !IsRead(r.Method) {
 		return false
 	}
-	for one := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
-		if kind, _, err := mime.ParseMediaType(one); err == nil && kind == "text/html" {
+	for accepted := range strings.SplitSeq(r.Header.Get("Accept"), ",") {
+		if media, _, err := mime.ParseMediaType(accepted); err == nil && media == "text/html" {
 			return true
 		}
 	}
@@ -157,13 +156,13 @@ func WantsPage(r *http.Request) bool {
 // IsRead reports whether requests with this method change nothing.
 func IsRead(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
-// Internal returns the answer to a fault of this server. The server's log has the error under the id.
+// Internal returns the failure for a fault of this server. The caller must log the error under the id.
 func Internal(id string) *Failure {
 	return New(http.StatusInternalServerError, "internal",
 		"a fault of this server; its log has details under the id %s", id)
 }
 
-// ErrorBody are the fields of a failure in JSON.
+// ErrorBody has the fields of a failure in JSON.
 type ErrorBody struct {
 	Code    string              `json:"code"`
 	Message string              `json:"message"`
@@ -175,30 +174,30 @@ type Response struct {
 	Error ErrorBody `json:"error"`
 }
 
-// Body returns the failure as it is sent.
+// Body returns the failure's JSON body.
 func (f *Failure) Body() Response {
 	return Response{ErrorBody{f.Code, f.Message, append(document.Violations{}, f.Fields...)}}
 }
 
-// Quoted returns a client's text as a message may show it: quoted, and cut after 100 bytes.
+// Quoted returns a client's text in a form for messages: quoted, and cut after 100 bytes.
 func Quoted(text string) string {
-	const most = 100
-	if len(text) > most {
-		return strconv.Quote(strings.ToValidUTF8(text[:most], "")) + "…" // drops a character cut in half
+	const limit = 100
+	if len(text) > limit {
+		return strconv.Quote(strings.ToValidUTF8(text[:limit], "")) + "…" // without a character cut in half
 	}
 	return strconv.Quote(text)
 }
 
-// FromAccessError returns the failure that answers an error of auth.Access, or nil for any other error.
+// FromAccessError converts an error of auth.Access into a failure. It returns nil for any other error.
 func FromAccessError(err error) *Failure {
 	var refused *auth.Refused
-	var many *auth.TooMany
+	var throttled *auth.TooMany
 	switch {
 	case errors.As(err, &refused):
 		return New(http.StatusUnauthorized, refused.Code, "%s", refused.Why)
-	case errors.As(err, &many):
-		f := New(http.StatusTooManyRequests, "too_many_logins", "%s", many.Error())
-		f.RetryAfter = many.RetryAfter
+	case errors.As(err, &throttled):
+		f := New(http.StatusTooManyRequests, "too_many_logins", "%s", throttled.Error())
+		f.RetryAfter = throttled.RetryAfter
 		return f
 	case errors.Is(err, auth.ErrUnavailable):
 		return ErrAccessUnknown
@@ -208,7 +207,7 @@ func FromAccessError(err error) *Failure {
 	return nil
 }
 
-// TooLarge returns the answer to a body that exceeds limit, in bytes.
+// TooLarge returns the failure for a body that exceeds the limit, in bytes.
 func TooLarge(limit int64) *Failure {
 	size := "1 MiB"
 	if limit < 1<<20 {
@@ -218,6 +217,6 @@ func TooLarge(limit int64) *Failure {
 		Message: fmt.Sprintf("the body is larger than the limit of %s", size), Undone: true}
 }
 
-// ErrAccessUnknown is the answer while this server cannot read the users and their grants from the registry.
+// ErrAccessUnknown is the failure while this server cannot read the users and their grants from the registry.
 var ErrAccessUnknown = Unchanged("access_unknown",
 	"users and grants cannot be read from the registry: try again; if that lasts, check the registry")

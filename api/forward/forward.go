@@ -31,19 +31,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// dialTimeout bounds how long a follower tries to connect to the leader, and separately how long the TLS handshake may
-// take.
+// dialTimeout bounds the time in which a follower connects to the leader, and separately the time of the TLS
+// handshake.
 const dialTimeout = 2 * time.Second
 
-// leaderTransports carry requests to the leader. Every write gets a new connection: on a reused connection Go's
-// transport may silently send a request a second time, and a follower never repeats a write (rule T3). With TLS both
-// transports use HTTP/1.1: on a shared HTTP/2 connection, streams of output and other requests would all break off
-// together.
+// leaderTransports carry requests to the leader. Every write gets a new connection, because on a reused connection
+// Go's transport may silently send a request a second time, and a follower never repeats a write (rule T3). With TLS
+// too, both transports use HTTP/1.1: if requests shared an HTTP/2 connection, they would all break off together with
+// it.
 type leaderTransports struct {
 	scheme        string
 	reads, writes *http.Transport
 }
 
+// newLeaderTransports returns the transports. They use TLS if own, this server's certificate, is not nil.
 func newLeaderTransports(own *certificate.Keeper) leaderTransports {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
 	reads := &http.Transport{
@@ -59,8 +60,8 @@ func newLeaderTransports(own *certificate.Keeper) leaderTransports {
 	return leaderTransports{scheme: scheme, reads: reads, writes: writes}
 }
 
-// secureDial returns a dial function for TLS connections. Each connection uses the certificates that are trusted at
-// that time.
+// secureDial returns a dial function for TLS connections. It reads the trusted certificates for each connection, so
+// that a change of them needs no restart.
 func secureDial(dialer *net.Dialer, own *certificate.Keeper) func(ctx context.Context, network,
 	address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -76,16 +77,16 @@ func secureDial(dialer *net.Dialer, own *certificate.Keeper) func(ctx context.Co
 		defer cancel()
 		secure := tls.Client(plain, own.Client(host))
 		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = plain.Close() // the handshake's error says more
+			_ = plain.Close() // its error would say less than that of the handshake
 			return nil, err
 		}
 		return secure, nil
 	}
 }
 
-func (m leaderTransports) close() {
-	m.reads.CloseIdleConnections()
-	m.writes.CloseIdleConnections()
+func (t leaderTransports) close() {
+	t.reads.CloseIdleConnections()
+	t.writes.CloseIdleConnections()
 }
 
 // Options are the dependencies of a Forwarder.
@@ -96,7 +97,7 @@ type Options struct {
 		Leader() (scheduler.LeaderView, bool)
 		Health() scheduler.Health
 	}
-	// Proof returns the headers with which a request is forwarded.
+	// Proof returns the headers that prove to the leader that a server of the cluster forwards the request.
 	Proof func(r *http.Request) (http.Header, error)
 	// TLS, if not nil, makes connections to the leader use TLS.
 	TLS *certificate.Keeper
@@ -104,10 +105,9 @@ type Options struct {
 	Advertise string
 	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins.
 	ForwardTimeout time.Duration
-	// AnswerGrace is how long a server that has lost the leadership may still take to answer a write that it received
-	// as the leader.
+	// AnswerGrace is how long a forwarded write still waits for its answer after the leader has lost the leadership.
 	AnswerGrace time.Duration
-	// ShuttingDown ends when the server begins to shut down. Streams then end.
+	// ShuttingDown is done when this server begins to shut down. Streams then end.
 	ShuttingDown context.Context
 }
 
@@ -125,24 +125,25 @@ func New(o Options) *Forwarder {
 // Close closes the connections to the leader that carry no request.
 func (h *Forwarder) Close() { h.transports.close() }
 
-// LeaderOnly wraps the handler of a route that only the leader can answer: on a follower the handler forwards the
-// request instead.
+// LeaderOnly returns a handler that calls work on the leader and forwards the request on a follower. Followers call
+// work for a local route too, unless the route is for some apps and the caller's grant is restricted: only the leader
+// knows which jobs belong to the granted apps.
 func (h *Forwarder) LeaderOnly(r route.Route, work gin.HandlerFunc) gin.HandlerFunc {
 	if r.Local && r.Scope != route.ScopeByApp {
 		return work
 	}
 	return func(c *gin.Context) {
-		// Only the leader knows which jobs belong to the apps of a grant for some apps.
 		if h.Scheduler.Health().Leading || r.Local && !caller.Of(c.Request.Context()).IsRestricted() {
 			work(c)
 			return
 		}
-		h.Forward(c, work, r.Raw != nil)
+		isStream := r.Raw != nil
+		h.Forward(c, work, isStream)
 	}
 }
 
-// leaderCheckInterval is the interval at which a waiting follower checks whether the leader of its request still
-// leads.
+// leaderCheckInterval is the interval at which a follower that waits for an answer checks whether the same server
+// still leads.
 const leaderCheckInterval = 50 * time.Millisecond
 
 var (
@@ -150,18 +151,18 @@ var (
 	errNoAnswer      = errors.New("no answer in time")
 )
 
-// Forward answers with the leader's answer. If the leader changes meanwhile, a read, or a write that has not been sent
-// yet, goes to the next leader. If that is this server, work answers the request here. All of this takes at most
-// Options.ForwardTimeout, except for the body of a stream and for a request that fetches a package.
-func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) {
-	// Read the whole body before anything is sent: it is small, and a client that disconnects in the middle of it
-	// changes nothing.
+// Forward answers with the leader's answer. If the leader changes meanwhile, Forward sends a read to the next leader,
+// and also a write that has not been sent yet. If the next leader is this server, it calls work instead. Forwarding
+// takes at most Options.ForwardTimeout. This does not limit the body of a stream; a request that fetches a package has
+// more time.
+func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, isStream bool) {
+	// The whole body is read first, so that a client that disconnects in the middle of it changes nothing.
 	body, err := request.WholeBody(c.Request)
 	if err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
 	}
-	if streams {
+	if isStream {
 		answer.ExcludeFromMetrics(c)
 		_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{}) // the request has been read
 	}
@@ -171,9 +172,9 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 	timeLimit, cancel := context.WithTimeout(c.Request.Context(), request.Timeout(c, h.ForwardTimeout))
 	defer cancel()
 	for address := ""; ; {
-		var here bool
-		address, here, err = h.nextLeader(timeLimit, c.Request, address)
-		if here {
+		var self bool
+		address, self, err = h.nextLeader(timeLimit, c.Request, address)
+		if self {
 			cancel()
 			c.Request.Body = io.NopCloser(bytes.NewReader(body))
 			work(c)
@@ -182,10 +183,10 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 		if err != nil {
 			break
 		}
-		p := attempt{server: h, c: c, address: address, body: body, streams: streams}
-		err = p.send(timeLimit)
-		if err == nil || p.sent.Load() && !failure.IsRead(c.Request.Method) || timeLimit.Err() != nil ||
-			!h.otherLeads(address) {
+		a := attempt{server: h, c: c, address: address, body: body, isStream: isStream}
+		err = a.send(timeLimit)
+		mayRepeat := failure.IsRead(c.Request.Method) || !a.sent.Load()
+		if err == nil || !mayRepeat || timeLimit.Err() != nil || !h.otherLeads(address) {
 			break
 		}
 	}
@@ -194,17 +195,17 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, streams bool) 
 	}
 }
 
-// otherLeads reports whether a server other than the one at the address is known to lead.
+// otherLeads reports whether a server with another address is known to lead.
 func (h *Forwarder) otherLeads(address string) bool {
 	leader, ok := h.Scheduler.Leader()
 	return ok && leader.Address != address
 }
 
-// nextLeader returns the address to forward a request to. here is set if this server leads itself. If before is the
-// address of a leader that has lost the leadership, nextLeader waits for the next leader.
-func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before string) (address string, here bool,
+// nextLeader returns the leader's address. previous is the address that the last attempt used, or "" for the first
+// attempt. After an attempt, nextLeader waits for the next leader, and sets self if this server becomes the leader.
+func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, previous string) (address string, self bool,
 	err error) {
-	if before == "" {
+	if previous == "" {
 		address, err = h.leaderAddress(r)
 		return address, false, err
 	}
@@ -214,7 +215,7 @@ func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before stri
 		if h.Scheduler.Health().Leading {
 			return "", true, nil
 		}
-		if address, err = h.leaderAddress(r); err == nil && address != before {
+		if address, err = h.leaderAddress(r); err == nil && address != previous {
 			return address, false, nil
 		}
 		select {
@@ -229,81 +230,81 @@ func (h *Forwarder) nextLeader(ctx context.Context, r *http.Request, before stri
 
 var (
 	errNoNext       error = failure.Unchanged("no_leader", "the leader is changing: try again")
-	errShuttingDown error = failure.Unchanged("leader_unreachable", "this server is shutting down: send the request to another one")
+	errShuttingDown error = failure.Unchanged("leader_unreachable",
+		"this server is shutting down: send the request to another one")
 )
 
 // attempt is one attempt to forward a request to one leader.
 type attempt struct {
-	server  *Forwarder
-	c       *gin.Context
-	address string
-	body    []byte
-	streams bool
-	sent    atomic.Bool // a connection existed, so the leader may have received the request
-	failed  error
+	server   *Forwarder
+	c        *gin.Context
+	address  string
+	body     []byte
+	isStream bool
+	sent     atomic.Bool // there was a connection, so the leader may have received the request
+	err      error       // why there was no answer
 }
 
-// send passes the leader's answer to the client. If the leader gives none, it returns an error, and the client has
-// received nothing yet. If the leader's answer breaks off, send breaks off the connection to the client.
-func (p *attempt) send(timeLimit context.Context) error {
-	h := p.server
-	ctx, cancel := context.WithCancelCause(p.c.Request.Context())
+// send forwards the request and passes the leader's answer to the client. If there is no answer, send returns an
+// error, and the client has received nothing yet. If the answer breaks off, send breaks off the client's connection.
+func (a *attempt) send(timeLimit context.Context) error {
+	h := a.server
+	ctx, cancel := context.WithCancelCause(a.c.Request.Context())
 	stopTimeout := context.AfterFunc(timeLimit, func() { cancel(errNoAnswer) })
 	defer stopTimeout()
-	if p.streams {
+	if a.isStream {
 		defer context.AfterFunc(h.ShuttingDown, func() { cancel(errShuttingDown) })()
 	}
 	var watch sync.WaitGroup
-	watch.Go(func() { p.watch(ctx, cancel) })
+	watch.Go(func() { a.watch(ctx, cancel) })
 	defer watch.Wait()
 	defer cancel(nil)
 
-	request := p.c.Request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { p.sent.Store(true) },
+	r := a.c.Request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { a.sent.Store(true) },
 	}))
-	headers, err := h.Proof(request)
+	headers, err := h.Proof(r)
 	if err != nil {
 		return err
 	}
-	request.Body, request.ContentLength, request.TransferEncoding = io.NopCloser(bytes.NewReader(p.body)),
-		int64(len(p.body)), nil
+	r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(a.body)), int64(len(a.body)), nil
 	transport := h.transports.reads
-	if !failure.IsRead(request.Method) {
+	if !failure.IsRead(r.Method) {
 		transport = h.transports.writes
 	}
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
 		Rewrite: func(out *httputil.ProxyRequest) {
-			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = h.transports.scheme, p.address, p.address
-			out.Out.URL.RawQuery = out.In.URL.RawQuery // invalid ones too: the leader reports what is wrong
-			out.Out.Header.Del("Origin")               // it was checked here
+			out.Out.URL.Scheme, out.Out.URL.Host, out.Out.Host = h.transports.scheme, a.address, a.address
+			out.Out.URL.RawQuery = out.In.URL.RawQuery // an invalid query too: the leader reports what is wrong
+			out.Out.Header.Del("Origin")               // this server has checked it
 			maps.Copy(out.Out.Header, headers)
 		},
-		ModifyResponse: func(answer *http.Response) error {
-			if err := p.speaksTLS(answer); err != nil {
+		ModifyResponse: func(response *http.Response) error {
+			if err := a.checkLeaderSpeaksPlain(response); err != nil {
 				return err
 			}
-			if err := p.refusedToken(answer); err != nil {
+			if err := a.checkTokenAccepted(response); err != nil {
 				return err
 			}
-			if p.streams {
+			if a.isStream {
 				stopTimeout()
 			}
-			for name := range answer.Header {
-				p.c.Writer.Header().Del(name) // the leader's value counts
+			for name := range response.Header {
+				a.c.Writer.Header().Del(name) // the leader's value replaces this server's
 			}
 			return nil
 		},
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { p.failed = p.failure(ctx, err) },
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { a.err = a.failure(ctx, err) },
 		ErrorLog:     slog.NewLogLogger(h.Log.Handler(), slog.LevelDebug),
 	}
-	proxy.ServeHTTP(h.Answers.Stream(p.c.Writer), request)
-	return p.failed
+	proxy.ServeHTTP(h.Answers.Stream(a.c.Writer), r)
+	return a.err
 }
 
-// watch cancels the request when another server has become the leader. A write that may have been received gets
-// AnswerGrace more time.
-func (p *attempt) watch(ctx context.Context, cancel context.CancelCauseFunc) {
+// watch cancels the request when another server has become the leader. If the request is a write that the old leader
+// may have received, watch cancels it only after AnswerGrace.
+func (a *attempt) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(leaderCheckInterval)
 	defer tick.Stop()
 	var grace <-chan time.Time
@@ -316,9 +317,9 @@ func (p *attempt) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 			return
 		case <-tick.C:
 			switch {
-			case grace != nil || !p.server.otherLeads(p.address):
-			case p.sent.Load() && !failure.IsRead(p.c.Request.Method):
-				grace = time.After(p.server.AnswerGrace)
+			case grace != nil || !a.server.otherLeads(a.address):
+			case a.sent.Load() && !failure.IsRead(a.c.Request.Method):
+				grace = time.After(a.server.AnswerGrace)
 			default:
 				cancel(errLeaderChanged)
 				return
@@ -327,17 +328,21 @@ func (p *attempt) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// refusedToken returns an error if the leader refuses a token that this server accepted: then their token files
-// differ.
-func (p *attempt) refusedToken(answer *http.Response) error {
-	if answer.StatusCode != http.StatusUnauthorized || caller.Of(p.c.Request.Context()).Kind != auth.TokenFile {
+// checkTokenAccepted returns an error if the leader refuses a token that this server accepted. Then the token files of
+// the two servers differ.
+func (a *attempt) checkTokenAccepted(response *http.Response) error {
+	if response.StatusCode != http.StatusUnauthorized || caller.Of(a.c.Request.Context()).Kind != auth.TokenFile {
 		return nil
 	}
-	p.server.Log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file", "leader", p.address)
-	return failure.Unchanged("token_differs", "this server accepts the token, and the leader at %s does not: their --api-token-file must hold the same token", p.address)
+	a.server.Log.Error("token refused by the leader, accepted by this server: give all servers the same --api-token-file",
+		"leader", a.address)
+	return failure.Unchanged("token_differs",
+		"this server accepts the token, and the leader at %s does not: their --api-token-file must hold the same token",
+		a.address)
 }
 
-// leaderAddress returns the address to forward a request to, or an error that says why there is none.
+// leaderAddress returns the leader's address, or an error that says why the request cannot be forwarded. A request
+// that another server has forwarded is not forwarded again.
 func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 	if from := r.Header.Get(admission.ForwardedBy); from != "" {
 		return "", failure.Unchanged("not_leading", "the server at %s forwarded this to a server that does not lead: try again",
@@ -350,36 +355,38 @@ func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 			cmp.Or(h.Scheduler.Health().Detail, "waiting for an election"))
 	case leader.Self || leader.Address == h.Advertise:
 		return "", failure.Unchanged("not_leading",
-			"the leader's address is this server's own, %s, and this server does not lead: it is just becoming or ceasing to be the leader, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise", h.Advertise)
+			"the leader's address is this server's own, %s, and this server does not lead: it is just becoming or ceasing to be the leader, or an earlier run of it led a moment ago: try again. If that lasts, another server has the same --advertise",
+			h.Advertise)
 	}
 	return leader.Address, nil
 }
 
-// failure converts a missing answer of the leader into the answer for the client. Only a write that the leader may
-// have received has an unknown outcome.
-func (p *attempt) failure(ctx context.Context, err error) error {
-	if known := new(failure.Failure); errors.As(err, &known) {
+// failure returns the error for the client when the leader has not answered. err is the error of the proxy. The
+// outcome is unknown only for a write that the leader may have received.
+func (a *attempt) failure(ctx context.Context, err error) error {
+	if errors.As(err, new(*failure.Failure)) {
 		return err
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	if differs := p.refusedTLS(err); differs != nil && !p.sent.Load() {
-		return differs
+	if f := a.tlsFailure(err); f != nil && !a.sent.Load() {
+		return f
 	}
-	read := failure.IsRead(p.c.Request.Method)
+	isRead := failure.IsRead(a.c.Request.Method)
 	switch {
-	case p.sent.Load() && !read:
+	case a.sent.Load() && !isRead:
 		return failure.Unavailable("outcome_unknown",
 			"the leader at %s did not answer, and the change may have been done: check before you send it again (%v)",
-			p.address, err)
+			a.address, err)
 	case errors.Is(err, errLeaderChanged), errors.Is(err, errShuttingDown):
 		return err
-	case errors.Is(err, errNoAnswer) && read:
+	case errors.Is(err, errNoAnswer) && isRead:
 		return failure.Unavailable("timeout",
-			"the leader at %s did not answer within %s: try again; if that lasts, check whether it still runs: another server takes over when it has lost leadership", p.address, p.server.ForwardTimeout)
+			"the leader at %s did not answer within %s: try again; if that lasts, check whether it still runs: another server takes over when it has lost leadership",
+			a.address, a.server.ForwardTimeout)
 	}
 	return failure.Unchanged("leader_unreachable",
-		"the leader at %s gave no answer: try again; if that lasts, check the leader's --advertise (%v)", p.address,
+		"the leader at %s gave no answer: try again; if that lasts, check the leader's --advertise (%v)", a.address,
 		err)
 }

@@ -30,7 +30,8 @@ type AuditRow struct {
 	After      json.RawMessage `json:"after"`
 }
 
-// ChangeRow is one change of a job, for callers who may see the job. Only admins see which address a change came from.
+// ChangeRow is one change of a job, for callers who may see the job. It has no address, because only admins may see
+// where a change came from.
 type ChangeRow struct {
 	ID     string          `json:"id"`
 	Time   time.Time       `json:"time"`
@@ -43,7 +44,7 @@ type ChangeRow struct {
 
 // audit lists the changes that users have made, the newest first.
 func (h *Handlers) audit(c *gin.Context) (any, error) {
-	q, _, err := parsed(c, search.ParseAudits)
+	q, _, err := parseQuery(c, search.ParseAudits)
 	if err != nil {
 		return nil, err
 	}
@@ -54,21 +55,23 @@ func (h *Handlers) audit(c *gin.Context) (any, error) {
 	})
 }
 
-// jobChanges lists the changes that users have made to a job. A caller with a grant for some apps sees the changes
-// from the time when the job belonged to those apps, without the fields that the job had before it moved to them.
+// jobChanges lists the changes that users have made to a job, the newest first. A caller with a grant for some apps
+// sees only the changes from times when the job belonged to one of these apps. The change that moved the job into such
+// an app is shown without the fields from before the move.
 func (h *Handlers) jobChanges(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
 		return nil, err
 	}
-	q, _, err := parsed(c, search.ParseAudits)
+	q, _, err := parseQuery(c, search.ParseAudits)
 	if err != nil {
 		return nil, err
 	}
 	who := caller.Of(c.Request.Context())
 	q.Target, q.TargetName, q.May = "job", name, who.Covers
 	rows, err := h.auditRows(c, q)
-	if err == nil && len(rows) == 0 && q.Before.IsZero() { // a removed job still has rows
+	if err == nil && len(rows) == 0 && q.Before.IsZero() {
+		// Without any row, the job must exist. A removed job still has rows.
 		_, err = caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Job, name)
 	}
 	return auditAnswer(q, rows, err, func(r event.Audit) ChangeRow {
@@ -76,22 +79,23 @@ func (h *Handlers) jobChanges(c *gin.Context) (any, error) {
 	})
 }
 
-// beforeFor returns the fields that a job had before a change. It returns nil if the caller may not see the app that
-// the job then belonged to: the change may have moved the job from another app.
+// beforeFor returns the fields that a job had before a change. It returns nil if the change moved the job from an app
+// that the caller may not see, or if that cannot be determined.
 func beforeFor(who caller.Caller, before string) json.RawMessage {
-	var was struct {
+	var fields struct {
 		AppName string `json:"appName"`
 	}
-	unreadable := before != "" && json.Unmarshal([]byte(before), &was) != nil
-	if who.IsRestricted() && (unreadable || was.AppName != "" && !who.Covers(was.AppName)) {
+	unreadable := before != "" && json.Unmarshal([]byte(before), &fields) != nil
+	if who.IsRestricted() && (unreadable || fields.AppName != "" && !who.Covers(fields.AppName)) {
 		return nil
 	}
 	return fieldsOrNull(before)
 }
 
-// auditRows returns a page of the rows that the scheduler still keeps and those that are stored.
+// auditRows returns a page of the audit: the rows that the scheduler still keeps, and those of the history. If the
+// history cannot be read, the header Warning says so.
 func (h *Handlers) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, error) {
-	// Ask the scheduler first: rows that it drops afterwards are stored by then.
+	// The scheduler is read first. It drops a row only after the row was stored, so no row is missing from both.
 	rows, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Audits, q)
 	if err != nil {
 		return nil, err
@@ -108,20 +112,20 @@ func (h *Handlers) auditRows(c *gin.Context, q search.Audits) ([]event.Audit, er
 	return q.Page(rows), nil
 }
 
-// auditAnswer returns the answer with a page of rows.
-func auditAnswer[R any](q search.Audits, rows []event.Audit, err error, show func(event.Audit) R) (any, error) {
-	answer := search.Page[R]{Rows: make([]R, len(rows))}
+// auditAnswer returns the answer with a page of rows, each converted by convert. It passes err through.
+func auditAnswer[R any](q search.Audits, rows []event.Audit, err error, convert func(event.Audit) R) (any, error) {
+	page := search.Page[R]{Rows: make([]R, len(rows))}
 	for i, r := range rows {
-		answer.Rows[i] = show(r)
+		page.Rows[i] = convert(r)
 	}
 	if len(rows) == q.Limit {
-		answer.Next = q.Next(&rows[len(rows)-1])
+		page.Next = q.Next(&rows[len(rows)-1])
 	}
-	return answer, err
+	return page, err
 }
 
-// fieldsOrNull returns the fields that a row holds as JSON text. If the text is not JSON, it returns it as a JSON
-// string: a database may have cut the text.
+// fieldsOrNull returns the JSON text of a row's fields, or null if the text is empty. A text that is not JSON becomes
+// a JSON string, because a database may have cut the text.
 func fieldsOrNull(text string) json.RawMessage {
 	switch {
 	case text == "":

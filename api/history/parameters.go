@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// Package search parses the parameters of searches of the history and of the audit, and lists them. This file
-// describes them for the API's description.
+// This file has the entries in the API's description of the parameters for searches of the history and of the audit.
+// Package search lists and parses these parameters.
 
 // plainParameter is a parameter that package search parses.
 type plainParameter openapi.Parameter
@@ -22,9 +22,9 @@ func searchText(name, about string) plainParameter {
 	return plainParameter{Name: name, In: "query", About: about, Schema: openapi.Schema{"type": "string"}}
 }
 
-func searchNumber(name, about string, otherwise, limit int) plainParameter {
+func searchNumber(name, about string, fallback, maximum int) plainParameter {
 	return plainParameter{Name: name, In: "query", About: about,
-		Schema: openapi.Schema{"type": "integer", "default": otherwise, "minimum": 1, "maximum": limit}}
+		Schema: openapi.Schema{"type": "integer", "default": fallback, "minimum": 1, "maximum": maximum}}
 }
 
 func searchChoice(name, about string, words []string) plainParameter {
@@ -32,50 +32,52 @@ func searchChoice(name, about string, words []string) plainParameter {
 		Schema: openapi.Schema{"type": "string", "enum": words}}
 }
 
-// searchTakes returns the parameters of a search of the history.
-func searchTakes(of *search.Subject) []request.Declared {
+// searchTakes returns the parameters of a search for a subject.
+func searchTakes(subject *search.Subject) []request.Declared {
 	var all []request.Declared
-	for _, name := range of.Parameters() {
-		all = append(all, searchParameter(of, name))
+	for _, name := range subject.Parameters() {
+		all = append(all, searchParameter(subject, name))
 	}
 	return all
 }
 
-func searchParameter(of *search.Subject, name string) plainParameter {
+func searchParameter(subject *search.Subject, name string) plainParameter {
 	switch name {
 	case "startTime", "endTime":
-		return timeBound(name, "of "+of.Time)
+		return timeBound(name, "of "+subject.Time)
 	case "isSuccess":
 		return plainParameter{Name: name, In: "query",
 			About:  "True for runs that finished, false for runs that ended otherwise.",
 			Schema: openapi.Schema{"type": "boolean"}}
 	case "sort":
-		return searchChoice(name, "The sort key; rows with the same key are sorted by time. Without sort and order the newest come first.", of.Sorts())
+		return searchChoice(name,
+			"The sort key; rows with the same key are sorted by time. Without sort and order the newest come first.",
+			subject.Sorts())
 	case "order":
 		return searchChoice(name, "The sort order.", []string{"ASC", "DESC"})
 	case "per_page":
 		return searchNumber(name, "Number of rows per page.", search.DefaultPerPage, search.MaxPerPage)
 	case "page":
-		return searchNumber(name, "Page number, from 1. Pages reach 100,000 rows.", 1,
-			math.MaxInt32)
+		return searchNumber(name, "Page number, from 1. Pages reach 100,000 rows.", 1, math.MaxInt32)
 	case "after":
 		return searchText(name, "Instead of page: the field next of an answer to the same search.")
 	}
 	return searchText(name, "Rows that have exactly this "+name+".")
 }
 
-// timeBound returns the parameter for the first or the last moment of a search.
-func timeBound(name, of string) plainParameter {
-	about := "The earliest time " + of + ", included."
+// timeBound returns the parameter startTime or endTime of a search. ofWhat completes the sentence "The earliest time
+// …".
+func timeBound(name, ofWhat string) plainParameter {
+	about := "The earliest time " + ofWhat + ", included."
 	if name == "endTime" {
-		about = "The latest time " + of + ", included."
+		about = "The latest time " + ofWhat + ", included."
 	}
 	p := searchText(name, about+" As 2026-05-01 12:00:00, in UTC, or RFC 3339.")
 	p.Example = "2026-05-01 12:00:00"
 	return p
 }
 
-// auditTakes returns those parameters of a search of the audit that are named.
+// auditTakes returns the parameters with these names of a search of the audit.
 func auditTakes(names ...string) []request.Declared {
 	var all []request.Declared
 	for _, name := range names {

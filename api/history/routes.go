@@ -12,7 +12,8 @@ import (
 // Routes returns the routes that answer from recorded data.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
-	// Routes that only the database answers need no leader. A server without a database forwards them to the leader.
+	// Every server with a database answers these routes itself. A server without a database forwards them to the
+	// leader.
 	stored := h.History != nil
 	return slices.Concat(route.Group("History", []route.Route{
 		{Method: get, Path: "/api/job/{jobName}/statistics", Rule: route.Viewers,
@@ -22,26 +23,31 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: get, Path: "/api/job/events/executions", Rule: route.Viewers, Answer: h.fromHistory(h.runEvents),
 			Local: stored,
 			Takes: searchTakes(search.Runs),
-			Does:  route.Does("Searches the recorded runs of shards").Gives(search.Page[search.Run]{}).Fails(http.StatusNotFound)},
+			Does: route.Does("Searches the recorded runs of shards").
+				Gives(search.Page[search.Run]{}).Fails(http.StatusNotFound)},
 		{Method: get, Path: "/api/job/events/statusTraces", Rule: route.Viewers, Answer: h.fromHistory(h.traceEvents),
 			Local: stored,
 			Takes: searchTakes(search.Traces),
-			Does:  route.Does("Searches the recorded changes of tasks' states").Gives(search.Page[search.Trace]{}).Fails(http.StatusNotFound)},
+			Does: route.Does("Searches the recorded changes of tasks' states").
+				Gives(search.Page[search.Trace]{}).Fails(http.StatusNotFound)},
 		{Method: get, Path: "/api/job/statistics/tasks/results", Rule: route.ViewersOfAll,
 			Answer: h.fromHistory(h.taskResults), Local: stored,
 			Takes: []request.Declared{last24Hours},
 			Does:  route.Does("Returns the results of each minute of the last 24 hours").Gives([]search.TaskResults{})},
 		{Method: get, Path: "/api/job/statistics/tasks/results/{period}", Rule: route.ViewersOfAll,
 			Answer: h.fromHistory(h.taskResultsOf), Local: stored,
-			Does: route.Does("Returns the total results of a period: online, lastWeek, lastHour or lastMinute").Gives(search.TaskResults{})},
+			Does: route.Does("Returns the total results of a period: online, lastWeek, lastHour or lastMinute").
+				Gives(search.TaskResults{})},
 		{Method: get, Path: "/api/job/statistics/tasks/running", Rule: route.ViewersOfAll,
 			Answer: h.lastWeek(History.TasksRunning), Local: stored,
 			Takes: []request.Declared{sinceLastWeek},
-			Does:  route.Does("Returns the number of running tasks in each minute of today and the seven days before").Gives([]search.Running{})},
+			Does: route.Does("Returns the number of running tasks in each minute of today and the seven days before").
+				Gives([]search.Running{})},
 		{Method: get, Path: "/api/job/statistics/jobs/running", Rule: route.ViewersOfAll,
 			Answer: h.lastWeek(History.JobsRunning), Local: stored,
 			Takes: []request.Declared{sinceLastWeek},
-			Does:  route.Does("Returns the number of jobs with a running task in each minute of today and the seven days before").Gives([]search.Running{})},
+			Does: route.Does("Returns the number of jobs with a running task in each minute of today and the seven days before").
+				Gives([]search.Running{})},
 		{Method: get, Path: "/api/job/statistics/jobs/register", Rule: route.ViewersOfAll,
 			Answer: h.fromHistory(jobsRegistered), Local: stored,
 			Does: route.Does("Returns the number of registered jobs on each day").Gives([]search.Registered{})},
@@ -54,15 +60,17 @@ func (h *Handlers) Routes() []route.Route {
 		route.Group("Audit", []route.Route{
 			{Method: get, Path: "/api/job/{jobName}/changes", Rule: route.Viewers, Answer: h.jobChanges,
 				Takes: auditTakes("action", "limit", "cursor"),
-				Does:  route.Does("Lists the changes that users made to a job, the newest first").Gives(search.Page[ChangeRow]{}, route.WarningHeader)},
+				Does: route.Does("Lists the changes that users made to a job, the newest first").
+					Gives(search.Page[ChangeRow]{}, route.WarningHeader)},
 			{Method: get, Path: "/api/audit", Rule: route.AdminsOfAll, Answer: h.audit,
 				Takes: auditTakes(search.AuditParameters...),
-				Does: route.Does("Lists the changes that users made, the newest first").Gives(search.Page[AuditRow]{},
-					route.WarningHeader)},
+				Does: route.Does("Lists the changes that users made, the newest first").
+					Gives(search.Page[AuditRow]{}, route.WarningHeader)},
 		}),
 		route.Group("Cluster", []route.Route{
 			{Method: get, Path: "/api/overview/series", Rule: route.ViewersOfAll, Answer: h.series,
 				Takes: []request.Declared{seriesRange},
-				Does:  route.Does("Returns numbers over time: tasks ended, launched, running and waiting, and the delay of fires").Gives(series{}, route.WarningHeader)},
+				Does: route.Does("Returns numbers over time: tasks ended, launched, running and waiting, and the delay of fires").
+					Gives(series{}, route.WarningHeader)},
 		}))
 }

@@ -14,38 +14,39 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// series are numbers over time. Each value covers the step that begins at its time. A nil value is a gap: no server
-// led, or there is no data.
+// series has numbers over time. A value covers the step that begins at the time with the same index. A nil value is a
+// gap: no server led then, or the data is missing.
 type series struct {
 	Range       string    `json:"range"`
 	From        time.Time `json:"from"`
 	To          time.Time `json:"to"`
 	StepSeconds int       `json:"stepSeconds"`
 	Times       []int64   `json:"times"`
-	// Finished, Failed and Launched are sums over the step; Running and Waiting are means of its minutes.
+	// Finished, Failed and Launched are sums over a step. Running and Waiting are the means of a step's minutes.
 	Finished []*float64 `json:"finished"`
 	Failed   []*float64 `json:"failed"`
 	Launched []*float64 `json:"launched"`
 	Running  []*float64 `json:"running"`
 	Waiting  []*float64 `json:"waiting"`
-	// FireDelayP50Millis is the mean of the minutes' medians, weighted by their fires. FireDelayP95Millis is the 95th
-	// percentile of the worst minute. Both are nil without fires.
+	// FireDelayP50Millis is the mean of the minutes' medians, weighted by the minutes' fires. FireDelayP95Millis is
+	// the 95th percentile of the worst minute. Both are nil for a step without fires.
 	FireDelayP50Millis []*float64 `json:"fireDelayP50Millis"`
 	FireDelayP95Millis []*float64 `json:"fireDelayP95Millis"`
 }
 
-// timeRange is a range of time that a client can ask for, and its step. A range has at most 400 steps.
+// timeRange is a time range that a client can request, and the step of its series. A range has at most 400 steps.
 type timeRange struct{ length, step time.Duration }
 
 var timeRanges = map[string]timeRange{"hour": {time.Hour, time.Minute}, "day": {day, 5 * time.Minute},
 	"week": {7 * day, 30 * time.Minute}}
 
-// point sums up one step.
+// point is the sum of one step's minutes.
 type point struct {
 	minutes, sampled, loaded                     int64 // minutes with any data, with task samples, with launch data
 	finished, failed, launched, running, waiting int64
 	fires                                        int64
-	delayP50, delayP95                           float64 // delayP50 is weighted by fires
+	delayP50                                     float64 // the sum of the medians, each multiplied by its minute's fires
+	delayP95                                     float64 // of the worst minute
 }
 
 func (p *point) add(m *search.Activity) {
@@ -66,19 +67,19 @@ func (p *point) add(m *search.Activity) {
 	}
 }
 
-// newSeries returns an empty series of the range that ends with the last full step before now.
+// newSeries returns an empty series. Its time range ends with the last full step before now.
 func newSeries(name string, now time.Time) *series {
-	of := timeRanges[name]
-	to := now.UTC().Truncate(of.step)
-	return &series{Range: name, From: to.Add(-of.length), To: to, StepSeconds: int(of.step / time.Second)}
+	r := timeRanges[name]
+	to := now.UTC().Truncate(r.step)
+	return &series{Range: name, From: to.Add(-r.length), To: to, StepSeconds: int(r.step / time.Second)}
 }
 
-// fill sums up minutes, in any order. A minute in which a server led and no end was counted had none.
-func (s *series) fill(known []search.Activity) {
+// fill sums up the minutes, which may be in any order. In a minute with any data, counts that are missing are 0.
+func (s *series) fill(minutes []search.Activity) {
 	step := time.Duration(s.StepSeconds) * time.Second
 	points := make([]point, s.To.Sub(s.From)/step)
-	for i := range known {
-		if m := &known[i]; !m.Time.Before(s.From) && m.Time.Before(s.To) {
+	for i := range minutes {
+		if m := &minutes[i]; !m.Time.Before(s.From) && m.Time.Before(s.To) {
 			points[m.Time.Sub(s.From)/step].add(m)
 		}
 	}
@@ -95,7 +96,7 @@ func (s *series) fill(known []search.Activity) {
 	}
 }
 
-// orNull returns the value, or nil if n is 0.
+// orNull returns the value, rounded to one decimal place, or nil if n is 0.
 func orNull(n int64, value float64) *float64 {
 	if n == 0 {
 		return nil
@@ -109,8 +110,8 @@ func mean(n int64, sum float64) *float64 { return orNull(n, sum/float64(max(n, 1
 
 var seriesRange = request.Choice("range", "Length of the time range, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
 
-// series answers from the history. Without a history, or while it cannot be read, it answers from what this leader
-// remembers of its own term.
+// series answers from the history. Without a history, or while the history cannot be read, it answers from the memory
+// of this leader, which covers only its own term.
 func (h *Handlers) series(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
 	name := seriesRange.Of(q)
@@ -118,20 +119,20 @@ func (h *Handlers) series(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	ctx, out := c.Request.Context(), newSeries(name, h.Now())
-	var known []search.Activity
+	var minutes []search.Activity
 	var err error
 	if h.History != nil {
-		asked, cancel := context.WithTimeout(ctx, ReadTimeout)
+		readCtx, cancel := context.WithTimeout(ctx, ReadTimeout)
 		defer cancel()
-		if known, err = h.History.Activity(asked, out.From, out.To); err != nil {
+		if minutes, err = h.History.Activity(readCtx, out.From, out.To); err != nil {
 			answer.Warn(c, "these are only the minutes of this leader's term: "+Unreadable(err).Error())
 		}
 	}
 	if h.History == nil || err != nil {
-		if known, err = caller.ReadWith(ctx, h.Scheduler, explain.Reader.Activity, out.From); err != nil {
+		if minutes, err = caller.ReadWith(ctx, h.Scheduler, explain.Reader.Activity, out.From); err != nil {
 			return nil, err
 		}
 	}
-	out.fill(known)
+	out.fill(minutes)
 	return out, nil
 }

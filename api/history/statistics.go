@@ -17,7 +17,7 @@ import (
 
 const day = 24 * time.Hour
 
-// These are the parameters of statistics. The first two have only one value, which the original's clients send.
+// These are the parameters of statistics. The first two accept only one value, which the original's clients send.
 var (
 	last24Hours     = request.Choice("since", "Optional.", "last24hours")
 	sinceLastWeek   = request.Choice("since", "Optional.", "lastWeek")
@@ -34,7 +34,7 @@ func (h *Handlers) taskResults(c *gin.Context, stored History) (any, error) {
 	return orUnreadable(stored.TaskResults(c.Request.Context(), search.Minute, h.Now().Add(-day), time.Time{}))
 }
 
-// taskResultsOf sums up the results of a period. Results that were not counted are missing from the sum [D97].
+// taskResultsOf answers with the sum of the results of a period [D97]. The sum lacks results that were not counted.
 func (h *Handlers) taskResultsOf(c *gin.Context, stored History) (any, error) {
 	now := h.Now().UTC()
 	interval, from, until := search.Day, time.Time{}, time.Time{}
@@ -68,10 +68,10 @@ func (h *Handlers) taskResultsOf(c *gin.Context, stored History) (any, error) {
 	return sum, nil
 }
 
-// weekAgo returns the time seven days before today's midnight, in UTC.
+// weekAgo returns the midnight in UTC that is seven days before the beginning of today.
 func (h *Handlers) weekAgo() time.Time { return h.Now().UTC().Truncate(day).Add(-7 * day) }
 
-// lastWeek returns a handler for samples of the last week.
+// lastWeek returns a handler that answers with the samples since weekAgo.
 func (h *Handlers) lastWeek(read func(stored History, ctx context.Context, from time.Time) ([]search.Running,
 	error)) route.Handler {
 	return h.fromHistory(func(c *gin.Context, stored History) (any, error) {
@@ -127,7 +127,7 @@ func (h *Handlers) jobStatistics(c *gin.Context, stored History) (any, error) {
 	if err != nil {
 		return nil, Unreadable(err)
 	}
-	if statistics.Since.IsZero() { // a job without runs, or no job at all
+	if statistics.Since.IsZero() { // the job has no recorded run, and may not exist
 		if _, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Job, name); err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// jobCheck is the answer to a check: the job as it would be stored, and where its shards would be placed now.
+// jobCheck is the answer to a check: the job as it would be stored, and the present placement of its shards.
 type jobCheck struct {
 	Document    jobs.Config         `json:"document"`
 	Notes       []string            `json:"notes"`
@@ -20,28 +20,28 @@ type jobCheck struct {
 	Placement   views.PlacementView `json:"placement"`
 }
 
-// checkJob answers with everything that register or, with update, update would answer. It changes nothing.
+// checkJob checks a job as registering it would or, with update, as updating it would. It changes nothing.
 func (h *Handlers) checkJob(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	update, in := documents.CheckUpdate.Of(q), languageOf(q)
+	update, lang := documents.CheckUpdate.Of(q), languageOf(q)
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	check, notes, err := h.askJobCheck(c, update)
+	check, notes, err := h.runJobCheck(c, update)
 	if err != nil {
 		return nil, err
 	}
-	_, ofCron := check.Job.Config.CheckTiming(h.jobOptions())
-	cron, err := h.cronOf(check.Job.Config, ofCron, defaultFires, in)
-	noted := check.Job.After(notes)
+	_, cronNotes := check.Job.Config.CheckTiming(h.jobOptions())
+	cron, err := h.describeCron(check.Job.Config, cronNotes, defaultFires, lang)
+	allNotes := check.Job.After(notes)
 	return jobCheck{
-		Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, noted.Notes...),
-		NoteReasons: noted.NoteReasons, Cron: cron, Placement: check.Placement,
+		Document: check.Job.Config.WithoutSecrets(), Notes: append([]string{}, allNotes.Notes...),
+		NoteReasons: allNotes.NoteReasons, Cron: cron, Placement: check.Placement,
 	}, err
 }
 
-// askJobCheck reads the document as register and update do, and lets the scheduler check it.
-func (h *Handlers) askJobCheck(c *gin.Context, update bool) (check views.JobCheck, notes []string, err error) {
+// runJobCheck reads the document as registering or updating a job does, and checks it with the scheduler.
+func (h *Handlers) runJobCheck(c *gin.Context, update bool) (check views.JobCheck, notes []string, err error) {
 	ctx := c.Request.Context()
 	if update {
 		body, name, err := h.documents.ChangeBody(c)

@@ -28,14 +28,15 @@ type Scheduler interface {
 		ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
 	) (views.JobView, error)
 	SetJobDisabled(ctx context.Context, scope explain.Scope, name string, disabled bool) (views.JobView, error)
-	// SetJobPaused pauses a job or ends its pause. It fails with Conflict when the job is disabled.
+	// SetJobPaused pauses a job or ends its pause. It fails with Conflict if the job is disabled.
 	SetJobPaused(ctx context.Context, scope explain.Scope, name string, paused bool) (views.JobView, error)
-	// ShutDownJob disables a job without killing its launched executions: they run to their end.
+	// ShutDownJob disables a job, but does not kill its launched executions.
 	ShutDownJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
 	DeregisterJob(ctx context.Context, scope explain.Scope, name string) (views.JobView, error)
 
-	// TriggerWith accepts a run of a job. A repeated idempotency key returns the execution of the first call; "" is no
-	// key. The settings in own apply to this run only; if they break rules, the error is Invalid.
+	// TriggerWith requests a run of a job and returns the run's id. A call with a repeated idempotency key returns the
+	// id of the first call's run; "" is no key. The settings in own apply only to this run. If they break rules, the
+	// error is Invalid.
 	TriggerWith(
 		ctx context.Context, scope explain.Scope, job, idempotencyKey string, own jobs.Overrides,
 	) (executionID string, err error)
@@ -44,11 +45,11 @@ type Scheduler interface {
 // Options are the dependencies of the handlers of jobs.
 type Options struct {
 	Scheduler Scheduler
-	// Reserved reports whether no job may have the name.
+	// Reserved reports whether the name is reserved, so that no job may have it.
 	Reserved func(name string) bool
-	// Now is the clock that decides whether a cron will still fire.
+	// Now is the clock for the next fires of crons.
 	Now func() time.Time
-	// Zone is the time zone of crons of jobs without a time zone; nil means UTC.
+	// Zone is the time zone of the crons of jobs without a time zone; nil means UTC.
 	Zone *time.Location
 }
 
@@ -70,13 +71,15 @@ func (h *Handlers) Routes() []route.Route {
 	const get, post, put, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete
 	return slices.Concat(route.Group("Jobs", []route.Route{
 		{Method: post, Path: "/api/job/register", Rule: route.Publishers, Answer: h.documents.Register,
-			Does: route.Does("Registers a new job").Reads(route.JSONBody("Job",
-				exampleJob)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
+			Does: route.Does("Registers a new job").Reads(route.JSONBody("Job", exampleJob)).
+				Gives(views.JobView{}).Fails(http.StatusNotFound)},
 		{Method: put, Path: "/api/job/update", Rule: route.Publishers, Answer: h.documents.Update,
-			Does: route.Does("Changes the given fields of a job, from the next execution on; null sets the default").Reads(route.JSONBody("JobChange", exampleJobChange)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
+			Does: route.Does("Changes the given fields of a job, from the next execution on; null sets the default").
+				Reads(route.JSONBody("JobChange", exampleJobChange)).Gives(views.JobView{}).Fails(http.StatusNotFound)},
 		{Method: del, Path: "/api/job/deregister", Rule: route.Publishers,
 			Answer: h.deregisterJob(request.JobNameInBody),
-			Does:   route.Does("Removes the job named in the body").Reads(route.NameBody...).Gives(views.JobView{}).Fails(http.StatusNotFound)},
+			Does: route.Does("Removes the job named in the body").Reads(route.NameBody...).
+				Gives(views.JobView{}).Fails(http.StatusNotFound)},
 		{Method: del, Path: "/api/job/{jobName}/deregister", Rule: route.Publishers,
 			Answer: h.deregisterJob(request.PathName("job")),
 			Does:   route.Does("Removes a job").Gives(views.JobView{})},
@@ -89,30 +92,37 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: del, Path: "/api/job/{jobName}/disable", Rule: route.Operators, Answer: h.documents.Disable(false),
 			Does: route.Does("Enables a job, in the original's form").Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/{jobName}/pause", Rule: route.Operators, Answer: h.pauseJob(true),
-			Does: route.Does("Pauses a job: no new runs start, running ones continue, waiting ones are held").Gives(views.JobView{})},
+			Does: route.Does("Pauses a job: no new runs start, running ones continue, waiting ones are held").
+				Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/{jobName}/resume", Rule: route.Operators, Answer: h.pauseJob(false),
 			Does: route.Does("Ends a job's pause").Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/{jobName}/shutdown", Rule: route.Operators, Answer: h.shutDownJob,
-			Does: route.Does("Shuts a job down: no new runs start, running ones run to their end, then it is disabled").Gives(views.JobView{})},
+			Does: route.Does("Shuts a job down: no new runs start, running ones run to their end, then it is disabled").
+				Gives(views.JobView{})},
 		{Method: post, Path: "/api/job/trigger", Rule: route.Operators,
 			Answer: h.trigger(request.JobNameInBody, false),
-			Does:   route.Does("Triggers a run of the job named in the body").With(request.IdempotencyHeader).Reads(route.NameBody...).Gives(route.Triggered{}).Fails(http.StatusNotFound)},
+			Does: route.Does("Triggers a run of the job named in the body").With(request.IdempotencyHeader).
+				Reads(route.NameBody...).Gives(route.Triggered{}).Fails(http.StatusNotFound)},
 		{Method: post, Path: "/api/job/{jobName}/trigger", Rule: route.Operators,
 			Answer: h.trigger(request.PathName("job"), true),
-			Does:   route.Does("Triggers a run of a job, which may have settings of its own").With(request.IdempotencyHeader).MayRead(route.JSONBody("TriggerSettings", exampleTrigger)).Gives(route.Triggered{})},
+			Does: route.Does("Triggers a run of a job, which may have settings of its own").
+				With(request.IdempotencyHeader).MayRead(route.JSONBody("TriggerSettings", exampleTrigger)).
+				Gives(route.Triggered{})},
 		{Method: get, Path: "/api/job/jobs", Rule: route.Viewers, Answer: h.documents.List,
-			Takes: documents.ListTakes, Does: route.Does("Lists all jobs, by name").Gives([]jobs.Config{},
-				route.LinkHeader)},
+			Takes: documents.ListTakes,
+			Does:  route.Does("Lists all jobs, by name").Gives([]jobs.Config{}, route.LinkHeader)},
 		{Method: get, Path: "/api/job/jobs/{jobName}", Rule: route.Viewers, Answer: h.documents.Get,
 			Does: route.Does("Returns one job").Gives(jobs.Config{})},
 	}),
 		route.Group("Checks before registration", []route.Route{
 			{Method: post, Path: "/api/job/check", Rule: route.Publishers, Answer: h.checkJob,
 				Takes: []request.Declared{documents.CheckUpdate, language},
-				Does:  route.Does("Checks a job as registering or updating it would, and changes nothing").Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},
+				Does: route.Does("Checks a job as registering or updating it would, and changes nothing").
+					Reads(route.JSONBody("JobChange", exampleJob)).Gives(jobCheck{}).Fails(http.StatusNotFound)},
 			{Method: get, Path: "/api/cron", Rule: route.Viewers, Answer: h.explainCron, Local: true,
-				Takes: []request.Declared{theCron, theZone, fireCount, language},
-				Does:  route.Does("Explains a cron in words, with its next fires").Gives(cronView{}).Fails(http.StatusUnprocessableEntity)},
+				Takes: []request.Declared{cronText, cronZone, fireCount, language},
+				Does: route.Does("Explains a cron in words, with its next fires").
+					Gives(cronView{}).Fails(http.StatusUnprocessableEntity)},
 			{Method: get, Path: "/api/schema/job", Rule: route.Viewers, Answer: h.schemaOfJob, Local: true,
 				Does: route.Does("Returns the JSON Schema of a job's document").GivesSchema()},
 		}))
@@ -120,16 +130,15 @@ func (h *Handlers) Routes() []route.Route {
 
 // newDocuments returns the handlers of the routes that jobs share with apps.
 func (h *Handlers) newDocuments() documents.Handlers[jobs.Config, views.JobView] {
-	of := h.Scheduler
 	return documents.Handlers[jobs.Config, views.JobView]{
-		Scheduler: of, Kind: "job", Schema: jobs.Schema,
+		Scheduler: h.Scheduler, Kind: "job", Schema: jobs.Schema,
 		Check: func(c, base jobs.Config) (document.Violations, []string) {
 			options := h.jobOptions()
 			options.InForce = &base
 			return c.Check(options)
 		},
 		All: explain.Reader.Jobs, One: explain.Reader.Job,
-		Add: of.RegisterJob, Change: of.UpdateJob, SetDisabled: of.SetJobDisabled,
+		Add: h.Scheduler.RegisterJob, Change: h.Scheduler.UpdateJob, SetDisabled: h.Scheduler.SetJobDisabled,
 		Config: func(v views.JobView) jobs.Config { return v.Config.WithoutSecrets() },
 		Name:   func(v views.JobView) string { return v.Config.JobName },
 		Answer: func(v views.JobView, read []string) any {
@@ -139,12 +148,12 @@ func (h *Handlers) newDocuments() documents.Handlers[jobs.Config, views.JobView]
 	}
 }
 
-// jobOptions returns the options for checking a job's rules now.
+// jobOptions returns the options for a check of a job's rules at the current time.
 func (h *Handlers) jobOptions() jobs.CheckOptions {
 	return jobs.CheckOptions{Reserved: h.Reserved, Now: h.Now(), Local: h.Zone}
 }
 
-// isJobDisabled answers true if the job or its app is disabled, as in the original.
+// isJobDisabled answers whether the job or its app is disabled, as the original does.
 func (h *Handlers) isJobDisabled(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
@@ -162,23 +171,23 @@ func (h *Handlers) isJobDisabled(c *gin.Context) (any, error) {
 
 // pauseJob returns the handler that pauses a job or ends its pause.
 func (h *Handlers) pauseJob(paused bool) route.Handler {
-	do := func(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
+	setPaused := func(ctx context.Context, scope explain.Scope, name string) (views.JobView, error) {
 		return h.Scheduler.SetJobPaused(ctx, scope, name, paused)
 	}
-	return h.documents.Command(request.PathName("job"), do)
+	return h.documents.Command(request.PathName("job"), setPaused)
 }
 
 func (h *Handlers) shutDownJob(c *gin.Context) (any, error) {
 	return h.documents.Command(request.PathName("job"), h.Scheduler.ShutDownJob)(c)
 }
 
-func (h *Handlers) deregisterJob(name request.Naming) route.Handler {
+func (h *Handlers) deregisterJob(name request.NameReader) route.Handler {
 	return func(c *gin.Context) (any, error) { return h.documents.Command(name, h.Scheduler.DeregisterJob)(c) }
 }
 
-// trigger returns the handler that requests a run. With ownSettings the body may replace settings of the job for this
-// run.
-func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler {
+// trigger returns the handler that requests a run. With ownSettings, the body may have settings that replace the job's
+// for this run.
+func (h *Handlers) trigger(name request.NameReader, ownSettings bool) route.Handler {
 	return func(c *gin.Context) (any, error) {
 		key, err := request.IdempotencyKey(c)
 		if err != nil {
@@ -193,7 +202,7 @@ func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler 
 			if own, err = h.overrides(c, name); err != nil {
 				return nil, err
 			}
-			// Variables such as LD_PRELOAD or PATH decide which program runs, so only an admin may set env.
+			// Only an admin may set env, because variables such as LD_PRELOAD or PATH decide which program runs.
 			if who := caller.Of(c.Request.Context()); len(own.Env) > 0 && !who.Includes(auth.Admin) {
 				return nil, caller.NotAllowed(who.Principal,
 					"the role admin, because env decides what is run: trigger without it")
@@ -205,8 +214,8 @@ func (h *Handlers) trigger(name request.Naming, ownSettings bool) route.Handler 
 	}
 }
 
-// overrides reads the body of a trigger. Its error has all violations: fields that cannot be read, and broken rules of
-// the other fields.
+// overrides reads the body of a trigger. Its error has all violations: the fields that cannot be read, and the rules
+// that the other fields break. A body without violations is checked by the scheduler.
 func (h *Handlers) overrides(c *gin.Context, job string) (jobs.Overrides, error) {
 	if c.Request.ContentLength == 0 {
 		return jobs.Overrides{}, nil // an empty body needs no content type
@@ -216,18 +225,18 @@ func (h *Handlers) overrides(c *gin.Context, job string) (jobs.Overrides, error)
 		return jobs.Overrides{}, err
 	}
 	own, err := jobs.DecodeOverrides(body)
-	unread, ok := err.(document.Violations)
+	violations, ok := err.(document.Violations)
 	if !ok {
-		return own, err // nil, or the body is not an object
+		return own, err // nil, or the error for a body that is not an object
 	}
 	view, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Job, job)
 	if err != nil {
 		return own, err
 	}
-	return own, unread.And(own.KeepSecrets(view.Config).Check(view.Config)).OrNil()
+	return own, violations.And(own.KeepSecrets(view.Config).Check(view.Config)).OrNil()
 }
 
-// schemaOfJob returns the JSON Schema from which forms and editors are built.
+// schemaOfJob returns the JSON Schema of a job's document, from which forms and editors are built.
 func (h *Handlers) schemaOfJob(*gin.Context) (any, error) {
 	return jobs.Schema.JSONSchema("Job", jobs.Hints()), nil
 }

@@ -17,8 +17,8 @@ type Match struct {
 }
 
 const (
-	// maxLine bounds the line of a match, in characters. lineContext is the number of characters before the match that
-	// a shortened line keeps at least.
+	// maxLine bounds the line of a match, in characters. A shortened line keeps at least lineContext characters before
+	// the match.
 	maxLine     = 500
 	lineContext = 100
 	// maxLineBytes is the maximum size of maxLine characters.
@@ -29,33 +29,36 @@ const (
 // maxLineBytes of the text before a piece, however long the lines are. It compares bytes that are not UTF-8 unchanged.
 type finder struct {
 	wanted []byte // lower case
-	limit  int
+	limit  int    // the maximum number of matches
 	found  []Match
 
-	// rest is the end of the text so far, which may still be part of a match; at is the offset of rest. line is the
-	// offset of the current line.
-	rest     []byte
-	at, line int64
-	// skipping is set while the rest of the current line is skipped, because a line is found only once.
+	// rest is the end of the text so far, which may still be part of a match or of its line; restOffset is its offset.
+	rest       []byte
+	restOffset int64
+	// lineOffset is the offset of the current line.
+	lineOffset int64
+	// skipping is set after a match, until its line ends: a line counts once, however many matches it has.
 	skipping bool
 }
 
+// newFinder returns a finder for a text that begins at offset from.
 func newFinder(wanted string, from int64, limit int) *finder {
-	return &finder{wanted: fold([]byte(wanted)), limit: limit, at: from, line: from}
+	return &finder{wanted: fold([]byte(wanted)), limit: limit, restOffset: from, lineOffset: from}
 }
 
 // full reports whether the maximum number of matches has been found.
 func (f *finder) full() bool { return len(f.found) >= f.limit }
 
-// next returns the offset at which the next search continues.
-func (f *finder) next() int64 { return f.at }
+// nextOffset returns the offset at which another search would continue.
+func (f *finder) nextOffset() int64 { return f.restOffset }
 
-// search searches the next piece; last says that the text ends with it. Both a match and its line may be split between
-// pieces, so search keeps the end of the text until the next piece, and records a match only with the rest of its line.
+// search searches the next piece; last is true for the last piece. Both a match and its line may be split between
+// pieces. So search keeps the end of the text for the next call, and records a match only when it has either the rest
+// of the line or maxLineBytes of it.
 func (f *finder) search(piece []byte, last bool) {
 	text := append(f.rest, piece...)
 	folded := fold(text)
-	done := 0 // the number of bytes searched
+	done := 0 // text[:done] is searched, and not required any more
 	for !f.full() {
 		if f.skipping {
 			end := bytes.IndexByte(text[done:], '\n')
@@ -64,44 +67,47 @@ func (f *finder) search(piece []byte, last bool) {
 				break
 			}
 			done += end + 1
-			f.line, f.skipping = f.at+int64(done), false
+			f.lineOffset, f.skipping = f.restOffset+int64(done), false
 		}
 		n := bytes.Index(folded[done:], f.wanted)
 		if n < 0 {
-			f.beginLine(text, done, len(text))
-			done = max(done, len(text)-maxLineBytes, int(f.line-f.at))
+			f.advanceLine(text, done, len(text))
+			done = max(done, len(text)-maxLineBytes, int(f.lineOffset-f.restOffset))
 			break
 		}
 		n += done
-		f.beginLine(text, done, n)
+		f.advanceLine(text, done, n)
 		end := bytes.IndexByte(text[n:], '\n')
 		if end < 0 && !last && len(text)-n < maxLineBytes {
-			done = max(done, n-maxLineBytes, int(f.line-f.at)) // the rest of the line comes with the next piece
+			// The next piece has the rest of the line.
+			done = max(done, n-maxLineBytes, int(f.lineOffset-f.restOffset))
 			break
 		}
 		if end < 0 {
 			end = len(text) - n
 		}
-		begin := max(n-maxLineBytes, int(f.line-f.at), 0)
-		f.found = append(f.found, Match{Offset: f.line, At: f.at + int64(n),
+		begin := max(n-maxLineBytes, int(f.lineOffset-f.restOffset), 0)
+		f.found = append(f.found, Match{Offset: f.lineOffset, At: f.restOffset + int64(n),
 			Line: shortLine(text[begin:n], text[n:n+end])})
 		done, f.skipping = n, true
-		if f.full() { // so that the next search continues after this line
+		if f.full() { // another search continues after this line
 			done = min(n+end+1, len(text))
 		}
 	}
-	f.at += int64(done)
+	f.restOffset += int64(done)
 	f.rest = append([]byte(nil), text[done:]...)
 }
 
-// beginLine sets line to the last line that begins within text[from:to].
-func (f *finder) beginLine(text []byte, from, to int) {
+// advanceLine sets lineOffset to the last line that begins after a newline in text[from:to]. Without a newline there,
+// the current line stays.
+func (f *finder) advanceLine(text []byte, from, to int) {
 	if n := bytes.LastIndexByte(text[from:to], '\n'); n >= 0 {
-		f.line = f.at + int64(from+n+1)
+		f.lineOffset = f.restOffset + int64(from+n+1)
 	}
 }
 
-// shortLine joins the parts of a line before and from the start of the match, and cuts the line to maxLine characters.
+// shortLine returns at most maxLine characters of a line around its match: before is the part before the match, after
+// the part from its beginning.
 func shortLine(before, after []byte) string {
 	left := []rune(string(before))
 	right := []rune(string(bytes.TrimSuffix(after[:min(len(after), maxLineBytes)], []byte("\r"))))
@@ -112,7 +118,7 @@ func shortLine(before, after []byte) string {
 	return string(left) + string(right)
 }
 
-// fold returns a text in lower case, in which each character keeps its offset: a letter whose lower case has another
+// fold returns a text in lower case. All characters keep their offsets, because a letter whose lower case has another
 // length stays unchanged.
 func fold(text []byte) []byte {
 	folded := make([]byte, len(text))

@@ -18,9 +18,9 @@ func TestFind(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
 		text, wanted string
-		most         int
+		limit        int
 		want         []logs.Match
-		next         int // -1 means the end of the text
+		next         int // -1 stands for the end of the text
 	}{
 		"none":            {"one\ntwo\n", "three", 9, nil, -1},
 		"empty":           {"", "a", 9, nil, -1},
@@ -45,7 +45,7 @@ func TestFind(t *testing.T) {
 				if size < 1000 && len(c.text) > 10_000 {
 					continue
 				}
-				got, next := logs.Find(c.text, c.wanted, c.most, size)
+				got, next := logs.Find(c.text, c.wanted, c.limit, size)
 				if diff := cmp.Diff(c.want, got); diff != "" || int(next) != c.next && c.next < len(c.text) {
 					t.Errorf("pieces of %d, next %d (%d): %s", size, next, c.next, diff)
 				}
@@ -54,9 +54,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindIsWhatALookAtEachLineFinds: a search finds what a comparison line by line finds, wherever lines and pieces
+// TestFindAgreesWithEachLine: a search finds the same lines as a comparison line by line, wherever lines and pieces
 // end.
-func TestFindIsWhatALookAtEachLineFinds(t *testing.T) {
+func TestFindAgreesWithEachLine(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	words := []string{"a", "B", "ä", "Ä", "\n", "ab", "\xff", strings.Repeat("z", 700), "\r\n"}
@@ -70,13 +70,13 @@ func TestFindIsWhatALookAtEachLineFinds(t *testing.T) {
 			continue
 		}
 		var want []string
-		at := 0
+		offset := 0
 		for _, line := range strings.SplitAfter(text, "\n") {
-			lower := strings.ToLower(line) // as long as the line for these letters, except for what is not UTF-8
+			lower := strings.ToLower(line)
 			if strings.Contains(strings.ToValidUTF8(lower, "?"), strings.ToLower(wanted)) {
-				want = append(want, fmt.Sprint(at))
+				want = append(want, fmt.Sprint(offset))
 			}
-			at += len(line)
+			offset += len(line)
 		}
 		found, _ := logs.Find(text, wanted, 1000, 1+random.IntN(900))
 		var got []string

@@ -17,34 +17,37 @@ import (
 const (
 	// pageBytes is how many bytes are read from an agent at once.
 	pageBytes = 64 << 10
-	// maxReadFailures is how many reads in a row may fail after an answer has begun: long enough for an agent to
-	// restart.
+	// maxReadFailures is the number of failed reads in a row after which an answer that has begun is cut off. An agent
+	// can restart meanwhile.
 	maxReadFailures = 50
 )
 
 // These are the headers of an answer with output.
 const (
-	// logOffset is where in the file the answer begins; logSize is the size of the file at that time. A size below an
-	// offset already reached means that the job has emptied the file. logDropped is how many bytes at the beginning were
-	// dropped because the output is large, if some of them were asked for; they count as part of the file.
-	logOffset  = "Elasticjob-Log-Offset"
-	logSize    = "Elasticjob-Log-Size"
+	// logOffset is the offset in the file at which the answer begins.
+	logOffset = "Elasticjob-Log-Offset"
+	// logSize is the size of the file at the beginning of the answer. A client that has already read beyond this size
+	// knows that the job or the executor has emptied the file.
+	logSize = "Elasticjob-Log-Size"
+	// logDropped is the number of bytes at the beginning of the file that the executor has dropped because the output
+	// is large. They count in offsets and sizes. The header is set only if the request asked for some of them.
 	logDropped = "Elasticjob-Log-Dropped"
 	// logLive is false if the task had ended before the size was read: no more output will follow.
 	logLive = "Elasticjob-Log-Live"
 )
 
-// logs sends a task's output and, with follow, what the task adds to it, until the task has ended or the client has
-// gone. If the answer has to end earlier, it breaks the connection, so that the client does not take it for complete:
-// when reading fails, the file is emptied or its beginning dropped while it is read, the server shuts down or loses the
-// leadership, or the client's login or token expires.
-func (h *Handlers) logs(c *gin.Context) {
-	l, err := h.openLog(c)
+// readOutput sends a task's output and, with follow, what the task adds to it until it ends.
+//
+// An answer that is incomplete ends with a broken connection, so that the client does not take it for complete. This
+// happens when reads keep failing, when output that was not read yet is dropped, or, without follow, when the file is
+// emptied; when the server shuts down or loses the leadership; and when the client's login or token expires.
+func (h *Handlers) readOutput(c *gin.Context) {
+	l, err := h.newReader(c)
 	if err == nil {
 		err = l.begin(c.Request.Context())
 	}
 	if err != nil {
-		h.failLog(c, l, err)
+		h.fail(c, l, err)
 		return
 	}
 	c.Header("Content-Type", "text/plain; charset=utf-8")
@@ -58,21 +61,21 @@ func (h *Handlers) logs(c *gin.Context) {
 		c.Header("Content-Disposition", `attachment; filename="`+l.fileName()+`"`)
 	}
 	if l.follow {
-		h.sendLog(c, c.Writer, l)
+		h.sendPages(c, c.Writer, l)
 		return
 	}
 	c.Header("Content-Length", strconv.FormatInt(l.length, 10))
-	h.Answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { h.sendLog(c, w, l) })
+	h.Answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, _ *http.Request) { h.sendPages(c, w, l) })
 }
 
-// sendLog sends pages of output until there is no more. The first page has been read already.
-func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
+// sendPages sends pages of output until there is no more. begin has read the first page.
+func (h *Handlers) sendPages(c *gin.Context, w http.ResponseWriter, l *outputReader) {
 	w.WriteHeader(http.StatusOK)
 	if c.Request.Method == http.MethodHead {
 		return
 	}
 	out := http.NewResponseController(w)
-	_ = out.SetReadDeadline(time.Time{}) // the request has been read; the answer may last
+	_ = out.SetReadDeadline(time.Time{}) // the request has been read, and the answer may take long
 
 	if l.follow {
 		answer.ExcludeFromMetrics(c)
@@ -88,12 +91,12 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 		if _, err := w.Write(l.page); err != nil || l.remaining == 0 {
 			return
 		}
-		// The task's state was read before the page. So if the task had ended, the page has its last output, or there
-		// is none.
-		if len(l.page) == 0 && failures == 0 && !(l.follow && l.place.Live) {
-			if !l.follow {
-				answer.Abort(out) // the file is shorter than it was at the beginning
-			}
+		atEnd := len(l.page) == 0 && failures == 0
+		if atEnd && !l.follow {
+			answer.Abort(out) // the file is now shorter than it was at the beginning
+		}
+		// The task's state was read before the page. So the output of a task that had ended by then is complete.
+		if atEnd && !l.place.Live {
 			return
 		}
 		if len(l.page) == 0 {
@@ -129,31 +132,34 @@ func (h *Handlers) sendLog(c *gin.Context, w http.ResponseWriter, l *log) {
 	}
 }
 
-// failLog answers with an error when no output can be sent.
-func (h *Handlers) failLog(c *gin.Context, l *log, err error) {
-	h.warnLog(c, l, err)
+// fail answers with an error when no output can be sent.
+func (h *Handlers) fail(c *gin.Context, l *outputReader, err error) {
+	h.logCause(c, l, err)
 	h.Answers.Fail(c.Writer, c.Request, caller.RedactError(c.Request.Context(), h.Scheduler, err))
 }
 
-// warnLog logs why an agent could not be read. No answer contains that.
-func (h *Handlers) warnLog(c *gin.Context, l *log, err error) {
-	if silent := new(failure.Failure); errors.As(err, &silent) && silent.Cause != nil {
+// logCause logs why an agent could not be read, because the answer does not contain it. It logs nothing for errors
+// without a cause.
+func (h *Handlers) logCause(c *gin.Context, l *outputReader, err error) {
+	if f := new(failure.Failure); errors.As(err, &f) && f.Cause != nil {
 		h.Log.WarnContext(c.Request.Context(), "task output not read", "task", l.taskID, "agent", l.place.AgentURL,
-			"error", silent.Cause)
+			"error", f.Cause)
 	}
 }
 
 // isGone reports whether an error means that no more output will follow.
 func isGone(err error) bool {
-	var known *failure.Failure
+	var f *failure.Failure
+	if errors.As(err, &f) && f.Status == http.StatusGone {
+		return true
+	}
 	kind := failure.Refusal(err).Kind
-	return errors.As(err, &known) && known.Status == http.StatusGone || kind == problem.LogGone ||
-		kind == problem.NotFound
+	return kind == problem.LogGone || kind == problem.NotFound
 }
 
-// isTemporary reports whether the same read may succeed a moment later. An error below 500 does not heal: it is about
-// what the file is, or about output that is in another file.
+// isTemporary reports whether the same read may succeed a moment later. A failure with a status below 500 is
+// permanent: it concerns the file itself, for example one that the job has replaced with a directory.
 func isTemporary(err error) bool {
-	var known *failure.Failure
-	return !errors.As(err, &known) || known.Status >= http.StatusInternalServerError
+	var f *failure.Failure
+	return !errors.As(err, &f) || f.Status >= http.StatusInternalServerError
 }

@@ -19,7 +19,7 @@ const (
 	maxSearchTime  = 5 * time.Second
 	// maxSearchText is the maximum length of the wanted text, in bytes.
 	maxSearchText = 500
-	// The default and the maximum number of lines that a search finds.
+	// defaultMatches and maxMatches are the default and the highest limit of lines that a search returns.
 	defaultMatches = 100
 	maxMatches     = 1000
 )
@@ -27,7 +27,7 @@ const (
 // Found is the answer to a search.
 type Found struct {
 	Matches []Match `json:"matches"`
-	// Next is the offset at which to continue; nil if all of the output was searched.
+	// Next is the offset at which to continue. It is nil if the search reached the end of the output.
 	Next *int64 `json:"next"`
 	// Size is the size of the file when the search began.
 	Size int64 `json:"size"`
@@ -35,14 +35,15 @@ type Found struct {
 
 // These are the parameters of a search, in addition to those for reading output.
 var (
-	matchText  = request.Text("q", "The text to find, ignoring case: one line, at most 500 bytes.").WithExample("error").Mandatory()
+	matchText = request.Text("q", "The text to find, ignoring case: one line, at most 500 bytes.").
+			WithExample("error").Mandatory()
 	matchLimit = request.Number("limit", "Maximum number of lines.", defaultMatches, 1, maxMatches)
 )
 
-// searchLog finds lines in a task's output, up to its size when the search began.
-func (h *Handlers) searchLog(c *gin.Context) (any, error) {
+// searchOutput finds lines in a task's output, up to its size when the search began.
+func (h *Handlers) searchOutput(c *gin.Context) (any, error) {
 	q := request.QueryOf(c)
-	l := &log{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
+	l := &outputReader{scheduler: h.Scheduler, files: h.Files, stream: logStream.Of(q), offset: logFrom.Of(q), tail: -1,
 		remaining: math.MaxInt64}
 	limit, wanted := matchLimit.Of(q), matchText.Of(q)
 	if wanted == "" || len(wanted) > maxSearchText || strings.Contains(wanted, "\n") || !utf8.ValidString(wanted) {
@@ -69,11 +70,12 @@ func (h *Handlers) searchLog(c *gin.Context) (any, error) {
 		}
 	}
 	if err != nil {
-		h.warnLog(c, l, err)
+		h.logCause(c, l, err)
 		return nil, err
 	}
 	result := Found{Matches: answer.OrEmpty(f.found), Size: l.size}
-	if next := f.next(); next < l.size && (f.full() || l.remaining > 0 && len(l.page) > 0) {
+	reachedEnd := l.remaining == 0 || len(l.page) == 0
+	if next := f.nextOffset(); next < l.size && (f.full() || !reachedEnd) {
 		result.Next = &next
 	}
 	return result, nil

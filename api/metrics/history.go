@@ -6,9 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// HistoryStats describe how this process, leading or not, writes the history. Counters start at 0 with the process.
+// HistoryStats are the statistics of this process, leading or not, about writing the history. Counters start at 0 with
+// the process.
 type HistoryStats struct {
-	// DatabaseUp says whether the last attempt to write to the database succeeded.
+	// DatabaseUp is true if the last attempt to write to the database succeeded.
 	DatabaseUp bool
 	// RowsWaiting is the number of rows in the outbox that are not in the database yet. OldestAge is the age of the
 	// oldest such row.
@@ -22,17 +23,17 @@ type HistoryStats struct {
 	RowsLost LostRows
 }
 
-// LostRows count lost rows by cause.
+// LostRows counts lost rows by cause.
 type LostRows struct {
 	OutboxFull   int64 // the outbox had reached its limit
-	OutboxFailed int64 // the outbox's disk was full or failed
+	OutboxFailed int64 // the disk was full or failed, rows were corrupted, or no file descriptor was free
 	Refused      int64 // the database refused the content of the row
 }
 
 // historyFamilies are the metrics of the history; docs/metrics.md lists all metrics.
 var historyFamilies = []family[HistoryStats]{
 	gauge("history_database_up", "1 while the history's database accepts rows",
-		func(s *HistoryStats) int { return one(s.DatabaseUp) }),
+		func(s *HistoryStats) int { return zeroOrOne(s.DatabaseUp) }),
 	gauge("history_backlog_rows", "rows in this server's history outbox that the database does not have yet",
 		func(s *HistoryStats) int64 { return s.RowsWaiting }),
 	gauge("history_backlog_bytes", "the size of this server's history outbox on disk",
@@ -45,7 +46,8 @@ var historyFamilies = []family[HistoryStats]{
 	counter("history_rows_written", "rows that the history's database has accepted",
 		func(s *HistoryStats) int64 { return s.RowsWritten }),
 	labelled(prometheus.CounterValue, "history_rows_lost_total",
-		"history rows lost. `outbox_full`: the limit was reached. `outbox_failed`: the disk was full or failed, rows were corrupted, or no file descriptor was free. `refused`: the database rejected the row's content; the log identifies the row", []string{"cause"}, func(s *HistoryStats, put func(float64, ...string)) {
+		"history rows lost. `outbox_full`: the limit was reached. `outbox_failed`: the disk was full or failed, rows were corrupted, or no file descriptor was free. `refused`: the database rejected the row's content; the log identifies the row",
+		[]string{"cause"}, func(s *HistoryStats, put func(float64, ...string)) {
 			put(float64(s.RowsLost.OutboxFull), "outbox_full")
 			put(float64(s.RowsLost.OutboxFailed), "outbox_failed")
 			put(float64(s.RowsLost.Refused), "refused")

@@ -23,18 +23,18 @@ type Options struct {
 	HistoryStats func() HistoryStats
 	// NotAfter returns when the certificate in force expires. It may be nil.
 	NotAfter func() time.Time
-	// Throttled returns how many requests of this process the Kubernetes API server has refused with status 429. It
+	// Throttled returns how many requests of this process the Kubernetes API server has throttled (status 429). It
 	// must not block. It may be nil.
 	Throttled func() int64
 }
 
-// New returns the handler of /metrics and the histogram of the API's request durations. Both belong to a new registry
-// of their own.
+// New returns the handler of /metrics and the histogram of the API's request durations, which the caller observes.
+// Each call creates a separate Prometheus registry.
 func New(opts Options) (http.Handler, *prometheus.HistogramVec) {
 	registry := prometheus.NewRegistry()
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "elasticjob_http_request_duration_seconds",
-		Help:    "time to answer a request of the REST API; requests that follow output are left out",
+		Help:    "time to answer a request of the REST API; requests that follow output or events are left out",
 		Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30},
 	}, []string{"method", "route", "status"})
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "elasticjob_build_info",
@@ -48,7 +48,8 @@ func New(opts Options) (http.Handler, *prometheus.HistogramVec) {
 		collector[stats.Stats]{opts.Stats, schedulerFamilies},
 	)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "elasticjob_event_streams",
-		Help: "clients that follow `GET /api/events` of this server"}, func() float64 { return float64(opts.OpenStreams()) }))
+		Help: "clients that follow `GET /api/events` of this server"},
+		func() float64 { return float64(opts.OpenStreams()) }))
 	if opts.HistoryStats != nil {
 		registry.MustRegister(collector[HistoryStats]{opts.HistoryStats, historyFamilies})
 	}
@@ -71,7 +72,7 @@ var tlsFamilies = []family[time.Time]{
 // kubernetesFamilies are the metrics of a server whose jobs run on Kubernetes.
 var kubernetesFamilies = []family[int64]{
 	counter("kubernetes_requests_throttled",
-		"with `--kubernetes`: requests of this server that the API server rejected with status 429, for leases, pods and output; most are retried",
+		"with `--kubernetes`: requests of this server, for leases, pods and output, that the API server throttled (status 429); most are retried",
 		func(n *int64) int64 { return *n }),
 }
 
@@ -102,7 +103,7 @@ type family[S any] struct {
 	collect func(chan<- prometheus.Metric, *S)
 }
 
-// number returns a family without labels.
+// number returns a family with one series without labels.
 func number[S any](kind prometheus.ValueType, name, help string, value func(*S) float64) family[S] {
 	desc := prometheus.NewDesc("elasticjob_"+name, help, nil, nil)
 	return family[S]{desc, func(out chan<- prometheus.Metric, s *S) {
@@ -114,16 +115,17 @@ func gauge[S any, N int | int64](name, help string, value func(*S) N) family[S] 
 	return number(prometheus.GaugeValue, name, help, func(s *S) float64 { return float64(value(s)) })
 }
 
+// counter returns a family of a counter without labels. Its name ends with _total.
 func counter[S any](name, help string, value func(*S) int64) family[S] {
 	return number(prometheus.CounterValue, name+"_total", help, func(s *S) float64 { return float64(value(s)) })
 }
 
-// labelled returns a family with one series for each set of labels that each passes to put.
+// labelled returns a family with a series for each list of label values that collect passes to put.
 func labelled[S any](kind prometheus.ValueType, name, help string, labels []string,
-	each func(s *S, put func(value float64, labels ...string))) family[S] {
+	collect func(s *S, put func(value float64, labels ...string))) family[S] {
 	desc := prometheus.NewDesc("elasticjob_"+name, help, labels, nil)
 	return family[S]{desc, func(out chan<- prometheus.Metric, s *S) {
-		each(s, func(value float64, labels ...string) {
+		collect(s, func(value float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(desc, kind, value, labels...)
 		})
 	}}
@@ -133,16 +135,16 @@ func histogram(name, help string, of func(*stats.Stats) *stats.Histogram) family
 	desc := prometheus.NewDesc("elasticjob_"+name, help, nil, nil)
 	return family[stats.Stats]{desc, func(out chan<- prometheus.Metric, s *stats.Stats) {
 		h := of(s)
-		upTo, buckets := uint64(0), make(map[float64]uint64, len(h.Bounds))
+		total, buckets := uint64(0), make(map[float64]uint64, len(h.Bounds))
 		for i, bound := range h.Bounds {
-			upTo += uint64(h.Counts[i])
-			buckets[bound] = upTo
+			total += uint64(h.Counts[i]) // Prometheus' buckets are cumulative
+			buckets[bound] = total
 		}
 		out <- prometheus.MustNewConstHistogram(desc, uint64(h.Count()), h.Sum, buckets)
 	}}
 }
 
-func one(set bool) int {
+func zeroOrOne(set bool) int {
 	if set {
 		return 1
 	}

@@ -9,9 +9,9 @@ import (
 
 // schedulerFamilies are the metrics of the scheduler; docs/metrics.md lists all metrics.
 var schedulerFamilies = []family[stats.Stats]{
-	gauge("leading", "1 on the server that leads, else 0", func(s *stats.Stats) int { return one(s.Leading) }),
+	gauge("leading", "1 on the server that leads, else 0", func(s *stats.Stats) int { return zeroOrOne(s.Leading) }),
 	gauge("subscribed", "1 while the leader is subscribed to the cluster, and its events come in",
-		func(s *stats.Stats) int { return one(s.Subscribed) }),
+		func(s *stats.Stats) int { return zeroOrOne(s.Subscribed) }),
 	gauge("term", "the number of the leader's term. It grows with each change of the leader",
 		func(s *stats.Stats) int64 { return s.Term }),
 	counter("subscriptions", "subscriptions to the cluster: more than one in a term mean that the connection was lost",
@@ -140,14 +140,14 @@ var schedulerFamilies = []family[stats.Stats]{
 		}),
 }
 
-// perJob returns a family with numbers of single jobs, for as many jobs as --job-metrics allows. The label is job_name
+// perJob returns a family with series for single jobs, for at most --job-metrics jobs. The first label is job_name,
 // because Prometheus sets the label job on everything that it scrapes.
-func perJob(kind prometheus.ValueType, name, help string, more []string,
-	each func(j *stats.JobStats, put func(float64, ...string))) family[stats.Stats] {
-	return labelled(kind, "job_"+name, help, append([]string{"job_name"}, more...),
+func perJob(kind prometheus.ValueType, name, help string, moreLabels []string,
+	collect func(j *stats.JobStats, put func(float64, ...string))) family[stats.Stats] {
+	return labelled(kind, "job_"+name, help, append([]string{"job_name"}, moreLabels...),
 		func(s *stats.Stats, put func(float64, ...string)) {
 			for i := range s.OfJobs {
-				each(&s.OfJobs[i], put)
+				collect(&s.OfJobs[i], put)
 			}
 		})
 }

@@ -5,5 +5,5 @@
 //	types      ──reflection──▶ schemas (schema.go)
 //	           ──a value with every field filled──▶ examples (example.go)
 //
-// It reads nothing from comments and depends on no type of this repository.
+// The document contains no text from Go comments. The package depends on no other package of this repository.
 package openapi

@@ -16,10 +16,10 @@ import (
 // Info describes the API as a whole.
 type Info struct {
 	Title, Version, Description string
-	// Error is a value of the type that all errors have. Errors describes their statuses.
+	// Error is a value of the Go type of all errors' bodies. Errors are the descriptions of the errors, by status.
 	Error  any
 	Errors map[int]string
-	// Tags are the groups of operations in the order of display, each with its purpose.
+	// Tags are the groups of operations in the order of display.
 	Tags []Tag
 	// Security are the security schemes in OpenAPI's form, by name. An operation that is not open accepts any of them.
 	Security map[string]map[string]any
@@ -32,11 +32,10 @@ type Tag struct {
 }
 
 // Ref returns a schema that refers to a named schema.
-func Ref(name string) Schema { return Schema{"$ref": prefix + name} }
+func Ref(name string) Schema { return Schema{"$ref": schemaPrefix + name} }
 
-// New returns the document of the operations as JSON. more are named schemas of which no operation has a Go type; Ref
-// refers to them.
-func New(info Info, types Types, more map[string]Schema, operations []Operation) ([]byte, error) {
+// New returns the document of the operations as JSON. named are further schemas by name, to which Ref refers.
+func New(info Info, types Types, named map[string]Schema, operations []Operation) ([]byte, error) {
 	d := &document{types: &schemas{types: types, named: map[string]Schema{}},
 		security: slices.Sorted(maps.Keys(info.Security))}
 	paths := map[string]map[string]operation{}
@@ -50,10 +49,11 @@ func New(info Info, types Types, more map[string]Schema, operations []Operation)
 	for status, about := range info.Errors {
 		failures[errorName(status)] = d.failure(status, about, info.Error)
 	}
-	maps.Copy(d.types.named, more)
+	maps.Copy(d.types.named, named)
 	text, err := json.Marshal(map[string]any{
 		"openapi": "3.1.0",
-		"info":    map[string]any{"title": info.Title, "version": cmp.Or(info.Version, "unknown"), "description": info.Description},
+		"info": map[string]any{"title": info.Title, "version": cmp.Or(info.Version, "unknown"),
+			"description": info.Description},
 		"servers": []any{map[string]any{"url": "/"}},
 		"tags":    info.Tags,
 		"paths":   paths,
@@ -67,9 +67,10 @@ func New(info Info, types Types, more map[string]Schema, operations []Operation)
 	return text, nil
 }
 
+// document builds the parts of a document.
 type document struct {
 	types    *schemas
-	security []string
+	security []string // the names of the security schemes
 }
 
 // These types are the parts of a document, with the field names of the standard.
@@ -110,10 +111,10 @@ func (d *document) operation(o Operation) operation {
 		}
 	}
 	if o.Body != nil {
-		out.Body = &body{!o.Body.Optional, d.content(o.Body.Content)}
+		out.Body = &body{!o.Body.Optional, d.contentByMedia(o.Body.Content)}
 	}
 	for _, a := range o.Answers {
-		out.Responses[strconv.Itoa(a.Status)] = response{a.About, headers(a.Headers), d.content(a.Content)}
+		out.Responses[strconv.Itoa(a.Status)] = response{a.About, headersByName(a.Headers), d.contentByMedia(a.Content)}
 	}
 	for _, status := range o.Errors {
 		out.Responses[strconv.Itoa(status)] = map[string]string{"$ref": "#/components/responses/" + errorName(status)}
@@ -121,12 +122,12 @@ func (d *document) operation(o Operation) operation {
 	return out
 }
 
-func (d *document) content(all []Content) map[string]media {
+func (d *document) contentByMedia(all []Content) map[string]media {
 	out := map[string]media{}
 	for _, c := range all {
 		m := media{c.Schema, c.Example}
 		if c.Type != nil {
-			m.Schema = d.types.of(c.Type)
+			m.Schema = d.types.schemaOf(c.Type)
 			if m.Example == nil {
 				m.Example = d.types.example(reflect.TypeOf(c.Type))
 			}
@@ -136,7 +137,7 @@ func (d *document) content(all []Content) map[string]media {
 	return out
 }
 
-func headers(all []Header) map[string]Header {
+func headersByName(all []Header) map[string]Header {
 	out := map[string]Header{}
 	for _, h := range all {
 		out[h.Name] = h
@@ -144,11 +145,11 @@ func headers(all []Header) map[string]Header {
 	return out
 }
 
-// failure returns the response for an error status.
-func (d *document) failure(status int, about string, form any) response {
-	r := response{Description: about, Content: d.content([]Content{{Media: "application/json", Type: form}})}
+// failure returns the response for an error status. body is a value of the Go type of its body.
+func (d *document) failure(status int, about string, body any) response {
+	r := response{Description: about, Content: d.contentByMedia([]Content{{Media: "application/json", Type: body}})}
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
-		r.Headers = headers([]Header{{Name: "Retry-After", About: "Seconds after which to try again.",
+		r.Headers = headersByName([]Header{{Name: "Retry-After", About: "Seconds after which to try again.",
 			Schema: Schema{"type": "integer", "minimum": 1}}})
 	}
 	return r
@@ -157,13 +158,13 @@ func (d *document) failure(status int, about string, form any) response {
 // errorName returns the name of the response for an error status, such as NotFound.
 func errorName(status int) string { return strings.ReplaceAll(http.StatusText(status), " ", "") }
 
-var word = regexp.MustCompile(`[A-Za-z0-9]+`)
+var words = regexp.MustCompile(`[A-Za-z0-9]+`)
 
-// operationID returns the name of an operation for generated clients: its method and all words of its path except the
-// leading api.
+// operationID returns the name that generated clients use for an operation: its method and all words of its path
+// except the leading "api".
 func operationID(o Operation) string {
 	id := strings.ToLower(o.Method)
-	for _, w := range word.FindAllString(strings.TrimPrefix(o.Path, "/api"), -1) {
+	for _, w := range words.FindAllString(strings.TrimPrefix(o.Path, "/api"), -1) {
 		id += strings.ToUpper(w[:1]) + w[1:]
 	}
 	return id

@@ -18,16 +18,17 @@ func (s *schemas) example(t reflect.Type) json.RawMessage {
 	value := reflect.New(t).Elem()
 	s.fill(value, "", 0)
 	text, err := json.Marshal(value.Interface())
-	s.fail(err)
+	s.recordError(err)
 	return text
 }
 
-// fill sets a value to an example that suits a field of this name.
+// fill sets a value to the example for fields with this JSON name or, without one, to an example for its type. It
+// fills structs, lists and maps recursively.
 func (s *schemas) fill(v reflect.Value, name string, depth int) {
 	if !v.CanSet() || depth > maxDepth {
 		return
 	}
-	if word, ok := s.types.Examples[name]; ok && s.setExample(v, word) {
+	if example, ok := s.types.Examples[name]; ok && setExample(v, example) {
 		return
 	}
 	switch t := v.Type(); {
@@ -63,24 +64,24 @@ func (s *schemas) fill(v reflect.Value, name string, depth int) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
-			of, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if of != "-" {
-				s.fill(v.Field(i), of, depth+1)
+			fieldName, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if fieldName != "-" {
+				s.fill(v.Field(i), fieldName, depth+1)
 			}
 		}
 	}
 }
 
-// setExample sets a value to an example word. It returns false if the value's type does not allow the word.
-func (s *schemas) setExample(v reflect.Value, word any) bool {
-	text, err := json.Marshal(word)
+// setExample sets a value to an example. It returns false if the value's type does not allow the example.
+func setExample(v reflect.Value, example any) bool {
+	text, err := json.Marshal(example)
 	if err != nil {
 		return false
 	}
-	read := reflect.New(v.Type())
-	if json.Unmarshal(text, read.Interface()) != nil {
+	decoded := reflect.New(v.Type())
+	if json.Unmarshal(text, decoded.Interface()) != nil {
 		return false
 	}
-	v.Set(read.Elem())
+	v.Set(decoded.Elem())
 	return true
 }

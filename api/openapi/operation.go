@@ -6,10 +6,10 @@ type Schema = map[string]any
 // Operation describes one route.
 type Operation struct {
 	Method, Path string
-	// Tag is the group that the document lists it in.
+	// Tag is the name of the operation's group.
 	Tag     string
 	Summary string
-	// Who says who may use it. Open is set if it needs no authentication.
+	// Who says who may use the operation. Open is set if the operation requires no authentication.
 	Who        string
 	Open       bool
 	Parameters []Parameter
@@ -45,7 +45,7 @@ type Answer struct {
 	Headers []Header
 }
 
-// Content is a body of one media type. Its schema is that of Type's Go type, or Schema if Type is nil.
+// Content is a body in one media type. Its schema is that of the Go type of the value Type, or Schema if Type is nil.
 type Content struct {
 	Media   string
 	Type    any
@@ -53,7 +53,7 @@ type Content struct {
 	Example any
 }
 
-// Header is a header of an answer. Always says that every such answer has it.
+// Header is a header of an answer. Always is set if every such answer has the header.
 type Header struct {
 	Name   string `json:"-"`
 	About  string `json:"description"`

@@ -11,24 +11,25 @@ import (
 	"github.com/swaggest/jsonschema-go"
 )
 
-// prefix is the path of the schemas within a document.
-const prefix = "#/components/schemas/"
+// schemaPrefix is the path of the schemas within a document.
+const schemaPrefix = "#/components/schemas/"
 
-// Types holds the facts about Go types that reflection cannot find.
+// Types has the facts about Go types that reflection cannot find.
 type Types struct {
-	// Names are the names of schemas by Go type. Other types are named after the Go type, with a capital first letter.
+	// Names are the names of schemas. The schema of any other type has the name of the Go type, with a capital first
+	// letter.
 	Names map[reflect.Type]string
-	// Enums are all values of types that have only a few.
+	// Enums are the possible values of string types with few values.
 	Enums map[reflect.Type][]string
 	// Schemas are the schemas of types that marshal themselves. A type in Schemas must not be in Enums.
 	Schemas map[reflect.Type]Schema
-	// About returns the description of a field of a struct, "" for none. It may be nil.
-	About func(of reflect.Type, field string) string
+	// About returns the description of a field of a struct type, or "". It may be nil.
+	About func(structType reflect.Type, field string) string
 	// Examples are examples of fields, by the field's name in JSON.
 	Examples map[string]any
 }
 
-// schemas collects the schemas that others refer to by name, and the first error.
+// schemas builds the schemas of Go types. It collects the named ones and the first error.
 type schemas struct {
 	types     Types
 	reflector jsonschema.Reflector
@@ -36,36 +37,36 @@ type schemas struct {
 	err       error
 }
 
-// of returns the schema of a value's type.
-func (s *schemas) of(value any) Schema {
+// schemaOf returns the schema schemaOf a value's type.
+func (s *schemas) schemaOf(value any) Schema {
 	if schema, ok := s.types.Schemas[reflect.TypeOf(value)]; ok {
 		return schema
 	}
 	schema, err := s.reflector.Reflect(value,
-		jsonschema.RootRef, jsonschema.DefinitionsPrefix(prefix),
+		jsonschema.RootRef, jsonschema.DefinitionsPrefix(schemaPrefix),
 		jsonschema.CollectDefinitions(func(name string, schema jsonschema.Schema) {
-			plain, err := asSchema(schema)
+			plain, err := toSchema(schema)
 			s.named[name] = plain
-			s.fail(err)
+			s.recordError(err)
 		}),
 		jsonschema.InterceptDefName(func(t reflect.Type, _ string) string { return s.nameOf(t) }),
-		jsonschema.InterceptSchema(s.ofType),
-		jsonschema.InterceptProp(s.ofField),
+		jsonschema.InterceptSchema(s.interceptType),
+		jsonschema.InterceptProp(s.interceptField),
 		jsonschema.InterceptNullability(removeNull),
 	)
-	s.fail(err)
-	plain, err := asSchema(schema)
-	s.fail(err)
+	s.recordError(err)
+	plain, err := toSchema(schema)
+	s.recordError(err)
 	return plain
 }
 
-func (s *schemas) fail(err error) {
+func (s *schemas) recordError(err error) {
 	if s.err == nil && err != nil {
 		s.err = fmt.Errorf("describe a type: %w", err)
 	}
 }
 
-func asSchema(schema jsonschema.Schema) (plain Schema, err error) {
+func toSchema(schema jsonschema.Schema) (plain Schema, err error) {
 	text, err := json.Marshal(schema)
 	if err == nil {
 		err = json.Unmarshal(text, &plain)
@@ -84,11 +85,12 @@ func (s *schemas) nameOf(t reflect.Type) string {
 	return string(first)
 }
 
-// ofType replaces the schemas of types for which reflection would find the wrong one.
-func (s *schemas) ofType(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
+// interceptType sets the schema of a type in Types.Schemas or Types.Enums, for which reflection would find a wrong
+// schema.
+func (s *schemas) interceptType(p jsonschema.InterceptSchemaParams) (stop bool, err error) {
 	t := p.Value.Type()
-	if own, ok := s.types.Schemas[t]; ok && !p.Processed {
-		text, err := json.Marshal(own)
+	if schema, ok := s.types.Schemas[t]; ok && !p.Processed {
+		text, err := json.Marshal(schema)
 		if err == nil {
 			err = json.Unmarshal(text, p.Schema)
 		}
@@ -104,17 +106,18 @@ func (s *schemas) ofType(p jsonschema.InterceptSchemaParams) (stop bool, err err
 	return false, nil
 }
 
-// ofField marks the fields that are always present, which are those without omitempty and omitzero, as required. It
-// also adds their descriptions.
-func (s *schemas) ofField(p jsonschema.InterceptPropParams) error {
+// interceptField marks a field as required if it is always present, because its tag has neither omitempty nor
+// omitzero. It also sets whether the field is nullable, and its description.
+func (s *schemas) interceptField(p jsonschema.InterceptPropParams) error {
 	if !p.Processed {
 		return nil
 	}
 	_, options, _ := strings.Cut(p.Field.Tag.Get("json"), ",")
-	if !strings.Contains(options, "omit") && !slices.Contains(p.ParentSchema.Required, p.Name) {
+	mayBeOmitted := strings.Contains(options, "omit")
+	if !mayBeOmitted && !slices.Contains(p.ParentSchema.Required, p.Name) {
 		p.ParentSchema.Required = append(p.ParentSchema.Required, p.Name)
 	}
-	makeNullable(p, strings.Contains(options, "omit"))
+	makeNullable(p, mayBeOmitted)
 	if s.types.About != nil && p.ParentSchema.ReflectType != nil {
 		if about := s.types.About(p.ParentSchema.ReflectType, p.Name); about != "" && p.PropertySchema.Ref == nil {
 			p.PropertySchema.WithDescription(about)
@@ -123,11 +126,12 @@ func (s *schemas) ofField(p jsonschema.InterceptPropParams) error {
 	return nil
 }
 
-// makeNullable makes a field nullable that points to a named schema, or whose tag says nullable.
-func makeNullable(p jsonschema.InterceptPropParams, leftOut bool) {
+// makeNullable makes a field nullable if it is a pointer that is never omitted and refers to a named schema, or if its
+// tag says nullable.
+func makeNullable(p jsonschema.InterceptPropParams, mayBeOmitted bool) {
 	field := p.PropertySchema
 	switch {
-	case field.Ref != nil && p.Field.Type.Kind() == reflect.Pointer && !leftOut:
+	case field.Ref != nil && p.Field.Type.Kind() == reflect.Pointer && !mayBeOmitted:
 		reference := (&jsonschema.Schema{Ref: field.Ref}).ToSchemaOrBool()
 		*field = jsonschema.Schema{AnyOf: []jsonschema.SchemaOrBool{jsonschema.Null.ToSchemaOrBool(), reference}}
 	case field.Ref != nil:
@@ -137,8 +141,8 @@ func makeNullable(p jsonschema.InterceptPropParams, leftOut bool) {
 	}
 }
 
-// removeNull makes lists and maps not nullable, because answers have empty ones instead of null. A field whose tag
-// says nullable is an exception.
+// removeNull makes lists and maps not nullable, because answers have empty lists and maps instead of null. Only fields
+// whose tag says nullable are nullable (makeNullable).
 func removeNull(p jsonschema.InterceptNullabilityParams) {
 	if k := p.Type.Kind(); p.NullAdded && (k == reflect.Slice || k == reflect.Map) {
 		p.Schema.RemoveType(jsonschema.Null)

@@ -18,15 +18,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Form reads a small JSON object that is the whole body, and collects its violations. A form may hold passwords, so no
-// violation shows a value.
+// Form reads the fields of a body that is one small JSON object, and collects its violations. A form may hold
+// passwords, so no violation shows a value.
 type Form struct {
-	given map[string]json.RawMessage
-	bad   document.Violations
+	given      map[string]json.RawMessage
+	violations document.Violations
 }
 
-// ReadForm reads a body with the JSON fields of B. It returns an error if the body is not an object, or names a field
-// twice; unknown fields are violations.
+// ReadForm reads a body that is an object with the JSON fields of B. It returns an error if the body cannot be read,
+// is not an object, or has a field twice. Fields that B does not have are violations of the form.
 func ReadForm[B any](c *gin.Context) (*Form, error) {
 	names := FieldNames(reflect.TypeFor[B]())
 	body, err := Body(c)
@@ -54,8 +54,8 @@ func ReadForm[B any](c *gin.Context) (*Form, error) {
 	return f, nil
 }
 
-// duplicateField returns a field that an object has more than once, or "". A proxy that inspected the body may have
-// used the other of the two values, so such a body is refused.
+// duplicateField returns the name of a field that the object in the body has more than once, or "". A proxy that
+// inspects bodies may have seen the other one of the two values, so such a body is refused.
 func duplicateField(body []byte) string {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if start, err := d.Token(); err != nil || start != json.Delim('{') {
@@ -79,9 +79,9 @@ func duplicateField(body []byte) string {
 	return ""
 }
 
-// Refuse records a rule that a field breaks.
+// Refuse records a violation of a field: the broken rule.
 func (f *Form) Refuse(name, format string, args ...any) {
-	f.bad = append(f.bad, document.Violate(name, "", format, args...))
+	f.violations = append(f.violations, document.Violate(name, "", format, args...))
 }
 
 // Has reports whether the body has the field with a value other than null.
@@ -90,33 +90,33 @@ func (f *Form) Has(name string) bool {
 	return ok && string(raw) != "null"
 }
 
-// read decodes a field into the given variable, which stays unchanged if the field is absent or null.
+// read decodes a field into a variable, which stays unchanged if the field is absent or null. If the field has another
+// type, it records rule as a violation.
 func (f *Form) read(name string, into any, rule string) {
 	if f.Has(name) && json.Unmarshal(f.given[name], into) != nil {
 		f.Refuse(name, "%s", rule)
 	}
 }
 
-// Text returns a text field, "" if it is absent.
+// Text returns a text field. It is "" if the field is absent.
 func (f *Form) Text(name string) (text string) {
 	f.read(name, &text, "must be a text")
 	return text
 }
 
-// Moment returns a time field, zero if it is absent.
-func (f *Form) Moment(name string) (at time.Time) {
-	f.read(name, &at, "must be a time such as 2026-05-01T12:00:00Z")
-	return at
+// Moment returns a time field. It is zero if the field is absent.
+func (f *Form) Moment(name string) (t time.Time) {
+	f.read(name, &t, "must be a time such as 2026-05-01T12:00:00Z")
+	return t
 }
 
-// Grant returns the role and its app patterns. An empty list of patterns is a violation: a grant for all apps leaves
-// the field out.
+// Grant returns the grant in the fields role and apps. An empty list of apps is a violation, because a grant for all
+// apps must leave the field out.
 func (f *Form) Grant() (g auth.Grant) {
-	switch {
-	case !f.Has("role"):
-		f.Refuse("role", "is missing: it must be one of admin, operator, viewer, metrics")
-	default:
+	if f.Has("role") {
 		f.read("role", &g.Role, "must be one of admin, operator, viewer, metrics")
+	} else {
+		f.Refuse("role", "is missing: it must be one of admin, operator, viewer, metrics")
 	}
 	f.read("apps", &g.Apps, "must be a list of patterns of app names, such as [\"billing-*\"]")
 	if f.Has("apps") && g.Apps != nil && len(g.Apps) == 0 {
@@ -128,11 +128,12 @@ func (f *Form) Grant() (g auth.Grant) {
 	return g
 }
 
-// With joins the violations of the form with those in err. If err is any other error, With returns it unchanged.
+// With returns the violations of the form together with those in err, nil if there are none. If err is another error
+// than violations, With returns only err.
 func (f *Form) With(err error) error {
 	rules, ok := err.(document.Violations)
 	if err != nil && !ok {
 		return err
 	}
-	return f.bad.And(rules).OrNil()
+	return f.violations.And(rules).OrNil()
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// maxKey is the maximum length of the Idempotency-Key header, in bytes; the key is stored.
+// maxKey is the maximum length of the Idempotency-Key header, in bytes. It is bounded because the scheduler stores
+// keys.
 const maxKey = 200
 
 // IdempotencyHeader is the header that makes it safe to repeat a request.
@@ -16,7 +17,7 @@ var IdempotencyHeader = openapi.Parameter{Name: "Idempotency-Key", In: "header",
 	About:   "A repeated request with the same key returns the first one's execution.",
 	Example: "2026-05-01-billing"}
 
-// IdempotencyKey returns the request's idempotency key, "" if it has none.
+// IdempotencyKey returns the request's idempotency key, or "" if the request has none.
 func IdempotencyKey(c *gin.Context) (string, error) {
 	key := c.GetHeader("Idempotency-Key")
 	if len(key) > maxKey {

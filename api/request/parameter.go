@@ -15,20 +15,20 @@ import (
 // neither can exist without the other.
 type Parameter[T any] struct {
 	openapi.Parameter
-	// Of reads the value. A value that cannot be parsed becomes a violation, which Query.Err returns.
+	// Of returns the value in a query. A value that cannot be parsed becomes a violation, which Query.Err returns.
 	Of func(*Query) T
 }
 
 // Described returns the parameter's entry in the API's description.
 func (p Parameter[T]) Described() openapi.Parameter { return p.Parameter }
 
-// Declared is a parameter of any type, as a route's row lists it.
+// Declared is a Parameter of any type, as it appears in a route's row.
 type Declared interface{ Described() openapi.Parameter }
 
-func namesOf(all []Declared) []string {
-	names := make([]string, len(all))
-	for i, one := range all {
-		names[i] = one.Described().Name
+func namesOf(parameters []Declared) []string {
+	names := make([]string, len(parameters))
+	for i, p := range parameters {
+		names[i] = p.Described().Name
 	}
 	return names
 }
@@ -43,14 +43,15 @@ func (p Parameter[T]) WithExample(example any) Parameter[T] {
 	return p
 }
 
-// Mandatory returns the parameter marked as required in the API's description.
+// Mandatory returns the parameter marked as required in the API's description. The handler must check that it is
+// given.
 func (p Parameter[T]) Mandatory() Parameter[T] {
 	p.Required = true
 	return p
 }
 
-// read returns a parameter's value. It returns fallback if the parameter is absent, and records a violation if parse
-// fails.
+// read returns the value of a parameter, or fallback if the parameter is absent. If parse fails, it records rule as a
+// violation, and the returned value has no meaning.
 func read[T any](q *Query, name string, fallback T, parse func(text string) (T, error), rule string, args ...any) T {
 	if !q.values.Has(name) {
 		return fallback
@@ -62,7 +63,7 @@ func read[T any](q *Query, name string, fallback T, parse func(text string) (T, 
 	return value
 }
 
-// errInvalidValue is the error of a text that is not among a parameter's valid values.
+// errInvalidValue is the error for a text that is not a valid value of the parameter.
 var errInvalidValue = errors.New("no value of the parameter")
 
 // Text declares a parameter that takes any text; its value is "" if absent.
@@ -77,23 +78,23 @@ func Flag(name, about string) Parameter[bool] {
 	})
 }
 
-// Number declares an integer parameter from minimum to limit. Its value is fallback if it is absent.
-func Number(name, about string, fallback, minimum, limit int) Parameter[int] {
+// Number declares an integer parameter from minimum to maximum. Its value is fallback if it is absent.
+func Number(name, about string, fallback, minimum, maximum int) Parameter[int] {
 	parse := func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
-		if n < minimum || n > limit {
+		if n < minimum || n > maximum {
 			err = errInvalidValue
 		}
 		return n, err
 	}
 	return declare(name, about, openapi.Schema{"type": "integer", "default": fallback, "minimum": minimum,
-		"maximum": limit}, func(q *Query) int {
-		return read(q, name, fallback, parse, "must be a whole number from %d to %d", minimum, limit)
+		"maximum": maximum}, func(q *Query) int {
+		return read(q, name, fallback, parse, "must be a whole number from %d to %d", minimum, maximum)
 	})
 }
 
-// Bytes declares a parameter that is a number of bytes, 0 or more; its value is fallback if it is absent. The API's
-// description does not mention this default, because it may be a marker such as -1.
+// Bytes declares a parameter that is a number of bytes, 0 or more. Its value is fallback if it is absent. The API's
+// description does not mention fallback, because it may be a marker such as -1.
 func Bytes(name, about string, fallback int64) Parameter[int64] {
 	parse := func(text string) (int64, error) {
 		n, err := strconv.ParseUint(text, 10, 63)
@@ -105,8 +106,8 @@ func Bytes(name, about string, fallback int64) Parameter[int64] {
 		})
 }
 
-// Choice declares a parameter that takes one of several words; its value is the first one if absent. If the first word
-// is "", the API's description does not list it: clients leave the parameter out instead.
+// Choice declares a parameter that takes one of several words. Its value is the first word if it is absent. If the
+// first word is "", the API's description does not list it: clients leave the parameter out instead.
 func Choice(name, about string, words ...string) Parameter[string] {
 	schema := openapi.Schema{"type": "string", "enum": words, "default": words[0]}
 	if words[0] == "" {
@@ -123,8 +124,8 @@ func Choice(name, about string, words ...string) Parameter[string] {
 	})
 }
 
-// Words declares a parameter that takes one or more of some upper-case words, separated by commas, in any case. Its
-// value is nil if the parameter is absent or empty.
+// Words declares a parameter that takes one or more of the given words, separated by commas. The given words must be
+// in upper case; clients may write them in any case. The value is nil if the parameter is absent or empty.
 func Words(name, about string, words []string) Parameter[[]string] {
 	parse := func(text string) (list []string, err error) {
 		if text == "" {
@@ -139,25 +140,25 @@ func Words(name, about string, words []string) Parameter[[]string] {
 		}
 		return list, nil
 	}
-	one := openapi.Schema{"type": "string",
+	schema := openapi.Schema{"type": "string",
 		"description": "One or more of " + strings.Join(words, ", ") + ", separated by commas."}
-	return declare(name, about, one, func(q *Query) []string {
+	return declare(name, about, schema, func(q *Query) []string {
 		return read(q, name, nil, parse, "must be one or more of %s, separated by commas", strings.Join(words, ", "))
 	}).WithExample(words[0])
 }
 
-// When is a point in time, given either as such or as a duration before now.
+// When is a point in time, given either as a time or as a duration before now.
 type When struct {
-	at  time.Time
-	ago *time.Duration
+	time time.Time
+	ago  *time.Duration
 }
 
-// Time returns the point in time; zero if none was given.
+// Time returns the point in time. It is zero if the client gave none.
 func (w When) Time(now time.Time) time.Time {
 	if w.ago != nil {
 		return now.Add(-*w.ago)
 	}
-	return w.at
+	return w.time
 }
 
 // Moment declares a parameter that is a time or a duration before now.
@@ -166,8 +167,8 @@ func Moment(name, about string) Parameter[When] {
 		if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 			return When{ago: &ago}, nil
 		}
-		at, err := time.Parse(time.RFC3339, text)
-		return When{at: at}, err
+		t, err := time.Parse(time.RFC3339, text)
+		return When{time: t}, err
 	}
 	schema := openapi.Schema{"type": "string",
 		"description": "A time such as 2026-05-01T12:00:00Z, or how long ago, such as 30m or 24h."}
@@ -177,8 +178,8 @@ func Moment(name, about string) Parameter[When] {
 	}).WithExample("24h")
 }
 
-// Position is the row after which the next page of a list begins: a time and, among the rows of that time, an id. Its
-// zero value is the beginning of the list.
+// Position is the row after which the next page of a list begins: its time and, if several rows may have that time,
+// its id. The zero value is the beginning of the list.
 type Position struct {
 	At time.Time
 	ID string

@@ -23,9 +23,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/textfile"
 )
 
-// Body reads the whole body. It returns an error unless the content type is JSON or plain text. It also accepts
-// application/x-www-form-urlencoded, which curl sends unless -H sets another type, and reads it as JSON. It returns UTF-8,
-// decoded by a byte order mark or the charset of the content type.
+// Body reads the whole body and returns it in UTF-8, decoded by its byte order mark or the charset of its content
+// type. It returns an error for a compressed body, and for a content type other than JSON and plain text. It accepts
+// application/x-www-form-urlencoded too, because curl sends this type for JSON unless -H sets another.
 func Body(c *gin.Context) ([]byte, error) {
 	charset := ""
 	if given := c.GetHeader("Content-Type"); given != "" {
@@ -47,7 +47,8 @@ func Body(c *gin.Context) ([]byte, error) {
 	}
 	text, err := textfile.Decode(body, charset)
 	if err != nil {
-		return nil, failure.BadRequest("bad_json", "the body: %v, or name its encoding in the header Content-Type: application/json; charset=…", err)
+		return nil, failure.BadRequest("bad_json",
+			"the body: %v, or name its encoding in the header Content-Type: application/json; charset=…", err)
 	}
 	return text, nil
 }
@@ -61,7 +62,7 @@ func WholeBody(r *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// nameInBody reads a body that is just a name: a JSON string or the bare word.
+// nameInBody reads a body that is only a job's name: a JSON string or the bare word.
 func nameInBody(c *gin.Context) (string, error) {
 	body, err := Body(c)
 	if err != nil {
@@ -97,22 +98,23 @@ func PathValue(c *gin.Context, variable string) (string, error) {
 	return text, nil
 }
 
-// CheckName returns NotFound for a name that no app or job can have, so that nothing is looked up under it. It records
-// the name as the subject of the request.
-func CheckName(c *gin.Context, what, name string) (string, error) {
-	SetSubject(c, what, name)
+// CheckName returns the name, or NotFound if no app or job can have it, so that the scheduler need not look it up. It
+// records the name as the subject of the request. kind is "app" or "job".
+func CheckName(c *gin.Context, kind, name string) (string, error) {
+	SetSubject(c, kind, name)
 	if len(app.CheckName("name", name, nil)) > 0 {
-		return "", failure.NotFound(what+"_not_found",
-			"there is no %s %s, and there can be none: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit", what, failure.Quoted(name))
+		return "", failure.NotFound(kind+"_not_found",
+			"there is no %s %s, and there can be none: names are 1 to 100 letters, digits, '.', '_' or '-', beginning with a letter or digit",
+			kind, failure.Quoted(name))
 	}
 	return name, nil
 }
 
-// Naming finds the name of the app or job that a request is about.
-type Naming func(c *gin.Context) (string, error)
+// NameReader returns the name of the app or job that a request is about.
+type NameReader func(c *gin.Context) (string, error)
 
-// PathName returns a Naming that reads the name from the path variable appName or jobName.
-func PathName(kind string) Naming {
+// PathName returns a NameReader for the path variable appName or jobName. kind is "app" or "job".
+func PathName(kind string) NameReader {
 	return func(c *gin.Context) (string, error) {
 		name, err := PathValue(c, kind+"Name")
 		if err != nil {
@@ -122,7 +124,7 @@ func PathName(kind string) Naming {
 	}
 }
 
-// JobNameInBody is a Naming that reads the job's name from the body, which holds nothing else.
+// JobNameInBody is a NameReader for a body that contains only the job's name.
 func JobNameInBody(c *gin.Context) (string, error) {
 	name, err := nameInBody(c)
 	if err != nil {
@@ -134,15 +136,15 @@ func JobNameInBody(c *gin.Context) (string, error) {
 // Query reads the values of a query string and collects its violations.
 type Query struct {
 	values url.Values
-	// unread is the error if the string could not be parsed; bad holds the violations of single values.
-	unread error
-	bad    document.Violations
+	// parseErr is the error if the string could not be parsed; bad holds the violations of single values.
+	parseErr   error
+	violations document.Violations
 }
 
-// readQuery parses the query. Parameters that the route does not have, and repeated ones, are violations.
+// readQuery parses the query. A parameter that is not in names, or is repeated, is a violation.
 func readQuery(r *http.Request, names ...string) *Query {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	q := &Query{values: values, unread: err}
+	q := &Query{values: values, parseErr: err}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch {
 		case slices.Contains(names, name) && len(values[name]) > 1:
@@ -157,20 +159,20 @@ func readQuery(r *http.Request, names ...string) *Query {
 	return q
 }
 
-// Refuse records a rule that a parameter breaks.
+// Refuse records a violation of a parameter: the broken rule.
 func (q *Query) Refuse(name, format string, args ...any) {
-	q.bad = append(q.bad, document.Violate(name, q.values.Get(name), format, args...))
+	q.violations = append(q.violations, document.Violate(name, q.values.Get(name), format, args...))
 }
 
-// queryKey is the key in a request's context of its Query, which WithQuery has set.
+// queryKey is the key under which WithQuery puts the Query into a request's context.
 const queryKey = "query"
 
-// WithQuery returns a handler that parses the query before it calls work. QueryOf then returns the query.
-func WithQuery(takes []Declared, work gin.HandlerFunc) gin.HandlerFunc {
-	names := namesOf(takes)
+// WithQuery returns a handler that parses the query and then calls next, in which QueryOf returns the query.
+func WithQuery(parameters []Declared, next gin.HandlerFunc) gin.HandlerFunc {
+	names := namesOf(parameters)
 	return func(c *gin.Context) {
 		c.Set(queryKey, readQuery(c.Request, names...))
-		work(c)
+		next(c)
 	}
 }
 
@@ -180,40 +182,41 @@ func QueryOf(c *gin.Context) *Query { return c.MustGet(queryKey).(*Query) }
 // Has reports whether the query has the parameter.
 func (q *Query) Has(name string) bool { return q.values.Has(name) }
 
-// Get returns the text of a parameter, "" if it is absent.
+// Get returns the text of a parameter, or "" if the parameter is absent.
 func (q *Query) Get(name string) string { return q.values.Get(name) }
 
-// Parse lets another package read the query and records the violations that it returns. Parameters with an empty value
-// count as absent, because forms of consoles also send the fields that nobody filled in.
+// Parse calls read with the query's values and records the returned violations. Parameters with an empty value count
+// as absent, because HTML forms also send fields that are not filled in.
 func (q *Query) Parse(read func(url.Values) document.Violations) {
 	maps.DeleteFunc(q.values, func(_ string, given []string) bool { return given[0] == "" })
-	q.bad = append(q.bad, read(q.values)...)
+	q.violations = append(q.violations, read(q.values)...)
 }
 
-// Err returns everything that is wrong with the query as one error, nil if nothing is.
+// Err returns all violations of the query as one error, or nil.
 func (q *Query) Err() error {
 	switch {
-	case q.unread != nil:
-		return failure.BadRequest("bad_query", "the query is not correctly encoded: %v", q.unread)
-	case len(q.bad) > 0:
+	case q.parseErr != nil:
+		return failure.BadRequest("bad_query", "the query is not correctly encoded: %v", q.parseErr)
+	case len(q.violations) > 0:
 		return &failure.Failure{Status: http.StatusBadRequest, Code: "bad_query",
-			Message: "the query: " + q.bad.Error(),
-			Fields:  q.bad}
+			Message: "the query: " + q.violations.Error(),
+			Fields:  q.violations}
 	}
 	return nil
 }
 
-// subjectKind and subjectName are the keys in a request's context of its subject.
+// subjectKind and subjectName are the keys of a request's subject in its context.
 const subjectKind, subjectName = "subject kind", "subject name"
 
-// Subject returns what a request is about: "app" or "job", and the name. Both are "" if the request names neither.
+// Subject returns the app or job that a request is about: the kind "app" or "job", and the name. Both are "" if the
+// request is about neither.
 func Subject(c *gin.Context) (kind, name string) {
 	return c.GetString(subjectKind), c.GetString(subjectName)
 }
 
-// SetSubject records what a request is about.
-func SetSubject(c *gin.Context, what, name string) {
-	c.Set(subjectKind, what)
+// SetSubject records the app or job that a request is about, for Subject.
+func SetSubject(c *gin.Context, kind, name string) {
+	c.Set(subjectKind, kind)
 	c.Set(subjectName, name)
 }
 

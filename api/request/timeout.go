@@ -13,11 +13,11 @@ const packageTimeout = 2*time.Minute + 15*time.Second
 
 // FetchesPackage reports whether a request fetches a package and so may take up to packageTimeout.
 func FetchesPackage(c *gin.Context) bool {
-	asked, err := strconv.ParseBool(c.Query("check"))
-	return c.FullPath() == "/api/app/check" || c.FullPath() == "/api/app" && err == nil && asked
+	check, err := strconv.ParseBool(c.Query("check"))
+	return c.FullPath() == "/api/app/check" || c.FullPath() == "/api/app" && err == nil && check
 }
 
-// Timeout returns the timeout of a request: the usual one, or more if it fetches a package.
+// Timeout returns the timeout of a request: usual, or at least packageTimeout if the request fetches a package.
 func Timeout(c *gin.Context, usual time.Duration) time.Duration {
 	if FetchesPackage(c) {
 		return max(packageTimeout, usual)
@@ -25,10 +25,10 @@ func Timeout(c *gin.Context, usual time.Duration) time.Duration {
 	return usual
 }
 
-// ExtendDeadlines extends the connection's deadlines for the fetch of a package. It may be called only after the body
-// has been read.
+// ExtendDeadlines extends the connection's deadlines for the fetch of a package. It removes the deadline for reading,
+// so it may be called only after the body has been read.
 func ExtendDeadlines(c *gin.Context) {
-	line := http.NewResponseController(c.Writer)
-	_ = line.SetReadDeadline(time.Time{})
-	_ = line.SetWriteDeadline(time.Now().Add(packageTimeout + 15*time.Second))
+	conn := http.NewResponseController(c.Writer)
+	_ = conn.SetReadDeadline(time.Time{})
+	_ = conn.SetWriteDeadline(time.Now().Add(packageTimeout + 15*time.Second))
 }

@@ -15,11 +15,11 @@ type Description struct {
 	headers []openapi.Parameter
 	body    *openapi.Body
 	answer  openapi.Answer
-	// errors are statuses of errors that the route's row does not imply.
+	// errors are the statuses of the route's errors that Route.errors does not derive from the route's row.
 	errors []int
 }
 
-// Does starts the description of a route with a short summary of what the route does.
+// Does returns a description with only a summary: a verb and what the route does. The methods below add the rest.
 func Does(summary string) Description { return Description{summary: summary} }
 
 // With adds a request header.
@@ -40,14 +40,14 @@ func (d Description) MayRead(content ...openapi.Content) Description {
 	return d
 }
 
-// Gives sets the answer to JSON of the value's type.
+// Gives sets the answer: JSON of the value's type.
 func (d Description) Gives(value any, headers ...openapi.Header) Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "Success.", Headers: headers,
 		Content: []openapi.Content{{Media: JSON, Type: value}}}
 	return d
 }
 
-// GivesSchema sets the answer to a JSON Schema.
+// GivesSchema sets the answer: a JSON Schema.
 func (d Description) GivesSchema() Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: "The schema.",
 		Content: []openapi.Content{{Media: JSON,
@@ -55,21 +55,21 @@ func (d Description) GivesSchema() Description {
 	return d
 }
 
-// Streams sets the answer to a text of another media type than JSON.
+// Streams sets the answer: a text whose media type is not JSON.
 func (d Description) Streams(media, about string, example any, headers ...openapi.Header) Description {
 	d.answer = openapi.Answer{Status: http.StatusOK, About: about, Headers: headers,
 		Content: []openapi.Content{{Media: media, Schema: openapi.Schema{"type": "string"}, Example: example}}}
 	return d
 }
 
-// OrGives adds another media type to the answer.
+// OrGives adds another media type in which the route can answer.
 func (d Description) OrGives(media string) Description {
 	d.answer.Content = append(d.answer.Content,
 		openapi.Content{Media: media, Schema: openapi.Schema{"type": "string"}})
 	return d
 }
 
-// Redirects sets the answer to a redirect with the status.
+// Redirects sets the answer: a redirect with the status.
 func (d Description) Redirects(status int) Description {
 	d.answer = openapi.Answer{Status: status, About: "A redirect.",
 		Headers: []openapi.Header{{Name: "Location", About: "The target of the redirect.", Always: true,
@@ -77,7 +77,7 @@ func (d Description) Redirects(status int) Description {
 	return d
 }
 
-// Fails sets the statuses of errors that the route's row does not imply.
+// Fails sets the statuses of the errors that Route.errors does not derive from the route's row.
 func (d Description) Fails(statuses ...int) Description {
 	d.errors = statuses
 	return d
@@ -93,8 +93,8 @@ func (r Route) Operation() openapi.Operation {
 	for _, found := range pathVariable.FindAllStringSubmatch(r.Path, -1) {
 		o.Parameters = append(o.Parameters, pathParameter(found[1]))
 	}
-	for _, one := range r.Takes {
-		o.Parameters = append(o.Parameters, one.Described())
+	for _, p := range r.Takes {
+		o.Parameters = append(o.Parameters, p.Described())
 	}
 	o.Parameters = append(o.Parameters, r.Does.headers...)
 	return o
@@ -107,7 +107,8 @@ func pathParameter(name string) openapi.Parameter {
 	return p
 }
 
-// errors returns the statuses of all errors of the route: those that its row implies, and its own.
+// errors returns the statuses of all errors of the route, in ascending order: those of its description, and those that
+// follow from its method, path, scope, parameters and body.
 func (r Route) errors() []int {
 	list := append([]int{http.StatusForbidden, http.StatusInternalServerError}, r.Does.errors...)
 	if r.Answer != nil && !r.AnyQuery || len(r.Takes) > 0 || r.Scope != ScopePublic {
@@ -135,7 +136,7 @@ func (r Route) errors() []int {
 // JSON is the media type of JSON bodies and answers.
 const JSON = "application/json"
 
-// JSONBody returns a body with one of the named schemas of documents.
+// JSONBody returns a JSON body with a schema of the API's description, referred to by its name.
 func JSONBody(schema string, example any) openapi.Content {
 	return openapi.Content{Media: JSON, Schema: openapi.Ref(schema), Example: example}
 }
@@ -143,11 +144,11 @@ func JSONBody(schema string, example any) openapi.Content {
 // BodyOf returns a JSON body of the value's type.
 func BodyOf(value any) openapi.Content { return openapi.Content{Media: JSON, Type: value} }
 
-// NameBody is a body that holds only a name.
+// NameBody is a body that contains only a job's name.
 var NameBody = []openapi.Content{
 	{Media: "text/plain", Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
 	{Media: JSON, Schema: openapi.Schema{"type": "string"}, Example: "my_job"},
 }
 
-// Answer returns the description's successful answer.
+// Answer returns the answer to a successful request.
 func (d *Description) Answer() openapi.Answer { return d.answer }

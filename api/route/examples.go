@@ -4,7 +4,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/openapi"
 )
 
-// pathVariables describes the path variables of all routes.
+// pathVariables are the descriptions and examples of the path variables of all routes.
 var pathVariables = map[string]struct{ about, example string }{
 	"appName":     {"The app's name.", "my_app"},
 	"jobName":     {"The job's name.", "my_job"},

@@ -8,23 +8,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Nearest returns the route that a client most likely meant by a path that matches no route: one of the same method in
-// which one segment is misspelled, missing or too many. It returns nil if no route is near, or if several are equally
-// near, because a wrong guess would mislead.
+// Nearest returns the route that a client most likely meant by a path that matches no route. Only routes with the same
+// method count, and only those that are near to the path (pathDistance). It returns nil if no route is near, or if
+// several are equally near, because a wrong guess would mislead.
 func Nearest(table []Route, method, path string) *Route {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
 	var best *Route
-	fewest, tied := 0, false
+	bestDistance, tied := 0, false
 	for i := range table {
 		r := &table[i]
 		if r.Method != method || r.Path == "/" {
 			continue
 		}
-		if d, near := pathDistance(segments(path), segments(r.Path)); near && (best == nil || d <= fewest) {
-			tied = best != nil && d == fewest
-			best, fewest = r, d
+		if d, near := pathDistance(segments(path), segments(r.Path)); near && (best == nil || d <= bestDistance) {
+			tied = best != nil && d == bestDistance
+			best, bestDistance = r, d
 		}
 	}
 	if tied {
@@ -35,31 +35,31 @@ func Nearest(table []Route, method, path string) *Route {
 
 func segments(path string) []string { return strings.Split(strings.Trim(path, "/"), "/") }
 
-// pathDistance compares two paths segment by segment. One segment of the given path may be missing or too many. Every
-// other segment must match a variable, or equal the literal of the template with at most one wrong letter in three. A
-// missing last segment costs more, because there are many candidates for it. Two paths are near only if they share a
-// segment other than "api".
-func pathDistance(given, wanted []string) (distance int, near bool) {
+// pathDistance compares the segments of a given path with those of a route's template. The given path may lack one
+// segment or have one too many. Every other segment must match a variable, or equal the literal of the template with
+// at most one wrong letter in three. A missing last segment costs more, because there are many candidates for it. Two
+// paths are near only if they share a literal other than "api".
+func pathDistance(given, template []string) (distance int, near bool) {
 	const segmentCost = 4 // the cost of a missing or superfluous segment
 	consider := func(d int, ok bool) {
 		if d += segmentCost; ok && (!near || d < distance) {
 			distance, near = d, true
 		}
 	}
-	switch len(wanted) - len(given) {
+	switch len(template) - len(given) {
 	case 0:
-		return substitutionDistance(given, wanted)
+		return substitutionDistance(given, template)
 	case 1:
-		for i := range wanted {
-			d, ok := substitutionDistance(given, without(wanted, i))
-			if i == len(wanted)-1 {
+		for i := range template {
+			d, ok := substitutionDistance(given, without(template, i))
+			if i == len(template)-1 {
 				d++
 			}
 			consider(d, ok)
 		}
 	case -1:
 		for i := range given {
-			consider(substitutionDistance(without(given, i), wanted))
+			consider(substitutionDistance(without(given, i), template))
 		}
 	}
 	return distance, near
@@ -67,22 +67,23 @@ func pathDistance(given, wanted []string) (distance int, near bool) {
 
 func without(list []string, i int) []string { return slices.Delete(slices.Clone(list), i, i+1) }
 
-func substitutionDistance(given, wanted []string) (distance int, near bool) {
-	for i, word := range wanted {
+// substitutionDistance is pathDistance for a path and a template with the same number of segments.
+func substitutionDistance(given, template []string) (distance int, near bool) {
+	for i, segment := range template {
 		switch {
-		case word[0] == '{':
+		case segment[0] == '{':
 			if given[i] == "" {
 				return 0, false
 			}
 			distance++ // so that a route with a matching literal wins
 			continue
-		case given[i] != word:
-			if word == "api" || given[i] == "api" || spelling.Nearest(given[i], []string{word}) == "" {
+		case given[i] != segment:
+			if segment == "api" || given[i] == "api" || spelling.Nearest(given[i], []string{segment}) == "" {
 				return 0, false
 			}
-			distance += 2 * spelling.Distance(given[i], word)
+			distance += 2 * spelling.Distance(given[i], segment)
 		}
-		near = near || word != "api"
+		near = near || segment != "api"
 	}
 	return distance, near
 }

@@ -21,23 +21,24 @@ type Route struct {
 	Method, Path string
 	// Answer is the handler of a route that answers with JSON.
 	Answer Handler
-	// Takes are the parameters of the query; any other parameter is refused. AnyQuery accepts any query instead, for
-	// probes.
+	// Takes are the parameters of the query. A query with any other parameter is refused, unless AnyQuery is set, as
+	// for probes.
 	Takes    []request.Declared
 	AnyQuery bool
-	// tag is the route's group in the API's description. Does is the rest of its entry there, without its rule and its
-	// parameters.
+	// tag is the route's group in the API's description. Does is the rest of the route's entry there, without its rule
+	// and its parameters.
 	tag  string
 	Does Description
 	// Raw is the handler of a route that writes its answer itself. A route has either Raw or Answer.
 	Raw gin.HandlerFunc
-	// IsStream reports whether the answer to a request lasts as long as the client wants, and Streams counts such
-	// answers. Both are nil for most routes.
+	// IsStream reports whether the answer to a request lasts as long as the client wants. Streams counts such answers.
+	// Both are nil for most routes.
 	IsStream func(*gin.Context) bool
 	Streams  *limit.Streams
-	// Local routes are answered by every server itself. A follower forwards requests of all others to the leader.
+	// Local is true for a route that every server answers itself. A follower forwards the requests of other routes to
+	// the leader.
 	Local bool
-	// Rule says who may use the route. Its zero value admits no caller, and a test refuses routes with it.
+	// Rule says who may use the route. The zero value admits no caller; a test checks that no route has it.
 	Rule
 }
 
@@ -54,7 +55,7 @@ var (
 	AdminsOfAll    = Rule{auth.Admin, ScopeAllApps}
 )
 
-// Group returns the routes with their tag set.
+// Group sets the tag of the routes and returns them.
 func Group(tag string, routes []Route) []Route {
 	for i := range routes {
 		routes[i].tag = tag
@@ -62,9 +63,9 @@ func Group(tag string, routes []Route) []Route {
 	return routes
 }
 
-// ReservedNames returns the literal path segments that other routes have in the place of the variable. No app or job
-// may have such a name. They count whatever their method is, so that adding a method to such a path does not make the
-// name of an existing app or job unusable.
+// ReservedNames returns the literal path segments that other routes have in place of the variable. No app or job may
+// have such a name. Routes count whatever their methods are. So a new method for an existing path makes no name
+// unusable.
 func ReservedNames(table []Route, variable string) []string {
 	var names []string
 	for _, r := range table {
@@ -73,9 +74,9 @@ func ReservedNames(table []Route, variable string) []string {
 			continue
 		}
 		for _, other := range table {
-			rest, beside := strings.CutPrefix(other.Path, before)
+			rest, samePrefix := strings.CutPrefix(other.Path, before)
 			name, _, _ := strings.Cut(rest, "/")
-			if beside && name != "" && name[0] != '{' {
+			if samePrefix && name != "" && name[0] != '{' {
 				names = append(names, name)
 			}
 		}
@@ -84,5 +85,5 @@ func ReservedNames(table []Route, variable string) []string {
 	return slices.Compact(names)
 }
 
-// Always is an IsStream for routes whose every answer is a stream.
+// Always is the IsStream of a route whose answers are all streams.
 func Always(*gin.Context) bool { return true }

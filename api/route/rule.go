@@ -5,23 +5,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// scope says for which callers a route is, in addition to the role that it needs. The zero value admits no caller.
+// scope says for which apps a caller must have the role that a route needs. The zero value admits no caller.
 type scope int
 
 const (
 	_ scope = iota
-	// ScopePublic routes need no login.
+	// ScopePublic admits every caller, without a login.
 	ScopePublic
-	// ScopeAuthenticated routes are for every authenticated caller, whatever the role: they are about the caller.
+	// ScopeAuthenticated admits every authenticated caller, whatever the role. Such routes are about the caller.
 	ScopeAuthenticated
-	// ScopeByApp routes are for callers with the role for all apps or for some. The scheduler shows them only those apps
-	// (caller.ScopeOf).
+	// ScopeByApp admits callers with the role for all apps or for some apps. The scheduler then shows a caller only
+	// the apps of the grant (caller.ScopeOf).
 	ScopeByApp
-	// ScopeAllApps routes are for callers with the role for all apps.
+	// ScopeAllApps admits callers with the role for all apps.
 	ScopeAllApps
 )
 
-// Rule says which callers may use a route.
+// Rule says which callers may use a route. Needs is the lowest sufficient role, for ScopeByApp and ScopeAllApps.
 type Rule struct {
 	Needs auth.Role
 	Scope scope
@@ -42,11 +42,20 @@ func (r Rule) String() string {
 	return "nobody"
 }
 
-// Check returns an error that says why the caller may not use the route, or nil.
+// Check returns nil if the caller may use the route, and otherwise an error that says what the caller lacks.
 func (r Rule) Check(p auth.Principal) error {
-	switch {
-	case r.Scope == ScopePublic, r.Scope == ScopeAuthenticated && p.Kind != "",
-		r.Scope == ScopeByApp && p.Includes(r.Needs), r.Scope == ScopeAllApps && p.Includes(r.Needs) && p.Unrestricted():
+	allowed := false
+	switch r.Scope {
+	case ScopePublic:
+		allowed = true
+	case ScopeAuthenticated:
+		allowed = p.Kind != ""
+	case ScopeByApp:
+		allowed = p.Includes(r.Needs)
+	case ScopeAllApps:
+		allowed = p.Includes(r.Needs) && p.Unrestricted()
+	}
+	if allowed {
 		return nil
 	}
 	return caller.NotAllowed(p, "the role "+r.String())

@@ -17,57 +17,57 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// maxMoments bounds the number of moments in the life of one execution's answer.
+// maxMoments is the maximum number of events in the answer about an execution.
 const maxMoments = 1000
 
-// executionAnswer is one execution with its life.
+// executionAnswer is one execution with its events.
 type executionAnswer struct {
 	views.ExecutionView
-	// Life lists what happened to the execution, in the order of time. It is missing without a history.
+	// Life lists the events of the execution, in the order of time. It is missing without a history.
 	Life []search.Moment `json:"life,omitempty"`
 	// LifeNote says what is missing in Life, and why.
 	LifeNote string `json:"lifeNote,omitempty"`
 }
 
-// execution answers with one execution: as the scheduler knows it, or as it is stored if the scheduler no longer has
-// it.
+// execution answers with one execution: from the scheduler's memory, or from the history if the scheduler has
+// forgotten the execution.
 func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
-	recorded := h.History
 	var waiting []views.WaitingView
 	v, err := caller.Read(ctx, h.Scheduler, func(r explain.Reader) (views.ExecutionView, error) {
 		v, err := r.Execution(id)
-		if err == nil && recorded != nil && !ended(v.State) {
-			x, _ := r.Explain(v.JobName) // a removed job has nothing that waits
+		if err == nil && h.History != nil && !ended(v.State) {
+			x, _ := r.Explain(v.JobName) // a removed job has no waiting shards
 			waiting = x.Waiting
 		}
 		return v, err
 	})
 	v.Shards = answer.OrEmpty(v.Shards)
-	if recorded == nil || err != nil && failure.Refusal(err).Kind != problem.NotFound {
+	if h.History == nil || err != nil && failure.Refusal(err).Kind != problem.NotFound {
 		return executionAnswer{ExecutionView: v}, err
 	}
-	within, cancel := context.WithTimeout(ctx, history.ReadTimeout)
+	readCtx, cancel := context.WithTimeout(ctx, history.ReadTimeout)
 	defer cancel()
 	if err != nil {
-		stored, found, failed := recorded.Execution(within, id)
-		if failed != nil {
-			return nil, history.Unreadable(failed)
+		stored, found, readErr := h.History.Execution(readCtx, id)
+		if readErr != nil {
+			return nil, history.Unreadable(readErr)
 		}
 		if !found && caller.Of(ctx).IsRestricted() { // the reason could reveal jobs of others
 			return nil, err
 		}
 		if !found {
-			return nil, notFoundReason(within, recorded, id, err)
+			return nil, h.notFoundReason(readCtx, id, err)
 		}
-		if unseen := caller.MaySee(ctx, h.Scheduler, stored.Job); failure.Refusal(unseen).Kind == problem.NotFound {
+		accessErr := caller.MaySee(ctx, h.Scheduler, stored.Job)
+		if failure.Refusal(accessErr).Kind == problem.NotFound {
 			return nil, explain.Hidden("execution", id)
-		} else if unseen != nil {
-			return nil, unseen
+		} else if accessErr != nil {
+			return nil, accessErr
 		}
 		v = storedExecution(stored)
 	}
 	a := executionAnswer{ExecutionView: v}
-	life, more, err := recorded.Life(within, id, maxMoments)
+	life, more, err := h.History.Life(readCtx, id, maxMoments)
 	switch {
 	case err != nil:
 		a.LifeNote = history.Unreadable(err).Error()
@@ -76,19 +76,19 @@ func (h *Handlers) execution(ctx context.Context, id string) (any, error) {
 		a.LifeNote = fmt.Sprintf("these are its first %d events: GET /api/job/events/statusTraces?executionId=… has all states of its tasks", maxMoments)
 	}
 	addNotes(a.Shards, life)
-	a.Life = append(life, h.waiting(id, waiting, life)...)
+	a.Life = append(life, h.waitingMoments(id, waiting, life)...)
 	return a, nil
 }
 
 // notFoundReason returns the error for an execution that does not exist. If its fire was dropped or missed, the error
-// says why.
-func notFoundReason(ctx context.Context, recorded history.History, id string, otherwise error) error {
-	life, _, err := recorded.Life(ctx, id, 1)
+// says why; otherwise it is notFound.
+func (h *Handlers) notFoundReason(ctx context.Context, id string, notFound error) error {
+	life, _, err := h.History.Life(ctx, id, 1)
 	if err != nil {
 		return history.Unreadable(err)
 	}
 	if len(life) == 0 {
-		return otherwise
+		return notFound
 	}
 	return failure.NotFound("execution_not_found",
 		"execution %s does not exist, because its fire was %s: %s", failure.Quoted(id),
@@ -100,20 +100,20 @@ func ended(state executions.State) bool {
 	return state == executions.Finished || state == executions.Failed || state == executions.Killed
 }
 
-// waiting returns what an execution or its shards wait for now, one moment for each reason. all is what waits of the
-// whole job.
-func (h *Handlers) waiting(id string, all []views.WaitingView, life []search.Moment) (now []search.Moment) {
-	at := map[string]int{}
-	shards := map[string]int{}
-	for _, w := range all {
+// waitingMoments returns the reasons for which an execution or its shards wait now, as one event for each reason, to
+// follow the events in life. ofJob are all waits of the job.
+func (h *Handlers) waitingMoments(id string, ofJob []views.WaitingView, life []search.Moment) (now []search.Moment) {
+	index := map[string]int{}  // by reason, in now
+	shards := map[string]int{} // the number of waiting shards by reason
+	for _, w := range ofJob {
 		if w.ExecutionID != id {
 			continue
 		}
 		if shards[w.Reason]++; shards[w.Reason] > 1 {
-			now[at[w.Reason]].Item = nil
+			now[index[w.Reason]].Item = nil
 			continue
 		}
-		at[w.Reason] = len(now)
+		index[w.Reason] = len(now)
 		m := search.Moment{Kind: "WAITING", Item: &w.Item, Message: w.Reason, MessageCode: w.ReasonCode,
 			MessageArgs: w.ReasonArgs}
 		m.Time.Time = h.Now().UTC().Truncate(time.Millisecond)
@@ -124,13 +124,13 @@ func (h *Handlers) waiting(id string, all []views.WaitingView, life []search.Mom
 	}
 	for reason, n := range shards {
 		if n > 1 {
-			now[at[reason]].Message = fmt.Sprintf("%d shards: %s", n, reason)
+			now[index[reason]].Message = fmt.Sprintf("%d shards: %s", n, reason)
 		}
 	}
 	return now
 }
 
-// storedExecution converts an execution of the history into the scheduler's view of one.
+// storedExecution converts an execution of the history into the scheduler's view of an execution.
 func storedExecution(e search.Execution) views.ExecutionView {
 	v := views.ExecutionView{ExecutionID: e.ID, JobName: e.Job, FireTime: e.Fire.Time,
 		Source: executions.Source(e.Source), State: executions.State(e.State),
@@ -148,7 +148,8 @@ func storedExecution(e search.Execution) views.ExecutionView {
 	return v
 }
 
-// addNotes adds what the history knows as notable about shards that finished: only their tasks' last states say it.
+// addNotes sets the missing notes of finished shards. The history keeps such a note only with the last event of the
+// shard's task.
 func addNotes(shards []views.ShardView, life []search.Moment) {
 	finished := map[string]search.Moment{}
 	for _, m := range life {

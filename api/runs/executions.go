@@ -23,7 +23,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// These are the default and the maximum number of runs in a list.
+// These are the default and the highest limit of a list of runs.
 const (
 	defaultExecutions = 100
 	maxExecutions     = 1000
@@ -43,7 +43,7 @@ var (
 	runsBefore  = request.Before("before",
 		"Runs fired before that time, or the value in an answer's Link header for the next page.")
 	runsLimit = request.Number("limit", "Maximum number of rows.", defaultExecutions, 1, maxExecutions)
-	// executionsTake are the parameters that both lists have.
+	// executionsTake are the parameters that the list of all runs and that of a job's runs have in common.
 	executionsTake = []request.Declared{runsInState, runsSince, runsBefore, runsLimit}
 )
 
@@ -69,11 +69,12 @@ func (h *Handlers) jobExecutions(c *gin.Context) (any, error) {
 // executionRow is one run in a list.
 type executionRow struct {
 	views.ExecutionSummary
-	// DurationMillis is the time from the start of the first process to the end of the run; nil if either is missing.
+	// DurationMillis is the time from the start of the first process to the end of the run. It is nil if the run has
+	// not ended or never had a process.
 	DurationMillis *int64 `json:"durationMillis"`
 }
 
-// listExecutions reads the parameters that both lists have, and answers with the list.
+// listExecutions completes the filter by the parameters in executionsTake, and answers with the list.
 func (h *Handlers) listExecutions(c *gin.Context, q *request.Query, f views.ExecutionFilter) (any, error) {
 	for _, state := range runsInState.Of(q) {
 		f.States = append(f.States, executions.State(state))
@@ -92,66 +93,67 @@ func (h *Handlers) listExecutions(c *gin.Context, q *request.Query, f views.Exec
 	return list, err
 }
 
-// allExecutions returns the executions that the scheduler remembers, merged with those that are stored. A header
-// Warning says what is missing. also, if not nil, is called with the remembered executions, to read more of the
-// scheduler's state at the same moment.
+// allExecutions returns the executions that the scheduler remembers, merged with those of the history. The header
+// Warning says what is missing. readMore, if not nil, is called with the remembered executions, to read more of the
+// scheduler's state in the same read.
 func (h *Handlers) allExecutions(
-	c *gin.Context, f views.ExecutionFilter, also func(explain.Reader, []views.ExecutionSummary) error,
+	c *gin.Context, f views.ExecutionFilter, readMore func(explain.Reader, []views.ExecutionSummary) error,
 ) ([]executionRow, error) {
-	forAll := caller.ScopeOf(c.Request.Context()).IsAll()
+	seesAllApps := caller.ScopeOf(c.Request.Context()).IsAll()
 	remembered, err := caller.Read(c.Request.Context(), h.Scheduler,
 		func(r explain.Reader) ([]views.ExecutionSummary, error) {
 			found, err := r.Executions(f)
-			if err == nil && also != nil {
-				err = also(r, found)
+			if err == nil && readMore != nil {
+				err = readMore(r, found)
 			}
 			return found, err
 		})
-	unknown := failure.Refusal(err).Kind == problem.NotFound
+	jobUnknown := failure.Refusal(err).Kind == problem.NotFound
 	switch {
-	case unknown && !f.Known:
+	case jobUnknown && !f.Known:
 		return []executionRow{}, nil
-	case unknown && forAll && h.History != nil: // continue: the job may have existed before
+	case jobUnknown && seesAllApps && h.History != nil: // the history may have executions of a removed job
 	case err != nil:
 		return nil, err
 	}
 	var stored []search.Execution
-	if h.History != nil && f.Job == "" && !forAll {
+	if h.History != nil && f.Job == "" && !seesAllApps {
 		answer.Warn(c, "these are only the executions that the scheduler remembers: your grant is for some apps, so name one of their jobs to include the history")
 	} else if h.History != nil {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), history.ReadTimeout)
 		defer cancel()
-		asked := search.Executions{Job: f.Job, Since: f.Since, Before: f.Before, BeforeID: f.BeforeID, Limit: f.Limit}
+		filter := search.Executions{Job: f.Job, Since: f.Since, Before: f.Before, BeforeID: f.BeforeID, Limit: f.Limit}
 		for _, state := range f.States {
-			if ended(state) { // a run stored in another state has changed since and would take places in the page
-				asked.States = append(asked.States, string(state))
+			// mergeExecutions drops stored executions that have not ended, so they must not fill the page.
+			if ended(state) {
+				filter.States = append(filter.States, string(state))
 			}
 		}
-		var failed error
-		if len(f.States) == 0 || len(asked.States) > 0 {
-			stored, failed = h.History.Executions(ctx, asked)
+		var readErr error
+		if len(f.States) == 0 || len(filter.States) > 0 {
+			stored, readErr = h.History.Executions(ctx, filter)
 		}
-		if failed != nil && unknown {
-			return nil, history.Unreadable(failed)
+		if readErr != nil && jobUnknown {
+			return nil, history.Unreadable(readErr)
 		}
-		if failed != nil {
-			answer.Warn(c, "these are only the executions that the scheduler remembers: "+history.Unreadable(failed).Error())
+		if readErr != nil {
+			answer.Warn(c, "these are only the executions that the scheduler remembers: "+history.Unreadable(readErr).Error())
 		}
 	}
-	if unknown && len(stored) == 0 {
+	if jobUnknown && len(stored) == 0 {
 		return nil, err
 	}
 	return mergeExecutions(remembered, stored, f.Limit), nil
 }
 
-// mergeExecutions merges both lists, the newest fire first. An execution in both is taken from the scheduler, which
-// knows more. The scheduler remembers all executions that have not ended. So a stored execution that is still running
-// there but not in the scheduler's list has changed since and no longer matches; it is left out.
+// mergeExecutions merges both lists, the newest fire first. An execution in both lists is taken from the scheduler,
+// which knows more. A stored execution that has not ended is left out unless the scheduler's list has it too: the
+// scheduler remembers all executions that have not ended, so this one has changed and no longer matches the filter.
 func mergeExecutions(remembered []views.ExecutionSummary, stored []search.Execution, limit int) []executionRow {
 	list := make([]executionRow, 0, len(remembered)+len(stored))
-	known := map[string]bool{}
+	isRemembered := map[string]bool{}
 	for _, e := range remembered {
-		known[e.ExecutionID] = true
+		isRemembered[e.ExecutionID] = true
 		row := executionRow{ExecutionSummary: e}
 		if e.StartTime != nil && e.CompleteTime != nil {
 			millis := max(e.CompleteTime.Sub(*e.StartTime).Milliseconds(), 0)
@@ -160,7 +162,7 @@ func mergeExecutions(remembered []views.ExecutionSummary, stored []search.Execut
 		list = append(list, row)
 	}
 	for _, e := range stored {
-		if known[e.ID] || !ended(executions.State(e.State)) {
+		if isRemembered[e.ID] || !ended(executions.State(e.State)) {
 			continue
 		}
 		row := executionRow{DurationMillis: e.DurationMillis,

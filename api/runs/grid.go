@@ -18,10 +18,11 @@ import (
 )
 
 const (
-	// The default and the maximum number of executions of a grid.
+	// These are the default and the maximum number of executions in a grid.
 	defaultColumns = 60
 	maxColumns     = 200
-	// maxCells bounds the number of shards shown of one execution. For an execution with more, the counts must do.
+	// maxCells is the maximum number of shards of an execution that a grid shows one by one. If an execution has more,
+	// the grid only counts them.
 	maxCells = 200
 )
 
@@ -30,7 +31,7 @@ var gridLimit = request.Number("limit", "Number of runs returned.", defaultColum
 // grid shows the results of a job's last executions, shard by shard.
 type grid struct {
 	JobName string `json:"jobName"`
-	// MedianMillis is the median duration of the executions that finished; nil if none did.
+	// MedianMillis is the median duration of the finished executions in the grid; nil if there are none.
 	MedianMillis *int64       `json:"medianMillis"`
 	Executions   []gridColumn `json:"executions"`
 }
@@ -44,12 +45,14 @@ type gridColumn struct {
 	DurationMillis *int64            `json:"durationMillis"`
 	// WaitMillis is the time from the fire to the launch of the first task; nil before the launch.
 	WaitMillis *int64 `json:"waitMillis"`
-	// Shards is nil if there are more than maxCells, or if they cannot be read.
-	Shards []search.Cell            `json:"shards" nullable:"true"`
+	// Shards is nil if there are more than maxCells shards, if the history cannot be read, or for an older execution
+	// of a daemon.
+	Shards []search.Cell `json:"shards" nullable:"true"`
+	// Counts is the number of shards by their states.
 	Counts map[executions.State]int `json:"counts"`
 }
 
-// jobGrid answers with the newest executions of a job and their shards, the oldest of them first.
+// jobGrid answers with the newest executions of a job and their shards. The last one is the newest.
 func (h *Handlers) jobGrid(c *gin.Context) (any, error) {
 	name, err := request.PathName("job")(c)
 	if err != nil {
@@ -63,13 +66,13 @@ func (h *Handlers) jobGrid(c *gin.Context) (any, error) {
 	var cells map[string][]search.Cell
 	f := views.ExecutionFilter{Job: name, Known: true, Limit: limit}
 	list, err := h.allExecutions(c, f, func(r explain.Reader, remembered []views.ExecutionSummary) (err error) {
-		var few []string
+		var ids []string
 		for i := range remembered {
 			if hasFewShards(&remembered[i]) {
-				few = append(few, remembered[i].ExecutionID)
+				ids = append(ids, remembered[i].ExecutionID)
 			}
 		}
-		cells, err = r.Cells(name, few)
+		cells, err = r.Cells(name, ids)
 		return err
 	})
 	if err != nil {
@@ -82,8 +85,7 @@ func (h *Handlers) jobGrid(c *gin.Context) (any, error) {
 	g := grid{JobName: name, MedianMillis: medianOfFinished(list), Executions: make([]gridColumn, len(list))}
 	for i, e := range list {
 		column := gridColumn{ExecutionID: e.ExecutionID, FireTime: e.FireTime, Source: e.Source, State: e.State,
-			DurationMillis: e.DurationMillis,
-			Shards:         cells[e.ExecutionID], Counts: e.Shards}
+			DurationMillis: e.DurationMillis, Shards: cells[e.ExecutionID], Counts: e.Shards}
 		if len(e.Shards) == 0 { // it was never launched
 			column.Shards = []search.Cell{}
 		}
@@ -96,7 +98,7 @@ func (h *Handlers) jobGrid(c *gin.Context) (any, error) {
 	return g, nil
 }
 
-// hasFewShards reports whether an execution has few enough shards to show them.
+// hasFewShards reports whether an execution has at most maxCells shards.
 func hasFewShards(e *views.ExecutionSummary) bool {
 	shards := 0
 	for _, n := range e.Shards {
@@ -105,7 +107,8 @@ func hasFewShards(e *views.ExecutionSummary) bool {
 	return shards <= maxCells
 }
 
-// withStoredCells adds the shards of the executions that only the history has, except those with too many shards.
+// withStoredCells adds the shards of the executions that only the history has, unless an execution has more than
+// maxCells or belongs to a daemon. If they cannot be read, the header Warning says so.
 func (h *Handlers) withStoredCells(
 	c *gin.Context, cells map[string][]search.Cell, list []executionRow,
 ) map[string][]search.Cell {
@@ -119,18 +122,18 @@ func (h *Handlers) withStoredCells(
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), history.ReadTimeout)
 	defer cancel()
-	more, err := h.History.Cells(ctx, stored)
+	storedCells, err := h.History.Cells(ctx, stored)
 	if err != nil {
 		answer.Warn(c, "the shards of older executions are missing: "+history.Unreadable(err).Error())
 	}
 	if cells == nil {
 		cells = map[string][]search.Cell{}
 	}
-	maps.Copy(cells, more)
+	maps.Copy(cells, storedCells)
 	return cells
 }
 
-// medianOfFinished returns the median duration of the executions that finished, nil if none did.
+// medianOfFinished returns the median duration of the executions that finished. It returns nil if there are none.
 func medianOfFinished(list []executionRow) *int64 {
 	var all []int64
 	for _, e := range list {

@@ -19,15 +19,15 @@ import (
 // Scheduler is the part of the scheduler that the handlers of runs use.
 type Scheduler interface {
 	caller.Scheduler
-	// TriggerAgain accepts another run of an execution's job, with the settings that the execution's trigger gave. If
-	// these include env, it refuses them without withEnv.
+	// TriggerAgain requests another run of an execution's job, with the settings that the execution's trigger had. If
+	// these settings include env, it returns an error unless withEnv is set.
 	TriggerAgain(
 		ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 	) (newID string, err error)
 	// ForgetTask records that an operator has confirmed the end of a task (rule E5).
 	ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error
-	// KillTask and KillExecution kill one task or execution; the job stays enabled. They return once the kill is
-	// committed, which is before the processes end.
+	// KillTask and KillExecution kill one task or execution; the job stays enabled. They return when the kill is
+	// committed. The processes end later.
 	KillTask(ctx context.Context, scope explain.Scope, taskID string) error
 	KillExecution(ctx context.Context, scope explain.Scope, id string) error
 }
@@ -35,7 +35,7 @@ type Scheduler interface {
 // Options are the dependencies of the handlers of runs.
 type Options struct {
 	Scheduler Scheduler
-	// History may be nil. Then only what the scheduler remembers is shown.
+	// History may be nil. The answers then have only what the scheduler remembers.
 	History history.History
 	Now     func() time.Time
 }
@@ -53,28 +53,32 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: get, Path: "/api/job/tasks/running", Rule: route.Viewers, Answer: h.runningTasks,
 			Does: route.Does("Lists the tasks on the cluster").Gives([]taskContext{})},
 		{Method: get, Path: "/api/job/tasks/ready", Rule: route.Viewers, Answer: h.readyJobs,
-			Does: route.Does("Lists the jobs that wait for resources, with the number of their waiting runs").Gives([]readyJob{})},
+			Does: route.Does("Lists the jobs that wait for resources, with the number of their waiting runs").
+				Gives([]readyJob{})},
 		{Method: get, Path: "/api/job/tasks/failover", Rule: route.Viewers, Answer: h.failoverShards,
-			Does: route.Does("Lists the shards that wait to run again after their task was lost").Gives([]failoverShard{})},
+			Does: route.Does("Lists the shards that wait to run again after their task was lost").
+				Gives([]failoverShard{})},
 		{Method: get, Path: "/api/job/{jobName}/executions", Rule: route.Viewers, Answer: h.jobExecutions,
-			Takes: executionsTake, Does: route.Does("Lists the runs of a job, the newest fire first").Gives([]executionRow{}, route.LinkHeader, route.WarningHeader)},
+			Takes: executionsTake, Does: route.Does("Lists the runs of a job, the newest fire first").
+				Gives([]executionRow{}, route.LinkHeader, route.WarningHeader)},
 		{Method: get, Path: "/api/job/{jobName}/grid", Rule: route.Viewers, Answer: h.jobGrid,
 			Takes: []request.Declared{gridLimit},
-			Does: route.Does("Returns a job's last runs with all their shards, the oldest of them first").Gives(grid{},
-				route.WarningHeader)},
+			Does: route.Does("Returns a job's last runs with all their shards, the oldest of them first").
+				Gives(grid{}, route.WarningHeader)},
 		{Method: get, Path: "/api/executions", Rule: route.Viewers, Answer: h.executions,
 			Takes: append([]request.Declared{runsOfJob}, executionsTake...),
-			Does: route.Does("Lists the runs of all jobs, the newest fire first").Gives([]executionRow{},
-				route.LinkHeader,
-				route.WarningHeader)},
+			Does: route.Does("Lists the runs of all jobs, the newest fire first").
+				Gives([]executionRow{}, route.LinkHeader, route.WarningHeader)},
 		{Method: get, Path: "/api/execution/{executionId}", Rule: route.Viewers,
 			Answer: route.WithID("executionId", h.execution),
-			Does:   route.Does("Returns one run with all its shards and, with a history, its events").Gives(executionAnswer{})},
+			Does: route.Does("Returns one run with all its shards and, with a history, its events").
+				Gives(executionAnswer{})},
 		{Method: post, Path: "/api/execution/{executionId}/kill", Rule: route.Operators,
 			Answer: route.WithID("executionId", h.killExecution),
 			Does:   route.Does("Kills a run: its running and waiting shards end permanently").Gives(Accepted{})},
 		{Method: post, Path: "/api/execution/{executionId}/again", Rule: route.Operators, Answer: h.triggerAgain,
-			Does: route.Does("Triggers the job of a run again, with that run's own settings").With(request.IdempotencyHeader).Gives(route.Triggered{}).Fails(http.StatusUnprocessableEntity)},
+			Does: route.Does("Triggers the job of a run again, with that run's own settings").
+				With(request.IdempotencyHeader).Gives(route.Triggered{}).Fails(http.StatusUnprocessableEntity)},
 		{Method: post, Path: "/api/task/{taskId}/kill", Rule: route.Operators,
 			Answer: route.WithID("taskId", h.killTask),
 			Does:   route.Does("Kills one task, regardless of failover and maxRetries").Gives(Accepted{})},
@@ -84,6 +88,7 @@ func (h *Handlers) Routes() []route.Route {
 	}),
 		route.Group("Jobs", []route.Route{
 			{Method: get, Path: "/api/job/{jobName}/explain", Rule: route.Viewers, Answer: h.explain,
-				Does: route.Does("Explains what a job does, what it waits for, when it fires next and how its last run ended").Gives(views.Explanation{})},
+				Does: route.Does("Explains what a job does, what it waits for, when it fires next and how its last run ended").
+					Gives(views.Explanation{})},
 		}))
 }

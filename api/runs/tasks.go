@@ -14,13 +14,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// metaInfo names a job and a shard in the original's form.
+// metaInfo identifies a shard, in the original's form.
 type metaInfo struct {
 	JobName       string `json:"jobName"`
 	ShardingItems []int  `json:"shardingItems"`
 }
 
-// taskContext has the original's form, with new fields at the end.
+// taskContext is a running task in the original's form, with new fields at the end. Idle is always false.
 type taskContext struct {
 	ID          string               `json:"id"`
 	MetaInfo    metaInfo             `json:"metaInfo"`
@@ -40,7 +40,8 @@ func (h *Handlers) runningTasks(c *gin.Context) (any, error) {
 	})
 }
 
-// readyJob has the original's form, in which the number is a string.
+// readyJob is a job that waits for resources, in the original's form. Times is the number of its waiting runs, as
+// text.
 type readyJob struct {
 	JobName string `json:"jobName"`
 	Times   string `json:"times"`
@@ -51,6 +52,7 @@ func (h *Handlers) readyJobs(c *gin.Context) (any, error) {
 	return answer.Each(all, err, func(v views.ReadyView) readyJob { return readyJob{v.JobName, strconv.Itoa(v.Times)} })
 }
 
+// failoverShard is a shard that waits to run again, in the original's form.
 type failoverShard struct {
 	TaskInfo       metaInfo `json:"taskInfo"`
 	OriginalTaskID string   `json:"originalTaskId"`
@@ -73,7 +75,7 @@ func (h *Handlers) explain(c *gin.Context) (any, error) {
 	return e, err
 }
 
-// Accepted is the answer to a kill or to a forgotten task. The request is committed; for a kill the end follows later.
+// Accepted is the answer to a request to kill or to forget. The request is committed; killed processes end later.
 type Accepted struct {
 	TaskID      string `json:"taskId,omitempty"`
 	ExecutionID string `json:"executionId,omitempty"`
