@@ -26,7 +26,7 @@ func (c *Core) follow(ch executions.Change) {
 		if j := c.config.Job(e.Job()); c.executions.First(e.Job()) != e {
 			c.recording.Waits(e, c.views.WaitReason(j, e))
 		}
-		c.attempts.SupersedeFor(e.Job())
+		c.attempts.SupersedeAwaited(e.Job())
 	case executions.ExecutionReopened:
 		c.recording.Reopened(e)
 	case executions.ExecutionLaunched:
@@ -132,7 +132,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 		c.shared.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state),
 			Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
-	c.attempts.SupersedeFor(e.Job())
+	c.attempts.SupersedeAwaited(e.Job())
 	if e.Daemon() {
 		c.daemons.TendLater(e.Job())
 	}

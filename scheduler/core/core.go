@@ -73,7 +73,7 @@ func New(opt step.Options) *Core {
 	shared := &step.Shared{Opt: opt, JobStats: stats.NewPerJob(opt.JobMetrics), Numbers: stats.New()}
 	st := state.New(shared)
 	c := &Core{
-		shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
+		shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.StartFailures,
 		executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
 		notifications: notifications.New(shared, st.Config),
 		recording:     recording.New(shared, st.Executions),

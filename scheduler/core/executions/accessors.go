@@ -113,8 +113,8 @@ func (s *Shard) KillSince() time.Time { return s.rec.KillSince }
 // KillTry is how often the kill was sent in this session. It determines the backoff before the next one.
 func (s *Shard) KillTry() int { return s.rec.killTry }
 
-// Known reports whether the cluster has reported anything of the task in this session.
-func (s *Shard) Known() bool { return s.rec.known }
+// Reported reports whether the cluster has reported anything of the task in this session.
+func (s *Shard) Reported() bool { return s.rec.reported }
 
 // LaunchKey is the place of the execution in the order of launches; it is meaningful only while Launchable.
 func (e *Execution) LaunchKey() LaunchKey { return e.launchKey }
@@ -234,9 +234,9 @@ func (s *Shard) Unreachable() time.Time { return s.rec.Unreachable }
 // execution (rule F8).
 func (s *Shard) WaitSince() time.Time { return s.rec.WaitSince }
 
-// Waits is the reason, in the words of the agent, why a task that is on its agent has not begun; "" for none. It is
+// WaitText is the reason, in the words of the agent, why a task that is on its agent has not begun; "" for none. It is
 // for people; no decision uses it.
-func (s *Shard) Waits() string { return s.rec.waits }
+func (s *Shard) WaitText() string { return s.rec.waitText }
 
 // WorkDir is the agent's work folder. From it and Container, package sandbox rebuilds the absolute path of the sandbox
 // that the executor reported. Both are "" until the executor has reported one.

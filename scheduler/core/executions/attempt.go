@@ -72,8 +72,8 @@ type attempt struct {
 	acceptSeq int64
 	// sentWith is the number of the ACCEPT that launched it in this term.
 	sentWith int64
-	// known is set when the cluster reported anything of the task in this session.
-	known bool
+	// reported is set when the cluster reported anything of the task in this session.
+	reported bool
 	// killSent and killTry determine when a kill is repeated.
 	killSent time.Time
 	killTry  int
@@ -82,8 +82,8 @@ type attempt struct {
 	stuckStaging bool
 	// runningSince is when this leader learned that it runs, or took over.
 	runningSince time.Time
-	// waits is the reason, in the words of the agent, why a task on its agent has not begun; no decision uses it.
-	waits string
+	// waitText is the reason, in the words of the agent, why a task on its agent has not begun; no decision uses it.
+	waitText string
 	// progress is the last report of its program, or nil; no decision uses it (wire.Report).
 	progress *Progress
 }

@@ -74,8 +74,8 @@ func (es *Set) markShardChanged(e *Execution, index int) {
 	e.dirtyChunks[index/store.ChunkShards] = true
 }
 
-// Known reports whether an execution with that id is open, or has ended and is kept.
-func (es *Set) Known(id string) bool { return es.open[id] != nil || es.ended.byID[id] != nil }
+// Exists reports whether an execution with that id is open, or has ended and is kept.
+func (es *Set) Exists(id string) bool { return es.open[id] != nil || es.ended.byID[id] != nil }
 
 // add opens an execution.
 func (es *Set) add(e *Execution) {

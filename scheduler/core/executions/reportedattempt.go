@@ -10,8 +10,8 @@ import (
 // These transitions of an attempt follow the reports of the cluster. Those that return news report whether anything
 // changed; their caller then calls Reported, which marks all changes to be written together.
 
-// MarkKnown records that the cluster has reported the task in this session.
-func (es *Set) MarkKnown(ref TaskRef) { ref.Shard().rec.known = true }
+// MarkReported records that the cluster has reported the task in this session.
+func (es *Set) MarkReported(ref TaskRef) { ref.Shard().rec.reported = true }
 
 // RecordStage records the furthest state of a task, one of the Seen constants, which never goes back (rule S2), and
 // whether its executor fetches its package.
@@ -30,10 +30,10 @@ func (es *Set) RecordStage(ref TaskRef, seen int, fetching bool) (changed bool) 
 	return changed
 }
 
-// RecordWait records the agent's reason why a task has not begun, "" for none.
-func (es *Set) RecordWait(ref TaskRef, text string) (changed bool) {
+// RecordWaitText records the agent's reason why a task has not begun, "" for none.
+func (es *Set) RecordWaitText(ref TaskRef, text string) (changed bool) {
 	s := ref.Shard()
-	changed, s.rec.waits = s.rec.waits != text, text
+	changed, s.rec.waitText = s.rec.waitText != text, text
 	return changed
 }
 

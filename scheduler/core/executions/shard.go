@@ -56,7 +56,7 @@ func (s State) Terminal() bool {
 func (s *Shard) Live() bool { return s.rec.State == Launching || s.rec.State == Running }
 
 // WaitsOnAgent reports whether the shard's task is on its agent and has not begun, for the reason in Waits.
-func (s *Shard) WaitsOnAgent() bool { return s.Live() && s.rec.waits != "" }
+func (s *Shard) WaitsOnAgent() bool { return s.Live() && s.rec.waitText != "" }
 
 // TaskRef refers to a shard of an execution, and with it to its present task. The zero value refers to none.
 type TaskRef struct {

@@ -61,7 +61,7 @@ func (es *Set) RecordAnswer(ref TaskRef) { ref.Shard().rec.acceptSeq = 0 }
 func (es *Set) BeginSession() {
 	for _, ref := range es.tasks {
 		s := ref.Shard()
-		s.rec.known, s.rec.acceptSeq, s.rec.killSent, s.rec.killTry = false, 0, time.Time{}, 0
+		s.rec.reported, s.rec.acceptSeq, s.rec.killSent, s.rec.killTry = false, 0, time.Time{}, 0
 	}
 }
 

@@ -51,7 +51,7 @@ type Executor struct {
 	sweptAt    time.Time // the latest of those sweeps
 	// unansweredGrace is the longest grace of the kills that those sweeps found.
 	unansweredGrace time.Duration
-	silent          bool // it has not answered a kill, so it is shut down with its tasks (rule K3)
+	unresponsive    bool // it has not answered a kill, so it is shut down with its tasks (rule K3)
 	idleSince       time.Time
 	busySince       time.Time
 	idleCheckAt     time.Time
@@ -98,8 +98,8 @@ func (e *Executor) Ended() bool { return e.ended }
 // Ran reports whether the executor is known to have started, or was loaded from the registry.
 func (e *Executor) Ran() bool { return e.ran }
 
-// Silent reports whether the executor has not answered a kill, so that it is shut down with its tasks (rule K3).
-func (e *Executor) Silent() bool { return e.silent }
+// Unresponsive reports whether the executor has not answered a kill, so that it is shut down with its tasks (rule K3).
+func (e *Executor) Unresponsive() bool { return e.unresponsive }
 
 // IdleSince is when its last task was released, or when it was loaded; zero if neither has happened. It is
 // meaningful while Tasks is 0.

@@ -115,7 +115,7 @@ func (es *Set) RecordUpdate(x *Executor, fromExecutor bool) {
 		return
 	}
 	x.heardAt = es.shared.Now()
-	x.silent = false // a lost SHUTDOWN is repeated only when the executor's tasks have ended (rules K3, X2)
+	x.unresponsive = false // a lost SHUTDOWN is repeated only when the executor's tasks have ended (rules K3, X2)
 	if !x.rec.Heard {
 		x.rec.Heard = true
 		es.markChanged(x)
@@ -166,8 +166,8 @@ func (es *Set) CountUnansweredKill(x *Executor, sweep time.Time, grace time.Dura
 	// Its tasks may have different graces. The longest grace since the executor was last heard is at least the grace
 	// of the oldest unanswered kill.
 	x.unansweredGrace = max(x.unansweredGrace, grace)
-	x.silent = time.Duration(x.unanswered)*step.SweepInterval > x.unansweredGrace+es.shared.Opt.KillAnswer
-	return x.silent
+	x.unresponsive = time.Duration(x.unanswered)*step.SweepInterval > x.unansweredGrace+es.shared.Opt.KillAnswer
+	return x.unresponsive
 }
 
 // RecordReport records that a report of an executor has arrived, and returns whether it was quiet before.

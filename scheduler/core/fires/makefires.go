@@ -189,7 +189,7 @@ func (f *Fires) fireDueBatch(budget int) int {
 // enqueueFire applies the queue rule to a fire of a cron (rule F5).
 func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Source) {
 	id := executions.ID(j.Name(), at)
-	if f.st.Executions.Known(id) {
+	if f.st.Executions.Exists(id) {
 		return
 	}
 	if f.st.Executions.FireMustWait(j.Name()) {

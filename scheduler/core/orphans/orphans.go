@@ -46,14 +46,14 @@ type Orphan struct {
 	// Grace is the grace of its kills, that of the server if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
-	// Known is set when the cluster has reported the task in this session, after its agent registered last. A cluster
-	// that keeps kills then keeps the one that was sent for the task. Known is not stored: a new leader has to ask.
-	Known bool `json:"-"`
+	// Reported is set when the cluster has reported the task in this session, after its agent registered last. A cluster
+	// that keeps kills then keeps the one that was sent for the task. Reported is not stored: a new leader has to ask.
+	Reported bool `json:"-"`
 }
 
 // isBlocking reports whether no later attempt of the shard may start. One may start only while the present master says
 // that the agent is away: before that answer the orphan may be alive on an agent that is back (promise 2).
-func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Known }
+func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Reported }
 
 // Set has all orphans, with indexes over them. These hold between any two calls of its methods:
 //
@@ -193,30 +193,30 @@ func (s *Set) Remove(taskID string) {
 // MarkReported records that the cluster has reported an orphan.
 func (s *Set) MarkReported(taskID string) {
 	if o := s.byID[taskID]; o != nil {
-		s.setKnown(o, true)
+		s.setReported(o, true)
 	}
 }
 
 // MarkUnreported records that earlier reports of an orphan no longer count.
 func (s *Set) MarkUnreported(taskID string) {
 	if o := s.byID[taskID]; o != nil {
-		s.setKnown(o, false)
+		s.setReported(o, false)
 	}
 }
 
 // MarkAllUnreported is MarkUnreported for all orphans, because a session begins.
 func (s *Set) MarkAllUnreported() {
 	for _, o := range s.byID {
-		s.setKnown(o, false)
+		s.setReported(o, false)
 	}
 }
 
-func (s *Set) setKnown(o *Orphan, known bool) {
-	if o.Known == known {
+func (s *Set) setReported(o *Orphan, known bool) {
+	if o.Reported == known {
 		return
 	}
 	blocked := o.isBlocking()
-	o.Known = known
+	o.Reported = known
 	s.follow(blocked, o.isBlocking())
 }
 
@@ -236,7 +236,7 @@ func (s *Set) MarkHeard(executor string) (any bool) {
 	for _, o := range s.byID {
 		if o.Executor == executor && o.Silent {
 			s.change(o.TaskID, func(o *Orphan) bool {
-				o.Silent, o.Known = false, false
+				o.Silent, o.Reported = false, false
 				return true
 			})
 			any = true
@@ -249,7 +249,7 @@ func (s *Set) MarkHeard(executor string) (any bool) {
 // orphan does not block its shard.
 func (s *Set) ConfirmSilence(silent func(executor string) bool) {
 	for _, o := range s.All() {
-		if o.Silent && !o.Known && silent(o.Executor) {
+		if o.Silent && !o.Reported && silent(o.Executor) {
 			s.MarkReported(o.TaskID)
 		}
 	}

@@ -32,7 +32,7 @@ func TestIndexes(t *testing.T) {
 						TaskID: id, Job: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "job"),
 						Item:  rapid.IntRange(0, 2).Draw(t, "item"),
 						Agent: "S1", Framework: present, Since: now,
-						Blocks: rapid.Bool().Draw(t, "blocks"), Known: rapid.Bool().Draw(t, "known"),
+						Blocks: rapid.Bool().Draw(t, "blocks"), Reported: rapid.Bool().Draw(t, "known"),
 					})
 				}
 			case 3:

@@ -44,15 +44,15 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 			continue
 		}
 		a := pl.st.Config.App(d.with.App.AppName)
-		if wait := pl.st.Starts.Wait(a.Config(), e.ID()); wait.Waits() {
-			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: pl.st.Starts.WaitReason(wait)})
+		if wait := pl.st.StartFailures.Wait(a.Config(), e.ID()); wait.Waits() {
+			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: pl.st.StartFailures.WaitReason(wait)})
 			continue
 		}
 		if why := pl.tasks.TooLarge(e, d.with); !why.IsZero() {
 			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Never: true, Why: why})
 			continue
 		}
-		pl.st.Starts.RecordTry(a.Config(), e.ID())
+		pl.st.StartFailures.RecordTry(a.Config(), e.ID())
 		d.Demand = pl.DemandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, excluded)
 		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.with).Each
 		ds = append(ds, d)

@@ -116,7 +116,7 @@ func (pl *Placement) reserve() {
 		}
 		checked++
 		if e.Unplaced().Never || !e.Unplaced().Matched || !pl.st.CanLaunch(pl.st.Config.Job(e.Job())) ||
-			pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
+			pl.st.StartFailures.Wait(pl.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if best == nil || pl.waitsSince(e).Before(pl.waitsSince(best)) {

@@ -50,7 +50,7 @@ func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reaso
 // avoid returns the agents on which an app must not be placed, with the reasons: those that the cluster's rules or the
 // app's start failures exclude, and those of excluded. The map must not be changed.
 func (pl *Placement) avoid(a *app.Config, key string, excluded map[string]reason.Reason) map[string]reason.Reason {
-	avoided, kept := pl.st.Starts.Avoid(a.AppName, excluded), pl.unfitFor(a, key)
+	avoided, kept := pl.st.StartFailures.Avoid(a.AppName, excluded), pl.unfitFor(a, key)
 	switch {
 	case len(kept) == 0:
 		return avoided

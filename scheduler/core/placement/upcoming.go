@@ -18,7 +18,7 @@ func (pl *Placement) anyWaiting() (waits, hopeless bool) {
 			hopeless = true
 			continue
 		}
-		if pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
+		if pl.st.StartFailures.Wait(pl.st.AppOf(e), e.ID()).Waits() {
 			continue
 		}
 		if !e.Launched() {
@@ -100,7 +100,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 			continue
 		}
 		a := pl.st.Config.App(j.Config().AppName)
-		if pl.st.Starts.Wait(a.Config(), fire.Job).Waits() {
+		if pl.st.StartFailures.Wait(a.Config(), fire.Job).Waits() {
 			continue
 		}
 		items := pl.itemsUpTo(j.Config().ShardingTotalCount)

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Reconciler sends reconcile calls to the master (rule T6, and the table of answers).
+// Reconciler sends reconcile calls to the master (rules T6, R).
 type Reconciler struct{ st *state.State }
 
 // New returns a Reconciler for the tasks of st.
@@ -32,7 +32,7 @@ func (r *Reconciler) SendDue() {
 		r.AskAbout(func(*executions.Shard) bool { return true })
 		r.st.Call(step.CallReconcile{})
 	case r.st.Subscription.AskIsDue():
-		r.st.Subscription.RecordAsked(r.AskAbout(func(s *executions.Shard) bool { return !s.Known() }))
+		r.st.Subscription.RecordAsked(r.AskAbout(func(s *executions.Shard) bool { return !s.Reported() }))
 	}
 }
 
@@ -82,7 +82,7 @@ func (r *Reconciler) AskAbout(want func(*executions.Shard) bool) int {
 	for _, o := range r.st.Orphans.All() {
 		if !r.st.Subscription.IsFormer(&o) {
 			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
-			if !o.Known {
+			if !o.Reported {
 				n++
 			}
 		}

@@ -15,7 +15,7 @@ func (r *Retirer) ShutDownClosing() {
 			r.st.Executors.Remove(x)
 			continue
 		}
-		if x.Tasks() > 0 && !x.Silent() || x.Pending() > 0 || !r.st.Executors.ShutdownIsDue(x) {
+		if x.Tasks() > 0 && !x.Unresponsive() || x.Pending() > 0 || !r.st.Executors.ShutdownIsDue(x) {
 			continue
 		}
 		if acknowledged := x.LastUpdate().Add(ackDelay); acknowledged.After(r.st.Now()) {

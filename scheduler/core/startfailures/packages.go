@@ -79,7 +79,7 @@ func (f *Set) RecordFetched(a app.Config) (doubted bool) {
 func (f *Set) forgetSource(t *Failure) {
 	for _, name := range step.SortedKeys(f.byApp) {
 		if f.byApp[name][EveryAgent] == t {
-			f.Forget(name, EveryAgent)
+			f.Remove(name, EveryAgent)
 		}
 	}
 }

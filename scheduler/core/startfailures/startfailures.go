@@ -165,8 +165,8 @@ func (f *Set) Record(appName, agent, executorID string, why reason.Reason) (unti
 	return t.Until()
 }
 
-// Forget removes the failure of an app on an agent, if there is one, because an executor started there.
-func (f *Set) Forget(appName, agent string) {
+// Remove removes the failure of an app on an agent, if there is one, because an executor started there.
+func (f *Set) Remove(appName, agent string) {
 	t := f.byApp[appName][agent]
 	if t == nil {
 		return
@@ -196,7 +196,7 @@ func (f *Set) dropSource(t *Failure) {
 // else.
 func (f *Set) ForgetApp(appName string) {
 	for agent := range f.byApp[appName] {
-		f.Forget(appName, agent)
+		f.Remove(appName, agent)
 	}
 	delete(f.fetched, appName)
 }
@@ -209,7 +209,7 @@ func (f *Set) scheduleForget(appName, agent string, t *Failure) {
 		case now.Sub(t.Since) < agents.Retention: // it has failed again since
 			f.scheduleForget(appName, agent, t)
 		default:
-			f.Forget(appName, agent)
+			f.Remove(appName, agent)
 		}
 	})
 }

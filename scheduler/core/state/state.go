@@ -32,8 +32,8 @@ type State struct {
 	Executors *executors.Set
 	// Orphans owns abandoned attempts that may still run.
 	Orphans *orphans.Set
-	// Starts owns the failed starts that keep apps off agents.
-	Starts *startfailures.Set
+	// StartFailures owns the failed starts that keep apps off agents.
+	StartFailures *startfailures.Set
 	// Subscription owns the framework id, the session and the takeover.
 	Subscription *subscription.Subscription
 }
@@ -43,7 +43,7 @@ func New(s *step.Shared) *State {
 	st := &State{Shared: s, Config: config.New(s), Executions: executions.New(s), Agents: agents.New(s),
 		Executors: executors.New(s),
 		Orphans:   orphans.New(s), Subscription: subscription.New(s)}
-	st.Starts = startfailures.New(s, func(id string) bool { return st.Executions.Get(id) != nil })
+	st.StartFailures = startfailures.New(s, func(id string) bool { return st.Executions.Get(id) != nil })
 	return st
 }
 

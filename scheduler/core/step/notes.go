@@ -17,7 +17,7 @@ const (
 	NoteRunFailed           NoteKind = "daemon run failed"
 	NoteTaskReturned        NoteKind = "task taken back"
 	NoteTaskUnreachable     NoteKind = "task unreachable"
-	NoteExecutorSilent      NoteKind = "executor silent"
+	NoteExecutorHeartbeats  NoteKind = "executor heartbeats changed"
 	NoteKillRequested       NoteKind = "kill requested"
 	NoteTimedOut            NoteKind = "task timed out"
 	NotePackageChanged      NoteKind = "package on an agent changed"
