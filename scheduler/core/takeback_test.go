@@ -119,11 +119,11 @@ func TestE5NoEndNumberIsUsedTwice(t *testing.T) {
 	l := s.runJob(oneShard)
 	s.unreachable(l[0])
 	s.until(2 * time.Minute)
-	former := s.core.executions.EndedByID(s.created[0]).Ended()
+	former := s.core.executions.EndedByID(s.created[0]).EndNumber()
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
 	s.restart()
 	s.update(l[0], cluster.Finished)
-	if again := s.core.executions.EndedByID(s.created[0]).Ended(); again <= former {
+	if again := s.core.executions.EndedByID(s.created[0]).EndNumber(); again <= former {
 		t.Errorf("end %d, then %d", former, again)
 	}
 }

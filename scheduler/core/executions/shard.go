@@ -86,8 +86,8 @@ func (s *Shard) ClusterState() cluster.State {
 	return cluster.Staging
 }
 
-// SourceOfRun returns why the present or last attempt was launched, from its task id. While the shard waits, Type is
-// already the source of the next attempt.
+// SourceOfRun returns why the present or last attempt was launched. Its task id says so; Source is already that of the
+// next attempt while the shard waits.
 func (s *Shard) SourceOfRun() Source {
 	if id, err := jobs.ParseTaskID(s.rec.TaskID); err == nil && id.Type == jobs.TaskFailover {
 		return FailoverSource

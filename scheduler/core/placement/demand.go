@@ -54,7 +54,7 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 		}
 		pl.st.StartFailures.RecordTry(a.Config(), e.ID())
 		d.Demand = pl.DemandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, excluded)
-		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.with).Each
+		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.with).TaskBytes
 		ds = append(ds, d)
 	}
 	return ds, false

@@ -128,7 +128,7 @@ func (h *Recording) BeginTerm(ended []*executions.Execution, audits []audit.Row)
 	}
 	h.recorded = h.stored
 	for _, e := range ended {
-		if e.Ended() > h.stored {
+		if e.EndNumber() > h.stored {
 			h.of.MarkUnrecorded(e)
 			h.toRecord = append(h.toRecord, e)
 		}
@@ -218,7 +218,7 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 			break
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
-		shards, ends, h.recorded = shards+e.NumShards()+1, ends+1, e.Ended()
+		shards, ends, h.recorded = shards+e.NumShards()+1, ends+1, e.EndNumber()
 		h.recordUnrecorded(e)
 	}
 	h.toRecord = slices.Delete(h.toRecord, 0, ends)

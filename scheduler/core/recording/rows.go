@@ -53,7 +53,7 @@ func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings().App.AppName, e.LaunchedAt(),
 			e.Begin()
 	}
-	if e.Ended() == 0 {
+	if e.EndNumber() == 0 {
 		row.Revision = event.Again(row.Revision, e.Reopened())
 		return row
 	}

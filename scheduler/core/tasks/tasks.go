@@ -131,7 +131,7 @@ func (ts *Describer) Size(e *executions.Execution, with *executions.Settings) ex
 		j := ts.st.Config.Job(e.Job())
 		key = executions.Described{Job: j.Config(), App: ts.st.Config.App(j.Config().AppName).Version()}
 	}
-	if d := e.Described(); d.Each > 0 && d.Job == key.Job && d.App == key.App {
+	if d := e.Described(); d.TaskBytes > 0 && d.Job == key.Job && d.App == key.App {
 		return d
 	}
 	of := e.With(with)
@@ -149,7 +149,7 @@ func (ts *Describer) Size(e *executions.Execution, with *executions.Settings) ex
 	for name, value := range ts.st.Opt.ExecutorEnvironment {
 		executor += len(name) + len(value)
 	}
-	key.Each, key.Alike = shared+longest+executor+besidesDescription, shared
+	key.TaskBytes, key.SharedBytes = shared+longest+executor+besidesDescription, shared
 	e.KeepDescribed(key)
 	return key
 }
@@ -163,7 +163,7 @@ func (ts *Describer) TooLarge(e *executions.Execution, with *executions.Settings
 	if e.Launched() {
 		n = e.Waiting()
 	}
-	each := ts.Size(e, with).Alike
+	each := ts.Size(e, with).SharedBytes
 	if n*each <= ts.st.Opt.RunBytes {
 		return reason.Reason{}
 	}
