@@ -113,7 +113,7 @@ func TestL8WhomAFailureHolds(t *testing.T) {
 		s.update(s.start(8)[0], cluster.Failed, func(u *cluster.Update) { u.Status = data })
 		for job, waits := range map[string]bool{"my_job": true, "other": test.waits} {
 			a := s.core.config.App(s.core.config.AppNameOf(job))
-			if got := s.core.starts.Wait(a.Config(), "x").Waits(); got != waits {
+			if got := s.core.starts.Wait(a.Config(), "x").MustWait(); got != waits {
 				t.Errorf("%s: %s waits: %v", name, job, got)
 			}
 		}

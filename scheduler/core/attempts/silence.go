@@ -110,7 +110,7 @@ func (as *Attempts) detectSilence() {
 	}
 	silent, heard := map[string]time.Time{}, map[string]bool{}
 	for _, x := range as.st.Executors.Sorted() {
-		if !x.Beats() || x.Tasks() == 0 && x.SilentSince().IsZero() && !as.st.Orphans.Hold(x.ID()) {
+		if !x.Beats() || x.Tasks() == 0 && x.SilentSince().IsZero() && !as.st.Orphans.ExistOn(x.ID()) {
 			continue // an idle executor counts only if it was silent before or its tasks were given up
 		}
 		since := slices.MaxFunc([]time.Time{x.HeardAt(), x.BusySince(), sl.listeningSince}, time.Time.Compare)

@@ -118,8 +118,8 @@ type PackageWait struct {
 	probe   string
 }
 
-// Waits reports whether the execution has to wait.
-func (w PackageWait) Waits() bool { return w.failure != nil }
+// MustWait reports whether the execution has to wait.
+func (w PackageWait) MustWait() bool { return w.failure != nil }
 
 // Wait returns whether an execution of an app has to wait because its package cannot be fetched. After the delay,
 // one execution of the app at a time may try; placement calls Tried for it.

@@ -88,7 +88,7 @@ func (s *State) Allot(agentID string, x *executors.Executor, need resources.Amou
 
 // TakesTasks reports whether an executor may get new tasks: it is not closing, and has no orphans.
 func (s *State) TakesTasks(x *executors.Executor) bool {
-	return !x.IsClosing() && !s.Orphans.Hold(x.ID())
+	return !x.IsClosing() && !s.Orphans.ExistOn(x.ID())
 }
 
 // RemovedWait returns how long an agent must have been registered before the tasks of a removed framework must have

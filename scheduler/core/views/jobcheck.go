@@ -64,7 +64,7 @@ func (vs *Views) previewPlacement(j *config.Job) PlacementView {
 		v.Why = WhyOf(vs.orphanReason(&o))
 		return v
 	}
-	if wait := vs.st.StartFailures.Wait(a.Config(), ""); wait.Waits() {
+	if wait := vs.st.StartFailures.Wait(a.Config(), ""); wait.MustWait() {
 		v.Why = WhyOf(vs.st.StartFailures.WaitReason(wait))
 		return v
 	}
