@@ -72,15 +72,15 @@ func (a *Log) Restore(name string, e registry.Entry) error {
 	return err
 }
 
-// Loaded sorts and indexes what Restore has added. It is called once, before anything else is added.
-func (a *Log) Loaded() {
+// FinishLoading sorts and indexes what Restore has added. It is called once, before anything else is added.
+func (a *Log) FinishLoading() {
 	slices.SortFunc(a.rows, func(x, y Row) int { return cmp.Compare(x.number, y.number) })
 	for i := range a.rows {
-		a.keep(&a.rows[i])
+		a.index(&a.rows[i])
 	}
 }
 
-func (a *Log) keep(r *Row) {
+func (a *Log) index(r *Row) {
 	a.ids[r.ID] = true
 	a.bytes += r.size
 	a.last = max(a.last, r.number)
@@ -150,13 +150,13 @@ func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 
 // Add keeps a row about a change of this step. The row is part of the commit of the step and of its batch for the
 // history.
-func (a *Log) Add(row event.Audit) { a.Committed(a.number(row)) }
+func (a *Log) Add(row event.Audit) { a.AddPlanned(a.number(row)) }
 
-// Committed keeps rows that Plan has numbered, after their change was committed.
-func (a *Log) Committed(rows ...Row) {
+// AddPlanned keeps rows that Plan has numbered, after their change was committed.
+func (a *Log) AddPlanned(rows ...Row) {
 	for _, r := range rows {
 		a.rows = append(a.rows, r)
-		a.keep(&r)
+		a.index(&r)
 		a.onRow(r)
 	}
 }

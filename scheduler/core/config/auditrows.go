@@ -24,7 +24,7 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 		case AppChanged:
 			row := event.Audit{Actor: by, Target: targetApp, TargetName: e.Name, App: e.Name}
 			if e.MarkOnly {
-				rows = append(rows, k.auditOfMark(row, store.PathAppDisabled, markWhen(e.Disabled, false))...)
+				rows = append(rows, k.auditOfMark(row, store.PathAppDisabled, markFor(e.Disabled, false))...)
 				continue
 			}
 			var was *app.Config
@@ -35,7 +35,7 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 		case JobChanged:
 			row := event.Audit{Actor: by, Target: TargetJob, TargetName: e.Name, App: k.AppNameOf(e.Name)}
 			if e.MarkOnly {
-				rows = append(rows, k.auditOfMark(row, store.PathJobDisabled, markWhen(e.Disabled, e.Shutdown))...)
+				rows = append(rows, k.auditOfMark(row, store.PathJobDisabled, markFor(e.Disabled, e.Shutdown))...)
 				continue
 			}
 			if e.Config != nil {
@@ -52,7 +52,7 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 			if dir == store.PathJobDisabled {
 				row.Target, row.App = TargetJob, k.AppNameOf(name)
 			}
-			rows = append(rows, k.auditOfMark(row, dir, markWhen(e.Disabled, e.Shutdown))...)
+			rows = append(rows, k.auditOfMark(row, dir, markFor(e.Disabled, e.Shutdown))...)
 		}
 	}
 	return rows

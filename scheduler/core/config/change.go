@@ -130,7 +130,7 @@ func (ch SetAppDisabled) plan(k *Set) (Planned, error) {
 	if a == nil {
 		return p, problem.NoApp(name)
 	}
-	p.putMark(store.PathAppDisabled, name, markWhen(disabled, false))
+	p.putMark(store.PathAppDisabled, name, markFor(disabled, false))
 	cfg := a.cfg
 	p.Events = append(p.Events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled,
 		Notes: a.notes, MarkOnly: true})
@@ -226,7 +226,7 @@ func (ch SetJobDisabled) plan(k *Set) (Planned, error) {
 	if j == nil || j.cfg == nil {
 		return p, problem.NoJob(ch.Name)
 	}
-	m := markWhen(ch.Disabled, ch.Shutdown)
+	m := markFor(ch.Disabled, ch.Shutdown)
 	if ch.Shutdown && j.mark.Disables() {
 		m = j.mark
 	}

@@ -109,7 +109,7 @@ func (k *Set) ApplyApp(e AppChanged) (a *App, jobs []*Job, newExecutors bool) {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathApps, e.Name))
 	}
-	k.SetMark(store.Under(store.PathAppDisabled, e.Name), markWhen(e.Disabled, false))
+	k.SetMark(store.Under(store.PathAppDisabled, e.Name), markFor(e.Disabled, false))
 	a = k.apps[e.Name]
 	if e.Config == nil {
 		if a == nil {
@@ -149,7 +149,7 @@ func (k *Set) ApplyJob(e JobChanged) *Job {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathJobs, e.Name))
 	}
-	k.SetMark(store.Under(store.PathJobDisabled, e.Name), markWhen(e.Disabled, e.Shutdown))
+	k.SetMark(store.Under(store.PathJobDisabled, e.Name), markFor(e.Disabled, e.Shutdown))
 	if e.Config == nil && k.jobs[e.Name] == nil {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (k *Set) ApplyJob(e JobChanged) *Job {
 			k.sizes.add(e.Config.AppName, e.Bytes)
 		}
 	}
-	j.cfg, j.version, j.mark, j.notes = e.Config, e.Version, markWhen(e.Disabled, e.Shutdown), e.Notes
+	j.cfg, j.version, j.mark, j.notes = e.Config, e.Version, markFor(e.Disabled, e.Shutdown), e.Notes
 	k.addToApp(j)
 	return j
 }
@@ -185,7 +185,7 @@ func (k *Set) addToApp(j *Job) {
 // ApplyMark applies an external edit of a disabled mark (rule F6), and returns the affected jobs, sorted by name. A
 // mark may exist before its document does.
 func (k *Set) ApplyMark(e MarkChanged) []*Job {
-	now := markWhen(e.Disabled, e.Shutdown)
+	now := markFor(e.Disabled, e.Shutdown)
 	k.SetMark(e.Path, now)
 	delete(k.faulty, e.Path) // a separate event reports a mark that cannot be read
 	dir, name := store.Split(e.Path)
@@ -296,7 +296,7 @@ func (k *Set) Draft(p *Planned) (*Job, error) {
 	}
 	for _, e := range p.Events {
 		if e, ok := e.(JobChanged); ok {
-			j.cfg, j.mark, j.notes = e.Config, markWhen(e.Disabled, e.Shutdown), e.Notes
+			j.cfg, j.mark, j.notes = e.Config, markFor(e.Disabled, e.Shutdown), e.Notes
 		}
 	}
 	var err error

@@ -33,8 +33,8 @@ func (k *Set) fireCountsChanged(j *Job) {
 	}
 }
 
-// CountFiring adds a job to those that fire by their schedule (see BySchedule), or removes it.
-func (k *Set) CountFiring(j *Job, fires bool) {
+// SetFiring adds a job to those that fire by their schedule (see BySchedule), or removes it.
+func (k *Set) SetFiring(j *Job, fires bool) {
 	if fires && j.schedule != nil {
 		k.schedules.set(j)
 	} else {
@@ -93,8 +93,8 @@ func (k *Set) ForgetUnused(j *Job, busy bool) bool {
 	return unused
 }
 
-// Pause pauses a job, or ends its pause (rule F10). The record is stored even while the job's app cannot be used.
-func (k *Set) Pause(j *Job, paused bool) {
+// SetPaused pauses a job, or ends its pause (rule F10). The record is stored even while the job's app cannot be used.
+func (k *Set) SetPaused(j *Job, paused bool) {
 	j.stored.Paused, j.isStored = paused, true
 	k.markChanged(j)
 }

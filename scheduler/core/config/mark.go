@@ -22,7 +22,7 @@ const shutdownMark = "shutdown"
 // Disables reports whether an app or job with that mark makes no fires.
 func (m Mark) Disables() bool { return m != notMarked }
 
-func markWhen(disabled, shutdown bool) Mark {
+func markFor(disabled, shutdown bool) Mark {
 	switch {
 	case disabled && shutdown:
 		return markedShutdown
@@ -35,7 +35,7 @@ func markWhen(disabled, shutdown bool) Mark {
 // MarkOf decodes the mark that is stored at a path. The mark of an app can only disable it.
 func MarkOf(path string, value []byte) Mark {
 	dir, _ := store.Split(path)
-	return markWhen(true, dir == store.PathJobDisabled && string(value) == shutdownMark)
+	return markFor(true, dir == store.PathJobDisabled && string(value) == shutdownMark)
 }
 
 // value returns the stored value of this mark for the app or job with that name.

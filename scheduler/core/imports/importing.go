@@ -50,7 +50,7 @@ func (im *Imports) Queues() {
 			continue
 		case strings.HasPrefix(e.path, store.PathFailover+"/"):
 			if err = im.importable(e.job); err == nil && im.st.Config.Job(e.job).IsDaemon() {
-				im.MarkImported(e.path)
+				im.RemoveEntries(e.path)
 			} else if err == nil {
 				lost[e.job] = append(lost[e.job], e)
 			}
@@ -71,7 +71,7 @@ func (im *Imports) Queues() {
 		case im.st.Subscription.InTakeover() && strings.HasPrefix(path, store.PathRunning+"/"):
 			im.st.Subscription.ImportRunning(path, "")
 		default:
-			im.MarkImported(path)
+			im.RemoveEntries(path)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (im *Imports) importReady(e importEntry) error {
 		return err
 	}
 	if im.st.Config.Job(e.job).IsDaemon() {
-		im.MarkImported(e.path) // the entry meant a shard to be placed, and all shards are
+		im.RemoveEntries(e.path) // the entry meant a shard to be placed, and all shards are
 		return nil
 	}
 	times, err := strconv.Atoi(strings.TrimSpace(e.value))
@@ -130,7 +130,7 @@ func (im *Imports) importReady(e importEntry) error {
 			Job:  e.job,
 			Fire: im.fireTime(), Source: source})
 	}
-	im.MarkImported(e.path)
+	im.RemoveEntries(e.path)
 	return nil
 }
 
@@ -155,7 +155,7 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 			continue
 		}
 		lost[item] = entry.value
-		im.MarkImported(entry.path)
+		im.RemoveEntries(entry.path)
 	}
 	if len(lost) == 0 {
 		return
@@ -172,7 +172,7 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 // removed.
 func (im *Imports) importRunning(e importEntry) {
 	if !im.st.Subscription.InTakeover() {
-		im.MarkImported(e.path)
+		im.RemoveEntries(e.path)
 		return
 	}
 	im.st.Subscription.ImportRunning(e.path, e.value)

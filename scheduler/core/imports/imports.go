@@ -25,8 +25,8 @@ type Imports struct {
 	done  []string
 }
 
-// MarkImported marks entries, by their paths, as taken over. The commit of the step removes them.
-func (im *Imports) MarkImported(paths ...string) { im.done = append(im.done, paths...) }
+// RemoveEntries marks entries, by their paths, as taken over. The commit of the step removes them.
+func (im *Imports) RemoveEntries(paths ...string) { im.done = append(im.done, paths...) }
 
 // Write adds the removal of all entries that are taken over to the commit of the step.
 func (im *Imports) Write(r *store.Commit) {

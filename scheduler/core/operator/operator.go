@@ -232,7 +232,7 @@ func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Erro
 	case j.Stored().Paused == p.Paused:
 		return false, nil
 	}
-	op.st.Config.Pause(j, p.Paused)
+	op.st.Config.SetPaused(j, p.Paused)
 	op.audit.Pause(p.Actor, p.Job, p.Paused)
 	op.st.NeedChanged()
 	return true, nil

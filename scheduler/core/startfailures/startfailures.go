@@ -192,9 +192,9 @@ func (f *Set) dropSource(t *Failure) {
 	delete(f.sources, t.source())
 }
 
-// ForgetApp removes all failures of an app that was changed or removed, since it now fetches and starts something
+// RemoveAllOf removes all failures of an app that was changed or removed, since it now fetches and starts something
 // else.
-func (f *Set) ForgetApp(appName string) {
+func (f *Set) RemoveAllOf(appName string) {
 	for agent := range f.byApp[appName] {
 		f.Remove(appName, agent)
 	}
