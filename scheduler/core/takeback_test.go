@@ -145,8 +145,8 @@ func TestE5ANewLeaderPlacesNothingBesideAHungExecutor(t *testing.T) {
 	}
 }
 
-// TestE5TheNextExecutionIsFreedOnKubernetes: a shard of an execution is given up, and the next execution waits until the
-// rest of it has ended. Then the pod is killed, because the next execution waits for that.
+// TestE5TheNextExecutionIsFreedOnKubernetes: a shard of an execution is given up, and the next execution waits until
+// the rest of it has ended. Then the pod is killed, because the next execution waits for that.
 func TestE5TheNextExecutionIsFreedOnKubernetes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

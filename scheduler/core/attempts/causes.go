@@ -11,7 +11,7 @@ import (
 // It also records the place of the attempt's output, the start of its process and its last progress.
 func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 	s := ref.Shard()
-	end := executions.End{UUID: u.UUID, Complete: as.st.Said(u.Timestamp)}
+	end := executions.End{UUID: u.UUID, Complete: as.st.ReportedTime(u.Timestamp)}
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor()
 	}

@@ -37,7 +37,7 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, result outcome, lingerTim
 	if x := as.st.Executors.Get(s.Executor()); x != nil && v.closeExecutor {
 		if v.mismatch {
 			as.st.Note(step.Note{Kind: step.NoteExecutor, Problem: true, Detail: s.Executor() +
-				" gets no more tasks, because the master knows it with another ExecutorInfo; a new executor is started"})
+				" gets no more tasks, because the master knows it with another ExecutorInfo; a new one is started"})
 		}
 		as.st.Executors.Close(x)
 	}

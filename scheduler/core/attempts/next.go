@@ -205,8 +205,8 @@ func (in *ending) afterOwnEnd() verdict {
 		return v
 	case outcomeExecutorStartFailed:
 		if in.servedElsewhere {
-			// The agent is not at fault: it was to fetch the executor from another leader. A new one is fetched from this
-			// leader (rules L6, X4).
+			// The agent is not at fault: it was to fetch the executor from another leader. A new one is fetched from
+			// this leader (rules L6, X4).
 			v := in.requeue(in.cause, in.next, triesBefore)
 			v.closeExecutor = true
 			return v

@@ -166,7 +166,7 @@ func (as *Attempts) updateLive(ref executions.TaskRef, u cluster.Update) {
 	}
 	if s.Seen() >= executions.SeenRunning && s.State() == executions.Launching {
 		as.recording.TraceUpdate(ref, u, reason.Reason{})
-		as.st.Executions.MarkRunning(ref, as.st.Said(u.Timestamp))
+		as.st.Executions.MarkRunning(ref, as.st.ReportedTime(u.Timestamp))
 		changed = true
 	}
 	agentFetches := s.Fetching() && u.Source == cluster.FromAgent // it starts the executor afterwards

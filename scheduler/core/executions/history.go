@@ -134,7 +134,9 @@ func (h *history) trim(now time.Time, limit int, forgettable int64) (dropped []*
 		}
 	}
 	for _, r := range h.crowded {
-		removeSurplus(r, func(e *Execution) bool { return e.rec.Dropped || r.shards > maxRingShards || !isRecent(e, now) })
+		removeSurplus(r, func(e *Execution) bool {
+			return e.rec.Dropped || r.shards > maxRingShards || !isRecent(e, now)
+		})
 	}
 	for _, r := range h.crowded {
 		removeSurplus(r, func(*Execution) bool { return tooMany() })

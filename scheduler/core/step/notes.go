@@ -43,7 +43,7 @@ const (
 type Note struct {
 	Kind                 NoteKind
 	Job, Execution, Task string
-	// Detail and Why say more, if there is more to say; Text combines them.
+	// Detail and Why say more, if they are set; Text combines them.
 	Detail string
 	Why    reason.Reason
 	// Problem marks a note that an operator should look at.

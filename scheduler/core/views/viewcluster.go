@@ -345,8 +345,8 @@ func (vs *Views) UseOf(a *agents.Agent) AgentUse {
 	for _, x := range vs.st.Executors.On(a.ID()) {
 		u.used = u.used.Plus(x.Uses())
 	}
-	if !a.Settled().IsZero() {
-		u.total = a.Settled().Max(u.used)
+	if !a.Total().IsZero() {
+		u.total = a.Total().Max(u.used)
 	}
 	return u
 }
