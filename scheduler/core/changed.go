@@ -18,9 +18,9 @@ import (
 // applyAppChange applies a committed change of an app (rule T4).
 func (c *Core) applyAppChange(e config.AppChanged) {
 	c.shared.NeedChanged()
-	a, jobs, other := c.config.ApplyApp(e)
-	if other {
-		c.starts.ForgetApp(e.Name)
+	a, jobs, newExecutors := c.config.ApplyApp(e)
+	if newExecutors {
+		c.startFailures.RemoveAllOf(e.Name)
 		if a != nil {
 			c.shared.RequestMatch()
 		}
@@ -50,28 +50,28 @@ func (c *Core) applyJobChange(e config.JobChanged) {
 }
 
 // applyJobState makes the core's state of a job follow its documents and disabled marks. It compares them with the
-// stored record, not with memory, so that a leader that finds only the document of an earlier change does the same
+// stored record, not with memory. So a new leader, which finds only the document of an earlier change, does the same
 // (rule T4).
 func (c *Core) applyJobState(j *config.Job) {
 	c.config.ReadCron(j)
-	how := c.config.Inactive(j)
-	inactive := how != config.Active
+	inactivity := c.config.Inactive(j)
+	inactive := inactivity != config.Active
 	switch {
 	case c.config.IsFaulty(j):
-		// Running executions have their settings and go on; waiting ones keep waiting ([D15]).
+		// Launched executions have their own settings and go on. Waiting ones keep waiting ([D15]).
 		c.fires.SetSchedule(j, false)
-		c.config.CountFiring(j, false)
+		c.config.SetFiring(j, false)
 		return
 	case j.Config() == nil:
 		c.notifications.Drop(j.Name())
 		c.killExecutionsOf(j, reason.Of(reason.Deregistered))
-	case how == config.Paused:
-	case how == config.ShutDown:
+	case inactivity == config.Paused: // its launched executions go on, and its waiting ones keep waiting
+	case inactivity == config.ShutDown:
 		c.endWaiting(j, c.config.EndReason(j))
 	case inactive:
 		c.killExecutionsOf(j, c.config.EndReason(j))
 	}
-	c.config.CountFiring(j, !inactive)
+	c.config.SetFiring(j, !inactive)
 	if j.Config() == nil {
 		c.daemons.TendLater(j.Name())
 		c.fires.SetSchedule(j, false)
@@ -95,8 +95,8 @@ func (c *Core) applyJobState(j *config.Job) {
 	}
 }
 
-// checkOverrides ends waiting executions whose overrides the changed job cannot be run with; it may have fewer shards,
-// for instance. They must not run with other settings than requested.
+// checkOverrides ends the waiting executions of a changed job whose overrides no longer fit it, for instance because
+// it has fewer shards now. They must not run with other settings than requested.
 func (c *Core) checkOverrides(j *config.Job) {
 	for _, e := range slices.Clone(c.executions.Queue(j.Name())) {
 		if e.Launched() || e.Overrides() == nil {
@@ -110,8 +110,8 @@ func (c *Core) checkOverrides(j *config.Job) {
 	}
 }
 
-// killExecutionsOf ends the waiting executions of a job and requests the kill of the launched ones (rule F6). No attempt
-// that was given up is taken back after that.
+// killExecutionsOf ends the waiting executions of a job and requests the kill of the launched ones (rule F6). After
+// that no attempt of the job that was given up is taken back.
 func (c *Core) killExecutionsOf(j *config.Job, why reason.Reason) {
 	c.attempts.Supersede(j.Name(), func(*orphans.Orphan) bool { return true })
 	for _, e := range slices.Clone(c.executions.Queue(j.Name())) {
@@ -119,7 +119,7 @@ func (c *Core) killExecutionsOf(j *config.Job, why reason.Reason) {
 	}
 }
 
-// pendingChange is a change of configuration that is being committed for the request with that token.
+// pendingChange is a change of configuration that is being committed. token is the token of its request.
 type pendingChange struct {
 	*config.Planned
 	token  uint64
@@ -151,10 +151,10 @@ func (c *Core) applyCommitted(token uint64) {
 		return
 	}
 	c.pending = nil
-	for _, event := range p.Events {
-		c.applyChange(event)
+	for _, e := range p.Events {
+		c.applyChange(e)
 	}
-	c.audit.Committed(p.audit...)
+	c.audit.AddPlanned(p.audit...)
 	if !p.Removed {
 		p.answer = c.viewsOf(p.Planned)
 	}
@@ -187,7 +187,7 @@ func (c *Core) endWaiting(j *config.Job, why reason.Reason) {
 	}
 }
 
-// Reloaded returns the events with which the core must be stepped after an external edit. See config.Set.Reloaded.
+// Reloaded returns the events with which the core must be stepped after an external edit (config.Set.Reloaded).
 func (c *Core) Reloaded(path string, entry registry.Entry, found bool) []Event {
 	return c.config.Reloaded(path, entry, found)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// checkClusterKind refuses a state that was made with another kind of cluster. Its tasks are unknown to this cluster,
-// which would report them as gone; then tasks that still run on the other cluster would be launched here a second
-// time.
+// checkClusterKind refuses a state that was made with another kind of cluster. This cluster does not know the tasks in
+// that state and would report them as gone. Then the scheduler would launch them here, although they may still run on
+// the other cluster.
 func (c *Core) checkClusterKind(entries []registry.Entry) error {
 	kind, used := "", false
 	for _, e := range entries {

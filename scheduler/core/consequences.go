@@ -17,7 +17,7 @@ import (
 // follow applies the consequences of a change of an execution, whatever decided it: rows of the history, counts, the
 // resources in use on executors and agents, KILLs, notifications, and the upkeep of daemons and of deregistered jobs.
 // It changes no execution. Details that only one decision knows, such as why an update is not believed, are logged and
-// recorded by that decision.
+// recorded where that decision is made.
 func (c *Core) follow(ch executions.Change) {
 	e := ch.Exec
 	switch ch.Kind {
@@ -26,7 +26,7 @@ func (c *Core) follow(ch executions.Change) {
 		if j := c.config.Job(e.Job()); c.executions.First(e.Job()) != e {
 			c.recording.Waits(e, c.views.WaitReason(j, e))
 		}
-		c.attempts.SupersedeFor(e.Job())
+		c.attempts.SupersedeAwaited(e.Job())
 	case executions.ExecutionReopened:
 		c.recording.Reopened(e)
 	case executions.ExecutionLaunched:
@@ -73,7 +73,7 @@ func (c *Core) follow(ch executions.Change) {
 			c.attempts.SendKill(ch.Ref())
 		}
 	case executions.AttemptEnding:
-		c.attemptEnds(ch)
+		c.recordAttemptEnd(ch)
 	case executions.ShardEnded:
 		s := ch.Ref().Shard()
 		c.releaseTask(e, s)
@@ -96,15 +96,15 @@ func (c *Core) follow(ch executions.Change) {
 	}
 }
 
-// attemptEnds counts and records the run of an attempt that ends.
-func (c *Core) attemptEnds(ch executions.Change) {
+// recordAttemptEnd counts and records the run of an attempt that ends.
+func (c *Core) recordAttemptEnd(ch executions.Change) {
 	e, s := ch.Exec, ch.Ref().Shard()
 	if e.Daemon() {
 		return // a daemon's runs are counted and recorded one by one
 	}
 	stats.ObserveRun(&c.shared.Numbers.TaskRun, s.Start(), s.Complete())
 	if s.Start().IsZero() && !ch.Failed {
-		return // it had no process, and no user asks why its shard failed
+		return // it had no process, and it is no failure for which a user would look
 	}
 	if c.recording.On() {
 		c.recording.Run(e, s, ch.State, ch.Why)
@@ -115,7 +115,7 @@ func (c *Core) attemptEnds(ch executions.Change) {
 func (c *Core) executionEnded(e *executions.Execution) {
 	state := e.State()
 	switch {
-	case e.Dropped(): // counted with the fires without a run
+	case e.Dropped(): // config.CountDropped has counted it
 	case state == executions.Finished:
 		c.shared.Numbers.ExecutionsFinished++
 	case state == executions.Killed:
@@ -132,7 +132,7 @@ func (c *Core) executionEnded(e *executions.Execution) {
 		c.shared.Note(step.Note{Kind: step.NoteExecutionEnded, Job: e.Job(), Execution: e.ID(), Detail: string(state),
 			Why: e.Reason(), Problem: state == executions.Failed && !c.notifications.IgnoresFailures(e.Job())})
 	}
-	c.attempts.SupersedeFor(e.Job())
+	c.attempts.SupersedeAwaited(e.Job())
 	if e.Daemon() {
 		c.daemons.TendLater(e.Job())
 	}

@@ -37,15 +37,15 @@ type Core struct {
 	decision Decision
 	// commit has the writes of the present step. It is a field so that no step allocates it.
 	commit store.Commit
-	// st is the state of the term, and the fields below it are its owners.
-	st           *state.State
-	config       *config.Set
-	executions   *executions.Set
-	agents       *agents.Set
-	starts       *startfailures.Set
-	executors    *executors.Set
-	orphans      *orphans.Set
-	subscription *subscription.Subscription
+	// st is the state of the term. The fields after it are the owners of its parts.
+	st            *state.State
+	config        *config.Set
+	executions    *executions.Set
+	agents        *agents.Set
+	startFailures *startfailures.Set
+	executors     *executors.Set
+	orphans       *orphans.Set
+	subscription  *subscription.Subscription
 
 	fires *fires.Fires
 	// pending is the change of configuration that is being committed, or nil.
@@ -73,8 +73,8 @@ func New(opt step.Options) *Core {
 	shared := &step.Shared{Opt: opt, JobStats: stats.NewPerJob(opt.JobMetrics), Numbers: stats.New()}
 	st := state.New(shared)
 	c := &Core{
-		shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, starts: st.Starts,
-		executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
+		shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents,
+		startFailures: st.StartFailures, executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
 		notifications: notifications.New(shared, st.Config),
 		recording:     recording.New(shared, st.Executions),
 	}

@@ -81,11 +81,11 @@ func (s *stage) contradiction() string {
 
 // contradictionOfParts compares the indexes of the smaller parts with the indexed data.
 func contradictionOfParts(c *Core) string {
-	if why := c.starts.Contradiction(); why != "" {
+	if why := c.startFailures.Contradiction(); why != "" {
 		return why
 	}
 	unknown := ""
-	c.starts.Each(func(app, _ string, _ startfailures.Failure) {
+	c.startFailures.Each(func(app, _ string, _ startfailures.Failure) {
 		if c.config.App(app) == nil {
 			unknown = "start failures are kept without reason " + app
 		}

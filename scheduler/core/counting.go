@@ -7,14 +7,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// countRun counts the end of an execution with its job.
-func countRun(c *state.State, e *executions.Execution) {
-	j := c.Config.Job(e.Job())
+// countRun counts an execution that has ended, among all and for its job, and records its duration.
+func countRun(st *state.State, e *executions.Execution) {
+	j := st.Config.Job(e.Job())
 	if j == nil || j.Config() == nil || e.Dropped() || e.Daemon() { // runs of daemons are counted one by one
 		return
 	}
-	stats.ObserveRun(&c.Numbers.ExecutionRun, e.Begin(), e.Complete())
-	s := c.JobStats.Of(e.Job())
+	stats.ObserveRun(&st.Numbers.ExecutionRun, e.Begin(), e.Complete())
+	s := st.JobStats.Of(e.Job())
 	if s == nil {
 		return
 	}
@@ -29,40 +29,42 @@ func countRun(c *state.State, e *executions.Execution) {
 	}
 }
 
-// loadJobStats sets the last runs of jobs from the kept ended executions; the counters of a new leader begin at 0.
-func loadJobStats(c *state.State) {
-	for e := range c.Executions.AllEnded() {
-		if j := c.Config.Job(e.Job()); j == nil || j.Config() == nil || e.Dropped() || e.Daemon() {
+// loadJobStats sets the last runs of jobs from the kept ended executions. The counters of a new leader begin at 0.
+func loadJobStats(st *state.State) {
+	for e := range st.Executions.AllEnded() {
+		if j := st.Config.Job(e.Job()); j == nil || j.Config() == nil || e.Dropped() || e.Daemon() {
 			continue
 		}
-		if s := c.JobStats.Of(e.Job()); s != nil {
+		if s := st.JobStats.Of(e.Job()); s != nil {
 			s.Last(e.Result() == executions.ResultFinished, e.EndedAt(), e.Begin(), e.Complete())
 		}
 	}
 }
 
-// countLaunch counts how long an execution has waited, at its first launch.
-func countLaunch(c *step.Shared, e *executions.Execution) {
+// countLaunch records, at the first launch of an execution, how long the execution has waited and how late its fire
+// is.
+func countLaunch(shared *step.Shared, e *executions.Execution) {
 	if e.Daemon() {
 		return
 	}
-	c.Numbers.ExecutionWait.Observe(max(c.Now().Sub(e.CreatedAt()), 0).Seconds())
+	shared.Numbers.ExecutionWait.Observe(max(shared.Now().Sub(e.CreatedAt()), 0).Seconds())
 	if e.Source() == executions.NormalTrigger {
-		c.Numbers.FireDelay.Observe(max(c.Wall().Sub(e.Fire()), 0).Seconds())
+		shared.Numbers.FireDelay.Observe(max(shared.Wall().Sub(e.Fire()), 0).Seconds())
 	}
 }
 
-func countEnd(c *step.Shared, state executions.State) {
+// countEnd counts a task whose shard has ended with it, by the state of the shard.
+func countEnd(shared *step.Shared, state executions.State) {
 	switch state {
 	case executions.Finished:
-		c.Numbers.TasksFinished++
+		shared.Numbers.TasksFinished++
 	case executions.Killed:
-		c.Numbers.TasksKilled++
+		shared.Numbers.TasksKilled++
 	case executions.Lost:
-		c.Numbers.TasksLost++
+		shared.Numbers.TasksLost++
 	case executions.TimedOut:
-		c.Numbers.TasksTimedOut++
+		shared.Numbers.TasksTimedOut++
 	default:
-		c.Numbers.TasksFailed++
+		shared.Numbers.TasksFailed++
 	}
 }

@@ -15,8 +15,7 @@ import (
 // before anything else leaves (write, then act; rule T5).
 type Decision struct {
 	Writes []registry.Write
-	// Fenced is set when a fenced commit must come before the calls even if there is
-	// nothing to write (rule T6).
+	// Fenced is set when a fenced commit must come before the calls, even if there is nothing to write (rule T6).
 	Fenced bool
 	// Change, if not empty, has the writes of a requested change of configuration. It is committed alone, after
 	// everything else has left; then ChangeCommitted reports it to the core, or the caller answers the request (rule
@@ -25,12 +24,11 @@ type Decision struct {
 	// History is the batch of rows that the step records; they are true once Writes are committed. Its Number is 0 if
 	// there is none.
 	History event.Batch
-	// Calls go to the present session, in this order; calls of different kinds
-	// may overtake each other.
+	// Calls go to the present session, in this order. Calls of different kinds may overtake each other.
 	Calls []step.Call
 	// Replies answer requests, after the commit.
 	Replies []Reply
-	// Notes are for the log and the history.
+	// Notes are for the log.
 	Notes []step.Note
 	// Notifications are the messages to send to people after the commit, at most one at a time for each job.
 	Notifications []notifications.Notification
@@ -42,7 +40,7 @@ type Decision struct {
 	Drained bool
 }
 
-// Reply answers the request with the token.
+// Reply answers the request with its Token. The request determines which of the other fields are set.
 type Reply struct {
 	Token       uint64
 	ExecutionID string

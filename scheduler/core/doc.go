@@ -11,7 +11,7 @@
 // The parts are packages below this one. Each owns its state: the fields are unexported, and other packages change
 // them by methods. Imports go down this list only; test/imports has it as a table.
 //
-//	views and requests of people
+//	views and requests of users
 //	  views          jobs, executions, agents, waits and their reasons, between two steps
 //	  watch          the views that a step has changed
 //	  operator       requests: trigger, kill, pause, forget, reconcile
@@ -23,7 +23,7 @@
 //	  daemons        the standing execution of a daemon, its rollout, the runs of its shards
 //	  imports        the queues of the original scheduler
 //	  retire         executors that are idle or obsolete
-//	  reconcile      questions about tasks to the cluster
+//	  reconcile      asks the cluster about tasks
 //	records
 //	  notifications  notifications of failed runs
 //	  recording      the rows that a step adds to the history
@@ -61,7 +61,7 @@
 // # Where it is decided
 //
 //	what a pod's state means                 pod.Report in cluster/kubernetes/pod/state.go; it makes the update
-//	whether an update is believed            attempts.Update, updateAttempt, updateEnded; a former session's: handle
+//	whether an update is believed            attempts.Update, updateAttempt, updateEnded; handle checks the session
 //	what the end of an attempt means         attempts.classify, then attempts.next, which decides about retries
 //	that a shard waits for its next attempt  executions.Requeue
 //	an agent does not answer                 agents.MarkUnreachable, by attempts.Update; how long: attempts.sweepTask

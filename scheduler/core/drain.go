@@ -14,7 +14,7 @@ func (c *Core) beginDrain() {
 	}
 	for _, x := range c.executors.Sorted() {
 		c.executors.Close(x)
-		c.executors.RepeatShutdown(x) // an executor with many tries would be asked again only after minutes
+		c.executors.RepeatShutdown(x) // otherwise the next SHUTDOWN could be due only after minutes
 	}
 }
 

@@ -10,26 +10,26 @@ import (
 // Event is something that happened outside of the core: one of the types below, or of package config.
 type Event = step.Event
 
-// Request is a request of a person: one of ChangeRequested, AuditRequested and the requests of package operator. A
-// Reply with its Token answers it, unless the term ends before.
+// Request is a request of a user: a ChangeRequested, an AuditRequested or a request of package operator. A Reply with
+// the same Token answers it, unless the term ends before.
 type Request struct {
 	Token uint64
 	Event Event
 }
 
-// ChangeRequested requests a change of configuration. A step may have at most one among its events. The reply is an
-// *Error or, after ChangeCommitted, the view of the changed object; for a removed one, its last view.
+// ChangeRequested requests a change of configuration. A step may have at most one among its events. The reply has a
+// *problem.Error or, after ChangeCommitted, the view of the changed object. For a removed object it has the last view.
 type ChangeRequested struct {
 	Change config.Change
-	// Actor is the requester, here and in the other requests. The audit row names it (rule A1).
+	// Actor is the requester, whom the audit row names (rule A1).
 	Actor event.Actor
 }
 
 // ChangeCommitted reports that Decision.Change of the request with that token was committed.
 type ChangeCommitted struct{ Token uint64 }
 
-// Drain requests the end of everything on the cluster (rule O4): nothing new is launched, and tasks are killed and
-// count as lost by shutdown.
+// Drain requests the end of everything on the cluster (rule O4): nothing new is launched, tasks are killed and count
+// as lost by shutdown, and executors are shut down.
 type Drain struct{}
 
 // SessionBegan is the SUBSCRIBED that answers a SUBSCRIBE. Session counts subscriptions; a number is never used again.
@@ -46,7 +46,8 @@ type SessionEnded struct {
 	Removed bool
 }
 
-// MasterChanged reports that another master leads than the one that was tried last, so the next attempt need not wait.
+// MasterChanged reports that another master leads than the one that was tried last, so that the next attempt to
+// subscribe need not wait.
 type MasterChanged struct {
 	// Session is the session that ended, or could not begin.
 	Session int64
@@ -58,8 +59,9 @@ type ClusterEvent struct {
 	Event   cluster.Event
 }
 
-// LaunchAnswered is the outcome of an ACCEPT. With OK the master has accepted it (202). Without OK the master has
-// refused it, and it had no effect. An unknown outcome is never reported: the session ends instead (rule L3).
+// LaunchAnswered is the outcome of the ACCEPT with number Seq. With OK the master has accepted it (202). Without OK
+// the master has refused it, and it had no effect; Message says why. An unknown outcome is never reported: the session
+// ends instead (rule L3).
 type LaunchAnswered struct {
 	Session int64
 	Seq     int64
@@ -82,8 +84,8 @@ type HistoryStored struct{ Batches int64 }
 
 func (HistoryStored) CoreEvent() {}
 
-// AuditRequested hands in rows of changes that were made outside of the core, such as changes of users. Rows have ids,
-// so that a repeated row is kept once. The reply is empty.
+// AuditRequested adds audit rows about changes that were made outside of the core, such as changes of users. Its rows
+// have ids, so that a repeated row is kept once. The reply is empty.
 type AuditRequested struct {
 	Rows []event.Audit
 }

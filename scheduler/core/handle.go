@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Step handles events and returns the decision. now are the two clocks, and rnd is the source of ids. The caller
-// commits Writes, then carries out the rest (see Decision).
+// Step handles events and returns the decision. now is the time by both clocks, and rnd is the source of ids. The
+// caller commits the Writes of the decision, then carries out the rest (see Decision).
 //
 // The order is: events, timers that are due, launches, remaining offers. So a shard that is lost in a step can be
-// placed in the same one, and an offer is declined only if the step does not need it.
+// placed again in the same step, and an offer is declined only if the step does not use it.
 func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.shared.SetRandom(rnd)
 	if was := c.shared.Ahead(); c.shared.Set(now) {
@@ -51,6 +51,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	return out
 }
 
+// handle passes an event to the part that it concerns. It ignores events of another session than the open one.
 func (c *Core) handle(e Event) {
 	switch e := e.(type) {
 	case config.AppChanged, config.JobChanged, config.MarkChanged:
@@ -111,7 +112,7 @@ func (c *Core) request(r Request) {
 
 // applyChange applies a committed change of configuration, whether requested or external.
 func (c *Core) applyChange(e Event) {
-	c.watch.MarkConfigured(e) // the views that showed it before
+	c.watch.MarkConfigured(e) // before the change and after it, because a job may move to another app
 	defer c.watch.MarkConfigured(e)
 	switch e := e.(type) {
 	case config.AppChanged:
@@ -123,6 +124,7 @@ func (c *Core) applyChange(e Event) {
 	}
 }
 
+// nextWake returns when the core needs the next step even if nothing happens, as an Elapsed of clock.Now; 0 for never.
 func (c *Core) nextWake() time.Duration {
 	var at time.Time
 	earlier := func(t time.Time) {
@@ -157,7 +159,7 @@ func (c *Core) write() {
 	c.executors.Write(r)
 	c.orphans.Write(r)
 	c.st.Fencing.Write(r)
-	c.starts.Write(r)
+	c.startFailures.Write(r)
 	c.executions.Write(r, c.recording.StoredEnd(), c.recording.RecordedEnd())
 	c.config.Write(r)
 	c.fires.Write(r)

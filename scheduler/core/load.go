@@ -17,7 +17,7 @@ import (
 
 // Stored is all that a term loads from the registry.
 type Stored struct {
-	// Entries are in the order of Paths, and sorted below each: documents come first.
+	// Entries are in the order of store.Paths, and sorted by path below each of these, so that documents come first.
 	Entries []registry.Entry
 	// Documents are the results of ReadDocument for the entries, in the same order. If it is nil, Load reads them
 	// itself.
@@ -25,8 +25,9 @@ type Stored struct {
 }
 
 // Load fills an empty core with the state of the last term. A document that cannot be used or read is reported and
-// left alone; everything else runs ([D15]). Only a state of the scheduler that cannot be read, or that a newer release
-// has written, is an error, because the scheduler might lose or repeat work.
+// left unchanged, and all other jobs run ([D15]). It is an error if a record of the scheduler itself cannot be read,
+// or if a newer release or another kind of cluster has made the state, because the scheduler might lose or repeat
+// work.
 func (c *Core) Load(wall time.Time, stored Stored) error {
 	c.shared.Begin(wall)
 	c.fires.BeginLoading()
@@ -65,18 +66,18 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 		case store.PathExecutor:
 			err = c.executors.Restore(e.Value)
 		case store.PathOrphan:
-			var g orphans.Orphan
-			if err = json.Unmarshal(e.Value, &g); err == nil {
-				ends := g.Until.Sub(g.Since) // the longest time that it may take to end, from when it was added
-				c.shared.Clamp(0, &g.Since, &g.Away, &g.Staged)
-				if !g.Until.IsZero() {
-					g.Until = g.Since.Add(ends)
+			var o orphans.Orphan
+			if err = json.Unmarshal(e.Value, &o); err == nil {
+				lingerTime := o.Until.Sub(o.Since)
+				c.shared.Clamp(0, &o.Since, &o.Away, &o.Staged)
+				if !o.Until.IsZero() {
+					o.Until = o.Since.Add(lingerTime)
 				}
-				c.orphans.Restore(g)
+				c.orphans.Restore(o)
 			}
 		case store.PathStartFailure:
-			var until time.Time // the apps are loaded already: documents come first
-			until, err = c.starts.Restore(e, func(name string) bool { return c.config.App(name) != nil })
+			var until time.Time // apps are loaded already, because documents come first
+			until, err = c.startFailures.Restore(e, func(name string) bool { return c.config.App(name) != nil })
 			c.shared.RequestMatchAt(until)
 		case store.PathDaemonRuns:
 			err = c.daemons.Restore(name, e.Value)
@@ -132,6 +133,7 @@ func (c *Core) loadUnreadable(e registry.Entry, dir string) error {
 // maxDamageShown is the maximum number of damaged entries that the error names.
 const maxDamageShown = 20
 
+// joinDamage joins the errors about damaged entries, of which it names at most maxDamageShown.
 func joinDamage(damage []error) error {
 	if more := len(damage) - maxDamageShown; more > 0 {
 		damage = append(damage[:maxDamageShown:maxDamageShown], fmt.Errorf("and %d more", more))
@@ -139,6 +141,8 @@ func joinDamage(damage []error) error {
 	return errors.Join(damage...)
 }
 
+// loadOther loads an entry that is alone in its directory, belongs to the original's queues or holds shards. It
+// ignores any other entry.
 func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	switch {
 	case e.Path == store.PathCursor:
@@ -162,7 +166,8 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 	return err
 }
 
-// joinLoaded connects executions, shards and tasks, and applies the documents of every job.
+// joinLoaded connects the loaded executions with their shards and tasks, imports the queues of the original, and
+// applies the documents of every job.
 func (c *Core) joinLoaded() error {
 	for _, path := range c.config.Faults() {
 		c.shared.Note(step.Note{Kind: step.NoteFaulty, Detail: path + ": " + c.config.FaultAt(path).Why().String(),
@@ -175,7 +180,7 @@ func (c *Core) joinLoaded() error {
 	for e := range c.executions.AllOpen() {
 		c.config.JobOrRemoved(e.Job())
 	}
-	c.audit.Loaded()
+	c.audit.FinishLoading()
 	c.recording.BeginTerm(ended, c.audit.Rows())
 	c.minutes.SampleLater()
 	loadJobStats(c.st)
@@ -201,10 +206,10 @@ func (c *Core) joinLoaded() error {
 	return nil
 }
 
-// resume indexes a loaded execution's tasks and makes its waiting shards launchable.
+// resume indexes the tasks of a loaded execution, counts their resources, and makes its waiting shards launchable.
 func (c *Core) resume(e *executions.Execution) {
 	if e.Daemon() && e.Launched() {
-		// It runs for months, and the disk of a former leader may never be read again.
+		// It runs for months, so it is recorded again: the disk of a former leader may never be read again.
 		c.recording.Changed(e)
 		c.executions.MarkOutdated(e)
 		c.daemons.TendLater(e.Job())

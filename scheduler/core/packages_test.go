@@ -68,7 +68,7 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	l := s.start(8)
 	s.run(l)
 	s.finish(l)
-	s.core.starts.RecordUnreachable(*s.core.config.App("other_app").Config(), "other@1", s.now,
+	s.core.startFailures.RecordUnreachable(*s.core.config.App("other_app").Config(), "other@1", s.now,
 		reason.FromText("nobody answers"))
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
 		s.accepts = nil
@@ -113,7 +113,7 @@ func TestL8WhomAFailureHolds(t *testing.T) {
 		s.update(s.start(8)[0], cluster.Failed, func(u *cluster.Update) { u.Status = data })
 		for job, waits := range map[string]bool{"my_job": true, "other": test.waits} {
 			a := s.core.config.App(s.core.config.AppNameOf(job))
-			if got := s.core.starts.Wait(a.Config(), "x").Waits(); got != waits {
+			if got := s.core.startFailures.Wait(a.Config(), "x").MustWait(); got != waits {
 				t.Errorf("%s: %s waits: %v", name, job, got)
 			}
 		}
@@ -127,7 +127,7 @@ func TestL8TheCauseIsShownOfOneApp(t *testing.T) {
 	s := newStage(t)
 	a := app.Config{AppName: "one", AppURL: "http://h/x"}
 	for _, shown := range []bool{true, false} {
-		s.core.starts.RecordUnanswered(a, "run", s.now, reason.FromText("the server answers 503"))
+		s.core.startFailures.RecordUnanswered(a, "run", s.now, reason.FromText("the server answers 503"))
 		for _, trouble := range s.core.views.Facts().Problems {
 			if strings.HasSuffix(trouble.Why.String(), ", last: the server answers 503") != shown {
 				t.Errorf("with a second app %v: %s", !shown, trouble.Why.String())

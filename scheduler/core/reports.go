@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
+// handleClusterEvent applies an event of the open session.
 func (c *Core) handleClusterEvent(e cluster.Event) {
 	c.watch.MarkCluster(e)
 	switch e := e.(type) {
@@ -17,7 +18,7 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 		c.addOffers(e)
 	case cluster.Closed:
 		if len(e.AgentID) <= jobs.MaxAgentIDBytes && c.agents.RecordClosed(e) {
-			// The reasons of waiting shards may change: nothing of such an agent is on offer.
+			// The reasons of waiting shards may change, although no offer has changed.
 			c.shared.RequestMatch()
 		}
 	case cluster.Rescind:
@@ -32,10 +33,10 @@ func (c *Core) handleClusterEvent(e cluster.Event) {
 	}
 }
 
-// addOffers adds new offers, and records what they show of executors.
+// addOffers adds new offers, and records what they show of agents and executors.
 func (c *Core) addOffers(e cluster.Offers) {
 	c.placement.RecordReviveAnswer()
-	named := map[string][]string{} // executors, by agent
+	executorsOn := map[string][]string{} // as the last offer of each agent names them
 	var empty []string
 	for _, o := range e.Offers {
 		c.shared.Numbers.OffersReceived++
@@ -45,15 +46,15 @@ func (c *Core) addOffers(e cluster.Offers) {
 			}
 		}
 		c.checkExecutorsOnOffer(o)
-		named[o.AgentID] = o.ExecutorIDs
+		executorsOn[o.AgentID] = o.ExecutorIDs
 		if isUnusable(o) {
 			empty = append(empty, o.ID)
 			continue
 		}
 		c.placement.Offer(o)
 	}
-	for _, agent := range step.SortedKeys(named) {
-		largest, settled := c.placement.MeasureAgent(agent, named[agent])
+	for _, agent := range step.SortedKeys(executorsOn) {
+		largest, settled := c.placement.MeasureAgent(agent, executorsOn[agent])
 		c.agents.RaiseCapacity(agent, largest)
 		c.agents.RaiseTotal(agent, settled)
 		c.attempts.AgentRegistered(agent)
@@ -61,8 +62,9 @@ func (c *Core) addOffers(e cluster.Offers) {
 	c.placement.DeclineEmpty(empty)
 }
 
-// checkExecutorsOnOffer compares our records with the executors that an offer names
-// (rule X3).
+// checkExecutorsOnOffer compares the records of executors with those that an offer names (rule X3). An executor
+// without a record is shut down. A recorded one that the offer does not name has ended, unless its launch may still be
+// on the way: its record is removed or, while it has tasks, closed.
 func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 	for _, id := range o.ExecutorIDs {
 		if x := c.executors.Get(id); x == nil && !c.subscription.InTakeover() {
@@ -78,25 +80,25 @@ func (c *Core) checkExecutorsOnOffer(o cluster.Offer) {
 		}
 		switch {
 		case x.Tasks() == 0:
-			// All ACCEPTs that name it were handled before this offer was made, whatever their result. If the executor
-			// exists, a later offer names it.
+			// The master handled all ACCEPTs that name it before it made this offer. If the executor exists
+			// nevertheless, a later offer names it.
 			c.executors.Remove(x)
 		case x.Confirmed():
 			// The executor existed and has ended, and the reports of its tasks' ends are on their way. Its record
-			// stays until all of them have ended; otherwise, while one of them may live, the executor would count as
-			// unknown.
+			// stays until all its tasks have ended; otherwise the executor would count as unknown while one of them
+			// may live.
 			c.executors.Close(x)
 		}
 	}
 }
 
-// isUnusable reports whether an offer has no resources that a task could use, for instance because its CPU and
-// memory are revocable.
+// isUnusable reports whether an offer has neither CPU nor memory that a task could use, for instance because all of it
+// is revocable.
 func isUnusable(o cluster.Offer) bool { return o.Resources == resources.Amount{} }
 
 // applyFailure applies the report that an agent was removed, or that an executor ended. The tasks of an agent end by
-// updates of their own (attempts.Update) or by timeouts (attempts.Sweep), and its executors stay until they are idle
-// or their SHUTDOWN was repeated often enough (package retire).
+// updates of their own (attempts.Update) or by timeouts (attempts.Sweep). Its executors stay until they are idle and
+// SHUTDOWN was repeated often enough (package retire).
 func (c *Core) applyFailure(f cluster.Failure) {
 	c.shared.NeedChanged()
 	if f.ExecutorID == "" {
@@ -121,13 +123,13 @@ func (c *Core) applyFailure(f cluster.Failure) {
 // were never launched (rules L3, L4).
 func (c *Core) answerAccept(a LaunchAnswered) {
 	if !c.subscription.IsOpen(a.Session) {
-		return // voided already
+		return // the session of the ACCEPT has ended, which voids it
 	}
-	tasks, started, ok := c.placement.TakeAnswered(a.Seq)
+	tasks, executorIDs, ok := c.placement.TakeAnswered(a.Seq)
 	if !ok {
 		return
 	}
-	for _, id := range started {
+	for _, id := range executorIDs {
 		if x := c.executors.Get(id); x != nil {
 			c.executors.RecordAnswer(x)
 			c.retirer.CheckIdle(x)

@@ -298,7 +298,7 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "other", 3 })
 	for n := range 9 { // it is avoided for long
-		s.core.starts.Record("my_app", "S1", fmt.Sprint("executor ", n), reason.FromText("it ends"))
+		s.core.startFailures.Record("my_app", "S1", fmt.Sprint("executor ", n), reason.FromText("it ends"))
 	}
 	s.triggerJob("other")
 	s.offer("S1", 8, 8192)

@@ -16,29 +16,32 @@ func (c *Core) beginSession(e SessionBegan) {
 	c.executions.BeginSession()
 	c.orphans.MarkAllUnreported()
 	if c.executors.HasStarted() {
-		// An executor whose record was removed while its SHUTDOWN was lost is found in the offers of this session, if
-		// no offer of the last session or leader named it (rule X3).
+		// An executor may still run although its record was removed and its SHUTDOWN was lost. The offers of this
+		// session name it (rule X3).
 		c.placement.Probe()
 	}
 }
 
+// endSession handles the end of a session. It ignores the end of any session but the last.
 func (c *Core) endSession(e SessionEnded) {
-	by, ended := c.subscription.EndSession(e.Session, e.Reason)
-	if !ended {
+	master, isLast := c.subscription.EndSession(e.Session, e.Reason)
+	if !isLast {
 		return
 	}
 	c.placement.Clear()
 	if e.Removed {
-		c.attempts.FrameworkRemoved(by)
+		c.attempts.FrameworkRemoved(master)
 		c.ensureFramework()
 	}
 }
 
-// ensureFramework makes a framework id if there is none.
+// ensureFramework makes a framework id if there is none. A takeover of the former id then has no meaning any more, so
+// the original's entries that it was to remove at its end are removed now.
 func (c *Core) ensureFramework() {
 	if c.subscription.FrameworkID() != "" {
 		return
 	}
-	c.imports.MarkImported(c.subscription.DiscardTakeover()...)
+	runningPaths := c.subscription.DiscardTakeover()
+	c.imports.RemoveEntries(runningPaths...)
 	c.subscription.MakeID()
 }

@@ -56,15 +56,15 @@ func TestF8FailedStartsSurviveALeader(t *testing.T) {
 		s.update(launches[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed))
 		s.until(10 * time.Second)
 	}
-	before, _ := s.core.starts.Of("my_app", "S1")
+	before, _ := s.core.startFailures.Of("my_app", "S1")
 	s.restart()
-	after, known := s.core.starts.Of("my_app", "S1")
+	after, known := s.core.startFailures.Of("my_app", "S1")
 	if !known || after.Tries != before.Tries || !after.Since.Equal(before.Since) {
 		t.Fatalf("the new leader knows %+v of %+v", after, before)
 	}
 	s.apply(s.core.planUpdateApp("my_app",
 		func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
-	if _, known := s.core.starts.Of("my_app", "S1"); known || s.stored["/scheduler/start-failure/my_app@-@S1"] != nil {
+	if _, known := s.core.startFailures.Of("my_app", "S1"); known || s.stored["/scheduler/start-failure/my_app@-@S1"] != nil {
 		t.Error("a changed app is kept off the agent for what the old one did")
 	}
 }

@@ -10,27 +10,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// StateVersion is the version of the state that this release keeps below /scheduler. It grows with a change that
-// earlier releases could not handle: one that they would misread, or whose fields they would drop at their next write
-// of the entry.
+// StateVersion is the version of the state that this release keeps below /scheduler. It grows with each change that
+// earlier releases could not handle: they would misread the state, or drop fields that matter at their next write of
+// the entry.
 //
-//	0  no version is stored: releases before it was
+//	0  no version is stored (the first releases)
 //	1  the version itself
 //	2  reasons are codes with arguments, not sentences
 const StateVersion = 2
 
-// stateVersion is the record of the version. The first leader with a newer release writes it in its first commit,
+// stateVersion is the stored record of the version. The first leader of a newer release writes it in its first commit,
 // together with the first state of that release. From then on earlier releases refuse the state.
 type stateVersion struct {
 	Version int `json:"version"`
-	// Release is the release that wrote it, for people.
+	// Release is the release that wrote the record, for people.
 	Release string `json:"release"`
 
 	changed bool
 }
 
-// load reads the record, if there is one. A newer state is an error, because this release might misread it and lose or
-// repeat work.
+// load reads the record, if there is one, and marks it to be written if its version is older than StateVersion. A
+// newer version is an error, because this release might misread the state and lose or repeat work.
 func (v *stateVersion) load(entries []registry.Entry, release string) error {
 	for _, e := range entries {
 		if e.Path != store.PathStateVersion {

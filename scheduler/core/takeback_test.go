@@ -120,11 +120,11 @@ func TestE5NoEndNumberIsUsedTwice(t *testing.T) {
 	l := s.runJob(oneShard)
 	s.unreachable(l[0])
 	s.until(2 * time.Minute)
-	former := s.core.executions.EndedByID(s.created[0]).Ended()
+	former := s.core.executions.EndedByID(s.created[0]).EndNumber()
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
 	s.restart()
 	s.update(l[0], cluster.Finished)
-	if again := s.core.executions.EndedByID(s.created[0]).Ended(); again <= former {
+	if again := s.core.executions.EndedByID(s.created[0]).EndNumber(); again <= former {
 		t.Errorf("end %d, then %d", former, again)
 	}
 }
@@ -146,8 +146,8 @@ func TestE5ANewLeaderPlacesNothingBesideAHungExecutor(t *testing.T) {
 	}
 }
 
-// TestE5TheNextExecutionIsFreedOnKubernetes: a shard of an execution is given up, and the next execution waits until the
-// rest of it has ended. Then the pod is killed, because the next execution waits for that.
+// TestE5TheNextExecutionIsFreedOnKubernetes: a shard of an execution is given up, and the next execution waits until
+// the rest of it has ended. Then the pod is killed, because the next execution waits for that.
 func TestE5TheNextExecutionIsFreedOnKubernetes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -9,7 +9,8 @@ func (c *Core) takeOver() {
 	if !c.subscription.StepTakeover(abandon) {
 		return
 	}
-	c.imports.MarkImported(c.subscription.CompleteTakeover()...)
+	runningPaths := c.subscription.CompleteTakeover()
+	c.imports.RemoveEntries(runningPaths...)
 	c.shared.RequestMatch()
-	c.placement.Probe() // the former scheduler's executors are shut down now and free resources (rule X3)
+	c.placement.Probe() // the offers name the executors of the former scheduler, which are then shut down (rule X3)
 }

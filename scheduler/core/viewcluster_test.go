@@ -185,7 +185,7 @@ func TestStartFailuresAreShown(t *testing.T) {
 		func(u *cluster.Update) { u.Message = "no such file" })
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
-	s.core.starts.RecordUnreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
+	s.core.startFailures.RecordUnreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
 	for when, list := range map[string]func() ([]views.StartFailureView, int){
 		"of all": func() ([]views.StartFailureView, int) {
 			v := s.core.views.Cluster(nil)

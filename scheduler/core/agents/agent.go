@@ -11,17 +11,16 @@ import (
 type Agent struct {
 	id, host, url string
 	// capacity is the largest sum of free resources and those used by this framework that was ever seen, or the total
-	// that the cluster states.
+	// that the cluster states. It may be a little too large, which does no harm where it decides what could ever fit.
 	capacity resources.Amount
-	// settled is the largest amount seen while nothing was counted twice; people see it as the total. capacity may be
-	// a little too large, which does no harm where it decides what could ever fit. settled may be too small while an
-	// agent is never quiet.
-	settled resources.Amount
-	// reservable is capacity, measured again when a reservation ended without a launch: it was estimated too high
-	// (rule L2).
+	// total is the largest such sum that was seen while nothing was counted twice. People see it. It may be too small
+	// while tasks end on the agent all the time.
+	total resources.Amount
+	// reservable is like capacity, but is measured again when a reservation ended without a launch, because it was too
+	// high then (rule L2).
 	reservable resources.Amount
-	// registered is set while the present master has the agent registered, as far as this session shows; registeredAt
-	// is the time since when.
+	// registered is set while the present master has the agent registered, as far as this session shows. registeredAt
+	// is since when.
 	registered   bool
 	registeredAt time.Time
 	clock        remoteClock
@@ -31,12 +30,12 @@ type Agent struct {
 	question                         string
 	maintenanceStart, maintenanceEnd time.Time // by the wall clock; zero if the master named no time
 	lastSeen                         time.Time
-	// silent is since when all executors with tasks here have sent no heartbeat, zero while one does.
+	// silent is since when no executor with tasks here has sent a heartbeat, zero while one does.
 	silent time.Time
 	// attributes are those of its last offer, nil without any.
 	attributes *cluster.Attributes
-	// closed is the reason why the cluster places no tasks on the agent, "" if it does. It is shown to people, and
-	// considered when the core predicts what could fit.
+	// closed is the reason why the cluster places no tasks on the agent, "" if it does. People see it, and the core
+	// considers it when it predicts what could fit.
 	closed string
 	// own is the account of the tasks here that bring an executor of their own (Options.TaskExecutors).
 	own resources.Account
@@ -57,9 +56,9 @@ func (a *Agent) Host() string { return a.host }
 // the cluster states. It may be a little too large.
 func (a *Agent) Capacity() resources.Amount { return a.capacity }
 
-// Settled is the largest amount seen while nothing was counted twice; people see it as the total. It may be too small
-// while an agent is never quiet.
-func (a *Agent) Settled() resources.Amount { return a.settled }
+// Total is the largest sum of free resources and those used by this framework that was seen while nothing was counted
+// twice. People see it. It may be too small while tasks end on the agent all the time.
+func (a *Agent) Total() resources.Amount { return a.total }
 
 // Reservable is the amount that a reservation may count on. It grows like Capacity, and is measured again when a
 // reservation ended without a launch, because it was estimated too high (rule L2).
@@ -69,7 +68,7 @@ func (a *Agent) Reservable() resources.Amount { return a.reservable }
 // or lost contact since.
 func (a *Agent) Registered() bool { return a.registered }
 
-// RegisteredAt is when the agent was last seen to register, in the time of the term; zero if never.
+// RegisteredAt is when this leader last learned that the agent has registered, in the time of the term; zero if never.
 func (a *Agent) RegisteredAt() time.Time { return a.registeredAt }
 
 // Question is the invented task that asks about the agent in this session (see Set.Ask), "" for none.
@@ -93,7 +92,7 @@ func (a *Agent) Own() resources.Account { return a.own }
 // Unreachable is since when the master has reported the agent as unreachable, zero while it is registered.
 func (a *Agent) Unreachable() time.Time { return a.unreachable }
 
-// Silent is since when all executors with tasks on the agent have sent no heartbeat, zero while one does.
+// Silent is since when no executor with tasks on the agent has sent a heartbeat, zero while one does.
 func (a *Agent) Silent() time.Time { return a.silent }
 
 // RemovedAt is when the master removed the agent, zero while it is registered. It is for people; no decision uses it.

@@ -1,9 +1,9 @@
 // Package agents holds what the scheduler knows about each agent: whether the master has it registered, its address,
 // its capacity, its maintenance window, its attributes and the error of its clock.
 //
-// All of it comes from what the cluster reports, and only the methods of Set change it. Nothing is stored: a new term
-// learns it again from offers and status updates. The package decides neither what is placed on an agent nor what
-// happens to tasks there.
+// All of this comes from reports of the cluster and of executors, and only the methods of Set change it. Nothing is
+// stored: a new term learns it again from offers and status updates. The package decides neither what is placed on an
+// agent nor what happens to tasks there.
 package agents
 
 import (
@@ -62,8 +62,8 @@ func (as *Set) AgentOfQuestion(taskID string) (agentID string, is bool) {
 	return agentID, is
 }
 
-// TakeReturned returns the agents that have registered since the last call, as a set of ids, and forgets them. The
-// tasks there are to be reconciled, because the master may report nothing more of them by itself.
+// TakeReturned returns the ids of the agents that have registered since the last call, and forgets them. The caller
+// reconciles the tasks there, because the master may report nothing more of them by itself.
 func (as *Set) TakeReturned() map[string]bool {
 	back := as.returned
 	if len(back) > 0 {
@@ -89,8 +89,8 @@ func (as *Set) RecordOffer(o cluster.Offer) (back bool) {
 }
 
 // RecordClosed records that the cluster has stopped placing tasks on an agent, or places them there again, and returns
-// whether that is a change.
-func (as *Set) RecordClosed(e cluster.Closed) (news bool) {
+// whether the reason has changed.
+func (as *Set) RecordClosed(e cluster.Closed) (changed bool) {
 	a := as.GetOrAdd(e.AgentID)
 	if e.Why != "" {
 		a.host = e.Hostname
@@ -98,21 +98,21 @@ func (as *Set) RecordClosed(e cluster.Closed) (news bool) {
 		as.setTotal(a, e.Total)
 		a.removedAt = time.Time{}
 	}
-	news = a.closed != e.Why
+	changed = a.closed != e.Why
 	a.closed = e.Why
 	as.updateAllClosed()
-	return news
+	return changed
 }
 
-// Restore adds the agent of a stored task, with the address of its API.
+// Restore adds the agent of a stored task, with the address of its API at the launch.
 func (as *Set) Restore(id, url string) {
 	if a := as.GetOrAdd(id); a.url == "" {
 		a.url = url
 	}
 }
 
-// ResetReservable sets what can be reserved on an agent to the amount seen now, because the former estimate was too
-// high (rule L2).
+// ResetReservable sets the amount that can be reserved on an agent to the one that is seen now, because the former
+// estimate was too high (rule L2).
 func (as *Set) ResetReservable(id string, observed resources.Amount) {
 	as.GetOrAdd(id).reservable = resources.Amount{}
 	as.RaiseCapacity(id, observed)
@@ -133,33 +133,32 @@ func (as *Set) Release(id string, need resources.Amount, daemon bool) {
 	as.GetOrAdd(id).own.Release(need, daemon)
 }
 
-// RecordClock records the reported time of an agent's own clock. It returns whether people now
-// see something else about that clock: another error, or none. It ignores an unknown agent and a zero time.
-func (as *Set) RecordClock(id string, reported time.Time) (observed bool) {
+// RecordClock records the reported time of an agent's own clock. It returns whether people now see something else
+// about that clock: another error, or none. It ignores an unknown agent and a zero time.
+func (as *Set) RecordClock(id string, reported time.Time) (changed bool) {
 	a := as.byID[id]
 	if a == nil || reported.IsZero() {
 		return false
 	}
 	a.clock.add(as.shared.Now(), reported)
 	was, drift := a.clock.recorded, a.clock.drift(as.shared.Now(), as.shared.Wall())
-	turned := cmp.Compare(drift, 0) != cmp.Compare(was, 0)
-	if !turned && (drift-was).Abs() < clockTolerance {
+	signChanged := cmp.Compare(drift, 0) != cmp.Compare(was, 0) // it became right, or wrong in another direction
+	if !signChanged && (drift-was).Abs() < clockTolerance {
 		return false
 	}
 	a.clock.recorded = drift
 	as.shared.ClusterChanged()
 	switch {
-	case turned && drift == 0:
+	case signChanged && drift == 0:
 		as.shared.Note(step.Note{Kind: step.NoteAgentClock,
 			Detail: fmt.Sprintf("the clock of agent %s is correct again", a.id)})
-	case turned:
+	case signChanged:
 		as.shared.Note(step.Note{Kind: step.NoteAgentClock, Detail: as.ClockNote(a.id).String(), Problem: true})
 	}
 	return true
 }
 
-// ClockNote says by how much the clock of an agent is off; it is empty while the clock is right or the agent
-// unknown.
+// ClockNote says by how much the clock of an agent is wrong; none while the clock is right or the agent is unknown.
 func (as *Set) ClockNote(id string) reason.Reason {
 	a := as.byID[id]
 	if a == nil || a.clock.recorded == 0 {
@@ -206,8 +205,9 @@ func (as *Set) MarkRemoved(id string) {
 	}
 }
 
-// MarkUnreachable records since when the master has reported an agent as unreachable. It is called for updates of
-// tasks there, because the FAILURE event with the same news may get lost. An unknown agent is ignored.
+// MarkUnreachable records since when the master has reported an agent as unreachable; the earliest time counts. It is
+// called for updates of tasks there, because the FAILURE event with the same news may get lost. An unknown agent is
+// ignored.
 func (as *Set) MarkUnreachable(id string, since time.Time) {
 	a := as.byID[id]
 	if a == nil {
@@ -247,7 +247,7 @@ func (as *Set) Ask(id string) (question string) {
 const QuestionPrefix = "question-"
 
 // RecordRegistered records a sign that an agent is registered, and returns for how long there have been such signs
-// without a gap.
+// without a gap of more than maxRegisteredGap.
 func (as *Set) RecordRegistered(id string) time.Duration {
 	a := as.GetOrAdd(id)
 	if a.registeredSince.IsZero() || as.shared.Now().Sub(a.lastRegistered) > maxRegisteredGap {
@@ -257,8 +257,8 @@ func (as *Set) RecordRegistered(id string) time.Duration {
 	return as.shared.Now().Sub(a.registeredSince)
 }
 
-// maxRegisteredGap is the longest time between two signs that an agent is registered. After a longer one it may have
-// been away meanwhile.
+// maxRegisteredGap is the longest time between two signs that an agent is registered. In a longer gap the agent may
+// have been away.
 const maxRegisteredGap = time.Minute
 
 // RaiseCapacity raises the capacity of an agent, and the amount that can be reserved there, to the amount seen if that
@@ -272,43 +272,44 @@ func (as *Set) RaiseCapacity(id string, observed resources.Amount) {
 	a.capacity, a.reservable = largest, a.reservable.Max(observed)
 }
 
-// RaiseTotal raises the total of an agent that people see to an amount that was seen while nothing was counted twice.
+// RaiseTotal raises the total of an agent to an amount that was seen while nothing was counted twice, if that is
+// larger.
 func (as *Set) RaiseTotal(id string, observed resources.Amount) {
 	a := as.GetOrAdd(id)
-	if largest := a.settled.Max(observed); largest != a.settled {
-		a.settled = largest
+	if largest := a.total.Max(observed); largest != a.total {
+		a.total = largest
 		as.shared.ClusterChanged()
 	}
 }
 
-// setTotal applies what the cluster states as the total of an agent; zero states nothing.
-func (as *Set) setTotal(a *Agent, all resources.Amount) {
-	if all.IsZero() {
+// setTotal applies the total of an agent that the cluster states. It does nothing if the cluster states none.
+func (as *Set) setTotal(a *Agent, stated resources.Amount) {
+	if stated.IsZero() {
 		return
 	}
-	if a.capacity != all {
-		a.capacity, as.capacities = all, as.capacities+1
+	if a.capacity != stated {
+		a.capacity, as.capacities = stated, as.capacities+1
 	}
-	if a.settled != all {
-		a.settled = all
+	if a.total != stated {
+		a.total = stated
 		as.shared.ClusterChanged()
 	}
 }
 
 // setAttributes replaces the attributes of an agent, which operators set.
-func (as *Set) setAttributes(a *Agent, says *cluster.Attributes) {
-	if a.attributes != says {
-		a.attributes = says
+func (as *Set) setAttributes(a *Agent, reported *cluster.Attributes) {
+	if a.attributes != reported {
+		a.attributes = reported
 		as.attributes++
 	}
 }
 
-// ForgetOld removes the agents that have been away for longer than Kept and have no executor; used reports whether an
-// executor is still on an agent.
-func (as *Set) ForgetOld(used func(id string) bool) {
+// ForgetOld removes the agents that have been away for longer than Retention and have neither tasks of their own nor
+// executors. hasExecutor reports whether an executor is still on an agent.
+func (as *Set) ForgetOld(hasExecutor func(id string) bool) {
 	for id, a := range as.byID {
 		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.shared.Now().Sub(a.lastSeen) > Retention &&
-			!used(id) {
+			!hasExecutor(id) {
 			as.capacities++
 			delete(as.byID, id)
 			delete(as.excludable, id)
@@ -351,12 +352,12 @@ func (as *Set) Contradiction() string {
 	return ""
 }
 
-// AllClosed is the reason that no agent takes tasks; none if one does or no agent is known.
+// AllClosed is the reason why no agent takes tasks; none if one does or no agent is known.
 func (as *Set) AllClosed() reason.Reason { return as.allClosed }
 
 // Capacities counts the changes of capacities and of which agents are known. A result that depends on them stays valid
 // while the count is the same.
 func (as *Set) Capacities() int64 { return as.capacities }
 
-// Attributes counts the changes of the attributes of any agent, like Capacities.
+// Attributes counts the changes of the attributes of all agents, like Capacities.
 func (as *Set) Attributes() int64 { return as.attributes }

@@ -23,7 +23,7 @@ func (as *Set) InMaintenance(id string) bool {
 	a := as.byID[id]
 	return a != nil && !a.maintenanceStart.IsZero() &&
 		!a.maintenanceStart.After(as.shared.Wall().Add(maintenanceSoon)) &&
-		// A schedule may remain long after its window.
+		// A maintenance schedule may remain long after its window.
 		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.shared.Wall()))
 }
 
@@ -54,13 +54,13 @@ func (as *Set) Excluded() (out map[string]reason.Reason) {
 	return out
 }
 
-// ReplaceSilent records which agents are silent, and since when: all executors with tasks there are. It returns whether
-// an agent is silent no more.
-func (as *Set) ReplaceSilent(silent map[string]time.Time) (back bool) {
+// ReplaceSilent records which agents are silent, and since when: those where all executors with tasks are silent. It
+// returns whether an agent is no longer silent.
+func (as *Set) ReplaceSilent(silent map[string]time.Time) (someHeard bool) {
 	for id := range as.excludable {
 		if a := as.byID[id]; !a.silent.IsZero() && silent[id].IsZero() {
 			as.EndSilence(id)
-			back = true
+			someHeard = true
 		}
 	}
 	for id, since := range silent {
@@ -69,7 +69,7 @@ func (as *Set) ReplaceSilent(silent map[string]time.Time) (back bool) {
 			as.shared.ClusterChanged()
 		}
 	}
-	return back
+	return someHeard
 }
 
 // EndSilence records that an executor on an agent is heard again.

@@ -8,20 +8,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// remoteClock estimates from reports the error of an agent's clock. A report that took long to arrive looks like one
-// of a clock that is behind; no report can look like one of a clock further ahead than it is. So the largest of the
-// last clockSamples, whose report took the shortest time, is the most accurate. If it is ahead, so is the clock; the
-// clock counts as behind only when all samples are.
+// remoteClock estimates from reports the error of an agent's clock. A report that takes long to arrive makes the clock
+// look behind; no report makes it look further ahead than it is. So the sample with the largest value, whose report
+// took the shortest time, is the most accurate of the last clockSamples. If it is ahead, so is the clock. The clock
+// counts as behind only when all samples are behind.
 type remoteClock struct {
 	samples []clockSample // the oldest first
-	// recorded is the recorded error, positive if the clock is ahead; 0 while it is right. People see it. It changes
-	// by clockTolerance or more, or when the clock becomes right or wrong, because each change affects the
-	// explanations of everything that runs there.
+	// recorded is the error that people see, positive if the clock is ahead; 0 while the clock is right. It is
+	// replaced only by an error that differs by clockTolerance or more, or when the clock becomes right or wrong,
+	// because each change affects the explanations of all tasks there.
 	recorded time.Duration
 }
 
-// clockSample keeps the quickest of the reports that arrived close together: when a leader wakes up, they all arrive
-// at once, and all late.
+// clockSample has the quickest of the reports that arrived within sampleInterval. When a leader has stood still, many
+// reports arrive at once, and all of them late.
 type clockSample struct {
 	at    time.Time
 	ahead time.Duration // relative to the time of the term
@@ -32,7 +32,7 @@ const (
 	sampleInterval = wire.ReportInterval / 2
 	// clockTolerance is the error up to which a clock counts as right.
 	clockTolerance = time.Second
-	// maxClockOff is the error from which a report counts as garbage, not as a clock.
+	// maxClockOff is the error above which a report counts as garbage.
 	maxClockOff = 100 * 365 * 24 * time.Hour
 )
 
@@ -50,15 +50,15 @@ func (r *remoteClock) add(now, reported time.Time) {
 	r.samples = r.samples[max(len(r.samples)-clockSamples, 0):]
 }
 
-// drift returns how far the clock is ahead of the wall clock; negative when it is behind, 0 while it is right or too
-// little is known. now is the time of the term and wall the wall clock at the same moment. A clock that was off must
-// come within half of clockTolerance to count as right again.
+// drift returns how far the clock is ahead of the wall clock, negative if it is behind. It is 0 while the clock is
+// right or there are too few samples. now is the time of the term and wall the wall clock at the same moment. A clock
+// that was wrong must come within half of clockTolerance to count as right again.
 func (r *remoteClock) drift(now, wall time.Time) time.Duration {
 	if len(r.samples) == 0 {
 		return 0
 	}
-	newest := slices.MaxFunc(r.samples, func(a, b clockSample) int { return cmp.Compare(a.ahead, b.ahead) })
-	ahead, limit := newest.ahead-wall.Sub(now), clockTolerance
+	quickest := slices.MaxFunc(r.samples, func(a, b clockSample) int { return cmp.Compare(a.ahead, b.ahead) })
+	ahead, limit := quickest.ahead-wall.Sub(now), clockTolerance
 	if r.recorded != 0 {
 		limit /= 2
 	}

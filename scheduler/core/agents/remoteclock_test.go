@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A report that takes long looks like one of a clock that is behind, so the quickest of several reports counts.
+// TestDriftOfAClock: a report that takes long makes the clock look behind, so the quickest of several reports counts.
 func TestDriftOfAClock(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	const ahead, behind = 1, -1
 	type report struct {
-		// After is the time since the last report; off is the difference of its time from now when it arrives.
+		// after is the time since the last report; off is how far its time is ahead of now when it arrives.
 		after, off time.Duration
 		want       int
 	}
@@ -28,12 +28,12 @@ func TestDriftOfAClock(t *testing.T) {
 		"ahead":              every(1100*time.Millisecond, ahead, ahead),
 		"just within bounds": every(time.Second, 0, 0),
 		"behind":             every(-1100*time.Millisecond, 0, 0, 0, 0, 0, behind, behind),
-		"late, but one": append(every(-5*time.Second, 0, 0, 0, 0),
+		"late, except one": append(every(-5*time.Second, 0, 0, 0, 0),
 			append(every(0, 0), every(-5*time.Second, 0, 0, 0)...)...),
-		"all at once, and late": {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0}, {0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
-		"set right": append(every(3*time.Second, ahead, ahead),
+		"all at once and late": {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0}, {0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
+		"corrected": append(every(3*time.Second, ahead, ahead),
 			every(0, ahead, ahead, ahead, ahead, ahead, 0)...),
-		"not as near as it should be": append(every(3*time.Second, ahead),
+		"nearly corrected": append(every(3*time.Second, ahead),
 			every(600*time.Millisecond, ahead, ahead, ahead, ahead, ahead, ahead, ahead)...),
 		"beyond all bounds": {{0, math.MaxInt64, 0}, {0, math.MinInt64, 0}},
 		"of 1970":           every(-56*365*24*time.Hour, 0, 0, 0, 0, 0, behind),
@@ -51,7 +51,7 @@ func TestDriftOfAClock(t *testing.T) {
 	clock := remoteClock{}
 	clock.add(start, start)
 	if got := clock.drift(start, start.Add(time.Hour)); got != 0 {
-		t.Errorf("one report after the wall clock was set an hour forward: %s, want that more are waited for", got)
+		t.Errorf("one report after the wall clock was set an hour forward: %s, want 0 until there are more", got)
 	}
 	if got := clock.drift(start, start.Add(-time.Hour)); got != time.Hour {
 		t.Errorf("after the wall clock was set an hour back: %s", got)

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// abandon gives up an attempt that may still run, and keeps it as an orphan (rule E5). An attempt that does not start,
-// or whose kill is wanted, is not taken back.
+// abandon gives up an attempt that may still run, and keeps it as an orphan (rule E5). The orphan is not Returnable if
+// the attempt did not start or its kill is wanted.
 func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	e, s := ref.Exec, ref.Shard()
 	o := as.newOrphan(ref)
@@ -22,7 +22,7 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	if s.StuckStaging() {
 		o.Staged = s.Launched()
 	}
-	o.Known = o.Known && !as.st.Opt.TaskExecutors
+	o.Reported = o.Reported && !as.st.Opt.TaskExecutors // see killOrphan
 	o.Returnable = !s.StuckStaging() && s.KillSince().IsZero()
 	as.st.Orphans.Add(o)
 	if o.Returnable {
@@ -36,11 +36,11 @@ func (as *Attempts) abandon(ref executions.TaskRef, why reason.Reason) {
 	as.recording.TraceDecided(ref, cluster.Lost, why)
 	as.endAttempt(ref, outcomeLost, 0)
 	as.st.Executions.ForgetTask(o.TaskID)
-	as.SupersedeFor(e.Job())
+	as.SupersedeAwaited(e.Job())
 }
 
-// Supersede records that the matching orphans of a job are not taken back any more, and kills those that a kill may
-// reach.
+// Supersede records that the matching orphans of a job are not taken back any more. It kills those that a kill can
+// reach now: all where the cluster keeps kills, otherwise those whose executors are only silent.
 func (as *Attempts) Supersede(job string, match func(*orphans.Orphan) bool) {
 	for _, o := range as.st.Orphans.Supersede(job, match) {
 		switch {
@@ -52,9 +52,10 @@ func (as *Attempts) Supersede(job string, match func(*orphans.Orphan) bool) {
 	}
 }
 
-// SupersedeFor supersedes the orphans of a job that its first execution waits for, on a cluster with executors of
-// tasks. There an orphan blocks its shard until its kill is known to be kept.
-func (as *Attempts) SupersedeFor(job string) {
+// SupersedeAwaited supersedes the orphans for which the first execution of a job's queue waits. It does so only on a
+// cluster with executors of tasks: there an orphan blocks its shard until its kill is known to be kept, and it is
+// killed only after it was superseded.
+func (as *Attempts) SupersedeAwaited(job string) {
 	first := as.st.Executions.First(job)
 	if first == nil || !as.st.Opt.TaskExecutors {
 		return
@@ -64,15 +65,17 @@ func (as *Attempts) SupersedeFor(job string) {
 	})
 }
 
-// takeBack makes an orphan that was heard again the present attempt of its shard, unless it was superseded, and
-// reports whether it did (rule E5). A job of six hours must not lose everything to a minute without its agent.
+// takeBack makes an orphan that was heard again the present attempt of its shard, and returns whether that was
+// possible (rule E5). A job of six hours must not lose everything to a minute without its agent.
 func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 	e, j, x := as.st.Executions.Find(o.Execution), as.st.Config.Job(o.Job), as.st.Executors.Get(o.Executor)
 	if !o.Returnable || as.st.Draining() || e == nil || o.Item >= e.NumShards() || !e.Kill().IsZero() {
 		return false
 	}
-	switch ran, is := e.Shard(o.Item).GivenUp(o.TaskID); {
-	case !is, !ran && as.st.Orphans.BlocksBeside(o.Job, o.Item, o.TaskID):
+	switch ran, found := e.Shard(o.Item).GivenUp(o.TaskID); {
+	case !found:
+		return false
+	case !ran && as.st.Orphans.BlocksBeside(o.Job, o.Item, o.TaskID):
 		return false // it would begin beside another attempt
 	case j == nil, !as.st.Config.MayRun(j):
 		return false
@@ -111,18 +114,19 @@ func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 		Executor:  s.Executor(),
 		Execution: ref.Exec.ID(), Attempt: s.Attempt(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
 		Grace: as.st.Executions.TaskGrace(ref), After: as.st.Executions.UnreachableAfter(ref.Exec),
-		Known: s.Known()}
+		Reported: s.Reported()}
 }
 
-// updateOrphan applies a status update of an orphan (rule E5). With a sign of life, or its own end, the orphan is taken
-// back. If that is not possible, a sign of life makes it block its shard until it has ended or its agent has been away
-// again for the time of rule E4.
+// updateOrphan applies a status update of an orphan (rule E5). The orphan is taken back if it is alive, or if its
+// executor reports its end. If it cannot be taken back and is alive, it is killed, and blocks its shard until it has
+// ended or its agent has been away again for the time of rule E4.
 func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	if o.Silent && u.Source == cluster.FromMaster && u.State.Live() {
-		return // what the master remembers is no sign of a silent executor
+		return // the master reports what it remembers: no sign of life of a silent executor
 	}
-	if (u.State.Live() || u.State.Terminal() && u.Source == cluster.FromExecutor) && u.State != cluster.Killing &&
-		as.takeBack(o, u.State) {
+	goesOn := u.State.Live() && u.State != cluster.Killing
+	endedItself := u.State.Terminal() && u.Source == cluster.FromExecutor
+	if (goesOn || endedItself) && as.takeBack(o, u.State) {
 		ref, _ := as.st.Executions.Task(o.TaskID)
 		as.updateAttempt(ref, u)
 		return
@@ -133,7 +137,7 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	case !o.Returnable:
 		as.killOrphan(o)
 	}
-	stuck := as.orphanStuck(o, u.State)
+	isStuck := as.recordStaged(o, u.State)
 	switch u.State {
 	case cluster.Unreachable:
 		as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
@@ -145,7 +149,7 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 		as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		as.st.Orphans.Supersede(o.Job, func(other *orphans.Orphan) bool { return other.TaskID == o.TaskID })
-		if stuck {
+		if isStuck {
 			as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 		} else {
 			as.st.Orphans.MarkAlive(o.TaskID)
@@ -160,11 +164,11 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 	}
 }
 
-// orphanStuck records the reported state of an orphan. It returns true if the orphan has been STAGING for as long as a
-// live attempt may be. Such an orphan is treated as if its agent were away, like a live attempt: no executor takes the
-// task, and the master reports STAGING for as long as the agent is registered. If the task starts nevertheless, its
-// next update is a sign of life.
-func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
+// recordStaged records since when an orphan was reported as STAGING and as nothing else, and returns whether it is
+// stuck: it has been STAGING for as long as a live attempt may be. Such an orphan is treated as if its agent were
+// away, like a live attempt: no executor takes the task, and the master reports STAGING for as long as the agent is
+// registered. If the task starts nevertheless, its next update is a sign of life.
+func (as *Attempts) recordStaged(o *orphans.Orphan, state cluster.State) (isStuck bool) {
 	since := o.Staged
 	switch {
 	case state != cluster.Staging:
@@ -176,11 +180,10 @@ func (as *Attempts) orphanStuck(o *orphans.Orphan, state cluster.State) bool {
 	return !since.IsZero() && as.st.Now().Sub(since) >= as.st.Opt.StagingLost
 }
 
-// addEnding keeps an attempt that the cluster has removed as an orphan for the time within, after which its processes
-// must have ended. Until then no later attempt of its shard begins, not even in the next execution of its job (promise
-// 2).
-func (as *Attempts) addEnding(o orphans.Orphan, within time.Duration) {
-	o.Blocks, o.Until = true, as.st.Now().Add(within)
+// addEnding keeps an attempt that the cluster has removed as an orphan for as long as its processes may live. Until
+// then no later attempt of its shard begins, not even in the next execution of its job (promise 2).
+func (as *Attempts) addEnding(o orphans.Orphan, lingerTime time.Duration) {
+	o.Blocks, o.Until = true, as.st.Now().Add(lingerTime)
 	as.st.Orphans.Add(o)
 }
 
@@ -188,11 +191,11 @@ func (as *Attempts) addEnding(o orphans.Orphan, within time.Duration) {
 // long enough (rules E4, E5).
 func (as *Attempts) sweepOrphans() {
 	for _, o := range as.st.Orphans.All() {
-		as.SupersedeFor(o.Job)
+		as.SupersedeAwaited(o.Job)
 		switch {
 		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanRetention, !o.Until.IsZero() && !as.st.Now().Before(o.Until):
 			as.st.Orphans.Remove(o.TaskID)
-		case o.Away.IsZero() || !as.st.Subscription.Open() || !o.Known:
+		case o.Away.IsZero() || !as.st.Subscription.Open() || !o.Reported:
 		case as.st.Now().Sub(o.Away) >= cmp.Or(o.After, as.st.Opt.UnreachableAfter):
 			as.st.Orphans.Unblock(o.TaskID)
 		}

@@ -3,8 +3,8 @@
 // (rules E1 to E6, K1 to K4, S1 to S5). An attempt that it abandons becomes an orphan.
 //
 // The records of attempts belong to package executions and those of orphans to package orphans; this package changes
-// both through their transitions only. It owns no more than the times of its next checks, which are not stored. It
-// launches nothing: a shard that is to run again waits for package placement.
+// both through their transitions only. Its own state is the times of its checks and what it knows of silent executors;
+// none of that is stored. It launches nothing: a shard that is to run again waits for package placement.
 package attempts
 
 import (

@@ -8,13 +8,15 @@ import (
 )
 
 // endOf collects what an update says about the end of an attempt: the time of the end, the exit status and the cause.
+// It also records the place of the attempt's output, the start of its process and its last progress.
 func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.End {
 	s := ref.Shard()
-	end := executions.End{UUID: u.UUID, Complete: as.st.Said(u.Timestamp)}
+	end := executions.End{UUID: u.UUID, Complete: as.st.ReportedTime(u.Timestamp)}
 	if u.ExecutorID == "" {
 		u.ExecutorID = s.Executor()
 	}
-	told := u.State == cluster.Killed && u.Status != nil && !s.KillSince().IsZero()
+	// If the kill was wanted, its reason is known here, and the cause is what the task said last.
+	wantedKill := u.State == cluster.Killed && u.Status != nil && !s.KillSince().IsZero()
 	if st := u.Status; st != nil {
 		as.places.Record(ref, st)
 		if !st.StartTime.IsZero() {
@@ -24,11 +26,11 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 			end.Complete = st.CompleteTime
 		}
 		end.Exit, end.Cause = st.ExitStatus, reason.FromText(st.Cause)
-		if told {
-			end.Cause = reason.FromText(st.LastWords()) // why it was killed is known here
+		if wantedKill {
+			end.Cause = reason.FromText(st.LastWords())
 		}
 		if st.Progress != nil {
-			as.st.Executions.SetProgress(ref, as.progress(st.Progress))
+			as.st.Executions.SetProgress(ref, as.boundedProgress(st.Progress))
 		}
 		if st.Forced {
 			end.Cause = reason.EndedByForce(end.Cause)
@@ -37,11 +39,11 @@ func (as *Attempts) endOf(ref executions.TaskRef, u cluster.Update) executions.E
 	if u.State == cluster.Killed && s.KillSince().IsZero() && u.Reason != "" {
 		end.Cause = describeEnd(u) // the executor knows only that a kill was requested, not why
 	}
-	if end.Cause.IsZero() && u.State != cluster.Finished && !told {
+	if end.Cause.IsZero() && u.State != cluster.Finished && !wantedKill {
 		end.Cause = describeEnd(u)
 	}
 	if u.State == cluster.Unreachable || u.State == cluster.Unknown {
-		end.Complete = as.st.Wall() // the reported time is that of the question, not of the end
+		end.Complete = as.st.Wall() // the reported time is that of the answer, not of the end
 	}
 	return end
 }
@@ -56,7 +58,7 @@ func describeEnd(u cluster.Update) reason.Reason {
 	case cluster.ReasonExecutorTerminated:
 		executor := u.ExecutorID
 		if _, err := jobs.ParseExecutorID(executor); err != nil {
-			executor = "" // the task brings its own executor, which has no name for people
+			executor = "" // the task has its own executor, whose id means nothing to people
 		}
 		return reason.ExecutorEnded(executor, u.AgentID, string(u.State), string(u.Reason), u.Message)
 	case cluster.ReasonAgentDraining:

@@ -17,12 +17,12 @@ const (
 	// The master knows its executor with another ExecutorInfo; launched again on a new one (X1).
 	outcomeExecutorInfoMismatch
 	outcomeExecutorStartFailed // its executor did not start on that agent (L6)
-	outcomeKilled              // the kill was wanted
+	outcomeKilled              // it ended after a wanted kill
 )
 
-// progressSoFar is what was known of an attempt before its end: the furthest state that was reported, whether its
-// executor is fetching its package, whether a master had marked its agent as unreachable, and whether its kill is
-// wanted.
+// progressSoFar is what was known of an attempt before the report of its end: the furthest reported state (seen),
+// whether its executor fetches its package, whether a master has marked its agent as unreachable (away), and whether
+// its kill is wanted.
 type progressSoFar struct {
 	seen                       int
 	fetching, away, killWanted bool
@@ -76,7 +76,7 @@ func classify(s progressSoFar, u cluster.Update, heard bool) outcome {
 	case began:
 		return outcomeLost
 	case u.Source == cluster.FromAgent && u.Reason == cluster.ReasonExecutorTerminated:
-		// The executor ended, or was never made, before the agent could hand the task over.
+		// The executor ended, or did not come up, before the agent could hand the task over.
 		return outcomeExecutorStartFailed
 	}
 	return outcomeNeverStarted
@@ -90,17 +90,19 @@ func classify(s progressSoFar, u cluster.Update, heard bool) outcome {
 // its task, unless the scheduler has acknowledged an update of that executor before. A fetch is reported as STARTING
 // in the phase FETCH; after it, the executor starts no process before the agent has another STARTING. The agent
 // delivers the updates of one task in order, including its own about the task's end. So there was no process if the
-// agent itself reports the end of a task whose executor has not been heard, or whose last update said that it fetches.
+// agent itself reports the end of a task, and either the executor was never heard or the last update of the task said
+// that its package is being fetched.
 func mayHaveBegun(s progressSoFar, u cluster.Update, heard bool) bool {
 	if u.Source == cluster.FromExecutor {
 		if st := u.Status; st != nil {
 			return !st.StartTime.IsZero() || st.SupervisorLost
 		}
 	}
-	ofStream := u.Source == cluster.FromAgent && len(u.UUID) > 0
+	// inOrder is set for an update of the agent itself, which it delivers after the executor's updates of the task.
+	inOrder := u.Source == cluster.FromAgent && len(u.UUID) > 0
 	switch {
 	case s.fetching:
-		return !ofStream
+		return !inOrder
 	case s.seen >= executions.SeenStarting:
 		return true
 	case u.State == cluster.Error && len(u.UUID) == 0:
@@ -115,7 +117,7 @@ func mayHaveBegun(s progressSoFar, u cluster.Update, heard bool) bool {
 		}
 	case u.State == cluster.Dropped, u.Reason == cluster.ReasonKilledDuringLaunch:
 		return false // Mesos says so of tasks that were not handed to their executor
-	case ofStream:
+	case inOrder:
 		return heard
 	}
 	return true

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestE1WhatMayHaveBegun: an attempt counts as never begun only where that is known.
+// TestE1WhatMayHaveBegun: an attempt counts as never begun only if that is certain.
 func TestE1WhatMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	uuid, at := []byte("u"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -22,24 +22,24 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 		heard   bool
 		want    bool
 	}{
-		"executor ended, never heard":                       {progressSoFar{}, terminated, false, false},
-		"executor ended, heard before":                      {progressSoFar{}, terminated, true, true},
-		"executor ended, task reported":                     {progressSoFar{seen: executions.SeenStarting}, terminated, false, true},
-		"executor ended while it fetched":                   {progressSoFar{seen: executions.SeenStarting, fetching: true}, terminated, true, false},
-		"the master says so, and words may be on their way": {progressSoFar{seen: executions.SeenStarting, fetching: true}, unknown, true, true},
-		"not known to its agent":                            {progressSoFar{}, unknown, true, false},
-		"not known to its agent, which was away":            {progressSoFar{away: true}, unknown, false, true},
-		"agent removed":                                     {progressSoFar{}, cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}, false, true},
-		"gone by an operator":                               {progressSoFar{}, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster}, false, true},
-		"offer gone":                                        {progressSoFar{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromMaster, Reason: cluster.ReasonInvalidOffers}, true, false},
-		"not handed over":                                   {progressSoFar{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonExecutorTerminated}, true, false},
-		"dropped after it was reported":                     {progressSoFar{seen: executions.SeenRunning}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid}, true, true},
-		"refused by the master":                             {progressSoFar{}, cluster.Update{State: cluster.Error, Source: cluster.FromMaster}, true, false},
-		"killed before it was handed over":                  {progressSoFar{}, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonKilledDuringLaunch}, true, false},
-		"killed by its executor before its process":         {progressSoFar{seen: executions.SeenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{}}, true, false},
-		"killed by its executor":                            {progressSoFar{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{StartTime: at}}, true, true},
-		"supervisor lost":                                   {progressSoFar{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{SupervisorLost: true}}, true, true},
-		"an end that nobody explained":                      {progressSoFar{}, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent}, false, true},
+		"executor ended, never heard":                        {progressSoFar{}, terminated, false, false},
+		"executor ended, heard before":                       {progressSoFar{}, terminated, true, true},
+		"executor ended, task reported":                      {progressSoFar{seen: executions.SeenStarting}, terminated, false, true},
+		"executor ended while it fetched":                    {progressSoFar{seen: executions.SeenStarting, fetching: true}, terminated, true, false},
+		"not known to its agent, which had reported a fetch": {progressSoFar{seen: executions.SeenStarting, fetching: true}, unknown, true, true},
+		"not known to its agent":                             {progressSoFar{}, unknown, true, false},
+		"not known to its agent, which was away":             {progressSoFar{away: true}, unknown, false, true},
+		"agent removed":                                      {progressSoFar{}, cluster.Update{State: cluster.Gone, Source: cluster.FromMaster, Reason: cluster.ReasonAgentRemoved}, false, true},
+		"gone by an operator":                                {progressSoFar{}, cluster.Update{State: cluster.GoneByOperator, Source: cluster.FromMaster}, false, true},
+		"offer gone":                                         {progressSoFar{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromMaster, Reason: cluster.ReasonInvalidOffers}, true, false},
+		"not handed over":                                    {progressSoFar{}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonExecutorTerminated}, true, false},
+		"dropped after it was reported":                      {progressSoFar{seen: executions.SeenRunning}, cluster.Update{State: cluster.Dropped, Source: cluster.FromAgent, UUID: uuid}, true, true},
+		"refused by the master":                              {progressSoFar{}, cluster.Update{State: cluster.Error, Source: cluster.FromMaster}, true, false},
+		"killed before it was handed over":                   {progressSoFar{}, cluster.Update{State: cluster.Killed, Source: cluster.FromAgent, UUID: uuid, Reason: cluster.ReasonKilledDuringLaunch}, true, false},
+		"killed by its executor before its process":          {progressSoFar{seen: executions.SeenStarting}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{}}, true, false},
+		"killed by its executor":                             {progressSoFar{}, cluster.Update{State: cluster.Killed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{StartTime: at}}, true, true},
+		"supervisor lost":                                    {progressSoFar{}, cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: uuid, Status: &wire.Status{SupervisorLost: true}}, true, true},
+		"an end without a cause":                             {progressSoFar{}, cluster.Update{State: cluster.Failed, Source: cluster.FromAgent}, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +50,7 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 	}
 }
 
-// TestE2SupervisorLost: the end of the process that supervises tasks is a loss, as that of their executor is.
+// TestE2SupervisorLost: the end of the process that supervises tasks is a loss, like the end of their executor.
 func TestE2SupervisorLost(t *testing.T) {
 	t.Parallel()
 	data := &wire.Status{SupervisorLost: true}

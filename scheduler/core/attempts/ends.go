@@ -12,13 +12,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// endAttempt ends the present attempt of a shard: the shard ends with it, or waits for another attempt (see next). The
-// processes of the attempt may live on for the time lingers; until then no other attempt of the shard begins (promise
+// endAttempt ends the present attempt of a shard: the shard ends with it, or waits for another attempt (see next).
+// lingerTime is how long processes of the attempt may live on. Meanwhile no other attempt of the shard begins (promise
 // 2).
-func (as *Attempts) endAttempt(ref executions.TaskRef, result outcome, lingers time.Duration) {
+func (as *Attempts) endAttempt(ref executions.TaskRef, result outcome, lingerTime time.Duration) {
 	e, s := ref.Exec, ref.Shard()
 	var orphan orphans.Orphan
-	if lingers > 0 {
+	if lingerTime > 0 {
 		orphan = as.newOrphan(ref)
 	}
 	if e.Daemon() {
@@ -32,32 +32,32 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, result outcome, lingers t
 		// Shards that bring their executors start and fail together, so those of one execution with the same attempt
 		// number count as one start.
 		start := cmp.Or(s.Executor(), fmt.Sprintf("%s#%d", e.ID(), s.Attempt()))
-		as.st.RequestMatchAt(as.st.Starts.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
+		as.st.RequestMatchAt(as.st.StartFailures.Record(e.Settings().App.AppName, s.Agent(), start, in.cause))
 	}
 	if x := as.st.Executors.Get(s.Executor()); x != nil && v.closeExecutor {
 		if v.mismatch {
-			detail := s.Executor() + " takes no more tasks: the master has another ExecutorInfo of it; a new one is started"
-			as.st.Note(step.Note{Kind: step.NoteExecutor, Detail: detail, Problem: true})
+			as.st.Note(step.Note{Kind: step.NoteExecutor, Problem: true, Detail: s.Executor() +
+				" gets no more tasks, because the master knows it with another ExecutorInfo; a new one is started"})
 		}
 		as.st.Executors.Close(x)
 	}
 	if v.state.Terminal() {
 		as.st.Executions.CompleteShard(ref, v.state)
-		if lingers > 0 {
-			as.addEnding(orphan, lingers)
+		if lingerTime > 0 {
+			as.addEnding(orphan, lingerTime)
 		}
 	} else {
-		as.st.Executions.Requeue(ref, v.source, max(v.delay, lingers), as.places.Output(s))
+		as.st.Executions.Requeue(ref, v.source, max(v.delay, lingerTime), as.places.Output(s))
 	}
 }
 
 // AnswerLaunch applies the answer to the ACCEPT with number seq, which named these tasks. If ok is true, the master
-// has them, so a kill that waited for the answer is sent. If it is false, they were never launched, and message says
-// why (rules L3, L4). AnswerLaunch ignores a task that is unknown or that another ACCEPT launched.
+// has the tasks, and the kills that waited for the answer are sent. If ok is false, the tasks were never launched, and
+// message says why (rules L3, L4). AnswerLaunch ignores a task that is unknown or that another ACCEPT launched.
 func (as *Attempts) AnswerLaunch(tasks []string, seq int64, ok bool, message string) {
 	for _, id := range tasks {
-		ref, known := as.st.Executions.Task(id)
-		if !known || ref.Shard().AcceptSeq() != seq {
+		ref, found := as.st.Executions.Task(id)
+		if !found || ref.Shard().AcceptSeq() != seq {
 			continue
 		}
 		s := ref.Shard()

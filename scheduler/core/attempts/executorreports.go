@@ -12,13 +12,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Between status updates executors report how far their tasks have come (wire.Report). These reports may get lost, come
-// late or be garbage, so no call and no write depends on them. Their
-// content is for people. It is kept in memory only, and is dropped with the attempt, the executor or the agent that it
-// describes.
+// Between status updates executors report how far their tasks have come (wire.Report). These reports may get lost,
+// come late or be garbage, so no call and no write depends on them. Their content is shown to people. It is kept in
+// memory only, and is dropped with the attempt, the executor or the agent that it describes.
 
 // Message applies a message of an executor: a heartbeat, or a report of its clock and the progress of its tasks. It
-// ignores messages that are neither, or that come from another agent than the one named.
+// ignores any other message, and a report that did not come from the agent of its executor.
 func (as *Attempts) Message(m cluster.Message) {
 	r := m.Report
 	switch {
@@ -45,19 +44,20 @@ func (as *Attempts) Message(m cluster.Message) {
 	as.recordProgress(r.Tasks, func(s *executions.Shard) bool { return s.Executor() == x.ID() })
 }
 
-// recordProgress records the progress of those reported tasks that are live and belong to the reporter.
-func (as *Attempts) recordProgress(tasks []wire.TaskReport, own func(*executions.Shard) bool) {
+// recordProgress records the progress of the reported tasks. It leaves out tasks that are not live or do not belong to
+// the reporter.
+func (as *Attempts) recordProgress(tasks []wire.TaskReport, isReporters func(*executions.Shard) bool) {
 	for i := range tasks {
 		t := &tasks[i]
-		if ref, ok := as.st.Executions.Task(t.TaskID); ok && own(ref.Shard()) && ref.Shard().Live() {
-			as.st.Executions.SetProgress(ref, as.progress(t.Progress))
+		if ref, ok := as.st.Executions.Task(t.TaskID); ok && isReporters(ref.Shard()) && ref.Shard().Live() {
+			as.st.Executions.SetProgress(ref, as.boundedProgress(t.Progress))
 		}
 	}
 }
 
-// progress brings the progress that a program reports within bounds, because it can be anything. It returns nil if the
-// program reports none.
-func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
+// boundedProgress returns the progress that a program reports, within bounds, because programs can report anything. It
+// returns nil if the program reports none, or no number.
+func (as *Attempts) boundedProgress(p *wire.Progress) *executions.Progress {
 	if p == nil || math.IsNaN(p.Fraction) {
 		return nil
 	}
@@ -65,15 +65,15 @@ func (as *Attempts) progress(p *wire.Progress) *executions.Progress {
 	if len(v.Message) > wire.MaxProgressMessage {
 		v.Message = strings.ToValidUTF8(v.Message[:wire.MaxProgressMessage], "")
 	}
-	if p.At.IsZero() || v.At.Year() < 1 || v.At.Year() > 9998 { // JSON holds no other year
+	if p.At.IsZero() || v.At.Year() < 1 || v.At.Year() > 9998 { // JSON can encode no other year
 		v.At = as.st.Wall()
 	}
 	v.At = v.At.Truncate(time.Millisecond)
 	return &v
 }
 
-// recordQuiet records, once, that the executor of a shard has sent no report for too long. The next report clears
-// that.
+// recordQuiet records, once, that the executor of a daemon's shard has sent no report for too long
+// (state.State.QuietFor). The next report ends that.
 func (as *Attempts) recordQuiet(e *executions.Execution, s *executions.Shard) {
 	quiet := as.st.QuietFor(e, s)
 	if quiet == 0 {

@@ -11,20 +11,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/subscription"
 )
 
-// The master forgets a framework at once when an operator tears it down or its failover timeout has passed, but its
-// tasks run on. The master tells the agents to end the framework's executors, which then have their grace. An agent
+// The master forgets a framework at once when an operator tears it down or its failover timeout has passed. The tasks
+// of the framework run on: the master tells the agents to end its executors, which then have their grace. An agent
 // that is away is told when it is back, provided that the leading master then knows of the removal. No update reports
-// those tasks any more: what the master says of them under another framework id is about the id, not about the task.
+// those tasks any more, because the master's answers under another framework id are about the id, not about the task.
 //
-// So each task becomes an orphan that blocks its shard (rules T7, E5), until its agent has been registered for long
-// enough to have been told and to have ended the task, or has been away for the time of rule E4.
+// So each task becomes an orphan that blocks its shard (rules T7, E5). It blocks until its agent has been registered
+// for long enough to have been told and to have ended the task, or has been away for the time of rule E4.
 
-// formerAgentsInterval is the minimum interval between two questions about the agents of such orphans.
+// formerAgentsInterval is the minimum interval between two questions about the agents of those orphans.
 const formerAgentsInterval = 20 * time.Second
 
-// FrameworkRemoved applies the removal of the framework id by the master with the id by, subscription.UnknownMaster if
-// that is not known (rule T7). It abandons every live attempt as an orphan of the old id, and forgets every executor.
-func (as *Attempts) FrameworkRemoved(by string) {
+// FrameworkRemoved applies the removal of the present framework id (rule T7). It abandons every live attempt as an
+// orphan of that id, and forgets every executor. master is the id of the master that removed the framework id, or
+// subscription.UnknownMaster.
+func (as *Attempts) FrameworkRemoved(master string) {
 	old := as.st.Subscription.FrameworkID()
 	as.st.Executions.StoreFramework(old)
 	for _, id := range as.st.Executions.TaskIDs() {
@@ -33,24 +34,24 @@ func (as *Attempts) FrameworkRemoved(by string) {
 			continue
 		}
 		s := ref.Shard()
-		g := as.newOrphan(ref)
-		// The task must have had its grace, but the shard waits no longer than for its agent to count as away (rule
-		// E4).
-		g.Blocks, g.Away = true, s.Unreachable()
-		as.st.Orphans.Add(g)
-		as.st.Note(step.Note{Kind: step.NoteOrphan, Job: g.Job, Execution: g.Execution, Task: id,
-			Detail:  "its framework was removed; agent " + g.Agent + " may not know that yet",
+		o := as.newOrphan(ref)
+		// The shard waits until the task has had its grace. If the agent is unreachable already, the time of rule E4
+		// continues to count.
+		o.Blocks, o.Away = true, s.Unreachable()
+		as.st.Orphans.Add(o)
+		as.st.Note(step.Note{Kind: step.NoteOrphan, Job: o.Job, Execution: o.Execution, Task: id,
+			Detail:  "its framework was removed; agent " + o.Agent + " may not know that yet",
 			Problem: true})
 		as.st.Executions.SetCause(ref, reason.Of(reason.FrameworkRemoved))
 		as.endAttempt(ref, outcomeLost, 0)
 		as.st.Executions.ForgetTask(id)
 	}
-	for _, f := range as.st.Subscription.RemoveID() {
-		as.OrphanUnknownTask(f, old)
+	for _, task := range as.st.Subscription.RemoveID() {
+		as.OrphanUnknownTask(task, old)
 	}
 	for _, o := range as.st.Orphans.All() {
 		if o.Framework == old {
-			as.st.Orphans.RecordRemovedBy(o.TaskID, by)
+			as.st.Orphans.RecordRemovedBy(o.TaskID, master)
 		}
 	}
 	as.st.Orphans.ResetFormer()
@@ -59,18 +60,20 @@ func (as *Attempts) FrameworkRemoved(by string) {
 	}
 }
 
-// OrphanUnknownTask keeps a task of a former framework, which this scheduler did not launch and which may still run,
-// as an orphan that blocks its shard until its agent has been away for the time of rule E4. A task whose id names no
-// shard is ignored.
-func (as *Attempts) OrphanUnknownTask(f subscription.UnknownTask, framework string) {
-	if id, err := jobs.ParseTaskID(f.ID); err == nil {
-		as.st.Orphans.Add(orphans.Orphan{TaskID: f.ID, Job: id.Job, Item: id.Item, Agent: f.Agent, Since: as.st.Now(),
-			Blocks: true, Away: f.UnreachableSince, Known: !f.UnreachableSince.IsZero(), Framework: framework})
+// OrphanUnknownTask keeps a task that another scheduler left under a framework id, and that may still run, as an
+// orphan that blocks its shard. It ignores a task whose id names no shard.
+func (as *Attempts) OrphanUnknownTask(task subscription.UnknownTask, framework string) {
+	id, err := jobs.ParseTaskID(task.ID)
+	if err != nil {
+		return
 	}
+	as.st.Orphans.Add(orphans.Orphan{TaskID: task.ID, Job: id.Job, Item: id.Item, Agent: task.Agent,
+		Since: as.st.Now(), Blocks: true, Away: task.UnreachableSince, Reported: !task.UnreachableSince.IsZero(),
+		Framework: framework})
 }
 
-// RecordMaster records the present master as the one that removed a framework, for orphans whose remover was not
-// known.
+// RecordMaster records, for the orphans of a framework that an unknown master removed, that the present master is the
+// one that removed it.
 func (as *Attempts) RecordMaster() {
 	for _, o := range as.st.Orphans.All() {
 		if o.RemovedBy == subscription.UnknownMaster {
@@ -87,12 +90,12 @@ func (as *Attempts) askAboutFormerAgents() {
 	}
 	var refs []cluster.TaskRef
 	asked := map[string]bool{}
-	for _, g := range as.st.Orphans.All() {
-		if !as.st.Subscription.IsFormer(&g) || asked[g.Agent] {
+	for _, o := range as.st.Orphans.All() {
+		if !as.st.Subscription.IsFormer(&o) || asked[o.Agent] {
 			continue
 		}
-		asked[g.Agent] = true
-		refs = append(refs, cluster.TaskRef{TaskID: as.st.Agents.Ask(g.Agent), AgentID: g.Agent})
+		asked[o.Agent] = true
+		refs = append(refs, cluster.TaskRef{TaskID: as.st.Agents.Ask(o.Agent), AgentID: o.Agent})
 	}
 	if len(refs) > 0 {
 		as.agentsAskedAt = as.st.Now()
@@ -111,29 +114,29 @@ func (as *Attempts) applyAgentAnswer(agentID string, u cluster.Update) {
 		}
 	case cluster.Unreachable, cluster.Unknown:
 		as.st.Agents.MarkNotRegistered(agentID)
-		for _, g := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
-			as.st.Orphans.MarkReported(g.TaskID)
-			as.st.Orphans.MarkAway(g.TaskID, as.st.Now())
+		for _, o := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
+			as.st.Orphans.MarkReported(o.TaskID)
+			as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 		}
 	}
 }
 
-// AgentRegistered records a sign that an agent is registered. It removes the orphans of a removed framework there
-// once the agent has been registered for long enough to have ended them. That time allows for the worst case: the
-// agent's connection broke just when it was told, the master found it away, told it again, and the agent then ended
-// the executors.
+// AgentRegistered records a sign that an agent is registered. It removes the orphans of a removed framework there once
+// the agent has been registered for long enough to have ended them. That time allows for the worst case: the
+// connection broke just when the agent was told of the removal, the master found the agent away and told it again, and
+// the agent then ended the executors.
 func (as *Attempts) AgentRegistered(agentID string) {
 	if as.st.Orphans.Len() == 0 {
 		return
 	}
-	lasts := as.st.Agents.RecordRegistered(agentID)
-	for _, g := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
-		as.st.Orphans.MarkReported(g.TaskID)
-		as.st.Orphans.MarkAlive(g.TaskID)
+	registeredFor := as.st.Agents.RecordRegistered(agentID)
+	for _, o := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
+		as.st.Orphans.MarkReported(o.TaskID)
+		as.st.Orphans.MarkAlive(o.TaskID)
 		// Another master and its agents may not know of the removal, so only the time with the master that removed the
 		// framework counts.
-		if g.RemovedBy == as.st.Subscription.MasterID() && lasts >= as.st.RemovedWait() {
-			as.st.Orphans.Remove(g.TaskID)
+		if o.RemovedBy == as.st.Subscription.MasterID() && registeredFor >= as.st.RemovedWait() {
+			as.st.Orphans.Remove(o.TaskID)
 		}
 	}
 }

@@ -22,8 +22,8 @@ func (as *Attempts) SendKill(ref executions.TaskRef) {
 	as.st.WakeToResend(s.KillTry())
 }
 
-// ResendKills repeats wanted kills with backoff, because the master forgets kills of unreachable tasks and drops
-// them while an agent is away (K1). It may be called in every step.
+// ResendKills repeats wanted kills with backoff, because the master keeps no kill for an agent that is away (K1). It
+// may be called in every step.
 func (as *Attempts) ResendKills() {
 	if !as.st.Subscription.Open() || as.st.Now().Before(as.killsCheckedAt.Add(as.st.Opt.MinResendInterval/2)) {
 		return

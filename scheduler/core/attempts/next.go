@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// maxMachines is the number of different machines with which attempts of a shard may be lost. After that it is probably
-// the shard that brings them down, and it is not run again. A daemon's shard always goes on.
+// maxMachines bounds the different machines with which attempts of a shard are lost. At that number the shard is not
+// run again, because probably it brings the machines down. A daemon's shard always goes on.
 const maxMachines = 2
 
 // ending is the input of next: everything that decides what follows the end of an attempt.
@@ -36,16 +36,16 @@ type ending struct {
 	counts executions.Tries
 	next   executions.Source
 
-	// daemon says that the shard belongs to a daemon's run. runEnds is the reason why all that is left of the run is
-	// to end, none if it goes on.
+	// daemon says that the shard belongs to a daemon's standing execution. runEnds is the reason why the rest of the
+	// execution is to end, none if it goes on.
 	daemon   bool
 	runEnds  reason.Reason
 	source   executions.Source
 	failover bool
 	retry    retryLimits
 
-	// servedElsewhere is set when the executor was to be fetched from the address of another leader, ranBefore when
-	// the executor has run before.
+	// servedElsewhere is set when the agent was to fetch the executor from another leader, ranBefore when the executor
+	// is known to have started.
 	servedElsewhere, ranBefore bool
 	taskExecutors              bool
 	limits                     attemptLimits
@@ -75,13 +75,13 @@ type verdict struct {
 	// source and delay are those of the next attempt.
 	source executions.Source
 	delay  time.Duration
-	// closeExecutor says that the executor takes no more tasks; mismatch says that the reason is another ExecutorInfo
-	// at the master; blameAgent keeps the app off the agent for a while.
+	// closeExecutor says that the executor gets no more tasks. mismatch says that the master knows it with another
+	// ExecutorInfo. blameAgent keeps the app off the agent for a while.
 	closeExecutor, mismatch, blameAgent bool
 }
 
-// next decides what follows the end of an attempt: the shard ends with it, or waits for another attempt. It depends
-// on nothing but its input.
+// next decides what follows the end of an attempt: the shard ends with it, or waits for another attempt. The decision
+// depends on nothing but the input.
 func next(in ending) verdict {
 	v := in.decide()
 	switch {
@@ -143,8 +143,8 @@ func (in *ending) afterOwnKill() verdict {
 func (in *ending) lostWithAgent() bool { return in.outcome == outcomeLost && in.failover && in.away }
 
 // afterTimeout decides after the task exceeded its timeout (rule K4). If the executor reports the task as finished, it
-// finished before the kill reached it. An exit status of 0 after SIGTERM says only that the process ended as
-// requested. The cause that the executor reports is what the task said at its end.
+// finished before the kill reached it. A task that ended with status 0 after SIGTERM is not reported so: that status
+// says only that the process ended as requested. The reported cause is what the task said at its end.
 func (in *ending) afterTimeout() verdict {
 	if in.outcome == outcomeFinished {
 		return in.complete(executions.Finished, in.cause)
@@ -152,12 +152,12 @@ func (in *ending) afterTimeout() verdict {
 	return in.failed(executions.TimedOut, reason.TimedOut(in.ran, in.retry.timeoutSeconds, in.cause))
 }
 
-// afterOwnEnd decides when no kill was wanted (rules E1-E3, X1, L6). A daemon's shard is tried without limit, with a
-// growing delay: the obstacle may be removed, and explain shows it.
+// afterOwnEnd decides after an end that no kill requested (rules E1-E3, X1, L6). A daemon's shard is tried without
+// limit, with a growing delay: the obstacle may be removed, and explain shows it.
 func (in *ending) afterOwnEnd() verdict {
-	before := in.tries - 1
+	triesBefore := in.tries - 1
 	if in.daemon {
-		before = in.counts.Sum() // a daemon's attempts are counted over months
+		triesBefore = in.counts.Sum() // the attempts of a daemon's shard are counted over months
 	}
 	mayRepeat := func(tries, limit int) bool { return in.daemon || tries < limit }
 	counts := in.counts
@@ -165,7 +165,7 @@ func (in *ending) afterOwnEnd() verdict {
 	case outcomeFinished, outcomeFailed:
 		if in.daemon {
 			counts.Fails++
-			return in.requeue(in.cause, in.source, counts.Fails-1).counting(counts)
+			return in.requeue(in.cause, in.source, counts.Fails-1).withCounts(counts)
 		}
 		if in.outcome == outcomeFinished {
 			return in.complete(executions.Finished, in.cause)
@@ -182,31 +182,32 @@ func (in *ending) afterOwnEnd() verdict {
 			counts.Losses++
 		}
 		if !in.daemon && counts.Machines >= maxMachines {
-			return in.complete(executions.Lost, reason.TookMachines(counts.Machines, in.cause)).counting(counts)
+			return in.complete(executions.Lost, reason.TookMachines(counts.Machines, in.cause)).withCounts(counts)
 		}
 		if !mayRepeat(counts.Losses, in.limits.losses) {
-			return in.complete(executions.Failed, reason.LostTooOften(counts.Losses, in.cause)).counting(counts)
+			return in.complete(executions.Failed, reason.LostTooOften(counts.Losses, in.cause)).withCounts(counts)
 		}
-		return in.requeue(in.cause, executions.FailoverSource, max(counts.Losses-1, 0)).counting(counts)
+		return in.requeue(in.cause, executions.FailoverSource, max(counts.Losses-1, 0)).withCounts(counts)
 	case outcomeRejected:
 		counts.Errors++
 		if !mayRepeat(counts.Errors, in.limits.errors) {
-			return in.complete(executions.Failed, in.cause).counting(counts)
+			return in.complete(executions.Failed, in.cause).withCounts(counts)
 		}
-		v := in.requeue(in.cause, in.next, counts.Errors-1).counting(counts)
-		// The error may be about the executor, in words that this code does not know.
+		v := in.requeue(in.cause, in.next, counts.Errors-1).withCounts(counts)
+		// The error may be about the executor, in words that the driver does not recognize.
 		v.closeExecutor = in.ranBefore && counts.Errors > 1
 		return v
 	case outcomeExecutorInfoMismatch:
-		// The job is not at fault: the executor runs, but the master compares the ExecutorInfo that it was started
-		// with, which includes our role, and will refuse every task for it.
-		v := in.requeue(in.cause, in.next, before)
+		// The job is not at fault: the executor runs, but was started with another ExecutorInfo, for example under
+		// another role, and the master will refuse every task for it.
+		v := in.requeue(in.cause, in.next, triesBefore)
 		v.closeExecutor, v.mismatch = true, true
 		return v
 	case outcomeExecutorStartFailed:
 		if in.servedElsewhere {
-			// The agent is not at fault, and a new generation is fetched from this leader (rules L6, X4).
-			v := in.requeue(in.cause, in.next, before)
+			// The agent is not at fault: it was to fetch the executor from another leader. A new one is fetched from
+			// this leader (rules L6, X4).
+			v := in.requeue(in.cause, in.next, triesBefore)
 			v.closeExecutor = true
 			return v
 		}
@@ -217,9 +218,9 @@ func (in *ending) afterOwnEnd() verdict {
 				reason.NotStartedTooOften(in.taskExecutors, counts.Starts, in.agent, in.cause))
 		}
 		v.blameAgent = true
-		return v.counting(counts)
+		return v.withCounts(counts)
 	case outcomeNeverStarted:
-		return in.requeue(in.cause, in.next, before)
+		return in.requeue(in.cause, in.next, triesBefore)
 	}
 	return in.complete(executions.Killed, in.cause) // outcomeKilled requires a wanted kill
 }
@@ -235,17 +236,19 @@ func (in *ending) failed(state executions.State, cause reason.Reason) verdict {
 	return v
 }
 
+// runGoesOn reports whether the execution goes on, at the latest under the next server (executions.GoesOn).
 func (in *ending) runGoesOn() bool { return executions.GoesOn(in.runEnds) }
 
 // reruns reports whether a lost shard is run again (rule E2).
 func (in *ending) reruns() bool { return in.daemon || in.failover }
 
-// complete ends the shard. Beside the reason of a kill it keeps what the task said at its end, and that it was ended by
-// force.
+// complete returns the verdict that ends the shard. If the cause is not the reported one, as after a kill, it is
+// extended by what the task said at its end, and by the note that the task was ended by force.
 func (in *ending) complete(state executions.State, cause reason.Reason) verdict {
 	if (state == executions.Killed || state == executions.Lost) && !cause.Equal(in.cause) {
 		said, forced := in.cause.Force()
-		if ended := in.outcome == outcomeKilled || in.outcome == outcomeFailed; ended && said.Is(reason.PlainText) {
+		processEnded := in.outcome == outcomeKilled || in.outcome == outcomeFailed
+		if processEnded && said.Is(reason.PlainText) {
 			cause = cause.Saying(said)
 		}
 		if forced {
@@ -255,13 +258,14 @@ func (in *ending) complete(state executions.State, cause reason.Reason) verdict 
 	return verdict{state: state, cause: cause, counts: in.counts}
 }
 
-// requeue returns the verdict of another attempt, after a delay that grows with the number of tries before.
-func (in *ending) requeue(cause reason.Reason, source executions.Source, before int) verdict {
-	delay := step.Backoff(in.limits.minDelay, in.limits.maxDelay, before)
+// requeue returns the verdict that gives the shard another attempt, after a delay that grows with triesBefore.
+func (in *ending) requeue(cause reason.Reason, source executions.Source, triesBefore int) verdict {
+	delay := step.Backoff(in.limits.minDelay, in.limits.maxDelay, triesBefore)
 	return verdict{state: executions.Waiting, cause: cause, counts: in.counts, source: source, delay: delay}
 }
 
-func (v verdict) counting(counts executions.Tries) verdict {
+// withCounts returns the verdict with the new counts of the shard.
+func (v verdict) withCounts(counts executions.Tries) verdict {
 	v.counts = counts
 	return v
 }

@@ -16,36 +16,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Executors send a heartbeat every wire.HeartbeatInterval. One that has not been heard for silentAfter is silent: its
-// machine is dead or cut off, or it hangs. Its tasks then count as unreachable since it was heard last (rule E4), long
-// before the cluster notices. What the master remembers of them is no sign of life.
+// Executors send a heartbeat every wire.HeartbeatInterval. An executor that was not heard for silentAfter is silent:
+// it hangs, or its machine is dead or cut off. Its tasks then count as unreachable since it was last heard (rule E4),
+// long before the cluster notices. What the master remembers of them is no sign of life.
 //
 // If most machines are silent at once, the fault is probably on this side. Then no task is given up unless the cluster
-// agrees.
+// calls its agent unreachable, too.
 const (
 	silentAfter = 3 * wire.HeartbeatInterval
-	// giveUpInterval is the minimum interval in which another machine is given up because of its silence alone, after
-	// the first giveUpBurst machines.
+	// The tasks of at most giveUpBurst machines are given up at once because of silence alone, and then those of one
+	// more machine every giveUpInterval.
 	giveUpInterval = 10 * time.Second
 	giveUpBurst    = 2
-	// fewAgents is the number of agents from which on a silent majority is suspicious.
-	fewAgents = 3
+	// minAgentsForMajority is the number of agents with tasks below which a silent majority means nothing.
+	minAgentsForMajority = 3
 )
 
-// silence is what this leader knows of silent executors. None of it is stored: a new leader listens anew.
+// silence is what this leader knows of silent executors. None of it is stored: a new leader has to listen itself.
 type silence struct {
-	// hearsSince is since when this leader has listened without a gap, sweptAt when it last swept.
-	hearsSince, sweptAt time.Time
-	// most is set while more than half of the agents are silent.
-	most bool
+	// listeningSince is since when this leader has listened without a gap, sweptAt when it last swept.
+	listeningSince, sweptAt time.Time
+	// mostSilent is set while more than half of the agents with tasks are silent.
+	mostSilent bool
 	// givenUp has the silent agents whose tasks may be given up. nextGiveUp is when the interval of the last one ends.
 	givenUp    map[string]bool
 	nextGiveUp time.Time
 }
 
-// heartbeat records a heartbeat of an executor.
+// heartbeat records a heartbeat of an executor. That of an unknown executor only counts as a sign of its orphans.
 func (as *Attempts) heartbeat(m cluster.Message) {
-	as.hearOrphans(m.ExecutorID)
+	as.askAboutOrphansOf(m.ExecutorID)
 	x := as.st.Executors.Get(m.ExecutorID)
 	if x == nil || x.Agent() != m.AgentID {
 		return
@@ -54,16 +54,16 @@ func (as *Attempts) heartbeat(m cluster.Message) {
 	as.endSilence(x)
 }
 
-// hearOrphans asks the cluster about the orphans of an executor that was silent and is heard again. They block their
-// shards until it has answered.
-func (as *Attempts) hearOrphans(executor string) {
+// askAboutOrphansOf asks the cluster about the orphans of an executor that was silent and is heard again. They block
+// their shards until the cluster has answered.
+func (as *Attempts) askAboutOrphansOf(executor string) {
 	if as.st.Orphans.MarkHeard(executor) {
 		as.st.Subscription.AskSoon()
 	}
 }
 
-// endSilence records that an executor is heard again, if it was silent: a heartbeat, or an update that it has sent
-// about any of its tasks, shows that.
+// endSilence records that an executor is no longer silent: it has sent a heartbeat, or an update about any of its
+// tasks. It does nothing if the executor was not silent.
 func (as *Attempts) endSilence(x *executors.Executor) {
 	if x.SilentSince().IsZero() {
 		return
@@ -73,8 +73,9 @@ func (as *Attempts) endSilence(x *executors.Executor) {
 	as.st.Agents.EndSilence(x.Agent())
 	as.st.RequestMatch()
 	delete(as.silence.givenUp, x.Agent())
-	as.st.Note(step.Note{Kind: step.NoteExecutorSilent,
-		Detail: fmt.Sprintf("%s on agent %s is heard again, after %s", x.ID(), x.Agent(), away)})
+	as.st.Note(step.Note{Kind: step.NoteExecutorHeartbeats,
+		Detail: fmt.Sprintf("%s on agent %s is heard again, after %s without a heartbeat", x.ID(), x.Agent(),
+			away)})
 	for _, ref := range as.tasksOf(x) {
 		if ref.Shard().Silent() && as.st.Executions.MarkHeard(ref) {
 			as.recording.Trace(ref, ref.Shard().ClusterState(), event.FromScheduler, "",
@@ -96,22 +97,23 @@ func (as *Attempts) tasksOf(x *executors.Executor) (refs []executions.TaskRef) {
 	return refs
 }
 
-// noticeSilence finds the executors with tasks that are silent. It is called in each sweep.
-func (as *Attempts) noticeSilence() {
+// detectSilence determines which executors with tasks are silent, and on which agents all of them are. It is called in
+// each sweep.
+func (as *Attempts) detectSilence() {
 	now, sl := as.st.Now(), &as.silence
 	if now.Sub(sl.sweptAt) > 2*step.SweepInterval {
-		sl.hearsSince = now // a new leader, or one that stood still: messages may wait to be read
+		sl.listeningSince = now // a new leader, or one that stood still: messages may wait to be read
 	}
 	sl.sweptAt = now
-	if !as.listens() {
+	if !as.canJudgeSilence() {
 		return
 	}
 	silent, heard := map[string]time.Time{}, map[string]bool{}
 	for _, x := range as.st.Executors.Sorted() {
-		if !x.Beats() || x.Tasks() == 0 && x.SilentSince().IsZero() && !as.st.Orphans.Hold(x.ID()) {
-			continue // an idle executor counts only if its tasks were given up
+		if !x.Beats() || x.Tasks() == 0 && x.SilentSince().IsZero() && !as.st.Orphans.ExistOn(x.ID()) {
+			continue // an idle executor counts only if it was silent before or its tasks were given up
 		}
-		since := slices.MaxFunc([]time.Time{x.HeardAt(), x.BusySince(), sl.hearsSince}, time.Time.Compare)
+		since := slices.MaxFunc([]time.Time{x.HeardAt(), x.BusySince(), sl.listeningSince}, time.Time.Compare)
 		if now.Sub(since) < silentAfter {
 			heard[x.Agent()] = true
 			as.endSilence(x)
@@ -119,7 +121,7 @@ func (as *Attempts) noticeSilence() {
 		}
 		as.markSilent(x, since)
 		if a := as.st.Agents.Get(x.Agent()); a != nil && (!a.Unreachable().IsZero() || a.RemovedForGood()) {
-			continue // the cluster knows it, too
+			continue // the cluster knows that the agent is away
 		}
 		if silent[x.Agent()].Before(since) {
 			silent[x.Agent()] = since
@@ -132,55 +134,57 @@ func (as *Attempts) noticeSilence() {
 		as.st.RequestMatch()
 	}
 	maps.DeleteFunc(sl.givenUp, func(id string, _ bool) bool { return silent[id].IsZero() })
-	as.noticeMassSilence(len(silent), len(silent)+len(heard))
+	as.detectMassSilence(len(silent), len(silent)+len(heard))
 	as.st.Orphans.ConfirmSilence(func(executor string) bool {
 		x := as.st.Executors.Get(executor)
 		return x == nil || now.Sub(x.HeardAt()) >= silentAfter
 	})
 }
 
-// listens reports whether this leader has had a session, and has not stood still, for long enough to call an executor
-// silent.
-func (as *Attempts) listens() bool {
+// canJudgeSilence reports whether this leader has had a session, and has not stood still, for long enough to call an
+// executor silent.
+func (as *Attempts) canJudgeSilence() bool {
 	now := as.st.Now()
 	return as.st.Subscription.Open() && now.Sub(as.st.Subscription.Began()) >= silentAfter &&
-		now.Sub(as.silence.hearsSince) >= silentAfter && now.Sub(as.silence.sweptAt) <= 2*step.SweepInterval
+		now.Sub(as.silence.listeningSince) >= silentAfter && now.Sub(as.silence.sweptAt) <= 2*step.SweepInterval
 }
 
-// markSilent records that an executor is silent, and that its tasks have been unreachable since then.
+// markSilent records that an executor is silent, and that its tasks are unreachable since then or, if that was later,
+// since their launch. A task that the cluster has not reported in this session does not count as unreachable.
 func (as *Attempts) markSilent(x *executors.Executor, since time.Time) {
 	if x.SilentSince().IsZero() {
 		as.st.Executors.MarkSilent(x, since)
-		as.st.Note(step.Note{Kind: step.NoteExecutorSilent, Problem: true,
+		as.st.Note(step.Note{Kind: step.NoteExecutorHeartbeats, Problem: true,
 			Detail: fmt.Sprintf("%s on agent %s has sent no heartbeat for %s", x.ID(), x.Agent(),
 				as.st.Now().Sub(since).Round(time.Second))})
 	}
 	for _, ref := range as.tasksOf(x) {
-		if s := ref.Shard(); !s.Silent() && s.Known() && s.AcceptSeq() == 0 {
+		if s := ref.Shard(); !s.Silent() && s.Reported() && s.AcceptSeq() == 0 {
 			as.markUnreachable(ref, later(since, s.Launched()))
 			as.st.Executions.MarkSilent(ref)
 		}
 	}
 }
 
-// noticeMassSilence records whether more than half of the agents with tasks are silent.
-func (as *Attempts) noticeMassSilence(silent, all int) {
-	was := as.silence.most
-	as.silence.most = all >= fewAgents && 2*silent > all
-	if as.silence.most && !was {
-		as.st.Note(step.Note{Kind: step.NoteExecutorSilent, Problem: true,
-			Detail: fmt.Sprintf("%d of %d agents with tasks are silent at once: nothing there is given up unless the cluster calls them unreachable", silent, all)})
+// detectMassSilence records whether more than half of the agents with tasks are silent, and logs when that begins.
+func (as *Attempts) detectMassSilence(silent, all int) {
+	was := as.silence.mostSilent
+	as.silence.mostSilent = all >= minAgentsForMajority && 2*silent > all
+	if as.silence.mostSilent && !was {
+		as.st.Note(step.Note{Kind: step.NoteExecutorHeartbeats, Problem: true,
+			Detail: fmt.Sprintf("%d of %d agents with tasks send no heartbeats: no task is given up unless the cluster calls its agent unreachable", silent, all)})
 	}
 }
 
-// mayGiveUp reports whether an unreachable task may be given up. If only the silence of its executor speaks for that,
-// most agents must be heard, and few agents are given up at once.
+// mayGiveUp reports whether an unreachable task may be given up. If the cluster does not call its agent unreachable,
+// and only its executor is silent, most agents must be heard, and no more agents than the limits above allow are given
+// up. A yes for another agent counts towards these limits.
 func (as *Attempts) mayGiveUp(s *executions.Shard) bool {
 	sl, now := &as.silence, as.st.Now()
 	switch {
 	case !s.Silent() || s.Away():
 		return true
-	case sl.most, !as.listens():
+	case sl.mostSilent, !as.canJudgeSilence():
 		return false
 	case sl.givenUp[s.Agent()]:
 		return true
@@ -195,6 +199,7 @@ func (as *Attempts) mayGiveUp(s *executions.Shard) bool {
 	return true
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

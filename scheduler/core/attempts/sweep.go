@@ -11,15 +11,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Sweep checks every live task for the timeouts of rules E4 and S5 and for being stuck in STAGING (E5), and every
-// orphan (E5). It may be called in every step and does its work every step.SweepInterval. E4, S5 and E5 count from
-// committed times (F8); a staged task must also have been found staged by this leader.
+// Sweep checks every live task and every orphan: whether it has been unreachable (rule E4), without the cause of its
+// end (S5) or in STAGING (E5) for too long. It may be called in every step and does its work every step.SweepInterval.
+// These times count from committed times (F8); in addition, this leader must itself have found a staged task staged.
 func (as *Attempts) Sweep() {
 	if as.st.Now().Before(as.nextSweep) {
 		return
 	}
-	as.noticeSilence()
-	last := as.nextSweep.Add(-step.SweepInterval)
+	as.detectSilence()
+	lastSweep := as.nextSweep.Add(-step.SweepInterval)
 	as.nextSweep = as.st.Now().Add(step.SweepInterval)
 	for _, id := range as.st.Executions.TaskIDs() {
 		if ref, ok := as.st.Executions.Task(id); ok && ref.Shard().Live() {
@@ -28,20 +28,22 @@ func (as *Attempts) Sweep() {
 	}
 	as.st.Agents.ForgetOld(func(id string) bool { return len(as.st.Executors.On(id)) > 0 })
 	as.sweepOrphans()
-	as.askAboutUnreachable(last)
+	as.askAboutUnreachable(lastSweep)
 	as.askAboutFormerAgents()
 }
 
+// sweepTask checks one live task, and ends its attempt or asks the cluster about it if a time of these rules has
+// passed.
 func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	as.watchTimeout(ref)
-	if !as.st.Subscription.Open() || !s.Known() {
-		// An attempt is abandoned only after this session has reported again what an earlier one reported.
+	if !as.st.Subscription.Open() || !s.Reported() {
+		// What an earlier session reported may be out of date, so no attempt ends before this session has reported it.
 		return
 	}
 	as.recordQuiet(e, s)
 	if !s.KillSince().IsZero() && !s.Drain() {
-		as.endSilentExecutor(ref)
+		as.endUnresponsiveExecutor(ref)
 	}
 	switch {
 	case !s.EndUnclear().IsZero():
@@ -59,12 +61,9 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 	case !s.Unreachable().IsZero():
 		as.sweepUnreachable(ref)
 	case s.Seen() < executions.SeenStarting && s.AcceptSeq() == 0 && !s.Launched().IsZero():
-		// Silence needs no timer: it means that an agent has not come back yet. A task that is known to be staged must
-		// make progress.
-		if s.Seen() < executions.SeenStaging {
-			return
-		}
-		if as.st.Executions.CountStaged(ref) < stagedSweeps {
+		// A task without any reported state needs no timer: its agent has not come back yet. A staged task must make
+		// progress.
+		if s.Seen() < executions.SeenStaging || as.st.Executions.CountStaged(ref) < stagedSweeps {
 			return
 		}
 		switch since := as.st.Now().Sub(s.Launched()); {
@@ -92,7 +91,7 @@ func (as *Attempts) sweepUnreachable(ref executions.TaskRef) {
 	case s.StuckStaging():
 		as.abandon(ref, reason.StuckStaging(s.Agent(), as.st.Now().Sub(s.Launched()).Round(time.Second)))
 	case !s.Silent() && as.st.Agents.Registered(s.Agent()):
-		// The agent may be back, so the master is asked about the task, too.
+		// The agent is back, perhaps with the task: the master's answer about the task is awaited (package reconcile).
 	case !as.mayGiveUp(s):
 	case s.Silent() && !s.Away():
 		as.abandon(ref, reason.NoHeartbeat(s.Agent(), away.Round(time.Second)))
@@ -105,53 +104,54 @@ func (as *Attempts) sweepUnreachable(ref executions.TaskRef) {
 func (as *Attempts) sweepAt(at time.Time, taskID string) {
 	as.st.Timers.At(at, func(time.Time) {
 		if ref, ok := as.st.Executions.Task(taskID); ok && as.st.Subscription.Open() && ref.Shard().Live() &&
-			ref.Shard().Known() && !ref.Shard().Unreachable().IsZero() && ref.Shard().EndUnclear().IsZero() {
+			ref.Shard().Reported() && !ref.Shard().Unreachable().IsZero() && ref.Shard().EndUnclear().IsZero() {
 			as.sweepUnreachable(ref)
 		}
 	})
 }
 
-// askAboutUnreachable reconciles the tasks that have been unreachable for twice as long as when they were last asked
-// about. An agent may come back without a task that the master does not know. No update reports that the task ended,
-// and with offers suppressed there is no other sign of the agent. last is the time at which the previous sweep was
-// due.
-func (as *Attempts) askAboutUnreachable(last time.Time) {
+// askAboutUnreachable reconciles each unreachable task whenever the time for which it has been unreachable has
+// doubled. An agent may come back without a task that the master does not know. No update reports that the task ended,
+// and with offers suppressed there is no other sign of the agent. lastSweep is when the previous sweep was due.
+func (as *Attempts) askAboutUnreachable(lastSweep time.Time) {
 	if !as.st.Subscription.Open() {
 		return
 	}
 	doublings := func(at, since time.Time) int {
-		return bits.Len64(uint64(max(at.Sub(since),
-			0) / step.SweepInterval))
+		return bits.Len64(uint64(max(at.Sub(since), 0) / step.SweepInterval))
 	}
 	var refs []cluster.TaskRef
 	for _, id := range as.st.Executions.TaskIDs() {
 		s := as.st.Executions.Ref(id).Shard()
-		if s.Live() && s.AcceptSeq() == 0 && s.Known() && !s.Unreachable().IsZero() &&
-			doublings(as.st.Now(), s.Unreachable()) > doublings(last, s.Unreachable()) {
+		if s.Live() && s.AcceptSeq() == 0 && s.Reported() && !s.Unreachable().IsZero() &&
+			doublings(as.st.Now(), s.Unreachable()) > doublings(lastSweep, s.Unreachable()) {
 			refs = append(refs, cluster.TaskRef{TaskID: s.TaskID(), AgentID: s.Agent()})
 		}
 	}
 	as.st.Reconcile(refs)
 }
 
-// stagedSweeps is how often this leader must have found a task staged before it kills the task for that, because the
+// stagedSweeps is the number of sweeps that must have found a task staged before it is killed for that, because the
 // task's next update may be on its way.
 const stagedSweeps = 6
 
-// endSilentExecutor closes an executor that does not answer a kill (rule K3), because it was stopped or hangs; its
-// agent then ends it with all its tasks. The other tasks on it are lost, as with any other end of an executor.
-// endSilentExecutor is called for a task whose kill is wanted, at each sweep. It counts sweeps, not time, because this
-// process may have stood still meanwhile. An executor whose agent is away is not silent, because no answer could
-// arrive. A task that the executor has not received yet counts as any other, because an agent that has not handed it
-// over answers the kill itself.
-func (as *Attempts) endSilentExecutor(ref executions.TaskRef) {
+// endUnresponsiveExecutor closes an executor that does not answer a kill (rule K3), because it was stopped or hangs.
+// Its agent then ends it with all its tasks. Those that were not to be killed are lost, as with any other end of an
+// executor.
+//
+// Each sweep calls endUnresponsiveExecutor for every task whose kill is wanted. Sweeps are counted instead of time,
+// because this process may have stood still meanwhile. They do not count while the agent is away, because no answer
+// could arrive. A task that the executor has not received yet counts like any other, because an agent that has not
+// handed it over answers the kill itself.
+func (as *Attempts) endUnresponsiveExecutor(ref executions.TaskRef) {
 	s := ref.Shard()
 	x := as.st.Executors.Get(s.Executor())
-	// Without offers, the tasks of an agent show that it is there.
-	there := as.st.Agents.Registered(s.Agent()) || s.Known()
-	away := !s.Unreachable().IsZero() && (!s.Silent() || s.Away())
-	if x == nil || x.Silent() || x.Pending() > 0 || !there || away ||
-		s.Seen() < executions.SeenStaging || s.AcceptSeq() != 0 {
+	// While no offers arrive, a report about the task shows that its agent is there.
+	agentPresent := as.st.Agents.Registered(s.Agent()) || s.Reported()
+	// If only the executor is silent, its agent is not away: a stopped executor sends no heartbeats, either.
+	agentAway := !s.Unreachable().IsZero() && (!s.Silent() || s.Away())
+	canAnswer := agentPresent && !agentAway && s.Seen() >= executions.SeenStaging && s.AcceptSeq() == 0
+	if x == nil || x.Unresponsive() || x.Pending() > 0 || !canAnswer {
 		return
 	}
 	if !as.st.Executors.CountUnansweredKill(x, as.nextSweep, as.st.Executions.TaskGrace(ref)) {

@@ -20,9 +20,9 @@ func (as *Attempts) startTimeout(ref executions.TaskRef) bool {
 	return true
 }
 
-// watchTimeout schedules a check of the task at its timeout, if that comes before the next sweep; the sweep calls
-// watchTimeout again. So timers exist only for tasks that are about to be killed, however many short tasks have a long
-// timeout.
+// watchTimeout schedules a check of the task at its timeout, if the timeout comes before the next sweep. Each sweep
+// calls watchTimeout again. So timers exist only for tasks that are about to be killed, however many short tasks have
+// a long timeout.
 func (as *Attempts) watchTimeout(ref executions.TaskRef) {
 	s := ref.Shard()
 	if s.RunningAt().IsZero() || !s.KillSince().IsZero() {

@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Update applies one status update (rules S1-S5 and the table of answers). Every update with a uuid is acknowledged
-// after the commit of its consequences (S3).
+// Update applies one status update (rules S1-S5, R). Every update with a uuid is acknowledged after the commit of its
+// consequences (S3).
 func (as *Attempts) Update(u cluster.Update) {
 	if len(u.UUID) > 0 {
 		as.st.Call(step.CallAcknowledge{Ack: cluster.Ack{TaskID: u.TaskID, AgentID: u.AgentID, UUID: u.UUID}})
@@ -30,20 +30,21 @@ func (as *Attempts) Update(u cluster.Update) {
 		as.recordExecutor(x, u)
 	}
 	if u.Source == cluster.FromExecutor && len(u.UUID) > 0 {
-		as.hearOrphans(u.ExecutorID)
+		as.askAboutOrphansOf(u.ExecutorID)
 	}
-	ref, open := as.st.Executions.Task(u.TaskID)
-	agent, asked := as.st.Agents.AgentOfQuestion(u.TaskID)
-	orphan, orphaned := as.st.Orphans.Get(u.TaskID)
+	ref, found := as.st.Executions.Task(u.TaskID)
+	agent, isQuestion := as.st.Agents.AgentOfQuestion(u.TaskID)
+	orphan, isOrphan := as.st.Orphans.Get(u.TaskID)
 	switch {
-	case asked:
+	case isQuestion:
 		as.applyAgentAnswer(agent, u)
-	case orphaned:
-		// Updates under the present id say nothing about a task of a former framework.
+	case isOrphan:
+		// The task may be indexed, too: its shard has then ended, while its processes may still run (addEnding).
+		// Updates under the present framework id say nothing about a task of a former framework.
 		if !as.st.Subscription.IsFormer(&orphan) {
 			as.updateOrphan(&orphan, u)
 		}
-	case open:
+	case found:
 		as.updateAttempt(ref, u)
 	case as.st.Subscription.InTakeover():
 		as.st.Subscription.HandleTakeoverUpdate(u, as.st.Agents.Registered(u.AgentID))
@@ -54,21 +55,22 @@ func (as *Attempts) Update(u cluster.Update) {
 
 // recordAgent records whether the agent of an update is registered, according to that update.
 func (as *Attempts) recordAgent(u cluster.Update) {
-	switch known := u.State == cluster.Gone && u.Reason == cluster.ReasonReconciliation; {
-	case u.Source != cluster.FromMaster, known, u.Reason == cluster.ReasonAgentReregistered:
-		// The master forwards updates of agents, and answers reconciliation with GONE for a task that a registered
-		// agent does not have.
+	// The master answers reconciliation with GONE for a task that a registered agent does not have.
+	agentLacksTask := u.State == cluster.Gone && u.Reason == cluster.ReasonReconciliation
+	switch {
+	case u.Source != cluster.FromMaster, agentLacksTask, u.Reason == cluster.ReasonAgentReregistered:
+		// The master forwards only the updates of registered agents.
 		as.st.Agents.Register(as.st.Agents.GetOrAdd(u.AgentID))
 	case u.State == cluster.Gone:
-		// The agent was removed, or replaced at its address. If the master does not know a task of it from now on, the
-		// agent has not said so, and the task may have begun (rule E1).
+		// The agent was removed, or another agent has its address now. If the master later says that it does not know
+		// a task there, that is not the word of the agent: the task may have begun (rule E1).
 		as.st.Agents.MarkRemoved(u.AgentID)
 	case u.State == cluster.Unreachable:
 		since := u.UnreachableSince
 		if since.IsZero() {
 			since = u.Timestamp
 		}
-		as.st.Agents.MarkUnreachable(u.AgentID, as.st.SinceReported(since)) // for people
+		as.st.Agents.MarkUnreachable(u.AgentID, as.st.SinceReported(since)) // only shown: see unreachableFrom
 	}
 }
 
@@ -76,10 +78,11 @@ func (as *Attempts) recordAgent(u cluster.Update) {
 // --node-monitor-grace-period since 1.32).
 const nodeGrace = 50 * time.Second
 
-// noticed returns since when a task counts as unreachable that the cluster calls so now. The clocks of other machines
-// take part in no decision, so this leader counts from now. Kubernetes, which knows no other executors than those of
-// tasks, has already waited for nodeGrace.
-func (as *Attempts) noticed(s *executions.Shard) time.Time {
+// unreachableFrom returns the time from which rule E4 counts for a task that the cluster has just called unreachable.
+// It is the present time, because no decision uses the clock of another machine. On Kubernetes, where each task has
+// its own executor, it is nodeGrace earlier, but not before the launch: the cluster has already waited that long for
+// the node.
+func (as *Attempts) unreachableFrom(s *executions.Shard) time.Time {
 	if as.st.Opt.TaskExecutors {
 		return later(as.st.Now().Add(-nodeGrace), s.Launched())
 	}
@@ -110,23 +113,24 @@ func (as *Attempts) updateAttempt(ref executions.TaskRef, u cluster.Update) {
 		as.updateEnded(ref, u)
 		return
 	}
-	as.st.Executions.MarkKnown(ref)
+	as.st.Executions.MarkReported(ref)
 	if len(u.UUID) > 0 && bytes.Equal(u.UUID, s.UUID()) && s.Unreachable().IsZero() {
-		return // S1; for a task that was reported as unreachable it means that its agent is back
+		return // a repeated update changes nothing (S1), unless it shows that an unreachable task is back
 	}
 	switch u.State {
 	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
 		as.updateLive(ref, u)
 	case cluster.Unreachable:
 		as.st.Executions.MarkAway(ref)
-		as.markUnreachable(ref, as.noticed(ref.Shard()))
+		as.markUnreachable(ref, as.unreachableFrom(ref.Shard()))
 	case cluster.Unknown:
 		as.updateUnknown(ref, u)
 	default:
 		if u.State.Terminal() {
 			as.updateTerminal(ref, u)
 		}
-		// Any other state comes from a Mesos newer than these rules: it says only that the task is known [D67].
+		// Any other state comes from a Mesos newer than these rules. It shows only that the master knows the task
+		// [D67].
 	}
 }
 
@@ -141,15 +145,16 @@ func (as *Attempts) updateLive(ref executions.TaskRef, u cluster.Update) {
 	}
 	changed := false
 	if s.Silent() && u.Source == cluster.FromMaster {
-		// What the master remembers is no sign of a silent executor. But only its silence counts from now on.
+		// The master reports what it remembers, so this is no sign of life of a silent executor. But the master no
+		// longer calls the agent unreachable: from now on only the executor's silence keeps the task unreachable.
 		as.st.Executions.MarkNotAway(ref)
 	} else if changed = as.st.Executions.MarkReachable(ref); changed {
-		as.recording.TraceUpdate(ref, u, reason.Reason{}) // its agent is back
+		as.recording.TraceUpdate(ref, u, reason.Reason{}) // the agent is back, or the unclear end was none
 	}
 	st := u.Status
 	fetching := st != nil && st.Phase == wire.PhaseFetch && u.State == cluster.Starting
 	changed = as.st.Executions.RecordStage(ref, seen, fetching) || changed
-	changed = as.recordWait(ref, u) || changed
+	changed = as.recordWaitText(ref, u) || changed
 	if st != nil {
 		changed = as.places.Record(ref, st) || changed
 		changed = as.recordPackage(ref, st) || changed
@@ -161,12 +166,12 @@ func (as *Attempts) updateLive(ref executions.TaskRef, u cluster.Update) {
 	}
 	if s.Seen() >= executions.SeenRunning && s.State() == executions.Launching {
 		as.recording.TraceUpdate(ref, u, reason.Reason{})
-		as.st.Executions.MarkRunning(ref, as.st.Said(u.Timestamp))
+		as.st.Executions.MarkRunning(ref, as.st.ReportedTime(u.Timestamp))
 		changed = true
 	}
-	// An agent that fetches the package itself has started nothing yet.
-	if s.Seen() >= executions.SeenStarting && !(s.Fetching() && u.Source == cluster.FromAgent) {
-		as.st.Starts.Forget(ref.Exec.Settings().App.AppName, s.Agent())
+	agentFetches := s.Fetching() && u.Source == cluster.FromAgent // it starts the executor afterwards
+	if s.Seen() >= executions.SeenStarting && !agentFetches {
+		as.st.StartFailures.Remove(ref.Exec.Settings().App.AppName, s.Agent())
 	}
 	if s.Seen() >= executions.SeenRunning {
 		changed = as.startTimeout(ref) || changed
@@ -180,20 +185,22 @@ func (as *Attempts) updateLive(ref executions.TaskRef, u cluster.Update) {
 	}
 }
 
-// recordWait records the agent's reason why a task has not begun, and reports whether that changed. An answer of the
-// master to reconciliation gives the reason of the answer, not that of the task.
-func (as *Attempts) recordWait(ref executions.TaskRef, u cluster.Update) (changed bool) {
-	s, waits := ref.Shard(), ""
+// recordWaitText records the agent's reason why a task has not begun, and reports whether the reason changed. A
+// running task has none. Only an update of the agent in state STARTING tells it: an answer of the master to
+// reconciliation gives the reason of the answer instead.
+func (as *Attempts) recordWaitText(ref executions.TaskRef, u cluster.Update) (changed bool) {
+	s, text := ref.Shard(), ""
 	if s.Seen() < executions.SeenRunning {
 		if u.State != cluster.Starting || u.Source != cluster.FromAgent {
 			return false
 		}
-		waits = store.Shorten(u.Message)
+		text = store.Shorten(u.Message)
 	}
-	return as.st.Executions.RecordWait(ref, waits)
+	return as.st.Executions.RecordWaitText(ref, text)
 }
 
-// markUnreachable records that the task's agent does not answer the master (rule E4). The rule counts from since.
+// markUnreachable records that a task is unreachable, and that rule E4 counts from since. It does nothing for a task
+// that is unreachable already.
 func (as *Attempts) markUnreachable(ref executions.TaskRef, since time.Time) {
 	s := ref.Shard()
 	if !s.Unreachable().IsZero() {
@@ -207,8 +214,8 @@ func (as *Attempts) markUnreachable(ref executions.TaskRef, since time.Time) {
 		Task: s.TaskID(), Detail: "agent " + s.Agent() + " does not answer", Problem: true})
 }
 
-// updateUnknown applies the report that the master does not know the task. The task has ended only if the present
-// master has had the agent registered in this session.
+// updateUnknown applies the report that the master does not know the task. The task has ended if the master has its
+// agent registered. Otherwise the agent may come back with the task.
 func (as *Attempts) updateUnknown(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	if as.st.Agents.Registered(s.Agent()) {
@@ -218,7 +225,10 @@ func (as *Attempts) updateUnknown(ref executions.TaskRef, u cluster.Update) {
 	as.markUnreachable(ref, as.st.Now())
 }
 
-// updateTerminal applies an end, except one without a cause (S5).
+// updateTerminal applies the report that a task has ended. If the report is an answer to reconciliation, it has no
+// cause: the end is recorded as unclear, and the attempt ends with the update that follows, or after
+// Options.EndUnclear (S5). No update follows if the cluster says that the task does not exist (GONE, UNKNOWN and so
+// on), so that the attempt ends at once.
 func (as *Attempts) updateTerminal(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	if len(u.UUID) == 0 && (u.Reason == cluster.ReasonReconciliation || u.Reason == cluster.ReasonAgentReregistered) {
@@ -231,14 +241,15 @@ func (as *Attempts) updateTerminal(ref executions.TaskRef, u cluster.Update) {
 	}
 	if x := as.st.Executors.Get(s.Executor()); x != nil && u.Source == cluster.FromAgent &&
 		u.Reason == cluster.ReasonExecutorTerminated {
-		as.st.Executors.Close(x) // FAILURE may get lost (rules X1, X3)
-		if u.State != cluster.Dropped && len(u.UUID) > 0 && x.Pending() == 0 && s.SentWith() != 0 &&
-			s.SentWith() == x.SentWith() {
+		as.st.Executors.Close(x) // the FAILURE event with the same news may get lost (rules X1, X3)
+		ofLastAccept := s.SentWith() != 0 && s.SentWith() == x.SentWith() && x.Pending() == 0
+		if ofLastAccept && u.State != cluster.Dropped && len(u.UUID) > 0 {
 			as.st.Executors.MarkEnded(x)
 		}
 	}
 	if u.Source == cluster.FromExecutor {
-		as.st.Starts.Forget(ref.Exec.Settings().App.AppName, s.Agent()) // a short task is reported by its end alone
+		// A short task is reported by its end alone.
+		as.st.StartFailures.Remove(ref.Exec.Settings().App.AppName, s.Agent())
 	}
 	end := as.endOf(ref, u)
 	as.st.Executions.RecordEnd(ref, end)
@@ -256,11 +267,11 @@ func (as *Attempts) updateTerminal(ref executions.TaskRef, u cluster.Update) {
 			as.recordFetched(ref)
 		}
 	}
-	lingers := time.Duration(0)
+	lingerTime := time.Duration(0)
 	if as.mayLinger(s, u) {
-		lingers = as.st.Executions.TaskGrace(ref) + executions.RefusedTimeout
+		lingerTime = as.st.Executions.TaskGrace(ref) + executions.RefusedTimeout
 	}
-	as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), lingers)
+	as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), lingerTime)
 }
 
 // mayLinger reports whether processes of a task may live on for its grace although the cluster reports its end.
@@ -271,32 +282,34 @@ func (as *Attempts) mayLinger(s *executions.Shard, u cluster.Update) bool {
 		// refuses to let them in, and they end their tasks (rule X6).
 		return true
 	case cluster.ReasonTaskRemoved:
-		return true
+		return true // its agent is only about to end it
 	}
-	// Where each task has its own executor, no agent is asked. If the cluster no longer knows a task that had been
-	// there, the task was removed while no leader watched.
+	// Where each task has its own executor, the cluster answers GONE without asking the agent. If the task had begun
+	// to start there, it was removed while no leader watched.
 	return as.st.Opt.TaskExecutors && u.State == cluster.Gone && s.Seen() >= executions.SeenStarting
 }
 
-// recordFetched records that a process of an attempt began, so that its package could be fetched.
+// recordFetched records that the package of an attempt was fetched, because a process of the attempt has begun.
 func (as *Attempts) recordFetched(ref executions.TaskRef) {
-	if a := as.st.Config.App(ref.Exec.Settings().App.AppName); a != nil && as.st.Starts.RecordFetched(*a.Config()) {
+	a := as.st.Config.App(ref.Exec.Settings().App.AppName)
+	if a != nil && as.st.StartFailures.RecordFetched(*a.Config()) {
 		as.st.RequestMatch()
 	}
 }
 
-// recordNotFetched records that an attempt could not fetch its package because its host did not answer, or answered
-// with an error for its URL. It ignores an app that was changed since, because that app has another package.
+// recordNotFetched records that an attempt could not fetch its package: the host did not answer, or gave no good
+// answer for the URL. It ignores the failure if the app was removed or changed so that it no longer fetches from that
+// host, or that URL, or in the same pods.
 func (as *Attempts) recordNotFetched(ref executions.TaskRef, st *wire.Status) {
-	s, with := ref.Shard(), ref.Exec.Settings().App
+	s, with, failures := ref.Shard(), ref.Exec.Settings().App, as.st.StartFailures
 	a := as.st.Config.App(with.AppName)
 	switch {
 	case a == nil:
-	case a.Config().PodTemplate != with.PodTemplate: // the attempt fetched from another kind of pod
+	case a.Config().PodTemplate != with.PodTemplate:
 	case st.Unreachable != "" && wire.HostPort(a.Config().AppURL) == st.Unreachable:
-		as.st.RequestMatchAt(as.st.Starts.RecordUnreachable(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
+		as.st.RequestMatchAt(failures.RecordUnreachable(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
 	case st.Unanswered && a.Config().AppURL == with.AppURL:
-		as.st.RequestMatchAt(as.st.Starts.RecordUnanswered(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
+		as.st.RequestMatchAt(failures.RecordUnanswered(*a.Config(), ref.Exec.ID(), s.Launched(), s.Cause()))
 	}
 }
 
@@ -305,8 +318,7 @@ func (as *Attempts) recordNotFetched(ref executions.TaskRef, st *wire.Status) {
 func (as *Attempts) updateEnded(ref executions.TaskRef, u cluster.Update) {
 	s := ref.Shard()
 	switch {
-	case u.State == cluster.Staging, u.State == cluster.Starting, u.State == cluster.Running,
-		u.State == cluster.Killing:
+	case u.State.Live():
 		as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ref), "its attempt has ended")
 	case len(u.UUID) > 0 && s.Cause().IsZero() && s.State() != executions.Finished:
 		if st := u.Status; st != nil && st.Cause != "" {
@@ -315,20 +327,22 @@ func (as *Attempts) updateEnded(ref executions.TaskRef, u cluster.Update) {
 	}
 }
 
-// updateUnknownTask kills a live task that belongs to no shard, or whose shard has gone on without it (S4).
+// updateUnknownTask kills a live task that is no attempt of an open execution (S4). The log distinguishes former tasks
+// of registered jobs and of known executions from tasks that are unknown altogether.
 func (as *Attempts) updateUnknownTask(u cluster.Update) {
-	switch u.State {
-	case cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing:
-		kind, ended := step.NoteUnknownTask, as.st.Executions.EndedRef(u.TaskID)
-		if id, err := jobs.ParseTaskID(u.TaskID); ended.Exec != nil || err == nil && as.st.Config.Job(id.Job) != nil {
-			kind = step.NoteFormerTask
-		}
-		as.st.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
-		as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ended), "it belongs to no shard")
+	if !u.State.Live() {
+		return
 	}
+	kind, ended := step.NoteUnknownTask, as.st.Executions.EndedRef(u.TaskID)
+	if id, err := jobs.ParseTaskID(u.TaskID); ended.Exec != nil || err == nil && as.st.Config.Job(id.Job) != nil {
+		kind = step.NoteFormerTask
+	}
+	as.st.Note(step.Note{Kind: kind, Task: u.TaskID, Detail: "on agent " + u.AgentID, Problem: true})
+	as.st.Kill(u.TaskID, u.AgentID, as.st.Executions.TaskGrace(ended), "no shard runs with it now")
 }
 
-// recordPackage records which package an attempt runs with, and reports whether that changed.
+// recordPackage records which package an attempt runs with, and reports whether that changed. It ignores a report
+// without a valid checksum.
 func (as *Attempts) recordPackage(ref executions.TaskRef, st *wire.Status) (changed bool) {
 	s := ref.Shard()
 	if sum, err := hex.DecodeString(st.PackageSHA256); err != nil || len(sum) != sha256.Size ||

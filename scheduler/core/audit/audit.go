@@ -1,5 +1,5 @@
 // Package audit keeps the audit rows, which record the changes that people make (rule A1), until the history has
-// stored them; without a history it keeps the newest.
+// stored them. Without a history it keeps the newest rows.
 //
 // A row is added in the step that makes the change and is written by the same commit. Rows are never changed. They are
 // removed once the history has stored them, or beyond the limits AuditRows and AuditBytes. The package does not check
@@ -72,15 +72,16 @@ func (a *Log) Restore(name string, e registry.Entry) error {
 	return err
 }
 
-// Loaded sorts and indexes what Restore has added. It is called once, before anything else is added.
-func (a *Log) Loaded() {
+// FinishLoading sorts and indexes what Restore has added. It is called once, before anything else is added.
+func (a *Log) FinishLoading() {
 	slices.SortFunc(a.rows, func(x, y Row) int { return cmp.Compare(x.number, y.number) })
 	for i := range a.rows {
-		a.keep(&a.rows[i])
+		a.index(&a.rows[i])
 	}
 }
 
-func (a *Log) keep(r *Row) {
+// index adds a row to the ids, the size and the last number.
+func (a *Log) index(r *Row) {
 	a.ids[r.ID] = true
 	a.bytes += r.size
 	a.last = max(a.last, r.number)
@@ -101,8 +102,8 @@ func (a *Log) number(row event.Audit) Row {
 	return r
 }
 
-// Plan numbers the rows about a change of configuration, which is a commit of its own, and returns the writes that
-// this commit must include. If the commit succeeds, the caller calls Committed with the numbered rows; if it fails,
+// Plan numbers the rows about a change of configuration, which has a commit of its own, and returns the writes that
+// this commit must include. If the commit succeeds, the caller calls AddPlanned with the numbered rows. If it fails,
 // the caller drops them.
 func (a *Log) Plan(rows []event.Audit) (writes []registry.Write, numbered []Row) {
 	var r store.Commit
@@ -120,8 +121,8 @@ func (r *Row) path() string {
 }
 
 // Write adds the new rows to the commit. It removes the rows with numbers up to stored, which the history has stored.
-// Beyond the limits it also removes the oldest rows with numbers up to recorded, which are at least in one of its
-// batches.
+// Beyond the limits it also removes the oldest rows with numbers up to recorded, which are at least in a batch for the
+// history.
 func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 	removed := 0
 	for removed < len(a.rows) {
@@ -137,12 +138,12 @@ func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 	}
 	clear(a.rows[:removed])
 	a.rows = a.rows[removed:]
-	isNew := len(a.rows)
-	for isNew > 0 && a.rows[isNew-1].encoded != nil {
-		isNew--
+	firstNew := len(a.rows)
+	for firstNew > 0 && a.rows[firstNew-1].encoded != nil {
+		firstNew--
 	}
-	for i := range a.rows[isNew:] {
-		row := &a.rows[isNew+i]
+	for i := range a.rows[firstNew:] {
+		row := &a.rows[firstNew+i]
 		r.Raw(row.path(), row.encoded)
 		row.encoded = nil
 	}
@@ -150,19 +151,19 @@ func (a *Log) Write(r *store.Commit, stored, recorded int64) {
 
 // Add keeps a row about a change of this step. The row is part of the commit of the step and of its batch for the
 // history.
-func (a *Log) Add(row event.Audit) { a.Committed(a.number(row)) }
+func (a *Log) Add(row event.Audit) { a.AddPlanned(a.number(row)) }
 
-// Committed keeps rows that Plan has numbered, after their change was committed.
-func (a *Log) Committed(rows ...Row) {
+// AddPlanned keeps rows that Plan has numbered, after their change was committed.
+func (a *Log) AddPlanned(rows ...Row) {
 	for _, r := range rows {
 		a.rows = append(a.rows, r)
-		a.keep(&r)
+		a.index(&r)
 		a.onRow(r)
 	}
 }
 
-// AddMissing adds rows of changes that were made outside of the core. A row whose id is kept already is ignored, so
-// handing it in again does no harm.
+// AddMissing adds rows of changes that were made outside of the core. It ignores a row whose id is kept already, so
+// rows may be added again.
 func (a *Log) AddMissing(rows []event.Audit) {
 	for _, row := range rows {
 		if !a.ids[row.ID] {

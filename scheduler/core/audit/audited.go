@@ -26,15 +26,14 @@ type triggered struct {
 
 // Trigger records that a user triggered an execution of a job with parameters of its own, which must not contain
 // secrets. repeats is the execution that it runs again, "" for none.
-func (a *Log) Trigger(by event.Actor, job, execution, repeats string, own jobs.Overrides) {
-	a.Add(event.Audit{Actor: by, Action: "job.trigger", Target: config.TargetJob, TargetName: job,
-		App:   a.config.AppNameOf(job),
-		After: config.AuditSide(triggered{execution, repeats, own})})
+func (a *Log) Trigger(actor event.Actor, job, execution, repeats string, own jobs.Overrides) {
+	a.Add(event.Audit{Actor: actor, Action: "job.trigger", Target: config.TargetJob, TargetName: job,
+		App: a.config.AppNameOf(job), After: config.AuditSide(triggered{execution, repeats, own})})
 }
 
 // Pause records that a user paused or resumed a job.
-func (a *Log) Pause(by event.Actor, job string, paused bool) {
-	row := event.Audit{Actor: by, Action: "job.resume", Target: config.TargetJob, TargetName: job,
+func (a *Log) Pause(actor event.Actor, job string, paused bool) {
+	row := event.Audit{Actor: actor, Action: "job.resume", Target: config.TargetJob, TargetName: job,
 		App: a.config.AppNameOf(job), Before: `{"paused":true}`, After: `{"paused":false}`}
 	if paused {
 		row.Action, row.Before, row.After = "job.pause", row.After, row.Before
@@ -44,12 +43,12 @@ func (a *Log) Pause(by event.Actor, job string, paused bool) {
 
 // Kill records that a user requested the end of an execution or, unless task is "", of one of its tasks. state is the
 // state of the execution or task before that.
-func (a *Log) Kill(by event.Actor, e *executions.Execution, task string, state executions.State) {
+func (a *Log) Kill(actor event.Actor, e *executions.Execution, task string, state executions.State) {
 	target, name := auditExecution, e.ID()
 	if task != "" {
 		target, name = auditTask, task
 	}
-	row := event.Audit{Actor: by, Action: target + ".kill", Target: target, TargetName: name,
+	row := event.Audit{Actor: actor, Action: target + ".kill", Target: target, TargetName: name,
 		Before: string(store.Encode(struct {
 			Job   string           `json:"job"`
 			State executions.State `json:"state"`
@@ -61,8 +60,8 @@ func (a *Log) Kill(by event.Actor, e *executions.Execution, task string, state e
 }
 
 // Forget records that a user declared an orphan as ended.
-func (a *Log) Forget(by event.Actor, o *orphans.Orphan) {
-	a.Add(event.Audit{Actor: by, Action: "task.forget", Target: auditTask, TargetName: o.TaskID,
+func (a *Log) Forget(actor event.Actor, o *orphans.Orphan) {
+	a.Add(event.Audit{Actor: actor, Action: "task.forget", Target: auditTask, TargetName: o.TaskID,
 		App: a.config.AppNameOf(o.Job), Before: string(store.Encode(struct {
 			Job   string `json:"job"`
 			Agent string `json:"agent"`
@@ -70,10 +69,10 @@ func (a *Log) Forget(by event.Actor, o *orphans.Orphan) {
 }
 
 // Reconcile records that a user requested a reconciliation; explicit says that it names each task.
-func (a *Log) Reconcile(by event.Actor, explicit bool) {
-	what := "implicit"
+func (a *Log) Reconcile(actor event.Actor, explicit bool) {
+	mode := "implicit"
 	if explicit {
-		what = "explicit"
+		mode = "explicit"
 	}
-	a.Add(event.Audit{Actor: by, Action: "cluster.reconcile", Target: auditCluster, TargetName: what})
+	a.Add(event.Audit{Actor: actor, Action: "cluster.reconcile", Target: auditCluster, TargetName: mode})
 }

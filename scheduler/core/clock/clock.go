@@ -25,8 +25,8 @@ type Now struct {
 // set in between, so Clamp replaces a stored time that lies after the beginning of the next term by that beginning.
 type Clock struct {
 	began time.Time
-	// ahead is how far the wall clock is ahead of the time of the term, for people. It follows the wall clock only
-	// when that was set, not while it is adjusted by milliseconds, so that the same time is always shown as the same.
+	// ahead is how far the wall clock is ahead of the time of the term. It changes only when the wall clock was set,
+	// not while it is adjusted by milliseconds, so that people always see the same text for the same time (Shown).
 	ahead time.Duration
 	// now is the time of the term, wall the wall clock, both as of the present step.
 	now, wall time.Time
@@ -35,8 +35,8 @@ type Clock struct {
 const (
 	// wallClockStep is the minimum difference that counts as a setting of the wall clock.
 	wallClockStep = time.Second
-	// MaxSleep is the maximum time that the shell may sleep between two steps. The clock that measures its sleep does
-	// not notice when the wall clock is set forward to a time at which fires are due.
+	// MaxSleep is the maximum time that the shell may sleep between two steps. Its sleep is measured by the clock
+	// behind Elapsed, so it does not end earlier when the wall clock is set forward to a time at which fires are due.
 	MaxSleep = 10 * time.Second
 )
 
@@ -49,30 +49,30 @@ func (c *Clock) Begin(wall time.Time) {
 // Elapsed returns the time from the beginning of the term to a time of the term.
 func (c *Clock) Elapsed(moment time.Time) time.Duration { return moment.Sub(c.began) }
 
-// Set sets both clocks to the time of a step. It returns whether the wall clock was set since the last step, by a
-// second or more.
-func (c *Clock) Set(now Now) (set bool) {
+// Set sets both clocks to the time of a step. It returns whether the wall clock was set since the last step, by
+// wallClockStep or more.
+func (c *Clock) Set(now Now) (wasSet bool) {
 	c.wall, c.now = now.Wall.UTC(), c.began.Add(now.Elapsed)
 	ahead := c.wall.Sub(c.now)
-	if set = (ahead - c.ahead).Abs() >= wallClockStep; set {
+	if wasSet = (ahead - c.ahead).Abs() >= wallClockStep; wasSet {
 		c.ahead = ahead
 	}
-	return set
+	return wasSet
 }
 
-// InTerm converts a time of the wall clock into the time of the term, as if the wall clock were not set in between.
+// InTerm converts a time of the wall clock into the time of the term. It assumes that the wall clock is not set
+// between now and then.
 func (c *Clock) InTerm(wall time.Time) time.Time { return c.now.Add(wall.Sub(c.wall)) }
 
-// OnWall converts a time of the term into that of the wall clock, as if the wall clock were not set in between. It is
-// the inverse of InTerm.
+// OnWall converts a time of the term into that of the wall clock. It is the inverse of InTerm.
 func (c *Clock) OnWall(moment time.Time) time.Time { return c.wall.Add(moment.Sub(c.now)) }
 
-// Shown converts a time of the term for people, into that of the wall clock. The result for the same time changes only
-// if the wall clock was set.
+// Shown converts a time of the term into that of the wall clock, for people. The result for the same time changes only
+// when the wall clock was set.
 func (c *Clock) Shown(moment time.Time) time.Time { return moment.Add(c.ahead) }
 
-// SinceReported converts a time that another machine has reported by its own wall clock into the time of the term. It
-// returns the present time for a zero time, and for one in the future.
+// SinceReported converts a past time, which another machine has reported by its own wall clock, into the time of the
+// term. It returns the present time if the reported one is zero or in the future.
 func (c *Clock) SinceReported(reported time.Time) time.Time {
 	if reported.IsZero() || reported.After(c.wall) {
 		return c.now
@@ -80,9 +80,9 @@ func (c *Clock) SinceReported(reported time.Time) time.Time {
 	return c.InTerm(reported.UTC())
 }
 
-// Clamp replaces each of the times that lies more than limit in the future by the present one. It is called while a
-// term is loaded, for times that former terms stored before the wall clock was set back. limit is 0 for times in the
-// past, and the longest possible wait for deadlines.
+// Clamp replaces each time that lies more than limit in the future by the present time. It is called while a term is
+// loaded, because former terms may have stored times before the wall clock was set back. limit is 0 for times that
+// should lie in the past, and the longest possible wait for deadlines.
 func (c *Clock) Clamp(limit time.Duration, moments ...*time.Time) {
 	latest := c.now.Add(limit)
 	for _, at := range moments {
@@ -105,9 +105,9 @@ func (c *Clock) Now() time.Time { return c.now }
 // Wall returns the time of the wall clock in the present step, in UTC.
 func (c *Clock) Wall() time.Time { return c.wall }
 
-// Said returns a time that another machine has reported, in UTC. It returns the present time of the wall clock if the
-// reported one is zero or in a year that JSON cannot encode.
-func (c *Clock) Said(at time.Time) time.Time {
+// ReportedTime returns a time that another machine has reported, in UTC. It returns the present time of the wall clock
+// if the reported one is zero or in a year that JSON cannot encode.
+func (c *Clock) ReportedTime(at time.Time) time.Time {
 	if at.IsZero() || at.Year() < 1 || at.Year() > 9998 {
 		return c.wall
 	}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Timers are functions that are called at times of the term. A function checks for itself whether there is still
-// something to do, so timers never need to be removed. The zero value is ready for use.
+// Timers are functions that are called at times of the term. Each function checks whether there is still something to
+// do, so timers never need to be removed. The zero value is ready for use.
 type Timers struct{ heap timerHeap }
 
 type timer struct {

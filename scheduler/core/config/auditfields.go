@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// audited is a document for an audit row: real is compared, shown is what the row contains, without secrets.
+// audited is a document for an audit row. real is the whole document, which is compared; shown is the document without
+// secrets, which the row contains.
 type audited struct{ real, shown any }
 
 // AuditSideBytes is the maximum size of Before and of After in an audit row, in bytes.
@@ -27,11 +28,11 @@ func (d *audited) whole() string {
 	return cutFields(objectOf(d.shown))
 }
 
-// difference returns the fields in which a document differs from then, the document after the change: their values
-// before and after it. different is false if there are none.
-func (d *audited) difference(then *audited) (before, after string, different bool) {
+// difference returns the fields in which a document differs from its next version, with their values before and after
+// the change. different is false if there are none.
+func (d *audited) difference(next *audited) (before, after string, different bool) {
 	was, shownWas := d.fields()
-	is, shownIs := then.fields()
+	is, shownIs := next.fields()
 	same := 0
 	for name, value := range was {
 		if string(is[name]) == string(value) {
@@ -43,8 +44,8 @@ func (d *audited) difference(then *audited) (before, after string, different boo
 	return cutFields(shownWas), cutFields(shownIs), same < len(was) || same < len(is)
 }
 
-// fields returns the fields of a document, and those that may be shown. Most documents have no secrets, so that both
-// are equal.
+// fields returns the fields of the whole document and of the shown one. They are equal for most documents, which have
+// no secrets.
 func (d *audited) fields() (real, shown map[string]json.RawMessage) {
 	real = objectOf(d.real)
 	if bytes.Equal(store.Encode(d.real), store.Encode(d.shown)) {
@@ -53,7 +54,7 @@ func (d *audited) fields() (real, shown map[string]json.RawMessage) {
 	return real, objectOf(d.shown)
 }
 
-// objectOf returns the fields of a value that is encoded as a JSON object.
+// objectOf returns the fields of a value that JSON encodes as an object.
 func objectOf(v any) (of map[string]json.RawMessage) {
 	if err := json.Unmarshal(store.Encode(v), &of); err != nil {
 		return map[string]json.RawMessage{"unreadable": store.Encode(err.Error())}
@@ -61,8 +62,8 @@ func objectOf(v any) (of map[string]json.RawMessage) {
 	return of
 }
 
-// cutFields encodes fields as JSON. If the result exceeds AuditSideBytes, notes of their sizes replace the longest
-// fields.
+// cutFields encodes fields as JSON. If the result exceeds AuditSideBytes, it replaces the longest fields by notes of
+// their sizes.
 func cutFields(of map[string]json.RawMessage) string {
 	text := store.Encode(of)
 	for len(text) > AuditSideBytes {

@@ -18,13 +18,13 @@ const (
 // AuditOf returns the audit rows of changes of configuration that are about to be applied, by a request or an external
 // edit. It must be called before they are applied, because it compares them with the present configuration. A change
 // without a difference gives no row.
-func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit) {
+func (k *Set) AuditOf(actor event.Actor, changes ...step.Event) (rows []event.Audit) {
 	for _, e := range changes {
 		switch e := e.(type) {
 		case AppChanged:
-			row := event.Audit{Actor: by, Target: targetApp, TargetName: e.Name, App: e.Name}
+			row := event.Audit{Actor: actor, Target: targetApp, TargetName: e.Name, App: e.Name}
 			if e.MarkOnly {
-				rows = append(rows, k.auditOfMark(row, store.PathAppDisabled, markWhen(e.Disabled, false))...)
+				rows = append(rows, k.auditOfMark(row, store.PathAppDisabled, markFor(e.Disabled, false))...)
 				continue
 			}
 			var was *app.Config
@@ -33,9 +33,9 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 			}
 			rows = append(rows, auditOfDocument(row, auditedOf(was), auditedOf(e.Config))...)
 		case JobChanged:
-			row := event.Audit{Actor: by, Target: TargetJob, TargetName: e.Name, App: k.AppNameOf(e.Name)}
+			row := event.Audit{Actor: actor, Target: TargetJob, TargetName: e.Name, App: k.AppNameOf(e.Name)}
 			if e.MarkOnly {
-				rows = append(rows, k.auditOfMark(row, store.PathJobDisabled, markWhen(e.Disabled, e.Shutdown))...)
+				rows = append(rows, k.auditOfMark(row, store.PathJobDisabled, markFor(e.Disabled, e.Shutdown))...)
 				continue
 			}
 			if e.Config != nil {
@@ -48,11 +48,11 @@ func (k *Set) AuditOf(by event.Actor, changes ...step.Event) (rows []event.Audit
 			rows = append(rows, auditOfDocument(row, auditedOf(was), auditedOf(e.Config))...)
 		case MarkChanged:
 			dir, name := store.Split(e.Path)
-			row := event.Audit{Actor: by, Target: targetApp, TargetName: name, App: name}
+			row := event.Audit{Actor: actor, Target: targetApp, TargetName: name, App: name}
 			if dir == store.PathJobDisabled {
 				row.Target, row.App = TargetJob, k.AppNameOf(name)
 			}
-			rows = append(rows, k.auditOfMark(row, dir, markWhen(e.Disabled, e.Shutdown))...)
+			rows = append(rows, k.auditOfMark(row, dir, markFor(e.Disabled, e.Shutdown))...)
 		}
 	}
 	return rows
@@ -66,6 +66,7 @@ func (k *Set) AppNameOf(job string) string {
 	return ""
 }
 
+// auditedOf returns a document of an app or a job for an audit row, nil for none.
 func auditedOf[C interface{ WithoutSecrets() C }](cfg *C) *audited {
 	if cfg == nil {
 		return nil
@@ -73,6 +74,7 @@ func auditedOf[C interface{ WithoutSecrets() C }](cfg *C) *audited {
 	return &audited{cfg, (*cfg).WithoutSecrets()}
 }
 
+// auditOfDocument returns the row of a registered, updated or removed document; none if nothing differs.
 func auditOfDocument(row event.Audit, was, is *audited) []event.Audit {
 	switch {
 	case is == nil:
@@ -100,6 +102,7 @@ func (k *Set) auditOfMark(row event.Audit, dir string, becomes Mark) []event.Aud
 	return []event.Audit{row}
 }
 
+// auditedMark encodes a disabled mark for an audit row.
 func auditedMark(m Mark) string {
 	return string(store.Encode(struct {
 		Disabled bool `json:"disabled"`

@@ -8,14 +8,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Change is a requested change of configuration: one of the types in this package with a plan method. An update
-// contains the complete new document, which the caller made from the stored document of that Version.
+// Change is a requested change of configuration: one of the types in this package with a plan method. An update has
+// the complete new document, and the Version of the stored document from which the caller made it.
 type Change interface {
 	// plan checks the change against the present configuration.
 	plan(k *Set) (Planned, error)
 }
 
-// RegisterApp adds an app. Config must have been checked. The error is a Conflict if the app exists.
+// RegisterApp adds an app. Config must have been checked. If the app exists, the error is a Conflict.
 type RegisterApp struct{ Config app.Config }
 
 // UpdateApp replaces an app's document. Version is the version of the document from which Config was made. If the
@@ -31,8 +31,8 @@ type SetAppDisabled struct {
 	Disabled bool
 }
 
-// DeleteApp deletes an app, with its jobs if WithJobs is set, all in one commit ([D13]). The error is a Conflict if the
-// app has jobs and WithJobs is not set.
+// DeleteApp deletes an app, with its jobs if WithJobs is set, all in one commit ([D13]). If the app has jobs and
+// WithJobs is not set, the error is a Conflict.
 type DeleteApp struct {
 	Name     string
 	WithJobs bool
@@ -48,8 +48,8 @@ type UpdateJob struct {
 }
 
 // SetJobDisabled sets or removes a job's disabled mark (rule F6). With Shutdown, which requires Disabled, the launched
-// executions run to their end, including retries and failover, and waiting ones are ended (rule F11); a job that is
-// disabled already stays disabled.
+// executions run to their end, including retries and failover, and waiting ones are ended (rule F11). Shutdown does
+// not change a job that is disabled already.
 type SetJobDisabled struct {
 	Name               string
 	Disabled, Shutdown bool
@@ -58,9 +58,11 @@ type SetJobDisabled struct {
 // DeregisterJob removes a job and kills its executions (rule K2).
 type DeregisterJob struct{ Name string }
 
-// StaleVersion is the code of the error for a change of a document that has changed since it was read.
+// StaleVersion is the code of the error if the document has changed since the caller read it.
 const StaleVersion = "stale_version"
 
+// put adds the write of a document, on the condition that its version is the given one or, if it is new, that there is
+// none.
 func (p *Planned) put(path string, value []byte, version int64, isNew bool) {
 	cond := registry.AtVersion(version)
 	if isNew {
@@ -69,12 +71,13 @@ func (p *Planned) put(path string, value []byte, version int64, isNew bool) {
 	p.Writes = append(p.Writes, registry.Write{Path: path, Value: value, If: cond})
 }
 
+// remove adds the removal of a document, on the condition that its version is the given one.
 func (p *Planned) remove(path string, version int64) {
 	p.Writes = append(p.Writes, registry.Write{Path: path, Delete: true, If: registry.AtVersion(version)})
 }
 
-// putNew writes a document that does not exist yet, or replaces one that cannot be used, and returns the version that
-// the document has after the commit.
+// putNew adds the write of a document that does not exist yet, or that replaces a stored one that cannot be used. It
+// returns the version that the document will have.
 func (k *Set) putNew(p *Planned, path string, value []byte) int64 {
 	if f, ok := k.faulty[path]; ok {
 		p.put(path, value, f.version, false)
@@ -130,7 +133,7 @@ func (ch SetAppDisabled) plan(k *Set) (Planned, error) {
 	if a == nil {
 		return p, problem.NoApp(name)
 	}
-	p.putMark(store.PathAppDisabled, name, markWhen(disabled, false))
+	p.putMark(store.PathAppDisabled, name, markFor(disabled, false))
 	cfg := a.cfg
 	p.Events = append(p.Events, AppChanged{Name: name, Config: &cfg, Version: a.version, Disabled: disabled,
 		Notes: a.notes, MarkOnly: true})
@@ -226,7 +229,7 @@ func (ch SetJobDisabled) plan(k *Set) (Planned, error) {
 	if j == nil || j.cfg == nil {
 		return p, problem.NoJob(ch.Name)
 	}
-	m := markWhen(ch.Disabled, ch.Shutdown)
+	m := markFor(ch.Disabled, ch.Shutdown)
 	if ch.Shutdown && j.mark.Disables() {
 		m = j.mark
 	}
@@ -253,6 +256,7 @@ func (ch DeregisterJob) plan(k *Set) (Planned, error) {
 	return p, nil
 }
 
+// planRemoveJob adds the removal of a job to a plan.
 func (k *Set) planRemoveJob(p *Planned, j *Job) {
 	p.remove(store.Under(store.PathJobs, j.name), j.version)
 	p.putMark(store.PathJobDisabled, j.name, notMarked)

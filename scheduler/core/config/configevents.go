@@ -47,7 +47,7 @@ type MarkChanged struct {
 }
 
 // DocumentFaulty is an external edit after which the document or mark at Path cannot be used. The last good document
-// stays in force until the next change replaces it.
+// stays in force until the next change.
 type DocumentFaulty struct {
 	Path    string
 	Why     reason.Reason

@@ -28,8 +28,8 @@ import (
 // jobs. These hold between any two calls of its methods:
 //
 //   - apps has every app with a usable document, and each app has all its jobs;
-//   - jobs has every job with a document, or whose tasks have not all ended (rule K2), or whose document cannot be
-//     used;
+//   - jobs has every job with a document, every removed job whose tasks have not all ended (rule K2), and every job
+//     whose document cannot be used;
 //   - marked has every disabled mark by its path, faulty the fault of every document or mark that cannot be used;
 //   - sizes sums up the bytes of the documents in apps and jobs, by the app that they name;
 //   - changed has the name of every job whose record differs from what is stored, or is stored and was removed.
@@ -103,13 +103,14 @@ func (k *Set) FinishLoading() {
 	}
 }
 
-// ApplyApp applies a committed change of an app, and returns the app in its new state, nil if it was deleted. jobs
-// are the app's jobs, sorted by name. newExecutors is true if its tasks need other executors from now on.
+// ApplyApp applies a committed change of an app, and returns the app in its new state, nil if it was deleted. jobs are
+// the app's jobs, sorted by name. newExecutors is true if the app was deleted or its tasks need other executors from
+// now on.
 func (k *Set) ApplyApp(e AppChanged) (a *App, jobs []*Job, newExecutors bool) {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathApps, e.Name))
 	}
-	k.SetMark(store.Under(store.PathAppDisabled, e.Name), markWhen(e.Disabled, false))
+	k.SetMark(store.Under(store.PathAppDisabled, e.Name), markFor(e.Disabled, false))
 	a = k.apps[e.Name]
 	if e.Config == nil {
 		if a == nil {
@@ -144,12 +145,12 @@ func (k *Set) addApp(name string) *App {
 	return a
 }
 
-// ApplyJob applies a committed change of a job, and returns the job; nil for the removal of an unknown job.
+// ApplyJob applies a committed change of a job, and returns the job; nil if the change removes an unknown job.
 func (k *Set) ApplyJob(e JobChanged) *Job {
 	if !e.MarkOnly {
 		delete(k.faulty, store.Under(store.PathJobs, e.Name))
 	}
-	k.SetMark(store.Under(store.PathJobDisabled, e.Name), markWhen(e.Disabled, e.Shutdown))
+	k.SetMark(store.Under(store.PathJobDisabled, e.Name), markFor(e.Disabled, e.Shutdown))
 	if e.Config == nil && k.jobs[e.Name] == nil {
 		return nil
 	}
@@ -167,7 +168,7 @@ func (k *Set) ApplyJob(e JobChanged) *Job {
 			k.sizes.add(e.Config.AppName, e.Bytes)
 		}
 	}
-	j.cfg, j.version, j.mark, j.notes = e.Config, e.Version, markWhen(e.Disabled, e.Shutdown), e.Notes
+	j.cfg, j.version, j.mark, j.notes = e.Config, e.Version, markFor(e.Disabled, e.Shutdown), e.Notes
 	k.addToApp(j)
 	return j
 }
@@ -185,7 +186,7 @@ func (k *Set) addToApp(j *Job) {
 // ApplyMark applies an external edit of a disabled mark (rule F6), and returns the affected jobs, sorted by name. A
 // mark may exist before its document does.
 func (k *Set) ApplyMark(e MarkChanged) []*Job {
-	now := markWhen(e.Disabled, e.Shutdown)
+	now := markFor(e.Disabled, e.Shutdown)
 	k.SetMark(e.Path, now)
 	delete(k.faulty, e.Path) // a separate event reports a mark that cannot be read
 	dir, name := store.Split(e.Path)
@@ -203,15 +204,15 @@ func (k *Set) ApplyMark(e MarkChanged) []*Job {
 	return nil
 }
 
-// RemoveEndedJob forgets a deregistered job once its executions have all ended (rule K2); busy says that some have
-// not. It does nothing for any other job.
+// RemoveEndedJob forgets a deregistered job, unless executions of it are still open (busy, rule K2). It does nothing
+// for any other job.
 func (k *Set) RemoveEndedJob(j *Job, busy bool) {
 	if j.cfg == nil && !busy && !k.IsFaulty(j) {
 		delete(k.jobs, j.name)
 	}
 }
 
-// JobsOf lists the names of the jobs of an app, sorted, also of an app whose document cannot be used.
+// JobsOf lists the names of the jobs of an app, sorted. It also does so for an app whose document cannot be used.
 func (k *Set) JobsOf(appName string) []string {
 	if a := k.apps[appName]; a != nil {
 		return step.SortedKeys(a.jobs)
@@ -226,7 +227,7 @@ func (k *Set) JobsOf(appName string) []string {
 	return names
 }
 
-// JobOrRemoved returns the job with that name, adding one without a document if it is not known.
+// JobOrRemoved returns the job with that name. If there is none, it adds one without a document.
 func (k *Set) JobOrRemoved(name string) *Job {
 	j := k.jobs[name]
 	if j == nil {
@@ -241,8 +242,8 @@ func (k *Set) JobOrRemoved(name string) *Job {
 type Planned struct {
 	Writes []registry.Write
 	Events []step.Event
-	// AppName or JobName names the object of the answer to the request: its view after the change or, if it is
-	// Removed, before.
+	// AppName or JobName names the object whose view is the answer to the request: the view after the change or, if
+	// the object is Removed, before it.
 	AppName, JobName string
 	Removed          bool
 }
@@ -291,12 +292,12 @@ func (k *Set) Plan(ch Change) (*Planned, error) {
 // is a copy and belongs to no Set; the change must not remove it.
 func (k *Set) Draft(p *Planned) (*Job, error) {
 	j := &Job{name: p.JobName}
-	if known := k.jobs[p.JobName]; known != nil {
-		*j = *known
+	if present := k.jobs[p.JobName]; present != nil {
+		*j = *present
 	}
 	for _, e := range p.Events {
 		if e, ok := e.(JobChanged); ok {
-			j.cfg, j.mark, j.notes = e.Config, markWhen(e.Disabled, e.Shutdown), e.Notes
+			j.cfg, j.mark, j.notes = e.Config, markFor(e.Disabled, e.Shutdown), e.Notes
 		}
 	}
 	var err error
@@ -306,8 +307,8 @@ func (k *Set) Draft(p *Planned) (*Job, error) {
 	return j, nil
 }
 
-// ReadCron sets a job's schedule from its document; none if it has no document or the cron cannot be parsed. The next
-// fire of the job's app is then unknown until it is computed again.
+// ReadCron sets a job's schedule from its document; nil if it has no document or the cron cannot be parsed. NextDue of
+// the job's app is unknown after that, until SetNextDue is called.
 func (k *Set) ReadCron(j *Job) {
 	j.schedule = nil
 	if j.cfg == nil {
@@ -340,7 +341,8 @@ func (k *Set) parse(cfg jobs.Config) (*cron.Schedule, error) {
 	return s, nil
 }
 
+// maxParsed bounds the cache of parsed schedules.
 const maxParsed = 10_000
 
-// NumJobs returns the number of jobs, including those of which only a record is left.
+// NumJobs returns the number of jobs, including those without a usable document.
 func (k *Set) NumJobs() int { return len(k.jobs) }

@@ -14,10 +14,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// readApp reads an app's document from the registry, in either format. Documents were checked when they were
-// registered; external edits, and what the original stored, are checked here. Such documents are read as leniently as
-// the original read them, with notes: only what cannot run is refused. Names that have become reserved for routes of
-// the API since are accepted.
+// readApp reads an app's document from the registry, in either format. Documents are checked when they are registered,
+// but external edits and documents of the original are not, so they are checked here. They are read as leniently as
+// the original read them, with notes: a document is refused only if the app cannot run. A name that has become
+// reserved for a route of the API since is accepted.
 func readApp(opt *step.Options, name string, e registry.Entry) (app.Config, []string, error) {
 	cfg, notes, err := readDocument(opt.Documents, e, app.Default(), app.Schema.DecodeStored)
 	if err != nil {
@@ -54,8 +54,9 @@ func readJob(opt *step.Options, name string, e registry.Entry, wall time.Time) (
 	return cfg, notes, violations.OrNil()
 }
 
-// readDocument decodes a document. It is fast if the document is exactly as this scheduler writes it. It decodes any
-// other with more checks, because an external edit may contain a name twice or in another case.
+// readDocument decodes a document. It is fast if the document is exactly as this scheduler writes it. Any other
+// document goes through decode, which checks more, because an external edit may contain a field twice or in another
+// case.
 func readDocument[C any](format step.DocumentFormat, e registry.Entry, cfg C,
 	decode func([]byte) (C, []string, error)) (C, []string, error) {
 	if e.Unreadable != "" {
@@ -76,7 +77,7 @@ func encode[C any](k *Set, cfg C, yaml func(C) []byte) []byte {
 	return store.Encode(cfg)
 }
 
-// Document is the result of ReadDocument: the document of an app or a job, or the error why it cannot be used.
+// Document is the result of ReadDocument: the document of an app or a job, or the reason why it cannot be used.
 type Document struct {
 	path    string
 	version int64
@@ -87,7 +88,7 @@ type Document struct {
 	err     error
 }
 
-// App returns the app's document; only for the path of an app, and without an error.
+// App returns the app's document. It may be called only for the path of an app, and if there is no error.
 func (d Document) App() app.Config { return d.app }
 
 // Job returns the job's document; nil for the path of an app, or with an error.
@@ -98,7 +99,7 @@ func (d Document) Job() *jobs.Config {
 	return d.job
 }
 
-// Notes say what of the document is read differently, or has no effect.
+// Notes say which parts of the document are read differently than they stand there, or have no effect.
 func (d Document) Notes() []string { return d.notes }
 
 // Err is why the document cannot be used, or nil.

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// documentSizes sums up the sizes of the documents in force: of all of them, and of each app with its jobs. The sizes
-// are limited because each leader, and each answer with a list of documents, holds them in memory.
+// documentSizes sums up the sizes of the documents in force: of all of them, and of each app with its jobs. The sums
+// are limited because each leader, and each answer with a list of documents, holds the documents in memory.
 type documentSizes struct {
 	total int64
 	byApp map[string]int64
@@ -29,32 +29,33 @@ type documentSize struct {
 	bytes int
 }
 
-// checkSizeLimit refuses a document that would make all documents, or those of its app, larger than their limit. old
-// is the document that it replaces, if there is one. A document that is no larger than old is always accepted, because
-// the stored documents may exceed a limit that was lowered.
+// checkSizeLimit refuses a document with which all documents, or those of its app, would exceed their limit. old is
+// the document that it replaces, if there is one. A document that adds nothing to a sum does not fail for its limit,
+// because the stored documents may exceed a limit that was lowered.
 func (k *Set) checkSizeLimit(document, old documentSize) error {
-	all := int64(document.bytes - old.bytes)
-	ofApp := int64(document.bytes)
+	added := int64(document.bytes - old.bytes)
+	addedToApp := int64(document.bytes)
 	if old.app == document.app {
-		ofApp = all
+		addedToApp = added
 	}
-	var full []string
-	if limit := k.shared.Opt.DocumentsPerAppLimit; limit > 0 && ofApp > 0 &&
-		k.sizes.byApp[document.app]+ofApp > limit {
-		full = append(full, fmt.Sprintf("the documents of app %q and its jobs would exceed --documents-per-app-limit (%s)",
-			document.app, byteSize(limit)))
-	}
-	if limit := k.shared.Opt.DocumentsLimit; limit > 0 && all > 0 && k.sizes.total+all > limit {
-		full = append(full, fmt.Sprintf("the documents of all apps and jobs would exceed --documents-limit (%s)",
+	var exceeded []string
+	if limit := k.shared.Opt.DocumentsPerAppLimit; limit > 0 && addedToApp > 0 &&
+		k.sizes.byApp[document.app]+addedToApp > limit {
+		exceeded = append(exceeded, fmt.Sprintf(
+			"the documents of app %q and its jobs would exceed --documents-per-app-limit (%s)", document.app,
 			byteSize(limit)))
 	}
-	if len(full) == 0 {
+	if limit := k.shared.Opt.DocumentsLimit; limit > 0 && added > 0 && k.sizes.total+added > limit {
+		exceeded = append(exceeded,
+			fmt.Sprintf("the documents of all apps and jobs would exceed --documents-limit (%s)", byteSize(limit)))
+	}
+	if len(exceeded) == 0 {
 		return nil
 	}
 	return problem.Errorf(problem.Conflict, "documents_full",
 		"this document of %s does not fit: %s. Move data into the package, "+
 			"remove unused apps or jobs, or start the server with a higher limit",
-		byteSize(int64(document.bytes)), strings.Join(full, ", and "))
+		byteSize(int64(document.bytes)), strings.Join(exceeded, ", and "))
 }
 
 // byteSize formats a number of bytes for people.

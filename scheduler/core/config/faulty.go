@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// MarkUnreadable returns the error for an entry that should be a disabled mark and cannot be read.
+// MarkUnreadable returns the error for the entry of a disabled mark that cannot be read.
 func MarkUnreadable(e registry.Entry) error {
 	return faultError{reason.MarkUnreadable(e.Unreadable)}
 }
@@ -28,7 +28,7 @@ func faultOf(err error) reason.Reason {
 	return reason.FromText(err.Error())
 }
 
-// UnreadableMarks returns notes about the disabled marks of a job and of its app that cannot be read. The job must
+// UnreadableMarks returns a note for each disabled mark, of a job and of its app, that cannot be read. The job must
 // have a document.
 func (k *Set) UnreadableMarks(j *Job) (notes []reason.Reason) {
 	for _, path := range []string{store.Under(store.PathJobDisabled, j.name),
@@ -75,12 +75,13 @@ func (k *Set) MarkFaulty(e DocumentFaulty) {
 		if j := k.jobs[name]; j != nil {
 			j.version = e.Version
 		} else {
-			k.JobOrRemoved(name) // explain answers for such a job
+			k.JobOrRemoved(name) // so that explain answers for it
 		}
 	}
 }
 
-// IsFaulty reports whether a job cannot be run because its document, or that of its app, cannot be used.
+// IsFaulty reports whether a job cannot be run because the only document of it, or of its app, cannot be used. It is
+// false while the last good document is in force.
 func (k *Set) IsFaulty(j *Job) bool {
 	if j.cfg == nil {
 		return k.HasFault(store.Under(store.PathJobs, j.name))
@@ -100,6 +101,5 @@ func (k *Set) NumFaults() int { return len(k.faulty) }
 // Why returns the reason for people why the document or mark cannot be used.
 func (f Fault) Why() reason.Reason { return f.why }
 
-// Since returns when this leader first found the fault, by the wall clock. The document may have been unusable for
-// longer.
+// Since returns when this leader found the fault, by the wall clock. The document may have been unusable for longer.
 func (f Fault) Since() time.Time { return f.since }

@@ -12,7 +12,7 @@ type Inactivity int
 const (
 	// Active means that the job is not inactive.
 	Active Inactivity = iota
-	// Faulty means that the job's only document cannot be used.
+	// Faulty means that the only document of the job cannot be used.
 	Faulty
 	// Removed means that the job was deregistered.
 	Removed
@@ -51,11 +51,11 @@ func (k *Set) Inactive(j *Job) Inactivity {
 	return Active
 }
 
-// MayRun reports whether the launched executions of a job may run on: the job is active, paused or was shut down, or
-// its document cannot be used.
+// MayRun reports whether the launched executions of a job may run on: the job is active, paused or shut down, or its
+// only document cannot be used.
 func (k *Set) MayRun(j *Job) bool {
-	how := k.Inactive(j)
-	return how == Active || how == Paused || how == ShutDown || how == Faulty
+	inactivity := k.Inactive(j)
+	return inactivity == Active || inactivity == Paused || inactivity == ShutDown || inactivity == Faulty
 }
 
 // InactiveReason returns the result of Inactive for people; none for an active job.
@@ -80,8 +80,8 @@ func (k *Set) InactiveReason(j *Job) reason.Reason {
 	return reason.Reason{}
 }
 
-// EndReason returns InactiveReason for the records of the executions that it ends. It does not name the app: the job
-// may move to another app later, whose users may not be allowed to know the app before.
+// EndReason returns the result of Inactive for the records of the executions that end because of it. It does not name
+// the app: the job may move to another app later, whose users may not be allowed to know the former one.
 func (k *Set) EndReason(j *Job) reason.Reason {
 	switch k.Inactive(j) {
 	case AppMissing:

@@ -43,8 +43,8 @@ type Job struct {
 	version  int64
 	mark     Mark
 	schedule *cron.Schedule
-	// counted is the schedule group in which schedules counts the job, nil while it does not fire; countedShards is
-	// the number of its shards that is counted there.
+	// counted is the group in which schedules counts the job, nil while the job does not fire. countedShards is the
+	// number of shards that is counted for it there.
 	counted       *scheduleGroup
 	countedShards int
 	since         time.Time // rule F2
@@ -68,7 +68,7 @@ type Record struct {
 	Schedule string `json:"schedule"`
 	// Inactive is set while the job makes no fires.
 	Inactive bool `json:"off,omitempty"`
-	// Since is the time of the wall clock up to which no fires are to be made any more.
+	// Since is the time of the wall clock after which the job's fires are made.
 	Since time.Time `json:"since"`
 	// Paused is set while the job is paused (rule F10).
 	Paused bool `json:"paused,omitempty"`
@@ -77,7 +77,7 @@ type Record struct {
 }
 
 // FireCounts count a job's fires without a run. They are part of the job's record. Changed counts are written at most
-// every fireCountsInterval: a crash loses at most the counts of that time, and not every commit grows by them.
+// every fireCountsInterval, so that not every commit grows by them. A crash loses at most the counts of that time.
 type FireCounts struct {
 	// Dropped counts fires that found the job busy (rule F5), Missed the missed windows (rule F3).
 	Dropped int64 `json:"dropped,omitempty"`
@@ -124,8 +124,8 @@ func (k *Set) Paused(j *Job) bool { return k.Inactive(j) == Paused }
 // Name is the name of the app, by which jobs refer to it.
 func (a *App) Name() string { return a.name }
 
-// Version is the version of the app's document in the registry, also if that document replaced the one in force and
-// cannot be used.
+// Version is the version of the app's document in the registry, even if that document cannot be used and an earlier
+// one is in force.
 func (a *App) Version() int64 { return a.version }
 
 // Disabled reports whether the app has a disabled mark (rule F6).
@@ -149,8 +149,8 @@ func (j *Job) Name() string { return j.name }
 // Config is the job's document, nil for a job without a usable one. It must not be changed.
 func (j *Job) Config() *jobs.Config { return j.cfg }
 
-// Version is the version of the job's document in the registry, also if that document replaced the one in force and
-// cannot be used.
+// Version is the version of the job's document in the registry, even if that document cannot be used and an earlier
+// one is in force.
 func (j *Job) Version() int64 { return j.version }
 
 // Mark is the job's disabled mark.
@@ -159,15 +159,15 @@ func (j *Job) Mark() Mark { return j.mark }
 // Schedule is the parsed cron of the job, nil if it has no document or the cron cannot be parsed.
 func (j *Job) Schedule() *cron.Schedule { return j.schedule }
 
-// Since is the time of the wall clock after which the job's fires are made. Earlier ones were made or are missed (rule
+// Since is the time of the wall clock after which the job's fires are made. Earlier fires are not made any more (rule
 // F2).
 func (j *Job) Since() time.Time { return j.since }
 
 // Notes are hints about the job's document, if it was edited externally.
 func (j *Job) Notes() []string { return j.notes }
 
-// Stored is the job's record as it is stored, or will be with the next commit, apart from Since. It is zero unless
-// IsStored.
+// Stored is the job's record as it is stored, or will be with the next commit, except for its Since. It is zero unless
+// IsStored is true.
 func (j *Job) Stored() Record { return j.stored }
 
 // IsStored reports whether a record of the job is stored, or will be with the next commit.

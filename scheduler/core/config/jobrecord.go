@@ -25,6 +25,8 @@ func (k *Set) CountMissed(j *Job, why reason.Reason) {
 	k.fireCountsChanged(j)
 }
 
+// fireCountsChanged marks a job's record to be written, unless its counts were written less than fireCountsInterval
+// ago.
 func (k *Set) fireCountsChanged(j *Job) {
 	k.shared.JobChanged(j.name)
 	if j.isStored && k.shared.Now().Sub(j.countsWritten) >= fireCountsInterval {
@@ -33,8 +35,8 @@ func (k *Set) fireCountsChanged(j *Job) {
 	}
 }
 
-// CountFiring adds a job to those that fire by their schedule (see BySchedule), or removes it.
-func (k *Set) CountFiring(j *Job, fires bool) {
+// SetFiring adds a job to those that fire by their schedule (see BySchedule), or removes it.
+func (k *Set) SetFiring(j *Job, fires bool) {
 	if fires && j.schedule != nil {
 		k.schedules.set(j)
 	} else {
@@ -42,10 +44,10 @@ func (k *Set) CountFiring(j *Job, fires bool) {
 	}
 }
 
-// UpdateRecord updates a job's record if its schedule or state has changed. Fires are made from now on (rule F2), and
-// never from an earlier time than before: the clock may have been ahead, and the fires up to then are made. Disabling
-// a job or shutting it down ends its pause, so that it is not paused when it is enabled (rule F6). The job must have a
-// document.
+// UpdateRecord updates a job's record if its schedule or state has changed. Fires are made from now on (rule F2), but
+// not from an earlier time than before: the clock may have been ahead, and then the fires up to that time were made.
+// Disabling a job or shutting it down ends its pause, so that the job is not paused when it is enabled (rule F6). The
+// job must have a document.
 func (k *Set) UpdateRecord(j *Job, inactive bool) {
 	want := Record{Schedule: j.cfg.Cron + " " + j.cfg.TimeZone, Inactive: inactive,
 		Paused: j.stored.Paused && !j.mark.Disables()}
@@ -83,9 +85,9 @@ func (k *Set) RestoreRecord(name string, value []byte) error {
 	return nil
 }
 
-// ForgetUnused removes a job without a record, a document, a fault and an open execution; busy says that one is open.
-// It returns whether it removed the job.
-func (k *Set) ForgetUnused(j *Job, busy bool) bool {
+// ForgetUnused removes a job that has neither a record nor a document nor a fault, unless executions of it are open
+// (busy). It returns whether it removed the job.
+func (k *Set) ForgetUnused(j *Job, busy bool) (removed bool) {
 	unused := !j.isStored && j.cfg == nil && !busy && !k.IsFaulty(j)
 	if unused {
 		delete(k.jobs, j.name)
@@ -93,18 +95,18 @@ func (k *Set) ForgetUnused(j *Job, busy bool) bool {
 	return unused
 }
 
-// Pause pauses a job, or ends its pause (rule F10). The record is stored even while the job's app cannot be used.
-func (k *Set) Pause(j *Job, paused bool) {
+// SetPaused pauses a job, or ends its pause (rule F10). The record is stored even while the job's app cannot be used.
+func (k *Set) SetPaused(j *Job, paused bool) {
 	j.stored.Paused, j.isStored = paused, true
 	k.markChanged(j)
 }
 
-// SetSince records that a job makes fires after a time of the wall clock only, once the clock is back from a leap
-// (rule F4).
+// SetSince records that a job's fires are made after a time of the wall clock only, because the clock is back from a
+// leap (rule F4).
 func (k *Set) SetSince(j *Job, at time.Time) {
 	j.since = at
 	k.markChanged(j)
 }
 
-// SetNextDue remembers when the next job of an app fires, until ReadCron forgets it.
+// SetNextDue remembers when the next job of an app fires. ReadCron forgets that time.
 func (k *Set) SetNextDue(a *App, at time.Time) { a.nextDue = at }

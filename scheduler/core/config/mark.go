@@ -16,13 +16,15 @@ const (
 	markedShutdown
 )
 
-// shutdownMark is the value of a mark that shuts its job down. Any other value disables; the original writes the name.
+// shutdownMark is the value of a mark that shuts its job down. Any other value disables the job; the original writes
+// the job's name.
 const shutdownMark = "shutdown"
 
-// Disables reports whether an app or job with that mark makes no fires.
+// Disables reports whether the mark keeps an app's jobs, or a job, from making fires.
 func (m Mark) Disables() bool { return m != notMarked }
 
-func markWhen(disabled, shutdown bool) Mark {
+// markFor returns the mark of an app or job that is disabled, or shut down if shutdown is set, too.
+func markFor(disabled, shutdown bool) Mark {
 	switch {
 	case disabled && shutdown:
 		return markedShutdown
@@ -35,7 +37,7 @@ func markWhen(disabled, shutdown bool) Mark {
 // MarkOf decodes the mark that is stored at a path. The mark of an app can only disable it.
 func MarkOf(path string, value []byte) Mark {
 	dir, _ := store.Split(path)
-	return markWhen(true, dir == store.PathJobDisabled && string(value) == shutdownMark)
+	return markFor(true, dir == store.PathJobDisabled && string(value) == shutdownMark)
 }
 
 // value returns the stored value of this mark for the app or job with that name.
@@ -49,7 +51,7 @@ func (m Mark) value(name string) []byte {
 	return []byte(name)
 }
 
-// SetMark sets the disabled mark at a path. If there is no mark, a fault there is removed, too.
+// SetMark sets the disabled mark at a path, or removes it, together with a fault there, if m does not disable.
 func (k *Set) SetMark(path string, m Mark) {
 	if m.Disables() {
 		k.marked[path] = m

@@ -8,10 +8,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Reloaded returns the events with which the core must be stepped because entry is stored at path now or, if found is
-// false, because nothing is. It is for paths that external edits may change: documents of apps and jobs, and their
-// disabled marks. It returns none if the core knows the entry already, for instance from its own commit. After a
-// document that cannot be used or read, the last good one stays in force ([D15]). A disabled mark that cannot be read
+// Reloaded returns the events with which the core must be stepped because a path has changed: entry is stored there
+// now or, if found is false, nothing is. It is for paths that external edits may change: documents of apps and jobs,
+// and their disabled marks. It returns none if the core knows the entry already, for instance from its own commit. If
+// a document cannot be used or read, the last good one stays in force ([D15]). A disabled mark that cannot be read
 // counts as set.
 func (k *Set) Reloaded(path string, entry registry.Entry, found bool) []step.Event {
 	dir, name := store.Split(path)
@@ -66,7 +66,8 @@ func (k *Set) reloadedJob(path, name string, entry registry.Entry, found bool) [
 		Bytes: len(entry.Value)})}
 }
 
-// withMark adds the present disabled mark to a change of a job's document, which leaves it unchanged.
+// withMark adds the present disabled mark to a change of a job's document, because the change leaves the mark as it
+// is.
 func (k *Set) withMark(e JobChanged) JobChanged {
 	m := k.marked[store.Under(store.PathJobDisabled, e.Name)]
 	e.Disabled, e.Shutdown = m.Disables(), m == markedShutdown
@@ -101,15 +102,15 @@ func (k *Set) reloadedFault(path string, entry registry.Entry, err error) []step
 	return []step.Event{DocumentFaulty{Path: path, Why: why, Version: entry.Version}}
 }
 
-// Edit is an external edit for the log: What happened ("edited", "created" or "removed") at Path, to the app or job
-// (Kind) with that Name.
+// Edit is an external edit for the log. What says what happened at Path ("edited", "created" or "removed"); Kind
+// ("app" or "job") and Name say to which app or job.
 type Edit struct{ Path, What, Kind, Name string }
 
 // EditOf returns the edit that an event of Reloaded describes; false for a document that cannot be used, which the
 // core reports itself.
 func EditOf(e step.Event) (Edit, bool) {
-	what := func(there bool) string {
-		if there {
+	what := func(exists bool) string {
+		if exists {
 			return "edited"
 		}
 		return "removed"

@@ -15,12 +15,12 @@ type ScheduleView struct {
 	Jobs, Shards   int
 }
 
-// schedules counts the jobs that fire, including daemons, by their schedules, because 100,000 jobs may have few. These
-// hold between any two calls of its methods:
+// schedules counts the jobs that fire, including daemons, by their schedules, because 100,000 jobs may have few of
+// them. These hold between any two calls of its methods:
 //
-//   - byKey has the schedule of every job that was set and not removed since; groups has exactly those of byKey,
-//     each at its place;
-//   - views has at the same places the numbers of jobs and shards; each has at least one job.
+//   - byKey has the group of every job that was set and not removed since; groups has exactly those of byKey, each at
+//     its index;
+//   - views has, at the same indexes, the numbers of jobs and shards of the groups; each has at least one job.
 type schedules struct {
 	byKey  map[scheduleKey]*scheduleGroup
 	groups []*scheduleGroup
@@ -30,6 +30,7 @@ type schedules struct {
 // scheduleKey is a job's schedule as its document has it.
 type scheduleKey struct{ cron, zone string }
 
+// scheduleGroup is a schedule with at least one job, and its index in schedules.groups and schedules.views.
 type scheduleGroup struct {
 	key   scheduleKey
 	index int
@@ -37,7 +38,7 @@ type scheduleGroup struct {
 
 func newSchedules() schedules { return schedules{byKey: map[scheduleKey]*scheduleGroup{}} }
 
-// set counts a job that fires by its schedule, in place of its earlier count.
+// set counts a job, which fires, under its present schedule and no longer under a former one.
 func (ss *schedules) set(j *Job) {
 	key, shards := scheduleKey{j.cfg.Cron, j.cfg.TimeZone}, j.cfg.ShardingTotalCount
 	if g := j.counted; g != nil && g.key == key {

@@ -15,19 +15,19 @@ import (
 
 // Runs describes the runs of a daemon's shard, over all its attempts. It is stored.
 type Runs struct {
-	// Open is the present run: one that has begun, or has failed and is to be tried again; nil between runs. The
-	// executor reports only the end of a short run.
+	// Open is the present run: it has begun, or has failed and is to be tried again; nil between runs. A short run is
+	// never open, because the executor reports only its end.
 	Open *wire.Run `json:"open,omitempty"`
 	// Ended is the number of the newest run of the present attempt whose end was reported.
 	Ended int64 `json:"ended,omitempty"`
-	// Last is the last run that ended, LastFinished the last one that finished, LastFailed the last one that did not and
-	// was not killed by a user; nil for none.
+	// Last is the last run that ended, LastFinished the last one that finished, and LastFailed the last one that
+	// neither finished nor was killed by a user; nil for none.
 	Last         *wire.Run `json:"last,omitempty"`
 	LastFinished *wire.Run `json:"lastFinished,omitempty"`
 	LastFailed   *wire.Run `json:"lastFailed,omitempty"`
 	// Totals are the counts of runs of the present attempt, as last reported.
 	Totals wire.Totals `json:"totals,omitzero"`
-	// Rerun is a fire whose run was cut off and is to be run again, zero for none.
+	// Rerun is the fire of a run that was cut off and is to be repeated, zero for none.
 	Rerun time.Time `json:"rerun,omitzero"`
 	// CutOff is set when the end of the present attempt cut off its run, which is Last.
 	CutOff bool `json:"cutOff,omitempty"`
@@ -48,11 +48,11 @@ func (d *Daemons) PrepareLaunch(e *executions.Execution, item int, next *executi
 	})
 }
 
-// Report applies the runs that an update of a daemon's task reports. Because totals only grow and runs are numbered,
-// a repeated or late update changes nothing. Report ignores the tasks of other jobs.
+// Report applies the runs that an update of a daemon's task reports. A repeated or late update changes nothing,
+// because totals only grow and runs are numbered. Report ignores the tasks of other jobs.
 func (d *Daemons) Report(ref executions.TaskRef, st *wire.Status) {
 	e, s := ref.Exec, ref.Shard()
-	r := d.of(e.Job(), s.Item())
+	r := d.runsOf(e.Job(), s.Item())
 	if !e.Daemon() || r == nil {
 		return
 	}
@@ -66,7 +66,7 @@ func (d *Daemons) Report(ref executions.TaskRef, st *wire.Status) {
 	run := *st.Run
 	run.Cause, run.Note = store.Shorten(run.Cause), store.Shorten(run.Note)
 	switch run.State {
-	case wire.RunRunning, wire.RunKilled: // a killed run was cut off; the end of its attempt tells the reason
+	case wire.RunRunning, wire.RunKilled: // a killed run is closed by the end of its attempt, which has the reason
 		if r.Open == nil || run.Number > r.Open.Number || run.State == wire.RunKilled {
 			d.update(e.Job(), s.Item(), func(r *Runs) { r.Open = &run })
 			if run.State == wire.RunRunning {
@@ -97,7 +97,8 @@ func (d *Daemons) Report(ref executions.TaskRef, st *wire.Status) {
 	d.runFailed(ref, &run)
 }
 
-// recordTotals counts the runs since the last report, from the totals then and now.
+// recordTotals counts the runs since the last report: the difference of the totals. It ignores totals that are smaller
+// than the last ones, because their report is late.
 func (d *Daemons) recordTotals(job string, item int, r *Runs, now wire.Totals) {
 	was := r.Totals
 	if now == was || now.Runs < was.Runs || now.Failed < was.Failed || now.Skipped < was.Skipped {
@@ -114,13 +115,12 @@ func (d *Daemons) recordTotals(job string, item int, r *Runs, now wire.Totals) {
 	}
 }
 
-// RecordRunning records that an attempt was reported running, and counts the fires that the shard has missed since its
-// last attempt ended (rule X8). Before a shard first runs after its job was registered, enabled or resumed, or got
-// another cron, it misses none: until then its job has only asked for it (rule F2). RecordRunning ignores the tasks of
-// other jobs.
+// RecordRunning records that an attempt was reported running, and counts a missed window if the shard has missed fires
+// since its last attempt ended (rule X8). A shard that has not run since its job was registered, enabled, resumed or
+// given another cron has missed none (rule F2). RecordRunning ignores the tasks of other jobs.
 func (d *Daemons) RecordRunning(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	r := d.of(e.Job(), s.Item())
+	r := d.runsOf(e.Job(), s.Item())
 	if !e.Daemon() || r == nil || r.Down.IsZero() {
 		return
 	}
@@ -138,11 +138,11 @@ func (d *Daemons) RecordRunning(ref executions.TaskRef) {
 	d.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: e.Job(), Why: why})
 }
 
-// RecordReturn records that a shard has taken back an attempt that was given up: its runs went on meanwhile. The run
-// that was taken for cut off is the present one again. RecordReturn ignores the tasks of other jobs.
+// RecordReturn records that a shard has taken back an attempt that was given up. Its runs went on meanwhile, so the
+// run that was recorded as cut off is the present one again. RecordReturn ignores the tasks of other jobs.
 func (d *Daemons) RecordReturn(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
-	if r := d.of(e.Job(), s.Item()); !e.Daemon() || r == nil {
+	if r := d.runsOf(e.Job(), s.Item()); !e.Daemon() || r == nil {
 		return
 	}
 	d.update(e.Job(), s.Item(), func(r *Runs) {
@@ -159,22 +159,22 @@ func (d *Daemons) RecordReturn(ref executions.TaskRef) {
 	d.TendLater(e.Job())
 }
 
-// EndAttempt closes the run that the end of an attempt cuts off. With failover that run is repeated, unless a user
-// has requested its end. An attempt that ran for healthyAfter clears the failures before it. EndAttempt is called for
-// daemons only, before the shard changes its state.
+// EndAttempt closes the run that the end of an attempt cuts off. With failover that run is repeated, unless a user has
+// requested its end. If the attempt ran for healthyAfter, the counts of earlier failures are cleared. EndAttempt is
+// called for daemons only, before the shard changes its state.
 func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	if s.State() == executions.Running && d.st.Now().Sub(s.RunningSince()) >= healthyAfter {
 		d.st.Executions.ClearTries(ref)
 	}
-	ended := !e.GoesOn() || s.Kill().Is(reason.KilledOnRequest)
-	rerun := e.Settings().Job.Failover && !ended
+	endRequested := !e.GoesOn() || s.Kill().Is(reason.KilledOnRequest)
+	rerun := e.Settings().Job.Failover && !endRequested
 	var cut, lost *wire.Run
 	d.update(e.Job(), s.Item(), func(r *Runs) {
 		if r.Down.IsZero() && s.State() == executions.Running {
 			r.Down = d.st.Wall()
 		}
-		if ended {
+		if endRequested {
 			r.Rerun = time.Time{}
 		}
 		if cut = r.Open; cut != nil {
@@ -207,7 +207,7 @@ func (d *Daemons) EndAttempt(ref executions.TaskRef) {
 	d.TendLater(e.Job())
 }
 
-// runFailed records an unfinished run, and reports it for a notification unless it is tried again.
+// runFailed records a run that did not finish, and reports it for a notification unless it is tried again.
 func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	e, s := ref.Exec, ref.Shard()
 	d.update(e.Job(), s.Item(), func(r *Runs) { r.LastFailed = run })
@@ -224,12 +224,12 @@ func (d *Daemons) runFailed(ref executions.TaskRef, run *wire.Run) {
 	}
 }
 
-// maxFailuresInRow is the number of consecutive failures after which people are notified that a daemon's shard does
-// not stay on the cluster.
+// maxFailuresInRow is the number of consecutive failures at which people are notified that a daemon's shard does not
+// stay on the cluster.
 const maxFailuresInRow = 5
 
-// RecordRequeue records that a shard waits for another attempt. If a daemon's shard does not stay on the cluster, it
-// notifies people once for each such series of failures, because the shard's fires are missed meanwhile.
+// RecordRequeue records that a shard waits for another attempt. If a daemon's shard does not stay on the cluster,
+// people are notified, because the shard's fires are missed meanwhile: once in each series of failures.
 func (d *Daemons) RecordRequeue(ref executions.TaskRef) {
 	e, s := ref.Exec, ref.Shard()
 	if tries := s.Fails() + s.Losses() + s.Errors() + s.Starts(); !e.Daemon() || tries != maxFailuresInRow {

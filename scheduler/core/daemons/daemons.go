@@ -1,9 +1,9 @@
 // Package daemons keeps each daemon job's standing execution present and up to date, and records the runs that its
 // executors make and report (rules X8, X12).
 //
-// It owns one record for each shard that was ever launched, by job and item, and changes it with the reports of
-// executors and the ends of attempts. The shards and attempts themselves belong to package executions. The package
-// makes no fires: the executors of daemons do that.
+// It owns one record for each shard that was ever launched, by job and item. Reports of executors and ends of attempts
+// change that record. The shards and attempts themselves belong to package executions. The package makes no fires: the
+// executors of daemons do that.
 package daemons
 
 import (
@@ -28,8 +28,8 @@ import (
 // Daemons holds the records of the runs of daemon jobs, which their executors make. The shards themselves belong to a
 // job's standing execution. These hold between any two steps:
 //
-//   - runs has a record for every shard of a daemon job that was ever launched, by daemonShard, and none of other
-//     jobs; items has each of those jobs;
+//   - runs has, by shardKey, a record for every shard of a daemon job that was ever launched, and none of other jobs;
+//     items has each of these jobs;
 //   - due is empty: every job that was changed was checked.
 type Daemons struct {
 	st            *state.State
@@ -67,16 +67,16 @@ func (d *Daemons) Write(r *store.Commit) {
 	store.PutChanged(r, store.PathDaemonRuns, d.runs, &d.changed)
 }
 
-// daemonShard returns the name of a daemon's shard in the registry. Its runs are kept by job, not by execution,
-// because they still matter after the standing execution was replaced.
-func daemonShard(job string, item int) string { return job + "@" + strconv.Itoa(item) }
+// shardKey returns the name under which the runs of a daemon's shard are stored. It names the job, not the execution,
+// because the runs still matter after the standing execution was replaced.
+func shardKey(job string, item int) string { return job + "@" + strconv.Itoa(item) }
 
-// of returns the runs of a shard, nil before its first launch.
-func (d *Daemons) of(job string, item int) *Runs { return d.runs[daemonShard(job, item)] }
+// runsOf returns the runs of a shard, nil before its first launch.
+func (d *Daemons) runsOf(job string, item int) *Runs { return d.runs[shardKey(job, item)] }
 
-// rerun returns the fire of a shard whose run is to be repeated, zero for none.
+// rerun returns the fire whose run a shard is to repeat, zero for none.
 func (d *Daemons) rerun(job string, item int) time.Time {
-	if r := d.of(job, item); r != nil {
+	if r := d.runsOf(job, item); r != nil {
 		return r.Rerun
 	}
 	return time.Time{}
@@ -84,7 +84,7 @@ func (d *Daemons) rerun(job string, item int) time.Time {
 
 // Runs returns a copy of the runs of a shard, nil before its first launch.
 func (d *Daemons) Runs(job string, item int) *Runs {
-	if r := d.of(job, item); r != nil {
+	if r := d.runsOf(job, item); r != nil {
 		return new(*r)
 	}
 	return nil
@@ -110,7 +110,7 @@ func (d *Daemons) Restore(key string, value []byte) error {
 
 // update applies fn to the runs of a shard and marks them to be written.
 func (d *Daemons) update(job string, item int, fn func(*Runs)) {
-	key := daemonShard(job, item)
+	key := shardKey(job, item)
 	if d.runs[key] == nil {
 		d.runs[key] = &Runs{}
 		d.items[job] = max(d.items[job], item+1)
@@ -123,7 +123,7 @@ func (d *Daemons) update(job string, item int, fn func(*Runs)) {
 // daemon.
 func (d *Daemons) forgetFrom(job string, item int) {
 	for i := item; i < d.items[job]; i++ {
-		if key := daemonShard(job, i); d.runs[key] != nil {
+		if key := shardKey(job, i); d.runs[key] != nil {
 			delete(d.runs, key)
 			d.changed.Add(key)
 		}
@@ -147,6 +147,7 @@ func (d *Daemons) Tend() {
 	}
 }
 
+// tendDaemon ends, opens or updates the standing execution of a job, as the state of the job requires.
 func (d *Daemons) tendDaemon(j *config.Job) {
 	e := d.st.Executions.Standing(j.Name())
 	switch {
@@ -162,7 +163,7 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 		d.st.Executions.EndAfterRuns(e, d.st.Config.EndReason(j))
 		return
 	case d.st.Config.Inactive(j) != config.Active:
-		return // applyJobState has ended any execution
+		return // core.applyJobState has ended its executions
 	case !j.IsDaemon():
 		if e != nil {
 			d.st.Executions.Kill(e, reason.Of(reason.NoDaemonAnyMore))
@@ -170,18 +171,18 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 		d.forgetFrom(j.Name(), 0)
 		return
 	}
-	for _, w := range slices.Clone(d.st.Executions.Queue(j.Name())) {
-		if !w.Launched() && !w.Daemon() {
-			d.st.Executions.Kill(w, reason.Of(reason.BecameDaemon))
+	for _, other := range slices.Clone(d.st.Executions.Queue(j.Name())) {
+		if !other.Launched() && !other.Daemon() {
+			d.st.Executions.Kill(other, reason.Of(reason.BecameDaemon))
 		}
 	}
 	switch {
 	case d.st.Draining(), e != nil && !e.Kill().IsZero():
 	case e == nil:
-		d.st.Executions.Enqueue(executions.NewExecution{ID: executions.ID(j.Name(),
-			d.st.Wall()) + "-" + d.st.UUID()[:8],
-			Job: j.Name(), Fire: d.st.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
-	case e.Launched() && d.st.Opt.Held != "": // a killed shard would get no successor
+		id := executions.ID(j.Name(), d.st.Wall()) + "-" + d.st.UUID()[:8]
+		d.st.Executions.Enqueue(executions.NewExecution{ID: id, Job: j.Name(),
+			Fire: d.st.Wall().Truncate(time.Millisecond), Source: executions.DaemonSource})
+	case e.Launched() && d.st.Opt.Held != "": // a shard that the rollout kills would not be launched again
 	case e.Launched():
 		d.rollOut(j, e)
 	}
@@ -191,8 +192,8 @@ func (d *Daemons) tendDaemon(j *config.Job) {
 const healthyAfter = 10 * time.Second
 
 // rollOut brings the present settings to the shards of a standing execution, one at a time (rule X8): it kills the
-// next one when the last one has been running well for healthyAfter. A shard that does not come up stops the rollout.
-// If the number of shards changes, all shards are ended first, because the old and the new ones would divide the work
+// next shard when the last one has been running for healthyAfter. A shard that does not come up stops the rollout. If
+// the number of shards changes, all shards are ended first, because the old and the new ones would divide the work
 // differently at the same time.
 func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 	if n := j.Config().ShardingTotalCount; n != e.NumShards() {
@@ -237,10 +238,10 @@ func (d *Daemons) rollOut(j *config.Job, e *executions.Execution) {
 	}
 }
 
-// StartingShard returns the first shard that ended by itself, takes the present settings with its next attempt and
-// does not run well yet; -1 if there is none. until is the time of the term until which a rollout waits for it; zero
-// means until its next report. A shard that has waited for placement for a while is not waited for, because the change
-// may make room for it.
+// StartingShard returns the first shard that is about to run with the present settings and has not run well with them
+// yet; -1 if there is none. until is the time of the term until which a rollout waits for it; zero means until its
+// next report. A rollout does not wait for a shard that has waited for placement for healthyAfter, because the change
+// may make room for that shard.
 func (d *Daemons) StartingShard(e *executions.Execution) (item int, until time.Time) {
 	for i := range e.NumShards() {
 		s := e.Shard(i)

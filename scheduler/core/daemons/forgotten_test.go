@@ -7,7 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// For a job that has fewer shards than before, only the present items are searched for runs.
+// TestDaemonsForgottenItemsAreNotSearchedAgain: if a job has fewer shards than before, only the present items are
+// searched for runs.
 func TestDaemonsForgottenItemsAreNotSearchedAgain(t *testing.T) {
 	t.Parallel()
 	d := New(state.New(&step.Shared{}), nil, nil)

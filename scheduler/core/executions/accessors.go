@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// AcceptSeq is the number of the ACCEPT that launched the present attempt while it is unanswered; 0 once it was
-// answered or voided. An attempt loaded from the registry counts as voided with the first session (rule L4).
+// AcceptSeq is the number of the ACCEPT that launched the present attempt, while that ACCEPT is unanswered; 0 once it
+// was answered or a new session has voided it. It is 0 for an attempt of an earlier term, too (rule L4).
 func (s *Shard) AcceptSeq() int64 { return s.rec.acceptSeq }
 
 // Agent is the id of the agent of the present or last attempt, "" before the first.
@@ -31,8 +31,12 @@ func (s *Shard) Cause() reason.Reason { return s.rec.Cause }
 // Complete is when the attempt ended, by the wall clock; zero before that.
 func (s *Shard) Complete() time.Time { return s.rec.Complete }
 
-// Container is the id of the run of the executor, see WorkDir.
+// Container is the container id of the executor's run (see WorkDir).
 func (s *Shard) Container() string { return s.rec.Container }
+
+// CreatedAt is when the execution was opened and began to wait, in the time of the term. The execution that has waited
+// longest gets the reservation (rule L2).
+func (e *Execution) CreatedAt() time.Time { return e.rec.CreatedAt }
 
 // Described returns how large the descriptions of the tasks are, zero until KeepDescribed.
 func (e *Execution) Described() Described { return e.described }
@@ -40,7 +44,7 @@ func (e *Execution) Described() Described { return e.described }
 // Dir is the task's folder inside the sandbox, as its executor reported it; "" before that.
 func (s *Shard) Dir() string { return s.rec.Dir }
 
-// Drain is true while the wanted kill lets the present run of a daemon's shard come to its end (rule X12).
+// Drain reports whether the wanted kill lets the present run of a daemon's shard come to its end (rule X12).
 func (s *Shard) Drain() bool { return s.rec.Drain }
 
 // Dropped reports whether the execution was a waiting fire that was dropped for later fires (rule F5).
@@ -56,8 +60,8 @@ func (s *Shard) EndState() string { return s.rec.EndState }
 // EndUnclear is since when the cluster has reported an end without a cause, zero if it has not (rule S5).
 func (s *Shard) EndUnclear() time.Time { return s.rec.EndUnclear }
 
-// Ended is the place of the execution in the order of ends, counted from 1; 0 while it is open.
-func (e *Execution) Ended() int64 { return e.rec.Ended }
+// EndNumber is the place of the execution in the order of ends, counted from 1; 0 while it is open.
+func (e *Execution) EndNumber() int64 { return e.rec.EndNumber }
 
 // EndedAt is when the execution ended, by the wall clock; zero while it is open.
 func (e *Execution) EndedAt() time.Time { return e.rec.EndedAt }
@@ -74,8 +78,8 @@ func (s *Shard) Exit() *int { return s.rec.Exit }
 // Fails counts the attempts of the shard that failed and were retried (rule E3); see Tries.
 func (s *Shard) Fails() int { return s.rec.Fails }
 
-// Fetching is true while the executor's last report of the task says that it fetches the package: no process has begun
-// yet (rule E1).
+// Fetching reports whether the last update of the task said that its package is being fetched, so that no process has
+// begun yet (rule E1).
 func (s *Shard) Fetching() bool { return s.rec.Fetching }
 
 // Fire is the time of the fire or of the trigger for which the execution was made.
@@ -113,10 +117,10 @@ func (s *Shard) KillSince() time.Time { return s.rec.KillSince }
 // KillTry is how often the kill was sent in this session. It determines the backoff before the next one.
 func (s *Shard) KillTry() int { return s.rec.killTry }
 
-// Known reports whether the cluster has reported anything of the task in this session.
-func (s *Shard) Known() bool { return s.rec.known }
+// Reported reports whether the cluster has reported anything of the task in this session.
+func (s *Shard) Reported() bool { return s.rec.reported }
 
-// LaunchKey is the place of the execution in the order of launches; it is meaningful only while Launchable.
+// LaunchKey is the place of the execution in the order of launches. It means nothing unless Launchable is true.
 func (e *Execution) LaunchKey() LaunchKey { return e.launchKey }
 
 // Launchable reports whether the execution is among those that Set.Launchable lists.
@@ -130,10 +134,6 @@ func (e *Execution) LaunchedAt() time.Time { return e.rec.LaunchedAt }
 
 // Losses counts the attempts of the shard that were lost while their agent stayed (rule E2); see Tries.
 func (s *Shard) Losses() int { return s.rec.Losses }
-
-// CreatedAt is when the execution was opened and began to wait, in the time of the term. The execution that has waited
-// longest gets the reservation (rule L2).
-func (e *Execution) CreatedAt() time.Time { return e.rec.CreatedAt }
 
 // Need is the resources that a daemon's present attempt was allotted. It is zero for other jobs (see Execution.Needs).
 func (s *Shard) Need() resources.Amount { return s.rec.Need }
@@ -158,7 +158,7 @@ func (e *Execution) OverridesOf() string { return e.rec.OverridesOf }
 // reported it; "" if it did not.
 func (s *Shard) Package() string { return s.rec.Package }
 
-// Replacing is true for a daemon's shard from the kill for new settings until it runs well with them.
+// Replacing reports whether a daemon's shard was killed for new settings and does not run well with them yet.
 func (s *Shard) Replacing() bool { return s.rec.Replacing }
 
 // Reopened counts how often the execution had ended and was opened again.
@@ -170,7 +170,8 @@ func (s *Shard) Returns() int { return s.rec.Returns }
 // RunningAt is when RUNNING was reported, in the time of the term, for a job with a timeout; else zero (rule K4).
 func (s *Shard) RunningAt() time.Time { return s.rec.RunningAt }
 
-// RunningSince is when this leader learned that the attempt runs, or took over.
+// RunningSince is when this leader learned that the attempt runs or, for an attempt of an earlier term, when this term
+// was loaded.
 func (s *Shard) RunningSince() time.Time { return s.rec.runningSince }
 
 // Seen is the furthest state that was reported of the task: 0 for none, then SeenStaging, SeenStarting and
@@ -190,8 +191,14 @@ func (s *Shard) Settings() string { return s.rec.Settings }
 // ShardsOpen is the number of shards that have not ended; 0 before the first launch.
 func (e *Execution) ShardsOpen() int { return e.shardsOpen }
 
+// Silent reports whether the attempt is unreachable because its executor sends no heartbeats.
+func (s *Shard) Silent() bool { return s.rec.Silent }
+
 // Source is the reason why the execution was made.
 func (e *Execution) Source() Source { return e.rec.Source }
+
+// Source is why the present attempt was launched or, while the shard waits, why the next one will be.
+func (s *Shard) Source() Source { return s.rec.Type }
 
 // Start is when the process of the attempt began, by the clock of its agent; zero if that is not known.
 func (s *Shard) Start() time.Time { return s.rec.Start }
@@ -211,11 +218,9 @@ func (s *Shard) TaskID() string { return s.rec.TaskID }
 // TimedOut reports whether the kill of the task is wanted because it exceeded its timeout (rule K4).
 func (s *Shard) TimedOut() bool { return s.rec.TimedOut }
 
-// Tries counts the attempts of the shard that ended in any other way than finished, by the way they ended.
+// Tries has the numbers of the shard's attempts that the master refused, that were lost, that failed and that did not
+// start.
 func (s *Shard) Tries() Tries { return s.rec.Tries }
-
-// Source is why the present attempt was launched or, while the shard waits, why the next one will be.
-func (s *Shard) Source() Source { return s.rec.Type }
 
 // UUID is the uuid of the last status update that changed something, nil for none.
 func (s *Shard) UUID() []byte { return s.rec.UUID }
@@ -223,20 +228,17 @@ func (s *Shard) UUID() []byte { return s.rec.UUID }
 // Unplaced is the result of the last match for the execution.
 func (e *Execution) Unplaced() Unplaced { return e.unplaced }
 
-// Silent reports whether the attempt is unreachable because its executor sends no heartbeats.
-func (s *Shard) Silent() bool { return s.rec.Silent }
-
-// Unreachable is since when the agent has not answered the master, in the time of the term; zero while it answers
-// (rule E4).
+// Unreachable is since when the attempt has counted as unreachable, in the time of the term; zero while it does not
+// (rule E4). Its agent does not answer the master, its executor is silent, or it stays staged.
 func (s *Shard) Unreachable() time.Time { return s.rec.Unreachable }
 
 // WaitSince is since when the shard has waited, in the time of the term; zero if it has waited as long as its
 // execution (rule F8).
 func (s *Shard) WaitSince() time.Time { return s.rec.WaitSince }
 
-// Waits is the reason, in the words of the agent, why a task that is on its agent has not begun; "" for none. It is
+// WaitText is the reason, in the words of the agent, why a task that is on its agent has not begun; "" for none. It is
 // for people; no decision uses it.
-func (s *Shard) Waits() string { return s.rec.waits }
+func (s *Shard) WaitText() string { return s.rec.waitText }
 
 // WorkDir is the agent's work folder. From it and Container, package sandbox rebuilds the absolute path of the sandbox
 // that the executor reported. Both are "" until the executor has reported one.

@@ -72,18 +72,18 @@ type attempt struct {
 	acceptSeq int64
 	// sentWith is the number of the ACCEPT that launched it in this term.
 	sentWith int64
-	// known is set when the cluster reported anything of the task in this session.
-	known bool
+	// reported is set when the cluster reported anything of the task in this session.
+	reported bool
 	// killSent and killTry determine when a kill is repeated.
 	killSent time.Time
 	killTry  int
 	// staged counts the sweeps that found it staged; stuckStaging is set when it stayed staged in spite of a kill.
 	staged       int
 	stuckStaging bool
-	// runningSince is when this leader learned that it runs, or took over.
+	// runningSince is when this leader learned that it runs, or loaded it.
 	runningSince time.Time
-	// waits is the reason, in the words of the agent, why a task on its agent has not begun; no decision uses it.
-	waits string
+	// waitText is the reason, in the words of the agent, why a task on its agent has not begun; no decision uses it.
+	waitText string
 	// progress is the last report of its program, or nil; no decision uses it (wire.Report).
 	progress *Progress
 }
@@ -130,7 +130,7 @@ type Tries struct {
 	Machine  string `json:"mm,omitempty"`
 }
 
-// CountMachine counts a machine with which an attempt was lost, unless it was the last one already.
+// CountMachine counts a machine with which an attempt was lost, unless it is the one that was counted last.
 func (t *Tries) CountMachine(name string) {
 	if t.Machine != name {
 		t.Machine = name
@@ -138,10 +138,12 @@ func (t *Tries) CountMachine(name string) {
 	}
 }
 
-// Sum returns the number of all counted attempts. Losses with machines are not among them.
+// Sum returns the number of all counted attempts. It leaves out those that were lost with their agents, which only
+// Machines counts.
 func (t Tries) Sum() int { return t.Errors + t.Losses + t.Fails + t.Starts }
 
-// keepOutput adds the present attempt, whose output is at path, to the earlier ones.
+// keepOutput adds the present attempt, whose output is at path, to the earlier ones, of which it keeps the newest. It
+// does nothing if path is "".
 func (s *Shard) keepOutput(path string) {
 	if path == "" {
 		return

@@ -23,7 +23,7 @@ func (es *Set) Contradiction() string {
 		return fmt.Sprintf("%d executions are in queues, %d are open", queued, len(es.open))
 	}
 	for id, e := range es.open {
-		if e.rec.ID != id || e.rec.Ended > 0 {
+		if e.rec.ID != id || e.rec.EndNumber > 0 {
 			return "execution " + id + " ended or misfiled"
 		}
 		open := 0

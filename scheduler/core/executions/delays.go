@@ -63,6 +63,6 @@ func (es *Set) longestDelay(e *Execution) time.Duration {
 	return max(limit, es.KillGrace(e)+RefusedTimeout)
 }
 
-// RefusedTimeout is longer than an executor takes to ask an agent that has just registered (rule X5), and longer than
-// an agent takes to learn that a task was removed.
+// RefusedTimeout bounds how long an executor of a replaced agent runs on until the new agent has refused it (rule X5),
+// and how long an agent takes to learn that a task was removed.
 const RefusedTimeout = 5 * time.Second

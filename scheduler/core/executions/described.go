@@ -10,10 +10,10 @@ import (
 type Described struct {
 	// Job and App are the job's document and the version of its app. They are nil and 0 once the execution is launched,
 	// because its settings then do not change.
-	Job   *jobs.Config
-	App   int64
-	Each  int // upper bound of the size of one description in a call
-	Alike int // size of the part that all descriptions share
+	Job         *jobs.Config
+	App         int64
+	TaskBytes   int // upper bound of the size of one description in a call
+	SharedBytes int // size of the part that all descriptions share
 }
 
 // SharedDescription returns the part of the description that is the same for all tasks of the execution. encode is
@@ -29,7 +29,7 @@ func (e *Execution) SharedDescription(encode func() wire.Shared) wire.Shared {
 // KeepDescribed caches the sizes of the descriptions of the tasks. The sizes are not stored in the registry.
 func (e *Execution) KeepDescribed(d Described) { e.described = d }
 
-// With returns the execution unchanged or, before its first launch, a copy of it with these settings and without
+// With returns the execution itself if it was launched. Otherwise it returns a copy with these settings and without
 // shards, which belongs to no Set.
 func (e *Execution) With(s *Settings) *Execution {
 	if e.Launched() {

@@ -40,8 +40,8 @@ type Execution struct {
 	// settingsEncoded are the settings as stored; they never change.
 	settingsEncoded []byte
 	// ring and place locate an ended execution in the history.
-	ring  *ring
-	place *list.Element
+	ring    *ring
+	element *list.Element
 	// outdated lists, in order, the items of a daemon's shards that may run with other settings than the present ones.
 	outdated []int
 	// The last recorded reason for which it waits, the time of that record, and the number of such records.
@@ -72,10 +72,10 @@ type record struct {
 	Kill reason.Reason `json:"killReason,omitzero"`
 	// Dropped is set when it was a waiting fire that was dropped for later fires (rule F5).
 	Dropped bool `json:"dropped,omitempty"`
-	// Ended is its place in the order of ends, 0 while it is open.
-	Ended int64 `json:"ended,omitempty"`
-	// LastEnded is its former place in that order, if it was opened again. No other end gets that number.
-	LastEnded int64 `json:"lastEnded,omitempty"`
+	// EndNumber is its place in the order of ends, 0 while it is open.
+	EndNumber int64 `json:"ended,omitempty"`
+	// LastEndNumber is its former place in that order, if it was opened again. No other end gets that number.
+	LastEndNumber int64 `json:"lastEnded,omitempty"`
 	// EndedAt is when it ended, LaunchedAt when it was first launched, both by the wall clock.
 	EndedAt    time.Time `json:"endedAt,omitzero"`
 	LaunchedAt time.Time `json:"launchedAt,omitzero"`
@@ -195,8 +195,8 @@ type Unplaced struct {
 	Why      reason.Reason
 }
 
-// killedReason says why an execution without failed shards was killed, and which of its shards were killed by
-// themselves; none if no shard was.
+// killedReason returns why an execution without failed shards is KILLED: the reason of its own kill or, without one,
+// the number of its killed shards with the first cause; none if no shard was killed.
 func (e *Execution) killedReason() reason.Reason {
 	var first *Shard
 	killed, forced := 0, 0
@@ -255,9 +255,9 @@ func (e *Execution) GoesOn() bool { return GoesOn(e.rec.Kill) }
 // GoesOn reports whether a run with that kill reason is to go on, at the latest under the next server (rule O4).
 func GoesOn(kill reason.Reason) bool { return kill.IsZero() || kill.Is(reason.ServerStopped) }
 
-// IsBusyUntil reports whether a shard of the execution runs, or may be launched by then, in the time of the term; a
-// shard in a long backoff (rule E6) needs no executor meanwhile. Running shards of a standing execution do not count,
-// because it needs other executors only for waiting shards.
+// IsBusyUntil reports whether the execution needs an executor at or before then, in the time of the term: a shard of
+// it runs, or its backoff ends by then (rule E6). The running shards of a standing execution do not count, because it
+// needs other executors only for its waiting shards.
 func (e *Execution) IsBusyUntil(then time.Time) bool {
 	return slices.ContainsFunc(e.shards, func(s Shard) bool {
 		return s.Live() && !e.Daemon() || s.rec.State == Waiting && !s.rec.NotBefore.After(then)
@@ -273,8 +273,8 @@ func (e *Execution) Timeout() time.Duration {
 	return 0
 }
 
-// OverridesMoved reports whether the run's overrides would reach another app or address than they were given for.
-// People who may change or trigger the job may not be allowed to know the overrides.
+// OverridesMoved reports whether the run's overrides would reach another app or address than they were given for. A
+// user who may change or trigger the job may not be allowed to know them.
 func (e *Execution) OverridesMoved(now *jobs.Config) bool {
 	return now.AppName != e.rec.OverridesOf || SecretsTo(e.rec.Overrides, now) != e.rec.OverridesTo
 }

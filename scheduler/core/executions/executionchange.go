@@ -6,8 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// Change is a change of an execution, or of one of its shards, that other parts of the core follow: records, counts,
-// accounts, calls and notifications depend on changes alone (core/consequences.go). Only transitions make them.
+// Change is a change of an execution or of one of its shards. Records, counts, accounts, calls and notifications
+// depend on changes alone (core/consequences.go). Only transitions make them.
 type Change struct {
 	Kind ChangeKind
 	Exec *Execution

@@ -29,15 +29,16 @@ func (es *Set) LaunchFirst(e *Execution, with *Settings) {
 	es.report(Change{Kind: ExecutionLaunched, Exec: e})
 }
 
-// EndAttempt records that the present attempt of a shard ends: the state with which it is recorded, whether it failed,
-// the cause, and the new counts of the shard. Another transition ends or requeues the shard in the same step.
+// EndAttempt records that the present attempt of a shard ends. as is the state with which the attempt is recorded,
+// failed says whether it failed by itself, and counts are the new counts of the shard. Another transition ends or
+// requeues the shard in the same step.
 func (es *Set) EndAttempt(ref TaskRef, as State, failed bool, cause reason.Reason, counts Tries) {
 	es.report(Change{Kind: AttemptEnding, Exec: ref.Exec, Index: ref.index, State: as, Failed: failed, Why: cause})
 	s := ref.Shard()
 	s.rec.Cause, s.rec.Tries = cause.Shortened(store.Shorten), counts
 }
 
-// CompleteShard ends a shard in a terminal state. If it was the last one, the execution ends with it.
+// CompleteShard ends a shard with a terminal state. If it was the last open shard, the execution ends, too.
 func (es *Set) CompleteShard(ref TaskRef, state State) {
 	live := ref.Shard().Live()
 	last := es.complete(ref, state)
@@ -51,8 +52,8 @@ func (es *Set) CompleteShard(ref TaskRef, state State) {
 	es.liftShutdown(ref.Exec)
 }
 
-// Requeue requeues a live shard for another attempt after a delay. output is the path of the last attempt's output,
-// "" if it has none.
+// Requeue makes a live shard wait for another attempt, which begins after a delay. output is the path of the last
+// attempt's output, "" if it has none.
 func (es *Set) Requeue(ref TaskRef, source Source, delay time.Duration, output string) {
 	e, s := ref.Exec, ref.Shard()
 	es.report(Change{Kind: ShardRequeued, Exec: e, Index: ref.index, At: es.shared.Now().Add(delay)})
@@ -64,8 +65,8 @@ func (es *Set) Requeue(ref TaskRef, source Source, delay time.Duration, output s
 	es.shared.NeedChanged()
 }
 
-// scheduleRetry requests a match when the shard's backoff ends. From then on the shard waits for another reason, which
-// people see.
+// scheduleRetry requests a match when the shard's backoff ends. It also marks the execution as changed at that time,
+// because people then see another reason why the shard waits.
 func (es *Set) scheduleRetry(e *Execution, s *Shard) {
 	es.shared.RequestMatchAt(s.rec.NotBefore)
 	es.shared.Timers.At(s.rec.NotBefore, func(time.Time) { es.shared.ExecutionChanged(e.rec.ID, e.rec.Job) })
@@ -91,9 +92,10 @@ func (es *Set) Drop(e *Execution, why reason.Reason) {
 
 // Kill ends the waiting shards of an execution at once, and requests the kill of its live shards. The request is
 // committed before it is sent, and is repeated until the shards have ended (rule K1). An execution that was not
-// launched ends at once. If the reason is the stop of a server, the waiting shards stay for the next server.
+// launched ends at once. If the reason is the stop of a server, the waiting shards stay for the next server. An ended
+// execution is ignored.
 func (es *Set) Kill(e *Execution, why reason.Reason) {
-	if e.rec.Ended > 0 {
+	if e.rec.EndNumber > 0 {
 		return
 	}
 	if !e.Launched() {
@@ -144,8 +146,8 @@ func (es *Set) EndAfterRuns(e *Execution, why reason.Reason) {
 	}
 }
 
-// liftShutdown removes the kill of an execution that a stopped server left behind, once no task of it is on the
-// cluster, so that it can be launched again.
+// liftShutdown removes the kill that a stopped server left behind in an execution, once none of its tasks is on the
+// cluster, so that its waiting shards can be launched.
 func (es *Set) liftShutdown(e *Execution) {
 	if es.shared.Draining() || !e.rec.Kill.Is(reason.ServerStopped) {
 		return
@@ -160,8 +162,8 @@ func (es *Set) liftShutdown(e *Execution) {
 	es.shared.RequestMatch()
 }
 
-// RecordWaitSince records since when the shards have waited that were not launched together with the others of their
-// execution (rule L1).
+// RecordWaitSince records that the shards that were left out at the first launch of the execution have waited since
+// the execution was created (rule L1).
 func (es *Set) RecordWaitSince(e *Execution) {
 	for i := range e.shards {
 		if s := &e.shards[i]; s.rec.State == Waiting && s.rec.WaitSince.IsZero() {
@@ -177,8 +179,8 @@ func (es *Set) FinishLaunch(e *Execution) {
 	e.Prepare().encoded = nil
 }
 
-// SetUnplaced replaces the result of the last match for an execution. The zero value is for a change that may have
-// made that result obsolete.
+// SetUnplaced replaces the result of the last match for an execution. The zero value clears the result, because a
+// change may have made it obsolete.
 func (es *Set) SetUnplaced(e *Execution, u Unplaced) {
 	if !e.unplaced.Why.Equal(u.Why) {
 		es.shared.ExecutionChanged(e.rec.ID, e.rec.Job)
@@ -229,8 +231,8 @@ func (es *Set) MarkReplaced(ref TaskRef) {
 // ClearTries clears the failure counts of a shard whose attempt ran well for a while.
 func (es *Set) ClearTries(ref TaskRef) { ref.Shard().rec.Tries = Tries{} }
 
-// MarkUnrecorded marks the shards of an execution that a former term ended, so that they are recorded again. The disk
-// of that leader may never be read again, or may lack them because its process died.
+// MarkUnrecorded marks the ended shards of an execution to be recorded again. A former term has ended them, and the
+// disk of its leader may never be read again, or may lack them because the leader died.
 func (es *Set) MarkUnrecorded(e *Execution) {
 	for i := range e.shards {
 		e.shards[i].unrecorded = e.shards[i].rec.State.Terminal()

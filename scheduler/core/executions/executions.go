@@ -22,7 +22,7 @@ import (
 // Set holds all open executions with the indexes over them, and the ended ones that are kept. These hold between any
 // two steps:
 //
-//   - open has, by id, every execution that has not ended, and ended every one that is kept of those that have;
+//   - open has, by id, every execution that has not ended; ended has the ended ones that are kept;
 //   - tasks has every live attempt of an open execution by its task's id, and no task of one that ended; onAgent has
 //     by agent exactly those of tasks;
 //   - launchable is sorted by launchKey and has exactly those with launchable set: at least every launched one that
@@ -74,8 +74,8 @@ func (es *Set) markShardChanged(e *Execution, index int) {
 	e.dirtyChunks[index/store.ChunkShards] = true
 }
 
-// Known reports whether an execution with that id is open, or has ended and is kept.
-func (es *Set) Known(id string) bool { return es.open[id] != nil || es.ended.byID[id] != nil }
+// Exists reports whether an execution with that id is open, or is kept after its end.
+func (es *Set) Exists(id string) bool { return es.open[id] != nil || es.ended.byID[id] != nil }
 
 // add opens an execution.
 func (es *Set) add(e *Execution) {
@@ -116,7 +116,7 @@ func (es *Set) end(e *Execution) {
 		es.ForgetTask(e.shards[i].rec.TaskID)
 	}
 	es.ended.seq++
-	e.rec.Ended, e.rec.EndedAt, e.endedAt = es.ended.seq, es.shared.Wall(), es.shared.Now()
+	e.rec.EndNumber, e.rec.EndedAt, e.endedAt = es.ended.seq, es.shared.Wall(), es.shared.Now()
 	es.markChanged(e)
 	es.ended.add(e)
 }
@@ -147,7 +147,7 @@ func (es *Set) Write(r *store.Commit, stored, recorded int64) {
 // Get returns the open execution with that id, or nil.
 func (es *Set) Get(id string) *Execution { return es.open[id] }
 
-// Find returns the execution with that id, open or ended and kept, or nil.
+// Find returns the execution with that id, which is open or kept after its end; nil if there is none.
 func (es *Set) Find(id string) *Execution { return cmp.Or(es.open[id], es.ended.byID[id]) }
 
 // AllOpen iterates over the open executions, in no order.
@@ -213,7 +213,7 @@ func (es *Set) LastLaunchedEnded(job string) (last *Execution) {
 	for i := range of.rings {
 		for _, e := range slices.Backward(of.rings[i].list) {
 			if e.Launched() {
-				if last == nil || e.rec.Ended > last.rec.Ended {
+				if last == nil || e.rec.EndNumber > last.rec.EndNumber {
 					last = e
 				}
 				break
@@ -255,11 +255,11 @@ func (es *Set) Failures(job string) (n int, since time.Time) {
 	}
 	var upTo int64
 	if well := es.ended.lastOf(job, ResultFinished, ResultKilled); well != nil {
-		upTo = well.rec.Ended
+		upTo = well.rec.EndNumber
 	}
 	failed := es.ended.jobs[job].rings[ResultFailed].list
 	first, _ := slices.BinarySearchFunc(failed, upTo,
-		func(e *Execution, after int64) int { return cmp.Compare(e.rec.Ended, after+1) })
+		func(e *Execution, after int64) int { return cmp.Compare(e.rec.EndNumber, after+1) })
 	if first == len(failed) {
 		return 0, since
 	}

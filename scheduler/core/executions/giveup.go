@@ -22,21 +22,22 @@ func (es *Set) RecordGivenUp(ref TaskRef) {
 	es.markShardChanged(ref.Exec, ref.index)
 }
 
-// GivenUp reports whether TakeBack can restore the attempt of the shard with that task id, and whether that attempt was
-// seen running.
-func (s *Shard) GivenUp(taskID string) (ran, is bool) {
+// GivenUp reports whether TakeBack can restore the attempt with that task id (found), and whether that attempt was
+// reported as running before (ran).
+func (s *Shard) GivenUp(taskID string) (ran, found bool) {
 	g := s.rec.GivenUp
-	is = g != nil && g.TaskID == taskID
-	return is && g.Seen >= SeenRunning, is
+	found = g != nil && g.TaskID == taskID
+	return found && g.Seen >= SeenRunning, found
 }
 
 // TakeBack makes the attempt that was given up the present one of its shard again, and returns since when it was
-// unreachable. If the execution has ended, it is opened again; then no other execution of its job may be launched.
+// unreachable. If the execution has ended, it is opened again, as the first of its job's queue. The caller has to make
+// sure that no other open execution of that job was launched.
 func (es *Set) TakeBack(ref TaskRef) (unreachable time.Time) {
 	e, s := ref.Exec, ref.Shard()
 	back := s.rec.GivenUp
 	ref.must(back != nil && !s.Live(), "is taken back")
-	if e.rec.Ended > 0 {
+	if e.rec.EndNumber > 0 {
 		es.reopen(e)
 	}
 	if s.rec.State.Terminal() {
@@ -65,8 +66,8 @@ func (es *Set) TakeBack(ref TaskRef) (unreachable time.Time) {
 // reopen makes an ended execution the first of its job's queue again.
 func (es *Set) reopen(e *Execution) {
 	es.ended.remove(e)
-	e.rec.LastEnded = e.rec.Ended
-	e.rec.Ended, e.rec.EndedAt, e.endedAt = 0, time.Time{}, time.Time{}
+	e.rec.LastEndNumber = e.rec.EndNumber
+	e.rec.EndNumber, e.rec.EndedAt, e.endedAt = 0, time.Time{}, time.Time{}
 	e.rec.Reopened++
 	es.open[e.rec.ID] = e
 	es.IndexTasks(e)

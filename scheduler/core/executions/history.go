@@ -89,7 +89,7 @@ func (h *history) add(e *Execution) {
 		}
 		h.jobs[e.rec.Job] = of
 	}
-	e.ring, e.place = &of.rings[e.Result()], h.order.PushBack(e)
+	e.ring, e.element = &of.rings[e.Result()], h.order.PushBack(e)
 	e.ring.list = append(e.ring.list, e)
 	e.ring.shards += len(e.shards)
 	h.shards += len(e.shards)
@@ -110,39 +110,42 @@ func (r *ring) isCrowded() bool {
 }
 
 // trim removes and returns the executions beyond the limits, the oldest first; limit is the maximum number of all. The
-// surplus of a ring is removed once it is old, or if there are too many in all, so that a user who has just triggered
-// runs can look at each of them. Executions that ended after forgettable stay.
+// surplus of a ring stays for minRetention, so that a user who has just triggered runs can look at each of them. It is
+// removed earlier if it was dropped, or if the ring has too many shards, or the history too many executions or shards.
+// Executions whose EndNumber is greater than forgettable stay.
 func (h *history) trim(now time.Time, limit int, forgettable int64) (dropped []*Execution) {
-	full := func() bool {
+	tooMany := func() bool {
 		return h.order.Len() > limit || h.shards > maxHistoryShards && h.order.Len() > 1
 	}
-	take := func(e *Execution) {
+	remove := func(e *Execution) {
 		if h.removeWritten(e) {
 			dropped = append(dropped, e)
 		}
 	}
-	takeFrom := func(r *ring, mayToo func(*Execution) bool) {
-		if !r.isCrowded() || r.list[0].rec.Ended > forgettable || !mayToo(r.list[0]) {
+	removeSurplus := func(r *ring, mayRemove func(*Execution) bool) {
+		if !r.isCrowded() || r.list[0].rec.EndNumber > forgettable || !mayRemove(r.list[0]) {
 			return
 		}
 		for _, e := range slices.Clone(r.list) {
-			if !r.isCrowded() || e.rec.Ended > forgettable || !mayToo(e) {
+			if !r.isCrowded() || e.rec.EndNumber > forgettable || !mayRemove(e) {
 				return
 			}
-			take(e)
+			remove(e)
 		}
 	}
 	for _, r := range h.crowded {
-		takeFrom(r, func(e *Execution) bool { return e.rec.Dropped || r.shards > maxRingShards || !isRecent(e, now) })
+		removeSurplus(r, func(e *Execution) bool {
+			return e.rec.Dropped || r.shards > maxRingShards || !isRecent(e, now)
+		})
 	}
 	for _, r := range h.crowded {
-		takeFrom(r, func(*Execution) bool { return full() })
+		removeSurplus(r, func(*Execution) bool { return tooMany() })
 	}
 	h.crowded = slices.DeleteFunc(h.crowded, func(r *ring) bool {
 		r.crowded = r.isCrowded()
 		return !r.crowded
 	})
-	return append(dropped, h.removeOldest(full, forgettable)...)
+	return append(dropped, h.removeOldest(tooMany, forgettable)...)
 }
 
 // maxUnstoredShards bounds the shards of all executions while their ends cannot be stored.
@@ -150,31 +153,29 @@ const maxUnstoredShards = 2 * maxHistoryShards
 
 // trimUnstored removes and returns the oldest executions until at most limit of them, with at most maxUnstoredShards,
 // are left, even if they are not stored: an outage of the database must not fill the memory or the registry.
-// Executions that ended after recorded stay.
+// Executions whose EndNumber is greater than recorded stay.
 func (h *history) trimUnstored(limit int, recorded int64) []*Execution {
 	return h.removeOldest(func() bool {
-		return h.order.Len() > limit ||
-			h.shards > maxUnstoredShards && h.order.Len() > 1
-	},
-		recorded)
+		return h.order.Len() > limit || h.shards > maxUnstoredShards && h.order.Len() > 1
+	}, recorded)
 }
 
-// removeOldest removes and returns the oldest executions while tooMany holds, but none that ended after upto.
-func (h *history) removeOldest(tooMany func() bool, upto int64) (taken []*Execution) {
+// removeOldest removes and returns the oldest executions while tooMany holds, up to the end with number last.
+func (h *history) removeOldest(tooMany func() bool, last int64) (removed []*Execution) {
 	for at := h.order.Front(); at != nil && tooMany(); {
 		e := at.Value.(*Execution)
-		if at = at.Next(); e.rec.Ended > upto {
+		if at = at.Next(); e.rec.EndNumber > last {
 			break
 		}
 		if h.removeWritten(e) {
-			taken = append(taken, e)
+			removed = append(removed, e)
 		}
 	}
-	return taken
+	return removed
 }
 
-// removeWritten removes an execution, unless its end has not been written: each end is written once, so that readers
-// of the registry see it.
+// removeWritten removes an execution, and returns true, if its end was written. An end that was not written yet stays
+// until then, so that readers of the registry see each end.
 func (h *history) removeWritten(e *Execution) bool {
 	if e.dirty {
 		return false
@@ -186,11 +187,11 @@ func (h *history) removeWritten(e *Execution) bool {
 // minRetention is how long an execution beyond the limit of its ring is kept while there is room in all.
 const minRetention = 10 * time.Minute
 
-// isRecent reports whether an execution has just ended.
+// isRecent reports whether an execution ended less than minRetention ago.
 func isRecent(e *Execution, now time.Time) bool { return now.Sub(e.endedAt) < minRetention }
 
 func (h *history) remove(e *Execution) {
-	h.order.Remove(e.place)
+	h.order.Remove(e.element)
 	i := slices.Index(e.ring.list, e)
 	e.ring.list = slices.Delete(e.ring.list, i, i+1)
 	e.ring.shards -= len(e.shards)
@@ -204,7 +205,7 @@ func (h *history) remove(e *Execution) {
 	if of := h.jobs[e.rec.Job]; of.isEmpty() {
 		delete(h.jobs, e.rec.Job)
 	}
-	e.ring, e.place = nil, nil
+	e.ring, e.element = nil, nil
 }
 
 func (of *jobHistory) isEmpty() bool {
@@ -246,7 +247,7 @@ func (h *history) lastOf(job string, among ...Result) (last *Execution) {
 	}
 	for _, o := range among {
 		if r := &of.rings[o]; len(r.list) > 0 {
-			if e := r.list[len(r.list)-1]; last == nil || e.rec.Ended > last.rec.Ended {
+			if e := r.list[len(r.list)-1]; last == nil || e.rec.EndNumber > last.rec.EndNumber {
 				last = e
 			}
 		}

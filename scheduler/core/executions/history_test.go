@@ -12,7 +12,7 @@ import (
 func ended(job string, n int, state State, shards int) *Execution {
 	fire := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
 	e := &Execution{rec: record{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &Settings{},
-		Ended: int64(n)}}
+		EndNumber: int64(n)}}
 	for i := range shards {
 		e.shards = append(e.shards, Shard{rec: shardRecord{Item: i, State: state,
 			attempt: attempt{TaskID: fmt.Sprintf("%s-%d", e.rec.ID, i)}}})
@@ -20,8 +20,8 @@ func ended(job string, n int, state State, shards int) *Execution {
 	return e
 }
 
-// Each job has its own rings, so that one job displaces nothing of another's, and one result nothing of another
-// result's.
+// TestHistoryKeepsOfEachJobAndResult: each job has a ring for each result, so that no run displaces one of another job
+// or with another result.
 func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -47,10 +47,10 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 	}
 	last := int64(0)
 	for e := range h.all() {
-		if e.rec.Ended <= last {
-			t.Fatalf("end %d comes after end %d", e.rec.Ended, last)
+		if e.rec.EndNumber <= last {
+			t.Fatalf("end %d comes after end %d", e.rec.EndNumber, last)
 		}
-		last = e.rec.Ended
+		last = e.rec.EndNumber
 	}
 	if e := h.lastOf("both", ResultFinished, ResultFailed); e == nil || e.State() != Failed {
 		t.Errorf("the last run of both is %+v", e)
@@ -61,7 +61,7 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 	}
 }
 
-// All bounds hold for any order of ends.
+// TestHistoryIsBounded: all bounds hold for any order of ends.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -90,11 +90,12 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	h.trim(time.Now(), 0, math.MaxInt64)
 	if h.order.Len()+h.shards+len(h.byID)+len(h.tasks)+len(h.jobs)+len(h.crowded) != 0 {
-		t.Errorf("something is left of nothing: %+v", h)
+		t.Errorf("something is left of an empty history: %+v", h)
 	}
 }
 
-// An execution that has just ended is kept while there is room, and displaces nothing from the rings of other jobs.
+// TestHistoryKeepsTheNewestWhileThereIsRoom: an execution that has just ended is kept while there is room, and
+// displaces nothing from the rings of other jobs.
 func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -133,11 +134,11 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	now = now.Add(minRetention)
 	h.trim(now, 100, math.MaxInt64)
 	if kept("fast", ResultFinished) != 20 || len(h.crowded) != 0 {
-		t.Errorf("%d are kept when they are old", kept("fast", ResultFinished))
+		t.Errorf("%d old ones are kept", kept("fast", ResultFinished))
 	}
 }
 
-// Runs of many shards are removed earlier than small ones; the newest stays.
+// TestHistoryBoundsShards: runs of many shards are removed earlier than small ones, but the newest stays.
 func TestHistoryBoundsShards(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -152,11 +153,8 @@ func TestHistoryBoundsShards(t *testing.T) {
 	}
 }
 
-// A job that cannot run drops a fire each second for hours. The runs of another job are still kept, in the registry as
-// well, and explain says how many fires were dropped, also after a change of leader. Counting fires must not enlarge
-// the commit of every step, so the job's record is written once a minute for it. While the database is unreachable,
-// ended executions are kept beyond the usual limits, but not without limit: the oldest are removed, and no more than
-// necessary.
+// TestHistoryBoundsWhatIsNotStored: while the database is unreachable, ended executions are kept beyond the usual
+// limits, but not without limit. Then the oldest are removed, and no more than necessary.
 func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	t.Parallel()
 	trim := func(h *history, recorded int64) {
@@ -177,7 +175,7 @@ func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	}
 	h.add(ended("small", 102, Finished, 1))
 	if trim(&h, 71); h.order.Len() != 31 {
-		t.Errorf("%d are kept: what no batch has must stay", h.order.Len())
+		t.Errorf("%d are kept: an execution that is in no batch must stay", h.order.Len())
 	}
 
 	h = newHistory()

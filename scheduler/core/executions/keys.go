@@ -7,7 +7,7 @@ import (
 // keyRetention is how long an Idempotency-Key is remembered.
 const keyRetention = 24 * time.Hour
 
-// KeepKey remembers, for 24 hours from at, that the execution with that id was triggered with an Idempotency-Key
+// KeepKey remembers, for keyRetention from at, that the execution with that id was triggered with an Idempotency-Key
 // (rule T3).
 func (es *Set) KeepKey(id string, at time.Time) {
 	es.keys[id] = at

@@ -6,7 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// The reason of a killed execution does not hide that some of its shards had to be ended by force.
+// TestKilledReason: the reason of a killed execution says that some of its shards had to be ended by force.
 func TestKilledReason(t *testing.T) {
 	t.Parallel()
 	asked := reason.Of(reason.KilledOnRequest)

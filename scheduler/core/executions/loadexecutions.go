@@ -31,7 +31,7 @@ func (es *Set) Restore(value []byte) error {
 	return nil
 }
 
-// RestoreShards adds shards that are stored beside their execution, at a path.
+// RestoreShards adds shards that are stored at a path beside their execution. It fails if value cannot be decoded.
 func (es *Set) RestoreShards(path string, value []byte) error {
 	var part []shardRecord
 	if err := json.Unmarshal(value, &part); err != nil {
@@ -52,8 +52,9 @@ func shardsOf(records []shardRecord) []Shard {
 	return shards
 }
 
-// RestoreKey adds a remembered Idempotency-Key while a term is loaded. One that seems to be too old is remembered from
-// now on: the wall clock may be wrong, and if the key were forgotten, a repeated trigger would run twice.
+// RestoreKey adds a remembered Idempotency-Key while a term is loaded. A key that seems to be too old is remembered
+// for another 24 hours: the wall clock may be wrong, and if the key were forgotten, a repeated trigger would run
+// twice.
 func (es *Set) RestoreKey(id string, value []byte) error {
 	var at time.Time
 	if err := json.Unmarshal(value, &at); err != nil {
@@ -95,23 +96,23 @@ func (es *Set) Join() (ended []*Execution, err error) {
 				es.shared.Clamp(0, &g.Launched, &g.Unreachable, &g.EndUnclear, &g.RunningAt)
 			}
 			if s.rec.Silent && !s.rec.Away {
-				s.rec.Silent, s.rec.Unreachable = false, time.Time{} // this leader has to listen itself
+				s.rec.Silent, s.rec.Unreachable = false, time.Time{} // this leader has to judge the silence itself
 			}
 			if !s.rec.State.Terminal() {
 				e.shardsOpen++
 			}
 		}
-		if e.rec.Ended > 0 {
+		if e.rec.EndNumber > 0 {
 			ended = append(ended, e)
 			continue
 		}
-		es.ended.seq = max(es.ended.seq, e.rec.LastEnded)
+		es.ended.seq = max(es.ended.seq, e.rec.LastEndNumber)
 		es.open[e.rec.ID] = e
 		es.queues[e.rec.Job] = append(es.queues[e.rec.Job], e)
 	}
-	slices.SortFunc(ended, func(a, b *Execution) int { return int(a.rec.Ended - b.rec.Ended) })
+	slices.SortFunc(ended, func(a, b *Execution) int { return int(a.rec.EndNumber - b.rec.EndNumber) })
 	for _, e := range ended {
-		es.ended.seq = max(es.ended.seq, e.rec.Ended)
+		es.ended.seq = max(es.ended.seq, e.rec.EndNumber)
 		es.ended.add(e)
 	}
 	for _, id := range step.SortedKeys(es.keys) {

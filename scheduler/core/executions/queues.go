@@ -45,7 +45,7 @@ func (es *Set) HasOpen(job string) bool { return len(es.queues[job]) > 0 }
 
 // FireMustWait reports whether a fire finds its job busy. The job is not busy if its only open executions are launched
 // ones that are being killed, such as those of a deregistered job of the same name: the first fire of the new job
-// waits for them (rule K2).
+// waits for their end (rule K2).
 func (es *Set) FireMustWait(job string) bool {
 	return slices.ContainsFunc(es.queues[job], func(e *Execution) bool { return !e.Launched() || e.rec.Kill.IsZero() })
 }
@@ -138,11 +138,11 @@ func (es *Set) AddLaunchable(e *Execution) {
 	es.shared.RequestMatch()
 }
 
-// Launchable is the executions that may have something to launch, in the order of launches. The slice is not to be
+// Launchable lists the executions that may have something to launch, in the order of launches. The slice must not be
 // changed or kept.
 func (es *Set) Launchable() []*Execution { return es.launchable }
 
-// LaunchableFrom is the part of Launchable from a place in that order on.
+// LaunchableFrom returns the part of Launchable that begins at a place in that order.
 func (es *Set) LaunchableFrom(key LaunchKey) []*Execution {
 	from, _ := slices.BinarySearchFunc(es.launchable, key, compareLaunch)
 	return es.launchable[from:]

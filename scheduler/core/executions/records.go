@@ -30,7 +30,7 @@ func (e *Execution) encodeHeader() []byte {
 	return b
 }
 
-// appendShards appends the encoded shards. It encodes only those that have changed since.
+// appendShards appends the encoded shards. It encodes only those that have changed since they were last encoded.
 func appendShards(b []byte, shards []Shard) []byte {
 	size := 0
 	for i := range shards {
@@ -65,7 +65,7 @@ func (e *Execution) write(r *store.Commit) {
 		e.rec.Chunks = 0
 		e.stored, e.dirty = true, false
 	}
-	if e.rec.Ended > 0 {
+	if e.rec.EndNumber > 0 {
 		e.settingsEncoded = nil
 		for i := range e.shards {
 			e.shards[i].encoded = nil

@@ -7,19 +7,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// These transitions of an attempt follow the reports of the cluster. Those that return news report whether anything
-// changed; their caller then calls Reported, which marks all changes to be written together.
+// These transitions of an attempt follow the reports of the cluster. Some return whether they changed anything; if so,
+// their caller calls RecordUpdate, which marks the shard to be written with all its changes.
 
-// MarkKnown records that the cluster has reported the task in this session.
-func (es *Set) MarkKnown(ref TaskRef) { ref.Shard().rec.known = true }
+// MarkReported records that the cluster has reported the task in this session.
+func (es *Set) MarkReported(ref TaskRef) { ref.Shard().rec.reported = true }
 
-// RecordStage records the furthest state of a task, one of the Seen constants, which never goes back (rule S2), and
-// whether its executor fetches its package.
+// RecordStage records the reported state of a task, one of the Seen constants, and whether its package is being
+// fetched. A state before the furthest one changes nothing (rule S2).
 func (es *Set) RecordStage(ref TaskRef, seen int, fetching bool) (changed bool) {
 	s := ref.Shard()
 	switch {
 	case fetching && s.rec.Seen < SeenStarting:
-		// A repeated or late update changes nothing: the executor may have progressed since.
+		// After a later state this would be a repeated or late update: the executor has progressed since.
 		s.rec.Fetching = true
 	case !fetching && seen >= SeenStarting && s.rec.Fetching:
 		s.rec.Fetching, changed = false, true
@@ -30,10 +30,10 @@ func (es *Set) RecordStage(ref TaskRef, seen int, fetching bool) (changed bool) 
 	return changed
 }
 
-// RecordWait records the agent's reason why a task has not begun, "" for none.
-func (es *Set) RecordWait(ref TaskRef, text string) (changed bool) {
+// RecordWaitText records the agent's reason why a task has not begun, "" for none.
+func (es *Set) RecordWaitText(ref TaskRef, text string) (changed bool) {
 	s := ref.Shard()
-	changed, s.rec.waits = s.rec.waits != text, text
+	changed, s.rec.waitText = s.rec.waitText != text, text
 	return changed
 }
 
@@ -91,7 +91,7 @@ func (es *Set) RecordEnd(ref TaskRef, end End) {
 		end.Cause.Shortened(store.Shorten)
 }
 
-// SetCause records the cause of an end that the scheduler decides because none was reported.
+// SetCause records the cause of an end that no update has reported.
 func (es *Set) SetCause(ref TaskRef, cause reason.Reason) { ref.Shard().rec.Cause = cause }
 
 // AddCause adds the cause to an attempt that has ended earlier.
@@ -100,7 +100,7 @@ func (es *Set) AddCause(ref TaskRef, cause reason.Reason) {
 	es.markShardChanged(ref.Exec, ref.index)
 }
 
-// CountStaged counts a sweep that found a task staged, and returns the number of such sweeps.
+// CountStaged counts a sweep that found a task staged, and returns the number of these sweeps.
 func (es *Set) CountStaged(ref TaskRef) int {
 	s := ref.Shard()
 	s.rec.staged++

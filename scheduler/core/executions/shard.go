@@ -56,7 +56,7 @@ func (s State) Terminal() bool {
 func (s *Shard) Live() bool { return s.rec.State == Launching || s.rec.State == Running }
 
 // WaitsOnAgent reports whether the shard's task is on its agent and has not begun, for the reason in Waits.
-func (s *Shard) WaitsOnAgent() bool { return s.Live() && s.rec.waits != "" }
+func (s *Shard) WaitsOnAgent() bool { return s.Live() && s.rec.waitText != "" }
 
 // TaskRef refers to a shard of an execution, and with it to its present task. The zero value refers to none.
 type TaskRef struct {
@@ -86,8 +86,8 @@ func (s *Shard) ClusterState() cluster.State {
 	return cluster.Staging
 }
 
-// SourceOfRun returns why the present or last attempt was launched, from its task id. While the shard waits, Type is
-// already the source of the next attempt.
+// SourceOfRun returns why the present or last attempt was launched. Its task id says so; Source is already that of the
+// next attempt while the shard waits.
 func (s *Shard) SourceOfRun() Source {
 	if id, err := jobs.ParseTaskID(s.rec.TaskID); err == nil && id.Type == jobs.TaskFailover {
 		return FailoverSource

@@ -9,9 +9,9 @@ import (
 )
 
 // These are the transitions of a shard and its attempts. Each keeps the indexes over the executions correct and marks
-// its changes for the commit; none decides anything. Its caller decides what follows elsewhere. A transition that is
-// impossible in the shard's present state is a bug of the caller, and panics: the term ends, and nothing of the step
-// is written (scheduler/term).
+// its changes for the commit; none decides anything, nor what follows in other parts of the core. A transition that is
+// impossible in the shard's present state panics, because it is a bug of the caller: the term ends, and nothing of the
+// step is written (scheduler/term).
 
 // must panics unless a transition is possible. transition completes a sentence about the shard.
 func (r TaskRef) must(possible bool, transition string) {
@@ -61,7 +61,7 @@ func (es *Set) RecordAnswer(ref TaskRef) { ref.Shard().rec.acceptSeq = 0 }
 func (es *Set) BeginSession() {
 	for _, ref := range es.tasks {
 		s := ref.Shard()
-		s.rec.known, s.rec.acceptSeq, s.rec.killSent, s.rec.killTry = false, 0, time.Time{}, 0
+		s.rec.reported, s.rec.acceptSeq, s.rec.killSent, s.rec.killTry = false, 0, time.Time{}, 0
 	}
 }
 
@@ -82,7 +82,7 @@ func (es *Set) MarkNotAway(ref TaskRef) {
 	}
 }
 
-// MarkUnreachable records since when the agent of a live attempt has not answered the master (rule E4).
+// MarkUnreachable records since when a live attempt has counted as unreachable (rule E4).
 func (es *Set) MarkUnreachable(ref TaskRef, since time.Time) {
 	s := ref.Shard()
 	ref.must(s.Live(), "is unreachable")
@@ -97,7 +97,7 @@ func (es *Set) MarkSilent(ref TaskRef) {
 }
 
 // MarkHeard records that the executor of a silent attempt is heard again, and returns whether the attempt is reachable
-// now. It is not if the cluster calls its agent unreachable.
+// now. It stays unreachable if the cluster calls its agent unreachable.
 func (es *Set) MarkHeard(ref TaskRef) (reachable bool) {
 	s := ref.Shard()
 	s.rec.Silent = false
@@ -143,7 +143,7 @@ func (es *Set) MarkRunning(ref TaskRef, since time.Time) {
 	es.report(Change{Kind: TaskRunning, Exec: ref.Exec, Index: ref.index})
 }
 
-// WantedKill describes why a task is to be killed, and how.
+// WantedKill describes why and how a task is to be killed.
 type WantedKill struct {
 	Why     reason.Reason // the reason of this task alone; none if its execution ends, or for its timeout
 	Drain   bool          // a daemon's shard may finish its present run (rule X12)

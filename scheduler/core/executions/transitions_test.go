@@ -57,7 +57,7 @@ func TestTransitions(t *testing.T) {
 				continue
 			}
 			if changes != (s.encoded == nil) || changes != (len(es.changed.Take()) == 1) {
-				t.Fatalf("%+v became %+v, and is written: %v", before, s, s.encoded == nil)
+				t.Fatalf("%+v became %+v; it is to be written: %v", before, s, s.encoded == nil)
 			}
 			if !before.rec.Start.IsZero() && s.rec.State == Waiting &&
 				(first.IsZero() || before.rec.Start.Before(first)) {
@@ -96,14 +96,14 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		if rapid.Bool().Draw(t, "alone") {
 			k.Why = reason.Of(reason.KilledOnRequest)
 		}
-		var told []Change
-		es.observe = func(c Change) { told = append(told, c) }
+		var reported []Change
+		es.observe = func(c Change) { reported = append(reported, c) }
 		es.WantKill(ref, k)
 		es.observe = nil
-		send := len(told) == 1 && told[0].Kind == TaskKillRequested && told[0].Send
+		send := len(reported) == 1 && reported[0].Kind == TaskKillRequested && reported[0].Send
 		changed := before.rec.KillSince.IsZero() || before.rec.Drain && !k.Drain
 		if s.rec.KillSince.IsZero() || send != changed || before.rec.Kill.IsZero() && !s.rec.Kill.Equal(k.Why) {
-			t.Fatalf("%+v is wanted to end so: %+v, sent %v", before, s, send)
+			t.Fatalf("the kill of %+v made it %+v, sent %v", before, s, send)
 		}
 		if !before.rec.KillSince.IsZero() && !before.rec.Drain && s.rec.Drain {
 			t.Fatal("a kill became a drain")
@@ -145,7 +145,7 @@ func agree(t *rapid.T, es *Set, e *Execution) {
 		}
 	}
 	if open != e.shardsOpen || len(es.tasks) != len(tasks) || len(es.onAgent) != len(agents) {
-		t.Fatalf("%d shards are open, not %d; %d tasks are known, not %d", open, e.shardsOpen, len(es.tasks),
+		t.Fatalf("%d shards are open, not %d; %d tasks are indexed, not %d", open, e.shardsOpen, len(es.tasks),
 			len(tasks))
 	}
 	for id, i := range tasks {
@@ -163,7 +163,7 @@ func agree(t *rapid.T, es *Set, e *Execution) {
 // TestIllegalTransitions: an impossible transition panics, because it is a bug of its caller.
 func TestIllegalTransitions(t *testing.T) {
 	t.Parallel()
-	for state, happen := range map[State]func(*Set, TaskRef){
+	for state, transition := range map[State]func(*Set, TaskRef){
 		Running:  func(es *Set, ref TaskRef) { es.Launch(ref, NewTask{}) },
 		Waiting:  func(es *Set, ref TaskRef) { es.WantKill(ref, WantedKill{}) },
 		Finished: func(es *Set, ref TaskRef) { es.complete(ref, Failed) },
@@ -180,8 +180,8 @@ func TestIllegalTransitions(t *testing.T) {
 					t.Errorf("%s: %q", state, said)
 				}
 			}()
-			happen(es, TaskRef{e, 0})
-			t.Errorf("what can't happen to a shard that is %s happens", state)
+			transition(es, TaskRef{e, 0})
+			t.Errorf("an impossible transition of a shard that is %s did not panic", state)
 		}()
 	}
 }

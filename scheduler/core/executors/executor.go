@@ -43,30 +43,30 @@ type Executor struct {
 	confirmed  bool
 	lastUpdate time.Time
 	addedAt    time.Time // zero if an earlier leader started it
-	// ended is set when the agent reports that the executor ended with a task of its last ACCEPT, so that nothing can
-	// have started it again since. Its record is removed once none of its tasks is live.
+	// ended is set when the agent has reported the end of the executor with a task of its last ACCEPT, so that nothing
+	// can have started it again since. Its record is removed once none of its tasks is live.
 	ended      bool
 	ran        bool      // it is known to have started, or was started by an earlier leader
-	unanswered int       // sweeps since its last update that found it with an unanswered kill
-	sweptAt    time.Time // the latest of those sweeps
+	unanswered int       // number of sweeps since its last update that found it with an unanswered kill
+	sweptAt    time.Time // time of the last of those sweeps
 	// unansweredGrace is the longest grace of the kills that those sweeps found.
 	unansweredGrace time.Duration
-	silent          bool // it has not answered a kill, so it is shut down with its tasks (rule K3)
+	unresponsive    bool // it has not answered a kill, so it is shut down with its tasks (rule K3)
 	idleSince       time.Time
 	busySince       time.Time
 	idleCheckAt     time.Time
 	shutdownSent    time.Time
 	shutdownTry     int
-	// heartbeatAt is when its last heartbeat arrived in this term, heardAt when that or an update of its own did.
-	// silentSince is since when it has been silent, zero while it is not.
+	// heartbeatAt is when its last heartbeat arrived in this term, heardAt when its last heartbeat or update did.
+	// silentSince is since when it has sent neither for too long, zero while that is not so.
 	heartbeatAt, heardAt, silentSince time.Time
 	// reportedAt is when its last report arrived. quiet is set when it was recorded that none came for too long.
 	reportedAt time.Time
 	quiet      bool
 }
 
-// Uses returns the resources that the executor occupies on its agent together with its tasks. Its own part no longer
-// counts once it has ended.
+// Uses returns the resources that the executor and its tasks occupy on the agent. The executor's own part does not
+// count once it has ended.
 func (e *Executor) Uses() resources.Amount {
 	if e.ended {
 		return e.tasks.Used()
@@ -91,15 +91,15 @@ func (e *Executor) LastUpdate() time.Time { return e.lastUpdate }
 // AddedAt is when the executor was added, in the time of the term; zero if an earlier leader started it.
 func (e *Executor) AddedAt() time.Time { return e.addedAt }
 
-// Ended reports whether the agent said that the executor ended with a task of its last ACCEPT, so that nothing can
-// have started it again since. The executor is removed once none of its tasks is live.
+// Ended reports whether the agent has reported the end of the executor with a task of its last ACCEPT, so that nothing
+// can have started it again since. The executor is removed once none of its tasks is live.
 func (e *Executor) Ended() bool { return e.ended }
 
 // Ran reports whether the executor is known to have started, or was loaded from the registry.
 func (e *Executor) Ran() bool { return e.ran }
 
-// Silent reports whether the executor has not answered a kill, so that it is shut down with its tasks (rule K3).
-func (e *Executor) Silent() bool { return e.silent }
+// Unresponsive reports whether the executor has not answered a kill, so that it is shut down with its tasks (rule K3).
+func (e *Executor) Unresponsive() bool { return e.unresponsive }
 
 // IdleSince is when its last task was released, or when it was loaded; zero if neither has happened. It is
 // meaningful while Tasks is 0.
@@ -118,7 +118,7 @@ func (e *Executor) ShutdownTry() int { return e.shutdownTry }
 // ReportedAt is when the last report of the executor arrived in this term, zero for none.
 func (e *Executor) ReportedAt() time.Time { return e.reportedAt }
 
-// Beats reports whether the executor has ever sent a heartbeat, so that its silence means something.
+// Beats reports whether the executor has ever sent a heartbeat. The silence of others means nothing.
 func (e *Executor) Beats() bool { return e.rec.Beats }
 
 // HeartbeatAt is when the last heartbeat of the executor arrived in this term, zero for none.

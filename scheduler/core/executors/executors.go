@@ -89,14 +89,14 @@ func (es *Set) BeginSession() {
 	}
 }
 
-// RepeatShutdown makes a SHUTDOWN due at once, because earlier ones were lost or there is no time to wait for them.
+// RepeatShutdown makes a SHUTDOWN due at once, because earlier ones were lost or there is no time to wait for an
+// answer.
 func (es *Set) RepeatShutdown(x *Executor) { x.shutdownSent, x.shutdownTry = time.Time{}, 0 }
 
 // ShutdownIsDue reports whether the backoff since the last SHUTDOWN has passed, so that it may be sent, or sent again.
 func (es *Set) ShutdownIsDue(x *Executor) bool {
 	return step.ResendDue(es.shared.Now(), x.shutdownSent, es.shared.Opt.MinResendInterval,
-		es.shared.Opt.MaxResendInterval,
-		x.shutdownTry)
+		es.shared.Opt.MaxResendInterval, x.shutdownTry)
 }
 
 // ShutDown sends SHUTDOWN to an executor and schedules a step to repeat it. The executor must be closing.
@@ -107,15 +107,15 @@ func (es *Set) ShutDown(x *Executor) {
 	es.shared.WakeToResend(x.shutdownTry)
 }
 
-// RecordUpdate records an update of an executor's task that has to be acknowledged. fromExecutor says that the
-// executor itself sent it.
+// RecordUpdate records an update of an executor's task that must be acknowledged. fromExecutor says that the executor
+// itself sent it.
 func (es *Set) RecordUpdate(x *Executor, fromExecutor bool) {
 	x.lastUpdate, x.ran, x.unanswered = es.shared.Now(), true, 0
 	if !fromExecutor {
 		return
 	}
 	x.heardAt = es.shared.Now()
-	x.silent = false // a lost SHUTDOWN is repeated only when the executor's tasks have ended (rules K3, X2)
+	x.unresponsive = false // a lost SHUTDOWN is repeated only when the executor's tasks have ended (rules K3, X2)
 	if !x.rec.Heard {
 		x.rec.Heard = true
 		es.markChanged(x)
@@ -142,7 +142,7 @@ func (es *Set) Release(x *Executor, need resources.Amount, daemon bool) {
 	x.idleSince = es.shared.Now()
 }
 
-// Allot puts a task on an executor's account. Each call is matched by one of Release with the same need and daemon.
+// Allot puts a task on an executor's account. Each call is followed by one of Release with the same need and daemon.
 func (es *Set) Allot(x *Executor, need resources.Amount, daemon bool) {
 	if x.tasks.Tasks() == 0 {
 		x.busySince = es.shared.Now()
@@ -154,9 +154,9 @@ func (es *Set) Allot(x *Executor, need resources.Amount, daemon bool) {
 func (es *Set) ScheduleIdleCheck(x *Executor, at time.Time) { x.idleCheckAt = at }
 
 // CountUnansweredKill records that a sweep found an executor with an unanswered kill of a task with that grace, and
-// returns whether the executor is silent by now (rule K3). sweep identifies the sweep. Sweeps are counted, not time,
-// because this process may have stood still meanwhile.
-func (es *Set) CountUnansweredKill(x *Executor, sweep time.Time, grace time.Duration) (silent bool) {
+// returns whether the executor is unresponsive by now (rule K3). sweep identifies the sweep. Sweeps are counted, not
+// time, because this process may have stood still meanwhile.
+func (es *Set) CountUnansweredKill(x *Executor, sweep time.Time, grace time.Duration) (unresponsive bool) {
 	if !x.sweptAt.Equal(sweep) {
 		x.sweptAt = sweep
 		if x.unanswered++; x.unanswered == 1 {
@@ -166,8 +166,8 @@ func (es *Set) CountUnansweredKill(x *Executor, sweep time.Time, grace time.Dura
 	// Its tasks may have different graces. The longest grace since the executor was last heard is at least the grace
 	// of the oldest unanswered kill.
 	x.unansweredGrace = max(x.unansweredGrace, grace)
-	x.silent = time.Duration(x.unanswered)*step.SweepInterval > x.unansweredGrace+es.shared.Opt.KillAnswer
-	return x.silent
+	x.unresponsive = time.Duration(x.unanswered)*step.SweepInterval > x.unansweredGrace+es.shared.Opt.KillAnswer
+	return x.unresponsive
 }
 
 // RecordReport records that a report of an executor has arrived, and returns whether it was quiet before.
@@ -185,10 +185,11 @@ func (es *Set) RecordHeartbeat(x *Executor) {
 	}
 }
 
-// MarkSilent records since when an executor has been silent, zero if it is not.
+// MarkSilent records since when an executor has sent neither heartbeats nor updates; zero if it is heard again.
 func (es *Set) MarkSilent(x *Executor, since time.Time) { x.silentSince = since }
 
-// MarkQuiet records that no report of an executor has arrived for too long, and returns whether that is news.
+// MarkQuiet records that no report of an executor has arrived for too long, and returns whether that was not recorded
+// before.
 func (es *Set) MarkQuiet(x *Executor) (changed bool) {
 	changed, x.quiet = !x.quiet, true
 	return changed
@@ -293,13 +294,13 @@ func role(name string) string {
 }
 
 // Heard reports whether an update that the executor itself sent was committed before. It is true for an unknown
-// executor, because an earlier update of it may have been committed.
+// executor, because an update of it may have been committed before its record was removed.
 func (es *Set) Heard(id string) bool {
 	x := es.byID[id]
 	return x == nil || x.rec.Heard
 }
 
-// On lists the executors on an agent, in the order in which they were added. The slice is not to be changed.
+// On lists the executors on an agent, in the order in which they were added. The slice must not be changed.
 func (es *Set) On(agent string) []*Executor { return es.onAgent[agent] }
 
 // NumClosing is the number of closing executors.
@@ -324,8 +325,8 @@ func (es *Set) Contradiction() string {
 // Counter returns the last number that was used in the id of an executor. It never goes back (rule X1).
 func (es *Set) Counter() int64 { return es.counter }
 
-// Usable reports whether a stored executor may be given tasks. The master refuses tasks for an executor that was
-// started with another role (rule X1). An executor with another user would run them as that user.
+// Usable reports whether a stored executor may get tasks. The master refuses tasks for an executor that was started
+// with another role (rule X1). An executor that was started as another user would run them as that user.
 func (es *Set) Usable(x *Executor) bool {
 	return x.rec.Role == role(es.shared.Opt.Role) &&
 		(x.rec.Info.Version <= 1 || x.rec.Info.User == es.shared.Opt.ExecutorUser)

@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// lastName sorts after every name that the pattern allows.
+// lastName sorts after every valid name of a job.
 const lastName = "~"
 
 // dueBatch is a time whose fires are being made, over several commits if there are many.
@@ -29,8 +29,8 @@ type dueBatch struct {
 	names []string
 }
 
-// missedWindow is a period without fires that is too long ago to make them as late ones. A new leader finds one after
-// an outage, or a leader after a jump of its clock (rule F3).
+// missedWindow is a period whose fires were not made and are too old to be made like any others. A new leader finds
+// one after an outage, and a leader after a leap of its clock (rule F3).
 type missedWindow struct {
 	upTo  time.Time
 	names []string // jobs still to check, sorted
@@ -44,9 +44,9 @@ type Fires struct {
 	// cursor goes back only in takeBack; cursorChanged is set when its record differs from the stored one.
 	cursor        cursor.Cursor
 	cursorChanged bool
-	// madeUp are the spans of each job whose fires were made for a missed window, until the cursor has passed them and
-	// cannot be taken back. They are also kept for a removed job, because one of that name may be registered again.
-	// checkedMadeUp is the time that the cursor must pass before they are checked again.
+	// madeUp has, by job, the spans whose fires were made for missed windows. They are kept until the cursor has
+	// passed them and cannot be taken back. Those of a removed job are also kept, because a job of that name may be
+	// registered again. checkedMadeUp is the time that the cursor must pass before they are checked again.
 	madeUp        map[string][]cursor.Span
 	changedMadeUp store.Changed
 	checkedMadeUp time.Time
@@ -60,19 +60,18 @@ type Fires struct {
 	due    *dueBatch
 	// behind is set while the wall clock is behind the cursor (rule F4).
 	behind bool
-	// loading is set while a term is loaded. Jobs with the same cron then share a group, which includes their missed
-	// fires.
+	// loading is set between BeginLoading and EndLoading.
 	loading bool
-	// coming is the last result of Soon. Its memory is reused, because nearly every step asks.
-	coming []executions.Fire
+	// upcoming is the last result of Upcoming. Its memory is reused, because nearly every step calls Upcoming.
+	upcoming []executions.Fire
 }
 
-// New returns Fires without jobs, and without a cursor until Restore or the first Make.
+// New returns Fires without jobs. There is no cursor before Restore or the first MakeDue.
 func New(s *state.State, r *recording.Recording) *Fires {
 	return &Fires{st: s, recording: r, timetable: cron.NewTimetable(), madeUp: map[string][]cursor.Span{}}
 }
 
-// Write adds the cursor, and what is remembered of leaps, to the commit, if they have changed.
+// Write adds the cursor, the memory of leaps and the made-up spans to the commit, as far as they have changed.
 func (f *Fires) Write(r *store.Commit) {
 	if f.cursorChanged {
 		r.Put(store.PathCursor, f.cursor.Position)
@@ -94,9 +93,9 @@ func (f *Fires) advance(to cursor.Position) {
 	}
 }
 
-// from returns the time after which a schedule's first fire is searched: a second before the cursor, because some jobs
-// that fire at the cursor's own second may not be done.
-func (f *Fires) from(wall time.Time) time.Time {
+// searchFrom returns the time after which a schedule's first fire is searched: a second before the cursor, because
+// fires of the cursor's own second may still have to be made.
+func (f *Fires) searchFrom(wall time.Time) time.Time {
 	if f.cursor.Time.IsZero() {
 		return wall
 	}
@@ -111,8 +110,8 @@ func (f *Fires) Next() (time.Time, bool) {
 	return f.timetable.NextAt()
 }
 
-// Making reports whether a batch that is due up to a time of the term is being made. After the clock was set back, the
-// batch may be due later than that.
+// Making reports whether the batch that is being made, if there is one, is due up to a time of the term. After the
+// clock was set back, the batch may be due later.
 func (f *Fires) Making(upTo time.Time) bool {
 	return f.due != nil && !f.st.InTerm(f.due.at).After(upTo)
 }
@@ -121,14 +120,14 @@ func (f *Fires) Making(upTo time.Time) bool {
 // are more than limit. After the clock was set back, fires that were made already are due again; Upcoming leaves them
 // out. The fires are valid until the next call.
 func (f *Fires) Upcoming(upTo time.Time, limit int) ([]executions.Fire, bool) {
-	f.coming = f.coming[:0]
+	f.upcoming = f.upcoming[:0]
 	tooMany := f.timetable.Soon(upTo, func(job string, at time.Time) bool {
 		if _, made := f.madeAt(job, at); !made && !f.cursor.Covers(at, job) {
-			f.coming = append(f.coming, executions.Fire{Job: job, At: at})
+			f.upcoming = append(f.upcoming, executions.Fire{Job: job, At: at})
 		}
-		return len(f.coming) > limit
+		return len(f.upcoming) > limit
 	})
-	return f.coming, !tooMany
+	return f.upcoming, !tooMany
 }
 
 // Restore sets the stored cursor while a term is loaded.
@@ -145,8 +144,8 @@ func (f *Fires) RestoreMadeUp(name string, value []byte) error {
 	return err
 }
 
-// BeginLoading begins the loading of a term, which lasts until EndLoading: jobs with the same cron then share a
-// group, which includes their missed fires.
+// BeginLoading begins the loading of a term, which lasts until EndLoading. Meanwhile jobs with the same cron are put
+// into one group of the timetable, which includes their missed fires.
 func (f *Fires) BeginLoading() { f.loading = true }
 
 // EndLoading ends the loading that BeginLoading began.
@@ -159,14 +158,14 @@ func (f *Fires) SetSchedule(j *config.Job, active bool) {
 		f.timetable.Remove(j.Name())
 		return
 	}
-	from := f.from(f.st.Wall())
+	from := f.searchFrom(f.st.Wall())
 	if !f.loading && j.Since().After(from) {
-		from = j.Since() // its own group has no missed fires
+		from = j.Since() // the job has missed no fires before that
 	}
 	f.timetable.Set(j.Name(), j.Schedule(), from)
 }
 
-// planAll plans the fires of all jobs again, from the cursor.
+// planAll builds the timetable of all jobs again, from the cursor on.
 func (f *Fires) planAll() {
 	f.timetable, f.loading = cron.NewTimetable(), true
 	for _, j := range f.st.Config.AllJobs() {
@@ -184,12 +183,12 @@ func (f *Fires) BehindUntil() time.Time {
 	return f.cursor.Time
 }
 
-// MadeUpTo returns the time of the wall clock up to which fires were made; some of those at that time itself may still
-// be missing.
+// MadeUpTo returns the time of the wall clock up to which fires were made. Some fires of that time itself may still
+// have to be made.
 func (f *Fires) MadeUpTo() time.Time { return f.cursor.Time }
 
-// NextOf returns the first fire of a job that was not made yet, by the core or, for a daemon, by its executors; zero
-// for none.
+// NextOf returns the first fire of a job that was not made yet. For a daemon, whose executors make its fires, it is
+// the next one by the wall clock. It is zero if the job does not fire.
 func (f *Fires) NextOf(j *config.Job) time.Time {
 	if j.Schedule() == nil || j.Config() == nil || f.st.Config.Inactive(j) != config.Active {
 		return time.Time{}
@@ -200,8 +199,8 @@ func (f *Fires) NextOf(j *config.Job) time.Time {
 	return f.NextAfter(j, f.cursor.Time)
 }
 
-// NextAfter returns the first fire of a job after a time that the core is still to make; zero for none. For a daemon it
-// is the first after that time.
+// NextAfter returns the first fire of a job after a time that was not made yet. For a daemon it is just the first fire
+// after that time. It is zero if there is none.
 func (f *Fires) NextAfter(j *config.Job, after time.Time) time.Time {
 	if !j.MakesFires() {
 		return j.Schedule().Next(after)
@@ -212,8 +211,8 @@ func (f *Fires) NextAfter(j *config.Job, after time.Time) time.Time {
 	return f.firstAfter(j, after)
 }
 
-// Wake returns when a step is needed for fires, in the time of the term: when the next fires are due, and a lead
-// before that, when offers for them are requested. It is zero for never.
+// Wake returns when a step is needed for fires, in the time of the term: when the next fires are due, or earlier by
+// lead, when offers for them are requested. It is zero for never.
 func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	earlier := func(t time.Time) {
 		if at.IsZero() || t.Before(at) {
@@ -226,8 +225,8 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 	if t, ok := f.Next(); ok {
 		due := f.st.InTerm(t)
 		earlier(due)
-		if ask := due.Add(-lead); ask.After(f.st.Now()) { // a time that has passed needs no step
-			earlier(ask)
+		if request := due.Add(-lead); request.After(f.st.Now()) { // a time that has passed needs no step
+			earlier(request)
 		}
 	}
 	if f.missed != nil || f.due != nil {
@@ -238,7 +237,7 @@ func (f *Fires) Wake(lead time.Duration) (at time.Time) {
 
 // MissedLeft returns how many jobs are still to be checked for missed fires; false if no missed window is being
 // processed.
-func (f *Fires) MissedLeft() (left int, crosses bool) {
+func (f *Fires) MissedLeft() (left int, found bool) {
 	if f.missed == nil {
 		return 0, false
 	}

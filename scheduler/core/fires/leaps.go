@@ -48,14 +48,18 @@ func (f *Fires) madeAt(name string, at time.Time) (cursor.Span, bool) {
 // firstAfter returns the first fire of a job after a time that was not made already; zero for none.
 func (f *Fires) firstAfter(j *config.Job, after time.Time) time.Time {
 	at := j.Schedule().Next(after)
-	for s, made := f.madeAt(j.Name(), at); made && !at.IsZero(); s, made = f.madeAt(j.Name(), at) {
-		at = j.Schedule().Next(s.To)
+	for !at.IsZero() {
+		span, made := f.madeAt(j.Name(), at)
+		if !made {
+			break
+		}
+		at = j.Schedule().Next(span.To)
 	}
 	return at
 }
 
-// newest returns the newest fires of a job in a missed window, at most limit of them, without those that were made
-// already.
+// newest returns the newest fires of a job in a missed window, at most limit of them. It then leaves out those that
+// were made already.
 func (f *Fires) newest(j *config.Job, from, upTo time.Time, limit int) []time.Time {
 	return slices.DeleteFunc(j.Schedule().Latest(from, upTo, limit), func(at time.Time) bool {
 		_, made := f.madeAt(j.Name(), at)
@@ -63,15 +67,16 @@ func (f *Fires) newest(j *config.Job, from, upTo time.Time, limit int) []time.Ti
 	})
 }
 
-// recordMadeUp records that the newest fires of a job in a missed window are made, from the first of them on. After a
-// crash they are not made again before the cursor has crossed the window, nor after it was taken back before it.
+// recordMadeUp records that the fires of a job in a missed window are made from the time first on. So they are not
+// made again if a crash follows before the cursor has crossed the window, or if the cursor is taken back before the
+// window.
 func (f *Fires) recordMadeUp(j *config.Job, first, upTo time.Time) {
 	f.madeUp[j.Name()] = append(f.madeUp[j.Name()], cursor.Span{From: first, To: upTo})
 	f.changedMadeUp.Add(j.Name())
 }
 
-// forgetMadeUp forgets fires that were made up, once the cursor cannot be taken back before them. It looks at all of
-// them, so it does so once a day.
+// forgetMadeUp forgets the spans in madeUp before which the cursor cannot be taken back any more. It iterates over all
+// of them, so it does this at most once a day.
 func (f *Fires) forgetMadeUp() {
 	earliest := f.cursor.Earliest()
 	if !earliest.After(f.checkedMadeUp) {
@@ -79,16 +84,16 @@ func (f *Fires) forgetMadeUp() {
 	}
 	f.checkedMadeUp = earliest.Add(24 * time.Hour)
 	for name, spans := range f.madeUp {
-		left := slices.DeleteFunc(spans, func(s cursor.Span) bool { return s.To.Before(earliest) })
-		if f.madeUp[name] = left; len(left) == 0 {
+		kept := slices.DeleteFunc(spans, func(s cursor.Span) bool { return s.To.Before(earliest) })
+		if f.madeUp[name] = kept; len(kept) == 0 {
 			delete(f.madeUp, name)
 			f.changedMadeUp.Add(name)
 		}
 	}
 }
 
-// Leapt returns the last leap of less than a day ago in which fires were missed, or that this leader has seen: the
-// times before and after it. Both are zero if there is none.
+// Leapt returns the times before and after the last leap of the wall clock that people are told about: one of less
+// than a day ago that this leader has seen, or in which fires were missed. Both times are zero if there is none.
 func (f *Fires) Leapt() (before, after time.Time) {
 	recent := func(at time.Time) bool {
 		since := f.st.Wall().Sub(at)

@@ -57,8 +57,9 @@ func (f *Fires) isClockBehind() bool {
 	return true
 }
 
-// ResetClock handles a change of the wall clock by a time. It reports a leap. It drops a missed window that now ends in
-// the future, because that end would become the cursor, and no fires would be made until then (rule F4).
+// ResetClock handles a change of the wall clock, which is by later than before, or earlier if by is negative. It
+// reports a leap. It drops a missed window that now ends in the future, because that end would become the cursor, and
+// no fires would be made until then (rule F4).
 func (f *Fires) ResetClock(by time.Duration) {
 	f.clockChecked = false
 	if by > cursor.MinLeap {
@@ -70,11 +71,13 @@ func (f *Fires) ResetClock(by time.Duration) {
 	}
 }
 
+// noteLeap notes a leap of the wall clock, from the time before it to the present one, for the log.
 func (f *Fires) noteLeap(before time.Time) {
 	f.st.Note(step.Note{Kind: step.NoteClockLeap, Problem: true, Why: reason.ClockLeapt(before, f.st.Wall())})
 }
 
-// nextDueBatch selects the next time with fires, or opens a missed window before it.
+// nextDueBatch selects the next time with fires as the due batch. If that time is too long ago, it opens a missed
+// window instead. It returns false if no fire is due.
 func (f *Fires) nextDueBatch() bool {
 	next, ok := f.timetable.NextAt()
 	if !ok || next.After(f.st.Wall()) {
@@ -92,31 +95,33 @@ func (f *Fires) nextDueBatch() bool {
 	return true
 }
 
+// openMissedWindow opens a missed window from the cursor to a time of the wall clock, for all jobs that fire. It notes
+// a leap if the window is that long and no recent leap explains it.
 func (f *Fires) openMissedWindow(upTo time.Time) {
-	if _, noted := f.Leapt(); noted.IsZero() && upTo.Sub(f.cursor.Time) > cursor.MinLeap {
+	if _, leapt := f.Leapt(); leapt.IsZero() && upTo.Sub(f.cursor.Time) > cursor.MinLeap {
 		f.noteLeap(f.cursor.Time)
 	}
-	g := &missedWindow{upTo: upTo}
+	w := &missedWindow{upTo: upTo}
 	for name, j := range f.st.Config.AllJobs() {
 		if j.MakesFires() && f.st.Config.Inactive(j) == config.Active {
-			g.names = append(g.names, name)
+			w.names = append(w.names, name)
 		}
 	}
-	sort.Strings(g.names)
-	f.missed = g
+	sort.Strings(w.names)
+	f.missed = w
 }
 
 // crossMissedWindow checks jobs for missed fires and returns how much of the budget that took: one for each job and
-// one for each fire. The fires of a job with misfire are recorded, so that none is made twice after a crash in between;
-// without misfire no fire is made.
+// one for each fire. Only the fires of a job with misfire are made. They are recorded, so that none is made twice
+// after a crash in between. After the last job the cursor moves to the end of the window.
 func (f *Fires) crossMissedWindow(budget int) (used int) {
-	g := f.missed
-	for len(g.names) > 0 {
+	w := f.missed
+	for len(w.names) > 0 {
 		if used >= budget {
 			return used
 		}
-		name := g.names[0]
-		g.names = g.names[1:]
+		name := w.names[0]
+		w.names = w.names[1:]
 		used++
 		j := f.st.Config.Job(name)
 		if j == nil || !j.MakesFires() || f.st.Config.Inactive(j) != config.Active {
@@ -124,23 +129,23 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 		}
 		from := f.cursor.Time
 		if !f.cursor.Covers(from, name) {
-			from = from.Add(-time.Second) // the cursor is inside this batch
+			from = from.Add(-time.Second) // the job's fire at the time of the cursor was not made yet
 		}
 		if j.Since().After(from) {
 			from = j.Since()
 		}
-		if !g.upTo.After(from) {
+		if !w.upTo.After(from) {
 			continue
 		}
-		if first := f.firstAfter(j, from); first.IsZero() || first.After(g.upTo) {
+		if first := f.firstAfter(j, from); first.IsZero() || first.After(w.upTo) {
 			continue
 		}
-		why := reason.FiresMissed(from, g.upTo)
+		why := reason.FiresMissed(from, w.upTo)
 		if j.Config().Misfire {
-			missed := f.newest(j, from, g.upTo, f.queueLimit())
-			why = reason.FiresMadeUp(from, g.upTo, len(missed))
+			missed := f.newest(j, from, w.upTo, f.queueLimit())
+			why = reason.FiresMadeUp(from, w.upTo, len(missed))
 			if len(missed) > 0 {
-				f.recordMadeUp(j, missed[0], g.upTo)
+				f.recordMadeUp(j, missed[0], w.upTo)
 			}
 			for _, at := range missed {
 				f.enqueueFire(j, at.UTC(), executions.Misfired)
@@ -148,48 +153,50 @@ func (f *Fires) crossMissedWindow(budget int) (used int) {
 			used += len(missed)
 		}
 		f.st.Config.CountMissed(j, why)
-		f.recording.Missed(name, g.upTo, why)
+		f.recording.Missed(name, w.upTo, why)
 		f.st.Note(step.Note{Kind: step.NoteFiresMissed, Job: name, Why: why})
 	}
-	f.timetable.Skip(g.upTo)
-	f.advance(cursor.Position{Time: g.upTo, Job: lastName})
+	f.timetable.Skip(w.upTo)
+	f.advance(cursor.Position{Time: w.upTo, Job: lastName})
 	f.missed = nil
 	return used + 1
 }
 
-// fireDueBatch makes fires of the due batch and returns how many jobs it checked.
+// fireDueBatch makes fires of the due batch and returns how much of the budget that took: one for each job, at least
+// one.
 func (f *Fires) fireDueBatch(budget int) int {
-	p := f.due
-	n := min(budget, len(p.names))
-	for _, name := range p.names[:n] {
+	batch := f.due
+	n := min(budget, len(batch.names))
+	for _, name := range batch.names[:n] {
 		j := f.st.Config.Job(name)
-		if j == nil || !j.MakesFires() || f.st.Config.Inactive(j) != config.Active || !p.at.After(j.Since()) ||
-			f.cursor.Covers(p.at, name) {
+		if j == nil || !j.MakesFires() || f.st.Config.Inactive(j) != config.Active || !batch.at.After(j.Since()) ||
+			f.cursor.Covers(batch.at, name) {
 			continue
 		}
-		if _, made := f.madeAt(name, p.at); made {
+		if _, made := f.madeAt(name, batch.at); made {
 			continue
 		}
 		f.st.Numbers.Fires++
-		f.enqueueFire(j, p.at, executions.NormalTrigger)
+		f.enqueueFire(j, batch.at, executions.NormalTrigger)
 	}
 	f.st.NeedChanged()
-	m := cursor.Position{Time: p.at}
-	if n < len(p.names) {
-		m.Job = p.names[n-1]
-		p.names = p.names[n:]
+	position := cursor.Position{Time: batch.at}
+	if n < len(batch.names) {
+		position.Job = batch.names[n-1]
+		batch.names = batch.names[n:]
 	} else {
-		m.Job = lastName
+		position.Job = lastName
 		f.due = nil
 	}
-	f.advance(m)
+	f.advance(position)
 	return max(n, 1)
 }
 
-// enqueueFire applies the queue rule to a fire of a cron (rule F5).
+// enqueueFire applies the queue rule to a fire of a cron (rule F5): the fire becomes a waiting execution or, if the
+// job is busy and has no misfire, is dropped. It ignores a fire whose execution exists already.
 func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Source) {
 	id := executions.ID(j.Name(), at)
-	if f.st.Executions.Known(id) {
+	if f.st.Executions.Exists(id) {
 		return
 	}
 	if f.st.Executions.FireMustWait(j.Name()) {
@@ -207,20 +214,18 @@ func (f *Fires) enqueueFire(j *config.Job, at time.Time, source executions.Sourc
 	f.st.Executions.Enqueue(executions.NewExecution{ID: id, Job: j.Name(), Fire: at, Source: source})
 }
 
-// queueLimit returns how many fires of one job may wait. It is lower when so many fires of all jobs wait that their
-// number would fill the memory. Each job has room for one.
+// queueLimit returns how many fires of one job may wait. It is lower when so many executions of all jobs are open that
+// they would fill the memory, but at least one.
 func (f *Fires) queueLimit() int {
 	return min(max(f.st.Opt.MaxOpenExecutions-f.st.Executions.NumOpen(), 1), f.st.Opt.MaxQueuedFires)
 }
 
-// dropOldestFire makes room in a full queue by dropping the oldest waiting fire; triggers are never dropped.
+// dropOldestFire makes room in a job's queue, if it is full, by dropping the oldest waiting fire. Triggers are never
+// dropped and do not count.
 func (f *Fires) dropOldestFire(j *config.Job) {
 	waiting, oldest := 0, -1
 	for i, e := range f.st.Executions.Queue(j.Name()) {
-		if e.Launched() {
-			continue
-		}
-		if e.Source() == executions.Triggered {
+		if e.Launched() || e.Source() == executions.Triggered {
 			continue
 		}
 		if waiting++; oldest < 0 {

@@ -13,9 +13,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// The entries of the original's queues become our executions. The commit that writes the executions deletes the
-// entries.
-
 // Restore adds an entry below /state/ready, /state/failover or /state/running, and returns false for any other path.
 // An entry without a value only groups the entries of a job. Restore is called while the state of a term is loaded.
 func (im *Imports) Restore(e registry.Entry) bool {
@@ -39,7 +36,7 @@ func (im *Imports) Queues() {
 	im.found = nil
 	lost := map[string][]importEntry{}
 	var folders []string
-	left := map[string]bool{} // jobs with an entry that stays
+	stays := map[string]bool{} // the folders of entries that stay
 	for _, e := range entries {
 		var err error
 		switch {
@@ -50,7 +47,7 @@ func (im *Imports) Queues() {
 			continue
 		case strings.HasPrefix(e.path, store.PathFailover+"/"):
 			if err = im.importable(e.job); err == nil && im.st.Config.Job(e.job).IsDaemon() {
-				im.MarkImported(e.path)
+				im.RemoveEntries(e.path)
 			} else if err == nil {
 				lost[e.job] = append(lost[e.job], e)
 			}
@@ -59,19 +56,19 @@ func (im *Imports) Queues() {
 			continue
 		}
 		if err != nil {
-			im.leaveEntry(e, err, left)
+			im.leaveEntry(e, err, stays)
 		}
 	}
 	for _, job := range step.SortedKeys(lost) {
-		im.importFailover(job, lost[job], left)
+		im.importFailover(job, lost[job], stays)
 	}
 	for _, path := range folders {
 		switch {
-		case left[path]:
+		case stays[path]:
 		case im.st.Subscription.InTakeover() && strings.HasPrefix(path, store.PathRunning+"/"):
 			im.st.Subscription.ImportRunning(path, "")
 		default:
-			im.MarkImported(path)
+			im.RemoveEntries(path)
 		}
 	}
 }
@@ -79,9 +76,10 @@ func (im *Imports) Queues() {
 // fireTime returns the fire time of imported executions: the wall clock, in whole milliseconds.
 func (im *Imports) fireTime() time.Time { return im.st.Wall().Truncate(time.Millisecond) }
 
-func (im *Imports) leaveEntry(e importEntry, err error, left map[string]bool) {
+// leaveEntry notes why an entry stays in the registry, and that its folder stays, too.
+func (im *Imports) leaveEntry(e importEntry, err error, stays map[string]bool) {
 	dir, _ := store.Split(e.path)
-	left[dir] = true
+	stays[dir] = true
 	im.st.Note(step.Note{Kind: step.NoteImport, Job: e.job, Problem: true,
 		Detail: fmt.Sprintf("%s left unchanged: %v", e.path, err)})
 }
@@ -101,14 +99,14 @@ func (im *Imports) importable(job string) error {
 	return nil
 }
 
-// importReady makes the waiting runs of a job: if the job has misfire set, as many as the entry's counter says, but at
-// most Options.MaxQueuedFires (rule F5); otherwise one.
+// importReady makes the waiting executions of a job: as many as the entry's counter says, but at most
+// Options.MaxQueuedFires (rule F5), and only one if the job has no misfire. It makes none for a daemon.
 func (im *Imports) importReady(e importEntry) error {
 	if err := im.importable(e.job); err != nil {
 		return err
 	}
 	if im.st.Config.Job(e.job).IsDaemon() {
-		im.MarkImported(e.path) // the entry meant a shard to be placed, and all shards are
+		im.RemoveEntries(e.path) // the shards of a daemon are placed without it
 		return nil
 	}
 	times, err := strconv.Atoi(strings.TrimSpace(e.value))
@@ -127,10 +125,9 @@ func (im *Imports) importReady(e importEntry) error {
 	}
 	for n := range times {
 		im.st.Executions.Import(executions.NewExecution{ID: fmt.Sprintf("%s-%03d", im.importID(e.job), n+1),
-			Job:  e.job,
-			Fire: im.fireTime(), Source: source})
+			Job: e.job, Fire: im.fireTime(), Source: source})
 	}
-	im.MarkImported(e.path)
+	im.RemoveEntries(e.path)
 	return nil
 }
 
@@ -139,8 +136,9 @@ func (im *Imports) importID(job string) string {
 	return job + "@import-" + im.fireTime().Format("20060102T150405.000Z")
 }
 
-// importFailover makes one execution of all lost shards of a job. Its other shards ended under the original.
-func (im *Imports) importFailover(job string, entries []importEntry, left map[string]bool) {
+// importFailover makes one execution for all lost shards of a job. The other shards of that run ended under the
+// original.
+func (im *Imports) importFailover(job string, entries []importEntry, stays map[string]bool) {
 	j := im.st.Config.Job(job)
 	lost, shards := map[int]string{}, j.Config().ShardingTotalCount
 	for _, entry := range entries {
@@ -148,14 +146,14 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 		item, err := strconv.Atoi(text)
 		switch {
 		case !ok || err != nil || name != job:
-			im.leaveEntry(entry, fmt.Errorf("%q is not a shard of the job", entry.item), left)
+			im.leaveEntry(entry, fmt.Errorf("%q is not a shard of the job", entry.item), stays)
 			continue
 		case item < 0 || item >= shards:
-			im.leaveEntry(entry, fmt.Errorf("the job has %d shards", shards), left)
+			im.leaveEntry(entry, fmt.Errorf("the job has %d shards", shards), stays)
 			continue
 		}
 		lost[item] = entry.value
-		im.MarkImported(entry.path)
+		im.RemoveEntries(entry.path)
 	}
 	if len(lost) == 0 {
 		return
@@ -168,11 +166,11 @@ func (im *Imports) importFailover(job string, entries []importEntry, left map[st
 }
 
 // importRunning passes a running daemon task of the original to the takeover, which waits for its end (rule T8).
-// Without a takeover the framework id was made by this scheduler, and no such task can exist under it, so the entry is
-// removed.
+// Without a takeover this scheduler has made the framework id, and no task of the original can exist under it, so the
+// entry is removed.
 func (im *Imports) importRunning(e importEntry) {
 	if !im.st.Subscription.InTakeover() {
-		im.MarkImported(e.path)
+		im.RemoveEntries(e.path)
 		return
 	}
 	im.st.Subscription.ImportRunning(e.path, e.value)

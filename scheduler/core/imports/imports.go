@@ -1,9 +1,8 @@
 // Package imports takes over the entries that the original scheduler (ElasticJob-Cloud) left in its queues below
-// /state/ready, /state/failover and /state/running. An Imports owns the entries that were found there and the list of
-// finished ones. Queues turns them into executions of package executions, or into tasks whose end a takeover of
-// package subscription waits for. The commit that writes the executions removes the entries, so that a crash neither
-// loses an entry nor runs it twice. The package reads the queues only when a term begins, and decides nothing after
-// that.
+// /state/ready, /state/failover and /state/running. An Imports owns the entries that were found there, and the list of
+// those that are to be removed. Queues turns the entries into executions, or passes them to a takeover, which waits
+// for the end of their tasks (package subscription). The commit that writes the executions removes the entries, so
+// that a crash neither loses an entry nor runs it twice. The package reads the queues only when a term begins.
 package imports
 
 import (
@@ -17,18 +16,18 @@ type importEntry struct {
 	path, job, item, value string
 }
 
-// Imports holds the entries of the original's queues. found are the entries that were loaded and that Queues has not
-// processed yet; done are those that the next commit removes.
+// Imports holds the entries of the original's queues. found are the loaded entries that Queues has not processed yet;
+// done are the paths of those that the next commit removes.
 type Imports struct {
 	st    *state.State
 	found []importEntry
 	done  []string
 }
 
-// MarkImported marks entries, by their paths, as taken over. The commit of the step removes them.
-func (im *Imports) MarkImported(paths ...string) { im.done = append(im.done, paths...) }
+// RemoveEntries removes entries, by their paths, with the commit of the step, because they were taken over.
+func (im *Imports) RemoveEntries(paths ...string) { im.done = append(im.done, paths...) }
 
-// Write adds the removal of all entries that are taken over to the commit of the step.
+// Write adds the removals that RemoveEntries has requested to the commit of the step.
 func (im *Imports) Write(r *store.Commit) {
 	for _, path := range im.done {
 		r.Remove(path)

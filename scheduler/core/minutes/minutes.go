@@ -1,7 +1,7 @@
 // Package minutes keeps, for each minute of this leader term, the number of launches and ends, and the numbers of
 // running and waiting shards at the end of the minute. A Minutes owns that list, and only its timer at every full
-// minute adds to it. It exists for a server without a history, or whose history does not answer: nothing of it is
-// stored, and the next term begins with an empty list.
+// minute adds to it. The list is for servers without a history, or whose history does not answer. It is not stored:
+// the next term begins with an empty one.
 package minutes
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Minutes holds the activity of the last MaxMinutes minutes of this term, the oldest first. It counts by
-// difference: last holds the totals at the end of the last minute.
+// Minutes holds the activity of the last MaxMinutes minutes of this term, the oldest first. The counts of a minute are
+// the differences between the totals of the term and those at the end of the minute before it (last).
 type Minutes struct {
 	st *state.State
-	// samples is called with each minute's samples, for the history.
-	samples func([]event.Sample, event.Load)
-	kept    []search.Activity // the oldest first
-	last    totals            // at the end of the last one
+	// record is called with each minute's samples, for the history.
+	record func([]event.Sample, event.Load)
+	kept   []search.Activity // the oldest first
+	last   totals            // at the end of the last one
 }
 
 // totals are counted since the term began.
@@ -38,10 +38,10 @@ const (
 	MaxMinutes = 7 * 24 * 60
 )
 
-// New returns a Minutes without any minute. samples is called with each full minute's gauges and load, so that they
-// are recorded in the history as well.
-func New(s *state.State, samples func([]event.Sample, event.Load)) *Minutes {
-	return &Minutes{st: s, samples: samples}
+// New returns a Minutes without any minute. record is called with the gauges and the load of each full minute, so that
+// they are recorded in the history as well.
+func New(s *state.State, record func([]event.Sample, event.Load)) *Minutes {
+	return &Minutes{st: s, record: record}
 }
 
 // SampleLater schedules a sample for the next full minute of the wall clock, and from then on for every minute. It
@@ -54,7 +54,8 @@ func (ms *Minutes) SampleLater() {
 	})
 }
 
-// Sample records what runs and waits at a full minute, and the launches and ends of the minute before it.
+// Sample records the numbers of running and waiting shards at a full minute, and the launches and ends of the minute
+// before it.
 func (ms *Minutes) Sample(at time.Time) {
 	var tasks, registered, waiting int64
 	running := map[string]bool{}
@@ -71,7 +72,7 @@ func (ms *Minutes) Sample(at time.Time) {
 	}
 	for e := range ms.st.Executions.AllOpen() {
 		if e.Launched() {
-			waiting += int64(e.ShardsOpen()) // including running ones
+			waiting += int64(e.ShardsOpen()) // running ones are subtracted below
 		} else if j := ms.st.Config.Job(e.Job()); j != nil && j.Config() != nil {
 			waiting += int64(j.Config().ShardingTotalCount)
 		}
@@ -88,11 +89,12 @@ func (ms *Minutes) Sample(at time.Time) {
 		DelayP50: delays.Quantile(0.5), DelayP95: delays.Quantile(0.95)}
 	*last = now
 	ms.kept = append(ms.kept, m)
-	if surplus := len(ms.kept) - MaxMinutes; surplus >= MaxMinutes/8 { // moved rarely
+	if surplus := len(ms.kept) - MaxMinutes; surplus >= MaxMinutes/8 { // so that the list is rarely copied
 		ms.kept = slices.Delete(ms.kept, 0, surplus)
 	}
-	ms.samples([]event.Sample{{Of: event.TasksRunning, Value: tasks, Time: at},
-		{Of: event.JobsRunning, Value: int64(len(running)), Time: at}, {Of: event.JobsRegistered, Value: registered, Time: at}},
+	ms.record([]event.Sample{{Of: event.TasksRunning, Value: tasks, Time: at},
+		{Of: event.JobsRunning, Value: int64(len(running)), Time: at},
+		{Of: event.JobsRegistered, Value: registered, Time: at}},
 		event.Load{Time: m.Time, Launched: m.Launched, Waiting: m.Waiting, Fires: m.Fires, DelayP50: m.DelayP50,
 			DelayP95: m.DelayP95})
 }

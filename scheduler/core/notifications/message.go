@@ -18,7 +18,7 @@ type Failure struct {
 	FailedShards int           `json:"failedShards"`
 }
 
-// FailedShard is one shard of a failed run, with the state in which it ended and the reason for that.
+// FailedShard is one shard of a failed run, with the state in which it ended and the cause.
 type FailedShard struct {
 	Item   int              `json:"item"`
 	State  executions.State `json:"state"`
@@ -55,14 +55,14 @@ type Other struct {
 	Report
 }
 
-// Error is the outcome of a message that was refused permanently, or that did not reach everybody. Any other error is
+// Error is the outcome of a message that was not sent, or did not reach all recipients. Any error of another type is
 // temporary.
 type Error struct {
 	// Text says what happened, and what to do, without any secret.
 	Text string
 	// Final says that the message was refused permanently: trying again with the same settings can't help.
 	Final bool
-	// Sent says that people were notified nevertheless, except those that Text names.
+	// Sent says that the recipients were notified nevertheless, except those that Text names.
 	Sent bool
 }
 

@@ -22,8 +22,9 @@ import (
 const (
 	// NotifyInterval is the minimum interval between two messages about one job.
 	NotifyInterval = time.Minute
-	// AddressInterval is the minimum interval between the answer to a message and the next one to its address: 15 a
-	// minute, because the robots of DingTalk and WeChat refuse more than 20, some of which leaders before may have sent.
+	// AddressInterval is the minimum interval between the answer to a message and the next message to its address. So
+	// at most 15 a minute are sent: the robots of DingTalk and WeChat refuse more than 20, and a former leader may
+	// have sent some of them.
 	AddressInterval = 4 * time.Second
 	// minNotifyDelay is the delay before a message that could not be sent is tried again; it doubles with each try.
 	minNotifyDelay = time.Second
@@ -35,8 +36,8 @@ const (
 	FailedShardsShown = 5
 )
 
-// pending is the one pending message of a job, however many failures it reports. It is written with the result that it
-// reports, and removed once it was sent, so that people receive each failure at least once.
+// pending is the one pending message of a job, however many failures it reports. It is stored by the commit with the
+// result that it reports, and removed once it was sent, so that people receive each failure at least once.
 type pending struct {
 	Failure
 	Further int       `json:"further,omitempty"`
@@ -48,8 +49,8 @@ type pending struct {
 	// failure, or with other settings.
 	Refused string `json:"refused,omitempty"`
 
-	// seq is the number of the message that is being sent, 0 if none is; reported counts the failures that it reports,
-	// and firstAfter is when the first of those that it does not report was reported.
+	// seq is the number of the message that is being sent, 0 if none is. reported counts the failures in that message,
+	// and firstAfter is when the first failure after them was reported.
 	seq        int64
 	reported   int
 	firstAfter time.Time
@@ -57,13 +58,13 @@ type pending struct {
 	tries   int
 	after   time.Time
 	problem string
-	// refusedBy are the settings with which it was refused; "" if the leader before found that.
+	// refusedBy are the settings with which it was refused; "" if it was refused under a former leader.
 	refusedBy string
 }
 
-// address is the state of an address (jobs.Config.NotifyAddress).
+// address is the state of an address to which messages are sent (jobs.Config.NotifyAddress).
 type address struct {
-	waiting map[string]bool // the jobs that wait for it
+	waiting map[string]bool // the jobs whose messages wait for it
 	busy    bool            // a message to it is being sent
 	next    time.Time       // when the next message may be sent, unless busy
 	wake    time.Time       // the time of its timer; zero if none is set
@@ -78,12 +79,12 @@ type message struct {
 
 // Notifications holds the pending notifications, by job. These hold between any two calls of its methods:
 //
-//   - pending has at most one message for each job. Each one that is not being sent waits for its address, which has
-//     a timer for the time at which the next message may be sent, unless one is being sent. Exceptions are a job
-//     whose document cannot be used, and one whose message was refused: then the document's change sends it.
+//   - pending has at most one message for each job. A message that is not being sent waits for its address, which has a
+//     timer for the time at which the next message may be sent, unless one is being sent to it. Exceptions are a job
+//     whose document cannot be used, and a job whose message was refused: a change of the document sends the message.
 //   - One message at a time is being sent to an address. It reports all jobs that wait for the address, may be
 //     reported, and have the same settings.
-//   - sent has the time of the last message about each job for which that is less than NotifyInterval ago.
+//   - sent has, by job, the time of the last message about the job, if that is less than NotifyInterval ago.
 type Notifications struct {
 	shared  *step.Shared
 	config  *config.Set
@@ -96,7 +97,7 @@ type Notifications struct {
 	sent      map[string]time.Time
 	changed   store.Changed
 	lastSeq   int64
-	out       []Notification // those of this step
+	outgoing  []Notification // those of this step
 }
 
 // New makes a Notifications without pending messages. Restore adds those that are stored.
@@ -116,7 +117,7 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 		n.First, n.Last = n.Since, n.Since
 	}
 	n.problem = n.Refused
-	// Nothing was tried meanwhile, or the clock is wrong.
+	// If the message seems to be too old, no leader has tried to send it meanwhile, or the clock is wrong.
 	if now := ns.shared.Now(); n.Refused == "" && now.Sub(n.Since) > NotifyTimeout {
 		n.Since = now
 		ns.changed.Add(job)
@@ -134,8 +135,8 @@ func (ns *Notifications) ScheduleAll() {
 
 // Take returns the messages that this step sends, and forgets them. They may be sent once the step is committed.
 func (ns *Notifications) Take() []Notification {
-	out := ns.out
-	ns.out = nil
+	out := ns.outgoing
+	ns.outgoing = nil
 	return out
 }
 
@@ -144,12 +145,12 @@ func (ns *Notifications) Take() []Notification {
 type Unsent struct {
 	Execution string
 	Tries     int
-	Since     time.Time // of the time of the term
+	Since     time.Time
 	Problem   string
 }
 
 // Unsent returns the message of a job whose sending has failed so far; false if there is none.
-func (ns *Notifications) Unsent(job string) (u Unsent, is bool) {
+func (ns *Notifications) Unsent(job string) (u Unsent, found bool) {
 	if n := ns.pending[job]; n != nil && n.problem != "" {
 		return Unsent{n.Execution, n.tries, n.Since, n.problem}, true
 	}
@@ -208,8 +209,8 @@ func (ns *Notifications) Write(r *store.Commit) {
 }
 
 // ReportFailure notifies people of a failed run, if the job's present document has an error handler that does so. It
-// must be called in the step whose commit has the result. For a run of a daemon, f has one shard with its item, task,
-// agent and cause, the fire, and the id of the execution that the shard belongs to.
+// must be called in the step whose commit has the result. For a run of a daemon, f describes the one shard that made
+// the run.
 func (ns *Notifications) ReportFailure(job string, f Failure) {
 	j := ns.config.Job(job)
 	if j == nil || j.Config() == nil || !j.Config().Notifies() {
@@ -221,7 +222,7 @@ func (ns *Notifications) ReportFailure(job string, f Failure) {
 	ns.Send(job)
 }
 
-// settings returns the settings by which a job notifies people, and its address; "" if it notifies nobody.
+// settings returns the settings by which a job notifies people, and its address; both are "" if it notifies nobody.
 func (ns *Notifications) settings(job string) (settings, address string) {
 	j := ns.config.Job(job)
 	if j == nil || j.Config() == nil || !j.Config().Notifies() {
@@ -239,7 +240,7 @@ func (ns *Notifications) Send(job string) {
 		return
 	}
 	j := ns.config.Job(job)
-	settings, at := ns.settings(job)
+	settings, to := ns.settings(job)
 	switch {
 	case j != nil && ns.config.IsFaulty(j) && j.Config() == nil:
 		return // the job may have a handler again once its document is fixed
@@ -260,73 +261,73 @@ func (ns *Notifications) Send(job string) {
 		n.Refused, n.after = "", time.Time{}
 		ns.changed.Add(job)
 	}
-	a := ns.addresses[at]
+	a := ns.addresses[to]
 	if a == nil {
 		a = &address{waiting: map[string]bool{}}
-		ns.addresses[at] = a
+		ns.addresses[to] = a
 	}
 	a.waiting[job] = true
 	if due := ns.due(job); due.After(ns.shared.Now()) {
-		ns.wakeAt(at, due)
+		ns.wakeAt(to, due)
 		return
 	}
-	ns.sendTo(at)
+	ns.sendTo(to)
 }
 
-// wakeAt has the messages of an address sent at a time, unless that is done before.
-func (ns *Notifications) wakeAt(at string, when time.Time) {
-	a := ns.addresses[at]
+// wakeAt sets a timer that sends a message to an address at a time, unless the address has an earlier timer.
+func (ns *Notifications) wakeAt(to string, when time.Time) {
+	a := ns.addresses[to]
 	if !a.wake.IsZero() && !when.Before(a.wake) {
 		return
 	}
 	a.wake = when
 	ns.shared.Timers.At(when, func(time.Time) {
-		if ns.addresses[at] == a && a.wake.Equal(when) {
+		if ns.addresses[to] == a && a.wake.Equal(when) {
 			a.wake = time.Time{}
-			ns.sendTo(at)
+			ns.sendTo(to)
 		}
 	})
 }
 
-// sendTo sends one message to an address with this step, if one may be sent: about the job that waits for the longest
-// time, and all others that may be reported with the same settings. Otherwise it sets a timer.
-func (ns *Notifications) sendTo(at string) {
-	a, now := ns.addresses[at], ns.shared.Now()
+// sendTo sends one message to an address with this step, if one may be sent: about the job whose failures have waited
+// longest, and about all others with the same settings that may be reported. Otherwise it sets a timer.
+func (ns *Notifications) sendTo(to string) {
+	a, now := ns.addresses[to], ns.shared.Now()
 	switch {
 	case a == nil || a.busy:
 		return
 	case a.next.After(now):
-		ns.wakeAt(at, a.next)
+		ns.wakeAt(to, a.next)
 		return
 	}
 	var due []string
-	by := map[string]string{} // the settings of the due jobs
+	settingsOf := map[string]string{} // of the due jobs
 	var soonest time.Time
 	for _, job := range step.SortedKeys(a.waiting) {
 		n := ns.pending[job]
 		settings, present := ns.settings(job)
-		if n == nil || n.Refused != "" || ns.inFlight[job] != 0 || present != at {
+		if n == nil || n.Refused != "" || ns.inFlight[job] != 0 || present != to {
 			delete(a.waiting, job) // Send adds it to another address
 			continue
 		}
 		if when := ns.due(job); !when.After(now) {
-			due, by[job] = append(due, job), settings
+			due, settingsOf[job] = append(due, job), settings
 		} else if soonest.IsZero() || when.Before(soonest) {
 			soonest = when
 		}
 	}
 	if len(due) == 0 {
 		if soonest.IsZero() {
-			delete(ns.addresses, at)
+			delete(ns.addresses, to)
 		} else {
-			ns.wakeAt(at, soonest)
+			ns.wakeAt(to, soonest)
 		}
 		return
 	}
 	first := slices.MinFunc(due, func(x, y string) int { return ns.pending[x].Since.Compare(ns.pending[y].Since) })
-	due = slices.DeleteFunc(due, func(job string) bool { return job == first || by[job] != by[first] })
+	due = slices.DeleteFunc(due, func(job string) bool { return job == first || settingsOf[job] != settingsOf[first] })
 	ns.lastSeq++
-	m := message{address: at, settings: by[first], jobs: append([]string{first}, due...)}
+	m := message{address: to, settings: settingsOf[first], jobs: append([]string{first}, due...)}
 	out := Notification{Seq: ns.lastSeq, Job: *ns.config.Job(first).Config()}
 	for _, job := range m.jobs {
 		n := ns.pending[job]
@@ -342,7 +343,7 @@ func (ns *Notifications) sendTo(at string) {
 	}
 	a.busy = true
 	ns.messages[ns.lastSeq] = m
-	ns.out = append(ns.out, out)
+	ns.outgoing = append(ns.outgoing, out)
 	ns.shared.Fence() // a deposed leader must not notify
 }
 
@@ -355,7 +356,7 @@ func (ns *Notifications) IgnoresFailures(job string) bool {
 
 // NextTry returns, in the time of the term, when the pending message of a job may be tried again, zero before its first
 // failure; false if the job has none.
-func (ns *Notifications) NextTry(job string) (at time.Time, waits bool) {
+func (ns *Notifications) NextTry(job string) (at time.Time, found bool) {
 	n := ns.pending[job]
 	if n == nil {
 		return time.Time{}, false
@@ -367,5 +368,5 @@ func (ns *Notifications) NextTry(job string) (at time.Time, waits bool) {
 	return n.after, true
 }
 
-// LastSeq returns the number of the last message that was sent in this term, 0 before the first.
+// LastSeq returns the number of the last message of this term, 0 before the first.
 func (ns *Notifications) LastSeq() int64 { return ns.lastSeq }

@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// NotificationSent is the event that reports the outcome of a Notification. Problem is "" if it was sent. With any
-// other Problem it may have been sent too, for instance when only the answer was lost. Final and Sent are those of
-// Error.
+// NotificationSent is the event that reports the outcome of a Notification. Problem is "" if the message was sent. If
+// it is not, the message may have arrived nevertheless, for instance if only the answer was lost. Final and Sent are
+// those of Error.
 type NotificationSent struct {
 	Job         string
 	Seq         int64
@@ -60,7 +60,7 @@ func (ns *Notifications) applyOutcome(job string, m message, e NotificationSent)
 	}
 }
 
-// noteOutcome notes that a message was not sent, or not to everybody: once, however many jobs it reports.
+// noteOutcome notes that a message was not sent, or not to all recipients: once, however many jobs it reports.
 func (ns *Notifications) noteOutcome(m message, e NotificationSent) {
 	for _, job := range m.jobs {
 		n := ns.pending[job]
@@ -90,8 +90,8 @@ func (ns *Notifications) noteOutcome(m message, e NotificationSent) {
 	}
 }
 
-// RecordOutcome applies the outcome of a message: one that failed is tried again with growing delays until
-// NotifyTimeout has passed, and one that was refused permanently is not.
+// RecordOutcome applies the outcome of a message. A message that was not sent is tried again with growing delays until
+// NotifyTimeout has passed, unless it was refused permanently. An unknown message is ignored.
 func (ns *Notifications) RecordOutcome(e NotificationSent) {
 	m, isMessage := ns.messages[e.Seq]
 	if !isMessage {

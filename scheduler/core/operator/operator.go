@@ -1,7 +1,7 @@
-// Package operator executes the requests of people that change no document: triggers, kills, pauses, forgotten orphans
-// and reconciliation. It owns no state. It checks each request against the state of the term, calls the transitions of
-// the owners of that state, and adds the requester to the audit log. A refused request changes nothing and returns an
-// error that says what to do instead.
+// Package operator carries out the requests of users that change no document: triggers, kills, pauses, statements that
+// an orphan has ended, and reconciliation. It owns no state. It checks each request against the state of the term,
+// calls the transitions of the owners of that state, and adds the requester to the audit log. A refused request
+// changes nothing and returns an error that says what to do instead.
 package operator
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Operator executes requests of people within a step. A refused request changes nothing.
+// Operator carries out requests of users within a step. A refused request changes nothing.
 type Operator struct {
 	st         *state.State
 	audit      *audit.Log
@@ -28,13 +28,13 @@ type Operator struct {
 	executionNotFound func(id string) *problem.Error
 }
 
-// New makes an Operator. notFound makes the error for an execution id that is not known.
+// New makes an Operator. notFound makes the error for an id that names no kept execution.
 func New(s *state.State, a *audit.Log, r reconcile.Reconciler, notFound func(id string) *problem.Error) *Operator {
 	return &Operator{st: s, audit: a, reconciler: r, executionNotFound: notFound}
 }
 
 // Trigger makes an execution now and returns its id, or returns why the request is refused. An accepted trigger is
-// never dropped (rule F5). With a Key that was used before, Trigger returns the execution of that earlier request. The
+// never dropped (rule F5). With a Key that was used before, Trigger returns the id that the earlier request got. The
 // caller may publish the id once the step is committed.
 func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *problem.Error) {
 	if err := op.fillRerun(&t); err != nil {
@@ -63,7 +63,7 @@ func (op *Operator) Trigger(t TriggerRequested) (executionID string, refused *pr
 	}
 	if inactive := op.st.Config.InactiveReason(j); !inactive.IsZero() {
 		why := inactive.String()
-		// Otherwise the reason itself says what to do.
+		// If the app is missing, the reason itself says what to do.
 		if j.Mark().Disables() || op.st.Config.App(j.Config().AppName) != nil {
 			why += "; enable it first"
 		}
@@ -149,7 +149,7 @@ func (op *Operator) Kill(k KillRequested) *problem.Error {
 	return op.killTask(k.TaskID, k.Actor)
 }
 
-func (op *Operator) killExecution(id string, by event.Actor) *problem.Error {
+func (op *Operator) killExecution(id string, actor event.Actor) *problem.Error {
 	e := op.st.Executions.Get(id)
 	if e == nil {
 		if old := op.st.Executions.EndedByID(id); old != nil {
@@ -162,15 +162,15 @@ func (op *Operator) killExecution(id string, by event.Actor) *problem.Error {
 	op.st.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: id})
 	op.st.NeedChanged()
 	if e.GoesOn() {
-		op.audit.Kill(by, e, "", e.State())
+		op.audit.Kill(actor, e, "", e.State())
 	}
 	op.st.Executions.Kill(e, reason.Of(reason.KilledOnRequest))
 	return nil
 }
 
-func (op *Operator) killTask(id string, by event.Actor) *problem.Error {
-	ref, known := op.st.Executions.Task(id)
-	if !known {
+func (op *Operator) killTask(id string, actor event.Actor) *problem.Error {
+	ref, found := op.st.Executions.Task(id)
+	if !found {
 		if old := op.st.Executions.EndedRef(id); old.Exec != nil {
 			return taskHasEnded(id, old.Shard().State())
 		}
@@ -182,7 +182,7 @@ func (op *Operator) killTask(id string, by event.Actor) *problem.Error {
 	}
 	op.st.Note(step.Note{Kind: step.NoteKillRequested, Job: e.Job(), Execution: e.ID(), Task: id})
 	if !s.Kill().Is(reason.KilledOnRequest) || s.KillSince().IsZero() || s.Drain() {
-		op.audit.Kill(by, e, id, s.State())
+		op.audit.Kill(actor, e, id, s.State())
 	}
 	why := reason.Of(reason.KilledOnRequest)
 	op.st.Executions.WantKill(ref, executions.WantedKill{Why: why})
@@ -194,9 +194,10 @@ func taskHasEnded(id string, state executions.State) *problem.Error {
 		state)
 }
 
-// noTaskToKill explains why a task that is not on the cluster, and not among the ended ones, cannot be killed.
+// noTaskToKill returns the error for a task that cannot be killed, because it is neither a present task nor the last
+// one of an ended execution.
 func (op *Operator) noTaskToKill(id string) *problem.Error {
-	if o, orphaned := op.st.Orphans.Get(id); orphaned {
+	if o, found := op.st.Orphans.Get(id); found {
 		return problem.Errorf(problem.Conflict, "task_orphaned",
 			"task %q was abandoned: it is killed as soon as agent %s is seen with it; POST /api/task/%s/forget if you know that it has ended", id, o.Agent, id)
 	}
@@ -215,31 +216,31 @@ func (op *Operator) noTaskToKill(id string) *problem.Error {
 }
 
 // Pause pauses a job or resumes it (rule F10), and reports whether that changes anything. A pause is part of the job's
-// own record. It stops new fires and the launch of waiting executions, and leaves launched ones alone. When it ends,
-// the caller must make sure that fires are made from then on (rule F2).
+// record. It stops new fires and the launch of waiting executions, and does not touch launched ones. The caller must
+// apply the changed state of the job, so that after a pause fires are made from then on (rule F2).
 func (op *Operator) Pause(p PauseRequested) (changed bool, refused *problem.Error) {
 	j := op.st.Config.Job(p.Job)
 	switch {
 	case j == nil || j.Config() == nil:
 		return false, problem.NoJob(p.Job)
 	case j.Mark().Disables():
-		what := "paused"
+		verb := "paused"
 		if !p.Paused {
-			what = "resumed"
+			verb = "resumed"
 		}
 		return false, problem.Errorf(problem.Conflict, "job_disabled",
-			"job %q is disabled and can't be %s: POST /api/job/%s/enable lets it run again", j.Name(), what, j.Name())
+			"job %q is disabled and can't be %s: POST /api/job/%s/enable lets it run again", j.Name(), verb, j.Name())
 	case j.Stored().Paused == p.Paused:
 		return false, nil
 	}
-	op.st.Config.Pause(j, p.Paused)
+	op.st.Config.SetPaused(j, p.Paused)
 	op.audit.Pause(p.Actor, p.Job, p.Paused)
 	op.st.NeedChanged()
 	return true, nil
 }
 
-// Reconcile asks the master about all live tasks if e is explicit, otherwise about all that the master knows. It is
-// refused without a subscription.
+// Reconcile asks the master about all live tasks and orphans if e is explicit, otherwise about all tasks that the
+// master knows. It is refused without a subscription.
 func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 	if !op.st.Subscription.Open() {
 		return problem.Errorf(problem.Unavailable, "not_subscribed",
@@ -257,8 +258,8 @@ func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 // Forget removes an orphan because an operator states that it has ended (rule E5), which frees the shard that it
 // blocks. It is refused for a task that is no orphan.
 func (op *Operator) Forget(f ForgetRequested) *problem.Error {
-	o, orphaned := op.st.Orphans.Get(f.TaskID)
-	if !orphaned {
+	o, found := op.st.Orphans.Get(f.TaskID)
+	if !found {
 		return problem.Errorf(problem.NotFound, "task_not_abandoned",
 			"task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}

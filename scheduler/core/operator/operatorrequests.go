@@ -13,7 +13,7 @@ type TriggerRequested struct {
 	// Overrides replace the job's settings for this execution.
 	Overrides jobs.Overrides
 	// RerunOf, if not empty, is the id of an execution to run again; Job and Overrides are then taken from it. NoEnv
-	// refuses an execution with an env of its own, for a caller who may not set one.
+	// means that the caller may not set an env: an execution with an env of its own is then refused.
 	RerunOf string
 	NoEnv   bool
 	Actor   event.Actor

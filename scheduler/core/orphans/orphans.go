@@ -1,6 +1,6 @@
 // Package orphans keeps the attempts that the scheduler core has given up and that may still run (rule E5). It decides
-// which shards they block. Package attempts decides when to give an attempt up, and sends the kills and the questions
-// about it.
+// which shards they block. Package attempts decides when an attempt is given up, and sends the kills of orphans and
+// the questions about them.
 package orphans
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Orphan is an attempt that was given up and may still run. It is a copy: only a Set changes its orphans.
+// Orphan is an attempt that was given up and may still run. A Set returns copies; only its methods change the orphans.
 type Orphan struct {
 	TaskID    string `json:"taskId"`
 	Job       string `json:"job"`
@@ -23,17 +23,18 @@ type Orphan struct {
 	// Attempt is the number of the attempt; 0 if it is not known.
 	Attempt int       `json:"attempt,omitempty"`
 	Since   time.Time `json:"since"`
-	// Blocks is set when no later attempt of the shard may start: the orphan was seen alive, or Until is set.
+	// Blocks is set when no later attempt of the shard may start: the orphan was seen alive, or nothing will report
+	// its end.
 	Blocks bool `json:"blocks,omitempty"`
-	// Away is since when an orphan that was seen alive cannot be reached again: its agent does not answer, or the task
-	// stays in STAGING. It is zero for any other orphan. After is how long it then still blocks its shard, 0 for the
+	// Away is since when an orphan with Blocks is unreachable again: its agent does not answer, or the task stays in
+	// STAGING. It is zero for any other orphan. After is how long the orphan then still blocks its shard, 0 for the
 	// server's time.
 	Away  time.Time     `json:"away,omitzero"`
 	After time.Duration `json:"after,omitempty"`
-	// Returnable is set while the orphan is taken back when it is heard again: neither a later attempt of its shard nor
-	// a later execution of its job has begun, or waits for the orphan's end.
+	// Returnable is set while the orphan may be taken back when it is heard again: no later attempt of its shard and
+	// no later execution of its job has begun or waits for its end.
 	Returnable bool `json:"returnable,omitempty"`
-	// Silent is set while only the silence of its executor shows that it is away.
+	// Silent is set while only the silence of its executor says that it is unreachable.
 	Silent bool `json:"silent,omitempty"`
 	// Staged is since when only STAGING was reported of it, zero if another state was reported last. For an attempt
 	// that was given up for that reason it is the time of its launch.
@@ -42,27 +43,29 @@ type Orphan struct {
 	// end; zero for any other.
 	Until time.Time `json:"until,omitzero"`
 	// Framework is the framework id that it ran under. RemovedBy is the master that removed that framework, "" while
-	// it is the present one (rule T7).
+	// Framework is the present one (rule T7).
 	Framework string `json:"framework"`
 	RemovedBy string `json:"removedBy,omitempty"`
 	// Grace is the grace of its kills, that of the server if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
-	// Known is set when the cluster has reported the task in this session, after its agent registered last. A cluster
-	// that keeps kills then keeps the one that was sent for the task. Known is not stored: a new leader has to ask.
-	Known bool `json:"-"`
+	// Reported is set when the cluster has reported the task in this session and since its agent last registered. A
+	// cluster that keeps kills has then kept the one that was sent for the task. Reported is not stored: a new leader
+	// has to ask.
+	Reported bool `json:"-"`
 }
 
-// isBlocking reports whether no later attempt of the shard may start. One may start only while the present master says
-// that the agent is away: before that answer the orphan may be alive on an agent that is back (promise 2).
-func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Known }
+// isBlocking reports whether no later attempt of the shard may start. A later one may start only while the present
+// master says that the agent is away: before that answer the orphan may be alive on an agent that is back (promise 2).
+func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Reported }
 
 // Set has all orphans, with indexes over them. These hold between any two calls of its methods:
 //
-//   - ofJob has all of them by job and task id;
-//   - returnable has, by executor, the number of those that are Returnable, and onExecutor the number of all;
-//   - former, unless it is nil, has by agent the id of every one that ran under another framework id than the present;
-//   - changed has the id of every one that differs from what is stored, or is stored and was removed.
+//   - ofJob has all orphans by job and task id;
+//   - returnable has, by executor, the number of orphans that are Returnable, and onExecutor the number of all;
+//   - former, unless it is nil, has by agent the id of every orphan that ran under another framework id than the
+//     present one, and perhaps ids of removed ones;
+//   - changed has the id of every orphan that differs from what is stored, or is stored and was removed.
 type Set struct {
 	shared     *step.Shared
 	byID       map[string]*Orphan
@@ -122,6 +125,7 @@ func (s *Set) BlockingAmong(job string, shards int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item < shards })
 }
 
+// first returns the blocking orphan of a job that matches and has the lowest task id.
 func (s *Set) first(job string, match func(*Orphan) bool) (first Orphan, found bool) {
 	for _, o := range s.ofJob[job] {
 		if o.isBlocking() && match(o) && (!found || o.TaskID < first.TaskID) {
@@ -149,7 +153,7 @@ func (s *Set) FormerOn(agent, present string) (of []Orphan) {
 	return of
 }
 
-// ResetFormer drops the index by the present framework id.
+// ResetFormer drops the index that FormerOn uses, because the present framework id has changed.
 func (s *Set) ResetFormer() { s.former = nil }
 
 // Restore adds a stored orphan while a term is loaded.
@@ -189,41 +193,42 @@ func (s *Set) Remove(taskID string) {
 	}
 	s.endReturnable(o)
 	s.changed.Add(taskID)
-	s.follow(o.isBlocking(), false)
+	s.requestChecks(o.isBlocking(), false)
 }
 
 // MarkReported records that the cluster has reported an orphan.
 func (s *Set) MarkReported(taskID string) {
 	if o := s.byID[taskID]; o != nil {
-		s.setKnown(o, true)
+		s.setReported(o, true)
 	}
 }
 
 // MarkUnreported records that earlier reports of an orphan no longer count.
 func (s *Set) MarkUnreported(taskID string) {
 	if o := s.byID[taskID]; o != nil {
-		s.setKnown(o, false)
+		s.setReported(o, false)
 	}
 }
 
 // MarkAllUnreported is MarkUnreported for all orphans, because a session begins.
 func (s *Set) MarkAllUnreported() {
 	for _, o := range s.byID {
-		s.setKnown(o, false)
+		s.setReported(o, false)
 	}
 }
 
-func (s *Set) setKnown(o *Orphan, known bool) {
-	if o.Known == known {
+func (s *Set) setReported(o *Orphan, known bool) {
+	if o.Reported == known {
 		return
 	}
 	blocked := o.isBlocking()
-	o.Known = known
-	s.follow(blocked, o.isBlocking())
+	o.Reported = known
+	s.requestChecks(blocked, o.isBlocking())
 }
 
-// follow requests the checks that depend on the shard of an orphan, if the orphan blocks it now or no longer does.
-func (s *Set) follow(blocked, blocks bool) {
+// requestChecks requests the checks that depend on whether an orphan blocks its shard. blocked says whether it did
+// before a change, blocks whether it does now.
+func (s *Set) requestChecks(blocked, blocks bool) {
 	if blocked != blocks {
 		s.shared.NeedChanged()
 	}
@@ -232,26 +237,26 @@ func (s *Set) follow(blocked, blocks bool) {
 	}
 }
 
-// MarkHeard records that an executor that was silent is heard again. Its orphans block their shards until the cluster
-// has said whether they run. It returns whether there are any.
-func (s *Set) MarkHeard(executor string) (any bool) {
+// MarkHeard records that an executor that was silent is heard again, and returns whether it has silent orphans. These
+// block their shards until the cluster has said whether they run.
+func (s *Set) MarkHeard(executor string) (found bool) {
 	for _, o := range s.byID {
 		if o.Executor == executor && o.Silent {
 			s.change(o.TaskID, func(o *Orphan) bool {
-				o.Silent, o.Known = false, false
+				o.Silent, o.Reported = false, false
 				return true
 			})
-			any = true
+			found = true
 		}
 	}
-	return any
+	return found
 }
 
-// ConfirmSilence records of each orphan that went away in silence whether its executor is still silent, so that the
-// orphan does not block its shard.
-func (s *Set) ConfirmSilence(silent func(executor string) bool) {
+// ConfirmSilence counts the continuing silence of an executor as a report about its silent orphans, so that they do
+// not block their shards. isSilent reports whether an executor is still silent.
+func (s *Set) ConfirmSilence(isSilent func(executor string) bool) {
 	for _, o := range s.All() {
-		if o.Silent && !o.Known && silent(o.Executor) {
+		if o.Silent && !o.Reported && isSilent(o.Executor) {
 			s.MarkReported(o.TaskID)
 		}
 	}
@@ -266,8 +271,8 @@ func (s *Set) RecordStaged(taskID string, since time.Time) {
 	})
 }
 
-// MarkAlive records that an orphan is known to be alive. It blocks its shard until it has ended or its agent has been
-// away again for long.
+// MarkAlive records that an orphan is known to be alive. From now on it blocks its shard until it has ended, or
+// Unblock is called.
 func (s *Set) MarkAlive(taskID string) {
 	s.change(taskID, func(o *Orphan) bool {
 		if o.Away.IsZero() && o.Blocks {
@@ -278,11 +283,12 @@ func (s *Set) MarkAlive(taskID string) {
 	})
 }
 
-// MarkAway records since when the agent of an orphan that was seen alive is away again.
+// MarkAway records that the cluster calls the agent of an orphan unreachable. If the orphan blocks its shard and was
+// not away, it is away since then.
 func (s *Set) MarkAway(taskID string, since time.Time) {
 	s.change(taskID, func(o *Orphan) bool {
 		wasSilent := o.Silent
-		o.Silent = false // the cluster says it, too
+		o.Silent = false // not only the silence of its executor says so now
 		if !o.Blocks || !o.Until.IsZero() || !o.Away.IsZero() {
 			return wasSilent
 		}
@@ -300,18 +306,18 @@ func (s *Set) Unblock(taskID string) {
 	})
 }
 
-// Supersede records that the matching orphans of a job are not to be taken back. It returns those for which that is
-// news, sorted by task id.
-func (s *Set) Supersede(job string, match func(*Orphan) bool) (news []Orphan) {
+// Supersede records that the matching orphans of a job are not to be taken back. It returns those that were Returnable
+// before, sorted by task id.
+func (s *Set) Supersede(job string, match func(*Orphan) bool) (superseded []Orphan) {
 	for _, o := range s.ofJob[job] {
 		if o.Returnable && match(o) {
 			s.endReturnable(o)
 			s.changed.Add(o.TaskID)
-			news = append(news, *o)
+			superseded = append(superseded, *o)
 		}
 	}
-	slices.SortFunc(news, func(a, b Orphan) int { return strings.Compare(a.TaskID, b.TaskID) })
-	return news
+	slices.SortFunc(superseded, func(a, b Orphan) int { return strings.Compare(a.TaskID, b.TaskID) })
+	return superseded
 }
 
 func (s *Set) endReturnable(o *Orphan) {
@@ -324,8 +330,9 @@ func (s *Set) endReturnable(o *Orphan) {
 	}
 }
 
-// Hold reports whether an executor has orphans. It gets no new task: it may hang, and begin all its tasks at once later.
-func (s *Set) Hold(executor string) bool { return s.onExecutor[executor] > 0 }
+// ExistOn reports whether an executor has orphans. Such an executor gets no new task: it may hang, and later begin all
+// its tasks at once.
+func (s *Set) ExistOn(executor string) bool { return s.onExecutor[executor] > 0 }
 
 // MayReturn reports whether an orphan of an executor is Returnable.
 func (s *Set) MayReturn(executor string) bool { return s.returnable[executor] > 0 }
@@ -348,7 +355,7 @@ func (s *Set) change(taskID string, fn func(*Orphan) bool) {
 	if fn(o) {
 		s.changed.Add(taskID)
 	}
-	s.follow(blocked, o.isBlocking())
+	s.requestChecks(blocked, o.isBlocking())
 }
 
 // Write adds the changed orphans to a commit.

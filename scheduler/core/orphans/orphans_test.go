@@ -13,7 +13,7 @@ import (
 )
 
 // TestIndexes plays random changes of a set. The indexes of blocking orphans and of those of former frameworks agree
-// with an iteration over all, and the written set can be restored, with Known unset for all.
+// with an iteration over all, and the written set can be restored, with Reported unset for all.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -22,17 +22,17 @@ func TestIndexes(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			now = now.Add(time.Second)
 			id := fmt.Sprint("task-", rapid.IntRange(0, 5).Draw(t, "task"))
-			was, wasThere := s.Get(id)
+			before, existed := s.Get(id)
 			s.shared.MatchDone()
 			s.shared.TakeNeedChanged()
 			switch rapid.IntRange(0, 10).Draw(t, "change") {
 			case 0, 1, 2:
-				if _, there := s.Get(id); !there {
+				if !existed {
 					s.Add(Orphan{
 						TaskID: id, Job: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "job"),
 						Item:  rapid.IntRange(0, 2).Draw(t, "item"),
 						Agent: "S1", Framework: present, Since: now,
-						Blocks: rapid.Bool().Draw(t, "blocks"), Known: rapid.Bool().Draw(t, "known"),
+						Blocks: rapid.Bool().Draw(t, "blocks"), Reported: rapid.Bool().Draw(t, "reported"),
 					})
 				}
 			case 3:
@@ -44,9 +44,8 @@ func TestIndexes(t *testing.T) {
 			case 6:
 				s.RecordStaged(id, now)
 			case 7:
-				before, _ := s.Get(id)
 				s.MarkAlive(id)
-				if after, there := s.Get(id); there && (!after.Blocks || !after.Away.IsZero()) {
+				if after, exists := s.Get(id); exists && (!after.Blocks || !after.Away.IsZero()) {
 					t.Fatalf("%+v became %+v", before, after)
 				}
 			case 8:
@@ -62,12 +61,12 @@ func TestIndexes(t *testing.T) {
 				s.ResetFormer()
 			}
 			agree(t, s, present)
-			is, isThere := s.Get(id)
-			blocked, blocks := wasThere && was.isBlocking(), isThere && is.isBlocking()
-			freed := wasThere && !isThere && !s.Hold(was.Executor) // its executor takes tasks again
+			after, exists := s.Get(id)
+			blocked, blocks := existed && before.isBlocking(), exists && after.isBlocking()
+			freed := existed && !exists && !s.ExistOn(before.Executor) // its executor takes tasks again
 			if need := s.shared.TakeNeedChanged(); s.shared.MatchRequested() != (blocked && !blocks || freed) ||
 				!need && blocked != blocks {
-				t.Fatalf("blocked %v, blocks %v: a match is made: %v, offers are looked at: %v", blocked, blocks,
+				t.Fatalf("blocked %v, blocks %v: match requested: %v, need changed: %v", blocked, blocks,
 					s.shared.MatchRequested(), need)
 			}
 			var c store.Commit
@@ -88,11 +87,12 @@ func TestIndexes(t *testing.T) {
 		}
 		s.MarkAllUnreported()
 		if got, want := fmt.Sprintf("%+v", again.All()), fmt.Sprintf("%+v", s.All()); got != want {
-			t.Fatalf("what is stored is\n%s, not\n%s", got, want)
+			t.Fatalf("the stored orphans are\n%s, not\n%s", got, want)
 		}
 	})
 }
 
+// agree compares the indexes with an iteration over all orphans.
 func agree(t *rapid.T, s *Set, present string) {
 	all, former := s.All(), 0
 	for _, o := range all {

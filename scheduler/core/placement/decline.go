@@ -15,6 +15,7 @@ import (
 // and offers are revived when a shard with another demand starts to wait. An execution that would starve that way gets
 // a reservation (rule L2).
 
+// wantOf returns the want of each shard of a demand.
 func wantOf(d *demand) want {
 	w := want{shard: d.Shard, executor: d.ExecutorSize, executorKey: d.executorKey, gangSize: 1}
 	if d.Together {
@@ -27,23 +28,23 @@ func wantOf(d *demand) want {
 var declineBackoffs = [...]time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}
 
 const (
-	// partialHoldTime is how long an offer is held that can take some, but not all, of the shards that only start
-	// together. A REVIVE brings all free resources at once, so offers for the other shards would arrive within that
-	// time.
+	// partialHoldTime is how long an offer is held if it can take some, but not all, of a gang: the shards that only
+	// start together. A REVIVE brings all free resources at once, so offers for the other shards would arrive within
+	// that time.
 	partialHoldTime = 20 * time.Millisecond
-	// gangReviveInterval is the minimum interval between two REVIVEs that the ends of tasks cause for such shards.
+	// gangReviveInterval is the minimum interval between two REVIVEs that are sent for gangs because a task has ended.
 	gangReviveInterval = time.Second
 )
 
-// requestRefused makes the next REVIVE bring back the offers that were declined because nothing could use them. It is
-// called when something has changed that may make them useful.
+// requestRefused makes a REVIVE necessary that brings back the offers that no waiting shard could use. It is called
+// when a change may have made them usable.
 func (f *offerFlow) requestRefused() {
 	f.filtered = f.filtered || f.refused
 	f.refused = false
 }
 
-// detectNewDemand revives declined offers if a shard started to wait after the last match and asks for something else
-// than the shards that waited then.
+// detectNewDemand revives declined offers if a shard started to wait after the last match and its want is none of
+// those that were unplaced then.
 func (f *offerFlow) detectNewDemand(ds []demand) {
 	if !f.refused {
 		return
@@ -57,7 +58,8 @@ func (f *offerFlow) detectNewDemand(ds []demand) {
 	}
 }
 
-// recordUnplaced records the wants that a match could not place. A round can have several matches.
+// recordUnplaced records the wants that a match could not place, except those that no agent can ever hold. more says
+// that the round has further matches: unplaced is replaced when it ends. A new want starts declineBackoff again.
 func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more bool) {
 	if f.unplacing == nil {
 		f.unplacing = map[want]time.Time{}
@@ -78,29 +80,32 @@ func (f *offerFlow) recordUnplaced(ds []demand, unplaced []offers.Unplaced, more
 	}
 }
 
-// recordLeftover records that an ACCEPT leaves the rest of its agent's resources behind a filter.
+// recordLeftover records that an ACCEPT leaves the rest of its agent's resources behind a filter. started are the
+// executors that this ACCEPT starts: the next shard for one of them needs less room, so it may fit into the rest
+// although the match could not place it.
 func (f *offerFlow) recordLeftover(started []*executors.Executor) {
 	f.forgetRevivedFor() // the ACCEPT may have used resources that were held for future fires
-	someWait, cheaper := false, false
+	someWait, mayFit := false, false
 	for _, left := range []map[want]time.Time{f.unplaced, f.unplacing} {
 		for w := range left {
 			someWait = true
-			cheaper = cheaper || slices.ContainsFunc(started,
+			mayFit = mayFit || slices.ContainsFunc(started,
 				func(x *executors.Executor) bool { return x.Key() == w.executorKey })
 		}
 	}
-	if someWait && !cheaper {
+	if someWait && !mayFit {
 		f.refused = true // the waiting shards did not fit into the rest
 		return
 	}
 	f.filtered = true
 }
 
-// heldUntil returns until when the offers of an agent are held that a match has left unused.
-func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey string) bool) (until time.Time) {
+// heldUntil returns until when the offers of an agent are held although a match has left them unused. It is zero if no
+// waiting shard fits there.
+func (f *offerFlow) heldUntil(a offers.Agent, hasExecutor func(agent, executorKey string) bool) (until time.Time) {
 	for w, since := range f.unplaced {
 		need := w.shard
-		if !runs(a.ID, w.executorKey) {
+		if !hasExecutor(a.ID, w.executorKey) {
 			need = need.Plus(w.executor)
 		}
 		if !need.Fits(a.Free) {
@@ -115,22 +120,22 @@ func (f *offerFlow) heldUntil(a offers.Agent, runs func(agent, executorKey strin
 	return until
 }
 
-// declineUnusable declines, after a match, the offers that no waiting shard can use, and a little later
-// those that can take only some of the shards that start together. Offers that future fires need are held.
+// declineUnusable declines, after a match, the offers that no waiting shard can use, and a little later those that can
+// take only a part of a gang. Offers that future launches need are held.
 func (f *offerFlow) declineUnusable(o flowInput) {
-	taken := f.takeOld(o.reservation) // a round may last long, so this does not wait for its end
+	taken := f.takeOld(o.reservation) // also during a round, because a round may last long
 	if o.roundOpen {
 		if len(taken) > 0 {
 			f.refused = true
 			f.decline(taken, declineBackoffs[f.declineBackoff])
 		}
-		return // the round has not ended
+		return // a later match of the round may use the other offers
 	}
 	for _, a := range f.held.Agents() {
 		if f.need.needs(a.ID) || o.reservation.holds(a.ID) {
 			continue
 		}
-		if until := f.heldUntil(a, o.runs); until.After(f.shared.Now()) {
+		if until := f.heldUntil(a, o.hasExecutor); until.After(f.shared.Now()) {
 			f.checkAt(until)
 			continue
 		}
@@ -155,9 +160,8 @@ func (f *offerFlow) checkAt(at time.Time) {
 	}
 }
 
-// requestForGangs revives declined offers if a task has ended while shards wait that only start together. Mesos
-// offers the agent of that task by itself, because it has more than was declined, but not the other agents, whose
-// filters are still in force.
+// requestForGangs revives declined offers if a task has ended while a gang waits. Mesos offers the agent of that task
+// by itself, because the agent has more than was declined, but not the other agents, whose filters are still in force.
 func (f *offerFlow) requestForGangs() {
 	ended := f.taskEnded && f.refused
 	f.taskEnded = false
@@ -179,8 +183,8 @@ func (f *offerFlow) requestForGangs() {
 	}
 }
 
-// takeOld removes and returns the offers that were held for OfferHold. Reserved offers are held longer, for their
-// execution, but not from one reservation to the next (rule L2).
+// takeOld removes and returns the offers that were held for OfferHold. Offers of reserved agents are held longer, but
+// not from one reservation to the next (rule L2).
 func (f *offerFlow) takeOld(r *reservation) []offers.Offer {
 	old := f.held.OlderThan(f.shared.Now().Add(-f.shared.Opt.OfferHold))
 	taken := old[:0]
@@ -194,7 +198,8 @@ func (f *offerFlow) takeOld(r *reservation) []offers.Offer {
 	return taken
 }
 
-func (f *offerFlow) all() []offers.Offer { return f.held.OlderThan(f.shared.Now().Add(time.Hour)) }
+// takeAll removes and returns all offers.
+func (f *offerFlow) takeAll() []offers.Offer { return f.held.OlderThan(f.shared.Now().Add(time.Hour)) }
 
 // takeAgents removes and returns the offers of agents.
 func (f *offerFlow) takeAgents(ids []string) (taken []offers.Offer) {
@@ -204,8 +209,8 @@ func (f *offerFlow) takeAgents(ids []string) (taken []offers.Offer) {
 	return taken
 }
 
-// declineUsable declines offers that a waiting shard could use; it is called when no shard waits. Offers with the
-// shortest filter (refuse 0) return before a REVIVE would bring them, so they do not count as filtered.
+// declineUsable declines offers while no shard waits. The next shard that waits could use them, so they count as
+// filtered. Offers with the shortest filter (refuse 0) do not, because they return before a REVIVE would bring them.
 func (f *offerFlow) declineUsable(taken []offers.Offer, refuse time.Duration) {
 	if len(taken) > 0 && refuse > 0 {
 		f.filtered = true
@@ -213,7 +218,7 @@ func (f *offerFlow) declineUsable(taken []offers.Offer, refuse time.Duration) {
 	f.decline(taken, refuse)
 }
 
-// decline declines offers with a filter of at least minRefuse.
+// decline declines offers, if there are any, with a filter of at least minRefuse.
 func (f *offerFlow) decline(taken []offers.Offer, refuse time.Duration) {
 	if len(taken) == 0 {
 		return
@@ -226,5 +231,5 @@ func (f *offerFlow) decline(taken []offers.Offer, refuse time.Duration) {
 	f.shared.Call(step.CallDecline{Offers: ids, Refuse: max(refuse, minRefuse)})
 }
 
-// minRefuse is the shortest filter. It lets another framework have the resources first.
+// minRefuse is the shortest filter. It gives other frameworks the chance to get the resources first.
 const minRefuse = time.Second

@@ -10,15 +10,15 @@ import (
 
 // demands returns the demands of executions with shards that can be launched now, in the order of launches. One call
 // returns at most Options.DemandsPerStep, so that a step stays short; the next call continues where this one ended.
-// more is set until all executions have had their turn, which completes a round.
+// The calls until all executions have had their turn are a round: more is set except in its last call.
 func (pl *Placement) demands() (ds []demand, more bool) {
 	excluded := pl.st.Agents.Excluded()
 	if pl.upTo == (executions.LaunchKey{}) {
 		pl.roundOffers = pl.st.Numbers.OffersReceived
 	}
-	line := pl.st.Executions.LaunchableFrom(pl.upTo)
+	launchable := pl.st.Executions.LaunchableFrom(pl.upTo)
 	pl.upTo = executions.LaunchKey{}
-	for _, e := range line {
+	for _, e := range launchable {
 		if len(ds) >= pl.st.Opt.DemandsPerStep {
 			pl.upTo = e.LaunchKey()
 			return ds, true
@@ -29,32 +29,33 @@ func (pl *Placement) demands() (ds []demand, more bool) {
 		d := demand{exec: e}
 		var items []int
 		if e.Launched() {
-			d.with, d.executorKey, items = e.Settings(), e.Prepare().ExecutorKey(), pl.ItemsWaiting(e)
+			d.settings, d.executorKey, items = e.Settings(), e.Prepare().ExecutorKey(), pl.ItemsWaiting(e)
 		} else {
 			j := pl.st.Config.Job(e.Job())
 			if !pl.st.CanLaunch(j) {
 				continue
 			}
 			a := pl.st.Config.App(j.Config().AppName)
-			d.with, d.executorKey = &executions.Settings{App: *a.Config(),
-				Job: e.SettingsOf(j.Config().WithoutNotifications())}, a.ExecutorKey()
+			d.settings = &executions.Settings{App: *a.Config(), Job: e.SettingsOf(j.Config().WithoutNotifications())}
+			d.executorKey = a.ExecutorKey()
 			items = pl.itemsUpTo(j.Config().ShardingTotalCount)
 		}
 		if len(items) == 0 {
 			continue
 		}
-		a := pl.st.Config.App(d.with.App.AppName)
-		if wait := pl.st.Starts.Wait(a.Config(), e.ID()); wait.Waits() {
-			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: pl.st.Starts.WaitReason(wait)})
+		a := pl.st.Config.App(d.settings.App.AppName)
+		if wait := pl.st.StartFailures.Wait(a.Config(), e.ID()); wait.MustWait() {
+			why := pl.st.StartFailures.WaitReason(wait)
+			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Why: why})
 			continue
 		}
-		if why := pl.tasks.TooLarge(e, d.with); !why.IsZero() {
+		if why := pl.tasks.TooLarge(e, d.settings); !why.IsZero() {
 			pl.st.Executions.SetUnplaced(e, executions.Unplaced{Matched: true, Never: true, Why: why})
 			continue
 		}
-		pl.st.Starts.RecordTry(a.Config(), e.ID())
-		d.Demand = pl.DemandOf(e.ID(), &d.with.App, &d.with.Job, d.executorKey, items, excluded)
-		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.with).Each
+		pl.st.StartFailures.RecordTry(a.Config(), e.ID())
+		d.Demand = pl.DemandOf(e.ID(), &d.settings.App, &d.settings.Job, d.executorKey, items, excluded)
+		d.Together, d.Bytes = !e.Launched(), pl.tasks.Size(e, d.settings).TaskBytes
 		ds = append(ds, d)
 	}
 	return ds, false

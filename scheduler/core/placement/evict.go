@@ -8,8 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 )
 
-// evictForDemand closes idle executors of other apps if their room lets a shard of the first waiting demands fit, or
-// all shards that start together (rule X9: at once if a waiting shard needs the room). agents are those with offers.
+// evictForDemand closes idle executors of other apps on one agent, if their room lets a shard of one of the first
+// waiting demands fit, or all shards of a gang (rule X9: at once if a waiting shard needs the room). agents are those
+// with offers.
 func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 	free := make(map[string]resources.Amount, len(agents))
 	for _, a := range agents {
@@ -21,12 +22,12 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 	agentIDs := pl.st.Agents.IDs()
 	for i := range waiting[:min(len(waiting), max(evictPairs/(len(agentIDs)+1), evictForFirst))] {
 		d := &waiting[i]
-		want := 1
+		needed := 1
 		if d.Together {
-			want = len(d.Items)
+			needed = len(d.Items)
 		}
-		have, limit := 0, 0
-		var first []*executors.Executor // idle executors of the first agent where their end makes room
+		fitNow, fitThen := 0, 0           // shards that fit on all agents now, and without the idle executors
+		var toClose []*executors.Executor // the idle executors of the first agent where their end makes room
 		for _, agentID := range agentIDs {
 			if pl.st.Agents.IsExcluded(agentID) {
 				continue
@@ -46,16 +47,16 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 					idle = append(idle, x)
 				}
 			}
-			now, then := free[agentID].Minus(size).Holds(d.Shard, want), space.Minus(size).Holds(d.Shard, want)
-			have, limit = have+now, limit+then
-			if then > now && first == nil {
-				first = idle
+			now, then := free[agentID].Minus(size).Holds(d.Shard, needed), space.Minus(size).Holds(d.Shard, needed)
+			fitNow, fitThen = fitNow+now, fitThen+then
+			if then > now && toClose == nil {
+				toClose = idle
 			}
 		}
-		if have >= want || limit < want {
+		if fitNow >= needed || fitThen < needed {
 			continue
 		}
-		for _, x := range first {
+		for _, x := range toClose {
 			pl.st.Executors.Close(x)
 		}
 		return // one agent at a time: its freed resources are offered, and matched
@@ -70,8 +71,8 @@ const (
 )
 
 // evictable reports whether an idle executor may be evicted for a demand: its agent is reserved for the demand, or
-// none of the demands before could use the executor. Demands behind do not protect an executor; otherwise two apps
-// could wait for each other's executors forever.
+// none of the earlier demands (before) could use the executor. Later demands do not protect an executor; otherwise two
+// apps could wait for each other's executors forever.
 func (pl *Placement) evictable(x *executors.Executor, d *demand, before []demand) bool {
 	if r := pl.reservation; r.holds(x.Agent()) && r.exec == d.ID {
 		return true

@@ -16,31 +16,31 @@ func (f *offerFlow) beginSession() {
 	f.flowState = flowState{filtered: true}
 }
 
-// manage holds the offers that future launches will need before they could be offered again (see need), and declines
-// the others. An offer is held for at most OfferHold unless it is reserved. Offers are suppressed while no shard waits
-// and no offer is needed.
+// manage holds the offers that launches will need before these resources could be offered again (see need), and
+// declines the others. An offer is held for at most OfferHold unless its agent is reserved. Offers are suppressed
+// while no shard waits and no offer is needed.
 func (f *offerFlow) manage(o flowInput) {
-	waits, hopeless := o.waits && !o.idle, o.hopeless && !o.idle
+	shardsWait, someNeverFit := o.shardsWait && !o.launchesStopped, o.someNeverFit && !o.launchesStopped
 	f.nextCheck = time.Time{}
-	if !waits {
+	if !shardsWait {
 		f.requestRefused() // the next demand may be able to use them
 		f.unplaced, f.unplacing, f.declineBackoff = nil, nil, 0
 	}
-	if waits || f.need.some && !o.idle {
+	if shardsWait || f.need.launchDue && !o.launchesStopped {
 		f.decline(f.takeAgents(step.SortedKeys(o.excluded)), f.shared.Opt.MaxRefuse)
-		if waits {
+		if shardsWait {
 			f.declineUnusable(o)
 			f.requestForGangs()
 		} else {
 			f.declineUsable(f.takeOld(o.reservation), 0)
 			f.declineUsable(f.takeSurplus(o.reservation), f.shared.Opt.OfferHold)
 		}
-		f.revive(waits)
+		f.revive(shardsWait)
 	} else {
-		f.declineUsable(f.all(), f.refuseFor(o.nextFire))
+		f.declineUsable(f.takeAll(), f.refuseFor(o.nextFire))
 		// A shard that fits no agent seen so far waits for another agent to be offered.
 		probing := f.probeUntil.After(f.shared.Now())
-		if !f.suppressed && !hopeless && !probing {
+		if !f.suppressed && !someNeverFit && !probing {
 			f.suppressed = true
 			f.shared.Call(step.CallSuppress{})
 		}
@@ -57,10 +57,10 @@ func (f *offerFlow) manage(o flowInput) {
 	}
 }
 
-// probeTime covers a master's next round of offers.
+// probeTime is long enough for a master's next round of offers.
 const probeTime = 5 * time.Second
 
-// reviveToProbe asks for offers only to see which executors they name (rule X3), once in a step for all.
+// reviveToProbe asks for offers only to see which executors they name (rule X3), at most once in a step.
 func (f *offerFlow) reviveToProbe() {
 	if f.revivedAt.Equal(f.shared.Now()) {
 		return
@@ -74,7 +74,7 @@ func (f *offerFlow) reviveToProbe() {
 func (f *offerFlow) reviveNow() {
 	f.suppressed, f.filtered, f.refused = false, false, false
 	f.revivedAt, f.revivedFor = f.shared.Now(), f.need.upTo
-	f.timing.asked(f.shared.Now())
+	f.timing.reviveSent(f.shared.Now())
 	f.shared.Call(step.CallRevive{})
 }
 
@@ -88,17 +88,17 @@ func (f *offerFlow) refuseFor(nextFire time.Time) time.Duration {
 }
 
 // revive sends REVIVE if a filter or SUPPRESS keeps needed offers away: for waiting shards, and once for each future
-// fire that the offers at hand cannot satisfy.
-func (f *offerFlow) revive(waits bool) {
+// launch that the offers at hand cannot satisfy.
+func (f *offerFlow) revive(shardsWait bool) {
 	short := f.need.shortFor.After(f.revivedFor)
 	if short {
 		f.requestRefused()
 	}
-	if !f.suppressed && !f.filtered || !waits && !short {
+	if !f.suppressed && !f.filtered || !shardsWait && !short {
 		return
 	}
-	interval := minReviveInterval // a shard waits
-	if !waits {
+	interval := minReviveInterval
+	if !shardsWait {
 		interval = f.reviveInterval()
 	}
 	if next := f.revivedAt.Add(interval); f.shared.Now().Before(next) {
@@ -117,17 +117,17 @@ func (pl *Placement) ManageOffers() {
 	}
 	pl.findNeed()
 	o := flowInput{
-		idle: pl.st.Opt.Held != "" || pl.st.Draining() ||
-			pl.st.Subscription.InTakeover(), roundOpen: pl.roundOpen(), reservation: pl.reservation,
-		excluded: pl.st.Agents.Excluded(), runs: pl.runs,
+		launchesStopped: pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.InTakeover(),
+		roundOpen:       pl.roundOpen(), reservation: pl.reservation, excluded: pl.st.Agents.Excluded(),
+		hasExecutor: pl.hasExecutor,
 	}
-	o.waits, o.hopeless = pl.anyWaiting()
+	o.shardsWait, o.someNeverFit = pl.anyWaiting()
 	o.nextFire, _ = pl.fires.Next()
 	pl.flow.manage(o)
 }
 
-// runs reports whether an executor with a key is on an agent, takes tasks and is not silent.
-func (pl *Placement) runs(agent, key string) bool {
+// hasExecutor reports whether an agent has an executor with that key that takes tasks and is not silent.
+func (pl *Placement) hasExecutor(agent, key string) bool {
 	return slices.ContainsFunc(pl.st.Executors.On(agent), func(x *executors.Executor) bool {
 		return x.Key() == key && x.SilentSince().IsZero() && pl.st.TakesTasks(x)
 	})

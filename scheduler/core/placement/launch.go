@@ -27,9 +27,10 @@ func (pl *Placement) Launch() {
 	ds, more := pl.demands()
 	pl.flow.detectNewDemand(ds)
 	if pl.flow.held.Len() == 0 {
-		// The reasons of the last match stay. Idle executors may occupy all agents, so that nothing is ever offered.
+		// Without a match the executions keep their reasons. Idle executors may occupy all agents, so that nothing is
+		// ever offered.
 		pl.evictForDemand(nil, ds)
-		if pl.flow.refused { // something was declined, so something is free
+		if pl.flow.refused { // offers were declined, so some resources are free
 			pl.reserve()
 		}
 		return
@@ -37,34 +38,35 @@ func (pl *Placement) Launch() {
 	pl.matchDemands(ds, more)
 	pl.reserve()
 	// The first demands of the round have not been matched with the offers that came during the round.
-	missed := !more && pl.roundOffers != pl.st.Numbers.OffersReceived
-	if (more || missed) && pl.flow.held.Len() > 0 {
+	missedOffers := !more && pl.roundOffers != pl.st.Numbers.OffersReceived
+	if (more || missedOffers) && pl.flow.held.Len() > 0 {
 		pl.st.RequestMatch()
 	}
 }
 
-// matchDemands matches demands and launches what is placed.
+// matchDemands matches demands with the offers, launches the shards that were placed, and records why others were not.
 func (pl *Placement) matchDemands(ds []demand, more bool) {
 	agents := pl.recordAgentsOnOffer()
-	plain := make([]offers.Demand, len(ds))
-	found := make([]executions.Unplaced, len(ds))
+	toMatch := make([]offers.Demand, len(ds))
+	unplaced := make([]executions.Unplaced, len(ds))
 	for i := range ds {
-		plain[i] = ds[i].Demand
-		found[i].Matched = true
+		toMatch[i] = ds[i].Demand
+		unplaced[i].Matched = true
 	}
-	result := offers.Match(plain, agents, pl.st.Opt.Strategy)
-	others := pl.NotOnOffer(agents)
+	result := offers.Match(toMatch, agents, pl.st.Opt.Strategy)
+	notOnOffer := pl.NotOnOffer(agents)
 	for i := range result.Unplaced {
 		u := &result.Unplaced[i]
 		if !u.Later {
-			u.Reason, u.Never = others.ReasonOf(u, ds[u.Demand].Demand)
+			u.Reason, u.Never = notOnOffer.ReasonOf(u, ds[u.Demand].Demand)
 		}
-		found[u.Demand] = executions.Unplaced{Matched: true, Why: u.Reason, Never: u.Never, Reserved: u.Reserved}
+		unplaced[u.Demand] = executions.Unplaced{Matched: true, Why: u.Reason, Never: u.Never, Reserved: u.Reserved}
 	}
 	for i := range ds {
-		pl.st.Executions.SetUnplaced(ds[i].exec, found[i])
+		pl.st.Executions.SetUnplaced(ds[i].exec, unplaced[i])
 	}
-	// The next launch handles these. They lack no resources, so nothing is declined or ended for them.
+	// Those with Later are placed by the next call of Launch. They lack no resources, so nothing is declined or closed
+	// for them.
 	result.Unplaced = slices.DeleteFunc(result.Unplaced, func(u offers.Unplaced) bool { return u.Later })
 	pl.flow.recordUnplaced(ds, result.Unplaced, more)
 	byAgent := map[int][]offers.Placement{}
@@ -87,16 +89,16 @@ func (pl *Placement) matchDemands(ds []demand, more bool) {
 		}
 	}
 	pl.st.MatchDone()
-	var left []demand
+	var waiting []demand
 	for _, u := range result.Unplaced {
 		if !u.Never {
-			left = append(left, ds[u.Demand])
+			waiting = append(waiting, ds[u.Demand])
 		}
 	}
-	pl.evictForDemand(agents, left)
+	pl.evictForDemand(agents, waiting)
 }
 
-// recordAgentsOnOffer returns the agents with offers, for a match in a step, and records what the offers show of each.
+// recordAgentsOnOffer returns the agents with offers, for a match in a step, and records that each of them was seen.
 func (pl *Placement) recordAgentsOnOffer() []offers.Agent {
 	agents := pl.AgentsOnOffer()
 	for i := range agents {
@@ -127,8 +129,7 @@ func (pl *Placement) AgentsOnOffer() []offers.Agent {
 	return out
 }
 
-// accept launches placements on one agent, in one ACCEPT that uses all its
-// offers (rule L3).
+// accept launches placements on one agent, in one ACCEPT that uses all offers of the agent (rule L3).
 func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Placement) {
 	pl.acceptSeq++
 	sent := &sentAccept{}
@@ -138,27 +139,27 @@ func (pl *Placement) accept(agent offers.Agent, ds []demand, placed []offers.Pla
 		call.OfferIDs = append(call.OfferIDs, taken[i].ID)
 	}
 	stock := offers.NewStock(taken)
-	runs, started := pl.executorsFor(agent.ID, ds, placed, stock)
+	executorOf, started := pl.executorsFor(agent.ID, ds, placed, stock)
 	for i, p := range placed {
-		d, x := &ds[p.Demand], runs[i]
+		d, x := &ds[p.Demand], executorOf[i]
 		if x != nil && !slices.Contains(sent.executors, x.ID()) {
 			sent.executors = append(sent.executors, x.ID())
 			pl.st.Executors.RecordAccept(x, pl.acceptSeq)
 		}
-		pl.st.Allot(agent.ID, x, d.with.Job.Resources(), d.exec.Daemon())
+		pl.st.Allot(agent.ID, x, d.settings.Job.Resources(), d.exec.Daemon())
 		if !d.exec.Launched() {
-			pl.st.Executions.LaunchFirst(d.exec, d.with)
+			pl.st.Executions.LaunchFirst(d.exec, d.settings)
 		}
 		launch := pl.launchShard(d, p.Item, agent.ID, x, stock)
 		sent.tasks = append(sent.tasks, launch.TaskID)
 		call.Tasks = append(call.Tasks, launch)
 	}
-	pl.flow.recordLeftover(started) // the rest stays away for call.Refuse
+	pl.flow.recordLeftover(started)
 	pl.accepts[pl.acceptSeq] = sent
 	pl.st.Call(step.CallLaunch{Seq: pl.acceptSeq, Launch: call})
 }
 
-// launchShard starts the next attempt of a shard.
+// launchShard records the next attempt of a shard, and returns the launch of its task.
 func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executors.Executor,
 	stock offers.Stock) cluster.TaskLaunch {
 	e := d.exec
@@ -172,14 +173,14 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	if s.Source() == executions.FailoverSource {
 		lost = s.TaskID()
 	}
-	on := pl.st.Agents.Get(agentID)
+	agent := pl.st.Agents.Get(agentID)
 	var info cluster.Executor
 	if x != nil {
 		info = x.Info()
 	}
-	next := executions.NewTask{TaskID: id, Agent: agentID, AgentURL: on.URL(), Host: on.Host(), Original: lost,
+	next := executions.NewTask{TaskID: id, Agent: agentID, AgentURL: agent.URL(), Host: agent.Host(), Original: lost,
 		Executor: info.ID, Accept: pl.acceptSeq}
-	need := d.with.Job.Resources()
+	need := d.settings.Job.Resources()
 	if e.Daemon() {
 		pl.daemons.PrepareLaunch(e, item, &next)
 	}
@@ -188,8 +189,8 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	task.FencingToken = pl.st.Fencing.Next()
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID}.Name(),
-		Resources: need, CPULimitMilli: d.with.Job.CPULimitMilli(), Reserved: takeReserved(stock, need), Executor: info,
-		Container: executors.Container(&d.with.App),
-		Task:      task, Shared: pl.tasks.Common(e), Size: d.Bytes,
+		Resources: need, CPULimitMilli: d.settings.Job.CPULimitMilli(), Reserved: takeReserved(stock, need),
+		Executor: info, Container: executors.Container(&d.settings.App),
+		Task: task, Shared: pl.tasks.Common(e), Size: d.Bytes,
 	}
 }

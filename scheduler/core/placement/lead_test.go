@@ -8,14 +8,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// One late answer of the master lengthens the lead only for a while.
+// TestTheLeadFollowsTheMastersAnswers: one late answer of the master lengthens the lead only for a while.
 func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	t.Parallel()
 	pl, now := New(state.New(&step.Shared{Opt: step.DefaultOptions()}), nil, nil, nil),
 		time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 	answer := func(took time.Duration) {
-		pl.flow.timing.asked(now)
-		pl.flow.timing.answered(now.Add(took), pl.st.Opt.OfferAhead)
+		pl.flow.timing.reviveSent(now)
+		pl.flow.timing.offersArrived(now.Add(took), pl.st.Opt.OfferAhead)
 	}
 	if lead := pl.Lead(); lead != defaultLead {
 		t.Errorf("before the first answer the lead is %s", lead)
@@ -36,8 +36,8 @@ func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	if lead := pl.Lead(); lead != minLead {
 		t.Errorf("40 quick answers later the lead is %s", lead)
 	}
-	answer(time.Minute) // a late answer: nothing was free at the time of the REVIVE
+	answer(time.Minute) // too late to be an answer: nothing was free at the time of the REVIVE
 	if lead := pl.Lead(); lead != minLead {
-		t.Errorf("after offers that answered nothing the lead is %s", lead)
+		t.Errorf("after offers that answer no REVIVE the lead is %s", lead)
 	}
 }

@@ -1,8 +1,8 @@
 // Package placement decides which shard goes where. A Placement matches waiting shards with the offers at hand,
-// launches the shards that fit, and holds, declines and requests offers, so that other frameworks get what this one
-// does not need. It owns the offers, the reservation, and the unanswered ACCEPTs. No other package can change them,
-// and none of them is stored. Sessions, offers and answers come in through its methods; Launch and ManageOffers decide
-// once in each step. Package attempts decides what follows after the launch.
+// launches the shards that fit, and holds, declines and requests offers, so that other frameworks get the resources
+// that this one does not need. It owns the offers, the reservation, and the unanswered ACCEPTs. No other package can
+// change them, and none of them is stored. Sessions, offers and answers come in through its methods; Launch and
+// ManageOffers decide once in each step. Package attempts decides what follows after the launch.
 package placement
 
 import (
@@ -26,8 +26,8 @@ type Placement struct {
 	fires   Fires
 	flow    offerFlow
 	unfit   unfit
-	// upTo is where the next match of the round continues, zero for the beginning; roundOffers is how many offers
-	// had been received when the round began.
+	// upTo is where the next match continues the round, zero to begin a new one. roundOffers is how many offers had
+	// been received when the round began.
 	upTo        executions.LaunchKey
 	roundOffers int64
 	// reservation is nil while there is none; lastReservation has, by execution, when its last reservation ended
@@ -44,8 +44,8 @@ type Placement struct {
 type Fires interface {
 	// Next returns when the next fires are due by the wall clock; false for never.
 	Next() (time.Time, bool)
-	// Making reports whether fires that are due up to a time of the term are being made, in this step and the next
-	// ones.
+	// Making reports whether a batch of fires that are due up to a time of the term is being made, in this step and
+	// the next ones.
 	Making(upTo time.Time) bool
 	// Upcoming returns the fires up to a time of the wall clock that are still to be made, or false if there are more
 	// than limit. They are valid until the next call.
@@ -102,21 +102,21 @@ func (pl *Placement) itemsUpTo(n int) []int {
 	return pl.items[:n:n]
 }
 
-// reservation keeps agents for one execution that has waited long: no later one is placed on them, so that they drain
-// (rule L2).
+// reservation keeps agents for one execution that has waited long: no later execution is placed on them, so that they
+// drain (rule L2).
 type reservation struct {
 	exec   string
 	agents map[string]bool
-	// since is when the reservation began; until is when the tasks that ran on the agents at that time must have
-	// ended. drained is since when no task of this framework has been on them, zero while there is one: then there is
-	// nothing more to wait for, whatever until says.
+	// since is when the reservation began; until is when the tasks that ran on the agents at that time should have
+	// ended. drained is since when no task of this framework, except those of daemons, has been on the agents, zero
+	// while there is one. After that there is nothing more to wait for, even before until.
 	since, until, drained time.Time
 }
 
 // holds reports whether an agent is reserved; a nil reservation holds none.
 func (r *reservation) holds(agent string) bool { return r != nil && r.agents[agent] }
 
-// expired reports whether the reservation has used up its time.
+// expired reports whether the reservation has used up its time: at until, or at beyond after its agents have drained.
 func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 	return !now.Before(r.until) || !r.drained.IsZero() && !now.Before(r.drained.Add(beyond))
 }
@@ -125,26 +125,25 @@ func (r *reservation) expired(now time.Time, beyond time.Duration) bool {
 type demand struct {
 	offers.Demand
 	exec        *executions.Execution
-	with        *executions.Settings
+	settings    *executions.Settings
 	executorKey string
 }
 
 // Offer adds an offer and requests a match.
 func (pl *Placement) Offer(o cluster.Offer) {
 	pl.flow.held.Add(offers.Offer{ID: o.ID, Agent: o.AgentID, Host: o.Hostname, Free: o.Resources,
-		MaxTasks: o.MaxTasks,
-		Reserved: reservedOf(o), Received: pl.st.Now()})
+		MaxTasks: o.MaxTasks, Reserved: reservedOf(o), Received: pl.st.Now()})
 	pl.st.RequestMatch()
 }
 
 // RecordReviveAnswer records that offers have arrived, which answers the last REVIVE. It is called once for all offers
 // of an event.
 func (pl *Placement) RecordReviveAnswer() {
-	pl.flow.timing.answered(pl.st.Now(), pl.st.Opt.OfferAhead)
+	pl.flow.timing.offersArrived(pl.st.Now(), pl.st.Opt.OfferAhead)
 	pl.st.NeedChanged()
 }
 
-// DeclineEmpty declines offers without resources that a task could use, with the longest filter.
+// DeclineEmpty declines offers that have no resources which a task could use, with the longest filter.
 func (pl *Placement) DeclineEmpty(ids []string) {
 	empty := make([]offers.Offer, len(ids))
 	for i, id := range ids {
@@ -168,8 +167,8 @@ func (pl *Placement) Clear() { pl.flow.held.Clear() }
 // RecordTaskEnd records that a task has ended, so that some agent has more free resources.
 func (pl *Placement) RecordTaskEnd() { pl.flow.taskEnded = true }
 
-// ResetClock forgets for which fires a REVIVE was sent, because the wall clock was set and they are due at other
-// times.
+// ResetClock forgets for which launches a REVIVE was sent, because the wall clock was set and fires are due at other
+// times of the term.
 func (pl *Placement) ResetClock() { pl.flow.forgetRevivedFor() }
 
 // Probe asks for offers only to see which executors they name (rule X3), at most once in a step.

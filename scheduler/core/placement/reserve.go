@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// recordDrained records whether tasks other than those of daemons are left on the reserved agents.
+// recordDrained records whether the reserved agents have drained: only tasks of daemons, which do not end, are left
+// there.
 func (pl *Placement) recordDrained(r *reservation) {
 	for id := range r.agents {
 		if a := pl.st.Agents.Get(id); a != nil && a.Own().Tasks() > a.Own().Daemons() {
@@ -19,7 +20,7 @@ func (pl *Placement) recordDrained(r *reservation) {
 			return
 		}
 		for _, x := range pl.st.Executors.On(id) {
-			if x.Tasks() > x.Daemons() { // daemons stay
+			if x.Tasks() > x.Daemons() {
 				r.drained = time.Time{}
 				return
 			}
@@ -41,11 +42,11 @@ func (pl *Placement) expireReservation() {
 	}
 	e := pl.st.Executions.Get(r.exec)
 	pl.recordDrained(r)
-	waiting := e != nil && e.Launchable() && !e.Launched() && pl.st.CanLaunch(pl.st.Config.Job(e.Job()))
-	if waiting && !r.expired(pl.st.Now(), pl.st.Opt.ReserveBeyond) {
+	isWaiting := e != nil && e.Launchable() && !e.Launched() && pl.st.CanLaunch(pl.st.Config.Job(e.Job()))
+	if isWaiting && !r.expired(pl.st.Now(), pl.st.Opt.ReserveBeyond) {
 		return
 	}
-	if waiting {
+	if isWaiting {
 		pl.MeasureReserved(r.agents)
 		pl.lastReservation[r.exec] = pl.st.Now()
 	}
@@ -62,36 +63,37 @@ func (pl *Placement) expireReservation() {
 	pl.st.RequestMatch()
 }
 
-// MeasureReserved lowers the amount that a reservation may count on to the amount that is seen now, on agents with
-// offers, because a reservation that ended without a launch shows that the estimate was too high. An estimate counts
-// resources twice if an offer arrives before the update that ends their task: the master offers the resources as soon
-// as the agent reports the end.
+// MeasureReserved replaces the amount that a reservation may count on, on agents with offers, by the amount that is
+// seen now. A reservation that ended without a launch shows that the former amount was too high: resources are counted
+// twice if an offer of them arrives before the update that ends their task, because the master offers resources as
+// soon as the agent reports the end.
 func (pl *Placement) MeasureReserved(agents map[string]bool) {
 	for _, id := range step.SortedKeys(agents) {
 		if pl.flow.held.Free(id).IsZero() {
 			continue
 		}
-		var runs []string
+		var ids []string
 		for _, x := range pl.st.Executors.On(id) {
-			runs = append(runs, x.ID())
+			ids = append(ids, x.ID())
 		}
-		limit, _ := pl.MeasureAgent(id, runs)
+		limit, _ := pl.MeasureAgent(id, ids)
 		pl.st.Agents.ResetReservable(id, limit)
 	}
 }
 
-// waitsSince returns the time by which executions that wait for a reservation are ordered: their creation, or the end
+// waitingSince returns the time by which executions that wait for a reservation are ordered: their creation, or the end
 // of their last reservation. So an execution whose reservation ended without a launch comes after those that waited
 // then, and before all later ones.
-func (pl *Placement) waitsSince(e *executions.Execution) time.Time {
+func (pl *Placement) waitingSince(e *executions.Execution) time.Time {
 	if last := pl.lastReservation[e.ID()]; last.After(e.CreatedAt()) {
 		return last
 	}
 	return e.CreatedAt()
 }
 
-// reserve reserves agents for the execution that has waited longest of those that may be launched and that the known
-// agents could hold. Only one execution has a reservation at a time, so that two can't wait for each other's agents.
+// reserve reserves agents for one execution, unless there is a reservation: the one that has waited longest (at least
+// Options.ReserveAfter) among those that may be launched and that the known agents could hold. Only one execution has
+// a reservation at a time, so that two can't wait for each other's agents.
 func (pl *Placement) reserve() {
 	if pl.reservation != nil || pl.st.Draining() || pl.st.Subscription.InTakeover() || !pl.st.Subscription.Open() {
 		return
@@ -116,10 +118,10 @@ func (pl *Placement) reserve() {
 		}
 		checked++
 		if e.Unplaced().Never || !e.Unplaced().Matched || !pl.st.CanLaunch(pl.st.Config.Job(e.Job())) ||
-			pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
+			pl.st.StartFailures.Wait(pl.st.AppOf(e), e.ID()).MustWait() {
 			continue
 		}
-		if best == nil || pl.waitsSince(e).Before(pl.waitsSince(best)) {
+		if best == nil || pl.waitingSince(e).Before(pl.waitingSince(best)) {
 			if room := pl.agentsFor(e); room != nil {
 				best, agents = e, room
 			}
@@ -140,8 +142,8 @@ func (pl *Placement) reserve() {
 // longestRunSample is how many of the last executions longestRun considers.
 const longestRunSample = 1000
 
-// longestRun returns the longest observed run of a shard on one of the agents; a run in progress counts up to now. All
-// present tasks of the agents should end within it.
+// longestRun returns the longest observed run of a shard on one of the agents; a run in progress counts up to now. The
+// present tasks of the agents should all end within that time.
 func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) {
 	for _, ref := range pl.st.Executions.AllTasks() {
 		if s := ref.Shard(); s.Live() && !ref.Exec.Daemon() && agents[s.Agent()] && s.Unreachable().IsZero() {
@@ -163,8 +165,8 @@ func (pl *Placement) longestRun(agents map[string]bool) (longest time.Duration) 
 	return longest
 }
 
-// agentsFor picks agents that would hold all shards of an execution if they were empty. It returns nil if there are
-// not enough.
+// agentsFor picks agents that would hold all shards of an execution if only daemons were left on them. It returns nil
+// if there are not enough.
 func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	j := pl.st.Config.Job(e.Job())
 	if j == nil || j.Config() == nil || pl.st.Config.App(j.Config().AppName) == nil {
@@ -172,7 +174,7 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	}
 	job, a := *j.Config(), *pl.st.Config.App(j.Config().AppName).Config()
 	avoided := pl.avoid(&a, pl.st.Config.App(j.Config().AppName).ExecutorKey(), nil)
-	held := pl.heldByDaemons()
+	byDaemons := pl.heldByDaemons()
 	var all []*agents.Agent
 	for _, id := range pl.st.Agents.IDs() {
 		if ag := pl.st.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.st.Agents.IsExcluded(id) &&
@@ -180,14 +182,17 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 			all = append(all, ag)
 		}
 	}
-	slices.SortStableFunc(all, func(x, y *agents.Agent) int { return int(y.Reservable().CPUMilli - x.Reservable().CPUMilli) })
+	slices.SortStableFunc(all, func(x, y *agents.Agent) int {
+		return int(y.Reservable().CPUMilli - x.Reservable().CPUMilli)
+	})
 	need, shard := job.ShardingTotalCount, job.Resources()
 	picked := map[string]bool{}
 	for _, ag := range all {
 		if need <= 0 {
 			break
 		}
-		if n := ag.Reservable().Minus(held[ag.ID()]).Minus(pl.st.ExecutorSize(&a)).Holds(shard, need); n > 0 {
+		room := ag.Reservable().Minus(byDaemons[ag.ID()]).Minus(pl.st.ExecutorSize(&a))
+		if n := room.Holds(shard, need); n > 0 {
 			picked[ag.ID()] = true
 			need -= n
 		}
@@ -201,17 +206,17 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 // endDelay is the time after an executor's last update by which the ends of its tasks have arrived.
 const endDelay = time.Second
 
-// MeasureAgent returns how much an agent has for this framework: its free resources and those that the framework uses,
-// including the executors that the agent's offer names (runs). limit may count resources twice, because an offer can
-// arrive before the update that ends their task. settled is a lower bound: it leaves out the tasks of executors with an
-// update within endDelay, since the update of another end may be on its way. MeasureAgent is called only in a step,
-// because it adds an unknown agent.
-func (pl *Placement) MeasureAgent(agentID string, runs []string) (limit, settled resources.Amount) {
+// MeasureAgent returns how much an agent has for this framework: its free resources and those that the framework uses.
+// running are the ids of the executors that the agent's offer names, which count even without tasks. limit may count
+// resources twice, because an offer can arrive before the update that ends their task. settled is a lower bound: it
+// leaves out the tasks of executors with an update within endDelay, because the update of another end may be on its
+// way. MeasureAgent is called only in a step, because it adds an unknown agent.
+func (pl *Placement) MeasureAgent(agentID string, running []string) (limit, settled resources.Amount) {
 	limit = pl.flow.held.Free(agentID).Plus(pl.st.Agents.GetOrAdd(agentID).Own().Used())
 	settled = limit
 	for _, x := range pl.st.Executors.On(agentID) {
 		uses := x.Used()
-		named := slices.Contains(runs, x.ID())
+		named := slices.Contains(running, x.ID())
 		if x.Tasks() > 0 || named {
 			uses = uses.Plus(x.Resources())
 		}

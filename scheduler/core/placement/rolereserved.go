@@ -6,8 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// Resources that are reserved for our role are used first (rule L7). Offers, capacities and matches count with the
-// sums of reserved and unreserved amounts. Which part of an offer a task or an executor takes is decided when its
+// Resources that are reserved for the framework's role are used first (rule L7). Offers, capacities and matches use
+// the sums of reserved and unreserved amounts. Which part of an offer a task or an executor takes is decided when its
 // ACCEPT is made, and the ACCEPT names it. The part that an executor has taken is stored in its record, because it
 // belongs to its ExecutorInfo (rule X4). When a task or an executor ends, the cluster returns each part to where it
 // came from.

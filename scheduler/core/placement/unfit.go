@@ -9,7 +9,7 @@ import (
 )
 
 // unfit caches the agents on which the cluster's own rules allow no task of an app (Options.Unfit). The cache is valid
-// until the attributes of any agent change, which operators cause, not load.
+// until the attributes of any agent change, which is rare: operators change them, not the load.
 type unfit struct {
 	// version is the version of the attributes for which byKey was computed. byKey has, by the key of the app's
 	// executor, the reasons by agent; nil if the rules allow all agents.
@@ -27,8 +27,8 @@ func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reaso
 	if u.byKey == nil || u.version != pl.st.Agents.Attributes() {
 		u.version, u.byKey = pl.st.Agents.Attributes(), map[string]map[string]reason.Reason{}
 	}
-	found, known := u.byKey[key]
-	if known {
+	found, cached := u.byKey[key]
+	if cached {
 		return found
 	}
 	unfit := pl.st.Opt.Unfit(executors.Container(a))
@@ -50,14 +50,14 @@ func (pl *Placement) unfitFor(a *app.Config, key string) map[string]reason.Reaso
 // avoid returns the agents on which an app must not be placed, with the reasons: those that the cluster's rules or the
 // app's start failures exclude, and those of excluded. The map must not be changed.
 func (pl *Placement) avoid(a *app.Config, key string, excluded map[string]reason.Reason) map[string]reason.Reason {
-	avoided, kept := pl.st.Starts.Avoid(a.AppName, excluded), pl.unfitFor(a, key)
+	avoided, byRules := pl.st.StartFailures.Avoid(a.AppName, excluded), pl.unfitFor(a, key)
 	switch {
-	case len(kept) == 0:
+	case len(byRules) == 0:
 		return avoided
 	case len(avoided) == 0:
-		return kept
+		return byRules
 	}
 	all := maps.Clone(avoided)
-	maps.Copy(all, kept)
+	maps.Copy(all, byRules)
 	return all
 }

@@ -7,23 +7,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// anyWaiting reports whether a shard could be launched if an agent had the resources, and whether a waiting shard fits
-// no agent. No offer is held for the latter.
-func (pl *Placement) anyWaiting() (waits, hopeless bool) {
+// anyWaiting reports whether a shard could be launched if an agent had the resources (shardsWait), and whether a
+// waiting shard fits no agent (someNeverFit). No offer is held for the latter. It stops at the first shard that could
+// be launched.
+func (pl *Placement) anyWaiting() (shardsWait, someNeverFit bool) {
 	for _, e := range pl.st.Executions.Launchable() {
 		if !e.Kill().IsZero() || pl.st.HeldBack(e) {
 			continue
 		}
 		if e.Unplaced().Never {
-			hopeless = true
+			someNeverFit = true
 			continue
 		}
-		if pl.st.Starts.Wait(pl.st.AppOf(e), e.ID()).Waits() {
+		if pl.st.StartFailures.Wait(pl.st.AppOf(e), e.ID()).MustWait() {
 			continue
 		}
 		if !e.Launched() {
 			if j := pl.st.Config.Job(e.Job()); pl.st.CanLaunch(j) {
-				return true, hopeless
+				return true, someNeverFit
 			}
 			continue
 		}
@@ -31,40 +32,40 @@ func (pl *Placement) anyWaiting() (waits, hopeless bool) {
 			s := e.Shard(i)
 			if s.State() == executions.Waiting && !pl.st.Orphans.IsBlocked(e.Job(), s.Item()) &&
 				!s.NotBefore().After(pl.st.Now()) {
-				return true, hopeless
+				return true, someNeverFit
 			}
 		}
 	}
-	return false, hopeless
+	return false, someNeverFit
 }
 
-// findNeed determines which offers future launches need, unless that is known.
+// findNeed determines which offers future launches need, unless the last result still holds.
 func (pl *Placement) findNeed() {
 	upTo := pl.flow.backBy()
-	if pl.flow.needKnown(upTo) {
+	if pl.flow.needIsCurrent(upTo) {
 		return
 	}
-	switch ds, at, all := pl.Upcoming(upTo); {
-	case all:
+	switch ds, dueAt, tooMany := pl.Upcoming(upTo); {
+	case tooMany:
 		pl.flow.holdAll()
 	case len(ds) > 0:
 		agents := pl.recordAgentsOnOffer()
-		pl.flow.holdFor(offers.Match(ds, agents, pl.st.Opt.Strategy), agents, at)
+		pl.flow.holdFor(offers.Match(ds, agents, pl.st.Opt.Strategy), agents, dueAt)
 	}
 }
 
 // Upcoming returns the demands of the launches that are due up to a time of the term, and when each is due. If there
-// are too many, it returns only all = true. A fire whose job will still be running makes no demand, because it is
-// dropped or waits for the end of that run. Shards that start together make one demand each, so that some of the
-// resources are held while the others are still on their way.
-func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Time, all bool) {
+// are too many, it returns only tooMany = true. A fire whose job is still busy makes no demand, because it is dropped
+// or waits for the end of that run. The shards of a fire are not marked as Together, so that some of the resources are
+// held while the others are still on their way.
+func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, dueAt []time.Time, tooMany bool) {
 	if pl.fires.Making(upTo) {
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
 	excluded := pl.st.Agents.Excluded()
 	for _, e := range pl.st.Executions.Launchable() {
 		if !e.Launched() {
-			break // launched executions come first: the others have no shard that waits for a retry
+			break // launched executions come first; only they have shards in a backoff
 		}
 		if pl.st.HeldBack(e) {
 			continue
@@ -83,14 +84,15 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 			}
 		}
 		if len(items) > 0 {
-			ds, at = append(ds, pl.DemandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(),
-				items, excluded)), append(at, first)
+			ds = append(ds, pl.DemandOf(e.ID(), &e.Settings().App, &e.Settings().Job, e.Prepare().ExecutorKey(), items,
+				excluded))
+			dueAt = append(dueAt, first)
 		}
-		if len(ds) >= maxFutureFires {
+		if len(ds) >= maxFutureLaunches {
 			return nil, nil, true
 		}
 	}
-	coming, ok := pl.fires.Upcoming(pl.st.OnWall(upTo), maxFutureFires)
+	coming, ok := pl.fires.Upcoming(pl.st.OnWall(upTo), maxFutureLaunches)
 	if !ok {
 		return nil, nil, true
 	}
@@ -100,15 +102,15 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, at []time.Tim
 			continue
 		}
 		a := pl.st.Config.App(j.Config().AppName)
-		if pl.st.Starts.Wait(a.Config(), fire.Job).Waits() {
+		if pl.st.StartFailures.Wait(a.Config(), fire.Job).MustWait() {
 			continue
 		}
 		items := pl.itemsUpTo(j.Config().ShardingTotalCount)
 		ds = append(ds, pl.DemandOf(fire.Job, a.Config(), j.Config(), a.ExecutorKey(), items, excluded))
-		at = append(at, pl.st.InTerm(fire.At))
+		dueAt = append(dueAt, pl.st.InTerm(fire.At))
 	}
-	return ds, at, false
+	return ds, dueAt, false
 }
 
-// maxFutureFires bounds how many future fires are matched in one step.
-const maxFutureFires = 1000
+// maxFutureLaunches bounds how many executions and how many fires are matched ahead.
+const maxFutureLaunches = 1000

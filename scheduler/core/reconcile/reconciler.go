@@ -1,7 +1,7 @@
-// Package reconcile asks the master about tasks whose state may have changed without an update: all of them with
-// each session and every ten minutes, and unanswered ones at growing intervals (rule T6). It owns no state; package
-// subscription keeps when to ask next. The answers arrive as status updates, and package attempts decides what they
-// mean.
+// Package reconcile asks the master about tasks whose state may have changed without an update: about all of them in
+// each session and every ten minutes, and about those that the master has not reported at growing intervals (rules T6,
+// R). It owns no state; package subscription keeps when to ask next. The answers arrive as status updates, and package
+// attempts decides what they mean.
 package reconcile
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Reconciler sends reconcile calls to the master (rule T6, and the table of answers).
+// Reconciler sends reconcile calls to the master (rules T6, R).
 type Reconciler struct{ st *state.State }
 
 // New returns a Reconciler for the tasks of st.
@@ -32,7 +32,7 @@ func (r *Reconciler) SendDue() {
 		r.AskAbout(func(*executions.Shard) bool { return true })
 		r.st.Call(step.CallReconcile{})
 	case r.st.Subscription.AskIsDue():
-		r.st.Subscription.RecordAsked(r.AskAbout(func(s *executions.Shard) bool { return !s.Known() }))
+		r.st.Subscription.RecordAsked(r.AskAbout(func(s *executions.Shard) bool { return !s.Reported() }))
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *Reconciler) askAboutReturnedAgents() {
 		}
 		r.st.Orphans.MarkUnreported(o.TaskID)
 		ref := cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent}
-		if r.st.Subscription.IsFormer(&o) { // the answer would be about the framework id, not the task
+		if r.st.Subscription.IsFormer(&o) { // an answer about the task would be about its framework id only
 			ref.TaskID = r.st.Agents.Ask(o.Agent)
 		} else {
 			r.st.Subscription.AskSoon()
@@ -82,7 +82,7 @@ func (r *Reconciler) AskAbout(want func(*executions.Shard) bool) int {
 	for _, o := range r.st.Orphans.All() {
 		if !r.st.Subscription.IsFormer(&o) {
 			refs = append(refs, cluster.TaskRef{TaskID: o.TaskID, AgentID: o.Agent})
-			if !o.Known {
+			if !o.Reported {
 				n++
 			}
 		}

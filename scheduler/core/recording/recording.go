@@ -1,8 +1,7 @@
 // Package recording decides what each step records in the history, and tracks how much of this term's recordings is
 // stored there (rule H1). A Recording owns the rows of the present step and the numbers of batches. The other parts
-// hand it what happened; Write turns that into the one batch of the step's commit, and StoredUpTo receives the shell's
-// report of the stored batches. The package writes to no history itself: the shell does, after the commit, and again
-// if the next leader finds that a batch may be missing.
+// report events to it; Write turns them into the one batch of the step's commit, and StoredUpTo applies the shell's
+// report of the stored batches. The package writes to no history itself: the shell does, beside the commit.
 package recording
 
 import (
@@ -23,25 +22,25 @@ import (
 // Recording collects the rows that the present step records in the history, and tracks how much of this term's
 // recordings is stored there (rule H1). Without Options.History it records nothing. These hold between any two steps:
 //
-//   - every commit that counted up batches has a batch, and no other commit has one;
-//   - toRecord has the executions whose ends are in no batch of this term, in the order of their ends; all that
-//     ended before the first of them are recorded, or were stored by a former term;
+//   - every commit that increased batches has a batch, and no other commit has one;
+//   - toRecord has the executions whose ends are in no batch of this term, in the order of their ends; all earlier ends
+//     are in a batch of this term, or a former term has stored them;
 //   - the ends up to stored are stored, and the ends up to recorded are in a batch of this term, or stored;
 //   - toAudit has the audit rows that are in no batch of this term, in the order of their numbers; those up to
 //     auditRecorded are in one, and those up to auditStored are stored.
 type Recording struct {
 	shared *step.Shared
-	// of keeps, with each execution, which of its changes were recorded.
-	of   *executions.Set
+	// set has the executions, with marks for changes that were not recorded.
+	set  *executions.Set
 	rows event.Rows
 	// executions are those whose row changes with this step.
 	executions map[string]*executions.Execution
 	batches    int64
-	// base distinguishes the terms of this registry from those of an earlier registry whose rows the same database may
-	// hold: it is added to their numbers. isNew is set until base is written. A restored backup has no base, because
-	// its terms come after those of the backup, as the terms of the lost registry and of another restore do.
-	base  int64
-	isNew bool
+	// base is added to the numbers of terms, to distinguish the terms of this registry from those of an earlier one
+	// whose rows the same database may hold. baseIsNew is set until base is written. A backup is restored without its
+	// base: the lost registry, and another restore of the same backup, would continue with the same numbers of terms.
+	base      int64
+	baseIsNew bool
 	// former has, by term, the number of batches of each of the last terms.
 	former   map[int64]int64
 	toRecord []*executions.Execution
@@ -59,19 +58,18 @@ type Recording struct {
 type recordedUpTo struct{ batch, ended, audit int64 }
 
 const (
-	// FormerTerms is the number of terms before its own for which a leader reports the number of batches, in addition
-	// to those that the registry still has.
+	// FormerTerms is the number of terms before its own for which a leader always reports the number of batches, even
+	// if the registry has no number for them.
 	FormerTerms = 20
-	// endsPerStep bounds the shards of executions whose ends one step records, because a term may begin with many.
+	// endsPerStep bounds the shards of the executions whose ends one step records, because a term may begin with many.
 	endsPerStep = 2000
 	// AuditsPerStep bounds the audit rows that one step records; the next steps record the others.
 	AuditsPerStep = 500
 )
 
-// New returns a Recording that has recorded nothing. of keeps, with each execution, which of its changes were
-// recorded.
-func New(s *step.Shared, of *executions.Set) *Recording {
-	return &Recording{shared: s, of: of, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
+// New returns a Recording that has recorded nothing, for the executions of a set.
+func New(s *step.Shared, set *executions.Set) *Recording {
+	return &Recording{shared: s, set: set, executions: map[string]*executions.Execution{}, former: map[int64]int64{}}
 }
 
 // On reports whether there is a history to record in. Without one every method that records does nothing.
@@ -81,13 +79,13 @@ func (h *Recording) On() bool { return h.shared.Opt.History }
 // other.
 func NotRestored() []string { return []string{store.PathHistoryBase} }
 
-// termsOfOneBase is more than a registry will ever have.
+// termsOfOneBase is more than the number of terms that a registry will ever have.
 const termsOfOneBase = 1_000_000
 
 // Term returns the number that the present term has in the history: Options.Term plus the base of this registry.
 func (h *Recording) Term() int64 { return h.base + h.shared.Opt.Term }
 
-// Restore takes an entry about the history that a former term has stored. It fails if the entry cannot be read.
+// Restore adds a stored entry about the history while a term is loaded. It fails if the entry cannot be read.
 func (h *Recording) Restore(e registry.Entry) (err error) {
 	if e.Path == store.PathHistoryBase {
 		h.base, err = strconv.ParseInt(string(e.Value), 10, 64)
@@ -112,49 +110,49 @@ func (h *Recording) BeginTerm(ended []*executions.Execution, audits []audit.Row)
 	if !h.On() {
 		return
 	}
-	if h.isNew = h.base == 0; h.isNew {
+	if h.baseIsNew = h.base == 0; h.baseIsNew {
 		h.base = h.shared.Wall().Unix() * termsOfOneBase
 	}
-	// Terms that could not load the state, such as an older release's, are in none of the commits that forget
-	// former ones, however many they are.
-	saying := maps.Clone(h.former)
+	// A term that could not load the state, such as that of an older release, has stored no number: it made no batch.
+	batchesOf := maps.Clone(h.former)
 	for t := max(h.shared.Opt.Term-FormerTerms, 1); t < h.shared.Opt.Term; t++ {
-		saying[t] = h.former[t]
+		batchesOf[t] = h.former[t]
 	}
-	for _, t := range slices.Sorted(maps.Keys(saying)) {
+	for _, t := range slices.Sorted(maps.Keys(batchesOf)) {
 		if t < h.shared.Opt.Term {
-			h.rows.Terms = append(h.rows.Terms, event.Term{Number: h.base + t, Batches: saying[t]})
+			h.rows.Terms = append(h.rows.Terms, event.Term{Number: h.base + t, Batches: batchesOf[t]})
 		}
 	}
 	h.recorded = h.stored
 	for _, e := range ended {
-		if e.Ended() > h.stored {
-			h.of.MarkUnrecorded(e)
+		if e.EndNumber() > h.stored {
+			h.set.MarkUnrecorded(e)
 			h.toRecord = append(h.toRecord, e)
 		}
 	}
-	for e := range h.of.AllOpen() {
-		h.of.MarkUnrecorded(e)
+	for e := range h.set.AllOpen() {
+		h.set.MarkUnrecorded(e)
 	}
 	h.toAudit = slices.Clone(audits)
 }
 
-// StoredEnd returns the number of the last end up to which all ended executions are stored in the history. Without
-// a history it is the largest number, so that nothing is kept for it.
+// StoredEnd returns the largest end number up to which the ends of all executions are stored in the history. Without a
+// history it is the largest number, so that no execution is kept for it.
 func (h *Recording) StoredEnd() int64 { return h.orAll(h.stored) }
 
-// RecordedEnd returns the number of the last end up to which all ended executions are in a batch, stored or not;
-// the largest number without a history.
+// RecordedEnd returns the largest end number up to which the ends of all executions are in a batch, stored or not.
+// Without a history it is the largest number.
 func (h *Recording) RecordedEnd() int64 { return h.orAll(h.recorded) }
 
-// StoredAudit returns the number of the last audit row up to which all are stored in the history; 0 without one,
-// since then none is stored.
+// StoredAudit returns the number of the last audit row up to which all rows are stored in the history. Without a
+// history it is 0.
 func (h *Recording) StoredAudit() int64 { return h.auditStored }
 
-// RecordedAudit returns the number of the last audit row up to which all are in a batch, stored or not. Without a
-// history it is the largest number, so that any row may be forgotten.
+// RecordedAudit returns the number of the last audit row up to which all rows are in a batch, stored or not. Without a
+// history it is the largest number, so that any row may be removed.
 func (h *Recording) RecordedAudit() int64 { return h.orAll(h.auditRecorded) }
 
+// orAll returns end or, without a history, the largest number.
 func (h *Recording) orAll(end int64) int64 {
 	if !h.On() {
 		return math.MaxInt64
@@ -162,7 +160,7 @@ func (h *Recording) orAll(end int64) int64 {
 	return end
 }
 
-// StoredUpTo takes the number of this term's batches that the history has stored, from the first on without a gap.
+// StoredUpTo records that the history has stored the first batches of this term, of which batches is the number.
 func (h *Recording) StoredUpTo(batches int64) {
 	n := 0
 	for n < len(h.unstored) && h.unstored[n].batch <= batches {
@@ -173,14 +171,14 @@ func (h *Recording) StoredUpTo(batches int64) {
 	h.unstored = h.unstored[n:]
 }
 
-// Changed records an execution with this step, as it will be at the end of the step.
+// Changed records an execution in the batch of this step, as it will be at the end of the step.
 func (h *Recording) Changed(e *executions.Execution) {
 	if h.On() {
 		h.executions[e.ID()] = e
 	}
 }
 
-// Audited records an audit row with this step or, if there are many, one of the next.
+// Audited records an audit row in the batch of this step or, if there are many rows, of one of the next.
 func (h *Recording) Audited(r audit.Row) {
 	if h.On() {
 		h.toAudit = append(h.toAudit, r)
@@ -218,7 +216,7 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 			break
 		}
 		h.rows.Executions = append(h.rows.Executions, h.executionRow(e))
-		shards, ends, h.recorded = shards+e.NumShards()+1, ends+1, e.Ended()
+		shards, ends, h.recorded = shards+e.NumShards()+1, ends+1, e.EndNumber()
 		h.recordUnrecorded(e)
 	}
 	h.toRecord = slices.Delete(h.toRecord, 0, ends)
@@ -241,8 +239,8 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 		h.unstored = append(h.unstored, recordedUpTo{h.batches, h.recorded, h.auditRecorded})
 	}
 	batch = event.Batch{Term: h.Term(), Number: h.batches, Rows: h.rows}
-	if h.isNew {
-		h.isNew = false
+	if h.baseIsNew {
+		h.baseIsNew = false
 		r.Raw(store.PathHistoryBase, strconv.AppendInt(nil, h.base, 10))
 	}
 	h.rows = event.Rows{}
@@ -258,8 +256,8 @@ func (h *Recording) Write(r *store.Commit) (batch event.Batch) {
 	return batch
 }
 
-// writeStored adds to a commit how much of the history is stored. It makes no commit of its own, because a row that
-// the next leader records again is stored once.
+// writeStored adds to a commit up to which end the history has stored all, if that has changed. It makes no commit
+// necessary: a row that the next leader records again exists once.
 func (h *Recording) writeStored(r *store.Commit) {
 	if h.stored != h.storedSaved {
 		h.storedSaved = h.stored

@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// Event records an event in the life of an execution. id distinguishes it from other events of the same kind, so that
-// an event that the next leader records again has the same row.
+// Event records an event of an execution. id distinguishes it from other events of the same kind. If the next leader
+// records the same event again, its row is the same.
 func (h *Recording) Event(s event.Step, id ...string) {
 	if h.On() {
 		s.ID, s.Time = event.ID(append([]string{s.Execution, string(s.Kind)}, id...)...), h.shared.Wall()
@@ -25,9 +25,9 @@ func (h *Recording) Event(s event.Step, id ...string) {
 	}
 }
 
-// Waits records the reason why an execution waits, unless the reason is empty or was recorded last.
+// Waits records the reason why an execution waits, if it should be recorded (executions.Set.ShouldRecordWait).
 func (h *Recording) Waits(e *executions.Execution, why reason.Reason) {
-	if h.On() && h.of.ShouldRecordWait(e, why) {
+	if h.On() && h.set.ShouldRecordWait(e, why) {
 		h.Event(event.Step{Execution: e.ID(), Job: e.Job(), Kind: event.Waited, Item: event.NoItem, Message: why},
 			h.shared.Wall().Format(time.RFC3339Nano))
 	}
@@ -48,13 +48,12 @@ func (h *Recording) Missed(job string, upto time.Time, why reason.Reason) {
 // executionRow returns the row of an execution as it is now.
 func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 	row := event.Execution{ID: e.ID(), Revision: event.Begun, Job: e.Job(), Source: string(e.Source()),
-		State: string(e.State()),
-		Fire:  e.Fire(), Made: h.shared.Shown(e.CreatedAt()), Shards: e.NumShards()}
+		State: string(e.State()), Fire: e.Fire(), Made: h.shared.Shown(e.CreatedAt()), Shards: e.NumShards()}
 	if e.Launched() {
 		row.Revision, row.App, row.Launch, row.Begin = event.Launched, e.Settings().App.AppName, e.LaunchedAt(),
 			e.Begin()
 	}
-	if e.Ended() == 0 {
+	if e.EndNumber() == 0 {
 		row.Revision = event.Again(row.Revision, e.Reopened())
 		return row
 	}
@@ -68,7 +67,7 @@ func (h *Recording) executionRow(e *executions.Execution) event.Execution {
 
 // recordUnrecorded records the last run of each shard that ended in a former term.
 func (h *Recording) recordUnrecorded(e *executions.Execution) {
-	for _, ref := range h.of.TakeUnrecorded(e) {
+	for _, ref := range h.set.TakeUnrecorded(e) {
 		if s := ref.Shard(); s.TaskID() != "" && !e.Daemon() &&
 			(!s.Start().IsZero() || s.State() == executions.Failed) {
 			h.Run(e, s, s.State(), s.Cause())
@@ -99,6 +98,7 @@ func (h *Recording) Run(e *executions.Execution, s *executions.Shard, state exec
 	h.rows.Runs = append(h.rows.Runs, row)
 }
 
+// runRow returns a row for a run of a shard's present attempt, with the fields that do not depend on the run.
 func (h *Recording) runRow(e *executions.Execution, s *executions.Shard) event.Run {
 	host, ip := s.Host(), ""
 	if u, err := url.Parse(s.AgentURL()); err == nil {
@@ -127,8 +127,8 @@ func (h *Recording) Trace(ref executions.TaskRef, state cluster.State, source, r
 	}
 	h.rows.Traces = append(h.rows.Traces,
 		event.Trace{ID: event.ID(s.TaskID(), name, id), Job: e.Job(), OriginalTask: s.Original(), Task: s.TaskID(),
-			Agent:  s.Agent(),
-			Source: source, Type: kind, Item: s.Item(), State: name, Reason: reported, Message: message,
+			Agent: s.Agent(), Source: source, Type: kind, Item: s.Item(), State: name, Reason: reported,
+			Message:   message,
 			Execution: e.ID(), Attempt: s.Attempt(), Time: at})
 }
 
@@ -138,7 +138,7 @@ func (h *Recording) TraceUpdate(ref executions.TaskRef, u cluster.Update, messag
 	if u.Source == cluster.FromExecutor {
 		source = event.FromExecutor
 	}
-	at := h.shared.Said(u.Timestamp)
+	at := h.shared.ReportedTime(u.Timestamp)
 	if id == "" {
 		id = at.Format(time.RFC3339Nano)
 	}
@@ -171,7 +171,8 @@ func (h *Recording) TraceOrphan(o *orphans.Orphan, u cluster.Update) {
 	name := "TASK_" + string(u.State)
 	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(o.TaskID, name, "given up"), Job: o.Job, Task: o.TaskID,
 		Agent: o.Agent, Source: source, Type: id.Type, Item: o.Item, State: name, Reason: string(u.Reason),
-		Message: reason.EndedAfterGivenUp(), Execution: o.Execution, Attempt: o.Attempt, Time: h.shared.Said(u.Timestamp)})
+		Message: reason.EndedAfterGivenUp(), Execution: o.Execution, Attempt: o.Attempt,
+		Time: h.shared.ReportedTime(u.Timestamp)})
 }
 
 // DaemonRun records the beginning or the end of one run of a daemon's shard.
@@ -198,9 +199,9 @@ func (h *Recording) DaemonRun(ref executions.TaskRef, run *wire.Run) {
 	h.rows.Runs = append(h.rows.Runs, row)
 }
 
-// Tally records how many runs of a daemon's shard have ended since the last report and have no row of their own,
-// because sampling left them out [D100]. was and now are the executor's totals before and after; reported is the
-// run that has a row, or nil.
+// Tally records how many runs of a daemon's shard have ended since the last report without a row of their own, because
+// sampling left them out [D100]. was and now are the executor's totals in the last report and in this one; reported is
+// the run that this one describes, or nil.
 func (h *Recording) Tally(ref executions.TaskRef, was, now wire.Totals, reported *wire.Run) {
 	runs, failed := now.Runs-was.Runs, now.Failed-was.Failed
 	if reported != nil && reported.State != wire.RunRunning {

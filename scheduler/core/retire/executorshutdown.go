@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// ShutDownClosing sends SHUTDOWN to closing executors without an unanswered ACCEPT that have no live task, or are
-// silent, and repeats it until they have ended (rules X2, K3). It is called once in each step.
+// ShutDownClosing sends SHUTDOWN to each closing executor that has no unanswered ACCEPT and either no live task or is
+// unresponsive, and repeats it until the executor has ended (rules X2, K3). It is called once in each step.
 func (r *Retirer) ShutDownClosing() {
 	if !r.st.Subscription.Open() {
 		return
@@ -15,7 +15,7 @@ func (r *Retirer) ShutDownClosing() {
 			r.st.Executors.Remove(x)
 			continue
 		}
-		if x.Tasks() > 0 && !x.Silent() || x.Pending() > 0 || !r.st.Executors.ShutdownIsDue(x) {
+		if x.Tasks() > 0 && !x.Unresponsive() || x.Pending() > 0 || !r.st.Executors.ShutdownIsDue(x) {
 			continue
 		}
 		if acknowledged := x.LastUpdate().Add(ackDelay); acknowledged.After(r.st.Now()) {
@@ -39,13 +39,13 @@ func (r *Retirer) ShutDownClosing() {
 	}
 }
 
-// awayRetention is how long a closing executor is kept whose agent is away. If the agent comes back later, its first
-// offer leads to the executor's end.
+// awayRetention is how long the record of a closing executor is kept while its agent is away. If the agent comes back
+// later, its first offer names the executor, which is then shut down (rule X3).
 const awayRetention = time.Hour
 
 // maxShutdownTries is how often SHUTDOWN is sent, over about six minutes in all.
 const maxShutdownTries = 8
 
-// ackDelay is how long ago an executor's last update must have been acknowledged before SHUTDOWN is sent, because
-// calls can overtake each other (rule X2).
+// ackDelay is how much time must have passed since an executor's last update was acknowledged before SHUTDOWN is sent,
+// because calls can overtake each other (rule X2).
 const ackDelay = 50 * time.Millisecond

@@ -1,5 +1,5 @@
 // Package sandbox locates the output of tasks: the folders of executors on their agents, and the parts of a path that
-// are stored with each attempt. It owns no state; Reported passes the reports of executors to packages executions and
+// are stored with each attempt. It owns no state: Record passes the reports of executors to packages executions and
 // executors, after a check that the path belongs to the attempt's own executor. The package reads no file: requests
 // for output go from the API to the agent.
 package sandbox
@@ -27,7 +27,7 @@ func New(st *state.State) Places { return Places{st: st} }
 // answers a virtual path with a container id with 404. An executor's id is not reused once its end is known (rule X1),
 // but a launch that was sent before that makes the agent start the executor a second time, and "latest" then leads to
 // the output of other tasks. So the absolute folder is stored with each attempt, without the parts that the attempt's
-// record has anyway, which would make it half as long again.
+// record has anyway: with them the record would be half as long again.
 
 // sandboxRuns is the part of a sandbox's path between the agent's work folder and the container id.
 func sandboxRuns(agent, framework, executorID string) string {
@@ -40,11 +40,11 @@ func LatestSandbox(framework, executorID string) string {
 	return fmt.Sprintf("/frameworks/%s/executors/%s/runs/latest", framework, executorID)
 }
 
-// frameworkOf returns the framework id under which an executor was started. kept is the id that was stored with its
+// frameworkOf returns the framework id under which an executor was started. stored is the id that was stored with its
 // attempt when that framework was removed, or "".
-func (p *Places) frameworkOf(kept, executorID string) string {
-	if kept != "" {
-		return kept
+func (p *Places) frameworkOf(stored, executorID string) string {
+	if stored != "" {
+		return stored
 	}
 	if x := p.st.Executors.Get(executorID); x != nil {
 		return x.Info().Framework
@@ -80,8 +80,8 @@ func (p *Places) of(s *executions.Shard) string {
 	return s.WorkDir() + sandboxRuns(s.Agent(), framework, s.Executor()) + s.Container()
 }
 
-// Output returns where the output of an attempt is, "" if it has none. The output of a task with its own executor is
-// in no sandbox: the driver of the cluster has reported the place.
+// Output returns where the output of an attempt is, "" if it has none. A task with its own executor has no sandbox:
+// the driver of the cluster has reported the place of its output.
 func (p *Places) Output(s *executions.Shard) string {
 	if s.Executor() == "" || s.Dir() == "" {
 		return s.Dir()

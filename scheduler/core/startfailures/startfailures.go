@@ -1,8 +1,8 @@
 // Package startfailures keeps where an app must not be placed for a while, because its executor did not start there
-// (rule L6) or its package could not be fetched (rule L8). A Set owns these failures and stores them, so that the
-// next leader does not repeat them (rule F8). The ends of attempts add failures; a process that begins, a changed
-// app, or time removes them. The package places nothing: placement asks it which agents to avoid and which
-// executions have to wait.
+// (rule L6) or its package could not be fetched (rule L8). A Set owns these failures and stores them, so that the next
+// leader does not repeat them (rule F8). The ends of attempts add failures. The start of a process, a change of the
+// app and the passing of time remove them. The package places nothing: placement asks it which agents to avoid and
+// which executions have to wait.
 package startfailures
 
 import (
@@ -30,17 +30,18 @@ type Failure struct {
 	Since  time.Time     `json:"since"`
 	Reason reason.Reason `json:"reason,omitzero"`
 	// Host is the host, with its port, from which the app's package could not be fetched; Executor is then the
-	// execution that tried it last. Package is "" if the host itself was at fault. Otherwise it is the key of the one
-	// URL there that had no good answer in time (the URL itself may hold a secret), or that of one app whose pods have
-	// a template.
+	// execution that last tried. Package is "" if the host itself is at fault. Otherwise it is the key of the one URL
+	// there that gave no good answer in time (the URL itself may hold a secret), or the key of one app with a pod
+	// template.
 	Host    string `json:"host,omitempty"`
 	Package string `json:"package,omitempty"`
-	// probes are the executions that try it now, by their apps, so that one that hangs holds up no other app.
+	// probes has, by app, the execution that tries the fetch now. Each app has its own, so that an execution that
+	// hangs does not keep other apps waiting.
 	probes map[string]string
 }
 
 // source is the key of the failure among all failures to fetch: the package, or the host.
-func (t Failure) source() string { return cmp.Or(t.Package, t.Host) }
+func (f Failure) source() string { return cmp.Or(f.Package, f.Host) }
 
 const (
 	// Backoff bounds how long an app is kept off an agent after a failed start (rule L6). The delay begins at a
@@ -53,14 +54,14 @@ const (
 	EveryAgent = "*"
 )
 
-// Until returns when the app may be placed there again, or its package be fetched again, in the time of the term.
-// It may have passed.
-func (t Failure) Until() time.Time {
+// Until returns when the app may be placed there again, or its package be fetched again, in the time of the term. That
+// time may have passed.
+func (f Failure) Until() time.Time {
 	limit := Backoff
-	if t.Host != "" {
+	if f.Host != "" {
 		limit = packageBackoff
 	}
-	return t.Since.Add(step.Backoff(time.Second, limit, t.Tries-1))
+	return f.Since.Add(step.Backoff(time.Second, limit, f.Tries-1))
 }
 
 // Set keeps where apps must not be placed for a while.
@@ -88,7 +89,7 @@ type Set struct {
 	isOpen  func(execution string) bool
 	byApp   map[string]map[string]*Failure
 	sources map[string]*Failure
-	// fetched has the apps of which a process began under this leader and no fetch has failed since.
+	// fetched has the apps whose package was fetched under this leader and for which no fetch has failed since.
 	fetched map[string]bool
 	changed store.Changed
 }
@@ -102,191 +103,192 @@ func New(s *step.Shared, isOpen func(execution string) bool) *Set {
 // keyOf returns the name under which the failures of an app on an agent are stored, below store.PathStartFailure.
 func keyOf(appName, agent string) string { return appName + "@-@" + agent }
 
-// at returns the failure that is kept under a key, or nil.
-func (f *Set) at(key string) *Failure {
+// get returns the failure that is kept under a key, or nil.
+func (fs *Set) get(key string) *Failure {
 	appName, agent, _ := strings.Cut(key, "@-@")
-	return f.byApp[appName][agent]
+	return fs.byApp[appName][agent]
 }
 
 // put keeps a failure with an app until it is too old.
-func (f *Set) put(appName, agent string, t *Failure) {
-	if f.byApp[appName] == nil {
-		f.byApp[appName] = map[string]*Failure{}
+func (fs *Set) put(appName, agent string, f *Failure) {
+	if fs.byApp[appName] == nil {
+		fs.byApp[appName] = map[string]*Failure{}
 	}
-	former := f.byApp[appName][agent]
-	f.byApp[appName][agent] = t
-	if t.Host != "" {
-		f.sources[t.source()] = t
+	former := fs.byApp[appName][agent]
+	fs.byApp[appName][agent] = f
+	if f.Host != "" {
+		fs.sources[f.source()] = f
 	}
-	f.dropSource(former)
-	f.scheduleForget(appName, agent, t)
+	fs.dropSource(former)
+	fs.scheduleForget(appName, agent, f)
 }
 
-// Restore adds a stored failure and returns until when it counts. If its app is not registered, the failure is removed
-// with the next commit instead, and the time is zero.
-func (f *Set) Restore(e registry.Entry, registered func(appName string) bool) (until time.Time, err error) {
-	var t Failure
-	if err := json.Unmarshal(e.Value, &t); err != nil {
+// Restore adds a stored failure while a term is loaded, and returns until when it counts. If its app is not
+// registered, the failure is removed with the next commit instead, and the time is zero.
+func (fs *Set) Restore(e registry.Entry, registered func(appName string) bool) (until time.Time, err error) {
+	var f Failure
+	if err := json.Unmarshal(e.Value, &f); err != nil {
 		return until, err
 	}
-	f.shared.Clamp(0, &t.Since)
+	fs.shared.Clamp(0, &f.Since)
 	_, key := store.Split(e.Path)
 	appName, agent, _ := strings.Cut(key, "@-@")
 	if !registered(appName) {
-		f.changed.Add(key)
+		fs.changed.Add(key)
 		return until, nil
 	}
-	kept := &t
-	// It may be another app's, too: the last failure counts for all.
-	if known := f.sources[t.source()]; known != nil {
-		if t.Since.After(known.Since) {
-			*known = t
+	kept := &f
+	// Apps share a failure to fetch; of their stored copies the newest counts.
+	if shared := fs.sources[f.source()]; shared != nil {
+		if f.Since.After(shared.Since) {
+			*shared = f
 		}
-		kept = known
+		kept = shared
 	}
-	f.put(appName, agent, kept)
+	fs.put(appName, agent, kept)
 	return kept.Until(), nil
 }
 
 // Record keeps an app off an agent on which its executor did not start, with growing delays (rule L6), and returns
 // until when. One failed start is one failure, however many tasks waited for it: further calls for it return zero.
-func (f *Set) Record(appName, agent, executorID string, why reason.Reason) (until time.Time) {
-	t := f.byApp[appName][agent]
-	if t == nil {
-		t = &Failure{}
+func (fs *Set) Record(appName, agent, executorID string, why reason.Reason) (until time.Time) {
+	f := fs.byApp[appName][agent]
+	if f == nil {
+		f = &Failure{}
 	}
-	if t.Executor == executorID {
+	if f.Executor == executorID {
 		return until
 	}
-	t.Executor, t.Since, t.Reason = executorID, f.shared.Now(), why
-	t.Tries++
-	f.changed.Add(keyOf(appName, agent))
-	f.put(appName, agent, t)
-	return t.Until()
+	f.Executor, f.Since, f.Reason = executorID, fs.shared.Now(), why
+	f.Tries++
+	fs.changed.Add(keyOf(appName, agent))
+	fs.put(appName, agent, f)
+	return f.Until()
 }
 
-// Forget removes the failure of an app on an agent, if there is one, because an executor started there.
-func (f *Set) Forget(appName, agent string) {
-	t := f.byApp[appName][agent]
-	if t == nil {
+// Remove removes the failure of an app on an agent, if there is one, because an executor started there.
+func (fs *Set) Remove(appName, agent string) {
+	f := fs.byApp[appName][agent]
+	if f == nil {
 		return
 	}
-	delete(f.byApp[appName], agent)
-	if len(f.byApp[appName]) == 0 {
-		delete(f.byApp, appName)
+	delete(fs.byApp[appName], agent)
+	if len(fs.byApp[appName]) == 0 {
+		delete(fs.byApp, appName)
 	}
-	f.dropSource(t)
-	f.changed.Add(keyOf(appName, agent))
+	fs.dropSource(f)
+	fs.changed.Add(keyOf(appName, agent))
 }
 
 // dropSource removes a failure to fetch a package that no app has any more.
-func (f *Set) dropSource(t *Failure) {
-	if t == nil || t.Host == "" || f.sources[t.source()] != t {
+func (fs *Set) dropSource(f *Failure) {
+	if f == nil || f.Host == "" || fs.sources[f.source()] != f {
 		return
 	}
-	for _, of := range f.byApp {
-		if of[EveryAgent] == t {
+	for _, of := range fs.byApp {
+		if of[EveryAgent] == f {
 			return
 		}
 	}
-	delete(f.sources, t.source())
+	delete(fs.sources, f.source())
 }
 
-// ForgetApp removes all failures of an app that was changed or removed, since it now fetches and starts something
-// else.
-func (f *Set) ForgetApp(appName string) {
-	for agent := range f.byApp[appName] {
-		f.Forget(appName, agent)
+// RemoveAllOf removes all failures of an app that was changed or removed, because it fetches and starts something else
+// from now on.
+func (fs *Set) RemoveAllOf(appName string) {
+	for agent := range fs.byApp[appName] {
+		fs.Remove(appName, agent)
 	}
-	delete(f.fetched, appName)
+	delete(fs.fetched, appName)
 }
 
-// scheduleForget bounds how long a failure is kept for an agent that may never come back.
-func (f *Set) scheduleForget(appName, agent string, t *Failure) {
-	f.shared.Timers.At(t.Since.Add(agents.Retention), func(now time.Time) {
+// scheduleForget schedules the removal of a failure that has not recurred for agents.Retention, because its agent may
+// never come back.
+func (fs *Set) scheduleForget(appName, agent string, f *Failure) {
+	fs.shared.Timers.At(f.Since.Add(agents.Retention), func(now time.Time) {
 		switch {
-		case f.byApp[appName][agent] != t:
-		case now.Sub(t.Since) < agents.Retention: // it has failed again since
-			f.scheduleForget(appName, agent, t)
+		case fs.byApp[appName][agent] != f:
+		case now.Sub(f.Since) < agents.Retention: // it has failed again since
+			fs.scheduleForget(appName, agent, f)
 		default:
-			f.Forget(appName, agent)
+			fs.Remove(appName, agent)
 		}
 	})
 }
 
 // Write adds the failures that changed in this step to its commit, and removes those that are forgotten.
-func (f *Set) Write(r *store.Commit) {
-	for _, key := range f.changed.Take() {
-		if t := f.at(key); t != nil {
-			r.Put(store.Under(store.PathStartFailure, key), t)
+func (fs *Set) Write(r *store.Commit) {
+	for _, key := range fs.changed.Take() {
+		if f := fs.get(key); f != nil {
+			r.Put(store.Under(store.PathStartFailure, key), f)
 		} else {
 			r.Remove(store.Under(store.PathStartFailure, key))
 		}
 	}
 }
 
-// Avoid returns the agents on which an app must not be placed now, with the reasons: those on which its executors
-// did not start (rule L6), and those of maintained, where maintenance begins soon. The map may be maintained
-// itself, so the caller must not change it.
-func (f *Set) Avoid(appName string, maintained map[string]reason.Reason) map[string]reason.Reason {
-	of := f.byApp[appName]
+// Avoid returns the agents on which an app must not be placed now, with the reasons: those on which its executors did
+// not start (rule L6), and those of excluded (agents.Set.Excluded). The result may be excluded itself, so the caller
+// must not change it.
+func (fs *Set) Avoid(appName string, excluded map[string]reason.Reason) map[string]reason.Reason {
+	of := fs.byApp[appName]
 	if len(of) == 0 {
-		return maintained
+		return excluded
 	}
 	out := map[string]reason.Reason{}
-	for agent, t := range of {
+	for agent, f := range of {
 		if agent == EveryAgent {
 			continue // it concerns no agent; see Wait
 		}
-		if until := t.Until(); until.After(f.shared.Now()) {
-			out[agent] = reason.StartFailed(f.shared.Opt.TaskExecutors, t.Tries, t.Reason, f.shared.Shown(until))
+		if until := f.Until(); until.After(fs.shared.Now()) {
+			out[agent] = reason.StartFailed(fs.shared.Opt.TaskExecutors, f.Tries, f.Reason, fs.shared.Shown(until))
 		}
 	}
-	maps.Copy(out, maintained)
+	maps.Copy(out, excluded)
 	return out
 }
 
 // WhatFailed returns what is wrong with the source of a package. It leaves out the cause of the attempt, which may
 // name another app's package if the host is at fault.
-func (t Failure) WhatFailed() reason.Reason {
-	if t.Package != "" {
-		return reason.AnswerBad(t.Host)
+func (f Failure) WhatFailed() reason.Reason {
+	if f.Package != "" {
+		return reason.AnswerBad(f.Host)
 	}
-	return reason.HostSilent(t.Host)
+	return reason.HostSilent(f.Host)
 }
 
 // Each calls fn with every failure, sorted by app and agent. The agent is EveryAgent for a package that cannot be
 // fetched.
-func (f *Set) Each(fn func(appName, agent string, t Failure)) {
-	for _, appName := range step.SortedKeys(f.byApp) {
-		for _, agent := range step.SortedKeys(f.byApp[appName]) {
-			fn(appName, agent, *f.byApp[appName][agent])
+func (fs *Set) Each(fn func(appName, agent string, f Failure)) {
+	for _, appName := range step.SortedKeys(fs.byApp) {
+		for _, agent := range step.SortedKeys(fs.byApp[appName]) {
+			fn(appName, agent, *fs.byApp[appName][agent])
 		}
 	}
 }
 
 // Of returns a copy of the failure of an app on an agent; false if there is none.
-func (f *Set) Of(appName, agent string) (t Failure, known bool) {
-	if kept := f.byApp[appName][agent]; kept != nil {
+func (fs *Set) Of(appName, agent string) (f Failure, found bool) {
+	if kept := fs.byApp[appName][agent]; kept != nil {
 		return *kept, true
 	}
-	return t, false
+	return f, false
 }
 
 // Contradiction describes which invariant of the Set does not hold, or returns "" if all do. Tests call it after
 // each step.
-func (f *Set) Contradiction() string {
-	for source, t := range f.sources {
-		if t.source() != source {
+func (fs *Set) Contradiction() string {
+	for source, f := range fs.sources {
+		if f.source() != source {
 			return "a start failure is misfiled " + source
 		}
 	}
-	for name, of := range f.byApp {
+	for name, of := range fs.byApp {
 		if len(of) == 0 {
 			return "start failures are kept without reason " + name
 		}
-		for agent, t := range of {
-			if (agent == EveryAgent) != (t.Host != "") || t.Host != "" && f.sources[t.source()] != t {
+		for agent, f := range of {
+			if (agent == EveryAgent) != (f.Host != "") || f.Host != "" && fs.sources[f.source()] != f {
 				return "a start failure is not indexed " + keyOf(name, agent)
 			}
 		}

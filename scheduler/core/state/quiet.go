@@ -14,7 +14,8 @@ import (
 const quietAfter = time.Minute
 
 // QuietFor returns how long the executor of a daemon's running shard has reported nothing although its agent is
-// registered and there is a session. It is 0 for less than a minute, and where something else explains the silence.
+// registered and a session is open. It is 0 for less than quietAfter, for any other shard, and if the shard is
+// unreachable.
 func (s *State) QuietFor(e *executions.Execution, sh *executions.Shard) time.Duration {
 	x, a := s.Executors.Get(sh.Executor()), s.Agents.Get(sh.Agent())
 	if x == nil || a == nil || !a.Registered() || !s.Subscription.Open() || sh.State() != executions.Running ||
@@ -29,7 +30,7 @@ func (s *State) QuietFor(e *executions.Execution, sh *executions.Shard) time.Dur
 	return 0
 }
 
-// QuietNote returns a note that says that the executor is quiet; the zero Reason if it is not.
+// QuietNote returns a note that the executor of a shard is quiet (QuietFor); none if it is not.
 func (s *State) QuietNote(e *executions.Execution, sh *executions.Shard) reason.Reason {
 	if quiet := s.QuietFor(e, sh); quiet > 0 {
 		return reason.ExecutorQuiet(quiet.Round(time.Second), sh.Agent())

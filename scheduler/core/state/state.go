@@ -1,7 +1,7 @@
-// Package state puts together everything that a leader term knows of the cluster and of what people have
-// registered. A State holds the owners of that knowledge: each is a package whose state changes only by the
-// transitions that it names. The packages that decide are given the State; questions that need several owners are
-// answered here. The package itself owns nothing and decides nothing.
+// Package state puts together everything that a leader term knows of the cluster and of the registered apps and jobs.
+// A State holds the owners of that knowledge: each is a package whose state changes only by its own methods. The
+// packages that decide are given the State; questions that need several owners are answered here. The package itself
+// owns nothing and decides nothing.
 package state
 
 import (
@@ -35,18 +35,18 @@ type State struct {
 	Orphans *orphans.Set
 	// Fencing owns the counter of fencing tokens.
 	Fencing *fencing.Tokens
-	// Starts owns the failed starts that keep apps off agents.
-	Starts *startfailures.Set
+	// StartFailures owns the failed starts that keep apps off agents.
+	StartFailures *startfailures.Set
 	// Subscription owns the framework id, the session and the takeover.
 	Subscription *subscription.Subscription
 }
 
-// New makes the state of a term that knows nothing yet; loading fills it.
+// New makes the empty state of a term. Loading fills it.
 func New(s *step.Shared) *State {
 	st := &State{Shared: s, Config: config.New(s), Executions: executions.New(s), Agents: agents.New(s),
-		Executors: executors.New(s),
-		Orphans:   orphans.New(s), Fencing: fencing.New(s), Subscription: subscription.New(s)}
-	st.Starts = startfailures.New(s, func(id string) bool { return st.Executions.Get(id) != nil })
+		Executors: executors.New(s), Orphans: orphans.New(s), Fencing: fencing.New(s),
+		Subscription: subscription.New(s)}
+	st.StartFailures = startfailures.New(s, func(id string) bool { return st.Executions.Get(id) != nil })
 	return st
 }
 
@@ -60,8 +60,8 @@ func (s *State) CanLaunch(j *config.Job) bool {
 	return !blocked
 }
 
-// HeldBack reports whether the waiting shards of a daemon's execution must not be placed now, because its job is
-// paused or cannot be run. It is false for any other execution.
+// HeldBack reports whether the waiting shards of a daemon's execution must not be placed now, because its job is not
+// active. It is false for any other execution.
 func (s *State) HeldBack(e *executions.Execution) bool {
 	j := s.Config.Job(e.Job())
 	return e.Daemon() && (j == nil || s.Config.Inactive(j) != config.Active)
@@ -79,7 +79,7 @@ func (s *State) ExecutorSize(a *app.Config) resources.Amount {
 	return a.Resources()
 }
 
-// Allot counts the resources of a task to its executor or, if x is nil because the task has one of its own, to its
+// Allot puts a task on the account of its executor or, if x is nil because the task has an executor of its own, of its
 // agent.
 func (s *State) Allot(agentID string, x *executors.Executor, need resources.Amount, daemon bool) {
 	if x == nil {
@@ -89,9 +89,9 @@ func (s *State) Allot(agentID string, x *executors.Executor, need resources.Amou
 	s.Executors.Allot(x, need, daemon)
 }
 
-// TakesTasks reports whether an executor may get new tasks: it is not closing, and has no orphans.
+// TakesTasks reports whether an executor may get new tasks: it is not closing and has no orphans.
 func (s *State) TakesTasks(x *executors.Executor) bool {
-	return !x.IsClosing() && !s.Orphans.Hold(x.ID())
+	return !x.IsClosing() && !s.Orphans.ExistOn(x.ID())
 }
 
 // RemovedWait returns how long an agent must have been registered before the tasks of a removed framework must have

@@ -3,7 +3,7 @@ package stats
 import "github.com/elasticjob-go/elasticjob/internal/wire"
 
 // PerJob counts the runs of each job, for a limited number of jobs: the first ones that ended a run. The limit bounds
-// the series of a scrape, because a cluster may have 100,000 jobs. NewPerJob makes one.
+// the number of exported series, because a cluster may have 100,000 jobs. The zero value has no room; use NewPerJob.
 type PerJob struct {
 	limit int
 	// All has the counts by job. Only the methods of PerJob may change the map.

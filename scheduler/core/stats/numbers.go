@@ -1,6 +1,6 @@
-// Package stats has the numbers that the scheduler exports as metrics: counters, gauges and histograms, for all
-// jobs together and for some jobs each. They are plain values that the parts of the core count up in a step; a new
-// leader term begins at zero. The package neither stores nor exports them.
+// Package stats has the numbers that the scheduler exports as metrics: counters, gauges and histograms, for all jobs
+// together and for a limited number of single jobs. They are plain values that the parts of the core increase in a
+// step. A new leader term begins at zero. The package neither stores nor exports them.
 package stats
 
 import "time"
@@ -28,17 +28,17 @@ type Stats struct {
 	NotificationsSent, NotificationsFailed int64
 	NotificationsPending                   int
 
-	// Ready counts the executions that could be launched. The others count the shards that wait for another task:
-	// those that were lost (Failover), those that failed or never began (Retry), and those of daemons, which also wait
-	// for their first one.
+	// Ready counts the executions that could be launched. The other three count shards that wait for another task:
+	// those that were lost (Failover), those that failed or never began (Retry), and those of daemons (Daemon), which
+	// may also wait for their first task.
 	Ready, Failover, Retry, Daemon Queue
 	// ExecutionsBlocked counts the executions that wait for something other than resources: an execution of the same
 	// job, or the end of a pause.
 	ExecutionsBlocked int
 
-	// FireDelay is the time from a cron's fire to the step that launches its execution, BeginDelay the time to the
-	// beginning of the process of each shard, in its first task. Both count only executions that did not wait for
-	// another one of their job.
+	// FireDelay is the time from a cron's fire to the step that launches its execution, BeginDelay the time from the
+	// fire to the beginning of each shard's first process. Both leave out executions that waited for another one of
+	// their job.
 	FireDelay, BeginDelay Histogram
 	// ExecutionWait is the time from the creation of an execution to its launch, ExecutionRun that from the beginning
 	// of its first process to the end of its last one.
@@ -54,8 +54,8 @@ type Stats struct {
 	// Documents has the sizes of the documents of apps and jobs.
 	Documents DocumentSizes
 
-	// OfJobs are the numbers of the first Options.JobMetrics jobs that ended a run, in no order; JobsWithoutMetrics is
-	// the number of other jobs that have ended one.
+	// OfJobs are the numbers of the first Options.JobMetrics jobs that have ended a run, in no order.
+	// JobsWithoutMetrics is the number of the other jobs that have ended a run.
 	OfJobs             []JobStats
 	JobsWithoutMetrics int
 }
@@ -87,8 +87,8 @@ type JobStats struct {
 	Finished, Failed, Killed int64
 }
 
-// ObserveRun counts the duration of a run in h, if both ends are known. It counts 0 if clocks that were set have
-// put the end before the beginning.
+// ObserveRun counts the duration of a run in h, if its beginning and its end are known. It counts 0 if the end is
+// before the beginning because a clock was set.
 func ObserveRun(h *Histogram, begin, end time.Time) {
 	if !begin.IsZero() && !end.IsZero() {
 		h.Observe(max(end.Sub(begin), 0).Seconds())
@@ -96,7 +96,7 @@ func ObserveRun(h *Histogram, begin, end time.Time) {
 }
 
 // Last records the last run of a job, which must have ended after all earlier ones. begin and complete are when its
-// first process began and its last one ended; begin is zero if it had none, and then the duration stays.
+// first process began and its last one ended. If the run had no process, begin is zero and LastDuration stays.
 func (s *JobStats) Last(finished bool, ended, begin, complete time.Time) {
 	if finished {
 		s.LastSuccess = ended

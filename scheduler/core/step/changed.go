@@ -1,16 +1,16 @@
 package step
 
-// Changed names the jobs, executions and apps that people may see differently after a step. It contains everything
-// that differs, except for texts that only count time, such as how long ago an executor reported. A name may be in it
-// more than once, or without a difference.
+// Changed names the jobs, executions and apps that people may see differently after a step. It leaves out differences
+// that are only due to the passing of time, such as how long ago an executor reported. A name may be in it more than
+// once, or although nothing differs.
 type Changed struct {
 	// Jobs are the jobs that were added or removed, or whose row, view or explanation differs; Executions and Apps
 	// likewise.
 	Jobs, Executions, Apps []string
 	// Cluster is set if agents, offers, executors or the subscription differ.
 	Cluster bool
-	// All is set if something changed that every execution may wait for, such as the subscription, so that any
-	// explanation may differ.
+	// All is set if the explanation of any job or execution may differ, because something has changed for which all of
+	// them may wait, such as the subscription.
 	All bool
 }
 
@@ -19,9 +19,9 @@ func (v *Changed) None() bool {
 	return !v.All && !v.Cluster && len(v.Jobs)+len(v.Executions)+len(v.Apps) == 0
 }
 
-// JobChanged records that people now see a job differently. Most of the visible state is stored, so the writes of a
-// step name it. JobChanged, ExecutionChanged and AppChanged are for state that a part keeps in memory only; the part
-// calls them where it changes that state.
+// JobChanged records that people now see a job differently. Most of the visible state is stored, so that the writes of
+// a step show what has changed. JobChanged, ExecutionChanged and AppChanged are for state that a part keeps in memory
+// only: the part calls them where it changes that state.
 func (s *Shared) JobChanged(name string) {
 	s.effects.Changed.Jobs = AppendNew(s.effects.Changed.Jobs, name)
 }
@@ -37,8 +37,7 @@ func (s *Shared) AppChanged(name string) {
 	s.effects.Changed.Apps = AppendNew(s.effects.Changed.Apps, name)
 }
 
-// AppendNew appends a name unless it is the last one. Writes come sorted, so that this drops most repetitions of a
-// name.
+// AppendNew appends a name unless it is the last one already. Writes are sorted, so this avoids most repetitions.
 func AppendNew(names []string, name string) []string {
 	if n := len(names); n > 0 && names[n-1] == name {
 		return names

@@ -1,7 +1,7 @@
 package step
 
-// Event is something that happened outside of the core and comes in with a step. The packages that handle an event
-// define its type.
+// Event is something that happened outside of the core. Events are the input of a step. The package that handles an
+// event defines its type.
 type Event interface {
 	// CoreEvent marks the types that are events. It is never called.
 	CoreEvent()

@@ -17,7 +17,7 @@ const (
 	NoteRunFailed           NoteKind = "daemon run failed"
 	NoteTaskReturned        NoteKind = "task taken back"
 	NoteTaskUnreachable     NoteKind = "task unreachable"
-	NoteExecutorSilent      NoteKind = "executor silent"
+	NoteExecutorHeartbeats  NoteKind = "executor heartbeats changed"
 	NoteKillRequested       NoteKind = "kill requested"
 	NoteTimedOut            NoteKind = "task timed out"
 	NotePackageChanged      NoteKind = "package on an agent changed"
@@ -43,7 +43,7 @@ const (
 type Note struct {
 	Kind                 NoteKind
 	Job, Execution, Task string
-	// Detail and Why say more, if there is more to say; Text combines them.
+	// Detail and Why say more, if they are set; Text combines them.
 	Detail string
 	Why    reason.Reason
 	// Problem marks a note that an operator should look at.

@@ -28,9 +28,9 @@ type Options struct {
 	// more than the task's own resources. There are no records of executors then, and the resources of an app's
 	// executor are not accounted.
 	TaskExecutors bool
-	// Unfit takes an app's container settings, and returns a function that says why they may not be placed on an
-	// agent, or "". Both must be pure. It is not called for agents without attributes. It is nil where any app may be
-	// placed anywhere.
+	// Unfit takes the container settings of an app, and returns a function that says why the app may not be placed on
+	// an agent with the given attributes, or "". Both functions must be pure. Unfit is nil where any app may be placed
+	// anywhere.
 	Unfit func(app cluster.Container) func(on *cluster.Attributes) string
 	// ExecutorIdle is how long an executor without tasks is kept (rule X9).
 	ExecutorIdle time.Duration
@@ -44,10 +44,9 @@ type Options struct {
 	// more variable, which gets the host name of the executor's agent. They must hold no secrets.
 	ExecutorEnvironment map[string]string
 	HostnameVariable    string
-	// KillAnswer is how much longer than the grace an executor may take to report the end of a task that it was
-	// asked to kill, before the executor is shut down (rule K3). It is more than the 75 s that a master takes by
-	// default to find that an agent is away: until then that cannot be distinguished from an executor that does not
-	// answer.
+	// KillAnswer is how much longer than the grace an executor may take to report the end of a task that it was asked
+	// to kill, before the executor is shut down (rule K3). It is more than the 75 s that a master takes by default to
+	// find that an agent is away: until then the agent may be away, or only the executor does not answer.
 	KillAnswer time.Duration
 	// ExecutorShutdown is the grace that agents give new executors at SHUTDOWN; the agent's default if it is 0.
 	ExecutorShutdown time.Duration
@@ -64,27 +63,28 @@ type Options struct {
 	MaxOpenExecutions int
 	// FiresPerStep bounds the fires that one commit makes (rule F1).
 	FiresPerStep int
-	// DemandsPerStep bounds the executions that one match looks at.
+	// DemandsPerStep bounds the executions that one match considers.
 	DemandsPerStep int
 	// LaunchBytes bounds the descriptions of all tasks that one ACCEPT launches (rule L3), and RunBytes those of
 	// all shards of an execution.
 	LaunchBytes, RunBytes int
 	// Documents is the format in which documents of apps and jobs are written. Both formats are read.
 	Documents DocumentFormat
-	// DocumentsLimit bounds the documents of all apps and jobs together, DocumentsPerAppLimit those of an app and its
-	// jobs, in bytes as they are stored; 0 means no limit. Documents that are stored already stay in force.
+	// DocumentsLimit bounds the stored size, in bytes, of the documents of all apps and jobs together,
+	// DocumentsPerAppLimit that of an app and its jobs; 0 means no limit. Documents that are stored already stay in
+	// force.
 	DocumentsLimit, DocumentsPerAppLimit int64
-	// MaxEnded bounds the ended executions that are kept in all; each job keeps fewer. Those whose rows are not in
-	// the history yet are kept in addition, at most MaxUnstored (rule H1).
+	// MaxEnded bounds the ended executions of all jobs together that are kept; there are lower limits for each job.
+	// While rows of ended executions are not in the history yet, up to MaxUnstored are kept (rule H1).
 	MaxEnded, MaxUnstored int
-	// History is set if there is a history to record in. Term is the number of the term, which is positive then.
+	// History is set if there is a history to record in. Then Term, the number of the term, is positive.
 	History bool
 	Term    int64
-	// JobMetrics bounds the number of jobs with metrics of single jobs.
+	// JobMetrics bounds the number of jobs that have metrics of their own.
 	JobMetrics int
 
-	// OfferHold is the longest time that an offer is held. OfferAhead bounds how long before a fire offers are
-	// requested, on a cluster that makes them slowly. MaxRefuse is the longest filter of a declined offer.
+	// OfferHold is the longest time for which an offer is held. OfferAhead bounds how long before a fire offers are
+	// requested, also on a cluster that is slow to make them. MaxRefuse is the longest filter of a declined offer.
 	OfferHold, OfferAhead, MaxRefuse time.Duration
 	// ReserveAfter is how long an execution waits before it may get a reservation, and ReserveBeyond how long the
 	// reservation lasts beyond the longest run of a shard on its agents (rule L2).
@@ -96,7 +96,8 @@ type Options struct {
 	// StagingKill is the age at which a task that has not started is killed, and StagingLost the age at which it
 	// counts as lost.
 	StagingKill, StagingLost time.Duration
-	// EndUnclear is how long an executor has to tell the cause of an end that the cluster has reported (rule S5).
+	// EndUnclear is how long the scheduler waits for the update with the cause of an end that reconciliation has
+	// reported (rule S5).
 	EndUnclear time.Duration
 	// OrphanRetention is how long an orphan is kept (rule E5).
 	OrphanRetention time.Duration
@@ -104,10 +105,11 @@ type Options struct {
 	// been registered before the tasks of a removed framework must have ended (rule T7). It must be longer than the
 	// master takes to find an agent away, which is 75 s by default.
 	RemovedWait time.Duration
-	// ReconcileInterval is the period of full reconciliation, and MinReconcileInterval the first interval at which
-	// unanswered tasks are asked about again.
+	// ReconcileInterval is the period of full reconciliation. MinReconcileInterval is the first of the growing
+	// intervals at which the master is asked again about tasks that it has not reported.
 	ReconcileInterval, MinReconcileInterval time.Duration
-	// MaxErrors, MaxLosses and MaxStarts bound how often a shard is repeated (rules E1, E2, L6).
+	// MaxErrors, MaxLosses and MaxStarts bound how often a shard may be refused, lost or not started (rules E1, E2,
+	// L6).
 	MaxErrors, MaxLosses, MaxStarts int
 	// MinBackoff and MaxBackoff bound the growing delay before a shard is launched again.
 	MinBackoff, MaxBackoff time.Duration
@@ -117,7 +119,8 @@ type Options struct {
 	MinSubscribeDelay, MaxSubscribeDelay time.Duration
 }
 
-// DefaultOptions returns the values that the rules name, without the settings of a cluster such as ExecutorBinary.
+// DefaultOptions returns the values that the rules name. It leaves out the settings of a cluster, such as
+// ExecutorBinary.
 func DefaultOptions() Options {
 	return Options{
 		Zone: time.UTC, KillGrace: 5 * time.Second, KillAnswer: 90 * time.Second, ExecutorIdle: 30 * time.Second,
@@ -158,8 +161,8 @@ const (
 	YAMLDocuments
 )
 
-// ResendDue reports whether a call must be sent now. sent is the time at which it was sent last, zero if it was not
-// sent yet, and tries how often it was sent.
+// ResendDue reports whether a call must be sent now. sent is when it was last sent, zero if it was not sent yet, and
+// tries is how often it was sent. The interval begins with first and grows up to limit.
 func ResendDue(now, sent time.Time, first, limit time.Duration, tries int) bool {
 	return sent.IsZero() || now.Sub(sent) >= Backoff(first, limit, tries-1)
 }

@@ -67,8 +67,8 @@ func (s *Shared) Fence() { s.effects.Fenced = true }
 // ClusterChanged records that the views of agents, offers, executors or the subscription changed.
 func (s *Shared) ClusterChanged() { s.effects.Changed.Cluster = true }
 
-// Call adds a call to the step, like Kill and Reconcile; it sends nothing itself. The calls of a step are sent in this
-// order once the step is committed.
+// Call adds a call to the step. The calls of a step are sent in the order in which they were added, once the step is
+// committed.
 func (s *Shared) Call(call Call) { s.effects.Calls = append(s.effects.Calls, call) }
 
 // Note adds a note for the log of this step.
@@ -77,14 +77,14 @@ func (s *Shared) Note(n Note) { s.effects.Notes = append(s.effects.Notes, n) }
 // WakeAt requests a step at a time of the term, at which the parts check what is due.
 func (s *Shared) WakeAt(t time.Time) { s.Timers.At(t, func(time.Time) {}) }
 
-// resendGrid is the grid that resend times are rounded up to, so that many resends share one wake-up of the core.
+// resendGrid is the unit to which resend times are rounded up, so that many resends share one step.
 const resendGrid = 250 * time.Millisecond
 
 // SweepInterval is the interval at which all live tasks are checked for timeouts.
 const SweepInterval = 5 * time.Second
 
-// WakeToResend requests the step in which a call that was sent just now must be repeated. tries says how often the call
-// has been sent, including now.
+// WakeToResend requests the step in which a call must be repeated that is sent in this step. tries says how often the
+// call was sent, including now.
 func (s *Shared) WakeToResend(tries int) {
 	due := s.Now().Add(Backoff(s.Opt.MinResendInterval, s.Opt.MaxResendInterval, tries-1))
 	s.WakeAt(due.Add(resendGrid - 1).Truncate(resendGrid))
@@ -123,7 +123,7 @@ func (s *Shared) Draining() bool { return s.draining }
 // RequestMatch requests a match in this step, because something may fit now that did not before.
 func (s *Shared) RequestMatch() { s.matchRequested = true }
 
-// RequestMatchAt requests a match at a time of the term; it does nothing for the zero time.
+// RequestMatchAt requests a match at a time of the term. It does nothing for the zero time.
 func (s *Shared) RequestMatchAt(at time.Time) {
 	if !at.IsZero() {
 		s.Timers.At(at, func(time.Time) { s.matchRequested = true })
@@ -133,7 +133,7 @@ func (s *Shared) RequestMatchAt(at time.Time) {
 // MatchRequested reports whether a match was requested since the last call of MatchDone.
 func (s *Shared) MatchRequested() bool { return s.matchRequested }
 
-// MatchDone records that a match was made, or that none is needed.
+// MatchDone withdraws all requests so far, because a match was made or nothing may be launched.
 func (s *Shared) MatchDone() { s.matchRequested = false }
 
 // NeedChanged records a change after which future launches may need other offers. Time passing alone does not count.

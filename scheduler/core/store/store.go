@@ -45,8 +45,8 @@ func (c *Changed) Add(id string) {
 // Len returns the number of ids.
 func (c *Changed) Len() int { return len(c.ids) }
 
-// Take returns all ids, sorted, and forgets them. It drops the map instead of clearing it, because clearing takes as
-// long as the map was ever large, for instance after the load of 100,000 jobs.
+// Take returns all ids, sorted, and forgets them. It drops the map instead of clearing it, because the time to clear a
+// map depends on its largest size ever, for instance after the load of 100,000 jobs.
 func (c *Changed) Take() []string {
 	if len(c.ids) == 0 {
 		return nil
@@ -57,11 +57,11 @@ func (c *Changed) Take() []string {
 	return ids
 }
 
-// PutChanged writes the changed records of a map to their ids below dir, removes those that the map no longer has,
-// and forgets the changes.
-func PutChanged[R any](c *Commit, dir string, kept map[string]R, changed *Changed) {
+// PutChanged adds to the commit the writes of the changed records of a map, at their ids below dir, and the removals
+// of those that the map no longer has. It then forgets the changes.
+func PutChanged[R any](c *Commit, dir string, records map[string]R, changed *Changed) {
 	for _, id := range changed.Take() {
-		if v, ok := kept[id]; ok {
+		if v, ok := records[id]; ok {
 			c.Put(Under(dir, id), v)
 		} else {
 			c.Remove(Under(dir, id))

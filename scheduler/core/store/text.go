@@ -8,7 +8,7 @@ import (
 )
 
 // Shorten limits a cause to about CauseBytes. It keeps the beginning, which says what happened, and the end, which is
-// the end of a task's output, and replaces characters that JSON would encode as six letters.
+// the end of a task's output.
 func Shorten(cause string) string {
 	if over := len(cause) - CauseBytes; over > 0 {
 		head := CauseBytes / 4

@@ -1,4 +1,4 @@
-// Package subscription represents the scheduler towards the cluster: its framework id, the session that is open or
+// Package subscription holds how the scheduler appears to the cluster: its framework id, the session that is open or
 // being opened, and the takeover of a framework id that another scheduler has used. A Subscription owns that state,
 // and no other package can change it. It does not decide what happens to the scheduler's own tasks: packages reconcile
 // and attempts do.
@@ -62,8 +62,8 @@ func (s *Subscription) BeginTakeover() {
 // FrameworkID returns the present framework id, "" if there is none.
 func (s *Subscription) FrameworkID() string { return s.frameworkID }
 
-// RemoveID records that the framework was removed from the cluster, and returns the unknown tasks that it had. The
-// caller has to call MakeID before the next subscription.
+// RemoveID records that the framework was removed from the cluster, and returns the tasks of another scheduler that a
+// takeover still waited for. The caller has to call MakeID before the next subscription.
 func (s *Subscription) RemoveID() (unknown []UnknownTask) {
 	if s.takeover != nil {
 		for _, id := range step.SortedKeys(s.takeover.unknown) {
@@ -96,15 +96,15 @@ func (s *Subscription) Write(r *store.Commit) {
 
 // session is an open subscription, or the attempt to open one.
 type session struct {
-	number   int64
-	open     bool
-	asked    bool // SUBSCRIBE was sent, and is unanswered
-	notUntil time.Time
-	tries    int
-	began    time.Time
-	masterID string
-	reason   string // why there is no session
-	loggedAt time.Time
+	number    int64
+	open      bool
+	requested bool // SUBSCRIBE was sent, and is unanswered
+	notUntil  time.Time
+	tries     int
+	began     time.Time
+	masterID  string
+	reason    string // why there is no session
+	loggedAt  time.Time
 
 	reconcileAt time.Time // the next periodic reconciliation
 	askAt       time.Time // the next question about tasks not yet known
@@ -132,19 +132,19 @@ func (s *Subscription) Reason() string { return s.reason }
 // Subscribe requests a session if there is none and the delay after the last attempt has passed. The request follows a
 // fenced commit, and is repeated with backoff if the cluster ends the session during the term (rule T6).
 func (s *Subscription) Subscribe() {
-	if s.open || s.asked || s.shared.Now().Before(s.notUntil) {
+	if s.open || s.requested || s.shared.Now().Before(s.notUntil) {
 		return
 	}
 	s.number++
-	s.asked = true
+	s.requested = true
 	s.shared.Fence()
 	s.shared.Call(step.CallSubscribe{Session: s.number, FrameworkID: s.frameworkID})
 }
 
-// MasterChanged ends the delay before the next attempt, because another master leads now than in the session of that
-// number, which was tried last.
+// MasterChanged ends the delay before the next attempt, because another master leads now than in the session with that
+// number. It does nothing unless that session was the last one and has ended.
 func (s *Subscription) MasterChanged(session int64) {
-	if s.number == session && !s.open && !s.asked {
+	if s.number == session && !s.open && !s.requested {
 		s.notUntil = s.shared.Now()
 	}
 }
@@ -167,14 +167,14 @@ func (s *Subscription) BeginSession(number int64, masterID string) bool {
 	return true
 }
 
-// UnknownMaster stands for the master of the next session. It is used if a framework is reported as removed while
-// there is no session.
+// UnknownMaster stands for the master of the next session, if a framework was reported as removed while no session was
+// open.
 const UnknownMaster = "?"
 
 // EndSession records the end of a session, or of the attempt to open one, and sets the delay before the next. It
-// returns the master that reported the end, UnknownMaster if that is not known yet, and false for any session but the
-// last.
-func (s *Subscription) EndSession(number int64, reason string) (by string, ended bool) {
+// returns the id of the master that reported the end, or UnknownMaster. isLast is false, and nothing changes, unless
+// that session was the last one requested.
+func (s *Subscription) EndSession(number int64, reason string) (master string, isLast bool) {
 	if number != s.number {
 		return "", false
 	}
@@ -184,21 +184,21 @@ func (s *Subscription) EndSession(number int64, reason string) (by string, ended
 	s.notUntil = s.shared.Now().Add(step.Backoff(s.shared.Opt.MinSubscribeDelay, s.shared.Opt.MaxSubscribeDelay,
 		s.tries))
 	s.tries++
-	by = UnknownMaster
+	master = UnknownMaster
 	if s.open {
-		by = s.masterID // the master reported it on its own stream
+		master = s.masterID // the end was reported on the stream of that master
 	}
-	s.open, s.asked, s.reason = false, false, reason
+	s.open, s.requested, s.reason = false, false, reason
 	if s.tries <= maxTriesLogged || s.shared.Now().Sub(s.loggedAt) >= logInterval {
 		s.loggedAt = s.shared.Now()
 		s.shared.Note(step.Note{Kind: step.NoteSession, Problem: true,
 			Detail: fmt.Sprintf("no subscription: %s; next try in %s", reason,
 				s.notUntil.Sub(s.shared.Now()).Round(time.Millisecond))})
 	}
-	return by, true
+	return master, true
 }
 
-// The first maxTriesLogged failed tries are logged, and after them one every logInterval, with its own reason.
+// The first maxTriesLogged failed tries are logged, and after them one every logInterval.
 const (
 	maxTriesLogged = 3
 	logInterval    = time.Minute
@@ -229,8 +229,8 @@ func (s *Subscription) AskIsDue() bool {
 	return !s.askAt.IsZero() && !s.shared.Now().Before(s.askAt)
 }
 
-// RecordAsked records about how many tasks the master was asked. If it was asked about none, there are no further
-// questions at these intervals.
+// RecordAsked records about how many tasks the master was asked. If there were none, the questions at growing
+// intervals end until the next AskSoon.
 func (s *Subscription) RecordAsked(about int) {
 	if about == 0 {
 		s.askAt = time.Time{}
@@ -249,7 +249,7 @@ func (s *Subscription) Wake() time.Time {
 		}
 		return s.askAt
 	}
-	if s.asked {
+	if s.requested {
 		return time.Time{}
 	}
 	return s.notUntil

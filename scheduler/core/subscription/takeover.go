@@ -16,9 +16,9 @@ import (
 // it is not known yet which tasks run.
 //
 // The answers to an implicit reconciliation have no end mark. So the scheduler then reconciles a made-up task id, the
-// marker: events keep their order, so the answer about it is the end mark. The master gives that answer only after
-// all agents have come back, and its earlier answers may lack such an agent. So both requests are sent a second time.
-// After the second answer all unknown tasks are known.
+// marker: events keep their order, so the answer about the marker is the end mark. The master gives that answer only
+// when all agents have come back, but the answers before it may lack an agent that was still away. So both requests
+// are sent a second time. After the second answer the scheduler knows all tasks that are left.
 type takeover struct {
 	marker          string // the made-up task of the last round
 	markersAnswered int
@@ -26,7 +26,7 @@ type takeover struct {
 	nextRequestAt   time.Time
 	tries           int
 	unknown         map[string]*UnknownTask
-	runningPaths    []string // entries of the original that name running tasks
+	runningPaths    []string // the original's entries of running tasks, to be removed at the end of the takeover
 }
 
 // UnknownTask is a task that another scheduler left under the framework id that is being taken over.
@@ -45,7 +45,8 @@ const (
 	minMarkersAnswered = 2
 )
 
-// restart repeats reconciliation from the beginning, because answers to an earlier subscription may be lost.
+// restart repeats reconciliation from the beginning, because answers to an earlier subscription may be lost. It does
+// nothing if there is no takeover.
 func (t *takeover) restart() {
 	if t == nil {
 		return
@@ -75,15 +76,14 @@ func (s *Subscription) Marker() string {
 	return s.takeover.marker
 }
 
-// TakeoverReason returns the reason for which a takeover keeps executions waiting. It must be called only during
-// a takeover.
+// TakeoverReason returns why a takeover keeps executions waiting. It must be called only during a takeover.
 func (s *Subscription) TakeoverReason() reason.Reason {
 	t := s.takeover
 	if len(t.unknown) == 0 {
 		return reason.TakeoverUnreported()
 	}
-	// Only ids that name their job are shown, because a user who may not see that job does not see them. The log has
-	// all of them.
+	// Only ids that name a job are shown, because they can be hidden from users who may not see that job. The log has
+	// all ids.
 	const limit = 3
 	var named []string
 	for _, id := range step.SortedKeys(t.unknown) {
@@ -95,7 +95,7 @@ func (s *Subscription) TakeoverReason() reason.Reason {
 }
 
 // StepTakeover asks the master for unknown tasks and kills them until none is left under the framework id. It is
-// called once in each step; when it returns true the caller calls CompleteTakeover. A task whose agent has not
+// called once in each step. When it returns true, the caller calls CompleteTakeover. A task whose agent has not
 // answered for Options.UnreachableAfter is passed to abandon (rules E4, E5).
 func (s *Subscription) StepTakeover(abandon func(UnknownTask)) (done bool) {
 	t := s.takeover
@@ -168,7 +168,7 @@ func (s *Subscription) HandleTakeoverUpdate(u cluster.Update, registered bool) {
 	switch {
 	case u.State == cluster.Unreachable, u.State == cluster.Unknown && !registered:
 		if task == nil && u.State == cluster.Unknown {
-			return // the answer to a reconciliation by id: the task has ended, or its agent is permanently gone
+			return // it answers reconciliation by id: the task has ended, or its agent is permanently gone
 		}
 		if task == nil {
 			task = s.addUnknown(u)
@@ -190,6 +190,7 @@ func (s *Subscription) HandleTakeoverUpdate(u cluster.Update, registered bool) {
 	}
 }
 
+// addUnknown adds a task that another scheduler has left.
 func (s *Subscription) addUnknown(u cluster.Update) *UnknownTask {
 	task := &UnknownTask{ID: u.TaskID, Agent: u.AgentID}
 	s.takeover.unknown[u.TaskID] = task
@@ -212,8 +213,8 @@ func (s *Subscription) CompleteTakeover() (runningPaths []string) {
 	return runningPaths
 }
 
-// DiscardTakeover discards the state of a takeover, if there is one. It leaves the owner of the framework id unchanged
-// (see CompleteTakeover). It returns the original's entries of running tasks, which may now be removed.
+// DiscardTakeover discards the state of a takeover, if there is one. It returns the original's entries of running
+// tasks, which may now be removed. Unlike CompleteTakeover, it does not mark the framework id as this scheduler's.
 func (s *Subscription) DiscardTakeover() (runningPaths []string) {
 	if s.takeover != nil {
 		runningPaths = s.takeover.runningPaths

@@ -19,12 +19,12 @@ import (
 // Describer makes the descriptions of tasks that are sent to executors, and computes their sizes.
 type Describer struct {
 	st *state.State
-	// rerun returns the fire of a daemon's shard whose run is to be repeated, zero for none.
+	// rerun returns the fire whose run a daemon's shard is to repeat with its next launch, zero for none.
 	rerun func(job string, item int) time.Time
 }
 
-// New returns a Describer. rerun returns the fire whose run a daemon's shard is to repeat with its next launch, or
-// zero.
+// New returns a Describer. rerun returns the fire whose run a daemon's shard is to repeat with its next launch, zero
+// for none.
 func New(s *state.State, rerun func(job string, item int) time.Time) *Describer {
 	return &Describer{s, rerun}
 }
@@ -37,10 +37,10 @@ func (ts *Describer) task(e *executions.Execution, item int) wire.Task {
 		ExecutionID: e.ID(), JobName: e.Job(), Item: item, Total: e.NumShards(),
 		JobParameter: cfg.JobParameter, ShardingParameter: shared.Parameters()[item], FireTime: e.Fire().UTC(),
 		Package: wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable},
-		CPUs:    cfg.CPUCount, MemoryMB: cfg.MemoryMB, KeepFailed: cfg.KeepFailed, AppName: a.AppName, Env: shared.Env().Texts, EnvFiles: shared.Env().Files,
-		EnvVariables: shared.Env().Variables, Props: shared.Props(), Secrets: shared.Env().Secrets,
-		Command: shared.Command(), PlainCommand: !cfg.ContextArgument(),
-		KillGraceMillis: ts.st.Executions.KillGrace(e).Milliseconds(),
+		CPUs:    cfg.CPUCount, MemoryMB: cfg.MemoryMB, KeepFailed: cfg.KeepFailed, AppName: a.AppName,
+		Env: shared.Env().Texts, EnvFiles: shared.Env().Files, EnvVariables: shared.Env().Variables,
+		Props: shared.Props(), Secrets: shared.Env().Secrets, Command: shared.Command(),
+		PlainCommand: !cfg.ContextArgument(), KillGraceMillis: ts.st.Executions.KillGrace(e).Milliseconds(),
 	}
 	if r, ok := cfg.HTTP(); ok {
 		t.HTTP = &wire.HTTP{URL: r.URL, Method: r.Method, Data: r.Data, ContentType: r.ContentType,
@@ -74,28 +74,29 @@ func (ts *Describer) zoneOf(cfg *jobs.Config) *time.Location {
 	return zone
 }
 
-// daemonOf returns the part of the description with which an executor makes the fires of a daemon's shard.
+// daemonOf returns the part of the description by which an executor makes the fires of a daemon's shard.
 func (ts *Describer) daemonOf(cfg *jobs.Config, a *app.Config) *wire.Daemon {
 	first, _ := ts.st.Executions.RetryBackoff(cfg)
 	return &wire.Daemon{
-		Cron: cfg.Cron, TimeZone: ts.zoneOf(cfg).String(), Misfire: cfg.Misfire, SamplingCount: a.EventTraceSamplingCount,
-		Failover:    cfg.Failover,
+		Cron: cfg.Cron, TimeZone: ts.zoneOf(cfg).String(), Misfire: cfg.Misfire,
+		SamplingCount: a.EventTraceSamplingCount, Failover: cfg.Failover,
 		Concurrency: cfg.JobExecutorServiceHandlerType, TimeoutMillis: int64(cfg.TimeoutSeconds) * 1000,
 		MaxRetries: cfg.MaxRetries, RetryBackoffMillis: first.Milliseconds(),
 	}
 }
 
-// Fingerprint returns a fingerprint of everything that a launch of a shard would send now. If it differs from that
-// of the last launch, the shard's settings were changed since.
+// Fingerprint returns a fingerprint of all settings that a launch of a shard would use now. If it differs from that of
+// the last launch, the settings have changed since.
 func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 	t := ts.task(e, item)
-	// As in fingerprints of earlier releases, so that an update of the scheduler replaces no daemon.
-	t.CPUs, t.MemoryMB = 0, 0 // the resources say it
+	// The rest makes the fingerprint equal to that of earlier releases, so that an update of the scheduler replaces no
+	// daemon.
+	t.CPUs, t.MemoryMB = 0, 0 // the resources are part of it
 	if e.Settings().Job.Prop(jobs.PropScript) == "" {
 		t.PlainCommand = false
 	}
 	sent := []any{t, e.Settings().Job.Resources(), e.Prepare().ExecutorKey()}
-	if limit := e.Settings().Job.CPULimitMilli(); limit > 0 { // as in fingerprints of earlier releases without one
+	if limit := e.Settings().Job.CPULimitMilli(); limit > 0 {
 		sent = append(sent, limit)
 	}
 	return store.Fingerprint(string(store.Encode(sent)))
@@ -105,7 +106,7 @@ func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 // the executor.
 const besidesDescription = 768
 
-// Describe returns the description that the executor gets of the shard's present attempt, with the task id.
+// Describe returns the description of the shard's present attempt for its executor; id is the task id.
 func (ts *Describer) Describe(e *executions.Execution, s *executions.Shard, id string) wire.Task {
 	t := ts.task(e, s.Item())
 	t.TaskID, t.Attempt, t.Source = id, s.Attempt(), string(s.Source())
@@ -115,7 +116,8 @@ func (ts *Describer) Describe(e *executions.Execution, s *executions.Shard, id s
 	return t
 }
 
-// Common returns the encoded part of the description that all tasks of an execution share. It is encoded once.
+// Common returns the encoded part of the description that all tasks of an execution share. It is encoded once for all
+// shards that are launched together.
 func (ts *Describer) Common(e *executions.Execution) wire.Shared {
 	return e.SharedDescription(func() wire.Shared {
 		encoded, _ := ts.task(e, 0).EncodeShared() // strings, numbers and a time can all be written
@@ -123,20 +125,20 @@ func (ts *Describer) Common(e *executions.Execution) wire.Shared {
 	})
 }
 
-// Size returns how large the descriptions of an execution's tasks are, or will be with those settings. It is
-// calculated once, as long as the execution's job and app stay the same.
-func (ts *Describer) Size(e *executions.Execution, with *executions.Settings) executions.Described {
+// Size returns how large the descriptions of an execution's tasks are, or will be with the given settings if it was
+// not launched. The result is cached until the document of the execution's job or app changes.
+func (ts *Describer) Size(e *executions.Execution, settings *executions.Settings) executions.Described {
 	key := executions.Described{}
 	if !e.Launched() {
 		j := ts.st.Config.Job(e.Job())
 		key = executions.Described{Job: j.Config(), App: ts.st.Config.App(j.Config().AppName).Version()}
 	}
-	if d := e.Described(); d.Each > 0 && d.Job == key.Job && d.App == key.App {
+	if d := e.Described(); d.TaskBytes > 0 && d.Job == key.Job && d.App == key.App {
 		return d
 	}
-	of := e.With(with)
-	shared, longest := len(ts.Common(of)), 0
-	for _, text := range of.Prepare().Parameters() {
+	launched := e.With(settings)
+	shared, longest := len(ts.Common(launched)), 0
+	for _, text := range launched.Prepare().Parameters() {
 		longest = max(longest, len(text))
 		if encoded, err := json.Marshal(text); err == nil {
 			longest = max(longest, len(encoded))
@@ -149,21 +151,21 @@ func (ts *Describer) Size(e *executions.Execution, with *executions.Settings) ex
 	for name, value := range ts.st.Opt.ExecutorEnvironment {
 		executor += len(name) + len(value)
 	}
-	key.Each, key.Alike = shared+longest+executor+besidesDescription, shared
+	key.TaskBytes, key.SharedBytes = shared+longest+executor+besidesDescription, shared
 	e.KeepDescribed(key)
 	return key
 }
 
-// TooLarge returns why the waiting shards of an execution cannot be launched if their descriptions together exceed
-// Options.RunBytes; the zero Reason otherwise. Registration refuses such a job, but the script of its app may have
-// grown since, or an earlier release may have launched some of its shards. Shards that run or have ended do not
-// count.
-func (ts *Describer) TooLarge(e *executions.Execution, with *executions.Settings) reason.Reason {
-	n := with.Job.ShardingTotalCount
+// TooLarge returns a reason if the descriptions of the waiting shards of an execution together exceed
+// Options.RunBytes, so that the shards cannot be launched; otherwise it returns the zero Reason. Registration refuses
+// such a job, but the script of its app may have grown since, or an earlier release may have launched some of its
+// shards. Shards that run or have ended do not count.
+func (ts *Describer) TooLarge(e *executions.Execution, settings *executions.Settings) reason.Reason {
+	n := settings.Job.ShardingTotalCount
 	if e.Launched() {
 		n = e.Waiting()
 	}
-	each := ts.Size(e, with).Alike
+	each := ts.Size(e, settings).SharedBytes
 	if n*each <= ts.st.Opt.RunBytes {
 		return reason.Reason{}
 	}

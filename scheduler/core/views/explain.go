@@ -101,7 +101,7 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 			x.Running = append(x.Running,
 				RunningView{ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(),
 					Agent: s.Agent(), Since: vs.st.Shown(s.Launched()).Truncate(time.Millisecond),
-					OptionalWhy: OptionalWhy(WhyOf(reason.FromText(s.Waits()))), Progress: s.ShownProgress()})
+					OptionalWhy: OptionalWhy(WhyOf(reason.FromText(s.WaitText()))), Progress: s.ShownProgress()})
 			if why := vs.runningNote(s).Or(vs.st.QuietNote(e, s)); !why.IsZero() {
 				x.Note(reason.OfItem(s.Item(), why))
 			}

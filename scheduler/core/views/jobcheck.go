@@ -64,8 +64,8 @@ func (vs *Views) previewPlacement(j *config.Job) PlacementView {
 		v.Why = WhyOf(vs.orphanReason(&o))
 		return v
 	}
-	if wait := vs.st.Starts.Wait(a.Config(), ""); wait.Waits() {
-		v.Why = WhyOf(vs.st.Starts.WaitReason(wait))
+	if wait := vs.st.StartFailures.Wait(a.Config(), ""); wait.MustWait() {
+		v.Why = WhyOf(vs.st.StartFailures.WaitReason(wait))
 		return v
 	}
 	items := make([]int, j.Config().ShardingTotalCount)

@@ -167,7 +167,7 @@ func (vs *Views) AgentTotals() (t AgentTotals) {
 }
 
 func (vs *Views) addStartFailures(f *Facts) {
-	vs.st.Starts.Each(func(app, agent string, s startfailures.Failure) {
+	vs.st.StartFailures.Each(func(app, agent string, s startfailures.Failure) {
 		if !s.Until().After(vs.st.Now()) && vs.st.Now().Sub(s.Since) > startfailures.Backoff {
 			return // the app may be placed there again, and has not been tried since
 		}
@@ -175,7 +175,7 @@ func (vs *Views) addStartFailures(f *Facts) {
 			Why: s.Reason}
 		if agent == startfailures.EveryAgent {
 			last := reason.Reason{}
-			if s.Package != "" && !vs.st.Starts.IsShared(app) {
+			if s.Package != "" && !vs.st.StartFailures.IsShared(app) {
 				last = s.Reason
 			}
 			t.Agent, t.Why = "", reason.AppNotFetched(s.WhatFailed(), last)

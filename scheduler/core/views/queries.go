@@ -145,7 +145,7 @@ func viewShard(s *executions.Shard) ShardView {
 	v := ShardView{Item: s.Item(), State: s.State(), Attempt: s.Attempt(), Agent: s.Agent(), TaskID: s.TaskID(),
 		ExitStatus: s.Exit(), PackageSHA256: s.Package(), Progress: s.ShownProgress()}
 	if s.Live() {
-		v.OptionalWhy = OptionalWhy(WhyOf(reason.FromText(s.Waits())))
+		v.OptionalWhy = OptionalWhy(WhyOf(reason.FromText(s.WaitText())))
 	}
 	if s.State() != executions.Finished {
 		v.setFailure(s.Cause())

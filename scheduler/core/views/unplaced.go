@@ -28,7 +28,7 @@ func (vs *Views) Unplaced(limit int) []cluster.Unplaced {
 		}
 		// There may be room for it on the offers at hand.
 		notMatched := e.Unplaced().Why.IsZero() && vs.placement.Held().Len() > 0
-		if notMatched || !e.Kill().IsZero() || vs.st.HeldBack(e) || vs.st.Starts.Wait(vs.st.AppOf(e), e.ID()).Waits() {
+		if notMatched || !e.Kill().IsZero() || vs.st.HeldBack(e) || vs.st.StartFailures.Wait(vs.st.AppOf(e), e.ID()).MustWait() {
 			continue
 		}
 		if e.Launched() {

@@ -295,7 +295,7 @@ func (vs *Views) executorsOn(agent string) []ExecutorView {
 		}
 		note := reason.Reason{}
 		switch {
-		case x.Silent():
+		case x.Unresponsive():
 			note = reason.KillUnanswered()
 		case x.Quiet():
 			last := slices.MaxFunc([]time.Time{x.ReportedAt(), x.LastUpdate()}, time.Time.Compare)
@@ -311,7 +311,7 @@ func (vs *Views) executorsOn(agent string) []ExecutorView {
 // all.
 func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailureView, total int) {
 	shown = []StartFailureView{}
-	vs.st.Starts.Each(func(appName, agentID string, t startfailures.Failure) {
+	vs.st.StartFailures.Each(func(appName, agentID string, t startfailures.Failure) {
 		if !on(agentID) {
 			return
 		}
@@ -345,8 +345,8 @@ func (vs *Views) UseOf(a *agents.Agent) AgentUse {
 	for _, x := range vs.st.Executors.On(a.ID()) {
 		u.used = u.used.Plus(x.Uses())
 	}
-	if !a.Settled().IsZero() {
-		u.total = a.Settled().Max(u.used)
+	if !a.Total().IsZero() {
+		u.total = a.Total().Max(u.used)
 	}
 	return u
 }

@@ -14,7 +14,7 @@ import (
 // viewDaemon returns the view of the runs of a daemon's shard, nil for other shards.
 func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	r := vs.daemons.Runs(e.Job(), item)
-	if !e.Daemon() || r == nil || e.Ended() > 0 && !vs.isLast(e) {
+	if !e.Daemon() || r == nil || e.EndNumber() > 0 && !vs.isLast(e) {
 		return nil
 	}
 	v := &DaemonView{LastRun: viewRun(r.Last), LastFailure: viewRun(r.LastFailed),
@@ -23,7 +23,7 @@ func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 		v.Running = viewRun(r.Open)
 	}
 	j := vs.st.Config.Job(e.Job())
-	if e.Ended() == 0 && j != nil && j.Schedule() != nil && vs.st.Config.Inactive(j) == config.Active {
+	if e.EndNumber() == 0 && j != nil && j.Schedule() != nil && vs.st.Config.Inactive(j) == config.Active {
 		if next := j.Schedule().Next(vs.st.Wall()); !next.IsZero() {
 			v.NextFireTime = &next
 		}

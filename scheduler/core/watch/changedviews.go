@@ -1,7 +1,7 @@
-// Package watch determines what people see differently after a step than before it, so that the shell renews only
-// those views and wakes only the readers that wait for them. A Watch keeps the values that it compares with those of
-// the last step, such as the state of the subscription, and nothing else. It reads the writes and effects of a step
-// and changes only their list of changes.
+// Package watch determines which views a step has changed, so that the shell renews only those views and wakes only
+// the readers that wait for them. A Watch keeps only values of the last step that it compares with the present ones,
+// such as the state of the subscription. It reads the writes and effects of a step, and changes nothing but their list
+// of changes.
 package watch
 
 import (
@@ -31,7 +31,7 @@ type common struct {
 	leaptFrom, leaptTo     time.Time // the last leap of the clock, while it is shown
 }
 
-// Watch determines what people see differently after a step than before it.
+// Watch determines which views a step has changed.
 type Watch struct {
 	st        *state.State
 	placement *placement.Placement
@@ -46,6 +46,7 @@ func New(s *state.State, p *placement.Placement, f *fires.Fires) *Watch {
 	return &Watch{st: s, placement: p, fires: f}
 }
 
+// currentCommon returns the present values that the explanations of many jobs share.
 func (w *Watch) currentCommon() common {
 	s := w.st.Subscription
 	v := common{draining: w.st.Draining(), open: s.Open(), behind: !w.fires.BehindUntil().IsZero(), reason: s.Reason(),
@@ -59,8 +60,8 @@ func (w *Watch) currentCommon() common {
 	return v
 }
 
-// MarkChanged completes the list of what the step has changed for people. It is called once, at the end of the
-// step, with all its writes.
+// MarkChanged completes the list of views that the step has changed. It is called once, at the end of the step, with
+// all its writes.
 func (w *Watch) MarkChanged(writes []registry.Write) {
 	out := &w.st.Effects().Changed
 	if now := w.currentCommon(); now != w.common {
@@ -69,7 +70,7 @@ func (w *Watch) MarkChanged(writes []registry.Write) {
 	if nothing := w.placement.Held().Len() == 0; nothing != w.nothingHeld {
 		w.nothingHeld, out.Cluster = nothing, true
 		for _, e := range w.st.Executions.Launchable() {
-			// Otherwise the execution waits for that reason, not for the common ones.
+			// An execution with a reason of its own does not show whether offers are held.
 			if e.Unplaced().Why.IsZero() {
 				w.st.ExecutionChanged(e.ID(), e.Job())
 			}
@@ -119,6 +120,7 @@ func (w *Watch) markWritten(writes []registry.Write) {
 	}
 }
 
+// markExecution names an execution and its job, by the id of the execution.
 func (w *Watch) markExecution(id string) {
 	w.st.Effects().Changed.Executions = step.AppendNew(w.st.Effects().Changed.Executions, id)
 	job, _, _ := strings.Cut(id, "@")
