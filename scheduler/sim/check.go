@@ -18,6 +18,7 @@ type checker struct {
 	live           map[string]string        // tasks that are committed as launching or running → execution
 	orphans        map[string]string        // → agent
 	silentOrphans  map[string]string        // orphans that went away in silence → executor
+	everSilent     map[string]bool          // orphans that were once among silentOrphans
 	removedBy      map[string]string        // orphans of removed frameworks → the master that removed the framework
 	seenAlive      map[string]bool          // orphans that block because they were seen alive
 	alive          map[string]bool          // orphans that were reported alive to the leader
@@ -61,7 +62,8 @@ type shardOf struct {
 func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, parts: shardReader{},
 		ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
-		orphans: map[string]string{}, silentOrphans: map[string]string{}, removedBy: map[string]string{}, alive: map[string]bool{},
+		orphans: map[string]string{}, silentOrphans: map[string]string{},
+		everSilent: map[string]bool{}, removedBy: map[string]string{}, alive: map[string]bool{},
 		seenAlive: map[string]bool{}, staged: map[string]time.Duration{}, executors: map[string]bool{},
 		endedExecutors: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},

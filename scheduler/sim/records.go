@@ -259,7 +259,7 @@ func (c *checker) take(wr *registry.Write) {
 				c.checkGivenUp(name, o.Executor)
 			}
 			if delete(c.silentOrphans, name); o.Silent {
-				c.silentOrphans[name] = o.Executor
+				c.silentOrphans[name], c.everSilent[name] = o.Executor, true
 			}
 			c.orphans[name], c.removedBy[name] = o.Agent, o.RemovedBy
 			c.seenAlive[name] = o.Blocks && o.Until.IsZero()
