@@ -23,16 +23,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/runs"
 )
 
-// routes returns the table of all routes: those of ElasticJob-Cloud, in the form of its manual and in that of release
-// 3.0.1 where they differ, and the new ones. HEAD works wherever GET does.
+// routes returns the table of all routes: those of ElasticJob-Cloud and the new ones. Where its manual and its release
+// 3.0.1 differ, the table has both forms. HEAD works where GET does.
 func (s *Server) routes() []route.Route {
 	const get = http.MethodGet
 	opts := s.opts
 	return slices.Concat(
 		logs.New(logs.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler, Files: opts.Logs,
 			Followed: s.outputStreams, FollowInterval: opts.FollowInterval, WriteTimeout: opts.WriteTimeout,
-			Now:          opts.Now,
-			ShuttingDown: s.shuttingDown.Done()}).Routes(),
+			Now: opts.Now, ShuttingDown: s.shuttingDown.Done()}).Routes(),
 		history.New(history.Options{History: opts.History, Scheduler: opts.Scheduler, Now: opts.Now}).Routes(),
 		runs.New(runs.Options{Scheduler: opts.Scheduler, History: opts.History, Now: opts.Now}).Routes(),
 		apps.New(apps.Options{Scheduler: opts.Scheduler, Reserved: s.reserved("appName"),
@@ -54,14 +53,14 @@ func (s *Server) routes() []route.Route {
 				Does: route.Does("Returns the metrics, for Prometheus").Streams("text/plain",
 					"Metrics in the form of Prometheus.", nil)},
 			{Method: get, Path: "/artifacts/{name}", Rule: route.Public, Raw: s.artifact, Local: true,
-				Does: route.Does("Returns the executor's binary, for agents").Streams("application/octet-stream",
-					"The file.",
-					nil).Fails(http.StatusServiceUnavailable)},
+				Does: route.Does("Returns the executor's binary, for agents").
+					Streams("application/octet-stream", "The file.", nil).Fails(http.StatusServiceUnavailable)},
 		}),
 	)
 }
 
-// reserved returns a function that reports whether a name is reserved by the route table [D05].
+// reserved returns a function that reports whether a name is reserved [D05]: another route has it in place of the
+// variable.
 func (s *Server) reserved(variable string) func(name string) bool {
 	return func(name string) bool { return slices.Contains(s.reservedNames[variable], name) }
 }
@@ -73,7 +72,7 @@ func (s *Server) register(table []route.Route) {
 		s.byPath[path] = r
 		work := r.Raw
 		if work == nil {
-			work = s.answering(r)
+			work = s.answerJSON(r)
 		}
 		work = s.forwarder.LeaderOnly(r, request.WithQuery(r.Takes, work))
 		if r.IsStream != nil {
@@ -87,8 +86,9 @@ func (s *Server) register(table []route.Route) {
 	}
 }
 
-// answering wraps the handler of a route that answers with JSON.
-func (s *Server) answering(r route.Route) gin.HandlerFunc {
+// answerJSON returns the gin handler of a route with a Handler. It calls the Handler and answers with its result or
+// error, in which it hides what the caller may not see.
+func (s *Server) answerJSON(r route.Route) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		ctx, cancel := context.WithTimeout(c.Request.Context(), request.Timeout(c, s.opts.RequestTimeout))
 		defer cancel()
@@ -104,17 +104,17 @@ func (s *Server) answering(r route.Route) gin.HandlerFunc {
 			s.answers.Fail(c.Writer, c.Request, caller.RedactError(ctx, s.opts.Scheduler, s.faulty.Explain(c, err)))
 			return
 		}
-		hide := caller.Redactor(ctx, s.opts.Scheduler)
-		list, byRow := value.(answer.Rows)
-		if !byRow {
-			if value, err = hide(value); err != nil {
+		redact := caller.Redactor(ctx, s.opts.Scheduler)
+		list, isList := value.(answer.Rows)
+		if !isList {
+			if value, err = redact(value); err != nil {
 				s.answers.Fail(c.Writer, c.Request, err)
 				return
 			}
 		}
 		s.answers.Compressed(c.Writer, c.Request, func(w http.ResponseWriter, r *http.Request) {
-			if byRow {
-				s.answers.Rows(w, r, list, hide)
+			if isList {
+				s.answers.Rows(w, r, list, redact)
 				return
 			}
 			answer.JSON(w, http.StatusOK, value)

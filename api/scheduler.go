@@ -8,10 +8,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// Scheduler is the part of the scheduler that the API uses; *scheduler.Scheduler implements it. Methods about apps and
-// their jobs take the caller's Scope: what the scope does not cover does not exist for them. Errors are *problem.Error
-// or the context's; any other error is answered as a fault of the server. A method that changes something returns
-// after the commit. Change functions may be called more than once, and the scheduler returns their errors wrapped.
+// Scheduler is the part of the scheduler that the API uses; *scheduler.Scheduler implements it.
+//
+// Methods about apps and jobs take the caller's Scope, and behave as if apps outside the scope did not exist. Their
+// errors are *problem.Error or errors of the context; the API answers any other error as a fault of the server.
+// Methods that change something return after the commit. They may call a change function more than once, and wrap its
+// error.
 type Scheduler interface {
 	runs.Scheduler
 	apps.Scheduler

@@ -42,46 +42,47 @@ import (
 type Options struct {
 	Scheduler Scheduler
 	Logs      logs.Files
-	// History holds recorded data. If it is nil, the routes that need it answer 503 no_history.
+	// History reads recorded data. If it is nil, the routes that require it answer 503 no_history.
 	History history.History
-	// Artifact finds the file of /artifacts/{name}, whose content never changes. If it finds none, the request goes to
-	// the leader. It may be nil.
+	// Artifact returns the path of the file for /artifacts/{name}. Its content must never change. If there is no such
+	// file, the request is forwarded to the leader. It may be nil.
 	Artifact func(name string) (file string, ok bool)
 	Logger   *slog.Logger
-	// Access says what each caller may do. If it is nil, only open routes are served.
+	// Access authenticates callers and manages users and tokens. If it is nil, only public routes are served.
 	Access access.Access
-	// TLS, if not nil, makes all TCP connections with clients and with the leader use TLS; plain HTTP is then neither
-	// served nor used there.
+	// TLS, if not nil, makes all TCP connections of clients and to the leader use TLS. Plain HTTP is then not served
+	// over TCP.
 	TLS *certificate.Keeper
-	// Proofs sign and verify the headers with which a follower forwards a request. If it is nil, the headers of a
-	// forwarded request are not trusted.
+	// Proofs signs and verifies the headers with which a follower forwards a request. If it is nil, this server does
+	// not sign these headers, and ignores those that it receives.
 	Proofs admission.Proofs
-	// OpenID is the provider whose users may log in, nil for none. Issuer then issues their login tokens.
+	// OpenID is the provider whose users may log in; nil if there is none. Issuer issues login tokens for these users.
 	OpenID access.OpenID
 	Issuer access.Issuer
 	// AgentURL is the URL under which agents reach this server, without a path.
 	AgentURL string
 	// FrameworkName is the name under which the cluster knows this scheduler.
 	FrameworkName string
-	// Advertise is the host:port under which others reach this server. Its host is accepted as the Host header.
+	// Advertise is the host:port under which others reach this server. While no login is required, its host may be in
+	// the header Host.
 	Advertise string
 	// Console serves the web console. It may be nil.
 	Console pages.Console
 	// Packages fetches packages to check them. It may be nil.
 	Packages apps.Packages
-	// RegistryRoot is the prefix of the registry's paths as people see them in ZooKeeper, such as "/elasticjob-cloud";
-	// "" without ZooKeeper.
+	// RegistryRoot is the prefix that the registry's paths have in ZooKeeper, such as "/elasticjob-cloud". It is ""
+	// without ZooKeeper.
 	RegistryRoot string
-	// Warning returns a problem that an operator should look at although the server works, for /healthz and /readyz;
-	// "" for none. It may be nil.
+	// Warning returns a problem that requires an operator's attention although the server works, or "". /healthz and
+	// /readyz show it. It may be nil.
 	Warning func() string
-	// AllowFile accepts apps with file URLs. It may be set only if everything runs on this machine.
+	// AllowFile accepts apps with file URLs. It may be set only if all jobs run on this machine.
 	AllowFile bool
 	// PodTemplate returns all violations in the podTemplate of an app, on a cluster that runs each shard in its own
 	// pod. It is nil on other clusters; there the fields about containers are refused.
 	PodTemplate func(template []byte) document.Violations
-	// ExampleImage is the image that the example runs in, on a cluster whose jobs run in images. If it is "", the
-	// example is a package, which agents fetch from AgentURL.
+	// ExampleImage is the image of the example, on a cluster whose jobs run in images. If it is "", the example is a
+	// package, which agents fetch from AgentURL.
 	ExampleImage string
 	// Version is shown on the front page and by /healthz.
 	Version string
@@ -89,19 +90,19 @@ type Options struct {
 	Now func() time.Time
 	// HistoryStats is called at each scrape of /metrics and must not block. It may be nil.
 	HistoryStats func() metrics.HistoryStats
-	// Throttled returns how many requests of this process the Kubernetes API server has refused with status 429. It
+	// Throttled returns how many requests of this process the Kubernetes API server has throttled (status 429). It
 	// must not block. It may be nil.
 	Throttled func() int64
-	// Zone is the time zone of crons whose job names none; nil means UTC.
+	// Zone is the time zone of the crons of jobs without a time zone; nil means UTC.
 	Zone *time.Location
 
 	// RequestTimeout bounds a request that does not follow output or events. Default 30 s.
 	RequestTimeout time.Duration
 	// ForwardTimeout bounds a forwarded request; for a stream it bounds the time until the answer begins. Default 15
-	// s, less than clients usually wait.
+	// s, which is less than most clients wait.
 	ForwardTimeout time.Duration
-	// AnswerGrace is how long a server that has lost the leadership may still take to answer a write that it received
-	// as the leader. Default 500 ms: it usually has the answer already, which is better than an unknown outcome.
+	// AnswerGrace is how long a forwarded write still waits for its answer after the leader has lost the leadership.
+	// Default 500 ms. That server usually has the answer already, and any answer is better than an unknown outcome.
 	AnswerGrace time.Duration
 	// ShutdownGrace is how long Serve waits for open requests when it shuts down. Default 10 s.
 	ShutdownGrace time.Duration
@@ -110,10 +111,11 @@ type Options struct {
 	// MaxStreams bounds the event streams, and separately the answers that follow output. One user or token may have a
 	// quarter of each, but at least four. Default 1000.
 	MaxStreams int
-	// Descriptors reports whether this process has file descriptors left. The served listeners must come from it. It
-	// may be nil.
+	// Descriptors reports whether this process has file descriptors left. If it is not nil, Serve's listeners must be
+	// listeners of this reserve.
 	Descriptors *descriptors.Reserve
-	// FollowInterval is the interval at which an agent is asked for more output. Default 200 ms.
+	// FollowInterval is the interval at which an answer asks the agent for more output, when there was none. Default
+	// 200 ms.
 	FollowInterval time.Duration
 }
 
@@ -123,9 +125,9 @@ type Server struct {
 	log           *slog.Logger
 	engine        *gin.Engine
 	table         []route.Route
-	byPath        map[string]route.Route // any one of the routes of each router path
+	byPath        map[string]route.Route // by router path: any of the routes with this path
 	rules         map[string]route.Rule  // by method and router path
-	reservedNames map[string][]string
+	reservedNames map[string][]string    // by path variable
 
 	answers   *answer.Writer
 	admission *admission.Admission
@@ -137,16 +139,16 @@ type Server struct {
 	metrics       http.Handler
 	durations     *prometheus.HistogramVec
 	refusals      refusals
-	eventStreams  *limit.Streams // of events
-	outputStreams *limit.Streams // of output
+	eventStreams  *limit.Streams
+	outputStreams *limit.Streams
 
-	shuttingDown  context.Context // ends when the server begins to shut down
+	shuttingDown  context.Context // done when the server begins to shut down
 	beginShutdown context.CancelFunc
 	inFlight      sync.WaitGroup
 }
 
-// quietRouter turns off gin's default mode, which prints every route to standard output. The mode is global to the
-// process, and it is the only global state that this package sets.
+// quietRouter replaces gin's default mode, which prints every route to standard output. The mode belongs to the whole
+// process; this package sets no other global state.
 var quietRouter = sync.OnceFunc(func() { gin.SetMode(gin.ReleaseMode) })
 
 // New returns a Server. It starts nothing.
@@ -170,13 +172,11 @@ func New(opts Options) *Server {
 		opts.Artifact = func(string) (string, bool) { return "", false }
 	}
 	s := &Server{opts: opts, log: opts.Logger, engine: gin.New(), byPath: map[string]route.Route{},
-		rules:        map[string]route.Rule{},
-		answers:      answer.NewWriter(opts.Logger, opts.WriteTimeout),
+		rules: map[string]route.Rule{}, answers: answer.NewWriter(opts.Logger, opts.WriteTimeout),
 		eventStreams: limit.NewStreams("events"), outputStreams: limit.NewStreams("output")}
 	s.shuttingDown, s.beginShutdown = context.WithCancel(context.Background())
 	metricOptions := metrics.Options{Version: opts.Version, Stats: opts.Scheduler.Stats,
-		OpenStreams:  s.eventStreams.Count,
-		HistoryStats: opts.HistoryStats, Throttled: opts.Throttled}
+		OpenStreams: s.eventStreams.Count, HistoryStats: opts.HistoryStats, Throttled: opts.Throttled}
 	if opts.TLS != nil {
 		metricOptions.NotAfter = opts.TLS.NotAfter
 	}
@@ -201,7 +201,7 @@ func New(opts Options) *Server {
 	// request.PathValue decodes them, because gin's own decoding turns + into a space.
 	s.engine.UseEscapedPath, s.engine.UnescapePathValues = true, false
 	s.engine.ForwardedByClientIP = false
-	_ = s.engine.SetTrustedProxies(nil) // fails only for invalid addresses, and there are none
+	_ = s.engine.SetTrustedProxies(nil) // fails only for invalid addresses
 	s.engine.Use(s.observe, s.recover, s.admission.VerifyForwarded, s.admission.Admit)
 	s.engine.NoRoute(s.noRoute)
 	s.engine.NoMethod(s.noMethod)
@@ -220,31 +220,31 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.URL = &u
 	}
 	if r.Body != nil {
-		// Change a copy only: net/http decides by the type of its own request's body what to do with the unread rest.
+		// Only a copy gets the other body: how net/http handles the unread rest depends on the type of the original's.
 		r = r.WithContext(r.Context())
 		r.Body = request.BoundBody(w, r)
 	}
 	s.engine.ServeHTTP(w, r)
 }
 
-// Serve answers requests on l until ctx ends. Then it ends streams, waits up to ShutdownGrace for all other requests,
-// and returns nil if none had to be cut off. It closes l. A Server may serve once. While there are no users, a
-// listener that other machines can reach serves open routes only.
+// Serve answers requests on l until ctx ends. Then it ends streams, and waits up to ShutdownGrace for all other
+// requests. // It returns nil if no request had to be cut off. It closes l. Serve and ServeSocket may each be called
+// once. While there are no users, a listener that other machines can reach serves only public routes.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	tcp, ok := l.Addr().(*net.TCPAddr)
-	wide := ok && !tcp.IP.IsLoopback()
-	if wide && s.access.State() == auth.Empty {
-		s.log.Warn("no users yet: this address serves only health and artifacts until a user is created with scheduler user add NAME --role admin and the --registry, --zk, --zk-namespace or --data-dir that this server has", "address", l.Addr().String())
+	reachable := ok && !tcp.IP.IsLoopback()
+	if reachable && s.access.State() == auth.Empty {
+		s.log.Warn("no users yet: this address serves only health and artifacts until a user is created with scheduler user add NAME --role admin and the --registry, --zk, --zk-namespace or --data-dir that this server has",
+			"address", l.Addr().String())
 	}
-	return s.serve(ctx, l, func(ctx context.Context,
-		_ net.Conn) context.Context {
-		return caller.WithReachable(ctx, wide)
+	return s.serve(ctx, l, func(ctx context.Context, _ net.Conn) context.Context {
+		return caller.WithReachable(ctx, reachable)
 	})
 }
 
-// serve is Serve with a function that adds values to the context of a connection's requests.
+// serve is Serve. connContext adds values to the context of a connection's requests.
 func (s *Server) serve(ctx context.Context, l net.Listener,
-	about func(context.Context, net.Conn) context.Context) error {
+	connContext func(context.Context, net.Conn) context.Context) error {
 	defer s.forwarder.Close()
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
@@ -252,7 +252,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener,
 		Handler:     descriptors.Handler(s),
 		BaseContext: func(net.Listener) context.Context { return requests },
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return descriptors.Context(about(ctx, conn), conn)
+			return descriptors.Context(connContext(ctx, conn), conn)
 		},
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
@@ -292,8 +292,8 @@ func (s *Server) serve(ctx context.Context, l net.Listener,
 	return err
 }
 
-// recover turns a panic into an answer with status 500. If an answer has already begun, it breaks off the connection,
-// so that the client does not take the partial answer for complete.
+// recover answers a request whose handler has panicked with status 500. If an answer has already begun, it breaks off
+// the connection instead, so that the client does not take the partial answer for complete.
 func (s *Server) recover(c *gin.Context) {
 	defer func() {
 		fault := recover()
@@ -315,7 +315,7 @@ func (s *Server) recover(c *gin.Context) {
 }
 
 func (s *Server) noRoute(c *gin.Context) {
-	if s.pages.Opens(c.Request) {
+	if s.pages.OpensConsole(c.Request) {
 		s.pages.Page(c)
 		return
 	}
@@ -337,9 +337,9 @@ func (s *Server) artifact(c *gin.Context) {
 	file, ok := s.opts.Artifact(c.Param("name"))
 	switch {
 	case ok:
-		line := http.NewResponseController(c.Writer) // large files over slow connections
-		_ = line.SetReadDeadline(time.Time{})
-		_ = line.SetWriteDeadline(time.Now().Add(time.Hour))
+		conn := http.NewResponseController(c.Writer)
+		_ = conn.SetReadDeadline(time.Time{})
+		_ = conn.SetWriteDeadline(time.Now().Add(time.Hour)) // the file is large, and the connection may be slow
 		c.Header("Content-Type", "application/octet-stream")
 		c.Header("Cache-Control", "public, immutable, max-age=31536000")
 		http.ServeFile(c.Writer, c.Request, file)
@@ -347,6 +347,7 @@ func (s *Server) artifact(c *gin.Context) {
 		s.forwarder.Forward(c, s.artifact, true)
 	default:
 		s.answers.Fail(c.Writer, c.Request, failure.NotFound("artifact_not_found",
-			"there is no artifact %s here: the server that made it has it below its --data-dir, in the folder artifacts", failure.Quoted(c.Param("name"))))
+			"there is no artifact %s here: the server that made it has it below its --data-dir, in the folder artifacts",
+			failure.Quoted(c.Param("name"))))
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// Peer is a connection that knows the name of the user of this machine at its other end.
+// Peer is a connection of a Unix socket. PeerName returns the name of the connected user of this machine.
 type Peer interface{ PeerName() string }
 
-// ServeSocket is Serve for a Unix socket that only the owner of this server can connect to. Its requests count as an
-// admin's, even if there are users. The listener must ensure who can connect; its connections may implement Peer.
+// ServeSocket is Serve for a Unix socket. All its requests have an admin's rights, even if there are users, so the
+// listener must ensure that only the owner of this server can connect. Its connections may implement Peer.
 func (s *Server) ServeSocket(ctx context.Context, l net.Listener) error {
 	return s.serve(ctx, l, func(ctx context.Context, conn net.Conn) context.Context {
 		p := auth.Principal{Kind: auth.Machine, Grant: auth.Grant{Role: auth.Admin}}

@@ -7,19 +7,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/limit"
 )
 
-// limitStreams wraps the handler of a route whose answers may last. It refuses such an answer if Options.MaxStreams of
-// its kind are open, if the caller's share of them is used up, or if the process has no descriptors left.
-func (s *Server) limitStreams(n *limit.Streams, lasts func(*gin.Context) bool, work gin.HandlerFunc) gin.HandlerFunc {
+// limitStreams returns a handler that calls work, unless the request is for a stream and there are too many: then it
+// answers with an error. There are too many if Options.MaxStreams of them are open, if the caller has as many as one
+// caller may have, or if the process has no descriptors left.
+func (s *Server) limitStreams(
+	streams *limit.Streams, isStream func(*gin.Context) bool, work gin.HandlerFunc,
+) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		if !lasts(c) {
+		if !isStream(c) {
 			work(c)
 			return
 		}
 		if s.opts.Descriptors != nil && s.opts.Descriptors.Out() {
-			s.answers.Fail(c.Writer, c.Request, n.OutOfDescriptors())
+			s.answers.Fail(c.Writer, c.Request, streams.OutOfDescriptors())
 			return
 		}
-		leave, err := n.Enter(caller.Of(c.Request.Context()), s.opts.MaxStreams)
+		leave, err := streams.Enter(caller.Of(c.Request.Context()), s.opts.MaxStreams)
 		if err != nil {
 			s.answers.Fail(c.Writer, c.Request, err)
 			return

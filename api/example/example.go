@@ -27,8 +27,8 @@ var exampleScript []byte
 const (
 	exampleCommand = "bin/hello.sh"
 	examplePath    = "/artifacts/example.tar.gz"
-	// exampleLine does the same without a package, in any image with a shell, because pods may not be able to reach
-	// this server.
+	// exampleLine does the same as the package in any image with a shell, because pods may not be able to fetch a
+	// package from this server.
 	exampleLine = `/bin/sh -c 'echo "Hello from shard $ELASTICJOB_SHARDING_ITEM of $ELASTICJOB_SHARDING_TOTAL_COUNT"; ` +
 		`for second in 1 2 3 4 5 6 7 8 9 10; do sleep 1; echo "$second of 10"; done; ` +
 		`if [ "$ELASTICJOB_SHARDING_ITEM $ELASTICJOB_JOB_PARAMETER" = "2 fail" ]; then echo "shard 2 was asked to fail, by the job parameter" >&2; exit 1; fi'`
@@ -39,20 +39,20 @@ type Options struct {
 	Answers *answer.Writer
 	// AgentURL is the URL under which agents reach this server, without a path.
 	AgentURL string
-	// ExampleImage is the image that the example runs in, on a cluster whose jobs run in images. If it is "", the
-	// example is a package, which agents fetch from AgentURL.
+	// ExampleImage is the image of the example, on a cluster whose jobs run in images. If it is "", the example is a
+	// package, which agents fetch from AgentURL.
 	ExampleImage string
 }
 
 // Handlers handles the routes of the example.
 type Handlers struct {
 	Options
-	packed func() ([]byte, error)
+	examplePack func() ([]byte, error)
 }
 
 // New returns the handlers.
 func New(o Options) *Handlers {
-	return &Handlers{Options: o, packed: sync.OnceValues(packExample)}
+	return &Handlers{Options: o, examplePack: sync.OnceValues(packExample)}
 }
 
 // Routes returns the routes of the example.
@@ -82,10 +82,10 @@ func packExample() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// examplePackage answers agents with the package. Another release may have a different package under the same name, so
-// clients must revalidate it.
+// examplePackage answers agents with the package. Clients must revalidate a cached copy, because another release may
+// have a different package under the same name.
 func (h *Handlers) examplePackage(c *gin.Context) {
-	content, err := h.packed()
+	content, err := h.examplePack()
 	if err != nil {
 		h.Answers.Fail(c.Writer, c.Request, err)
 		return
@@ -96,7 +96,7 @@ func (h *Handlers) examplePackage(c *gin.Context) {
 	http.ServeContent(c.Writer, c.Request, "", time.Time{}, bytes.NewReader(content))
 }
 
-// exampleDocuments are ready to be sent to POST /api/app and POST /api/job/register.
+// exampleDocuments are documents for POST /api/app and POST /api/job/register.
 type exampleDocuments struct {
 	App  app.Config    `json:"app"`
 	Jobs []jobs.Config `json:"jobs"`

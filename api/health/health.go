@@ -21,11 +21,11 @@ type Options struct {
 		Health() scheduler.Health
 	}
 	Version string
-	// Warning returns a problem that an operator should look at although the server works; "" for none.
+	// Warning returns a problem that requires an operator's attention although the server works, or "".
 	Warning func() string
 	// Advertise is the host:port under which others reach this server.
 	Advertise string
-	// State reports whether a login is required.
+	// State returns whether a login is required.
 	State func() auth.State
 }
 
@@ -42,7 +42,8 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: get, Path: "/healthz", Rule: route.Public, Answer: h.healthz, Local: true, AnyQuery: true,
 			Does: route.Does("Reports that the process is alive").Gives(health{})},
 		{Method: get, Path: "/readyz", Rule: route.Public, Answer: h.readyz, Local: true, AnyQuery: true,
-			Does: route.Does("Reports whether this server can do its work now").Gives(health{}).Fails(http.StatusServiceUnavailable)},
+			Does: route.Does("Reports whether this server can do its work now").
+				Gives(health{}).Fails(http.StatusServiceUnavailable)},
 	})
 }
 
@@ -64,9 +65,9 @@ func (h *Handlers) health(status string) health {
 		Leader: l.Address, Detail: now.Detail, Warning: h.Warning()}
 }
 
-// shownTo returns the part of the answer that the caller may see. Everyone sees the state of this server; only callers
-// who may read everything see the leader, the detail and the warning. While no one can log in because the registry
-// does not answer, requests over a loopback address of this machine see all of it, so that an operator can find the
+// shownTo returns the part of the answer that the caller may see. Every caller may see the state of this server; the
+// version, the leader, the detail and the warning are for callers who may read everything. While no one can log in
+// because the registry does not answer, they are also for requests from this machine, so that an operator can find the
 // cause.
 func (h *Handlers) shownTo(c *gin.Context, all health) health {
 	if caller.Of(c.Request.Context()).CanSeeAll() || h.State() == auth.Unknown && caller.IsLocal(c.Request) {
@@ -80,8 +81,8 @@ func (h *Handlers) healthz(c *gin.Context) (any, error) {
 	return h.shownTo(c, h.health("ok")), nil
 }
 
-// readyz reports whether this server can do its work now: a leader must be subscribed to the cluster, a follower must
-// know a leader to forward requests to.
+// readyz reports whether this server can do its work now: a leader must be subscribed to the cluster, and a follower
+// must know another server as the leader.
 func (h *Handlers) readyz(c *gin.Context) (any, error) {
 	now := h.health("ready")
 	follows := !now.Leading && now.Leader != "" && now.Leader != h.Advertise

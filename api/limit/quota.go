@@ -11,42 +11,41 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// maxConcurrent is the maximum number of requests of one expensive kind in progress at once.
+// maxConcurrent is the maximum number of requests of one kind that are in progress at the same time.
 const maxConcurrent = 2
 
-// Quota bounds how many requests of an expensive kind are in progress at once: one for each caller, and maxConcurrent
-// in total. Requests beyond that are refused instead of queued, because a queue would keep the requests of a caller
-// that sends many, and their memory.
+// Quota limits the expensive requests of one kind that are in progress at the same time: one for each caller, and
+// maxConcurrent in total. Further requests are refused and not queued, because the queue of a caller with many
+// requests would take memory.
 type Quota struct {
 	// code is the code of refusals; what names the kind of requests in their message.
 	code, what string
-	// retryAfter is the delay after which a refused caller may try again.
+	// retryAfter is the delay that refusals suggest to the client.
 	retryAfter time.Duration
 
 	mu      sync.Mutex
 	running map[callerKey]bool
 }
 
-// NewQuota returns a quota for a kind of requests. Refusals have the code, name the kind as what, and tell the client
-// to retry after retryAfter.
+// NewQuota returns a quota for one kind of requests. what names the kind in messages, such as "package checks".
 func NewQuota(code, what string, retryAfter time.Duration) *Quota {
 	return &Quota{code: code, what: what, retryAfter: retryAfter}
 }
 
-// callerKey identifies a caller that holds a place. A user and a token of the same name are different callers.
+// callerKey identifies a caller. A user and a token with the same name are different callers.
 type callerKey struct {
 	kind auth.Kind
 	name string
 }
 
-// Enter takes a place for a request of the caller. leave gives the place back. If none is free, Enter returns a
-// failure with status 429.
+// Enter counts a request of the caller until leave is called. If the quota is used up, it returns a failure with
+// status 429.
 func (q *Quota) Enter(who caller.Caller) (leave func(), err error) {
-	by := callerKey{who.Kind, who.Name}
+	key := callerKey{who.Kind, who.Name}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
-	case q.running[by]:
+	case q.running[key]:
 		return nil, q.refuse("another request of yours is in progress, and a caller may have one at a time")
 	case len(q.running) >= maxConcurrent:
 		return nil, q.refuse("two requests of other callers are in progress, the maximum")
@@ -54,11 +53,11 @@ func (q *Quota) Enter(who caller.Caller) (leave func(), err error) {
 	if q.running == nil {
 		q.running = map[callerKey]bool{}
 	}
-	q.running[by] = true
+	q.running[key] = true
 	return func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		delete(q.running, by)
+		delete(q.running, key)
 	}, nil
 }
 

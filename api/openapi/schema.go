@@ -37,7 +37,7 @@ type schemas struct {
 	err       error
 }
 
-// schemaOf returns the schema schemaOf a value's type.
+// schemaOf returns the schema of a value's type, and collects the schemas to which it refers.
 func (s *schemas) schemaOf(value any) Schema {
 	if schema, ok := s.types.Schemas[reflect.TypeOf(value)]; ok {
 		return schema

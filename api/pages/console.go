@@ -15,15 +15,15 @@ import (
 )
 
 // Console serves the web console: one page, whose script reads the URL, another page that shows the API's description,
-// and the files of both. All of them are open, because users log in on the first; so none may reveal anything about
-// this server.
+// and the files of both pages. Nothing in them may reveal anything about this server, because they are public: users
+// log in on the first page.
 type Console interface {
 	// Page answers with the page of the console.
 	Page(w http.ResponseWriter, r *http.Request)
 	// Docs answers with the page that shows the API's description.
 	Docs(w http.ResponseWriter, r *http.Request)
-	// Static answers with the file whose URL is the request's path. If there is none, it returns false and writes no
-	// answer.
+	// Static answers with the file whose URL is the request's path. If there is no such file, it returns false and
+	// writes no answer.
 	Static(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -33,7 +33,7 @@ type Options struct {
 	// Console may be nil. Then there are no pages.
 	Console Console
 	Version string
-	// State reports whether a login is required.
+	// State returns whether a login is required.
 	State func() auth.State
 }
 
@@ -53,25 +53,25 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: get, Path: "/static/{hash}/{file}", Rule: route.Public, Raw: h.static, Local: true,
 			Does: route.Does("Returns a file of the console; its path may contain slashes").Streams("*/*", "The file.", nil)},
 		{Method: get, Path: "/api/docs", Rule: route.Public, Raw: h.docs, Local: true,
-			Does: route.Does("Shows the API's description in a browser").Streams("text/html; charset=utf-8", "A page.",
-				nil).Fails(http.StatusNotFound)},
+			Does: route.Does("Shows the API's description in a browser").
+				Streams("text/html; charset=utf-8", "A page.", nil).Fails(http.StatusNotFound)},
 	})
 }
 
-// notPages are the paths that, together with everything below them, are not pages of the console.
+// notPages are paths that are not pages of the console. The same holds for all paths below them.
 var notPages = []string{"/api", "/artifacts", "/static", "/metrics", "/healthz", "/readyz"}
 
-// Opens reports whether the request is a browser's for a page of the console.
-func (h *Handlers) Opens(r *http.Request) bool {
+// OpensConsole reports whether a browser requests a page of the console.
+func (h *Handlers) OpensConsole(r *http.Request) bool {
 	return h.Console != nil && failure.WantsPage(r) && !slices.ContainsFunc(notPages, func(p string) bool {
 		return r.URL.Path == p || strings.HasPrefix(r.URL.Path, p+"/")
 	})
 }
 
-// RoutePath returns the router's path of a request's route, "" if it has none. All pages of the console belong to the
-// route /.
+// RoutePath returns the router's path of a request's route, or "" if no route matches. All pages of the console belong
+// to the route /.
 func (h *Handlers) RoutePath(c *gin.Context) string {
-	if c.FullPath() == "" && h.Opens(c.Request) {
+	if c.FullPath() == "" && h.OpensConsole(c.Request) {
 		return "/"
 	}
 	return c.FullPath()
@@ -89,12 +89,13 @@ func (h *Handlers) static(c *gin.Context) {
 	if h.Console == nil || !h.Console.Static(c.Writer, c.Request) {
 		h.Answers.Fail(c.Writer, c.Request,
 			failure.NotFound("static_not_found",
-				"there is no file %s here: a page of another version of the server may have asked for it; load that page again", failure.Quoted(c.Request.URL.Path)))
+				"there is no file %s here: a page of another version of the server may have asked for it; load that page again",
+				failure.Quoted(c.Request.URL.Path)))
 	}
 }
 
-// docs answers with the page that shows the API's description. It is open, like the console, and reveals nothing: its
-// script fetches the description with the user's login.
+// docs answers with the page that shows the API's description. The page is public, like the console: its script
+// fetches the description with the user's login.
 func (h *Handlers) docs(c *gin.Context) {
 	if h.Console == nil {
 		h.Answers.Fail(c.Writer, c.Request,

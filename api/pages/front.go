@@ -12,18 +12,19 @@ import (
 
 // front answers a request for /: a browser gets the console, any other client a short text about the API.
 func (h *Handlers) front(c *gin.Context) {
-	if h.Opens(c.Request) {
+	if h.OpensConsole(c.Request) {
 		h.Page(c)
 		return
 	}
 	c.Header("Content-Type", "text/plain; charset=utf-8")
 	who := caller.Of(c.Request.Context())
-	name, hint, at := "ElasticJob", "", caller.Scheme(c.Request)+"://"+c.Request.Host
+	name, hint, address := "ElasticJob", "", caller.Scheme(c.Request)+"://"+c.Request.Host
+	target := address
 	if who.CanSeeAll() {
 		name += " " + h.Version
 	}
-	if who.Kind != auth.Machine { // the caller is not authenticated or has a token
-		at = `-H "Authorization: Bearer $TOKEN" ` + at
+	if who.Kind != auth.Machine { // the commands require a token
+		target = `-H "Authorization: Bearer $TOKEN" ` + address
 	}
 	switch {
 	case h.State() == auth.Empty && who.Kind == auth.Machine:
@@ -33,15 +34,15 @@ func (h *Handlers) front(c *gin.Context) {
 	}
 	console := ""
 	if h.Console != nil {
-		console = "Its console is for a browser, at " + caller.Scheme(c.Request) + "://" + c.Request.Host + "\n"
+		console = "Its console is for a browser, at " + address + "\n"
 	}
 	_, _ = io.WriteString(c.Writer, strings.Join([]string{
 		name + ": a scheduler for batch jobs. This is its REST API; docs/api.md has all of it.",
 		console + hint,
-		"curl " + at + "/api/app/list",
-		"curl " + at + "/api/job/jobs",
-		"curl -X POST " + at + "/api/job/my_job/trigger",
-		"curl " + at + "/api/executions",
+		"curl " + target + "/api/app/list",
+		"curl " + target + "/api/job/jobs",
+		"curl -X POST " + target + "/api/job/my_job/trigger",
+		"curl " + target + "/api/executions",
 		"",
 	}, "\n"))
 }

@@ -2,23 +2,24 @@ package pages
 
 import "net/http"
 
-// These are the content security policies. Answers of the API are not pages: nothing in them may be loaded or run,
-// wherever they are shown.
+// These are the content security policies.
 const (
+	// dataPolicy is the policy of answers that are not pages. A browser that shows one loads nothing and runs nothing.
 	dataPolicy = "default-src 'none'; frame-ancestors 'none'"
-	// In a page only our own files run, and no script may create markup or code from text. The trusted types policy
-	// worker returns one fixed URL.
+	// pagePolicy allows only files of this server to run in a page, and no script to create markup or code from text.
+	// The trusted types policy "worker" returns one fixed URL.
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 		"worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types worker"
-	// A worker's policy comes with its own file, not with the page that starts the worker.
+	// filePolicy is the policy of files, because a worker obeys the policy of its own file, not that of the page which
+	// starts the worker.
 	filePolicy = "default-src 'none'; script-src 'self'; connect-src 'self'; frame-ancestors 'none'"
 )
 
-// Guard sets the security headers of every answer, including errors. Strict-Transport-Security is not among them: it
-// applies to a host name with all ports, so it would make browsers refuse other servers on this host that use plain
-// HTTP.
-func Guard(h http.Header) {
+// SetSecurityHeaders sets the security headers that every answer has, also an error. Strict-Transport-Security is not
+// among them: it applies to all ports of a host name, so browsers would refuse other servers on this host that use
+// plain HTTP.
+func SetSecurityHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", dataPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
