@@ -63,7 +63,7 @@ func (h *Handlers) jobExecutions(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.listExecutions(c, request.QueryOf(c), views.ExecutionFilter{Job: name, Known: true})
+	return h.listExecutions(c, request.QueryOf(c), views.ExecutionFilter{Job: name, MustExist: true})
 }
 
 // executionRow is one run in a list.
@@ -109,7 +109,7 @@ func (h *Handlers) allExecutions(
 		})
 	unknown := failure.Refusal(err).Kind == problem.NotFound
 	switch {
-	case unknown && !f.Known:
+	case unknown && !f.MustExist:
 		return []executionRow{}, nil
 	case unknown && forAll && h.History != nil: // continue: the job may have existed before
 	case err != nil:
