@@ -25,9 +25,9 @@ func TestListsOfExecutions(t *testing.T) {
 		"/api/executions?state=FAILED":                                         {States: []executions.State{executions.Failed}, Limit: 100},
 		"/api/executions?state=waiting,%20Running":                             {States: []executions.State{executions.Waiting, executions.Running}, Limit: 100},
 		"/api/executions?since=2026-04-30T12:00:00%2B02:00":                    {Since: noon.Add(-26 * time.Hour), Limit: 100},
-		"/api/job/my_job/executions":                                           {Job: "my_job", Known: true, Limit: 100},
-		"/api/job/my_job/executions?since=90m&state=KILLED&limit=1":            {Job: "my_job", Known: true, States: []executions.State{executions.Killed}, Since: noon.Add(-90 * time.Minute), Limit: 1},
-		"/api/job/my_job/executions?state=FINISHED&since=2026-04-30T00:00:00Z": {Job: "my_job", Known: true, States: []executions.State{executions.Finished}, Since: noon.Add(-36 * time.Hour), Limit: 100},
+		"/api/job/my_job/executions":                                           {Job: "my_job", MustExist: true, Limit: 100},
+		"/api/job/my_job/executions?since=90m&state=KILLED&limit=1":            {Job: "my_job", MustExist: true, States: []executions.State{executions.Killed}, Since: noon.Add(-90 * time.Minute), Limit: 1},
+		"/api/job/my_job/executions?state=FINISHED&since=2026-04-30T00:00:00Z": {Job: "my_job", MustExist: true, States: []executions.State{executions.Finished}, Since: noon.Add(-36 * time.Hour), Limit: 100},
 	} {
 		answer, text := call(t, server, "GET", path, "")
 		b.mu.Lock()

@@ -92,7 +92,7 @@ func (b *fakeScheduler) Execution(id string) (views.ExecutionView, error) {
 func (b *fakeScheduler) Executions(f views.ExecutionFilter) ([]views.ExecutionSummary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if _, err := find(b.jobs, "job", f.Job); err != nil && f.Known {
+	if _, err := find(b.jobs, "job", f.Job); err != nil && f.MustExist {
 		return nil, err
 	}
 	b.filters = append(b.filters, f)

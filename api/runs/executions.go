@@ -63,7 +63,7 @@ func (h *Handlers) jobExecutions(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.listExecutions(c, request.QueryOf(c), views.ExecutionFilter{Job: name, Known: true})
+	return h.listExecutions(c, request.QueryOf(c), views.ExecutionFilter{Job: name, MustExist: true})
 }
 
 // executionRow is one run in a list.
@@ -110,7 +110,7 @@ func (h *Handlers) allExecutions(
 		})
 	jobUnknown := failure.Refusal(err).Kind == problem.NotFound
 	switch {
-	case jobUnknown && !f.Known:
+	case jobUnknown && !f.MustExist:
 		return []executionRow{}, nil
 	case jobUnknown && seesAllApps && h.History != nil: // the history may have executions of a removed job
 	case err != nil:

@@ -64,7 +64,7 @@ func (h *Handlers) jobGrid(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	var cells map[string][]search.Cell
-	f := views.ExecutionFilter{Job: name, Known: true, Limit: limit}
+	f := views.ExecutionFilter{Job: name, MustExist: true, Limit: limit}
 	list, err := h.allExecutions(c, f, func(r explain.Reader, remembered []views.ExecutionSummary) (err error) {
 		var ids []string
 		for i := range remembered {

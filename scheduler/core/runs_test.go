@@ -74,12 +74,12 @@ func TestExecutionsAreListed(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if _, err := s.core.views.Executions(views.ExecutionFilter{Job: "none", Known: true, Limit: 1}); err == nil {
+	if _, err := s.core.views.Executions(views.ExecutionFilter{Job: "none", MustExist: true, Limit: 1}); err == nil {
 		t.Error("a job of which nothing is known has a list")
 	}
 	// A deregistered job's runs are still listed.
 	s.apply(s.core.planDeregisterJob("other"))
-	if list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", Known: true, Limit: 1}); err != nil ||
+	if list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", MustExist: true, Limit: 1}); err != nil ||
 		len(list) != 1 || list[0].State != executions.Killed {
 		t.Errorf("%+v, %v", list, err)
 	}

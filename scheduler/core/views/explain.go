@@ -65,16 +65,17 @@ func (vs *Views) Explain(name string) (Explanation, error) {
 	if len(x.Running) > 0 && !vs.st.Subscription.Open() {
 		x.Note(reason.ShownAsLastKnown(vs.st.Subscription.Reason()))
 	}
-	held := 0
+	onAgent := 0 // launched tasks that wait on their agents
 	for _, r := range x.Running {
 		if r.Reason != "" {
-			held++
+			onAgent++
 		}
 	}
-	x.State = vs.jobState(j, len(x.Running)-held, len(x.Waiting)+held, len(x.NextFires) > 0)
+	x.State = vs.jobState(j, len(x.Running)-onAgent, len(x.Waiting)+onAgent, len(x.NextFires) > 0)
 	return x, nil
 }
 
+// explainExecution adds the shards of an open execution to the explanation of its job.
 func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.Execution) {
 	if !e.Launched() {
 		why, shards := vs.WaitReason(j, e), 1
@@ -116,6 +117,8 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 // maxItemsExplained bounds how many shards of one waiting execution are listed.
 const maxItemsExplained = 1000
 
+// runningNote returns what is notable about the task of a live shard: its kill is wanted, its agent does not answer,
+// or the cause of its end is awaited.
 func (vs *Views) runningNote(s *executions.Shard) reason.Reason {
 	switch {
 	case s.TimedOut():

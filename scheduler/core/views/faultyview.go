@@ -14,7 +14,7 @@ type FaultyView struct {
 	Name string `json:"name"`
 	// Why says what is wrong with the document, or why it cannot be read.
 	Why
-	// Since is when this leader found it unusable: at the latest the beginning of its term.
+	// Since is when this leader found it unusable. It may have been unusable before the leader's term.
 	Since time.Time `json:"since"`
 	// LastGood is set if the last good document is in force. Otherwise nothing of the app or job is launched.
 	LastGood bool `json:"lastGood"`

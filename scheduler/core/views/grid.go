@@ -2,8 +2,8 @@ package views
 
 import "github.com/elasticjob-go/elasticjob/history/search"
 
-// Cells returns the shards of those of the named executions that are the job's and are open or kept, by the id of
-// the execution. One that was not launched yet has no shards.
+// Cells returns, by id, the shards of the named executions. It leaves out an execution of another job, and one that is
+// neither open nor kept. An execution that was not launched yet has no shards.
 func (vs *Views) Cells(job string, ids []string) map[string][]search.Cell {
 	cells := make(map[string][]search.Cell, len(ids))
 	for _, id := range ids {

@@ -11,9 +11,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// Held explains why this server launches nothing and what to do, and names the jobs whose shards get the most, those
-// that wait first; it is "" unless launches are held (Options.Held). It does not change after PrepareHeld. It is for
-// users who may see all jobs; the reason that a single job shows names no other.
+// Held explains why this server launches nothing and what to do; it is "" unless launches are held (Options.Held). It
+// also names the jobs with the largest settings, beginning with those that wait, so it is only for users who may see
+// all jobs. Held does not change after PrepareHeld.
 func (vs *Views) Held() string {
 	if vs.st.Opt.Held == "" {
 		return ""
@@ -24,16 +24,16 @@ func (vs *Views) Held() string {
 // maxHeldNames is how many jobs Held names.
 const maxHeldNames = 3
 
-// jobSize is a job with the amount that its shards get in a run.
+// jobSize has the size of the settings that the shards of a job get in a run, in bytes.
 type jobSize struct {
-	job         string
-	shards      int
-	each, total int
-	waits       bool
+	job             string
+	shards          int
+	perShard, total int
+	waits           bool
 }
 
-// PrepareHeld prepares the text of Held if launches are held: it finds the jobs that may be the reason. It is
-// called once, when the term has loaded its state, before there are readers.
+// PrepareHeld prepares the text of Held if launches are held: it finds the jobs that are probably the reason. It is
+// called once, when the term has loaded its state, before anyone reads.
 func (vs *Views) PrepareHeld() {
 	if vs.st.Opt.Held == "" {
 		return
@@ -50,8 +50,8 @@ func (vs *Views) PrepareHeld() {
 			}
 			waits = waits || !e.Launched() || e.Waiting() > 0
 		}
-		each, total := cfg.RunBytes()
-		all = append(all, jobSize{name, cfg.ShardingTotalCount, each, total, waits})
+		perShard, total := cfg.RunBytes()
+		all = append(all, jobSize{name, cfg.ShardingTotalCount, perShard, total, waits})
 	}
 	slices.SortFunc(all, func(a, b jobSize) int {
 		if a.waits != b.waits {
@@ -63,10 +63,10 @@ func (vs *Views) PrepareHeld() {
 		return cmp.Or(cmp.Compare(b.total, a.total), cmp.Compare(a.job, b.job))
 	})
 	var names []string
-	for _, one := range all[:min(len(all), maxHeldNames)] {
+	for _, size := range all[:min(len(all), maxHeldNames)] {
 		text := fmt.Sprintf("%s (%d shards, %s each, %s together",
-			one.job, one.shards, jobs.Bytes(one.each), jobs.Bytes(one.total))
-		if one.waits {
+			size.job, size.shards, jobs.Bytes(size.perShard), jobs.Bytes(size.total))
+		if size.waits {
 			text += ", with a waiting run"
 		}
 		names = append(names, text+")")

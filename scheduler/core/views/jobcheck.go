@@ -18,12 +18,12 @@ type JobCheck struct {
 
 // PlacementView describes where shards would be placed.
 type PlacementView struct {
-	// Fits is set if all shards would be launched: on the offers at hand or, if Shards has none, on agents whose
-	// offers would be requested.
+	// Fits is set if all shards would be launched: on the offers at hand or, if Shards is empty, after offers were
+	// requested.
 	Fits bool `json:"fits"`
 	// Shards lists, by item, where they would be placed on the offers at hand.
 	Shards []PlacedShardView `json:"shards"`
-	// Why is the reason why they would wait, as Explain would give it.
+	// Why is the reason why the shards would wait, as Explain would give it, or what Fits is based on.
 	Why
 }
 
@@ -85,15 +85,15 @@ func (vs *Views) previewPlacement(j *config.Job) PlacementView {
 			return v
 		}
 		u := result.Unplaced[0]
-		others := vs.placement.NotOnOffer(held)
-		why, _ := others.ReasonOf(&u, d)
+		notOnOffer := vs.placement.NotOnOffer(held)
+		why, _ := notOnOffer.ReasonOf(&u, d)
 		v.Why = WhyOf(why)
 	}
 	return vs.previewByCapacity(v, d, held, *a.Config())
 }
 
-// previewByCapacity completes the answer from the capacities of agents if the offers at hand have no room, because
-// offers are usually declined until something is to be launched, and are requested then.
+// previewByCapacity completes the answer from the capacities of agents, if the offers at hand have no room. Offers are
+// usually declined until there is something to launch, and requested then.
 func (vs *Views) previewByCapacity(v PlacementView, d offers.Demand, held []offers.Agent, a app.Config) PlacementView {
 	agents := held
 	onOffer := make(map[string]bool, len(held))

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// JobRow is the data about one job in a list of all jobs. It is small, and made without the texts of reasons. It
-// changes only if step.Changed names the job, except for the next fire of a daemon, which Schedule gives.
+// JobRow is the data about one job in a list of all jobs. It is small, and contains no texts of reasons. It changes
+// only if step.Changed names the job, except for the next fire of a daemon, which is computed from Schedule.
 type JobRow struct {
 	Name string
 	// Config is the core's own document, which must not be changed; a new document is another Config. It is nil if
@@ -34,13 +34,13 @@ type JobRow struct {
 	Running, Waiting                     int
 	RunningExecutions, WaitingExecutions int
 	// WaitingSince is when the oldest waiting execution or shard began to wait, zero if none waits. A launched shard
-	// that its agent prevents from beginning counts as waiting.
+	// that waits on its agent counts as waiting.
 	WaitingSince time.Time
 	// LastState and the times describe the last run that ended; LastState is "" without one.
 	LastState                         executions.State
 	LastFire, LastStart, LastComplete time.Time
-	// Failures counts the runs that failed since the last one that did not; FailingSince is when the first of them
-	// ended.
+	// Failures counts the runs that failed since the last one that did not fail. FailingSince is when the first of
+	// them ended.
 	Failures     int
 	FailingSince time.Time
 	// LastMissed is when fires were last missed.
@@ -69,22 +69,21 @@ func (vs *Views) JobRow(name string) (JobRow, bool) {
 	if j.Schedule() != nil && j.IsDaemon() && vs.st.Config.Inactive(j) == config.Active {
 		r.Schedule = j.Schedule()
 	}
-	held := 0
+	onAgent := 0
 	for _, e := range vs.st.Executions.Queue(j.Name()) {
-		held += vs.countExecution(&r, j, e)
+		onAgent += vs.countExecution(&r, j, e)
 	}
 	if vs.st.Config.IsFaulty(j) {
 		r.State = "FAULTY"
 	} else {
-		r.State = vs.jobState(j, r.Running-held, r.Waiting+held, !r.NextFire.IsZero())
+		r.State = vs.jobState(j, r.Running-onAgent, r.Waiting+onAgent, !r.NextFire.IsZero())
 	}
 	vs.lastRun(&r, j)
 	return r, true
 }
 
-// countExecution adds an execution to its job's row, and returns how many of its running shards are prevented from
-// beginning.
-func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Execution) (held int) {
+// countExecution adds an open execution to its job's row. It returns how many of its live shards wait on their agents.
+func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Execution) (onAgent int) {
 	oldest := func(t time.Time) {
 		if t = vs.st.Shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
 			r.WaitingSince = t
@@ -109,14 +108,15 @@ func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Executio
 		case s.Live():
 			r.Running++
 			if s.WaitsOnAgent() {
-				held++
+				onAgent++
 				oldest(s.Launched())
 			}
 		}
 	}
-	return held
+	return onAgent
 }
 
+// lastRun adds the last run of a job to its row: for a daemon the newest fire of its shards.
 func (vs *Views) lastRun(r *JobRow, j *config.Job) {
 	if run := vs.daemonSummary(j.Name(), func(d *daemons.Runs) *wire.Run { return d.Last }); run != nil {
 		r.LastState, r.LastFire = run.State, run.FireTime
@@ -202,13 +202,14 @@ func (vs *Views) jobDetail(j *config.Job, runs int) JobDetail {
 	return d
 }
 
-// waitingFor returns the reason why the oldest waiting execution or shard of a job waits, zero if none waits.
+// waitingFor returns the reason why the oldest waiting execution or shard of a job waits, zero if none waits. It makes
+// only the text of that reason.
 func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 	var since time.Time
 	why := func() reason.Reason { return reason.Reason{} }
-	wait := func(t time.Time, of func() reason.Reason) {
+	wait := func(t time.Time, because func() reason.Reason) {
 		if since.IsZero() || t.Before(since) {
-			since, why = t, of
+			since, why = t, because
 		}
 	}
 	for _, e := range vs.st.Executions.Queue(j.Name()) {

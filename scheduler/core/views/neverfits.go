@@ -42,8 +42,7 @@ func (vs *Views) neverFitsNote(job jobs.Config, a app.Config) reason.Reason {
 // of the shard that it runs.
 const taskExecutorMB = 16
 
-// tooSmallNote returns the note that a shard has not even the memory that its own executor needs; the zero Reason
-// otherwise.
+// tooSmallNote returns the note that a shard's memory is less than its own executor needs; the zero Reason otherwise.
 func (vs *Views) tooSmallNote(job jobs.Config) reason.Reason {
 	if !vs.st.Opt.TaskExecutors || job.MemoryMB >= taskExecutorMB {
 		return reason.Reason{}

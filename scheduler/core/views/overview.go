@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// Facts are the data of the core for an overview, in addition to the rows of the jobs.
+// Facts are the core's data for an overview, in addition to the rows of the jobs.
 type Facts struct {
 	Subscribed bool
 	// Apps are the names of all apps, in no order.
@@ -30,7 +30,7 @@ type AgentTotals struct {
 	// Closed counts the agents that answer and take no tasks now, because the cluster places none there, or their
 	// maintenance has begun or begins soon.
 	Closed int
-	// Capacity sums the capacities that were seen, Used the resources that executors and tasks of this framework take.
+	// Capacity sums up the totals of the agents, Used the resources in use by executors and tasks of this framework.
 	Capacity, Used resources.Amount
 }
 
@@ -73,7 +73,7 @@ func (vs *Views) Counts() Counts {
 		Failed: s.ExecutionsFailed + s.DaemonRunsFailed, FireDelay: s.FireDelay}
 }
 
-// Facts returns the present facts. It iterates over everything that waits and runs.
+// Facts returns the present facts. It iterates over all waiting and running shards.
 func (vs *Views) Facts() Facts {
 	var s stats.Stats
 	vs.measureQueues(&s)
@@ -83,7 +83,7 @@ func (vs *Views) Facts() Facts {
 		f.Apps = append(f.Apps, name)
 	}
 	if !f.Subscribed {
-		f.add(Problem{Kind: ProblemNotSubscribed, Why: vs.placeReason(&executions.Execution{})})
+		f.add(Problem{Kind: ProblemNotSubscribed, Why: vs.unplacedReason(&executions.Execution{})})
 	}
 	if until := vs.fires.BehindUntil(); !until.IsZero() {
 		f.add(Problem{Kind: ProblemClock, Why: reason.ClockBehind(until)})
@@ -96,17 +96,17 @@ func (vs *Views) Facts() Facts {
 	}
 	f.Agents = vs.AgentTotals()
 	for _, v := range vs.FaultyDocuments() {
-		t := Problem{Kind: ProblemFaulty, Path: v.Path, Since: v.Since, Why: vs.st.Config.FaultAt(v.Path).Why()}
-		if t.Job = v.Name; v.Kind == "app" {
-			t.Job, t.App = "", v.Name
+		p := Problem{Kind: ProblemFaulty, Path: v.Path, Since: v.Since, Why: vs.st.Config.FaultAt(v.Path).Why()}
+		if p.Job = v.Name; v.Kind == "app" {
+			p.Job, p.App = "", v.Name
 		} else if j := vs.st.Config.Job(v.Name); j != nil && j.Config() != nil {
-			t.App = j.Config().AppName
+			p.App = j.Config().AppName
 		}
-		f.add(t)
+		f.add(p)
 	}
 	vs.addStartFailures(&f)
 	for _, name := range vs.notifications.Jobs() {
-		if n, is := vs.notifications.Unsent(name); is {
+		if n, found := vs.notifications.Unsent(name); found {
 			f.add(Problem{Kind: ProblemUnnotified, Job: name, App: vs.st.Config.AppNameOf(name), Count: n.Tries,
 				Since: vs.st.Shown(n.Since), Why: reason.FromText(n.Problem)})
 		}
@@ -115,9 +115,9 @@ func (vs *Views) Facts() Facts {
 	return f
 }
 
-func (f *Facts) add(t Problem) { f.Problems = append(f.Problems, t) }
+func (f *Facts) add(p Problem) { f.Problems = append(f.Problems, p) }
 
-// awayAgents returns the agents with tasks that the master cannot reach, by id.
+// awayAgents returns a problem for each agent with unreachable tasks, by its id.
 func (vs *Views) awayAgents() map[string]*Problem {
 	away := map[string]*Problem{}
 	for _, ref := range vs.st.Executions.AllTasks() {
@@ -125,22 +125,22 @@ func (vs *Views) awayAgents() map[string]*Problem {
 		if s.Unreachable().IsZero() || !s.Live() {
 			continue
 		}
-		t := away[s.Agent()]
-		if t == nil {
-			t = &Problem{Kind: ProblemAgentUnreachable, Agent: s.Agent()}
-			away[s.Agent()] = t
+		p := away[s.Agent()]
+		if p == nil {
+			p = &Problem{Kind: ProblemAgentUnreachable, Agent: s.Agent()}
+			away[s.Agent()] = p
 		}
-		if since := vs.st.Shown(s.Unreachable()); t.Since.IsZero() || since.Before(t.Since) {
-			t.Since = since
+		if since := vs.st.Shown(s.Unreachable()); p.Since.IsZero() || since.Before(p.Since) {
+			p.Since = since
 		}
-		t.Count++
+		p.Count++
 	}
-	for id, t := range away {
+	for id, p := range away {
 		host := ""
 		if a := vs.st.Agents.Get(id); a != nil {
 			host = a.Host()
 		}
-		t.Why = reason.AgentAway(host, t.Count)
+		p.Why = reason.AgentAway(host, p.Count)
 	}
 	return away
 }
@@ -166,21 +166,22 @@ func (vs *Views) AgentTotals() (t AgentTotals) {
 	return t
 }
 
+// addStartFailures adds the start failures, except those after which the app was not tried again for long.
 func (vs *Views) addStartFailures(f *Facts) {
 	vs.st.StartFailures.Each(func(app, agent string, s startfailures.Failure) {
 		if !s.Until().After(vs.st.Now()) && vs.st.Now().Sub(s.Since) > startfailures.Backoff {
-			return // the app may be placed there again, and has not been tried since
+			return // the app may be placed there again, and was not
 		}
-		t := Problem{Kind: ProblemStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since),
+		p := Problem{Kind: ProblemStartFailures, App: app, Agent: agent, Count: s.Tries, Since: vs.st.Shown(s.Since),
 			Why: s.Reason}
 		if agent == startfailures.EveryAgent {
 			last := reason.Reason{}
 			if s.Package != "" && !vs.st.StartFailures.IsShared(app) {
 				last = s.Reason
 			}
-			t.Agent, t.Why = "", reason.AppNotFetched(s.WhatFailed(), last)
+			p.Agent, p.Why = "", reason.AppNotFetched(s.WhatFailed(), last)
 		}
-		f.add(t)
+		f.add(p)
 	})
 }
 
@@ -191,7 +192,7 @@ func (vs *Views) addSilentDaemons(f *Facts) {
 		if j == nil || vs.st.Executions.Standing(j.Name()) == nil {
 			continue
 		}
-		t := Problem{Kind: ProblemDaemonSilent, Job: job, App: vs.st.Config.AppNameOf(job)}
+		p := Problem{Kind: ProblemDaemonSilent, Job: job, App: vs.st.Config.AppNameOf(job)}
 		e := vs.st.Executions.Standing(j.Name())
 		for i := range e.NumShards() {
 			s := e.Shard(i)
@@ -202,13 +203,13 @@ func (vs *Views) addSilentDaemons(f *Facts) {
 			if quiet == 0 {
 				continue
 			}
-			if since := vs.st.Wall().Add(-quiet); t.Since.IsZero() || since.Before(t.Since) {
-				t.Since, t.Agent, t.Why = since, s.Agent(), vs.st.QuietNote(e, s)
+			if since := vs.st.Wall().Add(-quiet); p.Since.IsZero() || since.Before(p.Since) {
+				p.Since, p.Agent, p.Why = since, s.Agent(), vs.st.QuietNote(e, s)
 			}
-			t.Count++
+			p.Count++
 		}
-		if t.Count > 0 {
-			f.add(t)
+		if p.Count > 0 {
+			f.add(p)
 		}
 	}
 }

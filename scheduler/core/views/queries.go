@@ -50,10 +50,10 @@ func (vs *Views) Job(name string) (JobView, error) {
 	return vs.jobView(j), nil
 }
 
+// jobView returns the view of a job with a document.
 func (vs *Views) jobView(j *config.Job) JobView {
 	v := JobView{Config: *j.Config(), Disabled: j.Mark().Disables(),
-		State:   j.State(vs.st.Executions.HasOpen(j.Name())),
-		Version: j.Version()}
+		State: j.State(vs.st.Executions.HasOpen(j.Name())), Version: j.Version()}
 	v.Note(vs.notesOf(j)...)
 	return v
 }
@@ -70,7 +70,7 @@ func (vs *Views) Jobs() []JobView {
 	return out
 }
 
-// notesOf returns notes about a job that is accepted nevertheless. Some may be zero.
+// notesOf returns notes about a job for its author: about its document, its app and its resources. Some may be zero.
 func (vs *Views) notesOf(j *config.Job) []reason.Reason {
 	notes := texts(j.Notes())
 	a := vs.st.Config.App(j.Config().AppName)
@@ -90,7 +90,7 @@ func (vs *Views) notesOf(j *config.Job) []reason.Reason {
 	if a != nil {
 		notes = append(notes, vs.neverFitsNote(*j.Config(), *a.Config()), vs.tooSmallNote(*j.Config()))
 	}
-	if n, is := vs.notifications.Unsent(j.Name()); is {
+	if n, found := vs.notifications.Unsent(j.Name()); found {
 		notes = append(notes, reason.NotNotified(n.Execution, j.Config().JobErrorHandlerType, n.Tries, n.Problem))
 	}
 	return notes
@@ -103,8 +103,7 @@ func (vs *Views) Execution(id string) (ExecutionView, error) {
 		return ExecutionView{}, vs.ExecutionNotFound(id)
 	}
 	v := ExecutionView{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(),
-		State: e.State(), Shards: []ShardView{},
-		Overrides: vs.shownOverrides(e)}
+		State: e.State(), Shards: []ShardView{}, Overrides: vs.shownOverrides(e)}
 	if v.State.Terminal() {
 		v.Why = WhyOf(e.Reason())
 	} else if j := vs.st.Config.Job(e.Job()); j != nil && !e.Launched() {
@@ -141,6 +140,7 @@ func (vs *Views) ExecutionNotFound(id string) *problem.Error {
 		"there is no execution %q; GET /api/executions lists those that are kept: %s", id, kept)
 }
 
+// viewShard returns the view of a shard, without what depends on its execution.
 func viewShard(s *executions.Shard) ShardView {
 	v := ShardView{Item: s.Item(), State: s.State(), Attempt: s.Attempt(), Agent: s.Agent(), TaskID: s.TaskID(),
 		ExitStatus: s.Exit(), PackageSHA256: s.Package(), Progress: s.ShownProgress()}
@@ -216,7 +216,7 @@ func (vs *Views) FailoverShards() []FailoverView {
 	return out
 }
 
-// orphanReason returns the reason why a shard waits that an orphan blocks.
+// orphanReason returns the reason why a shard waits for the end of an orphan, which blocks it.
 func (vs *Views) orphanReason(o *orphans.Orphan) reason.Reason {
 	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
 	switch former := vs.st.Subscription.IsFormer(o); {
@@ -245,7 +245,7 @@ func (vs *Views) Audits(q search.Audits) []event.Audit { return vs.audit.Find(q)
 // Activity returns the activity of this leader in each kept minute that began at from or later, the oldest first.
 func (vs *Views) Activity(from time.Time) []search.Activity { return vs.minutes.Activity(from) }
 
-// clockNotes returns notes about the agents of running tasks whose clocks are off. Some may be zero.
+// clockNotes returns a note for each agent of running tasks whose clock is wrong. Some notes may be zero.
 func (vs *Views) clockNotes(running []RunningView) (notes []reason.Reason) {
 	seen := map[string]bool{}
 	for i := range running {
@@ -261,7 +261,7 @@ func (vs *Views) clockNotes(running []RunningView) (notes []reason.Reason) {
 func (vs *Views) shownOverrides(e *executions.Execution) *jobs.Overrides {
 	j := vs.st.Config.Job(e.Job())
 	if e.Overrides() == nil || j == nil || j.Config() == nil || j.Config().AppName != e.OverridesOf() {
-		return nil // a user who may see the job may not know the settings that were given to another app's
+		return nil // users who may see the job may not know settings that were given while it belonged to another app
 	}
 	shown := e.Overrides().WithoutSecrets(*j.Config())
 	return &shown

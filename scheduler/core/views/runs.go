@@ -15,16 +15,16 @@ import (
 // ExecutionFilter selects the executions of a list. Job, States and Since select all if they are empty.
 type ExecutionFilter struct {
 	Job string
-	// May, if not nil, reports whether the executions of a job may be listed.
+	// May, if not nil, reports whether the caller may see the executions of a job.
 	May func(job string) bool
-	// Known makes the list fail with NotFound for a Job that has neither a document nor a kept run.
-	Known bool
+	// MustExist makes the list fail with NotFound for a Job that has neither a document nor a kept run.
+	MustExist bool
 	// States, if any, are the states to select.
 	States []executions.State
 	// Since leaves out executions with an earlier fire time.
 	Since time.Time
-	// Before, unless it is zero, selects executions with an earlier fire time, and with BeforeID those of the same
-	// fire time that come behind that execution. It is the position in the list from which the next page continues.
+	// Before and BeforeID, unless they are zero, are the fire time and the id of the last execution on a page: the
+	// list then begins with the execution after it.
 	Before   time.Time
 	BeforeID string
 	// Limit bounds the list to the newest executions by fire time. It must be set: 0 selects none.
@@ -33,7 +33,7 @@ type ExecutionFilter struct {
 
 // Executions returns the selected executions that are open or kept, the newest fire first, or a *problem.Error.
 func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
-	if f.Known && vs.st.Config.Job(f.Job) == nil && !vs.st.Executions.AnyEnded(f.Job) {
+	if f.MustExist && vs.st.Config.Job(f.Job) == nil && !vs.st.Executions.AnyEnded(f.Job) {
 		return nil, problem.NoJob(f.Job)
 	}
 	var picked []*executions.Execution
@@ -43,7 +43,7 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 		}
 		return strings.Compare(b.ID(), a.ID())
 	}
-	cut := func() {
+	keepNewest := func() {
 		slices.SortFunc(picked, newestFirst)
 		picked = picked[:min(len(picked), f.Limit)]
 	}
@@ -56,11 +56,11 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 			return
 		}
 		if picked = append(picked, e); len(picked) >= 2*f.Limit+100 {
-			cut() // there may be 100,000, and few are requested
+			keepNewest() // there may be 100,000, and few are requested
 		}
 	}
 	vs.eachExecution(f.Job, visit)
-	cut()
+	keepNewest()
 	list := make([]ExecutionSummary, len(picked))
 	for i, e := range picked {
 		list[i] = vs.summary(e)
@@ -68,11 +68,12 @@ func (vs *Views) Executions(f ExecutionFilter) ([]ExecutionSummary, error) {
 	return list, nil
 }
 
+// isBefore reports whether an execution comes after Before and BeforeID in the list, which has the newest first.
 func (f *ExecutionFilter) isBefore(e *executions.Execution) bool {
 	return f.Before.IsZero() || e.Fire().Before(f.Before) || e.Fire().Equal(f.Before) && e.ID() < f.BeforeID
 }
 
-// eachExecution calls visit with all executions that are open or kept, of one job if it is named.
+// eachExecution calls visit with all executions that are open or kept, or only with those of a job unless job is "".
 func (vs *Views) eachExecution(job string, visit func(*executions.Execution)) {
 	if job != "" {
 		for e := range vs.st.Executions.Of(job) {
@@ -88,6 +89,7 @@ func (vs *Views) eachExecution(job string, visit func(*executions.Execution)) {
 	}
 }
 
+// summary returns the view of an execution in a list.
 func (vs *Views) summary(e *executions.Execution) ExecutionSummary {
 	v := ExecutionSummary{ExecutionID: e.ID(), JobName: e.Job(), FireTime: e.Fire().UTC(), Source: e.Source(),
 		State: e.State(), Shards: map[executions.State]int{}}
@@ -112,6 +114,7 @@ func (vs *Views) summary(e *executions.Execution) ExecutionSummary {
 	return v
 }
 
+// firesView returns the view of counted fires; nil if there were none.
 func firesView(count int64, last time.Time, why reason.Reason) *FiresView {
 	if count == 0 {
 		return nil
@@ -146,7 +149,8 @@ func (vs *Views) explainPast(x *Explanation, j *config.Job) {
 
 // keptText describes which ended executions are kept.
 func (vs *Views) keptText() string {
-	return fmt.Sprintf("of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
+	return fmt.Sprintf(
+		"of each job the last %d that finished, %d that failed and %d that were killed, and %d of all jobs",
 		executions.RingSizes[executions.ResultFinished], executions.RingSizes[executions.ResultFailed],
 		executions.RingSizes[executions.ResultKilled], vs.st.Opt.MaxEnded)
 }

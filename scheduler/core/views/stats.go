@@ -42,7 +42,7 @@ func (vs *Views) Stats() stats.Stats {
 	return s
 }
 
-// measureQueues counts everything that could be launched if there were resources for it.
+// measureQueues counts the executions and shards that could be launched if there were resources for them.
 func (vs *Views) measureQueues(s *stats.Stats) {
 	wait := func(q *stats.Queue, n int, since time.Time) {
 		q.Depth += n

@@ -13,7 +13,7 @@ import (
 type AppView struct {
 	app.Config
 	Disabled bool `json:"disabled"`
-	// Version is that of the document; a config.UpdateApp names it.
+	// Version is the version of the document, for a config.UpdateApp.
 	Version int64 `json:"-"`
 	// NotesView has hints for the author of the document, such as ignored fields.
 	NotesView
@@ -57,11 +57,11 @@ type ShardView struct {
 	Earlier []AttemptView `json:"earlier,omitempty"`
 	// Daemon describes the runs of a daemon's shard, nil for other shards.
 	Daemon *DaemonView `json:"daemon,omitempty"`
-	// Progress is the last one of the attempt; nil if it has reported none to this leader.
+	// Progress is the last progress that the attempt has reported to this leader; nil for none.
 	Progress *executions.Progress `json:"progress,omitempty"`
 }
 
-// AttemptView is an attempt that was followed by another one.
+// AttemptView is an attempt of a shard before its last one.
 type AttemptView struct {
 	Attempt int    `json:"attempt"`
 	TaskID  string `json:"taskId"`
@@ -134,7 +134,7 @@ type RunningView struct {
 	Progress *executions.Progress `json:"progress,omitempty"`
 }
 
-// EndedView is a shard that has ended, and did not finish, before the others of its run.
+// EndedView is a shard of a running execution that has ended and did not finish.
 type EndedView struct {
 	ExecutionID string           `json:"executionId"`
 	Item        int              `json:"item"`
@@ -147,9 +147,9 @@ type EndedView struct {
 // Explanation is the state of a job with all reasons.
 type Explanation struct {
 	JobName string `json:"jobName"`
-	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING (also if everything launched is
-	// prevented from beginning), READY (fires on its cron), ON_TRIGGER (no cron), NEVER (its cron never fires again)
-	// or FAULTY (its document cannot be used).
+	// State is one of DISABLED, APP_DISABLED, SHUTTING_DOWN, PAUSED, RUNNING, WAITING (also if all launched tasks wait
+	// on their agents), READY (fires on its cron), ON_TRIGGER (no cron), NEVER (its cron never fires again) or FAULTY
+	// (its document cannot be used).
 	State string `json:"state"`
 	NotesView
 	// NextFires are in the zone of the cron, which TimeZone names; "" if there is no cron, or its zone has no name.
@@ -165,8 +165,8 @@ type Explanation struct {
 	LastSuccess *ExecutionSummary `json:"lastSuccess,omitempty"`
 	// LastFailure is the last run of a daemon that did not finish and was not killed by a user; nil for none.
 	LastFailure *ExecutionSummary `json:"lastFailure,omitempty"`
-	// DroppedFires are fires that found the job busy (rule F5), MissedFires missed windows, whose fires were not made
-	// (rule F3); nil if there were none.
+	// DroppedFires counts fires that found the job busy (rule F5), MissedFires missed windows, whose fires were not
+	// made in time (rule F3); nil if there were none.
 	DroppedFires *FiresView `json:"droppedFires,omitempty"`
 	MissedFires  *FiresView `json:"missedFires,omitempty"`
 }
@@ -214,7 +214,7 @@ type SandboxView struct {
 	Path     string `json:"path"`
 	// LastReport is when this leader last received a report of the executor, nil if it received none.
 	LastReport *time.Time `json:"lastReport,omitempty"`
-	// Note says that the clock of its agent is off, "" while it is right.
+	// Note says that the clock of its agent is wrong, "" while it is right.
 	Note     string         `json:"note,omitempty"`
 	NoteCode string         `json:"noteCode,omitempty"`
 	NoteArgs map[string]any `json:"noteArgs,omitempty"`

@@ -19,16 +19,18 @@ func (vs *Views) Unplaced(limit int) []cluster.Unplaced {
 	add := func(e *executions.Execution, j *jobs.Config, a *app.Config, item int) {
 		if len(out) < limit {
 			out = append(out, cluster.Unplaced{Execution: e.ID(), Job: e.Job(), Item: item,
-				Resources: j.Resources(), CPULimitMilli: j.CPULimitMilli(), Container: executors.Container(a), Why: vs.placeReason(e).String()})
+				Resources: j.Resources(), CPULimitMilli: j.CPULimitMilli(), Container: executors.Container(a),
+				Why: vs.unplacedReason(e).String()})
 		}
 	}
 	for _, e := range vs.st.Executions.Launchable() {
 		if len(out) == limit {
 			break
 		}
-		// There may be room for it on the offers at hand.
+		// Without a result of a match there may be room for it on the offers at hand.
 		notMatched := e.Unplaced().Why.IsZero() && vs.placement.Held().Len() > 0
-		if notMatched || !e.Kill().IsZero() || vs.st.HeldBack(e) || vs.st.StartFailures.Wait(vs.st.AppOf(e), e.ID()).MustWait() {
+		packageWaits := vs.st.StartFailures.Wait(vs.st.AppOf(e), e.ID()).MustWait()
+		if notMatched || !e.Kill().IsZero() || vs.st.HeldBack(e) || packageWaits {
 			continue
 		}
 		if e.Launched() {
@@ -36,9 +38,9 @@ func (vs *Views) Unplaced(limit int) []cluster.Unplaced {
 				add(e, &e.Settings().Job, &e.Settings().App, item)
 			}
 		} else if j := vs.st.Config.Job(e.Job()); vs.st.CanLaunch(j) {
-			with := e.SettingsOf(*j.Config())
-			for item := range with.ShardingTotalCount {
-				add(e, &with, vs.st.Config.App(with.AppName).Config(), item)
+			cfg := e.SettingsOf(*j.Config())
+			for item := range cfg.ShardingTotalCount {
+				add(e, &cfg, vs.st.Config.App(cfg.AppName).Config(), item)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 )
 
-// AgentName has the fields in which a search for an agent looks.
+// AgentName has the fields of an agent that a search compares.
 type AgentName struct{ ID, Hostname string }
 
 // ClusterFilter selects agents: one page of those whose id or host name contains Search, ignoring case.
@@ -59,7 +59,7 @@ type ClusterView struct {
 	CPUs       UseView `json:"cpus"`
 	MemoryMB   UseView `json:"memoryMB"`
 	OffersHeld int     `json:"offersHeld"`
-	// Agents are the requested ones; Executors are theirs.
+	// Agents are the requested agents, Executors the executors on them.
 	Agents    []AgentView    `json:"agents"`
 	Executors []ExecutorView `json:"executors"`
 	// StartFailures are those of all agents, at most maxStartFailures, sorted so that the one with the latest next
@@ -68,9 +68,9 @@ type ClusterView struct {
 	StartFailuresTotal int                `json:"startFailuresTotal"`
 }
 
-// UseView has the amounts of a resource: in total, in use by executors and tasks of this framework, and on offer to
-// it. Total is the largest sum of free resources and those in use by this framework that was seen at once. Resources
-// that other frameworks have always used are not included.
+// UseView has the amounts of a resource: in total, in use by executors and tasks of this framework, and on offer to it
+// (Free). Total is the largest sum of free resources and those in use by this framework that was seen at once, so that
+// it leaves out resources that other frameworks have always used.
 type UseView struct {
 	Total *float64 `json:"total"`
 	Used  float64  `json:"used"`
@@ -93,7 +93,7 @@ type AgentView struct {
 	Tasks       int              `json:"tasks"`
 	// Offer has the held offers of the agent, nil for none.
 	Offer *OfferView `json:"offer"`
-	// Note says why the agent is CLOSED, and that its clock is off; "" for neither.
+	// Note says why the agent is CLOSED, and that its clock is wrong; "" for neither.
 	Note     string         `json:"note"`
 	NoteCode string         `json:"noteCode,omitempty"`
 	NoteArgs map[string]any `json:"noteArgs,omitempty"`
@@ -112,8 +112,8 @@ type OfferView struct {
 	Since    time.Time `json:"since"`
 }
 
-// ExecutorView is one executor. CPUs and MemoryMB are its own; TasksCPUs and TasksMemoryMB are what its tasks take
-// in addition.
+// ExecutorView is one executor. CPUs and MemoryMB are its own resources; TasksCPUs and TasksMemoryMB are those that
+// its tasks use in addition.
 type ExecutorView struct {
 	ID    string `json:"id"`
 	App   string `json:"app"`
@@ -140,7 +140,7 @@ type ExecutorView struct {
 	NoteArgs map[string]any `json:"noteArgs,omitempty"`
 }
 
-// StartFailureView is an app that is kept off an agent or, with a Host and no agent, off all of them (rules L6,
+// StartFailureView is an app that is kept off an agent or, with a Host and without an agent, off all agents (rules L6,
 // L8).
 type StartFailureView struct {
 	App      string `json:"app"`
@@ -157,7 +157,7 @@ type StartFailureView struct {
 	CauseArgs map[string]any `json:"causeArgs,omitempty"`
 }
 
-// AgentDetail is one agent with everything of this framework that runs there.
+// AgentDetail is one agent with the executors and tasks of this framework there.
 type AgentDetail struct {
 	AgentView
 	Executors     []ExecutorView     `json:"executors"`
@@ -166,7 +166,7 @@ type AgentDetail struct {
 	Running []AgentTaskView `json:"running"`
 }
 
-// AgentTaskView is a task on an agent. State is the word of Mesos without TASK_.
+// AgentTaskView is a task on an agent. State is named as in Mesos, without TASK_.
 type AgentTaskView struct {
 	ExecutionID string               `json:"executionId"`
 	JobName     string               `json:"jobName"`
@@ -238,6 +238,7 @@ func (vs *Views) Agent(id string) (AgentDetail, error) {
 	return v, nil
 }
 
+// viewAgent returns the view of an agent.
 func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 	v := AgentView{ID: a.ID(), Hostname: a.Host()}
 	note := vs.st.Agents.ClockNote(a.ID())
@@ -277,6 +278,7 @@ func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 	return v
 }
 
+// executorsOn returns the views of the executors on an agent.
 func (vs *Views) executorsOn(agent string) []ExecutorView {
 	out := []ExecutorView{}
 	for _, x := range vs.st.Executors.On(agent) {
@@ -307,17 +309,17 @@ func (vs *Views) executorsOn(agent string) []ExecutorView {
 	return out
 }
 
-// startFailures returns the start failures of the selected agents, at most maxStartFailures, and the number of
-// all.
-func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailureView, total int) {
+// startFailures returns the start failures on the agents that isSelected selects, at most maxStartFailures, and how
+// many there are in all.
+func (vs *Views) startFailures(isSelected func(agent string) bool) (shown []StartFailureView, total int) {
 	shown = []StartFailureView{}
-	vs.st.StartFailures.Each(func(appName, agentID string, t startfailures.Failure) {
-		if !on(agentID) {
+	vs.st.StartFailures.Each(func(appName, agentID string, failure startfailures.Failure) {
+		if !isSelected(agentID) {
 			return
 		}
-		v := StartFailureView{App: appName, Agent: agentID, Host: t.Host, Failures: t.Tries,
-			NotBefore: vs.st.Shown(t.Until()).UTC().Truncate(time.Millisecond),
-			Cause:     t.Reason.String(), CauseCode: string(t.Reason.Code()), CauseArgs: t.Reason.Args()}
+		v := StartFailureView{App: appName, Agent: agentID, Host: failure.Host, Failures: failure.Tries,
+			NotBefore: vs.st.Shown(failure.Until()).UTC().Truncate(time.Millisecond)}
+		v.Cause, v.CauseCode, v.CauseArgs = partsOf(failure.Reason)
 		if agentID == startfailures.EveryAgent {
 			v.Agent = ""
 		} else if a := vs.st.Agents.Get(agentID); a != nil {
@@ -332,7 +334,8 @@ func (vs *Views) startFailures(on func(agent string) bool) (shown []StartFailure
 	return shown[:min(len(shown), maxStartFailures)], len(shown)
 }
 
-// AgentUse has the resources of an agent: in total, in use by this framework, and on offer, if any are.
+// AgentUse has the resources of an agent: in total, in use by this framework, and on offer (free), if there is an
+// offer.
 type AgentUse struct {
 	total, used, free resources.Amount
 	offered           bool
@@ -351,6 +354,7 @@ func (vs *Views) UseOf(a *agents.Agent) AgentUse {
 	return u
 }
 
+// views returns the use of CPUs and of memory.
 func (u AgentUse) views() (cpus, memory UseView) {
 	cpus, memory = UseView{Used: u.used.CPUs()}, UseView{Used: u.used.MemoryMB()}
 	if !u.total.IsZero() {
@@ -362,7 +366,7 @@ func (u AgentUse) views() (cpus, memory UseView) {
 	return cpus, memory
 }
 
-// shownOrNil returns a moment of the term for people, nil for the zero time.
+// shownOrNil converts a time of the term for people; nil for the zero time.
 func (vs *Views) shownOrNil(moment time.Time) *time.Time {
 	if moment.IsZero() {
 		return nil
@@ -370,6 +374,7 @@ func (vs *Views) shownOrNil(moment time.Time) *time.Time {
 	return orNil(vs.st.Shown(moment).UTC().Truncate(time.Millisecond))
 }
 
+// orNil returns a time in UTC; nil for the zero time.
 func orNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -19,7 +19,7 @@ func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	}
 	v := &DaemonView{LastRun: viewRun(r.Last), LastFailure: viewRun(r.LastFailed),
 		Runs: r.Totals.Runs, Failed: r.Totals.Failed, Skipped: r.Totals.Skipped}
-	if r.Open != nil && !r.Open.Retried { // otherwise the shard rests before its next try
+	if r.Open != nil && !r.Open.Retried { // a retried run pauses before its next try
 		v.Running = viewRun(r.Open)
 	}
 	j := vs.st.Config.Job(e.Job())
@@ -31,21 +31,21 @@ func (vs *Views) viewDaemon(e *executions.Execution, item int) *DaemonView {
 	return v
 }
 
-// isLast reports whether an ended execution is its daemon's last one, so that the records of runs are about it: those
-// of the next execution begin when it is launched.
+// isLast reports whether an ended execution is the last launched one of its daemon. Then the records of runs are about
+// it, until the next execution is launched.
 func (vs *Views) isLast(e *executions.Execution) bool {
-	now := vs.st.Executions.Standing(e.Job())
-	return (now == nil || !now.Launched()) && e == vs.st.Executions.LastLaunchedEnded(e.Job())
+	standing := vs.st.Executions.Standing(e.Job())
+	return (standing == nil || !standing.Launched()) && e == vs.st.Executions.LastLaunchedEnded(e.Job())
 }
 
+// viewRun returns the view of a run, nil for none.
 func viewRun(run *wire.Run) *RunView {
 	if run == nil {
 		return nil
 	}
 	truncate := func(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 	v := &RunView{FireTime: truncate(run.Fire), Source: run.Source, Attempt: run.Attempt, State: run.State,
-		StartTime:  truncate(run.Start),
-		ExitStatus: run.ExitStatus, FailureCause: run.Cause, Note: run.Note}
+		StartTime: truncate(run.Start), ExitStatus: run.ExitStatus, FailureCause: run.Cause, Note: run.Note}
 	if !run.Complete.IsZero() {
 		at := truncate(run.Complete)
 		v.CompleteTime, v.DurationMillis = &at, max(run.Complete.Sub(run.Start), 0).Milliseconds()
@@ -53,12 +53,12 @@ func viewRun(run *wire.Run) *RunView {
 	return v
 }
 
-// maxNotedRuns bounds the items for which Explain says how their last run failed, and those for which it says what is
-// notable about one that finished.
+// maxNotedRuns bounds the items for which Explain says how their last run failed, and the items for which it says what
+// was notable about a finished run.
 const maxNotedRuns = 10
 
-// noteFinished adds a note about the last run of an item, which has finished, if there is something notable and fewer
-// than maxNotedRuns were noted. It returns how many are noted.
+// noteFinished adds a note about the last run of an item, which has finished, unless notable is zero or maxNotedRuns
+// were noted. It returns how many are noted now.
 func (vs *Views) noteFinished(x *Explanation, item int, fire time.Time, notable reason.Reason, noted int) int {
 	if notable.IsZero() || noted >= maxNotedRuns {
 		return noted
@@ -67,8 +67,8 @@ func (vs *Views) noteFinished(x *Explanation, item int, fire time.Time, notable 
 	return noted + 1
 }
 
-// explainDaemon explains the results of a daemon's last runs, also if its standing execution has ended, and the
-// progress of a change of its settings.
+// explainDaemon explains the results of a daemon's last runs and the progress of a rollout of its settings. The last
+// runs stay when the standing execution has ended.
 func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	if run := vs.daemonSummary(j.Name(), func(r *daemons.Runs) *wire.Run { return r.Last }); run != nil {
 		x.LastRun = run
@@ -99,13 +99,13 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 	if failed > maxNotedRuns {
 		x.Note(reason.MoreLastRunsEnded(failed - maxNotedRuns))
 	}
-	former := 0
+	outdated := 0
 	for _, i := range e.Outdated() { // the other shards have been compared already
 		if s := e.Shard(i); s.Live() && vs.daemons.IsOutdated(e, s) {
-			former++
+			outdated++
 		}
 	}
-	if former == 0 {
+	if outdated == 0 {
 		return
 	}
 	item := -1
@@ -120,25 +120,26 @@ func (vs *Views) explainDaemon(x *Explanation, j *config.Job) {
 		item, _ = vs.daemons.StartingShard(e)
 	}
 	if item >= 0 {
-		x.Note(reason.RollingOut(item, comingUp, former))
+		x.Note(reason.RollingOut(item, comingUp, outdated))
 	}
 }
 
-// daemonOf returns the execution that a daemon's run belongs to, by the run's id: the last one that began before the
-// run's fire; nil if none is kept.
-func (vs *Views) daemonOf(run string) (of *executions.Execution) {
-	job, _, _ := strings.Cut(run, "@")
+// daemonOf returns the execution to which the run of a daemon with that id belongs: the last one that was made at or
+// before the run's fire; nil if none is kept.
+func (vs *Views) daemonOf(runID string) (found *executions.Execution) {
+	job, _, _ := strings.Cut(runID, "@")
 	for e := range vs.st.Executions.Of(job) {
-		began := executions.ID(job, e.Fire())
-		if e.Daemon() && began <= run && len(began) == len(run) && (of == nil || e.Fire().After(of.Fire())) {
-			of = e
+		// Ids of runs have the same form and length, so they sort by time.
+		first := executions.ID(job, e.Fire())
+		if e.Daemon() && first <= runID && len(first) == len(runID) && (found == nil || e.Fire().After(found.Fire())) {
+			found = e
 		}
 	}
-	return of
+	return found
 }
 
-// daemonSummary combines the reports of a daemon's shards about the newest fire that any of them reports. pick selects
-// one run of each shard.
+// daemonSummary combines one run of each shard of a daemon, which pick selects, into one summary: of the runs of the
+// newest fire among them. It is nil if no shard has such a run.
 func (vs *Views) daemonSummary(job string, pick func(*daemons.Runs) *wire.Run) *ExecutionSummary {
 	var v *ExecutionSummary
 	for i := range vs.daemons.NumShards(job) {

@@ -25,7 +25,7 @@ type Views struct {
 	notifications *notifications.Notifications
 	audit         *audit.Log
 	minutes       *minutes.Minutes
-	// heldJobs is the part of Held's text that names the jobs that probably cause launches to be held.
+	// heldJobs is the part of the text of Held that names jobs.
 	heldJobs string
 }
 

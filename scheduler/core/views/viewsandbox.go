@@ -61,17 +61,19 @@ func (vs *Views) placeOf(s *executions.Shard) (LogPlace, error) {
 	return LogPlace{AgentURL: s.AgentURL(), Dir: vs.places.Output(s), Live: s.Live()}, nil
 }
 
+// noOutput returns the error for an attempt that ended without output.
 func noOutput(s *executions.Shard) error {
 	return problem.Errorf(problem.LogGone, "no_output", "task %q ended before it had output: %s", s.TaskID(),
 		s.Cause())
 }
 
-// earlierPlace returns where the output of an attempt is that another attempt has followed.
+// earlierPlace returns where the output of an earlier attempt of a shard is, after which another attempt began.
 func (vs *Views) earlierPlace(taskID string) (place LogPlace, err error) {
 	err = problem.Errorf(problem.NotFound, "task_not_found",
-		"there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s", taskID, executions.MaxEarlier, vs.keptText())
-	id, unreadable := jobs.ParseTaskID(taskID)
-	if unreadable != nil {
+		"there is no task %q; of each shard the last attempt, and the last %d before it, are kept as long as its execution: %s",
+		taskID, executions.MaxEarlier, vs.keptText())
+	id, invalid := jobs.ParseTaskID(taskID)
+	if invalid != nil {
 		return place, err
 	}
 	vs.eachExecution(id.Job, func(e *executions.Execution) {

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// WaitReason returns the reason why an execution that was not launched yet waits. j is its job, and e must be in the
-// job's queue.
+// WaitReason returns the reason why an execution, which was not launched yet, waits. j is its job, in whose queue it
+// must be.
 func (vs *Views) WaitReason(j *config.Job, e *executions.Execution) reason.Reason {
 	if first := vs.st.Executions.First(j.Name()); first != e {
 		if j.Config() != nil && first.Launched() && first.Settings().Job.JobName == j.Name() &&
@@ -27,11 +27,11 @@ func (vs *Views) WaitReason(j *config.Job, e *executions.Execution) reason.Reaso
 	if o, blocks := vs.st.Orphans.BlockingAmong(j.Name(), j.Config().ShardingTotalCount); blocks {
 		return vs.orphanReason(&o)
 	}
-	return vs.placeReason(e)
+	return vs.unplacedReason(e)
 }
 
-// ShardWaitReason returns the reason why a waiting shard of a launched execution waits, with the cause of its last
-// attempt's end.
+// ShardWaitReason returns the reason why a waiting shard of a launched execution waits, and why its last attempt
+// ended.
 func (vs *Views) ShardWaitReason(e *executions.Execution, s *executions.Shard) reason.Reason {
 	if !e.Kill().IsZero() {
 		return e.Kill()
@@ -42,15 +42,15 @@ func (vs *Views) ShardWaitReason(e *executions.Execution, s *executions.Shard) r
 	if o, blocks := vs.st.Orphans.Blocking(e.Job(), s.Item()); blocks {
 		return reason.AfterAttempt(vs.orphanReason(&o), s.Cause())
 	}
-	why := vs.placeReason(e)
+	why := vs.unplacedReason(e)
 	if s.NotBefore().After(vs.st.Now()) {
 		why = reason.RetryAt(vs.st.Shown(s.NotBefore()))
 	}
 	return reason.AfterAttempt(why, s.Cause())
 }
 
-// placeReason returns why the last match did not place an execution.
-func (vs *Views) placeReason(e *executions.Execution) reason.Reason {
+// unplacedReason returns why no match has placed an execution yet.
+func (vs *Views) unplacedReason(e *executions.Execution) reason.Reason {
 	switch why := vs.noLaunches(); {
 	case !why.IsZero():
 		return why

@@ -6,8 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// Why is a reason in an answer: in English, and as a code with its arguments, with which programs decide and the
-// console chooses the text in its reader's language. All fields are empty if there is no reason.
+// Why is a reason in an answer: in English, and as a code with its arguments, which are for programs and for the
+// console, which shows the text in its user's language. All fields are empty if there is no reason.
 type Why struct {
 	Reason     string         `json:"reason"`
 	ReasonCode string         `json:"reasonCode,omitempty"`
@@ -27,6 +27,7 @@ func WhyOf(r reason.Reason) (v Why) {
 	return v
 }
 
+// setFailure sets why the last attempt of the shard ended.
 func (v *ShardView) setFailure(r reason.Reason) {
 	v.FailureCause, v.FailureCode, v.FailureArgs = partsOf(r)
 }
@@ -58,8 +59,8 @@ func (v *NotesView) Note(notes ...reason.Reason) {
 	}
 }
 
-// After returns the notes, preceded by those that a check of the document found, each note once. The core repeats the
-// check's notes with a code, and those are kept.
+// After returns the notes that a check of the document has found, followed by those of v, each note once. If v has a
+// note of the check again, with a code, the code is kept.
 func (v NotesView) After(found []string) (all NotesView) {
 	for _, text := range slices.Concat(found, v.Notes) {
 		switch i := slices.Index(v.Notes, text); {
