@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -376,6 +377,28 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 	}
 }
 
+// fileVersion returns the version of a file on this machine.
+func fileVersion(info fs.FileInfo) version {
+	return version{LastModified: fmt.Sprintf("%d bytes, %s", info.Size(),
+		info.ModTime().UTC().Format(time.RFC3339Nano))}
+}
+
+// wasReplaced reports whether a URL names a file on this machine that has another version now. A file that can't be
+// read has not been replaced yet: perhaps it is being replaced.
+func (d *downloader) wasReplaced(address string, known version) bool {
+	u, err := parse(address)
+	if err != nil || u.Scheme != "file" {
+		return false
+	}
+	file, err := d.open(u.Path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	info, err := file.Stat()
+	return err == nil && fileVersion(info) != known
+}
+
 // copyFile copies a file of this machine. Its size and time serve as its version.
 func (t *transfer) copyFile(ctx context.Context) error {
 	file, err := t.open(t.url.Path)
@@ -390,8 +413,7 @@ func (t *transfer) copyFile(ctx context.Context) error {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is not a regular file")
 	}
-	t.version = version{LastModified: fmt.Sprintf("%d bytes, %s", info.Size(),
-		info.ModTime().UTC().Format(time.RFC3339Nano))}
+	t.version = fileVersion(info)
 	if t.cached == t.version {
 		return errUnchanged
 	}

@@ -295,3 +295,49 @@ func BenchmarkReady(b *testing.B) {
 		})
 	}
 }
+
+// TestReplacedFileIsTakenAtOnce: the package of a file: URL that was replaced is taken by the next task. While the file
+// is missing the kept package is used.
+func TestReplacedFileIsTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "job.sh")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := t.TempDir()
+	store := open(t, folder, pack.Defaults())
+	source := pack.Source{URL: "file://" + file, Cache: true}
+	get := func(want string) {
+		t.Helper()
+		got, err := store.Get(context.Background(), source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := os.ReadFile(filepath.Join(got.Dir, "job.sh")); string(text) != want {
+			t.Errorf("%q, want %q", text, want)
+		}
+	}
+	ready := func(want bool) {
+		t.Helper()
+		if _, ok := store.Ready(source); ok != want {
+			t.Errorf("ready: %v", ok)
+		}
+	}
+	write("#!one")
+	get("#!one")
+	ready(true)
+	store = open(t, folder, pack.Defaults()) // the next executor
+	get("#!one")
+	ready(true)
+	write("#!another")
+	ready(false)
+	get("#!another")
+	ready(true)
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	ready(true)
+}

@@ -78,6 +78,7 @@ type entry struct {
 	// These are set before done is closed.
 	Package           // its note is for the tasks that waited
 	name    string    // of the content; empty if Dir is private
+	version version   // of the file or of the server's answer
 	due     time.Time // time of the next check with the server; zero means never
 	err     error
 
@@ -170,7 +171,7 @@ func (s *Store) Ready(source Source) (Package, bool) {
 		return Package{}, false
 	}
 	ok, change := s.intact(e)
-	if ok && (e.due.IsZero() || time.Now().Before(e.due)) {
+	if ok && !s.mustCheck(source, e) {
 		ready := e.Package
 		ready.Note = ""
 		return ready, true
@@ -182,6 +183,15 @@ func (s *Store) Ready(source Source) (Package, bool) {
 		s.recordChange(e.name, change)
 	}
 	return Package{}, false
+}
+
+// mustCheck reports whether a newer package may be there: the time of the next check has come, or the URL names a file
+// on this machine that was replaced. People replace such a file while they try a job, so it is looked at each time.
+func (s *Store) mustCheck(source Source, e *entry) bool {
+	if e.due.IsZero() {
+		return false
+	}
+	return !time.Now().Before(e.due) || s.download.wasReplaced(source.URL, e.version)
 }
 
 // dropEntry removes the entry, so that the next task that needs the package looks for it again. It returns false if
@@ -274,7 +284,7 @@ func (s *Store) fetchCached(ctx context.Context, source Source, e *entry) error 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum := found.name[:min(len(found.name), hex.EncodedLen(sha256.Size))]
-	e.name, e.due = found.name, s.nextCheck(source, found)
+	e.name, e.version, e.due = found.name, found.version, s.nextCheck(source, found)
 	e.Package = Package{Dir: s.content(found.name), SHA256: sum, State: found.state, Note: s.changes[found.name],
 		Release: func() {}}
 	delete(s.changes, found.name)
