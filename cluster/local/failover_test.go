@@ -245,7 +245,12 @@ func TestOneOfTwoAgentsIsRestarted(t *testing.T) {
 	defer endAll(t, a)
 	ready(t, a)
 	s.call("RECONCILE", object{"tasks": []any{object{"task_id": object{"value": "one"}}}})
-	s.update("one", "TASK_RUNNING")
+	for state := any(""); state != "TASK_RUNNING"; {
+		state = s.nextUpdate("one")["state"]
+		if state != "TASK_RUNNING" && state != "TASK_UNREACHABLE" { // a slow restart is noticed
+			t.Fatalf("after the restart it is %v", state)
+		}
+	}
 	if at := a.members[1].url; !strings.HasPrefix(at, "http://127.0.0.2:") {
 		t.Errorf("the second agent is at %s", at)
 	}

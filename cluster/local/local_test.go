@@ -176,19 +176,27 @@ func (s *subscriber) next(kind string) object {
 func (s *subscriber) update(task, state string) object {
 	s.t.Helper()
 	for {
-		status := s.next("UPDATE")["update"].(object)["status"].(object)
-		if status["uuid"] != nil {
-			s.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"],
-				"uuid": status["uuid"]})
-		}
-		if status["task_id"].(object)["value"] != task {
-			continue
-		}
+		status := s.nextUpdate(task)
 		if status["state"] == state {
 			return status
 		}
 		if status["state"] != "TASK_RUNNING" && status["state"] != "TASK_STARTING" {
 			s.t.Fatalf("task %s: %v, expected %s", task, status, state)
+		}
+	}
+}
+
+// nextUpdate acknowledges updates until one is about the task, and returns that.
+func (s *subscriber) nextUpdate(task string) object {
+	s.t.Helper()
+	for {
+		status := s.next("UPDATE")["update"].(object)["status"].(object)
+		if status["uuid"] != nil {
+			s.call("ACKNOWLEDGE", object{"agent_id": status["agent_id"], "task_id": status["task_id"],
+				"uuid": status["uuid"]})
+		}
+		if status["task_id"].(object)["value"] == task {
+			return status
 		}
 	}
 }
