@@ -150,7 +150,7 @@ var parts = []string{
 	"notifications", "recording", "audit",
 	"tasks", "sandbox",
 	"state",
-	"config", "startfailures", "executions", "executors", "subscription", "orphans", "agents",
+	"config", "startfailures", "executions", "executors", "subscription", "orphans", "agents", "fencing",
 	"step",
 	"clock", "stats", "store", "problem",
 }
