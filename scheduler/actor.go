@@ -8,8 +8,8 @@ import (
 
 type actorKey struct{}
 
-// WithActor adds the requester to a context. Changes that are made with the context leave audit rows with that name
-// (rule A1).
+// WithActor adds the requester to a context. The audit rows of changes that are made with that context name the
+// requester (rule A1).
 func WithActor(ctx context.Context, a event.Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, a)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// AuditOutbox has the audit rows of changes that the core does not make, such as changes of users. Each row is written
-// together with its change, and waits until the leader moves it into the core's audit log (rule A1). The methods may be
-// called concurrently.
+// AuditOutbox has the audit rows of changes that are made outside of the core, such as changes of users. Each row is
+// written together with its change, and waits until the leader moves it into the core's audit log (rule A1). The
+// methods may be called concurrently.
 type AuditOutbox interface {
 	// PendingAudit returns the waiting rows, each with a unique id. It does no I/O.
 	PendingAudit() []event.Audit

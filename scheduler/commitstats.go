@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// commitStats measures the commits of all terms of this process, because a failed commit ends its term, and must be
-// visible after that.
+// commitStats measures the commits of all terms of this process. A failed commit ends its term, and must be visible
+// after that.
 type commitStats struct {
 	mu     sync.Mutex
 	took   stats.Histogram
@@ -21,8 +21,8 @@ func newCommitStats() *commitStats {
 	return &commitStats{took: stats.NewLatencies(), writes: stats.NewSizes(), events: stats.NewSizes()}
 }
 
-// count counts an answered commit, with the number of events of its step.
-func (s *commitStats) count(took time.Duration, writes, events int, failed bool) {
+// observe counts an answered commit, with the number of events of its step.
+func (s *commitStats) observe(took time.Duration, writes, events int, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.took.Observe(took.Seconds())
@@ -33,6 +33,7 @@ func (s *commitStats) count(took time.Duration, writes, events int, failed bool)
 	}
 }
 
+// addTo sets the fields of st that are about commits.
 func (s *commitStats) addTo(st *stats.Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

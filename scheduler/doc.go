@@ -16,7 +16,7 @@
 // live.go the views that people watch (scheduler/view), loop.go the one goroutine that drives the machine, inbox.go
 // the inputs that the machine has not received, effects.go the effects of the machine, history.go the recording of
 // decisions, actor.go and audit.go the requesters of changes and their audit rows, notify.go the notifications of
-// failures, and gate.go the only way to read the core meanwhile (scheduler/explain). The package comment of
+// failures, and gate.go the only way to read the core between two steps (scheduler/explain). The package comment of
 // scheduler/term describes the result of a crash between any two effects. The rules that comments name (F1, L3, E5, …)
 // are explained in docs/rules.md.
 package scheduler

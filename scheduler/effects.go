@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// start starts an effect of the machine. It never waits.
+// start starts to carry out an effect of the machine. It never waits.
 func (r *termRunner) start(e term.Effect) {
 	switch e := e.(type) {
 	case term.Decided:
@@ -66,7 +66,7 @@ func (r *termRunner) start(e term.Effect) {
 	}
 }
 
-// commitWarnAfter is how long a commit may take before it is logged.
+// commitWarnAfter is how long a commit may take before a warning is logged.
 const commitWarnAfter = 2 * time.Second
 
 // commit makes one commit, whatever the number and size of its writes (rule T5). It finishes even while the process is
@@ -75,7 +75,7 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 	if !c.Change {
 		r.s.opt.Point(pointBeforeCommit)
 	}
-	recorded := r.record(c.History)
+	finishRecord := r.record(c.History)
 	began := time.Now()
 	late := time.AfterFunc(commitWarnAfter, func() {
 		r.s.opt.Logger.Warn("commit not answered yet: until the registry answers, nothing is launched and no request answered; check its disk and load",
@@ -86,8 +86,8 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 		r.s.opt.Logger.Warn("slow commit answered", "took", time.Since(began).Round(time.Millisecond), "committed",
 			err == nil)
 	}
-	r.s.commits.count(time.Since(began), len(c.Writes), events, err != nil && !c.Change)
-	recorded(err)
+	r.s.commits.observe(time.Since(began), len(c.Writes), events, err != nil && !c.Change)
+	finishRecord(err)
 	switch {
 	case err == nil && c.Change:
 		r.s.opt.Point(pointConfigCommitted)
@@ -100,6 +100,7 @@ func (r *termRunner) commit(c term.Commit, events int) error {
 // maxReads is how many documents are read at a time.
 const maxReads = 16
 
+// readDocuments reads the documents at paths, and returns them in that order.
 func (r *termRunner) readDocuments(paths []string) []term.Document {
 	found := make([]term.Document, len(paths))
 	var group errgroup.Group
@@ -111,10 +112,11 @@ func (r *termRunner) readDocuments(paths []string) []term.Document {
 			return nil
 		})
 	}
-	_ = group.Wait() // never an error
+	_ = group.Wait() // each document has its own error
 	return found
 }
 
+// callTimeout is the timeout of one call to the cluster.
 const callTimeout = 10 * time.Second
 
 // maxLaunching bounds the total size of the launches that are being sent at once to all agents. A launch uses memory
@@ -122,8 +124,8 @@ const callTimeout = 10 * time.Second
 // execution.
 const maxLaunching = 32 << 20
 
-// call sends a call, unless its session or the term has ended. In that case a later reconciliation finds that the call
-// was not sent (rule E1).
+// call sends a call, unless its session or the term has ended, and reports the outcome. If a call was not sent, a
+// later reconciliation shows that (rule E1).
 func (r *termRunner) call(s openSession, c term.Call) {
 	if launch, ok := c.Call.(step.CallLaunch); ok {
 		size := min(int64(launch.Launch.Size()), maxLaunching)
@@ -143,6 +145,7 @@ func (r *termRunner) call(s openSession, c term.Call) {
 	r.inbox.put(func(m *term.Machine) { m.Called(c.ID, err) })
 }
 
+// send sends a call to a session.
 func send(ctx context.Context, s openSession, call step.Call) error {
 	switch c := call.(type) {
 	case step.CallLaunch:
@@ -191,8 +194,8 @@ func (r *termRunner) subscribe(c term.Subscribe) {
 		r.sessions[c.Session] = openSession{s, calls, drop}
 		m.Opened(c.Session)
 	})
-	if on, ok := s.(cluster.Demander); ok {
-		r.work.Go(func() { r.showUnplaced(calls, on) })
+	if demander, ok := s.(cluster.Demander); ok {
+		r.work.Go(func() { r.showUnplaced(calls, demander) })
 	}
 	for e := range s.Events() {
 		r.inbox.put(func(m *term.Machine) { m.ClusterEvent(c.Session, e) })
@@ -211,16 +214,16 @@ func (r *termRunner) closeSession(s cluster.Session) {
 	}
 }
 
-// patientSubscriber is a driver whose Subscribe makes several requests, each of which has a timeout of its own.
+// patientSubscriber is a driver whose Subscribe makes several requests, each with a timeout of its own.
 type patientSubscriber interface {
-	// SubscribeWithin is how long all of a Subscribe may take.
+	// SubscribeWithin is how long the whole of Subscribe may take.
 	SubscribeWithin() time.Duration
 }
 
 // leaderWatcher is a driver that can report when another master leads.
 type leaderWatcher interface {
-	// NewLeader waits until the leading master is another one than the last Subscribe tried. It returns an error if ctx
-	// ends before that.
+	// NewLeader waits until another master leads than the one that the last Subscribe tried. It returns an error if
+	// ctx ends before that.
 	NewLeader(ctx context.Context) error
 }
 

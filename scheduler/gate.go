@@ -12,11 +12,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// stateGate separates readers and the loop. The loop has the core exclusively from the beginning of a step to the end
-// of its commit, so that readers see only committed state. Unlike with a mutex, a reader can stop waiting.
+// stateGate separates readers from the loop. The loop has the core exclusively from the beginning of a step to the end
+// of its commit, so that readers see only committed state. Other than at a mutex, a reader can stop waiting.
 type stateGate struct{ sem *semaphore.Weighted }
 
-// wholeGate is more than the number of concurrent readers.
+// wholeGate is more than the number of concurrent readers, of which each takes 1.
 const wholeGate = 1 << 30
 
 // readTimeout is how long a reader waits for the loop. If a commit takes longer, the registry does not answer.
@@ -25,18 +25,18 @@ const readTimeout = 5 * time.Second
 func newStateGate() stateGate { return stateGate{semaphore.NewWeighted(wholeGate)} }
 
 // begin waits for the present readers, and admits no others before end.
-func (t stateGate) begin() { _ = t.sem.Acquire(context.Background(), wholeGate) } // fails only with its context
+func (g stateGate) begin() { _ = g.sem.Acquire(context.Background(), wholeGate) } // fails only with its context
 
-func (t stateGate) end() { t.sem.Release(wholeGate) }
+func (g stateGate) end() { g.sem.Release(wholeGate) }
 
 // enter waits until no step or commit is under way, and then blocks the loop until leave.
-func (t stateGate) enter(ctx context.Context) error { return t.sem.Acquire(ctx, 1) }
+func (g stateGate) enter(ctx context.Context) error { return g.sem.Acquire(ctx, 1) }
 
-func (t stateGate) leave() { t.sem.Release(1) }
+func (g stateGate) leave() { g.sem.Release(1) }
 
-// Read calls visit with the core of this process's term between two steps, restricted to a scope. visit sees committed
-// state of one moment. It is the only way for requests to read the core. The loop waits meanwhile, so visit must be
-// quick.
+// Read calls visit, between two steps, with a Reader of the core of this process's term, restricted to a scope. visit
+// sees the committed state of one moment. Read is the only way for requests to read the core. The loop waits
+// meanwhile, so visit must be quick.
 func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, visit func(explain.Reader) error) error {
 	r, err := s.current()
 	if err != nil {
@@ -52,7 +52,8 @@ func (s *Scheduler) Read(ctx context.Context, scope explain.Scope, visit func(ex
 	return cmp.Or(err, refused)
 }
 
-// read calls fn with the term's core between two steps, without a scope.
+// read calls fn with the term's core between two steps, without a scope. It fails if the loop does not finish its step
+// in time, or the term has ended.
 func (r *termRunner) read(ctx context.Context, fn func(*core.Core)) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

@@ -13,22 +13,22 @@ import (
 
 // History stores a term's batches. All of its methods may be called concurrently.
 type History interface {
-	// Append keeps a batch, and returns when it is on disk, or counts as lost, or the disk has taken too long. Batches
-	// of a term come one after the other.
+	// Append keeps a batch. It returns when the batch is on disk, or counts as lost, or the disk has taken too long.
+	// The batches of a term are appended one after the other, in order.
 	Append(batch event.Batch)
-	// Settle reports whether the commit of a batch has happened, or never will. It is not called while that is
-	// unknown.
+	// Settle tells the history whether the commit of a batch has happened, or never will. It is not called while that
+	// is unknown.
 	Settle(term, number int64, happened bool)
-	// Stored waits until more than after of the term's batches, counted from the first, are in the database or count
-	// as lost, and returns their number. Its error is that of ctx.
+	// Stored waits until more than after of the term's first batches are in the database or count as lost, and returns
+	// their number. Its error is that of ctx.
 	Stored(ctx context.Context, term, after int64) (int64, error)
-	// Lead reports whether this process leads.
+	// Lead tells the history whether this process leads.
 	Lead(leads bool)
 }
 
-// record starts to put a batch on disk, concurrently with its commit. The returned function waits for that, and takes
-// the outcome of the commit.
-func (r *termRunner) record(b event.Batch) func(error) {
+// record starts to put a batch on disk, concurrently with its commit. The caller calls finish with the outcome of the
+// commit; it waits until the batch is on disk.
+func (r *termRunner) record(b event.Batch) (finish func(error)) {
 	if b.Number == 0 {
 		return func(error) {}
 	}
@@ -52,7 +52,7 @@ func (r *termRunner) followHistory() {
 		}
 		batches = stored
 		r.inbox.put(func(m *term.Machine) { m.HistoryStored(stored) })
-		select { // the number matters only for what may be forgotten
+		select { // the number only determines which data may be forgotten, so it need not be exact
 		case <-time.After(historyCheckInterval):
 		case <-r.ctx.Done():
 			return

@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// hold is the reason why the terms of this server launch nothing (step.Options.Held). It is dropped when the server
-// has not led for Options.HoldFor: another leader launches everything meanwhile, and a server that has been a standby
-// for hours must launch when it becomes the leader.
+// hold is the reason why the terms of this server launch nothing (step.Options.Held). It ends when the server has not
+// led for Options.HoldFor: meanwhile another leader could launch, and a server that has been a standby for hours must
+// launch when it becomes the leader.
 type hold struct {
 	limit time.Duration
 
-	mu   sync.Mutex
-	why  string    // "" once it is dropped
-	term string    // the present term's text, with the jobs that may be the cause
-	idle time.Time // since when this server does not lead, zero while it does
+	mu  sync.Mutex
+	why string // "" once the hold has ended
+	// heldText is the text of the present term, with the jobs that are probably the cause; "" if it launches.
+	heldText        string
+	notLeadingSince time.Time // since when this server does not lead, zero while it does
 }
 
 func newHold(why string, limit time.Duration) *hold {
-	return &hold{limit: limit, why: why, idle: time.Now()}
+	return &hold{limit: limit, why: why, notLeadingSince: time.Now()}
 }
 
-// drop ends the hold if its time has passed. h.mu must be held.
-func (h *hold) drop() {
-	if !h.idle.IsZero() && time.Since(h.idle) >= h.limit {
+// dropIfExpired ends the hold if its time has passed. h.mu must be held.
+func (h *hold) dropIfExpired() {
+	if !h.notLeadingSince.IsZero() && time.Since(h.notLeadingSince) >= h.limit {
 		h.why = ""
 	}
 }
@@ -33,35 +34,36 @@ func (h *hold) drop() {
 func (h *hold) termBegins() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.drop()
-	h.idle = time.Time{}
+	h.dropIfExpired()
+	h.notLeadingSince = time.Time{}
 	return h.why
 }
 
-// termHolds stores the text of a term that launches nothing; "" for any other.
-func (h *hold) termHolds(said string) {
+// setHeldText stores the text of a term that launches nothing; "" for any other.
+func (h *hold) setHeldText(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.term = said
+	h.heldText = text
 }
 
 // termEnded is called when a term has ended, or could not begin.
 func (h *hold) termEnded() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.term = ""
-	if h.idle.IsZero() {
-		h.idle = time.Now()
+	h.heldText = ""
+	if h.notLeadingSince.IsZero() {
+		h.notLeadingSince = time.Now()
 	}
 }
 
-// text returns why this server launches nothing, or would launch nothing if it led now, and what to do; or "".
+// text returns why this server launches nothing, or would launch nothing if it led now, and what to do; "" if it
+// launches.
 func (h *hold) text() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.drop()
-	if h.term != "" || h.why == "" {
-		return h.term
+	h.dropIfExpired()
+	if h.heldText != "" || h.why == "" {
+		return h.heldText
 	}
 	return fmt.Sprintf("if this server becomes the leader, it launches nothing: %s; that ends when it has not led for %s, "+
 		"or is restarted", h.why, h.limit)

@@ -9,12 +9,12 @@ import (
 // input reports an event to the term's machine.
 type input func(*term.Machine)
 
-// inbox has the inputs that the machine has not received: goroutines add them, the loop takes all.
+// inbox has the inputs that the machine has not received. Goroutines add them, and the loop takes all of them.
 type inbox struct {
 	mu     sync.Mutex
 	inputs []input
 	closed bool
-	ready  chan struct{}
+	ready  chan struct{} // receives a value when there are inputs
 }
 
 // put adds an input, and reports whether the machine will receive it.
@@ -32,6 +32,7 @@ func (b *inbox) put(in input) bool {
 	return true
 }
 
+// take returns all inputs and removes them.
 func (b *inbox) take() []input {
 	b.mu.Lock()
 	defer b.mu.Unlock()

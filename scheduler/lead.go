@@ -12,21 +12,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// Lead stands for election, leads one term and returns when the term ends: nil when ctx ended, otherwise the reason.
-// When ctx ends, the commit under way is finished, nothing leaves any more, and the leader resigns, so that the next
-// one can begin at once. Running tasks always go on. Neither Lead nor Stand may be called before it has returned.
+// Lead stands for election, leads one term and returns when the term ends: nil if ctx has ended, otherwise the reason.
+// When ctx ends, the commit under way is finished, committed calls may still leave for a moment, and the leader
+// resigns, so that the next one can begin at once. Running tasks always go on. Neither Lead nor Stand may be called
+// before it has returned.
 func (s *Scheduler) Lead(ctx context.Context) error {
 	_, err := s.lead(ctx)
 	return err
 }
 
-// ErrRefused is wrapped by the errors of Lead and Stand when the cluster has refused this scheduler for
-// Options.RefusedTimeout. The leader has abdicated then.
+// ErrRefused is wrapped by the errors of Lead and Stand if the cluster has refused this scheduler for
+// Options.RefusedTimeout. The leader has then abdicated.
 var ErrRefused = term.ErrRefused
 
 // lead returns, with Lead's error, how long the term lasted, 0 if none began.
 func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) {
-	s.set(nil, "this process stands for election")
+	s.setRunner(nil, "this process stands for election")
 	defer s.beginning.Store(0)
 	defer s.hold.termEnded()
 	r, err := s.beginTerm(ctx)
@@ -34,27 +35,26 @@ func (s *Scheduler) lead(ctx context.Context) (lasted time.Duration, err error) 
 		if ctx.Err() != nil {
 			return 0, nil
 		}
-		s.set(nil, err.Error())
+		s.setRunner(nil, err.Error())
 		return 0, err
 	}
 	began := time.Now()
-	s.set(r, "")
+	s.setRunner(r, "")
 	err = r.run(ctx)
 	return time.Since(began), err
 }
 
-// The pauses between two attempts to lead. The second doubles up to the third. Each is shortened at random by up to a
-// half, so that servers that failed together do not try again together. A term that ends at once, for instance because
-// its first commit is refused, counts as a failed attempt.
+// The pause between two attempts to lead begins with minStandPause, and doubles up to maxStandPause. Each pause is
+// shortened at random by up to a half, so that servers that failed together do not try again together. A term that
+// ends sooner than maxStandPause, for instance because its first commit is refused, counts as a failed attempt.
 const (
 	minStandPause = 100 * time.Millisecond
 	maxStandPause = 5 * time.Second
 )
 
-// Stand stands for election and leads; when the term ends or cannot begin, it stands again. When ctx ends it returns
-// nil, and has resigned as Lead does. It returns an error only if no further attempt can help (registry.ErrUnusable)
-// or the cluster refuses this scheduler (ErrRefused). The log names the leader, and since when it leads, at every
-// change.
+// Stand stands for election and leads. When the term ends or cannot begin, it stands again. When ctx ends, it resigns
+// as Lead does and returns nil. It returns an error only if no further attempt can help (registry.ErrUnusable) or the
+// cluster refuses this scheduler (ErrRefused). Meanwhile it logs every change of the leader.
 func (s *Scheduler) Stand(ctx context.Context) error {
 	watch, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
@@ -80,7 +80,7 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 		}
 		pause := step.Backoff(minStandPause, maxStandPause, tries)
 		pause -= rand.N(pause / 2)
-		s.set(nil, err.Error())
+		s.setRunner(nil, err.Error())
 		s.opt.Logger.Warn("not leading, standing for election again", "retry", pause.Round(time.Millisecond), "led",
 			lasted.Round(time.Millisecond), "error", err)
 		select {
@@ -94,8 +94,8 @@ func (s *Scheduler) Stand(ctx context.Context) error {
 const (
 	// leaderCheckInterval is the interval at which the leader is looked up; the registry answers that without I/O.
 	leaderCheckInterval = 100 * time.Millisecond
-	// duplicateTimeout is how long this server's own address may lead before this process must know that it is the
-	// leader itself.
+	// duplicateTimeout is how long the leader may have this server's own address while this process does not lead.
+	// After that another process leads under the address.
 	duplicateTimeout = time.Second
 	// noLeaderTimeout is longer than an election takes.
 	noLeaderTimeout = 3 * time.Second
@@ -107,35 +107,36 @@ func (s *Scheduler) logLeader(ctx context.Context) {
 	defer tick.Stop()
 	var logged LeaderView
 	var duplicateSince time.Time // zero while no other process leads under this server's address
-	known := time.Now()          // when a leader was last known; zero once its absence was logged
+	knownAt := time.Now()        // when a leader was last known; zero once its absence was logged
 	for {
-		now, ok := s.Leader()
+		leader, ok := s.Leader()
 		switch {
 		case ok:
-			known = time.Now()
-		case !known.IsZero() && time.Since(known) >= noLeaderTimeout:
-			known = time.Time{}
+			knownAt = time.Now()
+		case !knownAt.IsZero() && time.Since(knownAt) >= noLeaderTimeout:
+			knownAt = time.Time{}
 			s.opt.Logger.Warn("no leader known", "detail", s.Health().Detail)
 		}
-		switch duplicate := ok && now.Address == s.opt.Advertise && !now.Self && now.Term != s.beginning.Load(); {
-		case !duplicate:
+		ownAddress := ok && leader.Address == s.opt.Advertise && !leader.Self
+		switch {
+		case !ownAddress || leader.Term == s.beginning.Load():
 			duplicateSince = time.Time{}
 			s.duplicateAddress.Store(false)
 		case duplicateSince.IsZero():
 			duplicateSince = time.Now()
 		case time.Since(duplicateSince) >= duplicateTimeout && !s.duplicateAddress.Swap(true):
-			s.opt.Logger.Warn("duplicate address: "+duplicateText, "address", now.Address, "term", now.Term, "since",
-				now.Since)
+			s.opt.Logger.Warn("duplicate address: "+duplicateText, "address", leader.Address, "term", leader.Term,
+				"since", leader.Since)
 		}
 		switch {
-		case ok && now.Address == s.opt.Advertise && !now.Self: // this process may just be beginning its term
-		case ok && (now.Term != logged.Term || now.Address != logged.Address):
-			s.opt.Logger.Info("leader changed", "self", now.Self, "address", now.Address, "term", now.Term, "since",
-				now.Since)
-			logged = now
+		case ownAddress: // this process may just be beginning its term
+		case ok && (leader.Term != logged.Term || leader.Address != logged.Address):
+			s.opt.Logger.Info("leader changed", "self", leader.Self, "address", leader.Address, "term", leader.Term,
+				"since", leader.Since)
+			logged = leader
 		case !ok && logged.Address != "":
 			s.opt.Logger.Warn("leader lost", "before", logged.Address, "term", logged.Term)
-			logged = now
+			logged = leader
 		}
 		select {
 		case <-tick.C:

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// JobPage lists the jobs in a scope that match a query, from rows that are kept outside of the loop.
+// JobPage lists the jobs in a scope that match a query. It reads rows that are kept outside of the loop.
 func (s *Scheduler) JobPage(ctx context.Context, scope explain.Scope, q view.Query) (view.Page, error) {
 	return ofView(s, scope, func(j *view.Jobs) (view.Page, error) {
 		q.Now = s.opt.Clock()

@@ -21,9 +21,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
 )
 
-// termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, in run, passes
-// inputs to the machine, and starts its effects. Everything that takes time is done by goroutines of effects.go, for
-// which work waits.
+// termRunner drives one term's machine with the real registry, cluster and clocks. One goroutine, the loop in run,
+// passes inputs to the machine and starts its effects. Effects that take time run in goroutines of their own
+// (effects.go), for which end waits.
 type termRunner struct {
 	s       *Scheduler
 	term    registry.Term
@@ -33,12 +33,12 @@ type termRunner struct {
 	began   time.Time  // when the core was loaded
 	inbox   inbox
 	notes   *noteLog
-	stopped chan struct{} // closed when no further step begins
+	stopped chan struct{} // closed when the machine makes no more steps
 	drained chan struct{} // closed when nothing is left on the cluster after Drain
 
 	askMu sync.Mutex
-	token uint64
-	asks  map[uint64]chan core.Reply
+	token uint64                     // of the last request
+	asks  map[uint64]chan core.Reply // the requesters that wait, by token
 
 	ctx    context.Context // ends with the term; no call leaves after that
 	cancel context.CancelFunc
@@ -81,7 +81,7 @@ func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Tim
 
 // run drives the machine until ctx or the term ends, and returns why; nil for ctx.
 func (r *termRunner) run(ctx context.Context) (err error) {
-	r.work.Go(func() { // at once, also while the loop is busy: a deposed leader must not act (rule T2)
+	r.work.Go(func() { // not in the loop, which may be busy: a deposed leader must stop at once (rule T2)
 		select {
 		case <-r.term.Done():
 			r.cancel()
@@ -136,17 +136,18 @@ func (r *termRunner) run(ctx context.Context) (err error) {
 	return err
 }
 
-// drive passes the inputs to the machine, and returns its effects.
+// drive passes the inputs to the machine, and returns its effects. It holds the gate while the core has uncommitted
+// state.
 func (r *termRunner) drive() []term.Effect {
 	m := r.machine
-	shut := m.Uncommitted()
+	holdsGate := m.Uncommitted()
 	m.Tick(r.now())
 	for _, in := range r.inbox.take() {
 		in(m)
 	}
-	if !shut && m.Steps() {
+	if !holdsGate && m.Steps() {
 		r.gate.begin()
-		shut = true
+		holdsGate = true
 	}
 	effects := m.Ready()
 	r.subscribed.Store(m.Subscribed())
@@ -154,13 +155,13 @@ func (r *termRunner) drive() []term.Effect {
 	if m.HasEnded() {
 		r.ended.Store(true)
 	}
-	if shut && !m.Uncommitted() {
+	if holdsGate && !m.Uncommitted() {
 		r.gate.end()
 	}
 	return effects
 }
 
-// end closes the session, waits for all goroutines of the term, answers late requests, and resigns: in this order, so
+// end closes the session, waits for all goroutines of the term, answers late requests, and resigns. The order ensures
 // that no call leaves after the next leader may have begun.
 func (r *termRunner) end() {
 	r.cancel()
@@ -177,8 +178,8 @@ func (r *termRunner) end() {
 	}
 }
 
-// now reads the clocks. The result of time.Now has a monotonic reading, which Sub uses; the clock of a test may have
-// none, and then must never be set back.
+// now reads the clocks. The result of time.Now has a monotonic reading, which Sub uses. The clock of a test may have
+// none; it must then never be set back.
 func (r *termRunner) now() clock.Now {
 	wall := r.s.opt.Clock()
 	return clock.Now{Wall: wall, Elapsed: max(wall.Sub(r.began), 0)}
@@ -197,7 +198,7 @@ func (r *termRunner) hasEnded() bool {
 // scrapeTimeout is how long a scrape waits for its turn between two steps.
 const scrapeTimeout = 50 * time.Millisecond
 
-// measure returns the core's statistics; if it cannot read them soon, it returns the last ones.
+// measure returns the core's statistics. If it cannot read them within scrapeTimeout, it returns the last ones.
 func (r *termRunner) measure() stats.Stats {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
@@ -243,10 +244,10 @@ func (s *Scheduler) ask(ctx context.Context, request core.Event) (core.Reply, er
 	}
 }
 
-// authorize returns an error unless the requester may see, or may publish, the named object.
+// authorize returns an error unless the requester may see the named object, or publish it.
 type authorize func(r explain.Reader, name string) error
 
-// request makes a request about an object, if allowed permits it.
+// request makes a request about the object with that name, unless allowed returns an error.
 func (s *Scheduler) request(
 	ctx context.Context, scope explain.Scope, allowed authorize, name string, request core.Event,
 ) (core.Reply, error) {

@@ -8,21 +8,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// noteLog writes notes to the log. Some kinds can come for every job at once: fires that were missed or dropped, and
-// messages that could not be sent. Of those it writes one line a second, and the number of omitted ones with the next
-// line, because a week without a leader makes 100,000 of them.
+// noteLog writes notes to the log. Some kinds of notes can be made for every job at once: about fires that were missed
+// or dropped, and messages that could not be sent. After a week without a leader there may be 100,000 of them. Of each
+// of these kinds noteLog writes one line a second, and before the next line the number of omitted ones.
 type noteLog struct {
 	log    *slog.Logger
-	bursts map[step.NoteKind]*burst
+	bursts map[step.NoteKind]*burst // by each of these kinds
 }
 
 // burst counts the notes of one kind since its last line.
 type burst struct {
-	at      time.Time
+	at      time.Time // of the last line
 	omitted int
 }
 
-// linesInterval is the minimum interval between two lines of such a kind.
+// linesInterval is the minimum interval between two lines of a kind in bursts.
 const linesInterval = time.Second
 
 func newNoteLog(log *slog.Logger) *noteLog {
@@ -30,7 +30,8 @@ func newNoteLog(log *slog.Logger) *noteLog {
 		step.NoteNotification: {}}}
 }
 
-// write writes the notes of one step; now may be of any clock. It must not be called concurrently.
+// write writes the notes of one step. now may be of any clock, because only differences matter. write must not be
+// called concurrently.
 func (l *noteLog) write(now time.Time, notes []step.Note) {
 	for _, n := range notes {
 		b := l.bursts[n.Kind]
@@ -53,6 +54,7 @@ func (l *noteLog) write(now time.Time, notes []step.Note) {
 	}
 }
 
+// logOmitted logs how many notes of a kind were omitted, if there are any.
 func (l *noteLog) logOmitted(kind step.NoteKind, b *burst) {
 	if b.omitted > 0 {
 		l.log.Info(string(kind)+", more omitted", "count", b.omitted)

@@ -9,10 +9,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/term"
 )
 
-// Notifier notifies people of failed runs, by mail, chat or a webhook. It tries once, and returns soon after ctx has
-// ended. It may be called concurrently, but only once at a time for one job. Its errors contain no secret, because
-// they are logged. After an error people may have been notified nevertheless.
+// Notifier notifies people of failed runs, by mail, chat or a webhook.
 type Notifier interface {
+	// Notify tries once to send a message, and returns soon after ctx has ended. It may be called concurrently, but
+	// only once at a time for one job. Its errors contain no secret, because they are logged. After an error people
+	// may have been notified nevertheless.
 	Notify(ctx context.Context, n notifications.Notification) error
 }
 
@@ -20,8 +21,8 @@ const (
 	// maxNotifyPerApp is the maximum number of messages of one app under way at once. A slow server delays few other
 	// messages of its app, and none of another app, which may have nothing to do with that server.
 	maxNotifyPerApp = 4
-	// maxNotify bounds the connections of all apps, because all their servers may be slow. The apps take
-	// turns.
+	// maxNotify bounds the messages of all apps under way at once, because all their servers may be slow. The apps
+	// take turns.
 	maxNotify = 64
 	// notifyTimeout is the timeout of one message; the Notifier's own limits are shorter.
 	notifyTimeout = time.Minute
@@ -29,8 +30,9 @@ const (
 
 // messages are the notifications to send in one term, by app. Only the loop uses them.
 //
-// Between any two calls, turns has every app once that has waiting messages and fewer than maxNotifyPerApp under way,
-// in the order in which they may start the next, and is empty while fewer than maxNotify are under way.
+// Between any two calls, turns has, once, every app that has waiting messages and fewer than maxNotifyPerApp under
+// way, in the order in which they may start the next message. It is empty while fewer than maxNotify messages are
+// under way.
 type messages struct {
 	byApp    map[string]*appMessages
 	turns    []string
@@ -93,12 +95,13 @@ func (m *messages) finish(app string) {
 	}
 }
 
-// notify sends a message as soon as few enough are under way.
+// notify sends a message as soon as the limits allow it.
 func (r *termRunner) notify(n notifications.Notification) {
 	r.messages.add(n)
 	r.startNotifying()
 }
 
+// startNotifying starts all messages that may start now.
 func (r *termRunner) startNotifying() {
 	for n, ok := r.messages.next(); ok; n, ok = r.messages.next() {
 		r.work.Go(func() {
@@ -112,7 +115,7 @@ func (r *termRunner) startNotifying() {
 	}
 }
 
-// sendNotification sends a message, unless the term has ended; then the next leader sends it.
+// sendNotification sends a message, unless the term has ended. In that case the next leader sends it.
 func (r *termRunner) sendNotification(n notifications.Notification) error {
 	ctx, cancel := context.WithTimeout(r.ctx, notifyTimeout)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 const minReconcileInterval = 10 * time.Second
 
 // Reconcile asks the cluster now about every task (explicit), or for all tasks of this framework that it knows
-// (implicit), in addition to the periodic reconciliation every 10 minutes. A second call of either kind within 10 s is
+// (implicit), in addition to the periodic reconciliation. A second call of either kind within minReconcileInterval is
 // TooSoon.
 func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error {
 	if err := scope.RequireAll(); err != nil {
@@ -34,6 +34,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit
 	return err
 }
 
+// mayReconcile returns an error if reconciliation was requested a moment ago; otherwise it records the request.
 func (s *Scheduler) mayReconcile() error {
 	s.reconcileMu.Lock()
 	defer s.reconcileMu.Unlock()
@@ -49,9 +50,9 @@ func (s *Scheduler) mayReconcile() error {
 	return nil
 }
 
-// TriggerAgain requests an execution like an earlier one, which may be open or ended: with its overrides, if it had
-// any, and the present settings of its job. Without withEnv it is Forbidden if the earlier one had an env of its own.
-// See Trigger for the key.
+// TriggerAgain requests an execution like an earlier one, which may be open or ended: with the overrides of the
+// earlier one and the present settings of its job. Without withEnv the request is Forbidden if the earlier one had an
+// env of its own. See Trigger for the key.
 func (s *Scheduler) TriggerAgain(
 	ctx context.Context, scope explain.Scope, executionID, idempotencyKey string, withEnv bool,
 ) (string, error) {

@@ -9,9 +9,8 @@ import (
 func Points() []string {
 	return []string{
 		pointTermBegun, pointBeforeCommit, pointAfterCommit, pointConfigCommitted, pointBeforeSubscribe,
-		pointAfterSubscribe,
-		pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill, pointBeforeNotify,
-		pointAfterNotify, pointBeforeResign,
+		pointAfterSubscribe, pointBeforeAccept, pointAfterAccept, pointBeforeAck, pointAfterAck, pointBeforeKill,
+		pointBeforeNotify, pointAfterNotify, pointBeforeResign,
 	}
 }
 
@@ -32,7 +31,7 @@ const (
 	pointBeforeResign    = "before-resign"
 )
 
-// point calls Options.Point, if it is set.
+// point calls Options.Point, unless the name is "".
 func (r *termRunner) point(name string) {
 	if name != "" {
 		r.s.opt.Point(name)

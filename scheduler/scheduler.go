@@ -45,25 +45,27 @@ type Options struct {
 	History History
 	// Audits, if not nil, has audit rows of changes outside of the scheduler (rule A1).
 	Audits AuditOutbox
-	// RefusedTimeout, if not 0, is how long a leader keeps the leadership while the cluster only refuses it (4xx). Then
-	// Lead and Stand abdicate and return ErrRefused, so that another scheduler, with other credentials, may lead.
+	// RefusedTimeout, if not 0, is how long a leader keeps the leadership while the cluster only refuses it (4xx).
+	// After that Lead and Stand abdicate and return ErrRefused, so that another scheduler, with other credentials, may
+	// lead.
 	RefusedTimeout time.Duration
-	// HoldFor is how long this server must not have led, counted from New, for Core.Held to be dropped.
+	// HoldFor is the time after which Core.Held no longer applies, if this server has not led meanwhile. It counts
+	// from New, and again from the end of each term.
 	HoldFor time.Duration
-	// Point, if not nil, is called at each of Points, for tests that end the process there. It
-	// may be called concurrently.
+	// Point, if not nil, is called at each of Points, for tests that end the process there. It may be called
+	// concurrently.
 	Point func(name string)
 }
 
 // Scheduler answers requests and, while it leads, runs a Core. All methods may be called concurrently. Failed requests
-// return an *Error.
+// return a *problem.Error.
 type Scheduler struct {
 	opt Options
 
 	mu     sync.RWMutex
-	runner *termRunner // the present term's, or nil
-	why    string      // why there is none
-	lost   bool        // set if there will be none: the registry cannot be used any more
+	runner *termRunner // runs the present term; nil if this process does not lead
+	why    string      // why it does not lead
+	lost   bool        // set if it will not lead again: the registry cannot be used any more
 
 	beginning        atomic.Int64 // number of the term that is beginning or led, else 0
 	duplicateAddress atomic.Bool  // another process leads under this server's own address
@@ -97,16 +99,18 @@ func New(opt Options) *Scheduler {
 		why: "this process has not begun to lead"}
 }
 
-// Held returns why this server launches nothing, or would launch nothing if it led now, and what to do; or ""
-// (step.Options.Held).
+// Held returns why this server launches nothing, or would launch nothing if it led now, and what to do
+// (step.Options.Held); "" if it launches.
 func (s *Scheduler) Held() string { return s.hold.text() }
 
-func (s *Scheduler) set(r *termRunner, why string) {
+// setRunner replaces the runner of the present term or, if r is nil, the reason why there is none.
+func (s *Scheduler) setRunner(r *termRunner, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runner, s.why, s.lost = r, why, false
 }
 
+// current returns the runner of the present term, or a *problem.Error if this process does not lead.
 func (s *Scheduler) current() (*termRunner, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -126,10 +130,10 @@ func (s *Scheduler) notLeading() *problem.Error {
 		s.why)
 }
 
-// recordEnd stores why a term has ended. If the registry cannot be used any more, no other term begins; its error says
-// what to do, and so it is the answer to requests.
+// recordEnd records that a term has ended. If the registry cannot be used any more, no other term begins. err then
+// says what to do, so it becomes the answer to requests.
 func (s *Scheduler) recordEnd(err error) {
-	s.set(nil, "its term has ended")
+	s.setRunner(nil, "its term has ended")
 	if errors.Is(err, registry.ErrUnusable) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -161,8 +165,8 @@ func (s *Scheduler) RegisterApp(ctx context.Context, scope explain.Scope, cfg ap
 	return s.changeApp(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "app registered", ch)
 }
 
-// UpdateApp replaces an app's document by the one that change makes of it. It calls change again if the document has
-// changed meanwhile.
+// UpdateApp replaces an app's document by the result of change. If the document has changed meanwhile, it calls change
+// again.
 func (s *Scheduler) UpdateApp(
 	ctx context.Context, scope explain.Scope, name string, change func(app.Config) (app.Config, error),
 ) (views.AppView, error) {
@@ -183,9 +187,9 @@ func (s *Scheduler) UpdateApp(
 	})
 }
 
-// retryStale repeats a change of a document that has changed since it was read.
+// retryStale repeats a change whose document has changed since it was read, up to a limit.
 func retryStale[V any](change func() (V, error)) (V, error) {
-	const limit = 100 // each time the document had changed again
+	const limit = 100
 	for tries := 1; ; tries++ {
 		v, err := change()
 		var stale *problem.Error
@@ -211,13 +215,13 @@ func (s *Scheduler) DeleteApp(
 	return s.changeApp(ctx, scope, explain.Reader.SeesApp, name, "app deleted", ch)
 }
 
-// changeApp requests a change of an app, and logs it once it was made.
+// changeApp requests a change of an app, and writes message to the log once it was made.
 func (s *Scheduler) changeApp(
-	ctx context.Context, scope explain.Scope, allowed authorize, name, what string, ch config.Change,
+	ctx context.Context, scope explain.Scope, allowed authorize, name, message string, ch config.Change,
 ) (views.AppView, error) {
 	reply, err := s.request(ctx, scope, allowed, name, core.ChangeRequested{Change: ch, Actor: actorOf(ctx)})
 	if err == nil {
-		s.opt.Logger.Info(what, "app", reply.App.Config.AppName)
+		s.opt.Logger.Info(message, "app", reply.App.Config.AppName)
 	}
 	return reply.App, err
 }
@@ -235,7 +239,7 @@ func (s *Scheduler) RegisterJob(ctx context.Context, scope explain.Scope, cfg jo
 	return s.changeJob(ctx, scope, explain.Reader.MayPublish, cfg.AppName, "job registered", ch)
 }
 
-// UpdateJob replaces a job's document by the one that change makes of it; see UpdateApp.
+// UpdateJob replaces a job's document by the result of change; see UpdateApp.
 func (s *Scheduler) UpdateJob(
 	ctx context.Context, scope explain.Scope, name string, change func(jobs.Config) (jobs.Config, error),
 ) (views.JobView, error) {
@@ -268,19 +272,19 @@ func (s *Scheduler) DeregisterJob(ctx context.Context, scope explain.Scope, name
 	return s.changeJob(ctx, scope, explain.Reader.SeesJob, name, "job deregistered", config.DeregisterJob{Name: name})
 }
 
-// changeJob requests a change of a job, and logs it once it was made.
+// changeJob requests a change of a job, and writes message to the log once it was made.
 func (s *Scheduler) changeJob(
-	ctx context.Context, scope explain.Scope, allowed authorize, name, what string, ch config.Change,
+	ctx context.Context, scope explain.Scope, allowed authorize, name, message string, ch config.Change,
 ) (views.JobView, error) {
 	reply, err := s.request(ctx, scope, allowed, name, core.ChangeRequested{Change: ch, Actor: actorOf(ctx)})
 	if err == nil {
-		s.opt.Logger.Info(what, "job", reply.Job.Config.JobName)
+		s.opt.Logger.Info(message, "job", reply.Job.Config.JobName)
 	}
 	return reply.Job, err
 }
 
-// Trigger requests an execution now and returns its id once it is committed. The same key of the same job returns the
-// same execution.
+// Trigger requests an execution now and returns its id once it is committed. A request for the same job with the same
+// key returns the same execution.
 func (s *Scheduler) Trigger(ctx context.Context, scope explain.Scope, job, idempotencyKey string) (string, error) {
 	return s.TriggerWith(ctx, scope, job, idempotencyKey, jobs.Overrides{})
 }
@@ -295,7 +299,7 @@ func (s *Scheduler) TriggerWith(
 	return reply.ExecutionID, err
 }
 
-// ForgetTask removes an orphan because an operator says that it has ended (rule E5).
+// ForgetTask removes an orphan because an operator states that it has ended (rule E5).
 func (s *Scheduler) ForgetTask(ctx context.Context, scope explain.Scope, taskID string) error {
 	_, err := s.request(ctx, scope, explain.Reader.SeesTask, taskID,
 		operator.ForgetRequested{TaskID: taskID, Actor: actorOf(ctx)})
@@ -327,7 +331,7 @@ func (s *Scheduler) Leader() (LeaderView, bool) {
 		true
 }
 
-// reachability is a registry that knows why it cannot be reached at present.
+// reachability is a registry that can say why it cannot be reached now; nil if it can be reached.
 type reachability interface{ Trouble() error }
 
 // Health reports whether this process can do its work. It never waits for a commit.
@@ -358,8 +362,8 @@ func (s *Scheduler) Health() Health {
 	return h
 }
 
-// Stats returns counters and gauges. While this process does not lead, they are zero except those of its commits. It
-// does not wait for a commit: during a long one it returns the last values.
+// Stats returns counters and gauges. While this process does not lead, they are zero, except those about its commits.
+// Stats does not wait for a long commit, but returns the last values.
 func (s *Scheduler) Stats() stats.Stats {
 	st := stats.New()
 	if r, err := s.current(); err == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// beginTerm stands for election and loads the state of the last term. The term begins with a write, and state is read
-// only after that (rule T1).
+// beginTerm stands for election and, when it is elected, loads the stored state. The term begins with a write, and the
+// state is read only after that (rule T1).
 func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 	term, err := s.opt.Registry.Campaign(ctx, s.opt.Advertise)
 	if err != nil {
@@ -46,17 +46,17 @@ func (s *Scheduler) beginTerm(ctx context.Context) (*termRunner, error) {
 		found.ExecutionsWaiting+found.ExecutionsRunning)
 	if held := c.Views().Held(); held != "" {
 		s.opt.Logger.Warn("launches held: " + held)
-		s.hold.termHolds(held)
+		s.hold.setHeldText(held)
 	}
 	return newTermRunner(s, term, c, began), nil
 }
 
-// readDocuments reads the documents among the entries on all processors.
+// readDocuments reads the documents among the entries, on all processors.
 func readDocuments(opt *step.Options, wall time.Time, entries []registry.Entry) []config.Document {
 	out := make([]config.Document, len(entries))
-	const few = 500
+	const minPart = 500 // entries for one goroutine
 	var wg sync.WaitGroup
-	size := max(len(entries)/runtime.GOMAXPROCS(0)+1, few)
+	size := max(len(entries)/runtime.GOMAXPROCS(0)+1, minPart)
 	for from := 0; from < len(entries); from += size {
 		to := min(from+size, len(entries))
 		wg.Go(func() {
@@ -69,6 +69,7 @@ func readDocuments(opt *step.Options, wall time.Time, entries []registry.Entry) 
 	return out
 }
 
+// resign resigns from a term, within a few seconds.
 func resign(term registry.Term) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -18,50 +18,50 @@ const (
 )
 
 // showUnplaced shows unplaced shards to a session that wants them, until ctx ends.
-func (r *termRunner) showUnplaced(ctx context.Context, on cluster.Demander) {
-	visit := func() (found []cluster.Unplaced, err error) {
+func (r *termRunner) showUnplaced(ctx context.Context, demander cluster.Demander) {
+	find := func() (found []cluster.Unplaced, err error) {
 		err = r.read(ctx, func(c *core.Core) { found = c.Views().Unplaced(maxUnplaced) })
 		return found, err
 	}
-	showUnplaced(ctx, visit, on, r.s.opt.Logger)
+	showUnplaced(ctx, find, demander, r.s.opt.Logger)
 }
 
-// showUnplaced shows the shards that each check has found for long enough. Shards that an earlier session has shown
-// stay shown until then.
-func showUnplaced(ctx context.Context, visit func() ([]cluster.Unplaced, error), on cluster.Demander,
+// showUnplaced shows the shards that every check has found for minUnplacedTime. The first time it does so is after all
+// of them could have been found for that long; until then the shards that an earlier session has shown stay shown.
+func showUnplaced(ctx context.Context, find func() ([]cluster.Unplaced, error), demander cluster.Demander,
 	log *slog.Logger) {
 	type key struct {
 		execution string
 		item      int
 	}
-	began, since, problem := time.Now(), map[key]time.Time{}, ""
+	began, firstFound, problem := time.Now(), map[key]time.Time{}, ""
 	for {
 		select {
 		case <-time.After(unplacedInterval):
 		case <-ctx.Done():
 			return
 		}
-		found, err := visit()
+		found, err := find()
 		if err != nil {
 			continue // the registry does not answer: the shown shards stay
 		}
-		now, still, long := time.Now(), map[key]time.Time{}, []cluster.Unplaced(nil)
+		now, stillFound, shown := time.Now(), map[key]time.Time{}, []cluster.Unplaced(nil)
 		for _, u := range found {
 			k := key{u.Execution, u.Item}
-			still[k] = now
-			if first, known := since[k]; known {
-				still[k] = first
+			stillFound[k] = now
+			if first, found := firstFound[k]; found {
+				stillFound[k] = first
 			}
-			if now.Sub(still[k]) >= minUnplacedTime {
-				long = append(long, u)
+			if now.Sub(stillFound[k]) >= minUnplacedTime {
+				shown = append(shown, u)
 			}
 		}
-		since = still
+		firstFound = stillFound
 		if now.Sub(began) < minUnplacedTime+unplacedInterval {
 			continue
 		}
 		text := ""
-		if err := on.ShowUnplaced(ctx, long); err != nil && !errors.Is(err, context.Canceled) {
+		if err := demander.ShowUnplaced(ctx, shown); err != nil && !errors.Is(err, context.Canceled) {
 			text = err.Error()
 		}
 		if text != "" && text != problem {

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// AgentNames returns the names of all agents, in no order. Like the other methods of this file it concerns the whole
-// cluster, and needs a scope of all apps.
+// AgentNames returns the names of all agents, in no order. Like the other methods of this file, it concerns the whole
+// cluster and requires a scope of all apps.
 func (r Reader) AgentNames() ([]views.AgentName, error) { return ofAll(r, r.core.AgentNames) }
 
 // Cluster returns the cluster as this leader knows it, with those agents of the given ids that are still known.
@@ -17,7 +17,7 @@ func (r Reader) Cluster(agents []string) (views.ClusterView, error) {
 	return ofAll(r, func() views.ClusterView { return r.core.Cluster(agents) })
 }
 
-// Agent returns one agent of the cluster with everything of this framework that runs there.
+// Agent returns one agent of the cluster with the executors and tasks of this framework there.
 func (r Reader) Agent(id string) (views.AgentDetail, error) {
 	return answerIf(r.scope.RequireAll(), id, r.core.Agent)
 }

@@ -33,8 +33,8 @@ func (r Reader) Explain(job string) (views.Explanation, error) {
 	return answerIf(r.SeesJob(job), job, r.core.Explain)
 }
 
-// CheckJob returns the result that the registration of a job would have. The scope must allow it. cfg must have been
-// checked.
+// CheckJob returns the result that the registration of a job would have. cfg must have been checked. If the scope does
+// not allow the registration, the error says so.
 func (r Reader) CheckJob(cfg jobs.Config) (views.JobCheck, error) {
 	if err := r.scope.MayPublish(cfg.AppName); err != nil {
 		return views.JobCheck{}, err
@@ -42,7 +42,8 @@ func (r Reader) CheckJob(cfg jobs.Config) (views.JobCheck, error) {
 	return r.core.CheckJob(config.RegisterJob{Config: cfg})
 }
 
-// JobToUpdate returns the job with which an update begins. Its error for an unknown job is that of the update.
+// JobToUpdate returns the job from which an update is made. Its error for an unknown job is the same as that of the
+// update.
 func (r Reader) JobToUpdate(name string) (views.JobView, error) {
 	v, err := r.Job(name)
 	if err != nil && r.scope.all {
@@ -65,7 +66,7 @@ func (r Reader) CheckJobUpdate(name string, change func(jobs.Config) (jobs.Confi
 }
 
 // FaultyDocuments lists the documents in the registry that cannot be used, sorted by path. The app of a job that never
-// had a good document is not known, so a scope of some apps has none of those.
+// had a good document is not known, so the list leaves out such jobs for a scope of some apps.
 func (r Reader) FaultyDocuments() []views.FaultyView {
 	covered := r.covered()
 	return filter(r, r.core.FaultyDocuments(), func(v views.FaultyView) bool {
@@ -82,8 +83,8 @@ func (r Reader) Sandboxes(app string) ([]views.SandboxView, error) {
 }
 
 // Audits lists the audit rows that the scheduler keeps, the newest first: without a history the newest rows, otherwise
-// those that the history does not have yet. Rows of users and tokens belong to no app. So with a scope of some apps q
-// must name a job; the result has the rows of that job in these apps.
+// those that the history does not have yet. Rows about users and tokens belong to no app. So with a scope of some apps
+// q must name a job, and the result has only the rows of that job from the time when it belonged to these apps.
 func (r Reader) Audits(q search.Audits) ([]event.Audit, error) {
 	if !r.scope.all {
 		if q.Target != "job" || q.TargetName == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// Core is the source of a Reader; *views.Views implements it. Its errors are *problem.Error values for objects that do
-// not exist.
+// Core is the source of a Reader; *views.Views implements it. For an object that does not exist it returns a
+// *problem.Error.
 type Core interface {
 	Apps() []views.AppView
 	App(name string) (views.AppView, error)
@@ -41,8 +41,8 @@ type Core interface {
 	Activity(from time.Time) []search.Activity
 }
 
-// Reader shows the core at one moment, restricted to a scope. It may be used only within the call that it was passed
-// to; its results may be kept. To its methods, objects outside of the scope do not exist.
+// Reader shows the core at one moment, restricted to a scope. It may be used only within the call to which it was
+// passed; its results may be kept. For its methods, objects outside of the scope do not exist.
 type Reader struct {
 	core  Core
 	scope Scope
@@ -54,18 +54,18 @@ func NewReader(c Core, scope Scope) (Reader, error) {
 	return Reader{c, scope}, scope.Check()
 }
 
-// find returns the object with a name, if it exists and is covered. Otherwise it returns Hidden for the kind of object
-// that what names. With a scope of all apps it returns the answer of the core.
-func find[V any](r Reader, what, name string, in func(string) (V, error), covered func(*V) bool) (none V, err error) {
-	v, err := in(name)
+// find returns the object of a kind with that name, if it exists and is covered, otherwise the error Hidden. With a
+// scope of all apps it returns the answer of the core.
+func find[V any](r Reader, kind, name string, get func(string) (V, error), covered func(*V) bool) (none V, err error) {
+	v, err := get(name)
 	if !r.scope.all && (err != nil || !covered(&v)) {
-		return none, Hidden(what, name)
+		return none, Hidden(kind, name)
 	}
 	return v, err
 }
 
-// SeesApp returns an error for an app that does not exist in the scope. With a scope of all apps, it and the other
-// methods with this prefix never fail, because the core's answer then has the error.
+// SeesApp returns an error for an app that does not exist in the scope. With a scope of all apps, SeesApp and the
+// other methods with this prefix never fail, because the answer of the core then has the error.
 func (r Reader) SeesApp(name string) error { return sees(r, name, r.App) }
 
 // SeesJob is SeesApp for a job.
@@ -85,23 +85,24 @@ func (r Reader) SeesTask(id string) error {
 // MayPublish refuses an app that must not be published with the scope, whether it exists or not.
 func (r Reader) MayPublish(app string) error { return r.scope.MayPublish(app) }
 
-func sees[V any](r Reader, name string, show func(string) (V, error)) error {
+// sees returns the error with which get answers for a name, nil with a scope of all apps.
+func sees[V any](r Reader, name string, get func(string) (V, error)) error {
 	if r.scope.all {
 		return nil
 	}
-	_, err := show(name)
+	_, err := get(name)
 	return err
 }
 
-// answerIf returns the answer of the core if unseen is nil.
-func answerIf[V any](unseen error, name string, answer func(string) (V, error)) (none V, err error) {
-	if unseen != nil {
-		return none, unseen
+// answerIf returns the answer of the core, unless the object is hidden from the requester.
+func answerIf[V any](hidden error, name string, answer func(string) (V, error)) (none V, err error) {
+	if hidden != nil {
+		return none, hidden
 	}
 	return answer(name)
 }
 
-// ofAll returns an answer about all apps, for a scope of all apps.
+// ofAll returns an answer that requires a scope of all apps.
 func ofAll[V any](r Reader, answer func() V) (none V, err error) {
 	if err := r.scope.RequireAll(); err != nil {
 		return none, err
@@ -109,7 +110,7 @@ func ofAll[V any](r Reader, answer func() V) (none V, err error) {
 	return answer(), nil
 }
 
-// filter removes everything that is not covered from a list.
+// filter removes the elements that are not covered from a list.
 func filter[V any](r Reader, list []V, covered func(V) bool) []V {
 	if r.scope.all {
 		return list

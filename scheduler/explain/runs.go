@@ -6,7 +6,7 @@ import (
 )
 
 // Executions lists executions that are open or kept, the newest fire first. With a scope of some apps a named job must
-// exist, whether Known is set or not.
+// exist even if MustExist is not set.
 func (r Reader) Executions(f views.ExecutionFilter) ([]views.ExecutionSummary, error) {
 	if f.Job != "" {
 		if err := r.SeesJob(f.Job); err != nil {

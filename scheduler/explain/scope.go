@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// Scope determines which apps the requester may see. All and Apps make one. Every request with the zero Scope is
-// refused.
+// Scope determines which apps the requester may see. The functions All and Apps make a Scope. Every request with the
+// zero Scope is refused.
 type Scope struct {
 	all    bool
 	covers func(app string) bool
@@ -20,14 +20,13 @@ type Scope struct {
 // All returns the scope of requesters who may see all apps, and everything that belongs to no app.
 func All() Scope { return Scope{all: true} }
 
-// Apps returns the scope of requesters who may see some apps. covers reports which, deny returns the error for the
-// publication of another app.
+// Apps returns the scope of requesters who may see some apps, which covers reports. deny returns the error for the
+// publication of any other app.
 func Apps(covers func(app string) bool, deny func(app string) error) Scope {
 	return Scope{covers: covers, deny: deny}
 }
 
-// ErrNotAuthenticated is the error of every request with the zero Scope, which means that the requester was not
-// authenticated.
+// ErrNotAuthenticated is the error of every request with the zero Scope: the requester was not authenticated.
 var ErrNotAuthenticated = errors.New("the request is not authenticated")
 
 // Check fails with ErrNotAuthenticated for the zero Scope.
@@ -60,8 +59,8 @@ func (s Scope) RequireAll() error {
 	return problem.Errorf(problem.Forbidden, "not_allowed", "this requires a grant for all apps")
 }
 
-// Update makes an update of a job, with the document that change makes of the present one. The scope must allow the
-// app to which the job then belongs.
+// Update returns the update that replaces a job's document by the result of change. The scope must allow the app to
+// which the job then belongs.
 func (s Scope) Update(old views.JobView, change func(jobs.Config) (jobs.Config, error)) (config.UpdateJob, error) {
 	cfg, err := change(old.Config)
 	if err == nil {
@@ -70,9 +69,9 @@ func (s Scope) Update(old views.JobView, change func(jobs.Config) (jobs.Config, 
 	return config.UpdateJob{Config: cfg, Version: old.Version}, err
 }
 
-// Hidden returns the error for an object that does not exist, or is not in the requester's scope. what is one of the
+// Hidden returns the error for an object that does not exist or is not in the requester's scope. kind is one of the
 // words app, job, execution and task.
-func Hidden(what, name string) error {
-	return problem.Errorf(problem.NotFound, what+"_not_found", "there is no %s %q among those of your apps", what,
+func Hidden(kind, name string) error {
+	return problem.Errorf(problem.NotFound, kind+"_not_found", "there is no %s %q among those of your apps", kind,
 		name)
 }

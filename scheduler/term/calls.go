@@ -9,14 +9,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// calls are the calls to the cluster. Calls of one queue keep their order, because each is sent after the answer to the
-// previous one. The ACCEPTs for each agent have their own queue. Otherwise a later ACCEPT could arrive first, its
+// calls are the calls to the cluster. Calls of one queue keep their order, because each is sent after the answer to
+// the previous one. The ACCEPTs for one agent are in one queue. Otherwise a later ACCEPT could arrive first, its
 // executor could end, and the earlier ACCEPT would start that executor again without a record of it. A call whose
-// outcome is unknown ends the session; a new subscription and a reconciliation find the outcome (rule L3).
+// outcome is unknown ends the session; a new subscription and a reconciliation show the outcome (rule L3).
 type calls struct {
-	current  *sessionQueues // nil while there is no session
-	inFlight map[int64]sentCall
-	lastCall int64
+	current  *sessionQueues     // nil while there is no session
+	inFlight map[int64]sentCall // the unanswered calls, by Call.ID
+	lastCall int64              // the ID of the last call
 }
 
 // sessionQueues are the call queues of one session. They end with it, and their waiting calls are dropped.
@@ -29,53 +29,57 @@ type sessionQueues struct {
 	nextAck int
 }
 
-// ackQueues is how many acknowledgements are sent at once; their order does not matter.
+// ackQueues is how many acknowledgements are sent at once. Their order does not matter.
 const ackQueues = 4
 
+// callQueue has calls that are sent one after the other.
 type callQueue struct {
 	waiting []step.Call
 	busy    bool // a call of the queue is unanswered
 }
 
+// sentCall is an unanswered call, with the queue from which it was taken.
 type sentCall struct {
-	of    *sessionQueues
-	queue *callQueue
-	call  step.Call
+	queues *sessionQueues
+	queue  *callQueue
+	call   step.Call
 }
 
-func (p *sessionQueues) queueOf(call step.Call) *callQueue {
+// queueOf returns the queue of a call.
+func (s *sessionQueues) queueOf(call step.Call) *callQueue {
 	switch c := call.(type) {
 	case step.CallLaunch:
-		q := p.accepts[c.Launch.AgentID]
+		q := s.accepts[c.Launch.AgentID]
 		if q == nil {
 			q = &callQueue{}
-			p.accepts[c.Launch.AgentID] = q
+			s.accepts[c.Launch.AgentID] = q
 		}
 		return q
 	case step.CallAcknowledge:
-		p.nextAck = (p.nextAck + 1) % ackQueues
-		return &p.acks[p.nextAck]
+		s.nextAck = (s.nextAck + 1) % ackQueues
+		return &s.acks[s.nextAck]
 	case step.CallKill, step.CallShutdown, step.CallReconcile:
-		return &p.command
+		return &s.command
 	default:
-		return &p.flow
+		return &s.flow
 	}
 }
 
-// call adds a call to its queue. Without a session it drops the call, because the core is told of the session's end.
+// call adds a call to its queue. Without a session it drops the call: the core learns that the session has ended.
 func (m *Machine) call(call step.Call) {
 	if c, ok := call.(step.CallSubscribe); ok {
 		m.subscribe(c)
 		return
 	}
-	if p := m.current; p != nil {
-		q := p.queueOf(call)
+	if s := m.current; s != nil {
+		q := s.queueOf(call)
 		q.waiting = append(q.waiting, call)
-		m.startNext(p, q)
+		m.startNext(s, q)
 	}
 }
 
-func (m *Machine) startNext(p *sessionQueues, q *callQueue) {
+// startNext sends the next call of a queue, unless one is unanswered.
+func (m *Machine) startNext(s *sessionQueues, q *callQueue) {
 	if q.busy || len(q.waiting) == 0 {
 		return
 	}
@@ -83,34 +87,34 @@ func (m *Machine) startNext(p *sessionQueues, q *callQueue) {
 	q.waiting = q.waiting[1:]
 	q.busy = true
 	m.lastCall++
-	m.inFlight[m.lastCall] = sentCall{p, q, call}
-	m.emit(Call{ID: m.lastCall, Session: p.session, Call: call})
+	m.inFlight[m.lastCall] = sentCall{s, q, call}
+	m.emit(Call{ID: m.lastCall, Session: s.session, Call: call})
 }
 
 // Called answers a Call: nil if the cluster has accepted it. Any error ends the session.
 func (m *Machine) Called(id int64, err error) {
-	sent, known := m.inFlight[id]
-	if !known {
+	sent, found := m.inFlight[id]
+	if !found {
 		return
 	}
 	delete(m.inFlight, id)
-	p := sent.of
+	s := sent.queues
 	accept, isAccept := sent.call.(step.CallLaunch)
 	if isAccept {
-		m.acceptAnswered(p.session, accept.Seq, err)
+		m.acceptAnswered(s.session, accept.Seq, err)
 	}
 	switch {
-	case m.current != p:
+	case m.current != s: // the session of the call has ended
 	case err != nil:
 		m.drop()
 		m.emit(Log{Problem: true, Message: "call to the cluster failed; subscribing again",
 			Attrs: []any{"error", err}})
-		m.emit(CloseSession{p.session})
+		m.emit(CloseSession{s.session})
 	default:
 		sent.queue.busy = false
-		m.startNext(p, sent.queue)
+		m.startNext(s, sent.queue)
 		if isAccept && !sent.queue.busy {
-			delete(p.accepts, accept.Launch.AgentID)
+			delete(s.accepts, accept.Launch.AgentID)
 		}
 	}
 }
@@ -126,15 +130,15 @@ func (m *Machine) acceptAnswered(session, seq int64, err error) {
 	}
 }
 
-// drop ends the present session for all calls: waiting calls are dropped, and so are those that were about to leave.
+// drop ends the present session for all calls: it drops waiting calls, and those that the next Ready would return.
 func (m *Machine) drop() {
 	m.current = nil
 	m.subscribed = false
 	m.effects = slices.DeleteFunc(m.effects, func(e Effect) bool {
-		call, is := e.(Call)
-		if is {
+		call, isCall := e.(Call)
+		if isCall {
 			delete(m.inFlight, call.ID)
 		}
-		return is
+		return isCall
 	})
 }

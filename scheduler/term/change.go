@@ -8,19 +8,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// change makes the core plan a change of configuration, commits it alone, so that it is written as a whole or not at
-// all, and then applies it to the core (rule T4).
+// change lets the core plan a change of configuration, commits the change alone, so that it is written as a whole or
+// not at all, and then applies it to the core (rule T4).
 func (m *Machine) change(ch core.Request) {
 	m.step([]core.Event{ch}, func(d *core.Decision, err error) {
 		switch {
 		case err != nil:
 			m.refuse(ch.Token, NotMade())
-		case len(d.Change) > 0: // otherwise it was refused, and answered
+		case len(d.Change) > 0: // otherwise the core has refused the change and answered
 			m.commit(Commit{Writes: d.Change, Change: true}, func(err error) { m.changeCommitted(ch, err) })
 		}
 	})
 }
 
+// changeCommitted applies the outcome of the commit of a change.
 func (m *Machine) changeCommitted(ch core.Request, err error) {
 	conflict := (*registry.Conflict)(nil)
 	unknown := errors.Is(err, registry.ErrOutcomeUnknown)
@@ -44,13 +45,13 @@ func (m *Machine) changeCommitted(ch core.Request, err error) {
 		m.refuse(ch.Token, problem.Errorf(problem.OutcomeUnknown, "term_ended",
 			"the change may have been made; check again when there is a leader: %v", err))
 		m.fail(err)
-	default: // such as a missing permission: nothing was written, and the term goes on
+	default: // for example a missing permission: nothing was written, and the term goes on
 		m.refuse(ch.Token, problem.Errorf(problem.Unavailable, "not_stored", "the change was not made: %v", err))
 	}
 }
 
-// changeConflicts reads the document that another program has changed, so that the requester sees its present state
-// after the answer. A conflict ends no term.
+// changeConflicts reads the document that another program has changed, and applies that edit before it answers the
+// request. So the requester, who reads the document again, gets its present state. A conflict ends no term.
 func (m *Machine) changeConflicts(ch core.Request, path string) {
 	m.emit(Read{[]string{path}})
 	m.onRead = func(read []Document) {

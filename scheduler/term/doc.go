@@ -1,8 +1,8 @@
-// Package term is one leader's term as a step machine around a core (scheduler/core). The core decides; the machine
-// determines the order in which the decisions are committed, sent to the cluster, answered and logged, and documents
-// are read. It is as pure as the core: it carries out no effect itself, reads no clock and starts no goroutine. It is
-// driven as etcd-raft's RawNode is: by the shell (package scheduler) with a real registry and a real cluster, by the
-// simulated worlds (scheduler/sim) with models of both:
+// Package term is one leader's term as a step machine around a core (scheduler/core). The core decides. The machine
+// determines the order of the effects: in which order decisions are committed, sent to the cluster, answered and
+// logged, and when documents are read. It is as pure as the core: it carries out no effect itself, reads no clock and
+// starts no goroutine. Its caller drives it like etcd-raft's RawNode: the shell (package scheduler) with a real
+// registry and a real cluster, the simulated worlds (scheduler/sim) with models of both:
 //
 //	m := term.New(c, rnd, term.Options{})
 //	for !m.Done() {
@@ -12,8 +12,8 @@
 //		carry out each, in order, and pass its answer, if it has one, to the machine as an input
 //	}
 //
-// The driver waits for no effect: while a commit is under way the machine takes further inputs, which go into the next
-// step together. The type of an effect documents its answer.
+// The driver does not wait for effects: while a commit is under way, the machine takes further inputs, all of which go
+// into the next step. The type of an effect documents its answer.
 //
 // The order of effects, and the result of a crash between any two of them:
 //

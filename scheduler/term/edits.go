@@ -17,7 +17,7 @@ import (
 type externalEdits struct {
 	waiting   []string
 	isWaiting map[string]bool
-	tried     map[string]int // how often it could not be read
+	tried     map[string]int // how often each path could not be read since it was last read
 	later     []laterEdits   // sorted by time
 }
 
@@ -39,6 +39,7 @@ func newExternalEdits() externalEdits {
 	return externalEdits{isWaiting: map[string]bool{}, tried: map[string]int{}}
 }
 
+// add adds paths to be read.
 func (f *externalEdits) add(paths ...string) {
 	for _, path := range paths {
 		if !f.isWaiting[path] {
@@ -48,7 +49,7 @@ func (f *externalEdits) add(paths ...string) {
 	}
 }
 
-// next returns the next paths to read.
+// next returns the next paths to read, at most editsPerStep.
 func (f *externalEdits) next(now time.Duration) []string {
 	for len(f.later) > 0 && f.later[0].at <= now {
 		f.add(f.later[0].paths...)
@@ -83,7 +84,7 @@ func (f *externalEdits) retry(now time.Duration, paths []string) time.Duration {
 	return delay
 }
 
-// Document is the result of reading a path, with the registry's error.
+// Document is the result of reading a path. Err is the error of the registry.
 type Document struct {
 	Path  string
 	Entry registry.Entry
@@ -96,8 +97,8 @@ func (m *Machine) DocumentsRead(read []Document) {
 	m.onRead, m.answered = nil, func() { then(read) }
 }
 
-// editsRead returns the events for external edits. Paths that could not be read are tried again later, and delay no
-// other.
+// editsRead returns the events for external edits. Paths that could not be read are tried again later, without
+// delaying the others.
 func (m *Machine) editsRead(read []Document) []core.Event {
 	var found []core.Event
 	var failed []string
@@ -121,7 +122,8 @@ func (m *Machine) editsRead(read []Document) []core.Event {
 	return found
 }
 
-// reloaded returns the events for a document that was read again. An invalid path cannot exist.
+// reloaded returns the events for a document that was read again. A path that is invalid for the registry counts as
+// missing.
 func (m *Machine) reloaded(doc Document) ([]core.Event, error) {
 	missing := errors.Is(doc.Err, registry.ErrNotFound) || errors.Is(doc.Err, registry.ErrBadPath)
 	if doc.Err != nil && !missing {

@@ -11,7 +11,7 @@ import (
 // Effect is an effect that the machine requests: one of the types below.
 type Effect interface{ effect() }
 
-// Decided reports the events and the decision of a step, before any of it is committed, for checks and measurements.
+// Decided reports the events and the decision of a step before the decision is committed, for checks and measurements.
 // It requires no action.
 type Decided struct {
 	Events   []core.Event
@@ -19,9 +19,8 @@ type Decided struct {
 }
 
 // Commit makes the writes in one commit of the registry's term (rule T5). Committed answers it; there is one at a
-// time. If the batch has a number, it is stored in the history concurrently, so that when the commit is answered both
-// are on disk, or the batch counts as lost. The history then gets the outcome of the commit, unless that is unknown
-// (rule H1).
+// time. If the batch has a number, it is put into the history concurrently: when the commit is answered, the batch is
+// on disk or counts as lost. The history then gets the outcome of the commit, unless that is unknown (rule H1).
 type Commit struct {
 	Writes  []registry.Write
 	History event.Batch
@@ -30,7 +29,7 @@ type Commit struct {
 }
 
 // Read reads documents that other programs may have changed. DocumentsRead answers it, with all of them. No commit is
-// under way.
+// under way meanwhile.
 type Read struct{ Paths []string }
 
 // Call is sent once to a session. Called answers it. It must not be sent if the term or the session is known to have
@@ -40,17 +39,17 @@ type Call struct {
 	Call        step.Call
 }
 
-// Subscribe opens a session with that number, and ends the watch of WatchMaster. Opened answers it, and SessionEnded
-// follows at its end; if it cannot be opened, only SessionEnded.
+// Subscribe opens the session with that number, and ends the watch of WatchMaster. Opened answers it, and SessionEnded
+// reports the end of the session. If the session cannot be opened, SessionEnded answers it.
 type Subscribe struct {
 	Session     int64
 	FrameworkID string
 }
 
-// CloseSession closes a session; SessionEnded follows as after any end.
+// CloseSession closes a session. SessionEnded reports its end, as after any end.
 type CloseSession struct{ Session int64 }
 
-// WatchMaster watches, after the end of a session, for another leading master; MasterChanged reports it.
+// WatchMaster watches, after the end of a session, until another master leads. MasterChanged reports that.
 type WatchMaster struct{ Session int64 }
 
 // AskStandby asks whether another candidate waits for the end of this term. If one does, StandbyWaits answers it.
@@ -59,10 +58,10 @@ type AskStandby struct{}
 // Answer answers the request with the reply's token. There is exactly one for each request.
 type Answer struct{ core.Reply }
 
-// Notes are for the log and the history, after each step.
+// Notes are the notes of a step for the log.
 type Notes []step.Note
 
-// Changed names the views that differ from now on, after the commit of the change.
+// Changed names the views that differ from now on, because a step was committed.
 type Changed struct{ step.Changed }
 
 // Notify notifies people of a job's failures. Notified answers it.
@@ -78,8 +77,8 @@ type Log struct {
 // Drained reports, once, that nothing is left on the cluster after core.Drain.
 type Drained struct{}
 
-// Ended reports why the machine makes no more steps: nil when it was stopped. Calls that were committed may leave
-// until Done.
+// Ended reports that the machine makes no more steps, and why; nil if it was stopped. Until Done, committed calls may
+// still leave.
 type Ended struct{ Err error }
 
 func (Decided) effect()      {}

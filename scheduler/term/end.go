@@ -14,17 +14,17 @@ import (
 type ending struct {
 	stopping bool // no further step begins
 	err      error
-	lost     bool // another leader may have begun: nothing leaves any more
+	lost     bool // another leader may have begun, so nothing leaves any more
 	ended    bool // Ended was reported
-	// flushUntil is when committed calls must have left.
+	// flushUntil is until when committed calls may leave.
 	flushUntil time.Duration
 }
 
 // flushTimeout is how long committed calls may take to leave when a term is handed over.
 const flushTimeout = 100 * time.Millisecond
 
-// Stop ends the machine in good order: the step or change under way is finished and answered, and its calls leave, if
-// that is quick.
+// Stop ends the machine in good order: it finishes and answers the step or change under way, and sends the calls, as
+// far as that takes no longer than flushTimeout.
 func (m *Machine) Stop() { m.stopping = true }
 
 // TermEnded reports that the registry's term has ended: nothing leaves from now on (rule T2).
@@ -36,7 +36,7 @@ func (m *Machine) TermEnded(err error) {
 	m.drop()
 }
 
-// abdicate gives up the leadership although the term has not ended.
+// abdicate ends the machine because this server gives up the leadership, although the term has not ended.
 func (m *Machine) abdicate(err error) {
 	if !m.stopping {
 		m.stopping, m.err = true, err
@@ -49,7 +49,8 @@ func (m *Machine) fail(err error) {
 	m.drop()
 }
 
-// end answers all requests that no step has seen: nothing of them was done.
+// end reports the end of the machine. It refuses all requests that were not part of a step, because nothing of them
+// was done.
 func (m *Machine) end() {
 	if m.ended {
 		return
@@ -81,8 +82,8 @@ func (m *Machine) Done() bool {
 	return m.ended && (m.current == nil || len(m.inFlight) == 0 || m.now.Elapsed >= m.flushUntil)
 }
 
-// isLost reports whether a term ended because the registry cannot be used any more, so that no other term begins. The
-// error says what to do, and so it is the answer to requests.
+// isLost reports whether a term ended because the registry cannot be used any more, so that no other term begins. err
+// then says what to do, so it becomes the answer to requests.
 func isLost(err error) bool { return errors.Is(err, registry.ErrUnusable) }
 
 // NotMade returns the error for requests that came too late for the term.

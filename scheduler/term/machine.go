@@ -27,19 +27,19 @@ type Machine struct {
 
 	effects []Effect // for the next call of Ready
 
-	// Inputs that wait for the next step. Requests to change the configuration have steps of their own after it: those
-	// that had arrived when the round began, which inRound counts.
-	begun       bool
+	// A round is one step for all waiting events, and after it a step of its own for each requested change of
+	// configuration that had arrived when the round began. inRound counts those that are still to be made.
+	begun       bool // the first round has begun
 	events      []core.Event
 	urgent      bool          // some event must not wait
-	lingerUntil time.Duration // until when the events may wait otherwise
+	lingerUntil time.Duration // until when the events may wait if none is urgent
 	changes     []core.Request
 	inRound     int
 	edits       externalEdits
 	wake        time.Duration // when the core requests a step, 0 for never
 
-	// At most one of these is set: the continuation after the answer to the commit or the read under way. While one is
-	// set there is no step.
+	// onCommitted and onRead continue after the answer to the commit or the read that is under way; at most one of
+	// them is set, and while one is set no step is made. answered is that continuation once the answer has come.
 	onCommitted func(error)
 	onRead      func([]Document)
 	answered    func()
@@ -58,8 +58,8 @@ func New(c *core.Core, rnd rand.Source, opt Options) *Machine {
 		calls: calls{inFlight: map[int64]sentCall{}}}
 }
 
-// lingerTime is how long status updates wait for others to share their commit. They are less urgent than fires, and
-// many tasks that end at once make many of them.
+// lingerTime is how long status updates wait for others, to share a commit with them. They are less urgent than fires,
+// and many tasks that end at once cause many of them.
 const lingerTime = 2 * time.Millisecond
 
 // maxBatch is the maximum number of events in one step.
@@ -68,7 +68,7 @@ const maxBatch = 5000
 // Tick sets the time, which is in force until the next Tick.
 func (m *Machine) Tick(now clock.Now) { m.now = now }
 
-// Request adds a user's request. It is answered once, however the term ends.
+// Request adds a user's request. It is answered exactly once, however the term ends.
 func (m *Machine) Request(q core.Request) {
 	_, isChange := q.Event.(core.ChangeRequested)
 	switch {
@@ -96,7 +96,8 @@ func (m *Machine) Notified(job string, seq int64, err error) {
 	m.event(sent)
 }
 
-// HistoryStored reports that the first batches of the term, as many as batches says, are permanently in the history.
+// HistoryStored reports that the first batches of the term, of which batches is the number, are permanently in the
+// history.
 func (m *Machine) HistoryStored(batches int64) { m.event(core.HistoryStored{Batches: batches}) }
 
 // Changed reports a path in the registry that another program may have changed.
@@ -112,7 +113,7 @@ func (m *Machine) event(e core.Event) {
 	m.events = append(m.events, e)
 }
 
-// canLinger reports whether an event is a status update, or concerns the history.
+// canLinger reports whether an event may wait for others: it is a status update or concerns the history.
 func canLinger(e core.Event) bool {
 	switch e := e.(type) {
 	case core.HistoryStored:
@@ -124,7 +125,7 @@ func canLinger(e core.Event) bool {
 	return false
 }
 
-// takeEvents returns the events for the next step.
+// takeEvents removes and returns the events for the next step, at most maxBatch.
 func (m *Machine) takeEvents() []core.Event {
 	n := min(len(m.events), maxBatch)
 	events := m.events[:n:n]
@@ -136,14 +137,14 @@ func (m *Machine) takeEvents() []core.Event {
 	return events
 }
 
-// Ready returns the effects to carry out now, in that order, after at most one round: a step for all waiting events,
-// and then the steps of the changes of configuration.
+// Ready continues after answers, begins at most one round if one is due, and returns the effects to carry out now, in
+// that order.
 func (m *Machine) Ready() []Effect {
 	mayBegin := true
 	for m.answered != nil || !m.isWaiting() {
-		if do := m.answered; do != nil {
+		if next := m.answered; next != nil {
 			m.answered = nil
-			do()
+			next()
 			continue
 		}
 		if m.stopping {
@@ -157,7 +158,7 @@ func (m *Machine) Ready() []Effect {
 			m.change(ch)
 			continue
 		}
-		if !mayBegin || !m.due() {
+		if !mayBegin || !m.roundIsDue() {
 			break
 		}
 		mayBegin = false
@@ -171,10 +172,10 @@ func (m *Machine) Ready() []Effect {
 // isWaiting reports whether a commit or a read is under way.
 func (m *Machine) isWaiting() bool { return m.onCommitted != nil || m.onRead != nil }
 
-// Steps reports whether Ready may step the core: from then on the core must not be read, until it is no longer
-// Uncommitted.
+// Steps reports whether the next Ready may step the core. Before that call the driver must make sure that nobody reads
+// the core, until it is no longer Uncommitted.
 func (m *Machine) Steps() bool {
-	return m.answered != nil || !m.isWaiting() && !m.ended && (m.inRound > 0 || m.due())
+	return m.answered != nil || !m.isWaiting() && !m.ended && (m.inRound > 0 || m.roundIsDue())
 }
 
 // Uncommitted reports whether the core has state that is not committed yet, so that it must not be read.
@@ -192,12 +193,13 @@ func (m *Machine) Wake() (time.Duration, bool) {
 	return m.nextRound()
 }
 
-func (m *Machine) due() bool {
+// roundIsDue reports whether a round may begin now.
+func (m *Machine) roundIsDue() bool {
 	at, ok := m.nextRound()
 	return ok && m.now.Elapsed >= at
 }
 
-// nextRound returns when there is something for a step, if ever; 0 means now.
+// nextRound returns when the next round is due, 0 for now; false if no input and no time requires one.
 func (m *Machine) nextRound() (at time.Duration, ok bool) {
 	if !m.begun || m.urgent || len(m.changes) > 0 || len(m.edits.waiting) > 0 {
 		return 0, true
@@ -219,10 +221,12 @@ func (m *Machine) nextRound() (at time.Duration, ok bool) {
 	return at, ok
 }
 
+// emit adds an effect for the next return of Ready.
 func (m *Machine) emit(e Effect) { m.effects = append(m.effects, e) }
 
 func (m *Machine) answer(r core.Reply) { m.emit(Answer{r}) }
 
+// refuse answers the request with that token with an error.
 func (m *Machine) refuse(token uint64, err *problem.Error) {
 	m.answer(core.Reply{Token: token, Err: err})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
 )
 
-// beginRound makes a step with all inputs. It first reads the paths that other programs may have changed: between two
-// steps, so that the result is never older than this term's last commit.
+// beginRound begins a round. Before the step it reads the paths that other programs may have changed. No commit is
+// under way meanwhile, so the result is never older than this term's last commit.
 func (m *Machine) beginRound() {
 	m.begun = true
 	m.inRound = len(m.changes)
@@ -22,6 +22,7 @@ func (m *Machine) beginRound() {
 	m.onRead = func(read []Document) { m.stepAll(m.editsRead(read)) }
 }
 
+// stepAll makes the step for all waiting events and the given external edits.
 func (m *Machine) stepAll(edits []core.Event) {
 	events := append(m.takeEvents(), edits...)
 	m.step(events, func(_ *core.Decision, err error) {
@@ -41,8 +42,8 @@ func (m *Machine) stepAll(edits []core.Event) {
 	})
 }
 
-// step makes the core decide, and carries out the effects after the commit of the decision: write, then act. then gets
-// the decision once its effects were started, or the error why there are none.
+// step lets the core decide, and emits the effects once the decision is committed: write, then act. then is called
+// with the decision after that, or with the error if there are no effects.
 func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 	d, err := m.decide(events)
 	if err != nil {
@@ -67,7 +68,7 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 		for _, call := range d.Calls {
 			m.call(call)
 		}
-		if !m.lost { // otherwise the next leader notifies
+		if !m.lost { // if it is lost, the next leader notifies people
 			for _, n := range d.Notifications {
 				m.emit(Notify{n})
 			}
@@ -92,12 +93,12 @@ func (m *Machine) step(events []core.Event, then func(*core.Decision, error)) {
 var ErrContradiction = errors.New("the scheduler core contradicts itself, which is a bug: " +
 	"report it with the stack that is in the log")
 
-// decide steps the core. A panic of the core is a bug; nothing of the step is written or leaves, and the next term
+// decide steps the core. A panic of the core is a bug: nothing of the step is written or leaves, and the next term
 // begins with the stored state.
 func (m *Machine) decide(events []core.Event) (d core.Decision, err error) {
 	defer func() {
 		if bug := recover(); bug != nil {
-			err = ErrContradiction // its text may name any user's job: it is for the log
+			err = ErrContradiction // without the text of the panic, which may name any user's job
 			attrs := []any{"panic", bug, "stack", string(debug.Stack())}
 			m.emit(Log{Problem: true, Message: "scheduler core panicked", Attrs: attrs})
 		}
@@ -105,13 +106,14 @@ func (m *Machine) decide(events []core.Event) (d core.Decision, err error) {
 	return m.core.Step(m.now, m.rnd, events), nil
 }
 
+// commit emits a commit; then is called with its outcome.
 func (m *Machine) commit(c Commit, then func(error)) {
 	m.onCommitted = then
 	m.emit(c)
 }
 
-// Committed answers a Commit. After an error, except one that answers a change of configuration, the term ends: the
-// core's decision is not committed, or that is unknown.
+// Committed answers a Commit. If the commit of a step failed, or its outcome is unknown, the term ends. A change of
+// configuration may fail without that.
 func (m *Machine) Committed(err error) {
 	then := m.onCommitted
 	m.onCommitted, m.answered = nil, func() { then(err) }

@@ -10,46 +10,48 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// ErrRefused is wrapped by the error of a term that ended because the cluster only refused this scheduler for
+// ErrRefused is wrapped by the error of a term that ended because the cluster has only refused this scheduler for
 // Options.RefusedTimeout.
 var ErrRefused = errors.New("the cluster has refused this server")
 
-// ErrUnsubscribed is wrapped by the error of a term that ended in favor of a standby, because there was no
-// subscription for long.
+// ErrUnsubscribed is wrapped by the error of a term that ended because there was no subscription for
+// unsubscribedTimeout, and a standby may have one.
 var ErrUnsubscribed = errors.New("there was no subscription to the cluster")
 
 // subscription is the state of the attempts to subscribe, of which there is one at a time.
 type subscription struct {
-	opened     int64 // the last session that was open
-	subscribed bool  // the cluster's events come in
-	outage     string
-	// framework is the ERROR event that ended the session, if one did.
+	opened     int64  // the last session that was opened
+	subscribed bool   // the cluster's events arrive
+	outage     string // see Outage
+	// framework is the ERROR event of the last session, if it had one, because of which it ends.
 	framework cluster.FrameworkError
-	// The times since when SUBSCRIBE has only been refused, and since when there has been no session for any reason.
-	refused, unsubscribed since
+	// refused holds while SUBSCRIBE is only refused, unsubscribed while there is no session for any reason.
+	// unsubscribedBy is the last reason.
+	refused, unsubscribed condition
 	unsubscribedBy        error
 }
 
-// since is a time of the term, or none.
-type since struct {
-	at  time.Duration
-	set bool
+// condition is the time since which a condition holds. The zero value means that it does not hold.
+type condition struct {
+	at    time.Duration
+	holds bool
 }
 
-// lasts returns how long the condition has lasted; its first call sets the beginning.
-func (s *since) lasts(now time.Duration) time.Duration {
-	if !s.set {
-		*s = since{now, true}
+// lasted returns for how long the condition has held. If it did not hold, it holds from now on.
+func (c *condition) lasted(now time.Duration) time.Duration {
+	if !c.holds {
+		*c = condition{now, true}
 	}
-	return now - s.at
+	return now - c.at
 }
 
-// Subscribed reports whether the cluster's events come in.
+// Subscribed reports whether the cluster's events arrive: the present session has its SUBSCRIBED.
 func (m *Machine) Subscribed() bool { return m.subscribed }
 
 // Outage returns why the last session ended or could not begin, "" before that.
 func (m *Machine) Outage() string { return m.outage }
 
+// subscribe emits Subscribe, unless another leader may have begun.
 func (m *Machine) subscribe(c step.CallSubscribe) {
 	if !m.lost {
 		m.emit(Subscribe{Session: c.Session, FrameworkID: c.FrameworkID})
@@ -58,7 +60,7 @@ func (m *Machine) subscribe(c step.CallSubscribe) {
 
 // Opened reports that Subscribe has opened a session.
 func (m *Machine) Opened(session int64) {
-	m.refused, m.framework = since{}, cluster.FrameworkError{}
+	m.refused, m.framework = condition{}, cluster.FrameworkError{}
 	m.opened = session
 	if !m.lost {
 		m.current = &sessionQueues{session: session, accepts: map[string]*callQueue{}}
@@ -69,7 +71,7 @@ func (m *Machine) Opened(session int64) {
 func (m *Machine) ClusterEvent(session int64, e cluster.Event) {
 	switch e := e.(type) {
 	case cluster.Subscribed:
-		m.unsubscribed = since{}
+		m.unsubscribed = condition{}
 		m.subscribed = m.current != nil && m.current.session == session
 		m.event(core.SessionBegan{Session: session, MasterID: e.MasterID})
 	case cluster.FrameworkError:
@@ -85,7 +87,7 @@ func (m *Machine) ClusterEvent(session int64, e cluster.Event) {
 func (m *Machine) SessionEnded(session int64, err error) {
 	ended := core.SessionEnded{Session: session, Reason: m.framework.Message, Removed: m.framework.Removed}
 	if m.opened != session || ended.Reason == "" {
-		ended.Removed = removed(err)
+		ended.Removed = meansRemoved(err)
 		if err != nil {
 			ended.Reason = err.Error()
 		}
@@ -107,46 +109,46 @@ func (m *Machine) SessionEnded(session int64, err error) {
 // MasterChanged reports that another master leads than the one that was tried last.
 func (m *Machine) MasterChanged(session int64) { m.event(core.MasterChanged{Session: session}) }
 
-// countRefusal abdicates when the cluster has only refused this framework for too long, because another scheduler may
-// be accepted.
+// countRefusal records whether the cluster has refused this framework again. It abdicates if the cluster has done only
+// that for Options.RefusedTimeout, because another scheduler may be accepted.
 func (m *Machine) countRefusal(err error) {
 	var refused *cluster.Refused
 	limit := m.opt.RefusedTimeout
-	if limit == 0 || !errors.As(err, &refused) || refused.Status < 400 || refused.Status > 499 || removed(err) {
-		m.refused = since{}
+	if limit == 0 || !errors.As(err, &refused) || refused.Status < 400 || refused.Status > 499 || meansRemoved(err) {
+		m.refused = condition{}
 		return
 	}
-	if lasts := m.refused.lasts(m.now.Elapsed); lasts >= limit {
+	if lasted := m.refused.lasted(m.now.Elapsed); lasted >= limit {
 		m.abdicate(fmt.Errorf("%w for %s, and this server abdicates for another one: %w; change that, then start this server again",
-			ErrRefused, lasts.Round(time.Second), err))
+			ErrRefused, lasted.Round(time.Second), err))
 	}
 }
 
-// unsubscribedTimeout is how long a leader without a session keeps the leadership although there is a standby, which
-// may reach the cluster from its host.
+// unsubscribedTimeout is how long a leader without a session keeps the leadership if there is a standby, which may
+// reach the cluster from its host.
 const unsubscribedTimeout = 3 * time.Minute
 
-// countOutage abdicates after unsubscribedTimeout. Without a standby, or where there can be none, the leader stays,
-// because requests are still answered.
+// countOutage records that a session could not be opened. After unsubscribedTimeout it asks for a standby, in whose
+// favor this leader abdicates (StandbyWaits). Without one the leader stays, because it still answers requests.
 func (m *Machine) countOutage(err error) {
-	lasts := m.unsubscribed.lasts(m.now.Elapsed)
+	lasted := m.unsubscribed.lasted(m.now.Elapsed)
 	m.unsubscribedBy = err
-	if lasts >= unsubscribedTimeout && !removed(err) && !m.lost {
+	if lasted >= unsubscribedTimeout && !meansRemoved(err) && !m.lost {
 		m.emit(AskStandby{})
 	}
 }
 
 // StandbyWaits answers AskStandby if there is a standby.
 func (m *Machine) StandbyWaits() {
-	if m.unsubscribed.set {
-		lasts := m.unsubscribed.lasts(m.now.Elapsed)
+	if m.unsubscribed.holds {
+		lasted := m.unsubscribed.lasted(m.now.Elapsed)
 		m.abdicate(fmt.Errorf("%w for %s, and this server abdicates for a standby: %w", ErrUnsubscribed,
-			lasts.Round(time.Second), m.unsubscribedBy))
+			lasted.Round(time.Second), m.unsubscribedBy))
 	}
 }
 
-// removed reports whether a failed subscription means that the framework id was removed.
-func removed(err error) bool {
+// meansRemoved reports whether the error of a failed subscription means that the framework id was removed.
+func meansRemoved(err error) bool {
 	var fe cluster.FrameworkError
 	return errors.As(err, &fe) && fe.Removed
 }

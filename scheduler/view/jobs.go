@@ -23,18 +23,18 @@ type Jobs struct {
 
 	pendingMu sync.Mutex
 	pending   pending
-	wake      chan struct{} // receives a value when pending has something
+	wake      chan struct{} // receives a value when pending has changes
 
-	refreshing chan struct{} // has room for one: the goroutine that reads the pending rows
-	// apps has, for jobs that were read but not yet reported to streams, their apps before and after. Only the
-	// goroutine in refreshing may use it.
+	refreshing chan struct{} // a lock: the goroutine whose value it holds reads the pending rows
+	// apps has the apps, before and after the change, of jobs that were read but not reported to streams yet. Only the
+	// goroutine that holds refreshing may use it.
 	apps map[string][]string
 
 	mu      sync.Mutex
 	rows    map[string]*row
 	order   []*row // by name, if sorted
 	sorted  bool
-	found   []keyed // used by pick
+	found   []keyed // the memory of selectRows, for reuse
 	totals  Totals
 	streams map[*Stream]struct{}
 
@@ -44,7 +44,7 @@ type Jobs struct {
 
 // pending has the names that were noted but not read yet.
 type pending struct {
-	begun bool // all jobs were noted once
+	begun bool // false until the first refresh, which reads all jobs
 	names
 }
 
@@ -55,7 +55,7 @@ type Totals struct {
 	RunningExecutions, WaitingExecutions int
 }
 
-// New makes the rows of a term, none of which is read yet.
+// New makes the Jobs of a term. No row is read yet.
 func New(read Reader) *Jobs {
 	j := &Jobs{read: read, wake: make(chan struct{}, 1), refreshing: make(chan struct{}, 1), rows: map[string]*row{},
 		apps: map[string][]string{}, totals: Totals{ByState: map[string]int{}}, streams: map[*Stream]struct{}{}}
@@ -63,7 +63,7 @@ func New(read Reader) *Jobs {
 	return j
 }
 
-// Note records what a decision has changed, once that is committed. It does not wait.
+// Note records which views a committed decision has changed. It does not wait.
 func (j *Jobs) Note(ch step.Changed) {
 	j.pendingMu.Lock()
 	j.pending.addChanged(&ch)
@@ -81,7 +81,7 @@ const (
 	maxRowsPerRead = 200
 )
 
-// Run keeps the rows up to date until ctx ends; then it ends all streams.
+// Run keeps the rows up to date until ctx ends. Then it ends all streams.
 func (j *Jobs) Run(ctx context.Context) {
 	defer j.endStreams()
 	var sampling sync.WaitGroup
@@ -142,9 +142,9 @@ func (j *Jobs) refresh(ctx context.Context) error {
 			unread = unread[len(part):]
 		}
 	}
-	if err != nil { // all are read again, in their state at that time
+	if err != nil { // all rows stay pending; j.apps has the jobs that were read, for the streams
 		j.pendingMu.Lock()
-		j.pending.begun = changes.begun // the jobs that were read are kept in apps, for the streams
+		j.pending.begun = changes.begun
 		j.pending.merge(&changes.names)
 		j.pendingMu.Unlock()
 		select {
@@ -154,7 +154,7 @@ func (j *Jobs) refresh(ctx context.Context) error {
 		return err
 	}
 	j.notifyStreams(&changes.names)
-	j.apps = map[string][]string{} // a new map, because a map never shrinks
+	j.apps = map[string][]string{} // a new one, because clearing does not shrink a map
 	return nil
 }
 
@@ -169,8 +169,8 @@ func (j *Jobs) replace(names []string, found []*row) {
 				j.apps[name] = append(j.apps[name], r.config.AppName)
 			}
 		}
-		j.totals.count(old, -1)
-		j.totals.count(now, 1)
+		j.totals.add(old, -1)
+		j.totals.add(now, 1)
 		switch {
 		case now == nil && old == nil:
 		case now == nil:
@@ -187,7 +187,7 @@ func (j *Jobs) replace(names []string, found []*row) {
 	}
 }
 
-// inOrder returns the rows sorted by name.
+// inOrder returns the rows sorted by name. j.mu must be held.
 func (j *Jobs) inOrder() []*row {
 	if !j.sorted {
 		slices.SortFunc(j.order, func(a, b *row) int { return strings.Compare(a.name, b.name) })
@@ -196,20 +196,21 @@ func (j *Jobs) inOrder() []*row {
 	return j.order
 }
 
-func (t *Totals) count(r *row, by int) {
+// add adds a row to the sums, or removes it if sign is -1. It ignores nil.
+func (t *Totals) add(r *row, sign int) {
 	if r == nil {
 		return
 	}
 	state := jobStates[r.state]
-	if t.ByState[state] += by; t.ByState[state] == 0 {
+	if t.ByState[state] += sign; t.ByState[state] == 0 {
 		delete(t.ByState, state)
 	}
-	t.Running += by * int(r.running)
-	t.RunningExecutions += by * int(r.runningExecutions)
-	t.WaitingExecutions += by * int(r.waitingExecutions)
+	t.Running += sign * int(r.running)
+	t.RunningExecutions += sign * int(r.runningExecutions)
+	t.WaitingExecutions += sign * int(r.waitingExecutions)
 }
 
-// Totals returns the sums over the jobs in a scope.
+// Totals returns the sums over the rows in a scope.
 func (j *Jobs) Totals(ctx context.Context, scope explain.Scope) (Totals, error) {
 	if err := j.refresh(ctx); err != nil {
 		return Totals{}, err
@@ -224,7 +225,7 @@ func (j *Jobs) Totals(ctx context.Context, scope explain.Scope) (Totals, error) 
 	t := Totals{ByState: map[string]int{}}
 	for _, r := range j.order {
 		if r.covered(scope) {
-			t.count(r, 1)
+			t.add(r, 1)
 		}
 	}
 	return t, nil

@@ -15,8 +15,8 @@ const maxSamples = 60
 
 // minutes are the core's counts at the ends of the last minutes, the oldest first.
 type minutes struct {
-	mu sync.Mutex
-	at []views.Counts
+	mu     sync.Mutex
+	counts []views.Counts
 }
 
 // sample reads the counts each minute until ctx ends. It leaves out a minute in which they cannot be read.
@@ -27,8 +27,8 @@ func (m *minutes) sample(ctx context.Context, read Reader) {
 		var now views.Counts
 		if read(ctx, func(c *core.Core) { now = c.Views().Counts() }) == nil {
 			m.mu.Lock()
-			m.at = append(m.at, now)
-			m.at = m.at[max(len(m.at)-maxSamples-1, 0):]
+			m.counts = append(m.counts, now)
+			m.counts = m.counts[max(len(m.counts)-maxSamples-1, 0):]
 			m.mu.Unlock()
 		}
 		select {
@@ -39,7 +39,7 @@ func (m *minutes) sample(ctx context.Context, read Reader) {
 	}
 }
 
-// rates are the parts of a summary about the last minute and the last hour.
+// rates has the parts of a summary about the last minute and the last hour.
 type rates struct {
 	perMinute        int64
 	finished, failed int64
@@ -51,12 +51,12 @@ func (m *minutes) rates(now *views.Counts) rates {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := rates{}
-	if n := len(m.at); n >= 2 {
-		r.perMinute = m.at[n-1].Launched - m.at[n-2].Launched
+	if n := len(m.counts); n >= 2 {
+		r.perMinute = m.counts[n-1].Launched - m.counts[n-2].Launched
 	}
 	from := views.Counts{FireDelay: stats.NewLatencies()}
-	if len(m.at) > 0 { // the first sample is the beginning of the term, or an hour ago
-		from = m.at[0]
+	if len(m.counts) > 0 { // the first sample is of the beginning of the term, or of an hour ago
+		from = m.counts[0]
 	}
 	r.finished, r.failed = now.Finished-from.Finished, now.Failed-from.Failed
 	if delays := now.FireDelay.Since(&from.FireDelay); delays.Count() > 0 {

@@ -6,11 +6,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// maxNames bounds the kept names of changed executions and apps. Beyond it, streams report that everything may have
-// changed.
+// maxNames bounds the names of changed executions and apps that are kept. If there are more, streams report that
+// anything may have changed.
 const maxNames = 10_000
 
-// names is a set of changes.
+// names is a set of changes. all is set if anything may have changed.
 type names struct {
 	jobs, executions, apps map[string]struct{}
 	cluster, all           bool
@@ -20,6 +20,7 @@ func (n *names) isEmpty() bool {
 	return !n.all && !n.cluster && len(n.jobs)+len(n.executions)+len(n.apps) == 0
 }
 
+// addName adds a name to a set, which may be nil.
 func addName(set *map[string]struct{}, name string) {
 	if *set == nil {
 		*set = map[string]struct{}{}
@@ -27,7 +28,8 @@ func addName(set *map[string]struct{}, name string) {
 	(*set)[name] = struct{}{}
 }
 
-// addChanged adds the changes of a decision. It keeps the name of each job, because its row is to be read.
+// addChanged adds the changes of a decision. It keeps the name of every job, because its row must be read again. The
+// names of executions and apps are dropped once all is set.
 func (n *names) addChanged(ch *step.Changed) {
 	n.cluster, n.all = n.cluster || ch.Cluster, n.all || ch.All
 	for _, name := range ch.Jobs {
@@ -47,6 +49,7 @@ func (n *names) addChanged(ch *step.Changed) {
 	}
 }
 
+// merge adds the changes of m.
 func (n *names) merge(m *names) {
 	n.cluster, n.all = n.cluster || m.cluster, n.all || m.all
 	for name := range m.jobs {

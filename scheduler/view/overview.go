@@ -26,8 +26,8 @@ type Summary struct {
 	CPUs              *Amounts       `json:"cpus"`
 	MemoryMB          *Amounts       `json:"memoryMB"`
 	Documents         *Documents     `json:"documents"`
-	// LaunchesPerMinute are the launches of the last full minute. The ends of the last hour are those under this
-	// leader.
+	// LaunchesPerMinute are the launches of the last full minute. FinishedLastHour and FailedLastHour leave out runs
+	// that ended under another leader.
 	LaunchesPerMinute *int64 `json:"launchesPerMinute"`
 	FinishedLastHour  *int64 `json:"finishedLastHour"`
 	FailedLastHour    *int64 `json:"failedLastHour"`
@@ -35,7 +35,7 @@ type Summary struct {
 	FireDelayMillis *Percentiles `json:"fireDelayMillis"`
 }
 
-// Queue counts what could be launched if there were resources for it.
+// Queue counts executions or shards that could be launched if there were resources for them.
 type Queue struct {
 	// Kind is READY (executions), FAILOVER, RETRY or DAEMON (shards).
 	Kind          string  `json:"kind"`
@@ -43,15 +43,16 @@ type Queue struct {
 	OldestSeconds float64 `json:"oldestSeconds"`
 }
 
-// Agents counts the known agents, those that do not answer the master, and those that answer and take no tasks now.
+// Agents counts the known agents (Total), those that do not answer the master (Unreachable), and those that answer but
+// take no tasks now (Closed).
 type Agents struct {
 	Total       int `json:"total"`
 	Unreachable int `json:"unreachable"`
 	Closed      int `json:"closed"`
 }
 
-// Documents has the size of the documents of all apps and jobs in bytes, and that of the app that is largest together
-// with its jobs. A document that would exceed a limit is refused; a limit of 0 means none.
+// Documents has the size of the documents of all apps and jobs, in bytes, and the largest size of an app together with
+// its jobs. A document that would exceed a limit is refused; a limit of 0 means none.
 type Documents struct {
 	Bytes           int64 `json:"bytes"`
 	LimitBytes      int64 `json:"limitBytes"`
@@ -59,8 +60,8 @@ type Documents struct {
 	AppLimitBytes   int64 `json:"appLimitBytes"`
 }
 
-// Amounts has the resources that were seen of all agents, those in use by executors and tasks of this scheduler, and
-// the rest, which others may use.
+// Amounts has the resources of all agents that were seen (Total), those in use by executors and tasks of this
+// scheduler (Used), and the rest, which others may use (Free).
 type Amounts struct {
 	Total float64 `json:"total"`
 	Used  float64 `json:"used"`
@@ -79,8 +80,7 @@ type Overview struct {
 	Problems []Problem
 }
 
-// factsMaxAge is how long the facts that were read from the core for an overview are reused, because there may be many
-// readers.
+// factsMaxAge is how long the facts that were read from the core are reused, because there may be many readers.
 const factsMaxAge = 500 * time.Millisecond
 
 // facts are the facts of the core, and the time at which they were read.
@@ -88,19 +88,18 @@ type facts struct {
 	views.Facts
 	counts views.Counts
 	at     time.Time
-	stale  atomic.Bool // a change was noted since
+	stale  atomic.Bool // something has changed since
 }
 
-// loadFacts reads the core's facts, unless that was done a moment ago. Facts before the last change are reused only if
-// fresh is false.
+// loadFacts returns the core's facts. It reuses those that were read less than factsMaxAge ago, unless fresh is set
+// and something has changed since.
 func (j *Jobs) loadFacts(ctx context.Context, now time.Time, fresh bool) (*facts, error) {
 	if f := j.facts.Load(); f != nil && now.Sub(f.at).Abs() < factsMaxAge && !(fresh && f.stale.Load()) {
 		return f, nil
 	}
 	f := &facts{at: now}
 	if err := j.read(ctx, func(c *core.Core) {
-		f.Facts, f.counts = c.Views().Facts(),
-			c.Views().Counts()
+		f.Facts, f.counts = c.Views().Facts(), c.Views().Counts()
 	}); err != nil {
 		return nil, err
 	}
@@ -109,11 +108,12 @@ func (j *Jobs) loadFacts(ctx context.Context, now time.Time, fresh bool) (*facts
 }
 
 // Summary summarizes the jobs in a scope. It is for streams, of which there may be many. Its data about the whole
-// cluster may be half a second old, because reading them takes longer with more tasks, and the loop waits meanwhile.
+// cluster may be factsMaxAge old, because reading them takes longer with more tasks, and the loop waits meanwhile.
 func (j *Jobs) Summary(ctx context.Context, scope explain.Scope, now time.Time) (Summary, error) {
 	return j.summary(ctx, scope, now, false)
 }
 
+// summary returns the summary; see loadFacts for fresh.
 func (j *Jobs) summary(ctx context.Context, scope explain.Scope, now time.Time, fresh bool) (Summary, error) {
 	t, err := j.Totals(ctx, scope)
 	if err != nil {

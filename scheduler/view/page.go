@@ -17,7 +17,7 @@ import (
 
 // Query selects the jobs of a page. Empty fields select all.
 type Query struct {
-	// Search has words, each of which must be in the name, the app or the description, ignoring case.
+	// Search has words. Each of them must be in the name, the app or the description of a job, ignoring case.
 	Search string
 	App    string
 	Type   string
@@ -31,7 +31,7 @@ type Query struct {
 	Now time.Time
 }
 
-// Sort is the key by which a page is sorted. Jobs without the key come last, equal ones by name.
+// Sort is the key by which a page is sorted. Jobs without the key come last. Jobs with equal keys are sorted by name.
 type Sort string
 
 // The keys by which a page can be sorted.
@@ -75,7 +75,7 @@ type Row struct {
 	WaitingForCode string         `json:"waitingForCode,omitempty"`
 	WaitingForArgs map[string]any `json:"waitingForArgs,omitempty"`
 	LastRun        *LastRun       `json:"lastRun"`
-	// Failures counts the consecutive runs that failed, up to now.
+	// Failures counts the last consecutive runs that failed.
 	Failures int   `json:"failures"`
 	Runs     []Run `json:"runs"`
 }
@@ -118,7 +118,7 @@ func (j *Jobs) Page(ctx context.Context, scope explain.Scope, q Query) (Page, er
 	return p, nil
 }
 
-// selectRows selects the page's rows, without the data that only the core has.
+// selectRows selects the rows of a page, without the data that only the core has, and returns the names of their jobs.
 func (j *Jobs) selectRows(scope explain.Scope, q *Query) (p Page, names []string) {
 	words := strings.Fields(strings.ToLower(q.Search))
 	last := make([]bool, len(runStates))
@@ -137,9 +137,8 @@ func (j *Jobs) selectRows(scope explain.Scope, q *Query) (p Page, names []string
 	key := q.key(rows)
 	for i, r := range rows {
 		switch {
-		case q.App != "" && r.app() != q.App, q.Type != "" && r.kind() != q.Type, len(q.Last) > 0 &&
-			!last[r.lastState],
-			!r.covered(scope), !r.matches(words):
+		case q.App != "" && r.app() != q.App, q.Type != "" && r.kind() != q.Type,
+			len(q.Last) > 0 && !last[r.lastState], !r.covered(scope), !r.matches(words):
 			continue
 		}
 		byState[r.state]++
@@ -163,18 +162,18 @@ func (j *Jobs) selectRows(scope explain.Scope, q *Query) (p Page, names []string
 			slices.Reverse(found)
 		}
 	} else {
-		first(found, to, func(a, b keyed) int {
+		moveToFront(found, to, func(a, b keyed) int {
 			d := cmp.Compare(a.key, b.key)
 			switch {
-			case a.key == none || b.key == none: // comes last either way
+			case a.key == noKey || b.key == noKey: // rows without a key come last in both directions
 			case q.Descending:
 				d = -d
 			}
-			return cmp.Or(d, cmp.Compare(a.at, b.at))
+			return cmp.Or(d, cmp.Compare(a.index, b.index))
 		})
 	}
 	for _, k := range found[from:to] {
-		r := rows[k.at]
+		r := rows[k.index]
 		p.Rows = append(p.Rows, r.shown())
 		names = append(names, r.name)
 	}
@@ -183,16 +182,17 @@ func (j *Jobs) selectRows(scope explain.Scope, q *Query) (p Page, names []string
 
 // keyed is a row, by its index in the order of names, with its sort key.
 type keyed struct {
-	key int64
-	at  int32
+	key   int64
+	index int32
 }
 
-// none is the sort key of a row without one.
-const none = math.MaxInt64
+// noKey is the sort key of a row without one.
+const noKey = math.MaxInt64
 
-func orNone(key int64) int64 {
+// keyOr returns a key, or noKey if it is not positive.
+func keyOr(key int64) int64 {
 	if key <= 0 {
-		return none
+		return noKey
 	}
 	return key
 }
@@ -217,19 +217,20 @@ func (q *Query) key(rows []*row) func(*row) int64 {
 	case ByState:
 		return func(r *row) int64 { return int64(r.state) }
 	case ByNextFire:
-		return func(r *row) int64 { return orNone(r.nextFire) }
+		return func(r *row) int64 { return keyOr(r.nextFire) }
 	case ByLastRun:
-		return func(r *row) int64 { return orNone(r.lastFire) }
+		return func(r *row) int64 { return keyOr(r.lastFire) }
 	case ByDuration:
-		return func(r *row) int64 { return orNone(r.duration() + 1) }
+		return func(r *row) int64 { return keyOr(r.duration() + 1) }
 	case ByFailures:
 		return func(r *row) int64 { return int64(r.failures) }
 	}
 	return func(*row) int64 { return 0 }
 }
 
-// first moves the n first elements to the front, in order.
-func first(all []keyed, n int, compare func(a, b keyed) int) {
+// moveToFront moves the n elements that come first to the front of a slice, in order. The others are then lost or in
+// no order.
+func moveToFront(all []keyed, n int, compare func(a, b keyed) int) {
 	if n == 0 {
 		return
 	}
@@ -241,7 +242,7 @@ func first(all []keyed, n int, compare func(a, b keyed) int) {
 	trimmed := false
 	for _, k := range all {
 		if trimmed && compare(k, best[n-1]) > 0 {
-			continue // n come before it
+			continue // at least n elements come before it
 		}
 		if best = append(best, k); len(best) >= 2*n+100 {
 			slices.SortFunc(best, compare)
@@ -252,6 +253,7 @@ func first(all []keyed, n int, compare func(a, b keyed) int) {
 	copy(all, best[:n])
 }
 
+// shown returns the row as it is shown, without the data that only the core has.
 func (r *row) shown() Row {
 	v := Row{JobName: r.name, State: jobStates[r.state], Disabled: r.disabled, NextFire: timeOf(r.nextFire),
 		Running: int(r.running), Waiting: int(r.waiting),
@@ -282,6 +284,7 @@ func (v *Row) fill(d *views.JobDetail) {
 	}
 }
 
+// between returns the milliseconds from start to end; nil if one of them is not known.
 func between(start, end time.Time) *int64 {
 	if start.IsZero() || end.IsZero() {
 		return nil

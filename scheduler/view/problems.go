@@ -32,11 +32,13 @@ type Problem struct {
 	MessageArgs map[string]any `json:"messageArgs,omitempty"`
 }
 
+// setMessage sets the message of the problem.
 func (p *Problem) setMessage(why reason.Reason) {
 	p.Message, p.MessageCode, p.MessageArgs = why.String(), string(why.Code()), why.Args()
 }
 
-// Kinds of problems that are found in the rows. The others are the core's troubles, and WARNING is the server's.
+// Kinds of problems. The first four are found in the rows, and Warning is that of WarningOf. The core finds all others
+// (views.ProblemKind).
 const (
 	Failing = "FAILING"
 	Waiting = "WAITING"
@@ -62,7 +64,7 @@ var kinds = []struct{ kind, severity string }{
 }
 
 const (
-	// problemAfter is how long something must wait, or be late, to be a problem.
+	// problemAfter is how long a shard must wait, or a fire be late, to be a problem.
 	problemAfter = time.Minute
 	// missedMaxAge is how long missed fires stay a problem.
 	missedMaxAge = 24 * time.Hour
@@ -70,17 +72,17 @@ const (
 	maxMessage = 200
 )
 
-// problems returns all problems in a scope, the worst first. Only those that are shown have messages.
+// problems returns all problems in a scope, the worst first. All that are shown, at most MaxProblems, have messages.
 func (j *Jobs) problems(ctx context.Context, f *facts, scope explain.Scope, now time.Time) ([]Problem, error) {
 	var found []Problem
 	for i := range f.Problems {
-		t := &f.Problems[i]
-		if !scope.IsAll() && (t.App == "" || !scope.Covers(t.App)) {
+		known := &f.Problems[i]
+		if !scope.IsAll() && (known.App == "" || !scope.Covers(known.App)) {
 			continue
 		}
-		p := Problem{Kind: string(t.Kind), Job: t.Job, App: t.App, Agent: t.Agent, Path: t.Path, Count: t.Count,
-			Since: timeOf(millis(t.Since))}
-		p.setMessage(t.Why)
+		p := Problem{Kind: string(known.Kind), Job: known.Job, App: known.App, Agent: known.Agent, Path: known.Path,
+			Count: known.Count, Since: timeOf(millis(known.Since))}
+		p.setMessage(known.Why)
 		if !scope.IsAll() {
 			p.Agent = ""
 		}
@@ -96,15 +98,15 @@ func (j *Jobs) problems(ctx context.Context, f *facts, scope explain.Scope, now 
 	return found, j.explain(ctx, sortProblems(found))
 }
 
-// WarningOf returns a warning of the server as a problem. It is sorted behind all others.
+// WarningOf returns a warning of the server as a problem, which is sorted after all others.
 func WarningOf(message string) Problem {
 	shown := []Problem{{Kind: Warning, Message: message}}
 	shorten(sortProblems(shown))
 	return shown[0]
 }
 
-// sortProblems sorts the problems, the worst first and those of the same kind by their age, and returns those that are
-// shown.
+// sortProblems sets the severities and sorts the problems: the worst first, and those of the same kind by their age.
+// It returns the first MaxProblems, which are shown.
 func sortProblems(all []Problem) []Problem {
 	rank := make(map[string]int, len(kinds))
 	severity := make(map[string]string, len(kinds))
@@ -152,7 +154,7 @@ func (r *row) problems(all []Problem, now int64) []Problem {
 	return all
 }
 
-// explain adds the messages to problems of jobs, with one reading of the core for all.
+// explain adds the missing messages of problems, which are all of jobs. It reads the core once for all of them.
 func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 	var names []string
 	for i := range shown {
@@ -193,7 +195,8 @@ func (j *Jobs) explain(ctx context.Context, shown []Problem) error {
 	return nil
 }
 
-// shorten limits messages to one line, because the end of a failed process' output has several.
+// shorten puts each message on one line and limits its length, because the end of a failed process' output has several
+// lines.
 func shorten(shown []Problem) {
 	for i := range shown {
 		shown[i].Message = oneLine(shown[i].Message)
@@ -201,6 +204,7 @@ func shorten(shown []Problem) {
 	}
 }
 
+// oneLine returns a text on one line of at most maxMessage characters.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > maxMessage {

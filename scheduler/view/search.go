@@ -8,8 +8,8 @@ import (
 )
 
 // matches reports whether each word, in lower case, is in the name, the app or the description. It searches the
-// description as it is shown, so that a search cannot reveal a secret in it. To hide the secrets takes time, so that
-// is done only if the description matches as it is stored.
+// description as it is shown, so that a search cannot reveal a secret in it. Hiding secrets takes time, so it is done
+// only if the stored description matches.
 func (r *row) matches(words []string) bool {
 	if r.config == nil {
 		return r.containsAll(words, r.name)
@@ -29,25 +29,26 @@ func (r *row) containsAll(words []string, texts ...string) bool {
 	return true
 }
 
-// contains reports whether a text of the row contains a word, ignoring case. The word is in lower case. It does not
-// copy the text if the row has only ASCII texts, as most rows do.
+// contains reports whether a text of the row contains a word, ignoring case. The word is in lower case. The text is
+// copied only if the row has texts beyond ASCII, which few rows have.
 func (r *row) contains(text, word string) bool {
 	if r.beyondASCII {
 		return strings.Contains(strings.ToLower(text), word)
 	}
-	small, large := word[0], word[0]
-	if 'a' <= small && small <= 'z' {
-		large = small - 'a' + 'A'
+	lower, upper := word[0], word[0]
+	if 'a' <= lower && lower <= 'z' {
+		upper = lower - 'a' + 'A'
 	}
 	for i := 0; i <= len(text)-len(word); i++ {
-		if c := text[i]; (c == small || c == large) && equal(text[i+1:i+len(word)], word[1:]) {
+		if c := text[i]; (c == lower || c == upper) && equalFold(text[i+1:i+len(word)], word[1:]) {
 			return true
 		}
 	}
 	return false
 }
 
-func equal(text, word string) bool {
+// equalFold reports whether an ASCII text equals a word of the same length in lower case, ignoring case.
+func equalFold(text, word string) bool {
 	for i := range len(text) {
 		c := text[i]
 		if 'A' <= c && c <= 'Z' {

@@ -9,21 +9,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// Event lists the changes since the last one of a stream.
+// Event lists the changes since the last event of a stream.
 type Event struct {
 	Jobs       []string `json:"jobs"`
 	Executions []string `json:"executions"`
 	Apps       []string `json:"apps"`
 	Cluster    bool     `json:"cluster"`
-	// All is set, and the lists are empty, if more has changed than an event can name.
+	// All is set if any job, execution or app may have changed, or more of them have changed than an event can name.
+	// The lists are then empty.
 	All bool `json:"all"`
 }
 
 // maxEventNames is the maximum number of names in an event.
 const maxEventNames = 200
 
-// Stream merges changes until its reader takes them. A slow reader misses nothing, and takes no more memory than one
-// event.
+// Stream merges changes until its reader takes them. So a slow reader misses nothing, and uses no more memory than one
+// event takes.
 type Stream struct {
 	jobs    *Jobs
 	scope   explain.Scope
@@ -35,7 +36,7 @@ type Stream struct {
 }
 
 // Follow opens a stream of the changes in a scope. With a scope of all apps it includes changes of the whole cluster.
-// Close ends it; so does the end of Run. It fails after Run has ended.
+// Close and the end of Run end the stream. Follow fails after Run has ended.
 func (j *Jobs) Follow(scope explain.Scope) (*Stream, error) {
 	s := &Stream{jobs: j, scope: scope, changed: make(chan struct{}, 1), ended: make(chan struct{})}
 	j.mu.Lock()
@@ -71,6 +72,7 @@ func (s *Stream) Take() (Event, bool) {
 	return e, !n.isEmpty()
 }
 
+// sorted returns the names of a set, sorted.
 func sorted(set map[string]struct{}) []string {
 	out := slices.AppendSeq(make([]string, 0, len(set)), maps.Keys(set))
 	slices.Sort(out)
@@ -102,7 +104,8 @@ func (j *Jobs) notifyStreams(n *names) {
 	}
 }
 
-// add merges those changes that the stream's reader may see, and reports whether there are any.
+// add merges the changes that the stream's reader may see, and reports whether the stream has any changes now. visible
+// reports whether a scope of some apps covers a job.
 func (s *Stream) add(n *names, visible func(job string) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +147,7 @@ func (s *Stream) add(n *names, visible func(job string) bool) bool {
 	return !s.names.isEmpty()
 }
 
-// addName adds a name, unless there are too many.
+// addName adds a name to a set of the stream, and sets all if the stream has too many names now.
 func (s *Stream) addName(set *map[string]struct{}, name string) {
 	addName(set, name)
 	s.names.all = len(s.names.jobs)+len(s.names.executions)+len(s.names.apps) > maxEventNames
