@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,7 +59,7 @@ echo "umask $(umask)"`), nil)
 			"ELASTICJOB_FIRE_TIME":        e.FireTime.Format("2006-01-02T15:04:05.000Z"),
 			"ELASTICJOB_EXECUTION_ID":     e.ExecutionID, "ELASTICJOB_ATTEMPT": "1",
 			"ELASTICJOB_SHARDING_CONTEXT": string(shard), "ELASTICJOB_CPUS": "0.01", "ELASTICJOB_MEMORY_MB": "1",
-			"ELASTICJOB_PROPS": "{}", "ELASTICJOB_PIPE": "3,4",
+			"ELASTICJOB_PROPS": "{}", "ELASTICJOB_PIPE": "3,4", "ELASTICJOB_FENCING_TOKEN": got["ELASTICJOB_FENCING_TOKEN"],
 			"PATH": got["PATH"], "HOME": got["HOME"], "LANG": "de_DE.UTF-8", "TZ": got["TZ"], "TMPDIR": tmp,
 			"USER": got["USER"], "LOGNAME": got["USER"], "SHELL": got["SHELL"],
 			"MY_OWN": "mine", "LEDGER": m.LedgerPath, "PYTHONDONTWRITEBYTECODE": "1",
@@ -77,6 +78,9 @@ echo "umask $(umask)"`), nil)
 		delete(got, "PWD")
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("environment of item %d (-want +got):\n%s", i, diff)
+		}
+		if !regexp.MustCompile(`^\d{13}$`).MatchString(got["ELASTICJOB_FENCING_TOKEN"]) {
+			t.Errorf("the fencing token is %q", got["ELASTICJOB_FENCING_TOKEN"])
 		}
 		if got["HOME"] == m.Dir || !strings.Contains(got["PATH"], "/bin") {
 			t.Errorf("HOME=%s PATH=%s", got["HOME"], got["PATH"])
