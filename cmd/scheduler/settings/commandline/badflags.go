@@ -62,7 +62,7 @@ func badValue(err error) error {
 	switch bad.GetFlag().Value.Type() {
 	case "bool":
 		return errors.New("must be true or false")
-	case "int":
+	case "int", "int64":
 		return errors.New("must be a whole number")
 	case "float64":
 		return errors.New("must be a number")
