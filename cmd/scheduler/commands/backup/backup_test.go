@@ -51,22 +51,23 @@ func TestRaiseToken(t *testing.T) {
 		next   int64
 		want   string // the stored limit then; "" for an error
 	}{
-		"older than the clock":             {"1780000000000", 0, "1780000000000"},
-		"reserved a moment ago":            {"1790000000999", 0, "1790000000999"},
-		"handed out by a clock of 2099":    {"4070000000000", 0, ""},
-		"with a greater number":            {"4070000000000", 4_070_000_000_500, "4070000000499"},
-		"with a number that was given":     {"4070000000000", 4_070_000_000_000, ""},
-		"a number that is not needed":      {"1780000000000", 1_790_000_000_500, "1790000000499"},
-		"damaged":                          {"x", 0, ""},
-		"a backup without attempts so far": {"", 5, ""},
+		"older than the clock":          {"1780000000000", 0, "1780000000000"},
+		"reserved a moment ago":         {"1790000000999", 0, "1790000000999"},
+		"handed out by a clock of 2099": {"4070000000000", 0, ""},
+		"with a greater number":         {"4070000000000", 4_070_000_000_500, "4070000000499"},
+		"with a number that was given":  {"4070000000000", 4_070_000_000_000, ""},
+		"a number that is not needed":   {"1780000000000", 1_790_000_000_500, "1790000000499"},
+		"damaged":                       {"x", 0, ""},
+		"a backup without tokens":       {"", 0, ""},
+		"a number, but no tokens":       {"", 5, ""},
 	} {
 		nodes := []zookeeper.Node{{Path: "/config/app/one"}}
 		if tt.stored != "" {
 			nodes = append(nodes, zookeeper.Node{Path: "/scheduler/fencing-token", Value: []byte(tt.stored)})
 		}
 		err := raiseToken(nodes, now, tt.next)
-		if got := string(nodes[len(nodes)-1].Value); tt.stored != "" && (err == nil) != (tt.want != "") ||
-			err == nil && got != tt.want {
+		fails := tt.want == "" && (tt.stored != "" || tt.next != 0)
+		if got := string(nodes[len(nodes)-1].Value); (err != nil) != fails || err == nil && got != tt.want {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -51,8 +52,11 @@ progress then and have ended since may run again. With --zk-digest-file all node
 // tokens in the backup, it is or was wrong, and next has to say a token that is greater than all.
 func raiseToken(nodes []zookeeper.Node, now time.Time, next int64) error {
 	i := slices.IndexFunc(nodes, func(n zookeeper.Node) bool { return n.Path == store.PathFencing })
-	if i < 0 {
-		return nil // no attempt had a token yet
+	switch {
+	case i < 0 && next != 0:
+		return errors.New("the backup has no fencing tokens, so servers begin at the clock: leave out --next-token")
+	case i < 0:
+		return nil
 	}
 	limit, err := strconv.ParseInt(string(nodes[i].Value), 10, 64)
 	switch {
