@@ -29,7 +29,8 @@ func (c *checker) beginProcess(p *process) {
 			w.count(LateProcess) // an operator declared it as ended
 		case old.lingers, old.removed && old.ofOriginal: // no update reported it
 			w.count(LateProcess)
-		case old.wasAway, c.silentOrphans[old.task] != "", (p.wasAway || c.everSilent[p.task]) && c.orphans[p.task] != "":
+		case old.wasAway, c.silentOrphans[old.task] != "",
+			(p.wasAway || c.everSilent[p.task]) && c.orphans[p.task] != "":
 			// A task that was given up may begin late.
 			w.count(LateProcess)
 		default:

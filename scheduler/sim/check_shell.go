@@ -105,7 +105,8 @@ func (c *checker) checkTokens(launch step.CallLaunch) {
 		t := &launch.Launch.Tasks[i].Task
 		shard := shardOf{t.JobName, t.Item}
 		if t.FencingToken <= c.tokens[shard] || t.FencingToken >= 1<<53 {
-			c.w.fail("K6 the fencing tokens of a shard grow", "%s has %d after %d", t.TaskID, t.FencingToken, c.tokens[shard])
+			c.w.fail("K6 the fencing tokens of a shard grow", "%s has %d after %d", t.TaskID,
+				t.FencingToken, c.tokens[shard])
 		}
 		c.tokens[shard] = t.FencingToken
 	}

@@ -155,8 +155,8 @@ func (c *checker) checkClusterEvent(l *leader, e cluster.Event) {
 		}
 		v.away[e.TaskID] = e.State == cluster.Unknown ||
 			e.State == cluster.Unreachable && (e.KillStored || c.w.api == nil)
-		// An agent that was removed is not back under that id.
-		if e.State == cluster.Unreachable || e.State == cluster.Gone {
+		removed := e.State == cluster.Gone && e.Reason == cluster.ReasonAgentRemoved // no agent is back under that id
+		if e.State == cluster.Unreachable || removed {
 			delete(v.back, e.AgentID)
 		}
 		if l.term == c.w.store.term {
