@@ -221,7 +221,13 @@ func TestDaemonMisfire(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 			}
-		} else if r := runs[1]; r.Source != "NORMAL_TRIGGER" || r.Fire.Before(first.Add(3*time.Second)) || r.totals.Skipped < 2 || !r.totals.SkippedAt.After(first) {
+			continue
+		}
+		// An executor that is late may see the end of the first run before the last fire that came during it. Each fire
+		// between the two runs is counted.
+		r := runs[1]
+		if between := int64(r.Fire.Sub(first)/time.Second) - 1; r.Source != "NORMAL_TRIGGER" || between < 1 ||
+			r.totals.Skipped < between {
 			t.Errorf("%+v", r)
 		}
 	}
