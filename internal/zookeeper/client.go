@@ -185,25 +185,14 @@ func (c *Client) Trouble() error {
 // End ends the session without waiting for it. Running requests fail.
 func (c *Client) End() { c.end(errEnded) }
 
-// libraryTimeout is longer than the library needs to end without an answering server.
-const libraryTimeout = 5 * time.Second
-
 // Close ends the session, so that its ephemeral nodes are removed at once, and waits for all goroutines of the client:
 // a second or two if no server answers.
-//
-// The wait for the library is bounded. If a request is queued just when the session ends and can't be written, the
-// library answers it up to three times, but has room for two answers and hangs at the third (queueRequest, sendData
-// and flushRequests in its conn.go). The request itself ends nevertheless.
 func (c *Client) Close() {
 	c.mu.Lock() // Do starts no goroutine after this
 	c.End()
 	c.mu.Unlock()
 	c.work.Wait()
-	select {
-	case <-c.libraryEnded:
-	case <-time.After(libraryTimeout):
-		c.opt.Logger.Debug("zk: the library has not ended")
-	}
+	<-c.libraryEnded
 }
 
 // disconnect closes the library's connection when the session has ended.
@@ -338,18 +327,31 @@ func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn,
 		return nil, context.Cause(c.ctx)
 	}
 	c.raw = raw
-	return shortDeadline{raw, c.opt.SessionTimeout}, nil
+	return connection{raw, c.opt.SessionTimeout}, nil
 }
 
-// shortDeadline limits the wait for a server that accepts connections but grants no session. The library would wait
-// for several session timeouts; with the limit it tries the other servers meanwhile.
-type shortDeadline struct {
+// connection is what the library gets of a connection. It avoids two faults of the library: see its methods.
+type connection struct {
 	net.Conn
 	session time.Duration
 }
 
-// SetReadDeadline shortens the deadline that the library sets when it waits for a session.
-func (c shortDeadline) SetReadDeadline(t time.Time) error {
+// Write reports no failure; it closes the connection instead, which the library notices when it reads.
+//
+// The library answers a request that it can't write, and answers it again when it gives up the connection's requests
+// (sendData and flushRequests in its conn.go). Nobody may take the second answer, or the third one of a request that
+// is queued just when the session ends (queueRequest). The library then waits for ever and never connects again.
+func (c connection) Write(p []byte) (int, error) {
+	if _, err := c.Conn.Write(p); err != nil {
+		_ = c.Close()
+	}
+	return len(p), nil
+}
+
+// SetReadDeadline shortens the deadline that the library sets when it waits for a session. It would wait for several
+// session timeouts for a server that accepts connections but grants no session; now it tries the other servers
+// meanwhile.
+func (c connection) SetReadDeadline(t time.Time) error {
 	if time.Until(t) > c.session {
 		t = time.Now().Add(max(c.session/4, 500*time.Millisecond))
 	}
