@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// crowd returns n agents of eight sizes, every third with an executor of each of some apps.
-func crowd(n int) []offers.Agent {
+// manyAgents returns n agents of eight sizes. Every third agent runs the executors of four apps.
+func manyAgents(n int) []offers.Agent {
 	agents := make([]offers.Agent, n)
 	for i := range agents {
 		size := resources.New(float64(4+i%8), float64(4096+1024*(i%8)))
@@ -27,15 +27,16 @@ func crowd(n int) []offers.Agent {
 	return agents
 }
 
-func queue(n, items int, shard resources.Amount, together bool) []offers.Demand {
+// manyDemands returns n demands of 200 apps, each of which avoids one agent.
+func manyDemands(n, items int, shard resources.Amount, together bool) []offers.Demand {
 	demands := make([]offers.Demand, n)
 	for i := range demands {
 		demands[i] = offers.Demand{
 			ID: fmt.Sprintf("e%d", i), Job: fmt.Sprintf("job-%d", i), App: fmt.Sprintf("app_%d", i%200),
 			Together: together,
 			Shard:    shard, Executor: fmt.Sprintf("app-%d", i%200), ExecutorSize: resources.New(0.1, 64),
-			Avoid: map[string]reason.Reason{fmt.Sprintf("S%d",
-				i): reason.FromText("the package could not be fetched")},
+			Avoid: map[string]reason.Reason{
+				fmt.Sprintf("S%d", i): reason.FromText("the package could not be fetched")},
 		}
 		for item := range items {
 			demands[i].Items = append(demands[i].Items, item)
@@ -49,16 +50,16 @@ func BenchmarkMatch(b *testing.B) {
 	for _, c := range []struct {
 		name    string
 		demands []offers.Demand
-		placed  int
+		placed  int // the expected number of placements; -1 if it depends on the strategy
 	}{
-		{"all of 1 shard placed", queue(1000, 1, resources.New(0.5, 128), true), 1000},
-		{"all of 10 shards placed", queue(1000, 10, resources.New(0.1, 32), true), 10_000},
-		{"none placed, no agent has room for a shard", queue(1000, 3, resources.New(10, 20_000), true), 0},
-		{"none placed, all agents have room for a few", queue(1000, 10_000, resources.New(1, 512), true), 0},
-		{"half placed, until nothing is left", queue(1000, 20, resources.New(0.5, 128), true), -1},
-		{"some shards placed, until nothing is left", queue(1000, 20, resources.New(0.5, 128), false), -1},
+		{"all of 1 shard placed", manyDemands(1000, 1, resources.New(0.5, 128), true), 1000},
+		{"all of 10 shards placed", manyDemands(1000, 10, resources.New(0.1, 32), true), 10_000},
+		{"none placed, no agent has room for a shard", manyDemands(1000, 3, resources.New(10, 20_000), true), 0},
+		{"none placed, all agents have room for a few", manyDemands(1000, 10_000, resources.New(1, 512), true), 0},
+		{"half placed, until nothing is left", manyDemands(1000, 20, resources.New(0.5, 128), true), -1},
+		{"some shards placed, until nothing is left", manyDemands(1000, 20, resources.New(0.5, 128), false), -1},
 	} {
-		agents := crowd(1000)
+		agents := manyAgents(1000)
 		for strategy, name := range []string{"pack", "spread"} {
 			b.Run(c.name+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()

@@ -18,9 +18,9 @@ type Offer struct {
 	// Free is the whole offer; Reserved is the part of Free that is reserved for this framework's role.
 	Free     resources.Amount
 	Reserved []Reserved
-	// MaxTasks is the greatest number of tasks that may be launched on it; 0 is unlimited.
+	// MaxTasks is the maximum number of tasks that may be launched with the offer; 0 is unlimited.
 	MaxTasks int
-	// Received is when it arrived, because offers are held only for a limited time.
+	// Received is when the offer arrived. Offers are held only for a limited time.
 	Received time.Time
 }
 
@@ -30,15 +30,15 @@ type Demand struct {
 	ID, Job, App string
 	// Items are the shards to place.
 	Items []int
-	// Together requires all items to be placed or none: an execution's first launch. If there is room for all, but no
-	// calls can hold all their descriptions, the rest follows in later matches (rule L1).
+	// Together requires that all items are placed or none, as the first launch of an execution does. If there is room
+	// for all, but the calls of no match can hold all their descriptions, the rest follows in later matches (rule L1).
 	Together bool
 	// Shard is the size of each item.
 	Shard resources.Amount
-	// Bytes is a lower bound of the size of each item's description in a call to its agent; 0 counts as no size.
+	// Bytes is the size that each item's description is assumed to have in a call to its agent; 0 counts as 1.
 	Bytes int
-	// Executor identifies the executor of the shards (app and generation). ExecutorSize does not count on agents where
-	// it runs.
+	// Executor identifies the executor of the shards (app and generation). ExecutorSize is not counted on agents where
+	// the executor runs.
 	Executor     string
 	ExecutorSize resources.Amount
 	// Avoid are agents that must not be used, each with the reason (rule L6).
@@ -48,24 +48,23 @@ type Demand struct {
 // Agent is one agent with offers. IDs are unique [D57].
 type Agent struct {
 	ID, Host string
-	// Free is the sum of its offers. MaxTasks is the greatest number of tasks that may be placed on it; 0 is
-	// unlimited.
+	// Free is the sum of its offers. MaxTasks is the maximum number of tasks that may be placed on it; 0 is unlimited.
 	Free     resources.Amount
 	MaxTasks int
-	// MaxBytes bounds the total size of the descriptions of the shards placed on it in one match, because they are
-	// sent in one call; 0 is unlimited. A single shard is placed whatever its size.
+	// MaxBytes limits the total size of the descriptions of the shards that one match places on it, because one call
+	// sends them; 0 is unlimited. A single shard is placed whatever the size of its description.
 	MaxBytes int
 	// Executors are the executors that run on it and accept tasks.
 	Executors map[string]bool
 	// ReservedFor, if not empty, is the only demand that may be placed on it (rule L2).
 	ReservedFor string
-	// Capacity is the most that was ever free there or used by this framework. A larger shard never fits. It is zero
-	// if unknown.
+	// Capacity is the largest amount that was ever free there or used by this framework; zero if unknown. A shard that
+	// exceeds it never fits.
 	Capacity resources.Amount
 }
 
-// Strategy is how agents are chosen, after those where the executor already runs. The fullness of an agent is the
-// share of its capacity that is not free, with CPU and memory weighted equally.
+// Strategy is how agents are chosen; those where the executor already runs come first under each strategy. The
+// fullness of an agent is the share of its capacity that is not free, with CPU and memory weighted equally.
 type Strategy int
 
 const (
@@ -88,17 +87,18 @@ type Result struct {
 	Unplaced []Unplaced
 }
 
-// Unplaced is why items of a demand keep waiting.
+// Unplaced says why items of a demand must wait.
 type Unplaced struct {
 	Demand int
 	// Items are the waiting items.
 	Items []int
-	// Reason is the reason for users: which resource is short by how much, with the nearest agent.
+	// Reason is the reason for users. It says which resource the nearest agent lacks, and how much.
 	Reason reason.Reason
 	// Reserved is set if agents were excluded because they are reserved for another demand.
 	Reserved bool
 	// Never is set if no agent, even an empty one, can hold one shard of the demand.
 	Never bool
-	// Later is set if there is room for the items, and only their descriptions exceed the calls of this match.
+	// Later is set if agents have room for the items, and only the calls of this match have no room for their
+	// descriptions.
 	Later bool
 }

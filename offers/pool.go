@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// Pool contains the current offers. It is not safe for concurrent use. All results are ordered by agent id, then offer
-// id.
+// Pool contains the current offers. It is not safe for concurrent use. All lists that it returns are ordered by agent
+// id, then offer id.
 type Pool struct {
 	offers map[string]Offer
 	// agents contains the ids of each agent's offers, by agent id, never by host [D57].
@@ -30,10 +30,10 @@ func (p *Pool) Add(o Offer) {
 	p.agents[o.Agent][o.ID] = true
 }
 
-// Rescind removes one offer, and reports whether it existed.
+// Rescind removes and returns one offer, and reports whether it existed.
 func (p *Pool) Rescind(id string) (Offer, bool) {
-	o, there := p.offers[id]
-	if !there {
+	o, exists := p.offers[id]
+	if !exists {
 		return Offer{}, false
 	}
 	delete(p.offers, id)
@@ -44,15 +44,15 @@ func (p *Pool) Rescind(id string) (Offer, bool) {
 	return o, true
 }
 
-// TakeAgent removes and returns all offers of an agent: an ACCEPT uses them together, and those of a lost agent are
-// void.
+// TakeAgent removes and returns all offers of an agent, because an ACCEPT uses them together, or because the agent is
+// lost.
 func (p *Pool) TakeAgent(agent string) []Offer {
-	taken := make([]Offer, 0, len(p.agents[agent]))
+	removed := make([]Offer, 0, len(p.agents[agent]))
 	for _, id := range slices.Sorted(maps.Keys(p.agents[agent])) {
 		o, _ := p.Rescind(id)
-		taken = append(taken, o)
+		removed = append(removed, o)
 	}
-	return taken
+	return removed
 }
 
 // Free returns the sum of an agent's offers.
@@ -75,13 +75,13 @@ func (p *Pool) Sum() resources.Amount {
 
 // Oldest returns when the oldest offer of an agent arrived; zero if the agent has none.
 func (p *Pool) Oldest(agent string) time.Time {
-	var first time.Time
+	var oldest time.Time
 	for id := range p.agents[agent] {
-		if at := p.offers[id].Received; first.IsZero() || at.Before(first) {
-			first = at
+		if received := p.offers[id].Received; oldest.IsZero() || received.Before(oldest) {
+			oldest = received
 		}
 	}
-	return first
+	return oldest
 }
 
 // OlderThan removes and returns the offers that arrived before t, so that the caller can decline them.
@@ -101,22 +101,24 @@ func (p *Pool) OlderThan(t time.Time) []Offer {
 	return old
 }
 
-// Clear removes all offers, as is required after every SUBSCRIBED (rule T6).
+// Clear removes all offers. Every SUBSCRIBED requires this (rule T6).
 func (p *Pool) Clear() { *p = *NewPool() }
 
 // Len returns the number of offers.
 func (p *Pool) Len() int { return len(p.offers) }
 
-// Agents returns each agent that has offers, with their sum as Free. The caller sets the other fields.
+// Agents returns each agent that has offers, with the sums of the offers as Free and MaxTasks. The caller sets the
+// fields that offers do not contain.
 func (p *Pool) Agents() []Agent {
 	agents := make([]Agent, 0, len(p.agents))
 	for _, id := range slices.Sorted(maps.Keys(p.agents)) {
 		a := Agent{ID: id}
 		for offer := range p.agents[id] {
 			o := p.offers[offer]
-			a.Host, a.Free = max(a.Host, o.Host),
-				a.Free.Plus(o.Free) // all offers of an agent have the same host; max makes the result deterministic
-			a.MaxTasks += o.MaxTasks // either all offers have a bound or none
+			// All offers of an agent should have the same host. If they differ, max makes the result deterministic.
+			a.Host = max(a.Host, o.Host)
+			a.Free = a.Free.Plus(o.Free)
+			a.MaxTasks += o.MaxTasks // either all offers have a limit or none
 		}
 		agents = append(agents, a)
 	}

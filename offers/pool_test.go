@@ -21,7 +21,8 @@ func offer(id, agent, host string, cpus, memory float64, age time.Duration) offe
 	return offers.Offer{ID: id, Agent: agent, Host: host, Free: resources.New(cpus, memory), Received: noon.Add(-age)}
 }
 
-func filled(all ...offers.Offer) *offers.Pool {
+// poolOf returns a pool with some offers.
+func poolOf(all ...offers.Offer) *offers.Pool {
 	p := offers.NewPool()
 	for _, o := range all {
 		p.Add(o)
@@ -29,7 +30,8 @@ func filled(all ...offers.Offer) *offers.Pool {
 	return p
 }
 
-func same(t *testing.T, what string, got, want any) {
+// checkSame checks that two values are equal.
+func checkSame(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -42,38 +44,38 @@ func TestPool(t *testing.T) {
 	o1 := offer("o1", "S2", "h1", 1, 512, time.Minute)
 	o2 := offer("o2", "S1", "h1", 2, 1024, time.Second)
 	o3 := offer("o3", "S2", "h1", 0.5, 64, 0)
-	p := filled(o3, o1, o2)
-	same(t, "agents", p.Agents(), []offers.Agent{
+	p := poolOf(o3, o1, o2)
+	checkSame(t, "agents", p.Agents(), []offers.Agent{
 		{ID: "S1", Host: "h1", Free: resources.New(2, 1024)},
 		{ID: "S2", Host: "h1", Free: resources.New(1.5, 576)},
 	})
-	same(t, "offers", p.Len(), 3)
-	same(t, "old", p.OlderThan(noon), []offers.Offer{o2, o1})
-	same(t, "agents without the old", p.Agents(), []offers.Agent{{ID: "S2", Host: "h1", Free: resources.New(0.5, 64)}})
+	checkSame(t, "offers", p.Len(), 3)
+	checkSame(t, "old", p.OlderThan(noon), []offers.Offer{o2, o1})
+	checkSame(t, "agents without the old", p.Agents(), []offers.Agent{{ID: "S2", Host: "h1", Free: resources.New(0.5, 64)}})
 	p.Add(o1)
-	same(t, "taken", p.TakeAgent("S2"), []offers.Offer{o1, o3})
-	same(t, "taken again", p.TakeAgent("S2"), []offers.Offer(nil))
-	same(t, "offers of no agent", p.Len(), 0)
+	checkSame(t, "taken", p.TakeAgent("S2"), []offers.Offer{o1, o3})
+	checkSame(t, "taken again", p.TakeAgent("S2"), []offers.Offer(nil))
+	checkSame(t, "offers of no agent", p.Len(), 0)
 	p.Add(o1)
-	same(t, "removed", p.TakeAgent("S2"), []offers.Offer{o1})
+	checkSame(t, "removed", p.TakeAgent("S2"), []offers.Offer{o1})
 
 	p.Add(o1)
-	again := o1
-	again.Agent, again.Free = "S3", resources.New(4, 4)
-	p.Add(again)
-	same(t, "an id has one offer", p.Agents(), []offers.Agent{{ID: "S3", Host: "h1", Free: resources.New(4, 4)}})
-	o, there := p.Rescind("o1")
-	same(t, "rescinded", o, again)
-	same(t, "it was there", there, true)
-	if _, there := p.Rescind("o1"); there {
+	replacement := o1
+	replacement.Agent, replacement.Free = "S3", resources.New(4, 4)
+	p.Add(replacement)
+	checkSame(t, "an id has one offer", p.Agents(), []offers.Agent{{ID: "S3", Host: "h1", Free: resources.New(4, 4)}})
+	o, existed := p.Rescind("o1")
+	checkSame(t, "rescinded", o, replacement)
+	checkSame(t, "it existed", existed, true)
+	if _, existed := p.Rescind("o1"); existed {
 		t.Error("an offer was rescinded twice")
 	}
 	p.Add(o2)
 	p.Clear()
-	same(t, "after clear", p.Agents(), []offers.Agent(nil))
+	checkSame(t, "after clear", p.Agents(), []offers.Agent(nil))
 	p.Add(o2)
-	same(t, "clear is not the end", p.Len(), 1)
-	same(t, "an empty pool", offers.NewPool().OlderThan(noon), []offers.Offer(nil))
+	checkSame(t, "an offer after clear", p.Len(), 1)
+	checkSame(t, "an empty pool", offers.NewPool().OlderThan(noon), []offers.Offer(nil))
 }
 
 // TestPoolAgreesWithAList makes random calls and compares the pool with a plain list of offers.
@@ -82,9 +84,9 @@ func TestPoolAgreesWithAList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pool := offers.NewPool()
 		held := map[string]offers.Offer{}
-		remove := func(what func(offers.Offer) bool) (n int) {
+		remove := func(matches func(offers.Offer) bool) (n int) {
 			for id, o := range held {
-				if what(o) {
+				if matches(o) {
 					delete(held, id)
 					n++
 				}
@@ -102,12 +104,12 @@ func TestPoolAgreesWithAList(t *testing.T) {
 				held[o.ID] = o
 			},
 			"rescind": func(t *rapid.T) {
-				gone := id.Draw(t, "id")
-				o, there := pool.Rescind(gone)
-				if want, held := held[gone]; there != held || !cmp.Equal(o, want) {
-					t.Fatalf("rescinded %v, %v, want %v, %v", o, there, want, held)
+				rescinded := id.Draw(t, "id")
+				o, existed := pool.Rescind(rescinded)
+				if want, held := held[rescinded]; existed != held || !cmp.Equal(o, want) {
+					t.Fatalf("rescinded %v, %v, want %v, %v", o, existed, want, held)
 				}
-				delete(held, gone)
+				delete(held, rescinded)
 			},
 			"take": func(t *rapid.T) {
 				a := agent.Draw(t, "agent")

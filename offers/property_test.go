@@ -15,60 +15,60 @@ import (
 	"github.com/elasticjob-go/elasticjob/offers"
 )
 
-// situation is an input of Match. Sizes are small, so that limits are often reached.
+// situation is an input of Match. Sizes are small, so that placements often reach limits.
 type situation struct {
 	demands  []offers.Demand
 	agents   []offers.Agent
 	strategy offers.Strategy
 }
 
-func size(most int64) *rapid.Generator[resources.Amount] {
+func size(limit int64) *rapid.Generator[resources.Amount] {
 	return rapid.Custom(func(t *rapid.T) resources.Amount {
-		return resources.Amount{CPUMilli: rapid.Int64Range(0, most).Draw(t, "cpu"),
-			MemMilli: rapid.Int64Range(0, most).Draw(t, "memory")}
+		return resources.Amount{CPUMilli: rapid.Int64Range(0, limit).Draw(t, "cpu"),
+			MemMilli: rapid.Int64Range(0, limit).Draw(t, "memory")}
 	})
 }
 
 var situations = rapid.Custom(func(t *rapid.T) (s situation) {
-	kinds := []string{"a@-@1", "a@-@2", "b@-@1"}
-	// All executors of one kind have the same size, as in a real cluster.
-	executors := rapid.SliceOfN(size(4), len(kinds), len(kinds)).Draw(t, "executors")
-	unlucky := func(what string, oneIn int) bool { return rapid.IntRange(1, oneIn).Draw(t, what) == oneIn }
+	executors := []string{"a@-@1", "a@-@2", "b@-@1"}
+	// An executor has the same size on all agents, as in a real cluster.
+	sizes := rapid.SliceOfN(size(4), len(executors), len(executors)).Draw(t, "executors")
+	oneIn := func(n int, what string) bool { return rapid.IntRange(1, n).Draw(t, what) == n }
 	for i := range rapid.IntRange(0, 6).Draw(t, "agents") {
 		a := offers.Agent{ID: fmt.Sprintf("S%d", i), Host: fmt.Sprintf("h%d", i%2), Free: size(12).Draw(t, "free"),
 			Executors: map[string]bool{}}
-		for _, kind := range kinds {
-			if unlucky("has executor", 4) {
-				a.Executors[kind] = rapid.Bool().Draw(t, "takes tasks")
+		for _, executor := range executors {
+			if oneIn(4, "has executor") {
+				a.Executors[executor] = rapid.Bool().Draw(t, "takes tasks")
 			}
 		}
-		if unlucky("is reserved", 6) {
+		if oneIn(6, "is reserved") {
 			a.ReservedFor = rapid.SampledFrom([]string{"e0", "e1", "elsewhere"}).Draw(t, "reserved for")
 		}
-		if !unlucky("has unknown capacity", 5) {
+		if !oneIn(5, "has unknown capacity") {
 			a.Capacity = size(14).Draw(t, "capacity")
 		}
-		if unlucky("takes few tasks", 3) {
+		if oneIn(3, "takes few tasks") {
 			a.MaxTasks = rapid.IntRange(1, 4).Draw(t, "most tasks")
 		}
 		s.agents = append(s.agents, a)
 	}
 	s.agents = rapid.Permutation(s.agents).Draw(t, "order")
 	for i := range rapid.IntRange(0, 6).Draw(t, "demands") {
-		kind := rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")
+		executor := rapid.IntRange(0, len(executors)-1).Draw(t, "executor")
 		d := offers.Demand{
-			ID: fmt.Sprintf("e%d", i), App: kinds[kind][:1], Together: rapid.Bool().Draw(t, "together"),
-			Shard: size(4).Draw(t, "shard"), Executor: kinds[kind], ExecutorSize: executors[kind],
+			ID: fmt.Sprintf("e%d", i), App: executors[executor][:1], Together: rapid.Bool().Draw(t, "together"),
+			Shard: size(4).Draw(t, "shard"), Executor: executors[executor], ExecutorSize: sizes[executor],
 			Avoid: map[string]reason.Reason{},
 		}
-		if unlucky("is huge", 6) {
+		if oneIn(6, "is huge") {
 			d.Shard = size(20).Draw(t, "huge shard")
 		}
 		for item := range rapid.IntRange(0, 6).Draw(t, "items") {
 			d.Items = append(d.Items, item*2)
 		}
 		for _, a := range s.agents {
-			if unlucky("avoids", 6) {
+			if oneIn(6, "avoids") {
 				d.Avoid[a.ID] = reason.FromText("bad luck with " + a.ID)
 			}
 		}
@@ -78,43 +78,45 @@ var situations = rapid.Custom(func(t *rapid.T) (s situation) {
 	return s
 })
 
-// ledger is the state of an agent in its simplest form.
+// ledger is the state of an agent in the simplest form, to compare decisions of Match with it.
 type ledger struct {
 	*offers.Agent
-	left  resources.Amount
-	slots int // the number of further tasks
-	kinds map[string]bool
+	left    resources.Amount
+	slots   int             // the number of further tasks
+	running map[string]bool // by executor
 }
 
-func open(agents []offers.Agent) []*ledger {
-	books := make([]*ledger, len(agents))
+// openLedgers returns the ledgers of agents on which nothing is placed.
+func openLedgers(agents []offers.Agent) []*ledger {
+	ledgers := make([]*ledger, len(agents))
 	for i := range agents {
-		books[i] = &ledger{Agent: &agents[i], left: agents[i].Free, slots: stdcmp.Or(agents[i].MaxTasks, 1000),
-			kinds: map[string]bool{}}
-		for kind, runs := range agents[i].Executors {
-			books[i].kinds[kind] = runs
+		ledgers[i] = &ledger{Agent: &agents[i], left: agents[i].Free, slots: stdcmp.Or(agents[i].MaxTasks, 1000),
+			running: map[string]bool{}}
+		for executor, runs := range agents[i].Executors {
+			ledgers[i].running[executor] = runs
 		}
 	}
-	return books
+	return ledgers
 }
 
+// usable reports whether the demand may use the agent.
 func (l *ledger) usable(d offers.Demand) bool {
 	_, avoided := d.Avoid[l.ID]
 	return !avoided && (l.ReservedFor == "" || l.ReservedFor == d.ID)
 }
 
-// price returns the demand of n shards here.
-func (l *ledger) price(d offers.Demand, n int) resources.Amount {
-	price := d.Shard.Times(n)
-	if !l.kinds[d.Executor] {
-		price = price.Plus(d.ExecutorSize)
+// need returns the resources that n shards need on the agent.
+func (l *ledger) need(d offers.Demand, n int) resources.Amount {
+	need := d.Shard.Times(n)
+	if !l.running[d.Executor] {
+		need = need.Plus(d.ExecutorSize)
 	}
-	return price
+	return need
 }
 
-// room counts how many shards fit, at most most, by trying.
-func (l *ledger) room(d offers.Demand, most int) (n int) {
-	for n < most && n < l.slots && l.usable(d) && l.price(d, n+1).Fits(l.left) {
+// room returns how many shards fit, up to limit, by trying each number.
+func (l *ledger) room(d offers.Demand, limit int) (n int) {
+	for n < limit && n < l.slots && l.usable(d) && l.need(d, n+1).Fits(l.left) {
 		n++
 	}
 	return n
@@ -131,59 +133,62 @@ func (l *ledger) share() (share float64) {
 	return share
 }
 
-// TestMatchKeepsItsPromises replays every decision with independent ledgers.
+// TestMatchKeepsItsPromises checks every decision with independent ledgers.
 func TestMatchKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := situations.Draw(t, "situation")
 		r := offers.Match(s.demands, s.agents, s.strategy)
-		books := open(s.agents)
+		ledgers := openLedgers(s.agents)
 		placements, unplaced := r.Placements, r.Unplaced
 		for i, d := range s.demands {
-			beside := 0 // the room on agents where the executor already runs
+			onRunning := 0 // the room on agents where the executor already runs
 			room := 0
-			for _, l := range books {
+			for _, l := range ledgers {
 				n := l.room(d, len(d.Items))
 				room += n
-				if l.kinds[d.Executor] {
-					beside += n
+				if l.running[d.Executor] {
+					onRunning += n
 				}
 			}
 			var items []int
-			ran := map[*ledger]bool{}
-			touched := map[*ledger]bool{}
-			for _, l := range books {
-				ran[l] = l.kinds[d.Executor]
+			ranBefore := map[*ledger]bool{}
+			touched := map[*ledger]bool{} // agents with an item of the demand
+			for _, l := range ledgers {
+				ranBefore[l] = l.running[d.Executor]
 			}
 			for len(placements) > 0 && placements[0].Demand == i {
 				p := placements[0]
 				placements = placements[1:]
-				l := books[p.Agent]
+				l := ledgers[p.Agent]
 				if !l.usable(d) {
 					t.Fatalf("L2, L6: %s is on %s, which it may not use", d.ID, l.ID)
 				}
-				if !l.kinds[d.Executor] && beside > len(items) {
-					t.Fatalf("%s starts an executor on %s with room for %d beside running ones", d.ID, l.ID, beside)
+				if !l.running[d.Executor] && onRunning > len(items) {
+					t.Fatalf("%s starts an executor on %s although running ones have room for %d", d.ID, l.ID,
+						onRunning)
 				}
-				for _, other := range books {
-					if ran[other] != ran[l] || other.room(d, 1) == 0 || touched[l] && s.strategy == offers.Pack {
+				for _, other := range ledgers {
+					fills := touched[l] && s.strategy == offers.Pack // Pack continues with an agent
+					if ranBefore[other] != ranBefore[l] || other.room(d, 1) == 0 || fills {
 						continue
 					}
-					if by := l.share() - other.share(); s.strategy == offers.Pack && by > 1e-9 ||
-						s.strategy == offers.Spread && by < -1e-9 {
+					difference := l.share() - other.share()
+					if s.strategy == offers.Pack && difference > 1e-9 ||
+						s.strategy == offers.Spread && difference < -1e-9 {
 						t.Fatalf("%s item %d is on %s, of which %.3f are free, not on %s, of which %.3f are", d.ID,
 							p.Item, l.ID, l.share(), other.ID, other.share())
 					}
 				}
 				touched[l] = true
-				price := l.price(d, 1)
-				if !price.Fits(l.left) {
-					t.Fatalf("%s item %d takes %s of %s, which has %s", d.ID, p.Item, price, l.ID, l.left)
+				need := l.need(d, 1)
+				if !need.Fits(l.left) {
+					t.Fatalf("%s item %d needs %s on %s, which has %s", d.ID, p.Item, need, l.ID, l.left)
 				}
 				if l.slots--; l.slots < 0 {
-					t.Fatalf("%s item %d is on %s, which takes %d tasks", d.ID, p.Item, l.ID, l.MaxTasks)
+					t.Fatalf("%s item %d is on %s, which accepts %d tasks", d.ID, p.Item, l.ID, l.MaxTasks)
 				}
-				l.left, l.kinds[d.Executor] = l.left.Minus(price), true
+				l.left, l.running[d.Executor] = l.left.Minus(need), true
 				items = append(items, p.Item)
 			}
 			waiting := 0
@@ -208,7 +213,7 @@ func TestMatchKeepsItsPromises(t *testing.T) {
 				t.Fatalf("%s has %d items and room for %d, and %d were placed", d.ID, len(d.Items), room, placed)
 			}
 			if waiting > 0 {
-				if err := untrue(unplaced[0], d, books); err != nil {
+				if err := untrue(unplaced[0], d, ledgers); err != nil {
 					t.Fatalf("%s: %v\nreason: %s", d.ID, err, unplaced[0].Reason)
 				}
 				unplaced = unplaced[1:]
@@ -220,7 +225,8 @@ func TestMatchKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// TestMatchIsPure checks that the same input gives the same result, whatever the order of agents, and is not modified.
+// TestMatchIsPure checks that Match returns the same result for the same input in any order of agents, and does not
+// modify the input.
 func TestMatchIsPure(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -245,35 +251,35 @@ func TestMatchIsPure(t *testing.T) {
 	})
 }
 
-// TestCallsStayWithinTheirBytes replays decisions about shards whose descriptions exceed one call.
+// TestCallsStayWithinTheirBytes checks decisions about shards whose descriptions exceed one call.
 func TestCallsStayWithinTheirBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := situations.Draw(t, "situation")
-		most := rapid.IntRange(1, 20).Draw(t, "bytes of a call")
+		maxBytes := rapid.IntRange(1, 20).Draw(t, "bytes of a call")
 		for i := range s.agents {
-			s.agents[i].MaxBytes = most
+			s.agents[i].MaxBytes = maxBytes
 		}
 		for i := range s.demands {
 			s.demands[i].Bytes = rapid.IntRange(0, 12).Draw(t, "bytes of a shard")
 		}
 		r := offers.Match(s.demands, s.agents, s.strategy)
 		sent, tasks, placed := map[int]int{}, map[int]int{}, map[int]int{}
-		books := open(s.agents)
+		ledgers := openLedgers(s.agents)
 		for _, p := range r.Placements {
-			d, l := s.demands[p.Demand], books[p.Agent]
-			price := l.price(d, 1)
-			if l.slots--; !price.Fits(l.left) || l.slots < 0 || !l.usable(d) {
+			d, l := s.demands[p.Demand], ledgers[p.Agent]
+			need := l.need(d, 1)
+			if l.slots--; !need.Fits(l.left) || l.slots < 0 || !l.usable(d) {
 				t.Fatalf("%s item %d is on %s, which has no room for it", d.ID, p.Item, l.ID)
 			}
-			l.left, l.kinds[d.Executor] = l.left.Minus(price), true
+			l.left, l.running[d.Executor] = l.left.Minus(need), true
 			sent[p.Agent] += max(d.Bytes, 1)
 			tasks[p.Agent]++
 			placed[p.Demand]++
 		}
 		for a, bytes := range sent {
-			if bytes > most && tasks[a] > 1 {
-				t.Fatalf("agent %d is sent %d bytes in %d tasks, its call holds %d", a, bytes, tasks[a], most)
+			if bytes > maxBytes && tasks[a] > 1 {
+				t.Fatalf("agent %d is sent %d bytes in %d tasks, its call holds %d", a, bytes, tasks[a], maxBytes)
 			}
 		}
 		for _, u := range r.Unplaced {
@@ -281,10 +287,11 @@ func TestCallsStayWithinTheirBytes(t *testing.T) {
 			split := d.Together && placed[u.Demand] > 0
 			switch {
 			case u.Later && len(r.Placements) == 0:
-				t.Fatalf("%s follows a call that is empty, and so for ever: %s", d.ID, u.Reason)
+				t.Fatalf("%s follows later although no call has content, so it would follow forever: %s", d.ID,
+					u.Reason)
 			case split && !u.Later:
 				t.Fatalf("L1: %s was split, though there is no room for all: %s", d.ID, u.Reason)
-			case split && len(d.Items)*max(d.Bytes, 1) <= most && len(s.agents) == 1:
+			case split && len(d.Items)*max(d.Bytes, 1) <= maxBytes && len(s.agents) == 1:
 				t.Fatalf("L1: %s was split, though the next call holds all of it", d.ID)
 			}
 		}

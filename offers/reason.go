@@ -8,67 +8,68 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// recordUnplaced records that items of the current demand wait, and why. The reason applies to what earlier demands
-// and the placed shards of this one have left.
+// recordUnplaced records that items of the current demand wait, and why. The reason applies to the resources that
+// earlier demands and the placed shards of this one have left.
 func (m *matcher) recordUnplaced(u Unplaced) {
 	u.Demand = m.current.index
 	m.result.Unplaced = append(m.result.Unplaced, u)
 }
 
-// lacking returns what the agents on offer lack.
-func (m *matcher) lacking(waiting []int, tried bool) Unplaced {
-	u, items := Unplaced{Items: waiting}, len(waiting)
+// noRoom returns why items wait: the agents on offer lack room, or may not be used. roomRecorded says that the entries
+// contain the room of every usable agent, not limited by its call.
+func (m *matcher) noRoom(items []int, roomRecorded bool) Unplaced {
+	u, need := Unplaced{Items: items}, m.need(len(items))
 	if len(m.agents) == 0 {
 		u.Reason = reason.Of(reason.NothingOnOffer)
 		return u
 	}
-	v := m.survey(tried)
+	v := m.survey(roomRecorded)
 	u.Reserved = v.reserved.agents > 0
 	if v.usable == 0 {
-		u.Reason = reason.NoAgentUsable(m.need(items), len(m.agents), m.others(v))
+		u.Reason = reason.NoAgentUsable(need, len(m.agents), m.unusableReasons(v))
 		return u
 	}
 	short := ""
 	if v.full.agents < v.usable {
 		short = amounts(v.short)
 	}
-	u.Reason = reason.NoRoom(m.need(items), v.usable, v.room, m.name(v.nearest), short, m.others(v))
+	u.Reason = reason.NoRoom(need, v.usable, v.room, m.agentName(v.nearest), short, m.unusableReasons(v))
 	return u
 }
 
-// later returns that items with room are launched in a later match.
-func (m *matcher) later(items []int) Unplaced {
-	each, limit := size(m.current.bytes), size(m.callCapacity(0))
-	return Unplaced{Items: items, Later: true, Reason: reason.WithNextLaunch(len(items), each, limit)}
+// inLaterMatch returns why items wait for which agents have room: a later match launches them.
+func (m *matcher) inLaterMatch(items []int) Unplaced {
+	shard, limit := formatBytes(m.current.bytes), formatBytes(m.callCapacity(0))
+	return Unplaced{Items: items, Later: true, Reason: reason.WithNextLaunch(len(items), shard, limit)}
 }
 
-// size formats a number of bytes for people, rounded up.
-func size(n int32) string {
-	unit, of := "KiB", int64(1<<10)
+// formatBytes formats a number of bytes for users, rounded up to KiB or MiB.
+func formatBytes(n int32) string {
+	name, unit := "KiB", int64(1<<10)
 	if n >= 1<<20 {
-		unit, of = "MiB", 1<<20
+		name, unit = "MiB", 1<<20
 	}
-	return fmt.Sprintf("%d %s", (int64(n)+of-1)/of, unit)
+	return fmt.Sprintf("%d %s", (int64(n)+unit-1)/unit, name)
 }
 
-// survey is what prevents the placement of a demand on the agents on offer.
+// survey contains what prevents the placement of a demand on the agents on offer.
 type survey struct {
-	usable, room int // the number of agents, and of the shards that they can hold
-	// nearest is the usable agent that lacks least for one more shard than it can hold, short what it lacks, and much
-	// the amount of short.
+	usable, room int // the number of usable agents, and of the shards that they can hold
+	// nearest is the usable agent that lacks least to hold one shard more than it can. short is what it lacks, and
+	// shortage is short as a multiple of the shard.
 	nearest  int
 	short    resources.Amount
 	shortage float64
-	// Agents that may not be used.
+	// reserved and avoided are agents that may not be used.
 	reserved, avoided group
-	// full are usable agents that have the resources for one more shard, but have reached their number of tasks.
+	// full are usable agents that have the resources for one more shard, but accept no more tasks.
 	full group
 }
 
-// group is a number of agents.
+// group counts agents.
 type group struct {
 	agents int
-	first  int // the first one that was added
+	first  int // the agent that was added first
 }
 
 func (g *group) add(a int) {
@@ -77,14 +78,14 @@ func (g *group) add(a int) {
 	}
 }
 
-// survey examines all agents. After find it reads their room from the books. For agents with shards of the demand, it
-// considers what those have left.
-func (m *matcher) survey(found bool) survey {
+// survey examines what is free on all agents, after earlier demands and the placed shards of this one. If roomRecorded
+// is set, it reads their room from their entries.
+func (m *matcher) survey(roomRecorded bool) survey {
 	d := &m.current
 	v := survey{shortage: math.Inf(1)}
 	for a := range m.entries {
-		b := &m.entries[a]
-		if b.barred == d.stamp {
+		e := &m.entries[a]
+		if e.barred == d.stamp {
 			if r := m.reservedFor[a]; r != "" && r != d.ID {
 				v.reserved.add(a)
 			} else {
@@ -93,26 +94,26 @@ func (m *matcher) survey(found bool) survey {
 			continue
 		}
 		v.usable++
-		free := b.free
-		if b.running != d.stamp && b.started != d.stamp {
+		free := e.free
+		if e.running != d.stamp && e.started != d.stamp {
 			free = free.Minus(d.executor)
 		}
-		shards := 1
+		shards := 1 // one more than fit
 		if d.Together {
-			fit := int(b.room)
-			if !found {
-				fit = min(free.Holds(d.shard, len(d.Items)), int(b.slots))
+			room := int(e.room)
+			if !roomRecorded {
+				room = min(free.Holds(d.shard, len(d.Items)), int(e.slots))
 			}
-			v.room += fit
-			shards += fit
+			v.room += room
+			shards += room
 		}
-		if int(b.slots) < shards && d.shard.Times(shards).Fits(free) {
+		if int(e.slots) < shards && d.shard.Times(shards).Fits(free) {
 			v.full.add(a)
 			continue
 		}
 		short := d.shard.Times(shards).Minus(free).Max(resources.Amount{})
-		if much := d.shortage(short); much < v.shortage {
-			v.nearest, v.short, v.shortage = a, short, much
+		if shortage := d.shortage(short); shortage < v.shortage {
+			v.nearest, v.short, v.shortage = a, short, shortage
 		}
 	}
 	return v
@@ -137,13 +138,14 @@ func (m *matcher) neverFits() bool {
 	return true
 }
 
-// canHold reports whether an agent could hold one shard if it were empty, as far as is known; an agent of unknown
-// capacity could. Where the executor runs, its size is not counted, because it may never have been seen as free.
+// canHold reports whether an agent could hold one shard if it were empty; it assumes so for an agent of unknown
+// capacity. Where the executor runs, its size is not counted, because that amount may never have been observed as
+// free.
 func (m *matcher) canHold(a int) bool {
-	return m.unknown[a] || m.current.shard.Plus(m.executorNeed(a)).Fits(m.capacity[a])
+	return m.capacityUnknown[a] || m.current.shard.Plus(m.executorNeed(a)).Fits(m.capacity[a])
 }
 
-// need returns the demand of some items for a reason.
+// need returns the need of a number of items, for a reason.
 func (m *matcher) need(items int) reason.Need {
 	d := &m.current
 	n := reason.Need{Shards: items, Together: d.Together, Each: d.shard.String(), App: m.appName()}
@@ -153,38 +155,43 @@ func (m *matcher) need(items int) reason.Need {
 	return n
 }
 
+// neverReason says that no agent can ever hold one shard, and names the agent that lacks least.
 func (m *matcher) neverReason() reason.Reason {
 	d := &m.current
 	nearest, least := 0, math.Inf(1)
 	for a := range m.capacity {
 		short := d.shard.Plus(d.executor).Minus(m.capacity[a]).Max(resources.Amount{})
-		if much := d.shortage(short); much < least {
-			nearest, least = a, much
+		if shortage := d.shortage(short); shortage < least {
+			nearest, least = a, shortage
 		}
 	}
-	return reason.NeverFits(m.need(1), m.name(nearest), m.capacity[nearest].String())
+	return reason.NeverFits(m.need(1), m.agentName(nearest), m.capacity[nearest].String())
 }
 
-// others returns why agents may not be used, with one agent of each kind as an example; zero if there are none.
-func (m *matcher) others(v survey) reason.Reason {
+// unusableReasons says how many agents are reserved, full or avoided, with one agent of each group as an example. It
+// returns zero if all these groups are empty.
+func (m *matcher) unusableReasons(v survey) reason.Reason {
 	var reserved, full, avoided reason.Reason
 	if g := v.reserved; g.agents > 0 {
-		reserved = reason.AgentsReserved(g.agents, m.name(g.first), m.reservedFor[g.first])
+		reserved = reason.AgentsReserved(g.agents, m.agentName(g.first), m.reservedFor[g.first])
 	}
 	if g := v.full; g.agents > 0 {
-		full = reason.AgentsFull(g.agents, m.name(g.first))
+		full = reason.AgentsFull(g.agents, m.agentName(g.first))
 	}
 	if g := v.avoided; g.agents > 0 {
-		avoided = reason.AgentsAvoided(g.agents, m.name(g.first), m.current.Avoid[m.agents[m.inputIndex[g.first]].ID])
+		example := m.agentName(g.first)
+		avoided = reason.AgentsAvoided(g.agents, example, m.current.Avoid[example.ID])
 	}
 	return reason.All(reserved, full, avoided)
 }
 
-func (m *matcher) name(a int) reason.Agent {
+// agentName returns an agent's id and host, for a reason.
+func (m *matcher) agentName(a int) reason.Agent {
 	agent := &m.agents[m.inputIndex[a]]
 	return reason.Agent{ID: agent.ID, Host: agent.Host}
 }
 
+// appName returns the name of the demand's app; the key of its executor if the demand names no app.
 func (m *matcher) appName() string {
 	if m.current.App != "" {
 		return m.current.App
@@ -192,7 +199,7 @@ func (m *matcher) appName() string {
 	return m.current.Executor
 }
 
-// amounts formats the parts that are not zero.
+// amounts formats the parts of an amount that are not zero.
 func amounts(r resources.Amount) string {
 	cpu, mem := resources.Decimal(r.CPUMilli)+" CPU", resources.Decimal(r.MemMilli)+" MB"
 	switch {

@@ -14,28 +14,29 @@ type Reserved struct {
 	Amount resources.Amount
 }
 
-// Stock is the total of the offers of one agent, from which the amounts of each executor and task are taken. The
-// matcher counts with sums, but the cluster requires for each amount the reservation that it is taken from.
+// Stock is the total of the reserved amounts in the offers of one agent. The matcher counts with sums of reserved and
+// unreserved amounts, but the cluster requires each executor and task to name the reservations that it uses.
 type Stock map[string]resources.Amount // by the key of the reservation
 
-// NewStock returns the total of the offers of one agent.
-func NewStock(of []Offer) Stock {
+// NewStock returns the reserved total of the offers of one agent.
+func NewStock(offers []Offer) Stock {
 	s := Stock{}
-	for i := range of {
-		for _, r := range of[i].Reserved {
+	for i := range offers {
+		for _, r := range offers[i].Reserved {
 			s[r.Key] = s[r.Key].Plus(r.Amount)
 		}
 	}
 	return s
 }
 
-// Take removes an amount and returns its reserved parts in the order of keys; the rest is unreserved. CPU and memory
-// are split independently. Reserved amounts are used up first, because only this framework's role can use them, while
-// every framework can use unreserved ones. The caller must take the amounts that are held longest first.
+// Take removes the reserved part of an amount, split by reservation in the order of keys, and returns it; the rest of
+// the amount is unreserved. CPU and memory are split independently. Reserved amounts are used up first, because only
+// this framework's role can use them, while every framework can use unreserved ones. The caller must first take the
+// amounts that will be held longest.
 //
-// The matcher ensures that the whole amount is available.
+// The matcher ensures that the agent's offers contain the whole amount.
 func (s Stock) Take(need resources.Amount) []Reserved {
-	var taken []Reserved
+	var parts []Reserved
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		have := s[key]
 		part := resources.Amount{CPUMilli: available(need.CPUMilli, have.CPUMilli),
@@ -44,10 +45,10 @@ func (s Stock) Take(need resources.Amount) []Reserved {
 			continue
 		}
 		s[key], need = have.Minus(part), need.Minus(part)
-		taken = append(taken, Reserved{key, part})
+		parts = append(parts, Reserved{key, part})
 	}
-	return taken
+	return parts
 }
 
-// available returns how much of need is available, at least zero.
+// available returns how much of need have can cover, at least zero.
 func available(need, have int64) int64 { return max(0, min(need, have)) }

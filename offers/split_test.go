@@ -26,7 +26,7 @@ func TestTake(t *testing.T) {
 		{"reserved first, the rest unreserved", []offers.Offer{{Reserved: []offers.Reserved{part("r", 1, 100)}}},
 			[]resources.Amount{resources.New(0.6, 64), resources.New(0.6, 64), resources.New(0.6, 64)},
 			[][]offers.Reserved{{part("r", 0.6, 64)}, {part("r", 0.4, 36)}, nil}},
-		{"each kind for itself", []offers.Offer{{Reserved: []offers.Reserved{part("cpus", 2, 0), part("mem", 0, 32)}}},
+		{"CPU and memory independently", []offers.Offer{{Reserved: []offers.Reserved{part("cpus", 2, 0), part("mem", 0, 32)}}},
 			[]resources.Amount{resources.New(1, 64)}, [][]offers.Reserved{{part("cpus", 1, 0), part("mem", 0, 32)}}},
 		{"several reservations, and offers", []offers.Offer{{Reserved: []offers.Reserved{part("b", 1, 0)}}, {Reserved: []offers.Reserved{part("a", 1, 0), part("b", 1, 0)}}},
 			[]resources.Amount{resources.New(2.5, 0)}, [][]offers.Reserved{{part("a", 1, 0), part("b", 1.5, 0)}}},
@@ -55,7 +55,7 @@ func TestTakeIsExact(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		left, total := map[string]resources.Amount{}, resources.Amount{}
-		var of []offers.Offer
+		var all []offers.Offer
 		for i := range rapid.IntRange(0, 3).Draw(t, "offers") {
 			o := offers.Offer{ID: fmt.Sprint(i), Free: amount.Draw(t, "unreserved")}
 			for k := range rapid.IntRange(0, 3).Draw(t, "reservations") {
@@ -63,18 +63,18 @@ func TestTakeIsExact(t *testing.T) {
 				o.Reserved, o.Free = append(o.Reserved, r), o.Free.Plus(r.Amount)
 				left[r.Key] = left[r.Key].Plus(r.Amount)
 			}
-			of, total = append(of, o), total.Plus(o.Free)
+			all, total = append(all, o), total.Plus(o.Free)
 		}
 		reserved := resources.Amount{}
 		for _, a := range left {
 			reserved = reserved.Plus(a)
 		}
 		unreserved := total.Minus(reserved)
-		backwards := make([]offers.Offer, 0, len(of))
-		for i := range of {
-			backwards = append(backwards, of[len(of)-1-i])
+		backwards := make([]offers.Offer, 0, len(all))
+		for i := range all {
+			backwards = append(backwards, all[len(all)-1-i])
 		}
-		stock, same := offers.NewStock(of), offers.NewStock(backwards)
+		stock, reversed := offers.NewStock(all), offers.NewStock(backwards)
 		for range rapid.IntRange(1, 8).Draw(t, "needs") {
 			need := amount.Draw(t, "need")
 			if !need.Fits(total) {
@@ -82,7 +82,7 @@ func TestTakeIsExact(t *testing.T) {
 			}
 			total = total.Minus(need)
 			parts := stock.Take(need)
-			if diff := cmp.Diff(parts, same.Take(need)); diff != "" {
+			if diff := cmp.Diff(parts, reversed.Take(need)); diff != "" {
 				t.Fatalf("the order of offers makes a difference:\n%s", diff)
 			}
 			rest, last := need, ""

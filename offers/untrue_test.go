@@ -37,22 +37,22 @@ func milli(s string) int64 {
 	return r.Num().Int64() / r.Denom().Int64()
 }
 
-// untrue parses a reason and returns a part that the ledgers contradict.
-func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
+// untrue parses a reason and returns an error about the first statement in it that the ledgers contradict.
+func untrue(u offers.Unplaced, d offers.Demand, ledgers []*ledger) error {
 	named := func(id, host string) *ledger {
-		for _, l := range books {
+		for _, l := range ledgers {
 			if l.ID == id && l.Host == host {
 				return l
 			}
 		}
 		return nil
 	}
-	never := len(books) > 0
+	never := len(ledgers) > 0
 	var usable, room, reserved, avoided, full int
-	for _, l := range books {
-		ever := resources.Amount{CPUMilli: max(l.Capacity.CPUMilli, l.Free.CPUMilli),
+	for _, l := range ledgers {
+		capacity := resources.Amount{CPUMilli: max(l.Capacity.CPUMilli, l.Free.CPUMilli),
 			MemMilli: max(l.Capacity.MemMilli, l.Free.MemMilli)}
-		if l.Capacity.IsZero() || l.price(d, 1).Fits(ever) {
+		if l.Capacity.IsZero() || l.need(d, 1).Fits(capacity) {
 			never = false
 		}
 		switch {
@@ -87,7 +87,7 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 		}
 		return nil
 	}
-	if len(books) == 0 {
+	if len(ledgers) == 0 {
 		if !u.Reason.Is(reason.NothingOnOffer) {
 			return fmt.Errorf("there are no agents")
 		}
@@ -95,7 +95,7 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 	}
 	m := sentence.FindStringSubmatch(u.Reason.String())
 	if m == nil {
-		return fmt.Errorf("not understood")
+		return fmt.Errorf("the sentence is not understood")
 	}
 	if m[1] != strconv.Itoa(len(u.Items)) || m[3] != d.Shard.String() || m[4] != executor ||
 		(m[2] != "") != (d.Together && len(d.Items) > 1) {
@@ -122,45 +122,45 @@ func untrue(u offers.Unplaced, d offers.Demand, books []*ledger) error {
 			short.IsZero() {
 			return fmt.Errorf("%s is short by %s", l.ID, short)
 		}
-		for _, other := range books {
+		for _, other := range ledgers {
 			if s := lacks(other, d); other.usable(d) && !other.full(d) && s.Fits(short) && s != short {
 				return fmt.Errorf("%s is nearer, short by %s", other.ID, s)
 			}
 		}
 	}
 	if err := part(reservedPart, m[12], reserved, func(id, why string) bool {
-		return slices.ContainsFunc(books,
+		return slices.ContainsFunc(ledgers,
 			func(l *ledger) bool { return l.ID == id && l.ReservedFor == why && why != d.ID })
 	}); err != nil {
 		return fmt.Errorf("reserved: %w", err)
 	}
 	if err := part(fullPart, m[12], full, func(id, _ string) bool {
-		return slices.ContainsFunc(books, func(l *ledger) bool { return l.ID == id && l.usable(d) && l.full(d) })
+		return slices.ContainsFunc(ledgers, func(l *ledger) bool { return l.ID == id && l.usable(d) && l.full(d) })
 	}); err != nil {
 		return fmt.Errorf("full: %w", err)
 	}
 	if err := part(avoidedPart, m[12], avoided, func(id, why string) bool {
-		_, there := d.Avoid[id]
-		return there && id == why
+		_, avoided := d.Avoid[id]
+		return avoided && id == why
 	}); err != nil {
 		return fmt.Errorf("avoided: %w", err)
 	}
 	return nil
 }
 
-// full reports whether the agent has the resources for one more shard than its number of tasks allows.
+// full reports whether the agent has the resources for one more shard than it has room for, but accepts no more tasks.
 func (l *ledger) full(d offers.Demand) bool {
 	n := l.room(d, len(d.Items)) + 1
-	return n > l.slots && l.price(d, n).Fits(l.left)
+	return n > l.slots && l.need(d, n).Fits(l.left)
 }
 
 // lacks returns what an agent lacks for one more shard than it has room for.
 func lacks(l *ledger, d offers.Demand) resources.Amount {
-	short := l.price(d, l.room(d, len(d.Items))+1).Minus(l.left)
+	short := l.need(d, l.room(d, len(d.Items))+1).Minus(l.left)
 	return resources.Amount{CPUMilli: max(short.CPUMilli, 0), MemMilli: max(short.MemMilli, 0)}
 }
 
-// part checks one number of agents that may not be used, and its example.
+// part checks the part of a reason about one group of agents: their number, which must be want, and the example.
 func part(form *regexp.Regexp, text string, want int, isTrue func(id, why string) bool) error {
 	m := form.FindStringSubmatch(text)
 	switch {
