@@ -13,19 +13,18 @@ import (
 
 // CheckOptions are the inputs of Check besides the document.
 type CheckOptions struct {
-	// Reserved reports names that collide with routes of the API; nil reserves none.
+	// Reserved reports whether a name collides with a route of the API; nil reserves no name.
 	Reserved func(name string) bool
 	// AllowFile accepts file URLs. It is set if everything runs on one machine.
 	AllowFile bool
-	// PodTemplate returns the violations of a podTemplate. It is nil if this process does not know the rules, and the
-	// server checks them instead.
+	// PodTemplate returns the violations of a podTemplate. It is nil in a process that does not know the rules; the
+	// server then checks the template.
 	PodTemplate func(template []byte) document.Violations
-	// NoContainers refuses settings of containers, because the cluster does not run each task in a container of its
-	// own.
+	// NoContainers refuses container settings, because the cluster does not run each task in its own container.
 	NoContainers bool
 }
 
-// Limits of resources. They exceed any machine, and their sums over 10,000 shards are still exact in thousandths.
+// Limits of resources. The maxima exceed any machine, and sums over 10,000 shards are still exact in thousandths.
 const (
 	MinCPUCount = 0.001
 	MaxCPUCount = 1_000_000
@@ -66,8 +65,8 @@ func (c Config) Check(opts CheckOptions) document.Violations {
 	return bad.And(Schema.CheckText(c))
 }
 
-// CheckName checks the name of an app or a job: `[A-Za-z0-9][A-Za-z0-9._-]{0,99}` and not reserved, because it becomes
-// part of paths and ids. A nil reserved reserves none.
+// CheckName checks the name of an app or a job, which becomes part of paths and ids. It must match
+// `[A-Za-z0-9][A-Za-z0-9._-]{0,99}`, and reserved must return false for it; a nil reserved reserves no name.
 func CheckName(field, name string, reserved func(string) bool) document.Violations {
 	switch {
 	case name == "":
@@ -82,7 +81,7 @@ func CheckName(field, name string, reserved func(string) bool) document.Violatio
 	return nil
 }
 
-// CheckCommand checks a command line by the rules of SplitCommand.
+// CheckCommand checks the length of a command line, and that SplitCommand accepts it.
 func CheckCommand(field, line string) document.Violations {
 	if strings.TrimSpace(line) == "" {
 		return document.Violations{document.Violate(field, line,
@@ -103,8 +102,8 @@ func CheckAmounts(cpuCount, memoryMB float64) document.Violations {
 	var bad document.Violations
 	check := func(field string, value, low, high float64) {
 		if !(value >= low && value <= high) { // refuses NaN too
-			bad = append(bad, document.Violate(field, number(value), "must be from %s to %s", number(low),
-				number(high)))
+			bad = append(bad, document.Violate(field, formatNumber(value), "must be from %s to %s", formatNumber(low),
+				formatNumber(high)))
 		}
 	}
 	check("cpuCount", cpuCount, MinCPUCount, MaxCPUCount)
@@ -112,71 +111,76 @@ func CheckAmounts(cpuCount, memoryMB float64) document.Violations {
 	return bad
 }
 
-// CheckCPULimit checks a limit for shards that request cpuCount; 0 is no limit.
+// CheckCPULimit checks the cpuLimit of shards that request cpuCount; 0 is no limit.
 func CheckCPULimit(limit, cpuCount float64) document.Violations {
 	if limit == 0 || limit >= cpuCount && limit <= MaxCPUCount {
 		return nil
 	}
-	return document.Violations{document.Violate("cpuLimit", number(limit), "must be 0, for no limit, or from cpuCount to %s",
-		number(MaxCPUCount))}
+	return document.Violations{document.Violate("cpuLimit", formatNumber(limit),
+		"must be 0, for no limit, or from cpuCount to %s", formatNumber(MaxCPUCount))}
 }
 
-func number(value float64) string {
+// formatNumber formats a number without an exponent, unless it is very large.
+func formatNumber(value float64) string {
 	if value >= -1e15 && value <= 1e15 {
 		return strconv.FormatFloat(value, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(value, 'g', -1, 64)
 }
 
+// checkURL checks the URL of a package. allowFile accepts file URLs.
 func checkURL(field, text string, allowFile bool) document.Violations {
-	wrong := func(format string, args ...any) document.Violations {
+	violation := func(format string, args ...any) document.Violations {
 		return document.Violations{document.Violate(field, maskUser(text), format, args...)}
 	}
 	if text == "" {
-		return wrong("is missing; say where the package is, such as http://host/my-job.tar.gz")
+		return violation("is missing; say where the package is, such as http://host/my-job.tar.gz")
 	}
 	if len(text) > MaxURLBytes {
-		return wrong("is longer than %d bytes", MaxURLBytes)
+		return violation("is longer than %d bytes", MaxURLBytes)
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return wrong("is not a URL; it should look like http://host/my-job.tar.gz")
+		return violation("is not a URL; it should look like http://host/my-job.tar.gz")
 	}
 	switch u.Scheme {
 	case "http", "https":
 	case "file":
 		switch {
 		case !allowFile:
-			return wrong("file URLs work on one machine only (--local), agents can't see your files; use http or https")
+			return violation("file URLs work on one machine only (--local), agents can't see your files; use http or https")
 		case u.User != nil || u.Host != "" && u.Host != "localhost" || !strings.HasPrefix(u.Path, "/"):
-			return wrong("must name a file on this machine by its whole path, such as file:///srv/my-job.tar.gz")
+			return violation("must name a file on this machine by its whole path, such as file:///srv/my-job.tar.gz")
 		}
 		return nil
 	case "ftp":
-		return wrong("ftp is not supported; serve the package over http or https")
+		return violation("ftp is not supported; serve the package over http or https")
 	case "":
 		if allowFile && strings.HasPrefix(text, "/") {
-			return wrong("must be a URL: %s for this file, or such as http://host/my-job.tar.gz", (&url.URL{Scheme: "file", Path: text}).String())
+			fileURL := url.URL{Scheme: "file", Path: text}
+			return violation("must be a URL: %s for this file, or such as http://host/my-job.tar.gz", fileURL.String())
 		}
-		return wrong("must be a URL, such as http://host/my-job.tar.gz")
+		return violation("must be a URL, such as http://host/my-job.tar.gz")
 	default:
-		return wrong("scheme %q is not supported; use http or https", u.Scheme)
+		return violation("scheme %q is not supported; use http or https", u.Scheme)
 	}
 	if u.User != nil {
-		return wrong("must not hold a user or password: everyone who may see the app would see them; use a URL that needs none, or one that is signed")
+		return violation("must not hold a user or password: everyone who may see the app would see them; " +
+			"use a URL that needs none, or one that is signed")
 	}
 	if u.Hostname() == "" {
-		return wrong("must name a host; it should look like %s://host/my-job.tar.gz", u.Scheme)
+		return violation("must name a host; it should look like %s://host/my-job.tar.gz", u.Scheme)
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return wrong("port %s must be from 1 to 65535", port)
+			return violation("port %s must be from 1 to 65535", port)
 		}
 	}
 	return nil
 }
 
-// maskUser removes possible credentials from a text that should be a URL, however malformed it is.
+// maskUser replaces everything before the last @ of a text that should be a URL, except its scheme, because it may be
+// credentials. The text may be malformed.
 func maskUser(text string) string {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {

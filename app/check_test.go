@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A refused URL is shown without a possible password.
+// TestCheckHidesCredentials checks that the violation of a refused URL does not contain a possible password.
 func TestCheckHidesCredentials(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{"http://me:hunter2@h/x", "http://hunter2@h/x", "http://me:hun/ter2@h/x",
@@ -97,7 +97,7 @@ func TestCheckHidesCredentials(t *testing.T) {
 	}
 }
 
-func TestCheckSaysAllAtOnce(t *testing.T) {
+func TestCheckReturnsAllViolations(t *testing.T) {
 	t.Parallel()
 	var fields []string
 	for _, v := range (app.Config{EventTraceSamplingCount: -1, AppSHA256: "x"}).Check(app.CheckOptions{}) {
@@ -110,7 +110,7 @@ func TestCheckSaysAllAtOnce(t *testing.T) {
 	}
 }
 
-// [D61]: a command line is split as a POSIX shell splits it.
+// TestSplitCommand checks that a command line is split as a POSIX shell splits it [D61].
 func TestSplitCommand(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -167,7 +167,7 @@ func TestSplitCommandRefuses(t *testing.T) {
 	}
 }
 
-// Quoted words are returned unchanged.
+// TestSplitCommandProperty checks that quoted words are returned unchanged.
 func TestSplitCommandProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -184,8 +184,9 @@ func TestSplitCommandProperty(t *testing.T) {
 	})
 }
 
-// TestASecretOnACommandLineIsWarnedOf checks that the warning does not repeat the secret.
-func TestASecretOnACommandLineIsWarnedOf(t *testing.T) {
+// TestSecretsInCommandsHaveNotes checks that there is a note about a secret in a command, and that the note does not
+// contain the secret.
+func TestSecretsInCommandsHaveNotes(t *testing.T) {
 	t.Parallel()
 	for script, warned := range map[string]bool{"run.sh --db mysql://me:hunter2@host/db": true,
 		"run.sh --db mysql://host/db": false,

@@ -13,12 +13,13 @@ import (
 // PullPolicies are the values of imagePullPolicy besides the empty one.
 var PullPolicies = []string{"Always", "IfNotPresent", "Never"}
 
-// ContainerFields returns the fields that only a cluster accepts that runs each task in a container of its own.
+// ContainerFields returns the container settings. Only a cluster that runs each task in its own container accepts
+// them.
 func ContainerFields() []string {
 	return []string{"image", "imagePullPolicy", "imagePullSecrets", "podTemplate"}
 }
 
-// Limits of an app's container settings. MaxTemplateBytes bounds podTemplate, which is copied into each of the app's
+// Limits of an app's container settings. MaxTemplateBytes limits podTemplate, which is copied into each of the app's
 // pods.
 const (
 	MaxImageBytes    = 512
@@ -32,7 +33,7 @@ const imagePattern = `^(([A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(:[0-9]+)?/)?[a-z0-9]+
 
 var (
 	image = regexp.MustCompile(imagePattern)
-	// secretName matches a DNS subdomain, as names of Secrets are.
+	// secretName matches the name of a Kubernetes Secret: a DNS subdomain.
 	secretName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
 )
 
@@ -54,57 +55,63 @@ func (c Config) checkContainer(opts CheckOptions) (bad document.Violations) {
 	if opts.NoContainers {
 		return c.refuseContainer()
 	}
-	wrong := func(field, value, format string, args ...any) {
-		one := document.Violate("", value, format,
-			args...) // names of Secrets are public, although the field's name indicates secrets
-		one.Field = field
-		bad = append(bad, one)
+	violate := func(field, value, format string, args ...any) {
+		// Violate gets no field name, because the name imagePullSecrets would make it hide the value. The names of
+		// Secrets are public.
+		violation := document.Violate("", value, format, args...)
+		violation.Field = field
+		bad = append(bad, violation)
 	}
 	if c.Image != "" {
 		if err := CheckImage(c.Image); err != nil {
-			wrong("image", c.Image, "%s", err)
+			violate("image", c.Image, "%s", err)
 		}
 	}
 	if c.ImagePullPolicy != "" && !slices.Contains(PullPolicies, c.ImagePullPolicy) {
-		wrong("imagePullPolicy", c.ImagePullPolicy, "must be %s, or empty", strings.Join(PullPolicies, ", "))
+		violate("imagePullPolicy", c.ImagePullPolicy, "must be %s, or empty", strings.Join(PullPolicies, ", "))
 	}
 	names := c.ImagePullSecrets.Texts()
 	if len(names) > MaxPullSecrets {
-		wrong("imagePullSecrets", "", "has %d names, at most %d are taken", len(names), MaxPullSecrets)
+		violate("imagePullSecrets", "", "has %d names, at most %d are taken", len(names), MaxPullSecrets)
 		names = nil
 	}
 	for i, name := range names {
-		at := fmt.Sprintf("imagePullSecrets[%d]", i)
+		field := fmt.Sprintf("imagePullSecrets[%d]", i)
 		switch {
 		case !secretName.MatchString(name):
-			wrong(at, name, "is not a name of a Secret: lower-case letters, digits, '-' and '.'")
+			violate(field, name, "is not a name of a Secret: lower-case letters, digits, '-' and '.'")
 		case slices.Contains(names[:i], name):
-			wrong(at, name, "is given more than once")
+			violate(field, name, "is given more than once")
 		}
 	}
 	switch {
 	case c.PodTemplate == "":
 	case len(c.PodTemplate) > MaxTemplateBytes:
-		wrong("podTemplate", "", "is longer than %d KiB", MaxTemplateBytes>>10)
+		violate("podTemplate", "", "is longer than %d KiB", MaxTemplateBytes>>10)
 	case opts.PodTemplate != nil:
 		bad = append(bad, opts.PodTemplate([]byte(c.PodTemplate))...)
 	}
 	return bad
 }
 
-// refuseContainer refuses all container settings on a cluster without containers.
+// refuseContainer returns a violation for each container setting of the app. The violations show the values of the
+// short settings only.
 func (c Config) refuseContainer() (bad document.Violations) {
-	for _, given := range []struct{ field, value string }{
-		{"image", c.Image}, {"imagePullPolicy", c.ImagePullPolicy}, {"imagePullSecrets", strings.Join(c.ImagePullSecrets.Texts(), ", ")}, {"podTemplate", string(c.PodTemplate)},
-	} {
-		if given.value == "" {
-			continue
-		}
-		if given.field != "image" && given.field != "imagePullPolicy" {
-			given.value = ""
-		}
-		bad = append(bad, document.Violate(given.field, given.value,
-			"works on Kubernetes only, and this server runs jobs elsewhere: leave it out, or publish the app on a server with --kubernetes"))
+	refuse := func(field, value string) {
+		bad = append(bad, document.Violate(field, value, "works on Kubernetes only, and this server runs jobs "+
+			"elsewhere: leave it out, or publish the app on a server with --kubernetes"))
+	}
+	if c.Image != "" {
+		refuse("image", c.Image)
+	}
+	if c.ImagePullPolicy != "" {
+		refuse("imagePullPolicy", c.ImagePullPolicy)
+	}
+	if strings.Join(c.ImagePullSecrets.Texts(), ", ") != "" {
+		refuse("imagePullSecrets", "")
+	}
+	if c.PodTemplate != "" {
+		refuse("podTemplate", "")
 	}
 	return bad
 }

@@ -26,7 +26,7 @@ func TestCheckContainer(t *testing.T) {
 		{name: "a scheme", change: func(c *app.Config) { c.Image = "https://registry.example/a" }, field: "image", want: "without a scheme"},
 		{name: "a space", change: func(c *app.Config) { c.Image = "a b" }, field: "image", want: "is not an image"},
 		{name: "capitals", change: func(c *app.Config) { c.Image = "registry.example/Team/a" }, field: "image", want: "is not an image"},
-		{name: "no tag behind its colon", change: func(c *app.Config) { c.Image = "a:" }, field: "image", want: "is not an image"},
+		{name: "a colon without a tag", change: func(c *app.Config) { c.Image = "a:" }, field: "image", want: "is not an image"},
 		{name: "half a digest", change: func(c *app.Config) { c.Image = "a@sha256:12" }, field: "image", want: "is not an image"},
 		{name: "long", change: func(c *app.Config) { c.Image = strings.Repeat("a", 513) }, field: "image", want: "longer than 512"},
 		{name: "a policy", change: func(c *app.Config) { c.ImagePullPolicy = "IfNotPresent" }},
@@ -62,8 +62,9 @@ func TestCheckContainer(t *testing.T) {
 	}
 }
 
-// A cluster that runs no containers refuses their settings, and needs a package.
-func TestNoContainersWhereThereAreNone(t *testing.T) {
+// TestNoContainersRefusesTheirSettings checks that a cluster without containers refuses their settings, and requires a
+// package.
+func TestNoContainersRefusesTheirSettings(t *testing.T) {
 	t.Parallel()
 	c := stored()
 	c.AppURL, c.Image, c.ImagePullPolicy, c.ImagePullSecrets, c.PodTemplate = "", "a", "Never", document.ListOf("b"),

@@ -17,6 +17,7 @@ import (
 
 const quickStart = `{"appName":"my_app","appURL":"http://127.0.0.1:8080/my-job.tar.gz","cpuCount":0.1,"memoryMB":64.0,"bootstrapScript":"bin/start.sh","appCacheEnable":true,"eventTraceSamplingCount":0}`
 
+// stored returns the document of quickStart.
 func stored() app.Config {
 	return app.Config{
 		AppName: "my_app", AppURL: "http://127.0.0.1:8080/my-job.tar.gz", BootstrapScript: "bin/start.sh",
@@ -38,7 +39,7 @@ func TestDecodeQuickStart(t *testing.T) {
 	}
 }
 
-// [D10]: the documented partial update changes only the given fields.
+// TestDecodePartialUpdate checks that the documented partial update changes only the given fields [D10].
 func TestDecodePartialUpdate(t *testing.T) {
 	t.Parallel()
 	got, _, err := app.Schema.Decode([]byte(`{"appName":"my_app","appCacheEnable":false,"eventTraceSamplingCount":5}`),
@@ -128,7 +129,7 @@ func TestDecodeViolations(t *testing.T) {
 	})
 }
 
-func TestDecodeTakesWholeNumbersInAnyForm(t *testing.T) {
+func TestDecodeAcceptsWholeNumbersInAnyForm(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"300", "300.0", "3e2", "3.0E+2"} {
 		got, _, err := app.Schema.Decode([]byte(`{"eventTraceSamplingCount":`+text+`}`), stored())
@@ -138,7 +139,8 @@ func TestDecodeTakesWholeNumbersInAnyForm(t *testing.T) {
 	}
 }
 
-// All violations are in one answer: unreadable fields, and broken rules of the readable ones, none of them twice.
+// TestDecodeAndCheckTogether checks that the violations of unreadable fields, and those of the rules, are in one
+// answer, and that each field has only one.
 func TestDecodeAndCheckTogether(t *testing.T) {
 	t.Parallel()
 	cfg, _, err := app.Schema.Decode([]byte(`{"appName":"a/b","appURL":7,"cpuCount":-1,"bootstrapScript":"x","colour":"red"}`), app.Default())
@@ -228,7 +230,7 @@ func FuzzDecode(f *testing.F) {
 		switch {
 		case errors.As(err, &syntax):
 			if syntax.Line < 1 || syntax.Column < 1 {
-				t.Errorf("no place: %v", err)
+				t.Errorf("no position: %v", err)
 			}
 		case errors.As(err, &bad):
 		case err != nil:
@@ -255,7 +257,7 @@ func TestDecodeStoredAppsOfTheOriginal(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", file, got, notes, err)
 		}
 		if strings.HasSuffix(file, ".yaml") && string(app.Schema.EncodeYAML(got)) != string(doc) {
-			t.Errorf("we write it as\n%s", app.Schema.EncodeYAML(got))
+			t.Errorf("it is written as\n%s", app.Schema.EncodeYAML(got))
 		}
 	}
 }

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// Lenient returns a stored document as the original, which checked nothing, read and ran it, and notes about what that
-// changes. It is for documents that Check refuses: the result may pass, and means the same.
+// Lenient returns a stored document in the way in which the original read and ran it, and a note about each change.
+// The original checked nothing. Lenient is for documents that Check refuses: the result means the same, and Check may
+// accept it.
 func (c Config) Lenient() (Config, []string) {
 	var notes []string
 	if line, note := lenientScript(c.BootstrapScript); note != "" {
@@ -26,15 +27,17 @@ func (c Config) Lenient() (Config, []string) {
 	return c, notes
 }
 
-// variablePrefix is the beginning of a command that sets variables of its environment.
+// variablePrefix matches the beginning of a command that sets a variable of its environment.
 var variablePrefix = regexp.MustCompile(`^\s*[A-Za-z_][A-Za-z0-9_]*=`)
 
-// lenientScript returns a start script that needs a shell, which the original always started, with that shell.
-func lenientScript(line string) (string, string) {
+// lenientScript returns a start script that needs a shell as a command that starts this shell, and a note, because the
+// original always started one. It returns any other script unchanged, with a note if its backslashes are read as
+// separators of folders, else with "".
+func lenientScript(line string) (script, note string) {
 	words, err := SplitCommand(line)
-	if why := (shellError{}); errors.As(err, &why) {
+	if needsShell := (shellError{}); errors.As(err, &needsShell) {
 		return JoinCommand([]string{"/bin/sh", "-c", line}),
-			"bootstrapScript is run by a shell, /bin/sh -c, because it has an unquoted " + why.what
+			"bootstrapScript is run by a shell, /bin/sh -c, because it has an unquoted " + needsShell.character
 	}
 	if err == nil && variablePrefix.MatchString(line) {
 		return JoinCommand([]string{"/bin/sh", "-c", line}),
@@ -48,16 +51,17 @@ func lenientScript(line string) (string, string) {
 	return line, ""
 }
 
-// backslash is one that may separate folders.
+// backslash matches a backslash that may separate folders.
 var backslash = regexp.MustCompile(`\\[A-Za-z0-9._-]`)
 
-// LenientAmounts raises amounts of resources below the minimum, which the original accepted if one of the two was
-// given.
+// LenientAmounts raises amounts of resources that are below the minimum, and returns a note about each. The original
+// accepted such amounts if one of the two was positive; otherwise LenientAmounts changes nothing.
 func LenientAmounts(cpuCount, memoryMB *float64) (notes []string) {
-	raise := func(field string, value *float64, least float64) {
-		if *value >= 0 && *value < least {
-			notes = append(notes, fmt.Sprintf("%s %s is read as %s, the minimum", field, number(*value), number(least)))
-			*value = least
+	raise := func(field string, value *float64, minimum float64) {
+		if *value >= 0 && *value < minimum {
+			notes = append(notes, fmt.Sprintf("%s %s is read as %s, the minimum", field, formatNumber(*value),
+				formatNumber(minimum)))
+			*value = minimum
 		}
 	}
 	if *cpuCount > 0 || *memoryMB > 0 {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A document that the original ran is read so that it passes Check; each change has a note.
+// TestLenientApps checks that Check accepts the result for documents that the original ran, and that each change has a
+// note.
 func TestLenientApps(t *testing.T) {
 	t.Parallel()
 	good := Default()

@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// A signed URL's token is hidden, and a document that is sent back without it keeps it.
+// TestSecretsAreHiddenAndKept checks that the token of a signed URL is hidden, and that a document that is sent back
+// with the placeholder keeps the token.
 func TestSecretsAreHiddenAndKept(t *testing.T) {
 	t.Parallel()
 	c := Default()
@@ -27,20 +28,20 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 		template   document.Object
 		refused    []string
 	}{
-		"as it was":                {shown.AppURL, "", "", nil},
-		"the next version":         {"https://h/b.tar", "", "", nil},
-		"a package from elsewhere": {"https://elsewhere/b.tar", "", "", []string{"bootstrapScript"}},
-		"without TLS":              {"http://h/b.tar", "", "", []string{"bootstrapScript"}},
-		"read by another image":    {shown.AppURL, "elsewhere/x:1", "", []string{"appURL", "bootstrapScript"}},
-		"with another template":    {shown.AppURL, "", elsewhere, []string{"appURL", "bootstrapScript"}},
-		"in an image":              {"", "elsewhere/x:1", "", []string{"bootstrapScript"}},
-		"its secret elsewhere": {
+		"unchanged":                 {shown.AppURL, "", "", nil},
+		"the next version":          {"https://h/b.tar", "", "", nil},
+		"a package of another host": {"https://elsewhere/b.tar", "", "", []string{"bootstrapScript"}},
+		"without TLS":               {"http://h/b.tar", "", "", []string{"bootstrapScript"}},
+		"in another image":          {shown.AppURL, "elsewhere/x:1", "", []string{"appURL", "bootstrapScript"}},
+		"with another template":     {shown.AppURL, "", elsewhere, []string{"appURL", "bootstrapScript"}},
+		"in an image only":          {"", "elsewhere/x:1", "", []string{"bootstrapScript"}},
+		"its secret on another host": {
 			"https://elsewhere/a.tar?token=******&v=1", "", "", []string{"appURL", "bootstrapScript"},
 		},
 	} {
-		moved := shown
-		moved.AppURL, moved.Image, moved.PodTemplate = test.url, test.image, test.template
-		kept, bad := moved.KeepSecrets(c)
+		changed := shown
+		changed.AppURL, changed.Image, changed.PodTemplate = test.url, test.image, test.template
+		kept, bad := changed.KeepSecrets(c)
 		var refused []string
 		for _, v := range bad.And(kept.Check(CheckOptions{})) {
 			refused = append(refused, v.Field)
@@ -50,9 +51,9 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 		}
 		slices.Sort(refused)
 		if diff := cmp.Diff(test.refused, refused); diff != "" {
-			t.Errorf("%s is refused otherwise: %s", name, diff)
+			t.Errorf("%s: other fields are refused: %s", name, diff)
 		}
-		for field, text := range kept.secretive() {
+		for field, text := range kept.secretTexts() {
 			if slices.Contains(test.refused, field) && strings.Contains(*text, "hunter2") {
 				t.Errorf("%s: %s is kept", name, field)
 			}
