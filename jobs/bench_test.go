@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// BenchmarkDecodeStored decodes one job's document as ElasticJob-Cloud writes it. A new leader decodes one per job, on
-// all processors.
+// BenchmarkDecodeStored decodes the document of one job as ElasticJob-Cloud writes it. A new leader decodes one
+// document for each job, on all processors.
 func BenchmarkDecodeStored(b *testing.B) {
 	doc, err := os.ReadFile("testdata/job-3.0.1.yaml")
 	if err != nil {

@@ -15,15 +15,16 @@ import (
 
 // CheckOptions are the inputs of Check besides the document.
 type CheckOptions struct {
-	// Reserved reports names that collide with routes of the API; nil reserves none.
+	// Reserved reports whether a name collides with a route of the API; nil reserves no name.
 	Reserved func(name string) bool
-	// Now decides whether a cron will fire again.
+	// Now is the time after which a cron must fire, or else there is a note.
 	Now time.Time
 	// Local is the zone of jobs without a timeZone; nil is UTC.
 	Local *time.Location
-	// InForce is the stored document that c is or replaces; nil for a new job. Its shardingItemParameters are accepted
-	// unchanged if StoredParameters can read them and c has no fewer shards: with fewer, parameters that had an effect
-	// would lose it without a word.
+	// InForce is the stored document that c is or replaces; nil for a new job. If c has the same
+	// shardingItemParameters, StoredParameters can read them, and c has at least as many shards, then they are
+	// accepted though a new job could not have them. With fewer shards, some parameters would silently lose their
+	// effect.
 	InForce *Config
 }
 
@@ -32,26 +33,26 @@ const (
 	MaxShards  = 10_000
 	MaxRetries = 100
 	// MaxTimeoutSeconds is 30 days, MaxRetryBackoffSeconds a day, MaxKillGraceSeconds an hour, MaxUnreachableSeconds a
-	// week. An agent that is silent for less than MinUnreachableSeconds may just be slow.
+	// week. An agent that is silent for less than MinUnreachableSeconds may only be slow.
 	MaxTimeoutSeconds      = 30 * 24 * 60 * 60
 	MaxRetryBackoffSeconds = 24 * 60 * 60
 	MaxKillGraceSeconds    = 60 * 60
 	MinUnreachableSeconds  = 15
 	MaxUnreachableSeconds  = 7 * 24 * 60 * 60
 	MaxKeepFailed          = 100
-	// MaxDocumentBytes bounds the whole document as JSON.
+	// MaxDocumentBytes limits the whole document as JSON.
 	MaxDocumentBytes = 512 << 10
-	// MaxRunBytes bounds the settings of all shards of a run together, as JSON: each shard gets its own copy of the
+	// MaxRunBytes limits the settings of all shards of a run together, as JSON. Each shard gets its own copy of the
 	// job's parameter, variables and properties.
 	MaxRunBytes = 64 << 20
-	// MaxParameterBytes bounds the parameters of one shard as JSON, job parameter and sharding parameter together, if
-	// they are passed as an argument or a header. It also bounds one variable of env. A process can't be started with
-	// an argument or variable of 128 KiB or more.
+	// MaxParameterBytes limits the job parameter and the sharding parameter of one shard together, as JSON, if they
+	// are passed as an argument or a header. It also limits one variable of env. A process can't be started with an
+	// argument or variable of 128 KiB or more.
 	MaxParameterBytes = 64 << 10
 )
 
 // Check returns all violations of the document [D15], and notes about settings that are legal but may be unintended.
-// It does not check whether the app exists and whether any agent has the resources.
+// It checks neither that the app exists nor that an agent has the resources.
 func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 	timing, notes := c.CheckTiming(opts)
 	props, propNotes := c.checkProps()
@@ -78,9 +79,10 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 	return append(bad, c.checkSize()...), slices.Concat(notes, propNotes, handlerNotes, c.exposureNotes())
 }
 
-func checkRange(field string, value, most int) document.Violations {
-	if value < 0 || value > most {
-		return document.Violations{document.Violate(field, strconv.Itoa(value), "must be from 0 to %d", most)}
+// checkRange checks that a value is from 0 to limit.
+func checkRange(field string, value, limit int) document.Violations {
+	if value < 0 || value > limit {
+		return document.Violations{document.Violate(field, strconv.Itoa(value), "must be from 0 to %d", limit)}
 	}
 	return nil
 }
@@ -93,40 +95,42 @@ func (c Config) checkUnreachable() document.Violations {
 	return nil
 }
 
+// checkSize checks the size of the document, and that of a run's settings.
 func (c Config) checkSize() document.Violations {
-	whole, err := json.Marshal(c)
+	encoded, err := json.Marshal(c)
 	switch {
 	case err != nil: // can't happen
-	case len(whole) > MaxDocumentBytes:
+	case len(encoded) > MaxDocumentBytes:
 		return document.Violations{document.Violate("", "",
 			"the whole document must be at most %d KiB; put data into the package", MaxDocumentBytes>>10)}
-	case c.ShardingTotalCount <= MaxShards && len(whole)*c.ShardingTotalCount > MaxRunBytes:
+	case c.ShardingTotalCount <= MaxShards && len(encoded)*c.ShardingTotalCount > MaxRunBytes:
 		return c.checkRunSize()
 	}
 	return nil
 }
 
-// RunBytes returns the size of the settings that each shard of a run gets, as JSON, and of all of them together. It
+// RunBytes returns the size, as JSON, of the settings that each shard of a run gets, and the total of all shards. It
 // leaves out the parameters of single shards, which together are smaller than a document.
-func (c Config) RunBytes() (each, all int) {
-	given := c.WithoutNotifications()
-	given.ShardingItemParameters, given.Description = "", ""
-	encoded, _ := json.Marshal(given) // never fails
+func (c Config) RunBytes() (perShard, total int) {
+	settings := c.WithoutNotifications()
+	settings.ShardingItemParameters, settings.Description = "", ""
+	encoded, _ := json.Marshal(settings) // never fails
 	return len(encoded), len(encoded) * c.ShardingTotalCount
 }
 
+// checkRunSize checks the total size of the settings that the shards of a run get.
 func (c Config) checkRunSize() document.Violations {
-	each, all := c.RunBytes()
-	if all <= MaxRunBytes {
+	perShard, total := c.RunBytes()
+	if total <= MaxRunBytes {
 		return nil
 	}
 	return document.Violations{document.Violate("", "",
 		"%d shards are given %s of jobParameter, env and props each, %s together, and may be given at most %s: "+
 			"use fewer shards, or put data into the package",
-		c.ShardingTotalCount, Bytes(each), Bytes(all), Bytes(MaxRunBytes))}
+		c.ShardingTotalCount, Bytes(perShard), Bytes(total), Bytes(MaxRunBytes))}
 }
 
-// Bytes formats a number of bytes for people, rounded up: "420 KiB", "165 MiB".
+// Bytes formats a number of bytes for users, rounded up: "420 KiB", "165 MiB".
 func Bytes(n int) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d KiB", (n+1<<10-1)>>10)
@@ -169,8 +173,8 @@ func (c Config) CheckTiming(opts CheckOptions) (bad document.Violations, notes [
 	return bad, notes
 }
 
-// sevenFields returns how a cron of seven fields is read, or "" for any other. The original's documents contain such
-// crons, in which the day of month or the day of week looks like the "?".
+// sevenFields returns a note that says how a cron of seven fields is read; "" for any other cron. The original's
+// documents contain such crons, and it is easy to mistake one of their fields for its neighbor.
 func sevenFields(cron string) string {
 	names := []string{"seconds", "minutes", "hours", "day of month", "month", "day of week", "year"}
 	fields := strings.Fields(cron)
@@ -195,6 +199,7 @@ func (c Config) neverFires() string {
 	return fmt.Sprintf("cron %q never fires (again): the job runs on trigger only", c.Cron)
 }
 
+// checkShards checks the number of shards and their parameters. inForce is CheckOptions.InForce.
 func (c Config) checkShards(inForce *Config) document.Violations {
 	var bad document.Violations
 	counted := c
@@ -203,14 +208,14 @@ func (c Config) checkShards(inForce *Config) document.Violations {
 			"must be from 1 to %d", MaxShards))
 		counted.ShardingTotalCount = MaxShards // so that the parameters are still checked
 	}
-	parameters, wrong := ShardingParameters(counted)
-	if len(wrong) > 0 && inForce != nil && inForce.ShardingItemParameters == c.ShardingItemParameters &&
-		c.ShardingTotalCount >= inForce.ShardingTotalCount {
-		parameters, _, wrong = StoredParameters(counted)
+	parameters, refused := ShardingParameters(counted)
+	unchanged := inForce != nil && inForce.ShardingItemParameters == c.ShardingItemParameters
+	if len(refused) > 0 && unchanged && c.ShardingTotalCount >= inForce.ShardingTotalCount {
+		parameters, _, refused = StoredParameters(counted)
 	}
-	bad = append(bad, wrong...)
+	bad = append(bad, refused...)
 	if _, isRequest := c.HTTP(); !isRequest && !c.ContextArgument() {
-		return bad // only the document's size bounds them
+		return bad // only the document's size limits the parameters
 	}
 	common := jsonBytes(c.JobParameter)
 	if common > MaxParameterBytes {
@@ -227,7 +232,7 @@ func (c Config) checkShards(inForce *Config) document.Violations {
 	return bad
 }
 
-// parametersAdvice returns what to do about parameters that are too large for an argument or a header.
+// parametersAdvice returns the end of a violation: why the size of parameters is limited, and what to do about it.
 func (c Config) parametersAdvice() string {
 	if c.ContextArgument() {
 		return ", since the command's last argument holds it; set " + PropScriptContext +
@@ -236,7 +241,7 @@ func (c Config) parametersAdvice() string {
 	return ", since a header of the request holds it"
 }
 
-// jsonBytes returns the size of a text in the sharding context, where a character may take up to six bytes.
+// jsonBytes returns the size of a text in the sharding context, which is JSON: a character may take up to six bytes.
 func jsonBytes(text string) int {
 	encoded, err := json.Marshal(text)
 	if err != nil {

@@ -25,7 +25,7 @@ func options() jobs.CheckOptions {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	type config = jobs.Config
-	ofScript := document.Texts{jobs.PropScript: {Value: "x"}}
+	scriptProps := document.Texts{jobs.PropScript: {Value: "x"}}
 	tests := []struct {
 		name   string
 		change func(*config)
@@ -37,7 +37,7 @@ func TestCheck(t *testing.T) {
 		{"no name", func(c *config) { c.JobName = "" }, "jobName", "is missing"},
 		{"name with space [D02]", func(c *config) { c.JobName = "my job" }, "jobName", "1 to 100 letters"},
 		{"no app", func(c *config) { c.AppName = "" }, "appName", "is missing"},
-		{"app named as a job route", func(c *config) { c.AppName = "register" }, "", ""},
+		{"app with the name of a route for jobs", func(c *config) { c.AppName = "register" }, "", ""},
 		{"no type", func(c *config) { c.JobExecutionType = "" }, "jobExecutionType", "is missing; give TRANSIENT or DAEMON"},
 		{"unknown type [D15]", func(c *config) { c.JobExecutionType = "transient" }, "jobExecutionType", "must be TRANSIENT or DAEMON"},
 		{"daemon", func(c *config) { c.JobExecutionType = jobs.Daemon }, "", ""},
@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 		{"cron of no day", func(c *config) { c.Cron = "0 0 0 31 11 ?" }, "", "never fires (again)"},
 		{"bad cron", func(c *config) { c.Cron = "0 61 * * * ?" }, "cron", "61"},
 		{"one shard", func(c *config) { c.ShardingTotalCount = 1 }, "", ""},
-		{"most shards", func(c *config) { c.ShardingTotalCount = 10_000 }, "", ""},
+		{"maximum of shards", func(c *config) { c.ShardingTotalCount = 10_000 }, "", ""},
 		{"no shards [D15]", func(c *config) { c.ShardingTotalCount = 0 }, "shardingTotalCount", "from 1 to 10000"},
 		{"negative shards", func(c *config) { c.ShardingTotalCount = -3 }, "shardingTotalCount", "from 1 to 10000"},
 		{"too many shards", func(c *config) { c.ShardingTotalCount = 10_001 }, "shardingTotalCount", "from 1 to 10000"},
@@ -112,9 +112,9 @@ func TestCheck(t *testing.T) {
 		{"error handler", func(c *config) { c.JobErrorHandlerType = "THROW" }, "", ""},
 		{"unknown error handler", func(c *config) { c.JobErrorHandlerType = "FAX" }, "jobErrorHandlerType", "LOG, THROW, IGNORE, EMAIL, WECHAT, DINGTALK, WEBHOOK"},
 		{"long parameter of a command", func(c *config) { c.JobParameter = strings.Repeat("x", 500_000) }, "", ""},
-		{"long parameter of a script", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("x", 65_534) }, "", ""},
-		{"longer parameter of a script", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("x", 65_535) }, "jobParameter", "at most 64 KiB"},
-		{"longer parameter of a script that gets none", func(c *config) {
+		{"long parameter of a script", func(c *config) { c.Props, c.JobParameter = scriptProps, strings.Repeat("x", 65_534) }, "", ""},
+		{"longer parameter of a script", func(c *config) { c.Props, c.JobParameter = scriptProps, strings.Repeat("x", 65_535) }, "jobParameter", "at most 64 KiB"},
+		{"longer parameter of a script without the context", func(c *config) {
 			c.Props = document.Texts{jobs.PropScript: {Value: "x"}, jobs.PropScriptContext: {Value: "False"}}
 			c.JobParameter = strings.Repeat("x", 500_000)
 		}, "", ""},
@@ -122,16 +122,16 @@ func TestCheck(t *testing.T) {
 			c.Props = document.Texts{jobs.PropHTTPURL: {Value: "http://h/"}, jobs.PropHTTPMethod: {Value: "GET"}}
 			c.JobParameter = strings.Repeat("x", 65_535)
 		}, "jobParameter", "at most 64 KiB as JSON, since a header of the request holds it"},
-		{"parameter too long as JSON", func(c *config) { c.Props, c.JobParameter = ofScript, strings.Repeat("\x01", 20_000) }, "jobParameter", "at most 64 KiB"},
+		{"parameter too long as JSON", func(c *config) { c.Props, c.JobParameter = scriptProps, strings.Repeat("\x01", 20_000) }, "jobParameter", "at most 64 KiB"},
 		{"parameters too long together", func(c *config) {
-			c.Props, c.JobParameter = ofScript, strings.Repeat("x", 40_000)
+			c.Props, c.JobParameter = scriptProps, strings.Repeat("x", 40_000)
 			c.ShardingItemParameters = "0=a,1=" + strings.Repeat("y", 40_000)
 		}, "shardingItemParameters", "the parameter of shard 1 and jobParameter"},
-		{"shards given too much together",
+		{"settings too large for all shards together",
 			func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1200 }, "",
 			"1200 shards are given 61 KiB of jobParameter, env and props each, 71 MiB together, and may be given at most 64 MiB"},
-		{"shards given much", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1000 }, "", ""},
-		{"much for people, and for single shards", func(c *config) {
+		{"large settings", func(c *config) { c.JobParameter, c.ShardingTotalCount = strings.Repeat("x", 60<<10), 1000 }, "", ""},
+		{"a long description, and long parameters of single shards", func(c *config) {
 			c.Description, c.ShardingItemParameters, c.ShardingTotalCount = strings.Repeat("x", 200<<10),
 				"1="+strings.Repeat("x", 60<<10), 10_000
 		}, "", ""},
@@ -144,7 +144,7 @@ func TestCheck(t *testing.T) {
 			test.change(&c)
 			bad, notes := c.Check(options())
 			notes = slices.DeleteFunc(notes, func(note string) bool {
-				return strings.Contains(note, sevenRead) || strings.HasSuffix(note, "year 2020")
+				return strings.Contains(note, sevenFieldsNote) || strings.HasSuffix(note, "year 2020")
 			})
 			if strings.Contains(test.want, "KiB") && test.field == "" {
 				if len(bad) != 1 || !strings.Contains(bad[0].Message, test.want) {
@@ -169,7 +169,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestCheckSaysAllAtOnce(t *testing.T) {
+func TestCheckReturnsAllViolations(t *testing.T) {
 	t.Parallel()
 	c := jobs.Config{
 		Cron: "x", ShardingItemParameters: "a=b", Props: document.Texts{jobs.PropScript: {Value: "'"}}, TimeZone: "x",
@@ -213,7 +213,8 @@ func TestShardingParameters(t *testing.T) {
 	}
 }
 
-// [D27], with the original's messages where it has any.
+// TestShardingParametersRefused checks which parameters are refused [D27], and that the messages are the original's if
+// the original refuses them too.
 func TestShardingParametersRefused(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -248,7 +249,7 @@ func TestShardingParametersRefused(t *testing.T) {
 	}
 }
 
-// The answer to a long text of wrong parameters stays short.
+// TestShardingParametersBounded checks that the violations of many wrong parameters stay short.
 func TestShardingParametersBounded(t *testing.T) {
 	t.Parallel()
 	c := stored()
@@ -275,7 +276,7 @@ func TestSchedule(t *testing.T) {
 		want             time.Time
 	}{
 		{"the quick start's seven fields", "0/5 * * * * * ?", "", time.UTC, noon.Add(5 * time.Second)},
-		{"no zone at all is UTC", "0 0 13 * * ?", "", nil, noon.Add(time.Hour)},
+		{"UTC without any zone", "0 0 13 * * ?", "", nil, noon.Add(time.Hour)},
 		{"the server's zone", "0 0 23 * * ?", "", tokyo, noon.Add(2 * time.Hour)},
 		{"its own zone [D25]", "0 0 20 * * ?", "America/Sao_Paulo", tokyo, noon.Add(11 * time.Hour)},
 	}

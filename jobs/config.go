@@ -1,11 +1,12 @@
-// Package jobs defines what a job is: which app runs it, when, in how many shards, and the input of each shard.
+// Package jobs defines jobs. A job says which app runs it, when, in how many shards, and with which input for each
+// shard.
 //
 // The package contains the fields of a job's document with the original's names and defaults, their checks, the
 // sharding parameters, and the ids of tasks. jobs/cron computes when a cron fires. Package document reads the
 // documents.
 //
-// What a new kind of job or error handler must change is listed in families.go, and what a new setting must change at
-// Config.
+// families.go lists what to change for a new kind of job or error handler. Config lists what to change for a new
+// setting.
 package jobs
 
 import (
@@ -15,20 +16,20 @@ import (
 
 // Execution types of a job.
 const (
-	// Transient jobs take resources only while they run.
+	// Transient jobs use resources only while they run.
 	Transient = "TRANSIENT"
 	// Daemon jobs keep their resources and are fired by their executor.
 	Daemon = "DAEMON"
 )
 
-// Config is the document of one job. Names and defaults are the original's (contract 2.2), one per field [D24]; fields
-// marked "added" are new. The tags alone define how the document is read: see document.Schema.
+// Config is the document of one job. Names and defaults are the original's (contract 2.2), with one name per field
+// [D24]; fields marked "added" are new. The tags alone define how the document is read: see document.Schema.
 //
 // A new setting is added here, to the checks in check.go, to Hints, to the command line in cmd/elasticjob/job.go, to
 // the console in pages/jobform.js and pages/jobsettings.js, and to docs/api.md. If executors need it, it also becomes
 // a field of wire.Task, which scheduler/core/tasks sets.
 type Config struct {
-	// JobName is the unique name, by the pattern of app.CheckName. It never changes.
+	// JobName is the unique name, which app.CheckName accepts. It never changes.
 	JobName string `json:"jobName"`
 	// AppName is the app whose package runs the job.
 	AppName string `json:"appName"`
@@ -38,7 +39,7 @@ type Config struct {
 	Cron string `json:"cron"`
 	// ShardingTotalCount is the number of shards, 1 to MaxShards.
 	ShardingTotalCount int `json:"shardingTotalCount"`
-	// CPUCount and MemoryMB are the demand of one shard.
+	// CPUCount and MemoryMB are the size of one shard.
 	CPUCount float64 `json:"cpuCount"`
 	MemoryMB float64 `json:"memoryMB"`
 	// ShardingItemParameters contains the parameters of single shards: see ShardingParameters.
@@ -49,37 +50,37 @@ type Config struct {
 	Failover bool `json:"failover"`
 	// Misfire queues fires that find the job running (rule F5).
 	Misfire bool `json:"misfire"`
-	// Description is for people.
+	// Description is for users; nothing depends on it.
 	Description string `json:"description"`
-	// Props are properties by name: those of known families (script.command.line and others), and the job's own.
+	// Props are properties by name: those of the known families (script.command.line and others), and the job's own.
 	Props document.Texts `json:"props,omitempty"`
 	// JobExecutorServiceHandlerType limits how many shards of a daemon an executor runs at once (ConcurrencyCPU and
 	// others).
 	JobExecutorServiceHandlerType string `json:"jobExecutorServiceHandlerType,omitempty"`
-	// JobErrorHandlerType is how failed runs are handled: HandlerLog and others.
+	// JobErrorHandlerType says how failed runs are handled: HandlerLog and others.
 	JobErrorHandlerType string `json:"jobErrorHandlerType,omitempty"`
-	// TimeZone (added) is the IANA zone of the cron; empty is the server's.
+	// TimeZone (added) is the IANA zone of the cron; empty means the server's zone.
 	TimeZone string `json:"timeZone,omitempty"`
 	// TimeoutSeconds (added) is the time after which a run of a shard is killed and fails as timed out; 0 is
 	// unlimited.
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
-	// MaxRetries (added) is how often a shard that failed by itself is rerun, 0 to 100.
+	// MaxRetries (added) is how often a shard is rerun whose process failed, 0 to 100.
 	MaxRetries int `json:"maxRetries,omitempty"`
-	// RetryBackoffSeconds (added) is the wait before a failed shard is rerun. It doubles each time, up to a minute or,
-	// if longer, this value. 0 is 200 milliseconds.
+	// RetryBackoffSeconds (added) is the time that a failed shard waits before it is rerun. The time doubles with each
+	// failure, up to a minute or, if longer, this value. 0 means 200 milliseconds.
 	RetryBackoffSeconds int `json:"retryBackoffSeconds,omitempty"`
 	// KillGraceSeconds (added) is the time between SIGTERM and SIGKILL; 0 means the server's default.
 	KillGraceSeconds int `json:"killGraceSeconds,omitempty"`
 	// UnreachableSeconds (added) is how long the agent of a shard may be silent before the shard is given up; 0 means
 	// the server's default.
 	UnreachableSeconds int `json:"unreachableSeconds,omitempty"`
-	// KeepFailed (added) is how many working directories of its failed and timed-out processes each executor keeps; 0
-	// leaves that to the executors' limit keep-failed.
+	// KeepFailed (added) is how many working directories of the job's failed and timed-out processes each executor
+	// keeps; 0 means the executors' limit keep-failed.
 	KeepFailed int `json:"keepFailed,omitempty"`
-	// CPULimit (added) is the most CPU that a shard may use on a cluster that limits it; 0 is unlimited.
+	// CPULimit (added) is the maximum CPU that a shard may use on a cluster that enforces such limits; 0 is unlimited.
 	CPULimit float64 `json:"cpuLimit,omitempty"`
-	// Env (added) is added to the environment of the job's processes. A variable may instead refer to a file or a
-	// variable of the executor.
+	// Env (added) is added to the environment of the job's processes. Instead of a text, a variable may refer to a
+	// file or a variable of the executor.
 	Env document.Texts `json:"env,omitempty"`
 }
 
@@ -114,5 +115,5 @@ func Default() Config { return Schema.Default() }
 // CPULimitMilli returns the CPU limit of one shard in thousandths; 0 is unlimited.
 func (c Config) CPULimitMilli() int64 { return resources.New(c.CPULimit, 0).CPUMilli }
 
-// Resources returns the demand of one shard.
+// Resources returns the size of one shard.
 func (c Config) Resources() resources.Amount { return resources.New(c.CPUCount, c.MemoryMB) }

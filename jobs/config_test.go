@@ -12,11 +12,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// sevenRead is the note about how the cron is read.
-const sevenRead = "has seven fields and is read as seconds 0/5, minutes *, hours *, day of month *, month *, day of week *, year ?, which is any year"
+// sevenFieldsNote is a part of the note about how the cron of quickStart is read.
+const sevenFieldsNote = "has seven fields and is read as seconds 0/5, minutes *, hours *, day of month *, month *, day of week *, year ?, which is any year"
 
 const quickStart = `{"jobName":"my_job","appName":"my_app","jobExecutionType":"TRANSIENT","cron":"0/5 * * * * * ?","shardingTotalCount":3,"cpuCount":0.1,"memoryMB":64.0}`
 
+// stored returns the document of quickStart.
 func stored() jobs.Config {
 	return jobs.Config{
 		JobName: "my_job", AppName: "my_app", JobExecutionType: jobs.Transient, Cron: "0/5 * * * * * ?",
@@ -33,7 +34,8 @@ func TestDecodeQuickStart(t *testing.T) {
 	if diff := cmp.Diff(stored(), got); diff != "" {
 		t.Error(diff)
 	}
-	if bad, notes := got.Check(options()); len(bad) > 0 || len(notes) != 1 || !strings.Contains(notes[0], sevenRead) {
+	if bad, notes := got.Check(options()); len(bad) > 0 || len(notes) != 1 ||
+		!strings.Contains(notes[0], sevenFieldsNote) {
 		t.Error(bad, notes)
 	}
 }
@@ -57,17 +59,15 @@ func TestDecodeUpdate(t *testing.T) {
 	}
 }
 
-// The original's documents, as sent by its client and its older versions, are accepted, and each field without effect
-// is named.
+// TestDecodeIgnoresOlderFields checks that the fields of the original's client and of its older versions are accepted,
+// and that there is a note about each.
 func TestDecodeIgnoresOlderFields(t *testing.T) {
 	t.Parallel()
 	ignored := []string{
 		"monitorExecution", "maxTimeDiffSeconds", "reconcileIntervalMinutes", "jobShardingStrategyType",
-		"jobShardingStrategyClass",
-		"disabled", "overwrite", "jobListenerTypes", "label", "staticSharding", "monitorPort",
-		"jobExtraConfigurations",
-		"jobType", "jobClass", "beanName", "applicationContext", "streamingProcess", "scriptCommandLine",
-		"jobProperties",
+		"jobShardingStrategyClass", "disabled", "overwrite", "jobListenerTypes", "label", "staticSharding",
+		"monitorPort", "jobExtraConfigurations", "jobType", "jobClass", "beanName", "applicationContext",
+		"streamingProcess", "scriptCommandLine", "jobProperties",
 	}
 	for _, value := range []string{`null`, `true`, `"SCRIPT"`, `-1`, `{"a":[1]}`} {
 		for _, name := range ignored {
@@ -86,7 +86,7 @@ func TestDecodeIgnoresOlderFields(t *testing.T) {
 	}
 }
 
-// The original's answer to GET can be sent back unchanged.
+// TestDecodeOriginalsAnswer checks that the original's answer to a GET can be sent back unchanged.
 func TestDecodeOriginalsAnswer(t *testing.T) {
 	t.Parallel()
 	got, notes, err := jobs.Schema.Decode([]byte(`{"appName":"my_app","cpuCount":0.1,"memoryMB":64.0,"jobExecutionType":"TRANSIENT","jobName":"my_job",

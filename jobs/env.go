@@ -10,9 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Environment is the job's env as its executor gets it: the plain texts, and the files and variables on the agent that
-// contain the others.
+// Environment is the job's env as its executor gets it.
 type Environment struct {
+	// By the name of a variable of env: Texts are given values, Files the paths of files on the agent that contain the
+	// value, and Variables the names of the executor's variables that contain it.
 	Texts, Files, Variables map[string]string
 	// Secrets are the names of texts in env and props that are marked as secrets, sorted.
 	Secrets []string
@@ -46,7 +47,7 @@ var variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 const variableRule = "the name of a variable must be letters, digits and '_', not beginning with a digit"
 
-// checkEnv leaves values out of its violations, because they may be secrets.
+// checkEnv checks the variables of env. Its violations do not contain values, because values may be secrets.
 func (c Config) checkEnv() document.Violations {
 	var bad document.Violations
 	for _, name := range slices.Sorted(maps.Keys(c.Env)) {
@@ -71,10 +72,11 @@ func (c Config) checkEnv() document.Violations {
 // checkReference checks the file or the variable that a text refers to.
 func checkReference(field string, text document.Text) (bad document.Violations) {
 	_, name, _ := strings.Cut(field, ".")
-	if text.FromFile != "" && (!path.IsAbs(text.FromFile) || path.Clean(text.FromFile) != text.FromFile ||
-		len(text.FromFile) > maxPath) {
+	isCleanPath := path.IsAbs(text.FromFile) && path.Clean(text.FromFile) == text.FromFile
+	if text.FromFile != "" && (!isCleanPath || len(text.FromFile) > maxPath) {
 		bad = append(bad, document.Violate(field+".fromFile", text.FromFile,
-			"must be the absolute path of a file on the agent, without '.', '..' and doubled slashes, such as /etc/elasticjob/secrets/%s", strings.ToLower(name)))
+			"must be the absolute path of a file on the agent, without '.', '..' and doubled slashes, "+
+				"such as /etc/elasticjob/secrets/%s", strings.ToLower(name)))
 	}
 	switch {
 	case text.FromEnv == "":
@@ -89,9 +91,9 @@ func checkReference(field string, text document.Text) (bad document.Violations) 
 	return bad
 }
 
-// maxPath is the limit of Linux in bytes.
+// maxPath is Linux' limit of a path in bytes.
 const maxPath = 4095
 
-// ownVariables are the prefixes of variables that executors have from their agents, including secrets, and from the
-// scheduler. Executors refuse them too.
+// ownVariables are the prefixes of the variables that executors get from their agents, some of which are secrets, and
+// from the scheduler. A job must not refer to such variables; executors refuse them too.
 var ownVariables = []string{"MESOS_", "LIBPROCESS_", "ELASTICJOB_"}

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/hook"
 )
 
-// family is all properties with one prefix. Families are interpreted here; all other properties belong to the job.
+// family contains the known properties with one prefix. A property of no family belongs to the job's program.
 type family struct {
 	prefix string
 	// handler is the jobErrorHandlerType that uses the family; "" if none does.
@@ -31,19 +31,18 @@ type family struct {
 type property struct {
 	name     string
 	required bool
-	// hidden is how much of the value is secret.
-	hidden hidden
-	// rule returns what is wrong with a value; "" if nothing is.
+	secrecy  secrecy
+	// rule returns what is wrong with a value; "" if the value is valid.
 	rule func(value string) string
 }
 
-// families are the original's properties, and those of webhooks, which are added. What a job runs follows from them: a
-// script (script.), a request (http.), or the app's command.
+// families are the original's properties, and those of webhooks, which are added. They decide what a job runs: a
+// script if it has properties of script., a request if it has properties of http., else the app's command.
 //
-// A new kind of job needs a family here, the question whether a job is of that kind beside Config.HTTP, its part of
-// the description in internal/wire and scheduler/core/tasks, and its runner in executor/tasks (transient.go and
+// A new kind of job needs a family here, a method like Config.HTTP that reports whether a job is of that kind, a part
+// of the description in internal/wire and scheduler/core/tasks, and a runner in executor/tasks (transient.go and
 // newRunner in daemon.go). A new error handler needs its Handler… constant and addressProps in handlers.go, a family
-// here with its name as the handler, and a sender in package notify. In the console, both need fields and names in
+// here that names it as the handler, and a sender in package notify. In the console, both need fields and names in
 // pieces/families.js, with runFamily for a kind or byHandler for a handler, and a choice in pages/jobform.js.
 var families = []family{
 	{prefix: "script.", props: []property{
@@ -51,14 +50,14 @@ var families = []family{
 		{name: PropScriptContext, rule: isBool},
 	}},
 	{prefix: "http.", directs: []string{PropHTTPURL, PropHTTPURI, PropHTTPProxy}, props: []property{
-		{name: PropHTTPURL, hidden: secretUser, rule: isURL},
-		{name: PropHTTPURI, hidden: secretUser, rule: isURL},
+		{name: PropHTTPURL, secrecy: secretUser, rule: isURL},
+		{name: PropHTTPURI, secrecy: secretUser, rule: isURL},
 		{name: PropHTTPMethod, required: true, rule: isMethod},
 		{name: PropHTTPData, rule: isAny},
 		{name: PropHTTPContentType, rule: isLine},
 		{name: PropHTTPConnectTimeout, rule: upTo(maxHTTPTimeout)},
 		{name: PropHTTPReadTimeout, rule: upTo(maxHTTPTimeout)},
-		{name: PropHTTPProxy, hidden: secretUser, rule: isProxy},
+		{name: PropHTTPProxy, secrecy: secretUser, rule: isProxy},
 	}},
 	{prefix: "streaming.", props: []property{
 		{name: PropStreaming, rule: isBool},
@@ -69,7 +68,7 @@ var families = []family{
 		{name: PropEmailHost, required: true, rule: isHost},
 		{name: PropEmailPort, required: true, rule: upTo(65535)},
 		{name: PropEmailUsername, required: true, rule: isAnyLine},
-		{name: PropEmailPassword, required: true, hidden: secret, rule: isAnyLine},
+		{name: PropEmailPassword, required: true, secrecy: secret, rule: isAnyLine},
 		{name: PropEmailFrom, required: true, rule: isAddress},
 		{name: PropEmailTo, required: true, rule: isAddresses},
 		{name: PropEmailCC, rule: isAddresses},
@@ -81,33 +80,34 @@ var families = []family{
 		{name: "email.debug", rule: isBool},
 	}},
 	{prefix: "wechat.", handler: HandlerWechat, directs: []string{PropWechatWebhook}, props: []property{
-		{name: PropWechatWebhook, required: true, hidden: secretToken, rule: isURL},
+		{name: PropWechatWebhook, required: true, secrecy: secretToken, rule: isURL},
 		{name: PropWechatConnectTimeout, rule: upTo(maxNotifyTimeout)},
 		{name: PropWechatReadTimeout, rule: upTo(maxNotifyTimeout)},
 	}},
 	{prefix: "dingtalk.", handler: HandlerDingtalk, directs: []string{PropDingtalkWebhook}, props: []property{
-		{name: PropDingtalkWebhook, required: true, hidden: secretToken, rule: isURL},
+		{name: PropDingtalkWebhook, required: true, secrecy: secretToken, rule: isURL},
 		{name: PropDingtalkKeyword, rule: isLine},
-		{name: PropDingtalkSecret, hidden: secret, rule: isLine},
+		{name: PropDingtalkSecret, secrecy: secret, rule: isLine},
 		{name: PropDingtalkConnectTimeout, rule: upTo(maxNotifyTimeout)},
 		{name: PropDingtalkReadTimeout, rule: upTo(maxNotifyTimeout)},
 	}},
 	{prefix: "webhook.", handler: HandlerWebhook, directs: []string{PropWebhookURL}, props: []property{
-		{name: PropWebhookURL, required: true, hidden: secretToken, rule: isURL},
-		{name: PropWebhookSecret, hidden: secret, rule: isLine},
-		{name: PropWebhookAuthorization, hidden: secret, rule: isLine},
+		{name: PropWebhookURL, required: true, secrecy: secretToken, rule: isURL},
+		{name: PropWebhookSecret, secrecy: secret, rule: isLine},
+		{name: PropWebhookAuthorization, secrecy: secret, rule: isLine},
 		{name: PropWebhookTemplate, rule: hook.Check},
 		{name: PropWebhookConnectTimeout, rule: upTo(maxNotifyTimeout)},
 		{name: PropWebhookReadTimeout, rule: upTo(maxNotifyTimeout)},
 	}},
 }
 
-// The bounds of timeouts in milliseconds. A message that takes longer than half a minute delays others.
+// The limits of timeouts in milliseconds. A notification that takes longer than half a minute delays others.
 const (
 	maxHTTPTimeout   = 24 * 60 * 60 * 1000
 	maxNotifyTimeout = 30 * 1000
 )
 
+// familyOf returns the family of a property; nil if it has none.
 func familyOf(name string) *family {
 	for i := range families {
 		if strings.HasPrefix(name, families[i].prefix) {
@@ -117,11 +117,13 @@ func familyOf(name string) *family {
 	return nil
 }
 
+// find returns the property of the family with this name, or for the prefix of headers a new one; nil if there is
+// none.
 func (f *family) find(name string) *property {
 	if header, ok := strings.CutPrefix(name, PropHTTPHeader); ok {
 		p := &property{name: name, rule: isHeaderValue}
 		if isSecretHeader(header) {
-			p.hidden = secret
+			p.secrecy = secret
 		}
 		return p
 	}
@@ -133,6 +135,7 @@ func (f *family) find(name string) *property {
 	return nil
 }
 
+// names returns the names of the family's properties, for messages.
 func (f *family) names() []string {
 	names := make([]string, len(f.props))
 	for i, p := range f.props {
@@ -155,19 +158,20 @@ func (c Config) checkProps() (bad document.Violations, notes []string) {
 			bad = append(bad, checkReference("props."+name, c.Props[name])...)
 		} else if c.Props[name].IsReference() {
 			bad = append(bad, document.Violate("props."+name, "",
-				"must be a text: the server reads properties, too, and has no file or variable of an agent; only env and http.header. can name one"))
+				"must be a text: the server reads properties, too, and has no file or variable of an agent; "+
+					"only env and http.header. can name one"))
 		}
 		f := familyOf(name)
 		if f == nil {
 			continue
 		}
 		used[f.prefix] = true
-		at, text, p := textKey{"props", name}, c.Props[name], f.find(name)
+		key, text, p := textKey{"props", name}, c.Props[name], f.find(name)
 		field := "props." + name
 		if p == nil { // do not show the value, which may be a secret under a misspelled name
 			bad = append(bad, document.Violate(field, "", "%s", f.unknown(name)))
-		} else if wrong := p.rule(text.Value); wrong != "" && !text.IsReference() && !at.isPlaceholder(text) {
-			bad = append(bad, document.Violate(field, at.show(text).Value, "%s", wrong))
+		} else if wrong := p.rule(text.Value); wrong != "" && !text.IsReference() && !key.isPlaceholder(text) {
+			bad = append(bad, document.Violate(field, key.show(text).Value, "%s", wrong))
 		}
 	}
 	for i := range families {
@@ -176,13 +180,18 @@ func (c Config) checkProps() (bad document.Violations, notes []string) {
 			notes = append(notes, fmt.Sprintf("the properties %s* have no effect without jobErrorHandlerType %s",
 				f.prefix, f.handler))
 		}
-		if f.handler == "" && used[f.prefix] || f.handler != "" && f.handler == c.JobErrorHandlerType {
+		inEffect := used[f.prefix]
+		if f.handler != "" {
+			inEffect = f.handler == c.JobErrorHandlerType
+		}
+		if inEffect {
 			bad = append(bad, c.missing(f)...)
 		}
 	}
 	return append(bad, c.checkHTTP(used)...), notes
 }
 
+// unknown returns the message for a property that the family does not contain, with a name that was probably meant.
 func (f *family) unknown(name string) string {
 	known := "known are " + strings.Join(f.names(), ", ")
 	if near := spelling.Nearest(name, f.names()); near != "" {
@@ -191,7 +200,7 @@ func (f *family) unknown(name string) string {
 	return "unknown property; " + known
 }
 
-// missing returns the required properties that are not given, with the original's messages.
+// missing returns a violation, with the original's message, for each required property that is not given.
 func (c Config) missing(f *family) (bad document.Violations) {
 	for _, p := range f.props {
 		if _, given := c.Props[p.name]; p.required && !given {
@@ -201,7 +210,8 @@ func (c Config) missing(f *family) (bad document.Violations) {
 	return bad
 }
 
-// checkHTTP checks the combination of an HTTP job's properties.
+// checkHTTP checks the combination of an HTTP job's properties. used contains the prefixes of the families with given
+// properties.
 func (c Config) checkHTTP(used map[string]bool) (bad document.Violations) {
 	if !used["http."] {
 		return nil
@@ -210,28 +220,30 @@ func (c Config) checkHTTP(used map[string]bool) (bad document.Violations) {
 		bad = append(bad, document.Violate("props."+name, "", format, args...))
 	}
 	if used["script."] {
-		violate(PropScript, "is of a script job and http.* of an HTTP job: a job is one of them; remove the other's properties")
+		violate(PropScript,
+			"is of a script job and http.* of an HTTP job: a job is one of them; remove the other's properties")
 	}
-	address, hasURL := c.Props[PropHTTPURL]
-	same, hasURI := c.Props[PropHTTPURI]
+	url, hasURL := c.Props[PropHTTPURL]
+	uri, hasURI := c.Props[PropHTTPURI]
 	switch {
 	case !hasURL && !hasURI:
 		violate(PropHTTPURL, "The property `%s` is required.", PropHTTPURL)
-	case hasURL && hasURI && address.Value != same.Value:
+	case hasURL && hasURI && url.Value != uri.Value:
 		violate(PropHTTPURI, "differs from %s, and means the same; give one of them", PropHTTPURL)
 	}
 	bad = append(bad, c.checkHeaders()...)
 	method := strings.ToUpper(c.Prop(PropHTTPMethod))
 	if _, given := c.Props[PropHTTPData]; given && slices.Contains(methods, method) &&
 		!slices.Contains(methodsWithBody, method) {
-		violate(PropHTTPData, "has no effect with the method %s, whose requests have no body; remove it, or use one of %s", method, strings.Join(methodsWithBody, ", "))
+		violate(PropHTTPData, "has no effect with the method %s, whose requests have no body; remove it, or use one of %s",
+			method, strings.Join(methodsWithBody, ", "))
 	}
 	return bad
 }
 
 // checkHeaders checks the names of an HTTP job's headers.
 func (c Config) checkHeaders() (bad document.Violations) {
-	names := map[string]string{}
+	byHeader := map[string]string{} // the property, by lower-case header
 	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
 		header, ok := strings.CutPrefix(name, PropHTTPHeader)
 		if !ok {
@@ -245,10 +257,10 @@ func (c Config) checkHeaders() (bad document.Violations) {
 			wrong = "is the header that " + PropHTTPContentType + " sets; use that"
 		case slices.Contains(ownHeaders, lower):
 			wrong = "is a header that every request has, or that its connection decides; leave it out"
-		case names[lower] != "":
-			wrong = "is the same header as " + names[lower] + "; give one of them"
+		case byHeader[lower] != "":
+			wrong = "is the same header as " + byHeader[lower] + "; give one of them"
 		}
-		if names[lower] = name; wrong != "" {
+		if byHeader[lower] = name; wrong != "" {
 			bad = append(bad, document.Violate("props."+name, "", "%s", wrong))
 		}
 	}
@@ -257,11 +269,15 @@ func (c Config) checkHeaders() (bad document.Violations) {
 
 var (
 	headerPattern = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	ownHeaders    = []string{"shardingcontext", "content-length", "transfer-encoding", "connection", "upgrade", "te",
+	// ownHeaders are the headers that the executor or its connection sets.
+	ownHeaders = []string{"shardingcontext", "content-length", "transfer-encoding", "connection", "upgrade", "te",
 		"trailer", "keep-alive", "proxy-connection"}
 )
 
-// isHeaderValue accepts every value without line breaks, and reveals none.
+// The following functions are rules of properties: each returns what is wrong with a value, or "".
+
+// isHeaderValue accepts every value without control characters that is not empty. Its message never contains the
+// value, which may be a secret.
 func isHeaderValue(value string) string {
 	if len(value) > 16<<10 {
 		return "must be at most 16 KiB"
@@ -269,10 +285,11 @@ func isHeaderValue(value string) string {
 	return isLine(value)
 }
 
-// isProxy accepts the URL of a proxy, and environment.
+// isProxy accepts the URL of a proxy, and the word environment.
 func isProxy(value string) string {
 	if wrong := isURL(value); wrong != "" && value != "environment" {
-		return "must be the URL of a proxy, such as http://proxy.example.com:3128, without a user, or environment for the HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the executor"
+		return "must be the URL of a proxy, such as http://proxy.example.com:3128, without a user, or environment " +
+			"for the HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the executor"
 	}
 	return ""
 }
@@ -291,7 +308,7 @@ func isCommand(value string) string {
 	return ""
 }
 
-// isAnyLine also accepts the empty text.
+// isAnyLine accepts a text without control characters; it may be empty.
 func isAnyLine(value string) string {
 	if strings.ContainsFunc(value, unicode.IsControl) {
 		return "must not hold line breaks or other control characters"
@@ -299,6 +316,7 @@ func isAnyLine(value string) string {
 	return ""
 }
 
+// isLine accepts a text without control characters that is not blank.
 func isLine(value string) string {
 	if strings.TrimSpace(value) == "" {
 		return "is empty; give a value, or leave it out"
@@ -320,11 +338,11 @@ func isMethod(value string) string {
 	return ""
 }
 
-// upTo returns the rule for whole numbers from 1 to most.
-func upTo(most int) func(string) string {
+// upTo returns the rule for whole numbers from 1 to limit.
+func upTo(limit int) func(string) string {
 	return func(value string) string {
-		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > most {
-			return fmt.Sprintf("should be integer, from 1 to %d", most)
+		if n, err := strconv.Atoi(value); err != nil || n < 1 || n > limit {
+			return fmt.Sprintf("should be integer, from 1 to %d", limit)
 		}
 		return ""
 	}

@@ -8,18 +8,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Types of jobErrorHandlerType: how a failed run is handled. It counts as failed with each of them [D81].
+// Values of jobErrorHandlerType: how a failed run is handled. The run counts as failed with each of them [D81].
 const (
-	HandlerLog      = "LOG"    // it is logged; the default
+	HandlerLog      = "LOG"    // the failure is logged; the default
 	HandlerThrow    = "THROW"  // the same as HandlerLog
-	HandlerIgnore   = "IGNORE" // it is not logged as a problem
-	HandlerEmail    = "EMAIL"
+	HandlerIgnore   = "IGNORE" // the failure is not logged as a problem
+	HandlerEmail    = "EMAIL"  // this and the following notify users
 	HandlerWechat   = "WECHAT"
 	HandlerDingtalk = "DINGTALK"
 	HandlerWebhook  = "WEBHOOK" // added
 )
 
-// Types of jobExecutorServiceHandlerType: how many of a daemon's shards an executor runs at once; "" is unlimited.
+// Values of jobExecutorServiceHandlerType: how many of a daemon's shards an executor runs at once; "" is unlimited.
 const (
 	ConcurrencyCPU    = "CPU"
 	ConcurrencySingle = "SINGLE_THREAD"
@@ -39,7 +39,7 @@ const (
 	PropEmailSSL      = "email.useSsl"
 	PropEmailTrust    = "email.ssl.trust"
 	// PropEmailPlainLogin permits logins that send the password in clear text on a connection without TLS. Its name
-	// has no word of a secret, so that its value is shown.
+	// contains no word such as password, so that its value is shown.
 	PropEmailPlainLogin = "email.allowPlaintextLogin"
 
 	PropWechatWebhook        = "wechat.webhook"
@@ -55,17 +55,18 @@ const (
 	PropWebhookURL            = "webhook.url"
 	PropWebhookSecret         = "webhook.secret"
 	PropWebhookAuthorization  = "webhook.authorization" // the header Authorization
-	PropWebhookTemplate       = "webhook.template"      // of the body (package hook)
+	PropWebhookTemplate       = "webhook.template"      // the template of the body (package hook)
 	PropWebhookConnectTimeout = "webhook.connectTimeoutMilliseconds"
 	PropWebhookReadTimeout    = "webhook.readTimeoutMilliseconds"
 )
 
-// Notifies reports whether the job's jobErrorHandlerType notifies people of failed runs.
+// Notifies reports whether the job's jobErrorHandlerType notifies users of failed runs.
 func (c Config) Notifies() bool {
 	return slices.Contains(notifyingHandlers(), c.JobErrorHandlerType)
 }
 
-// addressProps are the properties that say where the notifications of a handler go, and as whom.
+// addressProps are by handler the properties that say where its notifications go, and with which credentials those of
+// webhooks do.
 var addressProps = map[string][]string{
 	HandlerEmail:    {PropEmailHost, PropEmailPort, PropEmailTo, PropEmailCC, PropEmailBCC},
 	HandlerWechat:   {PropWechatWebhook},
@@ -73,7 +74,8 @@ var addressProps = map[string][]string{
 	HandlerWebhook:  {PropWebhookURL, PropWebhookSecret, PropWebhookAuthorization},
 }
 
-// NotifyAddress identifies where the job's notifications go. It contains secrets. It must only be compared.
+// NotifyAddress returns a text that identifies where the job's notifications go. It contains secrets, so it must only
+// be compared.
 func (c Config) NotifyAddress() string {
 	text := c.JobErrorHandlerType
 	for _, name := range addressProps[c.JobErrorHandlerType] {
@@ -82,8 +84,8 @@ func (c Config) NotifyAddress() string {
 	return text
 }
 
-// NotifySettings identifies how, and where, the job notifies people: jobs with the same settings can share a message.
-// It contains secrets. It must only be compared.
+// NotifySettings returns a text that identifies where and how the job notifies users. Jobs with the same text can
+// share a message. The text contains secrets, so it must only be compared.
 func (c Config) NotifySettings() string {
 	text := c.JobErrorHandlerType
 	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
@@ -94,7 +96,7 @@ func (c Config) NotifySettings() string {
 	return text
 }
 
-// notifyingHandlers are the error handlers that notify people: those that have properties of their own (families).
+// notifyingHandlers returns the error handlers that notify users. They are the handlers with a family of properties.
 func notifyingHandlers() (types []string) {
 	for _, f := range families {
 		if f.handler != "" {
@@ -104,18 +106,18 @@ func notifyingHandlers() (types []string) {
 	return types
 }
 
-// errorHandlers are all types of jobErrorHandlerType.
+// errorHandlers returns all values of jobErrorHandlerType.
 func errorHandlers() []string {
 	return append([]string{HandlerLog, HandlerThrow, HandlerIgnore}, notifyingHandlers()...)
 }
 
-// checkHandlers checks the types of the handlers. All types of the original are accepted, so that its jobs need no
-// change.
+// checkHandlers checks the types of the handlers. It accepts all types of the original, so that the original's jobs
+// need no change.
 func (c Config) checkHandlers() (bad document.Violations, notes []string) {
-	check := func(field, value string, known ...string) {
-		if value != "" && !slices.Contains(known, value) {
+	check := func(field, value string, types ...string) {
+		if value != "" && !slices.Contains(types, value) {
 			bad = append(bad, document.Violate(field, value, "must be one of %s, or left out",
-				strings.Join(known, ", ")))
+				strings.Join(types, ", ")))
 		}
 	}
 	const service = "jobExecutorServiceHandlerType"

@@ -7,10 +7,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Hiding depends on the owner of an id, wherever the id is.
+// TestIDsAreHidden checks that only the owner of an id decides whether it is hidden, and not the sentence around it.
 func TestIDsAreHidden(t *testing.T) {
 	t.Parallel()
-	shown := func(name string, isApp bool) bool { return name == "mine" && !isApp || name == "my.app" && isApp }
+	visible := func(name string, isApp bool) bool { return name == "mine" && !isApp || name == "my.app" && isApp }
 	for _, sentence := range []string{
 		"X", "it waits for execution X.", "execution X tries it now", "X, X and 2 more", "POST /api/task/X/forget",
 		`"X"`, "(X)", "X: broken", "what is X", "/slaves/S1/executors/X/runs/1", "X; then X",
@@ -39,15 +39,15 @@ func TestIDsAreHidden(t *testing.T) {
 			if hidden {
 				want = strings.ReplaceAll(sentence, "X", "of another app")
 			}
-			if got := jobs.HideIDs(text, "of another app", shown); got != want {
+			if got := jobs.HideIDs(text, "of another app", visible); got != want {
 				t.Errorf("%q is shown as %q, want %q", text, got, want)
 			}
 		}
 	}
 	for _, text := range []string{"", "mail to ops@example.com", "image@sha256:ab", "me@key",
 		"https://me:x@host/20260501T120000Z", "at 20260501T120000Z", "@-@", "a @-@ b"} {
-		if got := jobs.HideIDs(text, "-", shown); got != text {
-			t.Errorf("%q is shown as %q, and has no id", text, got)
+		if got := jobs.HideIDs(text, "-", visible); got != text {
+			t.Errorf("%q without an id is shown as %q", text, got)
 		}
 	}
 }

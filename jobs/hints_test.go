@@ -13,8 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// judge decodes a valid document with one field replaced, and returns what is wrong with that field.
-func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field string, value any,
+// violationOf decodes a valid document with one field replaced, and returns the message about this field; "" if there
+// is none.
+func violationOf[C any](t *testing.T, schema *document.Schema[C], valid C, field string, value any,
 	check func(C) document.Violations) string {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{field: value})
@@ -31,16 +32,16 @@ func judge[C any](t *testing.T, schema *document.Schema[C], valid C, field strin
 	return ""
 }
 
-// holds compares a JSON Schema with the documents: every field exists with its type and default, values at its bounds
-// are accepted, and values beyond them are refused.
-func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]document.Hint, valid C,
+// checkJSONSchema checks that the JSON Schema of a kind of document is true: every field exists with its type and
+// default, values at its limits are accepted, and values beyond them are refused.
+func checkJSONSchema[C any](t *testing.T, schema *document.Schema[C], hints map[string]document.Hint, valid C,
 	check func(C) document.Violations) {
 	t.Helper()
 	text, err := json.Marshal(schema.JSONSchema("x", hints))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said struct {
+	var published struct {
 		Required   []string
 		Properties map[string]struct {
 			Type, Description string
@@ -51,72 +52,72 @@ func holds[C any](t *testing.T, schema *document.Schema[C], hints map[string]doc
 			MaxLength         int
 		}
 	}
-	if err := json.Unmarshal(text, &said); err != nil {
+	if err := json.Unmarshal(text, &published); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
 	defaults, _ := json.Marshal(schema.Default())
 	var byDefault map[string]json.RawMessage
 	_ = json.Unmarshal(defaults, &byDefault)
 	for _, name := range schema.Fields() {
-		p, known := said.Properties[name]
-		if !known || p.Description == "" || p.Type == "" || p.Deprecated {
+		p, exists := published.Properties[name]
+		if !exists || p.Description == "" || p.Type == "" || p.Deprecated {
 			t.Errorf("%s: %+v", name, p)
 			continue
 		}
-		if slices.Contains(said.Required, name) {
-			if p.Default != nil || judge(t, schema, valid, name, nil, check) == "" {
-				t.Errorf("%s is said to be needed, and null is accepted, or it has a default: %s", name, p.Default)
+		if slices.Contains(published.Required, name) {
+			if p.Default != nil || violationOf(t, schema, valid, name, nil, check) == "" {
+				t.Errorf("%s is required, but null is accepted, or it has a default: %s", name, p.Default)
 			}
 		} else if hints[name].Or != "" {
-			if p.Default != nil || judge(t, schema, valid, name, nil, check) == "" {
-				t.Errorf("%s or %s is said to be needed, and neither is accepted, or it has a default: %s", name,
+			if p.Default != nil || violationOf(t, schema, valid, name, nil, check) == "" {
+				t.Errorf("%s or %s is required, but a document without both is accepted, or it has a default: %s", name,
 					hints[name].Or, p.Default)
 			}
 		} else if want, written := byDefault[name]; written && string(want) != string(p.Default) || p.Default == nil {
-			t.Errorf("%s has the default %s, said is %s", name, want, p.Default)
-		} else if why := judge(t, schema, valid, name, p.Default, check); why != "" {
+			t.Errorf("%s has the default %s, the schema says %s", name, want, p.Default)
+		} else if why := violationOf(t, schema, valid, name, p.Default, check); why != "" {
 			t.Errorf("the default of %s is refused: %s", name, why)
 		}
 		for _, word := range p.Enum {
-			if why := judge(t, schema, valid, name, word, check); why != "" {
+			if why := violationOf(t, schema, valid, name, word, check); why != "" {
 				t.Errorf("%s=%s is refused: %s", name, word, why)
 			}
 		}
-		if len(p.Enum) > 0 && judge(t, schema, valid, name, "NONE_OF_THESE", check) == "" {
-			t.Errorf("%s takes other words", name)
+		if len(p.Enum) > 0 && violationOf(t, schema, valid, name, "NONE_OF_THESE", check) == "" {
+			t.Errorf("%s accepts other words", name)
 		}
-		if p.MaxLength > 0 && judge(t, schema, valid, name, strings.Repeat("a", p.MaxLength+1), check) == "" {
-			t.Errorf("%s takes more than %d characters", name, p.MaxLength)
+		if p.MaxLength > 0 && violationOf(t, schema, valid, name, strings.Repeat("a", p.MaxLength+1), check) == "" {
+			t.Errorf("%s accepts more than %d characters", name, p.MaxLength)
 		}
 		if p.Minimum != nil {
-			if why := judge(t, schema, valid, name, *p.Minimum, check); why != "" {
-				t.Errorf("the least %s is refused: %s", name, why)
+			if why := violationOf(t, schema, valid, name, *p.Minimum, check); why != "" {
+				t.Errorf("the minimum of %s is refused: %s", name, why)
 			}
-			less := *p.Minimum - 0.0005
+			below := *p.Minimum - 0.0005
 			if p.Type == "integer" {
-				less = *p.Minimum - 1
+				below = *p.Minimum - 1
 			}
-			if judge(t, schema, valid, name, less, check) == "" {
-				t.Errorf("%s takes less than %g", name, *p.Minimum)
+			if violationOf(t, schema, valid, name, below, check) == "" {
+				t.Errorf("%s accepts less than %g", name, *p.Minimum)
 			}
 		}
 		if p.Maximum != nil {
-			if why := judge(t, schema, valid, name, *p.Maximum, check); why != "" {
-				t.Errorf("the most %s is refused: %s", name, why)
+			if why := violationOf(t, schema, valid, name, *p.Maximum, check); why != "" {
+				t.Errorf("the maximum of %s is refused: %s", name, why)
 			}
-			if judge(t, schema, valid, name, *p.Maximum+1, check) == "" {
-				t.Errorf("%s takes more than %g", name, *p.Maximum)
+			if violationOf(t, schema, valid, name, *p.Maximum+1, check) == "" {
+				t.Errorf("%s accepts more than %g", name, *p.Maximum)
 			}
 		}
 	}
 	for name := range hints {
 		if !slices.Contains(schema.Fields(), name) {
-			t.Errorf("there is a hint for %s, and no such field", name)
+			t.Errorf("there is a hint for %s, but no such field", name)
 		}
 	}
-	for name, p := range said.Properties {
+	for name, p := range published.Properties {
 		if !p.Deprecated && !slices.Contains(schema.Fields(), name) {
-			t.Errorf("%s is no field", name)
+			t.Errorf("%s is not a field", name)
 		}
 	}
 	if first := fmt.Sprintf(`"properties":{"%s":`, schema.Fields()[0]); !strings.Contains(string(text), first) {
@@ -130,8 +131,8 @@ func TestTheJobsSchemaIsTrue(t *testing.T) {
 	valid.AppName, valid.JobExecutionType, valid.ShardingTotalCount, valid.CPUCount, valid.MemoryMB, valid.Cron = "a",
 		jobs.Transient, 1, 1, 1, "0 0 3 * * ?"
 	valid.Props = nil
-	holds(t, jobs.Schema, jobs.Hints(), valid, func(c jobs.Config) document.Violations {
-		if c.Notifies() { // needs props, which have violations of their own
+	checkJSONSchema(t, jobs.Schema, jobs.Hints(), valid, func(c jobs.Config) document.Violations {
+		if c.Notifies() { // such a handler requires props, which would have violations
 			c.JobErrorHandlerType = ""
 		}
 		bad, _ := c.Check(options())
@@ -146,6 +147,6 @@ func TestTheAppsSchemaIsTrue(t *testing.T) {
 	t.Parallel()
 	valid := app.Default()
 	valid.AppURL, valid.BootstrapScript = "http://h/p.tgz", "bin/start.sh"
-	holds(t, app.Schema, app.Hints(), valid,
+	checkJSONSchema(t, app.Schema, app.Hints(), valid,
 		func(c app.Config) document.Violations { return c.Check(app.CheckOptions{}) })
 }

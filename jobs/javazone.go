@@ -10,7 +10,8 @@ import (
 var javaOffset = regexp.MustCompile(`^(?:GMT|UTC|UT)?([+-])0?(\d{1,2}?)(?::?([0-5]\d))?$`)
 
 // JavaZone converts Java's name of a time zone to IANA's name: GMT+08:00 to Etc/GMT-8, and CST to America/Chicago. It
-// returns other names unchanged, because they mean the same in both or are unknown to both.
+// returns all other names unchanged, without the blanks around them: they mean the same in both systems, or IANA has
+// no zone for them.
 func JavaZone(zone string) string {
 	zone = strings.TrimSpace(zone)
 	if name, ok := javaZones[zone]; ok {
@@ -34,7 +35,8 @@ func JavaZone(zone string) string {
 	return name
 }
 
-// javaZones are Java's old names (java.time.ZoneId.SHORT_IDS) that IANA's database lacks or uses for another zone.
+// javaZones contains IANA's names for those of Java's old names (java.time.ZoneId.SHORT_IDS) that IANA's database
+// lacks or uses for another zone.
 var javaZones = map[string]string{
 	"ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
 	"ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka",

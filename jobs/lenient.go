@@ -11,23 +11,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 )
 
-// Lenient converts a stored document that Check refuses to the meaning that it had in the original, which checked
-// nothing. The notes say which values are read differently or have no effect. Values that cannot run stay unchanged, so
-// that Check refuses the result too. shardingItemParameters stays unchanged because of CheckOptions.InForce.
+// Lenient converts a stored document that Check refuses, so that it means what it meant in the original, which checked
+// nothing. The notes say which values are read differently or have no effect. Values with which the job cannot run
+// stay unchanged, so that Check refuses the result too. shardingItemParameters stay unchanged because Check accepts
+// them if CheckOptions.InForce has the same.
 func (c Config) Lenient() (Config, []string) {
 	l := lenient{c: c}
 	l.c.Props = maps.Clone(c.Props)
-	l.types()
-	l.zone()
+	l.readTypes()
+	l.readZone()
 	_, notes, _ := StoredParameters(c)
 	l.notes = append(l.notes, notes...)
 	l.notes = append(l.notes, app.LenientAmounts(&l.c.CPUCount, &l.c.MemoryMB)...)
 	for _, name := range slices.Sorted(maps.Keys(c.Props)) {
-		l.prop(name)
+		l.readProp(name)
 	}
-	l.script()
-	l.request()
-	l.notifies()
+	l.readScript()
+	l.readRequest()
+	l.readHandler()
 	if len(l.notes) > maxNotes {
 		more := len(l.notes) - maxNotes
 		l.notes = append(l.notes[:maxNotes], fmt.Sprintf("%d more settings are read differently", more))
@@ -35,9 +36,10 @@ func (c Config) Lenient() (Config, []string) {
 	return l.c, l.notes
 }
 
+// maxNotes limits the notes of Lenient; one more note counts the others.
 const maxNotes = 20
 
-// lenient is a document that is being read, and the notes about it.
+// lenient is the document that Lenient is converting, and the notes about it.
 type lenient struct {
 	c     Config
 	notes []string
@@ -47,21 +49,23 @@ func (l *lenient) note(format string, args ...any) {
 	l.notes = append(l.notes, fmt.Sprintf(format, args...))
 }
 
-// types corrects the types of execution and of handlers. A type of the original's plug-ins is not known here.
-func (l *lenient) types() {
-	match := func(field string, value *string, otherwise string, known ...string) {
+// readTypes corrects the spelling of the types of execution and of handlers. It removes other types of handlers, such
+// as those of the original's plug-ins.
+func (l *lenient) readTypes() {
+	// effect says what the removal of an unknown value means; with "", an unknown value stays.
+	match := func(field string, value *string, effect string, known ...string) {
 		if *value == "" || slices.Contains(known, *value) {
 			return
 		}
-		for _, one := range known {
-			if strings.EqualFold(strings.TrimSpace(*value), one) {
-				l.note("%s %q is read as %s", field, *value, one)
-				*value = one
+		for _, name := range known {
+			if strings.EqualFold(strings.TrimSpace(*value), name) {
+				l.note("%s %q is read as %s", field, *value, name)
+				*value = name
 				return
 			}
 		}
-		if otherwise != "" {
-			l.note("%s %q is not known here: %s", field, *value, otherwise)
+		if effect != "" {
+			l.note("%s %q is not known here: %s", field, *value, effect)
 			*value = ""
 		}
 	}
@@ -72,7 +76,8 @@ func (l *lenient) types() {
 		errorHandlers()...)
 }
 
-func (l *lenient) zone() {
+// readZone converts Java's name of a time zone.
+func (l *lenient) readZone() {
 	if _, err := Zone(l.c, nil); err == nil {
 		return
 	}
@@ -82,20 +87,20 @@ func (l *lenient) zone() {
 	}
 }
 
-// drop removes a property, whose value may be a secret.
+// drop removes a property. The note does not contain the value, which may be a secret.
 func (l *lenient) drop(name, format string, args ...any) {
 	delete(l.c.Props, name)
 	l.note("props."+name+" "+format, args...)
 }
 
-// manualNames are names of properties that the original's manual uses beside the right ones.
+// manualNames contains the right names of properties by the wrong names that the original's manual uses for them.
 var manualNames = map[string]string{
 	"wechat.connectTimeout": PropWechatConnectTimeout, "wechat.readTimeout": PropWechatReadTimeout,
 	"dingtalk.connectTimeout": PropDingtalkConnectTimeout, "dingtalk.readTimeout": PropDingtalkReadTimeout,
 }
 
-// prop corrects a property of a family, or removes one that has no effect.
-func (l *lenient) prop(name string) {
+// readProp corrects the name and the value of a property of a family, or removes the property if it has no effect.
+func (l *lenient) readProp(name string) {
 	text := l.c.Props[name]
 	if right, ok := manualNames[name]; ok {
 		if delete(l.c.Props, name); l.c.Prop(right) == "" {
@@ -117,46 +122,53 @@ func (l *lenient) prop(name string) {
 	if wrong == "" {
 		return
 	}
-	if value := p.lenient(text.Value); value != text.Value && p.rule(value) == "" {
+	if value := p.readAsJava(text.Value); value != text.Value && p.rule(value) == "" {
 		text.Value = value
 		l.c.Props[name] = text
 		l.note("props.%s %s: it is read as %s", name, wrong, p.show(value))
 		return
 	}
+	canRunWithout := f.handler != "" || !p.required && name != PropHTTPURL && name != PropHTTPURI
 	switch {
-	case f.handler != "" || !p.required && name != PropHTTPURL && name != PropHTTPURI:
+	case canRunWithout:
 		l.drop(name, "%s: it has no effect", wrong)
 	case name == PropScript && strings.TrimSpace(text.Value) == "":
 		l.drop(name, "is empty: the app's bootstrapScript is run")
 	}
 }
 
-// lenient returns how Java reads a value that breaks the property's rule.
-func (p *property) lenient(value string) string {
+// readAsJava returns how Java reads a value that breaks the property's rule. It recognizes the type of a property by
+// the values that the rule accepts.
+func (p *property) readAsJava(value string) string {
 	value = strings.TrimSpace(value)
-	if p.rule("true") == "" && p.rule("yes") != "" { // all but true is false in Java
+	isBoolean := p.rule("true") == "" && p.rule("yes") != ""
+	if isBoolean { // everything but true is false in Java
 		return strconv.FormatBool(strings.EqualFold(value, "true"))
 	}
-	if n, err := strconv.Atoi(value); err == nil && n >= 0 && strings.HasSuffix(strings.ToLower(p.name), "milliseconds") {
+	isTimeout := strings.HasSuffix(strings.ToLower(p.name), "milliseconds")
+	if n, err := strconv.Atoi(value); isTimeout && err == nil && n >= 0 {
+		// The value is 0, which is unlimited in Java, or exceeds the limit.
 		limit := maxHTTPTimeout
 		if !strings.HasPrefix(p.name, "http.") {
 			limit = maxNotifyTimeout
 		}
-		return strconv.Itoa(limit) // 0 is unlimited in Java
+		return strconv.Itoa(limit)
 	}
-	if u, err := url.Parse(value); err == nil && u.User != nil && p.hidden == secretUser {
+	if u, err := url.Parse(value); err == nil && u.User != nil && p.secrecy == secretUser {
 		u.User = nil // Java does not send it
 		return u.String()
 	}
-	if p.rule("a@example.com,b@example.com") == "" && p.rule("a") != "" { // a list of addresses
-		split := func(r rune) bool { return strings.ContainsRune(",; ", r) }
-		return strings.Join(strings.FieldsFunc(value, split), ",")
+	isAddressList := p.rule("a@example.com,b@example.com") == "" && p.rule("a") != ""
+	if isAddressList {
+		isSeparator := func(r rune) bool { return strings.ContainsRune(",; ", r) }
+		return strings.Join(strings.FieldsFunc(value, isSeparator), ",")
 	}
 	return value
 }
 
-// script quotes a command line as the original splits it into words: only quotes and blanks have a meaning.
-func (l *lenient) script() {
+// readScript quotes the words of a command line that SplitCommand refuses. It splits the words as the original does,
+// for which only quotes and blanks have a meaning.
+func (l *lenient) readScript() {
 	text := l.c.Props[PropScript]
 	wrong := isCommand(text.Value)
 	if strings.TrimSpace(text.Value) == "" || wrong == "" {
@@ -169,8 +181,8 @@ func (l *lenient) script() {
 	}
 }
 
-// javaWords splits a command line as Apache Commons Exec does, which knows quotes and no backslashes; none if a quote
-// is not closed.
+// javaWords splits a command line as Apache Commons Exec does: quotes group words, and backslashes have no meaning. It
+// returns no words if a quote is not closed.
 func javaWords(line string) (words []string) {
 	var word strings.Builder
 	inWord, quote := false, rune(0)
@@ -200,8 +212,9 @@ func javaWords(line string) (words []string) {
 	return words
 }
 
-// request corrects the combination of an HTTP job's properties. A job without an address is no HTTP job.
-func (l *lenient) request() {
+// readRequest removes those properties of an HTTP job that have no effect in their combination. A job without a URL is
+// not an HTTP job, so that all of them are removed.
+func (l *lenient) readRequest() {
 	if l.c.Prop(PropHTTPURL) == "" && l.c.Prop(PropHTTPURI) == "" {
 		for _, name := range slices.Sorted(maps.Keys(l.c.Props)) {
 			if strings.HasPrefix(name, "http.") {
@@ -222,8 +235,8 @@ func (l *lenient) request() {
 	}
 }
 
-// notifies turns an error handler off that cannot notify anybody.
-func (l *lenient) notifies() {
+// readHandler removes the error handler if it cannot notify anybody, because required properties are missing.
+func (l *lenient) readHandler() {
 	for i := range families {
 		f := &families[i]
 		if f.handler == "" || f.handler != l.c.JobErrorHandlerType {

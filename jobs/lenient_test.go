@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
+// propsOf returns properties from pairs of a name and a value.
 func propsOf(pairs ...string) document.Texts {
 	props := document.Texts{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -19,7 +20,8 @@ func propsOf(pairs ...string) document.Texts {
 	return props
 }
 
-// A document that the original ran passes Check after it was read leniently, and each change has a note.
+// TestLenientJobs checks that Check accepts the result of Lenient for documents that the original ran, and that each
+// change has a note.
 func TestLenientJobs(t *testing.T) {
 	t.Parallel()
 	mail := propsOf("email.host", "smtp.example.com", "email.port", "465", "email.username", "u", "email.password",
@@ -30,7 +32,7 @@ func TestLenientJobs(t *testing.T) {
 		return all
 	}
 	for name, test := range map[string]struct {
-		change, want func(*jobs.Config) // want is made of the changed document
+		change, want func(*jobs.Config) // want changes the document to the expected result
 		notes        []string
 	}{
 		"parameters beyond the count": {change: func(c *jobs.Config) { c.ShardingItemParameters = "0=a,7=b,-1=c" },
@@ -112,7 +114,7 @@ func TestLenientJobs(t *testing.T) {
 	}
 }
 
-// What cannot run is refused however leniently it is read.
+// TestLenientJobsThatCannotRun checks that Check still refuses a document with which the job cannot run.
 func TestLenientJobsThatCannotRun(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*jobs.Config){
@@ -157,7 +159,8 @@ func TestStoredParameters(t *testing.T) {
 	}
 }
 
-// A change through the API keeps stored parameters that a new registration could not have, and no others.
+// TestUnchangedParametersAreAccepted checks that an update may keep stored parameters that a new job could not have,
+// but that it may not change them to others of this kind.
 func TestUnchangedParametersAreAccepted(t *testing.T) {
 	t.Parallel()
 	inForce := stored()

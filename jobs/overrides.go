@@ -10,19 +10,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// Overrides are settings of one run that replace those of its job: the body of a trigger.
+// Overrides are settings of one run that replace those of its job. They are the body of a trigger.
 type Overrides struct {
 	// JobParameter and ShardingItemParameters are nil if the job's values apply.
 	JobParameter           *string `json:"jobParameter,omitempty"`
 	ShardingItemParameters *string `json:"shardingItemParameters,omitempty"`
-	// Env are additional variables, which replace the job's variables of the same name.
+	// Env are additional variables. They replace the job's variables of the same name.
 	Env document.Texts `json:"env,omitempty"`
 }
 
 var overridesSchema = document.MustSchema[Overrides]("", nil)
 
-// DecodeOverrides parses the body of a trigger. An empty body, {} and null values override nothing. Errors are those
-// of document.Schema.Decode: with Violations the rest can still be checked.
+// DecodeOverrides parses the body of a trigger. An empty body, {} and null values override nothing. The errors are
+// those of document.Schema.Decode: if the error is Violations, the other fields are decoded and can be checked.
 func DecodeOverrides(body []byte) (Overrides, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return Overrides{}, nil
@@ -36,7 +36,7 @@ func (o Overrides) IsZero() bool {
 	return o.JobParameter == nil && o.ShardingItemParameters == nil && len(o.Env) == 0
 }
 
-// HasSecretParameters reports whether the parameters contain secrets, such as the password of a URL or option.
+// HasSecretParameters reports whether the parameters contain secrets, such as the password in a URL or option.
 func (o Overrides) HasSecretParameters() bool {
 	for _, text := range []*string{o.JobParameter, o.ShardingItemParameters} {
 		if text != nil && len(secrets.In(*text)) > 0 {
@@ -46,8 +46,8 @@ func (o Overrides) HasSecretParameters() bool {
 	return false
 }
 
-// Apply returns the job's document with the overrides. It does not change the job's own. A variable that the job marks
-// as a secret stays one in the run.
+// Apply returns the job's document with the overrides. It does not change c. A variable that the job marks as a secret
+// is also a secret in the run.
 func (o Overrides) Apply(c Config) Config {
 	if o.JobParameter != nil {
 		c.JobParameter = *o.JobParameter
@@ -67,19 +67,21 @@ func (o Overrides) Apply(c Config) Config {
 	return c
 }
 
-// KeepSecrets restores the job's secrets in overrides that contain placeholders. Overrides can't change where secrets
-// are sent.
+// KeepSecrets replaces the placeholders in overrides by the secrets of the job c. It returns no violations, because
+// overrides can't change where secrets are sent.
 func (o Overrides) KeepSecrets(c Config) Overrides {
 	kept, _ := o.Apply(c).KeepSecrets(c)
-	return o.as(kept)
+	return o.withValuesOf(kept)
 }
 
-// WithoutSecrets returns the overrides as users may see them for a run of that job. Texts that the job marks as
-// secrets are hidden too.
-func (o Overrides) WithoutSecrets(c Config) Overrides { return o.as(o.Apply(c).WithoutSecrets()) }
+// WithoutSecrets returns the overrides of a run of the job c with their secrets hidden, so that users may see them. It
+// also hides the texts that the job marks as secrets.
+func (o Overrides) WithoutSecrets(c Config) Overrides {
+	return o.withValuesOf(o.Apply(c).WithoutSecrets())
+}
 
-// as returns the same overrides with the values of a document.
-func (o Overrides) as(c Config) Overrides {
+// withValuesOf returns overrides of the same settings, with the values of a document.
+func (o Overrides) withValuesOf(c Config) Overrides {
 	if o.JobParameter != nil {
 		o.JobParameter = &c.JobParameter
 	}
@@ -93,7 +95,8 @@ func (o Overrides) as(c Config) Overrides {
 	return o
 }
 
-// Check returns the violations of the overridden fields in a run of that job, by the rules of the job's fields.
+// Check returns the violations of the fields that overrides can set, in a run of the job c, and those of the run's
+// size. The rules are those of the job's document.
 func (o Overrides) Check(c Config) document.Violations {
 	if o.IsZero() {
 		return nil

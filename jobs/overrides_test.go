@@ -71,15 +71,16 @@ func TestOverridesApplyToACopy(t *testing.T) {
 		t.Error(diff)
 	}
 	if job.Env["B"].Value != "2" || job.ShardingItemParameters != "0=a" {
-		t.Errorf("the job's own has changed: %+v", job)
+		t.Errorf("the job's document has changed: %+v", job)
 	}
 }
 
-// All violations are reported at once, but none of fields that the run does not override.
+// TestOverridesAreChecked checks that all violations are reported at once, except those of fields that a run cannot
+// override.
 func TestOverridesAreChecked(t *testing.T) {
 	t.Parallel()
 	job := jobs.Config{JobName: "bad name", Cron: "x", ShardingTotalCount: 2}
-	wide := jobs.Config{ShardingTotalCount: 200}
+	manyShards := jobs.Config{ShardingTotalCount: 200}
 	for name, c := range map[string]struct {
 		overrides jobs.Overrides
 		fields    []string
@@ -89,7 +90,7 @@ func TestOverridesAreChecked(t *testing.T) {
 		"all": {jobs.Overrides{JobParameter: text("p\x00"), ShardingItemParameters: text("2=a"), Env: document.Texts{"MESOS_X": {Value: "1"}, "2": {Value: ""}}},
 			[]string{"shardingItemParameters", "env.2", "env.MESOS_X", "jobParameter"}},
 		"NUL":   {jobs.Overrides{JobParameter: text("\x00")}, []string{"jobParameter"}},
-		"large": {jobs.Overrides{Env: many(9)}, []string{""}},
+		"large": {jobs.Overrides{Env: longEnv(9)}, []string{""}},
 	} {
 		var got []string
 		for _, v := range c.overrides.Check(job) {
@@ -99,14 +100,14 @@ func TestOverridesAreChecked(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	if bad := (jobs.Overrides{Env: many(7)}).Check(wide); len(bad) != 1 ||
+	if bad := (jobs.Overrides{Env: longEnv(7)}).Check(manyShards); len(bad) != 1 ||
 		!strings.Contains(bad[0].Message, "200 shards are given 42") {
-		t.Errorf("for all shards of a wide job: %v", bad)
+		t.Errorf("for all shards of a job with many: %v", bad)
 	}
 }
 
-// many returns n variables of about 60 KiB each.
-func many(n int) document.Texts {
+// longEnv returns n variables of about 60 KiB each.
+func longEnv(n int) document.Texts {
 	env := document.Texts{}
 	for i := range n {
 		env[string(rune('A'+i))] = document.Text{Value: strings.Repeat("x", 60<<10)}

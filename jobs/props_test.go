@@ -15,7 +15,7 @@ import (
 
 type props = map[string]string
 
-// with returns the minimal properties of a family and more.
+// with returns the properties base with more, which are pairs of a name and a value.
 func with(base props, more ...string) props {
 	all := maps.Clone(base)
 	for i := 0; i < len(more); i += 2 {
@@ -24,13 +24,13 @@ func with(base props, more ...string) props {
 	return all
 }
 
-// texts returns properties as a document has them.
+// texts returns properties in the form of a document.
 func texts(all props) document.Texts {
-	of := document.Texts{}
+	props := document.Texts{}
 	for name, value := range all {
-		of[name] = document.Text{Value: value}
+		props[name] = document.Text{Value: value}
 	}
-	return of
+	return props
 }
 
 func without(base props, name string) props {
@@ -42,6 +42,7 @@ func without(base props, name string) props {
 const token = "hunter2-token"
 
 var (
+	// The minimal properties of some families.
 	web   = props{"http.url": "https://h/x", "http.method": "GET"}
 	email = props{"email.host": "mail.example.com", "email.port": "465", "email.username": "me",
 		"email.password": token,
@@ -58,7 +59,7 @@ func TestProps(t *testing.T) {
 		name    string
 		handler string
 		props   props
-		want    []string // field: a part of the message, in the order of the violations; or "note: …"
+		want    []string // "field: part of the message", in the order of the violations, or "note: part"
 	}{
 		{"a job's own", "", props{"a": "b\n", "https.url": "x", "emails": "y"}, nil},
 		{"unknown, near", "", props{"script.comand.line": "x", "script.command.line": "y"}, []string{"script.comand.line: did you mean script.command.line?"}},
@@ -161,7 +162,8 @@ func TestProps(t *testing.T) {
 	}
 }
 
-// The check accepts true and false in any case, so each case must work.
+// TestContextArgument checks that true and false have their meaning in upper and lower case, because Check accepts
+// both.
 func TestContextArgument(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -182,7 +184,8 @@ func TestContextArgument(t *testing.T) {
 	}
 }
 
-// Sending back an answer with hidden secrets leaves them unchanged; given ones replace them.
+// TestSecretsAreHiddenAndKept checks that secrets of properties are hidden, that an answer that is sent back keeps
+// them, and that new secrets replace them.
 func TestSecretsAreHiddenAndKept(t *testing.T) {
 	t.Parallel()
 	all := props{"own": token, "http.url": "https://h/x?a=b"}
@@ -203,7 +206,7 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(c, kept(hidden, c)); diff != "" {
-		t.Errorf("what came back: %s", diff)
+		t.Errorf("the document that was sent back: %s", diff)
 	}
 	changed := hidden
 	changed.Props = maps.Clone(hidden.Props)
@@ -228,12 +231,13 @@ func TestSecretsAreHiddenAndKept(t *testing.T) {
 	}
 }
 
+// kept returns the result of KeepSecrets without the violations.
 func kept(given, stored jobs.Config) jobs.Config {
 	c, _ := given.KeepSecrets(stored)
 	return c
 }
 
-// FuzzProps checks that no properties make the check panic or reveal a secret.
+// FuzzProps checks that Check never panics and never reveals a secret.
 func FuzzProps(f *testing.F) {
 	for _, seed := range append([]props{{"http.urI": "::", "email.to": "<"}}, email, wechat, dingtalk, webhook, web) {
 		for _, handler := range []string{"EMAIL", "WECHAT", "DINGTALK", "WEBHOOK", ""} {
@@ -273,7 +277,7 @@ func FuzzProps(f *testing.F) {
 		}
 		if len(bad) == 0 {
 			if diff := cmp.Diff(c, kept(hidden, c)); diff != "" {
-				t.Errorf("a document that came back is another: %s", diff)
+				t.Errorf("the document that was sent back: %s", diff)
 			}
 		}
 		_ = c.Redact(shown)

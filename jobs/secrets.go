@@ -11,24 +11,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// This file alone decides what is secret in a job: texts of env and props that are marked as secrets or whose names
-// indicate secrets, the hidden parts of known properties, and secrets within any text, such as --password x (document.Text.Shown).
+// This file alone decides which texts of a job are secret: texts of env and props that are marked as secrets or whose
+// names indicate secrets, the secret parts of known properties, and secrets within any text, such as --password x
+// (document.Text.Shown).
 
-// hidden is how much of a known property's value is secret. Secrets are in no answer, violation, note or log.
-type hidden int
+// secrecy says which part of a known property's value is secret. No answer, violation, note or log contains a secret.
+type secrecy int
 
 const (
-	shown hidden = iota
+	public secrecy = iota
 	secret
-	// secretUser is a URL that is refused if it contains a user and password.
+	// secretUser is for a URL that Check refuses if it contains a user or password. Such a URL is secret.
 	secretUser
-	// secretToken is a URL with a token in its path or query.
+	// secretToken is for a URL whose path or query contains a token.
 	secretToken
 )
 
 // show returns the part of the value that users may see.
 func (p *property) show(value string) string {
-	switch p.hidden {
+	switch p.secrecy {
 	case secret:
 		if value != "" {
 			return secrets.Hidden
@@ -38,7 +39,7 @@ func (p *property) show(value string) string {
 		if err != nil || u.User != nil || u.Opaque != "" {
 			return secrets.Hidden // it is unknown which part is secret
 		}
-		if host := u.Scheme + "://" + u.Host + "/"; p.hidden == secretToken && len(value) > len(host) {
+		if host := u.Scheme + "://" + u.Host + "/"; p.secrecy == secretToken && len(value) > len(host) {
 			return host + secrets.Hidden
 		}
 	}
@@ -60,37 +61,38 @@ func isSecretHeader(name string) bool {
 	return false
 }
 
-// textKey is the location of a text in the document: in env or props under a name, or in a field without a name.
+// textKey is the location of a text in the document: a name in env or props, or a field of its own, without a name.
 type textKey struct{ field, name string }
 
-// path returns the place as it is written in violations.
-func (at textKey) path() string { return strings.TrimSuffix(at.field+"."+at.name, ".") }
+// path returns the location as it is written in violations.
+func (key textKey) path() string { return strings.TrimSuffix(key.field+"."+key.name, ".") }
 
-// property returns the known property at a place; nil if there is none.
-func (at textKey) property() *property {
-	if f := familyOf(at.name); at.field == "props" && f != nil {
-		return f.find(at.name)
+// property returns the known property at the location; nil if there is none.
+func (key textKey) property() *property {
+	if f := familyOf(key.name); key.field == "props" && f != nil {
+		return f.find(key.name)
 	}
 	return nil
 }
 
-// show returns the text at the place as users may see it.
-func (at textKey) show(t document.Text) document.Text {
-	if p := at.property(); p != nil && p.hidden != shown && !t.Secret {
+// show returns the text at the location with its secrets hidden.
+func (key textKey) show(t document.Text) document.Text {
+	if p := key.property(); p != nil && p.secrecy != public && !t.Secret {
 		t.Value = p.show(t.Value)
 	}
-	return t.Shown(at.name)
+	return t.Shown(key.name)
 }
 
-// isPlaceholder reports whether the text was copied from an answer in which it is hidden.
-func (at textKey) isPlaceholder(t document.Text) bool {
-	p := at.property()
-	return t.IsPlaceholder(at.name) || p != nil && p.hidden != shown && strings.Contains(t.Value, secrets.Hidden)
+// isPlaceholder reports whether the text at the location was copied from an answer that hides its secret.
+func (key textKey) isPlaceholder(t document.Text) bool {
+	p := key.property()
+	return t.IsPlaceholder(key.name) || p != nil && p.secrecy != public && strings.Contains(t.Value, secrets.Hidden)
 }
 
-// mapTexts replaces texts that may contain secrets. It copies the document if one of them changes.
+// mapTexts returns the document with the result of change for every text that may contain a secret. It does not change
+// the maps of c.
 func (c Config) mapTexts(change func(textKey, document.Text) document.Text) Config {
-	each := func(field string, texts document.Texts) document.Texts {
+	mapNamed := func(field string, texts document.Texts) document.Texts {
 		changed, cloned := texts, false
 		for name, old := range texts {
 			text := change(textKey{field, name}, old)
@@ -103,75 +105,78 @@ func (c Config) mapTexts(change func(textKey, document.Text) document.Text) Conf
 		}
 		return changed
 	}
-	one := func(field, text string) string {
+	mapField := func(field, text string) string {
 		return change(textKey{field: field}, document.Text{Value: text}).Value
 	}
-	c.Env, c.Props = each("env", c.Env), each("props", c.Props)
-	c.JobParameter, c.ShardingItemParameters = one("jobParameter", c.JobParameter),
-		one("shardingItemParameters", c.ShardingItemParameters)
-	c.Description = one("description", c.Description)
+	c.Env, c.Props = mapNamed("env", c.Env), mapNamed("props", c.Props)
+	c.JobParameter = mapField("jobParameter", c.JobParameter)
+	c.ShardingItemParameters = mapField("shardingItemParameters", c.ShardingItemParameters)
+	c.Description = mapField("description", c.Description)
 	return c
 }
 
-// WithoutSecrets returns the document as users may see it.
+// WithoutSecrets returns the document with its secrets hidden, so that users may see it.
 func (c Config) WithoutSecrets() Config { return c.mapTexts(textKey.show) }
 
-// KeepSecrets returns a document that replaces stored. Secrets that are hidden in it, because it was created from
-// WithoutSecrets, keep their stored values. A text that was marked as a secret stays marked; otherwise a user could
-// read it by removing the mark.
+// KeepSecrets returns a document that replaces stored. A text whose secrets are hidden, because the document was made
+// from a result of WithoutSecrets, gets its stored value again. Such a text stays marked as a secret if the stored one
+// is; otherwise a user could read the secret by removing the mark.
 //
 // A secret is kept only while every setting that decides where it is sent, and how safely, is unchanged. Otherwise a
-// user who may change a job could have secrets that they can't see sent to their own server. The violations name the
+// user who may change a job could direct secrets that they can't see to their own server. The violations name the
 // secrets that were not kept for that reason.
 func (c Config) KeepSecrets(stored Config) (Config, document.Violations) {
 	before := map[textKey]document.Text{}
-	stored.mapTexts(func(at textKey, t document.Text) document.Text {
-		before[at] = t
+	stored.mapTexts(func(key textKey, t document.Text) document.Text {
+		before[key] = t
 		return t
 	})
 	restore := func(keep func(textKey, document.Text) bool) Config {
-		return c.mapTexts(func(at textKey, t document.Text) document.Text {
-			old := before[at]
-			shown := at.show(old).Value
-			old.Secret = old.Secret || t.Secret
-			hidden := document.Text{Value: shown, Secret: old.Secret}
-			if strings.Contains(shown, secrets.Hidden) && t.Value == shown && keep(at, hidden) {
-				return old
+		return c.mapTexts(func(key textKey, t document.Text) document.Text {
+			restored := before[key]
+			shown := key.show(restored).Value
+			restored.Secret = restored.Secret || t.Secret
+			hidden := document.Text{Value: shown, Secret: restored.Secret}
+			if strings.Contains(shown, secrets.Hidden) && t.Value == shown && keep(key, hidden) {
+				return restored
 			}
 			return t
 		})
 	}
-	whole := restore(func(textKey, document.Text) bool { return true }) // an address may contain a secret itself
+	// A setting that decides where secrets are sent may contain a hidden secret itself, which is no change of it.
+	allRestored := restore(func(textKey, document.Text) bool { return true })
 	var bad document.Violations
-	kept := restore(func(at textKey, hidden document.Text) bool {
-		moved := whole.redirected(at, stored)
-		if moved != "" && at.isPlaceholder(hidden) {
-			bad = append(bad, document.Violate(at.path(), "", "holds %s, which keeps the stored secret only while "+
+	kept := restore(func(key textKey, hidden document.Text) bool {
+		changedField := allRestored.redirected(key, stored)
+		if changedField != "" && key.isPlaceholder(hidden) {
+			bad = append(bad, document.Violate(key.path(), "", "holds %s, which keeps the stored secret only while "+
 				"it is sent to where it was, and %s has changed: give the secret itself, or leave %s as it was",
-				secrets.Hidden, moved, moved))
+				secrets.Hidden, changedField, changedField))
 		}
-		return moved == ""
+		return changedField == ""
 	})
 	sortByField(bad)
 	return kept, bad[:min(len(bad), maxViolations)]
 }
 
-// redirected returns the name of a changed setting that decides where, or how safely, the secrets at a place are sent;
-// "" if there is none. The leader sends secrets of error handlers to the address in their family. All other secrets go
-// to the executors of the job's app: an HTTP job's request, which has the job's parameters in a header, goes to its
-// address, and everything else to the job's program.
-func (c Config) redirected(at textKey, stored Config) string {
+// redirected returns the name of a setting that differs from stored and that decides where, or how safely, the secrets
+// at a location are sent; "" if there is none.
+//
+// The leader sends the secrets of error handlers to the address in their family. All other secrets go to the executors
+// of the job's app. These send an HTTP job's request, which has the job's parameters in a header, to its URL, and pass
+// everything else to the job's program.
+func (c Config) redirected(key textKey, stored Config) string {
 	var directs []string
-	f := familyOf(at.name)
-	if at.field != "props" {
+	f := familyOf(key.name)
+	if key.field != "props" {
 		f = nil
 	}
 	switch {
-	case at.field == "description":
+	case key.field == "description":
 		return ""
 	case f != nil:
 		directs = f.directs
-	case at.field == "jobParameter" || at.field == "shardingItemParameters":
+	case key.field == "jobParameter" || key.field == "shardingItemParameters":
 		directs = familyOf(PropHTTPURL).directs
 	}
 	for _, name := range directs {
@@ -185,8 +190,8 @@ func (c Config) redirected(at textKey, stored Config) string {
 	return ""
 }
 
-// exposureNotes warns of secrets in texts that become part of the command line of the job's processes. The parameters
-// are in the sharding context, which is an argument. An HTTP job has no process.
+// exposureNotes returns a warning for each text with a secret that becomes part of the command line of the job's
+// processes. The parameters are in the sharding context, which is an argument. An HTTP job has no process.
 func (c Config) exposureNotes() []string {
 	if _, ok := c.HTTP(); ok {
 		return nil
@@ -198,11 +203,11 @@ func (c Config) exposureNotes() []string {
 	)
 }
 
-// checkPlaceholders refuses placeholders whose secret is unknown.
+// checkPlaceholders refuses texts that contain a placeholder where a secret should be.
 func (c Config) checkPlaceholders() (bad document.Violations) {
-	c.mapTexts(func(at textKey, t document.Text) document.Text {
-		if at.isPlaceholder(t) {
-			bad = append(bad, document.Violate(at.path(), "", "%s", document.PlaceholderMessage))
+	c.mapTexts(func(key textKey, t document.Text) document.Text {
+		if key.isPlaceholder(t) {
+			bad = append(bad, document.Violate(key.path(), "", "%s", document.PlaceholderMessage))
 		}
 		return t
 	})
@@ -210,11 +215,12 @@ func (c Config) checkPlaceholders() (bad document.Violations) {
 	return bad[:min(len(bad), maxViolations)]
 }
 
+// sortByField sorts violations, which were found in the random order of maps.
 func sortByField(bad document.Violations) {
 	slices.SortFunc(bad, func(a, b document.Violation) int { return strings.Compare(a.Field, b.Field) })
 }
 
-// WithoutNotifications returns the document without the properties of its error handler, which no run needs.
+// WithoutNotifications returns the document without the properties of error handlers, which no run needs.
 func (c Config) WithoutNotifications() Config {
 	if len(c.Props) == 0 {
 		return c
@@ -233,23 +239,23 @@ func (c Config) WithoutNotifications() Config {
 
 // Redact removes the job's secrets from a text, such as the error of a library.
 func (c Config) Redact(text string) string {
-	var known []string
-	c.mapTexts(func(at textKey, t document.Text) document.Text {
-		known = append(known, t.Secrets(at.name)...)
-		p := at.property()
-		if p != nil && p.hidden == secret {
-			_, credentials, _ := strings.Cut(t.Value, " ") // those after a scheme, such as Bearer
-			known = append(known, t.Value, credentials)
+	var values []string
+	c.mapTexts(func(key textKey, t document.Text) document.Text {
+		values = append(values, t.Secrets(key.name)...)
+		p := key.property()
+		if p != nil && p.secrecy == secret {
+			_, credentials, _ := strings.Cut(t.Value, " ") // the part after a scheme such as Bearer
+			values = append(values, t.Value, credentials)
 		}
-		if p != nil && p.hidden == secretToken {
+		if p != nil && p.secrecy == secretToken {
 			_, query, _ := strings.Cut(t.Value, "?")
-			known = append(known, query)
+			values = append(values, query)
 			for pair := range strings.SplitSeq(query, "&") {
 				_, token, _ := strings.Cut(pair, "=")
-				known = append(known, token)
+				values = append(values, token)
 			}
 		}
 		return t
 	})
-	return secrets.Redact(text, known)
+	return secrets.Redact(text, values)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// secretive returns a job with secrets in all possible places.
-func secretive() jobs.Config {
+// withSecrets returns a job with secrets wherever a document may contain them.
+func withSecrets() jobs.Config {
 	c := stored()
 	c.JobParameter, c.ShardingItemParameters = `from https://me:hunter2@h/x {"db":{"password":"hunter2"}}`, "0=ftp://me:hunter2@h --token hunter2"
 	c.Description = "see https://h/x?token=hunter2"
@@ -33,7 +33,7 @@ func secretive() jobs.Config {
 
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
-	c := secretive()
+	c := withSecrets()
 	shown := c.WithoutSecrets()
 	text, err := json.Marshal(shown)
 	if err != nil || strings.Contains(string(text), "hunter2") ||
@@ -54,7 +54,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		shown.Prop("source") != "https://h/?access_token=******&a=b" || shown.Prop("a") != "b" {
 		t.Errorf("%+v", shown)
 	}
-	if diff := cmp.Diff(secretive(), c); diff != "" {
+	if diff := cmp.Diff(withSecrets(), c); diff != "" {
 		t.Errorf("the document itself was changed: %s", diff)
 	}
 	if got := c.Redact("hunter2 failed"); strings.Contains(got, "hunter2") {
@@ -65,14 +65,14 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-// TestSecretHeaders checks which headers are secret by their name, and that those of a file are references.
+// TestSecretHeaders checks which headers are secret because of their names, and that headers may refer to files.
 func TestSecretHeaders(t *testing.T) {
 	t.Parallel()
 	c := stored()
 	c.Props = document.Texts{jobs.PropHTTPURL: {Value: "http://h/"}, jobs.PropHTTPMethod: {Value: "GET"}}
 	secret := []string{"Authorization", "Proxy-Authorization", "cookie", "X-API-Key", "X-Auth-Token", "X-Amz-Signature", "Private-Token", "X-Key"}
-	open := []string{"Accept", "X-Tenant", "X-Monkey", "Author", "Host", "X-Keyboard"}
-	for _, name := range append(slices.Clone(secret), open...) {
+	public := []string{"Accept", "X-Tenant", "X-Monkey", "Author", "Host", "X-Keyboard"}
+	for _, name := range append(slices.Clone(secret), public...) {
 		c.Props[jobs.PropHTTPHeader+name] = document.Text{Value: "Bearer hunter2"}
 	}
 	c.Props["http.header.X-File"] = document.Text{FromFile: "/etc/elasticjob/secrets/x"}
@@ -89,7 +89,7 @@ func TestSecretHeaders(t *testing.T) {
 			t.Errorf("%s: %q, %+v", name, shown.Prop(jobs.PropHTTPHeader+name), request.Headers[name])
 		}
 	}
-	for _, name := range open {
+	for _, name := range public {
 		if shown.Prop(jobs.PropHTTPHeader+name) != "Bearer hunter2" || request.Headers[name].Secret {
 			t.Errorf("%s: %q, %+v", name, shown.Prop(jobs.PropHTTPHeader+name), request.Headers[name])
 		}
@@ -103,15 +103,15 @@ func TestSecretHeaders(t *testing.T) {
 	if got := c.Redact("refused hunter2"); strings.Contains(got, "hunter2") {
 		t.Error(got)
 	}
-	kept, moved := shown.KeepSecrets(c)
-	if diff := cmp.Diff(c, kept); diff != "" || len(moved) > 0 {
-		t.Errorf("%v %s", moved, diff)
+	kept, bad := shown.KeepSecrets(c)
+	if diff := cmp.Diff(c, kept); diff != "" || len(bad) > 0 {
+		t.Errorf("%v %s", bad, diff)
 	}
 	for _, name := range []string{jobs.PropHTTPURL, jobs.PropHTTPProxy} {
 		other := shown
 		other.Props = maps.Clone(shown.Props)
 		other.Props[name] = document.Text{Value: "http://evil/"}
-		if _, moved := other.KeepSecrets(c); len(moved) == 0 {
+		if _, bad := other.KeepSecrets(c); len(bad) == 0 {
 			t.Errorf("another %s gets the secrets", name)
 		}
 	}
@@ -122,10 +122,11 @@ func TestSecretHeaders(t *testing.T) {
 	}
 }
 
-// Sending back an answer keeps the secrets; removing a mark or changing the destination reveals none.
+// TestSecretsAreKept checks that an answer that is sent back keeps the secrets, and that neither a removed mark nor
+// another address in a text reveals them.
 func TestSecretsAreKept(t *testing.T) {
 	t.Parallel()
-	c := secretive()
+	c := withSecrets()
 	text, err := json.Marshal(c.WithoutSecrets())
 	if err != nil {
 		t.Fatal(err)
@@ -136,16 +137,16 @@ func TestSecretsAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, moved := got.KeepSecrets(c)
-		if len(moved) > 0 {
-			t.Errorf("%s: %v", body, moved)
+		kept, bad := got.KeepSecrets(c)
+		if len(bad) > 0 {
+			t.Errorf("%s: %v", body, bad)
 		}
 		return kept
 	}
 	if diff := cmp.Diff(c, decode(string(text))); diff != "" {
-		t.Errorf("what came back: %s", diff)
+		t.Errorf("the document that was sent back: %s", diff)
 	}
-	for env, want := range map[string]string{ // in the stored document; or a violation
+	for env, want := range map[string]string{ // want is the stored env, or the field of a violation
 		`{"MARKED":"******"}`:                              `{"MARKED":{"value":"hunter2","secret":true}}`,
 		`{"MARKED":{"value":"******","secret":false}}`:     `{"MARKED":{"value":"hunter2","secret":true}}`,
 		`{"DB_PASSWORD":"******"}`:                         `{"DB_PASSWORD":"hunter2"}`,
@@ -186,15 +187,15 @@ func TestSecretsAreKept(t *testing.T) {
 	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "jobParameter", "props.apiKey",
 		"props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
 	if diff := cmp.Diff(want, fields); err != nil || diff != "" {
-		t.Errorf("registered as it was shown: %v %s", err, diff)
+		t.Errorf("registered as a new job: %v %s", err, diff)
 	}
 }
 
-// A hidden secret is kept only while its destination is unchanged; otherwise it is refused, whether the body has the
-// placeholder or leaves the field out.
+// TestSecretsStayWhereTheyAreSent checks that a hidden secret is kept only while the settings that decide where it is
+// sent are unchanged.
 func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 	t.Parallel()
-	c := secretive()
+	c := withSecrets()
 	c.AppName = "mine"
 	for name, value := range map[string]string{
 		"email.host": "mail.example.com", "email.port": "465", "email.useSsl": "true", "email.username": "me",
@@ -210,33 +211,33 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 	c.Props["http.url"], c.Props["http.method"] = document.Text{Value: "https://api/x?token=hunter2"},
 		document.Text{Value: "POST"}
 	c.Props["http.data"] = document.Text{Value: "hunter2", Secret: true}
-	notThere := func(name string) func(*jobs.Config) { return func(c *jobs.Config) { delete(c.Props, name) } }
+	without := func(name string) func(*jobs.Config) { return func(c *jobs.Config) { delete(c.Props, name) } }
 	prop := func(name, value string) func(*jobs.Config) {
 		return func(c *jobs.Config) { c.Props[name] = document.Text{Value: value} }
 	}
 	parameters := []string{"jobParameter", "shardingItemParameters"}
-	atExecutor := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "props.apiKey", "props.http.data",
+	ofExecutors := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "props.apiKey", "props.http.data",
 		"props.http.url", "props.marked", "props.source"}, parameters...)
 	for name, test := range map[string]struct {
-		change func(*jobs.Config)
-		moved  []string
-		by     string
+		change       func(*jobs.Config)
+		notKept      []string // the fields whose secrets are not kept
+		changedField string   // the field that the violations name
 	}{
-		"nothing":                   {func(*jobs.Config) {}, nil, ""},
-		"what is sent nowhere":      {func(c *jobs.Config) { c.Cron, c.Env["LEVEL"] = "0 0 3 * * ?", document.Text{Value: "info"} }, nil, ""},
-		"people":                    {prop("email.to", "c@example.com"), nil, ""},
-		"the handler":               {func(c *jobs.Config) { c.JobErrorHandlerType = jobs.HandlerWebhook }, nil, ""},
-		"the mail server":           {prop("email.host", "mail.evil.example"), []string{"props.email.password"}, "props.email.host"},
-		"its port":                  {prop("email.port", "25"), []string{"props.email.password"}, "props.email.port"},
-		"mail without TLS":          {prop("email.useSsl", "false"), []string{"props.email.password"}, "props.email.useSsl"},
-		"mail without TLS's word":   {notThere("email.useSsl"), []string{"props.email.password"}, "props.email.useSsl"},
-		"whose certificate counts":  {prop("email.ssl.trust", "*"), []string{"props.email.password"}, "props.email.ssl.trust"},
-		"its password in the clear": {prop("email.allowPlaintextLogin", "true"), []string{"props.email.password"}, "props.email.allowPlaintextLogin"},
-		"the webhook":               {prop("webhook.url", "https://h/other"), []string{"props.webhook.secret"}, "props.webhook.url"},
-		"the robot":                 {prop("dingtalk.webhook", "https://evil/robot"), []string{"props.dingtalk.secret"}, "props.dingtalk.webhook"},
-		"the request's address":     {prop("http.url", "http://evil/"), append([]string{"props.http.data"}, parameters...), "props.http.url"},
-		"its other name":            {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
-		"the app":                   {func(c *jobs.Config) { c.AppName = "theirs" }, atExecutor, "appName"},
+		"nothing":                    {func(*jobs.Config) {}, nil, ""},
+		"settings without secrets":   {func(c *jobs.Config) { c.Cron, c.Env["LEVEL"] = "0 0 3 * * ?", document.Text{Value: "info"} }, nil, ""},
+		"the recipients":             {prop("email.to", "c@example.com"), nil, ""},
+		"the handler":                {func(c *jobs.Config) { c.JobErrorHandlerType = jobs.HandlerWebhook }, nil, ""},
+		"the mail server":            {prop("email.host", "mail.evil.example"), []string{"props.email.password"}, "props.email.host"},
+		"its port":                   {prop("email.port", "25"), []string{"props.email.password"}, "props.email.port"},
+		"mail without TLS":           {prop("email.useSsl", "false"), []string{"props.email.password"}, "props.email.useSsl"},
+		"mail without the TLS field": {without("email.useSsl"), []string{"props.email.password"}, "props.email.useSsl"},
+		"trusted certificates":       {prop("email.ssl.trust", "*"), []string{"props.email.password"}, "props.email.ssl.trust"},
+		"plaintext login":            {prop("email.allowPlaintextLogin", "true"), []string{"props.email.password"}, "props.email.allowPlaintextLogin"},
+		"the webhook":                {prop("webhook.url", "https://h/other"), []string{"props.webhook.secret"}, "props.webhook.url"},
+		"the robot":                  {prop("dingtalk.webhook", "https://evil/robot"), []string{"props.dingtalk.secret"}, "props.dingtalk.webhook"},
+		"the request's address":      {prop("http.url", "http://evil/"), append([]string{"props.http.data"}, parameters...), "props.http.url"},
+		"its other name":             {prop("http.uri", "http://evil/"), append([]string{"props.http.data", "props.http.url"}, parameters...), "props.http.uri"},
+		"the app":                    {func(c *jobs.Config) { c.AppName = "theirs" }, ofExecutors, "appName"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -247,16 +248,16 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 			var fields []string
 			for _, v := range bad {
 				fields = append(fields, v.Field)
-				if !strings.Contains(v.Message, test.by+" has changed: give the secret itself") ||
+				if !strings.Contains(v.Message, test.changedField+" has changed: give the secret itself") ||
 					strings.Contains(v.Value+v.Message, "hunter2") {
 					t.Errorf("%+v", v)
 				}
 			}
-			slices.Sort(test.moved)
-			if !slices.Equal(fields, test.moved) {
-				t.Errorf("refused are %q, want %q", fields, test.moved)
+			slices.Sort(test.notKept)
+			if !slices.Equal(fields, test.notKept) {
+				t.Errorf("refused are %q, want %q", fields, test.notKept)
 			}
-			for _, field := range test.moved {
+			for _, field := range test.notKept {
 				if text, _ := json.Marshal(kept.Props); field == "props.email.password" &&
 					strings.Contains(string(text), `"email.password":"hunter2"`) {
 					t.Errorf("kept: %s", text)
@@ -264,12 +265,12 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 			}
 		})
 	}
-	elsewhere := c.WithoutSecrets()
-	elsewhere.Props = maps.Clone(elsewhere.Props)
-	prop("email.host", "mail.evil.example")(&elsewhere)
-	prop("email.password", "new")(&elsewhere)
-	if _, bad := elsewhere.KeepSecrets(c); len(bad) > 0 {
-		t.Errorf("with the secret itself: %v", bad)
+	changed := c.WithoutSecrets()
+	changed.Props = maps.Clone(changed.Props)
+	prop("email.host", "mail.evil.example")(&changed)
+	prop("email.password", "new")(&changed)
+	if _, bad := changed.KeepSecrets(c); len(bad) > 0 {
+		t.Errorf("with a new secret: %v", bad)
 	}
 }
 
@@ -301,8 +302,8 @@ func TestReferencesAreChecked(t *testing.T) {
 		if len(bad) != 1 || bad[0].Field != c.field || bad[0].Value != c.value {
 			t.Errorf("%+v: %+v", c.text, bad)
 		}
-		if of := (jobs.Overrides{Env: job.Env}).Check(stored()); fmt.Sprint(of) != fmt.Sprint(bad) {
-			t.Errorf("of a trigger: %v", of)
+		if ofTrigger := (jobs.Overrides{Env: job.Env}).Check(stored()); fmt.Sprint(ofTrigger) != fmt.Sprint(bad) {
+			t.Errorf("of a trigger: %v", ofTrigger)
 		}
 	}
 	job := stored()
@@ -314,7 +315,7 @@ func TestReferencesAreChecked(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	got := secretive().Environment()
+	got := withSecrets().Environment()
 	want := jobs.Environment{
 		Texts: map[string]string{"LEVEL": "debug", "DB_PASSWORD": "hunter2", "MARKED": "hunter2",
 			"DB_URL": "mysql://me:hunter2@h/x", "JAVA_OPTS": "-Xmx1g -Ddb.password=hunter2", "EMPTY_TOKEN": "", "EMPTY": ""},
@@ -329,7 +330,7 @@ func TestEnvironment(t *testing.T) {
 
 func TestOverridesKeepSecrets(t *testing.T) {
 	t.Parallel()
-	job := secretive()
+	job := withSecrets()
 	o := jobs.Overrides{
 		JobParameter: text(`from https://me:******@h/x {"db":{"password":"******"}}`),
 		Env: document.Texts{"DB_PASSWORD": {Value: "******"}, "MARKED": {Value: "other"},
@@ -352,7 +353,7 @@ func TestOverridesKeepSecrets(t *testing.T) {
 	if bad := o.KeepSecrets(job).Check(job); len(bad) != 1 || bad[0].Field != "env.NEW_TOKEN" {
 		t.Error(bad)
 	}
-	if (jobs.Overrides{}).KeepSecrets(job).IsZero() == false {
-		t.Error("nothing has become something")
+	if !(jobs.Overrides{}).KeepSecrets(job).IsZero() {
+		t.Error("KeepSecrets adds overrides")
 	}
 }

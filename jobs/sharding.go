@@ -10,7 +10,7 @@ import (
 
 // ShardingParameters parses shardingItemParameters, such as "0=a,1=b", into the parameter of each shard. Shards
 // without a parameter are not in the map (contract 2.3). Unlike the original, it refuses shards that do not exist or
-// have two parameters [D27]. The other violations have the original's messages. After a violation the map is nil.
+// have two parameters [D27]. The other violations have the original's messages. With violations the map is nil.
 func ShardingParameters(c Config) (map[int]string, document.Violations) {
 	parameters := map[int]string{}
 	text := c.ShardingItemParameters
@@ -51,13 +51,13 @@ func ShardingParameters(c Config) (map[int]string, document.Violations) {
 	return parameters, nil
 }
 
-// maxViolations bounds the number of violations of one field.
+// maxViolations limits the number of violations of one field.
 const maxViolations = 20
 
 // StoredParameters parses shardingItemParameters of a stored document as leniently as the original. It ignores empty
-// entries and parameters of shards that do not exist; the last of several parameters for a shard counts; and a value
-// may contain a '='. The notes say what ShardingParameters would refuse. If an entry cannot be read, StoredParameters
-// returns the violations of ShardingParameters and no parameters.
+// entries and parameters of shards that do not exist. Of several parameters for a shard, the last one counts. A value
+// may contain a '='. The notes say which of these cases occur. If an entry cannot be read, StoredParameters returns
+// the violations of ShardingParameters and no parameters.
 func StoredParameters(c Config) (parameters map[int]string, notes []string, bad document.Violations) {
 	if parameters, bad = ShardingParameters(c); len(bad) == 0 {
 		return parameters, nil, nil

@@ -48,13 +48,13 @@ func TestDecodeStoredJobsOfTheOriginal(t *testing.T) {
 			t.Errorf("%s: %v", c.file, err)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: - wanted, + got\n%s", c.file, diff)
+			t.Errorf("%s: -want +got\n%s", c.file, diff)
 		}
 		for i := range notes {
 			notes[i], _, _ = strings.Cut(notes[i], " ")
 		}
 		if diff := cmp.Diff(c.notes, notes); diff != "" {
-			t.Errorf("%s: notes: - wanted, + got\n%s", c.file, diff)
+			t.Errorf("%s: notes: -want +got\n%s", c.file, diff)
 		}
 		if bad, _ := got.Check(CheckOptions{Now: time.Date(2026, 11, 21, 8, 0, 0, 0,
 			time.UTC)}); c.file != "script-3.0.1.yaml" && len(bad) > 0 {

@@ -8,15 +8,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/app"
 )
 
-// Types of a task: the first attempt of its shard, or one after the shard was lost.
+// Types of a task: TaskReady, or TaskFailover for an attempt after the shard was lost.
 const (
 	TaskReady    = "READY"
 	TaskFailover = "FAILOVER"
 )
 
-// MaxAgentIDBytes is the greatest length of an agent id that fits into every task and executor id. Mesos allows 255
-// bytes for an id, and the other parts of a task id take up to 100 for the job name, 4 for the item, 8 for the type,
-// 36 for the UUID, and 4 delimiters of 3. Mesos' own agent ids have about 50 bytes.
+// MaxAgentIDBytes is the maximum length of an agent id, so that it fits into every task and executor id. Mesos allows
+// 255 bytes for an id. The other parts of a task id need up to 100 bytes for the job name, 4 for the item, 8 for the
+// type, 36 for the UUID, and 3 for each of 4 delimiters. Mesos' own agent ids have about 50 bytes.
 const MaxAgentIDBytes = maxIDBytes - 100 - 4 - 8 - 36 - 4*len(idDelimiter)
 
 const (
@@ -24,8 +24,8 @@ const (
 	maxIDBytes  = 255
 )
 
-// TaskID is the id of one attempt to run one shard on one agent. It is built from its parts and parsed, never changed
-// by replacing text [D28].
+// TaskID is the id of one attempt to run one shard on one agent. The text of an id is only built from a TaskID and
+// parsed; no code edits the text [D28].
 type TaskID struct {
 	Job   string
 	Item  int
@@ -39,25 +39,27 @@ func (t TaskID) String() string {
 	return t.Name() + idDelimiter + t.UUID
 }
 
-// Name returns the id without the UUID, for people: job@-@item@-@type@-@agent.
+// Name returns the id without the UUID, for users: job@-@item@-@type@-@agent.
 func (t TaskID) Name() string {
 	return strings.Join([]string{t.Job, strconv.Itoa(t.Item), t.Type, t.Agent}, idDelimiter)
 }
 
 const uuidLetters = "0123456789abcdefABCDEF-"
 
-// ParseTaskID parses an id. It returns an error for an id that TaskID.String did not build from valid parts, such as
-// another framework's.
+// ParseTaskID parses an id. It returns an error for an id that TaskID.String cannot have built from valid parts, such
+// as the id of another framework's task.
 func ParseTaskID(id string) (TaskID, error) {
 	job, rest, _ := strings.Cut(id, idDelimiter)
 	item, rest, _ := strings.Cut(rest, idDelimiter)
-	kind, rest, _ := strings.Cut(rest, idDelimiter)
+	taskType, rest, _ := strings.Cut(rest, idDelimiter)
 	agent, uuid := cutLast(rest)
 	n, err := strconv.Atoi(item)
-	t := TaskID{Job: job, Item: n, Type: kind, Agent: agent, UUID: uuid}
-	if err != nil || n < 0 || t.String() != id || !isID(job, agent, id) ||
-		kind != TaskReady && kind != TaskFailover || uuid == "" || strings.Trim(uuid, uuidLetters) != "" {
-		return TaskID{}, fmt.Errorf("task id %q was not made by this scheduler: it does not have the form job@-@item@-@type@-@agent@-@uuid", id)
+	t := TaskID{Job: job, Item: n, Type: taskType, Agent: agent, UUID: uuid}
+	validType := taskType == TaskReady || taskType == TaskFailover
+	validUUID := uuid != "" && strings.Trim(uuid, uuidLetters) == ""
+	if err != nil || n < 0 || t.String() != id || !isID(job, agent, id) || !validType || !validUUID {
+		return TaskID{}, fmt.Errorf("task id %q was not made by this scheduler: it does not have the form "+
+			"job@-@item@-@type@-@agent@-@uuid", id)
 	}
 	return t, nil
 }
@@ -75,20 +77,22 @@ func (e ExecutorID) String() string {
 	return strings.Join([]string{e.App, e.Agent, strconv.FormatInt(e.N, 10)}, idDelimiter)
 }
 
-// ParseExecutorID parses an id. It returns an error for an id that ExecutorID.String did not build from valid parts,
-// such as the original's without a generation.
+// ParseExecutorID parses an id. It returns an error for an id that ExecutorID.String cannot have built from valid
+// parts, such as an id of the original, which has no generation.
 func ParseExecutorID(id string) (ExecutorID, error) {
 	name, rest, _ := strings.Cut(id, idDelimiter)
 	agent, number := cutLast(rest)
 	n, err := strconv.ParseInt(number, 10, 64)
 	e := ExecutorID{App: name, Agent: agent, N: n}
 	if err != nil || n < 0 || e.String() != id || !isID(name, agent, id) {
-		return ExecutorID{}, fmt.Errorf("executor id %q was not made by this scheduler: it does not have the form app@-@agent@-@n", id)
+		return ExecutorID{}, fmt.Errorf("executor id %q was not made by this scheduler: it does not have the form "+
+			"app@-@agent@-@n", id)
 	}
 	return e, nil
 }
 
-// cutLast splits at the last delimiter, because the name of an agent may contain delimiters.
+// cutLast splits a text at the last delimiter, because the id of an agent may contain delimiters. Without a delimiter,
+// before is empty.
 func cutLast(text string) (before, after string) {
 	last := strings.LastIndex(text, idDelimiter)
 	if last < 0 {
@@ -97,7 +101,7 @@ func cutLast(text string) (before, after string) {
 	return text[:last], text[last+len(idDelimiter):]
 }
 
-// isID checks Mesos' rules for ids, and the rules for the names in them.
+// isID reports whether an id satisfies Mesos' rules for ids, and the name of the job or app in it those of names.
 func isID(name, agent, whole string) bool {
 	isBad := func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }
 	return len(app.CheckName("", name, nil)) == 0 && agent != "" && !strings.ContainsFunc(agent, isBad) &&

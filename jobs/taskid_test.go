@@ -11,6 +11,7 @@ import (
 
 const uuid = "0f8e2f3a-5a5b-4a4e-9e0c-1d2e3f405162"
 
+// agents generates agent ids, some of which contain delimiters.
 func agents() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.StringMatching(`[ -.0-\[\]-~]{1,95}`),
@@ -18,7 +19,7 @@ func agents() *rapid.Generator[string] {
 	)
 }
 
-// [D28]: ids are built from parts and parsed, whatever the names of agents and jobs are.
+// TestTaskIDRoundTrip checks that an id can be parsed whatever the names of agents and jobs are [D28].
 func TestTaskIDRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -66,7 +67,7 @@ func TestIDForms(t *testing.T) {
 	}
 }
 
-// The longest names and the longest agent id still form an id that Mesos accepts.
+// TestIDLength checks that the longest names and the longest agent id form an id that Mesos accepts.
 func TestIDLength(t *testing.T) {
 	t.Parallel()
 	name, agent := strings.Repeat("j", 100), strings.Repeat("a", jobs.MaxAgentIDBytes)
@@ -83,7 +84,7 @@ func TestIDLength(t *testing.T) {
 	}
 }
 
-// Foreign ids cause an error and nothing worse [D28].
+// TestParseUnknownIDs checks that ids that this scheduler did not make result in an error [D28].
 func TestParseUnknownIDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{
