@@ -51,8 +51,8 @@ func BenchmarkLatest(b *testing.B) {
 	}
 }
 
-// planOf returns a timetable of n jobs with the given number of different expressions.
-func planOf(b *testing.B, n, expressions int) *cron.Timetable {
+// timetableOf returns a timetable of n jobs with the given number of different expressions.
+func timetableOf(b *testing.B, n, expressions int) *cron.Timetable {
 	b.Helper()
 	tt := cron.NewTimetable()
 	schedules := make([]*cron.Schedule, expressions)
@@ -69,7 +69,7 @@ func BenchmarkTimetableSet(b *testing.B) {
 	const jobs = 100_000
 	for _, expressions := range []int{1, 1_000, 86_400} {
 		b.Run(fmt.Sprintf("into %d jobs in %d groups", jobs, expressions), func(b *testing.B) {
-			tt := planOf(b, jobs, expressions)
+			tt := timetableOf(b, jobs, expressions)
 			first, second := mustParse(b, "0 0 0 * * ?", nil), mustParse(b, "0 30 0 * * ?", nil)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -85,13 +85,13 @@ func BenchmarkTimetablePop(b *testing.B) {
 	for _, jobs := range []int{1_000, 100_000} {
 		for _, expressions := range []int{1, 100, 1_000} {
 			b.Run(fmt.Sprintf("of %d jobs in %d groups", jobs, expressions), func(b *testing.B) {
-				tt := planOf(b, jobs, expressions)
+				tt := timetableOf(b, jobs, expressions)
 				forever := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 				b.ReportAllocs()
 				for b.Loop() {
 					if at, _, ok := tt.Pop(forever); !ok || at.Year() > 2100 {
 						b.StopTimer()
-						tt = planOf(b, jobs, expressions)
+						tt = timetableOf(b, jobs, expressions)
 						b.StartTimer()
 					}
 				}
@@ -115,12 +115,12 @@ func BenchmarkTimetablePop(b *testing.B) {
 			}
 			tt.Pop(noon.AddDate(1, 0, 0))
 			b.ReportAllocs()
-			was, is := "job-000500", "job-000500x"
+			old, new := "job-000500", "job-000500x"
 			for b.Loop() {
-				tt.Remove(was)
-				tt.Set(is, s, noon)
+				tt.Remove(old)
+				tt.Set(new, s, noon)
 				tt.Pop(noon.AddDate(100, 0, 0))
-				was, is = is, was
+				old, new = new, old
 			}
 		})
 	}

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// chinese orders the parts as a Chinese sentence does: years, months, days, times.
+// chinese returns the words in the order of a Chinese sentence: years, months, days, times.
 func (p phrase) chinese() string {
 	if p.never {
 		return "从不"
 	}
 	when, date := p.time.chinese(), p.datesChinese()
 	switch {
-	case p.days.form == everyDay && p.months == allMonths && p.anyYear && p.time.ofAnyDay():
+	case p.days.form == everyDay && p.months == allMonths && p.anyYear && p.time.needsNoDay():
 		return when
-	case p.time.ofAnyDay():
+	case p.time.needsNoDay():
 		return date + "，" + when
 	case strings.HasSuffix(date, "）"), strings.HasSuffix(date, "天") && p.time.form == byField:
 		return date + when
@@ -24,7 +24,7 @@ func (p phrase) chinese() string {
 	return date + " " + when
 }
 
-// datesChinese returns everything except the time of day.
+// datesChinese returns the words for everything except the time of day.
 func (p phrase) datesChinese() string {
 	years, months, days := p.yearsChinese(), p.monthsChinese(), p.days.chinese()
 	switch {
@@ -46,6 +46,7 @@ func (p phrase) datesChinese() string {
 	return years + months + days
 }
 
+// chinese returns the words for the times of day.
 func (p timePhrase) chinese() string {
 	switch p.form {
 	case everyStep:
@@ -67,29 +68,29 @@ func (p timePhrase) chinese() string {
 	return p.fieldsChinese()
 }
 
-// spansChinese puts single times last, after the step.
+// spansChinese returns the words for spans with a common step. It puts single times last, after the step.
 func (p timePhrase) spansChinese() string {
-	var all, single []string
+	var spans, single []string
 	for _, s := range p.spans {
 		c := clocksOf(p.spans, s)
 		switch {
 		case s.from == s.to:
 			single = append(single, c[0])
 		case s.to < s.from:
-			all = append(all, c[0]+" 至次日 "+c[1])
+			spans = append(spans, c[0]+" 至次日 "+c[1])
 		default:
-			all = append(all, c[0]+" 至 "+c[1])
+			spans = append(spans, c[0]+" 至 "+c[1])
 		}
 	}
-	text := strings.Join(all, "、") + " 每" + stepChinese(p.step)
+	text := strings.Join(spans, "、") + " 每" + stepChinese(p.step)
 	if len(single) > 0 {
 		text += "，以及 " + strings.Join(single, "、")
 	}
 	return text
 }
 
-// fieldsChinese describes each of the three fields, the longest unit first. It leaves out a second 0, and hours of
-// which every minute is included.
+// fieldsChinese describes each of the three fields, the longest unit first. It leaves out second 0, and it leaves out
+// "every hour" before "every minute".
 func (p timePhrase) fieldsChinese() string {
 	var parts []string
 	allMinutes := p.minutes.whole(59)
@@ -113,8 +114,9 @@ func (p timePhrase) fieldsChinese() string {
 	return strings.Join(parts, "的")
 }
 
+// fieldChinese describes the values of one field. All runs with a step are alone in their field.
 func fieldChinese(unit string, values runs) string {
-	text := "第 " + strings.Join(each(values, func(n int) string { return fmt.Sprint(n) }, " 至 ",
+	text := "第 " + strings.Join(runTexts(values, func(n int) string { return fmt.Sprint(n) }, " 至 ",
 		func(int) string { return "" }), "、") + " " + unit
 	if step := values[0].step; step > 1 {
 		text += fmt.Sprintf("（间隔 %d）", step)
@@ -122,6 +124,7 @@ func fieldChinese(unit string, values runs) string {
 	return text
 }
 
+// stepChinese describes the time between two fires, in seconds, in the form that follows "每".
 func stepChinese(step int) string {
 	n, unit := inUnits(step, "秒", "分钟", "小时")
 	if n == 1 {
@@ -130,20 +133,21 @@ func stepChinese(step int) string {
 	return fmt.Sprintf(" %d %s", n, unit)
 }
 
-func minuteChinese(at int) string {
-	text := fmt.Sprintf("第 %d 分", at/secondsOfMinute)
-	if second := at % secondsOfMinute; second != 0 {
+// minuteChinese describes a time within an hour, in seconds.
+func minuteChinese(offset int) string {
+	text := fmt.Sprintf("第 %d 分", offset/secondsOfMinute)
+	if second := offset % secondsOfMinute; second != 0 {
 		text += fmt.Sprintf(" %d 秒", second)
 	}
 	return text
 }
 
-// chinese returns the days in the form that follows "每月" or "的".
+// chinese returns the words for the days, in the form that follows "每月" or "的".
 func (r dayRule) chinese() string {
 	switch r.form {
 	case onDates:
 		dates := runsOf(r.days.members())
-		return " " + strings.Join(each(dates, func(n int) string { return fmt.Sprint(n, " 日") }, "至 ",
+		return " " + strings.Join(runTexts(dates, func(n int) string { return fmt.Sprint(n, " 日") }, "至 ",
 			func(step int) string { return fmt.Sprintf("每 %d 天", step) }), "、")
 	case onDaysOfWeek:
 		if from, to, ok := inCircle(weekOrder(r.days), 7); ok {
@@ -171,6 +175,7 @@ func (r dayRule) chinese() string {
 	return "天"
 }
 
+// beforeLastChinese describes the day that is n days before the last day of a month.
 func beforeLastChinese(n int) string {
 	if n == 0 {
 		return "最后一天"
@@ -183,7 +188,7 @@ func weekdayChinese(day int) string {
 	return "周" + [...]string{"一", "二", "三", "四", "五", "六", "日"}[day-1]
 }
 
-// monthsChinese returns "" for all months.
+// monthsChinese returns the words for the months; "" for all months.
 func (p phrase) monthsChinese() string {
 	if p.months == allMonths {
 		return ""
@@ -201,7 +206,7 @@ func (p phrase) monthsChinese() string {
 	return strings.Join(all, "、")
 }
 
-// yearsChinese returns "" for all years. It adds a comma after more than one year.
+// yearsChinese returns the words for the years; "" for all years. It adds a comma after more than one year.
 func (p phrase) yearsChinese() string {
 	if p.anyYear {
 		return ""
@@ -209,7 +214,7 @@ func (p phrase) yearsChinese() string {
 	if y := p.years[0]; len(p.years) == 1 && y.from != y.to && y.to == lastYear && y.step == 1 {
 		return fmt.Sprintf("%d 年起，", y.from)
 	}
-	text := strings.Join(each(p.years, func(n int) string { return fmt.Sprintf("%d 年", n) }, "至 ",
+	text := strings.Join(runTexts(p.years, func(n int) string { return fmt.Sprintf("%d 年", n) }, "至 ",
 		func(step int) string { return fmt.Sprintf("每 %d 年", step) }), "、")
 	if p.years.single() {
 		return text

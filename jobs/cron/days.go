@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// set contains small numbers: bit n is set if n is a member.
+// set is a set of numbers from 0 to 63. Bit n is set if n is a member.
 type set uint64
 
 func (s set) has(n int) bool { return s>>n&1 != 0 }
@@ -21,11 +21,11 @@ func (s set) from(n int) (int, bool) {
 // first returns the smallest member of a set that is not empty.
 func (s set) first() int { return bits.TrailingZeros64(uint64(s)) }
 
-// yearSet contains years from firstYear to lastYear.
+// yearSet is a set of years from firstYear to lastYear.
 type yearSet [(lastYear-firstYear)/64 + 1]set
 
-// firstYear and lastYear bound the years in which an expression can fire. Quartz stops a hundred years after the
-// current year; here the last year does not depend on a clock.
+// firstYear and lastYear are the first and last year in which an expression can fire. Quartz' last year is a hundred
+// years after the current one; here it does not depend on a clock.
 const (
 	firstYear = 1970
 	lastYear  = 2126
@@ -51,7 +51,7 @@ func (s *yearSet) from(y int) (int, bool) {
 	return 0, false
 }
 
-// month is a month of one year, in the form that day rules need.
+// month describes a month of one year, as dayRule needs it.
 type month struct {
 	// start is the month's first day, in days since 1970-01-01.
 	start int64
@@ -61,6 +61,7 @@ type month struct {
 	weekday int
 }
 
+// monthOf returns month m of a year; January is 1.
 func monthOf(year, m int) month {
 	start := civilDay(year, m, 1)
 	return month{
@@ -70,7 +71,7 @@ func monthOf(year, m int) month {
 	}
 }
 
-// civilDay returns the number of days since 1970-01-01.
+// civilDay returns the number of days from 1970-01-01 to a date. m may be 13, which is the next January.
 func civilDay(year, m, day int) int64 {
 	return time.Date(year, time.Month(m), day, 0, 0, 0, 0, time.UTC).Unix() / secondsOfDay
 }
@@ -84,7 +85,7 @@ func (m month) first(weekday int) int { return (weekday-m.weekday+7)%7 + 1 }
 // all returns the set of all days of the month.
 func (m month) all() set { return 1<<(m.length+1) - 1<<1 }
 
-// only returns the set that contains only the given day, or an empty set if the month does not have the day.
+// only returns the set with a single day; an empty set if the month does not have the day.
 func (m month) only(day int) set {
 	if day < 1 || day > m.length {
 		return 0
@@ -100,12 +101,12 @@ const (
 	// onDates are days of the month, onDaysOfWeek days of the week.
 	onDates
 	onDaysOfWeek
-	// beforeLast is a number of days before the last day of the month, nearestTo the day from Monday to Friday nearest
-	// to a date.
+	// beforeLast is the day that is a number of days before the last day of the month. nearestBeforeLast is the day
+	// from Monday to Friday that is nearest to that day, and nearestTo the one nearest to a day of the month.
 	beforeLast
 	nearestBeforeLast
 	nearestTo
-	// lastOfWeek is, for example, the last Friday of the month, nthOfWeek the third one.
+	// lastOfWeek is, for example, the last Friday of the month, and nthOfWeek the third one.
 	lastOfWeek
 	nthOfWeek
 )
@@ -113,12 +114,13 @@ const (
 // dayRule selects the days of a month on which an expression fires.
 type dayRule struct {
 	form dayForm
-	days set // of onDates and onDaysOfWeek
-	// day is a day of the month or of the week. n is a number of days, or the ordinal of a weekday.
+	days set // only for onDates and onDaysOfWeek
+	// day is the day of the month of nearestTo, or the weekday of lastOfWeek and nthOfWeek. n is the number of days of
+	// beforeLast and nearestBeforeLast, or the ordinal of nthOfWeek.
 	day, n int
 }
 
-// in returns the days of a month.
+// in returns the days of a month on which the expression fires.
 func (r dayRule) in(m month) set {
 	switch r.form {
 	case onDates:
@@ -135,7 +137,7 @@ func (r dayRule) in(m month) set {
 		return m.only(m.length - r.n)
 	case nearestBeforeLast:
 		return m.only(m.nearestWeekday(m.length - r.n))
-	case nearestTo: // a day beyond the month counts from its last day on, as in Quartz: June 31 is July 1
+	case nearestTo: // as in Quartz, June 31 is July 1, of which the nearest weekday may be in June
 		return m.only(m.nearestWeekday(r.day))
 	case lastOfWeek:
 		first := m.first(r.day)
@@ -146,8 +148,8 @@ func (r dayRule) in(m month) set {
 	return m.all()
 }
 
-// nearestWeekday returns the nearest day from Monday to Friday within the month. As in Quartz, the nearest weekday of
-// a day just outside the month may be inside.
+// nearestWeekday returns the day from Monday to Friday that is nearest to a day. For a day of the month, it returns a
+// day of the same month. For a day just outside the month, it may return a day inside, as in Quartz.
 func (m month) nearestWeekday(day int) int {
 	const sunday, saturday = 1, 7
 	switch weekday := m.weekdayOf(day); {

@@ -1,10 +1,10 @@
-// Package cron computes when jobs fire: it parses Quartz's dialect of cron, finds the instants at which an expression
+// Package cron computes when jobs fire. It parses Quartz's dialect of cron, finds the instants at which an expression
 // fires, and plans which names fire next.
 //
-// Parse turns an expression and a zone into a Schedule, or into an error that says where the text is wrong and which
-// rule it breaks. A Schedule computes Next and Latest from sets of field values, never by stepping through seconds, so
-// an expression that fires once in four years, or never, costs about as much as one that fires every second. A
-// Timetable holds many named schedules and returns, instant by instant, the names that are due.
+// Parse turns an expression and a zone into a Schedule. If the text is wrong, the error says where, and which rule it
+// breaks. A Schedule computes Next and Latest from sets of field values, never by stepping through seconds. So an
+// expression that fires once in four years, or never, costs about as much as one that fires every second. A Timetable
+// contains many named schedules and returns, instant by instant, the names that are due.
 //
 // Nothing here reads a clock. A Schedule is immutable and may be used concurrently; a Timetable belongs to one
 // goroutine.
@@ -32,11 +32,11 @@
 // The results are those of Quartz 2.3.2, with these differences:
 //
 //   - An expression whose hours are "*", "*/1" or "0/1" fires in both passes of
-//     an hour that a clock change doubles. Any other fires once, in the second
-//     pass, which is all that Quartz does.
-//   - "?" as the year is accepted and means any; so do seven fields with both
-//     days "*", as in "0/5 * * * * * ?".
-//   - Text that Quartz merely overlooks is refused: garbage after a value, empty
+//     an hour that a clock change repeats. All others fire in the second pass
+//     only, as all expressions do in Quartz.
+//   - "?" as the year is accepted and means any year. With seven fields, both
+//     day fields may be "*", as in "0/5 * * * * * ?".
+//   - Text that Quartz ignores is refused: garbage after a value, empty
 //     list entries, an eighth field, 98 and 99 as values, a step after names
 //     (Quartz drops it), "W" or "#" within a list (Quartz drops the rest).
 //   - The last year is 2126, whatever the current year is.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// english orders the parts as an English sentence does: times, days, months, years.
+// english returns the words in the order of an English sentence: times, days, months, years.
 func (p phrase) english() string {
 	if p.never {
 		return "never"
@@ -15,14 +15,14 @@ func (p phrase) english() string {
 	month := monthsEnglish(p.months, p.anyYear)
 	year := p.yearsEnglish()
 	if p.days.form == everyDay {
-		if p.time.ofAnyDay() {
-			return joined(", ", p.time.english(), month, year)
+		if p.time.needsNoDay() {
+			return joinNonEmpty(", ", p.time.english(), month, year)
 		}
-		when, between := joined(", ", month, year), " "
+		when, separator := joinNonEmpty(", ", month, year), " "
 		if strings.HasPrefix(when, "every ") {
-			between = ", "
+			separator = ", "
 		}
-		return p.time.english() + ", " + joined(between, "every day", when)
+		return p.time.english() + ", " + joinNonEmpty(separator, "every day", when)
 	}
 	days := p.days.english()
 	if list, ok := strings.CutPrefix(month, "in "); ok && p.days.form != onDaysOfWeek {
@@ -30,14 +30,15 @@ func (p phrase) english() string {
 	} else if p.days.form != onDaysOfWeek {
 		days += " of the month"
 	}
-	return joined(", ", p.time.english(), days, month, year)
+	return joinNonEmpty(", ", p.time.english(), days, month, year)
 }
 
-// joined joins the texts that are not empty.
-func joined(between string, texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), between)
+// joinNonEmpty joins the texts that are not empty.
+func joinNonEmpty(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), separator)
 }
 
+// english returns the words for the times of day.
 func (p timePhrase) english() string {
 	switch p.form {
 	case everyStep:
@@ -52,13 +53,14 @@ func (p timePhrase) english() string {
 	case onceAMinute:
 		return fmt.Sprintf("every minute at second %d", p.first)
 	case atTimes:
-		return "at " + listed(clocks(p.times), " and ")
+		return "at " + listed(clocks(p.times))
 	case inSpans:
-		return "every " + stepEnglish(p.step) + " " + listed(p.spansEnglish(), " and ")
+		return "every " + stepEnglish(p.step) + " " + listed(p.spansEnglish())
 	}
 	return p.fieldsEnglish()
 }
 
+// spansEnglish returns the words for each span.
 func (p timePhrase) spansEnglish() []string {
 	var all []string
 	for _, s := range p.spans {
@@ -100,15 +102,16 @@ func (p timePhrase) fieldsEnglish() string {
 	return "at " + text
 }
 
+// fieldEnglish describes the values of one field.
 func fieldEnglish(name string, values runs) string {
 	if !values.single() {
 		name += "s"
 	}
-	return name + " " + listed(each(values, func(n int) string { return fmt.Sprint(n) }, " to ",
-		func(step int) string { return fmt.Sprintf(" in steps of %d", step) }), " and ")
+	return name + " " + listed(runTexts(values, func(n int) string { return fmt.Sprint(n) }, " to ",
+		func(step int) string { return fmt.Sprintf(" in steps of %d", step) }))
 }
 
-// stepEnglish describes the time between two fires.
+// stepEnglish describes the time between two fires, in seconds.
 func stepEnglish(step int) string {
 	n, unit := inUnits(step, "second", "minute", "hour")
 	if n == 1 {
@@ -117,15 +120,16 @@ func stepEnglish(step int) string {
 	return fmt.Sprintf("%d %ss", n, unit)
 }
 
-// minuteEnglish describes a time within an hour.
-func minuteEnglish(at int) string {
-	text := fmt.Sprintf("minute %d", at/secondsOfMinute)
-	if second := at % secondsOfMinute; second != 0 {
+// minuteEnglish describes a time within an hour, in seconds.
+func minuteEnglish(offset int) string {
+	text := fmt.Sprintf("minute %d", offset/secondsOfMinute)
+	if second := offset % secondsOfMinute; second != 0 {
 		text += fmt.Sprintf(", second %d,", second)
 	}
 	return strings.TrimSuffix(text, ",")
 }
 
+// english returns the words for the days.
 func (r dayRule) english() string {
 	switch r.form {
 	case onDates:
@@ -138,7 +142,7 @@ func (r dayRule) english() string {
 		for _, day := range weekOrder(r.days).members() {
 			all = append(all, weekdayEnglish(day))
 		}
-		return "on " + listed(all, " and ")
+		return "on " + listed(all)
 	case beforeLast:
 		if r.n == 0 {
 			return "on the last day"
@@ -160,6 +164,7 @@ func (r dayRule) english() string {
 	return "every day"
 }
 
+// datesEnglish describes days of the month.
 func (r dayRule) datesEnglish() string {
 	dates := runsOf(r.days.members())
 	if first := dates[0]; len(dates) == 1 && first.from != first.to {
@@ -169,9 +174,10 @@ func (r dayRule) datesEnglish() string {
 		}
 		return text
 	}
-	return "on " + listed(each(dates, func(n int) string { return "the " + ordinal(n) }, " to ", nil), " and ")
+	return "on " + listed(runTexts(dates, func(n int) string { return "the " + ordinal(n) }, " to ", nil))
 }
 
+// beforeLastEnglish describes the day that is n days before the last day of a month; n is at least 1.
 func beforeLastEnglish(n int) string {
 	if n == 1 {
 		return "1 day before the last day"
@@ -182,7 +188,8 @@ func beforeLastEnglish(n int) string {
 // weekdayEnglish returns the name of a day of the week; Monday is 1 and Sunday 7.
 func weekdayEnglish(day int) string { return time.Weekday(day % 7).String() }
 
-// monthsEnglish returns "" for all months. It uses a range over the turn of the year only if anyYear is set.
+// monthsEnglish returns the words for months; "" for all months. It uses a range over the turn of the year only if
+// anyYear is set.
 func monthsEnglish(months set, anyYear bool) string {
 	if months == allMonths {
 		return ""
@@ -194,9 +201,10 @@ func monthsEnglish(months set, anyYear bool) string {
 	for _, m := range months.members() {
 		all = append(all, time.Month(m).String())
 	}
-	return "in " + listed(all, " and ")
+	return "in " + listed(all)
 }
 
+// yearsEnglish returns the words for the years; "" for all years.
 func (p phrase) yearsEnglish() string {
 	if p.anyYear {
 		return ""
@@ -210,10 +218,10 @@ func (p phrase) yearsEnglish() string {
 		}
 		return fmt.Sprintf("from %d to %d", y.from, y.to)
 	}
-	return "in " + listed(each(p.years, func(n int) string { return fmt.Sprint(n) }, " to ", nil), " and ")
+	return "in " + listed(runTexts(p.years, func(n int) string { return fmt.Sprint(n) }, " to ", nil))
 }
 
-// ordinal formats 1st, 2nd and so on.
+// ordinal formats a number as 1st, 2nd and so on.
 func ordinal(n int) string {
 	end := "th"
 	if n/10 != 1 {
@@ -229,31 +237,31 @@ func ordinal(n int) string {
 	return fmt.Sprint(n, end)
 }
 
-// each returns the text of every run: a value, or two values joined by to, and the step if there is one.
-func each(values runs, text func(int) string, to string, stepped func(int) string) (all []string) {
+// runTexts returns a text for each run: a value, or two values joined by to, and the step if it is not 1.
+func runTexts(values runs, format func(value int) string, to string, formatStep func(step int) string) (all []string) {
 	for _, r := range values {
-		one := text(r.from)
+		text := format(r.from)
 		if r.to != r.from {
-			one += to + text(r.to)
+			text += to + format(r.to)
 		}
 		if r.step > 1 {
-			one += stepped(r.step)
+			text += formatStep(r.step)
 		}
-		all = append(all, one)
+		all = append(all, text)
 	}
 	return all
 }
 
 // listed joins texts with commas, and the last one with the word and.
-func listed(all []string, and string) string {
+func listed(all []string) string {
 	if len(all) == 1 {
 		return all[0]
 	}
 	last := len(all) - 1
-	return strings.Join(all[:last], ", ") + and + all[last]
+	return strings.Join(all[:last], ", ") + " and " + all[last]
 }
 
-// clocks formats times of a day, all with seconds if one of them has seconds.
+// clocks formats times of day. If one of them has seconds, all are formatted with seconds.
 func clocks(times []int) []string {
 	withSeconds := false
 	for _, t := range times {
@@ -269,9 +277,9 @@ func clocks(times []int) []string {
 	return all
 }
 
-// clocksOf formats the two times of one span in the same way as all spans.
-func clocksOf(spans []timeSpan, one timeSpan) []string {
-	times := []int{one.from, one.to}
+// clocksOf formats the two times of a span, with seconds if a time of any of the spans has seconds.
+func clocksOf(spans []timeSpan, span timeSpan) []string {
+	times := []int{span.from, span.to}
 	for _, s := range spans {
 		times = append(times, s.from, s.to)
 	}

@@ -23,9 +23,9 @@ const (
 type field struct {
 	column int
 	name   string
-	// min and max are the bounds of "*".
+	// min and max are the first and last value of "*".
 	min, max int
-	// names are the names of the values from min on.
+	// names are the names of the values, beginning with that of min; nil if the values have no names.
 	names []string
 }
 
@@ -43,10 +43,10 @@ var fields = [columns]field{
 	{column: years, name: "year", min: firstYear, max: lastYear},
 }
 
-// maxYear is the largest accepted year. A year that is too far in the future is allowed, like one in the past.
+// maxYear is the largest accepted year. Nothing fires in years after lastYear, as in those before firstYear.
 const maxYear = 9999
 
-// values describes the values of the field.
+// values describes the values of the field, for errors.
 func (f field) values() string {
 	if f.names == nil {
 		return fmt.Sprintf("%d to %d", f.min, f.max)
@@ -54,7 +54,7 @@ func (f field) values() string {
 	return fmt.Sprintf("%d to %d or %s to %s", f.min, f.max, f.names[0], f.names[len(f.names)-1])
 }
 
-// number parses digits only. It returns maxYear+1 for any larger number.
+// number parses a text of digits. It returns maxYear+1 for all numbers above maxYear.
 func number(s string) (n int, ok bool) {
 	if s == "" || strings.Trim(s, "0123456789") != "" {
 		return 0, false
@@ -66,7 +66,7 @@ func number(s string) (n int, ok bool) {
 	return n, true
 }
 
-// value parses one number or name.
+// value parses one number or name of the field. named reports that it is a name.
 func (f field) value(s string) (n int, named, ok bool) {
 	for i, name := range f.names {
 		if s == name {
@@ -81,8 +81,8 @@ func (f field) value(s string) (n int, named, ok bool) {
 	return n, false, ok && f.min <= n && n <= f.max
 }
 
-// abbreviate returns the short name for the full name of a value. Quartz also reads full names in ranges, but then
-// drops the range.
+// abbreviate returns the short name for the full name of a value, and any other text unchanged. It must not be used
+// for the names in a range: Quartz reads a full name there, but drops the range.
 func (f field) abbreviate(s string) string {
 	for i, name := range f.names {
 		full := time.Weekday(i).String()
@@ -99,12 +99,13 @@ func (f field) abbreviate(s string) string {
 // span is one entry of a list: the values from start to end, by step.
 type span struct {
 	start, end, step int
-	// open is set for an entry that extends to the end of its field.
+	// open is set for "*" and "a/n", which name no end and extend to the end of the field.
 	open bool
 }
 
-// each calls add with every value of the span. A range whose end is before its start wraps around.
-func (s span) each(f field, add func(n int)) {
+// forEach calls add with every value of the span. A range whose end is before its start wraps around. Step 0 means
+// only the first value.
+func (s span) forEach(f field, add func(n int)) {
 	if s.step == 0 {
 		add(s.start)
 		return
@@ -123,8 +124,8 @@ func (s span) each(f field, add func(n int)) {
 	}
 }
 
-// list calls add with every value of a field's comma-separated entries. always reports that there is a single entry
-// that contains all values.
+// list calls add with every value of a field's comma-separated entries. always reports that there is a single entry,
+// which contains all values and is open, such as "*" but not a range.
 func (f field) list(t token, add func(n int)) (always bool, err error) {
 	entries := t.entries()
 	for _, entry := range entries {
@@ -135,7 +136,7 @@ func (f field) list(t token, add func(n int)) (always bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		s.each(f, add)
+		s.forEach(f, add)
 		always = len(entries) == 1 && s.open && s.start == f.min && s.step == 1
 	}
 	return always, nil
@@ -196,7 +197,7 @@ func (f field) span(t token) (span, error) {
 	return s, nil
 }
 
-// checkStep refuses a step after "*" or a single value that is too large.
+// checkStep refuses a step that is too large. It is for steps after "*" or a single value.
 func (f field) checkStep(t token, step int) error {
 	limit := f.max
 	if f.column == years {
@@ -208,12 +209,12 @@ func (f field) checkStep(t token, step int) error {
 	return nil
 }
 
-// unknown returns an error with the rule that an invalid entry breaks.
+// unknown returns an error for an invalid entry, with the rule that the entry probably breaks.
 func (f field) unknown(t token) error {
 	text, rule := t.text, "values are "+f.values()
 	before := strings.TrimRight(text, "LW")
-	_, _, valued := f.value(before)
-	special := before != text && (before == "" || valued) || strings.HasPrefix(text, "L-")
+	_, _, isValue := f.value(before)
+	special := before != text && (before == "" || isValue) || strings.HasPrefix(text, "L-")
 	switch {
 	case strings.Contains(text, "?"):
 		rule = "\"?\" stands by itself, and only as day of month, day of week or year"
@@ -222,7 +223,8 @@ func (f field) unknown(t token) error {
 	case strings.Contains(text, "#"):
 		rule = "\"#\" is only for the day of week, as in 6#3"
 	case special && f.column == dayOfMonth:
-		rule = "\"L\" and \"W\" stand in a single entry: L, L-3, LW, L-3W or 15W, with 0 to 30 behind \"L-\" and 1 to 31 before \"W\""
+		rule = "\"L\" and \"W\" stand in a single entry: L, L-3, LW, L-3W or 15W, " +
+			"with 0 to 30 behind \"L-\" and 1 to 31 before \"W\""
 	case special && f.column == dayOfWeek:
 		rule = "\"L\" stands in a single entry, as in L, 6L or FRIL"
 	case special:

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Parse parses an expression of Quartz's dialect (see the package comment) for a zone; nil is UTC. The error is a
-// sentence that says where the text is wrong, and what would be right. An expression that never fires, or never again,
-// is valid: its Next is the zero time.
+// Parse parses an expression of Quartz's dialect (see the package comment) for a zone; a nil zone is UTC. The error is
+// a sentence that says where the text is wrong, and what would be right. An expression that never fires, or never
+// again, is valid: its Next returns the zero time.
 func Parse(expr string, zone *time.Location) (*Schedule, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -23,7 +23,7 @@ func Parse(expr string, zone *time.Location) (*Schedule, error) {
 func (s *Schedule) read(expr string) error {
 	all := tokens(expr)
 	if len(all) < years {
-		end := token{expr: expr, at: len(expr)}
+		end := token{expr: expr, offset: len(expr)}
 		return end.wrong(fields[len(all)].name, "there are six fields, or seven with the year, and here are only %d",
 			len(all))
 	}
@@ -55,7 +55,7 @@ func (s *Schedule) read(expr string) error {
 	return err
 }
 
-// readDays reads the two day fields, exactly one of which is used.
+// readDays reads the two day fields. Exactly one of them must be "?", except that both may be "*" if there is a year.
 func (s *Schedule) readDays(all []token) error {
 	inMonth, inWeek := all[dayOfMonth], all[dayOfWeek]
 	var err error
@@ -67,7 +67,7 @@ func (s *Schedule) readDays(all []token) error {
 	case inWeek.text == "?":
 		s.days, err = readDayOfMonth(inMonth)
 	case inMonth.text == "*" && inWeek.text == "*" && len(all) == columns:
-		// The original's documents write every day like this.
+		// This is how the original's documents write "every day".
 		s.days, err = readDayOfMonth(inMonth)
 	default:
 		if _, err = readDayOfMonth(inMonth); err != nil {
@@ -81,11 +81,12 @@ func (s *Schedule) readDays(all []token) error {
 	return err
 }
 
+// readDayOfMonth reads the field day of month, which is not "?".
 func readDayOfMonth(t token) (dayRule, error) {
 	f := fields[dayOfMonth]
 	text, nearest := strings.CutSuffix(t.text, "W")
 	offset, fromLast := strings.CutPrefix(text, "L-")
-	listed := strings.Contains(text, ",")
+	isList := strings.Contains(text, ",")
 	form := beforeLast
 	if nearest {
 		form = nearestBeforeLast
@@ -93,13 +94,13 @@ func readDayOfMonth(t token) (dayRule, error) {
 	switch {
 	case text == "L":
 		return dayRule{form: form}, nil
-	case fromLast && !listed:
+	case fromLast && !isList:
 		n, ok := number(offset)
 		if !ok || n > 30 {
 			return dayRule{}, f.unknown(t)
 		}
 		return dayRule{form: form, n: n}, nil
-	case nearest && !listed:
+	case nearest && !isList:
 		n, _, ok := f.value(text)
 		if !ok {
 			return dayRule{}, f.unknown(t)
@@ -109,9 +110,10 @@ func readDayOfMonth(t token) (dayRule, error) {
 	return f.listDays(t, onDates, allDates)
 }
 
+// readDayOfWeek reads the field day of week, which is not "?".
 func readDayOfWeek(t token) (dayRule, error) {
 	f := fields[dayOfWeek]
-	if t.text == "L" {
+	if t.text == "L" { // Saturday
 		return dayRule{form: onDaysOfWeek, days: 1 << f.max}, nil
 	}
 	if day, ok := strings.CutSuffix(t.text, "L"); ok {
@@ -121,8 +123,8 @@ func readDayOfWeek(t token) (dayRule, error) {
 	}
 	if day, nth, ok := strings.Cut(t.text, "#"); ok && !strings.Contains(t.text, ",") {
 		weekday, _, ok := f.value(day)
-		n, nok := number(nth)
-		if !ok || !nok || n < 1 || n > 5 {
+		n, isNumber := number(nth)
+		if !ok || !isNumber || n < 1 || n > 5 {
 			return dayRule{}, f.unknown(t)
 		}
 		return dayRule{form: nthOfWeek, day: weekday, n: n}, nil
@@ -130,7 +132,7 @@ func readDayOfWeek(t token) (dayRule, error) {
 	return f.listDays(t, onDaysOfWeek, allWeekdays)
 }
 
-// listDays reads a list of days. all are the days that the field can name.
+// listDays reads a list of days, and returns a rule of the given form, or of everyDay if the list contains all days.
 func (f field) listDays(t token, form dayForm, all set) (dayRule, error) {
 	r := dayRule{form: form}
 	if _, err := f.list(t, r.days.add); err != nil {

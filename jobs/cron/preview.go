@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Fire is one instant at which a schedule fires, and how clock changes affect it.
+// Fire is one instant at which a schedule fires. It also says how clock changes affect it.
 type Fire struct {
 	At time.Time
-	// Pass is 1 or 2 if the clock shows the time twice on that day, 0 otherwise. Both is set if the schedule fires in
-	// both passes.
+	// Pass is 1 or 2 if the clock shows the time of At twice, and At is the first or second of these instants;
+	// otherwise 0. Both is set if the schedule fires at both instants.
 	Pass int
 	Both bool
-	// Skipped, unless it is zero, is the last wall time between the previous fire and this one at which the schedule
-	// would have fired but which a clock change skipped. It is expressed in UTC.
+	// Skipped is a matching wall time that does not exist, because a clock change skipped it; zero if there is none.
+	// It is the last one between the previous fire and this one, and is expressed in UTC.
 	Skipped time.Time
 }
 
-// Preview returns the first n fires after an instant.
+// Preview returns the first n fires after an instant; fewer if the schedule then ends.
 func (s *Schedule) Preview(after time.Time, n int) []Fire {
 	var all []Fire
 	for at := s.Next(after); !at.IsZero() && len(all) < n; at = s.Next(at) {
@@ -31,8 +31,8 @@ func (s *Schedule) Preview(after time.Time, n int) []Fire {
 	return all
 }
 
-// skipped returns the last matching wall time that a clock change skipped between two instants. It is zero for a
-// schedule that fires in every hour, which loses no fire.
+// skipped returns the last matching wall time that a clock change skipped between two instants; zero if there is none.
+// It returns zero for a schedule that fires in every hour, because such a schedule loses no fire.
 func (s *Schedule) skipped(after, until int64) (last time.Time) {
 	if s.bothPasses {
 		return last
@@ -55,7 +55,8 @@ func (s *Schedule) skipped(after, until int64) (last time.Time) {
 	}
 }
 
-// passOf distinguishes the two instants at which a clock shows the same time.
+// passOf returns 1 or 2 for the first or second of two instants at which the clock shows the same time; 0 if the clock
+// shows the time of the instant only once.
 func passOf(at int64, zone *time.Location) int {
 	p := periodAt(at, zone)
 	if p.showsAgain(at) {
@@ -82,9 +83,11 @@ func (f Fire) Note(in Language) string {
 		return fmt.Sprintf("the clock moves forward: there is no %s, and no fire at it",
 			f.Skipped.Format("15:04:05 on 2006-01-02"))
 	case f.Pass == 1:
-		return fmt.Sprintf("the clock moves back: %s comes twice on this day, this is the first time, and it fires at both", clock)
+		return fmt.Sprintf("the clock moves back: %s comes twice on this day, this is the first time, "+
+			"and it fires at both", clock)
 	case f.Pass == 2 && f.Both:
-		return fmt.Sprintf("the clock moves back: %s comes twice on this day, this is the second time, and it fires at both", clock)
+		return fmt.Sprintf("the clock moves back: %s comes twice on this day, this is the second time, "+
+			"and it fires at both", clock)
 	case f.Pass == 2:
 		return fmt.Sprintf("the clock moves back: %s comes twice on this day, and it fires the second time only",
 			clock)
@@ -92,6 +95,7 @@ func (f Fire) Note(in Language) string {
 	return ""
 }
 
+// noteChinese is Note in Chinese.
 func (f Fire) noteChinese() string {
 	clock := f.At.Format(time.TimeOnly)
 	switch {

@@ -18,15 +18,16 @@ var zoneNames = []string{
 	"America/Sao_Paulo", "America/St_Johns", "Asia/Kolkata", "Antarctica/Troll", "Africa/Casablanca",
 }
 
-// plain is an expression whose meaning a test can compute directly: every field is a list of values, or any.
-type plain struct {
-	values [6]map[int]bool // nil is any; the last field is the day of week
+// simpleExpr is an expression whose fires a test can compute directly: every field is a list of values, or "*".
+type simpleExpr struct {
+	values [6]map[int]bool // by field; nil for "*" and "?"; the last field is the day of week
 	text   string
 }
 
-func drawPlain(t *rapid.T) plain {
+// drawSimple returns a random expression.
+func drawSimple(t *rapid.T) simpleExpr {
 	limits := [6][2]int{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {1, 7}}
-	var p plain
+	var p simpleExpr
 	var texts [6]string
 	for i, limit := range limits {
 		texts[i] = "*"
@@ -47,8 +48,8 @@ func drawPlain(t *rapid.T) plain {
 	return p
 }
 
-// shows reports whether the wall time of at matches.
-func (p plain) shows(at time.Time) bool {
+// matches reports whether the wall time of at matches.
+func (p simpleExpr) matches(at time.Time) bool {
 	fields := [6]int{at.Second(), at.Minute(), at.Hour(), at.Day(), int(at.Month()), int(at.Weekday()) + 1}
 	for i, values := range p.values {
 		if values != nil && !values[fields[i]] {
@@ -58,10 +59,10 @@ func (p plain) shows(at time.Time) bool {
 	return true
 }
 
-// fires reports whether at is a fire of p: the clock shows a matching time, and for the last time unless p fires in
-// every hour.
-func (p plain) fires(at time.Time) bool {
-	if !p.shows(at) {
+// fires reports whether p fires at an instant: the wall time matches, and the clock does not show it again, or p fires
+// in every hour.
+func (p simpleExpr) fires(at time.Time) bool {
+	if !p.matches(at) {
 		return false
 	}
 	if p.values[2] == nil {
@@ -76,16 +77,15 @@ func (p plain) fires(at time.Time) bool {
 	return true
 }
 
+// drawInstant returns a random instant, in many cases near a clock change of 2026.
 func drawInstant(t *rapid.T, z *time.Location) time.Time {
-	// Around the clock changes of 2026, and at any time.
-	near := rapid.SampledFrom([]int64{
+	changes := rapid.SampledFrom([]int64{
 		1772953200, 1793509200, 1774746000, 1792890000, 1776981600, 1793307600, 1775314800, 1791129600,
 	})
 	at := rapid.OneOf(
 		rapid.Int64Range(1_000_000_000, 2_500_000_000),
 		rapid.Custom(func(t *rapid.T) int64 {
-			return near.Draw(t, "change") + rapid.Int64Range(-9000, 9000).Draw(t,
-				"off")
+			return changes.Draw(t, "change") + rapid.Int64Range(-9000, 9000).Draw(t, "offset")
 		}),
 	).Draw(t, "at")
 	return time.Unix(at, rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds")).In(z)
@@ -103,7 +103,7 @@ func TestNextIsTheFirstInstantAfter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		z := zone(t, rapid.SampledFrom(zoneNames).Draw(t, "zone"))
-		p := drawPlain(t)
+		p := drawSimple(t)
 		s := mustParse(t, p.text, z)
 		after := drawInstant(t, z)
 		next := s.Next(after)
@@ -124,7 +124,7 @@ func TestNextIsTheFirstInstantAfter(t *testing.T) {
 		if !p.fires(next) {
 			t.Fatalf("%q in %s doesn't fire at %v", p.text, z, next)
 		}
-		// Next returns the same instant from any moment before it.
+		// Next returns the same instant for every moment between after and it.
 		between := rapid.Int64Range(0, int64(next.Sub(after))-1).Draw(t, "between")
 		if again := s.Next(after.Add(time.Duration(between))); !again.Equal(next) {
 			t.Fatalf("Next(%v) = %v, but a moment later it is %v", after, next, again)
@@ -136,7 +136,7 @@ func TestLatestIsWhatNextGives(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		z := zone(t, rapid.SampledFrom(zoneNames).Draw(t, "zone"))
-		expr := drawPlain(t).text
+		expr := drawSimple(t).text
 		s := mustParse(t, expr, z)
 		after := drawInstant(t, z)
 		until := after.Add(time.Duration(rapid.Int64Range(-1, int64(36*time.Hour)).Draw(t, "window")))
@@ -203,7 +203,7 @@ func TestFarMoments(t *testing.T) {
 	}
 }
 
-// Go's zone bounds are wrong on the last day of leap years in the far future.
+// TestLeapYearsEndFarAhead checks the last days of a leap year in the future, for which Go returns wrong zone bounds.
 func TestLeapYearsEndFarAhead(t *testing.T) {
 	t.Parallel()
 	for _, name := range zoneNames {
@@ -230,7 +230,7 @@ func FuzzParse(f *testing.F) {
 		s, err := cron.Parse(expr, zone(t, zoneNames[int(zoneIndex)%len(zoneNames)]))
 		if err != nil {
 			if err.Error() == "" {
-				t.Error("an error says nothing")
+				t.Error("an error has no text")
 			}
 			return
 		}

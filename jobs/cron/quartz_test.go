@@ -18,13 +18,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Reasons why an expression that Quartz accepts is refused.
 const (
-	emptyEntry  = "an empty list entry, which Quartz overlooks"
-	eighthField = "more than seven fields, of which Quartz forgets the rest"
-	mark99      = "99, Quartz's inner mark for any"
-	afterStar   = "garbage behind a star, which Quartz overlooks"
+	emptyEntry  = "an empty list entry, which Quartz ignores"
+	eighthField = "more than seven fields, of which Quartz ignores the rest"
+	mark99      = "99, which Quartz uses internally for any value"
+	afterStar   = "garbage after a star, which Quartz ignores"
 )
 
-// refusedHere are the rows of the table that Quartz accepts only by accident.
+// refusedHere contains the expressions of the table that Parse refuses although Quartz accepts them, with the reasons.
 var refusedHere = map[string]string{
 	"0 31/28 4 LW * ? 1,,2":         emptyEntry,
 	"1,,2 14-47 5,7 * 4 ?":          emptyEntry,
@@ -55,16 +55,17 @@ var refusedHere = map[string]string{
 	"0 */26 15-20 *-5 2-6 ?":        afterStar,
 }
 
-// quartzRow is one row of the table.
+// quartzRow is one row of the table of Quartz's results.
 type quartzRow struct {
-	line       int
-	expr       string
-	zone       *time.Location
-	from       int64
-	want       []string
-	wantRefuse bool
+	line      int
+	expr      string
+	zone      *time.Location
+	from      int64
+	want      []string // the fires, or "ERROR" and Quartz's message
+	wantError bool
 }
 
+// quartzTable reads the table.
 func quartzTable(t testing.TB) []quartzRow {
 	t.Helper()
 	text, err := os.ReadFile("testdata/fires.tsv")
@@ -82,12 +83,13 @@ func quartzTable(t testing.TB) []quartzRow {
 			t.Fatalf("line %d: %v", i+1, err)
 		}
 		rows = append(rows, quartzRow{
-			line: i + 1, expr: c[0], zone: zone(t, c[1]), from: from, want: c[3:], wantRefuse: c[3] == "ERROR",
+			line: i + 1, expr: c[0], zone: zone(t, c[1]), from: from, want: c[3:], wantError: c[3] == "ERROR",
 		})
 	}
 	return rows
 }
 
+// zone returns the zone with an IANA name.
 func zone(t interface {
 	Helper()
 	Fatal(...any)
@@ -106,20 +108,20 @@ func TestAnswersAreQuartzs(t *testing.T) {
 	if len(rows) != 1479 {
 		t.Errorf("the table has %d rows, want 1479", len(rows))
 	}
-	seen := make(map[string]bool)
+	refusedRows := make(map[string]bool)
 	for _, row := range rows {
 		t.Run(fmt.Sprintf("line %d", row.line), func(t *testing.T) {
 			s, err := cron.Parse(row.expr, row.zone)
 			reason, refused := refusedHere[row.expr]
 			switch {
 			case refused && err == nil:
-				t.Fatalf("Parse(%q) takes it, want it refused: %s", row.expr, reason)
+				t.Fatalf("Parse(%q) accepts %s", row.expr, reason)
 			case refused:
-				seen[row.expr] = true
+				refusedRows[row.expr] = true
 				return
-			case row.wantRefuse && err == nil:
-				t.Fatalf("Parse(%q) takes it, Quartz says: %s", row.expr, row.want[1])
-			case row.wantRefuse:
+			case row.wantError && err == nil:
+				t.Fatalf("Parse(%q) returns no error, Quartz returns %s", row.expr, row.want[1])
+			case row.wantError:
 				return
 			case err != nil:
 				t.Fatalf("Parse: %v", err)
@@ -137,12 +139,12 @@ func TestAnswersAreQuartzs(t *testing.T) {
 			}
 		})
 	}
-	if len(seen) != len(refusedHere) {
-		t.Errorf("%d exceptions are in the table, want all %d", len(seen), len(refusedHere))
+	if len(refusedRows) != len(refusedHere) {
+		t.Errorf("%d exceptions are in the table, want all %d", len(refusedRows), len(refusedHere))
 	}
 }
 
-// The original's documents contain these expressions, which its Quartz refuses.
+// TestOriginalsDocuments checks expressions that the original's documents contain, although its Quartz refuses them.
 func TestOriginalsDocuments(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, time.March, 1, 0, 0, 0, 0, time.UTC)
@@ -168,7 +170,7 @@ func TestOriginalsDocuments(t *testing.T) {
 	}
 }
 
-// Results of Quartz beyond the table, found by comparing random expressions.
+// TestQuartzsCorners checks further results of Quartz, which were found by comparing random expressions.
 func TestQuartzsCorners(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -199,7 +201,7 @@ func TestQuartzsCorners(t *testing.T) {
 	}
 }
 
-// nextOf returns the next n fires after a moment, as text.
+// nextOf returns the next n fires after a moment as texts; "never" after the last fire.
 func nextOf(t testing.TB, s *cron.Schedule, after string, n int) []string {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, after)

@@ -1,5 +1,6 @@
 package cron
 
+// The sets of all values of the fields.
 const (
 	allOfSixty  = set(1<<60 - 1)
 	allMonths   = set(1<<13 - 1<<1)
@@ -15,16 +16,17 @@ func (s set) members() (all []int) {
 	return all
 }
 
-// run is the numbers from one to another, by a step.
+// run contains the numbers from from to to, by step.
 type run struct{ from, to, step int }
 
-// runs are numbers grouped for a short description. Different numbers have different runs.
+// runs is a set of numbers, grouped so that it can be described briefly. Different sets have different runs.
 type runs []run
 
-// runsOf returns one run for equidistant numbers, if they are many. Otherwise it returns one run for each group of
-// three or more neighbours, and one for each other number.
+// runsOf groups numbers. It returns a single run if the numbers are equidistant, but not consecutive, and more than
+// minStepTimes. Otherwise it returns one run for each group of three or more consecutive numbers, and one for each
+// other number.
 func runsOf(numbers []int) (all runs) {
-	if step := stepOf(numbers); step > 1 && len(numbers) > fewestOfStep {
+	if step := stepOf(numbers); step > 1 && len(numbers) > minStepTimes {
 		return runs{{numbers[0], numbers[len(numbers)-1], step}}
 	}
 	for _, r := range splitRuns(numbers) {
@@ -39,10 +41,10 @@ func runsOf(numbers []int) (all runs) {
 	return all
 }
 
-// single reports whether it is one number.
+// single reports whether the set contains only one number.
 func (r runs) single() bool { return len(r) == 1 && r[0].from == r[0].to }
 
-// whole reports whether it is all numbers from 0 to last.
+// whole reports whether the set contains all numbers from 0 to last.
 func (r runs) whole(last int) bool { return len(r) == 1 && r[0] == run{0, last, 1} }
 
 // stepOf returns the distance between consecutive numbers; 0 if they differ or there are fewer than two numbers.
@@ -59,7 +61,7 @@ func stepOf(numbers []int) int {
 	return step
 }
 
-// splitRuns splits sorted numbers at gaps.
+// splitRuns splits sorted numbers into groups of consecutive numbers.
 func splitRuns(numbers []int) (all [][]int) {
 	for i, n := range numbers {
 		if i == 0 || n != numbers[i-1]+1 {
@@ -70,8 +72,8 @@ func splitRuns(numbers []int) (all [][]int) {
 	return all
 }
 
-// inCircle returns where neighbours begin and end in a set of cyclic numbers from 1 to size, such as months. ok
-// reports whether they are the whole set, and at least three.
+// inCircle returns the first and last member of a set that is one group of consecutive numbers, where 1 follows size,
+// as in months. ok is false if the set is no such group, or has fewer than three members.
 func inCircle(s set, size int) (from, to int, ok bool) {
 	all := splitRuns(s.members())
 	count := len(s.members())

@@ -18,7 +18,7 @@ type Schedule struct {
 	seconds, minutes, hours, months set
 	days                            dayRule
 	years                           yearSet
-	// bothPasses is set if the schedule fires in both passes of a doubled hour.
+	// bothPasses is set if the schedule fires in both passes of an hour that a clock change repeats.
 	bothPasses bool
 }
 
@@ -27,18 +27,18 @@ const (
 	secondsOfHour   = 60 * secondsOfMinute
 	secondsOfDay    = 24 * secondsOfHour
 
-	// maxShift exceeds the difference of any two offsets of a zone (a zone that changes sides of the date line moves by
-	// a day).
+	// maxShift, in seconds, exceeds the difference of any two offsets of a zone. A zone that changes sides of the date
+	// line moves by a day.
 	maxShift = 2 * secondsOfDay
 
-	// endless is the end of a zone's last period, far away but safe for arithmetic.
+	// endless is the end of a zone's last period. It is in the far future, but sums with it do not overflow.
 	endless = int64(1) << 60
 )
 
-// Next returns the first instant strictly after the given one at which s fires, a whole second in s's zone; the zero
-// time if there is none.
+// Next returns the first instant after the given one at which s fires: a whole second, in the zone of s. It returns
+// the zero time if there is none.
 //
-// The work is bounded: Next follows the zone's changes only near a candidate.
+// The work is limited, because Next examines the zone's changes only near a candidate.
 func (s *Schedule) Next(after time.Time) time.Time {
 	switch y := after.Year(); {
 	case y < firstYear-1:
@@ -52,10 +52,10 @@ func (s *Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// next returns the first fire at or after an instant, in seconds since 1970.
+// next returns the first fire at or after an instant, both in seconds since 1970; false if there is none.
 //
-// It walks over the zone's periods of constant offset. Within a period, wall time is instant plus offset, and next
-// looks for the next matching wall time.
+// It iterates over the zone's periods of constant offset. Within a period, the wall time is the instant plus the
+// offset, and next searches for the next matching wall time.
 func (s *Schedule) next(from int64) (int64, bool) {
 	for {
 		p := periodAt(from, s.zone)
@@ -65,12 +65,12 @@ func (s *Schedule) next(from int64) (int64, bool) {
 			return at, true
 		}
 		if p.end-from < maxShift {
-			// After the end of the period the clock may repeat times before from.
+			// After the end of the period, the clock may show matching times that are before the time of from.
 			from = p.end
 			continue
 		}
-		// The wall time found, if any, is the first matching one from here on, whatever the offset will be. So periods
-		// that end well before it contain none.
+		// wall is the first matching wall time from here on, whatever the offset will be. So periods that end well
+		// before it contain no fire.
 		if !found {
 			return 0, false
 		}
@@ -86,6 +86,7 @@ type period struct {
 	end int64
 }
 
+// periodAt returns the period of a zone that contains an instant.
 func periodAt(at int64, zone *time.Location) period {
 	t := time.Unix(at, 0).In(zone)
 	_, offset := t.Zone()
@@ -95,14 +96,14 @@ func periodAt(at int64, zone *time.Location) period {
 		p.end = end.Unix()
 	}
 	if p.end <= at {
-		// On the last day of a leap year beyond a zone's table, ZoneBounds returns an end in the past. No clock
-		// changes near the turn of those years.
+		// On the last day of a leap year that is later than the zone's table, ZoneBounds returns an end in the past.
+		// No clock changes near the ends of such years.
 		p.end = at + maxShift
 	}
 	return p
 }
 
-// showsAgain reports whether the wall time of an instant is repeated after the end of the period.
+// showsAgain reports whether the clock shows the time of an instant in the period again after the end of the period.
 func (p period) showsAgain(at int64) bool {
 	if p.end-at > maxShift {
 		return false
@@ -111,8 +112,8 @@ func (p period) showsAgain(at int64) bool {
 	return at-p.end >= int64(offset)-p.offset
 }
 
-// wallFrom returns the first matching wall time at or after the given one. Both are expressed as the instant that
-// shows them in UTC.
+// wallFrom returns the first matching wall time at or after the given one; false if there is none. A wall time is
+// expressed as the instant at which a clock in UTC shows it.
 func (s *Schedule) wallFrom(from int64) (int64, bool) {
 	year, m, d := time.Unix(from, 0).UTC().Date()
 	if s.firesOn(year, int(m), d) {
@@ -135,8 +136,8 @@ func (s *Schedule) firesOn(year, m, d int) bool {
 	return ok && y == year && s.months.has(m) && s.days.in(monthOf(year, m)).has(d)
 }
 
-// dayFrom returns the first matching day at or after a date, in days since 1970. The date's day may be one past the
-// end of its month.
+// dayFrom returns the first matching day at or after a date, in days since 1970; false if there is none. d may be one
+// more than the month has days.
 func (s *Schedule) dayFrom(year, m, d int) (int64, bool) {
 	for y, ok := s.years.from(year); ok; y, ok = s.years.from(y + 1) {
 		if y > year {
@@ -157,7 +158,7 @@ func (s *Schedule) dayFrom(year, m, d int) (int64, bool) {
 	return 0, false
 }
 
-// secondFrom returns the first matching second of a day at or after the given one.
+// secondFrom returns the first matching second of a day at or after the given one; false if there is none.
 func (s *Schedule) secondFrom(second int) (int, bool) {
 	h, m, sec := second/secondsOfHour, second/secondsOfMinute%60, second%secondsOfMinute
 	if s.hours.has(h) {
@@ -176,18 +177,19 @@ func (s *Schedule) secondFrom(second int) (int, bool) {
 	return 0, false
 }
 
-// Latest returns the newest n fires after one instant and not after another, oldest first; fewer if there are fewer.
+// Latest returns the newest n fires after the instant after and not after until, oldest first; fewer if there are
+// fewer.
 //
-// It costs about as much as a few times n calls of Next, however many fires lie between, because it examines windows
-// that grow backwards from until.
+// It costs about as much as a few times n calls of Next, however many fires there are, because it examines windows
+// backwards from until. A window is halved if it contains too many fires, and otherwise followed by a longer one.
 func (s *Schedule) Latest(after, until time.Time, n int) []time.Time {
 	lowest := max(after.Unix(), civilDay(firstYear-1, 1, 1)*secondsOfDay)
 	to := min(until.Unix(), civilDay(lastYear+2, 1, 1)*secondsOfDay)
 	var newest []int64 // in descending order
 	for width := int64(n); len(newest) < n && to > lowest; {
 		start := max(to-width, lowest)
-		fires, all := s.between(start, to, 4*n)
-		if !all {
+		fires, complete := s.between(start, to, 4*n)
+		if !complete {
 			width = max((to-start)/2, 1)
 			continue
 		}
@@ -203,8 +205,9 @@ func (s *Schedule) Latest(after, until time.Time, n int) []time.Time {
 	return times
 }
 
-// between returns the fires after one instant and not after another; all is false if there are more than limit.
-func (s *Schedule) between(after, until int64, limit int) (fires []int64, all bool) {
+// between returns the fires after the instant after and not after until. If there are more than limit, it returns no
+// fires and false.
+func (s *Schedule) between(after, until int64, limit int) (fires []int64, complete bool) {
 	for at, ok := s.next(after + 1); ok && at <= until; at, ok = s.next(at + 1) {
 		if len(fires) == limit {
 			return nil, false

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// shorten bounds the length of a quoted text.
+// shorten cuts a text that an error quotes to at most 100 characters.
 func shorten(s string) string {
 	const limit = 100
 	if utf8.RuneCountInString(s) <= limit {
@@ -18,21 +18,21 @@ func shorten(s string) string {
 // token is a part of an expression.
 type token struct {
 	expr string
-	// at is the position of the token's first byte in expr. text is the token in capital letters.
-	at   int
-	text string
+	// offset is the position of the token's first byte in expr. text is the token in capital letters.
+	offset int
+	text   string
 }
 
-// wrong returns an error that says where t breaks a rule of a field; field is "" after the last one.
+// wrong returns an error that says where t breaks a rule of a field; field is "" for text after the last field.
 func (t token) wrong(field, rule string, args ...any) error {
 	what := "something is missing"
 	if t.text != "" {
-		what = fmt.Sprintf("%q is wrong", shorten(t.expr[t.at:t.at+len(t.text)]))
+		what = fmt.Sprintf("%q is wrong", shorten(t.expr[t.offset:t.offset+len(t.text)]))
 	}
 	if field != "" {
 		what += " in " + field
 	}
-	column := utf8.RuneCountInString(t.expr[:t.at]) + 1
+	column := utf8.RuneCountInString(t.expr[:t.offset]) + 1
 	return fmt.Errorf("cron %q, column %d: %s: %s", shorten(t.expr), column, what, fmt.Sprintf(rule, args...))
 }
 
@@ -46,16 +46,17 @@ func tokens(expr string) []token {
 			end++
 		}
 		if end > i {
-			all = append(all, token{expr: expr, at: i, text: upper[i:end]})
+			all = append(all, token{expr: expr, offset: i, text: upper[i:end]})
 		}
 		i = end + 1
 	}
 	return all
 }
 
+// isBlank reports whether a character separates fields.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// capitals changes only a-z, so that byte positions stay the same.
+// capitals returns a text in capital letters. It changes only a-z, so that byte positions stay the same.
 func capitals(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -70,10 +71,10 @@ func capitals(s string) string {
 func (t token) entries() []token {
 	texts := strings.Split(t.text, ",")
 	all := make([]token, len(texts))
-	at := t.at
+	offset := t.offset
 	for i, text := range texts {
-		all[i] = token{expr: t.expr, at: at, text: text}
-		at += len(text) + 1
+		all[i] = token{expr: t.expr, offset: offset, text: text}
+		offset += len(text) + 1
 	}
 	return all
 }

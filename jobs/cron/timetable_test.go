@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 
-// popped is one fire of a timetable.
+// popped is one result of Pop.
 type popped struct {
 	At    string
 	Names []string
@@ -148,14 +148,15 @@ func TestTimetableNamesStayAsGiven(t *testing.T) {
 	}
 }
 
-// model is the simplest implementation of a timetable.
+// model is the simplest implementation of a timetable. A group is identified by its expression.
 type model struct {
-	jobs map[string]string
-	next map[string]time.Time
-	by   map[string]*cron.Schedule
+	jobs      map[string]string         // the expression, by name
+	next      map[string]time.Time      // by expression
+	schedules map[string]*cron.Schedule // by expression
 }
 
-func (m *model) forget() {
+// removeUnused removes the groups without names.
+func (m *model) removeUnused() {
 	used := make(map[string]bool)
 	for _, key := range m.jobs {
 		used[key] = true
@@ -169,10 +170,10 @@ func (m *model) forget() {
 
 func (m *model) set(name, key string, after time.Time) {
 	if _, ok := m.next[key]; !ok {
-		m.next[key] = m.by[key].Next(after)
+		m.next[key] = m.schedules[key].Next(after)
 	}
 	m.jobs[name] = key
-	m.forget()
+	m.removeUnused()
 }
 
 func (m *model) nextAt() (at time.Time, ok bool) {
@@ -197,7 +198,7 @@ func (m *model) pop(now time.Time) (at time.Time, names []string, ok bool) {
 	slices.Sort(names)
 	for key, next := range m.next {
 		if next.Equal(at) {
-			m.next[key] = m.by[key].Next(at)
+			m.next[key] = m.schedules[key].Next(at)
 		}
 	}
 	return at, names, true
@@ -211,26 +212,25 @@ func TestTimetableIsTheModel(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		tt := cron.NewTimetable()
-		m := &model{jobs: map[string]string{}, next: map[string]time.Time{}, by: map[string]*cron.Schedule{}}
+		m := &model{jobs: map[string]string{}, next: map[string]time.Time{}, schedules: map[string]*cron.Schedule{}}
 		for _, expr := range exprs {
-			m.by[expr] = mustParse(t, expr, nil)
+			m.schedules[expr] = mustParse(t, expr, nil)
 		}
 		now := noon
 		name := rapid.Custom(func(t *rapid.T) string {
-			return fmt.Sprint("job",
-				rapid.IntRange(0, 15).Draw(t, "name"))
+			return fmt.Sprint("job", rapid.IntRange(0, 15).Draw(t, "name"))
 		})
 		t.Repeat(map[string]func(*rapid.T){
 			"set": func(t *rapid.T) {
 				n, expr := name.Draw(t, "job"), rapid.SampledFrom(exprs).Draw(t, "expr")
-				tt.Set(n, m.by[expr], now)
+				tt.Set(n, m.schedules[expr], now)
 				m.set(n, expr, now)
 			},
 			"remove": func(t *rapid.T) {
 				n := name.Draw(t, "job")
 				tt.Remove(n)
 				delete(m.jobs, n)
-				m.forget()
+				m.removeUnused()
 			},
 			"pop": func(t *rapid.T) {
 				at, names, ok := tt.Pop(now)
@@ -243,7 +243,7 @@ func TestTimetableIsTheModel(t *testing.T) {
 				tt.Skip(now)
 				for key, next := range m.next {
 					if !next.IsZero() && !next.After(now) {
-						m.next[key] = m.by[key].Next(now)
+						m.next[key] = m.schedules[key].Next(now)
 					}
 				}
 			},

@@ -11,8 +11,8 @@ const (
 	Chinese
 )
 
-// Words describes when s fires: "at 03:00, from Monday to Friday". Schedules that fire at different times have
-// different words. Clock times are in the schedule's zone, which the words do not name.
+// Words describes when s fires, such as "at 03:00, from Monday to Friday". Schedules that fire at different times have
+// different words. Times of day are in the schedule's zone, which the words do not name.
 func (s *Schedule) Words(in Language) string {
 	p := s.phrase()
 	if in == Chinese {
@@ -22,14 +22,14 @@ func (s *Schedule) Words(in Language) string {
 }
 
 // phrase is the structure of a schedule's words. It is built from the sets of values, not from the text of the
-// expression. What a form leaves out is the same for all schedules of that form, so that different sets never have the
-// same words.
+// expression. A form leaves out only values that are the same for all schedules of that form, so that different sets
+// never have the same words.
 type phrase struct {
 	time   timePhrase
 	days   dayRule
 	months set
 	years  runs
-	// never is set if there is no year to fire in, anyYear if all years are included.
+	// never is set if the schedule fires in no year, anyYear if it fires in all years.
 	never, anyYear bool
 }
 
@@ -39,17 +39,17 @@ type timeForm int
 const (
 	// atTimes lists the times.
 	atTimes timeForm = iota
-	// everyStep is a step all day long: every 5 minutes.
+	// everyStep names a step that applies to the whole day, such as "every 5 minutes".
 	everyStep
-	// everyStepFrom is a step that does not begin at the full hour or minute: every 5 minutes from minute 2 of each
-	// hour.
+	// everyStepFrom names a step that does not begin at the full hour or minute, such as "every 5 minutes from minute
+	// 2 of each hour".
 	everyStepFrom
-	// onceAnHour is a minute and second of every hour, onceAMinute a second of every minute.
+	// onceAnHour names a minute and second of every hour, onceAMinute a second of every minute.
 	onceAnHour
 	onceAMinute
-	// inSpans is a step within some spans of the day.
+	// inSpans names a step within some spans of the day.
 	inSpans
-	// byField describes each field, if no better form is correct.
+	// byField describes each field. It is used if no better form is correct.
 	byField
 )
 
@@ -57,7 +57,7 @@ const (
 type timePhrase struct {
 	form  timeForm
 	step  int
-	first int
+	first int // the first time of each hour
 	times []int
 	spans []timeSpan
 
@@ -65,17 +65,19 @@ type timePhrase struct {
 	everyHour               bool
 }
 
-// timeSpan is a span of the day, both ends included. If to is before from, it is on the next day.
+// timeSpan is a span of the day that includes both ends. If to is before from, to is on the next day.
 type timeSpan struct{ from, to int }
 
-// The greatest lengths of lists in words; longer ones use another form.
+// Limits of the forms.
 const (
+	// maxTimes and maxSpans are the maximum lengths of lists. Longer ones use another form.
 	maxTimes = 6
 	maxSpans = 3
-	// fewestOfStep is the smallest number of values for which "every" is used.
-	fewestOfStep = 4
+	// minStepTimes is the minimum number of times for which a step is named. runsOf requires one more.
+	minStepTimes = 4
 )
 
+// phrase returns the structure of the schedule's words.
 func (s *Schedule) phrase() phrase {
 	p := phrase{days: s.days, months: s.months}
 	var years []int
@@ -87,7 +89,8 @@ func (s *Schedule) phrase() phrase {
 	return p
 }
 
-// timePhrase finds the shortest correct form. A span may cross midnight only if the schedule fires on all days.
+// timePhrase finds the shortest correct form. allDays says that the schedule fires on all days; only then may a span
+// cross midnight.
 func (s *Schedule) timePhrase(allDays bool) timePhrase {
 	p := timePhrase{
 		seconds: runsOf(s.seconds.members()), minutes: runsOf(s.minutes.members()), hours: runsOf(s.hours.members()),
@@ -103,12 +106,13 @@ func (s *Schedule) timePhrase(allDays bool) timePhrase {
 	case step > secondsOfHour && times[0] == 0 && times[len(times)-1]+step == secondsOfDay:
 		p.form, p.step = everyStep, step
 		return p
-	case step > 0 && len(times) >= fewestOfStep:
+	case step > 0 && len(times) >= minStepTimes:
 		p.form, p.step, p.spans = inSpans, step, []timeSpan{{times[0], times[len(times)-1]}}
 		return p
 	}
-	if spans, step := s.spans(hours, allDays); step > 0 &&
-		(len(spans) == 1 && len(times) >= fewestOfStep || len(times) > maxTimes) {
+	spans, step := s.spans(hours, allDays)
+	isShorter := len(spans) == 1 && len(times) >= minStepTimes || len(times) > maxTimes
+	if step > 0 && isShorter {
 		p.form, p.step, p.spans = inSpans, step, spans
 		return p
 	}
@@ -120,9 +124,10 @@ func (s *Schedule) timePhrase(allDays bool) timePhrase {
 	return p
 }
 
-// ofEveryHour sets the form for a schedule that fires identically in all hours.
+// ofEveryHour sets the form for a schedule that fires at the same times in all hours. times are those of one hour.
 func (p *timePhrase) ofEveryHour(times []int, allMinutes bool) {
 	p.step, p.first = stepOf(times), times[0]
+	// round says that the step continues from each hour to the next.
 	round := p.step > 0 && p.first+secondsOfHour-times[len(times)-1] == p.step
 	switch {
 	case len(times) == 1 && p.first == 0:
@@ -140,7 +145,7 @@ func (p *timePhrase) ofEveryHour(times []int, allMinutes bool) {
 	}
 }
 
-// inHours returns all times in some hours at which s fires, in order.
+// inHours returns all times of the given hours at which s fires, in order.
 func (s *Schedule) inHours(hours []int) (times []int) {
 	for _, h := range hours {
 		for _, m := range s.minutes.members() {
@@ -152,10 +157,12 @@ func (s *Schedule) inHours(hours []int) (times []int) {
 	return times
 }
 
-// spans returns the times of each run of hours, with their common step; the step is 0 if there is none.
-func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step int) {
+// spans returns a span for each run of consecutive hours, from the first to the last time in them, and the common step
+// of all times. The step is 0 if there is none, or if there are too many spans. With mayCrossMidnight, hour 0
+// continues a run that ends with hour 23.
+func (s *Schedule) spans(hours []int, mayCrossMidnight bool) (spans []timeSpan, step int) {
 	all := splitRuns(hours)
-	if last := len(all) - 1; overMidnight && last > 0 && all[0][0] == 0 && all[last][len(all[last])-1] == 23 {
+	if last := len(all) - 1; mayCrossMidnight && last > 0 && all[0][0] == 0 && all[last][len(all[last])-1] == 23 {
 		for _, h := range all[0] {
 			all[last] = append(all[last], h+24)
 		}
@@ -166,11 +173,11 @@ func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step
 	}
 	for _, run := range all {
 		times := s.inHours(run)
-		by := stepOf(times)
-		if len(times) > 1 && (by == 0 || step != 0 && by != step) {
+		runStep := stepOf(times)
+		if len(times) > 1 && (runStep == 0 || step != 0 && runStep != step) {
 			return nil, 0
 		}
-		step = max(step, by)
+		step = max(step, runStep)
 		spans = append(spans, timeSpan{times[0], times[len(times)-1] % secondsOfDay})
 	}
 	// A single time can't follow "every 5 minutes", so it comes last.
@@ -186,12 +193,12 @@ func (s *Schedule) spans(hours []int, overMidnight bool) (spans []timeSpan, step
 	return spans, step
 }
 
-// ofAnyDay reports whether the words need no day, because they name no time of day.
-func (p timePhrase) ofAnyDay() bool {
+// needsNoDay reports whether the words for the times need no day, because they name no time of day.
+func (p timePhrase) needsNoDay() bool {
 	return p.form != atTimes && p.form != inSpans && (p.form != byField || p.everyHour)
 }
 
-// inUnits returns a step in the largest unit of which it is a multiple.
+// inUnits returns a step as a number of the largest unit of which it is a multiple.
 func inUnits(step int, second, minute, hour string) (n int, unit string) {
 	switch {
 	case step%secondsOfHour == 0:

@@ -41,13 +41,13 @@ func TestWords(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" && !*update {
-		t.Errorf("words have changed (-want +got); -update takes them over, to be read again:\n%s", diff)
+		t.Errorf("words have changed (-want +got); review them after a run with -update:\n%s", diff)
 	}
 }
 
-// fingerprint returns samples of a schedule's fires, from several moments on, in a zone with clock changes.
-func fingerprint(t interface{ Fatal(...any) }, expr string, in *time.Location) string {
-	s := mustParse(t, expr, in)
+// fingerprint returns the fires of an expression after several moments as a text.
+func fingerprint(t interface{ Fatal(...any) }, expr string, z *time.Location) string {
+	s := mustParse(t, expr, z)
 	var b strings.Builder
 	for _, from := range []string{"2025-12-31T23:59:50Z", "2026-03-07T20:00:00Z", "2026-11-01T04:50:00Z",
 		"2027-02-26T00:00:00Z", "2028-02-27T12:00:00Z"} {
@@ -65,11 +65,12 @@ func fingerprint(t interface{ Fatal(...any) }, expr string, in *time.Location) s
 	return b.String()
 }
 
-// meant remembers for which schedule words were returned, and fails if another schedule has the same words.
-type meant map[string][2]string
+// meanings contains an expression and its fingerprint, by words.
+type meanings map[string][2]string
 
-func (m meant) check(t interface{ Fatal(...any) }, expr string, in *time.Location) {
-	s, fires := mustParse(t, expr, in), fingerprint(t, expr, in)
+// check adds the words of an expression. It fails if an expression with another fingerprint has the same words.
+func (m meanings) check(t interface{ Fatal(...any) }, expr string, z *time.Location) {
+	s, fires := mustParse(t, expr, z), fingerprint(t, expr, z)
 	for _, words := range []string{s.Words(cron.English), s.Words(cron.Chinese)} {
 		if words == "" || strings.Contains(words, "%!") || strings.Contains(words, "  ") {
 			t.Fatal(fmt.Sprintf("%q has the words %q", expr, words))
@@ -89,7 +90,7 @@ func TestSchedulesThatDifferHaveDifferentWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen := meant{}
+		seen := meanings{}
 		done := map[string]bool{}
 		for line := range strings.Lines(string(data)) {
 			expr, _, _ := strings.Cut(line, "\t")
@@ -130,7 +131,7 @@ func TestWordsOfAnything(t *testing.T) {
 	t.Parallel()
 	in := zone(t, "America/New_York")
 	rapid.Check(t, func(t *rapid.T) {
-		seen := meant{}
+		seen := meanings{}
 		var fields [7]string
 		draw := func(i int) {
 			switch limits := [...][2]int{{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {1, 7}}; i {
@@ -150,7 +151,7 @@ func TestWordsOfAnything(t *testing.T) {
 		for i := range fields {
 			draw(i)
 		}
-		// Change one field at a time, since words that leave too much out would show there.
+		// Change one field at a time, because then words that leave out too much would be the same.
 		for range 6 {
 			seen.check(t, strings.Join(fields[:], " "), in)
 			draw(rapid.IntRange(0, 6).Draw(t, "changed"))

@@ -1,6 +1,6 @@
 // Package hook creates the body of a webhook's request from a job's template, in the language of Go's text/template.
-// It is pure. A template is restricted so that it ends soon, and gives JSON, whatever the message contains: it knows
-// the fields of a message, a few functions, and loops over lists of a message. Check refuses all others.
+// It is pure. A template may use only the fields of a message, a few functions, and loops over lists of a message, so
+// that it ends soon and gives JSON for every message. Check refuses all other templates.
 package hook
 
 import (
@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// MaxTemplate is the greatest size of a template in bytes.
+	// MaxTemplate is the maximum size of a template in bytes.
 	MaxTemplate = 16 << 10
-	// maxBody is the greatest size of a body in bytes.
+	// maxBody is the maximum size of a body in bytes.
 	maxBody = 512 << 10
-	// maxDepth is how deep loops may be nested: over the other jobs, and the shards of each.
+	// maxDepth is how deeply loops may be nested: over the other jobs, and over the shards of each.
 	maxDepth = 2
 )
 
-// Example is the body that is sent without a template, with every field. Templates are checked with it.
+// Example is an example, with all fields, of the body that is sent without a template. Check renders it.
 const Example = `{"timestamp":1777636803000,"jobName":"my_job","executionId":"my_job@20260501T120000Z",` +
 	`"fireTime":"2026-05-01T12:00:00Z","shards":[{"item":2,"state":"FAILED","taskId":"task","agent":"agent",` +
 	`"failureCause":"exit status 1; end of stderr:\n\"C:\\dir\" is \u003cdown\u003e","failureCode":"text",` +
@@ -39,6 +39,7 @@ const Example = `{"timestamp":1777636803000,"jobName":"my_job","executionId":"my
 	`"text":"Job 'my_job' exception occur\n\"C:\\dir\" is \u003cdown\u003e","otherJobs":[` + exampleOther + `,` +
 	exampleOther + `],"otherJobCount":2}`
 
+// exampleOther is an element of otherJobs in Example.
 const exampleOther = `{"jobName":"other_job","executionId":"other_job@20260501T120000Z",` +
 	`"fireTime":"2026-05-01T12:00:00Z","shards":[{"item":0,"state":"FAILED","taskId":"task","agent":"agent",` +
 	`"failureCause":"a \"b\"\n","failureCode":"text","failureArgs":{"text":"x"}}],"failedShards":1,` +
@@ -48,11 +49,11 @@ const exampleOther = `{"jobName":"other_job","executionId":"other_job@20260501T1
 const shortExample = `{"timestamp":1777636803000,"jobName":"my_job","executionId":"my_job@20260501T120000Z",` +
 	`"fireTime":"2026-05-01T12:00:00Z","text":"\"\\\n"}`
 
-// functions are the functions that templates may use. Those without a value here are those of text/template.
+// functions are the functions that templates may use. Those with a nil value are functions of text/template.
 var functions = template.FuncMap{"json": toJSON, "print": join, "short": short, "eq": nil, "ne": nil, "lt": nil,
 	"le": nil, "gt": nil, "ge": nil, "and": nil, "or": nil, "not": nil, "len": nil, "index": nil}
 
-// toJSON returns a value as JSON, texts with their quotes.
+// toJSON returns a value as JSON; a text keeps its quotes.
 func toJSON(value any) (string, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -61,7 +62,7 @@ func toJSON(value any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// join joins values to a text. Its bound keeps templates from doubling texts without end.
+// join joins values to a text. It limits the length, so that a template can't double a text endlessly.
 func join(values ...any) (string, error) {
 	var b strings.Builder
 	for _, v := range values {
@@ -82,8 +83,9 @@ func short(n int, text string) string {
 
 var errTooLong = fmt.Errorf("the body has more than %d KiB", maxBody>>10)
 
-// Render returns the body for a message, which is given as the body that is sent without a template. Further fields are
-// secret, seconds (the time now as Feishu signs it), and feishuSign. It fails if the result is not JSON.
+// Render returns the body for a message. message is the body that is sent without a template. The template may also
+// use the fields secret, seconds (now, as Feishu signs it), and feishuSign. Render returns an error if the result is
+// not JSON.
 func Render(text string, message []byte, secret string, now time.Time) ([]byte, error) {
 	t, err := parseTemplate(text)
 	if err != nil {
@@ -93,18 +95,18 @@ func Render(text string, message []byte, secret string, now time.Time) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	full, err := decode([]byte(Example))
+	example, err := decode([]byte(Example))
 	if err != nil {
 		return nil, err
 	}
-	complete(fields, full)
+	complete(fields, example)
 	seconds := strconv.FormatInt(now.Unix(), 10)
 	sum := hmac.New(sha256.New, []byte(seconds+"\n"+secret))
 	fields["secret"], fields["seconds"], fields["feishuSign"] = secret, seconds,
 		base64.StdEncoding.EncodeToString(sum.Sum(nil))
-	out := &limited{}
+	out := &limitedBuffer{}
 	if err := t.Execute(out, fields); err != nil {
-		return nil, plain(err)
+		return nil, withoutPrefix(err)
 	}
 	var value any
 	if err := json.Unmarshal(out.Bytes(), &value); err != nil {
@@ -113,8 +115,8 @@ func Render(text string, message []byte, secret string, now time.Time) ([]byte, 
 	return out.Bytes(), nil
 }
 
-// Check returns what is wrong with a template; "" if nothing is. It renders messages with and without lists, whose
-// texts have quotes and line breaks.
+// Check returns what is wrong with a template; "" if the template is valid. It renders one message with lists and one
+// without, whose texts contain quotes and line breaks.
 func Check(text string) string {
 	if len(text) > MaxTemplate {
 		return fmt.Sprintf("is longer than %d KiB", MaxTemplate>>10)
@@ -127,27 +129,29 @@ func Check(text string) string {
 	return ""
 }
 
-// limited is a body that is not longer than maxBody.
-type limited struct{ bytes.Buffer }
+// limitedBuffer is a buffer that accepts at most maxBody bytes.
+type limitedBuffer struct{ bytes.Buffer }
 
-func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > maxBody {
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxBody {
 		return 0, errTooLong
 	}
-	return l.Buffer.Write(p)
+	return b.Buffer.Write(p)
 }
 
-// plain returns an error of text/template without the name of the template.
-func plain(err error) error {
+// withoutPrefix returns an error of text/template without the prefix "template: ". Because templates have the name
+// "line", the text then begins with the line, as in "line:1: …".
+func withoutPrefix(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "template: "))
 }
 
+// parseTemplate parses a template, and returns an error if it is not a single one that check accepts.
 func parseTemplate(text string) (*template.Template, error) {
-	own := maps.Clone(functions)
-	maps.DeleteFunc(own, func(_ string, f any) bool { return f == nil })
-	t, err := template.New("line").Option("missingkey=error").Funcs(own).Parse(text)
+	added := maps.Clone(functions)
+	maps.DeleteFunc(added, func(_ string, f any) bool { return f == nil })
+	t, err := template.New("line").Option("missingkey=error").Funcs(added).Parse(text)
 	if err != nil {
-		return nil, plain(err)
+		return nil, withoutPrefix(err)
 	}
 	if len(t.Templates()) > 1 || t.Tree == nil {
 		return nil, errors.New("it is empty, or defines other templates, which is not allowed")
@@ -155,30 +159,32 @@ func parseTemplate(text string) (*template.Template, error) {
 	return t, check(t.Root, 0)
 }
 
-// fieldNames are the names of all fields, of a message and of what is in it.
+// fieldNames are the names of all fields that a template may use: those of a message, of its shards and other jobs,
+// and the additional ones of Render.
 var fieldNames = func() []string {
 	names := map[string]bool{"secret": true, "seconds": true, "feishuSign": true}
 	var add func(any)
 	add = func(value any) {
 		switch v := value.(type) {
 		case map[string]any:
-			for name, one := range v {
+			for name, element := range v {
 				if names[name] = true; name != "failureArgs" {
-					add(one)
+					add(element)
 				}
 			}
 		case []any:
 			add(v[0])
 		}
 	}
-	full, _ := decode([]byte(Example))
-	add(full)
+	example, _ := decode([]byte(Example))
+	add(example)
 	return slices.Sorted(maps.Keys(names))
 }()
 
-// check refuses everything in a template that is not known to be harmless. depth is the number of loops around it.
+// check returns an error if a node of a template, or a node within it, is not known to be harmless. depth is the
+// number of loops around the node.
 func check(node parse.Node, depth int) error {
-	all := func(depth int, nodes ...parse.Node) error {
+	checkAll := func(depth int, nodes ...parse.Node) error {
 		for _, n := range nodes {
 			if err := check(n, depth); err != nil {
 				return err
@@ -187,29 +193,29 @@ func check(node parse.Node, depth int) error {
 		return nil
 	}
 	branch := func(b *parse.BranchNode, depth int) error {
-		if err := all(depth, b.Pipe, b.List); err != nil || b.ElseList == nil {
+		if err := checkAll(depth, b.Pipe, b.List); err != nil || b.ElseList == nil {
 			return err
 		}
 		return check(b.ElseList, depth)
 	}
 	switch n := node.(type) {
 	case *parse.ListNode:
-		return all(depth, n.Nodes...)
+		return checkAll(depth, n.Nodes...)
 	case *parse.ActionNode:
 		return check(n.Pipe, depth)
 	case *parse.PipeNode:
 		for _, c := range n.Cmds {
-			if err := all(depth, c.Args...); err != nil {
+			if err := checkAll(depth, c.Args...); err != nil {
 				return err
 			}
 		}
 		return nil
 	case *parse.FieldNode:
-		return known(n.Ident)
+		return checkFields(n.Ident)
 	case *parse.VariableNode:
-		return known(n.Ident[1:])
+		return checkFields(n.Ident[1:])
 	case *parse.ChainNode:
-		if err := known(n.Field); err != nil {
+		if err := checkFields(n.Field); err != nil {
 			return err
 		}
 		return check(n.Node, depth)
@@ -224,8 +230,10 @@ func check(node parse.Node, depth int) error {
 	case *parse.WithNode:
 		return branch(&n.BranchNode, depth)
 	case *parse.RangeNode:
-		if list := n.Pipe.String(); depth == maxDepth || !strings.HasSuffix(list, ".shards") &&
-			!strings.HasSuffix(list, ".otherJobs") || len(n.Pipe.Cmds) != 1 || len(n.Pipe.Cmds[0].Args) != 1 {
+		list := n.Pipe.String()
+		isList := strings.HasSuffix(list, ".shards") || strings.HasSuffix(list, ".otherJobs")
+		isSingle := len(n.Pipe.Cmds) == 1 && len(n.Pipe.Cmds[0].Args) == 1 // a field, not an expression
+		if depth == maxDepth || !isList || !isSingle {
 			return fmt.Errorf("range %s is not allowed: a loop is over .shards or .otherJobs, and at most %d are nested",
 				list, maxDepth)
 		}
@@ -237,7 +245,8 @@ func check(node parse.Node, depth int) error {
 	return fmt.Errorf("%s is not allowed", node)
 }
 
-func known(names []string) error {
+// checkFields returns an error if one of the names is not that of a field.
+func checkFields(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(fieldNames, name) {
 			return fmt.Errorf("there is no field %s; the fields are %s", name, strings.Join(fieldNames, ", "))
@@ -246,7 +255,7 @@ func known(names []string) error {
 	return nil
 }
 
-// decode reads a message, with whole numbers as int64.
+// decode parses a message, with whole numbers as int64.
 func decode(message []byte) (map[string]any, error) {
 	var fields map[string]any
 	d := json.NewDecoder(bytes.NewReader(message))
@@ -254,48 +263,49 @@ func decode(message []byte) (map[string]any, error) {
 	if err := d.Decode(&fields); err != nil {
 		return nil, fmt.Errorf("read the message: %w", err)
 	}
-	var whole func(any) any
-	whole = func(value any) any {
+	var convert func(any) any
+	convert = func(value any) any {
 		switch v := value.(type) {
 		case json.Number:
 			if n, err := v.Int64(); err == nil {
 				return n
 			}
 		case map[string]any:
-			for name, one := range v {
-				v[name] = whole(one)
+			for name, element := range v {
+				v[name] = convert(element)
 			}
 		case []any:
-			for i, one := range v {
-				v[i] = whole(one)
+			for i, element := range v {
+				v[i] = convert(element)
 			}
 		}
 		return value
 	}
-	whole(fields)
+	convert(fields)
 	return fields, nil
 }
 
-// complete adds the fields that a message leaves out, with the zero value of the example's.
+// complete adds the fields of the example that a message leaves out, with zero values of the same types. It does the
+// same for the elements of lists.
 func complete(fields, example map[string]any) {
-	for name, like := range example {
-		value, there := fields[name]
-		switch v := like.(type) {
+	for name, zero := range example {
+		value, exists := fields[name]
+		switch v := zero.(type) {
 		case string:
-			like = ""
+			zero = ""
 		case int64:
-			like = int64(0)
+			zero = int64(0)
 		case map[string]any:
-			like = map[string]any{}
+			zero = map[string]any{}
 		case []any:
 			list, _ := value.([]any)
-			for _, one := range list {
-				complete(one.(map[string]any), v[0].(map[string]any))
+			for _, element := range list {
+				complete(element.(map[string]any), v[0].(map[string]any))
 			}
-			like = []any{}
+			zero = []any{}
 		}
-		if !there {
-			fields[name] = like
+		if !exists {
+			fields[name] = zero
 		}
 	}
 }

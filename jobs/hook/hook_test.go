@@ -44,7 +44,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A message of an ordinary failure has fewer fields than the example; a template must not fail for that.
+// TestRender checks that a template may use fields that a message leaves out.
 func TestRender(t *testing.T) {
 	t.Parallel()
 	got, err := hook.Render(`[{{json .secret}},{{json .feishuSign}},{{.seconds}},{{len .otherJobs}},{{.otherJobCount}}`+

@@ -1,15 +1,17 @@
-// Package cursor remembers up to where the fires of schedules were made, by a wall clock that may leap (rules F1, F4).
+// Package cursor records up to which position the fires of schedules were made, although the wall clock may leap
+// (rules F1, F4).
 //
-// A cursor moves forward only, until the wall clock is set back to before a leap. TakeBack then returns the cursor to
-// its position before the leap, and the fires that were made since stay made:
+// A cursor only moves forward, until the wall clock is set back to before a leap. TakeBack then moves the cursor back
+// to its position before the leap. It records the fires that were made after the leap, so that they are not made
+// twice:
 //
 //	before          from           cursor
 //	  ├╌╌╌╌ leap ╌╌╌╌┼───────────────┼──────▶ wall clock
 //	  ▲              └ a span of Made ┘
 //	  └────────── TakeBack ──────────┘
 //
-// Any advance by more than half a day is remembered as a leap. It comes from a wall clock that is wrong, from a time in
-// which nothing made fires, or from schedules that fire rarely: nothing tells these apart, and nothing depends on it.
+// Every advance by more than half a day is remembered as a leap. Its cause may be a wrong wall clock, a time in which
+// no scheduler made fires, or schedules that fire rarely. The package can't distinguish these causes, and need not.
 package cursor
 
 import (
@@ -17,24 +19,25 @@ import (
 	"time"
 )
 
-// MinLeap is the distance beyond which the wall clock counts as having leapt, forward or back. Shorter steps back are
-// waited for.
+// MinLeap is the distance beyond which a step of the wall clock, forward or back, counts as a leap. After a shorter
+// step back, the cursor stays until the clock has passed it again.
 const MinLeap = 24 * time.Hour
 
 const (
-	// rememberedLeap is the distance beyond which an advance is remembered. It is shorter than MinLeap, because the
-	// clock may have been behind the cursor before it leapt.
+	// rememberedLeap is the distance beyond which an advance is remembered as a leap. It is shorter than MinLeap,
+	// because the clock may have been behind the cursor before it leapt.
 	rememberedLeap = MinLeap / 2
-	// retention is for how long fires must be made after a leap until the clock counts as right.
+	// retention is the time by which the cursor must advance after a leap until the leap is forgotten, because the
+	// clock then counts as right.
 	retention = 30 * 24 * time.Hour
-	// maxLeaps and maxSpans bound what is remembered. Beyond them, the shortest leap and the shortest distance between
-	// two spans are forgotten.
+	// maxLeaps and maxSpans limit the memory. Beyond maxLeaps, the shortest leap is forgotten; beyond maxSpans, the
+	// two nearest spans are merged.
 	maxLeaps = 8
 	maxSpans = 32
 )
 
-// Position is a place in the order of all fires: after those before Time, and those at Time of the jobs up to Job by
-// name.
+// Position is a position in the order of all fires, which is by time, then by job name. It is after all fires before
+// Time, and after the fires at Time of the jobs up to and including Job.
 type Position struct {
 	Time time.Time `json:"time"`
 	Job  string    `json:"job,omitempty"`
@@ -47,15 +50,15 @@ func (p Position) Covers(at time.Time, job string) bool {
 
 // Leap is an advance of the cursor by more than half a day.
 type Leap struct {
-	// Before is the position before the leap.
+	// Before is the cursor's position before the leap.
 	Before Position `json:"before"`
 	// From is the first time of the wall clock at which fires were made after the leap.
 	From time.Time `json:"from"`
-	// Reported is set if people are to be told of the leap.
+	// Reported is set if users are to be told of the leap.
 	Reported bool `json:"reported,omitempty"`
 }
 
-// Span is a period. Both ends belong to it.
+// Span is a period that includes both its ends.
 type Span struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
@@ -64,26 +67,26 @@ type Span struct {
 // Contains reports whether a time is in the span.
 func (s Span) Contains(at time.Time) bool { return !at.Before(s.From) && !at.After(s.To) }
 
-// Memory is what a cursor remembers of leaps. Its size is bounded.
+// Memory is what a cursor remembers of leaps. Its size is limited.
 type Memory struct {
-	// Leaps are those before which the cursor can be taken back, the oldest first.
+	// Leaps are the leaps to before which the cursor can be taken back, the oldest first.
 	Leaps []Leap `json:"leaps,omitempty"`
 	// Made are the periods whose fires were made before the cursor was taken back, sorted. They neither overlap nor
 	// touch.
 	Made []Span `json:"made,omitempty"`
 }
 
-// Cursor is the position up to which fires were made. The zero value has made none.
+// Cursor is the position up to which fires were made. For the zero value, no fire was made.
 type Cursor struct {
 	Position
 	Memory
-	// MemoryChanged is set when Memory changes. Whoever stores Memory resets it.
+	// MemoryChanged is set when Memory changes. The caller resets it after it has stored Memory.
 	MemoryChanged bool
 }
 
-// Advance moves the cursor forward, never back, and returns whether it moved. If that is a leap, reported says whether
-// people are to be told. The first advance of all is always remembered as a leap, because the clock may be wrong when
-// the cursor begins.
+// Advance moves the cursor forward, and returns whether it moved. It does nothing if to is not after the cursor.
+// reported becomes Leap.Reported if the advance is a leap. The first advance of a cursor is always remembered as a
+// leap, because the clock may be wrong at that time.
 func (c *Cursor) Advance(to Position, reported bool) (moved bool) {
 	if c.Covers(to.Time, to.Job) {
 		return false
@@ -100,6 +103,7 @@ func (c *Cursor) Advance(to Position, reported bool) (moved bool) {
 	return true
 }
 
+// addLeap remembers a leap, and forgets the shortest one if there are too many.
 func (c *Cursor) addLeap(l Leap) {
 	c.MemoryChanged = true
 	if c.Leaps = append(c.Leaps, l); len(c.Leaps) <= maxLeaps {
@@ -115,11 +119,11 @@ func (c *Cursor) addLeap(l Leap) {
 	c.Leaps = slices.Delete(c.Leaps, shortest, shortest+1)
 }
 
-// forgetPassed forgets leaps after which fires were made for the retention, and spans that the cursor has passed and
-// cannot be taken back before.
+// forgetPassed forgets a leap, and all older ones, if the cursor advanced by more than retention after it and before
+// the next leap. It also forgets the spans before Earliest.
 func (c *Cursor) forgetPassed() {
 	leaps, spans := len(c.Leaps), len(c.Made)
-	until := c.Time
+	until := c.Time // the cursor advanced from l.From to until without a leap
 	for i, l := range slices.Backward(c.Leaps) {
 		if until.Sub(l.From) > retention {
 			c.Leaps = slices.Delete(c.Leaps, 0, i+1)
@@ -133,7 +137,7 @@ func (c *Cursor) forgetPassed() {
 	}
 }
 
-// Earliest returns the time before which the cursor cannot be taken back.
+// Earliest returns the earliest time to which the cursor can be taken back; its own if there are no leaps.
 func (c *Cursor) Earliest() time.Time {
 	if len(c.Leaps) > 0 {
 		return c.Leaps[0].Before.Time
@@ -141,8 +145,9 @@ func (c *Cursor) Earliest() time.Time {
 	return c.Time
 }
 
-// TakeBack takes the cursor back to before a leap, if the wall clock is behind the cursor by more than MinLeap, and
-// before the time to which it leapt. It returns whether the cursor moved.
+// TakeBack moves the cursor back to before the latest leap if the wall clock is behind the cursor by more than
+// MinLeap, and before the time to which it leapt. It repeats this for earlier leaps, and returns whether the cursor
+// moved.
 func (c *Cursor) TakeBack(wall time.Time) (moved bool) {
 	for n := len(c.Leaps) - 1; n >= 0 && c.Time.Sub(wall) > MinLeap && wall.Before(c.Leaps[n].From); n-- {
 		c.addMade(Span{From: c.Leaps[n].From, To: c.Time})
@@ -152,15 +157,15 @@ func (c *Cursor) TakeBack(wall time.Time) (moved bool) {
 	return moved
 }
 
-// addMade adds a span, and merges it with those that it touches.
+// addMade adds a span to Made, and merges it with the spans that it overlaps or touches.
 func (c *Cursor) addMade(s Span) {
 	c.Made = append(c.Made, s)
 	slices.SortFunc(c.Made, func(a, b Span) int { return a.From.Compare(b.From) })
-	for at := 1; at < len(c.Made); {
-		if c.Made[at].From.After(c.Made[at-1].To) {
-			at++
+	for i := 1; i < len(c.Made); {
+		if c.Made[i].From.After(c.Made[i-1].To) {
+			i++
 		} else {
-			c.mergeMade(at)
+			c.mergeMade(i)
 		}
 	}
 	for len(c.Made) > maxSpans {
@@ -174,16 +179,17 @@ func (c *Cursor) addMade(s Span) {
 	}
 }
 
-// distance returns the distance of a span from the one before it.
-func (c *Cursor) distance(at int) time.Duration { return c.Made[at].From.Sub(c.Made[at-1].To) }
+// distance returns the distance of span i from the span before it.
+func (c *Cursor) distance(i int) time.Duration { return c.Made[i].From.Sub(c.Made[i-1].To) }
 
-// mergeMade merges a span with the one before it.
-func (c *Cursor) mergeMade(at int) {
-	c.Made[at-1].To = slices.MaxFunc([]time.Time{c.Made[at-1].To, c.Made[at].To}, time.Time.Compare)
-	c.Made = slices.Delete(c.Made, at, at+1)
+// mergeMade merges span i with the span before it.
+func (c *Cursor) mergeMade(i int) {
+	c.Made[i-1].To = slices.MaxFunc([]time.Time{c.Made[i-1].To, c.Made[i].To}, time.Time.Compare)
+	c.Made = slices.Delete(c.Made, i, i+1)
 }
 
-// MadeAt returns the span in which a fire was made before the cursor was taken back, and false for one that was not.
+// MadeAt returns the span of Made that contains the time of a fire; false if none does, so that the fire was not made
+// before the cursor was taken back.
 func (c *Cursor) MadeAt(at time.Time) (Span, bool) {
 	for _, s := range c.Made {
 		if s.Contains(at) {

@@ -17,18 +17,18 @@ var start = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
 func hours(n int) time.Time { return start.Add(time.Duration(n) * time.Hour) }
 
-// play moves a cursor through times of the wall clock, in hours from the start, and returns it for reading: the cursor,
-// and the spans that are made.
+// play moves a cursor through times of the wall clock, in hours from the start. It returns the cursor's time and the
+// spans of Made as a text.
 func play(c *cursor.Cursor, walls ...int) string {
 	for _, wall := range walls {
 		c.TakeBack(hours(wall))
 		c.Advance(cursor.Position{Time: hours(wall)}, false)
 	}
-	in := func(at time.Time) int { return int(at.Sub(start).Hours()) }
+	hour := func(at time.Time) int { return int(at.Sub(start).Hours()) }
 	var b strings.Builder
-	fmt.Fprint(&b, in(c.Time))
+	fmt.Fprint(&b, hour(c.Time))
 	for _, s := range c.Made {
-		fmt.Fprintf(&b, " [%d %d]", in(s.From), in(s.To))
+		fmt.Fprintf(&b, " [%d %d]", hour(s.From), hour(s.To))
 	}
 	return b.String()
 }
@@ -41,16 +41,16 @@ func TestCursor(t *testing.T) {
 		want  string
 	}{
 		"forward":                              {[]int{0, 1, 2}, "2"},
-		"a short step back is waited for":      {[]int{0, 1, 20, 5}, "20"},
-		"a long one without a leap, too":       {hourly(0, 60, 10), "59"},
+		"a short step back":                    {[]int{0, 1, 20, 5}, "20"},
+		"a long step back without a leap":      {hourly(0, 60, 10), "59"},
 		"a leap and back":                      {[]int{0, 1, 2, to2099, to2099 + 1, 3}, fmt.Sprintf("3 [%d %d]", to2099, to2099+1)},
 		"two leaps, and back after both":       {[]int{0, 1, 49, 50, 99, 100, 2}, "2 [49 50] [99 100]"},
-		"and back between them":                {[]int{0, 1, 49, 50, 99, 100, 51}, "51 [99 100]"},
+		"two leaps, and back between them":     {[]int{0, 1, 49, 50, 99, 100, 51}, "51 [99 100]"},
 		"a leap to a clock that was behind":    {[]int{0, 10, 3, 30, 4}, "10 [30 30]"},
 		"spans that touch become one":          {[]int{0, 1, 49, 52, 2, 52, 55, 3}, "3 [49 55]"},
-		"a span is forgotten once it is past":  {append([]int{0, 1, 49, 52, 2}, hourly(3, 54+31*24)...), "797"},
+		"a span in the past is forgotten":      {append([]int{0, 1, 49, 52, 2}, hourly(3, 54+31*24)...), "797"},
 		"the clock was wrong at the beginning": {[]int{to2099, to2099 + 1, 0}, fmt.Sprintf("0 [%d %d]", to2099, to2099+1)},
-		"after a month it counts as right":     {append(hourly(100, 100+31*24), 0), "843"},
+		"a leap a month ago is forgotten":      {append(hourly(100, 100+31*24), 0), "843"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,27 +61,27 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// hourly returns all hours from one up to another, and then any more.
+// hourly returns all hours from from to before to, and then more.
 func hourly(from, to int, more ...int) (walls []int) {
-	for at := from; at < to; at++ {
-		walls = append(walls, at)
+	for hour := from; hour < to; hour++ {
+		walls = append(walls, hour)
 	}
 	return append(walls, more...)
 }
 
-// TestTheCursorIsTakenBackToWhereItWas checks that no fire is made twice, whatever the clock does, that the memory is
-// bounded, and that it survives its encoding.
+// TestTheCursorIsTakenBackToWhereItWas checks that no fire is made twice, whatever the clock does, that the size of
+// the memory is limited, and that encoding does not change it.
 func TestTheCursorIsTakenBackToWhereItWas(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var c cursor.Cursor
-		made := map[int]bool{} // fires, one in each hour, as a core makes them
+		made := map[int]bool{} // the fires that were made, one in each hour
 		for _, wall := range rapid.SliceOf(rapid.IntRange(0, 24*100)).Draw(t, "walls") {
 			before := c.Position
 			if c.TakeBack(hours(wall)) && c.Time.After(hours(wall).Add(cursor.MinLeap)) {
 				t.Fatalf("the clock is at %d, the cursor was taken back from %s to %s", wall, before.Time, c.Time)
 			}
-			if _, ahead := c.MadeAt(hours(wall)); !ahead && !c.Covers(hours(wall), "") {
+			if _, wasMade := c.MadeAt(hours(wall)); !wasMade && !c.Covers(hours(wall), "") {
 				if made[wall] {
 					t.Fatalf("the fire of %d is made again", wall)
 				}
@@ -89,14 +89,14 @@ func TestTheCursorIsTakenBackToWhereItWas(t *testing.T) {
 			}
 			c.Advance(cursor.Position{Time: hours(wall)}, false)
 			value, err := json.Marshal(c.Memory)
-			var again cursor.Memory
+			var decoded cursor.Memory
 			if err == nil {
-				err = json.Unmarshal(value, &again)
+				err = json.Unmarshal(value, &decoded)
 			}
-			if err != nil || !cmp.Equal(again, c.Memory) && len(value) > len("{}") || len(value) > 5000 {
+			if err != nil || !cmp.Equal(decoded, c.Memory) && len(value) > len("{}") || len(value) > 5000 {
 				t.Fatalf("%d bytes: %s, %v", len(value), value, err)
 			}
-			c.Memory = again
+			c.Memory = decoded
 		}
 	})
 }
