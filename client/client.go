@@ -1,15 +1,17 @@
-// Package client is a client of the scheduler's REST API. The command line uses it, and so may any other program. It
-// imports only the standard library.
+// Package client is a client of the scheduler's REST API. The command line uses it, and other programs may use it too.
+// It imports only the standard library.
 //
 //	New ──▶ Client ── Apps, Job, TriggerJob, Executions, … ──▶ Answer: the server's text and its decoded value
 //	               ── Events, Watch ──▶ changes, as they happen
 //	               ── CopyLog ──▶ a task's output, as it grows
 //
 // If the server refuses a request, the error is an [*Error] with a code and fields. If the server does not answer, the
-// error is an [*UnreachableError]. The client retries reads and triggers for some seconds while the server, or a proxy
-// in front of it, is temporarily unavailable; a trigger's idempotency key prevents a second run. It retries any request
-// that was refused with status 429, because the server has not carried it out. If a trigger may have made a run, but
-// got no answer, the error is an [*UnknownError] with the key.
+// error is an [*UnreachableError]. If a trigger gets no answer, but may have made a run, the error is an
+// [*UnknownError] with the trigger's idempotency key.
+//
+// The client retries reads and triggers for some seconds while the server, or a proxy in front of it, is temporarily
+// unavailable; the idempotency key prevents that a trigger makes a second run. The client also retries every request
+// that the server refuses with status 429, because the server has not carried it out.
 package client
 
 import (
@@ -31,11 +33,11 @@ import (
 const DefaultServer = "http://127.0.0.1:8899"
 
 const (
-	// requestTimeout bounds a request that the server answers at once.
+	// requestTimeout is the timeout of a request that the server answers at once.
 	requestTimeout = 30 * time.Second
-	// checkTimeout bounds a request for which the server fetches a package first.
+	// checkTimeout is the timeout of a request for which the server fetches a package first.
 	checkTimeout = 3 * time.Minute
-	// maxAnswer bounds the size of an answer, in bytes. It exceeds every document and list.
+	// maxAnswer limits the size of an answer, in bytes. It exceeds every document and list.
 	maxAnswer = 1 << 30
 )
 
@@ -46,13 +48,13 @@ type Options struct {
 	Server string
 	// Token is sent with each request: an API token, or the token of a login. "" sends none.
 	Token string
-	// CAFile is a file with the certificates (PEM) that must have signed the server's certificate, in place of the
-	// system's. "" means the system's.
+	// CAFile is a file with certificates of authorities, in PEM form. One of them must have signed the server's
+	// certificate. "" means the authorities of the system.
 	CAFile string
 	// UserAgent is the value of the header User-Agent.
 	UserAgent string
-	// Waiting is called with the reason when Watch or CopyLog begins to wait for a server that does not answer. It is
-	// not called again before the server has answered. Several goroutines may call it. It may be nil.
+	// Waiting is called with the reason when Watch or CopyLog begins to wait for a server that does not answer. After
+	// that, it is not called again before the server has answered. Several goroutines may call it. It may be nil.
 	Waiting func(error)
 }
 
@@ -62,8 +64,8 @@ type Client struct {
 	token string
 	agent string
 	http  *http.Client
-	// retryTimeout bounds retries of a request (retry.go); absenceTimeout bounds the wait for a server that is being
-	// watched (watch.go).
+	// retryTimeout limits the time of a request's retries (retry.go). absenceTimeout limits the time for which Watch
+	// and CopyLog wait for the server (watch.go).
 	retryTimeout, absenceTimeout time.Duration
 	presence                     presence
 }
@@ -96,11 +98,11 @@ func ParseServer(text string) (*url.URL, error) {
 	if text == "" {
 		text = DefaultServer
 	}
-	whole := text
-	if !strings.Contains(whole, "://") {
-		whole = "http://" + whole
+	full := text
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
 	}
-	base, err := url.Parse(whole)
+	base, err := url.Parse(full)
 	switch {
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("server %q: must be a URL such as %s or https://jobs.example.com", text, DefaultServer)
@@ -111,6 +113,7 @@ func ParseServer(text string) (*url.URL, error) {
 	return base, nil
 }
 
+// readRoots reads the authorities' certificates from a file.
 func readRoots(file string) (*x509.CertPool, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -135,9 +138,10 @@ type Answer[T any] struct {
 	Raw json.RawMessage
 	// Value is the decoded answer.
 	Value T
-	// Warning says what the answer lacks, such as the history while the server cannot read it. "" for nothing.
+	// Warning says what the answer lacks, such as the history while the server cannot read it; "" if it lacks nothing.
 	Warning string
-	// Next is the value of Runs.Before that lists the older rows. It is "" unless the list is full.
+	// Next is the value of Runs.Before with which the next older rows are listed; "" if there may be none, because the
+	// list is not full.
 	Next string
 }
 
@@ -154,6 +158,7 @@ type request struct {
 	timeout time.Duration
 }
 
+// get and post return a request for the path of the segments. with and sending return it with a query or a body.
 func get(path ...string) request  { return request{method: http.MethodGet, path: path} }
 func post(path ...string) request { return request{method: http.MethodPost, path: path} }
 
@@ -161,11 +166,11 @@ func (r request) with(query url.Values) request { r.query = query; return r }
 
 func (r request) sending(body any) request { r.body = body; return r }
 
-// call makes a request with a JSON answer, with retries.
+// call makes a request with a JSON answer, and retries it if it may be repeated.
 func call[T any](ctx context.Context, c *Client, r request) (Answer[T], error) {
 	var a Answer[T]
 	for _, segment := range r.path {
-		if segment == "" || segment == "." || segment == ".." { // it would lead to another route
+		if segment == "" || segment == "." || segment == ".." { // it would select another route
 			return a, fmt.Errorf("%q is not a name", segment)
 		}
 	}
@@ -204,14 +209,14 @@ func (c *Client) readAll(ctx context.Context, r request) ([]byte, http.Header, e
 	return text, resp.Header, nil
 }
 
-// open makes a request once and returns the response with its body unread. If the status is not 200, it returns an
-// error.
+// open makes a request once and returns the response with its body unread. The caller must close the body. If the
+// status is not 200, open returns an error.
 func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 	var body io.Reader
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
 		if raw, ok := r.body.(json.RawMessage); ok {
-			text, err = raw, nil // unchanged, even if it is not JSON: the server says where it is wrong
+			text, err = raw, nil // unchanged: if it is not valid JSON, the server's error says where
 		}
 		if err != nil {
 			return nil, fmt.Errorf("write the request's body: %w", err)
@@ -243,16 +248,17 @@ func (c *Client) open(ctx context.Context, r request) (*http.Response, error) {
 	return nil, c.readError(resp)
 }
 
+// urlOf returns the URL of a request.
 func (c *Client) urlOf(r request) string {
-	whole := *c.base
+	target := *c.base
 	escaped := make([]string, len(r.path))
 	for i, segment := range r.path {
 		escaped[i] = url.PathEscape(segment)
 	}
 	plain, raw := "/"+strings.Join(r.path, "/"), "/"+strings.Join(escaped, "/")
-	whole.Path, whole.RawPath = c.base.Path+plain, c.base.EscapedPath()+raw
-	whole.RawQuery = r.query.Encode()
-	return whole.String()
+	target.Path, target.RawPath = c.base.Path+plain, c.base.EscapedPath()+raw
+	target.RawQuery = r.query.Encode()
+	return target.String()
 }
 
 // warningOf returns the text of the header Warning, without its code and agent.
@@ -264,7 +270,7 @@ func warningOf(h http.Header) string {
 	return text
 }
 
-// nextOf returns the parameter before in the link to the next rows of a list.
+// nextOf returns the parameter "before" of the link to the next rows of a list; "" if the header Link has none.
 func nextOf(h http.Header) string {
 	target, rel, ok := strings.Cut(strings.TrimPrefix(h.Get("Link"), "<"), ">")
 	link, err := url.Parse(target)

@@ -31,12 +31,16 @@ func serve(t *testing.T, handle http.HandlerFunc) *client.Client {
 // newServer starts a server that counts its requests.
 func newServer(t *testing.T, handle http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
 	t.Helper()
-	asked := &atomic.Int32{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); handle(w, r) }))
+	requests := &atomic.Int32{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		handle(w, r)
+	}))
 	t.Cleanup(server.Close)
-	return server, asked
+	return server, requests
 }
 
+// connect returns a client, which is closed at the end of the test.
 func connect(t *testing.T, o client.Options) *client.Client {
 	t.Helper()
 	c, err := client.New(o)
@@ -47,6 +51,7 @@ func connect(t *testing.T, o client.Options) *client.Client {
 	return c
 }
 
+// refuse answers as a server does that refuses a request.
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"error":{"code":%q,"message":%q,"fields":[{"field":"cron","value":"x","message":"no cron"}]}}`,
@@ -100,9 +105,9 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	http1 := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(http1.Close)
 	for name, test := range map[string]struct{ server, want string }{
-		"nobody listens":          {"127.0.0.1:1", "check that the server is running"},
-		"another certificate":     {https.URL, "--ca"},
-		"https where http spoken": {strings.Replace(http1.URL, "http:", "https:", 1), "it speaks http"},
+		"no listener":              {"127.0.0.1:1", "check that the server is running"},
+		"another certificate":      {https.URL, "--ca"},
+		"https for an http server": {strings.Replace(http1.URL, "http:", "https:", 1), "it speaks http"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,8 +123,7 @@ func TestAServerThatIsNotThere(t *testing.T) {
 
 func TestAnAuthorityOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter,
-		_ *http.Request) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `[]`)
 	}))
 	t.Cleanup(server.Close)
@@ -133,8 +137,8 @@ func TestAnAuthorityOfOnesOwn(t *testing.T) {
 	}
 }
 
-// TestATriggerIsSentAgainWithItsKey: a retry has the same key, so that a server that has already accepted the trigger
-// makes no second run.
+// TestATriggerIsSentAgainWithItsKey checks that a retry has the same key, so that a server that has already accepted
+// the trigger makes no second run.
 func TestATriggerIsSentAgainWithItsKey(t *testing.T) {
 	t.Parallel()
 	var keys []string
@@ -221,16 +225,16 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestWatchGivesEachChangeOnce: Watch yields each change once, driven by the events, and ends with the execution.
+// TestWatchGivesEachChangeOnce checks that Watch yields each change once, after an event, and ends with the execution.
 func TestWatchGivesEachChangeOnce(t *testing.T) {
 	t.Parallel()
 	var state atomic.Int32
-	looked := make(chan struct{}, 100)
+	requested := make(chan struct{}, 100)
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/events" {
 			for range 3 {
 				select {
-				case <-looked:
+				case <-requested:
 				case <-r.Context().Done():
 					return
 				}
@@ -242,7 +246,7 @@ func TestWatchGivesEachChangeOnce(t *testing.T) {
 		}
 		fmt.Fprintf(w, `{"executionId":"x","state":%q}`,
 			[]string{"WAITING", "WAITING", "RUNNING", "FINISHED"}[state.Load()])
-		looked <- struct{}{}
+		requested <- struct{}{}
 	})
 	var got []string
 	for now, err := range c.Watch(t.Context(), "x") {
@@ -256,20 +260,20 @@ func TestWatchGivesEachChangeOnce(t *testing.T) {
 	}
 }
 
-// TestOutputGoesOnWhereAConnectionBroke: after a broken connection no output is lost or repeated.
+// TestOutputGoesOnWhereAConnectionBroke checks that after a broken connection no output is lost or repeated.
 func TestOutputGoesOnWhereAConnectionBroke(t *testing.T) {
 	t.Parallel()
 	const text = "one\ntwo\nthree\n"
-	var asked []string
+	var queries []string
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.RawQuery)
+		queries = append(queries, r.URL.RawQuery)
 		var from int
-		if at := r.URL.Query().Get("offset"); at != "" {
-			_, _ = fmt.Sscan(at, &from)
+		if offset := r.URL.Query().Get("offset"); offset != "" {
+			_, _ = fmt.Sscan(offset, &from)
 		}
 		w.Header().Set("Elasticjob-Log-Offset", fmt.Sprint(from))
 		w.Header().Set("Elasticjob-Log-Size", fmt.Sprint(len(text)))
-		if len(asked) == 1 {
+		if len(queries) == 1 {
 			_, _ = io.WriteString(w, text[:6])
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
@@ -279,28 +283,30 @@ func TestOutputGoesOnWhereAConnectionBroke(t *testing.T) {
 	var got strings.Builder
 	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true}); err != nil ||
 		got.String() != text {
-		t.Errorf("%q, %v: want %q; asked for %q", got.String(), err, text, asked)
+		t.Errorf("%q, %v: want %q; the queries are %q", got.String(), err, text, queries)
 	}
 	got.Reset()
-	asked = nil
+	queries = nil
 	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t"}); err == nil {
-		t.Error("output that was cut off and is not followed counts as all")
+		t.Error("no error for output that was cut off and is not followed")
 	}
 }
 
-// TestWhatCannotBeWrittenEndsTheCopy: an error of the writer ends the copy, and the request is not repeated.
+// TestWhatCannotBeWrittenEndsTheCopy checks that an error of the writer ends CopyLog.
 func TestWhatCannotBeWrittenEndsTheCopy(t *testing.T) {
 	t.Parallel()
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "x") })
 	full := errors.New("the disk is full")
-	if err := c.CopyLog(t.Context(), failing{full}, client.Output{Task: "t", Follow: true}); !errors.Is(err, full) {
+	err := c.CopyLog(t.Context(), failingWriter{full}, client.Output{Task: "t", Follow: true})
+	if !errors.Is(err, full) {
 		t.Errorf("%v: want %v", err, full)
 	}
 }
 
-type failing struct{ err error }
+// failingWriter is a writer that returns an error.
+type failingWriter struct{ err error }
 
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
+func (f failingWriter) Write([]byte) (int, error) { return 0, f.err }
 
 func TestAnInterruptEndsWhatWaits(t *testing.T) {
 	t.Parallel()

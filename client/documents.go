@@ -29,11 +29,13 @@ func (c *Client) PublishApp(ctx context.Context, document json.RawMessage, check
 	return call[App](ctx, c, writeApp(http.MethodPost, document, check))
 }
 
-// UpdateApp changes those fields of an app that the document has. The document must name the app.
+// UpdateApp changes the fields of an app that the document contains. The document must name the app. check is that of
+// PublishApp.
 func (c *Client) UpdateApp(ctx context.Context, document json.RawMessage, check bool) (Answer[App], error) {
 	return call[App](ctx, c, writeApp(http.MethodPut, document, check))
 }
 
+// writeApp returns the request of PublishApp or UpdateApp.
 func writeApp(method string, document json.RawMessage, check bool) request {
 	r := request{method: method, path: []string{"api", "app"}, body: document}
 	if check {
@@ -44,12 +46,12 @@ func writeApp(method string, document json.RawMessage, check bool) request {
 
 // PackageCheck is what a server found in the package of an app.
 type PackageCheck struct {
-	// Problems say what would keep a shard from starting, by the app's fields.
+	// Problems say what would keep a shard from starting. Each names a field of the app.
 	Problems []Field `json:"problems"`
 }
 
-// CheckApp lets the server fetch the package of an app's document, or with update of the stored app with the document's
-// fields, and look for its command. It changes nothing.
+// CheckApp lets the server fetch an app's package and search it for the app's command. The app is that of the
+// document; with update it is the stored app, changed by the fields of the document. CheckApp changes nothing.
 func (c *Client) CheckApp(ctx context.Context, document json.RawMessage, update bool) (Answer[PackageCheck], error) {
 	r := post("api", "app", "check").sending(document).with(flag("update", update))
 	r.timeout = checkTimeout
@@ -65,11 +67,11 @@ func (c *Client) SetAppEnabled(ctx context.Context, name string, enabled bool) (
 	return call[App](ctx, c, post("api", "app", name, action))
 }
 
-// DeleteApp deletes an app. If the app has jobs, the server refuses that, unless jobs is set: then the jobs are
-// deleted too.
-func (c *Client) DeleteApp(ctx context.Context, name string, jobs bool) (Answer[App], error) {
+// DeleteApp deletes an app. If the app has jobs, the server deletes them too if deleteJobs is set, and otherwise
+// refuses the request.
+func (c *Client) DeleteApp(ctx context.Context, name string, deleteJobs bool) (Answer[App], error) {
 	return call[App](ctx, c, request{method: http.MethodDelete, path: []string{"api", "app", name},
-		query: flag("jobs", jobs)})
+		query: flag("jobs", deleteJobs)})
 }
 
 // Jobs lists the documents of all jobs.
@@ -87,12 +89,12 @@ func (c *Client) RegisterJob(ctx context.Context, document json.RawMessage) (Ans
 	return call[Job](ctx, c, post("api", "job", "register").sending(document))
 }
 
-// UpdateJob changes those fields of a job that the document has. The document must name the job.
+// UpdateJob changes the fields of a job that the document contains. The document must name the job.
 func (c *Client) UpdateJob(ctx context.Context, document json.RawMessage) (Answer[Job], error) {
 	return call[Job](ctx, c, request{method: http.MethodPut, path: []string{"api", "job", "update"}, body: document})
 }
 
-// CheckJob returns everything that RegisterJob, or with update UpdateJob, would answer for a document. It changes
+// CheckJob returns the answer that RegisterJob, or with update UpdateJob, would return for a document. It changes
 // nothing.
 func (c *Client) CheckJob(ctx context.Context, document json.RawMessage, update bool) (Answer[json.RawMessage],
 	error) {
@@ -107,7 +109,7 @@ func (c *Client) DeleteJob(ctx context.Context, name string) (Answer[Job], error
 // JobAction is an action on a registered job.
 type JobAction string
 
-// docs/api.md describes the actions, under Jobs.
+// The actions on a job. docs/api.md describes them under Jobs.
 const (
 	Pause    JobAction = "pause"
 	Resume   JobAction = "resume"
@@ -121,11 +123,12 @@ func (c *Client) ActOnJob(ctx context.Context, name string, action JobAction) (A
 	return call[Job](ctx, c, post("api", "job", name, string(action)))
 }
 
-// Explain returns what a job does, and why.
+// Explain returns what a job is doing, and why.
 func (c *Client) Explain(ctx context.Context, name string) (Answer[Explanation], error) {
 	return call[Explanation](ctx, c, get("api", "job", name, "explain"))
 }
 
+// flag returns the query name=true if set, and otherwise no query.
 func flag(name string, set bool) url.Values {
 	if !set {
 		return nil

@@ -17,10 +17,10 @@ import (
 	"time"
 )
 
-// Error is a request's refusal by the server.
+// Error is the error of a request that the server refused.
 type Error struct {
-	// Status is the HTTP status. Code is the server's code of the error, for programs; it is "" if a proxy in front of
-	// the server has answered.
+	// Status is the HTTP status. Code is the server's code of the error, for programs; "" if the answer is not a
+	// scheduler's, but for example that of a proxy in front of it.
 	Status  int
 	Code    string
 	Message string
@@ -40,15 +40,16 @@ type Field struct {
 // Error returns the server's message.
 func (e *Error) Error() string { return e.Message }
 
-// HasCode reports whether err is a server's refusal with that code.
+// HasCode reports whether err is an [*Error] with that code.
 func HasCode(err error, code string) bool {
 	var refused *Error
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// maxErrorText bounds how much of an error's body is read, in bytes.
+// maxErrorText limits how much of an error's body is read, in bytes.
 const maxErrorText = 1 << 20
 
+// readError returns the error for a response whose status is not 200.
 func (c *Client) readError(resp *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorText))
 	if err != nil {
@@ -88,8 +89,8 @@ func (c *Client) readError(resp *http.Response) error {
 	return e
 }
 
-// redirected returns the URL of the server that a redirect leads to, without the path of the request; "" if the
-// response is no redirect.
+// redirected returns the URL of the server to which a response redirects, without the path of the request; "" if the
+// response is not a redirect.
 func (c *Client) redirected(resp *http.Response) string {
 	to, err := resp.Location()
 	if resp.StatusCode/100 != 3 || err != nil || to.Host == "" {
@@ -118,27 +119,29 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the reason.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// unreachable wraps an error of the network. A request that its caller cancelled returns context.Canceled.
+// unreachable returns the UnreachableError for an error of the network, or context.Canceled if the caller has
+// cancelled the request.
 func (c *Client) unreachable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return context.Canceled
 	}
 	var (
-		unknown x509.UnknownAuthorityError
-		host    x509.HostnameError
-		lookup  *net.DNSError
-		record  tls.RecordHeaderError
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		lookup    *net.DNSError
+		notTLS    tls.RecordHeaderError
 	)
 	advice := "check the server, and try again"
 	switch text := err.Error(); {
-	case errors.As(err, &record), strings.Contains(text, "HTTP response to HTTPS client"):
+	case errors.As(err, &notTLS), strings.Contains(text, "HTTP response to HTTPS client"):
 		advice = "it speaks http: write http:// in its URL"
-	case errors.As(err, &unknown):
+	case errors.As(err, &authority):
 		advice = "name the authority that signed its certificate by --ca, if it is one that you trust"
 	case errors.As(err, &host):
 		advice = "use the name that its certificate is for"
 	case errors.As(err, &lookup), errors.Is(err, syscall.ECONNREFUSED), isDial(err):
-		advice = "check that the server is running and that this is its address; --server URL, --context NAME or ELASTICJOB_SERVER name another"
+		advice = "check that the server is running and that this is its address; " +
+			"--server URL, --context NAME or ELASTICJOB_SERVER name another"
 	case errors.Is(err, context.DeadlineExceeded):
 		advice = "it may be overloaded or cut off; the request may have been carried out: check first"
 	}
@@ -151,19 +154,20 @@ func isBroken(err error) bool {
 		errors.Is(err, syscall.EPIPE)
 }
 
+// isDial reports whether the connection could not be made.
 func isDial(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// cause returns the part of an error of net/http that users need, without method and URL.
+// cause returns an error of net/http without the method and the URL, which users do not need.
 func cause(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("it took too long")
 	}
-	var whole *url.Error
-	if errors.As(err, &whole) {
-		return whole.Err
+	var withURL *url.Error
+	if errors.As(err, &withURL) {
+		return withURL.Err
 	}
 	return err
 }

@@ -2,7 +2,7 @@ package client
 
 import "time"
 
-// SetPatience sets a client's timeouts for tests.
-func (c *Client) SetPatience(patience, absence time.Duration) {
-	c.retryTimeout, c.absenceTimeout = patience, absence
+// SetTimeouts sets a client's timeouts for tests.
+func (c *Client) SetTimeouts(retry, absence time.Duration) {
+	c.retryTimeout, c.absenceTimeout = retry, absence
 }

@@ -12,42 +12,42 @@ import (
 	"strings"
 )
 
-// JobQuery selects and sorts jobs, in the words of GET /api/jobs. Empty fields select all.
+// JobQuery selects and sorts jobs by the parameters of GET /api/jobs. An empty field does not restrict the jobs.
 type JobQuery struct {
 	Search, App, Type string
 	States, Last      []string
 	// Sort is one of the values of the parameter sort of GET /api/jobs.
 	Sort       string
 	Descending bool
-	// Page counts from 1. PerPage is from 1 to MaxPerPage. 0 is the server's default.
+	// Page counts from 1. PerPage is from 1 to MaxPerPage. For both, 0 means the server's default.
 	Page, PerPage int
 }
 
-// MaxPerPage is the maximum number of jobs of a page.
+// MaxPerPage is the maximum number of jobs on a page.
 const MaxPerPage = 500
 
 // JobPage returns one page of the jobs, each with its state and its last runs.
-func (c *Client) JobPage(ctx context.Context, ask JobQuery) (Answer[JobPage], error) {
+func (c *Client) JobPage(ctx context.Context, q JobQuery) (Answer[JobPage], error) {
 	query := url.Values{}
 	set := func(name, value string) {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	set("search", ask.Search)
-	set("app", ask.App)
-	set("type", ask.Type)
-	set("state", strings.Join(ask.States, ","))
-	set("last", strings.Join(ask.Last, ","))
-	set("sort", ask.Sort)
-	if ask.Descending {
+	set("search", q.Search)
+	set("app", q.App)
+	set("type", q.Type)
+	set("state", strings.Join(q.States, ","))
+	set("last", strings.Join(q.Last, ","))
+	set("sort", q.Sort)
+	if q.Descending {
 		set("order", "DESC")
 	}
-	if ask.Page > 0 {
-		set("page", strconv.Itoa(ask.Page))
+	if q.Page > 0 {
+		set("page", strconv.Itoa(q.Page))
 	}
-	if ask.PerPage > 0 {
-		set("per_page", strconv.Itoa(ask.PerPage))
+	if q.PerPage > 0 {
+		set("per_page", strconv.Itoa(q.PerPage))
 	}
 	return call[JobPage](ctx, c, get("api", "jobs").with(query))
 }
@@ -64,18 +64,19 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// Changed is the data of the event changed. It names what the server may now answer differently about.
+// Changed is the data of the event changed. It names the objects whose data may have changed. Cluster stands for the
+// data of the cluster.
 type Changed struct {
 	Jobs, Executions, Apps []string
 	Cluster                bool
-	// All is set if everything shown must be read again.
+	// All is set if anything may have changed.
 	All bool
 }
 
-// maxEvent bounds the size of an event, in bytes. It exceeds every event.
+// maxEvent limits the size of an event, in bytes. It exceeds every event.
 const maxEvent = 4 << 20
 
-// Events yields events until the stream breaks, which it yields as an error, or until ctx ends.
+// Events yields events until the stream breaks or ctx ends. It yields an error last.
 func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		resp, err := c.open(ctx, get("api", "events"))
@@ -84,14 +85,15 @@ func (c *Client) Events(ctx context.Context) iter.Seq2[Event, error] {
 			return
 		}
 		defer func() { _ = resp.Body.Close() }()
-		if err := eachEvent(resp.Body, func(e Event) bool { return yield(e, nil) }); err != nil {
+		if err := readEvents(resp.Body, func(e Event) bool { return yield(e, nil) }); err != nil {
 			yield(Event{}, c.unreachable(fmt.Errorf("the stream of events has ended: %w", err)))
 		}
 	}
 }
 
-// eachEvent reads events until wanted returns false, which is no error, or until the stream ends.
-func eachEvent(r io.Reader, wanted func(Event) bool) error {
+// readEvents reads events from a stream and calls yield with each. It returns nil after yield has returned false, and
+// an error when the stream ends.
+func readEvents(r io.Reader, yield func(Event) bool) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxEvent)
 	var e Event
@@ -100,7 +102,7 @@ func eachEvent(r io.Reader, wanted func(Event) bool) error {
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case lines.Text() == "" && e.Name != "":
-			if !wanted(e) {
+			if !yield(e) {
 				return nil
 			}
 			e = Event{}

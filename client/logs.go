@@ -16,19 +16,19 @@ type Output struct {
 	Task string
 	// Stream is stdout or stderr. "" means stdout.
 	Stream string
-	// Offset skips that many bytes. Tail begins that many bytes before the end instead; it takes precedence.
+	// Offset is the number of bytes to skip. If Tail is not 0, the part begins Tail bytes before the end instead.
 	Offset, Tail int64
 	// Follow continues until the task has ended.
 	Follow bool
-	// Dropped, if not nil, is called by CopyLog when bytes were dropped before they could be read, because the output is
-	// large; with their number.
+	// Dropped may be nil. CopyLog calls it with the number of bytes that the executor dropped before CopyLog could
+	// read them, because the output is large.
 	Dropped func(bytes int64)
 }
 
 // Log is an open stream of output.
 type Log struct {
 	io.ReadCloser
-	// Offset is where in the file the stream begins; Size is the size of the file at that time.
+	// Offset is the position in the file at which the stream begins. Size is the size of the file when it was opened.
 	Offset, Size int64
 }
 
@@ -40,6 +40,7 @@ func (c *Client) OpenLog(ctx context.Context, o Output) (log *Log, err error) {
 	return log, err
 }
 
+// request returns the request for the output.
 func (o Output) request() request {
 	query := url.Values{}
 	if o.Stream != "" {
@@ -62,19 +63,19 @@ func (c *Client) openLog(ctx context.Context, r request) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Log{ReadCloser: resp.Body, Offset: number(resp.Header, "Elasticjob-Log-Offset"),
-		Size: number(resp.Header, "Elasticjob-Log-Size")}, nil
+	return &Log{ReadCloser: resp.Body, Offset: headerNumber(resp.Header, "Elasticjob-Log-Offset"),
+		Size: headerNumber(resp.Header, "Elasticjob-Log-Size")}, nil
 }
 
-// begin makes a request whose answer may last forever but must begin within requestTimeout.
+// begin makes a request whose answer must begin within requestTimeout, but may then continue without a limit.
 func (c *Client) begin(ctx context.Context, r request) (*http.Response, error) {
-	limited, cancel := context.WithCancel(ctx)
+	cancellable, cancel := context.WithCancel(ctx)
 	timer := time.AfterFunc(requestTimeout, cancel)
-	resp, err := c.open(limited, r)
+	resp, err := c.open(cancellable, r)
 	inTime := timer.Stop()
 	switch {
 	case err == nil && inTime:
-		resp.Body = &cancelling{resp.Body, cancel}
+		resp.Body = &cancellingBody{resp.Body, cancel}
 		return resp, nil
 	case err == nil:
 		_ = resp.Body.Close()
@@ -86,18 +87,19 @@ func (c *Client) begin(ctx context.Context, r request) (*http.Response, error) {
 	return nil, err
 }
 
-// cancelling is a body that cancels its request when it is closed.
-type cancelling struct {
+// cancellingBody is a body that cancels its request when it is closed.
+type cancellingBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 }
 
-func (b *cancelling) Close() error {
+func (b *cancellingBody) Close() error {
 	defer b.cancel()
 	return b.ReadCloser.Close()
 }
 
-// ReadLog reads the present part of a task's output. offset is where in the file it begins.
+// ReadLog reads the output that a task has written so far, or the part of it that o selects. offset is the position in
+// the file at which the text begins.
 func (c *Client) ReadLog(ctx context.Context, o Output) (text []byte, offset int64, err error) {
 	o.Follow = false
 	r := o.request()
@@ -116,7 +118,8 @@ func (c *Client) ReadLog(ctx context.Context, o Output) (text []byte, offset int
 	return text, offset, err
 }
 
-func number(h http.Header, name string) int64 {
+// headerNumber returns the number in a header; 0 if there is none.
+func headerNumber(h http.Header, name string) int64 {
 	n, err := strconv.ParseInt(h.Get(name), 10, 64)
 	if err != nil {
 		return 0
@@ -124,27 +127,27 @@ func number(h http.Header, name string) int64 {
 	return n
 }
 
-// CopyLog writes a task's output to w. With Follow it continues after a broken connection where it stopped, and at the
-// beginning of a file that the job has emptied. It waits up to two minutes for a server that does not answer, if the
-// server has answered this client before.
+// CopyLog writes a task's output to w. With Follow, it reopens a broken connection and continues where it stopped, or
+// at the beginning of the file if the job has emptied the file. If the server does not answer, but has answered this
+// client before, CopyLog waits up to two minutes for the server.
 func (c *Client) CopyLog(ctx context.Context, w io.Writer, o Output) error {
-	heard := time.Now()
+	lastAnswer := time.Now()
 	for {
 		opened, err := c.copyOnce(ctx, w, &o)
-		if opened { // a stream may have been silent for long
-			heard = time.Now()
+		if opened { // the stream has just ended, even if its last output is old
+			lastAnswer = time.Now()
 			c.presence.away.Store(false)
 		}
-		var failed *writeError
+		var writeFailed *writeError
 		switch {
 		case err == nil, ctx.Err() != nil:
 			return errors.Join(err, ctx.Err())
-		case errors.As(err, &failed):
-			return failed.err
+		case errors.As(err, &writeFailed):
+			return writeFailed.err
 		case !o.Follow:
 			return err
-		case opened && isAbsent(err): // the server was there until now
-		case !c.shouldWait(err, heard):
+		case opened && isAbsent(err): // the server answered until now, so reconnect
+		case !c.shouldWait(err, lastAnswer):
 			return err
 		}
 		if err := sleep(ctx, reconnectPause); err != nil {
@@ -153,7 +156,8 @@ func (c *Client) CopyLog(ctx context.Context, w io.Writer, o Output) error {
 	}
 }
 
-// copyOnce copies from one connection and sets o to continue after it. opened says whether there was a connection.
+// copyOnce copies the output from one connection, and sets o so that the next call continues after it. opened reports
+// whether the connection was made.
 func (c *Client) copyOnce(ctx context.Context, w io.Writer, o *Output) (opened bool, err error) {
 	log, err := c.OpenLog(ctx, *o)
 	if err != nil {
@@ -171,24 +175,24 @@ func (c *Client) copyOnce(ctx context.Context, w io.Writer, o *Output) (opened b
 	case log.Offset > o.Offset && o.Dropped != nil:
 		o.Dropped(log.Offset - o.Offset)
 	}
-	n, err := io.Copy(markErrors{w}, log)
+	n, err := io.Copy(errorMarker{w}, log)
 	o.Offset, o.Tail = log.Offset+n, 0
-	var failed *writeError
-	if err != nil && !errors.As(err, &failed) {
+	var writeFailed *writeError
+	if err != nil && !errors.As(err, &writeFailed) {
 		err = c.unreachable(err)
 	}
 	return true, err
 }
 
-// markErrors marks the errors of a writer, to distinguish them from those of the reader.
-type markErrors struct{ w io.Writer }
+// errorMarker is a writer whose errors are a writeError, to distinguish them from the errors of the reader.
+type errorMarker struct{ w io.Writer }
 
 type writeError struct{ err error }
 
 func (e *writeError) Error() string { return e.err.Error() }
 
-func (k markErrors) Write(p []byte) (int, error) {
-	n, err := k.w.Write(p)
+func (m errorMarker) Write(p []byte) (int, error) {
+	n, err := m.w.Write(p)
 	if err != nil {
 		err = &writeError{err}
 	}

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// retryTimeout bounds how long a request is retried while the server cannot answer. A new leader is elected within
-	// that time.
+	// retryTimeout is the time for which a request is retried while the server cannot answer. A new leader is elected
+	// within that time.
 	retryTimeout = 15 * time.Second
 	// firstPause is the pause before the second attempt. Each further pause is twice as long, up to maxPause.
 	firstPause = 200 * time.Millisecond
 	maxPause   = 3 * time.Second
 )
 
-// UnknownError is the error of a trigger that may or may not have made a run. Repeating the trigger with the same key
-// returns its run and makes no second one.
+// UnknownError is the error of a trigger that may or may not have made a run. The same trigger with the same key does
+// not make a second run, and returns the run's id.
 type UnknownError struct {
 	// Key is the idempotency key of the trigger.
 	Key string
-	// Err is why the outcome is unknown.
+	// Err says why the outcome is unknown.
 	Err error
 }
 
@@ -32,33 +32,33 @@ func (e *UnknownError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// retry retries a request while the server says that it cannot answer now, if the request may be repeated or was
-// not carried out. A trigger that may have reached the server is also retried while the server does not answer at all;
-// otherwise its user would not know whether there is a run.
+// retry makes a request with try, and repeats it while the server is temporarily unavailable, if the request may be
+// made twice or was not carried out. A trigger that may have reached the server is also repeated while the server does
+// not answer at all, because otherwise the user would not know whether there is a run.
 func (c *Client) retry(ctx context.Context, r request, try func() error) error {
 	var (
-		deadline time.Time
-		sent     bool // with a key, and its outcome is unknown
+		deadline  time.Time
+		maybeDone bool // the request has a key, and an earlier attempt may have been carried out
 	)
-	given := func(err error) error {
-		if sent && !isAnswer(err) {
+	result := func(err error) error {
+		if maybeDone && !isAnswer(err) {
 			return &UnknownError{Key: r.key, Err: err}
 		}
 		return err
 	}
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := try()
-		sent = sent || r.key != "" && isOutcomeUnknown(err)
+		maybeDone = maybeDone || r.key != "" && isOutcomeUnknown(err)
 		if deadline.IsZero() {
 			deadline = time.Now().Add(c.retryTimeout)
 		}
 		wait := max(pause, retryAfter(err))
-		again := isTemporary(err) && (r.isRepeatable() || isRateLimited(err)) || sent && isUnreachable(err)
+		again := isTemporary(err) && (r.isRepeatable() || isRateLimited(err)) || maybeDone && isUnreachable(err)
 		if !again || time.Now().Add(wait).After(deadline) {
-			return given(err)
+			return result(err)
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return given(err)
+			return result(err)
 		}
 	}
 }
@@ -66,16 +66,13 @@ func (c *Client) retry(ctx context.Context, r request, try func() error) error {
 // isRepeatable reports whether a request may be made twice: it is a read, or the server recognizes it by its key.
 func (r request) isRepeatable() bool { return r.method == http.MethodGet || r.key != "" }
 
-// permanentCodes are the codes of errors that have the status of a temporary one but last until someone fixes the
-// cause.
+// permanentCodes are the codes of errors that have the status of a temporary error, but that retries do not resolve.
 var permanentCodes = []string{"no_history", "history_unavailable", "no_package_check", "tls_differs",
-	"leader_not_trusted",
-	"token_differs", "oidc_unavailable",
-	"no_output_yet", "too_many_streams"}
+	"leader_not_trusted", "token_differs", "oidc_unavailable", "no_output_yet", "too_many_streams"}
 
-// isTemporary reports whether err is temporary: of a server that changes its leader, restarts or is asked too often,
-// or of a proxy in front of it. A failed connection does not count: the server's address may be wrong, and the user is
-// waiting for an answer.
+// isTemporary reports whether err is temporary: the server is changing its leader, is restarting, or gets too many
+// requests, or a proxy in front of it can't reach it. A connection that can't be made does not count, because the
+// server's address may be wrong, and the user is waiting for an answer.
 func isTemporary(err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
@@ -84,6 +81,7 @@ func isTemporary(err error) bool {
 	return isUnreachable(err) && isBroken(err)
 }
 
+// isTemporaryStatus reports whether a status is that of a temporary error.
 func isTemporaryStatus(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -92,16 +90,16 @@ func isTemporaryStatus(status int) bool {
 	return false
 }
 
-// isRateLimited reports whether the request was refused as too early and not carried out.
+// isRateLimited reports whether the server refused the request because there were too many, and did not carry it out.
 func isRateLimited(err error) bool {
 	var refused *Error
 	return errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests
 }
 
-// isUnreachable reports whether no answer came.
+// isUnreachable reports whether err is an UnreachableError.
 func isUnreachable(err error) bool {
-	var away *UnreachableError
-	return errors.As(err, &away)
+	var unreachable *UnreachableError
+	return errors.As(err, &unreachable)
 }
 
 // isOutcomeUnknown reports whether the request may have been carried out despite err.
@@ -117,12 +115,13 @@ func isOutcomeUnknown(err error) bool {
 	return errors.Is(err, context.Canceled)
 }
 
-// isAnswer reports whether the server has said what became of the request.
+// isAnswer reports whether the server has answered whether it carried the request out.
 func isAnswer(err error) bool {
 	var refused *Error
 	return err == nil || errors.As(err, &refused) && !isTemporaryStatus(refused.Status)
 }
 
+// retryAfter returns Error.RetryAfter of an error; 0 for other errors.
 func retryAfter(err error) time.Duration {
 	if refused := new(Error); errors.As(err, &refused) {
 		return refused.RetryAfter
@@ -130,7 +129,7 @@ func retryAfter(err error) time.Duration {
 	return 0
 }
 
-// sleep waits for d, or until ctx ends; then it returns ctx's error.
+// sleep waits for d. If ctx ends earlier, it returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

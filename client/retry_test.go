@@ -18,8 +18,8 @@ import (
 // abort closes the connection without an answer.
 func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// TestWhatPasses: a read is retried after the errors that a restarting server, or a proxy in front of it, gives, and
-// not after lasting ones.
+// TestWhatPasses checks that a read is retried after the errors of a server that restarts, or of a proxy in front of
+// it, but not after permanent errors.
 func TestWhatPasses(t *testing.T) {
 	t.Parallel()
 	page := func(status int) http.HandlerFunc {
@@ -31,8 +31,8 @@ func TestWhatPasses(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		first  http.HandlerFunc
-		passes bool
+		first     http.HandlerFunc
+		isRetried bool
 	}{
 		"a proxy's 502":   {page(http.StatusBadGateway), true},
 		"a proxy's 503":   {page(http.StatusServiceUnavailable), true},
@@ -49,23 +49,24 @@ func TestWhatPasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var asked atomic.Int32
+			var requests atomic.Int32
 			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if asked.Add(1) == 1 {
+				if requests.Add(1) == 1 {
 					test.first(w, r)
 					return
 				}
 				fmt.Fprint(w, `[]`)
 			})
-			c.SetPatience(time.Hour, time.Hour)
-			if _, err := c.Apps(t.Context()); (err == nil) != test.passes {
-				t.Errorf("%v: want it to pass: %t", err, test.passes)
+			c.SetTimeouts(time.Hour, time.Hour)
+			if _, err := c.Apps(t.Context()); (err == nil) != test.isRetried {
+				t.Errorf("%v: want a retry: %t", err, test.isRetried)
 			}
 		})
 	}
 }
 
-// TestATriggerWhoseOutcomeIsUnknownNamesItsKey: the error has the key with which the trigger can be repeated.
+// TestATriggerWhoseOutcomeIsUnknownNamesItsKey checks that the error contains the key with which the trigger can be
+// repeated.
 func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -77,14 +78,14 @@ func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 		}, true},
 		"broken":  {abort, true},
 		"a proxy": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "", http.StatusGatewayTimeout) }, true},
-		"not begun": {func(w http.ResponseWriter, _ *http.Request) {
+		"no leader": {func(w http.ResponseWriter, _ *http.Request) {
 			refuse(w, http.StatusServiceUnavailable, "no_leader", "nobody")
 		}, false},
-		"put off": {func(w http.ResponseWriter, _ *http.Request) {
+		"too many": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "", http.StatusTooManyRequests)
 		}, false},
-		"not there":  {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "job_not_found", "no") }, false},
-		"not let in": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "not_allowed", "no") }, false},
+		"not found": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusNotFound, "job_not_found", "no") }, false},
+		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { refuse(w, http.StatusForbidden, "not_allowed", "no") }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +94,7 @@ func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 				keys <- r.Header.Get("Idempotency-Key")
 				test.answer(w, r)
 			})
-			c.SetPatience(0, 0)
+			c.SetTimeouts(0, 0)
 			_, err := c.TriggerJob(t.Context(), "j", client.Overrides{}, "")
 			var unknown *client.UnknownError
 			if err == nil || errors.As(err, &unknown) != test.unknown {
@@ -106,26 +107,26 @@ func TestATriggerWhoseOutcomeIsUnknownNamesItsKey(t *testing.T) {
 	}
 }
 
-// TestWhatWasPutOffIsSentAgain: after status 429 a request is retried when the server says so, even a write that would
-// otherwise not be repeated, because 429 means that it was not carried out.
+// TestWhatWasPutOffIsSentAgain checks that after status 429 a request is retried at the time that the server names,
+// even a write that would otherwise not be repeated, because 429 means that it was not carried out.
 func TestWhatWasPutOffIsSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		retryAfter string
 		sent       int32
 	}{
-		"for a moment":              {"0", 2},
-		"for longer than it is for": {"60", 1},
+		"at once":                {"0", 2},
+		"later than the timeout": {"60", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var asked atomic.Int32
+			var requests atomic.Int32
 			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				if string(body) != `{"jobName":"j"}` {
 					t.Errorf("the body is %q", body)
 				}
-				if asked.Add(1) == 1 {
+				if requests.Add(1) == 1 {
 					w.Header().Set("Retry-After", test.retryAfter)
 					refuse(w, http.StatusTooManyRequests, "too_soon", "not now")
 					return
@@ -133,19 +134,19 @@ func TestWhatWasPutOffIsSentAgain(t *testing.T) {
 				fmt.Fprint(w, `{}`)
 			})
 			_, err := c.RegisterJob(t.Context(), json.RawMessage(`{"jobName":"j"}`))
-			if client.HasCode(err, "too_soon") != (test.sent == 1) || asked.Load() != test.sent {
-				t.Errorf("%v after %d requests: want %d", err, asked.Load(), test.sent)
+			if client.HasCode(err, "too_soon") != (test.sent == 1) || requests.Load() != test.sent {
+				t.Errorf("%v after %d requests: want %d", err, requests.Load(), test.sent)
 			}
 		})
 	}
 }
 
-// TestAPutOffTriggerMayHaveMadeARun: a 429 for the second attempt says nothing about the first one.
+// TestAPutOffTriggerMayHaveMadeARun checks that the outcome is unknown if the server refuses only the second attempt.
 func TestAPutOffTriggerMayHaveMadeARun(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if asked.Add(1) == 1 {
+		if requests.Add(1) == 1 {
 			abort(w, r)
 		}
 		w.Header().Set("Retry-After", "60")
@@ -153,39 +154,39 @@ func TestAPutOffTriggerMayHaveMadeARun(t *testing.T) {
 	})
 	_, err := c.TriggerJob(t.Context(), "j", client.Overrides{}, "k")
 	var unknown *client.UnknownError
-	if !errors.As(err, &unknown) || asked.Load() != 2 {
-		t.Errorf("%v after %d requests: want an unknown outcome after two", err, asked.Load())
+	if !errors.As(err, &unknown) || requests.Load() != 2 {
+		t.Errorf("%v after %d requests: want an unknown outcome after two", err, requests.Load())
 	}
 }
 
-// TestATriggerOutlivesItsServer: a trigger that was sent is also retried while the server cannot be connected to.
+// TestATriggerOutlivesItsServer checks that a trigger that was sent is also retried while no server listens.
 func TestATriggerOutlivesItsServer(t *testing.T) {
 	t.Parallel()
 	var stop func()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	server, asked := newServer(t, func(http.ResponseWriter, *http.Request) { stop() })
+	server, requests := newServer(t, func(http.ResponseWriter, *http.Request) { stop() })
 	stop = func() { _ = server.Listener.Close(); panic(http.ErrAbortHandler) }
 	c := connect(t, client.Options{Server: server.URL})
-	c.SetPatience(time.Second, 0)
+	c.SetTimeouts(time.Second, 0)
 	_, err := c.TriggerJob(ctx, "j", client.Overrides{}, "k")
 	var unknown *client.UnknownError
-	if !errors.As(err, &unknown) || !strings.Contains(err.Error(), "refused") || asked.Load() != 1 {
-		t.Errorf("%v after %d requests: want it to have been tried until nobody listens", err, asked.Load())
+	if !errors.As(err, &unknown) || !strings.Contains(err.Error(), "refused") || requests.Load() != 1 {
+		t.Errorf("%v after %d requests: want retries after the server has stopped", err, requests.Load())
 	}
-	c.SetPatience(time.Hour, 0)
+	c.SetTimeouts(time.Hour, 0)
 	if _, err := c.TriggerJob(ctx, "j", client.Overrides{}, "k"); err == nil || errors.As(err, &unknown) {
-		t.Errorf("%v: want one that can't have been sent to fail at once, without a key", err)
+		t.Errorf("%v: want an error at once and without a key, because it was not sent", err)
 	}
 }
 
-// TestAQuietStreamIsOpenedAgain: a stream that breaks is opened again, however long it was silent, and goes on where it
-// broke. What was dropped meanwhile is told.
+// TestAQuietStreamIsOpenedAgain checks that a stream that breaks is opened again, however long it was silent, that it
+// continues where it broke, and that the bytes that were dropped meanwhile are reported.
 func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) == 1 {
+		if requests.Add(1) == 1 {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}
@@ -193,7 +194,7 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 		w.Header().Set("Elasticjob-Log-Size", "70006")
 		_, _ = io.WriteString(w, "hello\n")
 	})
-	c.SetPatience(0, 0)
+	c.SetTimeouts(0, 0)
 	var got strings.Builder
 	var dropped int64
 	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true, Dropped: func(n int64) { dropped += n }}); err != nil ||
@@ -202,27 +203,27 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 	}
 }
 
-// TestOnlyAServerThatHasAnsweredIsWaitedFor: a server that has never answered is not waited for, because its address
-// may be wrong. The begin of a wait is reported once.
+// TestOnlyAServerThatHasAnsweredIsWaitedFor checks that the client does not wait for a server that has never answered,
+// because its address may be wrong, and that the begin of a wait is reported once.
 func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	never := connect(t, client.Options{Server: "http://127.0.0.1:1",
-		Waiting: func(error) { t.Error("it is waited for") }})
+		Waiting: func(error) { t.Error("the client waits") }})
 	for _, err := range never.Watch(t.Context(), "x") {
 		if err == nil {
-			t.Error("an answer of nobody")
+			t.Error("an answer without a server")
 		}
 	}
 	if err := never.CopyLog(t.Context(), io.Discard, client.Output{Task: "t", Follow: true}); err == nil {
-		t.Error("output of nobody")
+		t.Error("output without a server")
 	}
-	var asked, noted atomic.Int32
+	var requests, waits atomic.Int32
 	server, _ := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/events" {
 			fmt.Fprint(w, "event: changed\ndata: {\"all\":true}\n\n")
 			return
 		}
-		switch asked.Add(1) {
+		switch requests.Add(1) {
 		case 1:
 			fmt.Fprint(w, `{"state":"RUNNING"}`)
 		case 2, 3:
@@ -231,8 +232,8 @@ func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 			fmt.Fprint(w, `{"state":"FINISHED"}`)
 		}
 	})
-	c := connect(t, client.Options{Server: server.URL, Waiting: func(error) { noted.Add(1) }})
-	c.SetPatience(0, time.Hour)
+	c := connect(t, client.Options{Server: server.URL, Waiting: func(error) { waits.Add(1) }})
+	c.SetTimeouts(0, time.Hour)
 	var last client.Execution
 	for now, err := range c.Watch(t.Context(), "x") {
 		if err != nil {
@@ -240,19 +241,19 @@ func TestOnlyAServerThatHasAnsweredIsWaitedFor(t *testing.T) {
 		}
 		last = now.Value
 	}
-	if !last.Ended() || noted.Load() != 1 {
-		t.Errorf("%+v after %d notes: want the end, and one note", last, noted.Load())
+	if !last.Ended() || waits.Load() != 1 {
+		t.Errorf("%+v after %d reported waits: want the end, and one wait", last, waits.Load())
 	}
 }
 
-// TestTheEndOfOutputIsReadAgain: the output is read again if the connection breaks in the middle.
+// TestTheEndOfOutputIsReadAgain checks that ReadLog reads the output again if the connection breaks.
 func TestTheEndOfOutputIsReadAgain(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
+	var requests atomic.Int32
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Elasticjob-Log-Offset", "7")
 		_, _ = io.WriteString(w, "one\n")
-		if asked.Add(1) == 1 {
+		if requests.Add(1) == 1 {
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
 		}

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// TriggerJob requests a run of a job. The key identifies the request, so that a trigger sent twice makes only one run;
-// if it is "", TriggerJob chooses one. If the outcome is unknown, the error is an *UnknownError with the key.
+// TriggerJob requests a run of a job. The key identifies the request, so that a trigger that is sent twice makes only
+// one run. If key is "", TriggerJob chooses a key. If the outcome is unknown, the error is an *UnknownError with the
+// key.
 func (c *Client) TriggerJob(ctx context.Context, name string, o Overrides, key string) (Answer[Triggered], error) {
 	if key == "" {
 		key = rand.Text()
@@ -22,35 +23,35 @@ func (c *Client) TriggerJob(ctx context.Context, name string, o Overrides, key s
 	return call[Triggered](ctx, c, r)
 }
 
-// Runs selects executions. Empty fields select all.
+// Runs selects executions. An empty field does not restrict them.
 type Runs struct {
 	Job string
 	// States are execution states.
 	States []string
-	// Since is the earliest fire time: a time (RFC 3339), or how long ago (24h).
+	// Since is the earliest fire time: a time (RFC 3339), or a duration before now (24h).
 	Since string
-	// Before selects older executions: those before a time, or those after the page whose Answer.Next it is.
+	// Before is a time, or the Answer.Next of a page. It selects the executions that are older than the time or page.
 	Before string
 	// Limit is the maximum number of executions, 1 to 1000; 0 is the server's default.
 	Limit int
 }
 
 // Executions lists runs, the newest fire first.
-func (c *Client) Executions(ctx context.Context, ask Runs) (Answer[[]Summary], error) {
+func (c *Client) Executions(ctx context.Context, q Runs) (Answer[[]Summary], error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"state": strings.Join(ask.States, ","), "since": ask.Since,
-		"before": ask.Before} {
+	for name, value := range map[string]string{"state": strings.Join(q.States, ","), "since": q.Since,
+		"before": q.Before} {
 		if value != "" {
 			query.Set(name, value)
 		}
 	}
-	if ask.Limit > 0 {
-		query.Set("limit", strconv.Itoa(ask.Limit))
+	if q.Limit > 0 {
+		query.Set("limit", strconv.Itoa(q.Limit))
 	}
-	if ask.Job == "" {
+	if q.Job == "" {
 		return call[[]Summary](ctx, c, get("api", "executions").with(query))
 	}
-	return call[[]Summary](ctx, c, get("api", "job", ask.Job, "executions").with(query))
+	return call[[]Summary](ctx, c, get("api", "job", q.Job, "executions").with(query))
 }
 
 // Execution returns one run with all its shards.

@@ -28,7 +28,7 @@ func (c *Client) Session(ctx context.Context) (Answer[Session], error) {
 	return call[Session](ctx, c, get("api", "session"))
 }
 
-// Logout ends the login of the client's token, wherever else the token is used.
+// Logout ends the login of the client's token, also for other programs that use the token.
 func (c *Client) Logout(ctx context.Context) error {
 	_, err := call[any](ctx, c, request{method: http.MethodDelete, path: []string{"api", "session"}})
 	return err

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Why is the reason of a state, as an English sentence for people and as a code with arguments for programs. The
-// sentence may change with any release; the code does not. All fields are empty if there is no reason.
+// Why is the reason of a state, as an English sentence for users and as a code with arguments for programs. Releases
+// may change the sentence, but not the code. All fields are empty if there is no reason.
 type Why struct {
 	Reason     string `json:"reason"`
 	ReasonCode string `json:"reasonCode"`
@@ -17,7 +17,7 @@ type Why struct {
 // it has no arguments, "args".
 type Args map[string]any
 
-// NoteReason is a note as a code with arguments. The code is "text" if the note has none of its own.
+// NoteReason is a note as a code with arguments. The code is "text" for a note that has no code of its own.
 type NoteReason struct {
 	Code string `json:"code"`
 	Args Args   `json:"args"`
@@ -44,7 +44,7 @@ type App struct {
 	NoteReasons []NoteReason `json:"noteReasons"`
 }
 
-// Job has the common fields of a job's document, and the job's state. Answer.Raw has all fields.
+// Job contains the common fields of a job's document, and the job's state. Answer.Raw contains all fields.
 type Job struct {
 	JobName                string         `json:"jobName"`
 	AppName                string         `json:"appName"`
@@ -106,7 +106,7 @@ type Execution struct {
 	LifeNote  string     `json:"lifeNote"`
 }
 
-// These are the final states of executions and shards.
+// The final states of executions.
 const (
 	Finished = "FINISHED"
 	Failed   = "FAILED"
@@ -129,14 +129,14 @@ type Shard struct {
 	FailureCause string     `json:"failureCause"`
 	FailureCode  string     `json:"failureCode"`
 	FailureArgs  Args       `json:"failureArgs"`
-	// Note is what is notable about an attempt that finished.
+	// Note says what is notable about an attempt that finished.
 	Note     string `json:"note"`
 	NoteCode string `json:"noteCode"`
 	NoteArgs Args   `json:"noteArgs"`
 	Why
 	Progress *Progress `json:"progress"`
 	Daemon   *Daemon   `json:"daemon"`
-	// Earlier has the attempts before this one whose output is kept, the oldest first.
+	// Earlier contains the attempts before the last one whose output is kept, the oldest first.
 	Earlier []Attempt `json:"earlier"`
 }
 
@@ -146,8 +146,8 @@ type Attempt struct {
 	TaskID  string `json:"taskId"`
 }
 
-// TaskOf returns the task of an attempt of the shard; 0 is the last attempt. It returns "" if the shard has not had that
-// attempt, or its output is not kept.
+// TaskOf returns the task of an attempt of the shard; 0 means the last attempt. It returns "" if there was no such
+// attempt, or if the attempt's output is not kept.
 func (s Shard) TaskOf(attempt int) string {
 	if attempt == 0 || attempt == s.Attempt {
 		return s.TaskID
@@ -160,11 +160,11 @@ func (s Shard) TaskOf(attempt int) string {
 	return ""
 }
 
-// Progress is how far a shard has come, as its program reports it.
+// Progress is the progress of a shard that its program has reported.
 type Progress struct {
 	Fraction float64 `json:"fraction"`
 	Message  string  `json:"message"`
-	// Notice means that the program has reported no progress, and Message is the executor's about it.
+	// Notice means that the program has reported no progress, and that Message is a text of the executor about that.
 	Notice bool      `json:"notice"`
 	At     time.Time `json:"at"`
 }
@@ -172,9 +172,9 @@ type Progress struct {
 // Daemon is the state of a daemon's shard.
 type Daemon struct {
 	NextFireTime *time.Time `json:"nextFireTime"`
-	// LastRun is the last run that ended, nil for none.
+	// LastRun is the last run that ended; nil if no run has ended.
 	LastRun *DaemonRun `json:"lastRun"`
-	// LastFailure is the last run that did not finish and was not killed by a user, nil for none.
+	// LastFailure is the last run that did not finish and was not killed by a user; nil if there is none.
 	LastFailure           *DaemonRun `json:"lastFailure"`
 	Runs, Failed, Skipped int64
 }
@@ -188,11 +188,11 @@ type DaemonRun struct {
 	Note           string    `json:"note"`
 }
 
-// Explanation says what a job does, and why.
+// Explanation says what a job is doing, and why.
 type Explanation struct {
 	JobName string `json:"jobName"`
 	State   string `json:"state"`
-	// Notes are what users should know about the job; NoteReasons are the same notes as codes, in the same order.
+	// Notes say what users should know about the job; NoteReasons are the same notes as codes, in the same order.
 	Notes       []string     `json:"notes"`
 	NoteReasons []NoteReason `json:"noteReasons"`
 	// NextFires are in the zone of the job's cron, which TimeZone names; "" if it has no name.
@@ -225,7 +225,7 @@ type Explanation struct {
 	} `json:"ended"`
 	LastRun     *Summary `json:"lastRun"`
 	LastSuccess *Summary `json:"lastSuccess"`
-	// LastFailure is that of a daemon.
+	// LastFailure is only given for a daemon.
 	LastFailure  *Summary `json:"lastFailure"`
 	DroppedFires *Fires   `json:"droppedFires"`
 	MissedFires  *Fires   `json:"missedFires"`
@@ -278,7 +278,7 @@ type JobRow struct {
 	Runs               []Run      `json:"runs"`
 }
 
-// Run is one of a job's last runs, as a JobRow has them.
+// Run is one of the last runs of a job in a JobRow.
 type Run struct {
 	ExecutionID    string    `json:"executionId"`
 	State          string    `json:"state"`
@@ -286,7 +286,7 @@ type Run struct {
 	DurationMillis *int64    `json:"durationMillis"`
 }
 
-// LastRun is the last run of a job that ended, as a JobRow has it.
+// LastRun is the last ended run of a job in a JobRow.
 type LastRun struct {
 	Run
 	StartTime    *time.Time `json:"startTime"`
@@ -345,7 +345,7 @@ type Problem struct {
 	Count    int        `json:"count"`
 	Since    *time.Time `json:"since"`
 	Message  string     `json:"message"`
-	// MessageCode and MessageArgs are the message for programs.
+	// MessageCode and MessageArgs are the same message for programs.
 	MessageCode string `json:"messageCode"`
 	MessageArgs Args   `json:"messageArgs"`
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// TestCodesOfReasons: every code beside a sentence in an answer has a Go field, and so have its arguments.
+// TestCodesOfReasons checks that every code beside a sentence in an answer has a Go field, and that its arguments have
+// one.
 func TestCodesOfReasons(t *testing.T) {
 	t.Parallel()
-	said := func(sentence, code string) string {
+	withCode := func(sentence, code string) string {
 		return fmt.Sprintf(`%q:"a sentence","%sCode":"of_item","%[2]sArgs":{"item":"1"}`, sentence, code)
 	}
 	const notes = `"notes":["a sentence"],"noteReasons":[{"code":"of_item","args":{"item":"1"}}]`
-	why := said("reason", "reason")
+	why := withCode("reason", "reason")
 	fires, run := `{`+why+`}`, `{`+why+`,"shards":{}}`
 	answers := map[string]string{
 		"/api/app/a":      `{` + notes + `}`,
@@ -26,14 +27,14 @@ func TestCodesOfReasons(t *testing.T) {
 			`],` +
 			`"lastRun":` + run + `,"lastSuccess":` + run + `,"droppedFires":` + fires + `,"missedFires":` + fires +
 			`}`,
-		"/api/execution/e": `{` + why + `,"shards":[{` + why + `,` + said("failureCause", "failure") + `}]}`,
-		"/api/jobs":        `{"rows":[{` + said("waitingFor", "waitingFor") + `,"lastRun":` + run + `}]}`,
-		"/api/overview":    `{"problems":[{` + said("message", "message") + `}]}`,
+		"/api/execution/e": `{` + why + `,"shards":[{` + why + `,` + withCode("failureCause", "failure") + `}]}`,
+		"/api/jobs":        `{"rows":[{` + withCode("waitingFor", "waitingFor") + `,"lastRun":` + run + `}]}`,
+		"/api/overview":    `{"problems":[{` + withCode("message", "message") + `}]}`,
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, answers[r.URL.Path]) })
 	args := client.Args{"item": "1"}
-	of := client.Why{Reason: "a sentence", ReasonCode: "of_item", ReasonArgs: args}
-	noted := []client.NoteReason{{Code: "of_item", Args: args}}
+	want := client.Why{Reason: "a sentence", ReasonCode: "of_item", ReasonArgs: args}
+	wantNotes := []client.NoteReason{{Code: "of_item", Args: args}}
 	ctx := t.Context()
 	app, e1 := c.App(ctx, "a")
 	job, e2 := c.Job(ctx, "j")
@@ -48,7 +49,7 @@ func TestCodesOfReasons(t *testing.T) {
 	}
 	shard, row, problem := e.Value.Shards[0], page.Value.Rows[0], overview.Value.Problems[0]
 	for what, got := range map[string]client.Why{
-		"what waits": x.Value.Waiting[0].Why, "what runs": x.Value.Running[0].Why, "what ended": x.Value.Ended[0].Why,
+		"a waiting shard": x.Value.Waiting[0].Why, "a running shard": x.Value.Running[0].Why, "an ended shard": x.Value.Ended[0].Why,
 		"the last run": x.Value.LastRun.Why, "the last success": x.Value.LastSuccess.Why,
 		"dropped fires": x.Value.DroppedFires.Why, "missed fires": x.Value.MissedFires.Why,
 		"an execution": e.Value.Why, "a shard": shard.Why, "a row's last run": row.LastRun.Why,
@@ -56,14 +57,14 @@ func TestCodesOfReasons(t *testing.T) {
 		"a wait":    {Reason: row.WaitingFor, ReasonCode: row.WaitingForCode, ReasonArgs: row.WaitingForArgs},
 		"a problem": {Reason: problem.Message, ReasonCode: problem.MessageCode, ReasonArgs: problem.MessageArgs},
 	} {
-		if diff := cmp.Diff(of, got); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}
 	for what, got := range map[string][]client.NoteReason{
 		"an app": app.Value.NoteReasons, "a job": job.Value.NoteReasons, "explain": x.Value.NoteReasons,
 	} {
-		if diff := cmp.Diff(noted, got); diff != "" {
+		if diff := cmp.Diff(wantNotes, got); diff != "" {
 			t.Errorf("notes of %s: %s", what, diff)
 		}
 	}
