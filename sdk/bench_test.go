@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// BenchmarkRun measures one run of a resident process, from the executor's message to its answer: two pipes, two
-// processes.
+// BenchmarkRun measures one run of a resident process, from the executor's message to the process's answer. Both go
+// through a pipe between two processes.
 func BenchmarkRun(b *testing.B) {
 	p := golang.resident(b)
 	line := runLine("r", "")
-	var took []time.Duration
+	var durations []time.Duration
 	for b.Loop() {
 		began := time.Now()
-		p.say(line)
+		p.send(line)
 		if failure, _ := p.done("r"); failure != "" {
 			b.Fatal(failure)
 		}
-		took = append(took, time.Since(began))
+		durations = append(durations, time.Since(began))
 	}
-	slices.Sort(took)
+	slices.Sort(durations)
 	for name, share := range map[string]float64{"p50-µs": 0.5, "p99-µs": 0.99} {
-		b.ReportMetric(float64(took[int(share*float64(len(took)-1))].Nanoseconds())/1e3, name)
+		b.ReportMetric(float64(durations[int(share*float64(len(durations)-1))].Nanoseconds())/1e3, name)
 	}
-	p.close(p.orders)
-	p.ends(0)
+	p.close(p.toProcess)
+	p.expectExit(0)
 }

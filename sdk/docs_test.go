@@ -15,20 +15,20 @@ func TestTheProtocolsExample(t *testing.T) {
 	p := golang.resident(t)
 	var hello, ended bool
 	for line := range strings.Lines(reference.Block(t, "protocol.md", `"type":"hello"`)) {
-		order, executors := strings.CutPrefix(line, "> ")
+		message, isExecutors := strings.CutPrefix(line, "> ")
 		switch {
-		case executors && strings.HasPrefix(order, "{"):
-			p.say(order)
-		case executors:
-			p.close(p.orders)
+		case isExecutors && strings.HasPrefix(message, "{"):
+			p.send(message)
+		case isExecutors:
+			p.close(p.toProcess)
 		case strings.TrimSpace(line) == "exit status 0":
-			p.ends(0)
+			p.expectExit(0)
 			ended = true
 		default:
-			shown := json.NewDecoder(strings.NewReader(line))
-			shown.DisallowUnknownFields()
-			var m message
-			if err := shown.Decode(&m); err != nil {
+			decoder := json.NewDecoder(strings.NewReader(line))
+			decoder.DisallowUnknownFields()
+			var m processMessage
+			if err := decoder.Decode(&m); err != nil {
 				t.Fatalf("%v in %s", err, line)
 			}
 			hello = hello || m.Type == "hello" && m.Version == 1
@@ -40,6 +40,6 @@ func TestTheProtocolsExample(t *testing.T) {
 		}
 	}
 	if !hello || !ended {
-		t.Errorf("it says hello: %v, and ends: %v", hello, ended)
+		t.Errorf("the example has a hello: %v, and an end: %v", hello, ended)
 	}
 }

@@ -11,7 +11,7 @@ import (
 //
 //	func main() { sdk.Main(sdk.Simple(count)) }
 //
-// The job's function can be tried without a scheduler, in a test or as here, with a Shard of the test's own.
+// The job's function can be tried without a scheduler, in a test or as here, with a Shard as a literal.
 func ExampleSimple() {
 	count := func(ctx context.Context, s sdk.Shard) error {
 		rows := []string{"a", "b", "c", "d", "e", "f", "g"}

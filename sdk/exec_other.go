@@ -2,5 +2,5 @@
 
 package sdk
 
-// closeOnExec does nothing: executors run on Linux only; on other systems users start the program themselves.
+// closeOnExec does nothing, because there is no pipe: executors run on Linux only.
 func closeOnExec(int) {}

@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
-// patience is how long tests wait for something that an idle machine does at once.
-const patience = 45 * time.Second
+// timeout is the time for which tests wait for something that an idle machine does at once.
+const timeout = 45 * time.Second
 
 // sharding is the sharding context of every process in tests.
 const sharding = `{"taskId":"j@-@1@-@READY@-@a@-@u","jobName":"j","shardingTotalCount":3,"jobParameter":%q,"shardingItem":1,"shardingParameter":"own"}`
@@ -26,25 +26,26 @@ const sharding = `{"taskId":"j@-@1@-@READY@-@a@-@u","jobName":"j","shardingTotal
 type process struct {
 	testing.TB
 	cmd         *exec.Cmd
-	orders      *os.File // the executor writes to it
-	said        *os.File // the executor reads from it
+	toProcess   *os.File // the executor writes to it
+	fromProcess *os.File // the executor reads from it
 	lines       *bufio.Reader
 	out, errors *buffer.Locked
-	over        chan struct{}
+	exited      chan struct{}
 }
 
+// start starts the process, without a pipe unless the caller has prepared one.
 func (p *process) start() *process {
 	p.Helper()
 	if err := p.cmd.Start(); err != nil {
 		p.Fatal(err)
 	}
 	go func() {
-		defer close(p.over)
-		_ = p.cmd.Wait() // its state says how it ended
+		defer close(p.exited)
+		_ = p.cmd.Wait() // ProcessState says how it ended
 	}()
 	p.Cleanup(func() {
 		_ = p.cmd.Process.Kill() // it has usually ended
-		<-p.over
+		<-p.exited
 	})
 	return p
 }
@@ -54,7 +55,7 @@ func (p *process) resident() *process {
 	p.Helper()
 	p.cmd.Env = append(p.cmd.Env, "ELASTICJOB_SHARDING_CONTEXT="+fmt.Sprintf(sharding, ""))
 	p.piped()
-	if hello := p.hear(); hello.Type != "hello" || hello.Version != 1 || hello.SDK == "" {
+	if hello := p.receive(); hello.Type != "hello" || hello.Version != 1 || hello.SDK == "" {
 		p.Fatalf("the first message is %+v", hello)
 	}
 	return p
@@ -64,19 +65,20 @@ func (p *process) resident() *process {
 func (p *process) piped() *process {
 	p.Helper()
 	p.cmd.Env = append(p.cmd.Env, "ELASTICJOB_PIPE=3,4")
-	read, orders := pipe(p)
-	said, write := pipe(p)
-	p.orders, p.said, p.lines = orders, said, bufio.NewReader(said)
+	read, toProcess := pipe(p)
+	fromProcess, write := pipe(p)
+	p.toProcess, p.fromProcess, p.lines = toProcess, fromProcess, bufio.NewReader(fromProcess)
 	p.cmd.ExtraFiles = []*os.File{read, write}
 	p.start()
-	for _, theirs := range p.cmd.ExtraFiles {
-		if err := theirs.Close(); err != nil {
+	for _, end := range p.cmd.ExtraFiles {
+		if err := end.Close(); err != nil {
 			p.Fatal(err)
 		}
 	}
 	return p
 }
 
+// pipe returns the ends of a new pipe, which are closed at the end of the test.
 func pipe(t testing.TB) (read, write *os.File) {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -87,37 +89,37 @@ func pipe(t testing.TB) (read, write *os.File) {
 	return read, write
 }
 
-// message is any message of the process.
-type message struct {
+// processMessage is any message of the process.
+type processMessage struct {
 	Type, SDK, Run, Error, Message string
 	Version                        int
 	Fraction                       float64
 }
 
-// hear reads the next message.
-func (p *process) hear() message {
+// receive reads the next message.
+func (p *process) receive() processMessage {
 	p.Helper()
-	if err := p.said.SetReadDeadline(time.Now().Add(patience)); err != nil {
+	if err := p.fromProcess.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		p.Fatal(err)
 	}
 	line, err := p.lines.ReadString('\n')
 	if err != nil {
 		p.Fatalf("read from the process: %v after %q; its stderr: %s", err, line, p.errors)
 	}
-	var m message
+	var m processMessage
 	if err := json.Unmarshal([]byte(line), &m); err != nil || m.Type == "" {
-		p.Fatalf("the process said %q: %v", line, err)
+		p.Fatalf("the process sent %q: %v", line, err)
 	}
 	return m
 }
 
-// done reads until the end of a run and returns its error and the last progress before it.
-func (p *process) done(run string) (failure string, last message) {
+// done reads until the end of a run. It returns the run's error and the last progress before it.
+func (p *process) done(run string) (failure string, last processMessage) {
 	p.Helper()
 	for {
-		m := p.hear()
+		m := p.receive()
 		if m.Run != run {
-			p.Fatalf("the process said %+v, want something of run %s", m, run)
+			p.Fatalf("the process sent %+v, want a message of run %s", m, run)
 		}
 		if m.Type == "done" {
 			return m.Error, last
@@ -126,10 +128,10 @@ func (p *process) done(run string) (failure string, last message) {
 	}
 }
 
-// say writes bytes.
-func (p *process) say(text string) {
+// send writes a text to the pipe.
+func (p *process) send(text string) {
 	p.Helper()
-	if _, err := io.WriteString(p.orders, text); err != nil {
+	if _, err := io.WriteString(p.toProcess, text); err != nil {
 		p.Fatalf("write to the process: %v; its stderr: %s", err, p.errors)
 	}
 }
@@ -137,19 +139,20 @@ func (p *process) say(text string) {
 // run starts a run with a job parameter.
 func (p *process) run(id, parameter string) {
 	p.Helper()
-	p.say(runLine(id, parameter))
+	p.send(runLine(id, parameter))
 }
 
+// runLine returns the message that starts a run.
 func runLine(id, parameter string) string {
 	return fmt.Sprintf(`{"type":"run","run":%q,"fireTime":"2026-07-01T12:00:00.005Z","source":"NORMAL_TRIGGER","attempt":2,"executionId":"e","context":`+
 		sharding+`,"props":{"color":"red"}}`, id, parameter) + "\n"
 }
 
-// begun waits until a run reports that it has begun.
-func (p *process) begun(run string) {
+// expectBegun waits until a run reports that it has begun.
+func (p *process) expectBegun(run string) {
 	p.Helper()
-	if m := p.hear(); m.Type != "progress" || m.Run != run || m.Message != "begun" {
-		p.Fatalf("the process said %+v, want that run %s has begun", m, run)
+	if m := p.receive(); m.Type != "progress" || m.Run != run || m.Message != "begun" {
+		p.Fatalf("the process sent %+v, want that run %s has begun", m, run)
 	}
 }
 
@@ -174,15 +177,15 @@ func (p *process) signal(sig syscall.Signal) {
 func (p *process) status() int {
 	p.Helper()
 	select {
-	case <-p.over:
-	case <-time.After(patience):
+	case <-p.exited:
+	case <-time.After(timeout):
 		p.Fatalf("the process doesn't end; its stderr: %s", p.errors)
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// ends checks that the process exits with a status and sends nothing more.
-func (p *process) ends(status int) {
+// expectExit checks that the process exits with a status and sends nothing more.
+func (p *process) expectExit(status int) {
 	p.Helper()
 	if got := p.status(); got != status {
 		p.Errorf("the process ended with status %d, want %d; its stderr: %s", got, status, p.errors)
@@ -191,25 +194,25 @@ func (p *process) ends(status int) {
 		return
 	}
 	if rest, err := io.ReadAll(p.lines); len(rest) > 0 || err != nil && !errors.Is(err, os.ErrClosed) {
-		p.Errorf("the process said %q at its end, %v", rest, err)
+		p.Errorf("the process sent %q at its end, %v", rest, err)
 	}
 }
 
-// lives checks that the process still accepts runs.
-func (p *process) lives() {
+// expectAlive checks that the process still accepts runs, and ends it.
+func (p *process) expectAlive() {
 	p.Helper()
 	p.run("one more", "")
 	if failure, _ := p.done("one more"); failure != "" {
 		p.Errorf("a run that does nothing fails: %s", failure)
 	}
-	p.close(p.orders)
-	p.ends(0)
+	p.close(p.toProcess)
+	p.expectExit(0)
 }
 
-// until waits for a text in the process's stderr.
-func (p *process) until(text string) {
+// waitForStderr waits for a text in the process's stderr.
+func (p *process) waitForStderr(text string) {
 	p.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(timeout)
 	for !strings.Contains(p.errors.String(), text) {
 		select {
 		case <-deadline:

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// errEnded is the error of a run whose function neither returned nor panicked.
-var errEnded = errors.New("the job's function ended its goroutine (runtime.Goexit) and returned nothing")
+// errNoReturn is the error of a run whose function neither returned nor panicked.
+var errNoReturn = errors.New("the job's function ended its goroutine (runtime.Goexit) and returned nothing")
 
 // panicError is a panic of a job's function.
 type panicError struct{ value, stack string }
@@ -18,14 +18,14 @@ type panicError struct{ value, stack string }
 // Error begins with the panic's value, because the executor keeps only the first bytes of an error.
 func (e panicError) Error() string { return e.value + "\n\n" + e.stack }
 
-// newPanicError returns the error for a recovered panic. It must be called by the deferred function that recovers,
-// because it reads the stack.
+// newPanicError returns the error for a recovered panic. Only the deferred function that recovers may call it, because
+// it reads the stack.
 func newPanicError(value any) error {
-	return panicError{fmt.Sprintf("panic: %v", value), fromPanic(string(debug.Stack()))}
+	return panicError{fmt.Sprintf("panic: %v", value), trimStack(string(debug.Stack()))}
 }
 
-// writeFailure writes an error to standard error. For a panic it writes the stack first and the value last: of a
-// process that runs once, the last bytes of standard error become the cause of its failure.
+// writeFailure writes what and an error to w, which is standard error. For a panic it writes the stack first and the
+// value last: if a process runs once, the last bytes of its standard error become the cause of its failure.
 func writeFailure(w io.Writer, what string, err error) {
 	var panicked panicError
 	if errors.As(err, &panicked) {
@@ -35,8 +35,8 @@ func writeFailure(w io.Writer, what string, err error) {
 	fmt.Fprintf(w, "%s: %v\n", what, err)
 }
 
-// fromPanic removes the frames above the call that panicked, which are the same in every stack.
-func fromPanic(stack string) string {
+// trimStack removes the frames above the call that panicked. They are the same in every stack.
+func trimStack(stack string) string {
 	if _, below, found := strings.Cut(stack, "\npanic("); found {
 		if lines := strings.SplitN(below, "\n", 3); len(lines) == 3 {
 			return lines[2]
@@ -45,7 +45,7 @@ func fromPanic(stack string) string {
 	return stack
 }
 
-// earlyError is the error of a run that ended early as it should, because its context had ended.
+// earlyError is the error of a run that ended early because its context had ended, as it should.
 type earlyError struct{ error }
 
 func (e earlyError) Unwrap() error { return e.error }
@@ -56,8 +56,9 @@ func endedEarly(err error) bool {
 	return errors.As(err, &early)
 }
 
-// explained adds the context's cause to an error that says only that the context has ended.
-func explained(ctx context.Context, err error) error {
+// withCause returns err, after ctx has ended as an earlyError if err is the cause or the error of ctx. It adds the
+// cause to an error that contains only the error of ctx.
+func withCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case err == nil || cause == nil:

@@ -16,19 +16,19 @@ import (
 var java = language{"java", func(t testing.TB) []string {
 	dependsOn(t, "java")
 	dependsOn(t, "testdata/java")
-	classpath, err := compiled()
+	classpath, err := compileOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return []string{found(t, "java"), "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+	return []string{programPath(t, "java"), "-Xmx96m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
 		"-cp", classpath, "TestJob"}
 }, ": terminated by SIGINT\n"}
 
-// classes is the folder of the compiled SDK and program, which TestMain removes; "" until a test needs them.
+// classes is the folder of the compileOnce SDK and program, which TestMain removes; "" until a test needs them.
 var classes string
 
-// compiled compiles the SDK for Java and the tests' program, once.
-var compiled = sync.OnceValues(func() (classpath string, err error) {
+// compileOnce compiles the SDK for Java and the program of the tests, once for all tests.
+var compileOnce = sync.OnceValues(func() (classpath string, err error) {
 	if classes, err = os.MkdirTemp("", "sdk-test-java"); err != nil {
 		return "", err
 	}
@@ -39,14 +39,15 @@ var compiled = sync.OnceValues(func() (classpath string, err error) {
 			"testdata/java/TestJob.java"))
 })
 
+// command runs a program, and returns its output in the error.
 func command(name string, args ...string) error {
-	if said, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, said)
+	if output, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, output)
 	}
 	return nil
 }
 
-// TestJava: what is special about the SDK for Java.
+// TestJava checks what is special about the SDK for Java.
 func TestJava(t *testing.T) {
 	t.Parallel()
 	t.Run("errors", func(t *testing.T) {
@@ -64,19 +65,19 @@ func TestJava(t *testing.T) {
 				t.Errorf("%s: %q, want %q", parameter, failure, want)
 			}
 		}
-		p.lives()
+		p.expectAlive()
 	})
 	t.Run("no parameter of the shard is null", func(t *testing.T) {
 		t.Parallel()
 		p := java.resident(t)
 		for own, want := range map[string]string{"north": "own parameter north", "": "own parameter null"} {
 			line := strings.Replace(runLine("run"+own, "own"), `"shardingParameter":"own"`, `"shardingParameter":"`+own+`"`, 1)
-			p.say(line)
+			p.send(line)
 			if failure, _ := p.done("run" + own); !strings.Contains(failure, want) {
 				t.Errorf("%q: %q, want %q", own, failure, want)
 			}
 		}
-		p.lives()
+		p.expectAlive()
 	})
 	t.Run("dataflow", func(t *testing.T) {
 		t.Parallel()
@@ -94,7 +95,7 @@ func TestJava(t *testing.T) {
 				t.Parallel()
 				p := java.program(t, nil, "ELASTICJOB_SHARDING_CONTEXT="+fmt.Sprintf(sharding, tc.batches),
 					`ELASTICJOB_PROPS={"streaming.process":"`+tc.streaming+`"}`, jobVariable+"_FLOW=1").start()
-				p.ends(tc.status)
+				p.expectExit(tc.status)
 				if p.out.String() != tc.want || tc.status != 0 && !strings.Contains(p.errors.String(), "broken") {
 					t.Errorf("it wrote %q and %q, want %q", p.out, p.errors, tc.want)
 				}

@@ -11,22 +11,22 @@ import (
 // Shard is one run of one shard of a job. A test of a job's function can create it as a literal; Progress then does
 // nothing.
 type Shard struct {
-	// JobName is the job's name. A program that serves several jobs of its app distinguishes them by it.
+	// JobName is the job's name. A program that serves several jobs distinguishes them by their names.
 	JobName string
-	// Item is the number of the shard, from 0 to Total-1. A shard uses both to select its share of the work.
+	// Item is the number of the shard, from 0 to Total-1. A shard selects its share of the work by Item and Total.
 	Item, Total int
 	// Parameter is the shard's own parameter, from the job's shardingItemParameters. JobParameter is the same for all
 	// shards.
 	Parameter, JobParameter string
-	// TaskID is the id of the attempt; a daemon's shard keeps it across runs. ExecutionID and FireTime are the same
-	// for all shards and attempts of a run.
+	// TaskID is the id of the attempt; the runs of a daemon's shard have the same id. ExecutionID and FireTime are the
+	// same for all shards and attempts of a run.
 	TaskID, ExecutionID string
 	FireTime            time.Time
 	// Source is what started the run.
 	Source Source
-	// Attempt counts from 1. A higher attempt repeats one that failed or was lost.
+	// Attempt counts from 1. A higher attempt repeats an attempt that failed or was lost.
 	Attempt int
-	// Props are the job's own properties and those of the family "streaming."; other families are left out.
+	// Props are the job's own properties and those of the family "streaming.", but not those of other families.
 	Props map[string]string
 
 	progress *progress
@@ -35,17 +35,17 @@ type Shard struct {
 // Source is what started a run.
 type Source string
 
-// These are the sources of a run.
+// The sources of a run.
 const (
 	NormalTrigger Source = "NORMAL_TRIGGER" // the job's cron
-	Trigger       Source = "TRIGGER"        // a user or a program requested the run
-	Misfire       Source = "MISFIRE"        // a fire that found the job running, run after it
-	Failover      Source = "FAILOVER"       // a shard that was lost with its agent or executor
+	Trigger       Source = "TRIGGER"        // the request of a user or a program
+	Misfire       Source = "MISFIRE"        // a fire that found the job running and had to wait
+	Failover      Source = "FAILOVER"       // the loss of the shard with its agent or executor
 )
 
-// Progress reports how far the run has come: a fraction from 0 to 1, and a message, which is cut after 200 bytes. It
-// takes some nanoseconds and may be called in a loop and by several goroutines: of the calls within a short interval
-// only the last is sent. It never blocks and never fails. After the end of the run it does nothing.
+// Progress reports the progress of the run: a fraction from 0 to 1, and a message, which is cut after 200 bytes. It
+// takes some nanoseconds and may be called in a loop and by several goroutines, because of the calls within a short
+// interval only the last one is sent. It never blocks and never fails. After the end of the run it does nothing.
 func (s Shard) Progress(fraction float64, message string) { s.progress.set(fraction, message) }
 
 // Job is what [Main] runs. [Simple] and [Dataflow] return one.
@@ -60,10 +60,10 @@ func Simple(run func(ctx context.Context, s Shard) error) Job { return Job{run} 
 const propStreaming = "streaming.process"
 
 // Dataflow returns a job with two steps: fetch returns a batch of items, and process is called with the batch unless
-// it is empty. If the job's property streaming.process is "true", both are repeated until fetch returns an empty
-// batch. If ctx has ended before fetch, or between fetch and process, the run ends with an error.
+// the batch is empty. If the job's property streaming.process is "true", both steps are repeated until fetch returns
+// an empty batch. If ctx ends before either step, the run ends with an error.
 //
-// After process has failed, the next attempt gets the same batch only if fetch selects unprocessed items.
+// If process fails, the next attempt gets the items of the batch again only if fetch selects the unprocessed items.
 func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error),
 	process func(ctx context.Context, s Shard, batch []T) error) Job {
 	return Job{func(ctx context.Context, s Shard) error {
@@ -91,8 +91,8 @@ func Dataflow[T any](fetch func(ctx context.Context, s Shard) ([]T, error),
 	}}
 }
 
-// Run runs the job once in this process, as [Main] does, and returns its error. It is meant for tests of jobs. If the
-// job's function panics or ends its goroutine, Run returns that as an error.
+// Run runs the job once in this process, as [Main] does, and returns its error. It is meant for tests of jobs. Run
+// also returns an error if the job's function panics or ends its goroutine.
 func (j Job) Run(ctx context.Context, s Shard) error {
 	if j.run == nil {
 		return errors.New("the job has no function: make it with sdk.Simple or sdk.Dataflow")
@@ -101,12 +101,12 @@ func (j Job) Run(ctx context.Context, s Shard) error {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		err := error(errEnded)
+		err := error(errNoReturn)
 		defer func() {
 			if value := recover(); value != nil {
 				err = newPanicError(value)
 			}
-			ended <- explained(ctx, err)
+			ended <- withCause(ctx, err)
 		}()
 		err = j.run(ctx, s)
 	}()

@@ -12,14 +12,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/sdk"
 )
 
-// TestDataflow: which batches are processed, and with what error the run ends.
+// TestDataflow checks which batches are processed, and with which error the run ends.
 func TestDataflow(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	streaming := map[string]string{"streaming.process": "true"}
 	for name, tc := range map[string]struct {
 		props     map[string]string
-		batches   [][]int // what fetch returns
+		batches   [][]int // the results of fetch
 		fetchErr  int     // the call of fetch that fails, from 1
 		procErr   int     // the call of process that fails
 		stopFetch int     // the call of fetch during which the context ends
@@ -27,18 +27,18 @@ func TestDataflow(t *testing.T) {
 		want      []int   // the processed items
 		err       string
 	}{
-		"once":                           {batches: [][]int{{1, 2}, {3}}, want: []int{1, 2}},
-		"nothing to do":                  {batches: [][]int{{}, {3}}},
-		"streaming":                      {props: streaming, batches: [][]int{{1, 2}, {3}, {}, {4}}, want: []int{1, 2, 3}},
-		"streaming, as the original's":   {props: map[string]string{"streaming.process": "TRUE"}, batches: [][]int{{1}, {2}}, want: []int{1, 2}},
-		"not streaming":                  {props: map[string]string{"streaming.process": "false"}, batches: [][]int{{1}, {2}}, want: []int{1}},
-		"fetch fails":                    {props: streaming, batches: [][]int{{1}, {2}}, fetchErr: 2, want: []int{1}, err: "fetch batch 2: broken"},
-		"process fails":                  {props: streaming, batches: [][]int{{1}, {2}, {3}}, procErr: 2, want: []int{1}, err: "process batch 2, of 1 items: broken"},
-		"ended while fetch gave nothing": {batches: [][]int{{}}, stopFetch: 1, err: "stopped after 0 batches, with 0 items fetched: context canceled (enough)"},
+		"once":                          {batches: [][]int{{1, 2}, {3}}, want: []int{1, 2}},
+		"nothing to do":                 {batches: [][]int{{}, {3}}},
+		"streaming":                     {props: streaming, batches: [][]int{{1, 2}, {3}, {}, {4}}, want: []int{1, 2, 3}},
+		"streaming in capital letters":  {props: map[string]string{"streaming.process": "TRUE"}, batches: [][]int{{1}, {2}}, want: []int{1, 2}},
+		"not streaming":                 {props: map[string]string{"streaming.process": "false"}, batches: [][]int{{1}, {2}}, want: []int{1}},
+		"fetch fails":                   {props: streaming, batches: [][]int{{1}, {2}}, fetchErr: 2, want: []int{1}, err: "fetch batch 2: broken"},
+		"process fails":                 {props: streaming, batches: [][]int{{1}, {2}, {3}}, procErr: 2, want: []int{1}, err: "process batch 2, of 1 items: broken"},
+		"ended while fetch got nothing": {batches: [][]int{{}}, stopFetch: 1, err: "stopped after 0 batches, with 0 items fetched: context canceled (enough)"},
 		"ended between fetch and process": {props: streaming, batches: [][]int{{1}, {2, 3}, {4}}, stopFetch: 2, want: []int{1},
 			err: "stopped after 1 batches, with 2 items fetched: context canceled (enough)"},
-		"ended in process, which went on": {props: streaming, batches: [][]int{{1}, {2}}, stopProc: 1, want: []int{1}, err: "stopped after 1 batches: context canceled (enough)"},
-		"ended in the only batch":         {batches: [][]int{{1}, {2}}, stopProc: 1, want: []int{1}},
+		"ended in process":        {props: streaming, batches: [][]int{{1}, {2}}, stopProc: 1, want: []int{1}, err: "stopped after 1 batches: context canceled (enough)"},
+		"ended in the only batch": {batches: [][]int{{1}, {2}}, stopProc: 1, want: []int{1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,17 +75,17 @@ func TestDataflow(t *testing.T) {
 			if !slices.Equal(got, tc.want) {
 				t.Errorf("processed %v, want %v", got, tc.want)
 			}
-			if said := fmt.Sprint(err); said != tc.err && (err != nil || tc.err != "") {
-				t.Errorf("the run ended with %q, want %q", said, tc.err)
+			if text := fmt.Sprint(err); text != tc.err && (err != nil || tc.err != "") {
+				t.Errorf("the run ended with %q, want %q", text, tc.err)
 			}
 			if strings.HasSuffix(tc.err, "broken") && !errors.Is(err, broken) {
-				t.Errorf("%v does not wrap what failed", err)
+				t.Errorf("%v does not wrap the error of the function", err)
 			}
 		})
 	}
 }
 
-// TestRunCatchesAll: the process survives every way in which a job's function can end.
+// TestRunCatchesAll checks that the process survives every way in which a job's function can end.
 func TestRunCatchesAll(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -100,7 +100,7 @@ func TestRunCatchesAll(t *testing.T) {
 			defer func() { panic("second") }()
 			panic("first")
 		}), "panic: second"},
-		"a value that panics": {sdk.Simple(func(context.Context, sdk.Shard) error { panic(nasty{}) }), "PANIC=Error method: nasty"},
+		"a value that panics": {sdk.Simple(func(context.Context, sdk.Shard) error { panic(panickingError{}) }), "PANIC=Error method: nasty"},
 		"an error":            {sdk.Simple(func(context.Context, sdk.Shard) error { return context.Canceled }), "context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,18 +112,19 @@ func TestRunCatchesAll(t *testing.T) {
 	}
 }
 
-// nasty is an error whose Error panics.
-type nasty struct{}
+// panickingError is an error whose Error panics.
+type panickingError struct{}
 
-func (nasty) Error() string { panic("nasty") }
+func (panickingError) Error() string { panic("nasty") }
 
-// TestTheContextEndsWithTheRun: the context ends with the run, so that goroutines that a job has left behind stop.
+// TestTheContextEndsWithTheRun checks that the context ends with the run, so that goroutines that a job has left
+// running can stop.
 func TestTheContextEndsWithTheRun(t *testing.T) {
 	t.Parallel()
-	var left context.Context
-	if err := sdk.Simple(func(ctx context.Context, _ sdk.Shard) error { left = ctx; return nil }).Run(t.Context(),
+	var runContext context.Context
+	if err := sdk.Simple(func(ctx context.Context, _ sdk.Shard) error { runContext = ctx; return nil }).Run(t.Context(),
 		sdk.Shard{}); err != nil {
 		t.Fatal(err)
 	}
-	<-left.Done()
+	<-runContext.Done()
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/buffer"
 )
 
-// language is an SDK, with a program that does what its job parameter says, as job of main_test.go does.
+// language is an SDK, with a program that behaves like the function job in main_test.go.
 type language struct {
 	name string
-	// command returns the program's words.
+	// command returns the words of the command that starts the program.
 	command func(t testing.TB) []string
-	// interrupted is the end of what is printed of a run after Ctrl-C.
+	// interrupted is the end of the output about a run after Ctrl-C.
 	interrupted string
 }
 
@@ -31,15 +31,15 @@ var (
 	python = language{"python", func(t testing.TB) []string {
 		dependsOn(t, "python")
 		dependsOn(t, "testdata/job.py")
-		return []string{found(t, "python3"), "testdata/job.py"}
+		return []string{programPath(t, "python3"), "testdata/job.py"}
 	}, ": terminated by SIGINT\n"}
 )
 
-// languages are those for which sdk/ has an SDK.
+// languages are the languages with an SDK.
 var languages = []language{golang, python, java}
 
-// each runs a test for each SDK.
-func each(t *testing.T, test func(t *testing.T, l language)) {
+// forEachLanguage runs a test for each SDK.
+func forEachLanguage(t *testing.T, test func(t *testing.T, l language)) {
 	t.Parallel()
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
@@ -49,8 +49,8 @@ func each(t *testing.T, test func(t *testing.T, l language)) {
 	}
 }
 
-// dependsOn makes the result of a test depend on files that other processes read: the go command reuses it only while
-// those files are unchanged.
+// dependsOn makes the result of a test depend on files that other processes read, so that the go command reuses the
+// result only while the files are unchanged.
 func dependsOn(t testing.TB, path string) {
 	t.Helper()
 	err := filepath.WalkDir(path, func(path string, _ fs.DirEntry, err error) error {
@@ -65,8 +65,8 @@ func dependsOn(t testing.TB, path string) {
 	}
 }
 
-// found returns the path of a program.
-func found(t testing.TB, name string) string {
+// programPath returns the path of a program that is in PATH.
+func programPath(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -75,7 +75,8 @@ func found(t testing.TB, name string) string {
 	return path
 }
 
-// program returns a process of the program that is not started yet. Its environment has PATH and the given variables.
+// program returns a process of the program, which is not started yet. Its environment contains PATH and the given
+// variables.
 func (l language) program(t testing.TB, args []string, env ...string) *process {
 	t.Helper()
 	modules, err := filepath.Abs("python")
@@ -84,7 +85,7 @@ func (l language) program(t testing.TB, args []string, env ...string) *process {
 	}
 	words := append(l.command(t), args...)
 	p := &process{TB: t, cmd: exec.Command(words[0], words[1:]...), out: &buffer.Locked{}, errors: &buffer.Locked{},
-		over: make(chan struct{})}
+		exited: make(chan struct{})}
 	p.cmd.Env = append([]string{jobVariable + "=1", "PATH=" + os.Getenv("PATH"),
 		"GORACE=halt_on_error=1 atexit_sleep_ms=0", "PYTHONPATH=" + modules, "PYTHONDONTWRITEBYTECODE=1"}, env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.errors

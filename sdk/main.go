@@ -13,52 +13,53 @@ import (
 	"syscall"
 )
 
-// These are the exit statuses; the package's comment describes them.
+// The exit statuses, which the package comment describes.
 const (
 	statusOK     = 0
 	statusFailed = 1
 	statusFlags  = 2
 )
 
-// Main runs the job and then exits the program with os.Exit, so it does not return, and deferred functions of its
-// caller are not run. Call it in main before anything that starts other processes, so that none of them inherits the
+// Main runs the job and then exits the program with os.Exit. So it does not return, and its caller's deferred
+// functions do not run. Call Main in main before any other process is started, so that no other process inherits the
 // executor's pipe. Resources that the job keeps between runs may be opened before the call.
 //
-// Main reads the program's arguments only without an executor. With an executor the program may read them itself: they
-// are those of the job's command line, followed by the sharding context if the job has a script.command.line.
+// Main reads the program's arguments only without an executor. With an executor the program may read them itself. They
+// are the arguments of the job's command line, followed by the sharding context if the job has a script.command.line.
 func Main(job Job) { os.Exit(start(job)) }
 
+// start runs the job in the way that applies, and returns the exit status.
 func start(job Job) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	pipe, piped := os.LookupEnv(pipeVariable)
-	executed := os.Getenv(contextVariable) != "" || os.Getenv(contextVariable+fileSuffix) != ""
-	if piped {
+	pipe, hasPipe := os.LookupEnv(pipeVariable)
+	hasContext := os.Getenv(contextVariable) != "" || os.Getenv(contextVariable+fileSuffix) != ""
+	if hasPipe {
 		in, out, err := openPipe(pipe)
 		if err == nil {
-			// Child processes get no pipe.
+			// Child processes must not use the pipe.
 			if err := os.Unsetenv(pipeVariable); err != nil {
-				return failed(err)
+				return reportFailure(err)
 			}
 			if err := (&resident{job: job, in: in, to: out, log: os.Stderr}).serve(ctx); err != nil {
-				return failed(err)
+				return reportFailure(err)
 			}
 			return statusOK
 		}
-		if !executed {
-			return failed(err)
+		if !hasContext {
+			return reportFailure(err)
 		}
-		// A program that starts this one for the executor, such as sudo, has closed the pipe. A single run works
-		// without it.
+		// The executor has started another program, such as sudo, which has closed the pipe and started this one. A
+		// single run works without the pipe.
 		fmt.Fprintf(os.Stderr, "elasticjob: %v; this process is one run, without progress\n", err)
 	}
-	if executed {
+	if hasContext {
 		shard, err := readEnvironment(os.Getenv)
 		if err == nil {
 			err = job.Run(ctx, shard)
 		}
 		if err != nil {
-			return failed(err)
+			return reportFailure(err)
 		}
 		return statusOK
 	}
@@ -67,7 +68,8 @@ func start(job Job) int {
 		os.Args[1:])
 }
 
-func failed(err error) int {
+// reportFailure writes an error to standard error, and returns the exit status of a failure.
+func reportFailure(err error) int {
 	what := "elasticjob"
 	if endedEarly(err) {
 		what += ": the run ended early"
@@ -88,9 +90,8 @@ func openPipe(text string) (in, out *os.File, err error) {
 		closeOnExec(int(fd))
 		end := os.NewFile(uintptr(fd), "the executor's pipe")
 		if info, err := end.Stat(); err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0 {
-			return nil, nil, errors.Join(fmt.Errorf("%s is %q, and descriptor %d is not a pipe", pipeVariable, text,
-				fd),
-				err)
+			noPipe := fmt.Errorf("%s is %q, and descriptor %d is not a pipe", pipeVariable, text, fd)
+			return nil, nil, errors.Join(noPipe, err)
 		}
 		ends = append(ends, end)
 	}

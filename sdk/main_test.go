@@ -34,10 +34,10 @@ func TestMain(m *testing.M) {
 
 var runs atomic.Int32
 
-// job does what its job parameter says; the processes of tests run it.
+// job is the function of the processes that tests start. The first word of the job parameter selects what it does.
 func job(ctx context.Context, s sdk.Shard) error {
 	n := runs.Add(1)
-	switch what, text, _ := strings.Cut(s.JobParameter, " "); what {
+	switch action, text, _ := strings.Cut(s.JobParameter, " "); action {
 	case "":
 		return nil
 	case "count":
@@ -74,14 +74,14 @@ func job(ctx context.Context, s sdk.Shard) error {
 		}
 	case "until": // until a file has existed for a while, or the context ends
 		s.Progress(0, "begun")
-		for there := 0; there < 20; {
+		for found := 0; found < 20; {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
 			case <-time.After(5 * time.Millisecond):
 			}
 			if _, err := os.Stat(text); err == nil {
-				there++
+				found++
 			}
 		}
 	case "tell": // print on standard error that it waits
@@ -102,7 +102,7 @@ func job(ctx context.Context, s sdk.Shard) error {
 		out, err := exec.Command("sh", "-c", `ls -l /proc/self/fd; echo "pipe=$ELASTICJOB_PIPE."`).CombinedOutput()
 		return errors.Join(errors.New(string(out)), err)
 	default:
-		return fmt.Errorf("the test asks for %q", what)
+		return fmt.Errorf("the test asks for %q", action)
 	}
 	return nil
 }

@@ -10,11 +10,11 @@ import (
 // maxMessage is the maximum length of the message of a progress, in bytes.
 const maxMessage = 200
 
-// progress sends the latest progress of a run: the first report at once, then at most one per interval, and at the end
-// of the run a report that is still unsent. A report replaces an unsent one. A nil progress does nothing.
+// progress sends reports of a run's progress: the first report at once, then at most one per interval. A report
+// replaces an unsent one. At the end of the run, a report that is still unsent is sent. A nil progress does nothing.
 type progress struct {
-	every time.Duration
-	send  func(fraction float64, message string)
+	interval time.Duration
+	send     func(fraction float64, message string)
 
 	// sending is held during a call of send, which may block. set never acquires it, so set never blocks.
 	sending sync.Mutex
@@ -23,11 +23,12 @@ type progress struct {
 		fraction float64
 		message  string
 	}
-	unsent bool // newest is unsent, and a timer to send it is set
-	last   time.Time
-	closed bool
+	unsent   bool      // newest is unsent, and a timer is set to send it
+	lastSent time.Time // when flush was last called
+	closed   bool
 }
 
+// set reports progress.
 func (p *progress) set(fraction float64, message string) {
 	if p == nil {
 		return
@@ -40,34 +41,40 @@ func (p *progress) set(fraction float64, message string) {
 	p.newest.fraction, p.newest.message = fraction, message
 	if !p.unsent {
 		p.unsent = true
-		time.AfterFunc(p.every-time.Since(p.last), func() { p.flush(false) })
+		time.AfterFunc(p.interval-time.Since(p.lastSent), p.flush)
 	}
 }
 
 // close sends an unsent report. After it returns, nothing is sent.
-func (p *progress) close() { p.flush(true) }
+func (p *progress) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.flush()
+}
 
-func (p *progress) flush(last bool) {
+// flush sends the newest report if it is unsent.
+func (p *progress) flush() {
 	p.sending.Lock()
 	defer p.sending.Unlock()
 	p.mu.Lock()
 	newest, unsent := p.newest, p.unsent
-	p.unsent, p.last, p.closed = false, time.Now(), p.closed || last
+	p.unsent, p.lastSent = false, time.Now()
 	p.mu.Unlock()
 	if unsent {
-		p.send(bounded(newest.fraction), cut(newest.message, maxMessage))
+		p.send(clamp(newest.fraction), cut(newest.message, maxMessage))
 	}
 }
 
-// bounded returns the fraction limited to 0 to 1; 0 for NaN.
-func bounded(fraction float64) float64 {
+// clamp limits a fraction to the range from 0 to 1; NaN becomes 0.
+func clamp(fraction float64) float64 {
 	if math.IsNaN(fraction) {
 		return 0
 	}
 	return min(max(fraction, 0), 1)
 }
 
-// cut returns the beginning of a text: as many whole characters as fit into limit bytes.
+// cut returns as many whole characters of the beginning of a text as fit into limit bytes.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text

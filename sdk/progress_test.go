@@ -14,14 +14,14 @@ func TestProgressPassesOnTheNewest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var sent []string
-		p := &progress{every: time.Second,
+		p := &progress{interval: time.Second,
 			send: func(fraction float64, message string) { sent = append(sent, fmt.Sprint(fraction, " ", message)) }}
 		for i := range 35 { // never at the time of a timer
 			p.set(float64(i)/100, "x")
 			time.Sleep(101 * time.Millisecond)
 		}
 		synctest.Wait()
-		time.Sleep(10 * time.Second) // the last report is sent although none follows
+		time.Sleep(10 * time.Second) // the last report is sent although no other follows
 		p.set(0.5, "later")
 		p.set(0.6, "later")
 		synctest.Wait()
@@ -36,13 +36,13 @@ func TestProgressPassesOnTheNewest(t *testing.T) {
 	})
 }
 
-// A blocked sender blocks no call of set; it delays only close.
+// TestProgressNeverWaits checks that a blocked sender blocks only close, and not set.
 func TestProgressNeverWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var sent []string
 		release := make(chan struct{})
-		p := &progress{every: time.Second, send: func(_ float64, message string) {
+		p := &progress{interval: time.Second, send: func(_ float64, message string) {
 			<-release
 			sent = append(sent, message)
 		}}
@@ -62,11 +62,11 @@ func TestProgressNeverWaits(t *testing.T) {
 func TestProgressIsBounded(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[float64]float64{-1: 0, 0: 0, 0.5: 0.5, 1: 1, 7: 1, math.Inf(1): 1, math.Inf(-1): 0} {
-		if got := bounded(given); got != want {
+		if got := clamp(given); got != want {
 			t.Errorf("%v becomes %v, want %v", given, got, want)
 		}
 	}
-	if got := bounded(math.NaN()); got != 0 {
+	if got := clamp(math.NaN()); got != 0 {
 		t.Errorf("NaN becomes %v", got)
 	}
 	for given, want := range map[string]string{
@@ -81,7 +81,7 @@ func TestProgressIsBounded(t *testing.T) {
 }
 
 func BenchmarkProgress(b *testing.B) {
-	p := &progress{every: progressInterval, send: func(float64, string) {}}
+	p := &progress{interval: progressInterval, send: func(float64, string) {}}
 	s := Shard{progress: p}
 	b.Run("one goroutine", func(b *testing.B) {
 		b.ReportAllocs()

@@ -30,13 +30,13 @@ func TestAWorkerFromTheProtocolAlone(t *testing.T) {
 				t.Errorf("run %s: %q, %+v", id, failure, last)
 			}
 		}
-		p.say(`{"type":"run","run":"bad","context":{}}` + "\n")
+		p.send(`{"type":"run","run":"bad","context":{}}` + "\n")
 		if failure, _ := p.done("bad"); !strings.Contains(failure, "KeyError: 'shardingItem'") {
 			t.Errorf("%q", failure)
 		}
-		p.say(`{"type":"cancel","run":"b","reason":"too late"}` + "\n")
-		p.close(p.orders)
-		p.ends(0)
+		p.send(`{"type":"cancel","run":"b","reason":"too late"}` + "\n")
+		p.close(p.toProcess)
+		p.expectExit(0)
 		if got := p.out.String(); strings.Count(got, ": shard 1 of 3\n") != 2 ||
 			!strings.HasPrefix(got, "run 1 of process ") {
 			t.Errorf("it printed %q", got)
@@ -46,12 +46,12 @@ func TestAWorkerFromTheProtocolAlone(t *testing.T) {
 		t.Parallel()
 		p := worker(t)
 		p.run("a", "")
-		p.hear() // it has begun
+		p.receive() // it has begun
 		p.signal(syscall.SIGTERM)
 		if failure, _ := p.done("a"); !strings.Contains(failure, "InterruptedError") {
 			t.Errorf("%q", failure)
 		}
-		p.ends(0)
+		p.expectExit(0)
 	})
 	t.Run("SIGTERM between runs", func(t *testing.T) {
 		t.Parallel()
@@ -59,12 +59,12 @@ func TestAWorkerFromTheProtocolAlone(t *testing.T) {
 		p.run("a", "")
 		p.done("a")
 		p.signal(syscall.SIGTERM)
-		p.close(p.orders) // as executors do; Python may enter its read just after the signal, which then interrupts nothing
-		p.ends(0)
+		p.close(p.toProcess) // as executors do; the signal does not end a read that Python enters just after it
+		p.expectExit(0)
 	})
 }
 
-// TestPython: what is special about the SDK for Python.
+// TestPython checks what is special about the SDK for Python.
 func TestPython(t *testing.T) {
 	t.Parallel()
 	t.Run("errors", func(t *testing.T) {
@@ -83,17 +83,17 @@ func TestPython(t *testing.T) {
 				t.Errorf("%s: %q, want %q", parameter, failure, want)
 			}
 		}
-		p.lives()
+		p.expectAlive()
 	})
 	t.Run("a status of its own", func(t *testing.T) {
 		t.Parallel()
-		python.program(t, nil, executed("exit 7")...).start().ends(7)
+		python.program(t, nil, executorEnv("exit 7")...).start().expectExit(7)
 	})
 	t.Run("the syntax of Python 3.6", func(t *testing.T) {
 		t.Parallel()
 		const check = `import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 6))`
-		if said, err := exec.Command(found(t, "python3"), "-c", check, "python/elasticjob.py").CombinedOutput(); err != nil {
-			t.Errorf("%v: %s", err, said)
+		if output, err := exec.Command(programPath(t, "python3"), "-c", check, "python/elasticjob.py").CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, output)
 		}
 	})
 }

@@ -22,7 +22,7 @@ const progressInterval = 200 * time.Millisecond
 // maxError is the maximum length of a run's error, in bytes. The executor keeps no more.
 const maxError = 4096
 
-// These are the messages of this process.
+// The messages of this process.
 type (
 	helloMessage struct {
 		Type    string `json:"type"`
@@ -54,8 +54,8 @@ type resident struct {
 	in  io.Reader
 	log io.Writer // standard error
 
-	out sync.Mutex // guards to
-	to  io.Writer
+	writing sync.Mutex // guards to
+	to      io.Writer
 
 	run      string                  // the current run, "" for none
 	cancel   context.CancelCauseFunc // cancels the current run
@@ -63,30 +63,30 @@ type resident struct {
 	ended    chan error              // receives the result of the current run
 }
 
-// serve handles messages until the stream or ctx ends, and then waits for the current run and sends its result. It
+// serve handles messages until the stream or ctx ends. Then it waits for the current run and sends its result. It
 // returns an error only if it cannot write to the executor.
 func (r *resident) serve(ctx context.Context) error {
-	if err := r.say(helloMessage{"hello", version, "elasticjob-go, " + runtime.Version()}); err != nil {
+	if err := r.send(helloMessage{"hello", version, "elasticjob-go, " + runtime.Version()}); err != nil {
 		return fmt.Errorf("say hello to the executor: %w", err)
 	}
 	messages, done := make(chan message), make(chan struct{})
 	defer close(done)
 	go r.listen(messages, done) // ends with the stream or the process
-	ending := ctx.Done()
-	for last := false; !last || r.run != ""; {
+	contextDone := ctx.Done()
+	for ending := false; !ending || r.run != ""; {
 		select {
-		case o, more := <-messages:
-			if !more {
-				messages, last = nil, true
-			} else if err := r.handle(ctx, o); err != nil {
+		case m, open := <-messages:
+			if !open {
+				messages, ending = nil, true
+			} else if err := r.handle(ctx, m); err != nil {
 				return err
 			}
-		case err := <-r.ended:
-			if err := r.answer(err); err != nil {
+		case result := <-r.ended:
+			if err := r.answer(result); err != nil {
 				return err
 			}
-		case <-ending:
-			ending, last = nil, true
+		case <-contextDone:
+			contextDone, ending = nil, true
 		}
 	}
 	return nil
@@ -106,8 +106,8 @@ func (r *resident) listen(messages chan<- message, done <-chan struct{}) {
 			}
 			return
 		}
-		var o message
-		if err := json.Unmarshal(line, &o); err != nil {
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
 			if !warned {
 				r.logf("lines from the executor that are not messages of the protocol are ignored: %v",
 					err)
@@ -115,39 +115,42 @@ func (r *resident) listen(messages chan<- message, done <-chan struct{}) {
 			warned = true
 			continue
 		}
-		o.line = line
+		m.line = line
 		select {
-		case messages <- o:
+		case messages <- m:
 		case <-done:
 			return
 		}
 	}
 }
 
-func (r *resident) handle(ctx context.Context, o message) error {
+// handle handles a message of the executor. It ignores messages of other types, and cancellations of other runs. A run
+// that it can't begin, it answers with an error.
+func (r *resident) handle(ctx context.Context, m message) error {
 	switch {
-	case o.Type == "cancel" && o.Run == r.run && r.run != "":
-		r.cancel(errors.New("cancelled by the executor: " + o.Reason))
-	case o.Type != "run":
-	case o.Run == "":
+	case m.Type == "cancel" && m.Run == r.run && r.run != "":
+		r.cancel(errors.New("cancelled by the executor: " + m.Reason))
+	case m.Type != "run":
+	case m.Run == "":
 		r.logf("a run without an id can't be answered, and is left out")
 	case r.run != "":
-		return r.say(doneMessage{"done", o.Run,
+		return r.send(doneMessage{"done", m.Run,
 			"it came while run " + r.run + " was under way: a process has one run at a time"})
 	default:
-		shard, err := readRun(o.line)
+		shard, err := readRun(m.line)
 		if err != nil {
-			return r.say(doneMessage{"done", o.Run, cut("read the run: "+err.Error(), maxError)})
+			return r.send(doneMessage{"done", m.Run, cut("read the run: "+err.Error(), maxError)})
 		}
-		r.begin(ctx, o.Run, shard)
+		r.begin(ctx, m.Run, shard)
 	}
 	return nil
 }
 
+// begin starts a run of the shard, with the id run.
 func (r *resident) begin(ctx context.Context, run string, shard Shard) {
-	reports := &progress{every: progressInterval, send: func(fraction float64, message string) {
-		// A failure is reported at the end of the run, when the answer can't be written either.
-		_ = r.say(progressMessage{"progress", run, fraction, message})
+	reports := &progress{interval: progressInterval, send: func(fraction float64, message string) {
+		// serve returns this error at the end of the run, when it can't write the answer either.
+		_ = r.send(progressMessage{"progress", run, fraction, message})
 	}}
 	shard.progress = reports
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -156,7 +159,7 @@ func (r *resident) begin(ctx context.Context, run string, shard Shard) {
 	go func() { ended <- r.job.Run(ctx, shard) }()
 }
 
-// answer reports the result of the current run and ends it.
+// answer sends the result of the current run, which has ended, to the executor. Then there is no current run.
 func (r *resident) answer(result error) error {
 	r.cancel(nil)
 	r.progress.close()
@@ -170,19 +173,20 @@ func (r *resident) answer(result error) error {
 		writeFailure(r.log, what, result)
 	}
 	r.run, r.cancel, r.progress, r.ended = "", nil, nil, nil
-	if err := r.say(done); err != nil {
+	if err := r.send(done); err != nil {
 		return fmt.Errorf("tell the executor how the run ended: %w", err)
 	}
 	return nil
 }
 
-func (r *resident) say(message any) error {
+// send sends a message to the executor.
+func (r *resident) send(message any) error {
 	line, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	r.out.Lock()
-	defer r.out.Unlock()
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	_, err = r.to.Write(append(line, '\n'))
 	return err
 }

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestRuns: the answers to the runs of one process.
+// TestRuns checks the answers to the runs of one process.
 func TestRuns(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p := l.resident(t)
 		wanted := map[string]string{
 			"fail no such file": "no such file",
@@ -24,7 +24,7 @@ func TestRuns(t *testing.T) {
 				t.Errorf("%q: the run's error is %q, want %q", parameter, failure, want)
 			}
 		}
-		p.lives()
+		p.expectAlive()
 		for _, want := range wanted {
 			if !strings.Contains(p.errors.String(), want) {
 				t.Errorf("its stderr has no %q: %s", want, p.errors)
@@ -33,7 +33,7 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// TestPanics: a panic fails its run with the stack, and the process lives.
+// TestPanics checks that a panic fails its run with the stack, and that the process continues.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	p := golang.resident(t)
@@ -50,7 +50,7 @@ func TestPanics(t *testing.T) {
 			}
 		}
 	}
-	p.lives()
+	p.expectAlive()
 	for _, text := range []string{"main_test.go:", "the run has failed: panic: boom\n"} {
 		if !strings.Contains(p.errors.String(), text) {
 			t.Errorf("its stderr has no %q: %s", text, p.errors)
@@ -58,9 +58,9 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// TestOneProcessHasManyRuns: the process keeps running between runs and ends with the stream.
+// TestOneProcessHasManyRuns checks that the process keeps running between runs and ends with the stream.
 func TestOneProcessHasManyRuns(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p := l.resident(t)
 		for _, id := range []string{"a", "b"} {
 			p.run(id, "")
@@ -72,14 +72,14 @@ func TestOneProcessHasManyRuns(t *testing.T) {
 		if failure, _ := p.done("c"); !strings.Contains(failure, "run 3 of process ") {
 			t.Error(failure)
 		}
-		p.close(p.orders)
-		p.ends(0)
+		p.close(p.toProcess)
+		p.expectExit(0)
 	})
 }
 
-// TestOddMessages: the process ignores lines that are not messages, and messages of a later version.
+// TestOddMessages checks that the process ignores lines that are not messages, and messages of a later version.
 func TestOddMessages(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		for name, text := range map[string]string{
 			"empty lines":        "\n\n\r\n",
 			"space":              " \t ",
@@ -95,95 +95,95 @@ func TestOddMessages(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				p := l.resident(t)
-				p.say(text)
-				p.lives()
+				p.send(text)
+				p.expectAlive()
 			})
 		}
 		t.Run("fields of a later version", func(t *testing.T) {
 			t.Parallel()
 			p := l.resident(t)
-			p.say(`{"type":"run","run":"r","deadline":{"a":[1]},"context":{"jobParameter":"fail seen","zone":"z"}}` + "\n")
+			p.send(`{"type":"run","run":"r","deadline":{"a":[1]},"context":{"jobParameter":"fail seen","zone":"z"}}` + "\n")
 			if failure, _ := p.done("r"); !strings.Contains(failure, "seen") {
 				t.Errorf("%q", failure)
 			}
-			p.lives()
+			p.expectAlive()
 		})
 		t.Run("a run that can't be read", func(t *testing.T) {
 			t.Parallel()
 			p := l.resident(t)
-			p.say(`{"type":"run","run":"r","fireTime":"yesterday"}` + "\n" + `{"type":"run","run":"s","context":[]}` +
+			p.send(`{"type":"run","run":"r","fireTime":"yesterday"}` + "\n" + `{"type":"run","run":"s","context":[]}` +
 				"\n")
 			for _, id := range []string{"r", "s"} {
 				if failure, _ := p.done(id); !strings.HasPrefix(failure, "read the run: ") {
 					t.Errorf("%s: %q", id, failure)
 				}
 			}
-			p.lives()
+			p.expectAlive()
 		})
 		t.Run("a run in pieces, and one cut off", func(t *testing.T) {
 			t.Parallel()
 			p := l.resident(t)
 			line := runLine("r", "fail seen")
-			p.say(line[:40])
-			p.say(line[40:])
+			p.send(line[:40])
+			p.send(line[40:])
 			if failure, _ := p.done("r"); !strings.Contains(failure, "seen") {
 				t.Errorf("%q", failure)
 			}
-			p.say(line[:40])
-			p.close(p.orders)
-			p.ends(0)
+			p.send(line[:40])
+			p.close(p.toProcess)
+			p.expectExit(0)
 		})
 	})
 }
 
-// TestARunTooEarly: a second run is answered with an error, and the current run continues.
+// TestARunTooEarly checks that a second run is answered with an error, and that the current run continues.
 func TestARunTooEarly(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p := l.resident(t)
 		p.run("r1", "wait")
-		p.begun("r1")
+		p.expectBegun("r1")
 		p.run("r2", "")
 		if failure, _ := p.done("r2"); !strings.Contains(failure, "r1 was under way") {
 			t.Errorf("%q", failure)
 		}
-		p.say(`{"type":"cancel","run":"r2","reason":"the wrong one"}` + "\n")
-		p.say(`{"type":"cancel","run":"r1","reason":"it took longer than 60 s"}` + "\n")
+		p.send(`{"type":"cancel","run":"r2","reason":"the wrong one"}` + "\n")
+		p.send(`{"type":"cancel","run":"r1","reason":"it took longer than 60 s"}` + "\n")
 		if failure, _ := p.done("r1"); !strings.Contains(failure, "cancelled by the executor: it took longer than 60 s") {
 			t.Errorf("%q", failure)
 		}
-		p.lives()
+		p.expectAlive()
 	})
 }
 
-// TestEndOfTheStream: if the stream ends during a run, the run is completed.
+// TestEndOfTheStream checks that a run continues to its end after the stream has ended.
 func TestEndOfTheStream(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p, release := l.resident(t), filepath.Join(t.TempDir(), "release")
 		p.run("r", "until "+release)
-		p.begun("r")
-		p.close(p.orders)
+		p.expectBegun("r")
+		p.close(p.toProcess)
 		touch(t, release)
 		if failure, _ := p.done("r"); failure != "" {
 			t.Errorf("the run ended with %q", failure)
 		}
-		p.ends(0)
+		p.expectExit(0)
 	})
 }
 
-// TestSIGTERM: SIGTERM ends the context of the current run, and the process exits when that run has been answered.
-// Runs that arrive in between are not started.
+// TestSIGTERM checks that SIGTERM ends the context of the current run, and that the process exits after it has answered
+// that run.
 func TestSIGTERM(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		t.Run("in a run", func(t *testing.T) {
 			t.Parallel()
 			p := l.resident(t)
 			p.run("r", "wait")
-			p.begun("r")
+			p.expectBegun("r")
 			p.signal(syscall.SIGTERM)
 			if failure, _ := p.done("r"); !strings.Contains(failure, "terminated") {
 				t.Errorf("%q", failure)
 			}
-			p.ends(0)
+			p.expectExit(0)
 			if got := p.errors.String(); !strings.HasPrefix(got, "elasticjob: the run ended early: ") || strings.Count(got, "\n") != 1 {
 				t.Errorf("it wrote %s", got)
 			}
@@ -192,46 +192,48 @@ func TestSIGTERM(t *testing.T) {
 			t.Parallel()
 			p, release := l.resident(t), filepath.Join(t.TempDir(), "release")
 			p.run("r", "ignore "+release)
-			p.begun("r")
+			p.expectBegun("r")
 			p.signal(syscall.SIGTERM)
 			p.signal(syscall.SIGTERM) // a second one does not abort the run
-			p.close(p.orders)
+			p.close(p.toProcess)
 			touch(t, release)
 			if failure, _ := p.done("r"); failure != "" {
 				t.Errorf("%q", failure)
 			}
-			p.ends(0)
+			p.expectExit(0)
 		})
 		t.Run("between runs", func(t *testing.T) {
 			t.Parallel()
 			p := l.resident(t)
 			p.signal(syscall.SIGTERM)
-			p.ends(0)
+			p.expectExit(0)
 		})
 	})
 }
 
-// TestClosedPipes: the process notices that the executor no longer reads when it answers a run, and nothing blocks.
+// TestClosedPipes checks that the process exits when it answers a run that the executor no longer reads, and that
+// nothing blocks.
 func TestClosedPipes(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p := l.resident(t)
-		p.close(p.said)
+		p.close(p.fromProcess)
 		p.run("r", "progress")
 		if p.status() != 1 || !strings.Contains(p.errors.String(), "tell the executor how the run ended: ") {
 			t.Errorf("status %d, %s", p.status(), p.errors)
 		}
 
 		p = l.resident(t)
-		p.close(p.said, p.orders)
+		p.close(p.fromProcess, p.toProcess)
 		if p.status() != 0 {
 			t.Errorf("status %d, %s", p.status(), p.errors)
 		}
 	})
 }
 
-// TestProgressIsSent: messages are cut and limited in rate, and the last one is sent before the end of the run.
+// TestProgressIsSent checks that progress messages are cut, that their rate is limited, and that the last one is sent
+// before the end of the run.
 func TestProgressIsSent(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p := l.resident(t)
 		p.run("r", "progress")
 		failure, last := p.done("r")
@@ -240,51 +242,52 @@ func TestProgressIsSent(t *testing.T) {
 		}
 		p.run("storm", "storm")
 		messages := 0
-		for m := p.hear(); m.Type == "progress"; m = p.hear() {
+		for m := p.receive(); m.Type == "progress"; m = p.receive() {
 			messages, last = messages+1, m
 		}
 		// At most five per second; without the limit there would be ten million.
 		if messages < 2 || messages > 1000 || last.Fraction != 1 || last.Message != "all of it" {
 			t.Errorf("%d messages, the last %+v", messages, last)
 		}
-		p.lives()
+		p.expectAlive()
 	})
 }
 
-// TestLongErrors: errors are cut, at whole characters, to the length that the executor keeps.
+// TestLongErrors checks that errors are cut to the length that the executor keeps, and only after whole characters.
 func TestLongErrors(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p := l.resident(t)
 		p.run("r", "fail-long")
 		if failure, _ := p.done("r"); len(failure) < 4095 || len(failure) > 4096 || !utf8.ValidString(failure) {
 			t.Errorf("%d bytes", len(failure))
 		}
-		p.lives()
+		p.expectAlive()
 	})
 }
 
-// TestWhatAJobPrints: a job's output goes to its own stdout and stderr.
+// TestWhatAJobPrints checks that a job's output goes to its own stdout and stderr.
 func TestWhatAJobPrints(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p := l.resident(t)
 		p.run("r1", "print")
 		if failure, _ := p.done("r1"); failure != "" {
 			t.Errorf("%q", failure)
 		}
-		p.lives()
+		p.expectAlive()
 		if !strings.Contains(p.out.String(), "forged") || !strings.Contains(p.errors.String(), "99") {
 			t.Errorf("printed: %q and %q", p.out, p.errors)
 		}
 	})
 }
 
-// TestChildrenHaveNoPipe: child processes get neither the descriptors of the pipe nor its variable.
+// TestChildrenHaveNoPipe checks that child processes get neither the descriptors of the pipe nor its variable.
 func TestChildrenHaveNoPipe(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		p := l.resident(t)
 		p.run("r", "child")
 		failure, _ := p.done("r")
-		// Its output is a pipe. Java cannot change its environment.
+		// The output of the child is a pipe. Java cannot change its own environment, so that the child has the
+		// variable.
 		if !strings.Contains(failure, "pipe=.") && l.name != java.name || !strings.Contains(failure, "pipe:[") {
 			t.Errorf("%s", failure)
 		}
@@ -294,11 +297,12 @@ func TestChildrenHaveNoPipe(t *testing.T) {
 				t.Errorf("descriptor %s is %s, %v; those of the child are\n%s", fd, end, err, failure)
 			}
 		}
-		p.lives()
+		p.expectAlive()
 	})
 }
 
-// TestAPanicThatNobodyCatches: such a panic ends the process with Go's own status and message.
+// TestAPanicThatNobodyCatches checks that a panic in another goroutine ends the process with Go's own status and
+// message.
 func TestAPanicThatNobodyCatches(t *testing.T) {
 	t.Parallel()
 	p := golang.resident(t)
@@ -308,6 +312,7 @@ func TestAPanicThatNobodyCatches(t *testing.T) {
 	}
 }
 
+// touch creates an empty file.
 func touch(t *testing.T, path string) {
 	t.Helper()
 	if err := os.WriteFile(path, nil, 0o600); err != nil {

@@ -18,6 +18,7 @@ type sharding struct {
 	ShardingParameter  string `json:"shardingParameter"`
 }
 
+// shard returns a Shard with the values of the sharding context.
 func (c sharding) shard() Shard {
 	return Shard{
 		JobName: c.JobName, Item: c.ShardingItem, Total: c.ShardingTotalCount,
@@ -43,16 +44,16 @@ func readRun(line []byte) (Shard, error) {
 	return s, nil
 }
 
-// These are environment variables that an executor sets.
+// Environment variables that an executor sets.
 const (
 	pipeVariable    = "ELASTICJOB_PIPE"
 	contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
-	// fileSuffix is appended to a variable's name if the value is too long for a variable: that variable names a file
-	// with the value.
+	// fileSuffix is the end of the name of another variable, which the executor sets instead if a value is too long
+	// for a variable. It contains the path of a file with the value.
 	fileSuffix = "_FILE"
 )
 
-// readVariable returns the value of a variable, from its file if it has one; "" if it is not set.
+// readVariable returns the value of a variable, from its file if it has one; "" if the variable is not set.
 func readVariable(getenv func(string) string, name string) (string, error) {
 	path := getenv(name + fileSuffix)
 	if path == "" {
@@ -71,11 +72,11 @@ func readEnvironment(getenv func(string) string) (Shard, error) {
 	if err != nil {
 		return Shard{}, err
 	}
-	var c sharding
-	if err := json.Unmarshal([]byte(text), &c); err != nil {
+	var context sharding
+	if err := json.Unmarshal([]byte(text), &context); err != nil {
 		return Shard{}, fmt.Errorf("read %s %q: %w", contextVariable, text, err)
 	}
-	s := c.shard()
+	s := context.shard()
 	s.ExecutionID, s.Source = getenv("ELASTICJOB_EXECUTION_ID"), Source(getenv("ELASTICJOB_EXECUTION_SOURCE"))
 	for name, read := range map[string]func(string) error{
 		"ELASTICJOB_FIRE_TIME": func(text string) (err error) { s.FireTime, err = time.Parse(time.RFC3339, text); return err },

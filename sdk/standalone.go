@@ -24,7 +24,7 @@ Runs this job here, without a scheduler. Ctrl-C ends the job's context, a second
   --job-param TEXT    the parameter of all shards
   --prop NAME=VALUE   a property of the job; may be given several times
 
-Status: 0 all went well, 1 the job failed, 2 wrong flags.
+Status: 0 all went well, 1 the job failed, 2 problems flags.
 `
 
 // standaloneInterval is the interval at which a run's progress is printed at the terminal.
@@ -32,22 +32,23 @@ const standaloneInterval = time.Second
 
 // standalone runs shards for a user at a terminal.
 type standalone struct {
-	name     string // of the program
+	name     string // the program's name
 	job      Job
 	out, log io.Writer // standard output and standard error
 }
 
-// request is what the flags ask for.
+// request is the run that the flags request.
 type request struct {
-	shard       Shard // the fields that all shards share
-	first, last int
-	parameters  map[int]string // those that only one shard has
+	shard       Shard          // the fields that all shards share
+	first, last int            // the shards to run
+	parameters  map[int]string // by shard; nil if shard.Parameter is that of each
 }
 
+// start runs the shards that the arguments select, and returns the exit status.
 func (a standalone) start(ctx context.Context, args []string) int {
-	asked, err := parse(args)
+	r, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		_, _ = fmt.Fprintf(a.out, usage, a.name) // an error is ignored: the reader may have closed the pipe
+		_, _ = fmt.Fprintf(a.out, usage, a.name) // fails if a pager was closed, which needs no message
 		return statusOK
 	}
 	if err != nil {
@@ -56,13 +57,13 @@ func (a standalone) start(ctx context.Context, args []string) int {
 		return statusFlags
 	}
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	shard := asked.shard
+	shard := r.shard
 	shard.JobName, shard.Source, shard.Attempt, shard.FireTime = a.name, Trigger, 1, now
 	shard.ExecutionID = a.name + "@" + now.Format("20060102T150405.000Z")
 	status := statusOK
-	for shard.Item = asked.first; shard.Item <= asked.last; shard.Item++ {
-		if asked.parameters != nil {
-			shard.Parameter = asked.parameters[shard.Item]
+	for shard.Item = r.first; shard.Item <= r.last; shard.Item++ {
+		if r.parameters != nil {
+			shard.Parameter = r.parameters[shard.Item]
 		}
 		if err := a.run(ctx, shard); err != nil {
 			status = statusFailed
@@ -76,24 +77,24 @@ func (a standalone) start(ctx context.Context, args []string) int {
 
 // run runs one shard and prints its result.
 func (a standalone) run(ctx context.Context, s Shard) error {
-	who := fmt.Sprintf("shard %d of %d", s.Item, s.Total)
+	name := fmt.Sprintf("shard %d of %d", s.Item, s.Total)
 	s.TaskID = fmt.Sprintf("%s@-@%d@-@READY@-@local@-@%d", s.JobName, s.Item, s.FireTime.UnixMilli())
-	s.progress = &progress{every: standaloneInterval, send: func(fraction float64, message string) {
-		a.logf("%s: %.1f %% %s", who, 100*fraction, message)
+	s.progress = &progress{interval: standaloneInterval, send: func(fraction float64, message string) {
+		a.logf("%s: %.1f %% %s", name, 100*fraction, message)
 	}}
 	began := time.Now()
 	err := a.job.Run(ctx, s)
 	s.progress.close()
-	took := time.Since(began).Round(100 * time.Microsecond)
+	duration := time.Since(began).Round(100 * time.Microsecond)
 	if err != nil {
-		what := "failed"
+		outcome := "failed"
 		if endedEarly(err) {
-			what = "ended early"
+			outcome = "ended early"
 		}
-		writeFailure(a.log, fmt.Sprintf("%s: %s after %v", who, what, took), err)
+		writeFailure(a.log, fmt.Sprintf("%s: %s after %v", name, outcome, duration), err)
 		return err
 	}
-	a.logf("%s: finished after %v", who, took)
+	a.logf("%s: finished after %v", name, duration)
 	return nil
 }
 
@@ -102,30 +103,30 @@ func (a standalone) logf(format string, args ...any) { fmt.Fprintf(a.log, format
 // parse parses the flags. Its error lists everything that is wrong with them.
 func parse(args []string) (request, error) {
 	var (
-		asked request
-		all   bool
-		item  int
-		each  string
-		wrong []error
+		r          request
+		all        bool
+		item       int
+		itemParams string
+		problems   []error
 	)
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.IntVar(&item, "item", -1, "")
 	flags.BoolVar(&all, "all", false, "")
-	flags.IntVar(&asked.shard.Total, "total", 1, "")
-	flags.StringVar(&asked.shard.Parameter, "param", "", "")
-	flags.StringVar(&each, "item-params", "", "")
-	flags.StringVar(&asked.shard.JobParameter, "job-param", "", "")
+	flags.IntVar(&r.shard.Total, "total", 1, "")
+	flags.StringVar(&r.shard.Parameter, "param", "", "")
+	flags.StringVar(&itemParams, "item-params", "", "")
+	flags.StringVar(&r.shard.JobParameter, "job-param", "", "")
 	flags.Func("prop", "", func(text string) error {
 		name, value, found := strings.Cut(text, "=")
 		if !found || name == "" {
-			wrong = append(wrong, fmt.Errorf("--prop %s: must be NAME=VALUE", text))
+			problems = append(problems, fmt.Errorf("--prop %s: must be NAME=VALUE", text))
 			return nil
 		}
-		if asked.shard.Props == nil {
-			asked.shard.Props = map[string]string{}
+		if r.shard.Props == nil {
+			r.shard.Props = map[string]string{}
 		}
-		asked.shard.Props[name] = value
+		r.shard.Props[name] = value
 		return nil
 	})
 	if err := flags.Parse(args); err != nil {
@@ -133,52 +134,52 @@ func parse(args []string) (request, error) {
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	total := asked.shard.Total
+	total := r.shard.Total
 	if flags.NArg() > 0 {
-		wrong = append(wrong, fmt.Errorf("%q is not a flag", flags.Arg(0)))
+		problems = append(problems, fmt.Errorf("%q is not a flag", flags.Arg(0)))
 	}
 	if total < 1 {
-		wrong = append(wrong, fmt.Errorf("--total %d: must be 1 or more", total))
+		problems = append(problems, fmt.Errorf("--total %d: must be 1 or more", total))
 	}
 	switch {
 	case all && given["item"]:
-		wrong = append(wrong, errors.New("--item and --all: give one of them"))
+		problems = append(problems, errors.New("--item and --all: give one of them"))
 	case all:
-		asked.first, asked.last = 0, total-1
+		r.first, r.last = 0, total-1
 	case !given["item"]:
-		wrong = append(wrong, errors.New("give --item N, the shard to run, or --all"))
+		problems = append(problems, errors.New("give --item N, the shard to run, or --all"))
 	case item < 0 || total > 0 && item >= total:
-		wrong = append(wrong, fmt.Errorf("--item %d: with --total %d there are the shards 0 to %d", item, total,
+		problems = append(problems, fmt.Errorf("--item %d: with --total %d there are the shards 0 to %d", item, total,
 			total-1))
 	default:
-		asked.first, asked.last = item, item
+		r.first, r.last = item, item
 	}
-	wrong = append(wrong, asked.setParameters(each, given["item-params"], all))
-	return asked, errors.Join(wrong...)
+	problems = append(problems, r.setParameters(itemParams, given["item-params"], all))
+	return r, errors.Join(problems...)
 }
 
-// setParameters sets the parameters of single shards: those of --item-params, or with --all those of a --param of the same
-// form.
-func (r *request) setParameters(each string, given, all bool) error {
+// setParameters sets the parameters of single shards. They are those of itemParams, the value of --item-params if
+// isGiven; otherwise, with all, those of --param if it has the same form.
+func (r *request) setParameters(itemParams string, isGiven, all bool) error {
 	name := "--item-params"
 	switch {
-	case given && r.shard.Parameter != "":
+	case isGiven && r.shard.Parameter != "":
 		return errors.New("--param and --item-params: give one of them")
-	case !given && all:
-		name, each = "--param", r.shard.Parameter
-	case !given:
+	case !isGiven && all:
+		name, itemParams = "--param", r.shard.Parameter
+	case !isGiven:
 		return nil
 	}
-	parameters, ok := itemParameters(each)
+	parameters, ok := parseItemParameters(itemParams)
 	if !ok {
-		if given {
-			return fmt.Errorf("--item-params %s: must be a list of ITEM=TEXT: 0=A,1=B", each)
+		if isGiven {
+			return fmt.Errorf("--item-params %s: must be a list of ITEM=TEXT: 0=A,1=B", itemParams)
 		}
 		return nil
 	}
 	for item := range parameters {
 		if item >= r.shard.Total && r.shard.Total > 0 {
-			return fmt.Errorf("%s %s: with --total %d there are the shards 0 to %d", name, each, r.shard.Total,
+			return fmt.Errorf("%s %s: with --total %d there are the shards 0 to %d", name, itemParams, r.shard.Total,
 				r.shard.Total-1)
 		}
 	}
@@ -186,15 +187,16 @@ func (r *request) setParameters(each string, given, all bool) error {
 	return nil
 }
 
-// itemParameters parses a text such as 0=a,1=b in the form of a job's shardingItemParameters. It returns false for any
-// other text.
-func itemParameters(text string) (map[int]string, bool) {
+// parseItemParameters parses a text in the form of a job's shardingItemParameters, such as 0=a,1=b. It returns false
+// for any other text.
+func parseItemParameters(text string) (map[int]string, bool) {
 	parameters := map[int]string{}
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, found := strings.Cut(part, "=")
 		item, err := strconv.ParseUint(strings.TrimSpace(key), 10, 31)
 		value = strings.TrimSpace(value)
-		if _, twice := parameters[int(item)]; !found || err != nil || value == "" || strings.Contains(value, "=") || twice {
+		isValid := found && err == nil && value != "" && !strings.Contains(value, "=")
+		if _, repeated := parameters[int(item)]; !isValid || repeated {
 			return nil, false
 		}
 		parameters[int(item)] = value

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// executed returns the environment of a process that an executor started.
-func executed(parameter string) []string {
+// executorEnv returns the environment of a process that an executor starts for one run.
+func executorEnv(parameter string) []string {
 	return []string{
 		"ELASTICJOB_SHARDING_CONTEXT=" + fmt.Sprintf(sharding, parameter),
 		"ELASTICJOB_FIRE_TIME=2026-07-01T12:00:00.005Z", "ELASTICJOB_EXECUTION_ID=e",
@@ -19,7 +19,7 @@ func executed(parameter string) []string {
 	}
 }
 
-// inFiles moves the values that a job's document can make long into files.
+// inFiles replaces the variables whose values can be long by those with the paths of files.
 func inFiles(t *testing.T, env []string) (in []string) {
 	for _, variable := range env {
 		name, value, _ := strings.Cut(variable, "=")
@@ -35,35 +35,35 @@ func inFiles(t *testing.T, env []string) (in []string) {
 	return in
 }
 
-// TestOneRun: without a pipe the exit status is the result, and stderr has the failure.
+// TestOneRun checks that the exit status is the result of a run without a pipe, and that stderr contains the failure.
 func TestOneRun(t *testing.T) {
-	each(t, func(t *testing.T, l language) {
+	forEachLanguage(t, func(t *testing.T, l language) {
 		for name, tc := range map[string]struct {
 			env    []string
 			args   []string
 			status int
 			want   string // in stderr
 		}{
-			"a success": {env: executed("")},
-			"what is in files": {env: inFiles(t, executed("show x")), status: 1,
+			"a success": {env: executorEnv("")},
+			"values in files": {env: inFiles(t, executorEnv("show x")), status: 1,
 				want: `j 1/3 "own" "x" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z FAILOVER 2 map[color:red]` + "\n"},
 			"a file that is missing": {env: []string{"ELASTICJOB_SHARDING_CONTEXT_FILE=/no/such"}, status: 1,
 				want: "elasticjob: read the file that ELASTICJOB_SHARDING_CONTEXT_FILE names: "},
-			"an executor's command": {env: executed(""), args: []string{"--table", "t", "{}"}},
-			"a failure":             {env: executed("fail no such file"), status: 1, want: ": no such file\n"},
-			"all that is known": {env: executed("show 中文"), status: 1,
+			"an executor's command": {env: executorEnv(""), args: []string{"--table", "t", "{}"}},
+			"a failure":             {env: executorEnv("fail no such file"), status: 1, want: ": no such file\n"},
+			"all values": {env: executorEnv("show 中文"), status: 1,
 				want: `j 1/3 "own" "中文" j@-@1@-@READY@-@a@-@u e 2026-07-01T12:00:00.005Z FAILOVER 2 map[color:red]` + "\n"},
 			"no context": {env: []string{"ELASTICJOB_SHARDING_CONTEXT=x"}, status: 1,
 				want: "elasticjob: read ELASTICJOB_SHARDING_CONTEXT \"x\": "},
-			"a wrong variable": {env: append(executed(""), "ELASTICJOB_ATTEMPT=two"), status: 1,
+			"a wrong variable": {env: append(executorEnv(""), "ELASTICJOB_ATTEMPT=two"), status: 1,
 				want: "elasticjob: read ELASTICJOB_ATTEMPT \"two\": "},
-			"a pipe that something has closed": {env: append(executed(""), "ELASTICJOB_PIPE=33,34"),
+			"a pipe that something has closed": {env: append(executorEnv(""), "ELASTICJOB_PIPE=33,34"),
 				want: "this process is one run, without progress\n"},
-			"no numbers": {env: append(executed(""), "ELASTICJOB_PIPE=3"),
+			"no numbers": {env: append(executorEnv(""), "ELASTICJOB_PIPE=3"),
 				want: "this process is one run, without progress\n"},
 			"a pipe that is closed, and no executor": {env: []string{"ELASTICJOB_PIPE=33,34"}, status: 1,
 				want: "elasticjob: ELASTICJOB_PIPE is \"33,34\", and descriptor 33 is not a pipe"},
-			"a pipe that is none, and no executor": {env: []string{"ELASTICJOB_PIPE=0,0"}, status: 1,
+			"descriptors that are no pipe, and no executor": {env: []string{"ELASTICJOB_PIPE=0,0"}, status: 1,
 				want: "ELASTICJOB_PIPE is \"0,0\", and descriptor 0 is not a pipe\n"},
 			"a pipe that is named wrongly, and no executor": {env: []string{"ELASTICJOB_PIPE=x"}, status: 1,
 				want: "ELASTICJOB_PIPE is \"x\", must be two numbers of descriptors: 3,4\n"},
@@ -71,7 +71,7 @@ func TestOneRun(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				p := l.program(t, tc.args, tc.env...).start()
-				p.ends(tc.status)
+				p.expectExit(tc.status)
 				if got := p.errors.String(); !strings.Contains(got, tc.want) || tc.want == "" && got != "" ||
 					p.out.String() != "" {
 					t.Errorf("it wrote %q and %q, want %q", p.out, got, tc.want)
@@ -81,10 +81,10 @@ func TestOneRun(t *testing.T) {
 		t.Run("SIGTERM", func(t *testing.T) {
 			t.Parallel()
 			for _, how := range []string{"", "checked", "wrapped"} {
-				p := l.program(t, nil, executed("tell "+how)...).start()
-				p.until("begun")
+				p := l.program(t, nil, executorEnv("tell "+how)...).start()
+				p.waitForStderr("begun")
 				p.signal(syscall.SIGTERM)
-				p.ends(1)
+				p.expectExit(1)
 				early, found := strings.CutPrefix(p.errors.String(), "begun\nelasticjob: the run ended early: ")
 				if !found || !strings.Contains(early, "terminated") || strings.Count(early, "\n") != 1 {
 					t.Errorf("it wrote %s", p.errors)
@@ -94,7 +94,7 @@ func TestOneRun(t *testing.T) {
 	})
 }
 
-// TestFailuresOfOneRun: a failure is the last line of stderr, and a panic's stack is above it.
+// TestFailuresOfOneRun checks that the failure is the last line of stderr, below the stack of a panic.
 func TestFailuresOfOneRun(t *testing.T) {
 	t.Parallel()
 	for parameter, want := range map[string]string{
@@ -104,8 +104,8 @@ func TestFailuresOfOneRun(t *testing.T) {
 	} {
 		t.Run(parameter, func(t *testing.T) {
 			t.Parallel()
-			p := golang.program(t, nil, executed(parameter)...).start()
-			p.ends(1)
+			p := golang.program(t, nil, executorEnv(parameter)...).start()
+			p.expectExit(1)
 			if got := p.errors.String(); !strings.HasSuffix(got, want) {
 				t.Errorf("it wrote %q, want %q at the end", got, want)
 			}
@@ -113,7 +113,7 @@ func TestFailuresOfOneRun(t *testing.T) {
 	}
 }
 
-// TestOneRunWithAPipe: a program that says no hello is one run, and reports its progress.
+// TestOneRunWithAPipe checks that a program that sends no hello is one run, and reports its progress.
 func TestOneRunWithAPipe(t *testing.T) {
 	t.Parallel()
 	for _, l := range languages {
@@ -122,19 +122,19 @@ func TestOneRunWithAPipe(t *testing.T) {
 		}
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
-			p := l.program(t, nil, append(executed("progress"), jobVariable+"_ONE_RUN=1")...).piped()
-			if m := p.hear(); m.Type != "progress" || m.Run != "" || m.Fraction != 0.25 ||
+			p := l.program(t, nil, append(executorEnv("progress"), jobVariable+"_ONE_RUN=1")...).piped()
+			if m := p.receive(); m.Type != "progress" || m.Run != "" || m.Fraction != 0.25 ||
 				m.Message != strings.Repeat("ü", 100) {
 				t.Errorf("%+v", m)
 			}
-			p.ends(0)
+			p.expectExit(0)
 		})
 	}
 }
 
-// TestAlone: what a user at a terminal sees.
+// TestAlone checks the output for a user at a terminal.
 func TestAlone(t *testing.T) {
-	each(t, alone)
+	forEachLanguage(t, alone)
 }
 
 func alone(t *testing.T, l language) {
@@ -176,7 +176,7 @@ func alone(t *testing.T, l language) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			p := l.program(t, strings.Fields(args)).start()
-			p.ends(tc.status)
+			p.expectExit(tc.status)
 			got := p.errors.String() + p.out.String()
 			for _, want := range tc.want {
 				if !strings.Contains(got, want) {
@@ -188,9 +188,9 @@ func alone(t *testing.T, l language) {
 	t.Run("Ctrl-C", func(t *testing.T) {
 		t.Parallel()
 		p := l.program(t, strings.Fields("--all --total 3 --job-param wait")).start()
-		p.until("begun")
+		p.waitForStderr("begun")
 		p.signal(syscall.SIGINT)
-		p.ends(1)
+		p.expectExit(1)
 		if got := p.errors.String(); !strings.HasSuffix(got, l.interrupted) || strings.Contains(got, "shard 1") ||
 			!strings.Contains(got, "shard 0 of 3: ended early after ") || strings.Count(got, "\n") != 2 {
 			t.Errorf("it wrote %s", got)
@@ -199,11 +199,11 @@ func alone(t *testing.T, l language) {
 	t.Run("Ctrl-C twice", func(t *testing.T) {
 		t.Parallel()
 		p := l.program(t, append(strings.Fields("--item 0 --job-param"), "ignore "+os.DevNull+"/none")).start()
-		p.until("begun")
+		p.waitForStderr("begun")
 		// The second signal counts only after the first was handled.
 		for running := true; running; {
 			select {
-			case <-p.over:
+			case <-p.exited:
 				running = false
 			case <-time.After(5 * time.Millisecond):
 				_ = p.cmd.Process.Signal(syscall.SIGINT) // it may have ended meanwhile
