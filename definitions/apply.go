@@ -13,10 +13,10 @@ import (
 
 // ApplyOptions say how to apply a plan.
 type ApplyOptions struct {
-	// Kill allows steps that kill running or waiting shards. Without it, a job to be disabled is shut down, so that
-	// its running shards can finish, and any step that would kill shards fails.
+	// Kill allows steps that kill running or waiting shards. Without it, Apply shuts a job down instead of disabling
+	// it, so that its running shards can finish, and each step that would kill shards fails.
 	Kill bool
-	// Report is called with the result of each step.
+	// Report is called with the result of each step that changes something.
 	Report func(Result)
 }
 
@@ -49,16 +49,17 @@ var (
 	errJobFailed = errors.New("not enabled, because a job of it failed and would fire with its old settings")
 )
 
-// Check asks the server which steps it would reject, and changes nothing. It cannot check jobs of an app that does
-// not exist yet.
+// Check asks the server which new and changed jobs it would reject, and changes nothing. It skips the jobs of an app
+// that does not exist yet, because the server cannot check them. The error is of type Problems, unless a request fails
+// for another reason.
 func (p *Plan) Check(ctx context.Context, server API) error {
 	var problems Problems
-	fresh := map[string]bool{}
+	newApps := map[string]bool{}
 	for _, s := range p.Steps {
 		if s.Kind == App {
-			fresh[s.Name()] = s.Action == Create
+			newApps[s.Name()] = s.Action == Create
 		}
-		if s.Kind != Job || s.body == nil || fresh[s.Job.AppName] {
+		if s.Kind != Job || s.body == nil || newApps[s.Job.AppName] {
 			continue
 		}
 		path := "/job/check"
@@ -77,7 +78,7 @@ func (p *Plan) Check(ctx context.Context, server API) error {
 	return problems.orNil()
 }
 
-// problems returns the server's errors with the lines of the file.
+// problems returns the violations in a refusal of the step, with their positions in the file.
 func (s *Step) problems(refusal *Refusal) (all Problems) {
 	for _, v := range refusal.Fields {
 		all = append(all, Problem{s.positionOf(v.Field), s.String(), v.Field, v.Value, v.Message})
@@ -88,12 +89,12 @@ func (s *Step) problems(refusal *Refusal) (all Problems) {
 	return all
 }
 
-// Apply performs the steps in order, and continues after a step has failed. It enables apps last, so that no job
-// fires with settings that the plan changes. It returns the number of failed steps, and an error only if ctx ended
-// before the last step.
+// Apply performs the steps in order, and continues after a step has failed. It enables apps last, because otherwise
+// their jobs could fire with settings that later steps change. It returns the number of failed steps, and an error
+// only if ctx ended before the last step.
 func (p *Plan) Apply(ctx context.Context, server API, options ApplyOptions) (failed int, err error) {
 	a := &applier{server, options, map[string]bool{}, map[string]bool{}, 0}
-	var enabled []*Step
+	var toEnable []*Step
 	for _, s := range p.Steps {
 		switch err := ctx.Err(); {
 		case err != nil:
@@ -103,13 +104,13 @@ func (p *Plan) Apply(ctx context.Context, server API, options ApplyOptions) (fai
 			if err := a.send(ctx, s); err != nil {
 				a.report(s, err)
 			} else {
-				enabled = append(enabled, s)
+				toEnable = append(toEnable, s)
 			}
 		default:
 			a.report(s, a.perform(ctx, s))
 		}
 	}
-	for _, s := range enabled {
+	for _, s := range toEnable {
 		if err := ctx.Err(); err != nil {
 			return a.failed, fmt.Errorf("stopped before %s was enabled: %w", s, context.Cause(ctx))
 		}
@@ -127,6 +128,7 @@ type applier struct {
 	failed                   int
 }
 
+// report reports the result of a step, and records the app or the app of the job if the step failed.
 func (a *applier) report(s *Step, err error) {
 	if err != nil {
 		a.failed++
@@ -139,13 +141,14 @@ func (a *applier) report(s *Step, err error) {
 	a.options.Report(Result{s, err})
 }
 
+// perform performs any step except one that enables an app.
 func (a *applier) perform(ctx context.Context, s *Step) error {
 	switch {
 	case s.Action == Remove:
 		return a.remove(ctx, s)
 	case s.Kind == Job && a.failedApps[s.Job.AppName]:
 		return errAppFailed
-	case s.Disable && s.Action == Change: // disable it first, so that it does not fire with the new settings
+	case s.Disable && s.Action == Change: // disable first, so that no job fires with the new settings
 		if err := a.disable(ctx, s); err != nil {
 			return err
 		}
@@ -163,6 +166,7 @@ func (a *applier) perform(ctx context.Context, s *Step) error {
 	return nil
 }
 
+// enableApp enables an app whose document is already sent, unless a step of one of its jobs has failed.
 func (a *applier) enableApp(ctx context.Context, s *Step) error {
 	if a.failedJobsOf[s.Name()] {
 		return errJobFailed
@@ -173,11 +177,12 @@ func (a *applier) enableApp(ctx context.Context, s *Step) error {
 // path returns the path of the app or job below /api.
 func (s *Step) path() string { return "/" + s.Kind.word() + "/" + url.PathEscape(s.Name()) }
 
+// command sends a command about the app or job, such as enable.
 func (a *applier) command(ctx context.Context, s *Step, command string, answer any) error {
 	return a.server.Call(ctx, http.MethodPost, s.path()+"/"+command, nil, answer)
 }
 
-// send sends the document, or the fields that differ.
+// send sends the document if it is new, or else the fields that differ, if any.
 func (a *applier) send(ctx context.Context, s *Step) error {
 	if s.body == nil {
 		return nil
@@ -194,8 +199,8 @@ func (a *applier) send(ctx context.Context, s *Step) error {
 	return a.server.Call(ctx, method, path, s.body, nil)
 }
 
-// disable disables an app or job. Unless shards may be killed, it shuts a job down instead, and rejects an app with
-// running or waiting shards, because apps cannot be shut down.
+// disable disables an app or job. Unless shards may be killed, it shuts a job down instead, and fails for an app with
+// running or waiting shards, because apps cannot be shut down, and for a job with waiting shards.
 func (a *applier) disable(ctx context.Context, s *Step) error {
 	switch {
 	case a.options.Kill:
@@ -208,7 +213,8 @@ func (a *applier) disable(ctx context.Context, s *Step) error {
 	}
 	shards, err := countShards(ctx, a.server, s.Job.AppName, s.Name())
 	if err == nil && shards.waiting > 0 && s.Job.JobExecutionType != jobs.Daemon { // a daemon has no run to lose
-		err = fmt.Errorf("%d of its shards wait to run, and would be killed: apply again when they have begun, or give --kill", shards.waiting)
+		err = fmt.Errorf("%d of its shards wait to run, and would be killed: "+
+			"apply again when they have begun, or give --kill", shards.waiting)
 	}
 	if err != nil {
 		return err
@@ -216,7 +222,7 @@ func (a *applier) disable(ctx context.Context, s *Step) error {
 	return a.command(ctx, s, "shutdown", nil)
 }
 
-// remove deletes an app or a job. The server rejects the deletion of an app that has jobs by now.
+// remove deletes an app or a job. The server refuses to delete an app that still has jobs.
 func (a *applier) remove(ctx context.Context, s *Step) error {
 	switch {
 	case s.Kind == App:
@@ -230,33 +236,34 @@ func (a *applier) remove(ctx context.Context, s *Step) error {
 }
 
 // shutDown makes sure that deleting a job kills no shard. It checks that none runs or waits, and then shuts the job
-// down, whose answer shows whether a run started in between.
+// down. The answer to this shows whether a run has started in between.
 func (a *applier) shutDown(ctx context.Context, s *Step) error {
 	if err := a.checkIdle(ctx, s); err != nil {
 		return err
 	}
-	var now struct{ State string }
-	if err := a.command(ctx, s, "shutdown", &now); err != nil {
+	var job struct{ State string }
+	if err := a.command(ctx, s, "shutdown", &job); err != nil {
 		return err
 	}
-	if now.State == shuttingDown {
-		return errors.New("a run of it has just begun, so it was shut down and not removed: apply again when that has ended, or give --kill")
+	if job.State == shuttingDown {
+		return errors.New("a run of it has just begun, so it was shut down and not removed: " +
+			"apply again when that has ended, or give --kill")
 	}
 	return nil
 }
 
-// checkIdle returns an error if the step would kill running or waiting shards.
+// checkIdle returns an error if the app or job of the step has running or waiting shards, which the step would kill.
 func (a *applier) checkIdle(ctx context.Context, s *Step) error {
-	app, job, next := s.App.AppName, "", "apply again when they have ended, or give --kill"
+	app, job, advice := s.App.AppName, "", "apply again when they have ended, or give --kill"
 	if s.Kind == Job {
 		app, job = s.Job.AppName, s.Name()
 	}
 	if s.Job.JobExecutionType == jobs.Daemon { // daemons do not end by themselves
-		next = "give --kill if that is meant"
+		advice = "give --kill if that is meant"
 	}
 	shards, err := countShards(ctx, a.server, app, job)
 	if n := shards.running + shards.waiting; err == nil && n > 0 {
-		err = fmt.Errorf("%d of its shards run or wait, and would be killed: %s", n, next)
+		err = fmt.Errorf("%d of its shards run or wait, and would be killed: %s", n, advice)
 	}
 	return err
 }

@@ -14,7 +14,7 @@ type options struct {
 	kill bool
 }
 
-// apply applies a text to the server. It returns the plan as shown to people, and the reports.
+// apply applies the definitions in a text to the server. It returns the text of Show and the reports.
 func apply(t *testing.T, server *fakeServer, text string, o options) (shown string, reports []string) {
 	t.Helper()
 	plan := planOf(t, server, text, o.PlanOptions)
@@ -38,6 +38,7 @@ func apply(t *testing.T, server *fakeServer, text string, o options) (shown stri
 	return out.String(), reports
 }
 
+// count returns the number of lines with a prefix.
 func count(lines []string, prefix string) (n int) {
 	for _, line := range lines {
 		if strings.HasPrefix(line, prefix) {
@@ -47,6 +48,7 @@ func count(lines []string, prefix string) (n int) {
 	return n
 }
 
+// fetch returns the state of the server.
 func fetch(t *testing.T, server *fakeServer) *definitions.State {
 	t.Helper()
 	state, err := definitions.Fetch(context.Background(), server)
@@ -56,6 +58,7 @@ func fetch(t *testing.T, server *fakeServer) *definitions.State {
 	return state
 }
 
+// planOf returns the plan for the definitions in a text.
 func planOf(t *testing.T, server *fakeServer, text string, o definitions.PlanOptions) *definitions.Plan {
 	t.Helper()
 	plan, err := definitions.NewPlan(read(t, text), fetch(t, server), o)
@@ -121,7 +124,7 @@ func TestAFieldTakenOutOfTheFileGetsItsDefault(t *testing.T) {
 func TestWhatWasExportedDiffersInNothing(t *testing.T) {
 	t.Parallel()
 	server := newServer()
-	apply(t, server, clear+"---\nkind: App\nappName: off\nappURL: https://example.com/x?token=abcdef\nbootstrapScript: run\ndisabled: true\n"+
+	apply(t, server, billingWithSecrets+"---\nkind: App\nappName: off\nappURL: https://example.com/x?token=abcdef\nbootstrapScript: run\ndisabled: true\n"+
 		"---\n"+strings.Replace(billing[strings.Index(billing, "kind: Job"):], "nightly", "stopped",
 		1)+"disabled: true\n", options{})
 	exported, err := definitions.Encode(fetch(t, server).All)
@@ -188,10 +191,10 @@ func TestDisabledIsLeftAsItIsUnlessTheFileSays(t *testing.T) {
 	server.changes()
 	apply(t, server, billing+"disabled: true\n", options{})
 	if made := server.changes(); !slices.Equal(made, []string{"POST /job/nightly/shutdown"}) {
-		t.Errorf("disabling made %q: what runs is to run to its end", made)
+		t.Errorf("disabling made %q, want a shutdown, so that running shards can finish", made)
 	}
 	if shown, _ := apply(t, server, billing, options{}); !strings.HasPrefix(shown, "Nothing differs") {
-		t.Errorf("a file that doesn't say: %s", shown)
+		t.Errorf("a file without disabled: %s", shown)
 	}
 	shown, _ := apply(t, server, billing+"disabled: false\n", options{})
 	if made := server.changes(); !slices.Equal(made, []string{"POST /job/nightly/enable"}) ||
@@ -217,8 +220,8 @@ func TestNoRunIsLostWithoutKill(t *testing.T) {
 	prune := definitions.PlanOptions{Prune: true}
 	for name, test := range map[string]struct {
 		before, after string
-		happens       func(*fakeServer)
-		fails         string
+		between       func(*fakeServer) // what happens before after is applied
+		fails         string            // the message of the failure; "" for none
 		sent          []string
 	}{
 		"disabled while a run waits": {billing, billing + "disabled: true\n", func(s *fakeServer) { s.waiting["nightly"] = 2 }, "2 of its shards wait to run", nil},
@@ -236,7 +239,7 @@ func TestNoRunIsLostWithoutKill(t *testing.T) {
 			server := newServer()
 			apply(t, server, test.before, options{})
 			server.changes()
-			test.happens(server)
+			test.between(server)
 			_, reports := apply(t, server, test.after, options{PlanOptions: prune})
 			if failed := strings.HasPrefix(reports[0], "failed"); len(reports) != 1 || failed != (test.fails != "") ||
 				!strings.Contains(reports[0], test.fails) {

@@ -7,19 +7,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions"
 )
 
-const clear = billing + "  API_TOKEN: first-token\n  USER:\n    value: me\n    secret: true\n"
+// billingWithSecrets contains secrets in clear.
+const billingWithSecrets = billing + "  API_TOKEN: first-token\n  USER:\n    value: me\n    secret: true\n"
 
 func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
 	t.Parallel()
 	server := newServer()
-	shown, _ := apply(t, server, clear, options{})
+	shown, _ := apply(t, server, billingWithSecrets, options{})
 	if strings.Contains(shown, "first-token") || strings.Contains(shown, `"me"`) {
 		t.Errorf("a secret is shown:\n%s", shown)
 	}
 	server.changes()
 
 	// The secrets cannot be compared with the server's.
-	other := strings.Replace(clear, "first-token", "second-token", 1)
+	other := strings.Replace(billingWithSecrets, "first-token", "second-token", 1)
 	shown, _ = apply(t, server, other, options{})
 	if want := "  job nightly: env.API_TOKEN, env.USER: the server hides"; !strings.HasPrefix(shown, want) ||
 		len(server.changes()) > 0 {
@@ -43,21 +44,21 @@ func TestSecretsMakeNoFalseDifferenceAndArePreserved(t *testing.T) {
 	}
 }
 
-// A secret that would now be sent to another place is sent with the change if the file has it in clear, and is a
-// problem if the file has ******.
+// TestSecretsThatAreSentElsewhere checks a change of the address to which a secret is sent. The secret is sent with
+// the change if the file contains it in clear; ****** in the file is a problem.
 func TestSecretsThatAreSentElsewhere(t *testing.T) {
 	t.Parallel()
 	server := newServer()
 	hook := billing + "props:\n  webhook.url: https://a.example/hook\n  webhook.secret: first-secret\njobErrorHandlerType: WEBHOOK\n"
 	apply(t, server, hook, options{})
-	elsewhere := strings.Replace(hook, "a.example", "b.example", 1)
-	hidden := strings.Replace(elsewhere, "first-secret", "'******'", 1)
+	otherAddress := strings.Replace(hook, "a.example", "b.example", 1)
+	hidden := strings.Replace(otherAddress, "first-secret", "'******'", 1)
 	_, err := definitions.NewPlan(read(t, hidden), fetch(t, server), definitions.PlanOptions{})
 	if err == nil || !strings.Contains(err.Error(),
 		"job nightly: props.webhook.secret: holds ******, which keeps the stored secret only while") {
-		t.Errorf("a secret that nobody gave: %v", err)
+		t.Errorf("a placeholder: %v", err)
 	}
-	if shown, _ := apply(t, server, elsewhere, options{}); strings.Contains(shown, "hides") ||
+	if shown, _ := apply(t, server, otherAddress, options{}); strings.Contains(shown, "hides") ||
 		!strings.Contains(shown, "webhook.secret") || strings.Contains(shown, "first-secret") {
 		t.Errorf("shown\n%s", shown)
 	}

@@ -25,8 +25,8 @@ podTemplate:
       operator: Exists
 `
 
-// A pod template is nested as in any manifest. A difference is shown with its path, and the template is sent as a
-// whole.
+// TestAppsInImagesAreApplied checks that a pod template may be nested as in any manifest, that a difference is shown
+// with its path, and that the template is sent as a whole.
 func TestAppsInImagesAreApplied(t *testing.T) {
 	t.Parallel()
 	server := newServer()
@@ -61,7 +61,7 @@ func TestAppsInImagesAreApplied(t *testing.T) {
 	}
 }
 
-// Problems in nested fields are reported with their lines.
+// TestNestedMistakesHaveTheirLines checks that problems in nested fields are reported with their lines.
 func TestNestedMistakesHaveTheirLines(t *testing.T) {
 	t.Parallel()
 	_, err := definitions.Read([]definitions.Source{{Name: "a.yaml",
@@ -73,7 +73,7 @@ func TestNestedMistakesHaveTheirLines(t *testing.T) {
 	}
 }
 
-// TestTheDocumentsAppIsApplied: the app on Kubernetes in docs/definitions.md can be applied.
+// TestTheDocumentsAppIsApplied checks that the app on Kubernetes in docs/definitions.md can be applied.
 func TestTheDocumentsAppIsApplied(t *testing.T) {
 	t.Parallel()
 	server := newServer()

@@ -1,19 +1,21 @@
-// Package definitions keeps apps and jobs as YAML files, and changes a server so that it has what the files define.
+// Package definitions reads and writes files in YAML that define apps and jobs, and changes a server so that it has the
+// apps and jobs of the files.
 //
 //	files ──Read──▶ Set ──┐
-//	                      ├─ NewPlan ──▶ Plan ── Show ──▶ a diff for people
+//	                      ├─ NewPlan ──▶ Plan ── Show ──▶ a diff for users
 //	server ──Fetch──▶ State ┘                 └─ Apply ──▶ requests, one report each
 //	                   └─ Encode ──▶ files
 //
-// A definition is the server's own document preceded by its kind:
+// A definition is the server's own document, preceded by its kind:
 //
 //	kind: Job
 //	jobName: nightly
 //	appName: billing
 //	…
 //
-// The fields are not nested below the kind, so that the lines in a GET response, in a form of the console and in git
-// are the same. Reading, comparing and showing have no side effects; Fetch and Apply send requests through a Server.
+// The fields are not nested below the kind, so that they are written in the same way in a response of the API, in a
+// form of the console and in git. Reading, comparing and showing have no side effects. Fetch, Check and Apply send
+// requests through an API.
 package definitions
 
 import (
@@ -42,7 +44,7 @@ func (k Kind) word() string {
 	return "job"
 }
 
-// Position is a line of a file; line 0 is the whole file, and the zero Position is unknown.
+// Position is a line of a file; line 0 stands for the whole file. The zero Position is unknown.
 type Position struct {
 	File string
 	Line int
@@ -61,12 +63,12 @@ type Definition struct {
 	// App is the document of an app, Job the document of a job.
 	App app.Config
 	Job jobs.Config
-	// Disabled is whether the app or job must be disabled; nil leaves it unchanged.
+	// Disabled says whether the app or job must be disabled; nil leaves this unchanged.
 	Disabled *bool
-	// At is where the definition was read.
+	// At is the position of the definition in its file.
 	At Position
 
-	lines map[string]int // the lines of its fields
+	lines map[string]int // the lines of the fields, by path
 }
 
 // Name returns the name of the app or job.
@@ -77,10 +79,10 @@ func (d *Definition) Name() string {
 	return d.Job.JobName
 }
 
-// String names the definition in a sentence: "job nightly".
+// String names the definition for a sentence, as in "job nightly".
 func (d *Definition) String() string { return d.Kind.word() + " " + d.Name() }
 
-// shown returns the definition as the server would show it, with its secrets hidden.
+// shown returns the definition with its secrets hidden, as the server would show it.
 func (d *Definition) shown() *Definition {
 	s := *d
 	s.App, s.Job = d.App.WithoutSecrets(), d.Job.WithoutSecrets()

@@ -41,6 +41,7 @@ env:
     fromFile: /etc/elasticjob/secrets/db
 `
 
+// read returns the definitions in a text, which must be valid.
 func read(t *testing.T, text string) *definitions.Set {
 	t.Helper()
 	set, err := definitions.Read([]definitions.Source{{Name: "billing.yaml", Text: []byte(text)}}, now)
@@ -121,20 +122,20 @@ func TestLinksToFoldersAreReadOrRefusedButNotSkipped(t *testing.T) {
 	sources, err := definitions.Sources([]string{link}, nil)
 	if err != nil || len(sources) != 1 || sources[0].Name != filepath.Join(link, "billing.yaml") ||
 		string(sources[0].Text) != billing {
-		t.Errorf("of a link to a folder %v was read (%v)", sources, err)
+		t.Errorf("a link to a folder: read %v, %v", sources, err)
 	}
 	if err := os.Symlink(one, filepath.Join(folder, "linked.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	if sources, err = definitions.Sources([]string{folder}, nil); err == nil ||
 		!strings.Contains(err.Error(), link+" is a link to a folder") {
-		t.Errorf("below it %v was read (%v)", sources, err)
+		t.Errorf("a link within a folder: read %v, %v", sources, err)
 	}
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
 	if sources, err = definitions.Sources([]string{folder}, nil); err != nil || len(sources) != 1 {
-		t.Errorf("of a link to a file %v was read (%v)", sources, err)
+		t.Errorf("a link to a file: read %v, %v", sources, err)
 	}
 }
 
@@ -146,6 +147,7 @@ func TestAliasesWithoutEndAreRefused(t *testing.T) {
 	}
 }
 
+// object returns a random object that contains all types of values.
 func object(random *rand.Rand) (o document.Object) {
 	text, err := json.Marshal(map[string]any{text(random): []any{text(random), true, nil, 1.5,
 		map[string]any{"a": text(random), "b": map[string]any{}}}, "c": 7})
@@ -182,11 +184,12 @@ func fill(value reflect.Value, random *rand.Rand) {
 				"D":                                  {FromEnv: "HOSTNAME"},
 			}))
 		default:
-			panic("a field of a type that this test does not know")
+			panic("a field of a type that this test cannot fill")
 		}
 	}
 }
 
+// text returns a random text of characters that have a meaning in YAML or JSON, and others.
 func text(random *rand.Rand) string {
 	parts := []string{"a", "Ünï", "\n", "\n\n", " ", "\t", "'", `"`, "#", ": ", "- ", "%", "yes", "null", "~", "0080",
 		"1e3", "2026-05-01", "{", "[", "&", "*", "!", "|", ">", "\\", "\r", "\u0085", "\u2028", "😀", "<<", "=",
@@ -211,8 +214,8 @@ func TestEveryFieldComesBackFromYAML(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, _ := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: written}},
-			now) // the random documents violate rules, which do not matter here
+		// The random documents violate rules, which does not matter here.
+		set, _ := definitions.Read([]definitions.Source{{Name: "x.yaml", Text: written}}, now)
 		if len(set.All) != 2 {
 			t.Fatalf("%d definitions in\n%s", len(set.All), written)
 		}

@@ -21,10 +21,12 @@ type Source struct {
 	Text []byte
 }
 
-// Sources reads files, folders and, for "-", stdin. In a folder it reads *.yaml and *.yml at any depth, except names
-// that begin with a dot. Paths that cannot be read and folders without such a file are errors, because an empty set
-// would be applied otherwise. A link below a folder that leads to a folder or nowhere is an error too: if it were
-// skipped, pruning would remove the jobs behind it, and following it could lead in circles.
+// Sources reads files, folders and, for "-", stdin. In a folder it reads the files *.yaml and *.yml at any depth,
+// except files and folders whose names begin with a dot.
+//
+// A path that cannot be read is an error, and so is a folder without such files, because otherwise a mistake in the
+// path would result in an empty set. Within a folder, a link to a folder or to nothing is an error too. If Sources
+// skipped the link, pruning would remove the jobs behind it; if it followed the link, it might never end.
 func Sources(paths []string, stdin io.Reader) ([]Source, error) {
 	var all []Source
 	var failed []error
@@ -35,15 +37,16 @@ func Sources(paths []string, stdin io.Reader) ([]Source, error) {
 	return all, errors.Join(failed...)
 }
 
+// sourcesAt is Sources for one path.
 func sourcesAt(path string, stdin io.Reader) ([]Source, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		source, err := ReadFile(path, stdin)
 		return []Source{source}, err
 	}
 	var found []Source
-	root := path + string(filepath.Separator) + "." // with "/." the folder that a link leads to
-	err := filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
-		hidden := at != root && strings.HasPrefix(entry.Name(), ".")
+	root := path + string(filepath.Separator) + "." // "/." follows the path if it is a link
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		hidden := file != root && strings.HasPrefix(entry.Name(), ".")
 		switch {
 		case err != nil:
 			return err
@@ -52,14 +55,14 @@ func sourcesAt(path string, stdin io.Reader) ([]Source, error) {
 		case hidden || entry.IsDir():
 			return nil
 		case entry.Type()&fs.ModeSymlink != 0:
-			if err := checkLink(at); err != nil {
+			if err := checkLink(file); err != nil {
 				return err
 			}
 		}
 		if !isYAML(entry.Name()) {
 			return nil
 		}
-		source, err := ReadFile(at, stdin)
+		source, err := ReadFile(file, stdin)
 		found = append(found, source)
 		return err
 	})
@@ -69,22 +72,24 @@ func sourcesAt(path string, stdin io.Reader) ([]Source, error) {
 	return found, wrap("read definitions", err)
 }
 
-// checkLink returns an error for a link to anything but a file.
+// checkLink returns an error for a link to a folder or to nothing.
 func checkLink(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a link to a folder, and such links are not followed; put the folder itself there, or name it beside this one", path)
+		err = fmt.Errorf("%s is a link to a folder, and such links are not followed; "+
+			"put the folder itself there, or name it beside this one", path)
 	}
 	return err
 }
 
+// isYAML reports whether a name is that of a file of definitions.
 func isYAML(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// ReadFile reads one file or, for "-", stdin. Files larger than 64 MiB are an error.
+// ReadFile reads one file or, for "-", stdin. A file larger than 64 MiB is an error.
 func ReadFile(path string, stdin io.Reader) (Source, error) {
-	source, from := Source{Name: path}, stdin
+	source, input := Source{Name: path}, stdin
 	if path == "-" {
 		source.Name = "standard input"
 	} else {
@@ -93,9 +98,9 @@ func ReadFile(path string, stdin io.Reader) (Source, error) {
 			return source, wrap("read definitions", err)
 		}
 		defer func() { _ = f.Close() }()
-		from = f
+		input = f
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxFileBytes+1))
+	text, err := io.ReadAll(io.LimitReader(input, maxFileBytes+1))
 	if err == nil && len(text) > maxFileBytes {
 		err = fmt.Errorf("it has more than %d MiB; split it", maxFileBytes>>20)
 	}
@@ -106,6 +111,7 @@ func ReadFile(path string, stdin io.Reader) (Source, error) {
 	return source, wrap("read "+source.Name, err)
 }
 
+// wrap adds to an error what was being done; it returns nil for nil.
 func wrap(doing string, err error) error {
 	if err == nil {
 		return nil

@@ -13,15 +13,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Limits of one definition with its aliases expanded. A pod template has eleven levels, and no document has this many
-// values.
+// Limits of one definition with its aliases expanded. A pod template has eleven levels, and no valid definition has so
+// many values.
 const (
 	maxDepth  = 16
 	maxValues = 1 << 17
 )
 
-// translator converts a YAML map to JSON for the strict decoder of documents, and records the line of each field by
-// its path.
+// translator converts a YAML map to JSON for the strict decoder of documents. It records the line of each field by the
+// field's path.
 type translator struct {
 	out    bytes.Buffer
 	lines  map[string]int
@@ -30,6 +30,7 @@ type translator struct {
 
 var errTooLarge = errors.New("it is nested too deep, or too large with its aliases written out")
 
+// write writes a value at a path.
 func (t *translator) write(path string, n *yaml.Node, depth int) error {
 	if t.values++; depth > maxDepth || t.values > maxValues {
 		return errTooLarge
@@ -41,13 +42,13 @@ func (t *translator) write(path string, n *yaml.Node, depth int) error {
 		return t.writeMap(path, n.Content, depth)
 	case yaml.SequenceNode:
 		t.out.WriteByte('[')
-		for i, one := range n.Content {
+		for i, element := range n.Content {
 			if i > 0 {
 				t.out.WriteByte(',')
 			}
-			at := fmt.Sprintf("%s[%d]", path, i)
-			t.lines[at] = one.Line
-			if err := t.write(at, one, depth+1); err != nil {
+			elementPath := fmt.Sprintf("%s[%d]", path, i)
+			t.lines[elementPath] = element.Line
+			if err := t.write(elementPath, element, depth+1); err != nil {
 				return err
 			}
 		}
@@ -58,7 +59,7 @@ func (t *translator) write(path string, n *yaml.Node, depth int) error {
 	return nil
 }
 
-// writeMap keeps duplicate keys, which the decoder of documents reports.
+// writeMap writes a map at a path. It also writes duplicate keys, because the decoder of documents reports them.
 func (t *translator) writeMap(path string, content []*yaml.Node, depth int) error {
 	t.out.WriteByte('{')
 	for i := 0; i+1 < len(content); i += 2 {
@@ -72,14 +73,14 @@ func (t *translator) writeMap(path string, content []*yaml.Node, depth int) erro
 		if i > 0 {
 			t.out.WriteByte(',')
 		}
-		at := key.Value
+		fieldPath := key.Value
 		if path != "" {
-			at = path + "." + at
+			fieldPath = path + "." + key.Value
 		}
-		t.lines[at] = key.Line
-		t.out.Write(text(key.Value))
+		t.lines[fieldPath] = key.Line
+		t.out.Write(encodeText(key.Value))
 		t.out.WriteByte(':')
-		if err := t.write(at, content[i+1], depth+1); err != nil {
+		if err := t.write(fieldPath, content[i+1], depth+1); err != nil {
 			return err
 		}
 	}
@@ -87,15 +88,16 @@ func (t *translator) writeMap(path string, content []*yaml.Node, depth int) erro
 	return nil
 }
 
-// scalar returns the JSON of a scalar. Values that JSON has no type for, such as dates, become texts as written.
+// scalar returns a scalar as JSON. A value for which JSON has no type, such as a date, becomes a text as it is
+// written.
 func scalar(n *yaml.Node) []byte {
 	switch n.ShortTag() {
 	case "!!null":
 		return []byte("null")
 	case "!!bool":
-		var is bool
-		if n.Decode(&is) == nil {
-			return strconv.AppendBool(nil, is)
+		var value bool
+		if n.Decode(&value) == nil {
+			return strconv.AppendBool(nil, value)
 		}
 	case "!!int", "!!float":
 		var number float64
@@ -106,10 +108,11 @@ func scalar(n *yaml.Node) []byte {
 			return strconv.AppendFloat(nil, number, 'g', -1, 64)
 		}
 	}
-	return text(n.Value)
+	return encodeText(n.Value)
 }
 
-func text(value string) []byte {
+// encodeText returns a text as JSON.
+func encodeText(value string) []byte {
 	text, _ := document.EncodeJSON(value) // a text can always be encoded
 	return text
 }

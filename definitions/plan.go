@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Action is what a step does with an app or job.
+// Action says what a step does to an app or job.
 type Action string
 
 // The actions.
@@ -22,39 +22,40 @@ const (
 // Step is the change of one app or job.
 type Step struct {
 	Action Action
-	// Definition is the wanted state; for Remove it is the server's state.
+	// Definition is the desired state; for Remove it is the server's state.
 	*Definition
 	// Differences are the fields that change. For a new document they are the fields that differ from the defaults.
 	Differences []Difference
-	// Withheld are the fields with secrets that are in clear in the files and hidden by the server. They cannot be
-	// compared, and are left unchanged.
+	// Withheld are the fields whose secrets the files contain in clear, and the server hides. They cannot be compared,
+	// and the server keeps its values.
 	Withheld []string
-	// Disable and Enable are the changes beside the document.
+	// Disable and Enable say whether the app or job is also disabled or enabled, which is no part of the document.
 	Disable, Enable bool
 
 	body any // the body of the request; nil if the document does not change
 }
 
-// Plan contains the steps that make the server have what the files define, in their order: apps before their jobs,
-// and removals last, jobs before their apps.
+// Plan contains the steps after which the server has the apps and jobs of the files. The steps are in the order in
+// which they must be performed: apps, then jobs, then the removals of jobs, then those of apps.
 type Plan struct {
 	Steps []*Step
-	// Notes are about options without effect.
+	// Notes are about options that have no effect.
 	Notes []string
 }
 
 // PlanOptions say what a plan may include.
 type PlanOptions struct {
-	// Prune removes jobs that the files do not define, if they belong to an app that the files define. A set of files
-	// that defines an app must define all its jobs.
+	// Prune removes the jobs that the files do not define, if they belong to an app that the files define. Files that
+	// define an app must then define all its jobs.
 	Prune bool
-	// PruneApps are removed with all their jobs, unless the files define them.
+	// PruneApps are the names of apps to remove with all their jobs, unless the files define these.
 	PruneApps []string
-	// SendSecrets sends secrets that are in clear in the files, although they cannot be compared with the server's.
+	// SendSecrets sends the secrets that the files contain in clear, although they cannot be compared with the
+	// server's.
 	SendSecrets bool
 }
 
-// index finds definitions by kind and name.
+// index contains definitions by kind and name, as in Definition.String.
 type index map[string]*Definition
 
 func newIndex(all []*Definition) index {
@@ -73,8 +74,8 @@ type planner struct {
 	options       PlanOptions
 }
 
-// NewPlan compares the files with the server. Its error is of type Problems, and lists what the server would
-// certainly reject.
+// NewPlan compares the files with the server. Its error is of type Problems, and lists definitions that the server
+// would certainly reject.
 func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 	p := &planner{newIndex(set.All), newIndex(state.All), options}
 	plan, problems := &Plan{}, Problems(nil)
@@ -93,8 +94,8 @@ func NewPlan(set *Set, state *State, options PlanOptions) (*Plan, error) {
 	return plan, problems.orNil()
 }
 
-// unknownApps returns notes about PruneApps that the server does not have. They are no errors, so that applying twice
-// with the same options succeeds.
+// unknownApps returns notes about the PruneApps that the server does not have. These are not errors, so that the same
+// command succeeds when it is repeated.
 func (p *planner) unknownApps(stored []*Definition) (notes []string) {
 	var names []string
 	for _, d := range stored {
@@ -131,14 +132,15 @@ func (p *planner) checkApp(d *Definition) Problems {
 	return nil
 }
 
-// newStep compares a definition with the server's; server is nil if it has none.
+// newStep compares a definition with the server's; server is nil if the server has none. unknown are the placeholders
+// of secrets that the server does not have.
 func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown document.Violations) {
 	step = &Step{Action: Keep, Definition: d}
 	if server == nil {
 		step.Action, step.body = Create, d.values()
 		step.Differences = compare(d.Kind, d.Kind.defaults(), d.shown().values())
 		step.Differences = slices.DeleteFunc(step.Differences,
-			func(one Difference) bool { return one.Field == d.Kind.fields()[0] })
+			func(diff Difference) bool { return diff.Field == d.Kind.nameField() })
 		for i := range step.Differences {
 			step.Differences[i].Old = "" // a new document has no old values
 		}
@@ -156,19 +158,21 @@ func newStep(d, server *Definition, options PlanOptions) (step *Step, unknown do
 	return step, u.unknown
 }
 
-// placeholders reports the fields of a new document that contain ******. The server has no secret for any of them.
+// placeholders returns violations for the fields of a new document that contain ******, because the server has no
+// secrets for them.
 func (d *Definition) placeholders() document.Violations {
 	empty := &Definition{Kind: d.Kind}
 	return newUpdate(d, empty, false).unknown
 }
 
-// named adds the name of the definition to the fields to send.
+// named adds the name of the app or job to the fields to send.
 func (d *Definition) named(fields map[string]any) map[string]any {
-	fields[d.Kind.fields()[0]] = d.Name()
+	fields[d.Kind.nameField()] = d.Name()
 	return fields
 }
 
-// removals returns the steps that remove what only the server has and pruning covers, jobs before apps.
+// removals returns the steps that remove apps and jobs of the server, jobs before apps. It removes those that the
+// files do not define, and that Prune or PruneApps includes.
 func (p *planner) removals(stored []*Definition) (steps []*Step) {
 	for _, kind := range []Kind{Job, App} {
 		for _, d := range stored {
@@ -179,8 +183,11 @@ func (p *planner) removals(stored []*Definition) (steps []*Step) {
 			if kind == Job {
 				app = d.Job.AppName
 			}
-			defined := p.files.has(App, app)
-			if defined && p.options.Prune || !defined && slices.Contains(p.options.PruneApps, app) {
+			pruned := slices.Contains(p.options.PruneApps, app)
+			if p.files.has(App, app) {
+				pruned = p.options.Prune
+			}
+			if pruned {
 				steps = append(steps, &Step{Action: Remove, Definition: d})
 			}
 		}

@@ -5,15 +5,17 @@ import (
 	"strings"
 )
 
-// Problem is a mistake in the files: its position, its subject, and what is right.
+// Problem is a mistake in the files.
 type Problem struct {
 	At Position
-	// Subject names the definition, such as "job nightly". Field and Value are "" if the problem is not about a
+	// Subject names the definition, such as "job nightly". Field and Value are "" if the problem does not concern a
 	// field.
 	Subject, Field, Value string
-	Message               string
+	// Message says what is wrong or missing, and how to correct it.
+	Message string
 }
 
+// String returns the problem in one line, with the value unless the message contains it.
 func (p Problem) String() string {
 	var parts []string
 	for _, part := range []string{p.At.String(), p.Subject, p.Field} {
@@ -22,20 +24,21 @@ func (p Problem) String() string {
 		}
 	}
 	text := p.Message
-	if said := len(p.Value) > 3 && strings.Contains(text, p.Value); p.Value != "" && !said {
+	isInMessage := len(p.Value) > 3 && strings.Contains(text, p.Value) // a shorter value may be there by chance
+	if p.Value != "" && !isInMessage {
 		text = fmt.Sprintf("%s (found %s)", text, p.Value)
 	}
 	return strings.Join(append(parts, text), ": ")
 }
 
-// Problems are all mistakes that were found. They are an error if there are any.
+// Problems are all mistakes that were found.
 type Problems []Problem
 
 // Error lists the problems, one in each line.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
-	for i, one := range p {
-		lines[i] = one.String()
+	for i, problem := range p {
+		lines[i] = problem.String()
 	}
 	return strings.Join(lines, "\n")
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Set is what the files define, apps before jobs and each kind sorted by name. No two definitions of a kind have the
-// same name.
+// Set contains the definitions of the files, apps before jobs and each kind sorted by name. No two definitions of a
+// kind have the same name.
 type Set struct {
 	All []*Definition
-	// Notes are about valid definitions that may not be intended.
+	// Notes are about valid settings that may not be intended.
 	Notes []Problem
 }
 
@@ -33,14 +33,14 @@ type reader struct {
 	now      time.Time
 	set      Set
 	problems Problems
-	seen     map[string]Position
+	defined  map[string]Position // by Definition.String
 }
 
-// Read reads the definitions of all files. Its error is of type Problems, and lists all mistakes of all files. It
-// does not check rules that need the server, such as whether a job's app exists. now determines whether a cron still
-// fires.
+// Read reads the definitions of all files. Its error is of type Problems, and lists all mistakes of all files. Read
+// does not check rules that only the server can check, such as whether a job's app exists. A cron that does not fire
+// after now results in a note.
 func Read(sources []Source, now time.Time) (*Set, error) {
-	r := &reader{now: now, seen: map[string]Position{}}
+	r := &reader{now: now, defined: map[string]Position{}}
 	for _, source := range sources {
 		r.readFile(source)
 	}
@@ -48,18 +48,20 @@ func Read(sources []Source, now time.Time) (*Set, error) {
 	return &r.set, r.problems.orNil()
 }
 
+// problem records a problem.
 func (r *reader) problem(at Position, subject, field, value, format string, args ...any) {
 	r.problems = append(r.problems, Problem{at, subject, field, value, fmt.Sprintf(format, args...)})
 }
 
+// readFile reads the YAML documents of a file.
 func (r *reader) readFile(source Source) {
 	if !utf8.Valid(source.Text) {
 		r.problem(Position{source.Name, 1}, "", "", "", "the file is not UTF-8 text")
 		return
 	}
 	for decoder := yaml.NewDecoder(bytes.NewReader(source.Text)); ; {
-		var one yaml.Node
-		err := decoder.Decode(&one)
+		var node yaml.Node
+		err := decoder.Decode(&node)
 		if errors.Is(err, io.EOF) {
 			return
 		}
@@ -68,16 +70,16 @@ func (r *reader) readFile(source Source) {
 			r.problem(Position{source.Name, line}, "", "", "", "not YAML: %s", message)
 			return
 		}
-		root := one.Content[0]
+		root := node.Content[0]
 		if root.ShortTag() == "!!null" {
 			continue // an empty document between two marks
 		}
-		r.readOne(Position{source.Name, root.Line}, root)
+		r.readDefinition(Position{source.Name, root.Line}, root)
 	}
 }
 
-// readOne reads one document of a file.
-func (r *reader) readOne(at Position, root *yaml.Node) {
+// readDefinition reads one YAML document, which contains one definition.
+func (r *reader) readDefinition(at Position, root *yaml.Node) {
 	if root.Kind != yaml.MappingNode {
 		r.problem(at, "", "", "", "a definition must be fields such as kind: Job, one per line")
 		return
@@ -95,28 +97,27 @@ func (r *reader) readOne(at Position, root *yaml.Node) {
 	}
 	bad := d.decode(t.out.Bytes(), r)
 	if disabled != nil {
-		is := new(bool)
-		if disabled.ShortTag() != "!!bool" || disabled.Decode(is) != nil {
+		value := new(bool)
+		if disabled.ShortTag() != "!!bool" || disabled.Decode(value) != nil {
 			bad = append(bad, document.Violate("disabled", "",
 				"must be true or false, or left out to keep it as it is"))
 		}
-		d.Disabled, d.lines["disabled"] = is, disabled.Line
+		d.Disabled, d.lines["disabled"] = value, disabled.Line
 	}
 	slices.SortStableFunc(bad, func(a, b document.Violation) int {
-		return cmp.Compare(d.positionOf(a.Field).Line,
-			d.positionOf(b.Field).Line)
+		return cmp.Compare(d.positionOf(a.Field).Line, d.positionOf(b.Field).Line)
 	})
 	for _, v := range bad {
 		r.problem(d.positionOf(v.Field), d.String(), v.Field, v.Value, "%s", v.Message)
 	}
-	if first, twice := r.seen[d.String()]; twice {
+	if first, repeated := r.defined[d.String()]; repeated {
 		r.problem(at, d.String(), "", "", "is defined twice, first at %s", first)
 	}
-	r.seen[d.String()] = at
+	r.defined[d.String()] = at
 	r.set.All = append(r.set.All, d)
 }
 
-// readKind sets d's kind, and reports whether it is known.
+// readKind sets the kind of d. If the kind is missing or unknown, it records a problem and returns false.
 func (r *reader) readKind(d *Definition, kind *yaml.Node) bool {
 	if kind == nil {
 		r.problem(d.At, "", "kind", "", "is missing; give kind: App or kind: Job")
@@ -135,7 +136,8 @@ func (r *reader) readKind(d *Definition, kind *yaml.Node) bool {
 	return false
 }
 
-// cutKey returns the value of a key, nil if there is none, and the rest of the map.
+// cutKey returns the value of a key in the content of a map, and the content without the key; nil and the whole
+// content if the map does not contain the key.
 func cutKey(content []*yaml.Node, key string) (value *yaml.Node, rest []*yaml.Node) {
 	for i := 0; i+1 < len(content); i += 2 {
 		if content[i].Value == key && content[i].Kind == yaml.ScalarNode {
@@ -145,8 +147,8 @@ func cutKey(content []*yaml.Node, key string) (value *yaml.Node, rest []*yaml.No
 	return nil, content
 }
 
-// decode decodes and validates the document. Placeholders of secrets are accepted here, because the server may have
-// the secrets.
+// decode decodes the document in JSON into d, and returns its violations. It accepts placeholders of secrets, because
+// the server may have the secrets. It adds notes to the set of r.
 func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
 	var notes []string
 	var err error
@@ -174,18 +176,19 @@ func (d *Definition) decode(body []byte, r *reader) (bad document.Violations) {
 	return slices.DeleteFunc(bad, func(v document.Violation) bool { return v.Message == document.PlaceholderMessage })
 }
 
-// positionOf returns the position of a field, or else of the field that contains it.
+// positionOf returns the position of a field; if it is unknown, that of the field that contains it, or else that of
+// the definition.
 func (d *Definition) positionOf(field string) Position {
-	for at := field; at != ""; {
-		if line, ok := d.lines[at]; ok {
+	for path := field; path != ""; {
+		if line, ok := d.lines[path]; ok {
 			return Position{d.At.File, line}
 		}
-		at = at[:max(strings.LastIndexByte(at, '.'), 0)]
+		path = path[:max(strings.LastIndexByte(path, '.'), 0)]
 	}
 	return d.At
 }
 
-// fromServer decodes a document in the form of the server's answers.
+// fromServer decodes a document of a server's answer.
 func fromServer(kind Kind, body json.RawMessage) (*Definition, error) {
 	d := &Definition{Kind: kind}
 	var err error
@@ -198,7 +201,7 @@ func fromServer(kind Kind, body json.RawMessage) (*Definition, error) {
 		return nil, fmt.Errorf("read the server's %s %q: %w; use an elasticjob as new as the server", kind.word(),
 			cmp.Or(d.Name(), "?"), err)
 	}
-	if bad := app.CheckName("name", d.Name(), nil); len(bad) > 0 { // it becomes a part of file paths
+	if bad := app.CheckName("name", d.Name(), nil); len(bad) > 0 { // the name becomes a part of file paths
 		return nil, fmt.Errorf("read the server's %s: %w", d, bad)
 	}
 	return d, nil

@@ -15,14 +15,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// fakeServer keeps documents like the real server: with its codec, rules and handling of secrets.
+// fakeServer stores documents like the real server, with the same codec, rules and handling of secrets.
 type fakeServer struct {
 	apps     map[string]app.Config
 	jobs     map[string]jobs.Config
 	disabled map[string]bool // "app x" or "job x"
 	running  map[string]int
 	waiting  map[string]int
-	began    map[string]bool   // these jobs start a run after their shards have been counted
+	began    map[string]bool   // jobs that start a run just after their shards were counted
 	unlisted map[string]bool   // jobs that are on no page of the list
 	refuse   map[string]string // calls that fail
 	calls    []string          // the calls that change something
@@ -60,20 +60,21 @@ func (s *fakeServer) Call(_ context.Context, method, path string, body, answer a
 	return json.Unmarshal(text, answer)
 }
 
+// answer carries out a request and returns its answer.
 func (s *fakeServer) answer(method, path string, body []byte) (any, error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	name := parts[min(1, len(parts)-1)]
 	switch {
 	case path == "/app/list":
 		var all []app.Config
-		for _, one := range s.apps {
-			all = append(all, one.WithoutSecrets())
+		for _, app := range s.apps {
+			all = append(all, app.WithoutSecrets())
 		}
 		return all, nil
 	case path == "/job/jobs":
 		var all []jobs.Config
-		for _, one := range s.jobs {
-			all = append(all, one.WithoutSecrets())
+		for _, job := range s.jobs {
+			all = append(all, job.WithoutSecrets())
 		}
 		return all, nil
 	case strings.HasPrefix(path, "/jobs?"):
@@ -99,11 +100,10 @@ func (s *fakeServer) answer(method, path string, body []byte) (any, error) {
 func (s *fakeServer) page(path string) (any, error) {
 	query, err := url.ParseQuery(path[strings.Index(path, "?")+1:])
 	var page struct{ Rows []map[string]any }
-	for name, one := range s.jobs {
-		if of := query.Get("app"); (of == "" || of == one.AppName) && !s.unlisted[name] {
-			page.Rows = append(page.Rows,
-				map[string]any{"jobName": name, "state": s.state(name), "running": s.running[name],
-					"waiting": s.waiting[name]})
+	for name, job := range s.jobs {
+		if app := query.Get("app"); (app == "" || app == job.AppName) && !s.unlisted[name] {
+			page.Rows = append(page.Rows, map[string]any{"jobName": name, "state": s.state(name),
+				"running": s.running[name], "waiting": s.waiting[name]})
 		}
 	}
 	return page, err
@@ -119,12 +119,13 @@ func (s *fakeServer) state(job string) string {
 	return "READY"
 }
 
+// command carries out a deletion or a command such as enable.
 func (s *fakeServer) command(method string, parts []string) error {
-	what := parts[0] + " " + parts[1]
+	key := parts[0] + " " + parts[1]
 	switch {
 	case method == "DELETE" && parts[0] == "app":
-		for name, one := range s.jobs {
-			if one.AppName == parts[1] {
+		for name, job := range s.jobs {
+			if job.AppName == parts[1] {
 				return &definitions.Refusal{Message: "it has the job " + name}
 			}
 		}
@@ -132,9 +133,9 @@ func (s *fakeServer) command(method string, parts []string) error {
 	case method == "DELETE":
 		delete(s.jobs, parts[1])
 	case parts[2] == "disable", parts[2] == "shutdown":
-		s.disabled[what] = true
+		s.disabled[key] = true
 	case parts[2] == "enable":
-		s.disabled[what] = false
+		s.disabled[key] = false
 	}
 	return nil
 }
@@ -143,14 +144,15 @@ func (s *fakeServer) putApp(method string, body []byte) error {
 	name, err := app.Schema.Name(body)
 	base, exists := s.apps[name]
 	if exists != (method == "PUT") {
-		err = errors.New("it is there, or it isn't")
+		err = errors.New("a document to create exists, or one to update does not")
 	}
 	if method == "POST" {
 		base = app.Default()
 	}
 	c, _, decodeErr := app.Schema.Decode(body, base.WithoutSecrets())
-	c, moved := c.KeepSecrets(base)
-	if err := errors.Join(err, refusal(decodeErr, moved.And(c.Check(app.CheckOptions{AllowFile: true})))); err != nil {
+	c, notKept := c.KeepSecrets(base)
+	if err := errors.Join(err, refusal(decodeErr, notKept.And(
+		c.Check(app.CheckOptions{AllowFile: true})))); err != nil {
 		return err
 	}
 	s.apps[name] = c
@@ -161,24 +163,25 @@ func (s *fakeServer) putJob(method string, body []byte) error {
 	name, err := jobs.Schema.Name(body)
 	base, exists := s.jobs[name]
 	if exists != strings.HasSuffix(method, "PUT") {
-		err = errors.New("it is there, or it isn't")
+		err = errors.New("a document to create exists, or one to update does not")
 	}
 	if !exists {
 		base = jobs.Default()
 	}
 	c, _, decodeErr := jobs.Schema.Decode(body, base.WithoutSecrets())
-	c, moved := c.KeepSecrets(base)
+	c, notKept := c.KeepSecrets(base)
 	bad, _ := c.Check(jobs.CheckOptions{Now: now, Reserved: func(name string) bool { return name == "trigger" }})
-	if _, known := s.apps[c.AppName]; !known {
+	if _, exists := s.apps[c.AppName]; !exists {
 		bad = append(bad, document.Violate("appName", c.AppName, "there is no such app"))
 	}
-	if err := errors.Join(err, refusal(decodeErr, moved.And(bad))); err != nil || strings.HasPrefix(method, "CHECK") {
+	if err := errors.Join(err, refusal(decodeErr, notKept.And(bad))); err != nil || strings.HasPrefix(method, "CHECK") {
 		return err
 	}
 	s.jobs[name] = c
 	return nil
 }
 
+// refusal returns err, or else the violations as a Refusal; nil if there are none.
 func refusal(err error, bad document.Violations) error {
 	if err != nil {
 		return err

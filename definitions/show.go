@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
+// signs mark the actions in the text.
 var signs = map[Action]string{Create: "+", Change: "~", Remove: "-"}
 
-// longValue is the number of characters, on average, above which the old and new value of a field are written on
-// separate lines.
+// longValue is the average length of a field's old and new value, in bytes, above which they are written on separate
+// lines.
 const longValue = 50
 
 // Show writes the changes of the plan, a block for each app and job, and the summary. The text contains no secret.
@@ -23,6 +24,7 @@ func (p *Plan) Show(w io.Writer) error {
 	return err
 }
 
+// show writes the block of a step. It writes nothing for Keep, unless secrets are withheld.
 func (s *Step) show(out *strings.Builder) {
 	if s.Action != Keep {
 		fmt.Fprintf(out, "%s %s", signs[s.Action], s)
@@ -50,11 +52,12 @@ func (s *Step) show(out *strings.Builder) {
 		out.WriteString("    disabled: true -> false\n")
 	}
 	if len(s.Withheld) > 0 {
-		fmt.Fprintf(out, "  %s: %s: the server hides what it has there, so it is neither compared nor sent; use fromFile or fromEnv, or --send-secrets\n",
-			s, strings.Join(s.Withheld, ", "))
+		fmt.Fprintf(out, "  %s: %s: the server hides what it has there, so it is neither compared nor sent; "+
+			"use fromFile or fromEnv, or --send-secrets\n", s, strings.Join(s.Withheld, ", "))
 	}
 }
 
+// orNone returns a text for a missing value.
 func orNone(value string) string {
 	if value == "" {
 		return "(none)"

@@ -12,18 +12,19 @@ import (
 
 // API is the part of the REST API that this package uses.
 type API interface {
-	// Call sends a request to a path below /api, with body as JSON unless it is nil, and decodes the answer into
-	// answer unless that is nil. If the server rejects the request because of the document, the error is a *Refusal.
+	// Call sends a request to a path below /api. It sends body as JSON unless body is nil, and decodes the answer into
+	// answer unless answer is nil. If the server rejects the document in the request, the error is a *Refusal.
 	Call(ctx context.Context, method, path string, body, answer any) error
 }
 
-// Refusal is the server's answer to a request that it rejects.
+// Refusal is the error of a request that the server rejects.
 type Refusal struct {
 	Message string
-	// Fields are the rules that the document violates.
+	// Fields are the violations in the document.
 	Fields document.Violations
 }
 
+// Error lists the violations; it returns the message if there are none.
 func (r *Refusal) Error() string {
 	if len(r.Fields) == 0 {
 		return r.Message
@@ -33,21 +34,23 @@ func (r *Refusal) Error() string {
 
 // State is the present state of a server.
 type State struct {
-	// All has each app and each job, with hidden secrets. Disabled is set for all.
+	// All contains all apps and jobs, with hidden secrets. Their Disabled is not nil.
 	All []*Definition
 }
 
-// jobRow is the part of a row of GET /api/jobs that is used here.
+// jobRow contains the fields of a row of GET /api/jobs that this package uses.
 type jobRow struct {
 	JobName, State   string
 	Running, Waiting int
 }
 
+// rowsPerPage is the maximum that the API allows.
 const rowsPerPage = 500
 
 // shuttingDown is the state of a job that was shut down and still has running shards.
 const shuttingDown = "SHUTTING_DOWN"
 
+// isDisabled reports whether a state is that of a disabled job.
 func isDisabled(state string) bool { return state == "DISABLED" || state == shuttingDown }
 
 // Fetch reads all apps and jobs that the caller may see.
@@ -71,42 +74,42 @@ func Fetch(ctx context.Context, server API) (*State, error) {
 	return state, state.readDisabled(ctx, server)
 }
 
-// readDisabled reads whether apps and jobs are disabled, which is not in the documents. For a job this is its own
-// mark, independent of its app's.
+// readDisabled reads which apps and jobs are disabled, which the documents do not say. A job counts as disabled if it
+// is disabled itself, not if only its app is.
 func (s *State) readDisabled(ctx context.Context, server API) error {
-	disabled := map[string]bool{}
-	err := eachJob(ctx, server, "", func(j jobRow) { disabled[j.JobName] = isDisabled(j.State) })
+	disabledJobs := map[string]bool{}
+	err := forEachJob(ctx, server, "", func(j jobRow) { disabledJobs[j.JobName] = isDisabled(j.State) })
 	if err != nil {
 		return fmt.Errorf("read which jobs are disabled: %w", err)
 	}
 	for _, d := range s.All {
 		if d.Kind == Job {
-			mark, seen := disabled[d.Name()]
-			if !seen { // a job deleted between two requests moves other jobs to a page that was already read
-				var one struct{ State string }
-				if err := server.Call(ctx, http.MethodGet, "/job/"+url.PathEscape(d.Name())+"/explain", nil,
-					&one); err != nil {
+			disabled, listed := disabledJobs[d.Name()]
+			if !listed { // a job deleted between two requests moves other jobs to a page that was already read
+				var job struct{ State string }
+				path := "/job/" + url.PathEscape(d.Name()) + "/explain"
+				if err := server.Call(ctx, http.MethodGet, path, nil, &job); err != nil {
 					return fmt.Errorf("read whether %s is disabled: %w", d, err)
 				}
-				mark = isDisabled(one.State)
+				disabled = isDisabled(job.State)
 			}
-			*d.Disabled = mark
+			*d.Disabled = disabled
 			continue
 		}
-		if err := server.Call(ctx, http.MethodGet, "/app/"+url.PathEscape(d.Name())+"/disable", nil,
-			d.Disabled); err != nil {
+		path := "/app/" + url.PathEscape(d.Name()) + "/disable"
+		if err := server.Call(ctx, http.MethodGet, path, nil, d.Disabled); err != nil {
 			return fmt.Errorf("read whether %s is disabled: %w", d, err)
 		}
 	}
 	return nil
 }
 
-// shards counts shards.
+// shards contains numbers of shards.
 type shards struct{ running, waiting int }
 
 // countShards counts the running and waiting shards of all jobs of an app, or of one job if job is not "".
 func countShards(ctx context.Context, server API, app, job string) (found shards, err error) {
-	err = eachJob(ctx, server, "&app="+url.QueryEscape(app), func(j jobRow) {
+	err = forEachJob(ctx, server, "&app="+url.QueryEscape(app), func(j jobRow) {
 		if job == "" || j.JobName == job {
 			found.running += j.Running
 			found.waiting += j.Waiting
@@ -118,8 +121,8 @@ func countShards(ctx context.Context, server API, app, job string) (found shards
 	return found, nil
 }
 
-// eachJob calls do for each job, page by page. filter is appended to the query.
-func eachJob(ctx context.Context, server API, filter string, do func(jobRow)) error {
+// forEachJob calls do for each job, and reads the jobs page by page. filter is added to the query.
+func forEachJob(ctx context.Context, server API, filter string, do func(jobRow)) error {
 	for page := 1; ; page++ {
 		var answer struct{ Rows []jobRow }
 		path := fmt.Sprintf("/jobs?sort=name%s&per_page=%d&page=%d", filter, rowsPerPage, page)

@@ -17,13 +17,16 @@ import (
 // values are the fields of a document by name, as JSON. As in documents, fields without content may be missing.
 type values map[string]json.RawMessage
 
-// fields returns the names of all fields of a kind, in the order for people.
+// fields returns the names of all fields of a kind, in the order in which users read them.
 func (k Kind) fields() []string {
 	if k == App {
 		return app.Schema.Fields()
 	}
 	return jobs.Schema.Fields()
 }
+
+// nameField returns the field with the name of the app or job.
+func (k Kind) nameField() string { return k.fields()[0] }
 
 // defaults returns the fields of a document in which nothing is set.
 func (k Kind) defaults() values {
@@ -33,6 +36,7 @@ func (k Kind) defaults() values {
 	return (&Definition{Kind: Job, Job: jobs.Default()}).values()
 }
 
+// values returns the fields of the document.
 func (d *Definition) values() values {
 	var doc any = d.App
 	if d.Kind == Job {
@@ -51,17 +55,17 @@ func entries(object json.RawMessage) values {
 	return all
 }
 
-// leaves adds the values at each path of a nested value, such as spec.containers[0].name.
-func (v values) leaves(path string, value json.RawMessage) {
+// addLeaves adds the leaves of a nested value by their paths, such as spec.containers[0].name.
+func (v values) addLeaves(path string, value json.RawMessage) {
 	var list []json.RawMessage
 	switch object := entries(value); {
 	case len(object) > 0:
-		for name, of := range object {
-			v.leaves(strings.TrimPrefix(path+"."+name, "."), of)
+		for name, member := range object {
+			v.addLeaves(strings.TrimPrefix(path+"."+name, "."), member)
 		}
 	case json.Unmarshal(value, &list) == nil && len(list) > 0:
-		for i, of := range list {
-			v.leaves(fmt.Sprintf("%s[%d]", path, i), of)
+		for i, element := range list {
+			v.addLeaves(fmt.Sprintf("%s[%d]", path, i), element)
 		}
 	case value != nil:
 		v[path] = value
@@ -76,11 +80,11 @@ type Difference struct {
 	New   string `json:"new"`
 }
 
-// isMap reports whether the entries of a field are compared separately.
+// isMap reports whether a field is a map whose entries are compared separately.
 func isMap(field string) bool { return field == "env" || field == "props" }
 
-// compare returns the differences of two documents of a kind, in the order of the fields; within env and props, by
-// name.
+// compare returns the differences of two documents of a kind, in the order of the fields. Entries of env and props are
+// sorted by name, and leaves of podTemplate by path.
 func compare(kind Kind, old, new values) []Difference {
 	var all []Difference
 	add := func(field string, old, new json.RawMessage) {
@@ -95,8 +99,8 @@ func compare(kind Kind, old, new values) []Difference {
 			before, after = entries(old[field]), entries(new[field])
 		case field == "podTemplate":
 			before, after = values{}, values{}
-			before.leaves("", old[field])
-			after.leaves("", new[field])
+			before.addLeaves("", old[field])
+			after.addLeaves("", new[field])
 		default:
 			add(field, old[field], new[field])
 			continue
@@ -110,43 +114,45 @@ func compare(kind Kind, old, new values) []Difference {
 	return all
 }
 
-// update compares a definition with the server's.
+// update is the result of comparing a definition with the server's.
 type update struct {
 	differences []Difference
 	// body contains the fields to send: those that differ.
 	body map[string]any
-	// withheld are secrets that are in clear in the file and hidden by the server, so that they cannot be compared.
+	// withheld are the fields whose secrets the file contains in clear, and the server hides, so that they cannot be
+	// compared.
 	withheld []string
-	// unknown are placeholders of secrets that the server does not have or would not keep.
+	// unknown are violations for placeholders of secrets that the server does not have or would not keep.
 	unknown document.Violations
-	// moved says, by field, why the server does not keep its secret: with the new definition it would be sent
-	// elsewhere, or less safely.
-	moved map[string]string
+	// notKept contains by field the reason why the server does not keep its secret: with the new definition, it would
+	// be sent to another address, or less safely.
+	notKept map[string]string
 }
 
 // newUpdate compares a definition with the server's. A secret that the server hides counts as equal to any secret of
-// the file and is left unchanged, with two exceptions: with sendSecrets, secrets in clear are sent; and if the secret
-// would be sent to another place than before, the server requires it again.
+// the file, and the server keeps it. There are two exceptions: with sendSecrets, secrets in clear are sent; and if the
+// server does not keep its secret, the file must contain it.
 func newUpdate(d, server *Definition, sendSecrets bool) update {
-	u := update{body: map[string]any{}, moved: d.movedSecrets(server)}
-	mine, shown, there := d.values(), d.shown().values(), server.values()
-	u.differences = compare(d.Kind, there, shown)
+	u := update{body: map[string]any{}, notKept: d.secretsNotKept(server)}
+	given, shown, stored := d.values(), d.shown().values(), server.values()
+	u.differences = compare(d.Kind, stored, shown)
 	for _, field := range d.Kind.fields() {
 		if isMap(field) {
-			u.entries(field, entries(mine[field]), entries(shown[field]), entries(there[field]), sendSecrets)
-		} else if value, send := u.choose(field, mine[field], shown[field], there[field], sendSecrets); send {
+			u.addMap(field, entries(given[field]), entries(shown[field]), entries(stored[field]), sendSecrets)
+		} else if value, send := u.choose(field, given[field], shown[field], stored[field], sendSecrets); send {
 			u.body[field] = orNull(value)
 		}
 	}
 	return u
 }
 
-// entries sends a map as a whole if it differs, because the server replaces maps as a whole.
-func (u *update) entries(field string, mine, shown, there values, sendSecrets bool) {
-	send := len(mine) != len(there)
+// addMap adds a map to the body if one of its entries differs. It adds all entries, because the server replaces the
+// map as a whole.
+func (u *update) addMap(field string, given, shown, stored values, sendSecrets bool) {
+	send := len(given) != len(stored)
 	merged := values{}
-	for _, name := range slices.Sorted(maps.Keys(mine)) {
-		value, differs := u.choose(field+"."+name, mine[name], shown[name], there[name], sendSecrets)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value, differs := u.choose(field+"."+name, given[name], shown[name], stored[name], sendSecrets)
 		merged[name], send = value, send || differs
 	}
 	if send {
@@ -154,48 +160,50 @@ func (u *update) entries(field string, mine, shown, there values, sendSecrets bo
 	}
 }
 
-// choose returns the value to send, and whether it differs from the server's.
-func (u *update) choose(field string, mine, shown, there json.RawMessage, sendSecrets bool) (value json.RawMessage,
+// choose returns the value to send, and whether it differs or may differ from the server's, so that it must be sent.
+// given is the value of the file, shown the same with hidden secrets, and stored that of the server. choose records
+// differences that compare cannot find, and values that are withheld or unknown.
+func (u *update) choose(field string, given, shown, stored json.RawMessage, sendSecrets bool) (value json.RawMessage,
 	differs bool) {
-	hidden := bytes.Contains(mine, []byte(secrets.Hidden))
-	why, moved := u.moved[field]
-	switch same := bytes.Equal(shown, there); {
-	case moved && hidden:
-		u.unknown = append(u.unknown, document.Violation{Field: field, Message: why})
-	case moved:
-		u.differences = append(u.differences, Difference{field, string(there), string(shown)})
-	case same && bytes.Equal(mine, shown):
-		return there, false
+	isPlaceholder := bytes.Contains(given, []byte(secrets.Hidden))
+	reason, notKept := u.notKept[field]
+	switch same := bytes.Equal(shown, stored); {
+	case notKept && isPlaceholder:
+		u.unknown = append(u.unknown, document.Violation{Field: field, Message: reason})
+	case notKept:
+		u.differences = append(u.differences, Difference{field, string(stored), string(shown)})
+	case same && bytes.Equal(given, shown):
+		return stored, false
 	case same && !sendSecrets:
 		u.withheld = append(u.withheld, field)
-		return there, false
+		return stored, false
 	case same:
-		u.differences = append(u.differences, Difference{field, string(there), string(shown)})
-	case hidden:
+		u.differences = append(u.differences, Difference{field, string(stored), string(shown)})
+	case isPlaceholder:
 		u.unknown = append(u.unknown, document.Violation{Field: field, Message: "holds " + secrets.Hidden +
 			", which the server shows in place of a secret, and the server has none there; " +
 			"give the secret, or fromFile or fromEnv"})
 	}
-	return mine, true
+	return given, true
 }
 
-// movedSecrets returns the secrets that the server hides and would not keep with this definition: the reason by
-// field.
-func (d *Definition) movedSecrets(server *Definition) map[string]string {
+// secretsNotKept returns the fields with secrets that the server hides, and would not keep with this definition, with
+// the reasons.
+func (d *Definition) secretsNotKept(server *Definition) map[string]string {
 	var bad document.Violations
 	if shown := d.shown(); d.Kind == Job {
 		_, bad = shown.Job.KeepSecrets(server.Job)
 	} else {
 		_, bad = shown.App.KeepSecrets(server.App)
 	}
-	moved := map[string]string{}
+	reasons := map[string]string{}
 	for _, v := range bad {
-		moved[v.Field] = v.Message
+		reasons[v.Field] = v.Message
 	}
-	return moved
+	return reasons
 }
 
-// orNull returns null, which sets the default, for a missing value.
+// orNull returns null for a missing value. The server then sets the default.
 func orNull(value json.RawMessage) json.RawMessage {
 	if value == nil {
 		return json.RawMessage("null")
@@ -203,11 +211,11 @@ func orNull(value json.RawMessage) json.RawMessage {
 	return value
 }
 
-// topLevel returns the names of the fields that differ; for entries, the name of the map.
+// topLevel returns the names of the fields that differ. For an entry of a map, this is the name of the map.
 func topLevel(all []Difference) []string {
 	var names []string
-	for _, one := range all {
-		name, _, _ := strings.Cut(one.Field, ".")
+	for _, d := range all {
+		name, _, _ := strings.Cut(d.Field, ".")
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}

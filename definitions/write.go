@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// Encode writes definitions as YAML for Read, separated by marks. It omits fields with default values and sorts the
+// Encode returns definitions as YAML for Read, separated by "---". It omits fields with default values, and sorts the
 // entries of env and props by name, so that equal definitions result in equal texts.
 func Encode(all []*Definition) ([]byte, error) {
 	var out bytes.Buffer
@@ -27,15 +27,16 @@ func Encode(all []*Definition) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// encode writes the definition as a YAML document.
 func (d *Definition) encode(out *bytes.Buffer) error {
-	whole := &yaml.Node{Kind: yaml.MappingNode}
+	root := &yaml.Node{Kind: yaml.MappingNode}
 	add := func(key string, value *yaml.Node) {
-		whole.Content = append(whole.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
+		root.Content = append(root.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: key}, value)
 	}
 	add("kind", &yaml.Node{Kind: yaml.ScalarNode, Value: string(d.Kind)})
-	mine, defaults := d.values(), d.Kind.defaults()
+	given, defaults := d.values(), d.Kind.defaults()
 	for _, field := range d.Kind.fields() {
-		if value := mine[field]; value != nil && !bytes.Equal(value, defaults[field]) {
+		if value := given[field]; value != nil && !bytes.Equal(value, defaults[field]) {
 			node, err := nodeOf(value)
 			if err != nil {
 				return err
@@ -48,7 +49,7 @@ func (d *Definition) encode(out *bytes.Buffer) error {
 	}
 	encoder := yaml.NewEncoder(out)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(whole); err != nil {
+	if err := encoder.Encode(root); err != nil {
 		return err
 	}
 	return encoder.Close()
@@ -65,13 +66,13 @@ func nodeOf(value []byte) (*yaml.Node, error) {
 	return document.Node(decoded, textNode), nil
 }
 
-// textNode returns a text without quotes if possible, and in literal style if it has several lines.
+// textNode returns the node of a text: without quotes if possible, and in literal style if the text has several lines.
 func textNode(value string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}
-	switch lines := strings.TrimLeft(value, "\n ") == value && strings.Contains(value, "\n"); {
+	switch fitsLiteral := strings.TrimLeft(value, "\n ") == value && strings.Contains(value, "\n"); {
 	case strings.ContainsFunc(value, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }):
 		n.Style = yaml.DoubleQuotedStyle // only this style can escape these characters
-	case lines:
+	case fitsLiteral:
 		n.Style = yaml.LiteralStyle
 	case value == "<<":
 		n.Style = yaml.SingleQuotedStyle // unquoted, it would merge maps
