@@ -1,9 +1,9 @@
 // Package convert converts the definitions of other schedulers: crontabs, ElasticJob-Lite's configuration, and
 // XXL-JOB's tables.
 //
-// Crontab, Lite and XXLJob each read one file and return definitions and remarks. Everything without a counterpart
-// results in a remark with its line and with what to do about it; nothing is dropped silently. The package has no
-// side effects.
+// Crontab, Lite and XXLJob each convert one file, and return definitions and remarks. For everything without a
+// counterpart there is a remark with its line, which says what to do about it; nothing is dropped silently. The
+// package has no side effects.
 package convert
 
 import (
@@ -24,37 +24,38 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// Options provide what the files do not contain.
+// Options contain what the files do not say.
 type Options struct {
-	// App is the app of all jobs; "" means a name from the file or the format.
+	// App is the app of all jobs; "" means a name from the file, or the name of the format.
 	App string
-	// AppURL and BootstrapScript are those of the app. Without a URL no app is defined.
+	// AppURL and BootstrapScript are those of the app. Without a URL the result contains no app.
 	AppURL, BootstrapScript string
 	// CPUCount and MemoryMB are the resources of a shard; 0 means 0.1 CPUs and 128 MB.
 	CPUCount, MemoryMB float64
 	// TimeZone is the zone of jobs whose file names none; "" means the server's.
 	TimeZone string
-	// Disabled says that all jobs are disabled, so that they can be tried while the other scheduler still runs them.
+	// Disabled makes all jobs disabled, so that they can be tried while the other scheduler still runs them.
 	Disabled bool
 	// System says that the entries of a crontab contain the user before the command, as in /etc/crontab.
 	System bool
-	// Properties are the values of variables of Spring, ${name}, and Profiles its active profiles.
+	// Properties are the values of Spring's variables, ${name}, and Profiles are Spring's active profiles.
 	Properties map[string]string
 	Profiles   []string
 	// Now is the time after which the next fires of a cron are computed.
 	Now time.Time
 }
 
-// Remark is information for the user about the result.
+// Remark tells the user something about the result.
 type Remark struct {
 	At definitions.Position
-	// Job is the name of the definition it is about; "" if it is about all.
+	// Job is the name of the definition to which the remark applies; "" if it applies to all.
 	Job string
-	// Lost is true if something has no counterpart, or is required and missing. The message then says what to do.
+	// Lost is true if something has no counterpart, or is required but missing. The message then says what to do.
 	Lost    bool
 	Message string
 }
 
+// String returns the remark in one line.
 func (r Remark) String() string {
 	text := "note: "
 	if r.Lost {
@@ -74,8 +75,8 @@ type Result struct {
 
 // Lost returns the number of remarks that require an action.
 func (r *Result) Lost() (n int) {
-	for _, one := range r.Remarks {
-		if one.Lost {
+	for _, remark := range r.Remarks {
+		if remark.Lost {
 			n++
 		}
 	}
@@ -86,34 +87,38 @@ func (r *Result) Lost() (n int) {
 type builder struct {
 	file     string
 	options  Options
-	names    map[string]bool   // names of jobs
-	remarked map[string]bool   // remarks that are only made once
-	secrets  map[string]string // by the path of the file that must contain it
+	names    map[string]bool   // the names of jobs
+	remarked map[string]bool   // the messages of remarkOnce
+	secrets  map[string]string // by the path of the file that must contain the secret
 	apps     []string
-	left     map[string]bool // settings with a value that nothing here needs
+	unneeded map[string]bool // settings that have a value, but that this scheduler does not need
 	result   Result
 }
 
+// newBuilder returns a builder for a file, with the defaults of the options.
 func newBuilder(file string, options Options) *builder {
 	options.CPUCount, options.MemoryMB = cmp.Or(options.CPUCount, 0.1), cmp.Or(options.MemoryMB, 128)
 	return &builder{file: file, options: options, names: map[string]bool{}, remarked: map[string]bool{},
-		secrets: map[string]string{}, left: map[string]bool{}}
+		secrets: map[string]string{}, unneeded: map[string]bool{}}
 }
 
+// remark adds a remark about a job, or about all if job is "". It hides secrets in the message.
 func (b *builder) remark(line int, job string, lost bool, format string, args ...any) {
 	r := Remark{definitions.Position{File: b.file, Line: line}, job, lost, secrets.Hide(fmt.Sprintf(format, args...))}
 	b.result.Remarks = append(b.result.Remarks, r)
 }
 
+// note adds a remark that requires no action.
 func (b *builder) note(line int, job, format string, args ...any) {
 	b.remark(line, job, false, format, args...)
 }
 
+// lost adds a remark that requires an action.
 func (b *builder) lost(line int, job, format string, args ...any) {
 	b.remark(line, job, true, format, args...)
 }
 
-// remarkOnce adds a remark unless the same one exists already.
+// remarkOnce adds a remark, unless it has already added one with the same message.
 func (b *builder) remarkOnce(line int, lost bool, message string) {
 	if !b.remarked[message] {
 		b.remarked[message] = true
@@ -121,8 +126,9 @@ func (b *builder) remarkOnce(line int, lost bool, message string) {
 	}
 }
 
-// job adds a job of an app under a name. Where another job has the name, suffix is added: it must come from what is
-// run and not from the position in the source, so that one more line changes one job.
+// job adds a job of an app. If another job already has the name, it adds suffix to the name. suffix must depend on
+// what the job runs, and not on the job's position in the source, so that a new line in the source renames no other
+// job.
 func (b *builder) job(line int, name, suffix, appName string) *definitions.Definition {
 	c := jobs.Default()
 	c.JobName, c.AppName, c.JobExecutionType = b.unique(nameOf(name), suffix), b.app(appName), jobs.Transient
@@ -140,7 +146,7 @@ func (b *builder) job(line int, name, suffix, appName string) *definitions.Defin
 	return d
 }
 
-// app returns the name of an app, and records it so that finish defines it.
+// app returns the valid name of an app, and records the app so that finish defines it.
 func (b *builder) app(name string) string {
 	name = nameOf(cmp.Or(b.options.App, name))
 	if !slices.Contains(b.apps, name) {
@@ -152,8 +158,8 @@ func (b *builder) app(name string) string {
 // nameOf converts a text to a valid name. Invalid characters become '-'.
 func nameOf(text string) string {
 	name := strings.Map(func(r rune) rune {
-		if r < 0x80 && (r == '.' || r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' ||
-			'a' <= r && r <= 'z') {
+		isAlphanumeric := '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
+		if isAlphanumeric || r == '.' || r == '_' || r == '-' {
 			return r
 		}
 		return '-'
@@ -162,6 +168,7 @@ func nameOf(text string) string {
 	return cmp.Or(name[:min(len(name), 90)], "job")
 }
 
+// unique returns a name that no other job has: name if possible, else name with the suffix, if any, or a number.
 func (b *builder) unique(name, suffix string) string {
 	if b.names[name] && suffix != "" {
 		name += "-" + nameOf(suffix)
@@ -171,16 +178,16 @@ func (b *builder) unique(name, suffix string) string {
 	return name
 }
 
-// firstFree returns the name, or the first of name-2, name-3, … that is free.
+// firstFree returns the first of name, name-2, name-3, … that is free.
 func firstFree(name string, isFree func(string) bool) string {
-	one := name
-	for n := 2; !isFree(one); n++ {
-		one = name + "-" + strconv.Itoa(n)
+	candidate := name
+	for n := 2; !isFree(candidate); n++ {
+		candidate = name + "-" + strconv.Itoa(n)
 	}
-	return one
+	return candidate
 }
 
-// setCron sets the cron of a job, in Quartz's dialect. If it is invalid, the job gets no cron and a remark.
+// setCron sets the cron of a job, in Quartz's dialect. If the cron is invalid, it adds a remark instead.
 func (b *builder) setCron(d *definitions.Definition, line int, expression string) {
 	zone, err := jobs.Zone(d.Job, nil)
 	if err != nil {
@@ -199,8 +206,8 @@ func (b *builder) setCron(d *definitions.Definition, line int, expression string
 	}
 }
 
-// setEnv sets a variable. If its value is a secret, the variable gets the path of a file instead, because definitions
-// are meant to be kept in git.
+// setEnv sets a variable of a job. If the value is a secret, the variable refers to a file instead, because
+// definitions are meant to be kept in git.
 func (b *builder) setEnv(d *definitions.Definition, line int, name, value string) {
 	if d.Job.Env == nil {
 		d.Job.Env = document.Texts{}
@@ -213,7 +220,8 @@ func (b *builder) setEnv(d *definitions.Definition, line int, name, value string
 	d.Job.Env[name] = text
 }
 
-// secretFile returns the path of the file for a secret. Different values with the same name get different paths.
+// secretFile returns the path of the file that must contain a secret. Different secrets with the same name get
+// different paths.
 func (b *builder) secretFile(name, value string) string {
 	path := firstFree("/etc/elasticjob/secrets/"+name, func(path string) bool {
 		other, taken := b.secrets[path]
@@ -223,7 +231,8 @@ func (b *builder) secretFile(name, value string) string {
 	return path
 }
 
-// finish puts the apps before the jobs, and validates all definitions.
+// finish adds the apps, checks all definitions, and returns the result. script is the bootstrapScript of the apps
+// unless the options give one.
 func (b *builder) finish(script string) *Result {
 	script = cmp.Or(b.options.BootstrapScript, script)
 	var defined []*definitions.Definition
@@ -238,8 +247,8 @@ func (b *builder) finish(script string) *Result {
 		defined = append(defined, &definitions.Definition{Kind: definitions.App, App: c,
 			At: definitions.Position{File: b.file}})
 	}
-	if len(b.left) > 0 {
-		b.note(0, "", "not taken over, as nothing here needs it: %s", strings.Join(sortedKeys(b.left), ", "))
+	if len(b.unneeded) > 0 {
+		b.note(0, "", "not taken over, as nothing here needs it: %s", strings.Join(sortedKeys(b.unneeded), ", "))
 	}
 	if len(b.result.Definitions) > 0 {
 		b.remarkOnce(0, false, fmt.Sprintf("the file does not say what resources a shard needs: %v CPU and %v MB of memory were set; give --cpu and --memory, or edit the result", b.options.CPUCount, b.options.MemoryMB))
@@ -252,7 +261,7 @@ func (b *builder) finish(script string) *Result {
 		b.hideRest(d)
 		bad, _ := d.Job.Check(jobs.CheckOptions{Now: b.options.Now})
 		for _, v := range bad {
-			if v.Message == document.PlaceholderMessage { // the remark about the secret says what to do
+			if v.Message == document.PlaceholderMessage { // a remark of hideRest says what to do
 				continue
 			}
 			b.lost(d.At.Line, d.Name(), "%s: %s", v.Field, v.Message)
@@ -266,7 +275,7 @@ func (b *builder) finish(script string) *Result {
 	return &b.result
 }
 
-// secretFields returns the fields with content that the server would hide.
+// secretFields returns the fields whose content the server would hide, entirely or in part.
 func secretFields(c jobs.Config) (fields []string) {
 	shown := c.WithoutSecrets()
 	add := func(field, text, shown string) {
@@ -294,12 +303,12 @@ func setProp(d *definitions.Definition, name, value string) {
 	d.Job.Props[name] = document.Text{Value: value}
 }
 
-// privileged finds, where a command begins, the programs that have rights of their own by their set-user-id or
-// set-group-id bit or by file capabilities. Mail programs hand over to such a one.
+// privileged matches a program where a command begins, if the program has rights of its own because of its set-user-id
+// or set-group-id bit, or because of file capabilities. Mail programs start such a program.
 var privileged = regexp.MustCompile("(?:^|[;|&(`\n]|\\$\\()[ \t]*(?:/\\S*/)?" +
 	`(mailx?|sendmail|ping6?|crontab|sudo|su|at|batch|mount|umount|newgrp|traceroute|mtr|dumpcap)(?:$|[\s;|&)])`)
 
-// notePrivileged adds a note if a command line runs a program that needs rights which a job may not have.
+// notePrivileged adds a note if a command runs a program that needs rights that a job may not have.
 func (b *builder) notePrivileged(line int, job, command string) {
 	names := map[string]bool{}
 	for _, found := range privileged.FindAllStringSubmatch(command, -1) {
@@ -310,8 +319,8 @@ func (b *builder) notePrivileged(line int, job, command string) {
 	}
 }
 
-// setCommand sets the complete command of a job. It disables the sharding context as an additional argument, which
-// would change the effect of the command.
+// setCommand sets the complete command of a job. It turns off the additional argument with the sharding context,
+// because an additional argument could change the effect of the command.
 func setCommand(d *definitions.Definition, line string) {
 	setProp(d, jobs.PropScript, line)
 	setProp(d, jobs.PropScriptContext, "false")

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-var update = flag.Bool("update", false, "rewrite the files of testdata that say what is wanted")
+var update = flag.Bool("update", false, "rewrite the files of testdata with the expected results")
 
 // TestFiles compares the result of each file in testdata with FILE.want: the definitions, followed by the remarks.
 func TestFiles(t *testing.T) {
@@ -89,7 +89,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestDisabledJobs: with the option every job is disabled, so that the other scheduler can go on, and no app is.
+// TestDisabledJobs checks that the option disables every job, so that the other scheduler can continue, but no app.
 func TestDisabledJobs(t *testing.T) {
 	t.Parallel()
 	options := convert.Options{Disabled: true, AppURL: "https://example.com/a.tar.gz", Now: now}
@@ -105,6 +105,7 @@ func TestDisabledJobs(t *testing.T) {
 	}
 }
 
+// propertiesOf returns the properties in a file.
 func propertiesOf(t *testing.T, file string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", file))
@@ -145,7 +146,7 @@ func TestCommandsDoWhatCronWouldHaveThemDo(t *testing.T) {
 		}
 		out, err := cmd.CombinedOutput()
 		if err != nil || string(out) != want {
-			t.Errorf("%s gave %q (%v), want %q", entry, out, err, want)
+			t.Errorf("%s printed %q (%v), want %q", entry, out, err, want)
 		}
 	}
 }

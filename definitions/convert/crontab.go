@@ -15,14 +15,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// crontab reads a crontab line by line. Variables apply to the entries below them.
+// crontab reads a crontab line by line.
 type crontab struct {
 	*builder
-	env     map[string]setting
-	comment string // the comment in the previous line
+	env     map[string]setting // the variables that were set above the current line, and apply to its entry
+	comment string             // the comment in the previous line
 }
 
-// Crontab converts the crontab of a user, or, with Options.System, one whose entries contain the user before the
+// Crontab converts the crontab of a user, or, with Options.System, a crontab whose entries contain the user before the
 // command.
 func Crontab(file string, text []byte, options Options) *Result {
 	c := &crontab{builder: newBuilder(file, options), env: map[string]setting{}}
@@ -39,11 +39,13 @@ func Crontab(file string, text []byte, options Options) *Result {
 	return c.finish("/bin/true") // each job has its own command
 }
 
+// assignment matches a line that sets a variable.
 var assignment = regexp.MustCompile(`^("[^"]*"|'[^']*'|[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$`)
 
 // disabledEntry matches an entry that was commented out.
 var disabledEntry = regexp.MustCompile(`^(@\w+|[-0-9*/,]+\s+[-0-9*/,]+)\s`)
 
+// readLine reads a line without the blanks around it.
 func (c *crontab) readLine(line int, text string) {
 	comment := c.comment
 	c.comment = ""
@@ -58,12 +60,13 @@ func (c *crontab) readLine(line int, text string) {
 		}
 	case assignment.MatchString(text):
 		parts := assignment.FindStringSubmatch(text)
-		c.set(line, unquote(parts[1]), unquote(strings.TrimSpace(parts[2])))
+		c.setVariable(line, unquote(parts[1]), unquote(strings.TrimSpace(parts[2])))
 	default:
 		c.readEntry(line, strings.TrimPrefix(text, "-"), comment) // a '-' in front suppresses the log entry
 	}
 }
 
+// unquote removes the quotes around a text, if it has them.
 func unquote(text string) string {
 	if n := len(text); n >= 2 && text[0] == text[n-1] && (text[0] == '"' || text[0] == '\'') {
 		return text[1 : n-1]
@@ -71,8 +74,8 @@ func unquote(text string) string {
 	return text
 }
 
-// set handles a line NAME=value. cron itself uses some of the names.
-func (c *crontab) set(line int, name, value string) {
+// setVariable handles a line NAME=value. cron itself uses some of the names.
+func (c *crontab) setVariable(line int, name, value string) {
 	switch name {
 	case "MAILTO", "MAILFROM":
 		if value != "" {
@@ -85,8 +88,8 @@ func (c *crontab) set(line int, name, value string) {
 	}
 }
 
-// cut splits off the first word.
-func cut(text string) (word, rest string) {
+// cutWord returns the first word of a text, and the rest.
+func cutWord(text string) (word, rest string) {
 	text = strings.TrimLeft(text, " \t")
 	if end := strings.IndexAny(text, " \t"); end >= 0 {
 		return text[:end], strings.TrimLeft(text[end:], " \t")
@@ -94,17 +97,17 @@ func cut(text string) (word, rest string) {
 	return text, ""
 }
 
-// readEntry reads a time, with --system a user, flags of BSD's cron, and a command.
+// readEntry reads an entry: a time, with --system a user, flags of BSD's cron, and a command.
 func (c *crontab) readEntry(line int, text, comment string) {
 	t, rest := cutTime(text)
 	user := ""
 	if c.options.System {
-		user, rest = cut(rest)
-	} else if first, command := cut(rest); slices.Contains(systemUsers, first) && command != "" {
+		user, rest = cutWord(rest)
+	} else if first, command := cutWord(rest); slices.Contains(systemUsers, first) && command != "" {
 		user, rest = first, command
 		c.remarkOnce(line, false, fmt.Sprintf("%s was read as the user of the entry, as in /etc/crontab; give --system if other entries have one, too", first))
 	}
-	for flag, command := cut(rest); bsdFlags[flag] != ""; flag, command = cut(rest) {
+	for flag, command := cutWord(rest); bsdFlags[flag] != ""; flag, command = cutWord(rest) {
 		c.note(line, "", "the flag %s is left out: %s", flag, bsdFlags[flag])
 		rest = command
 	}
@@ -116,7 +119,7 @@ func (c *crontab) readEntry(line int, text, comment string) {
 	if user != "" {
 		c.remarkOnce(line, true, fmt.Sprintf("entries of the user %s: the agents' executors decide which user runs a job, not the job; set up the executors so that they run as that user", user))
 	}
-	crons, unclear, err := t.crons()
+	crons, note, err := t.crons()
 	if err != nil {
 		c.lost(line, "", "the entry is left out: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		return
@@ -124,22 +127,24 @@ func (c *crontab) readEntry(line int, text, comment string) {
 	c.addTimed(line, crons, comment, rest)
 	switch {
 	case len(crons) == 0:
-		c.lost(line, c.last().Name(), "%s; the job runs on trigger only", unclear)
-	case unclear != "":
-		c.note(line, c.last().Name(), "%s", unclear)
+		c.lost(line, c.last().Name(), "%s; the job runs on trigger only", note)
+	case note != "":
+		c.note(line, c.last().Name(), "%s", note)
 	}
-	if first, second := cut(rest); !c.options.System && user == "" && plainWord.MatchString(first) &&
-		programPath.MatchString(second) && first != "cd" && !slices.Contains(wrappers, first) {
+	first, second := cutWord(rest)
+	looksLikeUser := plainWord.MatchString(first) && first != "cd" && !slices.Contains(wrappers, first)
+	if !c.options.System && user == "" && looksLikeUser && programPath.MatchString(second) {
 		c.lost(line, c.last().Name(), "if %s is not a program but the user who runs the entry, import with --system", first)
 	}
 }
 
-// systemUsers are users whose entries are recognized in files that are not known to have a user in each entry. None of
-// them is a program.
+// systemUsers are names that are read as the user of an entry even without --system, because no program has such a
+// name.
 var systemUsers = []string{"root", "www-data", "nobody", "daemon", "postgres", "mysql", "nginx", "apache", "httpd",
 	"jenkins", "ubuntu", "ec2-user", "centos", "debian", "deploy", "oracle", "hadoop", "tomcat", "redis", "vagrant"}
 
-// bsdFlags stand before the command in crontabs of FreeBSD and OpenBSD.
+// bsdFlags are the flags before the command in crontabs of FreeBSD and OpenBSD, with the reason why they are not
+// needed.
 var bsdFlags = map[string]string{
 	"-n": "the output of successful runs is kept, too",
 	"-q": "nothing is logged by cron here",
@@ -149,29 +154,32 @@ var bsdFlags = map[string]string{
 // programPath matches a command that begins with the path of a program or script.
 var programPath = regexp.MustCompile(`^/\S*(?:bin/|\.(?:sh|py|pl|php|rb)(?:\s|$))`)
 
+// plainWord matches a word that may be the name of a user.
 var plainWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// addTimed adds one job for each cron of the entry, or one without a cron.
+// addTimed adds one job for each cron of an entry, or a single job without a cron if there are none.
 func (c *crontab) addTimed(line int, crons []string, comment, command string) {
 	c.addJob(line, comment, command, "")
-	for i, one := range crons {
+	for i, expression := range crons {
 		if i > 0 {
 			c.addJob(line, comment, command, "-weekday")
 		}
-		c.setCron(c.last(), line, one)
+		c.setCron(c.last(), line, expression)
 	}
 	if len(crons) > 1 {
 		c.lost(line, c.last().Name(), "the entry fires on a day of the month or of the week, which needs two jobs; on a day that matches both they both run: make sure that the command tolerates that")
 	}
 }
 
+// last returns the definition that was added last.
 func (c *crontab) last() *definitions.Definition {
 	return c.result.Definitions[len(c.result.Definitions)-1]
 }
 
+// addJob adds a job without a cron. text is the entry without its time; suffix is added to the job's name.
 func (c *crontab) addJob(line int, comment, text, suffix string) {
 	command, input := splitPercent(text)
-	shown := secrets.Hide(command) // names are shown everywhere
+	shown := secrets.Hide(command) // the name is made of it, and names are shown everywhere
 	hash := sha256.Sum256([]byte(shown))
 	d := c.job(line, commandName(shown)+suffix, hex.EncodeToString(hash[:2]), "crontab")
 	d.Job.Description = comment
@@ -202,52 +210,54 @@ func (c *crontab) addJob(line int, comment, text, suffix string) {
 	c.notePrivileged(line, d.Name(), command)
 }
 
+// variableName matches a name that env accepts.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// splitPercent splits an entry at the first '%' that is not escaped by '\', into the command and its standard input.
-// Further '%' in the input are line breaks.
+// splitPercent splits a text at the first '%' that is not escaped by '\', into the command and its standard input.
+// Each further '%' becomes a line break.
 func splitPercent(text string) (command, input string) {
 	var parts [2]strings.Builder
-	at := 0
+	part := 0
 	for i := 0; i < len(text); i++ {
 		switch {
 		case text[i] == '\\' && i+1 < len(text) && text[i+1] == '%':
-			parts[at].WriteByte('%')
+			parts[part].WriteByte('%')
 			i++
-		case text[i] == '%' && at == 0:
-			at = 1
+		case text[i] == '%' && part == 0:
+			part = 1
 		case text[i] == '%':
-			parts[at].WriteByte('\n')
+			parts[part].WriteByte('\n')
 		default:
-			parts[at].WriteByte(text[i])
+			parts[part].WriteByte(text[i])
 		}
 	}
 	return strings.TrimSpace(parts[0].String()), parts[1].String()
 }
 
-// wrappers are words before the program whose name the job gets.
+// wrappers are programs that run another program. A job is named after the other program.
 var wrappers = []string{
 	"sudo", "nice", "ionice", "flock", "timeout", "env", "exec", "command", "nohup", "time", "test", "[",
 	"sh", "bash", "dash", "zsh", "python", "python2", "python3", "php", "perl", "ruby", "node", "java",
 }
 
 var (
-	moves = regexp.MustCompile(`^cd\s+\S+\s*(&&|;)\s*`)
-	// argument matches words of a command that say what it does. Others could be secrets, or say nothing.
+	// leadingCD matches a change of the folder before the command.
+	leadingCD = regexp.MustCompile(`^cd\s+\S+\s*(&&|;)\s*`)
+	// argument matches arguments that say what a command does. Other arguments may be secrets, or may say nothing.
 	argument = regexp.MustCompile(`^[A-Za-z/.][A-Za-z0-9_:./-]*$`)
 )
 
 // commandName returns a name for a command: its first word that is not a wrapper, an option, a number or a variable,
-// and up to three arguments. It only depends on the command, so that one more entry changes the name of no other.
+// and up to three arguments. The name depends only on the command, so that a new entry renames no other job.
 func commandName(command string) string {
-	const mostArguments = 3
+	const maxArguments = 3
 	var parts []string
 	afterOption := false
-	for word := range strings.FieldsSeq(moves.ReplaceAllString(command, "")) {
-		if len(parts) > 0 && strings.ContainsAny(word[:1], "|;&><12") || len(parts) > mostArguments {
+	for word := range strings.FieldsSeq(leadingCD.ReplaceAllString(command, "")) {
+		if len(parts) > 0 && strings.ContainsAny(word[:1], "|;&><12") || len(parts) > maxArguments {
 			break
 		}
-		ends := strings.HasSuffix(word, ";")
+		endsCommand := strings.HasSuffix(word, ";")
 		word = strings.Trim(word, `"'();`)
 		base := path.Base(word)
 		plain := strings.TrimSuffix(base, path.Ext(base))
@@ -261,7 +271,7 @@ func commandName(command string) string {
 			parts = append(parts, plain)
 		}
 		afterOption = isOption && len(parts) > 0
-		if ends && len(parts) > 0 {
+		if endsCommand && len(parts) > 0 {
 			break
 		}
 	}

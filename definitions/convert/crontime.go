@@ -14,7 +14,7 @@ import (
 type cronField struct {
 	name      string
 	low, high int
-	names     string // three letters each, starting with the name of low
+	names     string // the names of the numbers from low on, each of three letters; "" if they have no names
 }
 
 var cronFields = [5]cronField{
@@ -25,12 +25,12 @@ var cronFields = [5]cronField{
 	{"day of week", 0, 7, "sunmontuewedthufrisat"}, // 7 is Sunday too
 }
 
-// values are the numbers that a column allows, as bits.
+// values is a set of numbers, as bits.
 type values uint64
 
 func (v values) has(n int) bool { return v&(1<<n) != 0 }
 
-// span returns all numbers from one to another, inclusive.
+// span returns the numbers from from to to, inclusive.
 func span(from, to int) (v values) {
 	for n := from; n <= to; n++ {
 		v |= 1 << n
@@ -38,19 +38,20 @@ func span(from, to int) (v values) {
 	return v
 }
 
-// parse parses a column. star says whether it begins with '*', which determines how the columns for the day of month
-// and day of week are combined.
+// parse parses a column. star reports whether it begins with '*'; for the columns of days, this decides how they are
+// combined.
 func (f cronField) parse(text string) (v values, star bool, err error) {
 	for part := range strings.SplitSeq(strings.ToLower(text), ",") {
-		one, err := f.parseEntry(part)
+		entry, err := f.parseEntry(part)
 		if err != nil {
 			return 0, false, fmt.Errorf("%s %q: %w", f.name, text, err)
 		}
-		v |= one
+		v |= entry
 	}
 	return v, strings.HasPrefix(text, "*"), nil
 }
 
+// parseEntry parses one entry of a column's list.
 func (f cronField) parseEntry(text string) (v values, err error) {
 	if strings.Contains(text, "~") {
 		return 0, errors.New("a random time (~) has no counterpart; choose one")
@@ -86,9 +87,10 @@ func (f cronField) parseEntry(text string) (v values, err error) {
 	return v, nil
 }
 
+// number parses a number or the name of one.
 func (f cronField) number(text string) (int, error) {
-	if at := strings.Index(f.names, text); len(text) == 3 && at >= 0 && at%3 == 0 {
-		return f.low + at/3, nil
+	if i := strings.Index(f.names, text); len(text) == 3 && i >= 0 && i%3 == 0 {
+		return f.low + i/3, nil
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < f.low || n > f.high {
@@ -97,7 +99,7 @@ func (f cronField) number(text string) (int, error) {
 	return n, nil
 }
 
-// text formats the column in Quartz's dialect.
+// text formats the column in Quartz's dialect, in which word formats single numbers.
 func (f cronField) text(v values, word func(n int) string) string {
 	if v == span(f.low, f.high) {
 		return "*"
@@ -131,8 +133,8 @@ func (f cronField) text(v values, word func(n int) string) string {
 	return strings.Join(parts, ",")
 }
 
-// step returns the distance between three or more equidistant numbers that continue to the end of the column,
-// otherwise 0.
+// step returns the distance between the numbers if there are at least three, they are equidistant, and they continue
+// to the end of the column; otherwise 0.
 func (f cronField) step(v values) int {
 	if bits.OnesCount64(uint64(v)) < 3 {
 		return 0
@@ -147,6 +149,7 @@ func (f cronField) step(v values) int {
 	return step
 }
 
+// aliases are names for times, with the columns that they stand for.
 var aliases = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
@@ -155,10 +158,11 @@ var aliases = map[string]string{
 // cronTime says when an entry of a crontab fires.
 type cronTime struct {
 	minutes, hours, days, months, weekdays values
-	// both says that the day must match both columns of days; otherwise one of them is enough.
-	both bool
+	// bothDays says that a day must match both days and weekdays; otherwise it is enough that it matches one of them.
+	bothDays bool
 }
 
+// parseCronTime parses the five columns of a time.
 func parseCronTime(columns [5]string) (t cronTime, err error) {
 	var stars [5]bool
 	var failed []error
@@ -169,36 +173,37 @@ func parseCronTime(columns [5]string) (t cronTime, err error) {
 	if t.weekdays.has(7) {
 		t.weekdays = t.weekdays&^(1<<7) | 1
 	}
-	t.both = stars[2] || stars[4]
+	t.bothDays = stars[2] || stars[4]
 	return t, errors.Join(failed...)
 }
 
 var errBothDays = errors.New("day of month and day of week must both match, which this scheduler's crons cannot express; " +
 	"let the job fire on one of them and its command test the other")
 
-// entryTime is what stands before the command of an entry.
+// entryTime is the time of an entry: an alias, or five to seven columns.
 type entryTime struct {
 	alias   string // "@daily", or "@every" with its duration
 	columns []string
 }
 
-// columnLike matches words that are columns of a time rather than commands.
+// columnLike matches words that are probably columns of a time, not commands.
 var columnLike = regexp.MustCompile(`(?i)^(?:\*|\?|\d+|sun|mon|tue|wed|thu|fri|sat)(?:[-/,]?(?:\*|\d+|sun|mon|tue|wed|thu|fri|sat))*$`)
 
-// cutTime splits an entry into its time and the rest. Other schedulers than cron have a sixth column, for seconds in
-// front or for a year behind, or both.
+// cutTime splits an entry into its time and the rest, which is "" if there is no command. It accepts further columns,
+// because other schedulers than cron have a first column for seconds or a last column for the year, or both.
 func cutTime(text string) (t entryTime, rest string) {
 	if strings.HasPrefix(text, "@") {
-		t.alias, rest = cut(text)
+		t.alias, rest = cutWord(text)
 		if strings.EqualFold(t.alias, "@every") {
-			duration, command := cut(rest)
+			duration, command := cutWord(rest)
 			return entryTime{alias: t.alias + " " + duration}, command
 		}
 		return t, rest
 	}
 	for rest = text; len(t.columns) < 7; {
-		column, command := cut(rest)
-		if command == "" && len(t.columns) >= 5 || len(t.columns) >= 5 && !columnLike.MatchString(column) {
+		column, command := cutWord(rest)
+		isCommand := command == "" || !columnLike.MatchString(column)
+		if len(t.columns) >= 5 && isCommand {
 			break
 		}
 		t.columns, rest = append(t.columns, column), command
@@ -209,9 +214,10 @@ func cutTime(text string) (t entryTime, rest string) {
 	return t, rest
 }
 
-// crons returns the equivalent crons of this scheduler: one or two, or none if there is no such cron; why then says so.
-// If there is one, why is what to know about it.
-func (t entryTime) crons() (crons []string, why string, err error) {
+// crons returns the equivalent crons of this scheduler: one or two, or none if the time cannot be expressed. In this
+// case note says why; otherwise it says what the user should know about the crons, if anything. The error is for an
+// invalid time.
+func (t entryTime) crons() (crons []string, note string, err error) {
 	switch len(t.columns) {
 	case 0:
 		return t.aliasCrons()
@@ -224,7 +230,8 @@ func (t entryTime) crons() (crons []string, why string, err error) {
 	}
 }
 
-func (t entryTime) aliasCrons() (crons []string, why string, err error) {
+// aliasCrons is crons for an alias.
+func (t entryTime) aliasCrons() (crons []string, note string, err error) {
 	name := strings.ToLower(t.alias)
 	if columns, known := aliases[name]; known {
 		return withSeconds("0", strings.Fields(columns), "*")
@@ -232,24 +239,27 @@ func (t entryTime) aliasCrons() (crons []string, why string, err error) {
 	if name == "@reboot" {
 		return nil, "@reboot has no counterpart: jobs are not bound to a machine; if it starts a service, leave that to systemd", nil
 	}
-	every, err := time.ParseDuration(strings.TrimPrefix(name, "@every "))
+	interval, err := time.ParseDuration(strings.TrimPrefix(name, "@every "))
 	if err != nil {
-		seconds, notNumber := strconv.Atoi(strings.TrimPrefix(name, "@")) // FreeBSD: seconds after the end of the last run
-		if every, err = time.Duration(seconds)*time.Second, notNumber; err != nil {
+		// In FreeBSD, a number is the seconds after the end of the last run.
+		seconds, err := strconv.Atoi(strings.TrimPrefix(name, "@"))
+		if err != nil {
 			return nil, t.alias + " is not known here", nil
 		}
+		interval = time.Duration(seconds) * time.Second
 	}
-	expression, exact := rateCron(int(every / time.Second))
-	if !exact || every%time.Second != 0 {
+	expression, exact := rateCron(int(interval / time.Second))
+	if !exact || interval%time.Second != 0 {
 		return nil, fmt.Sprintf("%s: no cron fires every %s, as it divides neither a minute, an hour nor a day; choose a cron",
-			t.alias, every), nil
+			t.alias, interval), nil
 	}
 	return []string{expression}, fmt.Sprintf("%s became cron %q, which counts from the full minute, hour or day", t.alias,
 		expression), nil
 }
 
-// sixColumns reads columns that are seconds and five, or five and a year, where only one of it is possible.
-func (t entryTime) sixColumns() (crons []string, why string, err error) {
+// sixColumns is crons for six columns. The first one may be for seconds, or the last one for the year. If both are
+// possible, it returns no crons, and the note shows both.
+func (t entryTime) sixColumns() (crons []string, note string, err error) {
 	seconds, _, secondsErr := withSeconds(t.columns[0], t.columns[1:], "*")
 	years, _, yearErr := withSeconds("0", t.columns[:5], t.columns[5])
 	switch {
@@ -264,15 +274,15 @@ func (t entryTime) sixColumns() (crons []string, why string, err error) {
 		strings.Join(seconds, " and "), strings.Join(years, " and ")), nil
 }
 
+// secondField is the column for seconds of other schedulers.
 var secondField = cronField{"second", 0, 59, ""}
 
-// withSeconds returns the crons for five columns with a column for seconds and one for years. why says it if there is
-// no such cron.
-func withSeconds(second string, columns []string, year string) (crons []string, why string, err error) {
-	t, err := parseCronTime([5]string(columns))
-	seconds, _, err2 := secondField.parse(second)
-	years, err3 := parseYears(year)
-	if err := errors.Join(err, err2, err3); err != nil {
+// withSeconds is crons for five columns with a column for seconds and one for years.
+func withSeconds(second string, columns []string, year string) (crons []string, note string, err error) {
+	t, timeErr := parseCronTime([5]string(columns))
+	seconds, _, secondErr := secondField.parse(second)
+	years, yearErr := parseYears(year)
+	if err := errors.Join(timeErr, secondErr, yearErr); err != nil {
 		return nil, "", err
 	}
 	crons, err = t.quartz(secondField.text(seconds, strconv.Itoa), years)
@@ -282,7 +292,8 @@ func withSeconds(second string, columns []string, year string) (crons []string, 
 	return crons, "", err
 }
 
-// parseYears checks a column for years, which Quartz has in the same form. It returns "" for all years.
+// parseYears checks a column for years, and returns it as the end of a cron, because Quartz has the same form. It
+// returns "" for all years.
 func parseYears(text string) (string, error) {
 	if text == "*" || text == "?" {
 		return "", nil
@@ -290,54 +301,57 @@ func parseYears(text string) (string, error) {
 	for part := range strings.SplitSeq(text, ",") {
 		span, step, stepped := strings.Cut(part, "/")
 		first, last, ranged := strings.Cut(span, "-")
-		from, err := strconv.Atoi(first)
+		from, fromErr := strconv.Atoi(first)
 		if first == "*" {
-			from, err = firstYear, nil
+			from, fromErr = firstYear, nil
 		}
-		to, err2 := from, error(nil)
+		to, toErr := from, error(nil)
 		if ranged {
-			to, err2 = strconv.Atoi(last)
+			to, toErr = strconv.Atoi(last)
 		}
-		by, err3 := 1, error(nil)
+		interval, stepErr := 1, error(nil)
 		if stepped {
-			by, err3 = strconv.Atoi(step)
+			interval, stepErr = strconv.Atoi(step)
 		}
-		if errors.Join(err, err2, err3) != nil || from < firstYear || to < from || to > lastYear || by < 1 {
+		areNumbers := errors.Join(fromErr, toErr, stepErr) == nil
+		if !areNumbers || from < firstYear || to < from || to > lastYear || interval < 1 {
 			return "", fmt.Errorf("year %q is not a list of years from %d to %d", text, firstYear, lastYear)
 		}
 	}
 	return " " + text, nil
 }
 
+// firstYear and lastYear are the limits of a year in a crontab.
 const firstYear, lastYear = 1970, 2099
 
-// quartz returns the equivalent crons: one, or two if matching the day of month or the day of week is enough. On days
-// that match both columns, the two crons fire together.
+// quartz returns the equivalent crons: two if it is enough that a day matches the day of month or the day of week,
+// else one. On days that match both, the two crons fire at the same times.
 func (t cronTime) quartz(second, year string) ([]string, error) {
-	with := func(day, weekday string) string { return second + " " + t.with(day, weekday) + year }
+	expression := func(day, weekday string) string { return second + " " + t.text(day, weekday) + year }
 	anyDay, anyWeekday := t.days == span(1, 31), t.weekdays == span(0, 6)
 	switch {
-	case anyDay && anyWeekday, !t.both && (anyDay || anyWeekday):
-		return []string{with("*", "?")}, nil
-	case t.both && anyWeekday:
-		return []string{with(t.dayText(), "?")}, nil
-	case t.both && anyDay:
-		return []string{with("?", t.weekdayText())}, nil
-	case t.both:
+	case anyDay && anyWeekday, !t.bothDays && (anyDay || anyWeekday):
+		return []string{expression("*", "?")}, nil
+	case t.bothDays && anyWeekday:
+		return []string{expression(t.dayText(), "?")}, nil
+	case t.bothDays && anyDay:
+		return []string{expression("?", t.weekdayText())}, nil
+	case t.bothDays:
 		for week := range 4 {
 			if t.days == span(7*week+1, 7*week+7) && bits.OnesCount64(uint64(t.weekdays)) == 1 {
-				return []string{with("?", fmt.Sprintf("%s#%d", t.weekdayText(), week+1))}, nil
+				return []string{expression("?", fmt.Sprintf("%s#%d", t.weekdayText(), week+1))}, nil
 			}
 		}
 		return nil, errBothDays
 	}
-	return []string{with(t.dayText(), "?"), with("?", t.weekdayText())}, nil
+	return []string{expression(t.dayText(), "?"), expression("?", t.weekdayText())}, nil
 }
 
-func (t cronTime) with(day, weekday string) string {
-	return fmt.Sprintf("%s %s %s %s %s", cronFields[0].text(t.minutes, strconv.Itoa),
-		cronFields[1].text(t.hours, strconv.Itoa),
-		day, cronFields[3].text(t.months, strconv.Itoa), weekday)
+// text returns five columns of a cron, of which those of days are given.
+func (t cronTime) text(day, weekday string) string {
+	minutes, hours := cronFields[0].text(t.minutes, strconv.Itoa), cronFields[1].text(t.hours, strconv.Itoa)
+	months := cronFields[3].text(t.months, strconv.Itoa)
+	return fmt.Sprintf("%s %s %s %s %s", minutes, hours, day, months, weekday)
 }
 
 func (t cronTime) dayText() string { return cronFields[2].text(t.days, strconv.Itoa) }

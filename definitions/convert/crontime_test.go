@@ -14,8 +14,9 @@ import (
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// reference returns when a crontab's entry fires by the rules of crontab(5): minute, hour and month must match, and
-// of the columns for days both if one of them begins with '*', otherwise one of them. onDay ignores the time of day.
+// reference reports when an entry of a crontab fires by the rules of crontab(5). Minute, hour and month must match. Of
+// the two columns of days, both must match if one of them begins with '*'; otherwise one must. onDay ignores the time
+// of day.
 func reference(entry string) (fires, onDay func(at time.Time) bool) {
 	columns := strings.Fields(entry)
 	var allowed [5][60]bool
@@ -35,13 +36,15 @@ func reference(entry string) (fires, onDay func(at time.Time) bool) {
 	return func(at time.Time) bool { return allowed[0][at.Minute()] && allowed[1][at.Hour()] && onDay(at) }, onDay
 }
 
-var words = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+// The names of the days of the week and of the months.
+var weekdays = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 var months = []string{"", "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"}
 
+// matches reports whether a column, whose highest value is top, contains a value.
 func matches(column string, value, top int) bool {
 	low := map[int]int{31: 1, 12: 1}[top]
 	for _, part := range strings.Split(strings.ToLower(column), ",") {
-		names := words
+		names := weekdays
 		if top == 12 {
 			names = months
 		}
@@ -71,6 +74,7 @@ func matches(column string, value, top int) bool {
 	return false
 }
 
+// crontab converts a crontab.
 func crontab(t *testing.T, text string, options convert.Options) *convert.Result {
 	t.Helper()
 	options.Now = now
@@ -156,6 +160,7 @@ func TestWhatNoCronCanSayIsLeftOutAndReported(t *testing.T) {
 	}
 }
 
+// yaml returns the definitions of a result.
 func yaml(t *testing.T, result *convert.Result) string {
 	t.Helper()
 	text, err := definitions.Encode(result.Definitions)

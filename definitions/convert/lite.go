@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// liteJob is a job as read from any of the formats. The keys of settings are the plainKeys of their names.
+// liteJob is a job of any of the formats. settings are by the plainKey of their names.
 type liteJob struct {
 	name     string
 	line     int
@@ -32,16 +32,17 @@ func newLiteJob(name string, line int) *liteJob {
 type lite struct {
 	*builder
 	jobs   []*liteJob
-	beside []setting         // settings of ElasticJob that belong to no job
-	values map[string]string // values of the file for ${name}
+	global []setting         // settings of ElasticJob that belong to no job
+	values map[string]string // the values of the file, for ${name}
 }
 
 func newLite(source string, options Options) *lite {
 	return &lite{builder: newBuilder(source, options), values: map[string]string{}}
 }
 
-// Lite converts jobs of ElasticJob-Lite: a YAML or properties file of its starter for Spring Boot (elasticjob.jobs), an
-// XML file of its Spring namespace, or the configurations in its ZooKeeper as YAML or JSON, separated by "---".
+// Lite converts jobs of ElasticJob-Lite. The text is a YAML or properties file of its starter for Spring Boot
+// (elasticjob.jobs), an XML file of its Spring namespace, or the configurations in its ZooKeeper, as YAML or JSON and
+// separated by "---".
 func Lite(file string, text []byte, options Options) (*Result, error) {
 	l := newLite(file, options)
 	read := l.spring
@@ -57,15 +58,16 @@ func Lite(file string, text []byte, options Options) (*Result, error) {
 // LiteNode is a job in ElasticJob-Lite's ZooKeeper.
 type LiteNode struct {
 	Job string
-	// Config is the data of its node config, YAML in 3.x and JSON in 2.x. In 1.x it is empty, and Settings has the data
-	// of the nodes below config.
+	// Config is the data of the job's node config: YAML in 3.x, and JSON in 2.x. In 1.x it is empty, and Settings
+	// contains the data of the nodes below config.
 	Config   []byte
 	Settings map[string]string
-	// Servers is the number of servers that have run the job. On Disabled of them it is disabled.
+	// Servers is the number of servers that have run the job. Disabled is the number of servers on which it is
+	// disabled.
 	Servers, Disabled int
 }
 
-// LiteNodes converts jobs from ElasticJob-Lite's ZooKeeper. source names it in remarks.
+// LiteNodes converts jobs from ElasticJob-Lite's ZooKeeper. source names the ZooKeeper in remarks.
 func LiteNodes(source string, nodes []LiteNode, options Options) (*Result, error) {
 	l := newLite(source, options)
 	for _, node := range nodes {
@@ -95,32 +97,33 @@ func LiteNodes(source string, nodes []LiteNode, options Options) (*Result, error
 	return l.convert()
 }
 
+// convert converts all jobs and global settings. It returns an error if there are no jobs.
 func (l *lite) convert() (*Result, error) {
 	if len(l.jobs) == 0 {
 		hint := ""
-		if len(l.beside) > 0 {
+		if len(l.global) > 0 {
 			hint = "; its settings are, so that the jobs are probably in Java: read them from ZooKeeper, with --zk HOSTS/NAMESPACE"
 		}
 		return nil, fmt.Errorf("%s has no job of ElasticJob-Lite%s: give a YAML or properties file with elasticjob.jobs, an XML file with elasticjob:job, a job's configuration from ZooKeeper, with jobName, or its ZooKeeper with --zk", l.file, hint)
 	}
-	for _, one := range l.jobs {
-		l.add(one)
+	for _, job := range l.jobs {
+		l.add(job)
 	}
-	said := map[string]bool{}
-	for _, one := range l.beside {
-		name := strings.Join(strings.SplitN(one.key, ".", 3)[:min(2, strings.Count(one.key, ".")+1)], ".")
-		if !said[name] {
-			said[name] = true
-			one.key = name
-			l.addBeside(one)
+	reported := map[string]bool{}
+	for _, s := range l.global {
+		name := strings.Join(strings.SplitN(s.key, ".", 3)[:min(2, strings.Count(s.key, ".")+1)], ".")
+		if !reported[name] {
+			reported[name] = true
+			s.key = name
+			l.addGlobal(s)
 		}
 	}
 	return l.finish("bin/start.sh"), nil
 }
 
-// besideJobs are the settings that do not belong to a job, by the prefix of their plainKey, with advice; "" means
-// that there is nothing to do.
-var besideJobs = []struct{ prefix, advice string }{
+// globalSettings are the settings that belong to no job, by the prefix of their plainKey. advice says what to do about
+// a setting; "" means that there is nothing to do.
+var globalSettings = []struct{ prefix, advice string }{
 	{"regcenter", ""},
 	{"zookeeper", ""},
 	{"zk", ""},
@@ -130,82 +133,86 @@ var besideJobs = []struct{ prefix, advice string }{
 	{"dump", "\"elasticjob job explain\" says what a job does"},
 }
 
-func (l *lite) addBeside(one setting) {
-	name := plainKey(one.key)
+// addGlobal adds a remark about a setting that belongs to no job.
+func (l *lite) addGlobal(s setting) {
+	name := plainKey(s.key)
 	name = name[strings.LastIndexByte(name, '.')+1:]
-	for _, known := range besideJobs {
+	for _, g := range globalSettings {
 		switch {
-		case !strings.HasPrefix(name, known.prefix):
-		case known.advice == "":
-			l.note(one.line, "", "%s is left out: the server stores the jobs", one.key)
+		case !strings.HasPrefix(name, g.prefix):
+		case g.advice == "":
+			l.note(s.line, "", "%s is left out: the server stores the jobs", s.key)
 			return
 		default:
-			l.lost(one.line, "", "%s has no counterpart: %s", one.key, known.advice)
+			l.lost(s.line, "", "%s has no counterpart: %s", s.key, g.advice)
 			return
 		}
 	}
-	l.lost(one.line, "", "%s is unknown and left out", one.key)
+	l.lost(s.line, "", "%s is unknown and left out", s.key)
 }
 
-// liteJobReader converts the settings of one job. Settings that remain at the end are unknown.
+// liteJobReader converts the settings of one job. It removes each setting that it converts; reportRest reports the
+// others.
 type liteJobReader struct {
 	*lite
 	*liteJob
 	d *definitions.Definition
 }
 
-func (l *lite) add(one *liteJob) {
-	if strings.HasPrefix(one.name, "[") { // an element of a list of jobs
-		own := record{one.line, one.settings}.take("jobname", "name", "id")
-		one.name = cmp.Or(own.text, one.name)
+// add converts a job.
+func (l *lite) add(job *liteJob) {
+	if strings.HasPrefix(job.name, "[") { // an element of a list of jobs
+		own := record{job.line, job.settings}.take("jobname", "name", "id")
+		job.name = cmp.Or(own.text, job.name)
 	}
-	name, _ := l.filled(one.name, 0)
-	r := &liteJobReader{l, one, l.job(one.line, name, "", "elasticjob-lite")}
+	name, _ := l.fill(job.name, 0)
+	r := &liteJobReader{l, job, l.job(job.line, name, "", "elasticjob-lite")}
 	c := &r.d.Job
-	r.resolve(one.settings)
-	r.resolve(one.props)
+	r.fillAll(job.settings)
+	r.fillAll(job.props)
 
 	c.Description, c.JobParameter, c.ShardingItemParameters = r.take("description"), r.take("jobparameter"),
 		r.take("shardingitemparameters")
-	c.ShardingTotalCount = r.shards()
-	c.Failover, c.Misfire = r.boolSetting("failover", false), r.boolSetting("misfire", true)
-	if r.boolSetting("disabled", false) {
-		stopped := true
-		r.d.Disabled = &stopped
+	c.ShardingTotalCount = r.takeShards()
+	c.Failover, c.Misfire = r.takeBool("failover", false), r.takeBool("misfire", true)
+	if r.takeBool("disabled", false) {
+		disabled := true
+		r.d.Disabled = &disabled
 	}
-	r.zone()
-	cronAt := one.settings["cron"]
+	r.takeZone()
+	cron := job.settings["cron"]
 	if expression := r.take("cron"); expression != "" {
-		r.setCron(r.d, cronAt.line, expression)
+		r.setCron(r.d, cron.line, expression)
 	} else {
-		r.note(one.line, c.JobName, "has no cron: it runs on trigger only")
+		r.note(job.line, c.JobName, "has no cron: it runs on trigger only")
 	}
 	r.takeProps()
-	r.program()
-	r.handlers()
-	r.rest()
+	r.takeProgram()
+	r.takeHandlers()
+	r.reportRest()
 }
 
-// take removes a setting from the unknown ones and returns its value.
+// take removes a setting and returns its value; "" if it is not given.
 func (r *liteJobReader) take(name string) string {
 	value := r.settings[name].text
 	delete(r.settings, name)
 	return value
 }
 
+// lost adds a remark about the job that requires an action.
 func (r *liteJobReader) lost(line int, format string, args ...any) {
 	r.lite.lost(line, r.d.Name(), format, args...)
 }
 
-// shards returns shardingTotalCount, or 1 if it is not a positive number.
-func (r *liteJobReader) shards() int {
-	at, given := r.settings["shardingtotalcount"]
+// takeShards returns shardingTotalCount. If it is not a positive number, it adds a remark and returns 1.
+func (r *liteJobReader) takeShards() int {
+	s, given := r.settings["shardingtotalcount"]
 	n, err := strconv.Atoi(strings.TrimSpace(r.take("shardingtotalcount")))
 	if err != nil || n < 1 {
 		switch {
-		case strings.Contains(at.text, "${"): // already reported by resolve
+		case strings.Contains(s.text, "${"): // fillAll has reported it
 		case given:
-			r.lost(at.line, "%s %q must be a number, 1 or more; 1 was set", at.key, at.text)
+			r.lost(s.line, "%s %q must be a number, 1 or more; 1 was set", s.key, s.text)
 		default:
 			r.lost(r.line, "shardingTotalCount is missing; 1 was set")
 		}
@@ -214,48 +221,51 @@ func (r *liteJobReader) shards() int {
 	return n
 }
 
-func (r *liteJobReader) boolSetting(name string, otherwise bool) bool {
-	at, given := r.settings[name]
+// takeBool returns a setting that is true or false. If it is neither, takeBool returns byDefault, with a remark if the
+// setting is given.
+func (r *liteJobReader) takeBool(name string, byDefault bool) bool {
+	s, given := r.settings[name]
 	value, err := strconv.ParseBool(strings.TrimSpace(r.take(name)))
 	if err != nil {
-		if given && at.text != "" {
-			r.lost(at.line, "%s %q must be true or false; %v was set", at.key, at.text, otherwise)
+		if given && s.text != "" {
+			r.lost(s.line, "%s %q must be true or false; %v was set", s.key, s.text, byDefault)
 		}
-		return otherwise
+		return byDefault
 	}
 	return value
 }
 
-// zone takes the time zone.
-func (r *liteJobReader) zone() {
+// takeZone sets the time zone.
+func (r *liteJobReader) takeZone() {
 	if zone := r.take("timezone"); zone != "" {
 		r.d.Job.TimeZone = jobs.JavaZone(zone)
 	}
 }
 
-// takeProps sets the properties and replaces secrets, because definitions are meant to be kept in git.
+// takeProps sets the properties. It replaces secrets in them, because definitions are meant to be kept in git.
 func (r *liteJobReader) takeProps() {
 	for _, name := range slices.Sorted(maps.Keys(r.props)) {
 		value := r.props[name]
 		setProp(r.d, name, value.text)
 		if shown := r.d.Job.WithoutSecrets().Props[name].Value; shown != value.text {
 			setProp(r.d, name, shown)
-			is := "contains"
+			verb := "contains"
 			if shown == secrets.Hidden {
-				is = "is"
+				verb = "is"
 			}
-			r.lost(value.line, "props.%s %s %s", name, is, leftOut)
+			r.lost(value.line, "props.%s %s %s", name, verb, leftOut)
 		}
 	}
 }
 
-// program sets how the job is run.
-func (r *liteJobReader) program() {
-	given := r.take("elasticjobtype") + r.take("jobtype")
-	kind := strings.ToUpper(given)
+// takeProgram sets what the job runs: a script or a request. It adds a remark if the job is a class in Java, or if its
+// script or request is missing.
+func (r *liteJobReader) takeProgram() {
+	jobType := r.take("elasticjobtype") + r.take("jobtype")
+	kind := strings.ToUpper(jobType)
 	class := strings.TrimSpace(r.take("elasticjobclass") + " " + r.take("jobclass") + " " + r.take("class") + " " +
 		r.take("jobref"))
-	if r.boolSetting("streamingprocess", false) {
+	if r.takeBool("streamingprocess", false) {
 		setProp(r.d, jobs.PropStreaming, "true")
 	}
 	line := r.take("scriptcommandline")
@@ -273,7 +283,7 @@ func (r *liteJobReader) program() {
 		r.lost(r.line, "an HTTP job must have %s: give its address in props", jobs.PropHTTPURL)
 	case isHTTP:
 	case kind != "" && kind != "SIMPLE" && kind != "DATAFLOW":
-		r.lost(r.line, "the type %s is not known: set props %s to the command that runs a shard", given, jobs.PropScript)
+		r.lost(r.line, "the type %s is not known: set props %s to the command that runs a shard", jobType, jobs.PropScript)
 	default:
 		if class != "" {
 			class = " " + class
@@ -282,13 +292,14 @@ func (r *liteJobReader) program() {
 	}
 }
 
-func (r *liteJobReader) handlers() {
+// takeHandlers sets the error handler, and adds remarks about handlers and listeners that are classes in Java.
+func (r *liteJobReader) takeHandlers() {
 	if handler := r.take("joberrorhandlertype"); handler != "" {
 		r.d.Job.JobErrorHandlerType = handler
 	}
-	at := r.settings["jobexceptionhandler"]
+	s := r.settings["jobexceptionhandler"]
 	if handler := r.take("jobexceptionhandler"); handler != "" {
-		r.lost(at.line, "the exception handler %s is a class: set jobErrorHandlerType to one of LOG, EMAIL, WECHAT, DINGTALK and WEBHOOK", handler)
+		r.lost(s.line, "the exception handler %s is a class: set jobErrorHandlerType to one of LOG, EMAIL, WECHAT, DINGTALK and WEBHOOK", handler)
 	}
 	r.listeners = append(r.listeners, strings.FieldsFunc(r.take("joblistenertypes")+","+r.take("joblistenerrefs"),
 		func(c rune) bool { return strings.ContainsRune(",[] ", c) })...)
@@ -308,8 +319,8 @@ var needless = []string{
 	"fetchdatacount", "concurrentdataprocessthreadcount",
 }
 
-// missed are settings whose effect has no counterpart, with advice.
-var missed = map[string]string{
+// unsupported are settings whose effect has no counterpart, with advice.
+var unsupported = map[string]string{
 	"jobshardingstrategytype":  "shards are placed by the CPU and memory that they need, and not bound to machines",
 	"jobshardingstrategyclass": "shards are placed by the CPU and memory that they need, and not bound to machines",
 	"staticsharding":           "shards are not bound to machines",
@@ -318,24 +329,25 @@ var missed = map[string]string{
 	"extraconfigurations":      "let the job's program read what it needs from env or props",
 }
 
-func (r *liteJobReader) rest() {
-	if at := r.settings["monitorexecution"]; at.text == "false" {
-		r.note(at.line, r.d.Name(), "monitorExecution: false has no effect: executions are always monitored, so that runs never overlap")
+// reportRest adds remarks about the settings that were not converted.
+func (r *liteJobReader) reportRest() {
+	if s := r.settings["monitorexecution"]; s.text == "false" {
+		r.note(s.line, r.d.Name(), "monitorExecution: false has no effect: executions are always monitored, so that runs never overlap")
 		delete(r.settings, "monitorexecution")
 	}
 	delete(r.settings, "jobname")
 	delete(r.settings, "id")
 	r.leave(record{r.line, r.settings}, needless...)
 	for _, name := range slices.Sorted(maps.Keys(r.settings)) {
-		at := r.settings[name]
+		s := r.settings[name]
 		first, _, _ := strings.Cut(name, ".")
-		advice, known := missed[first]
+		advice, known := unsupported[first]
 		switch {
-		case at.text == "" || at.text == "false" || at.text == "[]" || at.text == "{}":
+		case s.text == "" || s.text == "false" || s.text == "[]" || s.text == "{}":
 		case known:
-			r.lost(at.line, "%s has no counterpart: %s", at.key, advice)
+			r.lost(s.line, "%s has no counterpart: %s", s.key, advice)
 		default:
-			r.lost(at.line, "%s is not known, and left out: %s", at.key, shownValue(at))
+			r.lost(s.line, "%s is not known, and left out: %s", s.key, shownValue(s))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions/convert"
 )
 
-// everything returns all that the user sees of a result.
+// everything returns all texts of a result that the user gets.
 func everything(t *testing.T, r *convert.Result, err error) string {
 	t.Helper()
 	if err != nil {
@@ -27,8 +27,8 @@ func everything(t *testing.T, r *convert.Result, err error) string {
 	return out
 }
 
-// TestNothingIsDropped gives each known setting of each format, and unknown ones, a value of its own, and looks for it
-// or for the name of the setting in the definitions and the remarks.
+// TestNothingIsDropped converts each known setting of each format, and unknown ones, with a unique value. It checks
+// that the value or the name of the setting is in the definitions or the remarks.
 func TestNothingIsDropped(t *testing.T) {
 	t.Parallel()
 	const value = "zz9"
@@ -92,18 +92,19 @@ func TestNothingIsDropped(t *testing.T) {
 			t.Parallel()
 			for _, name := range test.names {
 				result, err := test.convert(name)
-				seen := everything(t, result, err)
+				shown := everything(t, result, err)
 				parent := name[:max(strings.LastIndex(name, "."), 0)]
-				if !strings.Contains(seen, value) && !strings.Contains(seen, name) && (parent == "" || !strings.Contains(seen, parent)) {
-					t.Errorf("%s: %s is in none of\n%s", name, value, seen)
+				if !strings.Contains(shown, value) && !strings.Contains(shown, name) &&
+					(parent == "" || !strings.Contains(shown, parent)) {
+					t.Errorf("%s: %s is in none of\n%s", name, value, shown)
 				}
 			}
 		})
 	}
 }
 
-// TestEachEntryOfACrontabCounts checks that each line of a crontab, but for comments and blank ones, leads to a job, a
-// variable or a remark.
+// TestEachEntryOfACrontabCounts checks that each line of a crontab, except comments and blank lines, results in a job,
+// a variable or a remark.
 func TestEachEntryOfACrontabCounts(t *testing.T) {
 	t.Parallel()
 	lines := []string{"0 3 * * * /bin/a", "@daily /bin/b", "@never /bin/c", "61 * * * * /bin/d", "* * * *", "a b c d e f",
@@ -114,7 +115,7 @@ func TestEachEntryOfACrontabCounts(t *testing.T) {
 		covered := slices.ContainsFunc(result.Remarks, func(r convert.Remark) bool { return r.At.Line == 1 }) ||
 			len(result.Definitions) == 2 || result.Definitions[0].Job.Env != nil
 		if !covered {
-			t.Errorf("%s: nothing came of it", line)
+			t.Errorf("%s: there is no result", line)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPrivileged: an import notes programs that lose their rights where no_new_privs is set.
+// TestPrivileged checks that an import has a note about programs that lose their rights if no_new_privs is set.
 func TestPrivileged(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{

@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// jsonRecords returns all objects in a JSON text, at any depth, with those of their fields that are texts, numbers or
-// booleans.
+// jsonRecords returns all objects in a JSON text, at any depth. Fields that are objects or arrays have the text "".
 func jsonRecords(text []byte) (records []record, err error) {
 	r := jsonReader{text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
 	r.decoder.UseNumber()
@@ -27,19 +26,22 @@ func jsonRecords(text []byte) (records []record, err error) {
 	}
 }
 
+// jsonReader reads JSON and collects its objects.
 type jsonReader struct {
 	text    []byte
 	decoder *json.Decoder
 	records []record
 }
 
+// line returns the line of the end of the last token.
 func (r *jsonReader) line() int {
 	return bytes.Count(r.text[:r.decoder.InputOffset()], []byte("\n")) + 1
 }
 
+// maxJSONDepth limits how deeply values are nested, because value is recursive.
 const maxJSONDepth = 100
 
-// value reads one value. It returns its text if it is a scalar.
+// value reads one value. It returns the text of a text, number or boolean, and otherwise "".
 func (r *jsonReader) value(depth int) (scalar string, err error) {
 	token, err := r.decoder.Token()
 	if err != nil {
@@ -50,9 +52,8 @@ func (r *jsonReader) value(depth int) (scalar string, err error) {
 	}
 	switch token {
 	case json.Delim('{'):
-		one := record{r.line(), map[string]setting{}}
-		at := len(r.records)
-		r.records = append(r.records, one)
+		settings := map[string]setting{}
+		r.records = append(r.records, record{r.line(), settings})
 		for r.decoder.More() {
 			key, err := r.decoder.Token()
 			if err != nil {
@@ -62,7 +63,8 @@ func (r *jsonReader) value(depth int) (scalar string, err error) {
 			if err != nil {
 				return "", err
 			}
-			r.records[at].settings[plainKey(fmt.Sprint(key))] = setting{text: value, line: r.line(), key: fmt.Sprint(key)}
+			name := fmt.Sprint(key)
+			settings[plainKey(name)] = setting{text: value, line: r.line(), key: name}
 		}
 	case json.Delim('['):
 		for r.decoder.More() {

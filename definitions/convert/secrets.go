@@ -10,17 +10,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// leftOut is what to do about a secret for which ****** stands in the result.
-const leftOut = "a secret and was left out: apply it once from a file that you do not keep; then " + secrets.Hidden + " stands for it"
+// leftOut is the end of a remark about a secret that ****** replaces in the result.
+const leftOut = "a secret and was left out: apply it once from a file that you do not keep; then " + secrets.Hidden +
+	" stands for it"
 
-// takeSecrets returns a command, or a script of a shell, with variables in place of its secrets. Their values are in
-// files on the agents, so that the command works unchanged. Where no variable can stand, ****** is in its place.
+// takeSecrets returns a command, or a script of a shell, with variables in place of its secrets. The variables get
+// their values from files on the agents, so that the command has the same effect. If the secrets cannot be replaced by
+// variables, takeSecrets replaces them by ******.
 func (b *builder) takeSecrets(d *definitions.Definition, line int, shell, command string) string {
 	found := secrets.Find(command)
 	if len(found) == 0 {
 		return command
 	}
-	places, ok := quoting(command, found)
+	replacements, ok := quoting(command, found)
 	if !ok || !slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, path.Base(shell)) {
 		b.lost(line, d.Name(), "the command contains %s", leftOut)
 		return secrets.Hide(command)
@@ -29,16 +31,18 @@ func (b *builder) takeSecrets(d *definitions.Definition, line int, shell, comman
 	from := 0
 	for i, s := range found {
 		name := b.setSecret(d, line, s.Name)
-		out.WriteString(command[from:s.From] + strings.ReplaceAll(places[i], "X", "${"+name+"}"))
+		out.WriteString(command[from:s.From] + strings.ReplaceAll(replacements[i], "X", "${"+name+"}"))
 		from = s.To
 	}
 	return out.String() + command[from:]
 }
 
-// setSecret sets a variable that gets its value from a file, and returns its name.
-func (b *builder) setSecret(d *definitions.Definition, line int, called string) string {
-	name := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_", "[", "_").Replace(called))
-	if !variableName.MatchString(name) || strings.HasPrefix(name, "ELASTICJOB_") || strings.HasPrefix(name, "MESOS_") {
+// setSecret sets a variable that gets its value from a file, and returns the variable's name, which is made of the
+// secret's name.
+func (b *builder) setSecret(d *definitions.Definition, line int, secretName string) string {
+	name := strings.ToUpper(strings.NewReplacer("-", "_", ".", "_", "[", "_").Replace(secretName))
+	isReserved := strings.HasPrefix(name, "ELASTICJOB_") || strings.HasPrefix(name, "MESOS_")
+	if !variableName.MatchString(name) || isReserved {
 		name = "SECRET"
 	}
 	name = firstFree(name, func(name string) bool {
@@ -49,25 +53,29 @@ func (b *builder) setSecret(d *definitions.Definition, line int, called string) 
 	if d.Job.Env == nil {
 		d.Job.Env = document.Texts{}
 	}
-	// The path depends on the job only, so that a further one in the source changes no other's.
+	// The path depends only on the job, so that a new job in the source changes no other path.
 	d.Job.Env[name] = document.Text{FromFile: "/etc/elasticjob/secrets/" + d.Name() + "." + name}
 	b.lost(line, d.Name(), "a secret in its command was left out: put it into the file %s on the agents; the command gets it in %s",
 		d.Job.Env[name].FromFile, name)
 	return name
 }
 
-// quoting returns, for each secret of a command, a variable X with the quotes that it needs in the shell. ok is false if
-// the quotes do not end, or if there is a document in the command, which has rules of its own.
-func quoting(command string, found []secrets.Span) (places []string, ok bool) {
+// quoting returns for each secret of a command the text that must replace it: a variable X with the quotes that it
+// needs there in the shell. ok is false if the secrets cannot be replaced in this way: if a quote is not closed, or
+// closes within a secret, or if the command contains a here-document, which has other rules.
+func quoting(command string, found []secrets.Span) (replacements []string, ok bool) {
 	const none, double, single = `"X"`, `X`, `'"X"'`
 	state, isComment := none, false
 	for i := 0; i < len(command); i++ {
-		if len(places) < len(found) && i == found[len(places)].From {
-			places = append(places, state)
-			if i = found[len(places)-1].To - 1; state == none || isComment {
+		if len(replacements) < len(found) && i == found[len(replacements)].From {
+			secret := found[len(replacements)]
+			replacements = append(replacements, state)
+			i = secret.To - 1
+			if state == none || isComment {
 				continue
 			}
-			if closes := map[string]string{single: "'", double: `"`}[state]; strings.Contains(command[found[len(places)-1].From:i+1], closes) {
+			quote := map[string]string{single: "'", double: `"`}[state]
+			if strings.Contains(command[secret.From:secret.To], quote) {
 				return nil, false
 			}
 			continue
@@ -80,7 +88,7 @@ func quoting(command string, found []secrets.Span) (places []string, ok bool) {
 				state = none
 			}
 		case c == '\\':
-			if len(places) == len(found) || i+1 < found[len(places)].From {
+			if len(replacements) == len(found) || i+1 < found[len(replacements)].From {
 				i++
 			}
 		case c == '"' && state == none:
@@ -96,10 +104,11 @@ func quoting(command string, found []secrets.Span) (places []string, ok bool) {
 			return nil, false
 		}
 	}
-	return places, state == none
+	return replacements, state == none
 }
 
-// hideRest replaces the secrets that are still in a definition, because definitions are meant to be kept in git.
+// hideRest hides the secrets that are still in a definition, and adds remarks, because definitions are meant to be
+// kept in git.
 func (b *builder) hideRest(d *definitions.Definition) {
 	if d.Kind == definitions.App {
 		shown := d.App.WithoutSecrets()

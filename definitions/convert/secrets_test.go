@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestSecretsOfCommandsComeFromFiles runs converted commands with the files' content, here hunter2, as executors do.
+// TestSecretsOfCommandsComeFromFiles runs converted commands as executors do, with variables that have the content of
+// the files, which is hunter2.
 func TestSecretsOfCommandsComeFromFiles(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
@@ -44,12 +45,12 @@ func TestSecretsOfCommandsComeFromFiles(t *testing.T) {
 			cmd.Env = append(cmd.Env, name+"=hunter2")
 		}
 		if out, err := cmd.CombinedOutput(); err != nil || string(out) != want {
-			t.Errorf("%s became %s, which gave %q (%v), want %q", command, job.Prop(jobs.PropScript), out, err, want)
+			t.Errorf("%s became %s, which printed %q (%v), want %q", command, job.Prop(jobs.PropScript), out, err, want)
 		}
 	}
 }
 
-// TestNoSecretIsImported looks for secrets of every place in the definitions and the remarks.
+// TestNoSecretIsImported checks that secrets anywhere in a source are neither in the definitions nor in the remarks.
 func TestNoSecretIsImported(t *testing.T) {
 	t.Parallel()
 	const row = "INSERT INTO xxl_job_info (id,executor_handler,trigger_status,schedule_type,schedule_conf,%s) VALUES (1,'h',1,'CRON','0 0 3 * * ?',%s);"

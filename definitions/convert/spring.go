@@ -16,19 +16,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/properties"
 )
 
-// entry is a property of Spring's configuration: a value with its path, the keys of the maps around it. A key with dots
-// stands for several.
+// entry is a property of Spring's configuration: a value with its path. The path consists of the keys of the maps
+// around the value; a key with dots stands for several keys.
 type entry struct {
 	setting
 	path []string
 }
 
-// springDocument is a document of a configuration file, with the profiles for which it counts.
+// springDocument is a document of a configuration file.
 type springDocument struct {
 	line     int
-	profiles string // "" if it always counts
+	profiles string // the profiles for which the document applies; "" for all
 	entries  []entry
-	// job is the name in a document that is a job's configuration in ZooKeeper.
+	// job is the job's name in a document that is a job's configuration in ZooKeeper.
 	job string
 }
 
@@ -41,8 +41,8 @@ func (e entry) plainPath() string {
 	return strings.Join(plain, ".")
 }
 
-// springDocuments reads a file of Spring's configuration: YAML with its documents, JSON, or properties, whose documents
-// are separated by #---.
+// springDocuments reads the documents of a file of Spring's configuration: YAML, JSON, or properties, in which
+// documents are separated by "#---".
 func springDocuments(text []byte) (documents []springDocument, err error) {
 	if isProperties(text) {
 		return propertiesDocuments(text)
@@ -56,27 +56,28 @@ func springDocuments(text []byte) (documents []springDocument, err error) {
 			line, message := document.YAMLError(err)
 			return nil, fmt.Errorf("not YAML: line %d: %s", line, message)
 		}
-		if nodes := 0; !bounded(root.Content[0], 0, &nodes) {
+		if nodes := 0; !isBounded(root.Content[0], 0, &nodes) {
 			return nil, errors.New("it is nested too deep, or too large with its aliases written out")
 		}
-		for _, one := range parts(root.Content[0]) {
-			d := springDocument{line: one.Line}
-			flattenInto(&d.entries, nil, one)
-			documents = append(documents, d.finished())
+		for _, element := range elementsOf(root.Content[0]) {
+			d := springDocument{line: element.Line}
+			flattenInto(&d.entries, nil, element)
+			documents = append(documents, d.withNames())
 		}
 	}
 }
 
-// parts returns the elements of a list of maps, such as the jobs that a program has exported; otherwise the node itself.
-func parts(n *yaml.Node) []*yaml.Node {
-	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 && resolved(n.Content[0]).Kind == yaml.MappingNode {
+// elementsOf returns the elements of a list of maps, such as the jobs that a program has exported. For any other node
+// it returns the node itself.
+func elementsOf(n *yaml.Node) []*yaml.Node {
+	if n.Kind == yaml.SequenceNode && len(n.Content) > 0 && withoutAlias(n.Content[0]).Kind == yaml.MappingNode {
 		return n.Content
 	}
 	return []*yaml.Node{n}
 }
 
-// finished finds the profiles and the name of the job among the entries.
-func (d springDocument) finished() springDocument {
+// withNames returns the document with the profiles and the name of the job, which are among its entries.
+func (d springDocument) withNames() springDocument {
 	for _, e := range d.entries {
 		switch path := e.plainPath(); path {
 		case "spring.config.activate.onprofile", "spring.profiles":
@@ -88,7 +89,8 @@ func (d springDocument) finished() springDocument {
 	return d
 }
 
-// isProperties reports whether a text is a properties file: its first line with content has a '=' behind a dotted key.
+// isProperties reports whether a text is a properties file: its first line with content has a '=' after a key without
+// the characters of YAML, JSON and XML.
 func isProperties(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimSpace(line)
@@ -101,6 +103,7 @@ func isProperties(text []byte) bool {
 	return false
 }
 
+// propertiesDocuments is springDocuments for properties.
 func propertiesDocuments(text []byte) (documents []springDocument, err error) {
 	for part := range strings.SplitSeq(strings.ReplaceAll(string(text), "\n!---", "\n#---"), "\n#---") {
 		all, err := properties.Parse(part)
@@ -110,9 +113,10 @@ func propertiesDocuments(text []byte) (documents []springDocument, err error) {
 		before := bytes.Count(text[:bytes.Index(text, []byte(part))], []byte("\n"))
 		d := springDocument{line: before + 1}
 		for _, p := range all {
-			d.entries = append(d.entries, entry{setting{text: p.Value, line: before + p.Line, key: p.Key}, strings.Split(p.Key, ".")})
+			s := setting{text: p.Value, line: before + p.Line, key: p.Key}
+			d.entries = append(d.entries, entry{s, strings.Split(p.Key, ".")})
 		}
-		documents = append(documents, d.finished())
+		documents = append(documents, d.withNames())
 	}
 	return documents, nil
 }
@@ -124,40 +128,44 @@ const (
 	maxYAMLNodes = 1 << 20
 )
 
-func bounded(n *yaml.Node, depth int, nodes *int) bool {
+// isBounded reports whether a node is within these limits. depth is the depth of the node; nodes counts all nodes.
+func isBounded(n *yaml.Node, depth int, nodes *int) bool {
 	if *nodes++; depth > maxYAMLDepth || *nodes > maxYAMLNodes {
 		return false
 	}
 	if n.Kind == yaml.AliasNode {
-		return bounded(n.Alias, depth+1, nodes)
+		return isBounded(n.Alias, depth+1, nodes)
 	}
 	for _, inner := range n.Content {
-		if !bounded(inner, depth+1, nodes) {
+		if !isBounded(inner, depth+1, nodes) {
 			return false
 		}
 	}
 	return true
 }
 
-func resolved(n *yaml.Node) *yaml.Node {
+// withoutAlias returns the node for which an alias stands, and any other node unchanged.
+func withoutAlias(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
 	}
 	return n
 }
 
-// flattenInto adds the values below a node. Below elasticjob.jobs a key is a job's name, which may have dots.
+// flattenInto adds the values at and below a node with a path. It splits keys at their dots, except the keys directly
+// below elasticjob.jobs, which are names of jobs.
 func flattenInto(entries *[]entry, path []string, n *yaml.Node) {
-	n = resolved(n)
-	if elements := parts(n); elements[0] != n {
-		for i, one := range elements {
-			flattenInto(entries, append(slices.Clone(path), fmt.Sprintf("[%d]", i)), one)
+	n = withoutAlias(n)
+	if elements := elementsOf(n); elements[0] != n {
+		for i, element := range elements {
+			flattenInto(entries, append(slices.Clone(path), fmt.Sprintf("[%d]", i)), element)
 		}
 		return
 	}
 	if n.Kind != yaml.MappingNode {
 		if len(path) > 0 {
-			*entries = append(*entries, entry{setting{text: scalarText(n), line: n.Line, key: strings.Join(path, ".")}, path})
+			s := setting{text: scalarText(n), line: n.Line, key: strings.Join(path, ".")}
+			*entries = append(*entries, entry{s, path})
 		}
 		return
 	}
@@ -175,8 +183,8 @@ func isJobs(path []string) bool {
 	return len(path) >= 2 && plainKey(path[0]) == "elasticjob" && plainKey(path[1]) == "jobs"
 }
 
-// scalarText returns a value as a text. A list becomes its entries separated by commas, as Spring reads both forms
-// alike.
+// scalarText returns a value as a text. A list becomes its elements, separated by commas, because both forms mean the
+// same in Spring.
 func scalarText(n *yaml.Node) string {
 	if n.Kind == yaml.ScalarNode {
 		if n.ShortTag() == "!!null" {
@@ -185,29 +193,29 @@ func scalarText(n *yaml.Node) string {
 		return n.Value
 	}
 	var parts []string
-	for _, one := range n.Content {
-		parts = append(parts, scalarText(resolved(one)))
+	for _, element := range n.Content {
+		parts = append(parts, scalarText(withoutAlias(element)))
 	}
 	return strings.Join(parts, ",")
 }
 
-// active reports whether a document for these profiles counts: one of a list must be active. Expressions of Spring with
-// '&' and '!' are evaluated, too.
-func active(profiles string, chosen []string) bool {
-	for one := range strings.FieldsFuncSeq(profiles, func(r rune) bool { return r == ',' || r == '|' }) {
-		all := true
-		for name := range strings.SplitSeq(one, "&") {
+// isActive reports whether a document for these profiles applies. profiles is a list of names, of which one must be
+// chosen, or an expression of Spring with '|', '&' and '!'; "" always applies.
+func isActive(profiles string, chosen []string) bool {
+	for alternative := range strings.FieldsFuncSeq(profiles, func(r rune) bool { return r == ',' || r == '|' }) {
+		allHold := true
+		for name := range strings.SplitSeq(alternative, "&") {
 			name, negated := strings.CutPrefix(strings.Trim(name, " ()"), "!")
-			all = all && slices.Contains(chosen, strings.TrimSpace(name)) != negated
+			allHold = allHold && slices.Contains(chosen, strings.TrimSpace(name)) != negated
 		}
-		if all {
+		if allHold {
 			return true
 		}
 	}
 	return profiles == ""
 }
 
-// spring adds the jobs of a configuration, in which later documents override earlier ones.
+// spring reads the jobs of Spring's configuration, in which later documents override earlier ones.
 func (l *lite) spring(text []byte) error {
 	documents, err := springDocuments(text)
 	if err != nil {
@@ -217,12 +225,12 @@ func (l *lite) spring(text []byte) error {
 	byName := map[string]*liteJob{}
 	for _, d := range documents {
 		switch {
-		case !active(d.profiles, l.options.Profiles):
+		case !isActive(d.profiles, l.options.Profiles):
 			l.note(d.line, "", "the document for the profile %s is left out; give --profile %s to have it", d.profiles,
 				firstProfile(d.profiles))
 			continue
 		case d.job != "":
-			l.jobs = append(l.jobs, stored(d))
+			l.jobs = append(l.jobs, storedJob(d))
 			continue
 		}
 		for _, e := range d.entries {
@@ -236,13 +244,14 @@ func (l *lite) spring(text []byte) error {
 	return nil
 }
 
+// firstProfile returns the first name in a list or expression of profiles.
 func firstProfile(profiles string) string {
 	names := strings.FieldsFunc(profiles, func(r rune) bool { return strings.ContainsRune(",|&!() ", r) })
 	return strings.Join(names[:min(len(names), 1)], "")
 }
 
-// stored returns the job of a document from ZooKeeper.
-func stored(d springDocument) *liteJob {
+// storedJob returns the job of a document from ZooKeeper.
+func storedJob(d springDocument) *liteJob {
 	job := newLiteJob(d.job, d.line)
 	for _, e := range d.entries {
 		job.add(e.path, e.setting)
@@ -250,7 +259,7 @@ func stored(d springDocument) *liteJob {
 	return job
 }
 
-// add adds a setting with its path within a job.
+// add adds a setting or property by its path within the job.
 func (j *liteJob) add(path []string, s setting) {
 	if plainKey(path[0]) == "props" && len(path) > 1 {
 		name := strings.Join(path[1:], ".")
@@ -262,9 +271,11 @@ func (j *liteJob) add(path []string, s setting) {
 	j.settings[plainKey(s.key)] = s
 }
 
-// starters are the names below which starters for Spring Boot have their configuration; only the first one has jobs.
+// starters are the names below which starters for Spring Boot have their configuration. Only below the first one are
+// there jobs.
 var starters = []string{"elasticjob", "elastic.job", "spring.elasticjob", "elasticjoblite", "elaticjob", "job.elastic"}
 
+// addEntry adds an entry to its job in byName, to the global settings, or to others.
 func (l *lite) addEntry(e entry, byName map[string]*liteJob, others map[string]bool) {
 	path := e.plainPath()
 	switch {
@@ -277,7 +288,7 @@ func (l *lite) addEntry(e entry, byName map[string]*liteJob, others map[string]b
 		byName[name].add(e.path[3:], e.setting)
 	case path == "spring.config.activate.onprofile", path == "spring.profiles":
 	case slices.ContainsFunc(starters, func(s string) bool { return strings.HasPrefix(path, s+".") }):
-		l.beside = append(l.beside, e.setting)
+		l.global = append(l.global, e.setting)
 	default:
 		others[cmp.Or(e.path[0], e.key)] = true
 	}

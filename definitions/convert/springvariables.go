@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// resolve fills in the variables of Spring. One without a value is only known where the program runs.
-func (r *liteJobReader) resolve(values map[string]setting) {
+// fillAll replaces Spring's variables in the values. It adds a remark about a variable without a value, because only
+// the machine that runs the program knows its value.
+func (r *liteJobReader) fillAll(values map[string]setting) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
-		filled, used := r.filled(value.text, 0)
+		filled, used := r.fill(value.text, 0)
 		for _, v := range used {
 			switch {
 			case !v.known:
@@ -27,16 +28,17 @@ func (r *liteJobReader) resolve(values map[string]setting) {
 	}
 }
 
-// variable is a ${name:default} that was filled in, or has no value.
+// variable is a ${name:default} in a text. known reports that it has a value, and byDefault that this is its default.
 type variable struct {
 	name             string
 	known, byDefault bool
 }
 
-// filled replaces variables by their values: those of --properties, of the file, or their defaults, in which there may
-// be variables, too.
-func (l *lite) filled(text string, depth int) (out string, used []variable) {
-	// Variables may stand for each other in a circle, and a few that each name the one before twice for very many.
+// fill replaces the variables in a text by their values: those of --properties, those of the file, or else their
+// defaults. Values may contain variables too. depth is the number of variables in whose values the text is.
+func (l *lite) fill(text string, depth int) (out string, used []variable) {
+	// A variable may contain itself. And each of a few variables may contain the next one twice, which doubles the
+	// text.
 	const maxDepth, maxUsed = 20, 1000
 	for {
 		begin := strings.Index(text, "${")
@@ -44,18 +46,18 @@ func (l *lite) filled(text string, depth int) (out string, used []variable) {
 		if begin < 0 || end < 0 || depth > maxDepth || len(used) > maxUsed {
 			return out + text, used
 		}
-		name, otherwise, hasDefault := strings.Cut(text[begin+2:end], ":")
+		name, defaultValue, hasDefault := strings.Cut(text[begin+2:end], ":")
 		v := variable{name: name}
 		var value string
 		value, v.known = l.lookup(name)
 		if !v.known && hasDefault {
-			value, v.known, v.byDefault = otherwise, true, true
+			value, v.known, v.byDefault = defaultValue, true, true
 		}
 		if !v.known {
 			value = text[begin : end+1]
 		} else {
 			var inner []variable
-			value, inner = l.filled(value, depth+1)
+			value, inner = l.fill(value, depth+1)
 			used = append(used, inner...)
 		}
 		used = append(used, v)
@@ -63,7 +65,7 @@ func (l *lite) filled(text string, depth int) (out string, used []variable) {
 	}
 }
 
-// closingBrace returns the index of the brace that ends the variable at begin, or -1.
+// closingBrace returns the index of the brace that ends the variable at begin; -1 if there is none.
 func closingBrace(text string, begin int) int {
 	depth := 0
 	for i := max(begin, 0); i < len(text); i++ {
@@ -79,7 +81,8 @@ func closingBrace(text string, begin int) int {
 	return -1
 }
 
-// lookup returns the value of a variable. Spring takes names that differ in case, '-' and '_' for the same.
+// lookup returns the value of a variable; false if it has none. As in Spring, names that differ only in case, '-' and
+// '_' are the same.
 func (l *lite) lookup(name string) (value string, known bool) {
 	for _, values := range []map[string]string{l.options.Properties, l.values} {
 		if value, known = values[name]; known {

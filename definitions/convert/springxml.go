@@ -18,17 +18,18 @@ const (
 	springNamespaceOld  = springNamespacesOld + "job"
 )
 
-// springFile reads a Spring file.
+// springFile reads an XML file of Spring, token by token.
 type springFile struct {
 	*lite
-	job    *liteJob
-	depth  int            // within the job
-	prop   string         // the property whose value is the text of the element
-	inner  string         // the element within the job whose text is its value
-	others map[string]int // elements that are not ElasticJob's
+	job    *liteJob       // the job of the current element; nil outside of jobs
+	depth  int            // the depth of the current element within the job
+	prop   string         // the property whose value is the text of the current element; "" if there is none
+	inner  string         // the setting whose value is the text of the current element; "" if there is none
+	others map[string]int // the number of elements that are not ElasticJob's, by name
 }
 
-// xml adds the jobs of a Spring file: elasticjob:job, job:simple, job:dataflow and job:script in 2.x, job:bean in 1.x.
+// xml reads the jobs of an XML file of Spring: elasticjob:job; in 2.x job:simple, job:dataflow and job:script; in 1.x
+// job:bean.
 func (l *lite) xml(text []byte) error {
 	f := &springFile{lite: l, others: map[string]int{}}
 	decoder := xml.NewDecoder(bytes.NewReader(text))
@@ -43,7 +44,7 @@ func (l *lite) xml(text []byte) error {
 			return xmlError(err)
 		}
 		line, _ := decoder.InputPos()
-		f.token(token, line)
+		f.readToken(token, line)
 	}
 	if len(f.others) > 0 {
 		var names []string
@@ -55,7 +56,8 @@ func (l *lite) xml(text []byte) error {
 	return nil
 }
 
-func (f *springFile) token(token xml.Token, line int) {
+// readToken reads the next token of the file.
+func (f *springFile) readToken(token xml.Token, line int) {
 	switch t := token.(type) {
 	case xml.StartElement:
 		switch {
@@ -66,7 +68,7 @@ func (f *springFile) token(token xml.Token, line int) {
 			f.depth++
 			f.prop, f.inner = f.job.addChild(t, line)
 		default:
-			f.other(t, line)
+			f.readOther(t, line)
 		}
 	case xml.CharData:
 		value := strings.TrimSpace(string(t))
@@ -85,8 +87,8 @@ func (f *springFile) token(token xml.Token, line int) {
 	}
 }
 
-// other notes an element outside of jobs.
-func (f *springFile) other(t xml.StartElement, line int) {
+// readOther reads the start of an element outside of jobs.
+func (f *springFile) readOther(t xml.StartElement, line int) {
 	class := ""
 	for _, a := range t.Attr {
 		if a.Name.Local == "class" {
@@ -101,7 +103,7 @@ func (f *springFile) other(t xml.StartElement, line int) {
 			}
 		}
 	case isLite(t.Name):
-		f.beside = append(f.beside, setting{line: line, key: t.Name.Local})
+		f.global = append(f.global, setting{line: line, key: t.Name.Local})
 	case strings.HasSuffix(class, "SpringJobScheduler"), strings.HasSuffix(class, "JobScheduler"),
 		strings.HasSuffix(class, "ScheduleJobBootstrap"):
 		f.lost(line, "", "the bean of the class %s is a job, which is not read from this form: read it from ZooKeeper, with --zk", class)
@@ -110,7 +112,8 @@ func (f *springFile) other(t xml.StartElement, line int) {
 	}
 }
 
-// xmlError rewrites an error of the decoder. It omits the text after an '&', which may be a part of a password.
+// xmlError returns the error for an error of the decoder, without the text after an '&', which may be part of a
+// password.
 func xmlError(err error) error {
 	var syntax *xml.SyntaxError
 	if errors.As(err, &syntax) && strings.Contains(syntax.Msg, "character entity") {
@@ -119,11 +122,12 @@ func xmlError(err error) error {
 	return fmt.Errorf("not XML: %w", err)
 }
 
-// isLite reports whether an element belongs to ElasticJob. In 2.x the registry center has a namespace of its own.
+// isLite reports whether an element belongs to ElasticJob. In 2.x there is another namespace for the registry center.
 func isLite(name xml.Name) bool {
 	return name.Space == springNamespace || strings.HasPrefix(name.Space, springNamespacesOld)
 }
 
+// isLiteJob reports whether an element is a job.
 func isLiteJob(name xml.Name) bool {
 	switch name.Space {
 	case springNamespace:
@@ -134,6 +138,7 @@ func isLiteJob(name xml.Name) bool {
 	return false
 }
 
+// springJob returns a job with the attributes of its element as settings.
 func springJob(t xml.StartElement, line int) *liteJob {
 	job := newLiteJob("", line)
 	for _, a := range t.Attr {
@@ -149,8 +154,8 @@ func springJob(t xml.StartElement, line int) *liteJob {
 	return job
 }
 
-// addChild reads an element within a job. It returns the name of the property or setting whose value is the element's
-// text, if it has that form.
+// addChild reads the start of an element within a job. If the text of the element is the value of a property or
+// setting, addChild returns the property as prop or the setting as inner.
 func (j *liteJob) addChild(t xml.StartElement, line int) (prop, inner string) {
 	attributes := map[string]string{}
 	for _, a := range t.Attr {

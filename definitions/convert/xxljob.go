@@ -17,26 +17,26 @@ import (
 // xxl converts the jobs of an XXL-JOB, of any version.
 type xxl struct {
 	*builder
-	groups  map[string]record   // executors by their ids
-	live    map[string]int      // the registered addresses of executors, by app name
-	states  map[string]xxlState // of jobs, by their ids, where an own table has them
+	groups  map[string]record   // the executors, by id
+	live    map[string]int      // the number of registered addresses of executors, by app name
+	states  map[string]xxlState // the states of jobs, by id; nil if there is no separate table with them
 	unknown leftovers
 }
 
-// XXLJob converts jobs of XXL-JOB: from a dump of its tables xxl_job_info and, for the apps, xxl_job_group, or from
+// XXLJob converts jobs of XXL-JOB. The text is a dump of its tables xxl_job_info and, for the apps, xxl_job_group, or
 // the JSON that its admin returns.
 func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	x := newXXL(file, options)
 	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
-		infos, err := x.page(text)
+		infos, err := x.readJSON(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		return x.convert(infos)
 	}
 	dump := sqldump.Read(string(text), xxlColumnsOf)
-	for _, one := range dump.Ignored {
-		x.lost(one.Line, "", "statement skipped, because %s: %s", one.Why, one.Statement)
+	for _, ignored := range dump.Ignored {
+		x.lost(ignored.Line, "", "statement skipped, because %s: %s", ignored.Why, ignored.Statement)
 	}
 	if dump.Guessed {
 		x.remarkOnce(0, false, "nothing shows which database made the file; backslashes in texts were read as MySQL's escapes")
@@ -44,8 +44,8 @@ func XXLJob(file string, text []byte, options Options) (*Result, error) {
 	return x.convert(x.tables(dump.Tables))
 }
 
-// XXLJobTables converts jobs of XXL-JOB from its tables in a database. others are the names of its tables that were not
-// read.
+// XXLJobTables converts jobs of XXL-JOB from its tables in a database. others are the names of further tables of
+// XXL-JOB, which were not read.
 func XXLJobTables(database string, tables map[string]*sqldump.Table, others []string, options Options) (*Result, error) {
 	x := newXXL(database, options)
 	for _, name := range others {
@@ -59,11 +59,12 @@ func newXXL(source string, options Options) *xxl {
 		unknown: leftovers{kind: "column"}}
 }
 
+// convert converts the rows of all jobs. It returns an error if there are none.
 func (x *xxl) convert(infos []record) (*Result, error) {
 	if len(infos) == 0 {
 		return nil, fmt.Errorf("%s has no job of XXL-JOB: give a dump with INSERT INTO xxl_job_info, such as mysqldump DATABASE xxl_job_info xxl_job_group makes, what the admin answers to /jobinfo/pageList, or its database with --db", x.file)
 	}
-	// Jobs with the same handler are told apart by their ids, the first one by having none.
+	// Jobs with the same handler get names with their ids, except the first one.
 	slices.SortStableFunc(infos, func(a, b record) int { return cmp.Compare(idOf(a), idOf(b)) })
 	for _, info := range infos {
 		x.add(info)
@@ -79,40 +80,43 @@ func (x *xxl) convert(infos []record) (*Result, error) {
 	return x.finish("bin/start.sh"), nil
 }
 
+// idOf returns the id of a job; 0 if it is not a number.
 func idOf(r record) int {
 	id, _ := strconv.Atoi(r.settings["id"].text)
 	return id
 }
 
-// page reads the JSON of the admin: objects of jobs, and of executors.
-func (x *xxl) page(text []byte) (infos []record, err error) {
+// readJSON reads the JSON of the admin, which contains objects for jobs and executors, and returns the jobs.
+func (x *xxl) readJSON(text []byte) (infos []record, err error) {
 	x.unknown.kind = "key"
-	all, err := jsonRecords(text)
-	for _, one := range all {
-		if _, isInfo := one.settings["executorhandler"]; isInfo {
-			infos = append(infos, one)
-		} else if _, isGroup := one.settings["addresslist"]; isGroup {
-			x.groups[one.settings["id"].text] = one
+	records, err := jsonRecords(text)
+	for _, r := range records {
+		if _, isInfo := r.settings["executorhandler"]; isInfo {
+			infos = append(infos, r)
+		} else if _, isGroup := r.settings["addresslist"]; isGroup {
+			x.groups[r.settings["id"].text] = r
 		} else {
-			x.leave(one, sortedKeys(one.settings)...)
+			x.leave(r, sortedKeys(r.settings)...)
 		}
 	}
 	return infos, err
 }
 
-// xxlJob converts one job.
+// xxlJob converts one job. It takes the settings that it converts from the record; the others are unknown.
 type xxlJob struct {
 	*xxl
 	record
 	d *definitions.Definition
 }
 
+// lost adds a remark about the job that requires an action.
 func (j *xxlJob) lost(format string, args ...any) {
 	j.xxl.lost(j.line, j.d.Name(), format, args...)
 }
 
-// value takes the first of some columns that is given.
-func (j *xxlJob) value(names ...string) string {
+// takeText takes some columns, and returns the text of the first one that is given. If only the database knows its
+// value, it returns "" and adds a remark.
+func (j *xxlJob) takeText(names ...string) string {
 	s := j.take(names...)
 	if s.unknown {
 		j.lost("%s is %s in the file, whose value only the database knows; it is left out", s.key, s.text)
@@ -121,6 +125,7 @@ func (j *xxlJob) value(names ...string) string {
 	return s.text
 }
 
+// add converts a job.
 func (x *xxl) add(info record) {
 	id, handler := info.take("id").text, info.settings["executorhandler"].text
 	groupID := info.take("jobgroup").text
@@ -131,22 +136,22 @@ func (x *xxl) add(info record) {
 	}
 	j := &xxlJob{x, info, x.job(info.line, cmp.Or(handler, "job-"+id), id, appName)}
 	c := &j.d.Job
-	c.Description, c.JobParameter = j.value("jobdesc", "jobname", "name", "title"), j.value("executorparam")
-	c.TimeoutSeconds, c.MaxRetries = j.number("executortimeout", jobs.MaxTimeoutSeconds),
-		j.number("executorfailretrycount", jobs.MaxRetries)
-	j.status(id)
-	j.schedule()
-	broadcast := j.route(group)
-	j.block()
-	j.glue(handler, broadcast)
-	j.rest()
+	c.Description, c.JobParameter = j.takeText("jobdesc", "jobname", "name", "title"), j.takeText("executorparam")
+	c.TimeoutSeconds, c.MaxRetries = j.takeNumber("executortimeout", jobs.MaxTimeoutSeconds),
+		j.takeNumber("executorfailretrycount", jobs.MaxRetries)
+	j.takeStatus(id)
+	j.takeSchedule()
+	broadcast := j.takeRoute(group)
+	j.takeBlock()
+	j.takeGlue(handler, broadcast)
+	j.takeRest()
 	x.unknown.add(j.d.Name(), j.record)
 }
 
-// status disables a job that is stopped. Versions before 2.1 have the state in Quartz's tables.
-func (j *xxlJob) status(id string) {
+// takeStatus disables a job that is stopped. In versions before 2.1, Quartz's tables contain the state.
+func (j *xxlJob) takeStatus(id string) {
 	stopped := false
-	switch status := j.value("triggerstatus"); {
+	switch status := j.takeText("triggerstatus"); {
 	case status == "0", status == "1":
 		stopped = status == "0"
 	case status != "":
@@ -167,19 +172,21 @@ func (j *xxlJob) status(id string) {
 	}
 }
 
-func (j *xxlJob) number(field string, limit int) int {
-	s := j.value(field)
-	n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(s), "0"))
+// takeNumber takes a column with a number from 0 to limit. For any other text it adds a remark and returns 0; negative
+// numbers mean 0 in XXL-JOB.
+func (j *xxlJob) takeNumber(field string, limit int) int {
+	text := j.takeText(field)
+	n, err := strconv.Atoi(cmp.Or(strings.TrimSpace(text), "0"))
 	if err != nil || n > limit {
-		j.lost("%s %q must be from 0 to %d, and is left out", field, s, limit)
+		j.lost("%s %q must be from 0 to %d, and is left out", field, text, limit)
 		return 0
 	}
 	return max(n, 0)
 }
 
-// route takes the routing strategy. It reports whether the job runs on all machines.
-func (j *xxlJob) route(group record) (broadcast bool) {
-	switch strategy := j.value("executorroutestrategy"); strategy {
+// takeRoute converts the routing strategy. It reports whether the job runs a shard on each machine.
+func (j *xxlJob) takeRoute(group record) (broadcast bool) {
+	switch strategy := j.takeText("executorroutestrategy"); strategy {
 	case "SHARDING_BROADCAST":
 		machines := 0
 		for address := range strings.SplitSeq(group.settings["addresslist"].text, ",") {
@@ -202,16 +209,17 @@ func (j *xxlJob) route(group record) (broadcast bool) {
 	return false
 }
 
-// zones are the names that versions and forks of XXL-JOB give to the column with the time zone of a cron.
-var zones = []string{"scheduletimezone", "timezone", "timezoneid", "schedulezone", "scheduletimezoneid", "zoneid",
+// zoneColumns are the names of the column with the time zone of a cron, in versions and forks of XXL-JOB.
+var zoneColumns = []string{"scheduletimezone", "timezone", "timezoneid", "schedulezone", "scheduletimezoneid", "zoneid",
 	"crontimezone"}
 
-func (j *xxlJob) schedule() {
-	if zone := j.value(zones...); zone != "" {
+// takeSchedule sets the cron and its time zone.
+func (j *xxlJob) takeSchedule() {
+	if zone := j.takeText(zoneColumns...); zone != "" {
 		j.d.Job.TimeZone = jobs.JavaZone(zone)
 	}
-	kind, conf := j.value("scheduletype"), j.value("scheduleconf")
-	if old := j.value("jobcron"); kind == "" && old != "" {
+	kind, conf := j.takeText("scheduletype"), j.takeText("scheduleconf")
+	if old := j.takeText("jobcron"); kind == "" && old != "" {
 		kind, conf = "CRON", old
 	}
 	switch kind {
@@ -236,7 +244,7 @@ func (j *xxlJob) schedule() {
 	}
 }
 
-// rateCron returns the cron that fires at this interval, if there is one.
+// rateCron returns the cron that fires at an interval of some seconds; exact is false if there is none.
 func rateCron(seconds int) (expression string, exact bool) {
 	switch {
 	case seconds < 1:
@@ -253,10 +261,10 @@ func rateCron(seconds int) (expression string, exact bool) {
 	return "", false
 }
 
-// block converts the strategies for fires that find the job running and for missed fires.
-func (j *xxlJob) block() {
-	misfire := j.value("misfirestrategy")
-	switch blocked := cmp.Or(j.value("executorblockstrategy"), "SERIAL_EXECUTION"); blocked {
+// takeBlock converts the strategies for fires that find the job running, and for missed fires.
+func (j *xxlJob) takeBlock() {
+	misfire := j.takeText("misfirestrategy")
+	switch strategy := cmp.Or(j.takeText("executorblockstrategy"), "SERIAL_EXECUTION"); strategy {
 	case "SERIAL_EXECUTION":
 		j.d.Job.Misfire = true
 	case "DISCARD_LATER":
@@ -266,7 +274,7 @@ func (j *xxlJob) block() {
 	case "COVER_EARLY":
 		j.lost("COVER_EARLY ends the run that the next fire finds; here that fire is dropped: set timeoutSeconds to less than the time between two fires")
 	default:
-		j.lost("executor_block_strategy %s is not known; a fire that finds the job running is dropped", blocked)
+		j.lost("executor_block_strategy %s is not known; a fire that finds the job running is dropped", strategy)
 	}
 	if j.d.Job.Misfire && misfire == "DO_NOTHING" {
 		j.note(j.line, j.d.Name(), "SERIAL_EXECUTION became misfire: true, which also makes up for fires that were missed while no server ran, despite DO_NOTHING")
@@ -276,17 +284,19 @@ func (j *xxlJob) block() {
 	}
 }
 
-// glueScripts run a script with what XXL-JOB gives it as arguments: the parameter, the number of the shard and the
-// number of all shards. They come from the run, so that a trigger with another parameter works, too.
+// glueScripts are the ways to run a script with the arguments that XXL-JOB gives it: the parameter, the number of the
+// shard, and the number of all shards. The prologue reads them when the script runs, so that a trigger can give
+// another parameter.
 var glueScripts = map[string]struct{ interpreter, prologue string }{
 	"GLUE_SHELL":  {"/bin/bash -c", `set -- "$ELASTICJOB_JOB_PARAMETER" "$ELASTICJOB_SHARDING_ITEM" "$ELASTICJOB_SHARDING_TOTAL_COUNT"`},
 	"GLUE_PYTHON": {"python3 -c", `import os, sys; sys.argv[1:] = [os.environ.get("ELASTICJOB_" + n, "") for n in ("JOB_PARAMETER", "SHARDING_ITEM", "SHARDING_TOTAL_COUNT")]`},
 }
 
-func (j *xxlJob) glue(handler string, broadcast bool) {
+// takeGlue sets the command of the job, or adds a remark if its code is not a script that can be run.
+func (j *xxlJob) takeGlue(handler string, broadcast bool) {
 	j.take("executorhandler")
-	kind := cmp.Or(j.value("gluetype"), "BEAN")
-	source := strings.TrimPrefix(strings.ReplaceAll(j.value("gluesource"), "\r\n", "\n"), textfile.Mark)
+	kind := cmp.Or(j.takeText("gluetype"), "BEAN")
+	source := strings.TrimPrefix(strings.ReplaceAll(j.takeText("gluesource"), "\r\n", "\n"), textfile.Mark)
 	if script := strings.TrimLeft(source, " \t\n"); strings.HasPrefix(script, "#!") {
 		source = script
 	}
@@ -315,16 +325,18 @@ func (j *xxlJob) glue(handler string, broadcast bool) {
 	}
 }
 
+// firstLine returns the first line of a text, without the blanks around it.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return strings.TrimSpace(line)
 }
 
-func (j *xxlJob) rest() {
-	if children := j.value("childjobid", "childjobkey"); children != "" && children != "0" {
+// takeRest takes columns without a counterpart, and adds remarks about those that matter.
+func (j *xxlJob) takeRest() {
+	if children := j.takeText("childjobid", "childjobkey"); children != "" && children != "0" {
 		j.lost("its child jobs (%s) have no counterpart: let its program trigger them at its end, by POST /api/job/NAME/trigger", children)
 	}
-	if mail := j.value("alarmemail"); mail != "" {
+	if mail := j.takeText("alarmemail"); mail != "" {
 		j.lost("mail to %s about failures: set jobErrorHandlerType: EMAIL with props email.to and those of the mail server", mail)
 	}
 	j.leave(j.record, "author", "addtime", "updatetime", "glueremark", "glueupdatetime", "triggerlasttime",

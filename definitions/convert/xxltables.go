@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Columns of XXL-JOB's tables, for dumps that do not name them: since 2.3, and before 2.3.
+// Columns of XXL-JOB's tables, for dumps that do not name them. Those named old are of versions before 2.3.
 var (
 	xxlColumns = []string{"id", "job_group", "job_desc", "add_time", "update_time", "author", "alarm_email",
 		"schedule_type", "schedule_conf", "misfire_strategy", "executor_route_strategy", "executor_handler",
@@ -30,7 +30,7 @@ var (
 	xxlRegistryColumns = []string{"id", "registry_group", "registry_key", "registry_value", "update_time"}
 )
 
-// xxlColumnsOf returns the columns of a table from the values of a row.
+// xxlColumnsOf returns the columns of a table, which it recognizes by the values of a row; nil if it does not.
 func xxlColumnsOf(table string, values []string) []string {
 	sets := map[string][][]string{
 		"xxl_job_info":               {xxlColumns, xxlOldColumns},
@@ -52,11 +52,11 @@ func xxlColumnsOf(table string, values []string) []string {
 	return nil
 }
 
-// XXLJobTableNames are the names of the tables, in lower case, that XXLJobTables reads.
+// XXLJobTableNames are the names of the tables that XXLJobTables reads, in lower case.
 var XXLJobTableNames = []string{"xxl_job_info", "xxl_job_qrtz_trigger_info", "xxl_job_group",
 	"xxl_job_qrtz_trigger_group", "xxl_job_qrtz_triggers", "xxl_job_qrtz_cron_triggers", "xxl_job_registry"}
 
-// xxlState is what Quartz's tables say of a job, in versions before 2.1.
+// xxlState is the state of a job in Quartz's tables, which versions before 2.1 use.
 type xxlState struct {
 	paused bool
 	zone   string
@@ -90,6 +90,7 @@ func (x *xxl) tables(all map[string]*sqldump.Table) (infos []record) {
 	return infos
 }
 
+// recordOf returns the record of a row.
 func recordOf(row *sqldump.Row) record {
 	r := record{row.Line, map[string]setting{}}
 	for column, value := range row.Values {
@@ -98,7 +99,7 @@ func recordOf(row *sqldump.Row) record {
 	return r
 }
 
-// quartz reads the states of jobs, and the time zones of their crons.
+// quartz reads the states of jobs and the time zones of their crons from rows of Quartz's tables.
 func (x *xxl) quartz(rows []*sqldump.Row) {
 	if x.states == nil {
 		x.states = map[string]xxlState{}
@@ -116,7 +117,7 @@ func (x *xxl) quartz(rows []*sqldump.Row) {
 	}
 }
 
-// leaveTable reports a table that is not taken over.
+// leaveTable adds a remark about a table that is not converted. rows is a text about its rows, or "".
 func (x *xxl) leaveTable(line int, name, rows string) {
 	switch {
 	case name == "xxl_job_user":

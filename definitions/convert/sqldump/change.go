@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// assignment is column = value, in the SET of a statement.
+// assignment is an assignment, column = value, in the SET of a statement.
 type assignment struct {
 	column string
 	value  []token
 }
 
+// assignments parses a list of assignments. It returns nil if one of them has another form.
 func assignments(e []token) (list []assignment) {
-	for _, one := range arguments(e) {
-		column, rest := qualified(one)
+	for _, item := range arguments(e) {
+		column, rest := qualified(item)
 		if column != "" && len(rest) > 1 && rest[0].is("=") {
 			list = append(list, assignment{column, rest[1:]})
 			continue
@@ -23,18 +24,20 @@ func assignments(e []token) (list []assignment) {
 	return list
 }
 
-// existing decides about a row whose id is in the table already. It returns the row that remains.
-type existing func(old, new *Row) *Row
+// mergeFunc returns the row that the table keeps if it already has a row with the id of the new one.
+type mergeFunc func(old, new *Row) *Row
 
-// onExisting reads the clauses behind the rows of an INSERT.
-func (d *Dump) onExisting(e []token, replaces, ignores bool) (existing, string) {
+// readConflict reads the clauses after the rows of an INSERT. replaces and ignores say that the statement is a REPLACE
+// or an INSERT IGNORE. The mergeFunc is nil if the database would refuse a row with an existing id. why says why the
+// clauses are not supported; "" if they are.
+func (d *Dump) readConflict(e []token, replaces, ignores bool) (merge mergeFunc, why string) {
 	alias := ""
 	if len(e) > 1 && e[0].is("AS") {
 		alias, e = qualified(e[1:])
 		alias += "."
 	}
-	if at := indexAtTop(e, func(i int) bool { return e[i].is("RETURNING") }); at >= 0 {
-		e = e[:at]
+	if end := indexAtTop(e, func(i int) bool { return e[i].is("RETURNING") }); end >= 0 {
+		e = e[:end]
 	}
 	keepOld := func(old, _ *Row) *Row { return old }
 	keepNew := func(_, new *Row) *Row { return new }
@@ -46,22 +49,22 @@ func (d *Dump) onExisting(e []token, replaces, ignores bool) (existing, string) 
 	case len(e) == 0:
 		return nil, ""
 	case len(e) > 4 && e[0].is("ON") && e[1].is("DUPLICATE"):
-		return d.updating(e[4:], alias)
+		return d.readConflictUpdate(e[4:], alias)
 	case len(e) > 1 && e[0].is("ON") && e[1].is("CONFLICT"):
 		do := indexAtTop(e, func(i int) bool { return e[i].is("DO") })
 		switch {
 		case do > 0 && do+1 < len(e) && e[do+1].is("NOTHING"):
 			return keepOld, ""
 		case do > 0 && do+2 < len(e) && e[do+1].is("UPDATE") && e[do+2].is("SET"):
-			return d.updating(e[do+3:], "excluded.")
+			return d.readConflictUpdate(e[do+3:], "excluded.")
 		}
 	}
 	return nil, "the clause after its rows is not supported"
 }
 
-// updating returns what an upsert does to a row that exists. Its values are literals, or those of the new row, which are
-// named VALUES(column), or column with the alias of the new row.
-func (d *Dump) updating(e []token, alias string) (existing, string) {
+// readConflictUpdate reads the assignments of an upsert, which change the row that exists. A value is a literal, or a
+// value of the new row: VALUES(column), or the column after the alias of the new row.
+func (d *Dump) readConflictUpdate(e []token, alias string) (merge mergeFunc, why string) {
 	list := assignments(e)
 	if list == nil {
 		return nil, "its update of existing rows is not supported"
@@ -69,7 +72,7 @@ func (d *Dump) updating(e []token, alias string) (existing, string) {
 	return func(old, new *Row) *Row {
 		changed := &Row{Line: old.Line, Values: maps.Clone(old.Values)}
 		for _, a := range list {
-			if column, ok := ofNewRow(a.value, alias); ok {
+			if column, ok := columnOfNewRow(a.value, alias); ok {
 				if v, given := new.Values[column]; given {
 					changed.Values[a.column] = v
 				} else {
@@ -83,7 +86,8 @@ func (d *Dump) updating(e []token, alias string) (existing, string) {
 	}, ""
 }
 
-func ofNewRow(e []token, alias string) (column string, ok bool) {
+// columnOfNewRow returns the column if an expression is the value of a column of the new row; false otherwise.
+func columnOfNewRow(e []token, alias string) (column string, ok bool) {
 	if len(e) == 4 && e[0].is("VALUES") && e[1].is("(") {
 		column, _ = qualified(e[2:3])
 		return column, true
@@ -97,23 +101,25 @@ func ofNewRow(e []token, alias string) (column string, ok bool) {
 	return "", false
 }
 
-// add inserts a row. Tables whose rows have an id have it as their key.
-func (t *Table) add(row *Row, decide existing) {
+// add inserts a row. A column id, if there is one, is the key of the table. merge may be nil.
+func (t *Table) add(row *Row, merge mergeFunc) {
 	id, given := row.Values["id"]
-	at := slices.IndexFunc(t.Rows, func(r *Row) bool { return given && !id.Unknown && r.Values["id"] == id })
+	i := slices.IndexFunc(t.Rows, func(r *Row) bool { return given && !id.Unknown && r.Values["id"] == id })
 	switch {
-	case at < 0:
+	case i < 0:
 		t.Rows = append(t.Rows, row)
-	case decide == nil:
-		t.Rows[at] = row // the database would have refused it; the later one is the newer one
+	case merge == nil:
+		t.Rows[i] = row // the database would have refused the row, but the later row is the newer one
 	default:
-		t.Rows[at] = decide(t.Rows[at], row)
+		t.Rows[i] = merge(t.Rows[i], row)
 	}
 }
 
+// noCondition says why a statement with an unsupported WHERE is not applied.
 const noCondition = "its condition is not supported"
 
-// matcher reads a WHERE that consists of column = literal and column IN (literals), joined by AND.
+// matcher reads a WHERE that consists of column = literal and column IN (literals), joined by AND. Without tokens, all
+// rows match. ok is false if the WHERE has another form.
 func (d *Dump) matcher(e []token) (match func(*Row) bool, ok bool) {
 	if len(e) == 0 {
 		return func(*Row) bool { return true }, true
@@ -126,11 +132,11 @@ func (d *Dump) matcher(e []token) (match func(*Row) bool, ok bool) {
 		e = e[1 : len(e)-1]
 	}
 	wanted := map[string][]Value{}
-	for _, one := range split(e, "AND") {
-		for len(one) > 2 && one[0].is("(") && closing(one, 0) == len(one)-1 {
-			one = one[1 : len(one)-1]
+	for _, condition := range split(e, "AND") {
+		for len(condition) > 2 && condition[0].is("(") && closing(condition, 0) == len(condition)-1 {
+			condition = condition[1 : len(condition)-1]
 		}
-		column, rest := qualified(one)
+		column, rest := qualified(condition)
 		var list [][]token
 		switch {
 		case column == "" || len(rest) < 2:
@@ -142,8 +148,8 @@ func (d *Dump) matcher(e []token) (match func(*Row) bool, ok bool) {
 		default:
 			return nil, false
 		}
-		for _, one := range list {
-			v, null := d.value(one)
+		for _, literal := range list {
+			v, null := d.value(literal)
 			if v.Unknown || null {
 				return nil, false
 			}
@@ -160,8 +166,9 @@ func (d *Dump) matcher(e []token) (match func(*Row) bool, ok bool) {
 	}, true
 }
 
+// update applies an UPDATE. It returns why it could not, or "".
 func (d *Dump) update(e []token) (why string) {
-	named, rest := qualified(after(e[1:], "ONLY", "LOW_PRIORITY", "IGNORE"))
+	tableName, rest := qualified(skipWords(e[1:], "ONLY", "LOW_PRIORITY", "IGNORE"))
 	if len(rest) < 2 || !rest[0].is("SET") {
 		return "its form is not supported"
 	}
@@ -171,7 +178,7 @@ func (d *Dump) update(e []token) (why string) {
 	}
 	list := assignments(rest[1:where])
 	match, ok := d.matcher(rest[where:])
-	switch t := d.Tables[named]; {
+	switch t := d.Tables[tableName]; {
 	case list == nil:
 		return "its assignments are not supported"
 	case !ok:
@@ -183,6 +190,7 @@ func (d *Dump) update(e []token) (why string) {
 	}
 }
 
+// updateRows changes the rows that match. It returns why there are none, or "".
 func (d *Dump) updateRows(t *Table, list []assignment, match func(*Row) bool) (why string) {
 	found := false
 	for _, row := range t.Rows {
@@ -200,13 +208,14 @@ func (d *Dump) updateRows(t *Table, list []assignment, match func(*Row) bool) (w
 	return ""
 }
 
+// deleteRows applies a DELETE. It returns why it could not, or "".
 func (d *Dump) deleteRows(e []token) (why string) {
-	named, rest := qualified(after(e[1:], "FROM", "ONLY", "LOW_PRIORITY", "QUICK", "IGNORE"))
+	tableName, rest := qualified(skipWords(e[1:], "FROM", "ONLY", "LOW_PRIORITY", "QUICK", "IGNORE"))
 	match, ok := d.matcher(rest)
 	if !ok {
 		return noCondition
 	}
-	if t := d.Tables[named]; t != nil {
+	if t := d.Tables[tableName]; t != nil {
 		t.Rows = slices.DeleteFunc(t.Rows, match)
 	}
 	return ""

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// copyFrom reads PostgreSQL's COPY t (columns) FROM stdin, and the rows after it up to a line with \. It returns why
-// the rows cannot be read, or "".
+// copyFrom applies PostgreSQL's COPY t (columns) FROM stdin. The rows follow the statement, up to a line with \.
+// copyFrom returns why it could not read all rows, or "".
 func (d *Dump) copyFrom(e []token, l *lexer) (why string) {
-	named, rest := qualified(e[1:])
-	t := d.table(named)
+	tableName, rest := qualified(e[1:])
+	t := d.table(tableName)
 	columns := t.Columns
 	if len(rest) > 0 && rest[0].is("(") && closing(rest, 0) > 0 {
 		end := closing(rest, 0)
 		columns = nil
-		for _, one := range arguments(rest[1:end]) {
-			column, _ := qualified(one)
+		for _, item := range arguments(rest[1:end]) {
+			column, _ := qualified(item)
 			columns = append(columns, column)
 		}
 		rest = rest[end+1:]
@@ -26,24 +26,25 @@ func (d *Dump) copyFrom(e []token, l *lexer) (why string) {
 	if len(rest) > 2 {
 		why = "only the text format of COPY is read"
 	}
-	if newline := strings.IndexByte(l.source[l.at:], '\n'); newline >= 0 {
+	if newline := strings.IndexByte(l.source[l.offset:], '\n'); newline >= 0 {
 		l.move(newline + 1)
 	}
-	for l.at < len(l.source) {
-		number := l.line
-		line, _, _ := strings.Cut(l.source[l.at:], "\n")
-		l.move(min(len(line)+1, len(l.source)-l.at))
+	for l.offset < len(l.source) {
+		lineNumber := l.line
+		line, _, _ := strings.Cut(l.source[l.offset:], "\n")
+		l.move(min(len(line)+1, len(l.source)-l.offset))
 		line = strings.TrimSuffix(line, "\r")
 		if line == `\.` {
 			break
 		}
 		if why == "" {
-			why = d.copyRow(t, columns, number, strings.Split(line, "\t"))
+			why = d.copyRow(t, columns, lineNumber, strings.Split(line, "\t"))
 		}
 	}
 	return why
 }
 
+// copyRow adds a row of COPY. It returns why it could not, or "".
 func (d *Dump) copyRow(t *Table, columns []string, line int, values []string) (why string) {
 	if columns == nil {
 		columns = d.columnsOf(t.Name, values)
@@ -54,15 +55,15 @@ func (d *Dump) copyRow(t *Table, columns []string, line int, values []string) (w
 	row := &Row{Line: line, Values: map[string]Value{}}
 	for i, value := range values {
 		if value != `\N` {
-			row.Values[columns[i]] = Value{Text: unescaped(value)}
+			row.Values[columns[i]] = Value{Text: unescape(value)}
 		}
 	}
 	t.add(row, nil)
 	return ""
 }
 
-// unescaped replaces the escapes of COPY's text format.
-func unescaped(s string) string {
+// unescape replaces the escapes of COPY's text format.
+func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}

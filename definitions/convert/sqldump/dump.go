@@ -1,8 +1,8 @@
-// Package sqldump reads the rows that an SQL dump leaves in its tables, without a database.
+// Package sqldump returns the rows that the tables of an SQL dump have at its end, without a database.
 //
-// It applies the statements that fill and change tables: INSERT and REPLACE, including ON DUPLICATE KEY and ON CONFLICT,
-// COPY, and UPDATE, DELETE, TRUNCATE and DROP TABLE as far as they consist of literals. It reads dumps of MySQL,
-// MariaDB, PostgreSQL, Oracle and SQL Server. Every other statement that could change a row is listed, so that the
+// It applies the statements that fill and change tables: INSERT and REPLACE, including ON DUPLICATE KEY and ON
+// CONFLICT, COPY, and UPDATE, DELETE, TRUNCATE and DROP TABLE if they consist of literals. It reads dumps of MySQL,
+// MariaDB, PostgreSQL, Oracle and SQL Server. It lists every other statement that could change a row, so that the
 // caller can report it.
 package sqldump
 
@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// Table has the rows of a table after the last statement.
+// Table contains the rows of a table after the last statement.
 type Table struct {
 	Name    string   // in lower case, without database or schema
-	Columns []string // in lower case, from CREATE TABLE; nil if there is none
+	Columns []string // in lower case, from CREATE TABLE and ALTER TABLE; nil without CREATE TABLE
 	Rows    []*Row
 }
 
 // Row is a row of a table. A column that is NULL or was not given has no value.
 type Row struct {
-	Line   int // the line of the VALUES row that inserted it
+	Line   int // the line of the row in the statement that inserted it
 	Values map[string]Value
 }
 
 // Ignored is a statement that was not applied.
 type Ignored struct {
 	Line      int
-	Statement string // its beginning in one line, with its string literals elided
+	Statement string // its beginning, in one line and without its string literals
 	Why       string
 }
 
@@ -36,20 +36,20 @@ type Ignored struct {
 type Dump struct {
 	Tables  map[string]*Table
 	Ignored []Ignored
-	// Guessed is true if the dump has string literals with backslashes and its dialect could not be determined: they
-	// were read as escapes of MySQL.
+	// Guessed is true if the dump contains backslashes, and nothing in it shows its dialect. Backslashes in string
+	// literals were then read as MySQL's escapes.
 	Guessed bool
 
 	source    string
 	columnsOf func(table string, first []string) []string
 }
 
-// Read reads a dump. columnsOf returns the columns of a table if neither the INSERT nor a CREATE TABLE lists them, from
-// the values of its first row; nil if it does not know the table.
+// Read reads a dump. It calls columnsOf if neither the statement nor a CREATE TABLE lists the columns of a table.
+// columnsOf returns them, for a row with the values first; nil if it does not know the table.
 func Read(source string, columnsOf func(table string, first []string) []string) *Dump {
 	d := &Dump{Tables: map[string]*Table{}, source: source, columnsOf: columnsOf}
 	dialect, shown := dialectOf(source)
-	l := &lexer{dialect: dialect, source: source, line: 1, first: true}
+	l := &lexer{dialect: dialect, source: source, line: 1, lineStart: true}
 	for {
 		s, ok := l.next()
 		if !ok {
@@ -63,7 +63,8 @@ func Read(source string, columnsOf func(table string, first []string) []string) 
 	return d
 }
 
-// beginning returns the beginning of a statement in one line. String literals are elided, because they may be secrets.
+// beginning returns the beginning of a statement in one line, without its string literals, because they may be
+// secrets.
 func (s statement) beginning() string {
 	const limit = 80
 	var out strings.Builder
@@ -86,7 +87,7 @@ func (s statement) beginning() string {
 var withoutEffect = []string{"SET", "LOCK", "UNLOCK", "USE", "BEGIN", "START", "COMMIT", "SELECT", "GRANT", "REVOKE",
 	"COMMENT", "ANALYZE", "VACUUM", "PRINT", "SHOW", "PRAGMA", "CHECKPOINT", "REM", "PROMPT", "FLUSH", "OPTIMIZE", "END"}
 
-// apply executes a statement. It returns why it could not, or "".
+// apply applies a statement. It returns why it could not, or "".
 func (d *Dump) apply(s statement, l *lexer) (why string) {
 	e := s.tokens
 	switch first := e[0]; {
@@ -103,14 +104,14 @@ func (d *Dump) apply(s statement, l *lexer) (why string) {
 	case first.is("DELETE"):
 		return d.deleteRows(e)
 	case first.is("TRUNCATE"):
-		table, _ := qualified(after(e[1:], "TABLE", "ONLY"))
+		table, _ := qualified(skipWords(e[1:], "TABLE", "ONLY"))
 		if t := d.Tables[table]; t != nil {
 			t.Rows = nil
 		}
 	case first.is("DROP"):
 		if len(e) > 2 && e[1].is("TABLE") {
-			for _, one := range arguments(after(e[2:], "IF", "EXISTS")) {
-				table, _ := qualified(one)
+			for _, item := range arguments(skipWords(e[2:], "IF", "EXISTS")) {
+				table, _ := qualified(item)
 				delete(d.Tables, table)
 			}
 		}
@@ -122,52 +123,54 @@ func (d *Dump) apply(s statement, l *lexer) (why string) {
 	return ""
 }
 
-// table returns the named table, and creates it on first use.
-func (d *Dump) table(named string) *Table {
-	if d.Tables[named] == nil {
-		d.Tables[named] = &Table{Name: named}
+// table returns the table with a name, and creates it if it does not exist.
+func (d *Dump) table(name string) *Table {
+	if d.Tables[name] == nil {
+		d.Tables[name] = &Table{Name: name}
 	}
-	return d.Tables[named]
+	return d.Tables[name]
 }
 
-// nonColumnWords begin entries of a CREATE TABLE that are not columns.
+// nonColumnWords are the first words of entries of a CREATE TABLE that are not columns.
 var nonColumnWords = []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "SPATIAL", "CHECK",
 	"PERIOD", "EXCLUDE", "LIKE"}
 
+// create applies a CREATE TABLE. It returns why it could not, or why another CREATE may change rows, or "".
 func (d *Dump) create(e []token) (why string) {
-	e = after(e[1:], "TEMPORARY", "GLOBAL", "UNLOGGED", "OR", "REPLACE")
+	e = skipWords(e[1:], "TEMPORARY", "GLOBAL", "UNLOGGED", "OR", "REPLACE")
 	if len(e) == 0 || !e[0].is("TABLE") {
 		if len(e) > 0 && e[0].is("TRIGGER", "PROCEDURE", "FUNCTION", "VIEW", "RULE", "EVENT") {
 			return "it is not executed"
 		}
 		return ""
 	}
-	named, rest := qualified(after(e[1:], "IF", "NOT", "EXISTS"))
-	t := d.table(named)
+	tableName, rest := qualified(skipWords(e[1:], "IF", "NOT", "EXISTS"))
+	t := d.table(tableName)
 	if len(rest) == 0 || !rest[0].is("(") || closing(rest, 0) < 0 {
 		return "it has no column list"
 	}
 	t.Columns = nil
-	for _, one := range arguments(rest[1:closing(rest, 0)]) {
-		if column, _ := qualified(one); column != "" && !one[0].is(nonColumnWords...) {
+	for _, item := range arguments(rest[1:closing(rest, 0)]) {
+		if column, _ := qualified(item); column != "" && !item[0].is(nonColumnWords...) {
 			t.Columns = append(t.Columns, column)
 		}
 	}
 	return ""
 }
 
-// alter applies ALTER TABLE as far as it adds columns at the end. Keys and owners do not matter.
+// alter applies an ALTER TABLE that adds columns at the end. It returns why it could not apply another change of
+// columns, or "". It ignores changes of keys and owners.
 func (d *Dump) alter(e []token) (why string) {
 	if len(e) < 3 || !e[1].is("TABLE") {
 		return ""
 	}
-	named, rest := qualified(after(e[2:], "ONLY", "IF", "EXISTS"))
-	t := d.Tables[named]
+	tableName, rest := qualified(skipWords(e[2:], "ONLY", "IF", "EXISTS"))
+	t := d.Tables[tableName]
 	for _, change := range arguments(rest) {
 		switch {
 		case len(change) < 2, t == nil:
 		case change[0].is("ADD") && !change[1].is(nonColumnWords...):
-			column, _ := qualified(after(change[1:], "COLUMN", "IF", "NOT", "EXISTS"))
+			column, _ := qualified(skipWords(change[1:], "COLUMN", "IF", "NOT", "EXISTS"))
 			if slices.ContainsFunc(change, func(t token) bool { return t.is("AFTER", "FIRST") }) ||
 				change[1].is("(") || t.Columns == nil {
 				return "adding this column is not supported"
@@ -180,15 +183,17 @@ func (d *Dump) alter(e []token) (why string) {
 	return ""
 }
 
-// insert applies INSERT INTO t (columns) VALUES (…), (…), and MySQL's INSERT INTO t SET column = value.
+// insert applies INSERT INTO t (columns) VALUES (…), (…), and MySQL's INSERT INTO t SET column = value. It returns why
+// it could not, or "".
 func (d *Dump) insert(e []token) (why string) {
 	replaces := e[0].is("REPLACE")
 	ignores := slices.ContainsFunc(e[:min(len(e), 4)], func(t token) bool { return t.is("IGNORE") })
-	named, rest := qualified(after(e[1:], "IGNORE", "INTO", "LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY", "OVERWRITE", "TABLE"))
-	if named == "" {
+	tableName, rest := qualified(skipWords(e[1:], "IGNORE", "INTO", "LOW_PRIORITY", "DELAYED", "HIGH_PRIORITY",
+		"OVERWRITE", "TABLE"))
+	if tableName == "" {
 		return "it names no table"
 	}
-	t := d.table(named)
+	t := d.table(tableName)
 	columns := t.Columns
 	if len(rest) > 0 && rest[0].is("(") {
 		end := closing(rest, 0)
@@ -196,14 +201,14 @@ func (d *Dump) insert(e []token) (why string) {
 			return "it is incomplete"
 		}
 		columns = nil
-		for _, one := range arguments(rest[1:end]) {
-			column, _ := qualified(one)
+		for _, item := range arguments(rest[1:end]) {
+			column, _ := qualified(item)
 			columns = append(columns, column)
 		}
 		rest = rest[end+1:]
 	}
 	var rows []*Row
-	switch rest = after(rest, "OVERRIDING", "SYSTEM", "USER"); {
+	switch rest = skipWords(rest, "OVERRIDING", "SYSTEM", "USER"); {
 	case len(rest) > 0 && rest[0].is("SET"):
 		end := indexAtTop(rest, func(i int) bool { return i > 0 && rest[i].is("ON", "AS") })
 		if end < 0 {
@@ -215,7 +220,7 @@ func (d *Dump) insert(e []token) (why string) {
 		}
 		rows, rest = append(rows, row), rest[end:]
 	case len(rest) > 0 && rest[0].is("VALUES", "VALUE"): // MySQL has both
-		rest = after(rest, "VALUE", "VALUES")
+		rest = skipWords(rest, "VALUE", "VALUES")
 		for len(rest) > 0 && rest[0].is("(") {
 			end := closing(rest, 0)
 			if end < 0 {
@@ -225,29 +230,31 @@ func (d *Dump) insert(e []token) (why string) {
 			if why != "" {
 				return why
 			}
-			rows, rest = append(rows, row), after(rest[end+1:], ",")
+			rows, rest = append(rows, row), skipWords(rest[end+1:], ",")
 		}
 	default:
 		return "it has no VALUES or SET"
 	}
-	existing, why := d.onExisting(rest, replaces, ignores)
+	merge, why := d.readConflict(rest, replaces, ignores)
 	if why != "" {
 		return why
 	}
 	for _, row := range rows {
-		t.add(row, existing)
+		t.add(row, merge)
 	}
 	return ""
 }
 
-func (d *Dump) row(t *Table, columns []string, line int, values [][]token) (*Row, string) {
+// row returns a row with the values of expressions. Columns that are nil it takes from columnsOf, or else numbers
+// them. It returns why it could not, or "".
+func (d *Dump) row(t *Table, columns []string, line int, values [][]token) (r *Row, why string) {
 	if columns == nil {
-		var first []string
-		for _, one := range values {
-			v, _ := d.value(one)
-			first = append(first, v.Text)
+		var texts []string
+		for _, expression := range values {
+			v, _ := d.value(expression)
+			texts = append(texts, v.Text)
 		}
-		if columns = d.columnsOf(t.Name, first); columns == nil {
+		if columns = d.columnsOf(t.Name, texts); columns == nil {
 			columns = make([]string, len(values))
 			for i := range columns {
 				columns[i] = fmt.Sprintf("column %d", i+1)
@@ -264,7 +271,7 @@ func (d *Dump) row(t *Table, columns []string, line int, values [][]token) (*Row
 	return row, ""
 }
 
-// set puts the value of an expression into a row.
+// set sets a column of a row to the value of an expression.
 func (d *Dump) set(r *Row, column string, e []token) {
 	v, null := d.value(e)
 	if null {

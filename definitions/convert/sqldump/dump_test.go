@@ -10,9 +10,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/definitions/convert/sqldump"
 )
 
-func known(string, []string) []string { return nil }
+// noColumns is a function columnsOf that knows no table.
+func noColumns(string, []string) []string { return nil }
 
-// show writes the rows and the ignored statements of a dump, a line each.
+// show returns the rows and the ignored statements of a dump, one in each line.
 func show(d *sqldump.Dump) string {
 	var out strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(d.Tables)) {
@@ -28,8 +29,8 @@ func show(d *sqldump.Dump) string {
 			out.WriteString("\n")
 		}
 	}
-	for _, one := range d.Ignored {
-		fmt.Fprintf(&out, "line %d: %s: %s\n", one.Line, one.Statement, one.Why)
+	for _, ignored := range d.Ignored {
+		fmt.Fprintf(&out, "line %d: %s: %s\n", ignored.Line, ignored.Statement, ignored.Why)
 	}
 	return out.String()
 }
@@ -41,10 +42,10 @@ func TestRead(t *testing.T) {
 			`t: a="a" id="1"` + "\n" + `t: id="2"`},
 		"columns of the CREATE TABLE": {"CREATE TABLE IF NOT EXISTS t (id int DEFAULT '0' COMMENT 'a, b', a text, PRIMARY KEY (id), KEY k (a));\nINSERT INTO t VALUES (1, 'a');",
 			`t: a="a" id="1"`},
-		"columns that nothing names": {"INSERT INTO t VALUES (1, 'a');", `t: column 1="1" column 2="a"`},
-		"MySQL's escapes":            {"INSERT INTO `t` (a, b) VALUES ('it''s \\'x\\' \\n \\% \"', \"y\"\"z\");", "t: a=\"it's 'x' \\n \\\\% \\\"\" b=\"y\\\"z\""},
-		"standard SQL has none":      {`INSERT INTO "t" ("a", b) VALUES ('C:\new', E'x\ny');`, `t: a="C:\\new" b="x\ny"`},
-		"text of PostgreSQL":         {"INSERT INTO public.t (a) VALUES ('\\d+'::text);", `t: a="\\d+"`},
+		"columns without names": {"INSERT INTO t VALUES (1, 'a');", `t: column 1="1" column 2="a"`},
+		"MySQL's escapes":       {"INSERT INTO `t` (a, b) VALUES ('it''s \\'x\\' \\n \\% \"', \"y\"\"z\");", "t: a=\"it's 'x' \\n \\\\% \\\"\" b=\"y\\\"z\""},
+		"standard SQL has none": {`INSERT INTO "t" ("a", b) VALUES ('C:\new', E'x\ny');`, `t: a="C:\\new" b="x\ny"`},
+		"text of PostgreSQL":    {"INSERT INTO public.t (a) VALUES ('\\d+'::text);", `t: a="\\d+"`},
 		"SQL Server": {"SET IDENTITY_INSERT [dbo].[t] ON\nINSERT [dbo].[t] ([id], [a]) VALUES (1, N'x\\y')\nINSERT [dbo].[t] ([id], [a]) VALUES (2, CAST(N'2025-01-01' AS DateTime))\nGO\nSET IDENTITY_INSERT [dbo].[t] OFF\nGO\n",
 			`t: a="x\\y" id="1"` + "\n" + `t: a="2025-01-01" id="2"`},
 		"Oracle":   {"REM INSERTING into T\nSET DEFINE OFF;\nInsert into T (ID,A,B) values (1,to_date('2025','YYYY'),'a'||chr(10)||'b');", `t: a="2025" b="a\nb" id="1"`},
@@ -71,14 +72,14 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := strings.TrimSpace(show(sqldump.Read(test.dump, known))); got != test.want {
+			if got := strings.TrimSpace(show(sqldump.Read(test.dump, noColumns))); got != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
 		})
 	}
 }
 
-// TestEveryStatementCounts removes one statement after the other from a dump in which each changes the result.
+// TestEveryStatementCounts checks that each statement of a dump changes the result.
 func TestEveryStatementCounts(t *testing.T) {
 	t.Parallel()
 	statements := []string{
@@ -86,10 +87,10 @@ func TestEveryStatementCounts(t *testing.T) {
 		"UPDATE t SET a = 'c' WHERE id = 2", "DELETE FROM t WHERE id = 1", "CALL p()", "MERGE INTO t USING u ON (1 = 1)",
 		"INSERT INTO t SELECT 1", "UPDATE t SET a = b WHERE id = 2", "ALTER TABLE t DROP COLUMN a",
 	}
-	whole := show(sqldump.Read(strings.Join(statements, ";\n"), known))
+	complete := show(sqldump.Read(strings.Join(statements, ";\n"), noColumns))
 	for i := range statements {
 		rest := slices.Delete(slices.Clone(statements), i, i+1)
-		if got := show(sqldump.Read(strings.Join(rest, ";\n"), known)); got == whole {
+		if got := show(sqldump.Read(strings.Join(rest, ";\n"), noColumns)); got == complete {
 			t.Errorf("without %s the result is the same", statements[i])
 		}
 	}
@@ -102,7 +103,7 @@ func TestGuessed(t *testing.T) {
 		`INSERT INTO t (a) VALUES ('x\n')`:    true,
 		"INSERT INTO `t` (a) VALUES ('x\\n')": false,
 	} {
-		if got := sqldump.Read(dump, known).Guessed; got != want {
+		if got := sqldump.Read(dump, noColumns).Guessed; got != want {
 			t.Errorf("%s: %v, want %v", dump, got, want)
 		}
 	}
@@ -111,5 +112,5 @@ func TestGuessed(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add("INSERT INTO t (a) VALUES (1) ON CONFLICT DO UPDATE SET a = 1;\nCOPY t FROM stdin;\n1\n\\.\nDELIMITER //\n")
 	f.Add("UPDATE t SET a = (1 WHERE id IN (1,;INSERT INTO [x] VALUES\nGO\n/*!1")
-	f.Fuzz(func(_ *testing.T, dump string) { sqldump.Read(dump, known) })
+	f.Fuzz(func(_ *testing.T, dump string) { sqldump.Read(dump, noColumns) })
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 )
 
+// kind is the kind of a token.
 type kind int
 
 const (
@@ -16,22 +17,22 @@ const (
 	symbol             // one other character
 )
 
+// token is a token of a dump, from the offset start to before the offset end. The text of a name or text is without
+// quotes and escapes.
 type token struct {
-	kind  kind
-	text  string
-	start int // the offset in the dump
-	end   int
-	line  int
-	first bool // it is the first one in its line
+	kind       kind
+	text       string
+	start, end int
+	line       int
 }
 
-// is reports whether the token is a keyword or a symbol.
+// is reports whether the token is one of these keywords or symbols.
 func (t token) is(words ...string) bool {
 	if t.kind != word && t.kind != symbol {
 		return false
 	}
-	for _, one := range words {
-		if strings.EqualFold(t.text, one) {
+	for _, w := range words {
+		if strings.EqualFold(t.text, w) {
 			return true
 		}
 	}
@@ -42,21 +43,24 @@ func (t token) is(words ...string) bool {
 type lexer struct {
 	dialect
 	source string
-	at     int
+	offset int // of the next character to read
 	line   int
-	first  bool
+	// lineStart is set if only blanks and comments precede the offset in its line.
+	lineStart bool
 }
 
-// statement is a statement without its end.
+// statement is a statement without the semicolon at its end.
 type statement struct {
 	tokens []token
 	source string
 }
 
 var (
+	// goLine matches a line that ends a batch of SQL Server, delimiterLine a command of MySQL's client.
 	goLine        = regexp.MustCompile(`^(?i:GO)[ \t]*(?:\d+)?[ \t]*\r?(?:\n|$)`)
 	delimiterLine = regexp.MustCompile(`^(?i:DELIMITER)[ \t]+(\S+)[^\n]*(?:\n|$)`)
-	startsAlone   = []string{"INSERT", "USE", "PRINT", "CREATE", "ALTER", "DROP", "DELETE", "UPDATE", "TRUNCATE"}
+	// firstWords are words with which a line begins a statement of SQL Server, even without a semicolon before it.
+	firstWords = []string{"INSERT", "USE", "PRINT", "CREATE", "ALTER", "DROP", "DELETE", "UPDATE", "TRUNCATE"}
 )
 
 // next returns the next statement. ok is false at the end of the dump.
@@ -67,21 +71,21 @@ func (l *lexer) next() (s statement, ok bool) {
 		if len(s.tokens) == 0 && l.block(&s) {
 			return s, true
 		}
-		if l.lines && l.first && goLine.MatchString(l.source[l.at:]) {
-			l.move(len(goLine.FindString(l.source[l.at:])))
+		if l.lines && l.lineStart && goLine.MatchString(l.source[l.offset:]) {
+			l.move(len(goLine.FindString(l.source[l.offset:])))
 			if len(s.tokens) > 0 {
 				break
 			}
 			continue
 		}
-		from, at, first := l.at, l.line, l.first
+		before := *l
 		t, ok := l.token()
 		if !ok {
 			break
 		}
-		if l.lines && depth == 0 && first && len(s.tokens) > 0 &&
-			(t.is(startsAlone...) || t.is("SET") && !s.tokens[0].is("UPDATE")) {
-			l.at, l.line, l.first = from, at, first
+		if l.lines && depth == 0 && before.lineStart && len(s.tokens) > 0 &&
+			(t.is(firstWords...) || t.is("SET") && !s.tokens[0].is("UPDATE")) {
+			*l = before // the token begins the next statement
 			break
 		}
 		switch {
@@ -99,63 +103,65 @@ func (l *lexer) next() (s statement, ok bool) {
 		s.tokens = append(s.tokens, t)
 	}
 	if len(s.tokens) > 0 {
-		s.source = l.source[s.tokens[0].start:l.at]
+		s.source = l.source[s.tokens[0].start:l.offset]
 	}
 	return s, len(s.tokens) > 0
 }
 
-// block reads what stands between a line with DELIMITER and the one that restores the semicolon, as one statement:
-// procedures and triggers have semicolons inside.
+// block reads the text from a line with DELIMITER to the line that restores the semicolon as one statement, because
+// the procedures and triggers in it contain semicolons. It returns false if the next line is not one with DELIMITER.
 func (l *lexer) block(s *statement) bool {
-	found := delimiterLine.FindStringSubmatch(l.source[l.at:])
-	if !l.first || found == nil {
+	found := delimiterLine.FindStringSubmatch(l.source[l.offset:])
+	if !l.lineStart || found == nil {
 		return false
 	}
-	from, line := l.at, l.line
+	from, line := l.offset, l.line
 	l.move(len(found[0]))
 	if found[1] != ";" {
-		for l.at < len(l.source) {
-			end := strings.IndexByte(l.source[l.at:], '\n') + 1
+		for l.offset < len(l.source) {
+			end := strings.IndexByte(l.source[l.offset:], '\n') + 1
 			if end == 0 {
-				end = len(l.source) - l.at
+				end = len(l.source) - l.offset
 			}
-			restored := delimiterLine.FindStringSubmatch(l.source[l.at:])
+			restored := delimiterLine.FindStringSubmatch(l.source[l.offset:])
 			l.move(end)
 			if restored != nil && restored[1] == ";" {
 				break
 			}
 		}
 	}
-	*s = statement{[]token{{kind: word, text: "DELIMITER", start: from, line: line}}, l.source[from:l.at]}
+	*s = statement{[]token{{kind: word, text: "DELIMITER", start: from, line: line}}, l.source[from:l.offset]}
 	if found[1] == ";" {
 		s.tokens[0].text = "COMMIT" // it ends no block, and has no effect
 	}
 	return true
 }
 
-// move goes forward by a number of bytes.
+// move moves the offset forward by a number of bytes.
 func (l *lexer) move(n int) {
-	passed := l.source[l.at : l.at+n]
+	passed := l.source[l.offset : l.offset+n]
 	if lines := strings.Count(passed, "\n"); lines > 0 {
 		l.line += lines
-		l.first = strings.TrimSpace(passed[strings.LastIndexByte(passed, '\n'):]) == ""
+		l.lineStart = strings.TrimSpace(passed[strings.LastIndexByte(passed, '\n'):]) == ""
 	} else if strings.TrimSpace(passed) != "" {
-		l.first = false
+		l.lineStart = false
 	}
-	l.at += n
+	l.offset += n
 }
 
+// executedComment matches the start of a comment whose content MySQL executes, with the version from which it does.
 var executedComment = regexp.MustCompile(`^/\*M?!(\d*)`)
 
-// skip passes white space and comments. The contents of a comment that MySQL executes are part of the dump; MariaDB's
-// comment for version 99.99.99 is executed nowhere.
+// skip skips white space and comments. The content of a comment that MySQL executes is part of the dump, except that
+// of MariaDB's comment for version 99.99.99, which no version executes.
 func (l *lexer) skip() {
-	for l.at < len(l.source) {
-		rest := l.source[l.at:]
+	for l.offset < len(l.source) {
+		rest := l.source[l.offset:]
 		switch {
 		case rest[0] <= ' ':
 			l.move(1)
-		case strings.HasPrefix(rest, "--"), rest[0] == '#' && l.backslash, rest[0] == '\\' && l.first && !l.backslash:
+		case strings.HasPrefix(rest, "--"), rest[0] == '#' && l.backslash,
+			rest[0] == '\\' && l.lineStart && !l.backslash:
 			l.comment("\n") // a line that begins with a backslash is a command of psql
 		case executedComment.MatchString(rest) && l.backslash && executedComment.FindStringSubmatch(rest)[1] != "999999":
 			l.move(len(executedComment.FindString(rest)))
@@ -169,28 +175,30 @@ func (l *lexer) skip() {
 	}
 }
 
-// comment passes a comment. It does not count as the first thing in its line.
+// comment skips a comment up to and including end. After a comment at the start of a line, the offset still counts as
+// the start of the line.
 func (l *lexer) comment(end string) {
-	first, n := l.first, strings.Index(l.source[l.at:], end)
+	lineStart, n := l.lineStart, strings.Index(l.source[l.offset:], end)
 	if n < 0 {
-		n = len(l.source) - l.at - len(end)
+		n = len(l.source) - l.offset - len(end)
 	}
 	l.move(n + len(end))
-	l.first = l.first || first && end == "*/"
+	l.lineStart = l.lineStart || lineStart && end == "*/"
 }
 
+// isWord reports whether a character can be part of a word.
 func isWord(c byte) bool {
 	return c == '_' || c == '$' || c == '.' || c == '@' || c >= 0x80 || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' ||
 		'a' <= c && c <= 'z'
 }
 
-// token reads a token after white space was skipped.
+// token reads the next token; false at the end of the dump. White space must have been skipped.
 func (l *lexer) token() (t token, ok bool) {
-	if l.at >= len(l.source) {
+	if l.offset >= len(l.source) {
 		return t, false
 	}
-	t = token{start: l.at, line: l.line, first: l.first}
-	switch c := l.source[l.at]; {
+	t = token{start: l.offset, line: l.line}
+	switch c := l.source[l.offset]; {
 	case c == '\'':
 		t.kind, t.text = text, l.quoted('\'', l.backslash)
 	case c == '"' && l.backslash:
@@ -200,32 +208,33 @@ func (l *lexer) token() (t token, ok bool) {
 	case c == '[' && l.brackets:
 		t.kind, t.text = name, l.quoted(']', false)
 	case isWord(c):
-		end := l.at
+		end := l.offset
 		for end < len(l.source) && isWord(l.source[end]) {
 			end++
 		}
-		t.kind, t.text = word, l.source[l.at:end]
-		l.move(end - l.at)
+		t.kind, t.text = word, l.source[l.offset:end]
+		l.move(end - l.offset)
 		l.prefixed(&t)
 	default:
-		t.kind, t.text = symbol, l.source[l.at:l.at+1]
+		t.kind, t.text = symbol, l.source[l.offset:l.offset+1]
 		l.move(1)
 	}
-	t.end = l.at
+	t.end = l.offset
 	return t, true
 }
 
-// prefixed replaces a word that is the prefix of a text, as in N'a', E'a\n' and X'61', and a number like 0x61.
+// prefixed reads the text after a word that is the prefix of one, as in N'a', E'a\n' and X'61', and makes the token
+// that text. It also converts a number such as 0x61 to a text.
 func (l *lexer) prefixed(t *token) {
-	follows := l.at < len(l.source) && l.source[l.at] == '\''
+	textFollows := l.offset < len(l.source) && l.source[l.offset] == '\''
 	switch {
-	case follows && (t.is("N") || strings.HasPrefix(t.text, "_")):
+	case textFollows && (t.is("N") || strings.HasPrefix(t.text, "_")):
 		t.kind, t.text = text, l.quoted('\'', l.backslash)
-	case follows && t.is("E"):
+	case textFollows && t.is("E"):
 		t.kind, t.text = text, l.quoted('\'', true)
-	case follows && t.is("X"):
+	case textFollows && t.is("X"):
 		t.kind, t.text = text, unhex(l.quoted('\'', false))
-	case follows && t.is("B"):
+	case textFollows && t.is("B"):
 		t.kind, t.text = word, strings.TrimLeft(l.quoted('\'', false), "0")
 		if t.text == "" {
 			t.text = "0"
@@ -235,7 +244,7 @@ func (l *lexer) prefixed(t *token) {
 	}
 }
 
-// unhex decodes a text in hexadecimal digits. It returns digits that are not a valid text unchanged.
+// unhex decodes a text in hexadecimal digits. If the result is not a valid text, it returns the digits.
 func unhex(digits string) string {
 	if decoded, err := hex.DecodeString(digits); err == nil && utf8.Valid(decoded) {
 		return string(decoded)
@@ -243,12 +252,14 @@ func unhex(digits string) string {
 	return digits
 }
 
+// escapes are the characters after a backslash that stand for other characters.
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', '0': 0, 'Z': 26}
 
-// quoted reads a text or name to its end quote, which is doubled inside.
+// quoted reads a text or name up to the quote end, and returns it without quotes and escapes. Within the text or name,
+// the quote is doubled. backslash says that backslashes escape characters.
 func (l *lexer) quoted(end byte, backslash bool) string {
 	var out strings.Builder
-	i := l.at + 1
+	i := l.offset + 1
 	for ; i < len(l.source); i++ {
 		c := l.source[i]
 		switch {
@@ -266,11 +277,11 @@ func (l *lexer) quoted(end byte, backslash bool) string {
 		case c == end && i+1 < len(l.source) && l.source[i+1] == end:
 			i++
 		case c == end:
-			l.move(i + 1 - l.at)
+			l.move(i + 1 - l.offset)
 			return out.String()
 		}
 		out.WriteByte(c)
 	}
-	l.move(i - l.at)
+	l.move(i - l.offset)
 	return out.String()
 }

@@ -6,29 +6,30 @@ import (
 	"strings"
 )
 
-// Value is what a statement puts into a column.
+// Value is the value of a column.
 type Value struct {
 	Text string
-	// Unknown is true if only the database knows the value, as with now(). Text is then the expression.
+	// Unknown is true if only the database knows the value, such as that of now(). Text is then the expression.
 	Unknown bool
 }
 
-// wrappers are functions whose value is their first argument, as far as a text is concerned.
+// wrappers are functions that return their first argument, in another type or form.
 var wrappers = []string{"CAST", "TO_DATE", "TO_TIMESTAMP", "TO_CLOB", "TRIM", "STR_TO_DATE", "UNHEX"}
 
-// typed are words before a text that give it a type.
-var typed = []string{"TIMESTAMP", "DATE", "TIME", "DATETIME", "BINARY"}
+// types are words that can precede a text and give it a type.
+var types = []string{"TIMESTAMP", "DATE", "TIME", "DATETIME", "BINARY"}
 
-// value evaluates an expression of literals. null is true for NULL, and for DEFAULT, whose value is not in the dump.
+// value evaluates an expression. If the expression does not consist of literals, the value is Unknown. null is true
+// for NULL, and for DEFAULT, whose value is not in the dump.
 func (d *Dump) value(e []token) (v Value, null bool) {
 	for len(e) > 2 && e[0].is("(") && closing(e, 0) == len(e)-1 {
 		e = e[1 : len(e)-1]
 	}
-	if at := indexAtTop(e, func(i int) bool { return e[i].is(":") && i+1 < len(e) && e[i+1].is(":") }); at > 0 {
-		e = e[:at] // a cast of PostgreSQL
+	if end := indexAtTop(e, func(i int) bool { return e[i].is(":") && i+1 < len(e) && e[i+1].is(":") }); end > 0 {
+		e = e[:end] // a cast of PostgreSQL follows
 	}
-	if at := indexAtTop(e, func(i int) bool { return e[i].is("COLLATE") }); at > 0 {
-		e = e[:at]
+	if end := indexAtTop(e, func(i int) bool { return e[i].is("COLLATE") }); end > 0 {
+		e = e[:end]
 	}
 	switch {
 	case len(e) == 0, len(e) == 1 && e[0].is("NULL", "DEFAULT"):
@@ -41,7 +42,7 @@ func (d *Dump) value(e []token) (v Value, null bool) {
 		return Value{Text: e[0].text}, false
 	case len(e) == 2 && e[0].is("-", "+") && isNumber(e[1].text):
 		return Value{Text: strings.TrimPrefix(e[0].text, "+") + e[1].text}, false
-	case len(e) == 2 && e[0].is(typed...) && e[1].kind == text:
+	case len(e) == 2 && e[0].is(types...) && e[1].kind == text:
 		return Value{Text: e[1].text}, false
 	}
 	if joined, ok := d.joined(e); ok {
@@ -56,18 +57,19 @@ func (d *Dump) value(e []token) (v Value, null bool) {
 				first = first[:as]
 			}
 			return d.value(first)
-		case e[0].is("CONVERT") && len(inner) > 1: // SQL Server's has the type first
+		case e[0].is("CONVERT") && len(inner) > 1: // in SQL Server, the first argument is the type
 			return d.value(inner[1])
 		}
 	}
 	return Value{Text: d.source[e[0].start:e[len(e)-1].end], Unknown: true}, false
 }
 
-// joined evaluates texts that follow each other or are joined with ||, + or CONCAT. CHR(10) stands for a line feed.
+// joined evaluates texts that follow each other or are joined with ||, + or CONCAT, and characters such as CHR(10). ok
+// is false for any other expression.
 func (d *Dump) joined(e []token) (out string, ok bool) {
 	if len(e) > 3 && e[0].is("CONCAT") && e[1].is("(") && closing(e, 1) == len(e)-1 {
-		for _, one := range arguments(e[2 : len(e)-1]) {
-			v, null := d.value(one)
+		for _, argument := range arguments(e[2 : len(e)-1]) {
+			v, null := d.value(argument)
 			if v.Unknown || null {
 				return "", false
 			}
@@ -94,12 +96,13 @@ func (d *Dump) joined(e []token) (out string, ok bool) {
 	return out, true
 }
 
+// isNumber reports whether a word is a number.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil && s[0] <= '9' // not Inf or NaN
 }
 
-// closing returns the index of the token that closes the parenthesis at from, or -1.
+// closing returns the index of the token that closes the parenthesis at from; -1 if there is none.
 func closing(e []token, from int) int {
 	depth := 0
 	for i := from; i < len(e); i++ {
@@ -115,7 +118,7 @@ func closing(e []token, from int) int {
 	return -1
 }
 
-// indexAtTop returns the first index outside of parentheses for which match holds, or -1.
+// indexAtTop returns the first index outside of parentheses for which match returns true; -1 if there is none.
 func indexAtTop(e []token, match func(i int) bool) int {
 	depth := 0
 	for i := range e {
@@ -136,10 +139,10 @@ func arguments(e []token) (list [][]token) {
 	return split(e, ",")
 }
 
-// split splits tokens at a word or symbol outside of parentheses.
-func split(e []token, at string) (parts [][]token) {
+// split splits tokens at each separator, a word or symbol, outside of parentheses.
+func split(e []token, separator string) (parts [][]token) {
 	for {
-		end := indexAtTop(e, func(i int) bool { return e[i].is(at) })
+		end := indexAtTop(e, func(i int) bool { return e[i].is(separator) })
 		if end < 0 {
 			return append(parts, e)
 		}
@@ -147,8 +150,8 @@ func split(e []token, at string) (parts [][]token) {
 	}
 }
 
-// qualified reads a name with what qualifies it, such as xxl_job.`xxl_job_info`, and returns its last part in lower
-// case.
+// qualified reads a name that may be qualified, such as xxl_job.`xxl_job_info`. It returns the last part of the name
+// in lower case, and the tokens after it; "" if the tokens do not begin with a name.
 func qualified(e []token) (last string, rest []token) {
 	n := 0
 	for n < len(e) && (e[n].kind == word || e[n].kind == name) && (n == 0 || e[n].start == e[n-1].end) {
@@ -164,8 +167,8 @@ func qualified(e []token) (last string, rest []token) {
 	return strings.ToLower(last), e[n:]
 }
 
-// after returns the tokens behind the given words, each of which may be missing.
-func after(e []token, words ...string) []token {
+// skipWords returns the tokens after those at the beginning that are one of the words.
+func skipWords(e []token, words ...string) []token {
 	for len(e) > 0 && slices.ContainsFunc(words, func(w string) bool { return e[0].is(w) }) {
 		e = e[1:]
 	}
