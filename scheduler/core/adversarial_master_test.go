@@ -20,10 +20,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestNoAnswerOfTheMasterBreaksTheCore plays events that no master should send: offers of agents without an id,
-// repeated or empty offers, updates of any task in any state, answers without a question; in between, requests of
-// users, restarts and a clock that jumps. Nothing panics, the invariants of the core hold, everything that waits has a
-// reason, and a new leader finds the state of the last one.
+// TestNoAnswerOfTheMasterBreaksTheCore sends the core random events that no master should send: offers of agents
+// without an id, repeated or empty offers, updates of any task in any state, and answers without a call. Between them
+// there are requests of users, restarts, and jumps of the clock. The test checks that nothing panics, that the
+// invariants of the core hold, that every waiting shard has a reason, and that a new leader loads the same state.
 func TestNoAnswerOfTheMasterBreaksTheCore(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -46,7 +46,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 	s.restart()
 	var launches []cluster.TaskLaunch
 	var execs []string
-	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	pick := func(texts ...string) string { return texts[r.IntN(len(texts))] }
 	agent := func() string { return pick("S1", "S2", "S3", "S4", "", "weird @-@ ü") }
 	jobNames := []string{"a", "b", "c", "d", "e"}
 	appNames := []string{"x", "y"}
@@ -87,8 +87,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			u.TaskID, u.AgentID, u.ExecutorID = l.TaskID, id.Agent, l.Executor.ID
 		}
 		for _, id := range s.core.agents.IDs() {
-			if asked := s.core.agents.Get(id).Question(); asked != "" && r.IntN(4) == 0 {
-				u.TaskID, u.AgentID = asked, id
+			if question := s.core.agents.Get(id).Question(); question != "" && r.IntN(4) == 0 {
+				u.TaskID, u.AgentID = question, id
 			}
 		}
 		if q := s.core.subscription.Marker(); q != "" && r.IntN(2) == 0 {
@@ -116,8 +116,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			if p, err := s.core.planRegisterApp(a); err == nil {
 				s.apply(p, nil)
 			} else if p, err := s.core.planUpdateApp(a.AppName, func(app.Config) (app.Config, error) {
-				return a,
-					nil
+				return a, nil
 			}); err == nil && r.IntN(3) == 0 {
 				s.apply(p, nil)
 			}
@@ -134,8 +133,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			if p, err := s.core.planRegisterJob(j); err == nil {
 				s.apply(p, nil)
 			} else if p, err := s.core.planUpdateJob(j.JobName, func(jobs.Config) (jobs.Config, error) {
-				return j,
-					nil
+				return j, nil
 			}); err == nil && r.IntN(3) == 0 {
 				s.apply(p, nil)
 			}
@@ -234,7 +232,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.shared.Draining()
-				s.skew = s.began.Sub(s.loaded) // no time is clamped
+				s.skew = s.began.Sub(s.loaded) // so that Load clamps no time
 				s.core = s.load()
 				if after := s.everything(); after != before && !wasDraining {
 					a, b := strings.Split(after, "\n"), strings.Split(before, "\n")
@@ -248,7 +246,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 							t.Log("only before it: ", l)
 						}
 					}
-					t.Fatalf("seed %d, step %d: another leader finds something else", seed, steps)
+					t.Fatalf("seed %d, step %d: a new leader loads another state", seed, steps)
 				}
 				s.step()
 				check("restart")

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// TestRunAgain: a repeated run has the settings of its own that the original run had, also after that has ended and
+// TestRunAgain checks that a run which repeats another gets the overrides of that run, also after it has ended and
 // under another leader.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
@@ -27,13 +27,13 @@ func TestRunAgain(t *testing.T) {
 	parameter := "its own"
 	env := document.Texts{"LEVEL": {Value: "debug"}, "KEY": {Value: "hush", Secret: true}}
 	s.offer("S1", 8, 8000)
-	ask := func(r operator.TriggerRequested) (string, *problem.Error) {
+	trigger := func(r operator.TriggerRequested) (string, *problem.Error) {
 		t.Helper()
 		reply := s.step(Request{Token: 7, Event: r}).Replies[0]
 		return reply.ExecutionID, reply.Err
 	}
-	// runs ends the present run, and returns the settings that it had.
-	runs := func() (parameter string, env map[string]string) {
+	// finishRun launches and ends the waiting run, and returns its parameter and environment.
+	finishRun := func() (parameter string, env map[string]string) {
 		t.Helper()
 		s.until(time.Second)
 		s.offer("S1", 8, 8000)
@@ -46,16 +46,16 @@ func TestRunAgain(t *testing.T) {
 		s.update(launches[0], cluster.Finished)
 		return task.JobParameter, task.Env
 	}
-	first, _ := ask(operator.TriggerRequested{Job: "my_job",
+	first, _ := trigger(operator.TriggerRequested{Job: "my_job",
 		Overrides: jobs.Overrides{JobParameter: &parameter, Env: env}})
-	runs()
+	finishRun()
 	s.restart()
-	second, err := ask(operator.TriggerRequested{RerunOf: first, Key: "once"})
-	if twice, _ := ask(operator.TriggerRequested{RerunOf: first, Key: "once"}); err != nil || second == first ||
+	second, err := trigger(operator.TriggerRequested{RerunOf: first, Key: "once"})
+	if twice, _ := trigger(operator.TriggerRequested{RerunOf: first, Key: "once"}); err != nil || second == first ||
 		twice != second {
 		t.Fatalf("%s %s %v", second, twice, err)
 	}
-	if p, e := runs(); p != parameter || e["LEVEL"] != "debug" || e["KEY"] != "hush" {
+	if p, e := finishRun(); p != parameter || e["LEVEL"] != "debug" || e["KEY"] != "hush" {
 		t.Errorf("%q %v", p, e)
 	}
 	row := s.core.views.Audits(search.Audits{Action: "job.trigger", Limit: 1})[0]
@@ -68,20 +68,20 @@ func TestRunAgain(t *testing.T) {
 		shown.Env["LEVEL"].Value != "debug" || shown.Env["KEY"].Value != "******" {
 		t.Errorf("%v %+v", viewErr, shown)
 	}
-	plain, _ := ask(operator.TriggerRequested{Job: "my_job"})
-	runs()
+	plain, _ := trigger(operator.TriggerRequested{Job: "my_job"})
+	finishRun()
 	if view, err := s.core.views.Execution(plain); err != nil || view.Overrides != nil {
 		t.Errorf("%v %+v", err, view.Overrides)
 	}
-	if _, err := ask(operator.TriggerRequested{RerunOf: plain, NoEnv: true}); err != nil {
+	if _, err := trigger(operator.TriggerRequested{RerunOf: plain, NoEnv: true}); err != nil {
 		t.Error(err)
 	}
-	if p, e := runs(); p != "the job's" || e["LEVEL"] != "" {
+	if p, e := finishRun(); p != "the job's" || e["LEVEL"] != "" {
 		t.Errorf("%q %v", p, e)
 	}
 	refused := func(want string, r operator.TriggerRequested) {
 		t.Helper()
-		if _, err := ask(r); err == nil || err.Code != want || strings.Contains(err.Message, "hush") {
+		if _, err := trigger(r); err == nil || err.Code != want || strings.Contains(err.Message, "hush") {
 			t.Errorf("want %s: %v", want, err)
 		}
 	}
@@ -98,8 +98,8 @@ func TestRunAgain(t *testing.T) {
 	}
 }
 
-// TestOwnSecretsGoWhereTheyWereGivenTo: the parameters that a trigger gave to a run of an HTTP job are sent to no
-// other address after a change of the job, neither by a run that repeats it nor by the run itself.
+// TestOwnSecretsGoWhereTheyWereGivenTo checks that a secret parameter which a trigger gave to a run of an HTTP job is
+// not sent to another address after the job was changed, neither by the run itself nor by a run that repeats it.
 func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -65,7 +65,7 @@ func BenchmarkLoadAudits(b *testing.B) {
 	for _, recorded := range []bool{false, true} {
 		b.Run(fmt.Sprintf("recorded=%v", recorded), func(b *testing.B) {
 			for b.Loop() {
-				s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}}
+				s := &stage{opt: step.DefaultOptions(), rnd: constantSource{}}
 				s.opt.History, s.opt.Term = recorded, 2
 				s.core = New(s.opt)
 				if err := s.core.Load(s.wall(), stored); err != nil || len(s.core.audit.Rows()) != audit.AuditRows {

@@ -18,7 +18,8 @@ import (
 func manyJobs(b *testing.B, n int) *stage {
 	b.Helper()
 	begin := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
-	s := &stage{opt: step.DefaultOptions(), rnd: zeroes{}, stored: map[string][]byte{}, now: begin, loaded: begin}
+	s := &stage{opt: step.DefaultOptions(), rnd: constantSource{}, stored: map[string][]byte{}, now: begin,
+		loaded: begin}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
 	var stored Stored
@@ -45,12 +46,13 @@ func manyJobs(b *testing.B, n int) *stage {
 	return s
 }
 
-type zeroes struct{}
+// constantSource is a source that always returns the same number.
+type constantSource struct{}
 
-func (zeroes) Uint64() uint64 { return 0x1234567890abcdef }
+func (constantSource) Uint64() uint64 { return 0x1234567890abcdef }
 
-// BenchmarkFire measures one step that makes one fire, which waits or is dropped. Its cost must not depend on the
-// number of jobs.
+// BenchmarkFire measures a step that makes one fire, which waits or is dropped. Its cost must not depend on the number
+// of jobs.
 func BenchmarkFire(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
@@ -83,7 +85,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate measures a status update of one of 50 shards; its write contains all of them.
+// BenchmarkUpdate measures a status update of one of 50 shards. The write contains all of them.
 func BenchmarkUpdate(b *testing.B) {
 	c := New(step.DefaultOptions())
 	e := launched(c, executions.NewExecution{ID: "my_job@20261121T080000Z", Job: "my_job",
@@ -144,7 +146,7 @@ func BenchmarkExecution(b *testing.B) {
 	}
 }
 
-// launched returns an execution whose shards all run.
+// launched returns an execution of which all shards run.
 func launched(c *Core, m executions.NewExecution, shards int,
 	task func(item int) executions.NewTask) *executions.Execution {
 	c.executions.Observe(nil)

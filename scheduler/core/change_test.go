@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// TestT4AnUpdateOfADocumentThatHasChangedIsRefused, because a document that was merged into an older version would
-// undo the changes in between.
+// TestT4AnUpdateOfADocumentThatHasChangedIsRefused checks that an update with an older version is refused, because it
+// would undo the changes that were made since.
 func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -37,8 +37,8 @@ func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 	}
 }
 
-// TestT4AChangeIsSeenOnlyAfterItsCommit: a change is visible only after its commit, and is answered then with its
-// result.
+// TestT4AChangeIsSeenOnlyAfterItsCommit checks that a change is visible, and its request is answered, only after its
+// commit, and once.
 func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -62,7 +62,7 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	}
 }
 
-// committed commits a planned change of configuration.
+// committed commits a planned change of configuration, and returns what was written.
 func (s *stage) committed(p *config.Planned) []registry.Write {
 	s.t.Helper()
 	audits, audit := s.core.audit.Plan(s.core.config.AuditOf(s.actor, p.Events...))
@@ -80,7 +80,7 @@ func (s *stage) committed(p *config.Planned) []registry.Write {
 	return writes
 }
 
-// Other tests apply their plans themselves (stage.apply), or inspect them.
+// The methods below return plans, which tests inspect or commit (stage.apply).
 
 func (c *Core) planRegisterApp(cfg app.Config) (*config.Planned, error) {
 	return c.config.Plan(config.RegisterApp{Config: cfg})
@@ -88,17 +88,17 @@ func (c *Core) planRegisterApp(cfg app.Config) (*config.Planned, error) {
 func (c *Core) planRegisterJob(cfg jobs.Config) (*config.Planned, error) {
 	return c.config.Plan(config.RegisterJob{Config: cfg})
 }
-func (c *Core) planDisableApp(name string, off bool) (*config.Planned, error) {
-	return c.config.Plan(config.SetAppDisabled{Name: name, Disabled: off})
+func (c *Core) planDisableApp(name string, disabled bool) (*config.Planned, error) {
+	return c.config.Plan(config.SetAppDisabled{Name: name, Disabled: disabled})
 }
-func (c *Core) planDisableJob(name string, off bool) (*config.Planned, error) {
-	return c.config.Plan(config.SetJobDisabled{Name: name, Disabled: off})
+func (c *Core) planDisableJob(name string, disabled bool) (*config.Planned, error) {
+	return c.config.Plan(config.SetJobDisabled{Name: name, Disabled: disabled})
 }
 func (c *Core) planShutDownJob(name string) (*config.Planned, error) {
 	return c.config.Plan(config.SetJobDisabled{Name: name, Disabled: true, Shutdown: true})
 }
-func (c *Core) planDeleteApp(name string, jobs bool) (*config.Planned, error) {
-	return c.config.Plan(config.DeleteApp{Name: name, WithJobs: jobs})
+func (c *Core) planDeleteApp(name string, withJobs bool) (*config.Planned, error) {
+	return c.config.Plan(config.DeleteApp{Name: name, WithJobs: withJobs})
 }
 func (c *Core) planDeregisterJob(name string) (*config.Planned, error) {
 	return c.config.Plan(config.DeregisterJob{Name: name})

@@ -17,7 +17,8 @@ import (
 // to2099 is the time from the beginning of a stage to the year 2099.
 var to2099 = time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC).Sub(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 
-// newStageOfLeaps has an app, and keeps nearly no ended executions, so that only the cursor knows what was made.
+// newStageOfLeaps returns a stage with an app. Its core keeps hardly any ended executions, so that only the cursor
+// shows which fires were made.
 func newStageOfLeaps(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -27,12 +28,12 @@ func newStageOfLeaps(t *testing.T) *stage {
 	return s
 }
 
-// named returns a change of a job's name and cron.
+// named returns a change of a job's name and cron, to one shard.
 func named(name, cron string) func(*jobs.Config) {
 	return func(j *jobs.Config) { j.JobName, j.Cron, j.ShardingTotalCount = name, cron, 1 }
 }
 
-// live lets time pass, from fire to fire, and ends every execution as soon as it was created.
+// live lets time pass, from fire to fire, and ends every execution as soon as it is created.
 func (s *stage) live(d time.Duration) {
 	s.t.Helper()
 	s.stepAndEnd() // the clock may have been set
@@ -48,6 +49,7 @@ func (s *stage) live(d time.Duration) {
 	}
 }
 
+// stepAndEnd steps and kills all open executions.
 func (s *stage) stepAndEnd() {
 	s.t.Helper()
 	s.step()
@@ -56,10 +58,10 @@ func (s *stage) stepAndEnd() {
 	}
 }
 
-// createdOf returns the fire times of all executions of a job that were created, from the ids.
+// createdOf returns the fire times in the ids of all created executions of a job.
 func (s *stage) createdOf(job string) (fires []string) {
 	for _, id := range s.created {
-		if fire, of := strings.CutPrefix(id, job+"@"); of {
+		if fire, isOfJob := strings.CutPrefix(id, job+"@"); isOfJob {
 			fires = append(fires, fire)
 		}
 	}
@@ -77,7 +79,8 @@ func (s *stage) checkOnce() {
 	}
 }
 
-// A clock that stood in 2099 for five seconds: every fire of the true time is made, once, also by another leader.
+// TestF4FiresGoOnAfterALeapOfTheClock checks a clock that is in 2099 for five seconds. Every fire of the true time
+// must be made exactly once, also by another leader.
 func TestF4FiresGoOnAfterALeapOfTheClock(t *testing.T) {
 	t.Parallel()
 	for name, restart := range map[string]func(s *stage, at string){
@@ -109,13 +112,15 @@ func TestF4FiresGoOnAfterALeapOfTheClock(t *testing.T) {
 	}
 }
 
+// restartAt restarts the core if at is the wanted moment.
 func (s *stage) restartAt(at, want string) {
 	if at == want {
 		s.restart()
 	}
 }
 
-// What was registered, enabled or changed while the clock was ahead fires once it is back, though no fire was made.
+// TestF2ChangesWhileTheClockWasAheadCountFromItsReturn checks jobs that are registered, enabled or changed while the
+// clock is ahead. They must fire when the clock is right again, if none of their fires was made ahead.
 func TestF2ChangesWhileTheClockWasAheadCountFromItsReturn(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"years": to2099, "two days": 48 * time.Hour} {
@@ -143,7 +148,7 @@ func TestF2ChangesWhileTheClockWasAheadCountFromItsReturn(t *testing.T) {
 	}
 }
 
-// The very first term begins while the clock is wrong.
+// TestF4TheFirstTermBeginsInALeap checks a first term that begins while the clock is wrong.
 func TestF4TheFirstTermBeginsInALeap(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)
@@ -161,8 +166,9 @@ func TestF4TheFirstTermBeginsInALeap(t *testing.T) {
 	}
 }
 
-// Days are passed twice: the fires that were made ahead are not made again, neither late ones of jobs with misfire, nor
-// those of a job that was removed and registered again meanwhile, under any leader. The others are made.
+// TestF4FiresMadeAheadStayMade checks a clock that passes some days twice. The fires that were made ahead must not be
+// made again: neither as late fires of jobs with misfire, nor for a job that was removed and registered again, nor by
+// another leader. All other fires must be made.
 func TestF4FiresMadeAheadStayMade(t *testing.T) {
 	t.Parallel()
 	for _, restarts := range []bool{false, true} {
@@ -199,7 +205,8 @@ func TestF4FiresMadeAheadStayMade(t *testing.T) {
 	}
 }
 
-// A leap is noted and shown as a problem and in explain, until a day after it or until the clock is back.
+// TestF4ALeapOfTheClockIsReported checks that a leap is a problem and a note of explain, until a day has passed or the
+// clock is back. The return of the clock must be logged.
 func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 	t.Parallel()
 	problems := func(s *stage) (found []views.Problem) {
@@ -280,7 +287,8 @@ func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 	})
 }
 
-// A step of less than a day is waited for, as before; and so is a clock that is set back without a leap before.
+// TestF4WithoutALeapTheCursorStays checks that the core waits after a step back of less than a day, and after a larger
+// one without a leap before it.
 func TestF4WithoutALeapTheCursorStays(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)
@@ -297,8 +305,8 @@ func TestF4WithoutALeapTheCursorStays(t *testing.T) {
 	s.checkOnce()
 }
 
-// A release that knows nothing of leaps can lead in between: the cursor's record is that of before, and what is
-// remembered of leaps is in entries that such a release neither reads nor writes.
+// TestAnOlderReleaseLeadsInBetween checks that a release without support of leaps can lead in between. The cursor's
+// record must have the older form. Leaps are stored in other entries, which such a release neither reads nor writes.
 func TestAnOlderReleaseLeadsInBetween(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)
@@ -324,7 +332,8 @@ func TestAnOlderReleaseLeadsInBetween(t *testing.T) {
 	}
 }
 
-// A copy of the registry of before the leap, of meanwhile or of later is restored while the clock is ahead, or later.
+// TestF4ARestoredCopyFiresWhenTheClockIsRight restores a copy of the registry, made before, during or after a leap. It
+// is restored while the clock is ahead, or later.
 func TestF4ARestoredCopyFiresWhenTheClockIsRight(t *testing.T) {
 	t.Parallel()
 	for _, copied := range []string{"before", "leap", "back"} {

@@ -13,7 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// newStageOfTenCrons has ten jobs that fire together every five seconds, and a core that makes two fires in a step.
+// newStageOfTenCrons returns a stage with ten jobs that fire together every five seconds. Its core makes two fires in
+// a step.
 func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -26,7 +27,8 @@ func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
 	return s
 }
 
-// A clock that is an hour ahead opens a missed window, and is set right while the core processes that window.
+// TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished checks a clock that jumps an hour ahead, which opens a missed
+// window, and is set right while the core processes the window.
 func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)
@@ -48,7 +50,8 @@ func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	}
 }
 
-// A leader loads its state while the clock is an hour ahead. The clock is set right before the first step.
+// TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead loads the state while the clock is an hour ahead, and sets
+// the clock right before the first step.
 func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -65,8 +68,8 @@ func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	}
 }
 
-// A clock that was ahead is set right, and a job whose fires of that time were made is disabled and enabled. The fires
-// are not made again.
+// TestF2FiresThatWereMadeAheadAreNotMadeAgain makes fires while the clock is ahead. Then it sets the clock right, and
+// disables and enables a job. The fires must not be made again.
 func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t, withMisfire)
@@ -87,22 +90,23 @@ func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	s.checkOnce()
 }
 
-// The clock is set back while the fires of one time are being made: no offer is held for the remaining ones meanwhile.
+// TestNoOfferIsHeldForFiresThatTheClockHasPutOff sets the clock back while the core makes the fires of one instant. No
+// offer must be held for the remaining fires.
 func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)
 	for end := s.now.Add(time.Minute); !s.core.fires.InBatch(); s.after(100 * time.Millisecond) {
 		if s.now.After(end) {
-			t.Fatal("no moment's fires take more than one step")
+			t.Fatal("the fires of each instant fit into one step")
 		}
 	}
 	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); !all {
-		t.Error("nothing is held for fires that are being made")
+		t.Error("no offers are held for the remaining fires")
 	}
 	s.skew = -time.Hour
 	s.step()
 	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); all || !s.core.fires.InBatch() {
-		t.Errorf("all offers are held: %v; fires are left of the moment: %v", all, s.core.fires.InBatch())
+		t.Errorf("all offers are held: %v; fires of the instant remain: %v", all, s.core.fires.InBatch())
 	}
 }
 
@@ -116,7 +120,7 @@ func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
 	s.job(hourly, func(j *jobs.Config) { j.JobName = "other" })
 	s.until(time.Hour)
 	if _, err := s.core.views.Execution("other@20261121T090000Z"); err != nil {
-		t.Errorf("a job of the same cron, registered when the clock was ahead, keeps it from its fires: %v", err)
+		t.Errorf("a job with the same cron, registered while the clock was ahead, prevents its fires: %v", err)
 	}
 	if s.core.executions.Get("my_job@20261121T090000Z") != nil {
 		t.Error("a job fired for a time before it was registered")
@@ -179,7 +183,7 @@ func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 	}
 	s.until(20 * time.Second)
 	if got := s.execution(id).State; got != executions.Failed {
-		t.Fatalf("its agent is unreachable for 70 seconds, as far as anybody knows: it is %s", got)
+		t.Fatalf("its agent has been reported as unreachable for 70 seconds: it is %s", got)
 	}
 }
 
@@ -193,12 +197,12 @@ func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
 	s.trigger()
 	s.offer("S1", 2, 8192)
 	if s.core.placement.Held().Len() == 0 {
-		t.Fatal("the offer is not held for what waits")
+		t.Fatal("the offer is not held for the waiting shards")
 	}
 	s.setClock(-3 * time.Hour)
 	s.until(s.opt.OfferHold + 2*time.Second)
 	if n := s.core.placement.Held().Len(); n > 0 {
-		t.Fatalf("%d offers that nobody can use are held on", n)
+		t.Fatalf("%d unusable offers are still held", n)
 	}
 }
 
@@ -210,7 +214,7 @@ func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	s.setClock(-2 * time.Hour)
 	s.until(2 * time.Minute)
 	if x := s.core.executors.Get(l[0].Executor.ID); x != nil && !x.IsClosing() {
-		t.Fatal("an executor waits idle for the whole way back of the clock")
+		t.Fatal("an idle executor is kept until the clock has caught up")
 	}
 }
 
@@ -223,7 +227,7 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s.restart()
 	s.until(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatalf("no offers are requested what waits: %s",
+		t.Fatalf("no offers are requested for a waiting shard: %s",
 			s.core.views.ShardWaitReason(s.core.executions.Launchable()[0],
 				s.core.executions.Launchable()[0].Shard(0)))
 	}
@@ -246,7 +250,7 @@ func TestT8ATakeoverEndsThoughTheClockSteppedBack(t *testing.T) {
 	s.setClock(-3 * time.Hour)
 	s.until(30 * time.Minute)
 	if s.core.subscription.InTakeover() {
-		t.Errorf("nothing is launched: %s", s.core.subscription.TakeoverReason())
+		t.Errorf("the takeover does not end: %s", s.core.subscription.TakeoverReason())
 	}
 }
 
@@ -292,7 +296,7 @@ func TestF4NoFiresWhileTheClockIsBehindTheCursor(t *testing.T) {
 	}
 	x, err := s.core.views.Explain("my_job")
 	if err != nil || len(x.Notes) == 0 || !strings.Contains(x.Notes[0], "clock") {
-		t.Fatalf("explain does not speak of the clock: %+v, %v", x, err)
+		t.Fatalf("explain has no note about the clock: %+v, %v", x, err)
 	}
 	s.until(31 * time.Minute)
 	if got := s.core.views.Stats().Fires; got == made {

@@ -9,14 +9,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// An agent that takes no tasks now could hold a shard that no other can: then no reason says that no agent ever will.
+// TestAgentsThatAreClosed checks the reasons when only an agent that takes no tasks now is large enough for a shard:
+// none claims that no agent will ever fit.
 func TestAgentsThatAreClosed(t *testing.T) {
 	t.Parallel()
 	s := own(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 32 })
 	s.trigger()
-	waits := func(when, want string) {
+	expectReason := func(when, want string) {
 		t.Helper()
 		x, err := s.core.views.Explain("my_job")
 		if err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, want) {
@@ -25,20 +26,21 @@ func TestAgentsThatAreClosed(t *testing.T) {
 	}
 	closed := cluster.Closed{AgentID: "n2", Hostname: "n2", Total: resources.New(64, 8000), Why: "it is cordoned"}
 	s.step(s.clusterEvent(closed))
-	waits("with no other agent", "agent n2 takes no tasks now: it is cordoned")
+	expectReason("with no other agent", "agent n2 takes no tasks now: it is cordoned")
 	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
-	waits("with a small one", "agent n2 could, but it is cordoned")
+	expectReason("with a small agent", "agent n2 could, but it is cordoned")
 	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) > 0 {
 		t.Errorf("it has the notes %q, %v", v.Notes, err)
 	}
 	s.step(s.clusterEvent(cluster.Closed{AgentID: "n2", Hostname: "n2"}))
 	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
 	if l := s.accepted(); len(l) != 1 {
-		t.Errorf("%d launched when it is open", len(l))
+		t.Errorf("%d launched although it is open", len(l))
 	}
 }
 
-// An agent that takes no tasks is shown as such, with the reason, whether it has made offers or not.
+// TestAgentsThatAreClosedAreShown checks that an agent that takes no tasks is shown as CLOSED, with the reason,
+// whether it has made offers or not.
 func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -47,26 +49,26 @@ func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	s.step(s.clusterEvent(closed))
 	closed.AgentID, closed.Hostname, closed.Why = "n2", "n2", "it is not ready"
 	s.step(s.clusterEvent(closed))
-	shows := func(id, state, note string) {
+	expectShown := func(id, state, note string) {
 		t.Helper()
 		if v, err := s.core.views.Agent(id); err != nil || v.State == nil || *v.State != state || v.Note != note ||
 			(note != "") != (v.NoteCode == "takes_no_tasks") {
 			t.Errorf("%s: %+v, %v; want it to be %s: %s", id, v.AgentView, err, state, note)
 		}
 	}
-	shows("n1", "CLOSED", "takes no tasks now: it is cordoned")
-	shows("n2", "CLOSED", "takes no tasks now: it is not ready")
+	expectShown("n1", "CLOSED", "takes no tasks now: it is cordoned")
+	expectShown("n2", "CLOSED", "takes no tasks now: it is not ready")
 	if f := s.core.views.Facts().Agents; f.Total != 2 || f.Closed != 2 || f.Unreachable != 0 {
 		t.Errorf("the overview says %+v", f)
 	}
 	s.step(s.clusterEvent(cluster.Closed{AgentID: "n1", Hostname: "n1"}))
-	shows("n1", "REGISTERED", "")
+	expectShown("n1", "REGISTERED", "")
 	if f := s.core.views.Facts().Agents; f.Total != 2 || f.Closed != 1 {
 		t.Errorf("the overview says %+v", f)
 	}
 }
 
-// An agent that has left the cluster counts as capacity for nothing.
+// TestAgentsThatAreGoneHoldNothing checks that the capacity of an agent that has left the cluster does not count.
 func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
 	t.Parallel()
 	s := own(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestClusterKind: a state is loaded only with the kind of cluster that it was made with, and a registry with nothing
-// but documents with any kind.
+// TestClusterKind checks that a state is loaded only on the kind of cluster that it was made on, and that a registry
+// without a state is loaded on any kind.
 func TestClusterKind(t *testing.T) {
 	t.Parallel()
 	framework := registry.Entry{Path: store.PathFramework, Value: []byte("elasticjob-1")}
@@ -43,7 +43,7 @@ func TestClusterKind(t *testing.T) {
 	}
 }
 
-// TestClusterKindIsWrittenWithTheFrameworkID, so that no state of a kind exists without it.
+// TestClusterKindIsWrittenWithTheFrameworkID checks that one commit has both, so that no state lacks its kind.
 func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"", "Kubernetes"} {
@@ -59,7 +59,7 @@ func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 		for _, w := range r.Writes() {
 			written[w.Path] = string(w.Value)
 		}
-		if got, there := written[store.PathClusterKind]; got != kind || there != (kind != "") ||
+		if got, found := written[store.PathClusterKind]; got != kind || found != (kind != "") ||
 			written[store.PathFramework] == "" {
 			t.Errorf("%q: written are %v", kind, written)
 		}

@@ -17,16 +17,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// podStage is a stage on a cluster that runs each task in a container of its own; apps whose template says ssd fit
-// agents with that label.
+// podStage returns a stage on a cluster that runs each task in its own container. Apps whose template contains "ssd"
+// fit only agents with the label disk=ssd.
 func podStage(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
 	s.opt.TaskExecutors = true
 	s.opt.Unfit = func(app cluster.Container) func(*cluster.Attributes) string {
-		asks := strings.Contains(string(app.Template), "ssd")
+		needsSSD := strings.Contains(string(app.Template), "ssd")
 		return func(on *cluster.Attributes) string {
-			if asks && on.Labels["disk"] != "ssd" {
+			if needsSSD && on.Labels["disk"] != "ssd" {
 				return "it lacks the label disk=ssd, which the app asks for"
 			}
 			return ""
@@ -52,8 +52,8 @@ func inContainer(a *app.Config) {
 	a.PodTemplate = `{"spec":{"nodeSelector":{"disk":"ssd"}}}`
 }
 
-// The container settings of an app are in its launches, and decide on which agents they may run; explain says why not
-// on others.
+// TestAppsSayWhatTheirContainersAre checks that launches carry the container settings of their app, and that these
+// decide which agents fit. Explain says why another agent does not fit.
 func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	t.Parallel()
 	s := podStage(t)
@@ -79,8 +79,8 @@ func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	}
 }
 
-// Executors of apps without container settings are those of earlier releases (X1); other settings start other
-// executors.
+// TestX1ContainersMakeOtherExecutors checks that the key of an app without container settings is that of earlier
+// releases, so that its executors are kept (X1), and that each container setting changes the key.
 func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 	t.Parallel()
 	a := app.Default()
@@ -104,8 +104,8 @@ func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 	}
 }
 
-// Apps with images are stored in either format, and changes of them are audited. On a cluster without containers they
-// cannot be used.
+// TestContainersAreStored checks that an app with an image is stored in either format, and that its changes are
+// audited. On a cluster without containers, the app is not used.
 func TestContainersAreStored(t *testing.T) {
 	t.Parallel()
 	for _, format := range []step.DocumentFormat{step.JSONDocuments, step.YAMLDocuments} {
@@ -131,7 +131,7 @@ func TestContainersAreStored(t *testing.T) {
 		s.opt.TaskExecutors, s.opt.Unfit = false, nil
 		s.restart()
 		if a := s.core.config.App("my_app"); a != nil && a.Config().Image != "" {
-			t.Errorf("taken up without containers: %+v", a)
+			t.Errorf("used without containers: %+v", a)
 		}
 	}
 }

@@ -10,43 +10,45 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// contradiction describes an invariant of the core that does not hold, "" if all hold.
+// contradiction describes an invariant of the core that does not hold; "" if all hold.
 func (s *stage) contradiction() string {
 	c := s.core
 	if why := c.config.Contradiction(); why != "" {
 		return why
 	}
-	type acc struct {
-		n    int
-		used resources.Amount
+	type usage struct {
+		tasks int
+		used  resources.Amount
 	}
-	on := map[string]*acc{}
+	byExecutor := map[string]*usage{}
 	for e := range c.executions.AllOpen() {
 		id, waiting := e.ID(), false
 		for i := range e.NumShards() {
 			sh := e.Shard(i)
 			waiting = waiting || sh.State() == executions.Waiting
 			if sh.Live() {
-				if on[sh.Executor()] == nil {
-					on[sh.Executor()] = &acc{}
+				u := byExecutor[sh.Executor()]
+				if u == nil {
+					u = &usage{}
+					byExecutor[sh.Executor()] = u
 				}
-				on[sh.Executor()].n++
-				on[sh.Executor()].used = on[sh.Executor()].used.Plus(e.Settings().Job.Resources())
+				u.tasks++
+				u.used = u.used.Plus(e.Settings().Job.Resources())
 				if o, blocks := c.orphans.Blocking(e.Job(), sh.Item()); blocks && !o.Until.IsZero() {
 					return "live beside a blocking orphan " + sh.TaskID()
 				}
 			}
 		}
 		if e.Launched() && waiting && !e.Launchable() {
-			return "waits and is not launchable " + id
+			return "waiting, but not launchable: " + id
 		}
 		j := c.config.Job(e.Job())
 		if j == nil || !slices.Contains(c.executions.Queue(j.Name()), e) {
-			return "not in a queue " + id
+			return "not in a queue: " + id
 		}
 		if !e.Launched() && c.executions.Queue(j.Name())[0] == e && j.Config() != nil && !e.Launchable() &&
 			!c.config.IsFaulty(j) {
-			return "head is not launchable " + id
+			return "first in its queue, but not launchable: " + id
 		}
 	}
 	for _, j := range c.config.AllJobs() {
@@ -57,20 +59,20 @@ func (s *stage) contradiction() string {
 			}
 		}
 		if n > 1 {
-			return "two run of " + j.Name()
+			return "two executions run of job " + j.Name()
 		}
 		if j.Config() == nil && len(c.executions.Queue(j.Name())) == 0 && !c.config.IsFaulty(j) {
-			return "a removed job is kept without reason " + j.Name()
+			return "a removed job is kept without reason: " + j.Name()
 		}
 	}
 	for id, x := range c.executors.All() {
-		a := on[id]
-		if a == nil {
-			a = &acc{}
+		u := byExecutor[id]
+		if u == nil {
+			u = &usage{}
 		}
-		if x.Tasks() != a.n || x.Used() != a.used || x.Pending() < 0 {
-			return fmt.Sprintf("executor %s: %d tasks, counted %d; used %v %v; pending %d", id, a.n, x.Tasks(), a.used,
-				x.Used(), x.Pending())
+		if x.Tasks() != u.tasks || x.Used() != u.used || x.Pending() < 0 {
+			return fmt.Sprintf("executor %s: %d tasks, counted %d; uses %v, counted %v; pending %d", id, u.tasks,
+				x.Tasks(), u.used, x.Used(), x.Pending())
 		}
 	}
 	if why := c.executions.Contradiction(); why != "" {
@@ -79,7 +81,7 @@ func (s *stage) contradiction() string {
 	return contradictionOfParts(c)
 }
 
-// contradictionOfParts compares the indexes of the smaller parts with the indexed data.
+// contradictionOfParts is contradiction for the smaller parts of the core.
 func contradictionOfParts(c *Core) string {
 	if why := c.startFailures.Contradiction(); why != "" {
 		return why
@@ -87,7 +89,7 @@ func contradictionOfParts(c *Core) string {
 	unknown := ""
 	c.startFailures.Each(func(app, _ string, _ startfailures.Failure) {
 		if c.config.App(app) == nil {
-			unknown = "start failures are kept without reason " + app
+			unknown = "start failures of an unknown app: " + app
 		}
 	})
 	if unknown != "" {
@@ -99,7 +101,7 @@ func contradictionOfParts(c *Core) string {
 	return c.executors.Contradiction()
 }
 
-// everything returns the state that the next leader must have, too.
+// everything returns the state that the next leader must also have, as a text.
 func (s *stage) everything() string {
 	out := ""
 	c := s.core

@@ -40,8 +40,8 @@ func TestOneRunFromFireToEnd(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	s.restart()
-	if again := s.execution(id); again.State != executions.Finished || len(again.Shards) != 3 {
-		t.Fatalf("after a restart: %+v", again)
+	if after := s.execution(id); after.State != executions.Finished || len(after.Shards) != 3 {
+		t.Fatalf("after a restart: %+v", after)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 
 func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 	t.Parallel()
-	for _, says := range []string{"\x01", "\xff", "\"", "<", "é"} {
+	for _, text := range []string{"\x01", "\xff", "\"", "<", "é"} {
 		s := newStage(t)
 		s.app()
 		s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 100, 0.01 })
@@ -135,19 +135,19 @@ func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 		s.offer("S1", 80, 81920)
 		l := s.accepted()
 		s.run(l)
-		cause := strings.Repeat(says, 4000)
-		for _, one := range l {
-			s.update(one, cluster.Failed, func(u *cluster.Update) { u.Status = &wire.Status{Cause: cause} })
+		cause := strings.Repeat(text, 4000)
+		for _, launch := range l {
+			s.update(launch, cluster.Failed, func(u *cluster.Update) { u.Status = &wire.Status{Cause: cause} })
 		}
 		for path, value := range s.stored {
 			if len(value) > 500_000 {
-				t.Errorf("%q: %s has %d bytes", says, path, len(value))
+				t.Errorf("%q: %s has %d bytes", text, path, len(value))
 			}
 		}
 	}
 }
 
-// The error names every damaged entry, so that one repair suffices before the server can lead.
+// TestAllDamageIsReportedAtOnce checks that the error names every damaged entry, so that one repair is enough.
 func TestAllDamageIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

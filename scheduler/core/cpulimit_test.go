@@ -6,8 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestCPULimit: the launch of a shard carries the job's CPU limit, and a daemon whose limit is changed is replaced, as
-// for other resources.
+// TestCPULimit checks that the launch of a shard carries the job's CPU limit, and that a change of the limit replaces
+// a daemon's shards, because it changes their fingerprint.
 func TestCPULimit(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []float64{0, 1.5} {
@@ -22,7 +22,7 @@ func TestCPULimit(t *testing.T) {
 		before := s.core.daemons.Describer().Fingerprint(e, 0)
 		e.Settings().Job.CPULimit = 2
 		if s.core.daemons.Describer().Fingerprint(e, 0) == before {
-			t.Errorf("limit %v: another limit is not another fingerprint", limit)
+			t.Errorf("limit %v: another limit does not change the fingerprint", limit)
 		}
 	}
 }

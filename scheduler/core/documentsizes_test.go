@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// sized gives a job's document a description of that many bytes.
+// sized returns a job whose document has a description of that many bytes.
 func sized(name, appName string, bytes int) jobs.Config {
 	c := jobs.Default()
 	c.JobName, c.AppName, c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB = name, appName,
@@ -20,8 +20,9 @@ func sized(name, appName string, bytes int) jobs.Config {
 	return c
 }
 
-// TestDocumentsAreBounded: a document is refused that would make all documents, or those of one app, larger than their
-// limit. A stored document is kept, also under a smaller limit, and can be made smaller, disabled and removed.
+// TestDocumentsAreBounded checks that a document is refused if it makes all documents, or those of its app, larger
+// than their limit. Stored documents are kept under a smaller limit too, and can be made smaller, disabled and
+// removed.
 func TestDocumentsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -54,10 +55,10 @@ func TestDocumentsAreBounded(t *testing.T) {
 	refused(config.RegisterJob{Config: sized("d", "other", 8000)}, `app "other"`, perApp, all)
 	refused(config.UpdateJob{Config: sized("a", "my_app", 11_000), Version: 0}, all)
 	refused(config.UpdateJob{Config: sized("a", "other", 8000), Version: 0}, `app "other"`,
-		perApp) // no larger, but of another app
+		perApp) // as large as before, but now of another app
 	refused(config.RegisterApp{Config: app.Config{AppName: "third", BootstrapScript: strings.Repeat("x", 5000)}}, all)
 	if _, err := s.core.views.CheckJob(config.RegisterJob{Config: sized("d", "other", 8000)}); err == nil {
-		t.Error("the check of a job does not say it")
+		t.Error("the check of the job does not report it")
 	}
 
 	s.opt.DocumentsLimit, s.opt.DocumentsPerAppLimit = 10_000, 5000

@@ -11,6 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
+// TestDroppedFiresTakeNoRoomInTheHistory checks that thousands of dropped fires of one job don't displace the ended
+// executions of other jobs.
 func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -38,7 +40,7 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 			rows++
 		}
 	}
-	if rows > 3+2 { // those that wait, the one that was dropped last, and one that the next step removes
+	if rows > 3+2 { // three that wait, the last dropped one, and one that the next step removes
 		t.Errorf("%d executions of the job that can't run are in the registry", rows)
 	}
 	j := s.core.config.Job("too_big")
@@ -48,6 +50,7 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	}
 }
 
+// TestDroppedFiresAreWrittenOnceAMinute checks that the counter of dropped fires is written about once a minute.
 func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// New settings of executors apply to new executors; a running one is named with the values that it was started with.
+// TestX4UserAndEnvironmentAreThoseOfTheStart checks that new settings apply to new executors only: launches name a
+// running executor with the values that it was started with.
 func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -44,9 +45,9 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	s.opt.ExecutorShutdown = time.Minute
 	s.restart()
 	if diff := cmp.Diff(first, launch(first.ID)); diff != "" {
-		t.Errorf("named otherwise (-first +second):\n%s", diff)
+		t.Errorf("named with other values (-first +second):\n%s", diff)
 	}
-	// After a change of the user, nothing more runs as the former one.
+	// After a change of the user, nothing more is launched as the former user.
 	s.opt.ExecutorUser = "nightly"
 	s.restart()
 	third := launch(first.ID)
@@ -60,12 +61,12 @@ func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 	s := newStage(t)
 	l := s.runJob(oneShard)
 	s.finish(l)
-	s.restart() // a FAILURE came while no leader was there
+	s.restart() // the executor's FAILURE came while there was no leader
 	s.trigger()
 	s.offer("S1", 8, 8192)
-	again := s.accepted()
-	if len(again) != 1 || again[0].Executor.ID == l[0].Executor.ID {
-		t.Fatalf("launched on %v; executor %s is missing in the offer, so it is dead", again, l[0].Executor.ID)
+	second := s.accepted()
+	if len(second) != 1 || second[0].Executor.ID == l[0].Executor.ID {
+		t.Fatalf("launched on %v; executor %s is missing in the offer, so it is dead", second, l[0].Executor.ID)
 	}
 }
 
@@ -87,12 +88,12 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	}
 	s.until(time.Second)
 	s.offer("S1", 4, 1000, x)
-	again := s.accepted()
-	if len(refused) != 2 || len(again) != 2 || again[0].Executor.ID == x ||
-		again[1].Executor.ID != again[0].Executor.ID {
-		t.Fatalf("refused %d, then %+v", len(refused), again)
+	second := s.accepted()
+	if len(refused) != 2 || len(second) != 2 || second[0].Executor.ID == x ||
+		second[1].Executor.ID != second[0].Executor.ID {
+		t.Fatalf("refused %d, then %+v", len(refused), second)
 	}
-	if n := s.core.executions.Ref(again[0].TaskID).Shard().Errors(); n > 0 {
+	if n := s.core.executions.Ref(second[0].TaskID).Shard().Errors(); n > 0 {
 		t.Errorf("%d errors are counted", n)
 	}
 	if len(calls[step.CallShutdown](s.last))+len(calls[step.CallKill](s.last)) > 0 ||
@@ -102,7 +103,7 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	s.update(first, cluster.Finished)
 	s.until(time.Second)
 	if c := s.core.executors.Get(x); c == nil || !c.IsClosing() || c.ShutdownTry() == 0 {
-		t.Errorf("with nothing left to do it does not get its SHUTDOWN: %+v", c)
+		t.Errorf("without tasks it gets no SHUTDOWN: %+v", c)
 	}
 }
 
@@ -128,7 +129,7 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 		}
 		if ref := s.core.executions.Ref(first.TaskID); ref.Shard().State() != executions.Running ||
 			len(calls[step.CallShutdown](s.last)) > 0 {
-			t.Errorf("role %q, then %q: what ran on it is touched", tt.before, tt.now)
+			t.Errorf("role %q, then %q: the task on it is touched", tt.before, tt.now)
 		}
 	}
 }

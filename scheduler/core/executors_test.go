@@ -16,17 +16,17 @@ func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testi
 	s.finish(l)
 	s.trigger()
 	s.offer("S1", 7, 8192, l[0].Executor.ID)
-	// The executor crashes while the ACCEPT is on its way: the agent starts it once more.
+	// The executor crashes while the ACCEPT is on its way, so the agent starts it a second time.
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: l[0].Executor.ID, Status: 9}))
-	again := s.accepted()
-	if len(again) != 1 || again[0].Executor.ID != l[0].Executor.ID {
-		t.Fatalf("launched %v, want one task on the same executor", again)
+	second := s.accepted()
+	if len(second) != 1 || second[0].Executor.ID != l[0].Executor.ID {
+		t.Fatalf("launched %v, want one task on the same executor", second)
 	}
-	s.run(again)
+	s.run(second)
 	if d := s.offer("S1", 6, 8000, l[0].Executor.ID); len(calls[step.CallShutdown](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor that runs one of our tasks")
 	}
-	s.finish(again)
+	s.finish(second)
 	s.trigger()
 	s.offer("S1", 7, 8000, l[0].Executor.ID)
 	if third := s.accepted(); len(third) != 1 || third[0].Executor.ID == l[0].Executor.ID {
@@ -44,7 +44,7 @@ func TestX3AnExecutorThatNeverStartedIsPaidForAgain(t *testing.T) {
 	s.offer("S1", 1.4, 8192)
 	s.until(time.Minute)
 	if len(s.accepts) > 0 {
-		t.Fatal("one CPU and an executor of 0.5 do not fit 1.4; the executor was never started")
+		t.Fatal("launched on 1.4 CPU, although the shard and its executor, which was never started, need 1.5")
 	}
 	s.offer("S1", 1.5, 8192)
 	if got := s.accepted(); len(got) != 1 {
@@ -59,9 +59,9 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	x := l[0].Executor.ID
 	s.finish(l)
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"})) // the agent was removed
-	s.until(50 * time.Minute)                              // far longer than SHUTDOWN is repeated for a registered one
+	s.until(50 * time.Minute)                              // far longer than SHUTDOWN is repeated on a registered agent
 	if s.core.executors.Get(x) == nil {
-		t.Fatal("the executor is forgotten while nobody knows whether it lives")
+		t.Fatal("the executor is forgotten while it may still run")
 	}
 	// The next offer shows that the agent is back and the executor alive.
 	if d := s.offer("S1", 7, 8192, x); len(calls[step.CallShutdown](d)) != 1 {
@@ -69,7 +69,7 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	}
 	s.offer("S1", 8, 8192)
 	if s.core.executors.Get(x) != nil {
-		t.Fatal("an executor that an offer shows to be gone is kept")
+		t.Fatal("an executor that its agent's offer no longer names is kept")
 	}
 }
 
@@ -106,8 +106,8 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	}
 }
 
-// TestX3OffersFromBeforeAnAcceptSayNothing about the executors that the ACCEPT names: while it is unanswered, an offer
-// may be older than it. An executor that such an offer does not name still exists, and is used again.
+// TestX3OffersFromBeforeAnAcceptSayNothing checks that an executor which an offer does not name is used again if an
+// ACCEPT that names it is unanswered: the offer may be older than the ACCEPT.
 func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -126,7 +126,7 @@ func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 	}
 	for _, l := range launches[3:] {
 		if l.Executor.ID != first[0].Executor.ID {
-			t.Errorf("%s runs on %s, though %s is there", l.TaskID, l.Executor.ID, first[0].Executor.ID)
+			t.Errorf("%s runs on %s, although %s exists", l.TaskID, l.Executor.ID, first[0].Executor.ID)
 		}
 	}
 	d := s.offer("S1", 1, 8192, first[0].Executor.ID)

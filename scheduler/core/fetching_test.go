@@ -8,12 +8,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestFetchingIsReportedOnce: an old report that the package is fetched, delivered late or repeated, does not make a
-// task that may have begun count as never begun (rules E1, S2).
+// TestFetchingIsReportedOnce checks that a task which may have begun does not count as never begun because an old
+// report, that its package is being fetched, comes late or twice (rules E1, S2).
 func TestFetchingIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	fetching := &wire.Status{Phase: wire.PhaseFetch}
-	begins := &wire.Status{}
+	beginning := &wire.Status{}
 	s := newStage(t)
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
@@ -25,7 +25,7 @@ func TestFetchingIsReportedOnce(t *testing.T) {
 		ref := s.core.executions.Ref(l.TaskID)
 		return ref.Shard().Fetching()
 	}
-	if !report("1", fetching) || report("2", begins) || report("1", fetching) {
-		t.Error("an old report counts")
+	if !report("1", fetching) || report("2", beginning) || report("1", fetching) {
+		t.Error("the first report is ignored, or an old one counts")
 	}
 }

@@ -67,8 +67,8 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	if d.Replies[0].Err == nil || d.Replies[0].Err.Kind != problem.Conflict {
 		t.Fatalf("a disabled job was triggered: %+v", d.Replies)
 	}
-	for _, one := range l {
-		s.update(one, cluster.Killed)
+	for _, launch := range l {
+		s.update(launch, cluster.Killed)
 	}
 	if n := s.core.executions.NumOpen(); n != 0 {
 		t.Fatalf("%d executions left", n)
@@ -76,11 +76,11 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	s.until(time.Minute)
 	s.apply(s.core.planDisableJob("my_job", false))
 	if n := s.core.executions.NumOpen(); n != 0 {
-		t.Fatalf("enable made %d executions of the time while it was disabled", n)
+		t.Fatalf("enabling made %d executions for fires from while the job was disabled", n)
 	}
 	s.until(6 * time.Second)
 	if n := s.core.executions.NumOpen(); n == 0 {
-		t.Fatal("no fire after enable")
+		t.Fatal("the enabled job does not fire")
 	}
 }
 
@@ -95,8 +95,8 @@ func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	if len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "ended first") {
 		t.Fatalf("%+v", x)
 	}
-	for _, one := range l {
-		s.update(one, cluster.Killed)
+	for _, launch := range l {
+		s.update(launch, cluster.Killed)
 	}
 	s.until(200 * time.Millisecond)
 	s.offer("S1", 8, 8192)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestHeldLaunchesNothing: a held term says why and names first the jobs that a run waits of, continues running
-// executions, holds no offers, and allows to disable jobs; the next term launches again.
+// TestHeldLaunchesNothing checks that a held term says why it launches nothing and names the jobs with waiting runs
+// first. It continues running executions, holds no offers, and allows to disable jobs. The next term launches again.
 func TestHeldLaunchesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -47,7 +47,7 @@ func TestHeldLaunchesNothing(t *testing.T) {
 	}
 	s.update(launched[0], cluster.Finished)
 	if x := s.explain("my_job"); x.LastRun == nil || x.LastRun.State != executions.Finished {
-		t.Errorf("what ran: %+v", x.LastRun)
+		t.Errorf("the run that was launched before: %+v", x.LastRun)
 	}
 	s.apply(s.core.planDisableJob("largest", true))
 	s.opt.Held = ""

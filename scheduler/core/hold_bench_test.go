@@ -8,17 +8,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// BenchmarkOffersHeld measures the share of time in which this framework holds an agent's offer. By promise 6, an idle
-// framework holds none.
+// BenchmarkOffersHeld measures for which share of the time this framework holds the offer of an agent. By promise 6,
+// an idle framework holds no offer.
 func BenchmarkOffersHeld(b *testing.B) {
 	idle := func(i int) string { return fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60) }
 	spread := func(i int) string { return fmt.Sprintf("%d * * * * ?", i%60) }
 	large := func(j *jobs.Config) { j.CPUCount = 12 }
 	many := func(j *jobs.Config) { j.CPUCount, j.ShardingTotalCount = 1, 200 }
 	for _, c := range []struct {
-		name  string
-		cron  func(int) string
-		waits func(*jobs.Config) // a job that waits for room that other frameworks use
+		name    string
+		cron    func(int) string
+		waiting func(*jobs.Config) // changes a job so that it waits for room that other frameworks use
 	}{
 		{"idle", idle, nil},
 		{"1000_jobs_a_minute", spread, nil},
@@ -31,8 +31,8 @@ func BenchmarkOffersHeld(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
 				p := newSimulatedMaster(b, c.cron)
-				if c.waits != nil {
-					p.squeeze(b, c.waits)
+				if c.waiting != nil {
+					p.squeeze(b, c.waiting)
 				}
 				const minutes = 5
 				p.run(minutes * time.Minute)

@@ -8,6 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
+// TestT3ARepeatedKeyWritesWhatItAccepts checks that a repeated key still names its execution after the execution was
+// removed in the same step, and after a restart, until the key expires.
 func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

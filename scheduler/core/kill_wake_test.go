@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// Kills of many tasks that were requested one after the other do not wake the core once each after they are answered.
+// TestK1AnsweredKillsWakeNobody checks that the core does not wake once for each of many kills that were requested one
+// after the other and are all answered.
 func TestK1AnsweredKillsWakeNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

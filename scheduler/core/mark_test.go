@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestF11MarksSetByHand: external edits of marks disable a job, or shut it down, as requests do, whatever the name of
-// the job.
+// TestF11MarksSetByHand checks that a mark which is set by an external edit disables a job, or shuts it down, as a
+// request does, whatever the name of the job.
 func TestF11MarksSetByHand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -19,10 +19,10 @@ func TestF11MarksSetByHand(t *testing.T) {
 		want       config.JobState
 		kills      int
 	}{
-		"as the original writes it":          {"my_job", "my_job", config.JobDisabled, 1},
-		"empty":                              {"my_job", "", config.JobDisabled, 1},
-		"a shutdown":                         {"my_job", "shutdown", config.JobShuttingDown, 0},
-		"a shutdown of one that is so named": {"shutdown", "shutdown", config.JobShuttingDown, 0},
+		"as the original writes it":        {"my_job", "my_job", config.JobDisabled, 1},
+		"empty":                            {"my_job", "", config.JobDisabled, 1},
+		"a shutdown":                       {"my_job", "shutdown", config.JobShuttingDown, 0},
+		"a shutdown of a job of that name": {"shutdown", "shutdown", config.JobShuttingDown, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,7 +39,7 @@ func TestF11MarksSetByHand(t *testing.T) {
 				t.Errorf("%s, disabled %v, %d kills, %v", view.State, view.Disabled, len(calls[step.CallKill](d)), err)
 			}
 			if again := s.core.Reloaded(entry.Path, entry, true); again != nil {
-				t.Errorf("reported again it changes something: %+v", again)
+				t.Errorf("the same report changes something a second time: %+v", again)
 			}
 			entry.Unreadable = "no permission"
 			s.step(s.core.Reloaded(entry.Path, entry, true)...)
@@ -59,7 +59,8 @@ func TestF11MarksSetByHand(t *testing.T) {
 	}
 }
 
-// TestF11AJobCalledShutdownIsDisabled although the value of its mark would be its name.
+// TestF11AJobCalledShutdownIsDisabled checks that a job called "shutdown" is disabled, not shut down: the value of the
+// mark of a disabled job is otherwise the job's name.
 func TestF11AJobCalledShutdownIsDisabled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// The activity of each minute is kept without a history, and recorded with one.
+// TestEachMinutesWorkIsKept checks that the activity of each minute is kept, and that it is also recorded if there is
+// a history.
 func TestEachMinutesWorkIsKept(t *testing.T) {
 	t.Parallel()
 	for _, recorded := range []bool{false, true} {
@@ -29,8 +30,8 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 			until := func(moment time.Duration) {
 				t.Helper()
 				for end := s.began.Add(moment); s.now.Before(end); {
-					if at := s.wake(); !at.IsZero() && at.Before(end) && at.After(s.now) {
-						s.now = at
+					if wake := s.wake(); !wake.IsZero() && wake.Before(end) && wake.After(s.now) {
+						s.now = wake
 					} else {
 						s.now = end
 					}
@@ -79,7 +80,7 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 	}
 }
 
-// A week of minutes is kept, and older ones are forgotten.
+// TestAWeekOfMinutesIsKept checks that about a week of minutes is kept, and that older minutes are removed.
 func TestAWeekOfMinutesIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// hourlyJobs returns a core with n jobs with an hourly cron, of which every tenth has misfire.
+// hourlyJobs returns a core that has taken its first step, and the time of that step. It has n jobs that fire hourly;
+// every tenth has misfire.
 func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 	t.Helper()
 	a := app.Default()
@@ -37,8 +38,9 @@ func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 	return c, now
 }
 
-// After a week without a leader, no step checks more jobs or makes more fires than its budget allows, and the number
-// of waiting fires stays bounded, for each job and for all of them (rules F3, F5).
+// TestF3AWeekWithoutALeaderIsCrossedInSmallSteps checks that after a week without a leader, no step checks more jobs
+// or makes more fires than its budget allows, and that the number of waiting fires stays bounded, for each job and for
+// all of them (rules F3, F5).
 func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	t.Parallel()
 	opt := step.DefaultOptions()
@@ -46,8 +48,8 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	c, now := hourlyJobs(t, 10_000, opt)
 	now = now.Add(7 * 24 * time.Hour)
 	steps := 0
-	for left, crosses := c.fires.MissedLeft(); crosses || c.fires.InBatch() ||
-		steps == 0; left, crosses = c.fires.MissedLeft() {
+	for left, missing := c.fires.MissedLeft(); missing || c.fires.InBatch() ||
+		steps == 0; left, missing = c.fires.MissedLeft() {
 		steps++
 		before := c.executions.NumOpen()
 		d := c.Step(clock.Now{Wall: now}, rand.NewPCG(1, 2), nil)
@@ -55,7 +57,7 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 			t.Fatalf("step %d made %d executions", steps, made)
 		}
 		if after, still := c.fires.MissedLeft(); still && left > 0 && left-after > opt.FiresPerStep {
-			t.Fatalf("step %d looked at %d jobs", steps, left-after)
+			t.Fatalf("step %d checked %d jobs", steps, left-after)
 		}
 		if len(d.Notes) > 3*(opt.FiresPerStep+opt.MaxQueuedFires) {
 			t.Fatalf("step %d has %d notes", steps, len(d.Notes))
@@ -81,7 +83,7 @@ func TestF3MissedFires(t *testing.T) {
 	}{
 		{false, 30 * time.Second, 1}, // all late: the first waits, the others are dropped
 		{true, 30 * time.Second, 6},  // all late, all wait
-		{false, 7 * time.Minute, 1},  // all missed but the last minute
+		{false, 7 * time.Minute, 1},  // all missed but those of the last minute
 		{true, 7 * time.Minute, 84},  // 84 in all, including late ones
 		{true, 24 * time.Hour, 100},  // the newest 100
 		{true, 7 * 24 * time.Hour, 100},

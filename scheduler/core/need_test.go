@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A job of six shards every five seconds needs one of twenty agents, for a moment. The other frameworks get everything
-// else.
+// TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem runs a job whose six shards need one of twenty agents for a
+// moment every five seconds. It checks that other frameworks get everything else.
 func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 	t.Parallel()
 	for _, answers := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
@@ -22,7 +22,7 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 				j.Cron, j.ShardingTotalCount,
 					j.CPUCount = "0/5 * * * * ?", 6, 0.5
 			})
-			p.answers, p.takes = answers, time.Second
+			p.reviveTime, p.taskTime = answers, time.Second
 			p.run(time.Minute)
 			before := p.core.views.Stats()
 			p.held, p.tasks, p.revived = 0, 0, 0
@@ -31,10 +31,10 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 				t.Fatalf("%d runs in five minutes", fires)
 			}
 			// One agent for the lead, and all twenty for the commit after they were offered.
-			each, largest := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
-			if each > largest {
-				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived, each,
-					largest)
+			heldEach, limit := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
+			if heldEach > limit {
+				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived,
+					heldEach, limit)
 			}
 			if runs := p.tasks / 6; p.revived > runs+runs/10 {
 				t.Errorf("%d REVIVEs for %d runs", p.revived, runs)
@@ -47,13 +47,14 @@ func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 	}
 }
 
-// A slow master is asked for offers earlier, so that they arrive in time for the fires.
+// TestASlowMasterIsAskedEarlier checks that offers are requested earlier from a slow master, so that they arrive in
+// time for the fires.
 func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0/20 * * * * ?" })
-	p.answers = 500 * time.Millisecond
+	p.reviveTime = 500 * time.Millisecond
 	p.run(10 * time.Minute)
-	if lead := p.core.placement.Lead(); lead < p.answers || lead > p.core.shared.Opt.OfferAhead {
+	if lead := p.core.placement.Lead(); lead < p.reviveTime || lead > p.core.shared.Opt.OfferAhead {
 		t.Errorf("offers are requested %s before a fire", lead)
 	}
 	before := p.core.views.Stats()
@@ -67,8 +68,8 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	}
 }
 
-// Offers that came long before the first fire, because the lead was not known yet, are declined, and requested again
-// for it.
+// TestTheFirstFireHasOffersInTime checks that offers which came long before the first fire, because the lead was not
+// measured yet, are declined, and requested again just before the fire.
 func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
@@ -79,7 +80,8 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	}
 }
 
-// Offers that are held for a future fire are declined when its job is disabled.
+// TestOffersForAFireThatWillNotBeGoBack checks that offers which are held for a fire are declined when its job is
+// disabled.
 func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -97,7 +99,8 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	}
 }
 
-// In a cluster without room for the future fires, REVIVE is sent once for each of them, not continuously.
+// TestNoREVIVEStormForFiresThatHaveNoRoom checks that REVIVE is sent a few times for each fire that will not fit, not
+// continuously.
 func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A good neighbour (promise 6): offers are requested when they are needed, and declined when not.
+// These tests check promise 6: offers are requested only when they are needed, and declined when they are not.
 
 func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	}
 	s.until(10 * time.Second)
 	revived := 0
-	look := func(d Decision) {
+	countRevives := func(d Decision) {
 		n := len(calls[step.CallRevive](d))
 		if revived += n; n == 0 {
 			return
@@ -37,14 +37,14 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 		}
 	}
 	for i := range 200 {
-		look(s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: fmt.Sprint("j", i)}}))
+		countRevives(s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: fmt.Sprint("j", i)}}))
 		for range 5 {
 			s.now = s.now.Add(10 * time.Millisecond)
-			look(s.step())
+			countRevives(s.step())
 		}
 	}
 	if revived > 5 {
-		t.Errorf("%d REVIVE within 10 s for jobs that all want the same, which is not there", revived)
+		t.Errorf("%d REVIVE within 10 s for jobs that all need the same, which no agent offers", revived)
 	}
 }
 
@@ -93,7 +93,8 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	}
 }
 
-// The job fires every second while its only run continues, so each fire finds it running and is dropped.
+// TestNoOfferIsHeldForAFireThatWillBeDropped runs a job that fires every second while its first run continues: each
+// fire is dropped, so no offer is held for it.
 func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -26,7 +26,7 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 			j.JobName, j.AppName, j.Misfire = fmt.Sprint("hangs_", i), "hanging_app", i%2 == 0
 		}
 	})
-	p.hangs, p.takes = "hangs_", 10*time.Second
+	p.hangs, p.taskTime = "hangs_", 10*time.Second
 	last, longest, tried := p.now, time.Duration(0), 0
 	p.launched = func(id string) {
 		if strings.HasPrefix(id, "hangs_") {
@@ -49,7 +49,7 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 		t.Errorf("explain says %+v, %v", x.Waiting, err)
 	}
 	// The host is back.
-	p.hangs, p.takes = "", time.Second
+	p.hangs, p.taskTime = "", time.Second
 	before := tried
 	p.run(3 * time.Minute)
 	if tried < before+200 {

@@ -9,14 +9,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// Each state that the master reports to a PARTITION_AWARE framework means something else for a task that has begun
-// (rules E1, E2, E4 and the table of answers).
+// TestE2E4EachPartitionAwareState checks each state that the master reports to a PARTITION_AWARE framework: whether a
+// task that has begun is given up at once, or only after the unreachable time (rules E1, E2, E4 and the table of
+// answers).
 func TestE2E4EachPartitionAwareState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		state      cluster.State
-		registered bool // whether this master has had the agent registered
-		over       bool // at once
+		registered bool // the agent has registered with this master
+		atOnce     bool // the task is given up at once
 	}{
 		{cluster.Gone, true, true},
 		{cluster.GoneByOperator, false, true},
@@ -37,37 +38,37 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			if !c.registered {
 				s.core.agents.MarkUnreachable("S1", s.now)
 			}
-			waits := 2 * time.Minute
+			unreachableAfter := 2 * time.Minute
 			since := s.now
 			reason := cluster.ReasonReconciliation
 			if c.state == cluster.Lost {
-				reason = "AGENT_DISCONNECTED" // in an answer there would be no cause in it (rule S5)
+				reason = "AGENT_DISCONNECTED" // as the reason of an answer, LOST would have no cause (rule S5)
 			}
 			s.update(l, c.state, fromMaster(reason), func(u *cluster.Update) {
-				u.UnreachableSince = since.Add(-time.Minute) // by another clock, which decides nothing
+				u.UnreachableSince = since.Add(-time.Minute) // the master's clock differs, and must decide nothing
 			})
-			left := func() (lost, waiting bool) {
+			outcome := func() (lost, waiting bool) {
 				for e := range s.core.executions.AllEnded() {
 					lost = lost || e.Shard(0).State() == executions.Lost
 				}
 				return lost, len(s.core.views.FailoverShards()) == 1
 			}
-			if lost, waiting := left(); c.over && lost == failover || waiting != (c.over && failover) ||
-				!c.over && lost {
+			if lost, waiting := outcome(); c.atOnce && lost == failover || waiting != (c.atOnce && failover) ||
+				!c.atOnce && lost {
 				t.Errorf("%s, agent registered %v, failover %v: lost %v, to be run again %v", c.state, c.registered,
 					failover, lost, waiting)
 			}
-			if c.over {
+			if c.atOnce {
 				continue
 			}
-			s.until(since.Add(waits).Sub(s.now) - 10*time.Second)
-			if lost, waiting := left(); lost || waiting {
+			s.until(since.Add(unreachableAfter).Sub(s.now) - 10*time.Second)
+			if lost, waiting := outcome(); lost || waiting {
 				t.Errorf("%s, failover %v: abandoned too early", c.state, failover)
 			}
 			s.until(20 * time.Second)
-			if lost, waiting := left(); lost == failover || waiting != failover {
-				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, waits, lost,
-					waiting)
+			if lost, waiting := outcome(); lost == failover || waiting != failover {
+				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, unreachableAfter,
+					lost, waiting)
 			}
 			if !isOrphan(s.core, l.TaskID) {
 				t.Errorf("%s, failover %v: no orphan remembers it (rule E5)", c.state, failover)

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestSentencesOfEarlierReleases: reasons that were stored as sentences are decoded to the codes of the decisions
-// behind them.
+// TestSentencesOfEarlierReleases checks that reasons which earlier releases stored as sentences are decoded to the
+// codes of their decisions.
 func TestSentencesOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -22,9 +22,9 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	for _, e := range s.entries() {
 		if strings.HasPrefix(e.Path, store.PathExecution+"/") {
 			found = true
-			was := strings.Replace(string(e.Value), `"job":"my_job"`,
+			value := strings.Replace(string(e.Value), `"job":"my_job"`,
 				`"job":"my_job","killReason":"lost by shutdown of the scheduler"`, 1)
-			e.Value = []byte(strings.Replace(was, `"s":"LAUNCHING"`,
+			e.Value = []byte(strings.Replace(value, `"s":"LAUNCHING"`,
 				`"s":"LAUNCHING","kr":"killed on request","ca":"exit status 3"`, 1))
 		}
 		stored = append(stored, e)
@@ -34,10 +34,10 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 		t.Fatal(err, found)
 	}
 	for e := range c.executions.AllOpen() {
-		one := e.Shard(0)
-		if !e.Kill().Is(reason.ServerStopped) || !one.Kill().Is(reason.KilledOnRequest) ||
-			!one.Cause().Equal(reason.FromText("exit status 3")) {
-			t.Errorf("%s: %+v", e.Kill(), one)
+		shard := e.Shard(0)
+		if !e.Kill().Is(reason.ServerStopped) || !shard.Kill().Is(reason.KilledOnRequest) ||
+			!shard.Cause().Equal(reason.FromText("exit status 3")) {
+			t.Errorf("%s: %+v", e.Kill(), shard)
 		}
 	}
 	if c.executions.NumOpen() != 1 {

@@ -11,16 +11,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A task that was removed from the cluster is ending, if its agent lives. The next attempt waits for as long as that
-// may take.
+// TestRemovedTasksMayStillEnd checks that the next attempt waits as long as a task that was removed from the cluster
+// may take to end on its agent.
 func TestRemovedTasksMayStillEnd(t *testing.T) {
 	t.Parallel()
 	for name, removed := range map[string]func(*cluster.Update){
-		"while it is watched": func(u *cluster.Update) {
+		"reported by a watch": func(u *cluster.Update) {
 			u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster,
 				cluster.ReasonTaskRemoved, nil
 		},
-		"while nobody watches": func(u *cluster.Update) {
+		"reported in an answer": func(u *cluster.Update) {
 			u.State, u.Source, u.Reason, u.UUID = cluster.Gone, cluster.FromMaster, cluster.ReasonReconciliation, nil
 		},
 	} {
@@ -53,7 +53,8 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 	}
 }
 
-// If its shard is not run again, the next execution of its job waits for that.
+// TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain checks that without failover, the next execution of the job waits
+// until the removed task must have ended.
 func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -70,7 +71,7 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	}
 	s.update(l, cluster.Running, removed)
 	id := s.trigger()
-	s.update(l, cluster.Running, removed) // as the cluster answers every question
+	s.update(l, cluster.Running, removed) // the cluster answers every question so
 	s.until(s.opt.KillGrace + executions.RefusedTimeout - time.Second)
 	offer.AgentID = "n2"
 	s.offers(offer)
@@ -88,9 +89,9 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	}
 }
 
-// TestE5AnAbandonedPodIsDeletedFirst: where the cluster keeps kills for agents that are away, an abandoned attempt is
-// killed at once, and its shard starts elsewhere only when the kill is known to be kept, so that the attempt never
-// begins there.
+// TestE5AnAbandonedPodIsDeletedFirst checks a cluster that stores kills for unreachable agents: an abandoned attempt
+// is killed at once, and its shard starts elsewhere only once the cluster has confirmed that the kill is stored. The
+// abandoned attempt then never begins.
 func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	t.Parallel()
 	s := own(t)
@@ -100,12 +101,12 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 1000)})
 	l := s.accepted()[0]
 	away, since := fromMaster(""), s.now
-	unreachable := func(kept bool) Decision {
+	unreachable := func(killStored bool) Decision {
 		return s.update(l, cluster.Unreachable, away, func(u *cluster.Update) {
-			u.UnreachableSince, u.KillStored = since, kept
+			u.UnreachableSince, u.KillStored = since, killStored
 		})
 	}
-	elsewhere := func() int {
+	launchesElsewhere := func() int {
 		s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(4, 1000)})
 		return len(s.accepts)
 	}
@@ -113,35 +114,35 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	unreachable(false)
 	for s.core.orphans.Len() == 0 {
 		if kills(s.after(5*time.Second)) > 0 && s.core.orphans.Len() == 0 {
-			t.Fatal("it is killed before it is given up")
+			t.Fatal("it is killed before it is abandoned")
 		}
 	}
 	if kills(s.last) != 1 {
-		t.Errorf("%d kills as it is given up, want 1", kills(s.last))
+		t.Errorf("%d kills when it is abandoned, want 1", kills(s.last))
 	}
-	if elsewhere() > 0 {
-		t.Fatal("launched before the kill is known to be kept")
+	if launchesElsewhere() > 0 {
+		t.Fatal("launched before the kill is stored")
 	}
 	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "has not confirmed its kill yet") {
 		t.Errorf("%+v", x.Waiting)
 	}
-	asked := 0
+	questions := 0
 	for range 60 {
 		for _, r := range calls[step.CallReconcile](s.after(time.Second)) {
-			asked += len(r.Tasks)
+			questions += len(r.Tasks)
 		}
 	}
-	if asked < 3 {
-		t.Errorf("asked about %d times in a minute", asked)
+	if questions < 3 {
+		t.Errorf("asked about it %d times in a minute", questions)
 	}
 	if kills(unreachable(false)) != 1 {
-		t.Error("a kill that is not kept is not sent again")
+		t.Error("a kill that is not stored is not sent again")
 	}
 	s.restart()
-	if unreachable(false); elsewhere() > 0 {
-		t.Fatal("launched by the next leader before the kill is known to be kept")
+	if unreachable(false); launchesElsewhere() > 0 {
+		t.Fatal("launched by the next leader before the kill is stored")
 	}
-	if kills(unreachable(true)) > 0 || elsewhere() != 1 {
-		t.Errorf("%d launches when it is kept", len(s.accepts))
+	if kills(unreachable(true)) > 0 || launchesElsewhere() != 1 {
+		t.Errorf("%d launches once the kill is stored", len(s.accepts))
 	}
 }

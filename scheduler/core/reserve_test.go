@@ -36,7 +36,7 @@ func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 					j.JobName, j.Cron, j.ShardingTotalCount = fmt.Sprint("large_", i), "0 0/10 * * * ?", test.wants
 				}
 			})
-			p.takes = test.takes
+			p.taskTime = test.takes
 			last := map[string]time.Time{}
 			p.launched = func(id string) {
 				if name, _, _ := strings.Cut(id, "@-@"); strings.HasPrefix(name, "large_") {

@@ -17,8 +17,8 @@ func part(key string, cpus, mem float64) cluster.Reserved {
 	return cluster.Reserved{Key: key, Resources: resources.New(cpus, mem)}
 }
 
-// TestL7WhatIsReservedIsUsedFirst: the executor takes of the reserved resources before the tasks do, and a shard runs
-// that fits neither the reserved nor the unreserved part alone.
+// TestL7WhatIsReservedIsUsedFirst checks that the executor gets reserved resources before the tasks do, and that a
+// shard is launched which needs reserved and unreserved resources together.
 func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -42,8 +42,9 @@ func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 	}
 }
 
-// TestX4TheSplitOfAnExecutorIsThatOfItsStart: later tasks name the executor with the reserved part of its start,
-// whatever is on offer by then, also after a leader change; and the executor takes nothing a second time.
+// TestX4TheSplitOfAnExecutorIsThatOfItsStart checks that later launches name the executor with the reserved resources
+// that it was started with, whatever is offered by then, also after a change of leader. The executor's resources are
+// not taken a second time.
 func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -76,7 +77,7 @@ func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 	}
 }
 
-// TestNothingReservedIsNamedWithoutReservations: the calls of a framework without reservations are the same as before.
+// TestNothingReservedIsNamedWithoutReservations checks that launches name no reserved resources if the offer has none.
 func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -36,7 +36,7 @@ func (s *scene) cmdBy(w *scenario.Words) error {
 	return nil
 }
 
-// cmdEdit is an edit with zkCli.
+// cmdEdit sets a node of the registry from outside, as zkCli does; without a text it deletes the node.
 func (s *scene) cmdEdit(w *scenario.Words) error {
 	path := w.Next()
 	text := strings.Join(w.List, " ")

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// planned makes a change of configuration, or reports why it is refused.
+// planned commits a planned change of configuration and reports what it led to, or reports why it was refused.
 func (s *scene) planned(p *config.Planned, err error) error {
 	if refused := (*problem.Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)
@@ -23,14 +23,14 @@ func (s *scene) planned(p *config.Planned, err error) error {
 	if err != nil {
 		return err
 	}
-	together := make([]string, len(p.Writes))
+	writes := make([]string, len(p.Writes))
 	for i, w := range p.Writes {
-		together[i] = "put " + w.Path
+		writes[i] = "put " + w.Path
 		if w.Delete {
-			together[i] = "delete " + w.Path
+			writes[i] = "delete " + w.Path
 		}
 	}
-	s.say("COMMIT %s", strings.Join(together, ", "))
+	s.say("COMMIT %s", strings.Join(writes, ", "))
 	s.reportAudits(s.committed(p))
 	s.report(s.last)
 	return nil

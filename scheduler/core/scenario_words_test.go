@@ -22,20 +22,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// scene is a stage that lines of text direct and that reports the decisions of the core as text.
+// scene is a stage for scenarios: lines of text control it, and it reports the decisions of the core as text.
 type scene struct {
 	*stage
 	out strings.Builder
-	// stamped adds the time to each report, because time passes meanwhile.
+	// stamped adds the time to each line. It is set while a line of the scenario lets time pass.
 	stamped bool
 
 	names    *scenario.Names // of tasks, executors, executions and the framework
 	tasks    map[string]cluster.TaskLaunch
 	lastUUID map[string][]byte
 	updates  int
-	// muted are the calls that are left out until the next begin.
+	// muted are the types of calls that are not reported until the next begin.
 	muted map[reflect.Type]bool
-	// audits is set where a scenario is about audit rows.
+	// audits is set if a scenario is about audit rows; otherwise they are not reported.
 	audits bool
 	edits  int64
 }
@@ -47,7 +47,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// begin begins a new world.
+// begin replaces the stage by a new one.
 func (s *scene) begin(t testing.TB) {
 	t.Helper()
 	s.stage = newStage(t)
@@ -56,13 +56,14 @@ func (s *scene) begin(t testing.TB) {
 	s.muted = map[reflect.Type]bool{}
 }
 
-// Said returns the reports since its last call.
+// Said returns the lines that were reported since its last call.
 func (s *scene) Said() string {
 	text := s.out.String()
 	s.out.Reset()
 	return text
 }
 
+// say reports a line.
 func (s *scene) say(format string, args ...any) {
 	if s.stamped {
 		s.out.WriteString(s.wall().Format("15:04:05.999") + " ")
@@ -70,7 +71,7 @@ func (s *scene) say(format string, args ...any) {
 	s.out.WriteString(s.names.InWords(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// report reports a decision, in the order in which it leaves.
+// report reports a decision, in the order in which its parts are carried out.
 func (s *scene) report(d Decision) {
 	started := map[string]bool{}
 	for _, c := range calls[step.CallLaunch](d) {
@@ -108,10 +109,10 @@ func (s *scene) report(d Decision) {
 			s.say("  with %s of %s; further failures: %d", problem.Counted(o.FailedShards, "shard"), o.Execution, o.Further)
 		}
 	}
-	alike := map[string]int{}
+	counts := map[string]int{}
 	for _, n := range d.Notes {
-		of := fmt.Sprintf("%s, %s", n.Kind, n.Job)
-		if alike[of]++; alike[of] > 3 {
+		key := fmt.Sprintf("%s, %s", n.Kind, n.Job)
+		if counts[key]++; counts[key] > 3 {
 			continue // counted below
 		}
 		about := cmp.Or(n.Task, n.Execution, n.Job)
@@ -120,9 +121,9 @@ func (s *scene) report(d Decision) {
 		}
 		s.say("note, %s: %s", n.Kind, about+n.Text())
 	}
-	for _, of := range step.SortedKeys(alike) {
-		if n := alike[of]; n > 3 {
-			s.say("… and %d more of %s", n-3, of)
+	for _, key := range step.SortedKeys(counts) {
+		if n := counts[key]; n > 3 {
+			s.say("… and %d more of %s", n-3, key)
 		}
 	}
 	if d.Drained {
@@ -154,15 +155,16 @@ func (s *scene) reportAudits(writes []registry.Write) (others []registry.Write) 
 	return others
 }
 
+// reportWrites reports the paths of the writes.
 func (s *scene) reportWrites(d Decision) {
 	var put, deleted []string
 	for _, w := range s.reportAudits(d.Writes) {
-		_, what, _ := strings.Cut(w.Path[1:], "/")
-		what = s.names.InWords(strings.Replace(what, "/", " ", 1))
+		_, path, _ := strings.Cut(w.Path[1:], "/")
+		path = s.names.InWords(strings.Replace(path, "/", " ", 1))
 		if w.Delete {
-			deleted = append(deleted, what)
+			deleted = append(deleted, path)
 		} else {
-			put = append(put, what)
+			put = append(put, path)
 		}
 	}
 	if len(put) > 0 {
@@ -173,11 +175,11 @@ func (s *scene) reportWrites(d Decision) {
 	}
 }
 
-// mutable are the calls that a scenario can leave out because it is not about them, by the names that Mesos gives
-// them.
+// mutable are the calls that a scenario can leave out if it is not about them, by their names in Mesos.
 var mutable = map[string]step.Call{"RECONCILE": step.CallReconcile{}, "REVIVE": step.CallRevive{},
 	"SUPPRESS": step.CallSuppress{}, "DECLINE": step.CallDecline{}}
 
+// reportCall reports a call. started are the executors that the decision starts and that were not reported yet.
 func (s *scene) reportCall(c step.Call, started map[string]bool) {
 	switch c := c.(type) {
 	case step.CallSubscribe:
@@ -221,6 +223,7 @@ func (s *scene) reportCall(c step.Call, started map[string]bool) {
 	}
 }
 
+// launched returns the words for the launch of a task.
 func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
 	task := &l.Task
 	text := fmt.Sprintf("%s of %s on executor %s", l.TaskID, task.ExecutionID, l.Executor.ID)
@@ -245,7 +248,7 @@ func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
 	return text
 }
 
-// reportExplanation reports what people read about a job.
+// reportExplanation reports the explanation of a job.
 func (s *scene) reportExplanation(x views.Explanation) {
 	s.say("%s is %s", x.JobName, x.State)
 	for i := 0; i < len(x.Waiting); {
@@ -292,7 +295,7 @@ func (s *scene) reportExplanation(x views.Explanation) {
 	}
 }
 
-// reportExecutions reports the state of a job's executions: the last ended ones, and all open ones.
+// reportExecutions reports the states of a job's executions: of the last three that have ended, and of all open ones.
 func (s *scene) reportExecutions(job string) {
 	var ids []string
 	for e := range s.core.executions.AllEnded() {

@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// scheduled reports how many jobs and shards fire by which schedule.
+// scheduled returns each schedule with the number of jobs and of shards that fire by it.
 func (s *stage) scheduled() string {
 	s.t.Helper()
-	if bad := s.contradiction(); bad != "" {
-		s.t.Fatal(bad)
+	if violated := s.contradiction(); violated != "" {
+		s.t.Fatal(violated)
 	}
 	var all []string
 	for _, v := range s.core.views.Schedules() {
@@ -25,8 +25,8 @@ func (s *stage) scheduled() string {
 	return fmt.Sprint(all)
 }
 
-// Jobs are counted by their schedules while they fire, whether the core or an executor makes their fires, and not
-// while they are paused, disabled or without an app.
+// TestJobsAreCountedByTheirSchedules checks that a job is counted under its schedule while it fires, whether the core
+// or an executor makes the fires. It is not counted while it is paused or disabled, or its app is disabled.
 func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -65,7 +65,7 @@ func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 // BenchmarkSchedules measures how long a request for the schedules of jobs delays the loop.
 func BenchmarkSchedules(b *testing.B) {
 	s := manyJobs(b, 100_000)
-	for i, name := range s.core.config.JobNames() { // each gets a schedule of its own
+	for i, name := range s.core.config.JobNames() { // each job gets its own schedule
 		cfg := *s.core.config.Job(name).Config()
 		cfg.Cron = fmt.Sprintf("%d %d %d %d * ?", i%60, i/60%60, i/3600%24, i/86400+1)
 		s.core.applyChange(config.JobChanged{Name: name, Config: &cfg})

@@ -19,12 +19,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// simulatedMaster is a master in simulated time that offers free resources once a second and after a REVIVE, as Mesos
-// does, and measures how long its offers are held.
+// simulatedMaster is a master in simulated time. It offers free resources once a second and after a REVIVE, as Mesos
+// does, and measures how long the core holds its offers.
 type simulatedMaster struct {
-	takes      time.Duration // how long tasks run
-	answers    time.Duration // how long after a REVIVE the offers come
-	revivedAt  time.Time     // the REVIVE that is not answered yet; else zero
+	taskTime   time.Duration // how long tasks run
+	reviveTime time.Duration // the time from a REVIVE to its offers
+	revivedAt  time.Time     // the time of the REVIVE whose offers are not sent yet; zero if there is none
 	core       *Core
 	rnd        rand.Source
 	now, began time.Time
@@ -32,21 +32,23 @@ type simulatedMaster struct {
 	agents     []*simulatedAgent
 	offered    int
 	inbox      []Event
-	ends       []simulatedTask // by time
-	held       time.Duration   // of all offers together
+	running    []simulatedTask // by the time of their end
+	held       time.Duration   // the time for which offers were held, summed over the agents
 	tasks      int
-	revived    int                 // REVIVEs
-	launched   func(taskID string) // if not nil, sees each task
-	// Jobs whose names begin with it cannot fetch their package, which takes as long as a task.
+	revived    int                 // the number of REVIVEs
+	launched   func(taskID string) // if not nil, called for each task
+	// hangs is the beginning of the names of jobs that cannot fetch their package. The attempt to fetch takes as long
+	// as a task.
 	hangs string
 }
 
+// simulatedAgent is an agent of the simulated master.
 type simulatedAgent struct {
 	id            string
 	free          resources.Amount            // used by no task and no executor
-	offers        map[string]resources.Amount // the part of it that is on offer, by offer
-	filtered      resources.Amount            // the part of it that is not offered
-	filteredUntil time.Time                   // the end of that filter
+	offers        map[string]resources.Amount // the part of free that is on offer, by offer
+	filtered      resources.Amount            // the part of free that a filter keeps from being offered
+	filteredUntil time.Time                   // the end of the filter
 	executors     map[string]bool
 }
 
@@ -59,26 +61,26 @@ func (a *simulatedAgent) unoffered() resources.Amount {
 	return left
 }
 
-// takeBack ends offers, with a filter for the part of them that is not used.
-func (a *simulatedAgent) takeBack(ids []string, used resources.Amount, until time.Time) {
-	var back resources.Amount
+// endOffers ends offers, and filters the part of them that is not used.
+func (a *simulatedAgent) endOffers(ids []string, used resources.Amount, until time.Time) {
+	var unused resources.Amount
 	for _, id := range ids {
-		back = back.Plus(a.offers[id])
+		unused = unused.Plus(a.offers[id])
 		delete(a.offers, id)
 	}
-	if back = back.Minus(used); !back.IsZero() {
-		a.filtered, a.filteredUntil = back, until
+	if unused = unused.Minus(used); !unused.IsZero() {
+		a.filtered, a.filteredUntil = unused, until
 	}
 }
 
+// simulatedTask is a running task.
 type simulatedTask struct {
-	since time.Time
-	at    time.Time
-	agent *simulatedAgent
-	task  cluster.TaskLaunch
+	began, ends time.Time
+	agent       *simulatedAgent
+	task        cluster.TaskLaunch
 }
 
-// run plays for a while, in the steps that the core requests.
+// run lets a duration pass, with the steps that the core requests.
 func (p *simulatedMaster) run(d time.Duration) {
 	end := p.now.Add(d)
 	nextRound := p.now
@@ -87,18 +89,18 @@ func (p *simulatedMaster) run(d time.Duration) {
 			p.allocate()
 			nextRound = p.now.Add(time.Second)
 		}
-		if !p.revivedAt.IsZero() && !p.now.Before(p.revivedAt.Add(p.answers)) {
+		if !p.revivedAt.IsZero() && !p.now.Before(p.revivedAt.Add(p.reviveTime)) {
 			p.revivedAt = time.Time{}
 			p.allocate()
 		}
-		for len(p.ends) > 0 && !p.ends[0].at.After(p.now) {
-			t := p.ends[0]
-			p.ends = p.ends[1:]
+		for len(p.running) > 0 && !p.running[0].ends.After(p.now) {
+			t := p.running[0]
+			p.running = p.running[1:]
 			t.agent.free = t.agent.free.Plus(t.task.Resources)
 			u := cluster.Update{TaskID: t.task.TaskID, AgentID: t.agent.id, ExecutorID: t.task.Executor.ID,
 				State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte(t.task.TaskID + "f"),
 				Timestamp: p.now}
-			status := wire.Status{StartTime: t.since, CompleteTime: p.now}
+			status := wire.Status{StartTime: t.began, CompleteTime: p.now}
 			if strings.HasPrefix(t.task.TaskID, p.hangs) && p.hangs != "" {
 				u.State, status = cluster.Failed, wire.Status{Phase: wire.PhaseFetch, Unreachable: "hangs:80",
 					Cause: "hangs:80 gave no answer"}
@@ -110,14 +112,14 @@ func (p *simulatedMaster) run(d time.Duration) {
 		p.inbox = nil
 		decision := p.core.Step(clock.Now{Wall: p.now, Elapsed: p.now.Sub(p.began)}, p.rnd, events)
 		for _, call := range decision.Calls {
-			p.take(call)
+			p.handle(call)
 		}
 		next := min(end.Sub(p.now), nextRound.Sub(p.now))
-		if len(p.ends) > 0 {
-			next = min(next, p.ends[0].at.Sub(p.now))
+		if len(p.running) > 0 {
+			next = min(next, p.running[0].ends.Sub(p.now))
 		}
 		if !p.revivedAt.IsZero() {
-			next = min(next, p.revivedAt.Add(p.answers).Sub(p.now))
+			next = min(next, p.revivedAt.Add(p.reviveTime).Sub(p.now))
 		}
 		if decision.Wake > 0 {
 			next = min(next, decision.Wake-p.now.Sub(p.began))
@@ -135,10 +137,12 @@ func (p *simulatedMaster) run(d time.Duration) {
 	}
 }
 
+// send sends an event to the core, in its next step.
 func (p *simulatedMaster) send(e cluster.Event) {
 	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.subscription.Number(), Event: e})
 }
 
+// allocate offers the free resources, unless offers are suppressed or filtered.
 func (p *simulatedMaster) allocate() {
 	if p.suppressed {
 		return
@@ -160,7 +164,8 @@ func (p *simulatedMaster) allocate() {
 	}
 }
 
-func (p *simulatedMaster) take(call step.Call) {
+// handle handles a call of the core.
+func (p *simulatedMaster) handle(call step.Call) {
 	switch call := call.(type) {
 	case step.CallSubscribe:
 		p.suppressed = false
@@ -175,8 +180,8 @@ func (p *simulatedMaster) take(call step.Call) {
 	case step.CallDecline:
 		for _, a := range p.agents {
 			for _, id := range call.Offers {
-				if _, there := a.offers[id]; there {
-					a.takeBack([]string{id}, resources.Amount{}, p.now.Add(call.Refuse))
+				if _, exists := a.offers[id]; exists {
+					a.endOffers([]string{id}, resources.Amount{}, p.now.Add(call.Refuse))
 				}
 			}
 		}
@@ -197,8 +202,10 @@ func (p *simulatedMaster) take(call step.Call) {
 	}
 }
 
+// executorSize is the size of the executors of all apps.
 var executorSize = resources.New(0.1, 32)
 
+// accept launches the tasks of an ACCEPT on an agent.
 func (p *simulatedMaster) accept(a *simulatedAgent, call step.CallLaunch) {
 	p.inbox = append(p.inbox, LaunchAnswered{Session: p.core.subscription.Number(), Seq: call.Seq, OK: true})
 	var used resources.Amount
@@ -212,33 +219,35 @@ func (p *simulatedMaster) accept(a *simulatedAgent, call step.CallLaunch) {
 		if p.launched != nil {
 			p.launched(t.TaskID)
 		}
-		p.ends = append(p.ends, simulatedTask{p.now, p.now.Add(p.takes), a, t})
+		p.running = append(p.running, simulatedTask{p.now, p.now.Add(p.taskTime), a, t})
 	}
 	a.free = a.free.Minus(used)
-	a.takeBack(call.Launch.OfferIDs, used, p.now.Add(call.Launch.Refuse))
+	a.endOffers(call.Launch.OfferIDs, used, p.now.Add(call.Launch.Refuse))
 }
 
-// newSimulatedMaster has 1,000 jobs with a cron each, and agents with much room.
+// newSimulatedMaster returns a master whose core has 1,000 jobs with a cron each. Its agents have much room.
 func newSimulatedMaster(b testing.TB, cron func(i int) string) *simulatedMaster {
 	b.Helper()
 	return newSimulatedJobs(b, 1000, func(i int, j *jobs.Config) { j.Cron = cron(i) })
 }
 
-// newSimulatedJobs has n jobs of one small shard each, changed by change, and agents with much room.
+// newSimulatedJobs returns a master whose core has n jobs of one small shard each, changed by change. Its agents have
+// much room.
 func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
 	p := newSimulatedCluster(b, 20, resources.New(16, 16000), n, change)
-	p.run(10 * time.Second) // it has subscribed and settled
+	p.run(10 * time.Second) // until the core has subscribed and handled the first offers
 	p.held, p.tasks, p.revived = 0, 0, 0
 	return p
 }
 
-// newSimulatedCluster has that many agents of that size, and has not begun.
+// newSimulatedCluster returns a master with a number of agents of one size, before the first step of its core.
 func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 	change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
-	p := &simulatedMaster{answers: 10 * time.Millisecond, takes: 5 * time.Second, core: New(step.DefaultOptions()),
-		rnd: rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
+	p := &simulatedMaster{reviveTime: 10 * time.Millisecond, taskTime: 5 * time.Second,
+		core: New(step.DefaultOptions()),
+		rnd:  rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
 	for i := range agents {
 		p.agents = append(p.agents, &simulatedAgent{id: fmt.Sprintf("S%02d", i), free: size,
 			offers: map[string]resources.Amount{}, executors: map[string]bool{}})
@@ -265,8 +274,8 @@ func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 	return p
 }
 
-// squeeze makes other frameworks use most of the cluster, once the core has seen how large its agents are, and makes a
-// job wait that does not fit into the rest.
+// squeeze lets other frameworks use most of the cluster, after the core has learned the capacity of the agents. Then
+// it triggers a job that does not fit into the rest.
 func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	b.Helper()
 	j := *p.core.config.Job("job_000").Config()

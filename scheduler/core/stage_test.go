@@ -21,8 +21,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// stage simulates a cluster around one core, step by step. It keeps what the core writes, so that a test reads as a
-// story.
+// stage simulates a cluster around one core, step by step. It stores the core's writes, so that the core can be
+// restarted.
 type stage struct {
 	t    testing.TB
 	core *Core
@@ -31,19 +31,19 @@ type stage struct {
 	// now is the true time; the wall clock is ahead of it by skew.
 	now  time.Time
 	skew time.Duration
-	// loaded is the true time at which the term began, began the wall clock at that time.
+	// loaded is the true time at which the term began, and began the wall clock at that time.
 	loaded, began time.Time
 	stored        map[string][]byte
 	last          Decision
 	offerN        int
 	actor         event.Actor // the requester
-	// accepts are the unanswered ACCEPTs.
+	// accepts are the ACCEPTs that are not answered yet.
 	accepts []step.CallLaunch
-	// created are the ids of all executions that were created, in this order.
+	// created are the ids of all created executions, in the order of their creation.
 	created []string
 }
 
-// fails makes a task fail with exit status 3, after a minute.
+// fails reports that a task has failed with exit status 3, after a minute.
 func (s *stage) fails(l cluster.TaskLaunch) {
 	s.t.Helper()
 	status := 3
@@ -61,7 +61,7 @@ func (s *stage) restart() {
 	s.subscribed()
 }
 
-// load makes a core from the stored state.
+// load returns a core with the stored state.
 func (s *stage) load() *Core {
 	s.t.Helper()
 	core := New(s.opt)
@@ -72,9 +72,10 @@ func (s *stage) load() *Core {
 	return core
 }
 
+// wall returns the time of the wall clock.
 func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
 
-// clocks returns the time for a step of the present term.
+// clocks returns the times for a step of the present term.
 func (s *stage) clocks() clock.Now { return clock.Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
 
 // wake returns when the core wants the next step; the zero time means never.
@@ -85,6 +86,7 @@ func (s *stage) wake() time.Time {
 	return s.loaded.Add(s.last.Wake)
 }
 
+// entries returns the stored state in the order of paths.
 func (s *stage) entries() (all []registry.Entry) {
 	for _, path := range step.SortedKeys(s.stored) {
 		all = append(all, registry.Entry{Path: path, Value: s.stored[path]})
@@ -92,6 +94,7 @@ func (s *stage) entries() (all []registry.Entry) {
 	return all
 }
 
+// subscribed answers the SUBSCRIBE of the last step.
 func (s *stage) subscribed() {
 	s.t.Helper()
 	number := int64(-1)
@@ -106,6 +109,7 @@ func (s *stage) subscribed() {
 	s.step(SessionBegan{Session: number, MasterID: "master-1"})
 }
 
+// step makes the core take a step with events, and stores its writes.
 func (s *stage) step(events ...Event) Decision {
 	s.t.Helper()
 	s.last = s.core.Step(s.clocks(), s.rnd, events)
@@ -125,20 +129,21 @@ func (s *stage) step(events ...Event) Decision {
 	return s.last
 }
 
+// after lets a duration pass, and steps.
 func (s *stage) after(d time.Duration, events ...Event) Decision {
 	s.t.Helper()
 	s.now = s.now.Add(d)
 	return s.step(events...)
 }
 
-// setClock moves the wall clock by a duration, forwards or back, and steps.
+// setClock moves the wall clock by a duration, forward or back, and steps.
 func (s *stage) setClock(by time.Duration) Decision {
 	s.t.Helper()
 	s.skew += by
 	return s.step()
 }
 
-// until lets a duration pass, with a step whenever the core asks for one.
+// until lets a duration pass, with a step whenever the core requests one, and another at the end.
 func (s *stage) until(d time.Duration) {
 	s.t.Helper()
 	end := s.now.Add(d)
@@ -161,6 +166,7 @@ func (s *stage) until(d time.Duration) {
 	s.step()
 }
 
+// apply commits a planned change.
 func (s *stage) apply(p *config.Planned, err error) {
 	s.t.Helper()
 	if err != nil {
@@ -169,6 +175,7 @@ func (s *stage) apply(p *config.Planned, err error) {
 	s.committed(p)
 }
 
+// app registers my_app, changed by change.
 func (s *stage) app(change ...func(*app.Config)) {
 	s.t.Helper()
 	a := app.Default()
@@ -180,6 +187,7 @@ func (s *stage) app(change ...func(*app.Config)) {
 	s.apply(s.core.planRegisterApp(a))
 }
 
+// job registers my_job, a transient job of my_app with three shards of 1 CPU and 64 MB, changed by change.
 func (s *stage) job(change ...func(*jobs.Config)) {
 	s.t.Helper()
 	j := jobs.Default()
@@ -191,10 +199,12 @@ func (s *stage) job(change ...func(*jobs.Config)) {
 	s.apply(s.core.planRegisterJob(j))
 }
 
+// clusterEvent returns an event of the present session.
 func (s *stage) clusterEvent(e cluster.Event) Event {
 	return ClusterEvent{Session: s.core.subscription.Number(), Event: e}
 }
 
+// offer offers resources of an agent on which the given executors run.
 func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Decision {
 	s.t.Helper()
 	s.offerN++
@@ -220,6 +230,7 @@ func (s *stage) accepted() []cluster.TaskLaunch {
 	return launches
 }
 
+// update sends a status update of a task, by default from its executor.
 func (s *stage) update(l cluster.TaskLaunch, state cluster.State, more ...func(*cluster.Update)) Decision {
 	s.t.Helper()
 	id, err := jobs.ParseTaskID(l.TaskID)
@@ -235,6 +246,7 @@ func (s *stage) update(l cluster.TaskLaunch, state cluster.State, more ...func(*
 	return s.step(s.clusterEvent(u))
 }
 
+// run reports that tasks run.
 func (s *stage) run(launches []cluster.TaskLaunch) {
 	s.t.Helper()
 	for _, l := range launches {
@@ -242,6 +254,7 @@ func (s *stage) run(launches []cluster.TaskLaunch) {
 	}
 }
 
+// finish reports that tasks have finished.
 func (s *stage) finish(launches []cluster.TaskLaunch) {
 	s.t.Helper()
 	for _, l := range launches {
@@ -249,11 +262,13 @@ func (s *stage) finish(launches []cluster.TaskLaunch) {
 	}
 }
 
+// trigger triggers my_job, and returns the id of the execution.
 func (s *stage) trigger() string {
 	s.t.Helper()
 	return s.triggerJob("my_job").Replies[0].ExecutionID
 }
 
+// execution returns the view of an execution.
 func (s *stage) execution(id string) views.ExecutionView {
 	s.t.Helper()
 	v, err := s.core.views.Execution(id)
@@ -263,6 +278,7 @@ func (s *stage) execution(id string) views.ExecutionView {
 	return v
 }
 
+// newStage returns a stage whose core has subscribed, without apps and jobs.
 func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, opt: step.DefaultOptions(), rnd: rand.NewPCG(1, 2), stored: map[string][]byte{},
@@ -271,6 +287,7 @@ func newStage(t testing.TB) *stage {
 	return s
 }
 
+// fromMaster and fromAgent make an update one of the master or of an agent, with a reason.
 func fromMaster(reason cluster.Reason) func(*cluster.Update) {
 	return func(u *cluster.Update) { u.Source, u.Reason, u.UUID = cluster.FromMaster, reason, nil }
 }
@@ -279,6 +296,7 @@ func fromAgent(reason cluster.Reason) func(*cluster.Update) {
 	return func(u *cluster.Update) { u.Source, u.Reason = cluster.FromAgent, reason }
 }
 
+// calls returns the calls of a decision that have the type C.
 func calls[C step.Call](d Decision) []C {
 	var out []C
 	for _, c := range d.Calls {
@@ -288,6 +306,8 @@ func calls[C step.Call](d Decision) []C {
 	}
 	return out
 }
+
+// The following functions change a job, for stage.job.
 
 func everyFiveSeconds(j *jobs.Config) { j.Cron = "0/5 * * * * ?" }
 
@@ -299,7 +319,7 @@ func withMisfire(j *jobs.Config) { j.Misfire = true }
 
 func hourly(j *jobs.Config) { j.Cron = "0 0 * * * ?" }
 
-// start triggers the job and launches it on an agent with the given number of CPUs.
+// start triggers my_job and launches it on agent S1, which has the given number of CPUs.
 func (s *stage) start(cpus float64) []cluster.TaskLaunch {
 	s.t.Helper()
 	s.trigger()
@@ -307,12 +327,13 @@ func (s *stage) start(cpus float64) []cluster.TaskLaunch {
 	return s.accepted()
 }
 
+// unreachable reports that the agent of a task is unreachable since now.
 func (s *stage) unreachable(l cluster.TaskLaunch) {
 	s.t.Helper()
 	s.update(l, cluster.Unreachable, fromMaster(""), func(u *cluster.Update) { u.UnreachableSince = s.now })
 }
 
-// unsubscribe ends the session, and lets the core ask for the next.
+// unsubscribe ends the session, and lets time pass until the core subscribes again.
 func (s *stage) unsubscribe() {
 	s.t.Helper()
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "the stream broke"})
@@ -322,6 +343,7 @@ func (s *stage) unsubscribe() {
 	}
 }
 
+// resubscribe ends the session and begins another.
 func (s *stage) resubscribe() {
 	s.t.Helper()
 	s.unsubscribe()
@@ -404,4 +426,5 @@ func orphanIDs(c *Core) (ids []string) {
 	return ids
 }
 
+// isOrphan reports whether a task is an orphan.
 func isOrphan(c *Core, task string) bool { return slices.Contains(orphanIDs(c), task) }

@@ -58,13 +58,14 @@ func TestF8FailedStartsSurviveALeader(t *testing.T) {
 	}
 	before, _ := s.core.startFailures.Of("my_app", "S1")
 	s.restart()
-	after, known := s.core.startFailures.Of("my_app", "S1")
-	if !known || after.Tries != before.Tries || !after.Since.Equal(before.Since) {
-		t.Fatalf("the new leader knows %+v of %+v", after, before)
+	after, found := s.core.startFailures.Of("my_app", "S1")
+	if !found || after.Tries != before.Tries || !after.Since.Equal(before.Since) {
+		t.Fatalf("the new leader has %+v, not %+v", after, before)
 	}
 	s.apply(s.core.planUpdateApp("my_app",
 		func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
-	if _, known := s.core.startFailures.Of("my_app", "S1"); known || s.stored["/scheduler/start-failure/my_app@-@S1"] != nil {
-		t.Error("a changed app is kept off the agent for what the old one did")
+	if _, found := s.core.startFailures.Of("my_app", "S1"); found ||
+		s.stored["/scheduler/start-failure/my_app@-@S1"] != nil {
+		t.Error("a changed app is kept off the agent for failures from before the change")
 	}
 }

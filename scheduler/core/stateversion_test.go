@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestStateVersion: an older state gets the present version with the first commit; a newer one is refused with both
-// versions named.
+// TestStateVersion checks that an older state gets the present version with the first commit, and that a newer state
+// is refused with an error that names both versions.
 func TestStateVersion(t *testing.T) {
 	t.Parallel()
 	ours := fmt.Sprintf(`{"version":%d,"release":"v1.1.0"}`, StateVersion)
@@ -54,7 +54,7 @@ func TestStateVersion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the second commit has nothing of it
+			for range 2 { // the second commit does not write it
 				var r store.Commit
 				core.stateVersion.write(&r)
 				written := ""

@@ -235,8 +235,8 @@ func TestE5TheHistoryOfAnAttemptThatWasAway(t *testing.T) {
 	}
 }
 
-// TestE5TheEndOfWhatWasReplacedIsRecorded: the history has the end of an attempt that was given up and replaced, and
-// its shard has the result of the later attempt.
+// TestE5TheEndOfWhatWasReplacedIsRecorded checks that the history gets the end of an attempt that was given up and
+// replaced, and that the shard has the result of the later attempt.
 func TestE5TheEndOfWhatWasReplacedIsRecorded(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]cluster.State{"killed": cluster.Killed, "finished": cluster.Finished} {

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// BenchmarkCluster measures how long a request for a page of 100 of 5,000 agents, on which 100,000 tasks run, or for
-// one of them, delays the loop.
+// BenchmarkCluster measures how long the loop is delayed by a request for a page of 100 agents or for one agent, with
+// 5,000 agents on which 100,000 tasks run.
 func BenchmarkCluster(b *testing.B) {
 	s := newStage(b)
 	const agents, perAgent = 5_000, 20

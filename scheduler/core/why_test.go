@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// TestNotesHaveTheirCodes: each note has its code in the same place, and the notes of a check come first.
+// TestNotesHaveTheirCodes checks that the code of each note has the same index as the note, and that After puts the
+// notes of a check first.
 func TestNotesHaveTheirCodes(t *testing.T) {
 	t.Parallel()
 	var v views.NotesView

@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestTokensGrow hands out tokens under several leaders whose clocks differ. Each loads what was committed last.
+// TestTokensGrow checks that tokens grow under several leaders, whose clocks differ. Each leader loads what was
+// committed last.
 func TestTokensGrow(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)
@@ -19,11 +20,11 @@ func TestTokensGrow(t *testing.T) {
 		name   string
 		clock  time.Time
 		tokens int
-		first  int64 // 0 for any that is greater than the last one
+		first  int64 // 0 for any token that is greater than the last
 	}{
-		{"the first one begins at its clock", day, 2500, day.UnixMilli() + 1},
+		{"the first leader begins at its clock", day, 2500, day.UnixMilli() + 1},
 		{"at the same moment", day, 1, 0},
-		{"whose clock is behind", day.Add(-time.Hour), 1200, 0},
+		{"with a clock that is behind", day.Add(-time.Hour), 1200, 0},
 		{"an hour later", day.Add(time.Hour), 3, day.Add(time.Hour).UnixMilli() + 1},
 	} {
 		tokens := New(&step.Shared{})

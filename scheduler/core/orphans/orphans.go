@@ -20,7 +20,8 @@ type Orphan struct {
 	Agent     string `json:"agent"`
 	Executor  string `json:"executor,omitempty"`
 	Execution string `json:"execution"`
-	// Attempt is the number of the attempt; 0 if it is not known.
+	// Attempt is the number of the attempt; 0 for a task of a former framework and for an orphan that an earlier
+	// release stored.
 	Attempt int       `json:"attempt,omitempty"`
 	Since   time.Time `json:"since"`
 	// Blocks is set when no later attempt of the shard may start: the orphan was seen alive, or nothing will report

@@ -154,8 +154,8 @@ func (h *Recording) TraceDecided(ref executions.TaskRef, state cluster.State, me
 	h.Trace(ref, state, event.FromScheduler, "", message, h.shared.Wall(), id)
 }
 
-// TraceOrphan records the end of an attempt that was given up, as the cluster reports it (rule E5). The result of its
-// shard stays as it is, but people see when the work that was done beside a later attempt has ended.
+// TraceOrphan records that the cluster has reported the end of an attempt that was given up (rule E5). The result of
+// its shard stays as it is, but users see when the work ended that was done beside a later attempt.
 func (h *Recording) TraceOrphan(o *orphans.Orphan, u cluster.Update) {
 	if !h.On() {
 		return
