@@ -139,6 +139,39 @@ func TestE4WithoutFailoverTheJobGoesOn(t *testing.T) {
 	}
 }
 
+// TestE4SilenceIsEnoughForANewMaster: an agent dies together with the master, and the next one says nothing of it.
+func TestE4SilenceIsEnoughForANewMaster(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(b *beating){
+		"a new session": func(b *beating) { b.unsubscribe(); b.until(10 * time.Second); b.resubscribe() },
+		"a new leader":  func(b *beating) { b.restart() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
+			b.until(time.Second)
+			change(b)
+			b.until(58 * time.Second)
+			if name == "a new leader" && len(b.lost()) > 0 {
+				t.Fatal("given up too early")
+			}
+			b.until(2*time.Second + 2*step.SweepInterval)
+			if len(b.lost()) != 1 {
+				t.Fatal("not given up")
+			}
+			b.offer("S2", 3, 8192)
+			if got := b.accepted(); len(got) != 1 {
+				t.Fatalf("%d launches elsewhere", len(got))
+			}
+			b.beat(b.launches[0], "S1")
+			back := b.update(b.launches[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
+			if len(calls[step.CallKill](back)) != 1 {
+				t.Error("the replaced attempt is not killed")
+			}
+		})
+	}
+}
+
 // TestE4WhatIsNotSilence: executors that never sent a heartbeat, a leader that stood still, a new leader, and no session.
 func TestE4WhatIsNotSilence(t *testing.T) {
 	t.Parallel()

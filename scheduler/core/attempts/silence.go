@@ -159,11 +159,20 @@ func (as *Attempts) markSilent(x *executors.Executor, since time.Time) {
 				as.st.Now().Sub(since).Round(time.Second))})
 	}
 	for _, ref := range as.tasksOf(x) {
-		if s := ref.Shard(); !s.Silent() && s.Reported() && s.AcceptSeq() == 0 {
+		if s := ref.Shard(); !s.Silent() && s.AcceptSeq() == 0 {
 			as.markUnreachable(ref, later(since, s.Launched()))
 			as.st.Executions.MarkSilent(ref)
 		}
 	}
+}
+
+// silentFor returns for how long this leader has found the executor of a task silent, 0 if it is not.
+func (as *Attempts) silentFor(s *executions.Shard) time.Duration {
+	x := as.st.Executors.Get(s.Executor())
+	if x == nil || x.SilentSince().IsZero() {
+		return 0
+	}
+	return as.st.Now().Sub(x.SilentSince())
 }
 
 // detectMassSilence records whether more than half of the agents with tasks are silent, and logs when that begins.
