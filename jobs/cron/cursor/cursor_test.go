@@ -75,11 +75,17 @@ func TestTheCursorIsTakenBackToWhereItWas(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var c cursor.Cursor
-		made := map[int]bool{} // the fires that were made, one in each hour
+		made := map[int]bool{}                                           // the fires that were made, one in each hour
+		had := map[time.Time]bool{{}: true, time.Unix(0, 0).UTC(): true} // the positions that the cursor had
 		for _, wall := range rapid.SliceOf(rapid.IntRange(0, 24*100)).Draw(t, "walls") {
 			before := c.Position
-			if c.TakeBack(hours(wall)) && c.Time.After(hours(wall).Add(cursor.MinLeap)) {
-				t.Fatalf("the clock is at %d, the cursor was taken back from %s to %s", wall, before.Time, c.Time)
+			c.TakeBack(hours(wall))
+			leaptOver := len(c.Leaps) > 0 && hours(wall).Before(c.Leaps[len(c.Leaps)-1].From)
+			if c.Time.Sub(hours(wall)) > cursor.MinLeap && leaptOver {
+				t.Fatalf("the clock is at %d, the cursor was taken back from %s only to %s", wall, before.Time, c.Time)
+			}
+			if !had[c.Time] {
+				t.Fatalf("the clock is at %d, the cursor was taken back to %s, where it never was", wall, c.Time)
 			}
 			if _, wasMade := c.MadeAt(hours(wall)); !wasMade && !c.Covers(hours(wall), "") {
 				if made[wall] {
@@ -88,6 +94,7 @@ func TestTheCursorIsTakenBackToWhereItWas(t *testing.T) {
 				made[wall] = true
 			}
 			c.Advance(cursor.Position{Time: hours(wall)}, false)
+			had[c.Time] = true
 			value, err := json.Marshal(c.Memory)
 			var decoded cursor.Memory
 			if err == nil {
