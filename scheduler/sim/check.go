@@ -33,7 +33,7 @@ type checker struct {
 	cursor     time.Time
 	decidedAt  time.Time // the wall clock at the step of the last commit
 	running    map[shardOf][]*process
-	tokens     map[shardOf]int64        // the last fencing token of each shard
+	tokens     map[shardOf]lastToken    // the last fencing token of each shard
 	ofOriginal map[*process]bool        // processes of the original
 	kills      map[string]wantedKill    // by task
 	waits      map[string]time.Duration // since when executions wait in a crowded, calm world
@@ -68,5 +68,5 @@ func newChecker(w *world) *checker {
 		endedExecutors: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},
 		runs: map[string]runsRecord{}, cut: map[string]wire.Run{},
-		running: map[shardOf][]*process{}, tokens: map[shardOf]int64{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}
+		running: map[shardOf][]*process{}, tokens: map[shardOf]lastToken{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}
 }

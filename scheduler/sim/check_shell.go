@@ -94,21 +94,29 @@ func (c *checker) checkCall(l *leader, call term.Call) {
 		out.underWay[queue] = true
 	}
 	if launch, is := call.Call.(step.CallLaunch); is {
-		c.checkTokens(launch)
+		c.checkTokens(l, launch)
 	}
 	c.recordCall(l, call.Call)
 }
 
-// checkTokens checks the fencing tokens of a launch that leaves.
-func (c *checker) checkTokens(launch step.CallLaunch) {
+// lastToken is the fencing token of a shard's last launch, and the term of the leader that launched it.
+type lastToken struct{ term, token int64 }
+
+// checkTokens checks the fencing tokens of a launch that leaves. A launch of a leader that was frozen may leave after
+// those of its successors. Its tokens are then less than theirs.
+func (c *checker) checkTokens(l *leader, launch step.CallLaunch) {
 	for i := range launch.Launch.Tasks {
 		t := &launch.Launch.Tasks[i].Task
 		shard := shardOf{t.JobName, t.Item}
-		if t.FencingToken <= c.tokens[shard] || t.FencingToken >= 1<<53 {
-			c.w.fail("K6 the fencing tokens of a shard grow", "%s has %d after %d", t.TaskID,
-				t.FencingToken, c.tokens[shard])
+		last := c.tokens[shard]
+		late := l.term < last.term
+		if late != (t.FencingToken < last.token) || t.FencingToken == last.token || t.FencingToken >= 1<<53 {
+			c.w.fail("K6 the fencing tokens of a shard grow", "%s has %d in term %d after %d in term %d", t.TaskID,
+				t.FencingToken, l.term, last.token, last.term)
 		}
-		c.tokens[shard] = t.FencingToken
+		if !late {
+			c.tokens[shard] = lastToken{l.term, t.FencingToken}
+		}
 	}
 }
 
