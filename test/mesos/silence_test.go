@@ -46,6 +46,37 @@ func TestSilentMachine(t *testing.T) {
 	})
 }
 
+// TestSilentMachineWithItsMaster kills an agent with all its executors together with the leading master. The next
+// master would wait for the agent for minutes. The silence of the executors is enough.
+func TestSilentMachineWithItsMaster(t *testing.T) {
+	both(t, system.Setup{Masters: 3, Agents: 2}, func(t *testing.T, c *system.Cluster) {
+		c.StartServers(1)
+		path, release := c.Hold()
+		c.App("held", writes, nil)
+		c.Job("again", "held", system.Doc{"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path)})
+		again := c.Trigger("again")
+		c.Started(again, 1)
+		agent := c.AwaitShards(again, "RUNNING").Shards[0].Agent
+		awaitHeartbeat(c)
+		n := 1
+		if c.AgentID(2) == agent {
+			n = 2
+		}
+		leader := c.LeadingMaster()
+		killed := time.Now()
+		c.Mesos.KillMaster(leader)
+		c.KillMachine(n)
+		c.ReplaceMaster(leader)
+		c.Started(again, 2)
+		t.Logf("it runs elsewhere %s after its machine and the master were killed",
+			time.Since(killed).Round(100*time.Millisecond))
+		release()
+		if e := c.Await(again, "FINISHED"); e.Shards[0].Agent == agent || e.Shards[0].Attempt != 2 {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
 // TestSilentMachineIsBack freezes all processes of a machine for longer than they may be silent. The shard without
 // failover is lost; the one with failover waits, because there is no other agent. When they go on, both tasks are taken
 // back, and their ends count.
