@@ -16,9 +16,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// MinPassword is the shortest password in characters, maxPassword the longest in bytes.
 const (
+	// MinPassword is the least number of characters of a password.
 	MinPassword = 8
+	// maxPassword is the greatest number of bytes of a password.
 	maxPassword = 1024
 )
 
@@ -36,13 +37,13 @@ type APIToken struct {
 	Created time.Time `json:"created"`
 	// Expires is zero for a token that does not expire.
 	Expires time.Time `json:"expires,omitzero"`
-	// By is the name of the actor that created it.
+	// By is the name of the actor that created the token.
 	By string `json:"by,omitempty"`
 }
 
 // Users returns all users, by name.
-func (d *Access) Users() ([]Account, error) {
-	s, err := d.current()
+func (a *Access) Users() ([]Account, error) {
+	s, err := a.current()
 	if err != nil {
 		return nil, err
 	}
@@ -54,19 +55,20 @@ func (d *Access) Users() ([]Account, error) {
 	return all, nil
 }
 
+// account returns the public part of the user.
 func (u *user) account() Account { return Account{Name: u.Name, Grant: u.Grant, Created: u.Created} }
 
 // AddUser creates a user. Errors: document.Violations, ErrExists, ErrFull, *TooMany.
-func (d *Access) AddUser(ctx context.Context, actor event.Actor, name, password string, grant Grant) (Account, error) {
+func (a *Access) AddUser(ctx context.Context, actor event.Actor, name, password string, grant Grant) (Account, error) {
 	bad := slices.Concat(CheckName(name), CheckNewPassword(password), checkGrant(grant))
 	if err := bad.OrNil(); err != nil {
 		return Account{}, err
 	}
-	u, err := d.newUser(ctx, name, password, grant)
+	u, err := a.newUser(ctx, name, password, grant)
 	if err != nil {
 		return Account{}, err
 	}
-	err = d.audited(ctx, actor, "user.add", name, func(doc *accessDocument) (before, after any, err error) {
+	err = a.changeAudited(ctx, actor, "user.add", name, func(doc *accessDocument) (before, after any, err error) {
 		if doc.user(name) != nil {
 			return nil, nil, fmt.Errorf("%w: there is a user %s", ErrExists, name)
 		}
@@ -76,35 +78,33 @@ func (d *Access) AddUser(ctx context.Context, actor event.Actor, name, password 
 	return u.account(), err
 }
 
-func (d *Access) newUser(ctx context.Context, name, password string, grant Grant) (user, error) {
-	hash, err := d.hasher.make(ctx, password)
+func (a *Access) newUser(ctx context.Context, name, password string, grant Grant) (user, error) {
+	hash, err := a.hasher.hash(ctx, password)
 	if err != nil {
 		return user{}, err
 	}
-	return user{Name: name, Hash: hash, Grant: grant, Generation: randomHex(8), Created: d.stamp()}, nil
+	return user{Name: name, Hash: hash, Grant: grant, Generation: randomHex(8), Created: a.stamp()}, nil
 }
 
-// ChangeUser changes the role or the apps of a user, which ends the user's logins. Errors: document.Violations,
-// ErrNotFound, ErrFull.
-func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account,
+// ChangeUser changes the role or the apps of a user, which ends the user's logins. If the grant is the same, it
+// changes nothing. Errors: document.Violations, ErrNotFound, ErrLastAdmin, ErrFull.
+func (a *Access) ChangeUser(ctx context.Context, actor event.Actor, name string, grant Grant) (changed Account,
 	err error) {
 	if err := checkGrant(grant).OrNil(); err != nil {
 		return Account{}, err
 	}
-	err = d.audited(ctx, actor, "user.update", name, func(doc *accessDocument) (before, after any, err error) {
+	err = a.changeAudited(ctx, actor, "user.update", name, func(doc *accessDocument) (before, after any, err error) {
 		u := doc.user(name)
 		if u == nil {
 			return nil, nil, noUser(name)
 		}
-		before = u.Grant
-		same := u.Role == grant.Role && slices.Equal(u.Apps, grant.Apps)
-		if !same {
-			u.Grant, u.Generation = grant, randomHex(8)
-		}
-		changed = u.account()
-		if same {
+		if u.Role == grant.Role && slices.Equal(u.Apps, grant.Apps) {
+			changed = u.account()
 			return nil, nil, errUnchanged
 		}
+		before = u.Grant
+		u.Grant, u.Generation = grant, randomHex(8)
+		changed = u.account()
 		return before, grant, nil
 	})
 	return changed, err
@@ -112,15 +112,15 @@ func (d *Access) ChangeUser(ctx context.Context, actor event.Actor, name string,
 
 // SetPassword changes the password of a user, which ends the user's logins. Errors: document.Violations, ErrNotFound,
 // ErrFull, *TooMany.
-func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, password string) error {
+func (a *Access) SetPassword(ctx context.Context, actor event.Actor, name, password string) error {
 	if err := CheckNewPassword(password).OrNil(); err != nil {
 		return err
 	}
-	fresh, err := d.newUser(ctx, name, password, Grant{})
+	fresh, err := a.newUser(ctx, name, password, Grant{})
 	if err != nil {
 		return err
 	}
-	return d.audited(ctx, actor, "user.password", name, func(doc *accessDocument) (before, after any, err error) {
+	return a.changeAudited(ctx, actor, "user.password", name, func(doc *accessDocument) (before, after any, err error) {
 		u := doc.user(name)
 		if u == nil {
 			return nil, nil, noUser(name)
@@ -130,34 +130,34 @@ func (d *Access) SetPassword(ctx context.Context, actor event.Actor, name, passw
 	})
 }
 
-// EndLogins ends all logins with a name: those of a user, and those through an OpenID provider under that name. There
-// may be none. Errors: document.Violations, ErrFull.
-func (d *Access) EndLogins(ctx context.Context, actor event.Actor, name string) error {
+// EndLogins ends all logins with this name: those of the user, and those through an OpenID provider. Neither has to
+// exist. Errors: document.Violations, ErrFull.
+func (a *Access) EndLogins(ctx context.Context, actor event.Actor, name string) error {
 	if name == "" || len(name) > maxIssuedName {
 		return document.Violations{document.Violate("name", name, "must be 1 to %d bytes", maxIssuedName)}
 	}
-	return d.audited(ctx, actor, "user.logout", name, func(doc *accessDocument) (before, after any, err error) {
+	return a.changeAudited(ctx, actor, "user.logout", name, func(doc *accessDocument) (before, after any, err error) {
 		if u := doc.user(name); u != nil {
 			u.Generation = randomHex(8)
 		}
-		now := d.now()
-		return nil, nil, d.revoke(doc, revocation{Kind: OIDC, Name: name, Before: now,
+		now := a.now()
+		return nil, nil, a.revoke(doc, revocation{Kind: OIDC, Name: name, Before: now,
 			Until: now.Add(MaxLoginLifetime)})
 	})
 }
 
-// ReplaceKeys creates new keys, which ends all logins. It is for the case that the present keys may have leaked. For
-// about a second, servers that have not read the new keys refuse forwarded requests. Errors: ErrFull.
-func (d *Access) ReplaceKeys(ctx context.Context, actor event.Actor) error {
-	return d.audited(ctx, actor, "key.replace", "", func(doc *accessDocument) (before, after any, err error) {
+// ReplaceKeys creates new keys, which ends all logins. Call it if the present keys may have leaked. For about a
+// second, servers that have not read the new keys refuse forwarded requests. Errors: ErrFull.
+func (a *Access) ReplaceKeys(ctx context.Context, actor event.Actor) error {
+	return a.changeAudited(ctx, actor, "key.replace", "", func(doc *accessDocument) (before, after any, err error) {
 		doc.replaceKeys(newKeys())
 		return nil, nil, nil
 	})
 }
 
-// RemoveUser removes a user, which ends the user's logins. Errors: ErrNotFound, ErrFull.
-func (d *Access) RemoveUser(ctx context.Context, actor event.Actor, name string) error {
-	return d.audited(ctx, actor, "user.remove", name, func(doc *accessDocument) (before, after any, err error) {
+// RemoveUser removes a user, which ends the user's logins. Errors: ErrNotFound, ErrLastAdmin, ErrFull.
+func (a *Access) RemoveUser(ctx context.Context, actor event.Actor, name string) error {
+	return a.changeAudited(ctx, actor, "user.remove", name, func(doc *accessDocument) (before, after any, err error) {
 		u := doc.user(name)
 		if u == nil {
 			return nil, nil, noUser(name)
@@ -171,8 +171,8 @@ func (d *Access) RemoveUser(ctx context.Context, actor event.Actor, name string)
 func noUser(name string) error { return fmt.Errorf("%w: there is no user %.120q", ErrNotFound, name) }
 
 // Tokens returns all API tokens, by name.
-func (d *Access) Tokens() ([]APIToken, error) {
-	s, err := d.current()
+func (a *Access) Tokens() ([]APIToken, error) {
+	s, err := a.current()
 	if err != nil {
 		return nil, err
 	}
@@ -184,16 +184,17 @@ func (d *Access) Tokens() ([]APIToken, error) {
 	return all, nil
 }
 
+// public returns the token without its secret.
 func (t *apiToken) public() APIToken {
 	return APIToken{Name: t.Name, Grant: t.Grant, Created: t.Created, Expires: t.Expires, By: t.By}
 }
 
-// AddToken creates an API token that expires at a time, or never if that is zero. Only this call returns the token
-// itself. Errors: document.Violations, ErrExists, ErrFull.
-func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant,
-	expires time.Time) (token string, made APIToken, err error) {
+// AddToken creates an API token. If expires is zero, the token never expires. Only this call returns the token itself;
+// its hash is stored. Errors: document.Violations, ErrExists, ErrFull.
+func (a *Access) AddToken(ctx context.Context, actor event.Actor, name string, grant Grant,
+	expires time.Time) (token string, created APIToken, err error) {
 	bad := slices.Concat(CheckName(name), checkGrant(grant))
-	if !expires.IsZero() && !expires.After(d.now()) {
+	if !expires.IsZero() && !expires.After(a.now()) {
 		bad = append(bad, document.Violate("expires", expires.Format(time.RFC3339),
 			"must be in the future, or left out for a token that does not expire"))
 	}
@@ -201,9 +202,9 @@ func (d *Access) AddToken(ctx context.Context, actor event.Actor, name string, g
 		return "", APIToken{}, err
 	}
 	token, id, hash := newAPIToken()
-	t := apiToken{Name: name, ID: id, Hash: hash, Grant: grant, Created: d.stamp(), Expires: expires.UTC(),
+	t := apiToken{Name: name, ID: id, Hash: hash, Grant: grant, Created: a.stamp(), Expires: expires.UTC(),
 		By: actor.Name}
-	err = d.audited(ctx, actor, "token.add", name, func(doc *accessDocument) (before, after any, err error) {
+	err = a.changeAudited(ctx, actor, "token.add", name, func(doc *accessDocument) (before, after any, err error) {
 		if doc.token(name) != nil {
 			return nil, nil, fmt.Errorf("%w: there is an API token %s", ErrExists, name)
 		}
@@ -222,9 +223,9 @@ type auditedToken struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
-// RemoveToken removes an API token, which is invalid from then on. Errors: ErrNotFound, ErrFull.
-func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string) error {
-	return d.audited(ctx, actor, "token.remove", name, func(doc *accessDocument) (before, after any, err error) {
+// RemoveToken removes an API token, which is invalid from then on. Errors: ErrNotFound, ErrLastAdmin, ErrFull.
+func (a *Access) RemoveToken(ctx context.Context, actor event.Actor, name string) error {
+	return a.changeAudited(ctx, actor, "token.remove", name, func(doc *accessDocument) (before, after any, err error) {
 		t := doc.token(name)
 		if t == nil {
 			return nil, nil, fmt.Errorf("%w: there is no API token %.120q", ErrNotFound, name)
@@ -235,16 +236,19 @@ func (d *Access) RemoveToken(ctx context.Context, actor event.Actor, name string
 	})
 }
 
-// audited makes a change with its audit row. apply returns the states before and after; it returns errUnchanged if
-// there is nothing to change.
-func (d *Access) audited(ctx context.Context, actor event.Actor, action, name string,
+// changeAudited makes a change of the document together with its audit row. apply returns the states before and after
+// the change for that row, or errUnchanged if nothing is to be changed. changeAudited then writes nothing and returns
+// nil.
+func (a *Access) changeAudited(ctx context.Context, actor event.Actor, action, name string,
 	apply func(*accessDocument) (before, after any, err error)) error {
 	target, _, _ := strings.Cut(action, ".")
-	row := event.Audit{ID: randomHex(16), Time: d.stamp(), Actor: actor, Action: action, Target: target, TargetName: name}
-	err := d.change(ctx, func(doc *accessDocument) error {
-		had := doc.hasAdmin()
+	row := event.Audit{ID: randomHex(16), Time: a.stamp(), Actor: actor, Action: action, Target: target,
+		TargetName: name}
+	err := a.change(ctx, func(doc *accessDocument) error {
+		hadAdmin := doc.hasAdmin()
 		before, after, err := apply(doc)
-		if err == nil && d.keepAdmin && had && !doc.hasAdmin() && len(doc.Users)+len(doc.Tokens) > 0 {
+		lostAdmin := hadAdmin && !doc.hasAdmin() && len(doc.Users)+len(doc.Tokens) > 0
+		if err == nil && a.keepAdmin && lostAdmin {
 			err = fmt.Errorf("%w: give another user that role first (scheduler user add NAME --role admin)",
 				ErrLastAdmin)
 		}
@@ -266,9 +270,11 @@ func (d *Access) audited(ctx context.Context, actor event.Actor, action, name st
 	return err
 }
 
-// maxAuditText is the greatest length in bytes of one side of a change in an audit row.
+// maxAuditText is the greatest number of bytes of the state before or after a change in an audit row.
 const maxAuditText = 4096
 
+// auditText returns the value as JSON. If the JSON is longer than maxAuditText, auditText returns an object with its
+// beginning.
 func auditText(v any) (string, error) {
 	if v == nil {
 		return "", nil
@@ -280,10 +286,10 @@ func auditText(v any) (string, error) {
 	return string(text), err
 }
 
-// stamp returns the current time in its stored precision.
-func (d *Access) stamp() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
+// stamp returns the current time in the precision of stored times.
+func (a *Access) stamp() time.Time { return a.now().UTC().Truncate(time.Millisecond) }
 
-// maxName is the greatest length of the name of a user or token.
+// maxName is the greatest number of bytes of the name of a user or token.
 const maxName = 100
 
 // isName reports whether a name is valid for users and tokens.
@@ -306,7 +312,7 @@ func CheckName(name string) document.Violations {
 		maxName)}
 }
 
-// CheckNewPassword returns the violations of a password, without the password.
+// CheckNewPassword returns the violations of a new password. They don't contain the password.
 func CheckNewPassword(password string) document.Violations {
 	why := ""
 	switch {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The formats of tokens. They differ in their first characters, so that scanners for leaked secrets recognize them.
+// The formats of tokens. Each begins with its own prefix, by which scanners for leaked secrets recognize it.
 //
 //	ejt_<id, 16 hex digits>_<secret, 64 hex digits>        an API token
 //	ejl_<claims, JSON in base64url>.<HMAC-SHA256, the same>    a login token
@@ -19,7 +19,8 @@ const (
 	apiTokenPrefix   = "ejt_"
 	loginTokenPrefix = "ejl_"
 	idHex, secretHex = 16, 64
-	// maxToken is the greatest length of an accepted or issued token, so that it fits into a cookie.
+	// maxToken is the greatest number of bytes of a token, so that it fits into a cookie. Longer tokens are neither
+	// issued nor accepted.
 	maxToken = 3800
 	// clockSlack is the tolerated difference between the clocks of servers.
 	clockSlack = time.Minute
@@ -40,14 +41,14 @@ func CheckLoginLifetime(d time.Duration) error {
 	return nil
 }
 
-// Authenticate returns the principal of an API token, a login token, or the token of the token file. The latter is
-// accepted even while the access document is unknown. Errors: *Refused with BadToken, TokenExpired or TokenRevoked;
-// ErrUnavailable.
-func (d *Access) Authenticate(token string) (Principal, error) {
-	if sum := sha256.Sum256([]byte(token)); d.hasFile && subtle.ConstantTimeCompare(sum[:], d.fileToken[:]) == 1 {
+// Authenticate returns the principal of an API token, of a login token, or of the token of --api-token-file. It
+// accepts the token of the file even while the access document is unknown. Errors: *Refused with BadToken,
+// TokenExpired or TokenRevoked; ErrUnavailable.
+func (a *Access) Authenticate(token string) (Principal, error) {
+	if sum := sha256.Sum256([]byte(token)); a.hasFile && subtle.ConstantTimeCompare(sum[:], a.fileToken[:]) == 1 {
 		return Principal{Name: "api-token-file", Kind: TokenFile, Grant: Grant{Role: Admin}}, nil
 	}
-	s, err := d.current()
+	s, err := a.current()
 	if err != nil {
 		return Principal{}, err
 	}
@@ -55,9 +56,9 @@ func (d *Access) Authenticate(token string) (Principal, error) {
 	case len(token) > maxToken:
 		return Principal{}, errBadToken
 	case strings.HasPrefix(token, apiTokenPrefix):
-		return s.authenticateAPIToken(token, d.now())
+		return s.authenticateAPIToken(token, a.now())
 	case strings.HasPrefix(token, loginTokenPrefix):
-		return s.authenticateLogin(token, d.now())
+		return s.authenticateLogin(token, a.now())
 	}
 	return Principal{}, errBadToken
 }
@@ -70,13 +71,14 @@ var (
 	errFromFuture = refused(BadToken, "this token was issued in the future: the clocks of the servers are more than a minute apart; correct them")
 )
 
+// authenticateAPIToken returns the principal of an API token that is in the document and has not expired.
 func (s *snapshot) authenticateAPIToken(token string, now time.Time) (Principal, error) {
 	id, ok := apiTokenID(token)
 	if !ok {
 		return Principal{}, errBadToken
 	}
 	t := s.tokens[id]
-	stored := make([]byte, sha256.Size)
+	stored := make([]byte, sha256.Size) // so that an unknown id takes as long as a wrong secret
 	if t != nil {
 		stored = t.Hash
 	}
@@ -90,7 +92,7 @@ func (s *snapshot) authenticateAPIToken(token string, now time.Time) (Principal,
 	return Principal{Name: t.Name, Kind: Token, Grant: t.Grant, Expires: t.Expires}, nil
 }
 
-// apiTokenID returns the id in a token that has the format of an API token.
+// apiTokenID returns the id in an API token. ok is false if the token does not have the format of an API token.
 func apiTokenID(token string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(token, apiTokenPrefix)
 	if !ok || len(rest) != idHex+1+secretHex || rest[idHex] != '_' {
@@ -99,9 +101,10 @@ func apiTokenID(token string) (id string, ok bool) {
 	return rest[:idHex], isHex(rest[:idHex]) && isHex(rest[idHex+1:])
 }
 
+// isHex reports whether the text has only lower-case hexadecimal digits.
 func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
-// newAPIToken creates a token, its id, and the hash that is stored of it.
+// newAPIToken returns a random token, with its id and its hash. Only the id and the hash are stored.
 func newAPIToken() (token, id string, hash []byte) {
 	id = randomHex(idHex / 2)
 	token = apiTokenPrefix + id + "_" + randomHex(secretHex/2)
@@ -115,10 +118,10 @@ type claims struct {
 	Kind Kind   `json:"k"`
 	// Generation is the user's generation when the token was issued.
 	Generation string `json:"g,omitempty"`
-	// Grant is the grant for an OIDC login. The grant of a user is in the document instead.
+	// Grant is the grant of an OIDC login. It is nil for a user, whose grant is in the access document.
 	Grant   *Grant `json:"r,omitempty"`
 	Issued  int64  `json:"i"` // in milliseconds of Unix time
-	Expires int64  `json:"e"`
+	Expires int64  `json:"e"` // likewise
 	Session string `json:"s"`
 }
 
@@ -126,6 +129,7 @@ var tokenBase64 = base64.RawURLEncoding.Strict()
 
 const loginPurpose = "login token"
 
+// sign returns the login token with these claims. It returns an error if the token would be longer than maxToken.
 func (c *claims) sign(k key) (string, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -140,7 +144,7 @@ func (c *claims) sign(k key) (string, error) {
 	return token, nil
 }
 
-// readLogin reads a login token and verifies its signature.
+// readLogin returns the claims of a login token. ok is false if the token is malformed or its signature is wrong.
 func readLogin(token string, k key) (c claims, ok bool) {
 	payload, signature, ok := strings.Cut(strings.TrimPrefix(token, loginTokenPrefix), ".")
 	if !ok || !strings.HasPrefix(token, loginTokenPrefix) {
@@ -154,6 +158,7 @@ func readLogin(token string, k key) (c claims, ok bool) {
 	return c, err == nil && json.Unmarshal(text, &c) == nil
 }
 
+// authenticateLogin returns the principal of a login token that is neither expired nor revoked.
 func (s *snapshot) authenticateLogin(token string, now time.Time) (Principal, error) {
 	c, ok := readLogin(token, s.Keys.Login)
 	if !ok {
@@ -166,7 +171,7 @@ func (s *snapshot) authenticateLogin(token string, now time.Time) (Principal, er
 		return Principal{}, errTokenExpired
 	case issued.After(now.Add(clockSlack)):
 		return Principal{}, errFromFuture
-	case s.revoked[c.Session] || !issued.After(s.ended[subjectKey(c.Kind, c.Name)]):
+	case s.revoked[c.Session] || !issued.After(s.revokedUntil[subjectKey(c.Kind, c.Name)]):
 		return Principal{}, errTokenRevoked
 	}
 	switch {

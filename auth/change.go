@@ -15,46 +15,52 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// change makes a change of the document and its audit row in one write, and retries while other processes change the
-// document first. apply may be called several times, so it must change nothing but its argument. An error of apply
-// ends the change.
-func (d *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
+// change applies a change to the stored document. It retries while other processes change the document first, and
+// while the outcome of a write is unknown. apply may be called several times, so it must change nothing but its
+// argument; its results may be those of the last call. change returns an error of apply at once.
+func (a *Access) change(ctx context.Context, apply func(*accessDocument) error) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	done, err := d.acquire(ctx)
+	release, err := a.acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer release()
 	id := randomHex(8)
-	for unsure := error(nil); ; {
-		made, err := d.tryChange(ctx, id, unsure != nil, apply)
+	var unknown error // of the last write whose outcome is unknown
+	for {
+		made, err := a.tryChange(ctx, id, unknown != nil, apply)
 		var conflict *registry.Conflict
 		switch {
 		case made:
 			return nil
 		case errors.Is(err, registry.ErrOutcomeUnknown):
-			unsure = err
+			unknown = err
 		case errors.As(err, &conflict): // another process changed the document first
-		case unsure != nil:
-			return fmt.Errorf("%w; then: %w", unsure, err)
+		case unknown != nil:
+			return fmt.Errorf("%w; then: %w", unknown, err)
 		default:
 			return err
 		}
 		select {
 		case <-time.After(5*time.Millisecond + rand.N(45*time.Millisecond)):
 		case <-ctx.Done():
-			return fmt.Errorf("change users and tokens: %w", errors.Join(ctx.Err(), unsure))
+			return fmt.Errorf("change users and tokens: %w", errors.Join(ctx.Err(), unknown))
 		}
 	}
 }
 
-func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply func(*accessDocument) error) (made bool,
-	err error) {
-	began := d.now()
-	e, err := d.shared.ReadShared(ctx, sharedName)
-	if errors.Is(err, registry.ErrNotFound) && d.copy.Load() == nil {
-		return false, cmp.Or[error](d.create(ctx), &registry.Conflict{Path: sharedName}) // then retry
+// tryChange reads the document, applies the change, and writes the document if nobody has changed it since. mayBeMade
+// says that an earlier write of the same change has an unknown outcome: if the document has the change's id, the
+// change is made already.
+func (a *Access) tryChange(
+	ctx context.Context, id string, mayBeMade bool, apply func(*accessDocument) error,
+) (made bool, err error) {
+	readAt := a.now()
+	e, err := a.shared.ReadShared(ctx, sharedName)
+	if errors.Is(err, registry.ErrNotFound) && a.copy.Load() == nil {
+		// The conflict makes the caller try again with the document that exists now.
+		return false, cmp.Or[error](a.create(ctx), &registry.Conflict{Path: sharedName})
 	}
 	if err != nil {
 		return false, err
@@ -63,8 +69,8 @@ func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply fu
 	if err != nil {
 		return false, fmt.Errorf("read the shared value %s: %w", sharedName, err)
 	}
-	if unsure && slices.Contains(doc.Changes, id) {
-		return true, d.adopt(e, began)
+	if mayBeMade && slices.Contains(doc.Changes, id) {
+		return true, a.adopt(e, readAt)
 	}
 	if err := apply(&doc); err != nil {
 		return false, err
@@ -75,11 +81,11 @@ func (d *Access) tryChange(ctx context.Context, id string, unsure bool, apply fu
 	if err != nil {
 		return false, err
 	}
-	version, err := d.shared.WriteShared(ctx, sharedName, value, registry.AtVersion(e.Version))
+	version, err := a.shared.WriteShared(ctx, sharedName, value, registry.AtVersion(e.Version))
 	if err != nil {
 		return false, err
 	}
-	return true, d.adopt(registry.Entry{Value: value, Version: version}, began)
+	return true, a.adopt(registry.Entry{Value: value, Version: version}, readAt)
 }
 
 // randomBytes returns random bytes for secrets and ids.
@@ -89,24 +95,27 @@ func randomBytes(n int) []byte {
 	return b
 }
 
+// randomHex returns this number of random bytes in hexadecimal.
 func randomHex(bytes int) string { return hex.EncodeToString(randomBytes(bytes)) }
 
-// PendingAudit returns the audit rows of changes of the document that no leader has taken yet, according to the copy.
-func (d *Access) PendingAudit() []event.Audit {
-	s, err := d.current()
+// PendingAudit returns the audit rows in the copy of the document: no leader has moved them into the audit log yet. It
+// returns nil while no valid copy is available.
+func (a *Access) PendingAudit() []event.Audit {
+	s, err := a.current()
 	if err != nil {
 		return nil
 	}
 	return slices.Clone(s.Audit)
 }
 
-// TakeAudit removes audit rows that are stored elsewhere now. It ignores unknown ids.
-func (d *Access) TakeAudit(ctx context.Context, ids []string) error {
+// TakeAudit removes audit rows from the document. The leader calls it when the audit log has stored them. It ignores
+// unknown ids.
+func (a *Access) TakeAudit(ctx context.Context, ids []string) error {
 	taken := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		taken[id] = true
 	}
-	err := d.change(ctx, func(doc *accessDocument) error {
+	err := a.change(ctx, func(doc *accessDocument) error {
 		before := len(doc.Audit)
 		doc.Audit = slices.DeleteFunc(doc.Audit, func(row event.Audit) bool { return taken[row.ID] })
 		if len(doc.Audit) == before {
@@ -120,5 +129,5 @@ func (d *Access) TakeAudit(ctx context.Context, ids []string) error {
 	return err
 }
 
-// errUnchanged ends a change that would change nothing.
+// errUnchanged makes change return without a write, because the document would not change.
 var errUnchanged = errors.New("nothing to change")

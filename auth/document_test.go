@@ -94,8 +94,9 @@ func TestLogoutsOfOneDoNotHinderOthers(t *testing.T) {
 	}
 	end("ben", "b")
 	s := newSnapshot(d, registry.Entry{})
-	if !s.revoked["a"] || !s.revoked["b"] || !s.ended[subjectKey(User, "mallory")].Equal(start) || len(s.ended) != 1 {
-		t.Errorf("%d revoked, ended %v", len(s.revoked), s.ended)
+	until := s.revokedUntil[subjectKey(User, "mallory")]
+	if !s.revoked["a"] || !s.revoked["b"] || !until.Equal(start) || len(s.revokedUntil) != 1 {
+		t.Errorf("%d revoked, revoked until %v", len(s.revoked), s.revokedUntil)
 	}
 	late, few := start.Add(30*24*time.Hour), len(d.Revoked)
 	if err := d.revoke(revocation{Session: "c", Kind: User, Name: "cid", Until: late.Add(time.Hour)},
@@ -157,11 +158,11 @@ func TestSecretsShowNowhere(t *testing.T) {
 func TestHashes(t *testing.T) {
 	t.Parallel()
 	h := newHasher()
-	stored, err := h.make(t.Context(), "password")
+	stored, err := h.hash(t.Context(), "password")
 	if err != nil || !strings.HasPrefix(string(stored), "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Fatalf("%s, %v", string(stored), err)
 	}
-	other, err := h.make(t.Context(), "password")
+	other, err := h.hash(t.Context(), "password")
 	if err != nil || other == stored {
 		t.Errorf("without salt: %v", err)
 	}
@@ -171,7 +172,7 @@ func TestHashes(t *testing.T) {
 		right    bool
 	}{
 		{stored, "password", true}, {stored, "Password", false}, {stored, "", false}, {stored, "password\x00", false},
-		{h.nobody, "", false}, {h.nobody, "password", false},
+		{h.dummy, "", false}, {h.dummy, "password", false},
 	} {
 		if right, err := h.verify(t.Context(), h.trusted, c.stored, c.password); err != nil || right != c.right {
 			t.Errorf("%q: %v, %v", c.password, right, err)

@@ -8,7 +8,7 @@ import (
 
 // Errors of Access, for use with errors.Is.
 var (
-	// ErrUnavailable says that the access document has not been read yet, or not for too long. No request is admitted.
+	// ErrUnavailable says that the access document was never read, or not in the last minute. No request is admitted.
 	ErrUnavailable = errors.New("users and grants are not known")
 	// ErrNotFound says that there is no user or API token with that name.
 	ErrNotFound = errors.New("not found")
@@ -16,11 +16,11 @@ var (
 	ErrExists = errors.New("already exists")
 	// ErrLastAdmin says that the change would leave users or tokens but no admin for all apps.
 	ErrLastAdmin = errors.New("no admin for all apps would be left")
-	// ErrFull says that the access document has no room, and what to remove.
+	// ErrFull says that the access document has no room for the change. Its text says how to make room.
 	ErrFull = errors.New("no room")
 )
 
-// The codes of Refused.
+// The codes of Refused. Clients see them as the codes of errors.
 const (
 	BadToken       = "bad_token"
 	TokenExpired   = "token_expired"
@@ -39,9 +39,10 @@ func (r *Refused) Error() string { return r.Why }
 
 func refused(code, why string) error { return &Refused{Code: code, Why: why} }
 
-// TooMany says that a login was not tried because too many have failed or are running.
+// TooMany says that a login, or another check or change of a password, was throttled before the password was hashed.
+// The reason is failed logins, or that too many hashes are being computed.
 type TooMany struct {
-	// RetryAfter is the time to wait, greater than zero.
+	// RetryAfter is how long the client has to wait. It is greater than zero.
 	RetryAfter time.Duration
 }
 

@@ -54,17 +54,22 @@ type Grant struct {
 	Apps []string `json:"apps,omitempty"`
 }
 
-// MaxPatterns is the greatest number of patterns in a grant.
-const MaxPatterns = 100
+const (
+	// MaxPatterns is the greatest number of patterns in a grant.
+	MaxPatterns = 100
+	// maxPattern is the greatest number of bytes of a pattern.
+	maxPattern = 200
+)
 
-// CheckApps returns what is wrong with patterns, or "".
+// CheckApps returns what is wrong with the patterns, or "" if they are valid.
 func CheckApps(patterns []string) string {
 	if len(patterns) > MaxPatterns {
 		return fmt.Sprintf("has %d patterns; the maximum is %d", len(patterns), MaxPatterns)
 	}
+	notInName := func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ',' }
 	for _, p := range patterns {
-		if _, err := path.Match(p, ""); err != nil || p == "" || len(p) > 200 ||
-			strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' || r == ',' }) {
+		_, err := path.Match(p, "")
+		if err != nil || p == "" || len(p) > maxPattern || strings.ContainsFunc(p, notInName) {
 			return fmt.Sprintf("%q is not a pattern of app names, such as billing-* or an app's name", p)
 		}
 	}
@@ -74,7 +79,7 @@ func CheckApps(patterns []string) string {
 // Unrestricted reports whether the grant is for all apps.
 func (g Grant) Unrestricted() bool { return len(g.Apps) == 0 }
 
-// Covers reports whether the grant applies to an app, whatever its role.
+// Covers reports whether the grant applies to the app. It does not consider the role.
 func (g Grant) Covers(app string) bool {
 	return g.Unrestricted() || slices.ContainsFunc(g.Apps,
 		func(p string) bool { ok, err := path.Match(p, app); return ok && err == nil })

@@ -7,39 +7,44 @@ import (
 )
 
 const (
-	// The first freeFailures-1 consecutive failures cause no wait; each later one does, and the wait doubles.
+	// From the failure with the number freeFailures on, each failure causes a wait. The first is firstWait, and each
+	// further one is twice as long, up to maxWait.
 	freeFailures = 5
 	firstWait    = time.Second
 	maxWait      = time.Minute
-	// forgetFailures is the time without a failure after which earlier failures are forgotten.
+	// forgetFailures is the time without a failure after which a counter begins at zero again.
 	forgetFailures = 15 * time.Minute
-	// maxCounters and maxTrusted bound the memory; the least recently used entry is dropped.
+	// maxCounters and maxTrusted bound the number of entries. Beyond it, the least recently used entry is removed.
 	maxCounters = 20_000
 	maxTrusted  = 10_000
 )
 
-// limiter limits the rate of failed logins per user and per address. It is pure: the time is an argument. It is not
-// safe for concurrent use.
+// limiter throttles logins per user and per address after failures. It reads no clock: the time is an argument. It is
+// not safe for concurrent use.
 //
-// A user who has logged in from an address before has a separate counter for that pair, and is not affected by other
-// failures: neither by attempts at the same name from elsewhere nor by attempts at other names from the same address.
+// When a user has logged in from an address, the pair of both is trusted: it has a counter of its own, and the user's
+// later logins from there are not throttled because of other failures, neither those with the same name from other
+// addresses nor those with other names from this address.
+//
 // A success resets the counter of the user but not that of the address. Otherwise an attacker with an account could
-// log in between attempts and guess without limit.
+// log in between guesses, and guess without limit.
 type limiter struct {
 	counters lru[*counter]
 	trusted  lru[struct{}]
 }
 
-// counter counts the failures of one key.
+// counter counts the failures of a user, of an address, or of a trusted pair.
 type counter struct {
-	failed  int
-	pending int // attempts that have begun and not ended
-	last    time.Time
+	failed      int
+	pending     int       // attempts that have begun and not ended
+	lastFailure time.Time // zero if none
 }
 
 // attempt is a login that was admitted and has not ended.
 type attempt struct {
-	user, address string // keys; address is empty if the pair is trusted
+	// user and address are the keys of its counters. If the pair is trusted, user is the key of the pair, and address
+	// is empty.
+	user, address string
 	pair          string
 }
 
@@ -47,15 +52,14 @@ func newLimiter() *limiter {
 	return &limiter{counters: newLRU[*counter](maxCounters), trusted: newLRU[struct{}](maxTrusted)}
 }
 
-// begin admits a login, or returns how long to wait. An admitted login counts until it ends, so that concurrent
-// attempts do not evade the limit.
-func (l *limiter) begin(now time.Time, name, from string) (attempt, time.Duration) {
+// begin admits a login and returns a wait of zero, or throttles it and returns how long to wait. An admitted attempt
+// is pending until succeeded, failed or undo ends it, so that concurrent attempts cannot evade the limit.
+func (l *limiter) begin(now time.Time, name, from string) (a attempt, wait time.Duration) {
 	from = addressKey(from)
-	a := attempt{user: "user " + name, address: "address " + from, pair: "pair " + from + " " + name}
+	a = attempt{user: "user " + name, address: "address " + from, pair: "pair " + from + " " + name}
 	if _, ok := l.trusted.get(a.pair); ok {
 		a.user, a.address = a.pair, ""
 	}
-	var wait time.Duration
 	for _, key := range a.keys() {
 		if c, ok := l.counters.get(key); ok {
 			wait = max(wait, c.wait(now))
@@ -79,7 +83,7 @@ func (l *limiter) begin(now time.Time, name, from string) (attempt, time.Duratio
 func (l *limiter) failed(now time.Time, a attempt) {
 	l.end(a, func(c *counter) {
 		c.failed++
-		c.last = now
+		c.lastFailure = now
 	})
 }
 
@@ -92,17 +96,18 @@ func (l *limiter) succeeded(a attempt) {
 	l.undo(a)
 }
 
-// undo ends an attempt without a result.
+// undo ends an attempt whose password was not checked.
 func (l *limiter) undo(a attempt) { l.end(a, func(*counter) {}) }
 
-func (l *limiter) end(a attempt, count func(*counter)) {
+// end ends an attempt, and calls record with each of its counters. It removes counters that have become zero.
+func (l *limiter) end(a attempt, record func(*counter)) {
 	for _, key := range a.keys() {
 		c, ok := l.counters.get(key)
 		if !ok {
-			continue // dropped, because many other keys were used meanwhile
+			continue // removed because many other keys were used meanwhile
 		}
 		c.pending--
-		count(c)
+		record(c)
 		if c.failed == 0 && c.pending <= 0 {
 			l.counters.remove(key)
 		}
@@ -112,6 +117,7 @@ func (l *limiter) end(a attempt, count func(*counter)) {
 // trusted reports whether the user has logged in from the address before.
 func (a attempt) trusted() bool { return a.address == "" }
 
+// keys returns the keys of the attempt's counters.
 func (a attempt) keys() []string {
 	if a.trusted() {
 		return []string{a.user}
@@ -119,15 +125,16 @@ func (a attempt) keys() []string {
 	return []string{a.user, a.address}
 }
 
-// wait returns how long to wait before the next attempt; zero admits it.
+// wait returns how long the next attempt has to wait; zero admits it.
 func (c *counter) wait(now time.Time) time.Duration {
-	if now.Sub(c.last) >= forgetFailures {
+	if now.Sub(c.lastFailure) >= forgetFailures {
 		c.failed = 0
 	}
-	if now.Before(c.last) { // the clock was set back, which must not lengthen a wait
-		c.last = now
+	if now.Before(c.lastFailure) { // the clock was set back, which must not lengthen a wait
+		c.lastFailure = now
 	}
 	if c.failed < freeFailures {
+		// The pending attempts may all fail, so they count too.
 		if c.failed+c.pending < freeFailures {
 			return 0
 		}
@@ -137,17 +144,17 @@ func (c *counter) wait(now time.Time) time.Duration {
 	if doublings := c.failed - freeFailures; doublings < 6 {
 		wait = min(wait, firstWait<<doublings)
 	}
-	if left := c.last.Add(wait).Sub(now); left > 0 {
+	if left := c.lastFailure.Add(wait).Sub(now); left > 0 {
 		return left
 	}
-	if c.pending > 0 {
+	if c.pending > 0 { // only one attempt is admitted after each wait
 		return firstWait
 	}
 	return 0
 }
 
-// addressKey returns the key of an address. All addresses of an IPv6 /64, and of 127.0.0.0/8, share a key, because one
-// host may use any number of them.
+// addressKey returns the key of an address, or "" if it is not an IP address. All addresses of an IPv6 /64 share a
+// key, and so do all loopback addresses, because one host can use any number of them.
 func addressKey(from string) string {
 	ip, err := netip.ParseAddr(from)
 	if err != nil {
@@ -171,10 +178,10 @@ func addressKey(from string) string {
 type lru[V any] struct {
 	limit int
 	byKey map[string]*list.Element
-	order *list.List // of *pair, most recently used first
+	order *list.List // of *lruEntry, most recently used first
 }
 
-type pair[V any] struct {
+type lruEntry[V any] struct {
 	key   string
 	value V
 }
@@ -183,20 +190,22 @@ func newLRU[V any](limit int) lru[V] {
 	return lru[V]{limit: limit, byKey: map[string]*list.Element{}, order: list.New()}
 }
 
+// get returns the value of the key, and marks the entry as used.
 func (l *lru[V]) get(key string) (v V, ok bool) {
 	e, ok := l.byKey[key]
 	if !ok {
 		return v, false
 	}
 	l.order.MoveToFront(e)
-	return e.Value.(*pair[V]).value, true
+	return e.Value.(*lruEntry[V]).value, true
 }
 
+// put sets the value of the key, and removes the least recently used entry if there are too many.
 func (l *lru[V]) put(key string, value V) {
 	l.remove(key)
-	l.byKey[key] = l.order.PushFront(&pair[V]{key, value})
+	l.byKey[key] = l.order.PushFront(&lruEntry[V]{key, value})
 	if len(l.byKey) > l.limit {
-		l.remove(l.order.Back().Value.(*pair[V]).key)
+		l.remove(l.order.Back().Value.(*lruEntry[V]).key)
 	}
 }
 

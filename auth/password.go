@@ -18,59 +18,66 @@ type argonParams struct {
 	threads        uint8
 }
 
-// defaultParams are the parameters of new hashes: the first choice of OWASP's Password Storage Cheat Sheet. maxParams
-// bounds the parameters of stored hashes, so that a manipulated document can't use up the memory.
 var (
+	// defaultParams are the parameters of new hashes: the first choice of OWASP's Password Storage Cheat Sheet.
 	defaultParams = argonParams{memory: 19 * 1024, passes: 2, threads: 1}
-	maxParams     = argonParams{memory: 256 * 1024, passes: 16, threads: 16}
-	errBadHash    = errors.New("a stored password hash can't be read")
-	hashBase64    = base64.RawStdEncoding.Strict()
-	saltBytes     = 16
-	hashedBytes   = 32
+	// maxParams bounds the parameters of stored hashes, so that a manipulated document can't exhaust the memory.
+	maxParams = argonParams{memory: 256 * 1024, passes: 16, threads: 16}
+
+	errBadHash = errors.New("a stored password hash can't be read")
+	hashBase64 = base64.RawStdEncoding.Strict()
+)
+
+// The numbers of bytes in a new hash.
+const (
+	saltBytes = 16
+	hashBytes = 32
 )
 
 const (
-	// maxConcurrent is the number of hashes that are computed simultaneously, each with its memory. maxWaiting is the
-	// length of each of the two queues.
+	// maxConcurrent is how many hashes are computed at the same time.
 	maxConcurrent = 2
-	maxWaiting    = 16
+	// maxWaiting is how many callers each of the two queues admits.
+	maxWaiting = 16
 )
 
-// passwordHash is argon2id in PHC format: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. It is printed nowhere but in the
-// document.
+// passwordHash is an argon2id hash in PHC format: $argon2id$v=19$m=19456,t=2,p=1$salt$hash. Its methods hide it from
+// logs and error messages.
 type passwordHash string
 
+// String hides the hash.
 func (passwordHash) String() string { return "(hidden)" }
 
 // GoString hides the hash too.
 func (passwordHash) GoString() string { return "(hidden)" }
 
-// hasher computes and verifies hashes, few at a time: one takes 19 MiB and about 30 ms.
+// hasher computes and verifies hashes of passwords, maxConcurrent at a time. Each takes 19 MiB and about 30 ms.
 type hasher struct {
-	running chan struct{}
-	nobody  passwordHash // matches no password; used for logins of unknown users
-	// untrusted and trusted are the queues: one for logins from a new address, one for all other callers. A flood of
-	// the former, from any number of addresses, fills only its own queue.
+	running chan struct{} // has an element for each hash that is being computed
+	dummy   passwordHash  // matches no password; logins of unknown users are checked against it
+	// untrusted is the queue of logins from a new address, trusted the queue of all other callers. A flood of logins
+	// from any number of new addresses fills only the untrusted queue.
 	untrusted, trusted queue
 }
 
-// queue holds one token per waiting caller.
+// queue has an element for each waiting caller.
 type queue chan struct{}
 
 func newHasher() *hasher {
 	return &hasher{running: make(chan struct{}, maxConcurrent), untrusted: make(queue, maxWaiting),
 		trusted: make(queue, maxWaiting),
-		nobody:  formatHash(defaultParams, randomBytes(saltBytes), randomBytes(hashedBytes))}
+		dummy:   formatHash(defaultParams, randomBytes(saltBytes), randomBytes(hashBytes))}
 }
 
-// acquire waits in a queue for its turn to compute a hash. It fails at once if the queue is full.
-func (h *hasher) acquire(ctx context.Context, in queue) (done func(), err error) {
+// acquire waits in the queue until the caller may compute a hash. The caller calls release afterwards. If the queue is
+// full, acquire returns *TooMany at once.
+func (h *hasher) acquire(ctx context.Context, q queue) (release func(), err error) {
 	select {
-	case in <- struct{}{}:
+	case q <- struct{}{}:
 	default:
 		return nil, &TooMany{RetryAfter: time.Second}
 	}
-	defer func() { <-in }()
+	defer func() { <-q }()
 	select {
 	case h.running <- struct{}{}:
 		return func() { <-h.running }, nil
@@ -79,39 +86,41 @@ func (h *hasher) acquire(ctx context.Context, in queue) (done func(), err error)
 	}
 }
 
-// make computes the hash of a new password. Only authenticated users can cause a call.
-func (h *hasher) make(ctx context.Context, password string) (passwordHash, error) {
-	done, err := h.acquire(ctx, h.trusted)
+// hash computes the hash of a new password. It uses the trusted queue, because only authenticated users set passwords.
+func (h *hasher) hash(ctx context.Context, password string) (passwordHash, error) {
+	release, err := h.acquire(ctx, h.trusted)
 	if err != nil {
 		return "", err
 	}
-	defer done()
+	defer release()
 	p, salt := defaultParams, randomBytes(saltBytes)
-	return formatHash(p, salt, argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.threads,
-		uint32(hashedBytes))), nil
+	return formatHash(p, salt, argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.threads, hashBytes)), nil
 }
 
-// verify reports whether a password matches a hash. Its time depends only on the parameters of the hash.
-func (h *hasher) verify(ctx context.Context, in queue, stored passwordHash, password string) (bool, error) {
+// verify reports whether the password matches the stored hash. The time of the computation depends only on the
+// parameters of the hash, so it does not reveal how much of the password is right.
+func (h *hasher) verify(ctx context.Context, q queue, stored passwordHash, password string) (bool, error) {
 	p, salt, want, err := parseHash(stored)
 	if err != nil {
 		return false, err
 	}
-	done, err := h.acquire(ctx, in)
+	release, err := h.acquire(ctx, q)
 	if err != nil {
 		return false, err
 	}
-	defer done()
+	defer release()
 	got := argon2.IDKey([]byte(password), salt, p.passes, p.memory, p.threads, uint32(len(want)))
 	return subtle.ConstantTimeCompare(want, got) == 1, nil
 }
 
+// formatHash returns a hash in PHC format.
 func formatHash(p argonParams, salt, hash []byte) passwordHash {
 	return passwordHash(fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.passes,
-		p.threads,
-		hashBase64.EncodeToString(salt), hashBase64.EncodeToString(hash)))
+		p.threads, hashBase64.EncodeToString(salt), hashBase64.EncodeToString(hash)))
 }
 
+// parseHash returns the parts of a hash in PHC format. It returns errBadHash if the hash has another format, or if its
+// parameters are out of bounds.
 func parseHash(stored passwordHash) (p argonParams, salt, hash []byte, err error) {
 	parts := strings.Split(string(stored), "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

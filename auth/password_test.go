@@ -29,7 +29,7 @@ func TestStrangersHoldNobodyElseUp(t *testing.T) {
 		}
 		known := make(chan error)
 		go func() {
-			_, err := h.make(t.Context(), "a password")
+			_, err := h.hash(t.Context(), "a password")
 			known <- err
 		}()
 		synctest.Wait()

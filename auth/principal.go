@@ -2,7 +2,7 @@ package auth
 
 import "time"
 
-// Kind is the kind of a principal, by its credential.
+// Kind is the kind of a principal. It depends on the credential.
 type Kind string
 
 // The kinds of principals.
@@ -15,8 +15,8 @@ const (
 	TokenFile Kind = "token-file"
 	// OIDC is a user whom an OpenID provider has authenticated.
 	OIDC Kind = "oidc"
-	// Machine is any local process: one that connects to a loopback address while there are no users, or to the socket
-	// in the data folder.
+	// Machine is a process of this machine that needs no credential: it connects to a loopback address while there are
+	// no users, or to the admin socket in the data folder.
 	Machine Kind = "machine"
 )
 
@@ -25,7 +25,8 @@ type Principal struct {
 	Name string
 	Kind Kind
 	Grant
-	// Session is the id of the login token, with which it can be revoked; empty for other kinds.
+	// Session is the id of the login token, by which Logout revokes it. It is empty if the credential is no login
+	// token.
 	Session string
 	// Expires is when the credential expires; zero for never.
 	Expires time.Time
