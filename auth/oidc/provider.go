@@ -27,9 +27,9 @@ import (
 const (
 	// LoginTimeout is the greatest time between Begin and Finish.
 	LoginTimeout = 10 * time.Minute
-	// requestTimeout is the timeout of each request to the provider, maxRetryInterval the longest pause between two
-	// lookups.
-	requestTimeout   = 10 * time.Second
+	// requestTimeout is the timeout of each request to the provider.
+	requestTimeout = 10 * time.Second
+	// maxRetryInterval is the longest pause between two attempts to discover the provider.
 	maxRetryInterval = 30 * time.Second
 	// maxConcurrent is the greatest number of simultaneous exchanges of codes.
 	maxConcurrent = 8
@@ -39,11 +39,11 @@ const (
 const (
 	Unavailable = "oidc_unavailable" // the provider can't be reached now
 	BadLogin    = "bad_login"        // the response belongs to no login of this browser
-	Refused     = "login_refused"    // by the provider, or by a check of its token
+	Refused     = "login_refused"    // the provider refused the login, or its token is not valid
 	NoRole      = "no_role"          // the provider knows the user, but no role is granted
 )
 
-// Error is why a login failed, as a text for the user without secrets.
+// Error says why a login failed. Its text is for the user, and contains no secrets.
 type Error struct{ code, message string }
 
 func (e *Error) Error() string { return e.message }
@@ -55,24 +55,26 @@ func fail(code, format string, args ...any) error {
 	return &Error{code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// Sealer makes and verifies codes of 32 bytes that only the servers of a cluster can make. *auth.Access implements it.
+// Sealer makes and verifies signatures of 32 bytes. Only the servers of the cluster can make them. *auth.Access
+// implements it.
 type Sealer interface {
-	// Sign returns the code of what for a purpose; nil while the key is unknown.
-	Sign(purpose string, what []byte) []byte
-	Verify(purpose string, what, code []byte) bool
+	// Sign returns the signature of a message for a purpose; nil while the key is unknown.
+	Sign(purpose string, message []byte) []byte
+	// Verify reports whether Sign has made the signature with this purpose and message.
+	Verify(purpose string, message, signature []byte) bool
 }
 
 // Options choose the provider and the grants of its users.
 type Options struct {
-	// Issuer is the address of the provider. Client and Secret identify this cluster to it; a public client has no
-	// secret.
+	// Issuer is the address of the provider. Client and Secret are the credentials of this cluster there; a public
+	// client has no secret.
 	Issuer, Client, Secret string
 	// Redirect is the address to which the provider sends browsers back: this cluster's /api/oidc/callback.
 	Redirect string
 	// Scopes are requested in addition to openid.
 	Scopes []string
-	// NameClaim is the claim with the user's name, RolesClaim the claim that Roles match. The first matching role
-	// counts.
+	// NameClaim is the claim with the user's name. RolesClaim is the claim whose values choose the user's grant: that
+	// of the first of the Roles whose value the claim has.
 	NameClaim, RolesClaim string
 	Roles                 []Role
 
@@ -85,20 +87,20 @@ type Options struct {
 
 // Provider authenticates users. Its methods may be called concurrently.
 type Provider struct {
-	opts        Options
-	known       atomic.Pointer[known]
-	lookupError atomic.Pointer[string] // the error of the last lookup
-	slots       chan struct{}
+	opts           Options
+	discovery      atomic.Pointer[discovery] // nil until the provider has answered
+	discoveryError atomic.Pointer[string]    // of the last failed attempt
+	slots          chan struct{}             // has an element for each exchange in progress
 }
 
-// known is the result of a successful lookup.
-type known struct {
+// discovery is what the provider has published about itself.
+type discovery struct {
 	oauth    oauth2.Config
 	verifier *oidc.IDTokenVerifier
 	provider *oidc.Provider
 }
 
-// New creates a Provider. It can't be used until Run has looked the provider up.
+// New creates a Provider. Its logins fail until Run has discovered the provider.
 func New(opts Options) *Provider {
 	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	opts.HTTP = cmp.Or(opts.HTTP, &http.Client{Timeout: requestTimeout})
@@ -108,11 +110,11 @@ func New(opts Options) *Provider {
 	return &Provider{opts: opts, slots: make(chan struct{}, maxConcurrent)}
 }
 
-// Run looks the provider up, and retries until it answers or ctx ends.
+// Run discovers the provider. It retries until the provider answers or ctx ends.
 func (p *Provider) Run(ctx context.Context) {
 	reported := ""
 	for wait := time.Second; ; wait = min(2*wait, maxRetryInterval) {
-		err := p.lookUp(ctx)
+		err := p.discover(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -121,7 +123,7 @@ func (p *Provider) Run(ctx context.Context) {
 			return
 		}
 		text := err.Error() + netproblem.Advice(err)
-		p.lookupError.Store(&text)
+		p.discoveryError.Store(&text)
 		if text != reported {
 			reported = text
 			p.opts.Logger.Error("OpenID provider not found, retrying: its users cannot log in until then", "issuer",
@@ -135,7 +137,8 @@ func (p *Provider) Run(ctx context.Context) {
 	}
 }
 
-func (p *Provider) lookUp(ctx context.Context) error {
+// discover reads the configuration that the provider publishes.
+func (p *Provider) discover(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.opts.HTTP), p.opts.Issuer)
@@ -146,7 +149,7 @@ func (p *Provider) lookUp(ctx context.Context) error {
 	if p.opts.Secret == "" {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
-	p.known.Store(&known{
+	p.discovery.Store(&discovery{
 		oauth: oauth2.Config{
 			ClientID: p.opts.Client, ClientSecret: p.opts.Secret, Endpoint: endpoint, RedirectURL: p.opts.Redirect,
 			Scopes: slices.Concat([]string{oidc.ScopeOpenID}, p.opts.Scopes),
@@ -157,20 +160,20 @@ func (p *Provider) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// found returns the result of the lookup, or an error if there is none yet.
-func (p *Provider) found() (*known, error) {
-	if k := p.known.Load(); k != nil {
-		return k, nil
+// discovered returns the discovery, or an error if the provider has not answered yet.
+func (p *Provider) discovered() (*discovery, error) {
+	if d := p.discovery.Load(); d != nil {
+		return d, nil
 	}
 	why := "it is being looked up"
-	if trouble := p.lookupError.Load(); trouble != nil {
-		why = *trouble
+	if lastError := p.discoveryError.Load(); lastError != nil {
+		why = *lastError
 	}
 	return nil, fail(Unavailable, "the OpenID provider %s has not been found yet, and is looked up again: %s",
 		p.opts.Issuer, why)
 }
 
-// The purposes of codes.
+// The purposes of signatures.
 const (
 	loginPurpose    = "oidc-login"
 	statePurpose    = "oidc-state"
@@ -178,62 +181,64 @@ const (
 	verifierPurpose = "oidc-verifier"
 )
 
-// login is an unfinished login: its id, and its expiry in seconds since 1970.
+// login is an unfinished login.
 type login struct {
 	id      string
-	expires int64
+	expires int64 // in seconds of Unix time
 }
 
 func (l login) text() string { return l.id + "." + strconv.FormatInt(l.expires, 10) }
 
-// code returns the code of the login for a purpose.
-func (p *Provider) code(l login, purpose string) (string, error) {
-	code := p.opts.Sealer.Sign(purpose, []byte(l.text()))
-	if code == nil {
+// sign returns the signature of the login for a purpose, in base64url.
+func (p *Provider) sign(l login, purpose string) (string, error) {
+	signature := p.opts.Sealer.Sign(purpose, []byte(l.text()))
+	if signature == nil {
 		return "", fail(Unavailable, "the key that logins are signed with is not known yet: try again")
 	}
-	return base64.RawURLEncoding.EncodeToString(code), nil
+	return base64.RawURLEncoding.EncodeToString(signature), nil
 }
 
-// codes returns the codes for state, nonce and verifier.
-func (p *Provider) codes(l login) (state, nonce, verifier string, err error) {
+// derive returns the state, the nonce and PKCE's verifier of the login. Each is a signature of the login, so that only
+// servers of this cluster can compute it.
+func (p *Provider) derive(l login) (state, nonce, verifier string, err error) {
 	var errs [3]error
-	state, errs[0] = p.code(l, statePurpose)
-	nonce, errs[1] = p.code(l, noncePurpose)
-	verifier, errs[2] = p.code(l, verifierPurpose)
+	state, errs[0] = p.sign(l, statePurpose)
+	nonce, errs[1] = p.sign(l, noncePurpose)
+	verifier, errs[2] = p.sign(l, verifierPurpose)
 	return state, nonce, verifier, cmp.Or(errs[0], errs[1], errs[2])
 }
 
 // Begin begins a login. The browser must store the cookie and go to the address.
 func (p *Provider) Begin() (address, cookie string, err error) {
-	k, err := p.found()
+	d, err := p.discovered()
 	if err != nil {
 		return "", "", err
 	}
 	l := login{id: rand.Text(), expires: p.opts.Now().Add(LoginTimeout).Unix()}
-	state, nonce, verifier, err := p.codes(l)
+	state, nonce, verifier, err := p.derive(l)
 	if err != nil {
 		return "", "", err
 	}
-	seal, err := p.code(l, loginPurpose)
+	signature, err := p.sign(l, loginPurpose)
 	if err != nil {
 		return "", "", err
 	}
-	return k.oauth.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier)), l.text() + "." + seal,
-		nil
+	address = d.oauth.AuthCodeURL(state, oidc.Nonce(nonce), oauth2.S256ChallengeOption(verifier))
+	return address, l.text() + "." + signature, nil
 }
 
-// parseCookie reads and verifies a cookie of Begin.
+// parseCookie returns the login of a cookie from Begin. It returns an error if the signature is wrong or the login has
+// expired.
 func (p *Provider) parseCookie(cookie string) (login, error) {
 	id, rest, _ := strings.Cut(cookie, ".")
-	until, seal, _ := strings.Cut(rest, ".")
+	until, encoded, _ := strings.Cut(rest, ".")
 	expires, err := strconv.ParseInt(until, 10, 64)
-	code, err2 := base64.RawURLEncoding.DecodeString(seal)
+	signature, err2 := base64.RawURLEncoding.DecodeString(encoded)
 	l := login{id: id, expires: expires}
 	switch {
 	case cookie == "":
 		return l, fail(BadLogin, "this browser has not begun a login: begin at /api/oidc/login")
-	case err != nil, err2 != nil, !p.opts.Sealer.Verify(loginPurpose, []byte(l.text()), code):
+	case err != nil, err2 != nil, !p.opts.Sealer.Verify(loginPurpose, []byte(l.text()), signature):
 		return l, fail(BadLogin, "the cookie of the login is not this cluster's: begin again at /api/oidc/login")
 	case p.opts.Now().Unix() > expires:
 		return l, fail(BadLogin, "the login took more than %s: begin again at /api/oidc/login", LoginTimeout)
@@ -241,9 +246,10 @@ func (p *Provider) parseCookie(cookie string) (login, error) {
 	return l, nil
 }
 
-// Finish completes a login with the query with which the provider has sent the browser back. It returns the principal.
+// Finish completes a login and returns its principal. query is that of the request with which the provider has sent
+// the browser back. Errors have the type *Error.
 func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) (auth.Principal, error) {
-	k, err := p.found()
+	d, err := p.discovered()
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -251,7 +257,7 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	state, nonce, verifier, err := p.codes(l)
+	state, nonce, verifier, err := p.derive(l)
 	if err != nil {
 		return auth.Principal{}, err
 	}
@@ -265,30 +271,30 @@ func (p *Provider) Finish(ctx context.Context, cookie string, query url.Values) 
 	case <-ctx.Done():
 		return auth.Principal{}, fail(Unavailable, "too many logins are in progress: try again")
 	}
-	token, err := p.exchange(ctx, k, code, verifier)
+	token, err := p.exchange(ctx, d, code, verifier)
 	if err != nil {
 		return auth.Principal{}, err
 	}
 	raw, _ := token.Extra("id_token").(string)
-	found, err := p.verify(ctx, k, raw, nonce)
+	c, err := p.verify(ctx, d, raw, nonce)
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	if found.find(p.opts.NameClaim) == nil || found.find(p.opts.RolesClaim) == nil {
-		more, err := p.userInfo(ctx, k, token, found["sub"])
+	if c.find(p.opts.NameClaim) == nil || c.find(p.opts.RolesClaim) == nil {
+		info, err := p.userInfo(ctx, d, token, c["sub"])
 		if err != nil {
 			return auth.Principal{}, err
 		}
-		found = found.with(more, p.opts.NameClaim, p.opts.RolesClaim)
+		c = c.with(info, p.opts.NameClaim, p.opts.RolesClaim)
 	}
-	who := auth.Principal{Kind: auth.OIDC}
-	if who.Name, err = found.name(p.opts.NameClaim); err == nil {
-		who.Grant, err = found.grant(p.opts.RolesClaim, p.opts.Roles)
+	principal := auth.Principal{Kind: auth.OIDC}
+	if principal.Name, err = c.name(p.opts.NameClaim); err == nil {
+		principal.Grant, err = c.grant(p.opts.RolesClaim, p.opts.Roles)
 	}
-	return who, err
+	return principal, err
 }
 
-// checkResponse returns the code in the provider's response, after checking the response.
+// checkResponse checks the provider's response, and returns the code in it. state is that of the login.
 func (p *Provider) checkResponse(query url.Values, state string) (code string, err error) {
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(query[name]) > 1 {
@@ -311,32 +317,32 @@ func (p *Provider) checkResponse(query url.Values, state string) (code string, e
 	return query.Get("code"), nil
 }
 
-// userInfo returns the claims of the provider's userinfo endpoint, none if it has no such endpoint. Many providers have
-// some claims only there.
-func (p *Provider) userInfo(ctx context.Context, k *known, token *oauth2.Token, subject any) (claims, error) {
-	if k.provider.UserInfoEndpoint() == "" {
+// userInfo returns the claims of the provider's userinfo endpoint, because many providers have some claims only there.
+// It returns nil if the provider has no such endpoint. subject is that of the ID token, and must be the same.
+func (p *Provider) userInfo(ctx context.Context, d *discovery, token *oauth2.Token, subject any) (claims, error) {
+	if d.provider.UserInfoEndpoint() == "" {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), requestTimeout)
 	defer cancel()
-	info, err := k.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	info, err := d.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		p.opts.Logger.Warn("OpenID provider gave no userinfo", "endpoint", k.provider.UserInfoEndpoint())
+		p.opts.Logger.Warn("OpenID provider gave no userinfo", "endpoint", d.provider.UserInfoEndpoint())
 		return nil, fail(Unavailable, "the ID token of the OpenID provider lacks the claim %q or %q, and its userinfo at %s could not be read: try again, or have the provider put both into the ID token",
-			p.opts.NameClaim, p.opts.RolesClaim, k.provider.UserInfoEndpoint())
+			p.opts.NameClaim, p.opts.RolesClaim, d.provider.UserInfoEndpoint())
 	}
-	var found claims
-	if err := info.Claims(&found); err != nil || info.Subject == "" || info.Subject != subject {
+	var c claims
+	if err := info.Claims(&c); err != nil || info.Subject == "" || info.Subject != subject {
 		return nil, fail(Refused, "the userinfo of the OpenID provider is not that of the user of its ID token: begin again at /api/oidc/login")
 	}
-	return found, nil
+	return c, nil
 }
 
-// exchange exchanges a code for the tokens. They include an ID token.
-func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string) (*oauth2.Token, error) {
+// exchange exchanges a code for tokens, and returns an error if they don't include an ID token.
+func (p *Provider) exchange(ctx context.Context, d *discovery, code, verifier string) (*oauth2.Token, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), requestTimeout)
 	defer cancel()
-	token, err := k.oauth.Exchange(ctx, code, oauth2.VerifierOption(verifier))
+	token, err := d.oauth.Exchange(ctx, code, oauth2.VerifierOption(verifier))
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.Response.StatusCode < 500 {
 		p.opts.Logger.Warn("OpenID provider refused a code", "status", refused.Response.StatusCode, "error",
 			refused.ErrorCode)
@@ -353,7 +359,7 @@ func (p *Provider) exchange(ctx context.Context, k *known, code, verifier string
 	return token, nil
 }
 
-// withoutBody removes the provider's answer from an error, because it may contain a token.
+// withoutBody returns the error without the body of the provider's answer, because the body may contain a token.
 func withoutBody(err error) error {
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) {
 		return fmt.Errorf("it answered %s", refused.Response.Status)
@@ -361,24 +367,25 @@ func withoutBody(err error) error {
 	return err
 }
 
-// verify verifies an ID token: issuer, audience, signature, time, and that it belongs to this login.
-func (p *Provider) verify(ctx context.Context, k *known, raw, nonce string) (claims, error) {
+// verify returns the claims of an ID token. It verifies the issuer, the audience, the signature, the expiry, and by
+// the nonce that the token belongs to this login.
+func (p *Provider) verify(ctx context.Context, d *discovery, raw, nonce string) (claims, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.opts.HTTP), requestTimeout)
 	defer cancel()
-	var found claims
-	token, err := k.verifier.Verify(ctx, raw)
+	var c claims
+	token, err := d.verifier.Verify(ctx, raw)
 	if err == nil {
-		err = token.Claims(&found)
+		err = token.Claims(&c)
 	}
 	if err == nil && subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(nonce)) != 1 {
 		err = errors.New("its nonce is not that of this login")
 	}
-	if err == nil && len(token.Audience) > 1 && found["azp"] != p.opts.Client {
+	if err == nil && len(token.Audience) > 1 && c["azp"] != p.opts.Client {
 		err = errors.New("it is for several clients, and was not made for this one")
 	}
 	if err != nil {
 		p.opts.Logger.Warn("ID token refused", "error", err)
 		return nil, fail(Refused, "the ID token of the OpenID provider is not accepted: %v", err)
 	}
-	return found, nil
+	return c, nil
 }

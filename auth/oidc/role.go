@@ -12,42 +12,42 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// Role is a grant for users that have a value in the claim for roles.
+// Role is the grant of users whose claim for roles has the Value.
 type Role struct {
 	Value string
 	auth.Grant
 }
 
-// ParseRole parses VALUE=ROLE or VALUE=ROLE:APP,…, where APP are patterns of app names. VALUE may contain further
-// equals signs, as names in directories do.
+// ParseRole parses VALUE=ROLE or VALUE=ROLE:APP,…, where each APP is a pattern of app names. The last equals sign ends
+// VALUE, because distinguished names of directories contain some.
 func ParseRole(text string) (Role, error) {
-	at := strings.LastIndexByte(text, '=')
-	if at < 1 {
+	equals := strings.LastIndexByte(text, '=')
+	if equals < 1 {
 		return Role{}, errors.New("must be VALUE=ROLE, or VALUE=ROLE:APP,… for some apps")
 	}
-	name, apps, some := strings.Cut(text[at+1:], ":")
+	name, apps, restricted := strings.Cut(text[equals+1:], ":")
 	role, err := auth.ParseRole(name)
 	if err != nil {
 		return Role{}, fmt.Errorf("the role %q %w", name, err)
 	}
-	r := Role{Value: text[:at], Grant: auth.Grant{Role: role}}
-	if some {
+	r := Role{Value: text[:equals], Grant: auth.Grant{Role: role}}
+	if restricted {
 		r.Apps = strings.Split(apps, ",")
-		if wrong := auth.CheckApps(r.Apps); wrong != "" {
-			return Role{}, errors.New(wrong)
+		if why := auth.CheckApps(r.Apps); why != "" {
+			return Role{}, errors.New(why)
 		}
 	}
 	return r, nil
 }
 
-// CheckAddress returns an error for an invalid address of an issuer or a redirect. Without TLS only loopback addresses
-// are allowed.
+// CheckAddress returns an error for an invalid address of an issuer or a redirect. Only a loopback address may have
+// the scheme http.
 func CheckAddress(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
 		return err
-	case u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
+	case u.Scheme != "https" && u.Scheme != "http", u.Hostname() == "", u.User != nil, u.RawQuery != "",
 		u.Fragment != "":
 		return fmt.Errorf("%q: must be https://host/path, without user, query and fragment", u.Redacted())
 	case u.Scheme == "http" && u.Hostname() != "localhost" && !net.ParseIP(u.Hostname()).IsLoopback():
@@ -56,11 +56,11 @@ func CheckAddress(text string) error {
 	return nil
 }
 
-// claims are the claims of an ID token.
+// claims are the claims of an ID token or of the userinfo endpoint.
 type claims map[string]any
 
-// find returns a claim by its name, or by a path of names separated by dots, such as realm_access.roles. The claim
-// email counts only if the provider has verified the address.
+// find returns the value of a claim, or nil. The name may be a path of names separated by dots, such as
+// realm_access.roles. The claim email counts only if the provider has verified the address.
 func (c claims) find(name string) any {
 	if name == "email" && c["email_verified"] != true && c["email_verified"] != "true" {
 		return nil
@@ -75,29 +75,29 @@ func (c claims) find(name string) any {
 	return nil
 }
 
-// with returns the claims, and for each name that they lack the claim of that name among others.
+// with returns a copy of the claims that also has those of the named claims that only others has.
 func (c claims) with(others claims, names ...string) claims {
-	all := maps.Clone(c)
+	merged := maps.Clone(c)
 	for _, name := range names {
 		if value := others.find(name); c.find(name) == nil && value != nil {
-			all[name] = value
+			merged[name] = value
 			if name == "email" {
-				all["email_verified"] = true // others.find has checked it
+				merged["email_verified"] = true // others.find has checked it
 			}
 		}
 	}
-	return all
+	return merged
 }
 
-// overage reports whether the provider has left a claim out of the token because it would be too long. Microsoft's
-// Entra ID does so with more than 200 groups.
-func (c claims) overage(name string) bool {
-	elsewhere, _ := c["_claim_names"].(map[string]any)
-	has := c["hasgroups"]
-	return elsewhere[name] != nil || name == "groups" && (has == true || has == "true")
+// isOmitted reports whether the provider has left the claim out because the token would be too long. Microsoft's Entra
+// ID does so with more than 200 groups.
+func (c claims) isOmitted(name string) bool {
+	omitted, _ := c["_claim_names"].(map[string]any)
+	hasGroups := c["hasgroups"]
+	return omitted[name] != nil || name == "groups" && (hasGroups == true || hasGroups == "true")
 }
 
-// texts returns the strings of a claim, which may be a string or a list.
+// texts returns the value of a claim that is a string, or the strings in a claim that is a list.
 func (c claims) texts(name string) (found []string) {
 	switch value := c.find(name).(type) {
 	case string:
@@ -112,52 +112,52 @@ func (c claims) texts(name string) (found []string) {
 	return found
 }
 
-// grant returns the grant of the first role, in the given order, whose value is in the claim.
+// grant returns the grant of the first of the roles whose value the claim has.
 func (c claims) grant(claim string, roles []Role) (auth.Grant, error) {
-	has := c.texts(claim)
+	values := c.texts(claim)
 	for _, r := range roles {
-		if slices.Contains(has, r.Value) {
+		if slices.Contains(values, r.Value) {
 			return r.Grant, nil
 		}
 	}
-	if len(has) == 0 && c.overage(claim) {
+	if len(values) == 0 && c.isOmitted(claim) {
 		return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but you are in more groups than it puts into a token, so that it left out the claim %q: have the provider's administrator limit the claim to the groups that are assigned to this application, or define application roles there and use --oidc-roles-claim roles", claim)
 	}
-	if len(has) == 0 {
+	if len(values) == 0 {
 		return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but neither its ID token nor its userinfo has the claim %q, which --oidc-role matches: have the provider add it, request its scope with --oidc-scopes, or name another claim with --oidc-roles-claim", claim)
 	}
-	return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but no --oidc-role of this server matches your claim %q, which is %s", claim, list(has))
+	return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but no --oidc-role of this server matches your claim %q, which is %s", claim, list(values))
 }
 
-// list formats the strings of a claim for a message, shortened.
+// list returns the first of the strings for a message, quoted, and the number of the others.
 func list(texts []string) string {
-	const most = 10
+	const maxShown = 10
 	if len(texts) == 0 {
 		return "nothing"
 	}
-	shown := make([]string, 0, most)
-	for _, t := range texts[:min(len(texts), most)] {
+	shown := make([]string, 0, maxShown)
+	for _, t := range texts[:min(len(texts), maxShown)] {
 		shown = append(shown, quoted(t))
 	}
 	more := ""
-	if len(texts) > most {
-		more = fmt.Sprintf(" and %d more", len(texts)-most)
+	if len(texts) > maxShown {
+		more = fmt.Sprintf(" and %d more", len(texts)-maxShown)
 	}
 	return strings.Join(shown, ", ") + more
 }
 
-// quoted quotes and shortens a foreign string for a message.
+// quoted quotes and shortens a string of the provider for a message.
 func quoted(text string) string {
-	const most = 100
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+	const maxBytes = 100
+	if len(text) > maxBytes {
+		text = strings.ToValidUTF8(text[:maxBytes], "") + "…"
 	}
 	return fmt.Sprintf("%q", text)
 }
 
-const maxName = 100
+const maxName = 100 // in bytes
 
-// name returns the user's name from a claim.
+// name returns the user's name from a claim. It returns an error if the claim is missing or is no valid name.
 func (c claims) name(claim string) (string, error) {
 	text, _ := c.find(claim).(string)
 	if text == "" || len(text) > maxName ||
