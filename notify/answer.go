@@ -13,12 +13,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// This file decides whether the answer of a server over HTTP means that a message was taken, and if not, whether it
-// was refused permanently. Its errors contain nothing of an answer but numbers.
+// This file decides whether an HTTP server has accepted a message, and if not, whether it has refused the message
+// permanently. The errors contain no part of the server's answer but numbers.
 
-// finalCodes are the codes with which robots refuse a message permanently: a wrong token, keyword, signature or
-// address of the sender, a robot or group that is gone, and a message that they don't understand. All other codes,
-// such as those for too many messages, are temporary.
+// finalCodes are the codes with which robots refuse a message permanently. The causes are a wrong token, keyword,
+// signature or address of the sender, a robot or group that no longer exists, and a message that the robot does not
+// understand. All other codes, such as those for too many messages, are temporary.
 var finalCodes = map[int]bool{
 	// DingTalk
 	300001: true, 300005: true, 310000: true, 400013: true, 400101: true, 400102: true, 400105: true, 400106: true,
@@ -30,33 +30,34 @@ var finalCodes = map[int]bool{
 	9499: true, 19001: true, 19002: true, 19007: true, 19021: true, 19022: true, 19024: true,
 }
 
-// passingErrors are the errors of Slack that pass; all others are permanent.
-var passingErrors = []string{"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable",
+// temporaryErrors are the temporary errors of Slack; all others are permanent.
+var temporaryErrors = []string{"ratelimited", "rate_limited", "internal_error", "fatal_error", "service_unavailable",
 	"request_timeout", "message_limit_exceeded"}
 
-// checkStatus returns the error of an answer whose status is not 2xx. It is permanent for 4xx, except for 408 and 429,
-// which ask to try again.
-func checkStatus(who string, status int) error {
+// checkStatus returns an error unless the status is 2xx. The error is permanent for 4xx, except for 408 and 429, which
+// ask to try again.
+func checkStatus(receiver string, status int) error {
 	if status >= 200 && status <= 299 {
 		return nil
 	}
-	return &notifications.Error{Text: fmt.Sprintf("%s answers %d", who, status),
-		Final: status >= 400 && status <= 499 && status != http.StatusRequestTimeout &&
-			status != http.StatusTooManyRequests}
+	asksToRetry := status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
+	return &notifications.Error{Text: fmt.Sprintf("%s answers %d", receiver, status),
+		Final: status >= 400 && status <= 499 && !asksToRetry}
 }
 
-// refusedWith is the error of an answer with a code other than 0.
-func refusedWith(who, field string, code int) error {
+// refusedWith returns the error of an answer whose field has a code other than 0.
+func refusedWith(receiver, field string, code int) error {
 	return &notifications.Error{Text: fmt.Sprintf("%s refuses the message with %s %d: its documentation says what "+
-		"that means", who, field, code), Final: finalCodes[code]}
+		"that means", receiver, field, code), Final: finalCodes[code]}
 }
 
-// checkAnswer returns the error of an answer that has the status of a success, and says in its body that it is none.
-// Slack answers a webhook with "ok"; of any other server only an object, or a text that clearly is an error, counts.
-func checkAnswer(who, host string, body []byte) error {
+// checkAnswer returns an error if the body of an answer with a 2xx status says that the message was not accepted.
+// Slack accepts a message with the text "ok". For any other server, the body is an error only if it is a JSON object
+// with a sign of failure, or a text that clearly is an error.
+func checkAnswer(receiver, host string, body []byte) error {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
-	says := func(what string) error {
-		return &notifications.Error{Text: fmt.Sprintf("%s answers that it failed: %s", who, what)}
+	failed := func(sign string) *notifications.Error {
+		return &notifications.Error{Text: fmt.Sprintf("%s answers that it failed: %s", receiver, sign)}
 	}
 	var object map[string]any
 	if err := json.Unmarshal(body, &object); err != nil {
@@ -66,59 +67,65 @@ func checkAnswer(who, host string, body []byte) error {
 		}
 		switch {
 		case strings.HasSuffix(host, "slack.com") && !strings.EqualFold(text, "ok"):
-			e := &notifications.Error{Text: who + ` does not answer "ok"`}
-			e.Final = !slices.Contains(passingErrors, strings.ToLower(text))
-			return e
+			return &notifications.Error{Text: receiver + ` does not answer "ok"`,
+				Final: !slices.Contains(temporaryErrors, strings.ToLower(text))}
 		case isErrorText(text):
-			return says("its text is an error")
+			return failed("its text is an error")
 		}
 		return nil
 	}
-	fields := map[string]any{} // without regard to the case and to underscores
+	return checkObject(receiver, object, failed)
+}
+
+// checkObject returns an error if an object of an answer has a sign of failure. Names of fields match without regard
+// to case and underscores.
+func checkObject(receiver string, object map[string]any, failed func(sign string) *notifications.Error) error {
+	fields := map[string]any{}
 	for name, value := range object {
 		fields[strings.ReplaceAll(strings.ToLower(name), "_", "")] = value
 	}
-	taken := fields["success"] == true || fields["ok"] == true
+	accepted := fields["success"] == true || fields["ok"] == true
 	for name, value := range fields {
 		if text, ok := value.(string); ok && isSuccessText(text) {
-			taken = taken || slices.Contains([]string{"status", "msg", "message", "errmsg", "statusmessage", "result"},
-				name)
+			accepted = accepted ||
+				slices.Contains([]string{"status", "msg", "message", "errmsg", "statusmessage", "result"}, name)
 		}
 	}
 	for _, name := range []string{"errcode", "errorcode", "statuscode", "code"} {
 		code, isNumber := number(fields[name])
 		isStatus := (name == "code" || name == "statuscode") && code >= 200 && code <= 299
-		if isNumber && code != 0 && !isStatus && !(name == "code" && taken) {
-			return refusedWith(who, name, code)
+		// Some servers have a code for success, too: "code" counts only without another sign of success.
+		if isNumber && code != 0 && !isStatus && !(name == "code" && accepted) {
+			return refusedWith(receiver, name, code)
 		}
 	}
-	if refused := fields["ok"]; refused == false {
-		e := says(`"ok" is false`).(*notifications.Error)
-		if text, ok := fields["error"].(string); ok {
-			e.Final = !slices.Contains(passingErrors, text)
+	if fields["ok"] == false {
+		e := failed(`"ok" is false`)
+		if text, ok := fields["error"].(string); ok { // as in Slack's answers
+			e.Final = !slices.Contains(temporaryErrors, text)
 		}
 		return e
 	}
 	if isFalse(fields["success"]) {
-		return says(`"success" is false`)
+		return failed(`"success" is false`)
 	}
 	for _, name := range []string{"error", "errors"} {
-		if !isNothing(fields[name]) {
-			return says(fmt.Sprintf("it has %q", name))
+		if !saysNoError(fields[name]) {
+			return failed(fmt.Sprintf("it has %q", name))
 		}
 	}
 	for _, name := range []string{"status", "result", "state"} {
 		text, _ := fields[name].(string)
 		code, isNumber := number(fields[name])
 		if isErrorText(text) || isNumber && code >= 400 && code <= 599 {
-			return says(fmt.Sprintf("%q is an error", name))
+			return failed(fmt.Sprintf("%q is an error", name))
 		}
 	}
 	return nil
 }
 
-// number returns the whole number that a value is, or contains as a text.
-func number(value any) (n int, is bool) {
+// number returns the value as an integer, if it is a number or a text with an integer. It truncates fractions.
+func number(value any) (n int, isNumber bool) {
 	switch v := value.(type) {
 	case float64:
 		return int(v), true
@@ -134,8 +141,8 @@ func isFalse(value any) bool {
 	return value == false || strings.EqualFold(text, "false")
 }
 
-// isNothing reports whether the value of a field for errors says that there are none.
-func isNothing(value any) bool {
+// saysNoError reports whether the value of a field for errors means that there is no error.
+func saysNoError(value any) bool {
 	switch v := value.(type) {
 	case nil:
 		return true
@@ -156,17 +163,19 @@ func isSuccessText(text string) bool {
 	return slices.Contains([]string{"ok", "success", "succeeded", "accepted", "no error"}, strings.ToLower(text))
 }
 
-// isErrorText reports whether a text is an error: it begins with a word for one, or is a short phrase with one, such as
-// invalid_payload or "Webhook message delivery failed with error: …". Pages and long texts count as none.
+// isErrorText reports whether a short text has a word for an error, such as invalid_payload or "Webhook message
+// delivery failed with error: …", without a negation before it. It returns false for texts of more than 500 bytes and
+// for pages of HTML.
 func isErrorText(text string) bool {
 	if len(text) > 500 || strings.HasPrefix(text, "<") {
 		return false
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
 	for i, word := range words {
-		bad := slices.Contains([]string{"error", "fail", "failed", "failure", "invalid", "denied", "forbidden",
+		isErrorWord := slices.Contains([]string{"error", "fail", "failed", "failure", "invalid", "denied", "forbidden",
 			"unauthorized", "prohibited", "rejected", "refused"}, word)
-		if bad && (i == 0 || !slices.Contains([]string{"no", "not", "without", "zero"}, words[i-1])) {
+		negated := i > 0 && slices.Contains([]string{"no", "not", "without", "zero"}, words[i-1])
+		if isErrorWord && !negated {
 			return true
 		}
 	}

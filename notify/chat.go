@@ -17,13 +17,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// The greatest sizes of a message in bytes: WeChat refuses larger ones; DingTalk accepts 20,000 for the whole request.
+// The greatest sizes of a message in bytes. WeChat refuses larger messages; DingTalk accepts a request of 20,000
+// bytes.
 const (
 	maxWechat   = 2048
 	maxDingtalk = 16 << 10
 )
 
-// The original's default timeouts in milliseconds, for all handlers over HTTP.
+// ElasticJob-Cloud's default timeouts in milliseconds, for all handlers over HTTP.
 const (
 	defaultConnectTimeout = 3000
 	defaultReadTimeout    = 5000
@@ -31,8 +32,8 @@ const (
 
 func (s *Sender) wechat(ctx context.Context, n notifications.Notification) error {
 	return postText(ctx, n.Job.Prop(jobs.PropWechatWebhook), text(n, maxWechat),
-		millis(n.Job, jobs.PropWechatConnectTimeout, defaultConnectTimeout),
-		millis(n.Job, jobs.PropWechatReadTimeout, defaultReadTimeout))
+		timeout(n.Job, jobs.PropWechatConnectTimeout, defaultConnectTimeout),
+		timeout(n.Job, jobs.PropWechatReadTimeout, defaultReadTimeout))
 }
 
 func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) error {
@@ -45,8 +46,8 @@ func (s *Sender) dingtalk(ctx context.Context, n notifications.Notification) err
 		address += separator + signDingtalk(secret, s.now()).Encode()
 	}
 	return postText(ctx, address, n.Job.Prop(jobs.PropDingtalkKeyword)+text(n, maxDingtalk),
-		millis(n.Job, jobs.PropDingtalkConnectTimeout, defaultConnectTimeout),
-		millis(n.Job, jobs.PropDingtalkReadTimeout, defaultReadTimeout))
+		timeout(n.Job, jobs.PropDingtalkConnectTimeout, defaultConnectTimeout),
+		timeout(n.Job, jobs.PropDingtalkReadTimeout, defaultReadTimeout))
 }
 
 // signDingtalk returns the parameters that DingTalk's robots require in addition to the token (contract 5.6).
@@ -57,8 +58,8 @@ func signDingtalk(secret string, now time.Time) url.Values {
 	return url.Values{"timestamp": {timestamp}, "sign": {base64.StdEncoding.EncodeToString(sum.Sum(nil))}}
 }
 
-// postText sends a message in the format of both robots. It was accepted if the status is 2xx and the answer's errcode
-// is 0.
+// postText sends a message in the format of WeChat's and DingTalk's robots. It returns an error unless the status is
+// 2xx and the answer's errcode is 0.
 func postText(ctx context.Context, address, content string, connect, read time.Duration) error {
 	type text struct {
 		Content string `json:"content"`

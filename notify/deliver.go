@@ -11,35 +11,37 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// refusal is a recipient that the server did not accept.
+// refusal is a recipient to which a mail could not be sent, and the reason.
 type refusal struct {
 	address string
 	err     error
 }
 
-// refusals are recipients that the server did not accept. As an error they are all recipients of a mail.
+// refusals are the recipients to which a mail could not be sent. As an error, they are all recipients of the mail.
 type refusals []refusal
 
+// list returns the recipients, each with the reason.
 func (r refusals) list() string {
 	texts := make([]string, len(r))
-	for i, one := range r {
-		texts[i] = fmt.Sprintf("%s (%s)", strings.Trim(one.address, "<>"), mailProblem(one.err))
+	for i, refused := range r {
+		texts[i] = fmt.Sprintf("%s (%s)", strings.Trim(refused.address, "<>"), mailProblem(refused.err))
 	}
 	return strings.Join(texts, ", ")
 }
 
 func (r refusals) Error() string { return "the server refuses every recipient: " + r.list() }
 
-// deliver sends a mail to every recipient that the server accepts, and returns the others. Those that it refuses
-// temporarily, for instance because a mail has too many recipients, are tried again with a mail of their own, as long
-// as it accepts some of them. It fails if people could not be sent anything.
+// deliver sends a mail to every recipient that the server accepts, and returns the others. If the server refuses some
+// temporarily, for instance because a mail has too many recipients, deliver sends another mail to those, and repeats
+// this as long as the server accepts some of them. deliver returns an error only if no recipient got the mail.
 func deliver(session *smtp.Client, message *mail.Msg) (refused refusals, err error) {
 	to, err := message.GetRecipients()
 	if err != nil {
 		return nil, err
 	}
 	for sent := false; len(to) > 0; sent = true {
-		not, err := deliverOnce(session, message, to)
+		refusedNow, err := deliverOnce(session, message, to)
+		allRefused := len(refusedNow) == len(to)
 		switch {
 		case err != nil && !sent:
 			return nil, err
@@ -48,13 +50,13 @@ func deliver(session *smtp.Client, message *mail.Msg) (refused refusals, err err
 				refused = append(refused, refusal{address, err})
 			}
 			return refused, nil
-		case len(not) == len(to) && !sent:
-			return nil, not
-		case len(not) == len(to):
-			return append(refused, not...), nil
+		case allRefused && !sent:
+			return nil, refusedNow
+		case allRefused:
+			return append(refused, refusedNow...), nil
 		}
 		to = nil
-		for _, r := range not {
+		for _, r := range refusedNow {
 			if isFinalMail(r.err) {
 				refused = append(refused, r)
 			} else {
@@ -65,7 +67,8 @@ func deliver(session *smtp.Client, message *mail.Msg) (refused refusals, err err
 	return refused, nil
 }
 
-// deliverOnce sends a mail to those of the recipients that the server accepts, and returns the others.
+// deliverOnce sends one mail to those of the recipients that the server accepts, and returns the others. It sends no
+// mail if the server accepts none of them.
 func deliverOnce(session *smtp.Client, message *mail.Msg, to []string) (refused refusals, err error) {
 	from, err := message.GetSender(false)
 	if err != nil {
@@ -98,17 +101,17 @@ func deliverOnce(session *smtp.Client, message *mail.Msg, to []string) (refused 
 	return refused, nil
 }
 
-// mailStep is the error of a step of an SMTP session that the server may refuse.
+// mailStep is the error of a step of an SMTP session, such as the sender or the text.
 type mailStep struct {
-	step string
+	step string // in words that follow "the server answers 550"
 	err  error
 }
 
 func (s *mailStep) Error() string { return s.err.Error() }
 func (s *mailStep) Unwrap() error { return s.err }
 
-// isFinalMail reports whether an error of a mail is permanent: the server refuses it with 5xx, and every recipient if
-// it refuses these, or the job's settings forbid it.
+// isFinalMail reports whether an error of a mail is permanent. It is if the server has refused the mail with 5xx, or
+// all recipients with 5xx, or if the login would send the password in clear text.
 func isFinalMail(err error) bool {
 	if all, ok := errors.AsType[refusals](err); ok {
 		return !slices.ContainsFunc(all, func(r refusal) bool { return !isFinalMail(r.err) })

@@ -18,14 +18,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// defaultSubject is the original's default subject.
+// defaultSubject is ElasticJob-Cloud's default subject.
 const defaultSubject = "ElasticJob error message"
 
-// maxMail is the greatest length in bytes of a mail's text.
+// maxMail is the greatest number of bytes of a mail's text.
 const maxMail = 64 << 10
 
 func (s *Sender) email(ctx context.Context, n notifications.Notification) error {
-	message, err := mailOf(n)
+	message, err := newMail(n)
 	if err != nil {
 		return fmt.Errorf("write the mail: %w", err)
 	}
@@ -44,7 +44,8 @@ func (s *Sender) email(ctx context.Context, n notifications.Notification) error 
 	return nil
 }
 
-func mailOf(n notifications.Notification) (*mail.Msg, error) {
+// newMail returns the mail with the sender, recipients and subject of the job's properties.
+func newMail(n notifications.Notification) (*mail.Msg, error) {
 	m := mail.NewMsg()
 	p := n.Job.Prop
 	errs := []error{m.From(p(jobs.PropEmailFrom)), m.ToFromString(p(jobs.PropEmailTo))}
@@ -65,56 +66,56 @@ func mailOf(n notifications.Notification) (*mail.Msg, error) {
 type encryption int
 
 const (
-	tlsIfOffered encryption = iota // by STARTTLS, if the server offers it; its certificate is not checked
+	tlsIfOffered encryption = iota // by STARTTLS if the server offers it; the certificate is not verified
 	startTLS                       // by STARTTLS, which the server must offer
 	implicitTLS                    // from the first byte on
 )
 
-// errNotTLS is the error of a server that does not answer in TLS to the first byte.
+// errNotTLS is the error of a server that answers a TLS handshake in clear text.
 var errNotTLS = errors.New("the server does not begin with TLS")
 
-// sendMail sends one mail, with TLS as the job's email.useSsl says, and returns the refused recipients. A server that
-// answers in clear text where TLS was expected from the first byte on is asked for STARTTLS, whatever its port.
+// sendMail sends one mail, and returns the refused recipients. The job's email.useSsl and email.port choose the
+// encryption. If a server answers in clear text where implicit TLS was expected, sendMail tries again with STARTTLS.
 func sendMail(ctx context.Context, c jobs.Config, message *mail.Msg) (refused refusals, err error) {
-	how, port := implicitTLS, c.Prop(jobs.PropEmailPort)
+	e, port := implicitTLS, c.Prop(jobs.PropEmailPort)
 	switch {
 	case strings.EqualFold(c.Prop(jobs.PropEmailSSL), "false"):
-		how = tlsIfOffered
+		e = tlsIfOffered
 	case port == "25" || port == "587": // a server there may refuse clients that speak first
-		how = startTLS
+		e = startTLS
 	}
-	refused, err = sendMailBy(ctx, c, how, message)
+	refused, err = sendEncrypted(ctx, c, e, message)
 	if errors.Is(err, errNotTLS) {
-		refused, err = sendMailBy(ctx, c, startTLS, message)
+		refused, err = sendEncrypted(ctx, c, startTLS, message)
 	}
 	return refused, err
 }
 
-// sendMailBy sends one mail over a new connection. It opens the connection itself, so that the connection ends with
-// ctx whatever the server does.
-func sendMailBy(ctx context.Context, c jobs.Config, how encryption, message *mail.Msg) (refusals, error) {
+// sendEncrypted sends one mail over a new connection. The connection is closed when ctx ends, even while the library
+// waits for the server.
+func sendEncrypted(ctx context.Context, c jobs.Config, e encryption, message *mail.Msg) (refusals, error) {
 	host := c.Prop(jobs.PropEmailHost)
-	number, err := strconv.Atoi(c.Prop(jobs.PropEmailPort))
+	port, err := strconv.Atoi(c.Prop(jobs.PropEmailPort))
 	if err != nil {
 		return nil, fmt.Errorf("the port is not a number: %w", err)
 	}
-	encrypted := false
-	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12,
-		InsecureSkipVerify: how == tlsIfOffered || trusts(c.Prop(jobs.PropEmailTrust), host),
+	encrypted := false // whether a TLS handshake succeeded
+	tlsConfig := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12,
+		InsecureSkipVerify: e == tlsIfOffered || trusts(c.Prop(jobs.PropEmailTrust), host),
 		VerifyConnection:   func(tls.ConnectionState) error { encrypted = true; return nil }}
-	talk, end := context.WithCancel(ctx)
+	sending, end := context.WithCancel(ctx)
 	defer end()
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
 		raw, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		context.AfterFunc(talk, func() { _ = raw.Close() }) // has no effect after a regular close
+		context.AfterFunc(sending, func() { _ = raw.Close() }) // has no effect after a regular close
 		conn := &limitedConn{raw, maxRead}
-		if how != implicitTLS {
+		if e != implicitTLS {
 			return conn, nil
 		}
-		secured := tls.Client(conn, security)
+		secured := tls.Client(conn, tlsConfig)
 		err = secured.HandshakeContext(ctx)
 		if _, isText := errors.AsType[tls.RecordHeaderError](err); isText {
 			err = errNotTLS
@@ -122,12 +123,13 @@ func sendMailBy(ctx context.Context, c jobs.Config, how encryption, message *mai
 		return secured, err
 	}
 	policy := map[encryption]mail.TLSPolicy{tlsIfOffered: mail.TLSOpportunistic, startTLS: mail.TLSMandatory,
-		implicitTLS: mail.TLSOpportunistic}[how] // the library recognizes implicit TLS by the connection
-	options := []mail.Option{mail.WithPort(number), mail.WithTimeout(sendTimeout), mail.WithTLSPolicy(policy),
-		mail.WithTLSConfig(security), mail.WithDialContextFunc(dial)}
+		implicitTLS: mail.TLSOpportunistic}[e] // the library recognizes implicit TLS by the connection
+	options := []mail.Option{mail.WithPort(port), mail.WithTimeout(sendTimeout), mail.WithTLSPolicy(policy),
+		mail.WithTLSConfig(tlsConfig), mail.WithDialContextFunc(dial)}
 	if user := c.Prop(jobs.PropEmailUsername); user != "" {
-		auth := mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover) // without TLS only logins that don't send the password
-		if how == tlsIfOffered && strings.EqualFold(c.Prop(jobs.PropEmailPlainLogin), "true") {
+		// Without TLS, AutoDiscover chooses only a login that does not send the password.
+		auth := mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover)
+		if e == tlsIfOffered && strings.EqualFold(c.Prop(jobs.PropEmailPlainLogin), "true") {
 			auth = mail.WithOpportunisticSMTPAuth(mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1,
 				mail.SMTPAuthCramMD5, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc)
 		}
@@ -148,8 +150,8 @@ func sendMailBy(ctx context.Context, c jobs.Config, how encryption, message *mai
 	return deliver(session, message)
 }
 
-// trusts reports whether email.ssl.trust, which is * or a list of hosts separated by spaces, contains the host. If so,
-// any certificate of the host is accepted.
+// trusts reports whether the list of email.ssl.trust contains the host or is *. If so, the certificate of the host is
+// not verified. Spaces separate the hosts of the list.
 func trusts(list, host string) bool {
 	names := strings.Fields(list)
 	return slices.Contains(names, "*") || slices.Contains(names, host)

@@ -18,16 +18,16 @@ type request struct {
 	address string
 	body    []byte
 	header  map[string]string
-	// connect is the timeout of the connection, and read the timeout of the whole answer after that.
+	// connect is the timeout of the connection. read is the timeout of the whole answer, after the connection.
 	connect, read time.Duration
 }
 
-// maxAnswer is the greatest number of bytes that are read of an answer.
+// maxAnswer is how many bytes of an answer's body are read, and the greatest size of its header.
 const maxAnswer = 64 << 10
 
-// post sends a request and returns the status and the body of the answer. It does not follow redirects, which could
-// leak a secret to another host. Its errors name only the host, because the rest of the address may be a secret, and
-// contain nothing of the answer but the status.
+// post sends a request and returns the status and the body of the answer. A redirect is an error: to follow it could
+// leak a secret to another host. The errors contain only the host of the address, because the rest may be a secret,
+// and only the status of the answer.
 func post(ctx context.Context, r request) (status int, answer []byte, err error) {
 	u, err := url.Parse(r.address)
 	if err != nil {
@@ -50,7 +50,7 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	failed := func(err error) (int, []byte, error) {
+	failure := func(err error) (int, []byte, error) {
 		problem := cmp.Or(problemOf(err), "it does not answer as an HTTP server")
 		if ctx.Err() != nil {
 			problem = fmt.Sprintf("no answer within %s", r.connect+r.read)
@@ -59,7 +59,7 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.address, bytes.NewReader(r.body))
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	req.Header.Set("User-Agent", "elasticjob")
@@ -68,12 +68,12 @@ func post(ctx context.Context, r request) (status int, answer []byte, err error)
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	defer res.Body.Close()
 	answer, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil {
-		return failed(err)
+		return failure(err)
 	}
 	if res.StatusCode >= 300 && res.StatusCode <= 399 {
 		return 0, nil, fmt.Errorf("POST to %s: it answers %d, and no redirect is followed; give the address itself",

@@ -9,14 +9,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
 
-// Errors are shown to all users who may see the job, and every user who may change the job chooses the server. So
-// errors contain nothing of the answer but a status code. Otherwise a job could reveal the answers of any service in
-// the leader's network, and the addresses of names there.
+// All users who may see a job see its errors, and a user who may change the job chooses its server. So errors contain
+// no part of the answer but a status code. Otherwise a job could reveal the answers of any service in the leader's
+// network, and the addresses of host names there.
 
-// errTooMuch is the error of a connection that returns more than is read.
+// errTooMuch is the error of a connection that sends more than maxRead bytes.
 var errTooMuch = fmt.Errorf("the answer has more than %d KiB", maxRead>>10)
 
-// problemOf describes a failed connection; it returns "" for other errors.
+// problemOf returns what is wrong with a connection, or "" for other errors.
 func problemOf(err error) string {
 	if errors.Is(err, errTooMuch) {
 		return errTooMuch.Error()
@@ -29,7 +29,7 @@ var errPlainLogin = errors.New("the server offers neither TLS (STARTTLS) nor a l
 	"so none was sent: use a port with TLS and leave out email.useSsl, empty email.username if the server requires no " +
 	"login, or set email.allowPlaintextLogin to true to send the password in clear text")
 
-// mailProblem returns the text of an error of an SMTP session without the server's words.
+// mailProblem returns the text of an error of an SMTP session, without the text of the server's answer.
 func mailProblem(err error) string {
 	if all, ok := errors.AsType[refusals](err); ok {
 		return all.Error()

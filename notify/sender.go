@@ -12,10 +12,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// sendTimeout is the timeout of one message, whatever the job's properties say.
+// sendTimeout is the timeout of one message. It also bounds longer timeouts of the job's properties.
 const sendTimeout = 30 * time.Second
 
-// handler sends one message according to a job's properties. It returns soon after ctx has ended.
+// handler sends one message according to the job's properties. It returns soon after ctx has ended.
 type handler func(ctx context.Context, n notifications.Notification) error
 
 // Sender sends notifications. It may be used concurrently.
@@ -34,8 +34,9 @@ func New(now func() time.Time) *Sender {
 	return s
 }
 
-// Notify sends one message with the handler of the job's type. After an error the message may still have arrived. The
-// error, a *notifications.Error, contains no secret of the job, and nothing of the server's answer but a status code.
+// Notify sends one message with the handler of the job's jobErrorHandlerType. After an error the message may still
+// have arrived. Except for an unknown type, the error is a *notifications.Error. It contains no secret of the job, and
+// no part of the server's answer but a status code.
 func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error {
 	send := s.handlers[n.Job.JobErrorHandlerType]
 	if send == nil {
@@ -48,22 +49,24 @@ func (s *Sender) Notify(ctx context.Context, n notifications.Notification) error
 	if err == nil {
 		return nil
 	}
-	told := notifications.Error{Text: n.Job.Redact(err.Error())} // errors of libraries may contain their arguments
+	redacted := notifications.Error{Text: n.Job.Redact(err.Error())} // errors of libraries may contain their arguments
 	if e, ok := errors.AsType[*notifications.Error](err); ok {
-		told.Final, told.Sent = e.Final, e.Sent
+		redacted.Final, redacted.Sent = e.Final, e.Sent
 	}
-	return &told
+	return &redacted
 }
 
-// millis returns a timeout from a job's properties; fallback is in milliseconds too.
-func millis(c jobs.Config, name string, fallback int) time.Duration {
+// timeout returns a timeout of the job's properties. It returns fallback, in milliseconds like the property, unless
+// the property is a number greater than 0.
+func timeout(c jobs.Config, name string, fallback int) time.Duration {
+	ms := fallback
 	if n, err := strconv.Atoi(c.Prop(name)); err == nil && n > 0 {
-		fallback = n
+		ms = n
 	}
-	return time.Duration(fallback) * time.Millisecond
+	return time.Duration(ms) * time.Millisecond
 }
 
-// limitedConn is a connection with a limit on the bytes that are read, against endless answers.
+// limitedConn is a connection with a limit on the bytes that are read, so that no answer is endless.
 type limitedConn struct {
 	net.Conn
 	left int

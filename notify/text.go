@@ -9,29 +9,33 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// maxNamed is the greatest number of other jobs that a text names; the rest is counted.
+// maxNamed is the greatest number of other jobs that a text names. It only counts the others.
 const maxNamed = 200
 
-// text returns the text for people, of at most limit bytes. Its first line is the original's.
+// minCause is the smallest limit for the bytes of each cause.
+const minCause = 20
+
+// text returns the text of a message for its reader, of at most limit bytes. Its first line is the same as in
+// ElasticJob-Cloud's messages. If the text is too long, it first gets shorter causes, then fewer names of other jobs.
 func text(n notifications.Notification, limit int) string {
-	for causes := 4000; causes > 20; causes /= 2 {
-		if t := withCauses(n, causes, maxNamed); len(t) <= limit {
+	for maxCause := 4000; maxCause > minCause; maxCause /= 2 {
+		if t := format(n, maxCause, maxNamed); len(t) <= limit {
 			return t
 		}
 	}
 	for named := min(len(n.Others), maxNamed); named >= 0; named -= 1 + named/10 {
-		if t := withCauses(n, 20, named); len(t) <= limit {
+		if t := format(n, minCause, named); len(t) <= limit {
 			return t
 		}
 	}
-	return cut(withCauses(n, 20, 0), limit)
+	return cut(format(n, minCause, 0), limit)
 }
 
-// withCauses returns the text with at most limit bytes of each cause, and the names of at most named other jobs.
-func withCauses(n notifications.Notification, limit, named int) string {
+// format returns the text with at most maxCause bytes of each cause, and the names of at most named other jobs.
+func format(n notifications.Notification, maxCause, named int) string {
 	var b strings.Builder
 	for i, s := range n.Shards {
-		cause := cut(cmp.Or(s.Cause.String(), "unknown cause"), limit)
+		cause := cut(cmp.Or(s.Cause.String(), "unknown cause"), maxCause)
 		if i == 0 {
 			fmt.Fprintf(&b, "Job '%s' exception occur in job processing, caused by %s\n", n.Job.JobName, cause)
 			fmt.Fprintf(&b, "Execution %s, fired at %s.\n", n.Execution, n.Fire.UTC().Format(time.RFC3339))
@@ -46,9 +50,14 @@ func withCauses(n notifications.Notification, limit, named int) string {
 	if n.Further > 0 {
 		fmt.Fprintf(&b, "Further failures of this job since the last message: %s.\n", further(n.Report))
 	}
-	if len(n.Others) == 0 {
-		return b.String()
+	if len(n.Others) > 0 {
+		writeOthers(&b, n, maxCause, named)
 	}
+	return b.String()
+}
+
+// writeOthers writes the number of the other jobs that failed, and a line for each of the first of them, up to named.
+func writeOthers(b *strings.Builder, n notifications.Notification, maxCause, named int) {
 	failures, first, last := 0, n.Others[0].First, n.Others[0].Last
 	for _, o := range n.Others {
 		failures += 1 + o.Further
@@ -59,37 +68,36 @@ func withCauses(n notifications.Notification, limit, named int) string {
 			last = o.Last
 		}
 	}
-	fmt.Fprintf(&b, "Other jobs that failed: %d, with %d failures, the first at %s, the last at %s:\n", len(n.Others),
-		failures, clock(first), clock(last))
+	fmt.Fprintf(b, "Other jobs that failed: %d, with %d failures, the first at %s, the last at %s:\n", len(n.Others),
+		failures, formatTime(first), formatTime(last))
 	for i, o := range n.Others {
 		if i == named {
-			fmt.Fprintf(&b, "and %d more jobs\n", len(n.Others)-named)
+			fmt.Fprintf(b, "and %d more jobs\n", len(n.Others)-named)
 			break
 		}
 		b.WriteString(o.Job)
-		if limit < 250 || len(o.Shards) == 0 { // as many names as possible
+		if maxCause < 250 || len(o.Shards) == 0 { // without causes, so that more names have room
 			if o.Further > 0 {
-				fmt.Fprintf(&b, " (%d failures)", 1+o.Further)
+				fmt.Fprintf(b, " (%d failures)", 1+o.Further)
 			}
 			b.WriteByte('\n')
 			continue
 		}
-		fmt.Fprintf(&b, ": %s, item %d %s, %s", o.Execution, o.Shards[0].Item, o.Shards[0].State,
-			cut(cmp.Or(o.Shards[0].Cause.String(), "unknown cause"), limit/10))
+		fmt.Fprintf(b, ": %s, item %d %s, %s", o.Execution, o.Shards[0].Item, o.Shards[0].State,
+			cut(cmp.Or(o.Shards[0].Cause.String(), "unknown cause"), maxCause/10))
 		if o.Further > 0 {
-			fmt.Fprintf(&b, " (further failures: %s)", further(o.Report))
+			fmt.Fprintf(b, " (further failures: %s)", further(o.Report))
 		}
 		b.WriteByte('\n')
 	}
-	return b.String()
 }
 
-// further describes the failures of a job that a message only counts.
+// further returns the number and times of the failures of a job that a message only counts.
 func further(r notifications.Report) string {
-	return fmt.Sprintf("%d, the first at %s, the last at %s", r.Further, clock(r.First), clock(r.Last))
+	return fmt.Sprintf("%d, the first at %s, the last at %s", r.Further, formatTime(r.First), formatTime(r.Last))
 }
 
-func clock(at time.Time) string { return at.UTC().Truncate(time.Second).Format(time.RFC3339) }
+func formatTime(t time.Time) string { return t.UTC().Truncate(time.Second).Format(time.RFC3339) }
 
 func onAgent(s notifications.FailedShard) string {
 	if s.Agent == "" {
@@ -98,7 +106,8 @@ func onAgent(s notifications.FailedShard) string {
 	return " on agent " + s.Agent
 }
 
-// cut shortens a long text to its beginning and its end, without splitting characters.
+// cut shortens a text of more than limit bytes: the first third is the text's beginning, the rest its end. It does not
+// split characters.
 func cut(text string, limit int) string {
 	const gap = "…"
 	if len(text) <= limit {

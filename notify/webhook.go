@@ -17,13 +17,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 )
 
-// SignatureHeader contains "sha256=" and the HMAC-SHA256 of the body in hex, if the job has a webhook.secret.
+// SignatureHeader is a header of the request if the job has a webhook.secret. Its value is "sha256=" and the
+// HMAC-SHA256 of the body in hexadecimal.
 const SignatureHeader = "X-Elasticjob-Signature"
 
-// webhookBody is the body of a webhook request. Timestamp is the time of sending in milliseconds; it is signed with
-// the rest, so that a receiver can refuse old messages. A repeated message has the same execution and number of
-// further failures.
+// webhookBody is the body of a webhook request. If a message is sent again, the execution and the number of further
+// failures are the same.
 type webhookBody struct {
+	// Timestamp is the time of sending in milliseconds of Unix time. The signature includes it, so that a receiver can
+	// refuse old messages.
 	Timestamp int64 `json:"timestamp"`
 	webhookJob
 	Text string `json:"text"`
@@ -35,7 +37,7 @@ type webhookBody struct {
 // maxOtherJobs is the greatest number of other jobs in a body.
 const maxOtherJobs = 500
 
-// webhookJob is what a message says of one job.
+// webhookJob describes the failure of one job.
 type webhookJob struct {
 	Job             string         `json:"jobName"`
 	Execution       string         `json:"executionId"`
@@ -85,8 +87,8 @@ func (s *Sender) webhook(ctx context.Context, n notifications.Notification) erro
 	}
 	status, answer, err := post(ctx, request{
 		address: n.Job.Prop(jobs.PropWebhookURL), body: body, header: header,
-		connect: millis(n.Job, jobs.PropWebhookConnectTimeout, defaultConnectTimeout),
-		read:    millis(n.Job, jobs.PropWebhookReadTimeout, defaultReadTimeout),
+		connect: timeout(n.Job, jobs.PropWebhookConnectTimeout, defaultConnectTimeout),
+		read:    timeout(n.Job, jobs.PropWebhookReadTimeout, defaultReadTimeout),
 	})
 	if err == nil {
 		err = checkStatus("the webhook", status)
@@ -100,13 +102,14 @@ func (s *Sender) webhook(ctx context.Context, n notifications.Notification) erro
 
 func shardsOf(f notifications.Failure) []webhookShard {
 	shards := []webhookShard{}
-	for _, one := range f.Shards {
-		shards = append(shards, webhookShard{one.Item, one.State, one.TaskID, one.Agent, one.Cause.String(),
-			one.Cause.Code(), one.Cause.Args()})
+	for _, s := range f.Shards {
+		shards = append(shards, webhookShard{s.Item, s.State, s.TaskID, s.Agent, s.Cause.String(), s.Cause.Code(),
+			s.Cause.Args()})
 	}
 	return shards
 }
 
+// sign returns the value of SignatureHeader.
 func sign(secret string, body []byte) string {
 	sum := hmac.New(sha256.New, []byte(secret))
 	sum.Write(body)
