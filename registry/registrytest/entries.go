@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,10 +15,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// wantGet expects exactly this entry.
+// wantGet expects that Get returns the entry.
 func wantGet(t *testing.T, term registry.Term, want registry.Entry) {
 	t.Helper()
-	// Compare values as a whole: byte by byte, a large one takes seconds.
+	// Values are compared as a whole, because a comparison byte by byte takes seconds for a large value.
 	if diff := cmp.Diff(want, get(t, term, want.Path), cmp.Comparer(bytes.Equal)); diff != "" {
 		t.Fatalf("get %s (-want +got):\n%s", want.Path, diff)
 	}
@@ -67,10 +68,9 @@ func conditions(t *testing.T, s Store) {
 func atomicity(t *testing.T, s Store) {
 	_, term := s.lead(t)
 	commit(t, term, put("/a", "0"), put("/b", "0"), put("/c", "0"))
-	for bad := range 3 {
+	for i := range 3 {
 		writes := []registry.Write{put("/a", "x"), del("/b"), put("/new", "x")}
-		writes = append(writes[:bad], append([]registry.Write{putIf("/c", "x", registry.AtVersion(7))},
-			writes[bad:]...)...)
+		writes = slices.Insert(writes, i, putIf("/c", "x", registry.AtVersion(7)))
 		conflict(t, term, "/c", writes...)
 		wantList(t, term, "/", entry("/a", "0", 0), entry("/b", "0", 0), entry("/c", "0", 0))
 	}
@@ -108,18 +108,16 @@ func lists(t *testing.T, s Store) {
 	_, term := s.lead(t)
 	commit(t, term, put("/a", "itself"), put("/a/b", "1"), put("/a/b/c", "2"), put("/a/b-c", "3"), put("/a/bc", "4"),
 		put("/a-b", "5"), put("/a-b/c", "6"), put("/ab", "7"), put("/a.b", "8"), put("/a0", "9"),
-		put("/z/deep/down", "10"),
-		put("/a/ä", "11"), put("/a/job@-@0@-@READY", "12"))
+		put("/z/deep/down", "10"), put("/a/ä", "11"), put("/a/job@-@0@-@READY", "12"))
 	wantList(t, term, "/a", entry("/a/b", "1", 0), entry("/a/b-c", "3", 0), entry("/a/b/c", "2", 0),
-		entry("/a/bc", "4", 0),
-		entry("/a/job@-@0@-@READY", "12", 0), entry("/a/ä", "11", 0))
+		entry("/a/bc", "4", 0), entry("/a/job@-@0@-@READY", "12", 0), entry("/a/ä", "11", 0))
 	wantList(t, term, "/a/b", entry("/a/b/c", "2", 0))
 	wantList(t, term, "/a-b", entry("/a-b/c", "6", 0))
 	wantList(t, term, "/z", entry("/z/deep/down", "10", 0))
 	wantAbsent(t, term, "/z")
 	wantAbsent(t, term, "/z/deep")
-	for _, none := range []string{"/a/b/c", "/a/bc", "/nothing", "/a/job", "/z/deep/down"} {
-		wantList(t, term, none)
+	for _, path := range []string{"/a/b/c", "/a/bc", "/nothing", "/a/job", "/z/deep/down"} {
+		wantList(t, term, path)
 	}
 	if got := len(list(t, term, "/")); got != 13 {
 		t.Fatalf("the root lists %d entries, want all 13", got)
@@ -158,8 +156,7 @@ func limits(t *testing.T, s Store) {
 func paths(t *testing.T, s Store) {
 	_, term := s.lead(t)
 	for _, bad := range []string{"", "a", "a/b", "//", "//a", "/a/", "/a//b", "/.", "/a/..", "/./a", "/a\x00b",
-		"/a\nb", "/\xff",
-		"/" + strings.Repeat("x", 1024)} {
+		"/a\nb", "/\xff", "/" + strings.Repeat("x", 1024)} {
 		for _, w := range []registry.Write{put(bad, ""), del(bad)} {
 			wantError(t, "commit to "+bad, term.Commit(t.Context(), []registry.Write{put("/good", ""), w}),
 				registry.ErrBadPath)
@@ -176,7 +173,7 @@ func paths(t *testing.T, s Store) {
 	wantGet(t, term, entry(long, "v", 0))
 }
 
-// readers checks that concurrent reads always show one moment.
+// readers checks that concurrent reads never show a part of a commit, or an older commit than before.
 func readers(t *testing.T, s Store) {
 	_, term := s.lead(t)
 	const entries, commits = 20, 100

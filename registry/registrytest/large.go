@@ -8,16 +8,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Rule T5: a commit of any size is all or nothing. These commits are too large for one ZooKeeper request.
+// This file tests rule T5: a commit of any size is made completely or not at all. Its commits are too large for one
+// ZooKeeper request.
 
-// largeEntries of largeValue bytes each fill more than three ZooKeeper requests.
+// largeEntries entries of largeValue bytes each fill more than three ZooKeeper requests.
 const (
 	largeEntries = 40
 	largeValue   = 90_000
 )
 
-// large returns a commit that changes every entry and a document, which must be at the version. Each round also
-// removes one entry and adds one.
+// large returns a commit that changes every entry, and a document that must have the version. Each round also removes
+// an entry and adds another one.
 func large(round int, version int64) (writes []registry.Write) {
 	for i := range largeEntries {
 		writes = append(writes, put(fmt.Sprintf("/large/%02d", i), fmt.Sprint(round, strings.Repeat("v", largeValue))))
@@ -27,7 +28,7 @@ func large(round int, version int64) (writes []registry.Write) {
 			registry.Absent()))
 }
 
-// largeRound returns the round of the stored entries, and fails if they belong to different rounds.
+// largeRound returns the round of the stored entries. It fails the test if they belong to different rounds.
 func largeRound(t *testing.T, term registry.Term) (round int) {
 	t.Helper()
 	_, err := fmt.Sscan(string(get(t, term, "/config/job/large").Value), &round)
@@ -39,15 +40,15 @@ func largeRound(t *testing.T, term registry.Term) (round int) {
 		t.Errorf("%d entries are there of round %d, want %d", len(found), round, largeEntries+1)
 	}
 	for _, e := range found {
-		of := -1
+		entryRound := -1
 		if len(e.Value) == 0 {
-			_, err = fmt.Sscanf(e.Path, "/large/round-%d", &of)
+			_, err = fmt.Sscanf(e.Path, "/large/round-%d", &entryRound)
 		} else {
-			_, err = fmt.Sscanf(string(e.Value[:20]), "%dvv", &of)
+			_, err = fmt.Sscanf(string(e.Value[:20]), "%dvv", &entryRound)
 		}
-		if err != nil || of != round {
-			t.Errorf("half of a commit is there: %s is of round %d (%v), the document of round %d", e.Path, of, err,
-				round)
+		if err != nil || entryRound != round {
+			t.Errorf("half of a commit is there: %s is of round %d (%v), the document of round %d", e.Path, entryRound,
+				err, round)
 		}
 	}
 	return round
@@ -80,7 +81,8 @@ func largeCommits(t *testing.T, s Store) {
 	}
 }
 
-// cutCommits cuts a large commit off at each of its requests, once with that request lost and once with it done.
+// cutCommits cuts a large commit off at each of its requests: once so that the request is lost, and once so that the
+// request is done but not answered.
 func cutCommits(t *testing.T, s Store) {
 	first := s.Open(t)
 	term := campaign(t, first)

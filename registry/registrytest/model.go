@@ -18,18 +18,19 @@ import (
 // world is the expected content of a registry.
 type world map[string]registry.Entry
 
-// apply is the specification of Commit: it returns the path of the first conflict, or the world after all writes.
+// apply is the specification of Commit. It returns the world after all writes or, if there is a conflict, the
+// unchanged world and the path of the first conflict.
 func (w world) apply(writes []registry.Write) (after world, conflict string) {
 	after = maps.Clone(w)
 	for _, write := range writes {
-		e, there := after[write.Path]
-		if !write.If.Met(there, e.Version) {
+		e, exists := after[write.Path]
+		if !write.If.Met(exists, e.Version) {
 			return w, write.Path
 		}
 		switch {
 		case write.Delete:
 			delete(after, write.Path)
-		case there:
+		case exists:
 			after[write.Path] = entry(write.Path, string(write.Value), e.Version+1)
 		default:
 			after[write.Path] = entry(write.Path, string(write.Value), 0)
@@ -75,16 +76,16 @@ func model(t *testing.T, s Store) {
 		}
 		return w
 	})
-	places := rapid.SampledFrom([]string{"/", "/m", "/m/a", "/m/a-b", "/m/ab", "/m/a/deep", "/m/a/deep/1", "/n"})
+	folders := rapid.SampledFrom([]string{"/", "/m", "/m/a", "/m/a-b", "/m/ab", "/m/a/deep", "/m/a/deep/1", "/n"})
 
 	r, term := s.lead(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		now := world{}
-		var clean []registry.Write
+		var deletes []registry.Write
 		for _, e := range list(t, term, "/") {
-			clean = append(clean, del(e.Path))
+			deletes = append(deletes, del(e.Path))
 		}
-		if err := term.Commit(t.Context(), clean); err != nil {
+		if err := term.Commit(t.Context(), deletes); err != nil {
 			rt.Fatal(err)
 		}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -112,21 +113,21 @@ func model(t *testing.T, s Store) {
 				term = next
 			},
 			"": func(rt *rapid.T) {
-				place := places.Draw(rt, "place")
-				found, err := term.List(t.Context(), place)
+				folder := folders.Draw(rt, "folder")
+				found, err := term.List(t.Context(), folder)
 				if err != nil {
 					rt.Fatal(err)
 				}
-				if diff := cmp.Diff(now.below(place), found, cmpopts.EquateEmpty()); diff != "" {
-					rt.Fatalf("list %s (-want +got):\n%s", place, diff)
+				if diff := cmp.Diff(now.below(folder), found, cmpopts.EquateEmpty()); diff != "" {
+					rt.Fatalf("list %s (-want +got):\n%s", folder, diff)
 				}
 				p := path.Draw(rt, "get")
 				got, err := term.Get(t.Context(), p)
-				want, there := now[p]
-				if !there && errors.Is(err, registry.ErrNotFound) {
+				want, exists := now[p]
+				if !exists && errors.Is(err, registry.ErrNotFound) {
 					return
 				}
-				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !there || err != nil {
+				if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !exists || err != nil {
 					rt.Fatalf("get %s: error %v (-want +got):\n%s", p, err, diff)
 				}
 			},

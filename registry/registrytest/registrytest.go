@@ -1,5 +1,5 @@
-// Package registrytest is the test suite for implementations of the registry: atomic, fenced and counted commits,
-// conditions, lists, limits. The test of an implementation calls Run with a function that creates stores.
+// Package registrytest is the test suite for implementations of the registry: atomic and fenced commits, conditions,
+// lists, limits. The test of an implementation calls Run with a function that creates stores.
 package registrytest
 
 import (
@@ -10,24 +10,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// patience is how long the suite waits for an expected event.
-const patience = 30 * time.Second
+// waitTimeout is how long the suite waits for an expected event.
+const waitTimeout = 30 * time.Second
 
-// Store is one location of a registry. It is empty at first.
+// Store is a location of a registry. It is empty at first.
 type Store struct {
-	// Open opens the store. The result must also be a registry.Shared. The suite closes it before it opens the store
-	// again.
+	// Open opens the store. The result must also be a registry.Shared. The suite closes the result before it opens the
+	// store again.
 	Open func(t *testing.T) registry.Registry
-	// Depose makes another leader take over from the term that r began, without notifying that term, and returns the
-	// new leader's term. If Depose is nil, r campaigns again.
+	// Depose makes another leader take over from the term of r, without notifying that term, and returns the new
+	// leader's term. If Depose is nil, r campaigns again.
 	Depose func(t *testing.T, r registry.Registry) registry.Term
-	// Cut opens the store for a process that dies in a commit. After arm, the nth writing request is lost, or done if
-	// arrives is true, and all later requests are lost. struck is closed then, and another leader can take over at
-	// once. Cut is nil for a store whose commit is a single local write.
+	// Cut opens the store for a process that dies during a commit. It is nil for a store whose commit is a single
+	// local write. After a call of arm, the nth writing request is lost or, if arrives is true, done but not answered.
+	// All later requests are lost. struck is closed then, and another leader can take over at once.
 	Cut func(t *testing.T) (r registry.Registry, arm func(n int, arrives bool) (struck <-chan struct{}))
 }
 
-// Run runs the suite. newStore creates a new store for each test and removes it with t.Cleanup.
+// Run runs the suite. newStore creates a store for each test, and removes it with t.Cleanup.
 func Run(t *testing.T, newStore func(t *testing.T) Store) {
 	type test struct {
 		name string
@@ -91,7 +91,7 @@ func (s Store) lead(t *testing.T) (registry.Registry, registry.Term) {
 	return r, campaign(t, r)
 }
 
-// depose calls Depose, or campaigns again if it is nil.
+// depose makes another leader take over and returns its term. Without Depose, r campaigns again.
 func (s Store) depose(t *testing.T, r registry.Registry) registry.Term {
 	t.Helper()
 	if s.Depose != nil {
@@ -147,10 +147,10 @@ func conflict(t *testing.T, term registry.Term, path string, writes ...registry.
 	}
 }
 
-func wantError(t *testing.T, what string, got, want error) {
+func wantError(t *testing.T, action string, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
-		t.Fatalf("%q: got %v, want %v", what, got, want)
+		t.Fatalf("%q: got %v, want %v", action, got, want)
 	}
 }
 
@@ -165,7 +165,7 @@ func awaitEnd(t *testing.T, term registry.Term) {
 	t.Helper()
 	select {
 	case <-term.Done():
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("the term doesn't know that it has ended")
 	}
 	wantEnded(t, term.Err())

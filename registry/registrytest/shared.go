@@ -34,7 +34,8 @@ func wantShared(t *testing.T, s registry.Shared, name, value string, version int
 	}
 }
 
-// sharedValues checks that shared values are independent of terms: they need no term and no term lists them.
+// sharedValues checks that shared values are independent of terms: they can be used without a term, and no term lists
+// them.
 func sharedValues(t *testing.T, s Store) {
 	r, shared := s.shared(t)
 	_, err := shared.ReadShared(t.Context(), "access")
@@ -88,15 +89,15 @@ func sharedLimits(t *testing.T, s Store) {
 	wantShared(t, shared, "access", limit, 0)
 }
 
-// sharedRaces checks that of several writers that have read the same version exactly one succeeds.
+// sharedRaces checks that exactly one of several writers succeeds if they have read the same version.
 func sharedRaces(t *testing.T, s Store) {
 	_, shared := s.shared(t)
 	writeShared(t, shared, "access", "", registry.Absent(), 0)
-	const writers, each = 4, 10
+	const writers, writesEach = 4, 10
 	var racing sync.WaitGroup
 	for w := range writers {
 		racing.Go(func() {
-			for n := 0; n < each; {
+			for n := 0; n < writesEach; {
 				e, err := shared.ReadShared(t.Context(), "access")
 				if err != nil {
 					t.Error(err)
@@ -117,11 +118,11 @@ func sharedRaces(t *testing.T, s Store) {
 	}
 	racing.Wait()
 	e, err := shared.ReadShared(t.Context(), "access")
-	if err != nil || e.Version != writers*each {
+	if err != nil || e.Version != writers*writesEach {
 		t.Fatalf("version %d, %v", e.Version, err)
 	}
 	for w := range writers {
-		if n := bytes.Count(e.Value, fmt.Append(nil, w)); n != each {
+		if n := bytes.Count(e.Value, fmt.Append(nil, w)); n != writesEach {
 			t.Errorf("%d writes of %d are there: %s", n, w, e.Value)
 		}
 	}
