@@ -5,18 +5,19 @@ import (
 	"sync"
 )
 
-// maxHolders exceeds the number of terms by which a follower or a restored store can be behind.
+// maxHolders is the number of recorded names. A follower or a restored registry is never so many terms behind.
 const maxHolders = 100
 
-// Holders records the names under which this process stood for election recently. This process leads only in its
-// current term. A lease under any other of these names belongs to a term that has ended or never began, so it must not
-// be reported as the leader. The methods may be called concurrently; the zero value is ready for use.
+// Holders records the names under which this process has recently stood for election. If the observed leader has one
+// of these names, and the process is not in a term, then the term of that name has ended or never began, and the
+// process must not report itself as the leader. The methods may be called concurrently; the zero value is ready for
+// use.
 type Holders struct {
 	mu    sync.Mutex
 	names []string
 }
 
-// Add records a name under which this process may come to lead.
+// Add records a name under which this process stands for election.
 func (h *Holders) Add(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

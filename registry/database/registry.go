@@ -99,7 +99,7 @@ func (e *election) Try(ctx context.Context, who string) (campaign.Term, error) {
 	return t, nil
 }
 
-func (e *election) GivesUp(err error) error {
+func (e *election) PermanentError(err error) error {
 	switch {
 	case e.wasUsable.Load():
 	case hasCode(err, deniedCodes...):

@@ -107,7 +107,7 @@ type election struct {
 	failures backoff
 }
 
-func (e *election) GivesUp(err error) error {
+func (e *election) PermanentError(err error) error {
 	if errors.Is(err, registry.ErrUnusable) && !e.candidates.Any() {
 		return err
 	}
