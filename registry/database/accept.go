@@ -10,17 +10,18 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// commandTimeout is how long a command retries a database that does not answer, while its user waits at a terminal.
+// commandTimeout is how long a command waits for the database. Its user waits at a terminal meanwhile.
 const commandTimeout = time.Minute
 
-// Accept declares the present content of the database valid, whatever the servers remember of it: the operator has
-// decided that the commits which it lacks are lost. It returns the change and the term that the registry is at. It
-// fails while a leader exists. It recognizes a leader by its renewals, not by the lease's expiry, since the database's
-// clock may have leapt: it waits for a lease that has not expired, and then looks whether it was renewed.
+// Accept declares the present content of the database valid, even if servers remember commits that it lacks: the
+// operator has decided that these commits are lost. It returns the number of changes and the term of the registry.
+//
+// Accept returns an error while a server leads. If there is a lease that has not expired, it waits for the length of
+// the lease, and then checks whether the lease was renewed. The expiry alone is no proof, because the database's clock
+// may have leapt.
 func Accept(ctx context.Context, o Options) (change, term int64, err error) {
 	var before rows
-	err = o.withStore(ctx, func(ctx context.Context,
-		s *store) error {
+	err = o.withStore(ctx, func(ctx context.Context, s *store) error {
 		return s.db.GetContext(ctx, &before, selectRows)
 	})
 	if err != nil {
@@ -61,7 +62,7 @@ func Probe(ctx context.Context, o Options) error {
 	})
 }
 
-// withStore runs a function with the database, without standing for election.
+// withStore calls do with the database, for commands that do not stand for election.
 func (o Options) withStore(ctx context.Context, do func(context.Context, *store) error) error {
 	s, err := newStore(o)
 	if err != nil {
@@ -72,7 +73,8 @@ func (o Options) withStore(ctx context.Context, do func(context.Context, *store)
 	defer cancel()
 	err = do(ctx, s)
 	if hasCode(err, noSuchTable) {
-		return fmt.Errorf("the database %s has no registry: no scheduler has ever used it; name the database that your servers use, or start a server first, which creates the tables", s.name)
+		return fmt.Errorf("the database %s has no registry: no scheduler has ever used it; name the database that your servers use, or start a server first, which creates the tables",
+			s.name)
 	}
 	return s.explain("use the registry", err)
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Copy is the whole content of a registry at one moment.
+// Copy is the whole content of a registry at one time.
 type Copy struct {
 	Term    int64
 	Entries []registry.Entry
 	Shared  []registry.Entry
 }
 
-// Backup reads the content of a registry at one moment. It works with or without a leader.
+// Backup reads the content of a registry in one transaction. It works with or without a leader.
 func Backup(ctx context.Context, o Options) (c Copy, err error) {
 	err = o.withStore(ctx, func(ctx context.Context, s *store) error {
 		tx, err := s.db.BeginTxx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -39,9 +39,9 @@ func Backup(ctx context.Context, o Options) (c Copy, err error) {
 	return c, err
 }
 
-// Restore creates a registry from a copy, all of it or nothing. The database must have no registry, or one that was
-// never used; otherwise the error is ErrNotEmpty and the database stays unchanged. Versions begin at 0. The registry
-// gets a new lineage, by which servers notice that it is not the one that they used before.
+// Restore creates a registry from a copy, all of it or nothing. The database must have no registry, or a registry that
+// was never used; otherwise the error is ErrNotEmpty and the database stays unchanged. Versions begin at 0. The
+// registry gets a new lineage, so that servers notice that it is not the registry that they used before.
 func Restore(ctx context.Context, o Options, c Copy) error {
 	return o.withStore(ctx, func(ctx context.Context, s *store) error {
 		if err := s.prepare(ctx, position{}); err != nil {
@@ -58,7 +58,8 @@ func Restore(ctx context.Context, o Options, c Copy) error {
 				return err
 			}
 			if now.Term > 0 || used > 0 {
-				return fmt.Errorf("%w, in term %d: name an empty database, or stop all servers and drop this one's tables REGISTRY_…", ErrNotEmpty, now.Term)
+				return fmt.Errorf("%w, in term %d: name an empty database, or stop all servers and drop this one's tables REGISTRY_…",
+					ErrNotEmpty, now.Term)
 			}
 			var writes []registry.Write
 			for _, e := range c.Entries {

@@ -12,7 +12,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Commit makes all writes in one transaction. It checks ctx only before it begins; from then on only the end of the
+// Commit makes all writes in one transaction. It checks ctx only before it begins; after that, only the end of the
 // term interrupts it.
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	fail := func(err error) error { return fmt.Errorf("commit (writes: %d): %w", len(writes), err) }
@@ -24,20 +24,20 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	p, unsure := newPlan(writes), false
-	ended := func(err error) error {
+	p, mayBeDone := newPlan(writes), false // mayBeDone: an earlier try may have committed
+	endTerm := func(err error) error {
 		t.end(err)
-		if err = fail(t.Err()); unsure {
+		if err = fail(t.Err()); mayBeDone {
 			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
 		}
 		return err
 	}
 	for wait := firstPause; ; wait = min(2*wait, maxPause) {
 		if t.Err() != nil {
-			return ended(t.Err())
+			return endTerm(t.Err())
 		}
-		sent, err := t.try(p, unsure)
-		unsure = unsure || sent && isOutcomeUnknown(err)
+		sent, err := t.try(p, mayBeDone)
+		mayBeDone = mayBeDone || sent && isOutcomeUnknown(err)
 		var conflict *registry.Conflict
 		switch {
 		case err == nil:
@@ -46,13 +46,13 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		case errors.As(err, &conflict):
 			return conflict
 		case errors.Is(err, errDeposed), errors.As(err, new(rolledBackError)):
-			return ended(err)
-		case !isRetryable(err) && unsure:
-			return ended(t.store.explain("find out whether a commit was made", err))
+			return endTerm(err)
+		case !isRetryable(err) && mayBeDone:
+			return endTerm(t.store.explain("find out whether a commit was made", err))
 		case !isRetryable(err):
 			return fail(t.store.explain("write", err))
 		}
-		t.store.Logger.Debug("commit tried again", "term", t.Number(), "error", err)
+		t.store.Logger.Debug("commit failed, retrying", "term", t.Number(), "error", err)
 		select {
 		case <-time.After(wait):
 		case <-t.ctx.Done():
@@ -60,10 +60,11 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 }
 
-// try sends one transaction in as few requests as possible: a small one without conditions is a single request. sent
-// reports that its COMMIT was sent, so that, without an answer, only the fence's row shows whether it was done. unsure
-// reports that this happened to an earlier try. A conflict or a refusal leaves nothing behind.
-func (t *term) try(p plan, unsure bool) (sent bool, err error) {
+// try sends the transaction of a commit, in as few requests as possible: a small commit without conditions is a single
+// request. It returns sent if it has sent the COMMIT; if there is no answer then, only the fence's row shows whether
+// the transaction was committed. mayBeDone says that this has happened to an earlier try. After a conflict or a
+// refusal, the transaction is rolled back.
+func (t *term) try(p plan, mayBeDone bool) (sent bool, err error) {
 	conn, err := t.connection()
 	if err != nil {
 		return false, err
@@ -79,7 +80,8 @@ func (t *term) try(p plan, unsure bool) (sent bool, err error) {
 		}
 	}()
 	statements := append([]statement{t.fenceStatement()}, p.statements()...)
-	if len(p.conditional) > 0 { // are checked behind the fence: a deposed term must not mistake its end for a conflict
+	if len(p.conditional) > 0 {
+		// The conditions are checked after the fence, so that a deposed term does not mistake its end for a conflict.
 		if err = t.exec(conn, statements[0]); err == nil {
 			err = t.store.withTimeout(t.ctx,
 				func(ctx context.Context) error { return t.checkConditions(ctx, conn, p) })
@@ -95,7 +97,7 @@ func (t *term) try(p plan, unsure bool) (sent bool, err error) {
 	}
 	if hasCode(err, outOfRange) {
 		return false, t.store.withTimeout(t.ctx,
-			func(ctx context.Context) error { return t.resolveRefusal(ctx, conn, unsure) })
+			func(ctx context.Context) error { return t.resolveRefusal(ctx, conn, mayBeDone) })
 	}
 	return sent, err
 }
@@ -105,17 +107,17 @@ func (t *term) exec(conn *sqlx.Conn, s statement) error {
 	return t.store.withTimeout(t.ctx, func(ctx context.Context) error { return s.exec(ctx, conn) })
 }
 
-// fenceStatement begins a transaction and increments the count in the fence's row, which succeeds only in the term
-// that the row names (rule T2). In any other term the statement adds 1 to the greatest BIGINT, which is an error in
-// every SQL mode, so that the server skips all that follows in the request.
+// fenceStatement returns the statement that begins a transaction and increments the count in the fence's row. It
+// succeeds only if the row is as this term's last commit has left it (rule T2). Otherwise it adds 1 to the greatest
+// BIGINT, which is an error in every SQL mode, so that the server skips the rest of the request.
 func (t *term) fenceStatement() statement {
 	return statement{"START TRANSACTION; UPDATE REGISTRY_FENCE SET changes = IF(term = ? AND holder = ? AND changes = ?, changes + 1, 9223372036854775807 + changes + 1) WHERE id = 1",
 		[]any{t.leader.Term, t.holder, t.changes.Load()}, 0}
 }
 
-// resolveRefusal finds out why the fence refused a commit. It returns nil if the reason is that an earlier try of the
-// same commit, whose answer was lost, was committed.
-func (t *term) resolveRefusal(ctx context.Context, conn *sqlx.Conn, unsure bool) error {
+// resolveRefusal determines why the fence refused a commit. It returns nil if an earlier try of the same commit, whose
+// answer was lost, was committed. mayBeDone says whether there was such a try.
+func (t *term) resolveRefusal(ctx context.Context, conn *sqlx.Conn, mayBeDone bool) error {
 	changes := t.changes.Load()
 	var now rows
 	if err := conn.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
@@ -124,17 +126,16 @@ func (t *term) resolveRefusal(ctx context.Context, conn *sqlx.Conn, unsure bool)
 	if err := t.checkFence(now, changes); err != nil {
 		return err
 	}
-	if !unsure && now.Changes == changes+1 {
+	if !mayBeDone && now.Changes == changes+1 {
 		return fmt.Errorf("%w: %w: the fence has one change more than were answered: a proxy has sent a request twice",
 			errDeposed, registry.ErrOutcomeUnknown)
 	}
 	if now.Changes != changes+1 {
 		return fmt.Errorf("%w: the fence is at change %d, not %d: another program has written to it", errDeposed,
-			now.Changes,
-			changes)
+			now.Changes, changes)
 	}
-	// InnoDB shows a commit a moment before it is on the disk, and writes its log in order. When this later commit has
-	// been answered, the earlier one is on the disk too.
+	// InnoDB shows a commit a moment before the commit is on the disk. It writes its log in order, so when this later
+	// commit is answered, the earlier one is on the disk too.
 	if _, err := conn.ExecContext(ctx, "UPDATE REGISTRY_LEASE SET renewals = renewals + 1 WHERE id = 1"); err != nil {
 		return err
 	}
@@ -165,8 +166,8 @@ func (t *term) checkConditions(ctx context.Context, conn *sqlx.Conn, p plan) err
 	return nil
 }
 
-// connection returns the connection for commits. It replaces one that was idle for so long that the server may have
-// closed it.
+// connection returns the connection for commits. If the connection was idle for so long that the server may have
+// closed it, it opens a new one.
 func (t *term) connection() (*sqlx.Conn, error) {
 	if t.conn != nil && time.Since(t.connUsed) > time.Duration(t.store.idleTimeoutSeconds())*time.Second/2 {
 		t.dropConn()
@@ -185,14 +186,14 @@ func (t *term) connection() (*sqlx.Conn, error) {
 	return t.conn, nil
 }
 
-// rollBack rolls the transaction back, or drops the connection if that fails.
+// rollBack rolls the transaction back. If that fails, it drops the connection.
 func (t *term) rollBack() {
 	if err := t.exec(t.conn, statement{text: "ROLLBACK"}); err != nil {
 		t.dropConn()
 	}
 }
 
-// dropConn closes the connection, so that the server rolls back what was not committed.
+// dropConn closes the connection for commits, so that the server rolls back its transaction.
 func (t *term) dropConn() {
 	if t.conn != nil {
 		discard(t.conn)

@@ -29,29 +29,29 @@ type store struct {
 	// sharedDB is a separate pool for shared values, so that many requests for them never delay a renewal of the
 	// lease.
 	sharedDB *sqlx.DB
-	// syncWarning guards the warning that commits are not synced, which is logged once.
+	// syncWarning makes sure that the warning about commits that are not synced is logged only once.
 	syncWarning sync.Once
 }
 
+// newStore checks the options. It does not connect to the database.
 func newStore(o Options) (*store, error) {
 	c, err := mysql.Config(o.DSN)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the address of the database: %w", registry.ErrUnusable, err)
 	}
 	o.setDefaults()
-	c.Logger = log.New(io.Discard, "", 0) // calls return the errors of broken connections
+	c.Logger = log.New(io.Discard, "", 0) // the driver also returns the errors that it would log
 	c.ParseTime = true
-	// One request may hold several statements. The driver writes all values into them as escaped literals, which is
-	// safe because the character set is UTF-8.
+	// A request may contain several statements. The driver then writes the values into the statements as escaped
+	// literals. This is safe because the character set is UTF-8.
 	c.InterpolateParams, c.MultiStatements = true, true
-	c.Timeout = min(c.Timeout, o.Lease/2) // a server that saw more than others must tell them within a lease
+	// A server that remembers more commits than the database has must tell the others within a lease.
+	c.Timeout = min(c.Timeout, o.Lease/2)
 	if o.Dial != nil {
 		c.DialFunc = o.Dial
 	}
-	silence := strconv.Itoa(o.idleTimeoutSeconds())
-	for setting, value := range map[string]string{"wait_timeout": silence, "net_read_timeout": silence,
-		"innodb_lock_wait_timeout": silence} {
-		c.Params[setting] = value
+	for _, setting := range []string{"wait_timeout", "net_read_timeout", "innodb_lock_wait_timeout"} {
+		c.Params[setting] = strconv.Itoa(o.idleTimeoutSeconds())
 	}
 	s := &store{Options: o, name: mysql.Name(o.DSN), config: c}
 	if s.db, err = s.open(); err == nil {
@@ -60,16 +60,17 @@ func newStore(o Options) (*store, error) {
 	return s, err
 }
 
-// close ends all connections. Its errors concern connections that are already broken.
+// close closes all connections.
 func (s *store) close() {
-	_ = s.db.Close()
+	_ = s.db.Close() // an error means that a connection was already broken
 	_ = s.sharedDB.Close()
 }
 
 // idleTimeoutSeconds is the timeout in seconds after which the server closes a silent connection and frees its locks.
+// It is half a lease, rounded up.
 func (o Options) idleTimeoutSeconds() int { return int(math.Ceil((o.Lease / 2).Seconds())) }
 
-// open creates a pool. The pool connects on first use.
+// open creates a pool of connections, without connecting.
 func (s *store) open() (*sqlx.DB, error) {
 	inner, err := mysqldriver.NewConnector(s.config)
 	if err != nil {
@@ -83,11 +84,11 @@ func (s *store) open() (*sqlx.DB, error) {
 	return db, nil
 }
 
-// maxConnections suffice for the simultaneous looks, renewals, commits and reads.
+// maxConnections is the maximum number of connections of a pool. It is enough for a registry's simultaneous requests.
 const maxConnections = 8
 
-// connector sets the isolation level of each connection to REPEATABLE READ. This package relies on it: all reads of a
-// transaction show one moment.
+// connector sets the isolation level of each connection to REPEATABLE READ, because this package relies on it: all
+// reads of a transaction show the same state.
 type connector struct{ driver.Connector }
 
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -97,7 +98,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	if _, err := conn.(driver.ExecerContext).ExecContext(ctx,
 		"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", nil); err != nil {
-		_ = conn.Close() // the first error counts
+		_ = conn.Close() // the first error says more
 		return nil, err
 	}
 	return conn, nil
@@ -109,9 +110,9 @@ func discard(conn *sqlx.Conn) {
 	_ = conn.Close()
 }
 
-// inTx runs a function in one transaction on any connection. After an error it may have been committed, if the answer
-// to its COMMIT was lost. COMMIT is sent as an ordinary request, because the one of database/sql takes no context and
-// would block on a database that disappeared without closing the connection.
+// inTx calls do in a transaction. If inTx returns an error, the transaction may still have been committed, because the
+// answer to its COMMIT may have been lost. COMMIT is sent as an ordinary request: the method of database/sql takes no
+// context, and would block if the database disappears without closing the connection.
 func (s *store) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) error) error {
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
@@ -130,12 +131,12 @@ func (s *store) inTx(ctx context.Context, do func(context.Context, *sqlx.Conn) e
 	return conn.Close()
 }
 
-// requestTimeout is the timeout of one request of a commit, and of the wait for the next row of a read. After it the
-// connection counts as broken. It is longer than the server's lock timeouts. Without it, a request to a host that
-// disappeared would block until TCP gives up, which may take 15 minutes.
+// requestTimeout is the timeout of one request of a commit, and of the wait for the next row of a read. After the
+// timeout the connection counts as broken. It is longer than the server's lock timeouts. Without it, a request to a
+// host that disappeared would block until TCP gives up, which may take 15 minutes.
 func (o Options) requestTimeout() time.Duration { return max(o.Lease, 10*time.Second) }
 
-// withTimeout runs one request with the timeout of requestTimeout.
+// withTimeout calls do, which sends one request, with requestTimeout.
 func (s *store) withTimeout(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.requestTimeout())
 	defer cancel()

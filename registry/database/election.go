@@ -13,10 +13,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// errHeld is the error of a candidate that finds the leadership held, so it keeps waiting.
+// errHeld is the error of acquire if another server has taken the leadership. The candidate then keeps waiting.
 var errHeld = errors.New("another server leads")
 
-// rolledBackError is the error for a registry that lacks commits which this server has seen.
+// rolledBackError is the error for a registry that lacks commits which this server or another candidate remembers.
 type rolledBackError struct{ message string }
 
 func (e rolledBackError) Error() string { return e.message }
@@ -27,22 +27,22 @@ type acquired struct {
 	lineage string
 	holder  string
 	changes int64
-	// until is the earliest time, by this process's monotonic clock, at which the lease may end.
+	// until is the earliest time at which the lease may expire, by this process's monotonic clock.
 	until time.Time
 }
 
-// acquire takes the leadership if it is free, in one transaction (rule T1). found is the lease that was found free.
-// After an error the leadership may have been taken under a.holder; this process recognizes that holder as its own and
-// may take the leadership again.
-func (r *Registry) acquire(ctx context.Context, who string, found rows) (a acquired, err error) {
+// acquire takes the leadership in one transaction (rule T1), unless the lease has changed since it was found free.
+// After an error this process may hold the lease under a.holder, because the answer may have been lost. r.holders has
+// that name, so this process can take the leadership again.
+func (r *Registry) acquire(ctx context.Context, address string, found rows) (a acquired, err error) {
 	s := r.store
 	a.holder = uuid.NewString()
 	r.holders.Add(a.holder)
 	before := r.memory.get()
 	err = s.inTx(ctx, func(ctx context.Context, tx *sqlx.Conn) error {
 		var now rows
-		// Lock the lease's row first, as every transaction does; the lock of the fence's row may wait for the end of a
-		// commit.
+		// This locks the lease's row first, as every transaction does that locks both. The lock of the fence's row may
+		// have to wait for the end of a commit.
 		if err := tx.GetContext(ctx, &now, selectRows+" FOR UPDATE"); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (r *Registry) acquire(ctx context.Context, who string, found rows) (a acqui
 			return err
 		}
 		a.lineage, a.changes = now.Lineage, now.Changes+1
-		a.leader = registry.Leader{Term: max(now.Term, now.LeaseTerm) + 1, Address: who}
+		a.leader = registry.Leader{Term: max(now.Term, now.LeaseTerm) + 1, Address: address}
 		if _, err := tx.ExecContext(ctx, "UPDATE REGISTRY_FENCE SET term = ?, holder = ?, changes = ? WHERE id = 1",
 			a.leader.Term, a.holder, a.changes); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (r *Registry) acquire(ctx context.Context, who string, found rows) (a acqui
 		a.until = time.Now().Add(s.safeLease())
 		if _, err := tx.ExecContext(ctx,
 			`UPDATE REGISTRY_LEASE SET term = ?, holder = ?, address = ?, since = UTC_TIMESTAMP(6), renewals = renewals + 1, lease_ms = ?,
- expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1`, a.leader.Term, a.holder, []byte(who),
+ expires = UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND WHERE id = 1`, a.leader.Term, a.holder, []byte(address),
 			s.Lease.Milliseconds(), s.Lease.Microseconds()); err != nil {
 			return err
 		}
@@ -79,12 +79,12 @@ func (r *Registry) acquire(ctx context.Context, who string, found rows) (a acqui
 	return a, nil
 }
 
-// safeLease is how long a leader may lead after it has sent a renewal: a little less than its lease, because the
-// clocks of leader and database may run at different speeds.
+// safeLease is how long a leader may lead after it has sent a renewal. It is a little less than the lease, because the
+// clocks of the leader and the database may run at different speeds.
 func (o Options) safeLease() time.Duration { return o.Lease - o.Lease/20 }
 
-// registerCandidate registers a candidate for one lease: it tells the leader that there is a standby, or, with lacks,
-// tells the other candidates what the registry lacks that this server has seen.
+// registerCandidate writes a row of REGISTRY_CANDIDATE, which is valid for one lease. If lacks is "", the row tells
+// the leader that there is a standby. Otherwise it tells the other candidates which commits the registry lacks.
 func (s *store) registerCandidate(ctx context.Context, holder, lineage, lacks string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.requestTimeout())
 	defer cancel()
@@ -94,13 +94,15 @@ func (s *store) registerCandidate(ctx context.Context, holder, lineage, lacks st
 	return err
 }
 
-// maxLacks is the greatest length in bytes of the text lacks that a candidate publishes.
+// maxLacks is the maximum length of a row's text about missing commits, in bytes.
 const maxLacks = 512
 
-// checkOthers returns an error if another candidate has published that the registry lacks something.
+// checkOthers returns an error if another candidate has published that the registry lacks commits.
 func (r *Registry) checkOthers(ctx context.Context, tx *sqlx.Conn, lineage string) error {
 	var lacks string
-	err := tx.GetContext(ctx, &lacks, "SELECT lacks FROM REGISTRY_CANDIDATE WHERE expires > UTC_TIMESTAMP(6) AND lineage = ? AND lacks <> '' LIMIT 1", lineage)
+	err := tx.GetContext(ctx, &lacks,
+		"SELECT lacks FROM REGISTRY_CANDIDATE WHERE expires > UTC_TIMESTAMP(6) AND lineage = ? AND lacks <> '' LIMIT 1",
+		lineage)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		r.follower.setOthersLack("")
@@ -113,14 +115,16 @@ func (r *Registry) checkOthers(ctx context.Context, tx *sqlx.Conn, lineage strin
 	return rolledBackError{lacks}
 }
 
-// removeCandidate deletes the candidate's row, and the rows of candidates that disappeared without deleting theirs.
+// removeCandidate deletes the row of a candidate. It also deletes rows that expired more than an hour ago, because
+// their candidates have disappeared.
 func (s *store) removeCandidate(ctx context.Context, holder string) error {
-	_, err := s.db.ExecContext(ctx, "DELETE FROM REGISTRY_CANDIDATE WHERE holder = ? OR expires < UTC_TIMESTAMP(6) - INTERVAL 1 HOUR", holder)
+	_, err := s.db.ExecContext(ctx,
+		"DELETE FROM REGISTRY_CANDIDATE WHERE holder = ? OR expires < UTC_TIMESTAMP(6) - INTERVAL 1 HOUR", holder)
 	return err
 }
 
-// try waits until the leadership is free and takes it, or returns the first error.
-func (r *Registry) try(ctx context.Context, who string) (*term, error) {
+// try waits until the leadership is free, and takes it. It returns at the first error.
+func (r *Registry) try(ctx context.Context, address string) (*term, error) {
 	if err := r.store.prepare(ctx, r.memory.get()); err != nil {
 		return nil, err
 	}
@@ -135,17 +139,17 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 		}
 	}()
 	for {
-		found, err := r.look(ctx)
+		found, err := r.readRows(ctx)
 		if err != nil {
 			return nil, r.store.explain("read who leads", err)
 		}
 		if r.holders.Has(found.LeaseHolder) || found.isFree(r.follower.unchanged()) {
-			t, err := r.acquireWithin(ctx, who, found)
+			t, err := r.acquireInTime(ctx, address, found)
 			if !errors.Is(err, errHeld) && !errors.As(err, new(rolledBackError)) {
 				return t, err
 			}
 		}
-		// A server that knows of lost commits is no standby.
+		// A server that remembers missing commits cannot lead, so it is no standby.
 		if lacks := r.follower.lacking(); lacks == "" && time.Since(registeredAt) > r.store.Lease/3 {
 			if err := r.store.registerCandidate(ctx, candidate, found.Lineage, ""); err != nil {
 				return nil, r.store.explain("register as a standby", err)
@@ -160,14 +164,14 @@ func (r *Registry) try(ctx context.Context, who string) (*term, error) {
 	}
 }
 
-// acquireWithin takes the leadership, unless that takes longer than the lease, which would end before the term begins.
-func (r *Registry) acquireWithin(ctx context.Context, who string, found rows) (*term, error) {
-	within, cancel := context.WithTimeout(ctx, max(r.store.Lease, acquireTimeout))
+// acquireInTime takes the leadership and begins the term. It returns an error if taking the leadership has lasted
+// longer than the lease, because the lease may then have expired.
+func (r *Registry) acquireInTime(ctx context.Context, address string, found rows) (*term, error) {
+	acquireCtx, cancel := context.WithTimeout(ctx, max(r.store.Lease, acquireTimeout))
 	defer cancel()
-	a, err := r.acquire(within, who, found)
-	var gone rolledBackError
+	a, err := r.acquire(acquireCtx, address, found)
 	switch {
-	case errors.Is(err, errHeld), errors.As(err, &gone):
+	case errors.Is(err, errHeld), errors.As(err, new(rolledBackError)):
 		return nil, err
 	case err != nil:
 		return nil, r.store.explain("take the lead", err)
@@ -177,5 +181,6 @@ func (r *Registry) acquireWithin(ctx context.Context, who string, found rows) (*
 	return newTerm(r, a), nil
 }
 
-// acquireTimeout is how long acquire waits for the fence's lock, which a leader that disappeared may still hold.
+// acquireTimeout is how long acquire waits at least for the fence's lock, which a leader that disappeared may still
+// hold.
 const acquireTimeout = 10 * time.Second

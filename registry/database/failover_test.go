@@ -152,7 +152,7 @@ func TestLeaderAloneRemembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	standby := open(t, Options{DSN: dsn, Lease: MinLease})
-	if found, err := standby.look(t.Context()); err != nil || found.LeaseHolder == "" {
+	if found, err := standby.readRows(t.Context()); err != nil || found.LeaseHolder == "" {
 		t.Fatalf("the lease is free before the leader has said what it knows: %+v, %v", found, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -233,7 +233,7 @@ func TestOutageLongerThanALease(t *testing.T) {
 	looked := func() time.Time {
 		standby.follower.mu.Lock()
 		defer standby.follower.mu.Unlock()
-		return standby.follower.lastLook
+		return standby.follower.lastRead
 	}
 	latest := looked()
 	ofStandby.open()

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
 
-// Error numbers of MySQL and MariaDB.
+// These are error numbers of MySQL and MariaDB.
 const (
 	duplicateEntry = 1062
 	noSuchTable    = 1146
@@ -19,17 +19,17 @@ const (
 )
 
 var (
-	// brokenCodes are the errors of a connection or statement that ended early, after which the outcome is unknown:
-	// shutdown, interrupted, killed, idle for too long, broken packets, errors within a COMMIT.
+	// brokenCodes are errors of a connection or statement that ended early, so that the outcome is unknown: shutdown,
+	// interrupted, killed, idle for too long, broken packets, errors within a COMMIT.
 	brokenCodes = []uint16{1053, 1317, 1927, 4031, 1152, 1158, 1159, 1160, 1161, 1026, 1180, 1598}
-	// temporaryCodes are temporary refusals that leave nothing behind: too many connections, lock wait timeouts,
-	// deadlocks, a cluster node that can't take writes.
+	// temporaryCodes are errors that change nothing and that a retry may resolve: too many connections, lock wait
+	// timeouts, deadlocks, a cluster node that can't take writes.
 	temporaryCodes = []uint16{1040, 1203, 1226, 1205, 1213, 1047, 3101}
 	// readOnlyCodes are the errors with which a replica refuses writes.
 	readOnlyCodes = []uint16{1290, 1836, 1792}
-	// deniedCodes are missing permissions, wrong passwords and a missing database.
+	// deniedCodes are the errors for missing permissions, wrong passwords and a missing database.
 	deniedCodes = []uint16{1044, 1045, 1049, 1130, 1142, 1143, 1227, 1698}
-	// diskFullCodes are full disks and tables.
+	// diskFullCodes are the errors for full disks and full tables.
 	diskFullCodes = []uint16{1021, 1041, 1114}
 )
 
@@ -54,7 +54,8 @@ func isRetryable(err error) bool {
 
 var errReadOnly = errors.New("the database is read-only")
 
-// explain adds what to do next to an error of the database.
+// explain returns an error of the database together with the failed action and with what to do next. It returns nil
+// for nil.
 func (s *store) explain(doing string, err error) error {
 	switch {
 	case err == nil:

@@ -15,7 +15,7 @@ import (
 // checkInterval is the interval, with jitter, at which a registry reads who leads.
 const checkInterval = 250 * time.Millisecond
 
-// rows are the rows of the lease and the fence as read by one look.
+// rows are the rows of the lease and the fence, read in one statement.
 type rows struct {
 	LeaseTerm   int64     `db:"lease_term"`
 	LeaseHolder string    `db:"lease_holder"`
@@ -23,7 +23,7 @@ type rows struct {
 	Since       time.Time `db:"since"`
 	Renewals    int64     `db:"renewals"`
 	LeaseMS     int64     `db:"lease_ms"`
-	Lives       bool      `db:"lives"` // by the database's clock
+	Lives       bool      `db:"lives"` // the lease has not expired, by the database's clock
 	Lineage     string    `db:"lineage"`
 	Term        int64     `db:"term"`
 	Holder      string    `db:"holder"`
@@ -42,17 +42,19 @@ const selectRows = `SELECT l.term AS lease_term, l.holder AS lease_holder, l.add
 
 func (r rows) position() position   { return position{r.Lineage, r.Term, r.Holder, r.Changes} }
 func (r rows) lease() time.Duration { return time.Duration(r.LeaseMS) * time.Millisecond }
-func (r rows) same(other rows) bool {
-	return r.LeaseHolder == other.LeaseHolder && r.Renewals == other.Renewals
-}
 func (r rows) leader() registry.Leader {
 	return registry.Leader{Term: r.LeaseTerm, Address: r.Address, Since: r.Since}
 }
 
-// isFree reports whether no process can still lead under a lease that was observed unchanged for that long. The lease
-// must have stayed unchanged for its length, and for a tenth longer if the database's clock says that it has not
-// expired. The database's clock alone decides nothing, because after a failover another server's clock takes its
-// place.
+// same reports whether the lease has the same holder, who has not renewed it in between.
+func (r rows) same(other rows) bool {
+	return r.LeaseHolder == other.LeaseHolder && r.Renewals == other.Renewals
+}
+
+// isFree reports whether no process can still lead under the lease. unchanged is for how long the lease was observed
+// unchanged: it must be at least the length of the lease, and a tenth more if the lease has not expired by the
+// database's clock. The database's clock alone is not enough, because after a failover it is the clock of another
+// server.
 func (r rows) isFree(unchanged time.Duration) bool {
 	switch {
 	case r.LeaseHolder == "", unchanged > r.lease()+r.lease()/10:
@@ -62,19 +64,19 @@ func (r rows) isFree(unchanged time.Duration) bool {
 	}
 }
 
-// follower tracks who leads. It reads the rows several times a second while the registry is open.
+// follower has the results of the reads of the rows, several times a second while the registry is open.
 type follower struct {
 	mu             sync.Mutex
 	latest         rows
-	unchangedSince time.Time // since when latest is unchanged (but for the fence's changes), without a gap in looks
-	lastLook       time.Time // when the last answered look was sent
-	lastErr        error     // why the last look failed
-	lacks          string    // what the registry lacks that this server has seen
-	othersLack     string    // what the registry lacks that another candidate has seen
+	unchangedSince time.Time // since when the lease in latest was observed unchanged, without a gap between reads
+	lastRead       time.Time // when the last answered read was sent
+	lastErr        error     // why the last read failed
+	lacks          string    // which commits the registry lacks that this server remembers; "" if none
+	othersLack     string    // which commits the registry lacks that another candidate remembers; "" if none
 }
 
-// look reads the rows once.
-func (r *Registry) look(ctx context.Context) (rows, error) {
+// readRows reads the rows once and records the result in the follower.
+func (r *Registry) readRows(ctx context.Context) (rows, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.store.Lease/2)
 	defer cancel()
 	sent, before := time.Now(), r.memory.get()
@@ -84,57 +86,60 @@ func (r *Registry) look(ctx context.Context) (rows, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
-		if f.lastErr = nil; !hasCode(err, noSuchTable) { // without the table no process has led there yet
+		if f.lastErr = nil; !hasCode(err, noSuchTable) { // a registry without tables is no problem: it is not used yet
 			f.lastErr = r.store.explain("read who leads", err)
 		}
 		return rows{}, err
 	}
-	// After a gap another database may answer. Restarting the measurement gives every server one lease to publish what
-	// that database lacks.
-	if f.unchangedSince.IsZero() || !found.same(f.latest) || sent.Sub(f.lastLook) > max(r.store.Lease/4, time.Second) {
+	// After a gap another database may answer. The measurement then starts again, so that every server has one lease
+	// to publish which commits that database lacks.
+	afterGap := sent.Sub(f.lastRead) > max(r.store.Lease/4, time.Second)
+	if f.unchangedSince.IsZero() || !found.same(f.latest) || afterGap {
 		f.unchangedSince = time.Now()
 	}
-	f.latest, f.lastLook, f.lastErr = found, sent, nil
+	f.latest, f.lastRead, f.lastErr = found, sent, nil
 	if found.ReadOnly {
 		f.lastErr = r.store.explain("lead", errReadOnly)
 	}
 	f.lacks = r.observe(found.position(), before)
 	if !found.isFree(time.Since(f.unchangedSince)) {
-		f.othersLack = "" // a leader exists
+		f.othersLack = "" // there is a leader, so this server does not take the leadership
 	}
 	return found, nil
 }
 
-// setOthersLack records what the registry lacks according to another candidate.
+// setOthersLack records which commits the registry lacks according to another candidate.
 func (f *follower) setOthersLack(lacks string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.othersLack = lacks
 }
 
-// lacking returns what the registry lacks that this server has seen.
+// lacking returns a text about the commits that the registry lacks according to this server, or "".
 func (f *follower) lacking() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.lacks
 }
 
-// unchanged returns for how long the lease was observed unchanged.
+// unchanged returns for how long the lease has been observed unchanged.
 func (f *follower) unchanged() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return time.Since(f.unchangedSince)
 }
 
-// leader returns the latest observed leader, or false if it may have lost the leadership since.
+// leader returns the last observed leader, or false if there was none or it may have lost the leadership since.
 func (f *follower) leader() (rows, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	l := f.latest
-	return l, l.LeaseHolder != "" && l.Lives && time.Since(f.lastLook) < l.lease() &&
+	return l, l.LeaseHolder != "" && l.Lives && time.Since(f.lastRead) < l.lease() &&
 		!l.isFree(time.Since(f.unchangedSince))
 }
 
+// trouble returns why the rows could not be read, or which commits the registry lacks. It returns nil if there is no
+// such problem.
 func (f *follower) trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -144,12 +149,13 @@ func (f *follower) trouble() error {
 	return f.lastErr
 }
 
-// observe remembers what a look found. It returns a message if the registry lacks something that was remembered
-// before.
+// observe records a position of the registry that was read. before is the position that was remembered when the read
+// began. If the registry lacks commits that were remembered then, observe returns a message about it.
 func (r *Registry) observe(s, before position) string {
-	lacks, followed := r.memory.observe(s, before)
-	if followed != "" {
-		r.store.Logger.Warn("registry replaced: it is not the one that this server used before, but was restored, accepted or newly created", "database", r.store.name, "before", followed, "lineage", s.Lineage)
+	lacks, replaced := r.memory.observe(s, before)
+	if replaced != "" {
+		r.store.Logger.Warn("registry replaced: it is not the one that this server used before, but was restored, accepted or newly created",
+			"database", r.store.name, "before", replaced, "lineage", s.Lineage)
 	}
 	if lacks != "" {
 		return r.rolledBack(lacks)
@@ -157,14 +163,15 @@ func (r *Registry) observe(s, before position) string {
 	return ""
 }
 
-// rolledBack returns the message for a database that went back, with what it lacks and what to do.
+// rolledBack returns the message for a database that went back: which commits it lacks, and what to do.
 func (r *Registry) rolledBack(lacks string) string {
 	return fmt.Sprintf("the database %s went back: %s. It may have failed over to a replica that was behind, or been restored from a copy. Bring back the complete database, "+
-		"or accept that what was done since may be done again: run scheduler accept-registry once, with this server's --registry", r.store.name, lacks)
+		"or accept that what was done since may be done again: run scheduler accept-registry once, with this server's --registry",
+		r.store.name, lacks)
 }
 
-// publishLacks publishes to all candidates what the registry lacks that this server has seen. The row stays for one
-// lease, even if this server ends, or until the registry lacks nothing any more.
+// publishLacks publishes to all candidates which commits the registry lacks. Their row is valid for one lease, even if
+// this server ends. If the registry lacks nothing, publishLacks deletes the row.
 func (r *Registry) publishLacks(ctx context.Context, lineage string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.store.Lease/2)
 	defer cancel()
@@ -174,16 +181,16 @@ func (r *Registry) publishLacks(ctx context.Context, lineage string) error {
 	return r.store.removeCandidate(ctx, r.lacksRow)
 }
 
-// follow reads the rows until ctx ends, warns the other servers, and writes the memory to its file about once a
-// second.
+// follow reads the rows until ctx ends. It tells the other servers which commits the registry lacks, logs when the
+// registry becomes unusable or usable again, and writes the memory to its file about once a second.
 func (r *Registry) follow(ctx context.Context) {
 	var savedAt, publishedAt time.Time
 	lastTrouble, lastSaveErr, lastLacks := "", "", ""
 	for {
-		found, err := r.look(ctx) // the follower records the error
-		if lacks := r.follower.lacking(); err == nil &&
-			(lacks != lastLacks || lacks != "" && time.Since(publishedAt) > r.store.Lease/3) &&
-			r.publishLacks(ctx, found.Lineage) == nil {
+		found, err := r.readRows(ctx) // r.Trouble returns the error
+		lacks := r.follower.lacking()
+		mustPublish := lacks != lastLacks || lacks != "" && time.Since(publishedAt) > r.store.Lease/3
+		if err == nil && mustPublish && r.publishLacks(ctx, found.Lineage) == nil {
 			publishedAt, lastLacks = time.Now(), lacks
 		}
 		trouble := ""
@@ -202,7 +209,8 @@ func (r *Registry) follow(ctx context.Context) {
 				lastSaveErr = ""
 			} else if err.Error() != lastSaveErr {
 				lastSaveErr = err.Error()
-				r.store.Logger.Warn("latest commit not recorded: after a failover to a replica that is behind, this server may not notice what is missing", "error", err)
+				r.store.Logger.Warn("latest commit not recorded: after a failover to a replica that is behind, this server may not notice what is missing",
+					"error", err)
 			}
 		}
 		select {
@@ -213,7 +221,7 @@ func (r *Registry) follow(ctx context.Context) {
 	}
 }
 
-// jitter returns a random pause around d, so that the servers do not all send requests at the same time.
+// jitter returns a random pause from 0.8 d to 1.2 d, so that the servers do not all send requests at the same time.
 func jitter(d time.Duration) time.Duration {
 	return d*4/5 + time.Duration(rand.Int64N(int64(d)*2/5))
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// errDeposed ends a term whose rows belong to another leader.
+// errDeposed is the error of a term whose lease or fence belongs to another leader.
 var errDeposed = errors.New("another server has become the leader")
 
-// renew renews the lease five times per lease, and checks that the fence is as the last commit has left it.
+// renew renews the lease until the term ends, five times in the length of a lease. It retries a failed renewal sooner.
 func (t *term) renew() {
-	for every := t.store.Lease / 5; ; {
-		pause := every
-		if err := t.renewOnce(every); err != nil && t.ctx.Err() == nil {
+	interval := t.store.Lease / 5
+	for {
+		pause := interval
+		if err := t.renewOnce(interval); err != nil && t.ctx.Err() == nil {
 			t.store.Logger.Warn("lease renewal failed, retrying", "term", t.Number(), "left",
 				t.remaining().Round(time.Millisecond), "error", err)
-			pause = every / 5
+			pause = interval / 5
 		}
 		select {
 		case <-time.After(pause):
@@ -31,7 +32,8 @@ func (t *term) renew() {
 	}
 }
 
-// renewOnce renews the lease in one transaction. It ends the term if the rows show that another leader has taken over.
+// renewOnce renews the lease in one transaction. It ends the term if the rows show that another leader has taken over,
+// or that the registry lacks commits of this term.
 func (t *term) renewOnce(timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.ctx, max(timeout, 200*time.Millisecond))
 	defer cancel()
@@ -68,11 +70,12 @@ func (t *term) renewOnce(timeout time.Duration) error {
 	return err
 }
 
-// errStale is the error of an answer that is older than what the connection for commits has seen.
+// errStale is the error for an answer that lacks commits which the connection for commits shows.
 var errStale = errors.New("the answer is older than this term: connections may be spread over nodes that lag behind; send all of them to one node at a time")
 
-// confirmRolledBack verifies with a locking read on the connection for commits that the registry lacks something. It
-// leaves that to a running commit, which finds out itself.
+// confirmRolledBack verifies a rolledBackError by a locking read on the connection for commits. It returns errStale if
+// that read does not confirm the error, or if a commit is running, because the commit then detects a rollback itself.
+// It returns any other error unchanged.
 func (t *term) confirmRolledBack(ctx context.Context, err error) error {
 	if !errors.As(err, new(rolledBackError)) {
 		return err
@@ -96,28 +99,30 @@ func (t *term) confirmRolledBack(ctx context.Context, err error) error {
 	return errStale
 }
 
-// checkFence returns why the fence's row is not the one that this term left, with at least that many changes; nil if
-// it is.
+// checkFence returns nil if the fence's row is of this term and has at least the number of changes. Otherwise it
+// returns a rolledBackError if the registry lacks commits, or errDeposed if another leader has taken over.
 func (t *term) checkFence(now rows, changes int64) error {
 	switch {
 	case now.Changes < changes || now.Term < t.leader.Term || now.Lineage != t.lineage && now.Term <= t.leader.Term:
-		return rolledBackError{t.registry.rolledBack(fmt.Sprintf("it is at change %d of term %d, and this term, %d, has made change %d", now.Changes, now.Term, t.leader.Term, changes))}
+		return rolledBackError{t.registry.rolledBack(fmt.Sprintf(
+			"it is at change %d of term %d, and this term, %d, has made change %d",
+			now.Changes, now.Term, t.leader.Term, changes))}
 	case now.Term != t.leader.Term || now.Holder != t.holder:
 		return fmt.Errorf("%w: the fence is of term %d", errDeposed, now.Term)
 	}
 	return nil
 }
 
-// expired returns why the term ended with its lease.
+// expired returns the reason for the end of a term whose lease has expired.
 func (t *term) expired() error {
-	why := errors.New("the lease could not be renewed in time, so another server may lead")
+	err := errors.New("the lease could not be renewed in time, so another server may lead")
 	if last := t.renewalErr.Load(); last != nil && *last != nil {
-		why = fmt.Errorf("%w: %w", why, *last)
+		err = fmt.Errorf("%w: %w", err, *last)
 	}
-	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
+	return fmt.Errorf("%w: %w", registry.ErrTermEnded, err)
 }
 
-// expire ends the term when its lease has expired by this process's own clock.
+// expire ends the term when its lease has expired by this process's monotonic clock.
 func (t *term) expire() {
 	for {
 		left := t.remaining()

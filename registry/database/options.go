@@ -7,12 +7,12 @@ import (
 
 // Options choose the database and the behaviour of the registry in it.
 type Options struct {
-	// DSN is the address of the database, in the form that package mysql reads.
+	// DSN is the address of the database, in the form that mysql.Config reads.
 	DSN string
 	// Lease is how long a leader may be silent before it loses the leadership; zero means DefaultLease.
 	Lease time.Duration
-	// Seen is the file that stores the latest commit that this server has seen. If it is "", the server keeps that
-	// commit in memory only.
+	// Seen is the file in which this server records the latest position of the registry that it has observed. If it is
+	// "", the server remembers the position only in memory.
 	Seen string
 	// Logger receives the messages for operators; nil discards them.
 	Logger *slog.Logger
@@ -20,8 +20,8 @@ type Options struct {
 	Dial Dial
 }
 
-// DefaultLease, MinLease and MaxLease are the default and the bounds of Options.Lease. The server's timeouts, in
-// whole seconds, derive from the lease.
+// DefaultLease, MinLease and MaxLease are the default and the bounds of Options.Lease. The database's timeouts are
+// half a lease in whole seconds, so a lease cannot be shorter.
 const (
 	DefaultLease = 10 * time.Second
 	MinLease     = 2 * time.Second

@@ -6,8 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// plan is a commit in the form of its statements: first all deletes, then all puts, each path at most once in each
-// list.
+// plan is a commit in the form of its statements: first all deletes, then all puts. Each list has a path at most once.
 type plan struct {
 	writes []registry.Write
 	// conditional are the paths of the writes that have a condition.
@@ -16,40 +15,41 @@ type plan struct {
 	puts        []put
 }
 
-// put stores a value. before counts the earlier puts of the path in the same commit, after its last delete there: the
-// version grows by so many additional steps.
+// put stores a value. It stands for several writes of the path if the commit has several after the path's last delete:
+// the version then also grows by earlier, the number of those before the last one.
 type put struct {
-	path   string
-	before int64
-	value  []byte
+	path    string
+	earlier int64
+	value   []byte
 }
 
 func (p put) bytes() int { return len(p.path) + len(p.value) }
 
 func newPlan(writes []registry.Write) plan {
 	p := plan{writes: writes}
-	conditional, deleted, at := map[string]bool{}, map[string]bool{}, map[string]int{}
+	conditional, deleted := map[string]bool{}, map[string]bool{}
+	putIndex := map[string]int{} // by path
 	for _, w := range writes {
 		if !w.If.Any() && !conditional[w.Path] {
 			conditional[w.Path] = true
 			p.conditional = append(p.conditional, w.Path)
 		}
-		i, there := at[w.Path]
+		i, hasPut := putIndex[w.Path]
 		switch {
 		case w.Delete:
 			if !deleted[w.Path] {
 				deleted[w.Path] = true
 				p.deletes = append(p.deletes, w.Path)
 			}
-			if there {
+			if hasPut {
 				p.puts[i].path = "" // the delete cancels the put
-				delete(at, w.Path)
+				delete(putIndex, w.Path)
 			}
-		case there:
-			p.puts[i].before++
+		case hasPut:
+			p.puts[i].earlier++
 			p.puts[i].value = w.Value
 		default:
-			at[w.Path] = len(p.puts)
+			putIndex[w.Path] = len(p.puts)
 			p.puts = append(p.puts, put{path: w.Path, value: w.Value})
 		}
 	}
@@ -57,20 +57,20 @@ func newPlan(writes []registry.Write) plan {
 	return p
 }
 
-// conflict returns the path of the first write whose condition does not hold, given the versions of the conditional
-// paths. It returns "" if all hold.
+// conflict returns the path of the first write whose condition does not hold, or "" if all conditions hold. versions
+// are the stored versions of the conditional paths; conflict changes the map.
 func (p plan) conflict(versions map[string]int64) string {
 	for _, w := range p.writes {
-		version, there := versions[w.Path]
+		version, exists := versions[w.Path]
 		switch {
-		case !w.If.Met(there, version):
+		case !w.If.Met(exists, version):
 			return w.Path
 		case w.Delete:
 			delete(versions, w.Path)
-		case there:
+		case exists:
 			versions[w.Path]++
 		default:
-			versions[w.Path] = 0 // a wrong version, but only conditional paths are read
+			versions[w.Path] = 0 // for a path without conditions this may be wrong, but has no effect
 		}
 	}
 	return ""

@@ -10,19 +10,20 @@ import (
 	"sync"
 )
 
-// position is the position of a registry at the time of a look.
+// position is a state in the history of a registry: its last change.
 type position struct {
-	// Lineage identifies a registry. A restored or accepted one gets a new lineage.
+	// Lineage identifies a registry. A registry gets a new lineage when it is restored or accepted.
 	Lineage string `json:"lineage"`
 	Term    int64  `json:"term"`
-	// Holder is the candidate that began the term. It tells apart two diverged databases that both have a term of that
-	// number.
+	// Holder is the candidate that began the term. If two databases have diverged, both may have a term with the same
+	// number, but their holders differ.
 	Holder string `json:"holder"`
-	// Changes counts commits and terms since the registry was created.
+	// Changes is the number of commits and terms since the registry was created.
 	Changes int64 `json:"changes"`
 }
 
-// lacks returns what s lacks of the remembered position; "" if s is at that position, past it, or of another lineage.
+// lacks returns a text that says which change s lacks, compared with the remembered position. It returns "" if s is at
+// that position, past it, or of another lineage.
 func (s position) lacks(remembered position) string {
 	switch {
 	case s.Lineage != remembered.Lineage:
@@ -36,25 +37,25 @@ func (s position) lacks(remembered position) string {
 	return ""
 }
 
-// memory holds the latest position that this server has seen of its registry, and writes it to a file that survives
-// the process.
+// memory has the latest position of the registry that this server has observed. It writes the position to a file, so
+// that the position is known after a restart.
 type memory struct {
-	path string // empty: nothing survives the process
+	path string // "" if there is no file
 
-	// writing is held while the file is written. The disk may be slow, and a commit waits only for mu.
+	// writing is locked while the file is written. The disk may be slow, so commits wait only for mu.
 	writing sync.Mutex
 	saved   position // the content of the file
 
 	mu             sync.Mutex
 	latest         position
-	formerLineages []string // former lineages, which must not come back
+	formerLineages []string // lineages that were replaced, and must not be used again
 
-	lackingLineage string // the lineage that was found to lack something
-	lacking        string // what it lacks
+	lackingLineage string // the lineage that was found to lack changes; "" if there is none
+	lacking        string // a text about the changes that it lacks
 }
 
-// maxFormerLineages bounds the former lineages. No operator accepts or restores that often while the first of them may
-// come back.
+// maxFormerLineages bounds formerLineages. When an operator has replaced the registry so often, the oldest database
+// will not come back.
 const maxFormerLineages = 20
 
 // record is the content of the file.
@@ -71,7 +72,7 @@ func openMemory(path string) (*memory, error) {
 	}
 	text, err := os.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), err == nil && len(text) == 0: // a crash of the machine may leave it empty
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(text) == 0: // after a crash of the machine it may be empty
 		return m, nil
 	case err == nil:
 		var r record
@@ -81,7 +82,8 @@ func openMemory(path string) (*memory, error) {
 		m.latest, m.formerLineages = r.position, r.Left
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the last known position of the registry: %s: %w; if the database is still the same, remove that file", path, err)
+		return nil, fmt.Errorf("read the last known position of the registry: %s: %w; if the database is still the same, remove that file",
+			path, err)
 	}
 	m.saved = m.latest
 	return m, nil
@@ -93,29 +95,30 @@ func (m *memory) get() position {
 	return m.latest
 }
 
-// observe remembers what a look found, and returns what that lacks of before, the position remembered when the look
-// began (a commit may have been made since). followed is the former lineage if the look found a new one, else "".
-func (m *memory) observe(s, before position) (lacks, followed string) {
+// observe records a position that was read, and returns a text about the changes that it lacks, or "". before is the
+// position that was remembered when the read began, because a commit may have been made since. If the registry was
+// replaced by one of another lineage, replaced is the former lineage.
+func (m *memory) observe(s, before position) (lacks, replaced string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lacks = m.compare(s, before)
 	switch {
-	case s.Lineage == "" || lacks != "": // not prepared yet, or not the valid registry
+	case s.Lineage == "" || lacks != "": // the registry is not prepared yet, or not the valid one
 	case s.Lineage == m.latest.Lineage:
 		if s.lacks(m.latest) == "" {
 			m.latest = s
 		}
 	case m.latest.Lineage == before.Lineage:
-		if followed = m.latest.Lineage; followed != "" {
-			m.formerLineages = append(m.formerLineages, followed)
+		if replaced = m.latest.Lineage; replaced != "" {
+			m.formerLineages = append(m.formerLineages, replaced)
 			m.formerLineages = m.formerLineages[max(0, len(m.formerLineages)-maxFormerLineages):]
 		}
 		m.latest = s
 	}
-	return lacks, followed
+	return lacks, replaced
 }
 
-// lacks returns what the last look found a registry of that lineage to lack.
+// lacks returns a text about the changes that the registry of a lineage lacks, as of the last observation, or "".
 func (m *memory) lacks(lineage string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,9 +128,9 @@ func (m *memory) lacks(lineage string) string {
 	return m.lacking
 }
 
-// compare returns what a registry lacks. A registry that has lacked something is refused while it keeps its lineage,
-// however many commits it gets since, because commits of other leaders do not replace those that are lost. It is
-// accepted again when the database that has all of them is back.
+// compare returns a text about the changes that a registry lacks, or "". A registry that has lacked changes still
+// lacks them after new commits, because the commits of other leaders do not replace the missing ones. So the text
+// stays until the registry has another lineage, or until the database with all changes is back.
 func (m *memory) compare(s, before position) (lacks string) {
 	lacks = s.lacks(before)
 	if s.Lineage != m.latest.Lineage && slices.Contains(m.formerLineages, s.Lineage) {
@@ -145,8 +148,8 @@ func (m *memory) compare(s, before position) (lacks string) {
 	return lacks
 }
 
-// save writes the file if it is out of date. It does not sync the file: if a crash of the machine loses it, the other
-// servers still remember the position.
+// save writes the file, if the position has changed. It does not sync the file: if a crash of the machine loses the
+// content, the other servers still remember the position.
 func (m *memory) save() error {
 	m.writing.Lock()
 	defer m.writing.Unlock()

@@ -14,35 +14,36 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// versionTable records which migrations were applied.
+// versionTable is the table of the migrations that were applied.
 const versionTable = "REGISTRY_VERSION"
 
-// minPacket is the smallest max_allowed_packet in bytes: the largest value, each byte of which may take two in a
-// statement, plus one batch.
+// minPacket is the smallest sufficient max_allowed_packet, in bytes: for the largest value, each byte of which may
+// take two bytes in a statement, and one batch.
 const minPacket = 4 << 20
 
-// prepareTimeout is the timeout for creating the tables, including the wait for another process that creates them.
+// prepareTimeout is the timeout for creating the tables. It includes the wait for another process that creates them.
 const prepareTimeout = time.Minute
 
-// prepare checks that the database is usable, and creates its tables or migrates those of an earlier release.
+// prepare checks that the database is usable, and creates its tables or migrates those of an earlier release. It does
+// not create tables if this server remembers a registry.
 func (s *store) prepare(ctx context.Context, remembered position) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
 	if err := s.checkServer(ctx); err != nil {
 		return err
 	}
-	is, want, err := s.versions(ctx)
+	current, required, err := s.versions(ctx)
 	switch {
 	case err != nil:
 		return s.explain("read the version of the registry", err)
-	case is > want:
+	case current > required:
 		return fmt.Errorf("%w: the registry in the database %s is newer than this program: its version is %d, this program's %d: use a later release",
-			registry.ErrUnusable, s.name, is, want)
-	case is == want:
-	case remembered.Lineage != "" && is == 0:
+			registry.ErrUnusable, s.name, current, required)
+	case current == required:
+	case remembered.Lineage != "" && current == 0:
 		return fmt.Errorf("the database %s has no registry, though this server has used one there: bring the database back, or restore a backup (scheduler restore); "+
-			"to start with an empty registry, without apps and jobs, remove %s and start the server again", s.name,
-			s.Seen)
+			"to start with an empty registry, without apps and jobs, remove %s and start the server again",
+			s.name, s.Seen)
 	default:
 		goose, err := s.provider()
 		if err == nil {
@@ -51,7 +52,9 @@ func (s *store) prepare(ctx context.Context, remembered position) error {
 		if err != nil {
 			return s.explain("create the tables of the registry", err)
 		}
-		s.db.SetMaxIdleConns(0) // MySQL checks permissions when a connection is opened
+		// The idle connections are closed, because MySQL checks the permissions for the new tables only when a
+		// connection is opened.
+		s.db.SetMaxIdleConns(0)
 		s.db.SetMaxIdleConns(maxConnections)
 	}
 	var lineage string
@@ -63,7 +66,8 @@ func (s *store) prepare(ctx context.Context, remembered position) error {
 	return s.explain("prepare the registry", err)
 }
 
-// checkServer returns an error for server settings that make the registry unusable and that no migration can change.
+// checkServer returns an error if a setting of the database makes the registry unusable. If commits are not synced to
+// the disk, it only logs a warning, once.
 func (s *store) checkServer(ctx context.Context) error {
 	var server struct {
 		Packet   int64 `db:"packet"`
@@ -93,21 +97,22 @@ func (s *store) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// versions returns the version of the tables, 0 without tables, and the version that this program needs.
-func (s *store) versions(ctx context.Context) (is, want int64, err error) {
+// versions returns the version of the tables, which is 0 without tables, and the version that this program requires.
+func (s *store) versions(ctx context.Context) (current, required int64, err error) {
 	provider, err := s.provider()
 	if err != nil {
 		return 0, 0, err
 	}
 	sources := provider.ListSources()
-	want = sources[len(sources)-1].Version
+	required = sources[len(sources)-1].Version
 	var tables int
 	if err = s.db.GetContext(ctx, &tables, mysql.HasTable, versionTable); err == nil && tables > 0 {
-		err = s.db.GetContext(ctx, &is, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable)
+		err = s.db.GetContext(ctx, &current, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable)
 	}
-	return is, want, err
+	return current, required, err
 }
 
+// provider returns the provider of the registry's migrations.
 func (s *store) provider() (*goose.Provider, error) {
 	files, err := fs.Sub(migrations.Files, "registry")
 	if err != nil {

@@ -12,23 +12,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// A read is one statement, which returns the fence's row beside each entry. It has no ORDER BY, because the database
-// would build a temporary table of all values for it.
+// These are the parts of the statement of a read, which returns the fence's row beside each entry. It has no ORDER BY,
+// because for that the database would build a temporary table of all values.
 const (
 	readBegin = "SELECT f.term AS term, f.holder AS holder, f.changes AS changes, f.lineage AS lineage, e.path AS path, e.version AS version, e.value AS value" +
 		" FROM REGISTRY_FENCE f LEFT JOIN REGISTRY_ENTRY e ON "
 	readEnd = " WHERE f.id = 1"
 )
 
-// errNoFence is the error of a registry without its fence's row. Nothing that was read from it can be trusted.
+// errNoFence is the error for a registry without a fence's row. Its entries may be of any time.
 var errNoFence = errors.New("the row of REGISTRY_FENCE is missing: tables may have been restored while servers ran; stop the servers, restore all tables of the registry, and start them again")
 
-// List reads all entries below the path in one statement, so the result shows one moment.
+// List reads all entries below the path in one statement, so they are all of one moment.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if err := registry.CheckListPath(path); err != nil {
 		return nil, err
 	}
-	// All paths below /a are between /a/ and /a0, since 0 is the character after the slash.
+	// All paths below /a are between /a/ and /a0, because 0 is the character after the slash.
 	below := strings.TrimSuffix(path, "/")
 	found, err := t.read(ctx, "e.path > ? AND e.path < ?", []byte(below+"/"), []byte(below+"0"))
 	if err != nil {
@@ -52,8 +52,8 @@ func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	return found[0], nil
 }
 
-// read reads entries while the term lasts. It returns nothing that was read after the end of the term, because another
-// term may have written since.
+// read reads the entries that meet the SQL condition where. If the term has ended, it returns an error, because
+// another term may have written before the read.
 func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -64,9 +64,9 @@ func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(t.ctx, func() { cancel(nil) })()
-	silent := time.AfterFunc(t.store.requestTimeout(), func() { cancel(context.DeadlineExceeded) })
-	defer silent.Stop()
-	found, err := t.readRows(ctx, func() { silent.Reset(t.store.requestTimeout()) }, where, args...)
+	timeout := time.AfterFunc(t.store.requestTimeout(), func() { cancel(context.DeadlineExceeded) })
+	defer timeout.Stop()
+	found, err := t.readEntries(ctx, func() { timeout.Reset(t.store.requestTimeout()) }, where, args...)
 	if ended := t.Err(); ended != nil {
 		return nil, ended
 	}
@@ -76,9 +76,10 @@ func (t *term) read(ctx context.Context, where string, args ...any) ([]registry.
 	return found, err
 }
 
-// readRows reads the entries, and calls progress after each row.
-func (t *term) readRows(ctx context.Context, progress func(), where string, args ...any) (found []registry.Entry,
-	err error) {
+// readEntries reads the entries, and calls progress for each row.
+func (t *term) readEntries(
+	ctx context.Context, progress func(), where string, args ...any,
+) (found []registry.Entry, err error) {
 	changes := t.changes.Load()
 	answer, err := t.store.db.QueryContext(ctx, readBegin+where+readEnd, args...)
 	if err != nil {
@@ -88,7 +89,7 @@ func (t *term) readRows(ctx context.Context, progress func(), where string, args
 	var now rows
 	var path sql.NullString
 	var version sql.NullInt64
-	fenced := false
+	fenceChecked := false
 	for answer.Next() {
 		progress()
 		var value []byte
@@ -96,18 +97,19 @@ func (t *term) readRows(ctx context.Context, progress func(), where string, args
 			&value); err != nil {
 			return nil, t.store.explain("read", err)
 		}
-		if !fenced {
+		if !fenceChecked {
 			if err := t.checkFence(now, changes); err != nil {
-				return nil, fmt.Errorf("the database %s answered with data that is older than this term, as when a proxy sends reads to replicas: %w", t.store.name, err)
+				return nil, fmt.Errorf("the database %s answered with data that is older than this term, as when a proxy sends reads to replicas: %w",
+					t.store.name, err)
 			}
-			fenced = true
+			fenceChecked = true
 		}
 		if path.Valid { // otherwise no entry matched
 			found = append(found, registry.Entry{Path: path.String, Version: version.Int64, Value: notNil(value)})
 		}
 	}
 	err = answer.Err()
-	if err == nil && !fenced {
+	if err == nil && !fenceChecked {
 		err = errNoFence
 	}
 	slices.SortFunc(found, func(a, b registry.Entry) int { return strings.Compare(a.Path, b.Path) })

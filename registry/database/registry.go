@@ -19,7 +19,7 @@ import (
 type Registry struct {
 	store  *store
 	memory *memory
-	// lacksRow is the name of the row in which this server publishes what the registry lacks.
+	// lacksRow is the key of the row in which this server publishes which commits the registry lacks.
 	lacksRow string
 
 	leadership *campaign.Leadership
@@ -32,7 +32,7 @@ type Registry struct {
 
 var _ registry.Registry = (*Registry)(nil)
 
-// Open checks the options and begins to track who leads. It does not wait for the database; Campaign does.
+// Open checks the options and begins to observe who leads. It does not wait for the database; Campaign does.
 func Open(o Options) (*Registry, error) {
 	s, err := newStore(o)
 	if err != nil {
@@ -60,17 +60,17 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	return found.leader(), true
 }
 
-// Trouble returns why the database can't be reached or used at present; nil if it can. It sends no request.
+// Trouble returns why the database can't be reached or used at present, or nil. It sends no request.
 func (r *Registry) Trouble() error { return r.follower.trouble() }
 
 // warnInterval is the interval at which the log reports a failing campaign.
 const warnInterval = 30 * time.Second
 
 // Campaign waits until the leadership is free and takes it. It ends this registry's previous term if that still lasts.
-// While the database can't be reached it retries, and reports that in the log. The error is registry.ErrUnusable only
-// if the database was never usable: one that was usable before is expected to come back.
-func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
-	t, err := r.leadership.Campaign(ctx, who, &election{Registry: r, wait: firstPause})
+// While the database can't be reached, it logs that and retries. The error is registry.ErrUnusable only if the
+// database was never usable: a database that was usable before is expected to come back.
+func (r *Registry) Campaign(ctx context.Context, address string) (registry.Term, error) {
+	t, err := r.leadership.Campaign(ctx, address, &election{Registry: r, wait: firstPause})
 	if err != nil {
 		return nil, fmt.Errorf("stand for election in the database %s: %w", r.store.name, err)
 	}
@@ -91,8 +91,8 @@ type election struct {
 	wait time.Duration
 }
 
-func (e *election) Try(ctx context.Context, who string) (campaign.Term, error) {
-	t, err := e.try(ctx, who)
+func (e *election) Try(ctx context.Context, address string) (campaign.Term, error) {
+	t, err := e.try(ctx, address)
 	if err != nil {
 		return nil, err
 	}

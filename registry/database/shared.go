@@ -15,7 +15,7 @@ import (
 
 var _ registry.Shared = (*Registry)(nil)
 
-// ReadShared reads a shared value. It retries until ctx ends while the database can't be reached.
+// ReadShared reads a shared value. While the database can't be reached, it retries until ctx ends.
 func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
 	fail := func(err error) (registry.Entry, error) {
 		return registry.Entry{}, fmt.Errorf("read the shared value %s: %w", name, err)
@@ -43,19 +43,20 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 	}
 }
 
-// WriteShared writes a shared value. It retries until ctx ends while the database can't be reached. After a lost
-// answer it writes again: the condition prevents a second write, and the writer's mark in the row shows whether the
-// first succeeded.
-func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, condition registry.Condition) (int64,
-	error) {
+// WriteShared writes a shared value. While the database can't be reached, it retries until ctx ends. If an answer is
+// lost, it writes again. The condition prevents that the value is written twice, and the writer's id in the row then
+// shows whether the first write succeeded.
+func (r *Registry) WriteShared(
+	ctx context.Context, name string, value []byte, condition registry.Condition,
+) (int64, error) {
 	if err := registry.CheckShared(name, true, value, condition); err != nil {
 		return 0, err
 	}
 	w := sharedWrite{name: name, writer: uuid.NewString(), value: notNil(value), condition: condition}
-	unsure := false
+	mayBeWritten := false // an earlier try may have written the value
 	fail := func(err error) (int64, error) {
 		err = fmt.Errorf("write the shared value %s: %w", name, err)
-		if unsure {
+		if mayBeWritten {
 			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
 		}
 		return 0, err
@@ -73,7 +74,7 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, c
 		switch {
 		case err == nil && met:
 			return version, nil
-		case err == nil && unsure:
+		case err == nil && mayBeWritten:
 			return w.wasWritten(ctx, r.store)
 		case err == nil:
 			return 0, &registry.Conflict{Path: name}
@@ -85,24 +86,24 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte, c
 		case !isRetryable(err):
 			return fail(r.store.explain("write", err))
 		}
-		unsure = unsure || isOutcomeUnknown(err)
+		mayBeWritten = mayBeWritten || isOutcomeUnknown(err)
 		if err := r.pauseBeforeRetry(ctx, err); err != nil {
 			return fail(err)
 		}
 	}
 }
 
-// sharedWrite is one write of a shared value.
+// sharedWrite is a write of a shared value. writer is a unique id of the write.
 type sharedWrite struct {
 	name, writer string
 	value        []byte
 	condition    registry.Condition
 }
 
-// try writes the value if the condition holds, and returns the new version.
+// try writes the value and returns its new version, if the condition is met.
 func (w sharedWrite) try(ctx context.Context, s *store) (version int64, met bool, err error) {
-	at, there := w.condition.Version()
-	if !there {
+	required, mustExist := w.condition.Version()
+	if !mustExist {
 		_, err := s.sharedDB.ExecContext(ctx,
 			"INSERT INTO REGISTRY_SHARED (name, version, writer, value) VALUES (?, 0, ?, ?)", w.name, w.writer,
 			w.value)
@@ -113,29 +114,30 @@ func (w sharedWrite) try(ctx context.Context, s *store) (version int64, met bool
 	}
 	done, err := s.sharedDB.ExecContext(ctx,
 		"UPDATE REGISTRY_SHARED SET version = version + 1, writer = ?, value = ? WHERE name = ? AND version = ?",
-		w.writer, w.value, w.name, at)
+		w.writer, w.value, w.name, required)
 	if err != nil {
 		return 0, false, err
 	}
 	n, err := done.RowsAffected()
-	return at + 1, n == 1, err
+	return required + 1, n == 1, err
 }
 
-// wasWritten reports whether the condition no longer holds because an earlier try, whose answer was lost, succeeded.
+// wasWritten determines why the condition of a repeated write is not met. If an earlier try, whose answer was lost,
+// has written the value, it returns the version. Otherwise it returns a *registry.Conflict, or
+// registry.ErrOutcomeUnknown if the value has changed again.
 func (w sharedWrite) wasWritten(ctx context.Context, s *store) (int64, error) {
 	var version int64
 	var writer string
-	at, there := w.condition.Version()
-	want := int64(0)
-	if there {
-		want = at + 1
+	after := int64(0) // the version after a successful write
+	if required, mustExist := w.condition.Version(); mustExist {
+		after = required + 1
 	}
 	err := s.sharedDB.QueryRowContext(ctx, "SELECT version, writer FROM REGISTRY_SHARED WHERE name = ?",
 		w.name).Scan(&version, &writer)
 	switch {
 	case err == nil && writer == w.writer:
 		return version, nil
-	case err == nil && version == want:
+	case err == nil && version == after:
 		return 0, &registry.Conflict{Path: w.name}
 	case err == nil:
 		err = errors.New("it has changed again since")
@@ -143,14 +145,15 @@ func (w sharedWrite) wasWritten(ctx context.Context, s *store) (int64, error) {
 	return 0, fmt.Errorf("%w: write the shared value %s: %w", registry.ErrOutcomeUnknown, w.name, err)
 }
 
-// pauseBeforeRetry waits before the next try. Its error contains the cause of the failed one.
-func (r *Registry) pauseBeforeRetry(ctx context.Context, why error) error {
+// pauseBeforeRetry waits before the next try. If ctx ends or the registry is closed, it returns an error. cause is the
+// error of the last try.
+func (r *Registry) pauseBeforeRetry(ctx context.Context, cause error) error {
 	select {
 	case <-time.After(firstPause):
 		return nil
 	case <-r.leadership.Context().Done():
 		return campaign.ErrClosed
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", r.store.explain("ask", why), ctx.Err())
+		return fmt.Errorf("%w: %w", r.store.explain("ask", cause), ctx.Err())
 	}
 }

@@ -23,20 +23,20 @@ type term struct {
 
 	// changes is the count in the fence's row after the last answered commit.
 	changes atomic.Int64
-	// until is the earliest end of the lease, in nanoseconds since began, by the monotonic clock.
+	// until is the earliest time at which the lease may expire, in nanoseconds since began, by the monotonic clock.
 	until atomic.Int64
 	began time.Time
-	// renewalErr is the error of the last failed renewal.
+	// renewalErr is the error of the last renewal; nil if it succeeded.
 	renewalErr atomic.Pointer[error]
 
-	// writing is held during a commit.
+	// writing is locked during a commit, and guards the connection.
 	writing  sync.Mutex
-	conn     *sqlx.Conn // for commits; nil if none is open
-	connUsed time.Time  // the time of its last use
+	conn     *sqlx.Conn // the connection for commits; nil if it is closed
+	connUsed time.Time  // when conn was last used
 
-	// ctx ends with the term. Its cause is the reason.
+	// ctx ends with the term. Its cause is the first reason that was given to end.
 	ctx        context.Context
-	end        context.CancelCauseFunc // the first reason stays
+	end        context.CancelCauseFunc
 	goroutines sync.WaitGroup
 	finishOnce sync.Once
 }
@@ -59,7 +59,8 @@ func (t *term) Done() <-chan struct{}   { return t.ctx.Done() }
 // Changed returns nil, because only terms write entries.
 func (t *term) Changed() <-chan string { return nil }
 
-// Err ends the term first if its lease has expired, because the process may have been suspended since.
+// Err returns why the term has ended, or nil. It first ends the term if the lease has expired: if the process was
+// suspended, expire may not have done so yet.
 func (t *term) Err() error {
 	if t.remaining() <= 0 {
 		t.end(t.expired())
@@ -71,21 +72,21 @@ func (t *term) Err() error {
 	return fmt.Errorf("%w: %w", registry.ErrTermEnded, why)
 }
 
-// remaining returns how long the lease lasts at least.
+// remaining returns the minimum time until the lease expires.
 func (t *term) remaining() time.Duration {
 	return time.Duration(t.until.Load()) - time.Since(t.began)
 }
 
-// recordCommit records the count of the fence.
+// recordCommit records the count in the fence's row after a commit.
 func (t *term) recordCommit(changes int64) {
 	t.changes.Store(changes)
 	now := position{t.lineage, t.leader.Term, t.holder, changes}
 	t.registry.memory.observe(now, now)
 }
 
-// Finish ends the term, releases the lease if this term still holds it, and waits for the goroutines of the term.
-func (t *term) Finish(why error) {
-	t.end(why)
+// Finish ends the term, waits for the goroutines of the term, and releases the lease if the term still holds it.
+func (t *term) Finish(reason error) {
+	t.end(reason)
 	t.goroutines.Wait()
 	t.finishOnce.Do(func() {
 		t.writing.Lock() // a running commit fails
@@ -96,15 +97,16 @@ func (t *term) Finish(why error) {
 	})
 }
 
-// releaseTimeout is how long Finish tries to release the lease. Without an answer the next leader waits for its
-// expiry.
+// releaseTimeout is how long Finish tries to release the lease. If it fails, the next leader has to wait until the
+// lease expires.
 const releaseTimeout = 3 * time.Second
 
-// release frees the lease, unless the registry lacks something of this term, as after a failover a moment ago. In that
-// case this server tells the candidates, none of which may know it, and they wait for the expiry of the lease.
+// release releases the lease, unless the registry lacks commits of this term, for example after a failover a moment
+// ago. In that case it publishes that, because perhaps no candidate knows of these commits. The candidates then have
+// time to read it until the lease expires.
 func (t *term) release() {
 	if errors.As(context.Cause(t.ctx), new(rolledBackError)) {
-		return // the candidates were told before
+		return // the candidates have been told already
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), min(releaseTimeout, t.store.Lease))
 	defer cancel()
@@ -115,23 +117,23 @@ func (t *term) release() {
 		return
 	}
 	if n, err := done.RowsAffected(); err == nil && n == 0 {
-		if found, err := t.registry.look(ctx); err == nil {
+		if found, err := t.registry.readRows(ctx); err == nil {
 			_ = t.registry.publishLacks(ctx, found.Lineage) // the follower has logged what the registry lacks
 		}
 	}
 }
 
-// Resign frees the lease, so that the next leader can begin at once. A running commit fails.
+// Resign ends the term and releases the lease, so that the next leader can begin at once. A running commit fails.
 func (t *term) Resign(context.Context) error {
 	t.Finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
 	return nil
 }
 
-// countWaiting counts the candidates that would lead if the leadership were free.
+// countWaiting counts the candidates that can take the leadership.
 const countWaiting = "SELECT COUNT(*) FROM REGISTRY_CANDIDATE WHERE expires > UTC_TIMESTAMP(6) AND lacks = ''"
 
-// Standby reports whether another candidate waits for the end of this term. It returns false if that can't be found
-// out.
+// Standby reports whether another candidate waits for the end of this term. If the candidates can't be read, it
+// returns false.
 func (t *term) Standby(ctx context.Context) bool {
 	var waiting int
 	err := t.store.db.GetContext(ctx, &waiting, countWaiting)
