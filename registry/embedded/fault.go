@@ -7,9 +7,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// guarded runs work on the file's pages. It turns panics of bbolt and SIGBUS into errors; both happen when another
-// program damages or truncates the file while it is in use. faulted reports such an end; bbolt may then hold its locks
-// forever.
+// guarded calls work, which reads or writes the file's pages. If another program damages or truncates the file while
+// it is in use, bbolt panics or the process gets a SIGBUS. guarded converts both into an error and returns faulted.
+// bbolt may then hold its locks forever.
 func guarded(work func() error) (faulted bool, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -20,8 +20,8 @@ func guarded(work func() error) (faulted bool, err error) {
 	return false, work()
 }
 
-// update makes all of the writes in one transaction, or none. faulted reports that a page could not be read. It does
-// not roll back after that, as [bolt.DB.Update] would, because the rollback reads all pages on a goroutine that is not
+// update makes all writes in one transaction, or none. It returns faulted if a page could not be read. After that it
+// does not roll back as [bolt.DB.Update] would, because the rollback reads all pages on a goroutine that is not
 // guarded.
 func (r *Registry) update(writes func(*bolt.Tx) error) (faulted bool, err error) {
 	return guarded(func() error {
@@ -37,7 +37,7 @@ func (r *Registry) update(writes func(*bolt.Tx) error) (faulted bool, err error)
 	})
 }
 
-// view reads a bucket.
+// view calls read with a bucket. If a page cannot be read, it ends all use of the registry.
 func (r *Registry) view(bucket []byte, read func(*bolt.Bucket) error) error {
 	faulted, err := guarded(func() error {
 		return r.db.View(func(tx *bolt.Tx) error { return read(tx.Bucket(bucket)) })

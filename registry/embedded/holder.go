@@ -12,7 +12,7 @@ import (
 // InUse is the error of Open when another process holds the file.
 type InUse struct {
 	Path string
-	// PID is the process id that the holder wrote down, 0 if it can't be read.
+	// PID is the process id in the holder file, or 0 if it can't be read.
 	PID int
 }
 
@@ -24,8 +24,8 @@ func (e *InUse) Error() string {
 	return fmt.Sprintf("the registry %s is in use by %s: stop that first, or use another data folder", e.Path, holder)
 }
 
-// holderPath returns the path of FILE.holder, which contains the process id of the holder. A killed process leaves it
-// behind, so it is valid only while the file is locked.
+// holderPath returns the path of the holder file, which contains the process id of the holder. A killed process does
+// not remove it, so its content is valid only while the registry's file is locked.
 func holderPath(path string) string { return path + ".holder" }
 
 func writeHolder(path string) error {
@@ -39,7 +39,7 @@ func removeHolder(path string) error {
 	return nil
 }
 
-// newInUse returns the error that names the holder of the file.
+// newInUse returns the error for a file that another process holds.
 func newInUse(path string) *InUse {
 	e := &InUse{Path: path}
 	if b, err := os.ReadFile(holderPath(path)); err == nil {

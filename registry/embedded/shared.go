@@ -12,7 +12,7 @@ import (
 
 var _ registry.Shared = (*Registry)(nil)
 
-// ReadShared returns the last written value. It works even if the file is lost, as long as its pages can be read.
+// ReadShared returns a shared value. It works even if the file is lost, while its pages can be read.
 func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
 	fail := func(err error) (registry.Entry, error) {
 		return registry.Entry{}, fmt.Errorf("read the shared value %s of %s: %w", name, r.path, err)
@@ -38,7 +38,7 @@ func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry,
 	return e, nil
 }
 
-// WriteShared writes and syncs a value. A failed write ends the use of the registry, as in Commit.
+// WriteShared writes and syncs a value. A failed write ends all use of the registry, as in Commit.
 func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 	condition registry.Condition) (version int64, err error) {
 	fail := func(err error) (int64, error) {
@@ -64,7 +64,7 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 	case errors.As(err, &conflict) && !faulted:
 		return 0, conflict
 	case err == nil:
-		err = r.checkFile() // a write to a removed file is lost with this process
+		err = r.checkFile() // a write to a removed file is lost when this process ends
 	default:
 		err = r.failWith(err, faulted)
 	}

@@ -17,7 +17,7 @@ import (
 type term struct {
 	registry *Registry
 	number   int64
-	// commits counts the commits of this term. Only Commit uses it, with the registry's lock held.
+	// commits is the number of the term's commits. Only Commit uses it, while it holds registry.mu.
 	commits int64
 
 	mu   sync.Mutex
@@ -37,12 +37,12 @@ func (t *term) Err() error {
 // Changed returns nil, because only this process can write to the file.
 func (t *term) Changed() <-chan string { return nil }
 
-// end ends the term. The first reason counts.
-func (t *term) end(why error) {
+// end ends the term for a reason. It does nothing if the term has already ended.
+func (t *term) end(reason error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.err == nil {
-		t.err = why
+		t.err = reason
 		close(t.done)
 	}
 }
@@ -55,7 +55,7 @@ func (t *term) Resign(context.Context) error {
 	return nil
 }
 
-// List reads a consistent snapshot: it sees all of a commit or nothing of it.
+// List reads the entries in one transaction, so the result has all of a commit or nothing of it.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if err := registry.CheckListPath(path); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	return e, nil
 }
 
-// view reads while the term lasts.
+// view calls read with the entries. It returns an error if ctx or the term has ended.
 func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -115,8 +115,8 @@ func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 	return t.registry.view(entriesBucket, read)
 }
 
-// Commit writes and syncs. A failed write ends the term, and every further use of the registry fails. The commit may
-// still have happened, if the page that makes it valid was written.
+// Commit writes and syncs. After a failed write the term has ended, and all further writes fail. The commit may still
+// have happened, if the page that makes it valid was written.
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
@@ -142,7 +142,7 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 		t.end(err)
 		return fmt.Errorf("commit (writes: %d): %w", len(writes), err)
 	case err == nil:
-		err = r.checkFile() // a write to a removed file is lost with this process
+		err = r.checkFile() // a write to a removed file is lost when this process ends
 	default:
 		err = r.failWith(err, faulted)
 	}
@@ -158,11 +158,12 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	return nil
 }
 
-// apply checks the fence, counts the commit (rule T2), then checks the conditions and makes the writes in order.
+// apply checks the fence and counts the commit (rule T2). Then it makes the writes in their order, and checks the
+// condition of each.
 func (t *term) apply(tx *bolt.Tx, writes []registry.Write) error {
 	leader := tx.Bucket(leaderBucket)
-	if term, commit := numberAt(leader, termKey), numberAt(leader, commitKey); term != t.number ||
-		commit != t.commits {
+	term, commit := numberAt(leader, termKey), numberAt(leader, commitKey)
+	if term != t.number || commit != t.commits {
 		return fmt.Errorf("%w: the registry is at commit %d of term %d, not %d of %d", registry.ErrTermEnded, commit,
 			term, t.commits, t.number)
 	}
@@ -178,7 +179,8 @@ func (t *term) apply(tx *bolt.Tx, writes []registry.Write) error {
 	return nil
 }
 
-// applyOne makes one write and returns the version of the entry after it, 0 after a delete.
+// applyOne makes one write and returns the new version of the entry. The version is 0 after a delete. If the condition
+// does not hold, the error is *registry.Conflict.
 func applyOne(entries *bolt.Bucket, w registry.Write) (int64, error) {
 	key := []byte(w.Path)
 	version := int64(-1)
@@ -201,8 +203,8 @@ func applyOne(entries *bolt.Bucket, w registry.Write) (int64, error) {
 	return version + 1, entries.Put(key, append(value, w.Value...))
 }
 
-// mayBeCommitted reports whether the file, as this process sees it, is or may be at that commit. A commit that this
-// process does not see can't become durable later.
+// mayBeCommitted reports whether the commit with this number may be in the file. It is certain that it is not if this
+// process can read the file and does not find the commit there.
 func (t *term) mayBeCommitted(commit int64) bool {
 	if t.registry.faulted {
 		return true
@@ -217,7 +219,7 @@ func (t *term) mayBeCommitted(commit int64) bool {
 	return visible || err != nil
 }
 
-// decode copies the stored bytes, because bbolt's memory is valid only within the transaction.
+// decode returns a stored entry. It copies the bytes, because bbolt's memory is valid only within the transaction.
 func decode(path string, stored []byte) (registry.Entry, error) {
 	if len(stored) < 8 {
 		return registry.Entry{}, fmt.Errorf("the entry %s is damaged: %d bytes are too short for a version", path,

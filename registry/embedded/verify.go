@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// verify reads all used pages once and returns what is wrong with them. bbolt itself finds some of these faults when
-// it opens a file, but by a panic on a goroutine of its own that ends the process, and it loops forever on a cycle of
-// pages. verify checks only bbolt's page format: values have no checksum.
+// verify reads all used pages once, and returns an error if one is damaged. bbolt finds some kinds of damage itself
+// when it opens a file, but then it panics on its own goroutine, which ends the process, and it loops forever on a
+// cycle of pages. verify checks only bbolt's page format, because values have no checksum.
 func verify(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -26,12 +26,12 @@ func verify(path string) error {
 	return v.bucket(v.root, nil)
 }
 
-// The layout of bbolt's pages, version 2.
+// These are the sizes and flags in bbolt's page format, version 2.
 const (
 	pageHeader  = 16
-	element     = 16 // of a branch or leaf element
+	element     = 16 // the size of a branch or leaf element
 	metaBytes   = 64
-	bucketBytes = 16 // the header of an inline bucket
+	bucketBytes = 16 // the size of the header of an inline bucket
 
 	branchPage = 0x01
 	leafPage   = 0x02
@@ -44,29 +44,33 @@ const (
 
 var native = binary.NativeEndian
 
+// verifier checks the pages of a file.
 type verifier struct {
 	file     io.ReaderAt
 	pageSize int64
-	root     uint64
-	end      uint64 // the first page after the used ones
-	seen     map[uint64]bool
+	root     uint64          // the root page of the file
+	end      uint64          // the first page after the used pages
+	seen     map[uint64]bool // the pages that were checked
 }
 
+// newVerifier reads the newer one of the two meta pages.
 func newVerifier(f io.ReaderAt) (*verifier, error) {
 	v := &verifier{file: f, seen: map[uint64]bool{}}
 	var latest uint64
-	// The position of the second meta page depends on the page size, which a damaged first one may have lost.
-	for _, at := range []int64{0, 4096, 8192, 16384, 32768, 65536} {
+	// The position of the second meta page depends on the page size, which is not known if the first meta page is
+	// damaged.
+	for _, offset := range []int64{0, 4096, 8192, 16384, 32768, 65536} {
 		page := make([]byte, pageHeader+metaBytes)
-		if _, err := f.ReadAt(page, at); err != nil {
+		if _, err := f.ReadAt(page, offset); err != nil {
 			continue
 		}
 		meta := page[pageHeader:]
 		size := int64(native.Uint32(meta[8:]))
 		sum := fnv.New64a()
 		_, _ = sum.Write(meta[:56])
-		if native.Uint32(meta) != magic || native.Uint32(meta[4:]) != fileVersion ||
-			sum.Sum64() != native.Uint64(meta[56:]) || at != 0 && at != size {
+		isMeta := native.Uint32(meta) == magic && native.Uint32(meta[4:]) == fileVersion &&
+			sum.Sum64() == native.Uint64(meta[56:])
+		if !isMeta || offset != 0 && offset != size {
 			continue
 		}
 		if txid := native.Uint64(meta[48:]); v.pageSize == 0 || txid > latest {
@@ -79,14 +83,14 @@ func newVerifier(f io.ReaderAt) (*verifier, error) {
 	return v, nil
 }
 
-// bucket checks the tree below a page.
+// bucket checks the tree of a bucket. path are the pages above its root page.
 func (v *verifier) bucket(root uint64, path []uint64) error {
 	var last []byte
 	return v.tree(root, path, nil, &last)
 }
 
-// tree checks a page and the pages below it. least is the key of this page in its parent: no key of the page is
-// smaller.
+// tree checks a page and the pages below it. least is the key of the page in its parent, so no key of the page may be
+// smaller. last is the last key that was checked in the bucket.
 func (v *verifier) tree(id uint64, path []uint64, least []byte, last *[]byte) error {
 	bad := func(format string, args ...any) error {
 		return damaged(fmt.Sprintf("page %d: ", id) + fmt.Sprintf(format, args...))
@@ -123,7 +127,7 @@ func (v *verifier) tree(id uint64, path []uint64, least []byte, last *[]byte) er
 	return v.page(page, append(path, id), least, last, bad)
 }
 
-// page checks a page, or a small bucket that is stored inline in the leaf of its parent.
+// page checks a page, or a small bucket that is stored inline in a leaf. bad returns an error about the page.
 func (v *verifier) page(page []byte, path []uint64, least []byte, last *[]byte, bad func(string, ...any) error) error {
 	if len(page) < pageHeader {
 		return bad("too short")
@@ -162,6 +166,7 @@ func (v *verifier) page(page []byte, path []uint64, least []byte, last *[]byte, 
 	return nil
 }
 
+// leaf checks an element of a leaf: e, whose offset in the page is at.
 func (v *verifier) leaf(page []byte, at int, e []byte, path []uint64, least []byte, last *[]byte,
 	bad func(string, ...any) error) error {
 	kind, pos, size, value := native.Uint32(e), uint64(native.Uint32(e[4:])), uint64(native.Uint32(e[8:])),
