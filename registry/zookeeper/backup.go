@@ -19,33 +19,34 @@ type Node struct {
 	Value []byte `json:"value"`
 }
 
-// ErrBusy is wrapped by the error of Backup if ctx ended before Backup had read the whole namespace without a commit
-// in between. ErrUnfinished is wrapped if its last read was consistent but included half of a large commit, which only
-// a leader can finish.
+// These errors mean that Backup could not read a state between two commits before ctx ended.
 var (
-	ErrBusy       = errors.New("no pause between two commits of the leader was long enough to read all of it")
+	// ErrBusy means that commits were made during the last read.
+	ErrBusy = errors.New("no pause between two commits of the leader was long enough to read all of it")
+	// ErrUnfinished means that the last read found a large commit of which only a part was applied. A leader must
+	// finish it.
 	ErrUnfinished = errors.New("a leader must finish a large commit first")
 )
 
-// Backup reads a namespace as it is between two commits, with or without a leader. If the fence changes during a read,
-// it reads again until ctx ends; the error is then ErrBusy or ErrUnfinished. Entries that users may edit may change
-// during the read. Ephemeral nodes and parts of commits are left out.
+// Backup reads a namespace as it is between two commits, with or without a leader. If a commit is made during a read,
+// or a large commit is not finished, Backup reads again. When ctx ends, the error is ErrBusy or ErrUnfinished. Entries
+// that users may edit may change during the read. Ephemeral nodes and parts of commits are left out.
 func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	err = o.withSession(ctx, func(c *client) error {
-		why := ErrBusy
+		lastErr := ErrBusy
 		for {
 			read, err := c.readBetweenCommits(ctx)
 			switch {
 			case ctx.Err() != nil:
-				return why
+				return lastErr
 			case err == nil:
 				nodes = read
 				return nil
 			case !errors.Is(err, ErrBusy) && !errors.Is(err, ErrUnfinished):
 				return err
 			}
-			if why = err; c.Pause(ctx) != nil {
-				return why
+			if lastErr = err; c.Pause(ctx) != nil {
+				return lastErr
 			}
 		}
 	})
@@ -55,25 +56,26 @@ func Backup(ctx context.Context, o Options) (nodes []Node, err error) {
 	return nodes, nil
 }
 
-// ReadAll reads a namespace, also one in which no server of this scheduler has led, and changes nothing. Its nodes may
-// change during the read. candidates are the values of the ephemeral nodes of running servers, in no order; those of
-// the original are host:port. It returns nothing for a namespace that does not exist.
+// ReadAll reads a namespace and changes nothing. The namespace may be one in which no server of this scheduler has
+// led. Its nodes may change during the read. candidates are the values of the election nodes of running servers, in no
+// order; those of the original are host:port. If the namespace does not exist, ReadAll returns no nodes and no
+// candidates.
 func ReadAll(ctx context.Context, o Options) (nodes []Node, candidates []string, err error) {
 	err = o.withSession(ctx, func(c *client) error {
 		for level := []string{""}; len(level) > 0; {
-			read, below, err := c.readLevel(ctx, level)
+			read, children, err := c.readLevel(ctx, level)
 			if err != nil {
 				return err
 			}
-			nodes, level = append(nodes, read...), below
+			nodes, level = append(nodes, read...), children
 		}
 		return c.Ask(ctx, func() error {
 			election := c.namespace.full(electionPath)
 			names, _, err := c.Children(election)
 			for i := 0; i < len(names) && err == nil; i++ {
-				var who []byte
-				if who, _, err = c.Get(election + "/" + names[i]); err == nil {
-					candidates = append(candidates, string(who))
+				var address []byte
+				if address, _, err = c.Get(election + "/" + names[i]); err == nil {
+					candidates = append(candidates, string(address))
 				}
 			}
 			if errors.Is(err, zk.ErrNoNode) {
@@ -89,10 +91,11 @@ func ReadAll(ctx context.Context, o Options) (nodes []Node, candidates []string,
 	return nodes, candidates, nil
 }
 
-// joinTimeout is how long a command waits for ZooKeeper to answer, while its user waits at a terminal.
+// joinTimeout is how long a command waits for a session. Its user waits at a terminal meanwhile.
 const joinTimeout = 20 * time.Second
 
-// withSession runs a function with a session of its own. The end of ctx also ends requests that wait for a connection.
+// withSession calls do with a new session, which it then closes. The end of ctx also ends requests that wait for a
+// connection.
 func (o Options) withSession(ctx context.Context, do func(*client) error) error {
 	ns, err := newNamespace(o)
 	if err != nil {
@@ -104,10 +107,10 @@ func (o Options) withSession(ctx context.Context, do func(*client) error) error 
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, c.End)()
-	joining, cancel := context.WithTimeout(ctx, joinTimeout)
+	joinCtx, cancel := context.WithTimeout(ctx, joinTimeout)
 	defer cancel()
-	if err := c.join(joining); err != nil {
-		if trouble := c.Trouble(); joining.Err() != nil && trouble != nil {
+	if err := c.join(joinCtx); err != nil {
+		if trouble := c.Trouble(); joinCtx.Err() != nil && trouble != nil {
 			err = trouble
 		}
 		return fmt.Errorf("open a session: %w", err)
@@ -115,19 +118,19 @@ func (o Options) withSession(ctx context.Context, do func(*client) error) error 
 	return do(c)
 }
 
-// readBetweenCommits reads all nodes. The error is ErrBusy or ErrUnfinished if the nodes that only the leader writes
-// are not all of one moment between two commits.
+// readBetweenCommits reads all nodes. It returns ErrBusy if a commit was made during the read, and ErrUnfinished if a
+// large commit is not finished.
 func (c *client) readBetweenCommits(ctx context.Context) (nodes []Node, err error) {
 	before, err := c.fenceZxid(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for level := []string{""}; len(level) > 0; {
-		read, below, err := c.readLevel(ctx, level)
+		read, children, err := c.readLevel(ctx, level)
 		if err != nil {
 			return nil, err
 		}
-		nodes, level = append(nodes, read...), below
+		nodes, level = append(nodes, read...), children
 	}
 	after, err := c.fenceZxid(ctx)
 	switch {
@@ -142,7 +145,7 @@ func (c *client) readBetweenCommits(ctx context.Context) (nodes []Node, err erro
 	return nodes, nil
 }
 
-// fenceZxid returns a number that every commit changes.
+// fenceZxid returns the number of the transaction that last set the fence. Every commit changes it.
 func (c *client) fenceZxid(ctx context.Context) (zxid int64, err error) {
 	full := c.namespace.full(fencePath)
 	err = c.Ask(ctx, func() error {
@@ -161,11 +164,11 @@ func (c *client) fenceZxid(ctx context.Context) (zxid int64, err error) {
 	return zxid, nil
 }
 
-// readLevel reads nodes and returns the paths of their children. It leaves out nodes that were removed meanwhile; a
-// removal by the leader shows in the fence.
-func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, below []string, err error) {
+// readLevel reads nodes, and returns them together with the paths of their children. It leaves out a node that was
+// removed meanwhile: if the leader has removed the node, the fence has changed too.
+func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, children []string, err error) {
 	var mu sync.Mutex
-	err = parallel(ctx, reads, len(paths), func(ctx context.Context, i int) error {
+	err = parallel(ctx, maxReads, len(paths), func(ctx context.Context, i int) error {
 		full := c.namespace.full(paths[i])
 		var value []byte
 		var names []string
@@ -191,31 +194,31 @@ func (c *client) readLevel(ctx context.Context, paths []string) (nodes []Node, b
 			return nil
 		}
 		for _, name := range names {
-			below = append(below, paths[i]+"/"+name)
+			children = append(children, paths[i]+"/"+name)
 		}
 		return nil
 	})
-	return nodes, below, err
+	return nodes, children, err
 }
 
-// restoring is the value of the fence while a namespace is restored. No server can begin a term on it.
+// restoring is the value of the fence while a namespace is restored. With this value no server can begin a term.
 const restoring = "restoring"
 
-// Restore creates the nodes of a backup in a namespace that does not exist or is empty; it refuses any other and
-// leaves it unchanged. It leaves out the entries at the paths in without. No server may run with the namespace
-// meanwhile: such a server can't lead, and the restore fails when it finds the server's nodes. A restore that failed
-// or was interrupted leaves a namespace on which no server can lead; remove it before the next try.
+// Restore creates the nodes of a backup, without the entries at the paths in without. The namespace must be empty or
+// not exist; otherwise Restore returns an error and changes nothing. No server may use the namespace meanwhile: it
+// could not lead, and Restore fails when it finds the server's nodes. After a restore that failed or was interrupted,
+// no server can lead with the namespace. Remove the namespace before the next try.
 func Restore(ctx context.Context, o Options, nodes []Node, without ...string) error {
 	for _, n := range nodes {
 		if err := checkPath(n.Path); err != nil && !isEdited(n.Path) {
 			return fmt.Errorf("the backup is damaged: %w", err)
 		}
 	}
-	at := slices.IndexFunc(nodes, func(n Node) bool { return n.Path == fencePath })
-	if at < 0 {
+	i := slices.IndexFunc(nodes, func(n Node) bool { return n.Path == fencePath })
+	if i < 0 {
 		return errors.New("the backup is damaged: it has no " + fencePath)
 	}
-	f, err := readFence(nodes[at].Value)
+	f, err := readFence(nodes[i].Value)
 	if err != nil {
 		return fmt.Errorf("the backup is damaged: its fence: %w", err)
 	}
@@ -254,23 +257,23 @@ func (c *client) checkEmpty() error {
 	return nil
 }
 
-// createNodes creates nodes, parents before children. It skips the registry's own folder and its fence, which already
-// exist.
+// createNodes creates nodes, parents before children. It skips the entries at the paths in without, and the registry's
+// folder and fence, which already exist.
 func (c *client) createNodes(ctx context.Context, nodes []Node, without []string) error {
-	left := []string{ownPath, fencePath}
+	skipped := []string{ownPath, fencePath}
 	for _, path := range without {
-		left = append(left, nodeOf(path))
+		skipped = append(skipped, nodeOf(path))
 	}
 	byDepth := map[int][]Node{}
 	for _, n := range nodes {
-		if !slices.Contains(left, n.Path) {
+		if !slices.Contains(skipped, n.Path) {
 			depth := strings.Count(n.Path, "/")
 			byDepth[depth] = append(byDepth[depth], n)
 		}
 	}
 	for _, depth := range slices.Sorted(maps.Keys(byDepth)) {
 		level := byDepth[depth]
-		if err := parallel(ctx, reads, len(level),
+		if err := parallel(ctx, maxReads, len(level),
 			func(_ context.Context, i int) error { return c.createNew(level[i]) }); err != nil {
 			return err
 		}
@@ -278,13 +281,13 @@ func (c *client) createNodes(ctx context.Context, nodes []Node, without []string
 	return nil
 }
 
-// createNew creates a node that must not exist. If it exists, a server has created it during the restore, perhaps with
-// other keys than the backup's.
+// createNew creates a node. It returns an error if the node exists, because then a server has created it during the
+// restore, perhaps with other keys than those of the backup.
 func (c *client) createNew(n Node) error {
 	full := c.namespace.full(n.Path)
 	_, err := c.Create(full, n.Value, 0, c.namespace.acl)
 	if errors.Is(err, zk.ErrNodeExists) {
-		return c.inUseError(full + "was created by another program meanwhile")
+		return c.inUseError(full + " was created by another program meanwhile")
 	}
 	if err != nil {
 		return c.namespace.explain("create the node", full, err)
@@ -292,14 +295,14 @@ func (c *client) createNew(n Node) error {
 	return nil
 }
 
-// openFence lets servers lead. It fails if a server already stands for election, because that server may have cached
-// what it read during the restore.
+// openFence sets the fence, so that servers can lead. It returns an error if a server already stands for election,
+// because that server may have read values during the restore.
 func (c *client) openFence(f fence) error {
-	standing, err := c.readCandidates()
+	candidates, err := c.readCandidates()
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return err
 	}
-	if len(standing) > 0 {
+	if len(candidates) > 0 {
 		return c.inUseError("a server stands for election")
 	}
 	full := c.namespace.full(fencePath)
@@ -309,6 +312,7 @@ func (c *client) openFence(f fence) error {
 	return nil
 }
 
-func (c *client) inUseError(how string) error {
-	return fmt.Errorf("a server uses this namespace: %s; stop all servers, remove what is there (zkCli.sh deleteall %s), and restore again", how, c.namespace.root)
+func (c *client) inUseError(evidence string) error {
+	return fmt.Errorf("a server uses this namespace: %s; stop all servers, remove what is there (zkCli.sh deleteall %s), and restore again",
+		evidence, c.namespace.root)
 }

@@ -102,7 +102,7 @@ func testRestoreBesideAServer(t *testing.T, server *zkserver.Server) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ before, makes, want string }{
-		{"/registry/fence", "/ha", "/hawas created by another program meanwhile"},
+		{"/registry/fence", "/ha", "/ha was created by another program meanwhile"},
 		{"/registry/entries/", "/ha/election/_c_x-lock-0000000000", "a server stands for election"},
 	} {
 		t.Run(c.makes, func(t *testing.T) {

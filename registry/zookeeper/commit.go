@@ -14,25 +14,25 @@ import (
 )
 
 const (
-	// maxRefits bounds how often a commit is changed to match the existing nodes, in addition to once per operation.
-	// It is needed because users edit the very nodes that a commit changes.
+	// write corrects the operations of a commit at most once per operation and maxRefits times more. The latter is for
+	// users who edit the same nodes at the same time.
 	maxRefits = 20
-	// maxSilentTimeouts is the number of session timeouts after which an unanswered request ends the term: a server
-	// whose disk hangs keeps the session alive and answers no write.
+	// maxSilentTimeouts is the number of session timeouts after which an unanswered request ends the term. The session
+	// does not end by itself: a server whose disk hangs keeps it alive, but answers no write.
 	maxSilentTimeouts = 2
-	// wireLimit is the default of ZooKeeper's jute.maxbuffer, the greatest size of a request.
+	// wireLimit is the default of ZooKeeper's jute.maxbuffer, the maximum size of a request.
 	wireLimit = 0xfffff
 	// frameBytes is the space for the rest of a request: headers, the fence, the check of the election node, and the
 	// registry's own operations of a staged commit.
 	frameBytes = 4096
 )
 
-// maxBytes returns the greatest total size of the operations in one request.
+// maxBytes returns the maximum total size of the operations in one request.
 func (ns *namespace) maxBytes() int { return wireLimit - frameBytes - 6*len(ns.root) }
 
 // Commit makes the writes in one Multi that also checks the election node and sets the fence from its last version
-// (rule T2), or in several if they are too large for one; see stage. It returns when the outcome is known or the
-// session has ended; the end of ctx does not shorten that (rule T3).
+// (rule T2). If the writes are too large for one Multi, stage makes them in several. Commit returns when the outcome
+// is known or the session has ended. It does not return earlier when ctx ends (rule T3).
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	fail := func(err error) error { return fmt.Errorf("commit (writes: %d): %w", len(writes), err) }
 	if err := ctx.Err(); err != nil {
@@ -43,19 +43,18 @@ func (t *term) Commit(ctx context.Context, writes []registry.Write) error {
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	ops := plan(writes, t.known.exists)
+	ops := plan(writes, t.states.exists)
 	write := t.write
 	if sizeOf(t.namespace, ops) > t.namespace.maxBytes() {
 		write = t.stage
 	}
 	refused, err := write(&ops)
-	var conflict *registry.Conflict
 	switch {
-	case err == nil || errors.As(err, &conflict):
+	case err == nil || errors.As(err, new(*registry.Conflict)):
 		return err
 	case refused == nil:
 		return fail(err)
-	case refused.unmet(err):
+	case refused.conditionUnmet(err):
 		return &registry.Conflict{Path: refused.Path}
 	case errors.Is(err, zk.ErrNoNode):
 		return fail(fmt.Errorf("the parent of %s is missing; the next leader creates it: %w",
@@ -70,28 +69,31 @@ func (t *term) awaitCommit() {
 	defer t.writing.RUnlock()
 }
 
-// write sends operations. It first corrects operations that assumed the wrong existence of their node. If one is
-// refused for another reason, write returns it with the error, and nothing was done.
+// write makes operations. If ZooKeeper refuses them because one was planned wrongly, write corrects that operation in
+// ops and tries again. If an operation is refused for another reason, write returns it with the error, and has changed
+// nothing.
 func (t *term) write(ops *[]op) (refused *op, err error) {
-	for tries := len(*ops) + maxRefits; ; tries-- {
-		at, err := t.send(*ops)
-		if at < 0 {
+	for refits := len(*ops) + maxRefits; ; refits-- {
+		i, err := t.send(*ops)
+		if i < 0 {
 			return nil, err
 		}
-		if tries == 0 || !refit(ops, at, err) {
-			return &(*ops)[at], err
+		if refits == 0 || !refit(ops, i, err) {
+			return &(*ops)[i], err
 		}
 	}
 }
 
 var errFenced = errors.New("ZooKeeper refused the fence: another leader has taken over")
 
-// isFence reports whether a refusal of the first two operations concerns the election node or the fence, and not, for
-// example, a quota.
-func isFence(err error) bool { return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion) }
+// isFenceRefusal reports whether one of the first two operations of a Multi was refused because of the state of the
+// election node or the fence. Other refusals, for example because of a quota, do not end the term.
+func isFenceRefusal(err error) bool {
+	return errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion)
+}
 
 // send sends the operations in one fenced Multi and repeats it until the outcome is known. If an operation was
-// refused, refused is its index and nothing was done; otherwise refused is -1.
+// refused, refused is its index, and nothing has changed. Otherwise refused is -1.
 func (t *term) send(ops []op) (refused int, err error) {
 	next := fence{t.Number(), t.commits + 1, t.candidate.name}
 	requests := []any{
@@ -101,17 +103,17 @@ func (t *term) send(ops []op) (refused int, err error) {
 	for i := range ops {
 		requests = append(requests, ops[i].request(t.namespace))
 	}
-	unsure := false // an earlier try may have succeeded
-	ended := func(why error) (int, error) {
+	mayBeDone := false // an earlier try may have succeeded
+	endTerm := func(why error) (int, error) {
 		t.end(why)
-		if unsure {
+		if mayBeDone {
 			return -1, fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, t.Err())
 		}
 		return -1, t.Err()
 	}
 	for began := time.Now(); ; {
 		if err := t.Err(); err != nil {
-			return ended(err)
+			return endTerm(err)
 		}
 		results, err := t.client.Multi(requests...)
 		if err == nil {
@@ -123,50 +125,49 @@ func (t *term) send(ops []op) (refused int, err error) {
 			if failed >= 2 {
 				return failed - 2, err
 			}
-			if failed == 0 && isFence(err) {
-				return ended(errFenced)
+			if failed == 0 && isFenceRefusal(err) {
+				return endTerm(errFenced)
 			}
-			// The fence shows whether this try, or an earlier one, succeeded.
-			shown, stat, readErr := t.shows(next)
+			// The fence shows whether this try or an earlier one has succeeded.
+			done, stat, readErr := t.fenceIs(next)
 			switch {
 			case readErr != nil:
-				unsure = true
-				return ended(readErr)
-			case shown:
+				mayBeDone = true
+				return endTerm(readErr)
+			case done:
 				t.committed(stat, ops)
 				return -1, nil
-			case failed >= 0 && isFence(err):
-				return ended(errFenced)
+			case failed >= 0 && isFenceRefusal(err):
+				return endTerm(errFenced)
 			}
 			return -1, t.explain("write", fencePath, err)
 		}
-		unsure = true
-		if tried := time.Since(began); tried > maxSilentTimeouts*t.namespace.SessionTimeout {
+		mayBeDone = true
+		if elapsed := time.Since(began); elapsed > maxSilentTimeouts*t.namespace.SessionTimeout {
 			if errors.Is(err, zk.ErrConnectionClosed) {
 				err = fmt.Errorf("jute.maxbuffer of the servers may be smaller than %d: %w", wireLimit, err)
 			}
-			return ended(fmt.Errorf("no answer in %s to a request of %d bytes; a disk of ZooKeeper may hang: %w",
-				tried.Round(time.Second), sizeOf(t.namespace, ops), err))
+			return endTerm(fmt.Errorf("no answer in %s to a request of %d bytes; a disk of ZooKeeper may hang: %w",
+				elapsed.Round(time.Second), sizeOf(t.namespace, ops), err))
 		}
-		t.namespace.Logger.Debug("commit unanswered, retrying", "term", next.term, "commit",
-			next.commit, "error", err)
+		t.namespace.Logger.Debug("commit unanswered, retrying", "term", next.term, "commit", next.commit, "error", err)
 		if err := t.pause(); err != nil {
-			return ended(err)
+			return endTerm(err)
 		}
 	}
 }
 
-// committed records the effects of a Multi that left the fence in this state.
+// committed records the effects of a successful Multi. fence is the Stat of the fence after it.
 func (t *term) committed(fence *zk.Stat, ops []op) {
 	t.commits++
 	t.fenceVersion = fence.Version
 	for i := range ops {
-		t.known.recordWrite(ops[i].Path, ops[i].Kind, fence.Mzxid)
+		t.states.recordWrite(ops[i].Path, ops[i].Kind, fence.Mzxid)
 	}
 }
 
-// shows reports whether the stored fence has the term and commit number of f.
-func (t *term) shows(f fence) (yes bool, stat *zk.Stat, err error) {
+// fenceIs reads the fence and reports whether it is f. It returns false if there is no fence.
+func (t *term) fenceIs(f fence) (equal bool, stat *zk.Stat, err error) {
 	value, stat, err := t.get(t.ctx, fencePath)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil, nil

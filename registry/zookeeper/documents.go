@@ -15,41 +15,41 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 )
 
-// documents reports what others change in the edited folders. It watches the folders and each node in them on a
-// separate session, which ends with its connection; the next session begins by reading the state of all nodes. The
-// observed state of a node is compared with the state that the term has last read or written (known.recordWatch). If they
-// differ, the path is reported, and the receiver reads the entry again. ZooKeeper reports no changes of ACLs and,
-// since 3.8.4, no events of nodes that may not be read. Therefore all nodes are checked again every checkInterval
-// (less often if there are many), and unreadable ones every second; the version of an ACL can be read without a
-// permission.
+// documents reports changes that others make in the edited folders. It watches the folders and each node in them on a
+// separate session. This session ends with its connection, and the next one begins by reading the state of all nodes.
+// The observed state of a node is compared with the state that the term has last read or written
+// (nodeStates.recordWatch). If the states differ, the path is reported, and the receiver reads the entry again.
+//
+// ZooKeeper reports no changes of ACLs and, since 3.8.4, no events of nodes that may not be read. Therefore all nodes
+// are also checked every checkInterval (less often if there are many), and unreadable nodes every probeInterval. The
+// version of an ACL can be read without a permission.
 type documents struct {
 	term       *term
 	changed    chan string
-	lastErrors map[string]string // the error of the last check, by folder; "" for all folders
+	lastErrors map[string]string // the error of the last check, by folder; "" stands for all folders
 
 	mu     sync.Mutex
-	events []zk.Event    // reported by watches, not yet processed
-	wake   chan struct{} // holds a token while there are events
+	events []zk.Event    // events of watches that have not been processed yet
+	wake   chan struct{} // has a token while there are events
 }
 
 const (
+	// checkInterval is the minimum interval of the checks of all nodes. Each node adds checkPerNode.
 	checkInterval = 10 * time.Second
-	// checkPerNode is the additional time until the next check for each node.
-	checkPerNode = 5 * time.Millisecond
-	// checkChunk is the number of nodes that are checked before the recent events are processed again.
+	checkPerNode  = 5 * time.Millisecond
+	// checkChunk is the number of nodes after which a check processes the recent events.
 	checkChunk = 500
-	// probeInterval is the interval at which unreadable nodes are checked, and the age of a session at which it sets
-	// its first watch.
+	// probeInterval is the interval at which unreadable nodes are checked, at most maxProbedNodes at a time. It is
+	// also the age of a session at which the session sets its first watch.
 	//
-	// When a connection begins, the library walks over its watches, concurrently with the goroutine that receives
-	// answers. If it finds a watch, it reads the number of the last transaction, which that goroutine changes without
-	// a lock, and sets all watches again. A session that ends with its connection has no watches at that time, unless
-	// it sets its first one before the library's walk. Setting a watch twice is harmless, but the unlocked read is a
-	// data race, and nothing reports the end of the walk, which happens a moment after the session has begun. So the
-	// first watch is set with the first probe. No change is lost by that, because the check that sets the watches also
-	// finds earlier changes.
-	probeInterval    = time.Second
-	maxProbeInterval = 500
+	// The reason for the latter is a data race in the library. When a connection begins, the library walks over its
+	// watches. If there is one, it reads the number of the last transaction, which the goroutine that receives answers
+	// changes without a lock, and sets all watches again. A session that ends with its connection has no watches at
+	// that time, unless it sets its first watch before the library's walk. The walk happens a moment after the session
+	// has begun, and nothing reports its end. No change is lost by the delay, because the check that sets the watches
+	// also finds earlier changes.
+	probeInterval  = time.Second
+	maxProbedNodes = 500
 )
 
 func newDocuments(t *term) *documents {
@@ -57,26 +57,26 @@ func newDocuments(t *term) *documents {
 		wake: make(chan struct{}, 1)}
 }
 
-// run keeps a session that watches, one after the other, while the term lasts.
+// run watches while the term lasts, on one session after the other.
 func (d *documents) run() {
-	d.term.namespace.sessions(d.term.ctx, d.enqueue, d.watch, func(err error) {
+	d.term.namespace.keepSession(d.term.ctx, d.enqueue, d.watch, func(err error) {
 		if zookeeper.Answered(err) {
 			d.warnOnce("", err)
 		}
 	})
 }
 
-// warnOnce logs a warning about the failed checks at a folder, once for each reason. A nil error ends the failure.
-func (d *documents) warnOnce(folder string, why error) {
-	said := fmt.Sprint(why)
-	if why != nil && said != d.lastErrors[folder] {
-		d.term.namespace.Logger.Warn("external edits not detected, retrying", "folder", folder,
-			"error", why)
+// warnOnce logs that checks of a folder fail, unless the last check failed with the same error. A nil error means that
+// the check succeeded.
+func (d *documents) warnOnce(folder string, err error) {
+	text := fmt.Sprint(err)
+	if err != nil && text != d.lastErrors[folder] {
+		d.term.namespace.Logger.Warn("external edits not detected, retrying", "folder", folder, "error", err)
 	}
-	d.lastErrors[folder] = said
+	d.lastErrors[folder] = text
 }
 
-// enqueue queues an event that ZooKeeper reports.
+// enqueue queues an event of a watch.
 func (d *documents) enqueue(e zk.Event) {
 	d.mu.Lock()
 	d.events = append(d.events, e)
@@ -87,10 +87,10 @@ func (d *documents) enqueue(e zk.Event) {
 	}
 }
 
-// noEvent is the type of a check that no watch has requested.
+// noEvent is the type of a queued event that comes from recheck and not from a watch.
 const noEvent = zk.EventType(0)
 
-// recheck requests a check of a node for which a read has returned an earlier state than the watch.
+// recheck requests a check of a node, after a read has returned an earlier state than the watch.
 func (d *documents) recheck(path string) {
 	d.enqueue(zk.Event{Type: noEvent, Path: d.term.namespace.full(path)})
 }
@@ -98,9 +98,9 @@ func (d *documents) recheck(path string) {
 // watcher is one session of documents.
 type watcher struct {
 	*documents
-	ctx    context.Context
-	client *client
-	armed  map[string]bool // nodes and folders whose next change ZooKeeper will report
+	ctx     context.Context
+	client  *client
+	watched map[string]bool // nodes and folders whose next change ZooKeeper will report
 }
 
 // watch watches until the session or the term ends.
@@ -108,7 +108,7 @@ func (d *documents) watch(ctx context.Context, c *client, succeeded func()) erro
 	if err := c.join(ctx); err != nil {
 		return err
 	}
-	w := &watcher{documents: d, ctx: c.Context(), client: c, armed: map[string]bool{}}
+	w := &watcher{documents: d, ctx: c.Context(), client: c, watched: map[string]bool{}}
 	probe := time.NewTicker(probeInterval)
 	defer probe.Stop()
 	var wake chan struct{} // nil until the first check
@@ -116,7 +116,7 @@ func (d *documents) watch(ctx context.Context, c *client, succeeded func()) erro
 		var err error
 		select {
 		case <-probe.C:
-			if err = w.checkNodes(d.term.known.unreadable(maxProbeInterval)); err == nil && time.Now().After(next) {
+			if err = w.checkNodes(d.term.states.unreadable(maxProbedNodes)); err == nil && time.Now().After(next) {
 				var nodes int
 				nodes, err = w.checkAll()
 				next = time.Now().Add(checkInterval + time.Duration(nodes)*checkPerNode)
@@ -134,10 +134,11 @@ func (d *documents) watch(ctx context.Context, c *client, succeeded func()) erro
 	}
 }
 
-// checkAll checks all nodes and returns their number. A folder that may not be listed does not affect the others.
+// checkAll checks all nodes and returns their number. If a folder may not be listed, it still checks the others, and
+// returns 0, so that the next check is soon.
 func (w *watcher) checkAll() (nodes int, err error) {
 	refused := false
-	for _, folder := range edited {
+	for _, folder := range editedFolders {
 		names, err := w.list(folder)
 		if err == nil {
 			err = w.checkFolder(folder, names)
@@ -150,23 +151,23 @@ func (w *watcher) checkAll() (nodes int, err error) {
 		w.warnOnce(folder, err)
 	}
 	if refused {
-		nodes = 0 // so that the next check is soon
+		nodes = 0
 	}
 	return nodes, nil
 }
 
-// checkFolder checks all nodes of a folder, and the nodes that were known to exist.
+// checkFolder checks the nodes of a folder: those with the listed names, and those that existed earlier.
 func (w *watcher) checkFolder(folder string, names []string) error {
-	paths := w.term.known.below(folder)
+	paths := w.term.states.below(folder)
 	for _, name := range names {
 		paths = append(paths, folder+"/"+name)
 	}
 	slices.Sort(paths)
-	for some := range slices.Chunk(slices.Compact(paths), checkChunk) {
-		if err := w.checkNodes(some); err != nil {
+	for chunk := range slices.Chunk(slices.Compact(paths), checkChunk) {
+		if err := w.checkNodes(chunk); err != nil {
 			return err
 		}
-		if err := w.processEvents(); err != nil { // process changes during a long check, not after it
+		if err := w.processEvents(); err != nil { // changes need not wait for the end of a long check
 			return err
 		}
 	}
@@ -180,31 +181,31 @@ func (w *watcher) processEvents() error {
 	w.events = nil
 	w.mu.Unlock()
 	paths, folders := map[string]bool{}, map[string]bool{}
-	var gone []string
+	var removed []string
 	for _, e := range events {
 		path := strings.TrimPrefix(e.Path, w.term.namespace.root)
 		if e.Type != noEvent {
-			delete(w.armed, path)
+			delete(w.watched, path)
 		}
 		switch {
-		case slices.Contains(edited, path):
+		case slices.Contains(editedFolders, path):
 			folders[path] = true
-		case e.Type == zk.EventNodeDeleted: // its folder reports when it is created again
-			gone = append(gone, path)
+		case e.Type == zk.EventNodeDeleted: // if it is created again, the watch of its folder reports that
+			removed = append(removed, path)
 		default:
 			paths[path] = true
 		}
 	}
-	if err := w.reportChanges(gone, make([]*zk.Stat, len(gone))); err != nil {
+	if err := w.reportChanges(removed, make([]*zk.Stat, len(removed))); err != nil {
 		return err
 	}
 	for folder := range folders {
 		names, err := w.list(folder)
-		if err != nil && !zookeeper.Answered(err) { // the next check logs a refusal
+		if err != nil && !zookeeper.Answered(err) { // a refusal is logged by the next checkAll
 			return err
 		}
 		for _, name := range names {
-			if path := folder + "/" + name; !w.armed[path] {
+			if path := folder + "/" + name; !w.watched[path] {
 				paths[path] = true
 			}
 		}
@@ -212,32 +213,32 @@ func (w *watcher) processEvents() error {
 	return w.checkNodes(slices.Collect(maps.Keys(paths)))
 }
 
-// list lists a folder, and sets a watch if it has none.
+// list lists a folder, and sets a watch on it if there is none. A folder that does not exist has no names.
 func (w *watcher) list(folder string) (names []string, err error) {
 	full := w.term.namespace.full(folder)
-	if w.armed[folder] {
+	if w.watched[folder] {
 		names, _, err = w.client.Children(full)
 	} else {
 		names, _, _, err = w.client.ChildrenW(full)
 	}
-	w.armed[folder] = err == nil
+	w.watched[folder] = err == nil
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
 	return names, w.term.explain("list", folder, err)
 }
 
-// checkNodes reads the state of nodes, and sets a watch on those that have none.
+// checkNodes reads the states of nodes and reports those that have changed. It sets a watch on nodes without one.
 func (w *watcher) checkNodes(paths []string) error {
 	stats := make([]*zk.Stat, len(paths))
-	err := parallel(w.ctx, background, len(paths), func(_ context.Context, i int) (err error) {
-		there, full := false, w.term.namespace.full(paths[i])
-		if w.armed[paths[i]] {
-			there, stats[i], err = w.client.Exists(full)
+	err := parallel(w.ctx, maxBackgroundReads, len(paths), func(_ context.Context, i int) (err error) {
+		exists, full := false, w.term.namespace.full(paths[i])
+		if w.watched[paths[i]] {
+			exists, stats[i], err = w.client.Exists(full)
 		} else {
-			there, stats[i], _, err = w.client.ExistsW(full)
+			exists, stats[i], _, err = w.client.ExistsW(full)
 		}
-		if !there {
+		if !exists {
 			stats[i] = nil
 		}
 		return err
@@ -246,20 +247,21 @@ func (w *watcher) checkNodes(paths []string) error {
 		return err
 	}
 	for _, path := range paths {
-		w.armed[path] = true
+		w.watched[path] = true
 	}
 	return w.reportChanges(paths, stats)
 }
 
-// reportChanges reports the paths of nodes whose state differs from the one that the term knows.
+// reportChanges reports the paths of nodes whose state is not the one that the term has last read or written. A nil
+// Stat means that the node does not exist.
 func (w *watcher) reportChanges(paths []string, stats []*zk.Stat) error {
-	w.term.awaitCommit() // a running commit may be the cause of the change
+	w.term.awaitCommit() // a running commit may have made the change
 	for i, path := range paths {
-		if !w.term.known.recordWatch(path, stateOf(stats[i])) {
+		if !w.term.states.recordWatch(path, stateOf(stats[i])) {
 			continue
 		}
 		select {
-		case w.changed <- path: // also after the session's end, because known counts it as reported
+		case w.changed <- path: // also after the end of the session, because recordWatch has recorded the change
 		case <-w.term.ctx.Done():
 			return w.term.Err()
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// candidate is one child of the election node, in the format of Curator's LeaderSelector: _c_<guid>-lock-<10 digits>.
-// The candidate with the lowest number leads.
+// candidate is a child of /ha/election. Its name has the format of Curator's LeaderSelector: _c_<guid>-lock-<10
+// digits>. The digits are its number. The candidate with the lowest number leads.
 type candidate struct {
 	name   string
 	number int64
@@ -43,27 +43,27 @@ func candidates(children []string) (found []candidate) {
 	return found
 }
 
-// isOurs reports whether a candidate is of this scheduler and so will begin a term. Its ids have UUID version 7, those
-// of Curator version 4.
+// isOurs reports whether the candidate belongs to a server of this scheduler, and so will begin a term. Its guid is a
+// UUID of version 7; Curator uses version 4.
 func (c candidate) isOurs() bool {
 	guid, _, _ := strings.Cut(strings.TrimPrefix(c.name, candidatePrefix), candidateInfix)
 	id, err := uuid.Parse(guid)
 	return err == nil && id.Version() == 7
 }
 
-// candidateInterval is the interval at which a candidate reads which candidates precede it. It sets no watch: that
-// would only save reads, and a session with watches ends with its connection.
+// candidateInterval is the interval at which a candidate reads the list of candidates. It sets no watch, because a
+// session with watches ends with its connection; a watch would only save reads.
 const candidateInterval = 20 * time.Millisecond
 
-// stand creates a candidate, calls onCandidate with its name, and waits until the candidate is the first. The node is
-// removed with the session, even if the answer to its creation was lost.
-func (c *client) stand(ctx context.Context, who string, onCandidate func(name string)) (candidate, error) {
+// stand creates a candidate with the address, calls onCandidate with its name, and waits until the candidate is the
+// first. The candidate's node is removed with the session, even if the answer to its creation was lost.
+func (c *client) stand(ctx context.Context, address string, onCandidate func(name string)) (candidate, error) {
 	guid, err := uuid.NewV7()
 	if err != nil {
 		return candidate{}, fmt.Errorf("create a candidate's id: %w", err)
 	}
 	folder := c.namespace.full(electionPath)
-	node, err := c.Create(folder+"/"+candidatePrefix+guid.String()+candidateInfix, []byte(who),
+	node, err := c.Create(folder+"/"+candidatePrefix+guid.String()+candidateInfix, []byte(address),
 		zk.FlagEphemeral|zk.FlagSequence, c.namespace.acl)
 	if err != nil {
 		return candidate{}, c.namespace.explain("stand for election at", folder, err)
@@ -102,7 +102,7 @@ func (c *client) readCandidates() ([]candidate, error) {
 	return candidates(children), nil
 }
 
-// fence is the value of /registry/fence: the term, the number of requests that have committed something in it, and the
+// fence is the value of /registry/fence: the number of the term, the number of successful Multis in the term, and the
 // name of the term's election node.
 type fence struct {
 	term, commit int64
@@ -111,19 +111,21 @@ type fence struct {
 
 func (f fence) bytes() []byte { return fmt.Appendf(nil, "%d %d %s", f.term, f.commit, f.candidate) }
 
+// readFence parses the value of the fence. The name of the election node may be missing.
 func readFence(value []byte) (f fence, err error) {
-	if n, _ := fmt.Sscanf(string(value), "%d %d %s", &f.term, &f.commit, &f.candidate); n < 2 || f.term < 0 ||
-		f.commit < 0 {
+	n, _ := fmt.Sscanf(string(value), "%d %d %s", &f.term, &f.commit, &f.candidate)
+	if n < 2 || f.term < 0 || f.commit < 0 {
 		return f, fmt.Errorf("%q is not a term and a commit number", value)
 	}
 	return f, nil
 }
 
-// begin begins a term with one Multi that sets the election node and thereby checks that it exists (rule T1). The
-// number of the term is above highest. After an error the candidate must be given up: the term may have begun, and
-// ends with its session.
-func (c *client) begin(own candidate, who string, highest int64) (leader registry.Leader, fenceVersion int32,
-	err error) {
+// begin begins a term with one Multi, which sets the election node and thereby checks that it exists (rule T1). The
+// number of the term is above highest. After an error the caller must close the session: the term may have begun, and
+// then ends with it.
+func (c *client) begin(
+	own candidate, address string, highest int64,
+) (leader registry.Leader, fenceVersion int32, err error) {
 	ns := c.namespace
 	value, stat, err := c.Get(ns.full(fencePath))
 	if err != nil {
@@ -143,19 +145,20 @@ func (c *client) begin(own candidate, who string, highest int64) (leader registr
 			"term", before.term, "before", highest)
 	}
 	if before.term == 0 {
-		before.term = own.number // the fence may have been deleted: there were no more terms than candidates
+		before.term = own.number // the fence may have been deleted; there were not more terms than candidates
 	}
 	next := fence{term: max(before.term, highest) + 1, candidate: own.name}
 	results, err := c.Multi(
-		&zk.SetDataRequest{Path: ns.full(electionPath + "/" + own.name), Data: []byte(who), Version: -1},
+		&zk.SetDataRequest{Path: ns.full(electionPath + "/" + own.name), Data: []byte(address), Version: -1},
 		&zk.SetDataRequest{Path: ns.full(fencePath), Data: next.bytes(), Version: stat.Version})
 	if err != nil {
 		return leader, 0, ns.explain("begin a term at", ns.full(fencePath), err)
 	}
-	return leaderOf(next, who, results[0].Stat), results[1].Stat.Version, nil
+	return leaderOf(next, address, results[0].Stat), results[1].Stat.Version, nil
 }
 
-// leaderOf returns the leader of the fence's term. Since is the time at which the election node was set.
+// leaderOf returns the leader of the fence's term. election is the Stat of the election node, which the leader has set
+// at the beginning of the term.
 func leaderOf(f fence, address string, election *zk.Stat) registry.Leader {
 	return registry.Leader{Term: f.term, Address: address, Since: time.UnixMilli(election.Mtime).UTC()}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Nodes converts the entries and shared values of another kind of registry into the nodes of a backup.
+// Nodes converts entries and shared values, from another kind of registry, into the nodes of a backup.
 func Nodes(term int64, entries, shared []registry.Entry) (nodes []Node) {
 	nodes = append(nodes, Node{fencePath, fence{term: term}.bytes()})
 	for _, e := range entries {
@@ -33,10 +33,10 @@ func Nodes(term int64, entries, shared []registry.Entry) (nodes []Node) {
 	return nodes
 }
 
-// Entries converts the nodes of a backup into entries and shared values for another kind of registry. It leaves out
-// the entries at the paths in without.
+// Entries converts the nodes of a backup into entries and shared values, for another kind of registry. It leaves out
+// the entries at the paths in without. It returns an error if the backup has no valid fence.
 func Entries(nodes []Node, without ...string) (term int64, entries, shared []registry.Entry, err error) {
-	there := false
+	hasFence := false
 	for _, n := range nodes {
 		folder := folderOf(n.Path)
 		path := pathOf(folder, strings.TrimPrefix(n.Path, folder+"/"))
@@ -46,14 +46,14 @@ func Entries(nodes []Node, without ...string) (term int64, entries, shared []reg
 			if err != nil {
 				return 0, nil, nil, err
 			}
-			term, there = f.term, true
+			term, hasFence = f.term, true
 		case folder == sharedPath:
 			shared = append(shared, registry.Entry{Path: strings.TrimPrefix(n.Path, sharedPath+"/"), Value: n.Value})
 		case (folder == entriesPath || isOriginal(n.Path)) && !slices.Contains(without, path):
 			entries = append(entries, registry.Entry{Path: path, Value: n.Value})
 		}
 	}
-	if !there {
+	if !hasFence {
 		err = errors.New("it has no " + fencePath)
 	}
 	return term, entries, shared, err

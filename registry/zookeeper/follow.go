@@ -16,8 +16,7 @@ import (
 // leaderInterval is the interval at which a follower reads who leads.
 const leaderInterval = 250 * time.Millisecond
 
-// follower tracks who leads, by reads of the election and the fence. It has a session of its own while the registry is
-// open.
+// follower observes who leads: it reads the election and the fence on its own session, while the registry is open.
 type follower struct {
 	namespace *namespace
 	onLeader  func(registry.Leader)
@@ -25,19 +24,21 @@ type follower struct {
 	mu     sync.Mutex
 	client *client
 
-	known     registry.Leader
+	observed  registry.Leader
 	candidate string // the leader's election node; empty if there is no leader
-	refusal   error  // the refusal of the last read
+	refusal   error  // why the last read was refused; nil if it was not
 }
 
-// leader returns the latest observed leader, or false if no server has answered for too long.
+// leader returns the last observed leader. It returns false if there was none, or if the observation is so old that
+// another server may lead.
 func (f *follower) leader() (l registry.Leader, candidate string, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.known, f.candidate, f.candidate != "" && time.Now().Before(f.client.LivesUntil())
+	return f.observed, f.candidate, f.candidate != "" && time.Now().Before(f.client.LivesUntil())
 }
 
-// trouble returns why the last read was refused, or why the last try to reach a server failed.
+// trouble returns why the last read was refused, or why ZooKeeper could not be reached. It returns nil if there was no
+// such problem.
 func (f *follower) trouble() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,32 +54,33 @@ func (f *follower) trouble() error {
 	return nil
 }
 
-// session returns the session, which may have ended; nil before the first one.
+// session returns the current session, which may have ended. It returns nil before the first session.
 func (f *follower) session() *client {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.client
 }
 
-// setRefusal records the refusal of a read, nil if it succeeded, and reports whether that differs from the last one.
-func (f *follower) setRefusal(why error) (news bool) {
+// setRefusal records why a read was refused, or nil for a read that succeeded. It reports whether that differs from
+// the last read.
+func (f *follower) setRefusal(refusal error) (differs bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	news = fmt.Sprint(why) != fmt.Sprint(f.refusal)
-	f.refusal = why
-	return news
+	differs = fmt.Sprint(refusal) != fmt.Sprint(f.refusal)
+	f.refusal = refusal
+	return differs
 }
 
 func (f *follower) set(l registry.Leader, candidate string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.known, f.candidate = l, candidate
+	f.observed, f.candidate = l, candidate
 }
 
-// run follows until ctx ends.
+// run observes who leads until ctx ends, on one session after the other.
 func (f *follower) run(ctx context.Context) {
 	log := f.namespace.Logger
-	f.namespace.sessions(ctx, nil, f.follow, func(err error) {
+	f.namespace.keepSession(ctx, nil, f.follow, func(err error) {
 		if zookeeper.Answered(err) && f.setRefusal(err) {
 			log.Warn("leader not readable in ZooKeeper, retrying", "servers", f.namespace.servers, "error", err)
 		} else {
@@ -118,23 +120,23 @@ func (f *follower) follow(ctx context.Context, c *client, succeeded func()) erro
 	}
 }
 
-// join waits for the session. It periodically logs what prevents it, on behalf of the sessions of candidates and
-// watchers as well.
+// join waits until the session is open, and periodically logs why it is not. The sessions of candidates and watchers,
+// which have the same problems, log nothing.
 func (f *follower) join(ctx context.Context, c *client) error {
 	for wait := min(warnInterval, f.namespace.SessionTimeout) / 2; ; wait = warnInterval {
-		soon, cancel := context.WithTimeout(ctx, wait)
-		err := c.join(soon)
+		waitCtx, cancel := context.WithTimeout(ctx, wait)
+		err := c.join(waitCtx)
 		cancel()
 		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		f.namespace.Logger.Warn("ZooKeeper unreachable, retrying", "servers", f.namespace.servers, "error",
-			c.Trouble())
+		f.namespace.Logger.Warn("ZooKeeper unreachable, retrying", "servers", f.namespace.servers,
+			"error", c.Trouble())
 	}
 }
 
-// readLeader reads the candidates: the first one leads once it has begun a term. A candidate of the original begins
-// none, so it leads at once. candidate is empty if there is no leader.
+// readLeader reads who leads: the first candidate, as soon as it has begun a term. If the first candidate is of the
+// original, it leads at once, because the original has no terms. candidate is empty if there is no leader.
 func (f *follower) readLeader(c *client) (leader registry.Leader, candidate string, err error) {
 	refused := func(path string, err error) error { return f.namespace.explain("read who leads at", path, err) }
 	all, err := c.readCandidates()
@@ -149,10 +151,10 @@ func (f *follower) readLeader(c *client) (leader registry.Leader, candidate stri
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return leader, "", refused(path, err)
 	}
-	now, _ := readFence(value) // any other value names no candidate
+	now, _ := readFence(value) // an invalid value names no candidate
 	begun := now.candidate == all[0].name
 	if !begun && all[0].isOurs() {
-		return leader, "", nil // it is about to begin its term
+		return leader, "", nil // the candidate is about to begin its term
 	}
 	path = f.namespace.full(electionPath + "/" + all[0].name)
 	address, stat, err := c.Get(path)

@@ -15,18 +15,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Options choose the ZooKeeper and the location of the registry in it.
+// Options choose a ZooKeeper and the location of the registry in it.
 type Options struct {
-	// Servers is a connection string, "h1:2181,h2:2181", with an optional chroot, "…/some/folder", which must exist.
-	// The default port is 2181.
+	// Servers is a connection string such as "h1:2181,h2:2181" or, with a chroot, "h1:2181,h2:2181/some/folder". The
+	// chroot must exist. The default port is 2181.
 	Servers string
 	// Namespace is the folder below the chroot that contains all nodes, without leading and trailing slashes. It may
-	// be nested and is created if it does not exist.
+	// be nested. It is created if it does not exist.
 	Namespace string
-	// SessionTimeout is the silence after which a leader counts as dead; zero means 10 s. ZooKeeper limits it to
-	// between 2 and 20 of its ticks.
+	// SessionTimeout is the silence after which a leader counts as dead; zero means 10 s. ZooKeeper raises it to 2 of
+	// its ticks or lowers it to 20, if necessary.
 	SessionTimeout time.Duration
-	// Digest is "user:password" or empty. With it, all nodes are created for that user only.
+	// Digest is "user:password" or empty. If it is set, only this user can access the nodes that the registry creates.
 	Digest string
 	// Logger receives the messages for operators; nil discards them.
 	Logger *slog.Logger
@@ -88,7 +88,7 @@ func newNamespace(o Options) (*namespace, error) {
 // full returns the ZooKeeper path of a path below the namespace.
 func (ns *namespace) full(path string) string { return ns.root + path }
 
-// user names the user of the digest for messages, never the password.
+// user returns a text about the user of the digest, for messages. It does not contain the password.
 func (ns *namespace) user() string {
 	if user, _, ok := strings.Cut(ns.Digest, ":"); ok {
 		return "the user " + user + " of the ZooKeeper digest"
@@ -96,7 +96,7 @@ func (ns *namespace) user() string {
 	return "anonymous clients (no ZooKeeper digest is set)"
 }
 
-// checkPath is registry.CheckPath, and also rejects the characters that ZooKeeper refuses.
+// checkPath is registry.CheckPath, but also returns an error for characters that ZooKeeper does not allow.
 func checkPath(path string) error {
 	if err := registry.CheckPath(path); err != nil {
 		return err
@@ -104,8 +104,7 @@ func checkPath(path string) error {
 	for _, r := range path {
 		if r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 {
 			return fmt.Errorf("%w: %q has the character %q, which ZooKeeper does not allow in paths",
-				registry.ErrBadPath,
-				path, r)
+				registry.ErrBadPath, path, r)
 		}
 	}
 	return nil

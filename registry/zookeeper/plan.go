@@ -18,26 +18,28 @@ const (
 	opDelete
 )
 
-// op is one operation of a Multi. Its fields are exported for gob, because the parts of large commits are stored.
+// op is one operation of a Multi. Its fields are exported because gob encodes them: the parts of large commits are
+// stored.
 type op struct {
 	Kind  opKind
-	Path  string // of an entry, or a node of the registry itself
+	Path  string // of an entry or of a node of the registry itself
 	Value []byte
-	// Version is the required version of the node; -1 means any.
+	// Version is the required version of the node; -1 means any version.
 	Version int32
-	// Conditional reports that the write has a condition, so that a refusal of the operation may be a conflict.
+	// Conditional is set if the operation comes from a write with a condition, so that a refusal may be a conflict.
 	Conditional bool
 }
 
-// opBytes is the greatest size of an operation in a request, without path and value: a header of 9 bytes, 4 for each
-// length, 4 for version or flags, and the longer one of the two ACLs that are used, world:anyone.
+// opBytes is the maximum size of an operation in a request, without path and value: a header of 9 bytes, 4 for each
+// length, 4 for version or flags, and the ACL world:anyone, which is longer than the other ACL in use.
 const opBytes = 9 + 4 + 4 + 4 + 4 + 4 + 4 + len("world") + 4 + len("anyone")
 
-// size returns the greatest size of the operation in a request, in bytes.
+// size returns the maximum size of the operation in a request, in bytes.
 func (o *op) size(ns *namespace) int {
 	return opBytes + len(ns.root) + len(nodeOf(o.Path)) + len(o.Value)
 }
 
+// request returns the operation as a request of the ZooKeeper library.
 func (o *op) request(ns *namespace) any {
 	value := o.Value
 	if value == nil {
@@ -53,7 +55,7 @@ func (o *op) request(ns *namespace) any {
 	}
 }
 
-// sizeOf returns the greatest size of the operations in a request, in bytes.
+// sizeOf returns the maximum size of the operations in a request, in bytes.
 func sizeOf(ns *namespace, ops []op) (size int) {
 	for i := range ops {
 		size += ops[i].size(ns)
@@ -62,14 +64,14 @@ func sizeOf(ns *namespace, ops []op) (size int) {
 }
 
 // plan converts writes into operations, in their order. A condition becomes an operation that ZooKeeper refuses unless
-// the condition holds. The kind of an operation without a condition depends on whether the entry exists, about which
-// isThere may be wrong; refit corrects it then.
-func plan(writes []registry.Write, isThere func(path string) (there, sure bool)) (ops []op) {
-	after := map[string]bool{} // whether the written entries exist after the writes so far
+// the condition holds. The kind of an operation without a condition depends on whether the entry exists. The answer of
+// exists may be wrong; refit then corrects the operation.
+func plan(writes []registry.Write, exists func(path string) (exists, sure bool)) (ops []op) {
+	after := map[string]bool{} // whether the entries exist after the writes so far, by path
 	for _, w := range writes {
-		there, sure := after[w.Path]
+		found, sure := after[w.Path]
 		if !sure {
-			there, sure = isThere(w.Path)
+			found, sure = exists(w.Path)
 		}
 		after[w.Path] = !w.Delete
 		o := op{Kind: opSet, Path: w.Path, Value: w.Value, Version: -1, Conditional: !w.If.Any()}
@@ -78,16 +80,16 @@ func plan(writes []registry.Write, isThere func(path string) (there, sure bool))
 			o.Version = nodeVersion(version)
 		}
 		switch {
-		case w.Delete && w.If.WantsAbsent():
+		case w.Delete && w.If.WantsAbsent(): // the creation checks the condition
 			create := o
 			create.Kind, create.Value = opCreate, nil
 			o.Kind, o.Value = opDelete, nil
 			ops = append(ops, create)
-		case w.Delete && !atVersion && sure && !there:
+		case w.Delete && !atVersion && sure && !found:
 			continue
 		case w.Delete:
 			o.Kind, o.Value = opDelete, nil
-		case w.If.WantsAbsent() || !atVersion && !there:
+		case w.If.WantsAbsent() || !atVersion && !found:
 			o.Kind = opCreate
 		}
 		ops = append(ops, o)
@@ -95,7 +97,8 @@ func plan(writes []registry.Write, isThere func(path string) (there, sure bool))
 	return ops
 }
 
-// nodeVersion returns a version as ZooKeeper's type. A version out of its range becomes one that no node has.
+// nodeVersion converts a version into ZooKeeper's type. A version out of its range becomes the greatest version, which
+// no node has.
 func nodeVersion(version int64) int32 {
 	if version < 0 || version > math.MaxInt32 {
 		return math.MaxInt32
@@ -103,26 +106,26 @@ func nodeVersion(version int64) int32 {
 	return int32(version)
 }
 
-// unmet reports whether an operation was refused because its condition does not hold. The refusal to create a node for
-// lack of its parent folder does not show that.
-func (o *op) unmet(why error) bool {
-	noNode := errors.Is(why, zk.ErrNoNode) && o.Kind != opCreate
-	return o.Conditional && (noNode || errors.Is(why, zk.ErrNodeExists) || errors.Is(why, zk.ErrBadVersion))
+// conditionUnmet reports whether the operation was refused because its condition does not hold. A creation that was
+// refused for lack of the parent folder does not count.
+func (o *op) conditionUnmet(refusal error) bool {
+	noNode := errors.Is(refusal, zk.ErrNoNode) && o.Kind != opCreate
+	return o.Conditional && (noNode || errors.Is(refusal, zk.ErrNodeExists) || errors.Is(refusal, zk.ErrBadVersion))
 }
 
-// refit corrects the refused operation, or drops it, if it has no condition and the refusal shows whether its node
-// exists. It reports whether it did so.
-func refit(ops *[]op, refused int, why error) bool {
-	o := &(*ops)[refused]
+// refit corrects or drops the refused operation, whose index is i, if the refusal shows that it was planned wrongly.
+// It returns false if the operation has a condition, or if the refusal has another reason.
+func refit(ops *[]op, i int, refusal error) bool {
+	o := &(*ops)[i]
 	switch {
 	case o.Conditional:
 		return false
-	case o.Kind == opSet && errors.Is(why, zk.ErrNoNode):
+	case o.Kind == opSet && errors.Is(refusal, zk.ErrNoNode):
 		o.Kind = opCreate
-	case o.Kind == opCreate && errors.Is(why, zk.ErrNodeExists):
+	case o.Kind == opCreate && errors.Is(refusal, zk.ErrNodeExists):
 		o.Kind = opSet
-	case o.Kind == opDelete && errors.Is(why, zk.ErrNoNode):
-		*ops = slices.Delete(*ops, refused, refused+1)
+	case o.Kind == opDelete && errors.Is(refusal, zk.ErrNoNode):
+		*ops = slices.Delete(*ops, i, i+1)
 	default:
 		return false
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// Reads use the term's session, so they see all commits of the term and of earlier ones (rule T1).
+// All reads use the term's session, so they show all commits of the term and of earlier terms (rule T1).
 
-// get reads a node.
+// get reads a node. The error is zk.ErrNoNode if the node does not exist.
 func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Stat, err error) {
 	err = t.client.Ask(ctx, func() (err error) {
 		value, stat, err = t.client.Get(t.namespace.full(node))
@@ -28,12 +28,12 @@ func (t *term) get(ctx context.Context, node string) (value []byte, stat *zk.Sta
 	return value, stat, nil
 }
 
-// stat reads the state of a node without its value, which needs no permission. The error is zk.ErrNoNode if it does
-// not exist.
+// stat reads the state of a node without its value, which requires no permission. The error is zk.ErrNoNode if the
+// node does not exist.
 func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error) {
 	err = t.client.Ask(ctx, func() error {
-		there, s, err := t.client.Exists(t.namespace.full(node))
-		if err == nil && !there {
+		exists, s, err := t.client.Exists(t.namespace.full(node))
+		if err == nil && !exists {
 			return zk.ErrNoNode
 		}
 		stat = s
@@ -45,7 +45,7 @@ func (t *term) stat(ctx context.Context, node string) (stat *zk.Stat, err error)
 	return stat, nil
 }
 
-// children returns the names of the children of a node, none if the node does not exist.
+// children returns the names of a node's children. A node that does not exist has none.
 func (t *term) children(ctx context.Context, node string) (names []string, err error) {
 	err = t.client.Ask(ctx, func() (err error) {
 		names, _, err = t.client.Children(t.namespace.full(node))
@@ -57,9 +57,10 @@ func (t *term) children(ctx context.Context, node string) (names []string, err e
 	return names, t.explain("list", node, err)
 }
 
-// entry reads an entry and records its state. The error is zk.ErrNoNode if it does not exist.
+// entry reads an entry and records its state. The error is zk.ErrNoNode if the entry does not exist. A node in an
+// edited folder that may not be read, or whose name is not allowed, is an entry with Unreadable set.
 func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
-	node, bad := nodeOf(path), checkPath(path)
+	node, badPath := nodeOf(path), checkPath(path)
 	value, stat, err := t.get(ctx, node)
 	unreadable := ""
 	if errors.Is(err, zk.ErrNoAuth) {
@@ -67,20 +68,20 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 		stat, err = t.stat(ctx, node)
 	}
 	switch {
-	case bad != nil && (err != nil || !isEdited(path)):
-		return registry.Entry{}, bad
+	case badPath != nil && (err != nil || !isEdited(path)):
+		return registry.Entry{}, badPath
 	case err != nil && !errors.Is(err, zk.ErrNoNode):
 		return registry.Entry{}, err
 	}
-	if t.known.recordRead(path, stateOf(stat), unreadable != "") && isEdited(path) {
+	if t.states.recordRead(path, stateOf(stat), unreadable != "") && isEdited(path) {
 		t.documents.recheck(path)
 	}
 	if err != nil {
 		return registry.Entry{}, err
 	}
 	e := registry.Entry{Path: path, Value: value, Version: int64(stat.Version), Unreadable: unreadable}
-	if bad != nil {
-		e.Unreadable = bad.Error() + ": delete the node with zkCli.sh, and make it again with a name that fits"
+	if badPath != nil {
+		e.Unreadable = badPath.Error() + ": delete the node with zkCli.sh, and make it again with a name that fits"
 	}
 	if e.Unreadable != "" {
 		e.Value = nil
@@ -88,12 +89,12 @@ func (t *term) entry(ctx context.Context, path string) (registry.Entry, error) {
 	return e, nil
 }
 
-// Get returns one entry as of the last commit.
+// Get returns an entry as it is after the last commit.
 func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	if err := checkPath(path); err != nil && (!strings.HasPrefix(path, "/") || !isEdited(path)) {
 		return registry.Entry{}, err
 	}
-	if !isPlace(path) {
+	if !isEntryPath(path) {
 		return registry.Entry{}, fmt.Errorf("get %s: %w", path, registry.ErrNotFound)
 	}
 	var found registry.Entry
@@ -112,9 +113,9 @@ func (t *term) Get(ctx context.Context, path string) (registry.Entry, error) {
 	return registry.Entry{}, fmt.Errorf("get %s: %w", path, err)
 }
 
-// List shows one moment of the entries that only the leader writes, because no commit happens during it. Entries that
-// others edit may change during the list; each is as it was at some moment. A folder whose children may not be listed
-// is returned as an Unreadable entry.
+// List returns the entries below a path. Those that only the leader writes are all of one moment, because no commit is
+// made during the list. Entries that others edit may change meanwhile. A folder that may not be listed is returned as
+// an Unreadable entry.
 func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) {
 	if path != "/" {
 		if err := checkPath(path); err != nil {
@@ -139,15 +140,15 @@ func (t *term) List(ctx context.Context, path string) ([]registry.Entry, error) 
 // lister finds the entries below a path.
 type lister struct {
 	*term
-	below string // ends with a slash
-	paths []string
-	found []registry.Entry // entries; first the folders that may not be listed
+	below string           // the path; it ends with a slash
+	paths []string         // the paths of the entries to read
+	found []registry.Entry // the folders that may not be listed, and then the entries
 }
 
-// find lists the folders that may contain entries below the path.
+// find collects the paths of the entries, from the lists of the folders that may contain entries below the path.
 func (l *lister) find(ctx context.Context) error {
-	folders := append([]string{readyPath}, edited...)
-	for _, queue := range queues {
+	folders := append([]string{readyPath}, editedFolders...)
+	for _, queue := range queueFolders {
 		jobs, _, err := l.list(ctx, queue)
 		if err != nil {
 			return err
@@ -160,12 +161,12 @@ func (l *lister) find(ctx context.Context) error {
 		folders = append(folders, entriesPath)
 	}
 	for _, folder := range folders {
-		names, open, err := l.list(ctx, folder)
+		names, listed, err := l.list(ctx, folder)
 		if err != nil {
 			return err
 		}
-		if open {
-			l.take(folder, names)
+		if listed {
+			l.addEntries(folder, names)
 		}
 	}
 	if strings.HasPrefix(frameworkPath, l.below) {
@@ -174,11 +175,11 @@ func (l *lister) find(ctx context.Context) error {
 	return nil
 }
 
-// list lists a folder that may contain entries below the path. A folder that may not be listed becomes an entry
-// itself.
-func (l *lister) list(ctx context.Context, folder string) (names []string, open bool, err error) {
-	inside := strings.HasPrefix(folder+"/", l.below) || strings.HasPrefix(l.below, folder+"/")
-	if !inside && folder != entriesPath {
+// list lists a folder. It returns false without an error if the folder cannot contain entries below the path, or if it
+// may not be listed; the latter then becomes an entry itself.
+func (l *lister) list(ctx context.Context, folder string) (names []string, listed bool, err error) {
+	overlaps := strings.HasPrefix(folder+"/", l.below) || strings.HasPrefix(l.below, folder+"/")
+	if !overlaps && folder != entriesPath {
 		return nil, false, nil
 	}
 	names, err = l.children(ctx, folder)
@@ -190,8 +191,9 @@ func (l *lister) list(ctx context.Context, folder string) (names []string, open 
 	return names, err == nil, err
 }
 
-// take adds the entries of a folder, and records that they are complete.
-func (l *lister) take(folder string, names []string) {
+// addEntries adds the paths of a folder's entries that are below the path. It records that names are all children of
+// the folder.
+func (l *lister) addEntries(folder string, names []string) {
 	all := make([]string, 0, len(names))
 	for _, name := range names {
 		path := pathOf(folder, name)
@@ -200,16 +202,16 @@ func (l *lister) take(folder string, names []string) {
 			l.paths = append(l.paths, path)
 		}
 	}
-	l.known.recordList(folder, all)
+	l.states.recordList(folder, all)
 }
 
 // read reads the entries that were found.
 func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 	var mu sync.Mutex
-	err := parallel(ctx, reads, len(l.paths), func(ctx context.Context, i int) error {
+	err := parallel(ctx, maxReads, len(l.paths), func(ctx context.Context, i int) error {
 		e, err := l.entry(ctx, l.paths[i])
 		if errors.Is(err, zk.ErrNoNode) || errors.Is(err, registry.ErrBadPath) {
-			return nil // removed meanwhile, or created manually with a malformed name
+			return nil // it was removed meanwhile, or created manually with a malformed name
 		}
 		if err != nil {
 			return err
@@ -222,12 +224,12 @@ func (l *lister) read(ctx context.Context) ([]registry.Entry, error) {
 	return l.found, err
 }
 
-// parallel calls work n times, at most atOnce at a time, until the first error.
-func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context, i int) error) error {
-	group, going := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := 0; i < n && going.Err() == nil; i++ {
-		group.Go(func() error { return work(going, i) })
+// parallel calls work with i from 0 to n-1, in limit goroutines at most, until the first error or the end of ctx.
+func parallel(ctx context.Context, limit, n int, work func(ctx context.Context, i int) error) error {
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(limit)
+	for i := 0; i < n && groupCtx.Err() == nil; i++ {
+		group.Go(func() error { return work(groupCtx, i) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
@@ -235,9 +237,9 @@ func parallel(ctx context.Context, atOnce, n int, work func(ctx context.Context,
 	return context.Cause(ctx)
 }
 
-// The limits of simultaneous requests. Many small reads delay the caller: 100,000 jobs take 11.5 s with 16 requests,
-// 10 s with 64 and 9.1 s with 512. A server queues 1,000 by default.
+// These are the maximum numbers of simultaneous requests. More requests shorten long reads: 100,000 jobs take 11.5 s
+// with 16 requests, 10 s with 64 and 9.1 s with 512. A server queues 1,000 requests by default.
 const (
-	reads      = 512
-	background = 4 // for work that no caller waits for
+	maxReads           = 512
+	maxBackgroundReads = 4 // for work for which no caller waits
 )

@@ -20,7 +20,7 @@ type Registry struct {
 	candidates campaign.Holders
 
 	mu     sync.Mutex
-	latest registry.Leader // the latest observed leader
+	latest registry.Leader // the observed leader with the latest term
 
 	follower   follower
 	goroutines sync.WaitGroup
@@ -28,8 +28,8 @@ type Registry struct {
 
 var _ registry.Registry = (*Registry)(nil)
 
-// Open checks the options and begins to track who leads. It does not wait for ZooKeeper; Campaign does. The error is
-// registry.ErrUnusable.
+// Open checks the options and begins to observe who leads. It does not wait for ZooKeeper; Campaign does. If the
+// options are invalid, the error is registry.ErrUnusable.
 func Open(o Options) (*Registry, error) {
 	ns, err := newNamespace(o)
 	if err != nil {
@@ -41,8 +41,8 @@ func Open(o Options) (*Registry, error) {
 	return r, nil
 }
 
-// Leader returns the leader according to the nodes of the election. Of a leading original only the address and the
-// time of its candidacy are known; its Term is 0.
+// Leader returns the leader according to the election. If the original leads, Term is 0, and Since is the time of its
+// candidacy.
 func (r *Registry) Leader() (registry.Leader, bool) {
 	if own, ok := r.leadership.Leader(); ok {
 		return own, true
@@ -54,7 +54,8 @@ func (r *Registry) Leader() (registry.Leader, bool) {
 	return l, true
 }
 
-// recordLeader records the latest leader, and logs a warning when term numbers have gone back.
+// recordLeader records an observed leader. It logs a warning if the leader is newer than the last one but its term is
+// not.
 func (r *Registry) recordLeader(l registry.Leader) {
 	r.mu.Lock()
 	before := r.latest
@@ -69,27 +70,26 @@ func (r *Registry) recordLeader(l registry.Leader) {
 	}
 }
 
-// highestTerm returns the greatest term number that was observed.
+// highestTerm returns the number of the latest observed term.
 func (r *Registry) highestTerm() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.latest.Term
 }
 
-// Trouble returns why ZooKeeper can't be reached at present, or refuses to show who leads; nil if neither is so. It
-// sends no request.
+// Trouble returns why ZooKeeper can't be reached at present, or why it refuses to show who leads. It returns nil if
+// there is no such problem. It sends no request.
 func (r *Registry) Trouble() error { return r.follower.trouble() }
 
 // Campaign stands for election until this process leads or ctx ends. It ends this registry's previous term if that
-// still lasts. While ZooKeeper can't be reached it retries, and reports that in the log. The address who is stored
-// readably for everyone who can read the election. The error is registry.ErrUnusable only if this registry has never
-// stood for election before: a registry that worked once is expected to come back, for example after a restore of
-// ZooKeeper.
-func (r *Registry) Campaign(ctx context.Context, who string) (registry.Term, error) {
-	t, err := r.leadership.Campaign(ctx, who, &election{Registry: r})
+// still lasts. While ZooKeeper can't be reached, it logs that and retries. The address is stored in clear text, for
+// everyone who can read the election. The error is registry.ErrUnusable only if this registry has never stood for
+// election before. A registry that has worked once is expected to come back, for example after a restore of ZooKeeper.
+func (r *Registry) Campaign(ctx context.Context, address string) (registry.Term, error) {
+	t, err := r.leadership.Campaign(ctx, address, &election{Registry: r})
 	if err != nil {
-		return nil, fmt.Errorf("stand for election in %s of ZooKeeper %s: %w", r.namespace.root, r.namespace.Servers,
-			err)
+		return nil, fmt.Errorf("stand for election in %s of ZooKeeper %s: %w", r.namespace.root,
+			r.namespace.Servers, err)
 	}
 	return t, nil
 }
@@ -125,8 +125,8 @@ func (e *election) Pause(err error, took time.Duration) time.Duration {
 	return wait
 }
 
-// Try is one candidacy with a session of its own, which the term keeps.
-func (e *election) Try(ctx context.Context, who string) (_ campaign.Term, err error) {
+// Try stands for election once, with a new session, which the term keeps.
+func (e *election) Try(ctx context.Context, address string) (_ campaign.Term, err error) {
 	c, err := e.namespace.connect(nil)
 	if err != nil {
 		return nil, err
@@ -144,11 +144,11 @@ func (e *election) Try(ctx context.Context, who string) (_ campaign.Term, err er
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}
-	own, err := c.stand(ctx, who, e.candidates.Add)
+	own, err := c.stand(ctx, address, e.candidates.Add)
 	if err != nil {
 		return nil, err
 	}
-	leader, version, err := c.begin(own, who, e.highestTerm())
+	leader, version, err := c.begin(own, address, e.highestTerm())
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// firstPause and maxPause bound the pause between tries, which grows with the number of consecutive failures.
+	// firstPause and maxPause bound the pause between tries, which grows with each consecutive failure.
 	firstPause = 200 * time.Millisecond
 	maxPause   = 5 * time.Second
 	// warnInterval is the interval at which the log repeats a lasting failure.
@@ -45,15 +45,15 @@ func (c *client) join(ctx context.Context) error {
 	return err
 }
 
-// sessions runs work on one session after the other until ctx ends. work calls succeeded once its session has been
+// keepSession runs work on one session after the other until ctx ends. work calls succeeded when its session was
 // usable, which resets the pause between two sessions. failed is called with the reason why a session ended.
-func (ns *namespace) sessions(ctx context.Context, watch func(zk.Event),
+func (ns *namespace) keepSession(ctx context.Context, watch func(zk.Event),
 	work func(ctx context.Context, c *client, succeeded func()) error, failed func(error)) {
 	var failures backoff
 	for ctx.Err() == nil {
 		c, err := ns.connect(watch)
 		if err == nil {
-			stop := context.AfterFunc(ctx, c.End) // also ends requests that wait for a connection
+			stop := context.AfterFunc(ctx, c.End) // ends also requests that wait for a connection
 			err = work(ctx, c, failures.reset)
 			stop()
 			c.Close()
@@ -69,12 +69,12 @@ func (ns *namespace) sessions(ctx context.Context, watch func(zk.Event),
 	}
 }
 
-// backoff is the upper bound of the last pause: it begins with firstPause and doubles with each consecutive failure, up
-// to maxPause. A pause is a random time from half the bound to the bound, so that many servers do not return at the
-// same moment.
+// backoff determines the pauses between tries. Its value is the upper bound of the last pause, which begins with
+// firstPause and doubles with each consecutive failure, up to maxPause. A pause is a random time between half the
+// bound and the bound, so that many servers do not retry at the same moment.
 type backoff time.Duration
 
-// next returns the pause after one more failure. random is between 0 and 1.
+// next returns the pause after another failure. random is between 0 and 1.
 func (b *backoff) next(random float64) time.Duration {
 	*b = min(max(2**b, backoff(firstPause)), backoff(maxPause))
 	half := time.Duration(*b / 2)
@@ -97,7 +97,7 @@ func (c *client) prepare() error {
 				registry.ErrUnusable, ns.chroot, ns.Servers, ns.chroot)
 		}
 	}
-	for _, path := range append([]string{electionPath, entriesPath, stagedPath, sharedPath}, edited...) {
+	for _, path := range append([]string{electionPath, entriesPath, stagedPath, sharedPath}, editedFolders...) {
 		if err := c.ensureNode(ns.full(path), nil); err != nil {
 			return err
 		}
@@ -105,14 +105,15 @@ func (c *client) prepare() error {
 	if err := c.ensureNode(ns.full(fencePath), fence{}.bytes()); err != nil {
 		return err
 	}
-	// A wrong digest must be detected here, not while a term begins.
+	// This detects a wrong digest before the server stands for election.
 	if _, _, err := c.Get(ns.full(entriesPath)); err != nil {
 		return ns.explain("read", ns.full(entriesPath), err)
 	}
 	return c.protectShared()
 }
 
-// ensureNode creates the node at a ZooKeeper path and its parents, if they do not exist.
+// ensureNode creates the node at a ZooKeeper path, unless it exists. It first creates missing parents below the
+// chroot.
 func (c *client) ensureNode(path string, value []byte) error {
 	exists, _, err := c.Exists(path)
 	if err != nil {

@@ -21,8 +21,8 @@ var _ registry.Shared = (*Registry)(nil)
 
 func sharedNode(name string) string { return sharedPath + "/" + name }
 
-// protectShared sets the digest's ACL on shared values that were created before a digest was configured. They contain
-// keys, which everyone could read otherwise. Their folder gets the ACL too, so that not everyone can delete them.
+// protectShared sets the digest's ACL on shared values that were created before a digest was configured. Otherwise
+// everyone could read the keys in them. Their folder also gets the ACL, because it decides who can delete them.
 func (c *client) protectShared() error {
 	ns := c.namespace
 	if ns.Digest == "" {
@@ -51,7 +51,7 @@ func (c *client) protectShared() error {
 	return nil
 }
 
-// ReadShared reads a shared value. It retries until ctx ends while ZooKeeper can't be reached.
+// ReadShared reads a shared value. While ZooKeeper can't be reached, it retries until ctx ends.
 func (r *Registry) ReadShared(ctx context.Context, name string) (registry.Entry, error) {
 	if err := registry.CheckShared(name, false, nil, registry.Condition{}); err != nil {
 		return registry.Entry{}, err
@@ -82,31 +82,31 @@ func (c *client) getShared(ctx context.Context, name string) ([]byte, *zk.Stat, 
 		value []byte
 		stat  *zk.Stat
 	}
-	got := make(chan answer, 1)
+	answers := make(chan answer, 1)
 	err := c.Do(ctx, func() error {
 		value, stat, err := c.Get(c.namespace.full(sharedNode(name)))
-		got <- answer{value, stat}
+		answers <- answer{value, stat}
 		return err
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	a := <-got
+	a := <-answers
 	return a.value, a.stat, nil
 }
 
-// WriteShared writes a shared value. It retries until ctx ends while ZooKeeper can't be reached. After a lost answer
-// it writes again: the version of the condition prevents a second write, and the stored value shows whether the first
-// one succeeded.
+// WriteShared writes a shared value. While ZooKeeper can't be reached, it retries until ctx ends. If an answer is
+// lost, it writes again. The condition prevents that the value is written twice, and the stored value then shows
+// whether the first write succeeded.
 func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 	condition registry.Condition) (version int64, err error) {
 	if err := registry.CheckShared(name, true, value, condition); err != nil {
 		return 0, err
 	}
-	unsure, prepared := false, false
+	mayBeWritten, prepared := false, false // an earlier try may have written the value; missing nodes were created
 	fail := func(err error) (int64, error) {
 		err = fmt.Errorf("write the shared value %s: %w", name, err)
-		if unsure {
+		if mayBeWritten {
 			err = fmt.Errorf("%w: %w", registry.ErrOutcomeUnknown, err)
 		}
 		return 0, err
@@ -120,7 +120,7 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 		switch {
 		case err == nil:
 			return versionAfter(condition), nil
-		case isUnmet(err, condition) && unsure:
+		case isUnmet(err, condition) && mayBeWritten:
 			return c.wasWritten(ctx, name, value, condition)
 		case isUnmet(err, condition):
 			return 0, &registry.Conflict{Path: name}
@@ -133,13 +133,14 @@ func (r *Registry) WriteShared(ctx context.Context, name string, value []byte,
 		case zookeeper.Answered(err):
 			return fail(c.namespace.explain("write", c.namespace.full(sharedNode(name)), err))
 		}
-		unsure = true
+		mayBeWritten = true
 		if err := r.pauseBeforeRetry(ctx); err != nil {
 			return fail(err)
 		}
 	}
 }
 
+// putShared writes a shared value with one request.
 func (c *client) putShared(ctx context.Context, name string, value []byte, condition registry.Condition) error {
 	full := c.namespace.full(sharedNode(name))
 	return c.Do(ctx, func() (err error) {
@@ -147,19 +148,19 @@ func (c *client) putShared(ctx context.Context, name string, value []byte, condi
 			_, err = c.Create(full, value, 0, c.namespace.acl)
 			return err
 		}
-		at, _ := condition.Version()
-		_, err = c.Set(full, value, int32(at))
+		version, _ := condition.Version()
+		_, err = c.Set(full, value, int32(version))
 		return err
 	})
 }
 
-// versionAfter returns the version after a write whose condition held.
+// versionAfter returns the version that a value has after a write with this condition.
 func versionAfter(condition registry.Condition) int64 {
-	at, ok := condition.Version()
+	version, ok := condition.Version()
 	if !ok {
 		return 0
 	}
-	return at + 1
+	return version + 1
 }
 
 // isUnmet reports whether ZooKeeper refused a write because its condition does not hold.
@@ -170,15 +171,17 @@ func isUnmet(err error, condition registry.Condition) bool {
 	return errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode)
 }
 
-// wasWritten reports whether the condition no longer holds because an earlier try, whose answer was lost, succeeded.
-// The session that got the refusal reads at least the state that caused it.
-func (c *client) wasWritten(ctx context.Context, name string, value []byte, condition registry.Condition) (int64,
-	error) {
-	now, stat, err := c.getShared(ctx, name)
+// wasWritten determines why a repeated write was refused. If an earlier try, whose answer was lost, has written the
+// value, it returns the version. Otherwise it returns a *registry.Conflict, or registry.ErrOutcomeUnknown if the value
+// has changed again. The session of the refusal reads at least the state that caused the refusal.
+func (c *client) wasWritten(
+	ctx context.Context, name string, value []byte, condition registry.Condition,
+) (int64, error) {
+	stored, stat, err := c.getShared(ctx, name)
 	switch version := versionAfter(condition); {
 	case err != nil:
 		return 0, fmt.Errorf("%w: write the shared value %s: %w", registry.ErrOutcomeUnknown, name, err)
-	case int64(stat.Version) == version && bytes.Equal(now, value):
+	case int64(stat.Version) == version && bytes.Equal(stored, value):
 		return version, nil
 	case int64(stat.Version) == version:
 		return 0, &registry.Conflict{Path: name}
@@ -186,7 +189,7 @@ func (c *client) wasWritten(ctx context.Context, name string, value []byte, cond
 	return 0, fmt.Errorf("%w: write the shared value %s: it has changed again since", registry.ErrOutcomeUnknown, name)
 }
 
-// session waits for the follower's session. Its error contains what prevents it.
+// session waits until the follower's session is open. If ctx ends before, the error says why the session is not open.
 func (r *Registry) session(ctx context.Context) (*client, error) {
 	for {
 		if c := r.follower.session(); c != nil && c.Context().Err() == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry"
 )
 
-// namedCommit is the value of /registry/commit: a commit of several parts that is committed (rule T5), and the number
+// namedCommit is the value of /registry/commit: a commit of several parts that has happened (rule T5), and the number
 // of its parts that have been applied.
 type namedCommit struct {
 	Name    string `json:"name"`
@@ -23,24 +23,26 @@ type namedCommit struct {
 	Applied int    `json:"applied"`
 }
 
+// part returns the path of the node with the part n.
 func (c namedCommit) part(n int) string { return fmt.Sprintf("%s/%s-%d", stagedPath, c.Name, n) }
 
 // stage makes a commit that is too large for one request, all of it or nothing (rule T5). First it writes the
-// operations as parts into separate nodes. Then one fenced Multi names them in /registry/commit; this is the commit
-// point. Then each part is applied by one fenced Multi that also counts it and removes its node. A term that finds a
-// named commit applies the rest of it before it reads anything. Parts that no commit names were never committed, and
-// are removed.
+// operations as parts into separate nodes. Then one fenced Multi names the parts in /registry/commit; this is the
+// commit point. Then one fenced Multi for each part applies the part, counts it and removes its node. A new term that
+// finds a named commit applies the rest of it before the term reads anything. Parts that no commit names were never
+// committed, and are removed.
 //
-// Users edit only documents and disabled marks, which the leader writes too. So operations of writes with a condition
-// are not staged but belong to the commit point itself, as far as they fit into that request: ZooKeeper checks all of
-// their versions at the moment of the commit. About 5,000 fit with the longest names, and 10,000 with usual ones. The
-// conditions of the others are checked just before the commit point. A document that is edited between that check and
-// the application keeps the edit, as if it had been made after the commit.
+// The leader is not the only writer of documents and disabled marks: users edit them too. So the operations of writes
+// with a condition are not staged. They belong to the Multi of the commit point, where ZooKeeper checks their versions
+// at the moment of the commit. About 5,000 fit into it with the longest names, and 10,000 with usual ones. The
+// conditions of further operations are checked just before the commit point. If a document is edited between that
+// check and the application of its part, the edit stays, as if it had been made after the commit.
 func (t *term) stage(ops *[]op) (refused *op, err error) {
 	head, parts := split(t.namespace, *ops)
 	c := namedCommit{Name: fmt.Sprintf("%d-%d", t.Number(), t.commits), Parts: len(parts)}
 	if err := t.checkStaged(parts); err != nil {
-		if _, ended := t.write(&[]op{}); ended != nil { // a deposed leader must learn that first
+		// A deposed leader must get errFenced here and not a conflict, so an empty write checks the fence.
+		if _, ended := t.write(&[]op{}); ended != nil {
 			return nil, ended
 		}
 		return nil, err
@@ -72,8 +74,8 @@ func (c namedCommit) bytes() []byte {
 	return value
 }
 
-// split returns as head the operations of writes with a condition, together with all other operations on the same
-// entries, as far as they fit into one request. It cuts the rest into parts that fit into one request each.
+// split divides operations into a head and parts, each of which fits into one request. The head has the operations of
+// writes with a condition, as far as they fit, and all other operations on the same entries.
 func split(ns *namespace, ops []op) (head []op, parts [][]op) {
 	sizes, conditional := map[string]int{}, map[string]bool{}
 	for i := range ops {
@@ -104,34 +106,35 @@ func split(ns *namespace, ops []op) (head []op, parts [][]op) {
 	return head, parts
 }
 
-// checkStaged checks the conditions of staged writes, which the commit point does not check. The error is a
-// *registry.Conflict if one does not hold.
+// checkStaged checks the conditions of the operations in the parts, which the commit point does not check. It returns
+// a *registry.Conflict if one does not hold.
 func (t *term) checkStaged(parts [][]op) error {
-	var staged []*op
-	asked := map[string]bool{}
+	var checked []*op
+	seen := map[string]bool{}
 	for _, part := range parts {
 		for i := range part {
 			o := &part[i]
-			if o.Conditional && !asked[o.Path] {
-				staged = append(staged, o)
+			if o.Conditional && !seen[o.Path] {
+				checked = append(checked, o)
 			}
-			asked[o.Path] = true // later operations on the entry depend on this one
+			seen[o.Path] = true // the conditions of later operations refer to the state after this one
 		}
 	}
-	return parallel(t.ctx, reads, len(staged), func(ctx context.Context, i int) error {
-		o := staged[i]
+	return parallel(t.ctx, maxReads, len(checked), func(ctx context.Context, i int) error {
+		o := checked[i]
 		stat, err := t.stat(ctx, nodeOf(o.Path))
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
-		if there := stat != nil; there != (o.Kind != opCreate) || there && stat.Version != o.Version {
+		exists, mustExist := stat != nil, o.Kind != opCreate
+		if exists != mustExist || exists && stat.Version != o.Version {
 			return &registry.Conflict{Path: o.Path}
 		}
 		return nil
 	})
 }
 
-// discard removes the first parts of a commit that did not happen. The next term removes those that remain.
+// discard removes the first parts of a commit that did not happen. If it can't remove a part, the next term does.
 func (t *term) discard(c namedCommit, parts int) {
 	for n := range parts {
 		if _, err := t.write(&[]op{{Kind: opDelete, Path: c.part(n), Version: -1}}); err != nil {
@@ -140,8 +143,8 @@ func (t *term) discard(c namedCommit, parts int) {
 	}
 }
 
-// apply applies the remaining parts of a commit that has happened. If parts is nil, it reads them. It retries until
-// the term ends.
+// apply applies the remaining parts of a commit that has happened. If parts is nil, it reads the parts from their
+// nodes. It retries until the term ends.
 func (t *term) apply(c namedCommit, parts [][]op) error {
 	for ; c.Applied < c.Parts; c.Applied++ {
 		node := c.part(c.Applied)
@@ -174,8 +177,8 @@ func (t *term) apply(c namedCommit, parts [][]op) error {
 	return nil
 }
 
-// applyPart applies operations that must be made. Nodes that were edited externally since the operations were planned
-// keep the edit.
+// applyPart makes operations of a commit that has happened. It retries until the term ends. If a node was edited
+// externally since the operations were planned, it leaves out the operations on this node, so that the edit stays.
 func (t *term) applyPart(ops []op) error {
 	var warnedAt time.Time
 	for {
@@ -185,9 +188,9 @@ func (t *term) applyPart(ops []op) error {
 			return nil
 		case t.Err() != nil:
 			return err
-		case refused != nil && (refused.unmet(err) || isEdited(refused.Path)):
-			t.namespace.Logger.Warn("node edited during a commit: the edit stays", "node",
-				t.namespace.full(nodeOf(refused.Path)), "refused", err)
+		case refused != nil && (refused.conditionUnmet(err) || isEdited(refused.Path)):
+			t.namespace.Logger.Warn("node edited during a commit: the edit stays",
+				"node", t.namespace.full(nodeOf(refused.Path)), "refused", err)
 			edited := refused.Path
 			ops = slices.DeleteFunc(ops, func(o op) bool { return o.Path == edited })
 			continue
@@ -205,7 +208,8 @@ func (t *term) applyPart(ops []op) error {
 	}
 }
 
-// recoverCommit finishes a commit that an earlier term has named, and removes parts that no commit names.
+// recoverCommit finishes a commit that an earlier term has named, and removes parts that no commit names. A new term
+// calls it before any read.
 func (t *term) recoverCommit(ctx context.Context) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()

@@ -18,24 +18,24 @@ type term struct {
 	client    *client
 	candidate candidate
 	leader    registry.Leader
-	known     *known
+	states    *nodeStates
 	documents *documents
 
-	// writing is held by a commit and shared by reads, so that reads see a commit of several requests as a whole.
+	// A commit locks writing, and reads share it, so that no read sees a part of a commit of several requests.
 	writing sync.RWMutex
-	// commits and fenceVersion are guarded by writing: the number of requests that have committed something, and the
-	// version of the fence that the next one needs.
+	// commits is the number of the term's successful Multis, fenceVersion the version of the fence that the next Multi
+	// requires. writing guards both.
 	commits      int64
 	fenceVersion int32
 
-	// ctx ends with the session or the term. Its cause is the reason.
+	// ctx ends with the session or the term. Its cause is the first reason that was given to end.
 	ctx        context.Context
-	end        context.CancelCauseFunc // the first reason counts
+	end        context.CancelCauseFunc
 	goroutines sync.WaitGroup
 }
 
 func newTerm(c *client, own candidate, leader registry.Leader, version int32) *term {
-	t := &term{namespace: c.namespace, client: c, candidate: own, leader: leader, known: newKnown(),
+	t := &term{namespace: c.namespace, client: c, candidate: own, leader: leader, states: newNodeStates(),
 		fenceVersion: version}
 	t.ctx, t.end = context.WithCancelCause(c.Context())
 	t.documents = newDocuments(t)
@@ -49,7 +49,8 @@ func (t *term) Number() int64           { return t.leader.Term }
 func (t *term) Leader() registry.Leader { return t.leader }
 func (t *term) Done() <-chan struct{}   { return t.ctx.Done() }
 
-// Changed returns a channel that stays open when the term ends.
+// Changed returns the channel of the paths of entries that others have changed. The channel stays open when the term
+// ends.
 func (t *term) Changed() <-chan string { return t.documents.changed }
 
 func (t *term) Err() error {
@@ -70,8 +71,8 @@ func (t *term) endSession() {
 // electionCheckInterval is the interval at which the term checks its election node and the fence.
 const electionCheckInterval = time.Second
 
-// watchElection ends the term when its election node, or the fence that names it, is removed. Otherwise followers
-// would see no leader until the next commit fails.
+// watchElection ends the term when its election node is removed, or when the fence is removed or names another term.
+// Otherwise the term would last until its next commit, while followers see no leader.
 func (t *term) watchElection() {
 	tick := time.NewTicker(electionCheckInterval)
 	defer tick.Stop()
@@ -81,45 +82,46 @@ func (t *term) watchElection() {
 		case <-t.ctx.Done():
 			return
 		}
-		there, _, err := t.client.Exists(t.namespace.full(electionPath + "/" + t.candidate.name))
-		if err == nil && !there {
+		exists, _, err := t.client.Exists(t.namespace.full(electionPath + "/" + t.candidate.name))
+		if err == nil && !exists {
 			t.end(errors.New("the election node is gone: another server may lead"))
 		}
 		value, _, err := t.client.Get(t.namespace.full(fencePath))
-		if now, bad := readFence(value); errors.Is(err, zk.ErrNoNode) ||
-			err == nil && (bad != nil || now.candidate != t.candidate.name) {
+		now, invalid := readFence(value)
+		namesThisTerm := invalid == nil && now.candidate == t.candidate.name
+		if errors.Is(err, zk.ErrNoNode) || err == nil && !namesThisTerm {
 			t.end(errors.New("the fence is gone or names another term: another server may lead"))
 		}
 	}
 }
 
 // Finish ends the term, waits for a running commit, closes the session and waits for all goroutines of the term.
-func (t *term) Finish(why error) {
-	t.end(why)
+func (t *term) Finish(reason error) {
+	t.end(reason)
 	t.goroutines.Wait()
 	t.client.Close()
 }
 
-// Resign closes the session, which removes the election node at once. A running commit fails. If no server can be
-// reached, which takes up to 3 s to find out, the next leader has to wait until the session expires.
+// Resign ends the term and closes the session, which removes the election node at once. A running commit fails. If no
+// server can be reached, Resign takes up to 3 s, and the next leader has to wait until the session expires.
 func (t *term) Resign(context.Context) error {
 	t.Finish(fmt.Errorf("%w: term %d resigned", registry.ErrTermEnded, t.Number()))
 	return nil
 }
 
-// Standby reports whether another candidate waits for the end of this term. It returns false if that can't be found
-// out.
+// Standby reports whether another candidate waits for the end of this term. If the candidates can't be read, it
+// returns false.
 func (t *term) Standby(ctx context.Context) bool {
-	var standing []candidate
+	var all []candidate
 	err := t.reading(ctx, func() (err error) {
-		standing, err = t.client.readCandidates()
+		all, err = t.client.readCandidates()
 		return err
 	})
-	return err == nil && len(standing) > 1
+	return err == nil && len(all) > 1
 }
 
-// reading runs read between two commits, on a goroutine of its own, so that the caller can leave when ctx ends.
-// Nothing that was read after the end of the term is returned, because another term may have written since.
+// reading calls read between two commits, on a separate goroutine, so that reading can return when ctx ends. If the
+// term has ended, reading returns an error, because another term may have written before the read.
 func (t *term) reading(ctx context.Context, read func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -135,7 +137,7 @@ func (t *term) reading(ctx context.Context, read func() error) error {
 	return err
 }
 
-// explain explains a refusal. It concerns one node, so the error is not registry.ErrUnusable.
+// explain is explainNode of the namespace for a path in it. It returns nil and zk.ErrNoNode unchanged.
 func (t *term) explain(doing, node string, err error) error {
 	if err == nil || errors.Is(err, zk.ErrNoNode) {
 		return err
@@ -143,7 +145,7 @@ func (t *term) explain(doing, node string, err error) error {
 	return t.namespace.explainNode(doing, t.namespace.full(node), err)
 }
 
-// pause waits between two tries of an unanswered request. An error means that another try is useless.
+// pause waits between two tries of an unanswered request. It returns an error if the term has ended.
 func (t *term) pause() error {
 	err := t.client.Pause(t.ctx)
 	if ended := t.Err(); ended != nil {

@@ -13,21 +13,21 @@ func TestWhatIsNews(t *testing.T) {
 	const path = "/config/job/a"
 	at := func(mzxid int64, aversion int32) state { return state{true, mzxid, aversion} }
 	gone := state{}
-	type step func(k *known) (bool, string)
+	type step func(k *nodeStates) (bool, string)
 	read := func(s state) step {
-		return func(k *known) (bool, string) {
+		return func(k *nodeStates) (bool, string) {
 			return k.recordRead(path, s, false),
 				"a read finds out that it is outdated"
 		}
 	}
 	watched := func(s state) step {
-		return func(k *known) (bool, string) { return k.recordWatch(path, s), "what the watch sees is news" }
+		return func(k *nodeStates) (bool, string) { return k.recordWatch(path, s), "what the watch sees is news" }
 	}
 	wrote := func(kind opKind, zxid int64) step {
-		return func(k *known) (bool, string) { k.recordWrite(path, kind, zxid); return false, "" }
+		return func(k *nodeStates) (bool, string) { k.recordWrite(path, kind, zxid); return false, "" }
 	}
 	listed := func(paths ...string) step {
-		return func(k *known) (bool, string) { k.recordList("/config/job", paths); return false, "" }
+		return func(k *nodeStates) (bool, string) { k.recordList("/config/job", paths); return false, "" }
 	}
 	for name, c := range map[string]struct {
 		steps []step
@@ -55,7 +55,7 @@ func TestWhatIsNews(t *testing.T) {
 		"and somebody has made it again":    {[]step{read(at(5, 0)), wrote(opDelete, 7), watched(gone), watched(at(8, 0))}, true, true},
 		"read as gone, as the watch saw it": {[]step{listed(path), watched(gone), read(gone), watched(gone)}, false, false},
 	} {
-		k := newKnown()
+		k := newNodeStates()
 		for i, do := range c.steps {
 			if got, what := do(k); got != (c.want && i == len(c.steps)-1) {
 				t.Errorf("%s: step %d: %s: %v", name, i, what, got)
@@ -73,8 +73,8 @@ func TestReportOutlivesTheSession(t *testing.T) {
 	t.Parallel()
 	ended, end := context.WithCancel(t.Context())
 	end()
-	term := &term{known: newKnown(), ctx: t.Context()}
-	term.known.recordRead("/config/job/a", state{true, 5, 0}, false)
+	term := &term{states: newNodeStates(), ctx: t.Context()}
+	term.states.recordRead("/config/job/a", state{true, 5, 0}, false)
 	w := &watcher{documents: newDocuments(term), ctx: ended}
 	result := make(chan error, 1)
 	go func() { result <- w.reportChanges([]string{"/config/job/a"}, []*zk.Stat{{Mzxid: 6}}) }()
