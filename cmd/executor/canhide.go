@@ -11,23 +11,23 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// canHide is the command can-hide, which a server runs at its start. It tests whether executors can hide files from
-// tasks: it starts itself once more with the files hidden, and prints why that fails. The inner process finds nothing
-// to hide in its environment and ends at once.
+// canHide is the command can-hide, which a server runs at its start to test whether executors can hide files from
+// tasks. It starts the command again with the files hidden, and prints an error if that fails. The second process has
+// no files to hide in its environment, and ends at once.
 func canHide() int {
-	text, given := os.LookupEnv(executor.HideVariable)
-	if !given {
+	text, isSet := os.LookupEnv(executor.HideVariable)
+	if !isSet {
 		return 0
 	}
 	var places isolation.Places
 	err := json.Unmarshal([]byte(text), &places)
 	if err == nil {
 		places.Probe = true
-		try := exec.Command(supervisorCommand[0], "can-hide")
-		try.Env, try.Stderr = []string{}, os.Stderr
-		try.SysProcAttr = &syscall.SysProcAttr{}
-		if err = places.Start(try.SysProcAttr, &try.Env, try.Start); err == nil {
-			err = try.Wait()
+		cmd := exec.Command(supervisorCommand[0], "can-hide")
+		cmd.Env, cmd.Stderr = []string{}, os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+		if err = places.Start(cmd.SysProcAttr, &cmd.Env, cmd.Start); err == nil {
+			err = cmd.Wait()
 		}
 	}
 	if err != nil {

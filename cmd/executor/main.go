@@ -1,5 +1,5 @@
 // Command executor runs the shards of an app. A Mesos agent starts it with its configuration in the environment;
-// arguments may set limits. "executor run" runs one shard manually, and "executor pod" runs the task of a pod.
+// arguments may set limits. "executor run" runs shards manually, and "executor pod" runs the task of a pod.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// supervisorCommand starts this same program, even if its file has been replaced since.
+// supervisorCommand starts this program, even if its file has been replaced.
 var supervisorCommand = []string{"/proc/self/exe", "supervisor"}
 
 func main() {
@@ -29,13 +29,13 @@ func main() {
 
 func run() int {
 	err := isolation.Enter()
-	// The process was executed through a file descriptor, so lists of processes would show the descriptor's number as
-	// its name. A failure to set the name has no other effect.
+	// The process may have been executed through a file descriptor. Lists of processes would then show the
+	// descriptor's number as its name. If this fails, only the name is wrong.
 	_ = os.WriteFile("/proc/self/comm", []byte("executor"), 0)
 	if err == nil {
 		err = isolation.Conceal()
 	}
-	if err == nil && !slices.Contains(os.Args[1:], "supervisor") { // which makes no connections
+	if err == nil && !slices.Contains(os.Args[1:], "supervisor") { // a supervisor makes no connections
 		if err = trust.Add(os.Getenv(trust.Variable)); err != nil {
 			err = fmt.Errorf("%s: %w", trust.Variable, err)
 		}

@@ -24,12 +24,12 @@ itself, at /elasticjob for the next container.
 
 // pod is the command executor pod. It returns the exit status.
 func pod(args []string) int {
-	// The executor shares memory and CPUs with the job. Pods rarely have a CPU limit, so that Go would otherwise
-	// start threads for all CPUs of the node.
+	// The executor shares memory and CPUs with the job. Pods rarely have a CPU limit, so Go would otherwise start
+	// threads for all CPUs of the node.
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), 2))
 	debug.SetGCPercent(25)
-	// The image of a pod determines the signal that stops it. The kernel delivers to the first process of a pod only
-	// signals that it handles.
+	// The image of a pod determines the signal that stops the pod. The kernel delivers a signal to the first process
+	// of a pod only if the process handles it.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT,
 		syscall.SIGHUP)
 	defer stop()
@@ -47,14 +47,14 @@ func pod(args []string) int {
 		fmt.Fprint(os.Stderr, podUsage)
 		return 2
 	}
-	// The output belongs to the job. The termination message reports the end of the only run; a daemon has several
-	// runs, so more is logged.
+	// The executor logs little, because the output belongs to the job. The termination message reports the end of a
+	// run; a daemon has several runs, so its warnings are logged too.
 	level := slog.LevelError
 	if p.Task.Daemon != nil {
 		level = slog.LevelWarn
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	_ = p.ClearMessage() // if the file cannot be written, Leave reports it
+	_ = p.ClearMessage() // WriteMessage reports that the file cannot be written
 	var ending executor.Ending
 	switch {
 	case err != nil:

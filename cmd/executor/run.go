@@ -42,10 +42,10 @@ Exit status: the process's own; 128 + N if signal N ended it; 124 if it exceeded
 failed otherwise (an HTTP job, say); 125 if it could not be started. With --all: that of the first shard that failed.
 `
 
-// statusNotRun is the exit status if nothing was started (see executor.Ending).
+// statusNotRun is the exit status if no process was started (see executor.Ending).
 const statusNotRun = 125
 
-// tryFlags are the flags of executor run.
+// tryFlags are the flags of the command executor run. given has the names of the flags that were set.
 type tryFlags struct {
 	app, script, job, param, runAs string
 	item                           int
@@ -73,7 +73,7 @@ func parseTry(args []string) (tryFlags, error) {
 			return f, err
 		}
 	}
-	flags.Visit(func(one *flag.Flag) { f.given[one.Name] = true })
+	flags.Visit(func(set *flag.Flag) { f.given[set.Name] = true })
 	if f.all && f.given["item"] {
 		return f, errors.New("--item and --all: give one of them")
 	}
@@ -101,20 +101,21 @@ func try(args []string) int {
 	return statusNotRun
 }
 
-// runAll runs the shards that the flags name, and returns the status of the first one that did not finish.
+// runAll runs the shards that the flags name, one after the other. It returns the exit status of the first shard that
+// did not finish, or 0.
 func (f tryFlags) runAll() (status int, err error) {
-	shards, err := f.locals(time.Now())
+	shards, err := f.shards(time.Now())
 	if err != nil {
 		return 0, err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	for _, local := range shards {
-		ended, err := f.run(ctx, local)
+		shardStatus, err := f.run(ctx, local)
 		if err != nil {
 			return 0, err
 		}
-		status = cmp.Or(status, ended)
+		status = cmp.Or(status, shardStatus)
 		if ctx.Err() != nil {
 			break
 		}
@@ -122,18 +123,18 @@ func (f tryFlags) runAll() (status int, err error) {
 	return status, nil
 }
 
-// run runs one shard.
+// run runs one shard in a temporary folder, and returns its exit status.
 func (f tryFlags) run(ctx context.Context, local executor.Local) (status int, err error) {
 	if local.Sandbox, err = os.MkdirTemp("", "elasticjob-run-"); err != nil {
 		return 0, fmt.Errorf("create a folder to run in: %w", err)
 	}
 	defer func() {
-		if _, found := os.Stat(local.KeptFolder()); f.keep && found == nil {
+		if _, statErr := os.Stat(local.KeptFolder()); f.keep && statErr == nil {
 			fmt.Fprintln(os.Stderr, "executor run: its working directory is kept at", local.KeptFolder())
 			return
 		}
-		if removed := pack.RemoveTree(local.Sandbox); removed != nil && err == nil {
-			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removed)
+		if removeErr := pack.RemoveTree(local.Sandbox); removeErr != nil && err == nil {
+			fmt.Fprintln(os.Stderr, "executor run: what it unpacked is left at", local.Sandbox+":", removeErr)
 		}
 	}()
 	if f.runAs == "" && os.Geteuid() == 0 {
@@ -150,8 +151,8 @@ func (f tryFlags) run(ctx context.Context, local executor.Local) (status int, er
 		fmt.Fprintln(os.Stderr, "executor run:", text)
 	}
 	syscall.Umask(0o022)
-	log := slog.New(slog.NewTextHandler(os.Stderr,
-		&slog.HandlerOptions{Level: slog.LevelError})) // the outcome is printed as a sentence instead
+	// The outcome is printed as a sentence instead of being logged.
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	ending, err := executor.RunLocal(ctx, local, log)
 	if err != nil {
 		return 0, err
@@ -163,23 +164,24 @@ func (f tryFlags) run(ctx context.Context, local executor.Local) (status int, er
 // describe returns a sentence about how a task ended.
 func describe(e executor.Ending, l executor.Local) string {
 	s := e.Status
-	took := ""
+	duration := ""
 	if !s.StartTime.IsZero() && !s.CompleteTime.IsZero() {
-		took = fmt.Sprintf(", after %s", s.CompleteTime.Sub(s.StartTime).Round(time.Millisecond))
+		duration = fmt.Sprintf(", after %s", s.CompleteTime.Sub(s.StartTime).Round(time.Millisecond))
 	}
-	which := fmt.Sprintf("item %d of job %s", l.Task.Item, l.Task.JobName)
+	shard := fmt.Sprintf("item %d of job %s", l.Task.Item, l.Task.JobName)
 	if s.Forced {
 		e.Message += "; it went on after SIGTERM until the end of its grace period (killGraceSeconds)"
 	}
 	switch {
 	case e.Finished:
-		return which + " has finished" + took + ": " + e.Message
+		return shard + " has finished" + duration + ": " + e.Message
 	case e.TimedOut:
-		return fmt.Sprintf("%s has timed out: it ran longer than timeoutSeconds, %s, and was %s", which, l.Timeout, e.Message)
+		return fmt.Sprintf("%s has timed out: it ran longer than timeoutSeconds, %s, and was %s", shard, l.Timeout,
+			e.Message)
 	case e.Killed:
-		return which + " was killed" + took + ": " + e.Message
+		return shard + " was killed" + duration + ": " + e.Message
 	case s.StartTime.IsZero():
-		return fmt.Sprintf("%s could not be started: %s", which, e.Message)
+		return fmt.Sprintf("%s could not be started: %s", shard, e.Message)
 	}
-	return which + " has failed" + took + ": " + e.Message
+	return shard + " has failed" + duration + ": " + e.Message
 }

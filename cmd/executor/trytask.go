@@ -21,32 +21,33 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// locals returns the shards that the flags name.
-func (f tryFlags) locals(now time.Time) ([]executor.Local, error) {
+// shards returns the shards that the flags name. With --all, --param has either one parameter for all shards or a list
+// of the form of shardingItemParameters.
+func (f tryFlags) shards(now time.Time) ([]executor.Local, error) {
 	job, err := f.readJob(now)
 	if err != nil {
 		return nil, err
 	}
-	parameters, bad := jobs.ShardingParameters(job)
-	if err := bad.OrNil(); err != nil {
+	parameters, violations := jobs.ShardingParameters(job)
+	if err := violations.OrNil(); err != nil {
 		return nil, fmt.Errorf("--job %s: %w", f.job, err)
 	}
-	first, last, each := f.item, f.item, f.given["param"]
+	first, last, sameForAll := f.item, f.item, f.given["param"]
 	if f.all {
 		first, last = 0, job.ShardingTotalCount-1
-		of := job
-		of.ShardingItemParameters = f.param
-		if own, bad := jobs.ShardingParameters(of); f.param != "" && len(bad) == 0 {
-			parameters, each = own, false
+		changed := job
+		changed.ShardingItemParameters = f.param
+		if list, violations := jobs.ShardingParameters(changed); f.param != "" && len(violations) == 0 {
+			parameters, sameForAll = list, false
 		}
 	}
 	var all []executor.Local
 	for item := first; item <= last; item++ {
-		local, err := f.local(job, item, now)
+		local, err := f.shard(job, item, now)
 		if err != nil {
 			return nil, err
 		}
-		if local.Task.ShardingParameter = parameters[item]; each {
+		if local.Task.ShardingParameter = parameters[item]; sameForAll {
 			local.Task.ShardingParameter = f.param
 		}
 		all = append(all, local)
@@ -54,17 +55,18 @@ func (f tryFlags) locals(now time.Time) ([]executor.Local, error) {
 	return all, nil
 }
 
-// local returns a shard of the job, in the form in which the scheduler would describe it for a trigger at now.
-func (f tryFlags) local(job jobs.Config, item int, now time.Time) (executor.Local, error) {
+// shard returns a shard of the job, as the scheduler would describe it for a trigger at the time now.
+func (f tryFlags) shard(job jobs.Config, item int, now time.Time) (executor.Local, error) {
 	env := job.Environment()
 	task := wire.Task{
 		JobName: job.JobName, Item: item, Total: job.ShardingTotalCount, JobParameter: job.JobParameter,
 		TaskID: jobs.TaskID{Job: job.JobName, Item: item, Type: jobs.TaskReady, Agent: "local",
 			UUID: uuid.NewString()}.String(),
 		ExecutionID: job.JobName + "@" + now.UTC().Format("20060102T150405Z"), Source: "TRIGGER", FireTime: now.UTC(),
-		Attempt: 1,
-		CPUs:    job.CPUCount, MemoryMB: job.MemoryMB, KeepFailed: job.KeepFailed, AppName: job.AppName, Env: env.Texts, EnvFiles: env.Files, EnvVariables: env.Variables, Secrets: env.Secrets,
-		Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000, TimeoutMillis: int64(job.TimeoutSeconds) * 1000, TimeZone: job.TimeZone,
+		Attempt: 1, CPUs: job.CPUCount, MemoryMB: job.MemoryMB, KeepFailed: job.KeepFailed, AppName: job.AppName,
+		Env: env.Texts, EnvFiles: env.Files, EnvVariables: env.Variables, Secrets: env.Secrets,
+		Props: job.OwnProps(), KillGraceMillis: int64(job.KillGraceSeconds) * 1000,
+		TimeoutMillis: int64(job.TimeoutSeconds) * 1000, TimeZone: job.TimeZone,
 	}
 	local := executor.Local{Task: task, Timeout: time.Duration(job.TimeoutSeconds) * time.Second}
 	if r, ok := job.HTTP(); ok {
@@ -79,28 +81,28 @@ func (f tryFlags) local(job jobs.Config, item int, now time.Time) (executor.Loca
 		}
 		return local, nil
 	}
-	of, err := f.readApp()
+	a, err := f.readApp()
 	if err != nil {
 		return executor.Local{}, err
 	}
-	line := of.BootstrapScript
-	if own := job.Prop(jobs.PropScript); own != "" {
-		line = own
+	line := a.BootstrapScript
+	if script := job.Prop(jobs.PropScript); script != "" {
+		line = script
 	}
 	if f.given["script"] {
 		line = f.script
 	}
-	if bad := app.CheckCommand("--script", line); len(bad) > 0 {
-		return executor.Local{}, fmt.Errorf("%w (the app's bootstrapScript)", bad)
+	if violations := app.CheckCommand("--script", line); len(violations) > 0 {
+		return executor.Local{}, fmt.Errorf("%w (the app's bootstrapScript)", violations)
 	}
-	local.Task.Package = wire.Package{URL: of.AppURL, SHA256: of.AppSHA256, Cache: of.AppCacheEnable}
+	local.Task.Package = wire.Package{URL: a.AppURL, SHA256: a.AppSHA256, Cache: a.AppCacheEnable}
 	local.Task.PlainCommand = f.given["script"] || !job.ContextArgument()
 	local.Task.Command, err = app.SplitCommand(line)
 	return local, err
 }
 
-// readJob reads the job's document and validates it by the server's rules. Without a document it returns a job with
-// as many shards as --item requires.
+// readJob reads the job's document and checks it by the server's rules. Without a document it returns a job with as
+// many shards as --item requires.
 func (f tryFlags) readJob(now time.Time) (jobs.Config, error) {
 	job := jobs.Default()
 	if f.job == "" {
@@ -111,13 +113,10 @@ func (f tryFlags) readJob(now time.Time) (jobs.Config, error) {
 			return job, fmt.Errorf("--job: %w", err)
 		}
 		decoded, _, err := jobs.Schema.Decode(body, job)
-		broken, readable := document.Violations(nil), true
-		if err != nil && !errors.As(err, &broken) {
-			readable = false
-		}
-		if readable {
-			rules, _ := decoded.Check(jobs.CheckOptions{Now: now})
-			err = broken.And(rules).OrNil()
+		var undecoded document.Violations
+		if err == nil || errors.As(err, &undecoded) {
+			broken, _ := decoded.Check(jobs.CheckOptions{Now: now})
+			err = undecoded.And(broken).OrNil()
 		}
 		if err != nil {
 			return job, fmt.Errorf("--job %s: %w", f.job, err)
@@ -131,60 +130,64 @@ func (f tryFlags) readJob(now time.Time) (jobs.Config, error) {
 	return job, nil
 }
 
-// readApp returns the app that --app names, by its document or by its package alone.
+// readApp returns the app that --app names: by its document, or by its package alone.
 func (f tryFlags) readApp() (app.Config, error) {
-	of := app.Default()
+	a := app.Default()
 	switch {
 	case f.app == "":
-		return of, errors.New("--app is missing: give the package (a tar, zip, script or program), or the app's document as it is posted")
+		return a, errors.New("--app is missing: give the package (a tar, zip, script or program), or the app's document as it is posted")
 	case strings.Contains(f.app, "://"):
-		of.AppURL = f.app
-		return of, nil
+		a.AppURL = f.app
+		return a, nil
 	}
 	path, err := filepath.Abs(f.app)
 	if err != nil {
-		return of, fmt.Errorf("--app: %w", err)
+		return a, fmt.Errorf("--app: %w", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return of, fmt.Errorf("--app: %w", err)
+		return a, fmt.Errorf("--app: %w", err)
 	}
 	if info.IsDir() {
-		return of, fmt.Errorf("--app %s is a folder: pack it as for a cluster (tar -czf /tmp/app.tar.gz -C %s .) and give the package", f.app, strconv.Quote(path))
+		return a, fmt.Errorf("--app %s is a folder: pack it as for a cluster (tar -czf /tmp/app.tar.gz -C %s .) and give the package",
+			f.app, strconv.Quote(path))
 	}
 	begin, err := beginning(path)
 	if err != nil {
-		return of, fmt.Errorf("--app: %w", err)
+		return a, fmt.Errorf("--app: %w", err)
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(begin), []byte("{")) {
 		return f.decodeApp(path)
 	}
-	of.AppURL = (&url.URL{Scheme: "file", Path: path}).String()
-	if bytes.HasPrefix(begin, []byte("#!")) || bytes.HasPrefix(begin, []byte("\x7fELF")) { // not an archive
-		of.BootstrapScript = quote(filepath.Base(path))
+	a.AppURL = (&url.URL{Scheme: "file", Path: path}).String()
+	isProgram := bytes.HasPrefix(begin, []byte("#!")) || bytes.HasPrefix(begin, []byte("\x7fELF"))
+	if isProgram {
+		a.BootstrapScript = quote(filepath.Base(path))
 	}
-	return of, nil
+	return a, nil
 }
 
+// decodeApp reads an app's document and checks it by the server's rules.
 func (f tryFlags) decodeApp(path string) (app.Config, error) {
 	body, err := os.ReadFile(path)
 	if err != nil {
 		return app.Config{}, fmt.Errorf("--app: %w", err)
 	}
-	of, _, err := app.Schema.Decode(body, app.Default())
-	broken := document.Violations(nil)
-	if err == nil || errors.As(err, &broken) {
-		err = broken.And(of.Check(app.CheckOptions{AllowFile: true})).OrNil()
+	a, _, err := app.Schema.Decode(body, app.Default())
+	var undecoded document.Violations
+	if err == nil || errors.As(err, &undecoded) {
+		err = undecoded.And(a.Check(app.CheckOptions{AllowFile: true})).OrNil()
 	}
-	if err == nil && of.AppURL == "" {
+	if err == nil && a.AppURL == "" {
 		err = errors.New("the app has an image and no package: its shards run in containers only; give the package of one that has")
 	}
 	if err != nil {
-		return of, fmt.Errorf("--app %s: %w", f.app, err)
+		return a, fmt.Errorf("--app %s: %w", f.app, err)
 	}
-	return of, nil
+	return a, nil
 }
 
+// beginning returns the first bytes of a file.
 func beginning(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
