@@ -11,7 +11,7 @@ import (
 
 // CA are the certificate authorities that are trusted in addition to the system's.
 type CA struct {
-	// PEM are their certificates; "" without any.
+	// PEM are the certificates of the authorities, in PEM form; "" if there are none.
 	PEM string
 
 	file string
@@ -38,5 +38,5 @@ func (c *CA) read() error {
 	return nil
 }
 
-// Trust adds the authorities to the system's for the whole process, before its first connection.
+// Trust adds the authorities to the system's, for the whole process. It must be called before the first connection.
 func (c *CA) Trust() error { return trust.Add(c.PEM) }

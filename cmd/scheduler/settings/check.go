@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// maxJobMetrics is the number of jobs that a cluster is designed for.
+// maxJobMetrics is the maximum of --job-metrics: the number of jobs for which a cluster is designed.
 const maxJobMetrics = 100_000
 
-// check reports invalid and contradictory settings, and reads the files of secrets. uid is the user of this process.
-// fileRead is false if the file of --config could not be read.
+// check adds errors about invalid and contradictory settings, and reads the files that settings name. uid is the user
+// of this process. fileRead is false if the file of --config could not be read.
 func (c *Config) check(r *report, uid int, fileRead bool) {
 	c.checkLocation(r, fileRead)
 	c.CA.check(r)
@@ -32,7 +32,7 @@ func (c *Config) check(r *report, uid int, fileRead bool) {
 	c.checkRest(r)
 }
 
-// checkRegistryOnly is check for commands that only need the location of the registry.
+// checkRegistryOnly is check for commands that require only the location of the registry.
 func (c *Config) checkRegistryOnly(r *report) {
 	zk := c.ZooKeeper.Servers != ""
 	c.CA.check(r)
@@ -40,35 +40,34 @@ func (c *Config) checkRegistryOnly(r *report) {
 	c.Registry.check(r, c.Local.On, zk)
 	r.Unless(!c.Local.On || !zk, "%s and %s contradict each other: on one machine users and tokens are kept in a file",
 		r.source("local"), r.source("zk"))
-	r.needs(zk, "--zk", "zk-namespace", "zk-digest-file")
+	r.require(zk, "--zk", "zk-namespace", "zk-digest-file")
 	r.Unless(c.Elected() || c.DataDir != "", "--data-dir is missing: there is no home folder to derive it from; name a folder")
 }
 
-// checkLocation validates where jobs run and where the state is kept, and the flags that depend on that choice.
+// checkLocation checks the location of the jobs and of the state, and the flags that depend on these.
 func (c *Config) checkLocation(r *report, fileRead bool) {
 	switch {
 	case c.Local.On && c.Mesos.Masters != "":
-		r.Add("%s and %s contradict each other: --local has its own cluster", r.source("local"),
-			r.source("mesos"))
-	// If the file could not be read, it may contain the setting.
+		r.Add("%s and %s contradict each other: --local has its own cluster", r.source("local"), r.source("mesos"))
+	// If the file of --config could not be read, it may contain the setting.
 	case !c.Local.On && c.Mesos.Masters == "" && !c.Kubernetes.On && fileRead:
 		r.Add("name where jobs run: --local for this machine, --kubernetes, or --mesos zk://host:2181/mesos or http://host:5050 for a cluster")
 	}
 	r.Unless(!c.Local.On || c.ZooKeeper.Servers == "",
 		"%s and %s contradict each other: on one machine the state is kept in a file, and there is no election",
 		r.source("local"), r.source("zk"))
-	r.needs(c.Mesos.Masters != "" || c.file != "", "--mesos", "mesos-role", "mesos-user")
-	r.needs(c.Mesos.Masters != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file",
+	r.require(c.Mesos.Masters != "" || c.file != "", "--mesos", "mesos-role", "mesos-user")
+	r.require(c.Mesos.Masters != "", "--mesos", "mesos-credentials-file", "mesos-ca-file", "mesos-cert-file",
 		"mesos-key-file", "mesos-principal")
-	r.needs(c.ZooKeeper.Servers != "" || c.file != "", "--zk", "zk-namespace")
-	r.needs(c.ZooKeeper.Servers != "", "--zk", "zk-session-timeout", "zk-digest-file")
-	r.needs(c.Registry.DSN != "" || c.Registry.file != "", "--registry", "registry-lease")
-	r.needs(c.Local.On || c.History.DSN != "" || c.History.file != "", "--db-file", "history-days", "history-rows",
+	r.require(c.ZooKeeper.Servers != "" || c.file != "", "--zk", "zk-namespace")
+	r.require(c.ZooKeeper.Servers != "", "--zk", "zk-session-timeout", "zk-digest-file")
+	r.require(c.Registry.DSN != "" || c.Registry.file != "", "--registry", "registry-lease")
+	r.require(c.Local.On || c.History.DSN != "" || c.History.file != "", "--db-file", "history-days", "history-rows",
 		"history-outbox-mb")
-	r.needs(c.Local.On, "--local", "hide-data", "local-cpus", "local-memory", "give-up-executors")
+	r.require(c.Local.On, "--local", "hide-data", "local-cpus", "local-memory", "give-up-executors")
 }
 
-// checkRest validates the settings that do not depend on others.
+// checkRest checks the settings that do not depend on others.
 func (c *Config) checkRest(r *report) {
 	if c.Local.On {
 		r.CheckMachine("--local-", c.Local.CPUs, c.Local.MemoryMB)

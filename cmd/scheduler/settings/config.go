@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// Config holds the settings of a server, including the content of the files that they name.
+// Config has the settings of a server, including the contents of the files that settings name.
 type Config struct {
 	Local      Local
 	Mesos      Mesos
@@ -33,9 +33,9 @@ type Config struct {
 	// JobMetrics is the maximum number of jobs that have metrics of their own in /metrics.
 	JobMetrics int
 	Log        logging.Options
-	// CheckOnly says to print the settings and to start nothing.
+	// CheckOnly is set if the command must only print the settings.
 	CheckOnly bool
-	// Failpoint kills this process at the failure point that a test has armed; nil without one.
+	// Failpoint kills this process at the failure point that a test has armed. It is nil if no point is armed.
 	Failpoint func(name string)
 	// Notes are warnings about valid settings.
 	Notes []string
@@ -45,25 +45,25 @@ type Config struct {
 
 // Local are the settings of this machine's cluster.
 type Local struct {
-	// On says that jobs run on this machine.
+	// On is set if jobs run on this machine.
 	On bool
 	// CPUs and MemoryMB are the resources that the agent offers.
 	CPUs, MemoryMB float64
-	// GiveUpExecutors says to end the executors that an earlier run left behind.
+	// GiveUpExecutors is set if the server must end the executors of an earlier run, instead of finding them again.
 	GiveUpExecutors bool
-	// HideData says to hide the data folder and the secret files from jobs.
+	// HideData is set if the data folder and the secret files must be hidden from jobs.
 	HideData bool
 }
 
 // Jobs are the settings of all jobs and of the executors that run them.
 type Jobs struct {
-	// RunAs is the user of the jobs' processes; empty for the executors' own user.
+	// RunAs is the user of the jobs' processes. If it is empty, they run as the user of the executors.
 	RunAs string
-	// TimeZone is the zone of crons whose job names none.
+	// TimeZone is the time zone of the crons of jobs without a time zone.
 	TimeZone string
 	// KillGrace is the default time between SIGTERM and SIGKILL.
 	KillGrace time.Duration
-	// UnreachableAfter is the default time after which the shards of a silent agent are given up.
+	// UnreachableAfter is the default time after which the shards on a silent agent are abandoned.
 	UnreachableAfter time.Duration
 	// Spread places shards on the emptiest agents instead of filling the fullest.
 	Spread bool
@@ -71,15 +71,16 @@ type Jobs struct {
 	ExecutorIdle time.Duration
 	// ExecutorLimits are limits of executors, each as name=value.
 	ExecutorLimits []string
-	// ExecutorDir is the folder of the executor binaries; empty for the folder of this program.
+	// ExecutorDir is the folder of the executor binaries. If it is empty, that is the folder of this program.
 	ExecutorDir string
 }
 
-// Documents limits the size of the documents of apps and jobs: of all together, and of each app with its jobs.
+// Documents are the maximum sizes of the documents of apps and jobs: of all documents, and of those of an app and its
+// jobs.
 type Documents struct{ All, PerApp commandline.ByteSize }
 
-// Elected reports whether several servers share a registry and elect a leader. Otherwise the registry is a file of
-// this server.
+// Elected reports whether servers elect a leader in a shared registry. Otherwise the registry is a file of this
+// server.
 func (c *Config) Elected() bool { return c.ZooKeeper.Servers != "" || c.Registry.DSN != "" }
 
 // Scheme returns the scheme of this server's addresses, http or https.
@@ -90,8 +91,8 @@ func (c *Config) Scheme() string {
 	return "http"
 }
 
-// AgentURL returns the URL at which agents reach this server, whose address is known to others. Agents of this
-// machine cannot connect to an unspecified address such as 0.0.0.0, so they get 127.0.0.1 instead.
+// AgentURL returns the URL at which agents reach this server. address is the server's address. With --local, an
+// unspecified address such as 0.0.0.0 is replaced by 127.0.0.1, because agents cannot connect to it.
 func (c *Config) AgentURL(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); c.Local.On && err == nil && ip != nil && ip.IsUnspecified() {
@@ -100,7 +101,7 @@ func (c *Config) AgentURL(address string) string {
 	return c.Scheme() + "://" + address
 }
 
-// RegistryLocation describes where users and tokens are kept. The text contains no password.
+// RegistryLocation returns a text about the location of the registry, for messages. It contains no password.
 func (c *Config) RegistryLocation() string {
 	switch {
 	case c.Registry.DSN != "":
@@ -111,19 +112,19 @@ func (c *Config) RegistryLocation() string {
 	return c.DataDir
 }
 
-// SecretFiles returns the absolute paths of the secret files that flags name. Jobs need none of them.
+// SecretFiles returns the absolute paths of the secret files that flags name.
 func (c *Config) SecretFiles() []string {
-	var named []string
+	var paths []string
 	for _, file := range []string{c.API.tokenFile, c.ZooKeeper.digestFile, c.History.file, c.Registry.file,
 		c.Mesos.credentialsFile, c.Mesos.keyFile, c.file, c.TLS.Files.Key, c.OpenID.secretFile} {
 		if path, err := filepath.Abs(file); file != "" && err == nil {
-			named = append(named, path)
+			paths = append(paths, path)
 		}
 	}
-	return named
+	return paths
 }
 
-// rootExecutors reports whether executors run as root, if the server runs as the user uid.
+// rootExecutors reports whether executors run as root. uid is the user of the server.
 func (c *Config) rootExecutors(uid int) bool {
 	if c.Local.On || c.Mesos.user == "" {
 		return uid == 0

@@ -11,45 +11,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rootsDataDir is the default data folder of root. It is not in root's home folder, which is usually closed to the
-// users that jobs run as.
+// rootsDataDir is the default data folder of root. It is not in root's home folder, because other users, as whom
+// root's server runs jobs, usually cannot pass through that folder.
 const rootsDataDir = "/var/lib/elasticjob"
 
-// defaultDataDir returns the data folder for servers and commands that name none.
+// defaultDataDir returns the default of --data-dir. It returns "" if there is no home folder.
 func defaultDataDir() string {
 	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "elasticjob")
 	}
-	own := ""
+	inHome := ""
 	if home, err := os.UserHomeDir(); err == nil {
-		own = filepath.Join(home, ".local", "share", "elasticjob")
+		inHome = filepath.Join(home, ".local", "share", "elasticjob")
 	}
 	if uid := os.Geteuid(); uid == 0 {
-		return dataDirOfRoot(own, rootsDataDir, uid)
+		return dataDirOfRoot(inHome, rootsDataDir, uid)
 	}
-	return own
+	return inHome
 }
 
-// dataDirOfRoot chooses between own, the folder in root's home, and shared. It returns own if an earlier release has
-// created that folder, or if shared belongs to another user, for example to the service of deploy/systemd: that user
-// could not use the folder any more after root has written to it.
-func dataDirOfRoot(own, shared string, uid int) string {
-	if own == "" {
+// dataDirOfRoot returns inHome, a folder in root's home folder, or shared. It returns inHome if that folder exists,
+// because an earlier release has created it. It also returns inHome if shared belongs to another user, for example to
+// the service of deploy/systemd: if root wrote into shared, that user could no longer use it.
+func dataDirOfRoot(inHome, shared string, uid int) string {
+	if inHome == "" {
 		return shared
 	}
-	if _, err := os.Stat(own); err == nil {
-		return own
+	if _, err := os.Stat(inHome); err == nil {
+		return inHome
 	}
 	if info, err := os.Stat(shared); err == nil {
-		if of, known := info.Sys().(*syscall.Stat_t); known && int(of.Uid) != uid {
-			return own
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != uid {
+			return inHome
 		}
 	}
 	return shared
 }
 
-// checkFolder returns why a folder cannot be written to or, if it is missing, cannot be created. It changes nothing,
-// so a later write can still fail.
+// checkFolder returns an error if no file can be created in a folder or, if the folder does not exist, if the folder
+// cannot be created. It changes nothing, so a later write may still fail.
 func checkFolder(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -61,7 +61,7 @@ func checkFolder(path string) error {
 		case err == nil && !info.IsDir():
 			return fmt.Errorf("%s is not a folder", path)
 		case err == nil:
-			return writable(path)
+			return checkWritable(path)
 		case !errors.Is(err, fs.ErrNotExist):
 			return err
 		}
@@ -72,9 +72,9 @@ func checkFolder(path string) error {
 	}
 }
 
-// writable returns why no file can be created in a folder.
-func writable(folder string) error {
-	// Access reports that root may write to procfs and sysfs, but no file can be created there.
+// checkWritable returns an error if no file can be created in a folder.
+func checkWritable(folder string) error {
+	// According to Access root may write to procfs and sysfs, but no file can be created there.
 	var system unix.Statfs_t
 	if err := unix.Statfs(folder, &system); err == nil &&
 		(system.Type == unix.PROC_SUPER_MAGIC || system.Type == unix.SYSFS_MAGIC) {

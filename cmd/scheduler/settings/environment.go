@@ -12,25 +12,25 @@ import (
 )
 
 // refuseEmptyVariables returns an error for each variable of this program that is set to an empty value, even if a
-// flag overrides it.
-func refuseEmptyVariables(env, ours map[string]string) error {
+// flag overrides it. variables are the variables of this program, by flag.
+func refuseEmptyVariables(env, variables map[string]string) error {
 	var errs []error
-	for _, name := range slices.Sorted(maps.Values(ours)) {
-		if value, given := env[name]; given && value == "" {
-			errs = append(errs, commandline.IsEmpty(name))
+	for _, name := range slices.Sorted(maps.Values(variables)) {
+		if value, isSet := env[name]; isSet && value == "" {
+			errs = append(errs, commandline.EmptyError(name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// setter sets a flag that the command line has not set. where is the source of the value.
-type setter func(flag, value, where string) error
+// setter sets a flag, unless a source of higher precedence has set it.
+type setter func(flag, value, source string) error
 
-// fromEnvironment sets the flags that the command line does not contain, and notes variables whose names look like
-// misspelt ones of this program.
-func fromEnvironment(env, ours map[string]string, r *report, set setter) {
-	for _, flag := range slices.Sorted(maps.Keys(ours)) {
-		name := ours[flag]
+// fromEnvironment sets flags from the environment. It adds a note for each variable whose name looks like a misspelt
+// name of a variable of this program.
+func fromEnvironment(env, variables map[string]string, r *report, set setter) {
+	for _, flag := range slices.Sorted(maps.Keys(variables)) {
+		name := variables[flag]
 		value, ok := env[name]
 		if !ok {
 			continue
@@ -39,10 +39,10 @@ func fromEnvironment(env, ours map[string]string, r *report, set setter) {
 			r.Add("%s=%q: %w", name, value, err)
 		}
 	}
-	r.notes = append(r.notes, misspelt(env, slices.Sorted(maps.Values(ours)))...)
+	r.notes = append(r.notes, misspelt(env, slices.Sorted(maps.Values(variables)))...)
 }
 
-// unrelated are variables with this program's prefix that it does not read: those of container images, tasks and
+// unrelated are variables that have this program's prefix but are not read by it: those of container images, tasks and
 // executors.
 var unrelated = []string{
 	"HELP", "VERSION",
@@ -51,20 +51,21 @@ var unrelated = []string{
 	"JOB_PARAMETER", "EXECUTION_SOURCE", "FIRE_TIME", "EXECUTION_ID", "ATTEMPT", "MESOS_CA", "AGENT_HOSTNAME",
 }
 
-// misspelt returns a note for each variable whose name is similar to a known one.
-func misspelt(env map[string]string, ours []string) []string {
-	bare := make([]string, len(ours))
-	for i, name := range ours {
-		bare[i] = strings.TrimPrefix(name, EnvPrefix)
+// misspelt returns a note for each variable in env whose name is similar to one of the names.
+func misspelt(env map[string]string, names []string) []string {
+	suffixes := make([]string, len(names)) // the names without the prefix
+	for i, name := range names {
+		suffixes[i] = strings.TrimPrefix(name, EnvPrefix)
 	}
 	var notes []string
 	for name := range env {
-		rest, prefixed := strings.CutPrefix(name, EnvPrefix)
-		if !prefixed || slices.Contains(bare, rest) || slices.Contains(unrelated, rest) {
+		suffix, hasPrefix := strings.CutPrefix(name, EnvPrefix)
+		if !hasPrefix || slices.Contains(suffixes, suffix) || slices.Contains(unrelated, suffix) {
 			continue
 		}
-		if near := spelling.Nearest(rest, bare); near != "" {
-			notes = append(notes, fmt.Sprintf("the environment variable %s has no effect; the nearest that has one is %s%s", name, EnvPrefix, near))
+		if near := spelling.Nearest(suffix, suffixes); near != "" {
+			notes = append(notes, fmt.Sprintf("the environment variable %s has no effect; the nearest that has one is %s%s",
+				name, EnvPrefix, near))
 		}
 	}
 	slices.Sort(notes)

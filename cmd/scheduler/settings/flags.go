@@ -10,7 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// flags defines all flags. It returns them in the groups and order of --help, the most frequently used first.
+// flags defines all flags. It returns them in the groups of --help, in its order: the most frequently used flags come
+// first.
 func (c *Config) flags(all *pflag.FlagSet) (groups []*pflag.FlagSet) {
 	all.SortFlags = false
 	for _, g := range []struct {

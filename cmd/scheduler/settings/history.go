@@ -10,15 +10,16 @@ import (
 
 // History are the settings of the history in SQL.
 type History struct {
-	// DSN is the address of a database. If it is empty, --local uses a file in the data folder, and other servers
-	// have no history in SQL.
+	// DSN is the address of a database. If it is empty, a server with --local uses a file in the data folder, and
+	// other servers have no history in SQL.
 	DSN DSN
-	// Days and Rows limit what the database keeps; OutboxMB limits the rows that wait for the database.
+	// Days and Rows are the maximum age of rows in the database, and the maximum number of rows of a large table.
+	// OutboxMB is the maximum size of the outbox.
 	Days     int
 	Rows     int64
 	OutboxMB int64
 
-	file string // the file of --db-file, which contains a DSN
+	file string // the file of --db-file, which contains the DSN
 }
 
 func (h *History) flags(f *pflag.FlagSet) {
@@ -37,21 +38,20 @@ func (h *History) databaseFlags(f *pflag.FlagSet) {
 	f.StringVar(&h.file, "db-file", "", "file with the address for --db, readable by its owner only")
 }
 
-// check validates the DSN and the limits. Its errors contain no password.
+// check reads and checks the DSN, and checks the limits. Its errors contain no password.
 func (h *History) check(r *report) {
 	source := readDSN(r, "db", &h.DSN, h.file)
 	if h.DSN != "" {
 		r.About(source, checkDSN(h.DSN))
 	}
-	r.Unless(h.Days >= 1 && h.Days <= 36_500, "%s %d: must be 1 to 36,500", r.source("history-days"),
-		h.Days)
+	r.Unless(h.Days >= 1 && h.Days <= 36_500, "%s %d: must be 1 to 36,500", r.source("history-days"), h.Days)
 	r.Unless(h.OutboxMB >= 1 && h.OutboxMB <= 1<<20, "%s %d: must be 1 to 1,048,576",
 		r.source("history-outbox-mb"), h.OutboxMB)
 	r.Unless(h.Rows >= 1000 && h.Rows <= 10_000_000_000, "%s %d: must be 1,000 to 10,000,000,000",
 		r.source("history-rows"), h.Rows)
 }
 
-// HistoryDatabase are the flags of a command that needs only the database of the history.
+// HistoryDatabase are the flags of a command that requires only the database of the history.
 type HistoryDatabase struct {
 	// CA is valid after Read.
 	CA      CA
@@ -64,8 +64,8 @@ func (d *HistoryDatabase) AddFlags(f *pflag.FlagSet) {
 	d.CA.flags(f)
 }
 
-// Read returns the address of the database: from the command line, otherwise from the environment; empty if neither
-// names one. It also reads the certificate authorities.
+// Read returns the address of the database: from the command line, or else from the environment. The address is empty
+// if neither has one. Read also reads the certificate authorities.
 func (d *HistoryDatabase) Read(getenv func(string) string) (DSN, error) {
 	d.CA.file = cmp.Or(d.CA.file, getenv(EnvPrefix+"CA_FILE"))
 	if err := d.CA.read(); err != nil {
@@ -81,9 +81,9 @@ func (d *HistoryDatabase) Read(getenv func(string) string) (DSN, error) {
 	if h.DSN != "" {
 		return "", errors.New("--db and --db-file contradict each other: give one of them")
 	}
-	found, err := readSecret(h.file)
+	address, err := readSecret(h.file)
 	if err != nil {
 		return "", fmt.Errorf("--db-file: %w", err)
 	}
-	return DSN(found), nil
+	return DSN(address), nil
 }

@@ -18,19 +18,19 @@ import (
 
 // Kubernetes are the settings of jobs on Kubernetes.
 type Kubernetes struct {
-	// On says that jobs run on Kubernetes.
+	// On is set if jobs run on Kubernetes.
 	On bool
-	// Kubeconfig is the file that describes how to reach the API server, if one is named.
+	// Kubeconfig is the file that describes how to reach the API server, or "".
 	Kubeconfig string
 	// Namespace is the namespace of the pods. Image is the default image, which contains the executor.
 	Namespace, Image string
-	// ShowUnplaced shows shards that fit on no node to the cluster's autoscaler.
+	// ShowUnplaced is set if shards that fit on no node are shown to the cluster's autoscaler.
 	ShowUnplaced bool
-	// AssignedUser says that the platform assigns the user ids of pods.
+	// AssignedUser is set if the platform assigns the user ids of pods.
 	AssignedUser bool
-	// Rules say which ended pods are kept.
+	// Rules determine which ended pods are kept.
 	Rules keep.Rules
-	// Template is the PodTemplateSpec on which the pods of all apps are based; nil without one.
+	// Template is the PodTemplateSpec on which the pods of all apps are based; nil if there is none.
 	Template []byte
 
 	podTemplate, keepPods string
@@ -53,19 +53,20 @@ func (k *Kubernetes) flags(f *pflag.FlagSet) {
 		"with --kubernetes: which pods of ended runs are kept so that their output can be read: finished and failed runs of each job, pods in total, and the maximum age")
 }
 
-// kubernetesOnly are the flags that have no effect without --kubernetes; notKubernetes are those that have no effect
-// with it.
+// kubernetesOnly are the flags that have no effect without --kubernetes. notKubernetes are the flags that have no
+// effect with --kubernetes.
 var (
 	kubernetesOnly = []string{"kubeconfig", "kubernetes-namespace", "kubernetes-image", "kubernetes-pod-template",
 		"kubernetes-show-unplaced", "kubernetes-assigned-user", "keep-pods"}
 	notKubernetes = []string{"executor-dir", "executor-idle", "executor-limit", "run-as"}
 )
 
-var isNamespace = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// check validates the settings of --kubernetes and reads the pod template. It does not connect to the cluster.
+// check checks the settings of --kubernetes and reads the pod template. It does not connect to the cluster. local and
+// mesos say whether the settings have another cluster.
 func (k *Kubernetes) check(r *report, local, mesos bool) {
-	r.needs(k.On, "--kubernetes", kubernetesOnly...)
+	r.require(k.On, "--kubernetes", kubernetesOnly...)
 	var err error
 	k.Rules, err = keep.Parse(k.keepPods)
 	r.About(r.source("keep-pods"), err)
@@ -90,14 +91,14 @@ func (k *Kubernetes) check(r *report, local, mesos bool) {
 	}
 	k.Image = cmp.Or(k.Image, "elasticjob-task:"+release.Version())
 	r.About(fmt.Sprintf("%s %q", r.source("kubernetes-image"), k.Image), app.CheckImage(k.Image))
-	_, found, err := kubernetes.Connect(k.Kubeconfig)
+	_, defaultNamespace, err := kubernetes.Connect(k.Kubeconfig)
 	r.About(r.source("kubernetes"), err)
-	k.Namespace = cmp.Or(k.Namespace, found)
+	k.Namespace = cmp.Or(k.Namespace, defaultNamespace)
 	if k.Kubeconfig == "" && k.Namespace != "" && k.Namespace == accountNamespace(accountNamespaceFile) {
-		r.note("jobs run in this server's own namespace, %s: users who may publish an app can use every Secret and service account there, this server's too, through its podTemplate;  "+
+		r.note("jobs run in this server's own namespace, %s: users who may publish an app can use every Secret and service account there, this server's too, through its podTemplate; "+
 			"give jobs a namespace of their own with --kubernetes-namespace", k.Namespace)
 	}
-	r.Unless(err != nil || isNamespace.MatchString(k.Namespace),
+	r.Unless(err != nil || namespaceName.MatchString(k.Namespace),
 		"%s %q: must be the name of a namespace: lower-case letters, digits and hyphens, 63 at most",
 		r.source("kubernetes-namespace"), k.Namespace)
 }
@@ -105,7 +106,7 @@ func (k *Kubernetes) check(r *report, local, mesos bool) {
 // accountNamespaceFile is the file in which Kubernetes tells a pod the namespace of its service account.
 const accountNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// accountNamespace returns the content of that file; "" if this server is not in a pod or has no service account.
+// accountNamespace returns the content of this file, or "" if this server is not in a pod or has no service account.
 func accountNamespace(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

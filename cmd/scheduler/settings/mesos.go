@@ -13,21 +13,22 @@ import (
 
 // Mesos are the settings of a Mesos cluster.
 type Mesos struct {
-	// Masters are the addresses of the masters, zk://… or http(s)://…; empty if jobs run elsewhere.
+	// Masters are the addresses of the masters, zk://… or http(s)://…. It is empty if jobs do not run on Mesos.
 	Masters string
-	// Role and Principal are those of the framework.
+	// Role and Principal are the role and the principal of the framework.
 	Role, Principal string
 	Credentials     *mesos.Credentials
 	TLS             *tls.Config
-	// ExecutorCA is the CA with which executors verify their agent, in the form that they receive; empty without TLS.
+	// ExecutorCA is the value of agent.CAVariable for executors: the certificates with which an executor verifies its
+	// agent, or agent.SystemCA. It is empty without TLS.
 	ExecutorCA string
 
 	user                                       string
 	credentialsFile, caFile, certFile, keyFile string
 }
 
-// User returns the user that executors run as. Every executor names it, because Mesos never changes the user of a
-// framework once it has registered.
+// User returns the user of the executors. The description of each executor contains it, because Mesos does not change
+// the user of a framework after the framework has registered.
 func (m *Mesos) User() string {
 	if m.user != "" {
 		return m.user
@@ -39,7 +40,7 @@ func (m *Mesos) User() string {
 	return u.Username
 }
 
-// Options returns how to reach the cluster.
+// Options returns the options for connections to the cluster.
 func (m *Mesos) Options() mesos.Options {
 	o := mesos.Options{Masters: []string{m.Masters}, Credentials: m.Credentials, TLS: m.TLS}
 	if !strings.HasPrefix(m.Masters, "zk://") {
@@ -48,7 +49,7 @@ func (m *Mesos) Options() mesos.Options {
 	return o
 }
 
-// check validates the settings of --mesos and reads the files that they name. It does not connect to the cluster.
+// check checks the settings of --mesos and reads the files that they name. It does not connect to the cluster.
 func (m *Mesos) check(r *report) {
 	if m.credentialsFile != "" {
 		found, err := mesos.ReadCredentials(m.credentialsFile)
@@ -85,20 +86,20 @@ func (m *Mesos) checkTLS(r *report) {
 	case m.caFile == "":
 		return
 	}
-	where := r.source("mesos-ca-file")
-	found, err := mesos.LoadTLS(mesos.TLSFiles{CA: m.caFile})
+	source := r.source("mesos-ca-file")
+	config, err := mesos.LoadTLS(mesos.TLSFiles{CA: m.caFile})
 	if err == nil && m.certFile != "" {
-		where = r.source("mesos-cert-file") + " and " + r.source("mesos-key-file")
-		found, err = mesos.LoadTLS(mesos.TLSFiles{CA: m.caFile, Cert: m.certFile, Key: m.keyFile})
+		source = r.source("mesos-cert-file") + " and " + r.source("mesos-key-file")
+		config, err = mesos.LoadTLS(mesos.TLSFiles{CA: m.caFile, Cert: m.certFile, Key: m.keyFile})
 	}
 	if err != nil {
-		r.About(where, err)
+		r.About(source, err)
 		return
 	}
 	if info, err := os.Stat(m.keyFile); err == nil && info.Mode().Perm()&0o077 != 0 { // Stat fails if there is no key
 		r.note("others can read %s, which holds a private key: chmod 600 %s", m.keyFile, m.keyFile)
 	}
-	m.TLS = found
+	m.TLS = config
 	m.ExecutorCA, err = executorCA(m.caFile)
 	r.About(r.source("mesos-ca-file"), err)
 	if m.ExecutorCA == agent.SystemCA {
@@ -107,11 +108,10 @@ func (m *Mesos) checkTLS(r *report) {
 	}
 }
 
-// maxCA is the number of bytes of certificates that the description of each executor may contain.
+// maxCA is the maximum size of the certificates in the description of an executor, in bytes.
 const maxCA = 16 << 10
 
-// executorCA returns the certificates of a CA file in the form that executors receive, or agent.SystemCA if they are
-// too large.
+// executorCA returns the certificates in a CA file, or agent.SystemCA if they are larger than maxCA.
 func executorCA(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

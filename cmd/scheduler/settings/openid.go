@@ -10,12 +10,11 @@ import (
 
 // OpenID are the settings of an OpenID provider whose users may log in.
 type OpenID struct {
-	// Issuer is the address of the provider; empty without one. Client is the client id of this cluster.
+	// Issuer is the address of the provider; empty if there is none. Client is the client id of this cluster.
 	Issuer, Client string
 	Secret         Secret
 	Scopes         []string
-	// NameClaim is the claim that contains the name of a user. RolesClaim is the claim whose values Roles maps to
-	// roles.
+	// NameClaim is the claim with the name of a user. RolesClaim is the claim whose values Roles maps to roles.
 	NameClaim, RolesClaim string
 	Roles                 []oidc.Role
 
@@ -23,8 +22,8 @@ type OpenID struct {
 	roleTexts            []string
 }
 
-// RedirectURL returns the address to which the provider sends browsers back; by default a path of the server at this
-// address.
+// RedirectURL returns the URL to which the provider redirects browsers. By default it is a path of this server, whose
+// URL is server.
 func (o *OpenID) RedirectURL(server string) string {
 	return cmp.Or(o.redirect, server+"/api/oidc/callback")
 }
@@ -47,25 +46,23 @@ func (o *OpenID) flags(f *pflag.FlagSet) {
 		"with --oidc-issuer: VALUE=ROLE or VALUE=ROLE:APP,…: users with VALUE in the claim are admin, operator, viewer or metrics, for all apps or for those that the patterns name; repeatable, the first match counts")
 }
 
-// check validates the settings of the provider, and that at least one role is mapped. server is the address of this
-// server, with its scheme.
+// check checks the settings of the provider, and that there is at least one --oidc-role. server is the URL of this
+// server.
 func (o *OpenID) check(r *report, server string) {
 	if o.Issuer == "" {
-		r.needs(false, "--oidc-issuer", "oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url", "oidc-scopes",
-			"oidc-name-claim", "oidc-roles-claim", "oidc-role")
+		r.require(false, "--oidc-issuer", "oidc-client-id", "oidc-client-secret-file", "oidc-redirect-url",
+			"oidc-scopes", "oidc-name-claim", "oidc-roles-claim", "oidc-role")
 		return
 	}
 	r.About(r.source("oidc-issuer"), oidc.CheckAddress(o.Issuer))
-	r.Unless(o.Client != "", "--oidc-client-id is missing: the client id of this cluster at the provider %s",
-		o.Issuer)
+	r.Unless(o.Client != "", "--oidc-client-id is missing: the client id of this cluster at the provider %s", o.Issuer)
 	if o.secretFile != "" {
 		o.Secret = r.secret("oidc-client-secret-file", o.secretFile)
 	}
 	if o.redirect != "" {
 		r.About(r.source("oidc-redirect-url"), oidc.CheckAddress(o.redirect))
 	} else {
-		r.About("--oidc-redirect-url, by default that of --advertise",
-			oidc.CheckAddress(o.RedirectURL(server)))
+		r.About("--oidc-redirect-url, by default that of --advertise", oidc.CheckAddress(o.RedirectURL(server)))
 	}
 	for _, text := range o.roleTexts {
 		role, err := oidc.ParseRole(text)
@@ -74,5 +71,6 @@ func (o *OpenID) check(r *report, server string) {
 		}
 		o.Roles = append(o.Roles, role)
 	}
-	r.Unless(len(o.roleTexts) > 0, "--oidc-role is missing: without one the provider's users have no role. An example is --oidc-role admins=admin")
+	r.Unless(len(o.roleTexts) > 0, "--oidc-role is missing: without one the provider's users have no role. "+
+		"An example is --oidc-role admins=admin")
 }

@@ -15,25 +15,25 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/textfile"
 )
 
-// originalValue is a value and its source.
-type originalValue struct{ value, where string }
+// originalValue is a value of ElasticJob-Cloud's file, and its source.
+type originalValue struct{ value, source string }
 
-// readOriginal reads the file and then the environment variables that have the names of its keys and override it, as
-// ElasticJob-Cloud does. It returns all problems in one error.
+// readOriginal reads the values of ElasticJob-Cloud's file. As in ElasticJob-Cloud, an environment variable with the
+// name of a key overrides the value in the file. It returns all problems in one error.
 func readOriginal(path string, env map[string]string, r *report) (map[string]originalValue, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
-	content, ok, err := textfile.Marked(text)
+	decoded, ok, err := textfile.Marked(text)
 	if err != nil {
 		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}
-	whole := string(content)
+	content := string(decoded)
 	if !ok {
-		whole = properties.Latin1(text) // as Java reads such files
+		content = properties.Latin1(text) // Java reads such files in this encoding
 	}
-	all, err := properties.Parse(whole)
+	all, err := properties.Parse(content)
 	if err != nil {
 		return nil, fmt.Errorf("--config %s: %w", path, err)
 	}
@@ -45,8 +45,8 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]ori
 			errs = append(errs, unknownKey(path, p))
 			continue
 		}
-		if before := lines[p.Key]; before > 0 { // the last of several lines counts, as in Java
-			r.note("%s in %s, line %d counts, and the one in line %d has no effect", p.Key, path, p.Line, before)
+		if earlier := lines[p.Key]; earlier > 0 { // the last of several lines counts, as in Java
+			r.note("%s in %s, line %d counts, and the one in line %d has no effect", p.Key, path, p.Line, earlier)
 		}
 		values[p.Key], lines[p.Key] = originalValue{p.Value, fmt.Sprintf("%s in %s, line %d", p.Key, path, p.Line)},
 			p.Line
@@ -63,60 +63,60 @@ func readOriginal(path string, env map[string]string, r *report) (map[string]ori
 		if value := env[k.name]; value != "" {
 			values[k.name] = originalValue{value, "the environment variable " + k.name}
 		}
-		g := values[k.name]
-		if !slices.Contains(passwords, k.name) { // passwords may end in a space
-			g.value = strings.TrimSpace(g.value)
-			values[k.name] = g
+		v := values[k.name]
+		if !slices.Contains(passwords, k.name) { // a password may begin or end with a space
+			v.value = strings.TrimSpace(v.value)
+			values[k.name] = v
 		}
-		if k.kind != nil && g.value != "" {
-			if err := k.kind(g.value); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", g.where, err))
+		if k.check != nil && v.value != "" {
+			if err := k.check(v.value); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", v.source, err))
 			}
 		}
 	}
 	return values, errors.Join(errs...)
 }
 
-// fromOriginal sets the flags that neither the command line nor the environment has set.
+// fromOriginal sets flags from ElasticJob-Cloud's file, unless the command line or the environment has set them.
 func fromOriginal(env map[string]string, c *Config, r *report, set setter) error {
 	values, err := readOriginal(c.file, env, r)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	use := func(flag, value, where string) {
+	use := func(flag, value, source string) {
 		if value == "" {
 			return
 		}
-		if err := set(flag, value, where); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", where, err))
+		if err := set(flag, value, source); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", source, err))
 		}
 	}
 	for _, k := range originalKeys {
-		g := values[k.name]
-		if g.value == "" {
+		v := values[k.name]
+		if v.value == "" {
 			continue
 		}
 		if k.flag != "" {
-			use(k.flag, g.value, g.where)
+			use(k.flag, v.value, v.source)
 		}
-		if k.note != "" && g.value != "true" {
-			r.note("%s %s", g.where, k.note)
+		if k.note != "" && v.value != "true" {
+			r.note("%s %s", v.source, k.note)
 		}
 	}
-	if g := values["reconcile_interval_minutes"]; g.value != "" {
-		if n, _ := strconv.Atoi(g.value); n > 0 {
-			use("reconcile-interval", g.value+"m", g.where)
+	if v := values["reconcile_interval_minutes"]; v.value != "" {
+		if n, _ := strconv.Atoi(v.value); n > 0 {
+			use("reconcile-interval", v.value+"m", v.source)
 		} else {
-			r.note("%s has no effect: reconciliation is always on; --reconcile-interval says how often", g.where)
+			r.note("%s has no effect: reconciliation is always on; --reconcile-interval says how often", v.source)
 		}
 	}
-	if g := values["zk_digest"]; g.value != "" && !r.given("zk-digest-file") {
-		c.ZooKeeper.Digest = Secret(g.value)
-		r.sources["zk-digest-file"] = g.where
+	if v := values["zk_digest"]; v.value != "" && !r.given("zk-digest-file") {
+		c.ZooKeeper.Digest = Secret(v.value)
+		r.sources["zk-digest-file"] = v.source
 	}
-	trace(values, r, use)
-	addresses(values, c.API.Listen, r, use)
+	useTrace(values, r, use)
+	useAddresses(values, c.API.Listen, r, use)
 	if !r.given("zk") && !r.given("registry") && !r.given("registry-file") && r.given("mesos") {
 		errs = append(errs, fmt.Errorf("--config %s has no zk_servers: add that line, or --zk, or --registry",
 			c.file))
@@ -124,15 +124,16 @@ func fromOriginal(env map[string]string, c *Config, r *report, set setter) error
 	return errors.Join(errs...)
 }
 
-// addresses sets --advertise and, unless it is given, --listen from hostname and http_port.
-func addresses(values map[string]originalValue, listen string, r *report, use func(flag, value, where string)) {
+// useAddresses sets --listen and --advertise from hostname and http_port. If --listen is given, its port counts
+// instead of http_port.
+func useAddresses(values map[string]originalValue, listen string, r *report, use func(flag, value, source string)) {
 	host, port := values["hostname"], values["http_port"]
 	if host.value == "" && port.value == "" {
 		return
 	}
-	where := cmp.Or(host.where, port.where)
-	if host.where != "" && port.where != "" {
-		where = host.where + ", and " + port.where
+	source := cmp.Or(host.source, port.source)
+	if host.source != "" && port.source != "" {
+		source = host.source + ", and " + port.source
 	}
 	name, number := cmp.Or(host.value, "127.0.0.1"), cmp.Or(port.value, "8899")
 	if r.given("listen") {
@@ -143,13 +144,13 @@ func addresses(values map[string]originalValue, listen string, r *report, use fu
 			return
 		}
 	}
-	use("advertise", net.JoinHostPort(name, number), where)
-	use("listen", net.JoinHostPort(name, number), where)
+	use("advertise", net.JoinHostPort(name, number), source)
+	use("listen", net.JoinHostPort(name, number), source)
 }
 
-// trace sets --db from the keys event_trace_rdb_…. As in ElasticJob-Cloud, there is no history without both the
-// address and the user.
-func trace(values map[string]originalValue, r *report, use func(flag, value, where string)) {
+// useTrace sets --db from the keys event_trace_rdb_…. As in ElasticJob-Cloud, there is no history unless both the
+// address and the user are given.
+func useTrace(values map[string]originalValue, r *report, use func(flag, value, source string)) {
 	url, user, password := values["event_trace_rdb_url"], values["event_trace_rdb_username"],
 		values["event_trace_rdb_password"]
 	switch {
@@ -158,13 +159,13 @@ func trace(values map[string]originalValue, r *report, use func(flag, value, whe
 		return
 	case url.value == "" || user.value == "":
 		r.note("%s has no effect: history in SQL needs event_trace_rdb_url and event_trace_rdb_username, or --db",
-			cmp.Or(url.where, user.where, password.where))
+			cmp.Or(url.source, user.source, password.source))
 		return
 	}
-	found, err := mysql.FromJDBC(url.value, user.value, password.value)
+	dsn, err := mysql.FromJDBC(url.value, user.value, password.value)
 	if err != nil {
-		r.note("%s has no effect: %v; or give --db", url.where, err)
+		r.note("%s has no effect: %v; or give --db", url.source, err)
 		return
 	}
-	use("db", found, url.where)
+	use("db", dsn, url.source)
 }

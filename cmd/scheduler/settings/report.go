@@ -7,11 +7,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// report collects the problems of the settings, and notes: warnings about valid settings.
+// report collects errors about the settings, and notes, which are warnings about valid settings.
 type report struct {
 	commandline.Errors
 	notes []string
-	// sources is, by flag, the source of each value that is not the default.
+	// sources are the sources of the values that are not defaults, by flag.
 	sources map[string]string
 }
 
@@ -19,23 +19,23 @@ func (r *report) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// given reports whether a flag was set by any source.
+// given reports whether any source has set the flag.
 func (r *report) given(flag string) bool { return r.sources[flag] != "" }
 
-// source returns the source of a flag's value, or the name of the flag if no source set it.
+// source returns the source of a flag's value, or the name of the flag if no source has set it.
 func (r *report) source(flag string) string { return cmp.Or(r.sources[flag], "--"+flag) }
 
-// needs adds an error for each of the flags that was given, unless present is set. what names the setting that the
-// flags depend on.
-func (r *report) needs(present bool, what string, flags ...string) {
+// require adds an error for each flag that was given, unless the setting on which the flags depend is present.
+func (r *report) require(present bool, setting string, flags ...string) {
 	for _, flag := range flags {
-		r.Unless(present || !r.given(flag), "%s has no effect without %s", r.source(flag), what)
+		r.Unless(present || !r.given(flag), "%s has no effect without %s", r.source(flag), setting)
 	}
 }
 
-// secret reads the secret in the file that a flag names. It returns "" and adds an error if that fails.
+// secret returns the secret in the file that a flag names. If the file cannot be read, it adds an error and returns
+// "".
 func (r *report) secret(flag, path string) Secret {
-	found, err := readSecret(path)
+	secret, err := readSecret(path)
 	r.About(r.source(flag), err)
-	return found
+	return secret
 }

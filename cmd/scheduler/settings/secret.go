@@ -20,14 +20,14 @@ func (s Secret) String() string {
 	return "(hidden)"
 }
 
-// GoString hides the text too.
+// GoString also hides the text.
 func (s Secret) GoString() string { return s.String() }
 
-// maxSecret is the size in bytes above which a file cannot be a secret.
+// maxSecret is the maximum size of a file with a secret, in bytes.
 const maxSecret = 64 << 10
 
-// readSecret reads a file that contains one word and that only its owner may read. Its errors do not contain any part
-// of the file.
+// readSecret reads a file that contains one word and that only its owner may read. Its errors contain no part of the
+// file.
 func readSecret(path string) (Secret, error) {
 	info, err := os.Stat(path)
 	switch {

@@ -13,7 +13,7 @@ import (
 // TLS are the settings of TLS for the API.
 type TLS struct {
 	Files certificate.Files
-	// Certificate holds the content of the files; nil without --tls-cert.
+	// Certificate is the certificate in the files; nil without --tls-cert.
 	Certificate *certificate.Keeper
 }
 
@@ -26,11 +26,11 @@ func (t *TLS) flags(f *pflag.FlagSet) {
 		"with --tls-cert: PEM file of the certificates trusted for the other servers, in addition to the system's (default: those of --tls-cert)")
 }
 
-// check opens the certificate. It notes problems that clients would have that reach this server at this address.
+// check opens the certificate. It adds notes about problems of clients that reach this server at the address.
 func (t *TLS) check(r *report, address string) {
 	files := t.Files
 	if files.Cert == "" && files.Key == "" {
-		r.needs(false, "--tls-cert and --tls-key", "tls-ca")
+		r.require(false, "--tls-cert and --tls-key", "tls-ca")
 		return
 	}
 	if files.Cert == "" || files.Key == "" {

@@ -9,7 +9,7 @@ import (
 // EnvPrefix is the prefix of the names of the server's environment variables.
 const EnvPrefix = "ELASTICJOB_"
 
-// Environment converts the result of os.Environ to a map.
+// Environment converts the result of os.Environ into a map.
 func Environment(pairs []string) map[string]string {
 	env := make(map[string]string, len(pairs))
 	for _, pair := range pairs {
@@ -23,7 +23,7 @@ func Environment(pairs []string) map[string]string {
 func Variables(flags *pflag.FlagSet) map[string]string {
 	out := map[string]string{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		// These flags are requests, and images often set a variable VERSION.
+		// help and version are no settings, and container images often set a variable VERSION.
 		if f.Name != "help" && f.Name != "version" {
 			out[f.Name] = EnvPrefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		}

@@ -7,29 +7,28 @@ import (
 	"time"
 )
 
-// Zone returns the zone that --time-zone names. For Local it returns the zone with its IANA name where that can be
-// determined, because the executors of daemon jobs compute fires in this zone on other machines, whose own zone may
-// differ.
+// Zone returns the time zone of --time-zone. For Local it returns this machine's zone with its IANA name, if the name
+// can be determined: executors of daemons compute fires in this zone on other machines, whose local zone may differ.
 func Zone(name string) (*time.Location, error) {
 	loc, err := time.LoadLocation(name)
 	if err != nil || loc != time.Local {
 		return loc, err
 	}
 	link, _ := os.Readlink("/etc/localtime")
-	_, linked, _ := strings.Cut(link, "zoneinfo/")
-	written, _ := os.ReadFile("/etc/timezone")
+	_, fromLink, _ := strings.Cut(link, "zoneinfo/")
+	fromFile, _ := os.ReadFile("/etc/timezone")
 	_, east := time.Now().Zone()
-	variable := strings.TrimPrefix(os.Getenv("TZ"), ":")
-	for _, name := range []string{variable, linked, strings.TrimSpace(string(written)), "UTC", gmtName(east)} {
-		if named, err := time.LoadLocation(name); err == nil && name != "" && sameZone(named, time.Now()) {
-			return named, nil
+	fromVariable := strings.TrimPrefix(os.Getenv("TZ"), ":")
+	for _, name := range []string{fromVariable, fromLink, strings.TrimSpace(string(fromFile)), "UTC", gmtName(east)} {
+		if zone, err := time.LoadLocation(name); err == nil && name != "" && sameZone(zone, time.Now()) {
+			return zone, nil
 		}
 	}
 	return loc, nil
 }
 
-// gmtName returns the IANA name of the zone that is always this many seconds east of Greenwich; "" if there is none.
-// It is for machines whose /etc/localtime is a regular file, as in containers that mount it.
+// gmtName returns the IANA name of the zone that is always this many seconds east of Greenwich, or "" if there is
+// none. It is for machines whose /etc/localtime is a regular file, as in containers that mount it.
 func gmtName(east int) string {
 	if east%3600 != 0 {
 		return ""

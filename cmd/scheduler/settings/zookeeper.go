@@ -10,22 +10,22 @@ import (
 
 // ZooKeeper are the settings of a registry in ZooKeeper.
 type ZooKeeper struct {
-	// Servers has the form host:port,…[/chroot]; empty if the registry is elsewhere.
+	// Servers has the form host:port,…[/chroot]. It is empty if the registry is not in ZooKeeper.
 	Servers string
-	// Digest is user:password of ZooKeeper's digest scheme.
+	// Digest is user:password for ZooKeeper's scheme digest, or "".
 	Digest Secret
 
 	namespace, digestFile string
 	timeout               time.Duration
 }
 
-// Options returns how to open the registry.
+// Options returns the options for opening the registry.
 func (z *ZooKeeper) Options() zookeeper.Options {
 	return zookeeper.Options{Servers: z.Servers, Namespace: strings.Trim(z.namespace, "/"),
-		SessionTimeout: z.session(), Digest: string(z.Digest)}
+		SessionTimeout: z.sessionTimeout(), Digest: string(z.Digest)}
 }
 
-// Root returns the absolute path of the node that contains the registry; empty without ZooKeeper.
+// Root returns the absolute path of the node that contains the registry, or "" without ZooKeeper.
 func (z *ZooKeeper) Root() string {
 	if z.Servers == "" {
 		return ""
@@ -34,20 +34,21 @@ func (z *ZooKeeper) Root() string {
 	return path.Join("/", chroot, z.namespace)
 }
 
-// ZooKeeper ends a session at its first tick after the timeout. Ticks are 2 s apart by default, and the shortest
-// session lasts two ticks.
+// ZooKeeper ends a session at the first tick after its timeout. By default a tick is 2 s, and the shortest timeout is
+// two ticks.
 const (
 	defaultTick = 2 * time.Second
 	minSession  = 2 * defaultTick
 )
 
-// session returns the timeout to request from ZooKeeper. It is shorter than --zk-session-timeout by most of a tick,
-// because ZooKeeper rounds it up, so that another server leads at most one second after --zk-session-timeout.
-func (z *ZooKeeper) session() time.Duration {
+// sessionTimeout returns the timeout to request from ZooKeeper. Because ZooKeeper rounds the timeout up, it is shorter
+// than --zk-session-timeout by most of a tick. Another server then leads at most one second after
+// --zk-session-timeout.
+func (z *ZooKeeper) sessionTimeout() time.Duration {
 	return max(z.timeout-defaultTick*3/4, min(z.timeout, minSession))
 }
 
-// check validates the settings of --zk and reads the file of the digest.
+// check checks the settings of --zk and reads the file of the digest.
 func (z *ZooKeeper) check(r *report) {
 	if z.digestFile != "" {
 		z.Digest = r.secret("zk-digest-file", z.digestFile)

@@ -29,7 +29,7 @@ func TestSessionsEndInTime(t *testing.T) {
 		5 * time.Second: 4 * time.Second,
 		4 * time.Second: 4 * time.Second, 2 * time.Second: 2 * time.Second, // a server with shorter ticks grants it
 	} {
-		if got := (&ZooKeeper{timeout: given}).session(); got != want {
+		if got := (&ZooKeeper{timeout: given}).sessionTimeout(); got != want {
 			t.Errorf("%s: %s, want %s", given, got, want)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// RefuseBadFlags makes a command explain flags that cannot be parsed, and makes it reject positional arguments.
+// RefuseBadFlags makes a command print an explanation of a flag that cannot be parsed, and return ErrUsage. It also
+// makes the command return an error for positional arguments.
 func RefuseBadFlags(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		fmt.Fprintf(os.Stderr, "scheduler: %v\n%s --help lists all flags.\n", Explain(cmd.Flags(), err),
@@ -26,13 +27,14 @@ func RefuseBadFlags(cmd *cobra.Command) {
 	}
 }
 
-// Explain rewrites an error of parsing the flags, so that it names the accepted values or the nearest known flag.
+// Explain converts an error of parsing the flags into an error that names the accepted values or the nearest flag. It
+// returns any other error unchanged.
 func Explain(flags *pflag.FlagSet, err error) error {
 	var bad *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
 	switch {
 	case errors.As(err, &bad) && bad.GetValue() == "":
-		return IsEmpty("--" + bad.GetFlag().Name)
+		return EmptyError("--" + bad.GetFlag().Name)
 	case errors.As(err, &bad):
 		return fmt.Errorf("--%s %q: %w", bad.GetFlag().Name, bad.GetValue(), badValue(err))
 	case errors.As(err, &unknown):
@@ -45,7 +47,7 @@ func Explain(flags *pflag.FlagSet, err error) error {
 	return err
 }
 
-// Set sets a flag to a value that does not come from the command line. Its error names the accepted values.
+// Set sets a flag to a value that does not come from the command line. The error names the accepted values.
 func Set(flags *pflag.FlagSet, name, value string) error {
 	if err := flags.Set(name, value); err != nil {
 		return badValue(err)
@@ -53,7 +55,8 @@ func Set(flags *pflag.FlagSet, name, value string) error {
 	return nil
 }
 
-// badValue replaces the parser's message about a flag's value by one that says what the flag accepts.
+// badValue converts the parser's error about the value of a flag into an error that says which values the flag
+// accepts.
 func badValue(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
@@ -72,20 +75,20 @@ func badValue(err error) error {
 	return err
 }
 
-// RefuseEmpty returns an error for each flag that the command line sets to an empty value. A script does that when a
-// variable of its own is not set. If --zk "" counted as omitted, the server would silently run without ZooKeeper.
+// RefuseEmpty returns an error for each flag that the command line sets to an empty value. A script does that if one
+// of its variables is not set. If --zk "" counted as omitted, for example, the server would run without ZooKeeper.
 func RefuseEmpty(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.Visit(func(f *pflag.Flag) {
 		list, isList := f.Value.(pflag.SliceValue)
 		if f.Value.String() == "" || isList && len(list.GetSlice()) == 0 {
-			errs = append(errs, IsEmpty("--"+f.Name))
+			errs = append(errs, EmptyError("--"+f.Name))
 		}
 	})
 	return errors.Join(errs...)
 }
 
-// IsEmpty returns the error for a flag or variable, named by what, that is set to an empty value.
-func IsEmpty(what string) error {
-	return fmt.Errorf("%s is empty: give it a value, or leave it out", what)
+// EmptyError returns the error for a flag or an environment variable that is set to an empty value.
+func EmptyError(name string) error {
+	return fmt.Errorf("%s is empty: give it a value, or leave it out", name)
 }

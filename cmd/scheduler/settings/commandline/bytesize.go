@@ -6,10 +6,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor"
 )
 
-// ByteSize is the value of a flag in bytes, written as 64MiB for example.
+// ByteSize is the value of a flag: a number of bytes, written as 64MiB for example.
 type ByteSize int64
 
-// Set parses a size, see executor.ParseSize.
+// Set parses a size as executor.ParseSize does.
 func (b *ByteSize) Set(text string) error {
 	n, err := executor.ParseSize(text)
 	if err == nil {
@@ -31,5 +31,5 @@ func (b *ByteSize) String() string {
 	return fmt.Sprintf("%d", int64(*b))
 }
 
-// Type names the kind of value in --help.
+// Type returns the name of the type for --help.
 func (b *ByteSize) Type() string { return "size" }

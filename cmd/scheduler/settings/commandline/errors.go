@@ -1,5 +1,5 @@
-// Package commandline is shared by all commands of the server: kinds of flag values, errors about flags, and a list
-// that collects errors so that a command reports all of them at once.
+// Package commandline is shared by all commands of the server. It has types of flag values, errors about flags, and a
+// list of errors, so that a command can report all errors at once.
 package commandline
 
 import (
@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// ErrUsage is returned for errors of the command line that have been printed already.
+// ErrUsage is the error of a command whose flags are wrong, after the command has printed an explanation.
 var ErrUsage = errors.New("usage")
 
-// Errors collects errors.
+// Errors is a list of errors.
 type Errors []error
 
 // Add adds an error.
@@ -23,12 +23,12 @@ func (e *Errors) Unless(ok bool, format string, args ...any) {
 	}
 }
 
-// About adds an error about what, unless err is nil.
-func (e *Errors) About(what string, err error) {
+// About adds an error about a subject, such as a flag, unless err is nil.
+func (e *Errors) About(subject string, err error) {
 	if err != nil {
-		e.Add("%s: %w", what, err)
+		e.Add("%s: %w", subject, err)
 	}
 }
 
-// Join returns all errors as one, each on a line of its own, or nil.
+// Join returns all errors as one error with a line for each, or nil.
 func (e Errors) Join() error { return errors.Join(e...) }

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/cgroup"
 )
 
-// DefaultMemory returns three quarters of the machine's memory in whole MB, or of what the control groups of this
-// process allow, if that is less. It returns 2048 if nothing is known.
+// DefaultMemory returns three quarters of the machine's memory, in whole MB. If the control groups of this process
+// allow less memory than the machine has, it returns three quarters of that. It returns 2048 if neither is known.
 func DefaultMemory() float64 {
 	text, _ := os.ReadFile("/proc/meminfo")
 	return defaultMemory(string(text), cgroup.LimitsOf(os.DirFS("/")))
@@ -31,8 +31,8 @@ func defaultMemory(meminfo string, limits cgroup.Limits) float64 {
 	return max(smallest, float64(int(kb/1024*3/4)))
 }
 
-// DefaultCPUs returns the number of the machine's CPUs, or how many the control groups of this process allow, if that is
-// less.
+// DefaultCPUs returns the number of CPUs of the machine, or the number that the control groups of this process allow
+// if that is lower.
 func DefaultCPUs() float64 { return defaultCPUs(runtime.NumCPU(), cgroup.LimitsOf(os.DirFS("/"))) }
 
 func defaultCPUs(number int, limits cgroup.Limits) float64 {
@@ -42,11 +42,11 @@ func defaultCPUs(number int, limits cgroup.Limits) float64 {
 	return float64(number)
 }
 
-// CheckMachine reports CPUs and memory that are too small for an agent or NaN, or so large that they would not be
-// exact in thousandths. prefix is the start of the names of the flags.
+// CheckMachine adds errors if the CPUs or the memory of an agent are NaN, too small, or so large that they would not
+// be exact in thousandths. prefix is the beginning of the names of both flags.
 func (e *Errors) CheckMachine(prefix string, cpus, memory float64) {
-	plain := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
-	e.Unless(cpus >= 0.01 && cpus <= 1_000_000, "%scpus %s: must be 0.01 to 1,000,000", prefix, plain(cpus))
+	format := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	e.Unless(cpus >= 0.01 && cpus <= 1_000_000, "%scpus %s: must be 0.01 to 1,000,000", prefix, format(cpus))
 	e.Unless(memory >= 32 && memory <= 1_000_000_000, "%smemory %s: must be 32 to 1,000,000,000 (MB)", prefix,
-		plain(memory))
+		format(memory))
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// Options are the flags of a command's log.
+// Options are the settings of a command's log.
 type Options struct {
-	// Level is debug, info, warn or error; Format is text, json or auto.
+	// Level is debug, info, warn or error. Format is text, json or auto.
 	Level, Format string
 }
 
@@ -25,23 +25,23 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Format, "log-format", "auto", "text, json, or auto: text on a terminal, json otherwise")
 }
 
-// Check adds an error for each value that is not one of these.
-func (o Options) Check(bad *commandline.Errors) {
+// Check adds an error for each invalid value.
+func (o Options) Check(errs *commandline.Errors) {
 	err := new(slog.Level).UnmarshalText([]byte(o.Level))
-	bad.Unless(err == nil, "--log-level %q: must be debug, info, warn or error", o.Level)
-	bad.Unless(slices.Contains([]string{"auto", "text", "json"}, o.Format), "--log-format %q: must be text, json or auto",
-		o.Format)
+	errs.Unless(err == nil, "--log-level %q: must be debug, info, warn or error", o.Level)
+	errs.Unless(slices.Contains([]string{"auto", "text", "json"}, o.Format),
+		"--log-format %q: must be text, json or auto", o.Format)
 }
 
-// Logger returns a logger that writes to w in the format of FormatOn.
+// Logger returns a logger that writes to w, in the format that FormatOn returns.
 func (o Options) Logger(w *os.File) *slog.Logger {
 	var level slog.Level                     // INFO
 	_ = level.UnmarshalText([]byte(o.Level)) // Check has validated it
 	return slog.New(newHandler(o.FormatOn(w), w, level))
 }
 
-// FormatOn returns the format that Logger writes to w, text or json. The format auto is text on a terminal and json
-// otherwise.
+// FormatOn returns the format of the log on w: text or json. The format auto stands for text on a terminal, and for
+// json otherwise.
 func (o Options) FormatOn(w *os.File) string {
 	switch {
 	case o.Format != "auto":
@@ -60,8 +60,8 @@ func newHandler(format string, w io.Writer, level slog.Level) slog.Handler {
 	return slog.NewJSONHandler(w, opts)
 }
 
-// Quieter returns a logger that writes records of level INFO as DEBUG. It is for a part, such as the cluster of
-// --local, whose normal operation is only interesting when that part is examined.
+// Quieter returns a logger that writes records of level INFO with level DEBUG. It is for a part of the program whose
+// normal operation is of interest only when that part is examined, such as the cluster of --local.
 func Quieter(log *slog.Logger) *slog.Logger { return slog.New(quieter{log.Handler()}) }
 
 type quieter struct{ slog.Handler }
@@ -92,7 +92,7 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// readable writes durations as text such as "10s", in JSON too.
+// readable returns the attribute. It converts a duration into text such as "10s", because JSON would have a number.
 func readable(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
