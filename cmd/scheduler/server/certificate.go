@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// warning returns a function that joins the warnings of the sources that are not nil and of the certificate,
-// separated by semicolons. It returns "" if there is none.
+// warning returns a function that returns the warnings of the sources and of the certificate, separated by semicolons,
+// or "". A source may be nil.
 func warning(c *settings.Config, sources ...func() string) func() string {
 	if c.TLS.Certificate != nil {
 		sources = append(sources, c.TLS.Certificate.Warning)
@@ -29,8 +29,8 @@ func warning(c *settings.Config, sources ...func() string) func() string {
 	}
 }
 
-// keepCertificate reloads the certificate when its files change, until the function that it returns is called.
-func keepCertificate(c *settings.Config, log *slog.Logger) (end func()) {
+// keepCertificate reloads the certificate when its files change, until stop is called.
+func keepCertificate(c *settings.Config, log *slog.Logger) (stop func()) {
 	if c.TLS.Certificate == nil {
 		return func() {}
 	}

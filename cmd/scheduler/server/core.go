@@ -11,19 +11,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// coreOptions translates the settings into the options of the core. Crons without a zone of their own use zone, and
-// agents fetch executors from the address binary.
-func coreOptions(c *settings.Config, zone *time.Location, binary string) step.Options {
+// coreOptions converts the settings into the options of the core. zone is the time zone of the crons of jobs without a
+// time zone. executorURL is the URL from which agents fetch the executor.
+func coreOptions(c *settings.Config, zone *time.Location, executorURL string) step.Options {
 	o := step.DefaultOptions()
 	o.Release = release.Version()
-	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, binary, c.Jobs.ExecutorIdle, c.Jobs.KillGrace
+	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, executorURL, c.Jobs.ExecutorIdle, c.Jobs.KillGrace
 	o.UnreachableAfter = c.Jobs.UnreachableAfter
 	o.ReconcileInterval, o.Role, o.JobMetrics = c.Reconcile, c.Mesos.Role, c.JobMetrics
 	o.DocumentsLimit, o.DocumentsPerAppLimit = int64(c.Documents.All), int64(c.Documents.PerApp)
 	o.ExecutorShutdown = executor.ShutdownGrace(c.Jobs.KillGrace)
 	platform.SetCore(c, &o)
 	if c.ZooKeeper.Servers != "" {
-		o.Documents = step.YAMLDocuments // as ElasticJob-Cloud writes them, so that users can go back to it
+		o.Documents = step.YAMLDocuments // the form of ElasticJob-Cloud, so that users can go back to it
 	}
 	for _, limit := range c.Jobs.ExecutorLimits {
 		o.ExecutorCommand = append(o.ExecutorCommand, "--"+limit)

@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	// fewDescriptors is the limit of open files below which a start warns: a server with some agents and browsers may
-	// need more.
+	// fewDescriptors is the limit of open files below which a start logs a warning, because a server with some agents
+	// and browsers may require more.
 	fewDescriptors = 1024
-	// maxReserved and maxStreams bound the reserve and the streams, however high the limit of the process is.
+	// maxReserved and maxStreams are the maximum size of the reserve and the maximum number of streams, even if the
+	// limit of open files is high.
 	maxReserved = 64
 	maxStreams  = 1000
 )
 
-// reserveDescriptors reserves some of the process's file descriptors for the API, whose clients get at most half of
-// all. streams is how many clients may follow events, and also how many may follow output. Each is at most an eighth
-// of all descriptors, so that both together use at most half even on a standby, which needs two descriptors for each
-// stream because it forwards the leader's.
+// reserveDescriptors reserves some of the process's file descriptors for the API. The API's clients get at most half
+// of all descriptors. streams is how many clients may follow events, and also how many may follow output: at most an
+// eighth of all descriptors. Both kinds together then use at most half, even on a standby, which requires two
+// descriptors for each stream because it forwards the leader's.
 func reserveDescriptors(log *slog.Logger) (reserve *descriptors.Reserve, streams int, err error) {
 	limit, err := descriptors.Limit()
 	if err != nil {

@@ -10,11 +10,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// openFolder opens the data folder and protects it from jobs. It returns the settings with the folder's path without
-// links and with the user that jobs run as, and the secret files that flags name, held open.
-func openFolder(c *settings.Config, log *slog.Logger) (found *settings.Config, files guard.Files, err error) {
+// openFolder opens the data folder and protects it from jobs. It returns a copy of the settings in which the folder's
+// path has no links, and in which the user of the jobs is set. It also returns the secret files that flags name,
+// opened.
+func openFolder(c *settings.Config, log *slog.Logger) (_ *settings.Config, files guard.Files, err error) {
 	if !c.Elected() {
-		// Checked before the folder is created, because that would be in the way of moving the old folder back.
+		// This comes before the folder is created, because a new folder would be in the way of a user who moves the
+		// old one back.
 		if err := store.CheckNew(c.DataDir); err != nil {
 			return nil, nil, err
 		}
@@ -28,8 +30,9 @@ func openFolder(c *settings.Config, log *slog.Logger) (found *settings.Config, f
 		return nil, nil, err
 	}
 	if c.Local.On {
-		if err := (guard.Names{Secrets: c.SecretFiles(), ExecutorDir: c.Jobs.ExecutorDir, RunAs: changed.Jobs.RunAs,
-			UID: os.Geteuid(), Logger: log}).Check(); err != nil {
+		names := guard.Names{Secrets: c.SecretFiles(), ExecutorDir: c.Jobs.ExecutorDir, RunAs: changed.Jobs.RunAs,
+			UID: os.Geteuid(), Logger: log}
+		if err := names.Check(); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -17,10 +17,9 @@ type keys interface {
 	access.Issuer
 }
 
-// useKeys gives the API the keys with which servers of a cluster authenticate to each other, and enables logins
-// through the OpenID provider of the flags, if there is one. The provider's configuration is refreshed until the
-// function that it returns is called.
-func useKeys(c *settings.Config, web *api.Options, k keys, log *slog.Logger) (end func()) {
+// useKeys gives the API the keys with which the servers of a cluster authenticate each other. If there is an OpenID
+// provider, it enables logins through the provider, and refreshes the provider's configuration until stop is called.
+func useKeys(c *settings.Config, web *api.Options, k keys, log *slog.Logger) (stop func()) {
 	web.Proofs = k
 	o := c.OpenID
 	if o.Issuer == "" {

@@ -16,7 +16,8 @@ import (
 func listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %s: the address is taken, perhaps by another scheduler; end that, or choose another with --listen", address)
+		return nil, fmt.Errorf("listen on %s: the address is taken, perhaps by another scheduler; end that, or choose another with --listen",
+			address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
@@ -24,8 +25,8 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// listenSocket listens for the commands user and token if the registry is a file, which they cannot open while this
-// server has it open. It returns nil if the registry is shared.
+// listenSocket listens on the admin socket if the registry is a file. If the registry is shared by several servers, it
+// returns nil without an error.
 func listenSocket(c *settings.Config, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	if c.Elected() {
 		return nil, nil

@@ -16,16 +16,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// packages checks apps' packages for the API. It fetches them as executors do, into a folder below the data folder.
+// packages checks apps' packages for the API. It fetches a package as executors do, into a folder below the data
+// folder.
 type packages struct {
 	folder string
-	// local says that jobs run on this machine.
-	local bool
+	local  bool // jobs run on this machine
+	// runAs and hide are set if local is: the user of the jobs, nil for the server's own, and the files that jobs must
+	// not see.
 	runAs *isolation.Account
 	hide  *isolation.Places
 }
 
-// newPackages empties the folder, which may hold files of a server that was killed, and creates it.
+// newPackages creates the folder for package checks. It first removes files of a server that was killed.
 func newPackages(c *settings.Config, held guard.Files) (*packages, error) {
 	dataDir, err := filepath.Abs(c.DataDir)
 	if err != nil {

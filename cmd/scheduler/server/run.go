@@ -21,20 +21,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
-// parts are the components that run.
+// parts are the opened parts of a server.
 type parts struct {
 	scheduler *scheduler.Scheduler
 	web       *api.Server
 	listener  net.Listener
-	socket    net.Listener   // nil if commands open the registry themselves
+	socket    net.Listener   // the admin socket, or nil
 	machine   *local.Cluster // nil without --local
 	log       *slog.Logger
 	out       io.Writer
 }
 
-// run runs all parts until ctx ends or one of them fails. At the end, a server with --local first ends tasks and
-// executors (rule O4); on a cluster they keep running. The scheduler ends before the API, so that the API forwards
-// requests to the next leader in between.
+// run runs all parts until ctx ends or one of them fails. When ctx ends, a server with --local first ends its tasks
+// and executors (rule O4); on a cluster they keep running. The scheduler ends before the API, so that the API can
+// forward requests to the next leader in between.
 func run(ctx context.Context, c *settings.Config, p parts) error {
 	leading, stopLeading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopLeading()
@@ -42,7 +42,7 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	defer stopServing()
 	lead := p.scheduler.Stand
 	if !c.Elected() {
-		lead = p.scheduler.Lead // a registry in a file has no election, so there is no second candidacy
+		lead = p.scheduler.Lead // a registry in a file has no election, so a lost term is not followed by another
 	}
 	leadEnded, served := make(chan error, 1), make(chan error, 1)
 	go func() { leadEnded <- lead(leading) }()
@@ -77,9 +77,9 @@ func run(ctx context.Context, c *settings.Config, p parts) error {
 	return err
 }
 
-// serveUntilStopped keeps a server running whose registry's file was lost. The API then answers every request with
-// what to do. Tasks keep running, and the content of a removed file can be recovered as long as the process has it
-// open. It returns when ctx ends or the API fails.
+// serveUntilStopped keeps the API of a server running whose registry's file was lost, until ctx ends or the API fails.
+// The API answers requests with an error that says what to do. Tasks keep running, and the content of a removed file
+// can be recovered while this process has the file open.
 func (p parts) serveUntilStopped(ctx context.Context, served chan error) error {
 	p.log.Error("registry lost: this server accepts no changes, launches nothing and must be stopped")
 	select {
@@ -87,11 +87,11 @@ func (p parts) serveUntilStopped(ctx context.Context, served chan error) error {
 		served <- nil
 		return err
 	case <-ctx.Done():
-		return nil // tasks keep running, and the next start finds them
+		return nil // tasks keep running, and the next start finds them again
 	}
 }
 
-// logStop logs what the end of this process means for tasks and for the leadership.
+// logStop logs what happens to the tasks and to the leadership when this process ends.
 func (p parts) logStop(c *settings.Config) {
 	switch {
 	case p.machine != nil:
@@ -108,10 +108,10 @@ func (p parts) logStop(c *settings.Config) {
 // endTasks ends all tasks and executors of this machine.
 func (p parts) endTasks(c *settings.Config) error {
 	fmt.Fprintln(p.out, "ending all tasks; a second Ctrl-C leaves them running, and the next start finds them again")
-	// Tasks may have a grace period of their job, which counts from now. Executors get only the server's grace period
-	// to end (rule X4), so they are ended after the last task (rule X2).
+	// A job may have a longer grace period for its tasks. Executors get only the server's grace period (rule X4), so
+	// they are ended after the last task (rule X2).
 	grace := c.Jobs.KillGrace
-	// Without an answer, the server's grace period is used.
+	// If the scheduler does not answer, grace stays the server's grace period.
 	_ = lifecycle.Within(time.Second, func(ctx context.Context) error {
 		return p.scheduler.Read(ctx, explain.All(), func(r explain.Reader) error {
 			longest, err := r.LongestKillGrace()
@@ -124,7 +124,7 @@ func (p parts) endTasks(c *settings.Config) error {
 	return errors.Join(err, lifecycle.Within(c.Jobs.KillGrace+10*time.Second, p.machine.EndExecutors))
 }
 
-// serve serves the API, also on the admin socket if there is one, until ctx ends or one of them fails.
+// serve serves the API on its address, and on the admin socket if there is one, until ctx ends or one of them fails.
 func (p parts) serve(ctx context.Context) error {
 	serving, ctx := errgroup.WithContext(ctx)
 	serving.Go(func() error { return p.web.Serve(ctx, p.listener) })

@@ -1,8 +1,8 @@
-// Package server assembles the server from its packages according to the settings, and runs it.
+// Package server builds the server from its parts according to the settings, and runs it.
 //
 //	server.go                            opens the parts one after the other, and closes them in reverse order
-//	run.go                               runs them until one fails or the process is asked to end
-//	folder.go listen.go descriptors.go   what the process needs first: its data folder, addresses, file descriptors
+//	run.go                               runs the parts until one fails or the process must end
+//	folder.go listen.go descriptors.go   the data folder, addresses and file descriptors
 //	core.go access.go keys.go            options of the core, users and tokens, keys and logins
 //	certificate.go packagecheck.go       other dependencies of the API
 package server
@@ -29,11 +29,11 @@ import (
 	console "github.com/elasticjob-go/elasticjob/web"
 )
 
-// ErrLogged is returned for errors that are in the log already.
+// ErrLogged is the error of Run after a failure that Run has already logged.
 var ErrLogged = errors.New("logged")
 
-// Run runs a server until ctx ends or a part fails. It logs the failure and returns ErrLogged. It writes messages for
-// a user at a terminal to out.
+// Run runs a server until ctx ends or a part fails. It logs a failure and returns ErrLogged. It writes messages for a
+// user at a terminal to out.
 func Run(ctx context.Context, c settings.Config, out io.Writer) error {
 	log := c.Log.Logger(os.Stderr)
 	err := assemble(ctx, &c, log, out)
@@ -67,11 +67,11 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 		return err
 	}
 	defer lifecycle.Closing(&err, reg.Close)
-	started, why := starts.Open(c.DataDir, log)
-	defer func() { started.End(err != nil && ctx.Err() == nil) }()
-	if why != "" {
-		log.Warn("launches held: this server launches nothing until its next start if it leads within "+starts.SettledAfter.String(),
-			"why", why)
+	start, holdReason := starts.Open(c.DataDir, log)
+	defer func() { start.End(err != nil && ctx.Err() == nil) }()
+	if holdReason != "" {
+		log.Warn("launches held: this server launches nothing until its next start if it leads within "+
+			starts.SettledAfter.String(), "why", holdReason)
 	}
 	access, closeAccess, err := openAccess(ctx, reg, c, log)
 	if err != nil {
@@ -82,43 +82,41 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // the API closes it too, once it serves
+	defer listener.Close() // the API also closes it, when it has served
 	address := cmp.Or(c.API.Advertise, listener.Addr().String())
-	where, err := platform.Open(ctx, c, address, held, log)
+	cluster, err := platform.Open(ctx, c, address, held, log)
 	if err != nil {
 		return err
 	}
-	defer lifecycle.Closing(&err, where.Close)
+	defer lifecycle.Closing(&err, cluster.Close)
 	zone, err := settings.Zone(c.Jobs.TimeZone)
 	if err != nil {
 		return err
 	}
-	record, err := recorder.Start(c, log)
+	history, err := recorder.Start(c, log)
 	if err != nil {
 		return err
 	}
-	defer lifecycle.Closing(&err, record.End)
-	options := coreOptions(c, zone, where.ExecutorBinary)
-	options.Held = why
+	defer lifecycle.Closing(&err, history.End)
+	options := coreOptions(c, zone, cluster.ExecutorBinary)
+	options.Held = holdReason
 	sched := scheduler.New(scheduler.Options{
-		History: record.Scheduler, Registry: reg, Driver: where.Driver, Advertise: address, Logger: log,
-		Point:          c.Failpoint,
-		RefusedTimeout: refusedTimeout(c), Notifier: notify.New(time.Now), Audits: access,
-		Framework: where.Framework, Core: options, HoldFor: starts.SettledAfter,
+		History: history.Scheduler, Registry: reg, Driver: cluster.Driver, Advertise: address, Logger: log,
+		Point: c.Failpoint, RefusedTimeout: refusedTimeout(c), Notifier: notify.New(time.Now), Audits: access,
+		Framework: cluster.Framework, Core: options, HoldFor: starts.SettledAfter,
 	})
 	packages, err := newPackages(c, held)
 	if err != nil {
 		return err
 	}
 	web := api.Options{
-		Scheduler: sched, Logs: where.Output, Artifact: where.Artifact, PodTemplate: where.PodTemplate,
-		ExampleImage: where.Image, Packages: packages, AgentURL: c.AgentURL(address), Logger: log,
-		AllowFile:     c.Local.On,
-		FrameworkName: where.Framework.Name, Version: release.Version(), Zone: zone, Access: access,
-		Advertise: address, RegistryRoot: c.ZooKeeper.Root(),
-		History: record.Reads, HistoryStats: record.Stats, Warning: warning(c, sched.Held, record.Warning,
-			reserve.Warning), TLS: c.TLS.Certificate,
-		Throttled: where.Throttled, Descriptors: reserve, MaxStreams: streams,
+		Scheduler: sched, Logs: cluster.Output, Artifact: cluster.Artifact, PodTemplate: cluster.PodTemplate,
+		ExampleImage: cluster.Image, Packages: packages, AgentURL: c.AgentURL(address), Logger: log,
+		AllowFile: c.Local.On, FrameworkName: cluster.Framework.Name, Version: release.Version(), Zone: zone,
+		Access: access, Advertise: address, RegistryRoot: c.ZooKeeper.Root(),
+		History: history.Reads, HistoryStats: history.Stats,
+		Warning: warning(c, sched.Held, history.Warning, reserve.Warning),
+		TLS:     c.TLS.Certificate, Throttled: cluster.Throttled, Descriptors: reserve, MaxStreams: streams,
 		Console: console.New(console.Static()),
 	}
 	defer keepCertificate(c, log)()
@@ -129,11 +127,11 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 		return err
 	}
 	return run(ctx, c, parts{scheduler: sched, web: server, listener: reserve.Listener(listener), socket: socket,
-		machine: where.Machine, log: log, out: out})
+		machine: cluster.Machine, log: log, out: out})
 }
 
-// refusedTimeout is how long a leader keeps the leadership while Mesos rejects all its calls. It is 0, no limit, if
-// there can be no standby to take over.
+// refusedTimeout returns how long a leader keeps the leadership while Mesos refuses all its calls. It returns 0 for no
+// limit if there can be no standby.
 func refusedTimeout(c *settings.Config) time.Duration {
 	if !c.Elected() {
 		return 0

@@ -1,5 +1,5 @@
-// Package adminsocket is the Unix socket of a server whose registry is a file. The server has that file open, so the
-// commands user and token of the same machine send their requests to this socket instead of opening the file.
+// Package adminsocket is the Unix socket of a server whose registry is a file. Only one process can have that file
+// open, so the commands user and token on the same machine send their requests to this socket.
 package adminsocket
 
 import (
@@ -18,17 +18,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/descriptors"
 )
 
-// Path returns the path of the socket on which a server with this data folder listens for the commands user and
-// token.
+// Path returns the path of the admin socket of a server with this data folder.
 func Path(dataDir string) string { return filepath.Join(dataDir, "admin.sock") }
 
-// maxSocketPath is the longest path of a Unix socket on Linux, in bytes: 108 with the terminating zero.
+// maxSocketPath is the maximum length of the path of a Unix socket on Linux, in bytes: 108 with the terminating zero.
 const maxSocketPath = 107
 
-// Listen listens on the admin socket for root and for the user that this server runs as. It removes the socket of an
-// earlier server, which must be stale because only one process at a time can have the registry's file open. If the
-// process has no other file descriptor left, the listener accepts connections with the reserve. Listen returns nil
-// without an error, and logs a warning, if the path is too long for a socket.
+// Listen listens on the admin socket, for root and for the user of this process. It removes the socket of an earlier
+// server: that server has ended, because this process has the registry's file open. If the process has no other file
+// descriptor left, the listener accepts connections with descriptors of the reserve. If the path is too long for a
+// socket, Listen logs a warning and returns nil without an error.
 func Listen(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net.Listener, error) {
 	path := Path(dataDir)
 	if len(path) > maxSocketPath {
@@ -52,24 +51,24 @@ func Listen(dataDir string, reserve *descriptors.Reserve, log *slog.Logger) (net
 	return &ownSocket{Listener: reserve.Listener(l), log: log}, nil
 }
 
-// ownSocket accepts connections of root and of the process's own user only, regardless of the mode of the file.
+// ownSocket accepts only connections of root and of the process's own user, regardless of the mode of the file.
 type ownSocket struct {
 	net.Listener
 	log *slog.Logger
 }
 
-// Accept waits for a connection of one of those users and closes all others.
+// Accept waits for a connection of root or of the process's own user. It closes other connections.
 func (s *ownSocket) Accept() (net.Conn, error) {
 	for {
 		conn, err := s.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		uid, err := peer(conn)
+		uid, err := peerUID(conn)
 		if err == nil && (uid == 0 || uid == os.Geteuid()) {
 			return ownConn{conn, UserName(uid)}, nil
 		}
-		_ = conn.Close() // it is refused even if the close fails
+		_ = conn.Close() // the connection is not used, even if the close fails
 		s.log.Warn("connection to the admin socket refused", "uid", uid, "error", err)
 	}
 }
@@ -80,16 +79,16 @@ type ownConn struct {
 	name string
 }
 
-// NetConn returns the connection as it was accepted.
+// NetConn returns the accepted connection.
 func (c ownConn) NetConn() net.Conn { return c.Conn }
 
 // PeerName returns the name of the user at the other end.
 func (c ownConn) PeerName() string { return c.name }
 
-// peer returns the user at the other end of a Unix socket, as the kernel recorded it when the connection was made.
-func peer(conn net.Conn) (uid int, err error) {
-	if outer, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = outer.NetConn()
+// peerUID returns the user at the other end of a Unix socket, as the kernel recorded it when the connection was made.
+func peerUID(conn net.Conn) (uid int, err error) {
+	if wrapper, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = wrapper.NetConn()
 	}
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
@@ -99,19 +98,18 @@ func peer(conn net.Conn) (uid int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	var found *unix.Ucred
-	var foundErr error
+	var credentials *unix.Ucred
+	var sockoptErr error
 	err = raw.Control(func(fd uintptr) {
-		found,
-			foundErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		credentials, sockoptErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})
-	if err = errors.Join(err, foundErr); err != nil {
+	if err = errors.Join(err, sockoptErr); err != nil {
 		return -1, err
 	}
-	return int(found.Uid), nil
+	return int(credentials.Uid), nil
 }
 
-// UserName returns the name of a user, or the number if the user has no name.
+// UserName returns the name of a user, or the number if there is no name for it.
 func UserName(uid int) string {
 	id := strconv.Itoa(uid)
 	if u, err := user.LookupId(id); err == nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
-// userOfJobs chooses the user that jobs run as when root starts the server without --run-as, and logs the choice: a
-// user of their own if that keeps jobs from this server's secrets, otherwise root. It refuses a data folder that
-// other users can move or replace.
+// userOfJobs chooses the user of the jobs if root has started the server without --run-as, and logs the choice: a
+// separate user if jobs of that user can use their files in the data folder, otherwise root. It returns an error if
+// the separate user could move or replace the data folder.
 func userOfJobs(dir string, log *slog.Logger) (runAs string, err error) {
-	as, err := jobsOwnUser(dir)
+	account, err := separateUser(dir)
 	if err == nil {
-		if err := as.CheckProtected(dir); err != nil {
+		if err := account.CheckProtected(dir); err != nil {
 			return "", fmt.Errorf("open the data folder: %w", err)
 		}
 	}
@@ -31,65 +31,65 @@ func userOfJobs(dir string, log *slog.Logger) (runAs string, err error) {
 		return "root", nil
 	}
 	log.Info("job user chosen: an unprivileged one, whose ids no one else on this machine has",
-		"user", as.IDs(), "change", "--run-as USER runs them as another user, --run-as root as root")
-	return as.IDs(), nil
+		"user", account.IDs(), "change", "--run-as USER runs them as another user, --run-as root as root")
+	return account.IDs(), nil
 }
 
-// jobsOwnUser finds a user id that no other account has, and tests whether jobs of that user can use their files in
-// the data folder.
-func jobsOwnUser(dir string) (*isolation.Account, error) {
+// separateUser returns a user whose ids no other account has. It returns an error if jobs of that user could not use
+// their files in the data folder.
+func separateUser(dir string) (*isolation.Account, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	as, kept := keptUser(dir)
-	if !kept {
+	account, recorded := recordedUser(dir)
+	if !recorded {
 		hash := fnv.New32a()
 		_, _ = hash.Write([]byte(dir)) // Write of a hash never fails
-		if as, err = isolation.Unshared(hash.Sum32()); err != nil {
+		if account, err = isolation.Unshared(hash.Sum32()); err != nil {
 			return nil, err
 		}
 	}
-	if err := as.CheckEntry(filepath.Dir(dir)); err != nil {
+	if err := account.CheckEntry(filepath.Dir(dir)); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(letJobsPass(dir), as.Try(dir)); err != nil {
+	if err := errors.Join(letJobsPass(dir), account.Try(dir)); err != nil {
 		return nil, err
 	}
-	if kept {
-		return as, nil
+	if recorded {
+		return account, nil
 	}
-	return as, keepUser(dir, as)
+	return account, recordUser(dir, account)
 }
 
-// userFile returns the file in the data folder that records the user chosen for jobs. Later servers must use the same
-// user: executors that outlive a killed server keep running as that user, and it owns the files that jobs keep
+// userFile returns the file in the data folder that records the chosen user. Later servers must use the same user:
+// executors that outlive a killed server keep running as that user, and the user owns the files that jobs keep
 // elsewhere.
 func userFile(dir string) string { return filepath.Join(dir, "jobs-user") }
 
-// keptUser returns the user that an earlier server chose. kept is false if there is none or if its ids have been
-// assigned to another account since.
-func keptUser(dir string) (as *isolation.Account, kept bool) {
+// recordedUser returns the user that an earlier server chose. It returns false if there is none, or if another account
+// has the same ids now.
+func recordedUser(dir string) (account *isolation.Account, ok bool) {
 	text, err := os.ReadFile(userFile(dir))
 	if err != nil {
 		return nil, false
 	}
-	as, is := isolation.ParseIDs(strings.TrimSpace(string(text)))
-	return as, is && as.IsUnshared()
+	account, ok = isolation.ParseIDs(strings.TrimSpace(string(text)))
+	return account, ok && account.IsUnshared()
 }
 
-func keepUser(dir string, as *isolation.Account) error {
-	if err := wholefile.Write(userFile(dir), []byte(as.IDs()+"\n"), 0o600); err != nil {
+func recordUser(dir string, account *isolation.Account) error {
+	if err := wholefile.Write(userFile(dir), []byte(account.IDs()+"\n"), 0o600); err != nil {
 		return fmt.Errorf("record the user of jobs: %w", err)
 	}
 	return nil
 }
 
-// letJobsPass lets other users pass through the data folder, and through the folders that this process creates from
-// now on, whatever umask the server was started with. It grants no permission to read.
+// letJobsPass lets other users pass through the data folder, and through folders that this process creates later,
+// whatever its umask was. It grants no permission to read.
 func letJobsPass(dir string) error {
-	const others = 0o011 // search permission for others
-	syscall.Umask(syscall.Umask(0o077) &^ others)
+	const search = 0o011 // the search permission of the group and of other users
+	syscall.Umask(syscall.Umask(0o077) &^ search)
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return fmt.Errorf("let jobs pass through the data folder: %w; name another with --data-dir", err)
 	}

@@ -14,48 +14,48 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
-// Executors are copies of the executor binaries, for the agents' fetcher. Their names contain the hash of their
-// content, executor-<os>-<arch>-<sha256>, so that a new build never changes the file behind a name, and agents can
-// still fetch the executors that an earlier build described (rule X4).
+// Executors are copies of the executor binaries, for the agents' fetcher. A copy has the name
+// executor-<os>-<arch>-<sha256>, with the hash of its content. So a new build never changes the file with a name, and
+// agents can still fetch the executors of an earlier build (rule X4).
 type Executors struct {
 	dir string
 	own string // the name of the executor for this platform
 }
 
-// AnyName and OwnName are the names of the executor for this platform. If both files exist, AnyName is used, so that
-// a user who can add files to the folder, but not replace any, cannot replace the executor.
+// AnyName and OwnName are the names of the executor for this platform. If both files exist, AnyName is used. A user
+// who can add files to the folder, but not replace any, then cannot replace the executor.
 const (
 	AnyName = "executor"
 	OwnName = "executor-" + runtime.GOOS + "-" + runtime.GOARCH
 )
 
-// Folder returns the absolute path of the folder that holds the executor binaries: named, or the folder of this
-// program if named is empty.
-func Folder(named string) (string, error) {
-	if named == "" {
+// Folder returns the absolute path of the folder with the executor binaries: dir, or the folder of this program if dir
+// is empty.
+func Folder(dir string) (string, error) {
+	if dir == "" {
 		self, err := os.Executable()
 		if err != nil {
 			return "", fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
 		}
 		return filepath.Dir(self), nil
 	}
-	dir, err := filepath.Abs(named)
+	absolute, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
 	}
-	return dir, nil
+	return absolute, nil
 }
 
-// Find looks for executor and executor-<os>-<arch> in the folder dir (see Folder) and copies new ones into keep. It
-// returns an error if there is none for this platform.
-func Find(dir, keep string) (*Executors, error) {
+// Find copies the executors in the folder dir (see Folder), which are named executor and executor-<os>-<arch>, into
+// the folder copies. It returns an error if there is no executor for this platform.
+func Find(dir, copies string) (*Executors, error) {
 	dir, err := Folder(dir)
 	if err != nil {
 		return nil, err
 	}
-	keep, err = filepath.Abs(keep)
+	copies, err = filepath.Abs(copies)
 	if err == nil {
-		err = os.MkdirAll(keep, 0o700)
+		err = os.MkdirAll(copies, 0o700)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("copy the executors: %w", err)
@@ -64,8 +64,8 @@ func Find(dir, keep string) (*Executors, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the executor: %w; name its folder with --executor-dir", err)
 	}
-	a := &Executors{dir: keep}
-	for _, file := range programs { // sorted by name, so executor comes before the one that names this platform
+	a := &Executors{dir: copies}
+	for _, file := range programs { // sorted by name, so AnyName comes before OwnName
 		platform := file.Name()
 		if platform == AnyName {
 			platform = OwnName
@@ -79,7 +79,7 @@ func Find(dir, keep string) (*Executors, error) {
 			return nil, fmt.Errorf("read the executor: %w", err)
 		}
 		name := fmt.Sprintf("%s-%x", platform, sha256.Sum256(program))
-		if err := keepProgram(filepath.Join(keep, name), program); err != nil {
+		if err := writeProgram(filepath.Join(copies, name), program); err != nil {
 			return nil, fmt.Errorf("copy the executor: %w", err)
 		}
 		if platform == OwnName {
@@ -92,23 +92,23 @@ func Find(dir, keep string) (*Executors, error) {
 	return a, nil
 }
 
-// keepProgram writes a program unless the file has exactly this content. It compares the whole content because a
+// writeProgram writes a program, unless the file already has this content. It compares the whole content, because a
 // crash may have truncated the file.
-func keepProgram(path string, program []byte) error {
-	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, program) {
+func writeProgram(path string, program []byte) error {
+	if content, err := os.ReadFile(path); err == nil && bytes.Equal(content, program) {
 		return nil
 	}
 	return wholefile.Write(path, program, 0o755)
 }
 
-// URL returns the address at which agents fetch the executor for this platform from a server.
+// URL returns the URL from which agents fetch the executor for this platform. server is the URL of this server.
 func (a *Executors) URL(server string) string { return server + "/artifacts/" + a.own }
 
-// FileURL returns the same executor as a file: URL, for the agents in this process. They read it from disk and so
-// need not trust this server's certificate.
+// FileURL returns the file: URL of the executor for this platform, for the agent in this process. The agent reads the
+// file from disk, and so need not trust this server's certificate.
 func (a *Executors) FileURL() string { return (&url.URL{Scheme: "file", Path: a.Own()}).String() }
 
-// File returns the path of the executor with this name. ok is false if there is none.
+// File returns the path of the executor with this name, or false if there is none.
 func (a *Executors) File(name string) (path string, ok bool) {
 	if filepath.Base(name) != name || !strings.HasPrefix(name, "executor-") {
 		return "", false

@@ -13,20 +13,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// heldFile is a secret file that a flag names. It is held open, so that a file that replaces it later cannot be
-// mistaken for it.
+// heldFile is a secret file that a flag names. It stays open, so that a file which replaces it later has another
+// identity.
 type heldFile struct {
-	named string
-	// real is the path without links when the server started; empty if the file did not exist.
-	real string
-	is   isolation.Identity
-	file *os.File
+	named string // the path in the flag
+	// real is the path without links when the server started. It is empty if the file did not exist.
+	real     string
+	identity isolation.Identity
+	file     *os.File
 }
 
-// Files are the secret files that the flags name.
+// Files are the secret files that flags name.
 type Files []heldFile
 
-// Hold opens the files without reading them. A file that does not exist is no error.
+// Hold opens the files without reading them. A file need not exist.
 func Hold(named []string) (held Files, err error) {
 	defer func() {
 		if err != nil {
@@ -47,8 +47,8 @@ func Hold(named []string) (held Files, err error) {
 			return held, fmt.Errorf("open %s, which is hidden from jobs: %w", path, err)
 		}
 		file := os.NewFile(uintptr(fd), real)
-		is, err := isolation.IdentityOf(file)
-		held = append(held, heldFile{path, real, is, file})
+		identity, err := isolation.IdentityOf(file)
+		held = append(held, heldFile{path, real, identity, file})
 		if err != nil {
 			return held, err
 		}
@@ -59,13 +59,14 @@ func Hold(named []string) (held Files, err error) {
 // Close closes the files.
 func (h Files) Close() {
 	for _, f := range h {
-		_ = f.file.Close() // nothing was written, and Close of a nil file only returns an error
+		_ = f.file.Close() // file may be nil; Close then only returns an error
 	}
 }
 
-// HiddenWith adds the files to the places that are hidden. A file must still be the one of the start, except if all
-// its names are gone because another file was renamed over it. Then no job can reach the old file, and the new one is
-// hidden instead. The file that a link leads to now is hidden too, such as the key of a renewed certificate.
+// HiddenWith returns the places with the files added, so that they are hidden too. The file at a path must have the
+// same identity as at the start, unless the file of the start has no name any more because another file was renamed
+// over it. No job can reach the old file then, and the new file is hidden. If the path in the flag is a link, its
+// present target is hidden too, for example the key of a renewed certificate.
 func (h Files) HiddenWith(p isolation.Places) isolation.Places {
 	p.Files, p.FileIDs = slices.Clone(p.Files), map[string]isolation.Identity{}
 	for _, f := range h {
@@ -77,7 +78,7 @@ func (h Files) HiddenWith(p isolation.Places) isolation.Places {
 		}
 		var stat unix.Stat_t
 		if err := unix.Fstat(int(f.file.Fd()), &stat); err != nil || stat.Nlink > 0 {
-			p.FileIDs[f.real] = f.is
+			p.FileIDs[f.real] = f.identity
 		}
 	}
 	return p

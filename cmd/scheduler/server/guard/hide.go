@@ -21,32 +21,32 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Hidden starts executors that cannot see the data folder and the secret files. It is for jobs that run as this
+// Hidden starts executors that cannot see the data folder and the secret files. It is used if jobs run as this
 // server's own user.
 type Hidden struct {
-	folder *os.File // the data folder, open so that a folder that replaces it cannot be mistaken for it
+	folder *os.File // the data folder, open so that a folder which replaces it has another identity
 	places isolation.Places
-	files  Files // hidden as well
+	files  Files // the secret files
 	// secrets are the folders for jobs' secrets in the data folder. Executors read them.
 	secrets []string
-	// text is places as JSON, which executors receive in their environment.
+	// text is the JSON of the hidden places and files, for the executors' environment.
 	text string
 }
 
-// HideOptions say what is hidden.
+// HideOptions are the files that Hide protects.
 type HideOptions struct {
-	// DataDir is the data folder and Files are the secret files, both hidden. Programs stay visible, but jobs cannot
+	// DataDir is the data folder, Files are the secret files. Both are hidden. Programs stay visible, but jobs cannot
 	// replace them.
 	DataDir  string
 	Files    Files
 	Programs []string
-	// Executor is the binary whose command can-hide tests whether this kernel can hide files.
+	// Executor is the executor's binary. Its command can-hide tests whether the kernel can hide files.
 	Executor string
 	Logger   *slog.Logger
 }
 
-// Hide determines what executors must not see and tests whether the kernel can hide it. If the kernel cannot, Hide
-// logs a warning and returns nil.
+// Hide tests whether the kernel can hide files from executors, and returns a Hidden that hides them. If the kernel
+// cannot, it logs a warning and returns nil.
 func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 	path, err := filepath.Abs(o.DataDir)
 	if err != nil {
@@ -67,25 +67,25 @@ func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 	if h.places.FolderID, err = isolation.IdentityOf(h.folder); err != nil {
 		return nil, err
 	}
-	// A job that can make nested user namespaces cannot read the hidden files, but can replace them. If the kernel does
-	// not let an executor forbid nested namespaces, hiding is still better than nothing.
+	// Executors forbid their jobs to create nested user namespaces: with these, a job could not read the hidden files,
+	// but replace them. If the kernel does not allow to forbid it, the files are only hidden.
 	h.places.NoNested = true
-	failed, err := h.try(ctx, o.Executor)
-	if err == nil && failed != nil {
+	failure, err := h.try(ctx, o.Executor)
+	if err == nil && failure != nil {
 		h.places.NoNested = false
-		failedAgain, err := h.try(ctx, o.Executor)
+		failureNested, err := h.try(ctx, o.Executor)
 		switch {
 		case err != nil:
 			return nil, err
-		case failedAgain != nil:
+		case failureNested != nil:
 			o.Logger.Warn("data folder not hidden from jobs: they run as the user of this server and can read its secrets. "+
 				"Start the server as root with --run-as USER, or allow user namespaces (user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns); "+
-				"--hide-data=false ends this warning", "error", failedAgain)
+				"--hide-data=false ends this warning", "error", failureNested)
 			return nil, h.folder.Close()
 		}
 		o.Logger.Warn("programs and folders not kept in their place: jobs can make user namespaces, and in those "+
 			"replace the programs, the files that flags name and the data folder for the next start. "+
-			"Start the server as root with --run-as USER, or make /proc/sys writable", "error", failed)
+			"Start the server as root with --run-as USER, or make /proc/sys writable", "error", failure)
 	}
 	if err != nil {
 		return nil, err
@@ -93,9 +93,9 @@ func Hide(ctx context.Context, o HideOptions) (_ *Hidden, err error) {
 	return h, nil
 }
 
-// try tests whether an executor can hide the places from jobs, and sets h.text. failed says why it cannot; err is an
+// try sets h.text, and tests whether an executor can hide the places from jobs. failure says why it cannot. err is an
 // error of the test itself.
-func (h *Hidden) try(ctx context.Context, program string) (failed, err error) {
+func (h *Hidden) try(ctx context.Context, program string) (failure, err error) {
 	text, err := json.Marshal(h.files.HiddenWith(h.places))
 	if err != nil {
 		return nil, err
@@ -111,15 +111,15 @@ func (h *Hidden) try(ctx context.Context, program string) (failed, err error) {
 	return nil, nil
 }
 
-// Start starts an executor that cannot see the hidden places. The executor's id in env names the app, whose secrets
-// stay visible.
+// Start calls start so that the executor cannot see the hidden places. The executor's id in env contains its app,
+// whose secrets stay visible.
 func (h *Hidden) Start(sandbox string, attr *syscall.SysProcAttr, env *[]string, start func() error) error {
 	const idVariable = "MESOS_EXECUTOR_ID="
-	at := slices.IndexFunc(*env, func(v string) bool { return strings.HasPrefix(v, idVariable) })
-	if at < 0 {
+	i := slices.IndexFunc(*env, func(v string) bool { return strings.HasPrefix(v, idVariable) })
+	if i < 0 {
 		return errors.New("the executor has no id in its environment")
 	}
-	id, err := jobs.ParseExecutorID(strings.TrimPrefix((*env)[at], idVariable))
+	id, err := jobs.ParseExecutorID(strings.TrimPrefix((*env)[i], idVariable))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,8 @@ func (h *Hidden) Close() error {
 	return h.folder.Close()
 }
 
-// Environment returns the variables that tell executors what to hide from their jobs and where jobs' secrets are.
+// Environment returns the variables that tell executors which files to hide from their jobs, and where jobs' secrets
+// are.
 func (h *Hidden) Environment() map[string]string {
 	return map[string]string{executor.HideVariable: h.text, launch.SecretsVariable: strings.Join(h.secrets, ":")}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/executors"
 )
 
-// Programs returns the files that the next start executes, as far as this process can know: this program, also under
-// the name by which it was started, the executors, and the elasticjob command beside it. It does not resolve links.
-// executorDir is the folder that --executor-dir names; empty means the folder of this program.
+// Programs returns the files that the next start probably executes: this program, also under the name by which it was
+// started, the executors, and the command elasticjob in the folder of this program. It does not resolve links.
+// executorDir is the folder of --executor-dir, or "".
 func Programs(executorDir string) []string {
 	var files []string
 	add := func(path string) {
@@ -24,9 +24,9 @@ func Programs(executorDir string) []string {
 	if err == nil {
 		add(self)
 		add(filepath.Join(filepath.Dir(self), "elasticjob"))
-		if started, err := exec.LookPath(os.Args[0]); err == nil && sameFile(started, self) {
-			if started, err = filepath.Abs(started); err == nil {
-				add(started)
+		if startedAs, err := exec.LookPath(os.Args[0]); err == nil && sameFile(startedAs, self) {
+			if startedAs, err = filepath.Abs(startedAs); err == nil {
+				add(startedAs)
 			}
 		}
 	}
@@ -37,8 +37,8 @@ func Programs(executorDir string) []string {
 	return files
 }
 
-func sameFile(one, other string) bool {
-	a, err := os.Stat(one)
-	b, err2 := os.Stat(other)
-	return errors.Join(err, err2) == nil && os.SameFile(a, b)
+func sameFile(a, b string) bool {
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errors.Join(errA, errB) == nil && os.SameFile(infoA, infoB)
 }

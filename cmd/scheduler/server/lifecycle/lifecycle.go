@@ -1,4 +1,4 @@
-// Package lifecycle has helpers that end goroutines and close resources.
+// Package lifecycle has functions that run goroutines, and that call functions at the end of a process.
 package lifecycle
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Background runs a function in a goroutine. end cancels its context and waits until it has returned.
-func Background(run func(ctx context.Context)) (end func()) {
+// Background calls run in a goroutine. stop cancels the context and waits until run has returned.
+func Background(run func(ctx context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -21,13 +21,13 @@ func Background(run func(ctx context.Context)) (end func()) {
 	}
 }
 
-// Within calls f with a new context that lasts for d. It does not inherit from a context that is done already, so it
-// is for work at the end of a process.
+// Within calls f with a new context that ends after d. The context has no parent, so Within is for work at the end of
+// a process, when other contexts are done.
 func Within(d time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	return f(ctx)
 }
 
-// Closing is for defer: it calls f and joins its error with *err.
+// Closing calls f and joins its error with *err. It is called by defer.
 func Closing(err *error, f func() error) { *err = errors.Join(*err, f()) }

@@ -16,11 +16,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// clusterKind is how the state in the registry records that its tasks run on Kubernetes.
+// clusterKind is the text by which the state in the registry records that its tasks run on Kubernetes.
 const clusterKind = "Kubernetes"
 
-// localKillTimeout is the timeout of rule K3 with --local. It is short because the agent is in this process, so a
-// missing answer can only be the executor's.
+// localKillTimeout is the timeout of rule K3 with --local. It is short because the agent is in this process, so only
+// the executor can fail to answer.
 const localKillTimeout = 5 * time.Second
 
 // SetCore sets the options of the core that depend on the kind of cluster.
@@ -28,7 +28,7 @@ func SetCore(c *settings.Config, o *step.Options) {
 	switch {
 	case c.Kubernetes.On:
 		o.ClusterKind, o.TaskExecutors, o.Unfit = clusterKind, true, pods(c).Unfit
-	case c.Local.On: // no ExecutorUser: this machine's cluster runs everything as the user who started it
+	case c.Local.On: // without ExecutorUser, because this machine's cluster runs executors as the server's own user
 		o.KillAnswer = localKillTimeout
 		o.ExecutorEnvironment = map[string]string{launch.SecretsVariable: datafolder.Secrets(c.DataDir)}
 	default:
@@ -54,23 +54,23 @@ func pods(c *settings.Config) pod.Settings {
 		AssignedUser: k.AssignedUser, Authorities: c.CA.PEM}
 }
 
-// failoverTimeout is how long the Mesos master keeps the tasks of this framework while it is disconnected.
+// failoverTimeout is how long the Mesos master keeps the tasks of the framework while the framework is disconnected.
 // ElasticJob-Cloud uses the same value.
 const failoverTimeout = 7 * 24 * time.Hour
 
-// framework describes this server to the cluster. address is where others reach it.
+// framework returns the description of this server for the cluster. address is the host:port under which others reach
+// this server.
 func framework(c *settings.Config, address string) cluster.Framework {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
 	if c.API.Advertise != "" {
-		host, _, _ = net.SplitHostPort(c.API.Advertise) // the settings were checked
+		host, _, _ = net.SplitHostPort(c.API.Advertise) // the address was checked with the settings
 	}
 	f := cluster.Framework{
 		Name: "ElasticJob-Cloud", Hostname: host, WebUI: c.Scheme() + "://" + address, Role: c.Mesos.Role,
-		Principal: c.Mesos.Principal, User: c.Mesos.User(),
-		FailoverTimeout: failoverTimeout,
+		Principal: c.Mesos.Principal, User: c.Mesos.User(), FailoverTimeout: failoverTimeout,
 	}
 	if c.Mesos.Role != "" {
 		f.Name += "-" + c.Mesos.Role

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// openKubernetes creates the clients of the API server without connecting. Task output uses connections of its own,
-// because following it takes many long-lived ones.
+// openKubernetes creates the clients of the API server, without connecting. The output of tasks uses separate
+// connections, because clients that follow output hold many connections for a long time.
 func openKubernetes(c *settings.Config, address string, log *slog.Logger) (Platform, error) {
 	k := &c.Kubernetes
 	config, _, err := kubernetes.Connect(k.Kubeconfig)

@@ -17,9 +17,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/logging"
 )
 
-// openLocal starts the cluster of this machine and a Mesos driver for it, since that cluster speaks Mesos' API.
-func openLocal(ctx context.Context, c *settings.Config, address string, found *executors.Executors, held guard.Files,
-	log *slog.Logger) (Platform, error) {
+// openLocal starts the cluster of this machine, and creates a Mesos driver for it, because this cluster has the API of
+// Mesos.
+func openLocal(
+	ctx context.Context, c *settings.Config, address string, found *executors.Executors, held guard.Files,
+	log *slog.Logger,
+) (Platform, error) {
 	var hidden *guard.Hidden
 	if c.Local.HideData && os.Geteuid() != 0 {
 		var err error
@@ -39,16 +42,18 @@ func openLocal(ctx context.Context, c *settings.Config, address string, found *e
 	if err != nil {
 		return Platform{}, errors.Join(err, hidden.Close())
 	}
-	end := func() error { return errors.Join(lifecycle.Within(5*time.Second, machine.Close), hidden.Close()) }
-	own := machine.Credentials()
-	reach := mesos.Options{Masters: []string{machine.MasterURL()},
-		Credentials: &mesos.Credentials{User: own.Principal, Secret: own.Secret}}
-	p, err := openMesos(c, reach, address, found.FileURL(), log)
-	if err != nil {
-		return Platform{}, errors.Join(err, end())
+	closeMachine := func() error {
+		return errors.Join(lifecycle.Within(5*time.Second, machine.Close), hidden.Close())
 	}
-	files := p.Close
-	p.Framework.Principal = own.Principal
-	p.Machine, p.Close = machine, func() error { return errors.Join(files(), end()) }
+	credentials := machine.Credentials()
+	mesosOptions := mesos.Options{Masters: []string{machine.MasterURL()},
+		Credentials: &mesos.Credentials{User: credentials.Principal, Secret: credentials.Secret}}
+	p, err := openMesos(c, mesosOptions, address, found.FileURL(), log)
+	if err != nil {
+		return Platform{}, errors.Join(err, closeMachine())
+	}
+	closeClients := p.Close
+	p.Framework.Principal = credentials.Principal
+	p.Machine, p.Close = machine, func() error { return errors.Join(closeClients(), closeMachine()) }
 	return p, nil
 }

@@ -7,16 +7,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// openMesos creates the clients of a Mesos cluster. executor is the URL from which its agents fetch the executor.
-func openMesos(c *settings.Config, reach mesos.Options, address, executor string, log *slog.Logger) (Platform, error) {
-	reach.Logger = log
-	driver, err := mesos.New(reach)
+// openMesos creates the clients of a Mesos cluster, without connecting. executorURL is the URL from which agents fetch
+// the executor.
+func openMesos(
+	c *settings.Config, o mesos.Options, address, executorURL string, log *slog.Logger,
+) (Platform, error) {
+	o.Logger = log
+	driver, err := mesos.New(o)
 	if err != nil {
 		return Platform{}, err
 	}
-	files := mesos.NewFiles(mesos.Options{Credentials: reach.Credentials, TLS: reach.TLS})
+	files := mesos.NewFiles(mesos.Options{Credentials: o.Credentials, TLS: o.TLS})
 	return Platform{
-		Driver: driver, Output: files, Framework: framework(c, address), ExecutorBinary: executor,
+		Driver: driver, Output: files, Framework: framework(c, address), ExecutorBinary: executorURL,
 		Close: func() error { files.Close(); return nil },
 	}, nil
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// Open opens the cluster that the settings name. address is where others reach this server. held are the files that
-// jobs on this machine must not see. Open starts the cluster of --local, and does not connect to any other.
-func Open(ctx context.Context, c *settings.Config, address string, held guard.Files, log *slog.Logger) (Platform,
-	error) {
+// Open opens the cluster in the settings. It starts the cluster of --local; to any other cluster it does not connect.
+// address is the host:port under which others reach this server. held are the files that jobs on this machine must not
+// see.
+func Open(
+	ctx context.Context, c *settings.Config, address string, held guard.Files, log *slog.Logger,
+) (Platform, error) {
 	if c.Kubernetes.On {
 		return openKubernetes(c, address, log)
 	}

@@ -1,4 +1,4 @@
-// Package platform opens the cluster that the settings name: Mesos, Kubernetes, or a cluster on this machine.
+// Package platform opens the cluster in the settings: Mesos, Kubernetes, or a cluster on this machine.
 package platform
 
 import (
@@ -14,16 +14,16 @@ type Platform struct {
 	Output logs.Files
 	// Framework describes this server to the cluster.
 	Framework cluster.Framework
-	// ExecutorBinary is the URL from which agents fetch the executor. Artifact returns the file with a name if this
-	// server serves it. Both are zero where images contain the executor.
+	// ExecutorBinary is the URL from which agents fetch the executor. Artifact returns the path of an executor with
+	// this name. Both are zero on Kubernetes, because images contain the executor.
 	ExecutorBinary string
 	Artifact       func(name string) (file string, ok bool)
-	// PodTemplate returns all that is wrong with an app's podTemplate; nil where tasks have no pods.
+	// PodTemplate returns all violations in the podTemplate of an app. It is nil on clusters without pods.
 	PodTemplate func(template []byte) document.Violations
-	// Image is the default image of apps, where jobs run in images.
+	// Image is the default image of apps, on a cluster whose jobs run in images.
 	Image string
-	// Throttled returns how many requests of this server the Kubernetes API server has rejected for now (429); nil for
-	// other clusters.
+	// Throttled returns how many requests of this server the Kubernetes API server has throttled (status 429). It is
+	// nil for other clusters.
 	Throttled func() int64
 	// Machine is the cluster of this machine; nil without --local.
 	Machine *local.Cluster

@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/database"
 )
 
-// openDatabase opens the database of the history, or returns nil if none is configured. A database that is down is no
-// error here: each later call reports it.
+// openDatabase opens the database of the history. It returns nil without an error if there is none. It does not
+// connect to a database in SQL, so a database that is down is no error here.
 func openDatabase(c *settings.Config, log *slog.Logger) (*database.DB, error) {
 	switch {
 	case c.History.DSN != "":
@@ -31,8 +31,8 @@ func openDatabase(c *settings.Config, log *slog.Logger) (*database.DB, error) {
 	return nil, nil
 }
 
-// keepPrivate creates the file so that only its owner can read it, or restricts an existing one, because other users
-// may be able to pass through the data folder.
+// keepPrivate creates the file, or changes its mode, so that only its owner can read it: other users may be able to
+// pass through the data folder.
 func keepPrivate(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package recorder runs the history in SQL of a server.
+// Package recorder runs the part of a server that records the history in a database.
 package recorder
 
 import (
@@ -17,26 +17,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler"
 )
 
-// migrateTimeout is how long a start waits until the tables of its own history file exist.
+// migrateTimeout is how long a start waits for the creation of the tables in the history file of --local.
 const migrateTimeout = 5 * time.Second
 
-// endTimeout is how long the end of a server waits for a recorder whose database or disk does not answer.
+// endTimeout is how long the end of a server waits for the recorder, whose database or disk may not answer.
 const endTimeout = 5 * time.Second
 
 // Recorder is the history of a server. Without a database only End is set.
 type Recorder struct {
-	// Scheduler receives the rows to keep; Reads queries them.
+	// Scheduler receives the rows of the scheduler. Reads reads the history.
 	Scheduler scheduler.History
 	Reads     apihistory.History
-	// Stats returns the recorder's numbers. Warning returns what needs attention, or "".
+	// Stats returns the recorder's statistics. Warning returns a problem that requires attention, or "".
 	Stats   func() metrics.HistoryStats
 	Warning func() string
-	// End ends the recorder and waits a limited time for work in progress.
+	// End ends the recorder. It waits for work in progress, at most for endTimeout.
 	End func() error
 }
 
 // Start starts a recorder for the rows of the scheduler, if there is a database. End must be called after the
-// scheduler has ended; rows that are not in the database by then stay in the outbox for the next start.
+// scheduler has ended. Rows that are not in the database by then stay in the outbox for the next start.
 func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 	db, err := openDatabase(c, log)
 	if db == nil || err != nil {
@@ -46,8 +46,8 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 		return Recorder{End: func() error { return nil }}, err
 	}
 	if c.History.DSN == "" {
-		// The first readers need the tables. If this fails or takes too long, the recorder retries it and logs the
-		// reason.
+		// The first readers require the tables. If this fails or takes too long, the recorder retries it and logs the
+		// error.
 		ctx, cancel := context.WithTimeout(context.Background(), migrateTimeout)
 		_, _, _ = db.Migrate(ctx)
 		cancel()
@@ -85,8 +85,8 @@ func Start(c *settings.Config, log *slog.Logger) (Recorder, error) {
 	}, nil
 }
 
-// warnAboutOutbox warns if an earlier start with a database left rows in the outbox, because without a database they
-// are not written.
+// warnAboutOutbox logs a warning if an earlier start with a database has left rows in the outbox, because this start
+// does not write them.
 func warnAboutOutbox(c *settings.Config, log *slog.Logger) {
 	dir := filepath.Join(c.DataDir, "outbox")
 	if _, err := os.Stat(dir); err != nil {
@@ -99,14 +99,15 @@ func warnAboutOutbox(c *settings.Config, log *slog.Logger) {
 		return
 	}
 	if s := r.Status(); s.Waiting > 0 || s.Aside > 0 {
-		log.Warn("history rows of an earlier start wait in the outbox and are not written: give --db again to write them", "folder", dir, "rows", s.Waiting, "aside", s.Aside)
+		log.Warn("history rows of an earlier start wait in the outbox and are not written: give --db again to write them",
+			"folder", dir, "rows", s.Waiting, "aside", s.Aside)
 	}
 	if err := lifecycle.Within(endTimeout, r.Close); err != nil {
 		log.Warn("history outbox not closed", "folder", dir, "error", err)
 	}
 }
 
-// historyStats returns a recorder's numbers in the form of /metrics.
+// historyStats converts a recorder's status into the statistics for /metrics.
 func historyStats(s history.Status, now time.Time) metrics.HistoryStats {
 	stats := metrics.HistoryStats{
 		DatabaseUp: s.Down == "", RowsWaiting: s.Waiting, BytesWaiting: s.Bytes, MaxBytes: s.Bound,

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// memory measures a process: the bytes that it uses, 0 if unknown, and the limit in bytes, 0 if there is none.
+// memory measures the memory of a process in bytes. used returns 0 if the use is unknown, limit returns 0 if there is
+// no limit.
 type memory struct {
 	used, limit func() int64
 }
@@ -19,15 +20,15 @@ type memory struct {
 func ownMemory() memory {
 	return memory{used: residentBytes, limit: func() int64 {
 		content, _ := os.ReadFile("/proc/self/cgroup") // without this file there is no cgroup
-		least := cgroupLimit(os.DirFS("/sys/fs/cgroup"), string(content))
-		if soft := debug.SetMemoryLimit(-1); soft > 0 && soft < math.MaxInt64 && (least == 0 || soft < least) {
-			least = soft
+		lowest := cgroupLimit(os.DirFS("/sys/fs/cgroup"), string(content))
+		if soft := debug.SetMemoryLimit(-1); soft > 0 && soft < math.MaxInt64 && (lowest == 0 || soft < lowest) {
+			lowest = soft
 		}
-		return least
+		return lowest
 	}}
 }
 
-// residentBytes returns the resident memory of this process in bytes, 0 if unknown.
+// residentBytes returns the resident memory of this process in bytes, or 0 if it is unknown.
 func residentBytes() int64 {
 	content, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(content))
@@ -41,12 +42,13 @@ func residentBytes() int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// noCgroupLimit is more memory than any machine has. Version 1 of cgroups reports such a number for "no limit".
+// noCgroupLimit is more memory than any machine has. Version 1 of cgroups has such a number if there is no limit.
 const noCgroupLimit = 1 << 60
 
-// cgroupLimit returns the lowest memory limit of the cgroups in own, the content of /proc/self/cgroup, and of their
-// parents; 0 if there is none. root is a file system of cgroups version 2, or of version 1 with the folder memory.
-func cgroupLimit(root fs.FS, own string) (least int64) {
+// cgroupLimit returns the lowest memory limit of a process's cgroups and of their parents, or 0 if there is none. own
+// is the content of /proc/self/cgroup. root is the file system of cgroups: of version 2, or of version 1 with the
+// folder memory.
+func cgroupLimit(root fs.FS, own string) (lowest int64) {
 	for line := range strings.Lines(own) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
@@ -59,16 +61,17 @@ func cgroupLimit(root fs.FS, own string) (least int64) {
 		case parts[0] != "0" || parts[1] != "":
 			continue
 		}
-		for at := path.Clean("/" + parts[2]); ; at = path.Dir(at) {
-			content, err := fs.ReadFile(root, path.Join(folder, at[1:], file))
-			n, notNumber := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
-			if err == nil && notNumber == nil && n > 0 && n < noCgroupLimit && (least == 0 || n < least) {
-				least = n
+		for cgroup := path.Clean("/" + parts[2]); ; cgroup = path.Dir(cgroup) {
+			content, readErr := fs.ReadFile(root, path.Join(folder, cgroup[1:], file))
+			n, parseErr := strconv.ParseInt(strings.TrimSpace(string(content)), 10, 64)
+			isLimit := readErr == nil && parseErr == nil && n > 0 && n < noCgroupLimit
+			if isLimit && (lowest == 0 || n < lowest) {
+				lowest = n
 			}
-			if at == "/" {
+			if cgroup == "/" {
 				break
 			}
 		}
 	}
-	return least
+	return lowest
 }

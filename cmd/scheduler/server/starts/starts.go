@@ -1,5 +1,5 @@
-// Package starts records how the starts of a server end. It holds launches back in a start after several that were
-// killed for their memory shortly after they began.
+// Package starts records how the starts of a server end. After several starts that were killed for their memory within
+// a short time, it makes the next start hold its launches.
 package starts
 
 import (
@@ -16,36 +16,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
 )
 
-// A server that is killed for its memory as soon as it launches the waiting tasks would be killed again at every
-// start, and no user could disable the job that causes it. Therefore each start is recorded in the data folder, with
-// the memory that the process uses, until the process has lived for SettledAfter or ends by itself. If crashesToHold
-// starts in a row did neither, and the last one used more than nearLimit of its memory, the next start launches
-// nothing (step.Options.Held) if it becomes leader within SettledAfter. The start after that one launches again. A
-// start that fails within SettledAfter, for example because its port is in use, says nothing about memory. It
-// restores the record that it found, so that the next start makes the same decision.
+// A server may be killed for its memory as soon as it launches the waiting tasks. It would be killed again at every
+// start, and no user could disable the job that causes it. Therefore each start is recorded in the data folder,
+// together with the memory that the process uses, until the process has lived for SettledAfter or ends by itself.
+//
+// If crashesToHold starts in a row did neither, and the last of them used more than nearLimit of its memory, the next
+// start launches nothing (step.Options.Held) if it leads within SettledAfter. The start after that launches again. A
+// start that fails within SettledAfter, for example because its port is in use, says nothing about memory. It restores
+// the previous record, so that the next start makes the same decision.
 const (
 	// SettledAfter is how long a start must live to count as successful.
 	SettledAfter    = time.Minute
 	crashesToHold   = 2
 	nearLimit       = 0.8
 	measureInterval = 50 * time.Millisecond
-	// startsBytes is the size of the file. The record is padded with spaces, so that each write replaces all of it.
+	// startsBytes is the size of the file. The record is padded with spaces, so that each write replaces the whole
+	// file.
 	startsBytes = 512
 )
 
-// startRecord is the record of the starts of a server, as it is stored.
+// startRecord is the content of the file.
 type startRecord struct {
 	// Crashes is how many starts in a row, before the present one, ended uncleanly within SettledAfter.
 	Crashes int `json:"crashes"`
 	// Open is true until the present start has settled or ended.
 	Open bool `json:"open"`
-	// Memory is the last measured use of memory and Limit is the limit, in bytes; Limit is 0 if there is none.
+	// Memory is the last measured use of memory, in bytes. Limit is the limit, or 0 if there is none.
 	Memory int64 `json:"memory"`
 	Limit  int64 `json:"limit"`
 }
 
-// next returns the record of the start that follows the one in r. held says why that start must launch nothing, or is
-// "".
+// next returns the record of the next start. held is the reason why that start must launch nothing, or "".
 func (r startRecord) next(limit int64) (now startRecord, held string) {
 	now = startRecord{Open: true, Limit: limit}
 	if !r.Open {
@@ -71,9 +72,9 @@ type Starts struct {
 	failed bool
 }
 
-// Open records a start in the data folder. held says why the server must launch nothing if it becomes leader within
-// SettledAfter, or is "". Only this decision depends on the record, so a record that cannot be read counts as none,
-// and errors are logged.
+// Open records a start in the data folder. held is the reason why the server must launch nothing if it leads within
+// SettledAfter, or "". Nothing else depends on the record. So Open only logs errors, and a record that cannot be read
+// counts as none.
 func Open(dir string, log *slog.Logger) (s *Starts, held string) { return open(dir, ownMemory(), log) }
 
 func open(dir string, m memory, log *slog.Logger) (s *Starts, held string) {
@@ -123,7 +124,7 @@ func (s *Starts) measure(ctx context.Context, m memory) {
 	}
 }
 
-// End records that the process ends by itself: because of an error if failed, otherwise because it was asked to.
+// End records that the process ends by itself. failed is true if it ends because of an error.
 func (s *Starts) End(failed bool) {
 	s.stop()
 	if s.file == nil {
@@ -135,10 +136,11 @@ func (s *Starts) End(failed bool) {
 		s.record.Open = false
 	}
 	s.write()
-	_ = s.file.Close() // the record is written already
+	_ = s.file.Close() // the record has been written
 }
 
-// write replaces the record. It does not sync, because the record must survive the process, not the machine.
+// write replaces the content of the file. It does not sync the file, because the record must survive a crash of the
+// process, not of the machine.
 func (s *Starts) write() {
 	content, err := json.Marshal(s.record)
 	if err == nil {
@@ -147,6 +149,7 @@ func (s *Starts) write() {
 	s.warn(err)
 }
 
+// warn logs the first error of writing the record.
 func (s *Starts) warn(err error) {
 	if err != nil && !s.failed && !errors.Is(err, os.ErrClosed) {
 		s.failed = true
