@@ -1,5 +1,5 @@
 // Command scheduler is the server. It publishes apps, registers jobs and runs their shards on a cluster or, with
-// --local, on this machine, which then needs no other software.
+// --local, on this machine.
 package main
 
 import (
@@ -22,8 +22,8 @@ func main() {
 		os.Exit(1)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal ends ctx. Stopping the notification then restores the default action, so that a second signal
-	// ends the process at once. Tasks keep running, and the next start finds them.
+	// The first signal ends ctx. Then stop restores the default action, so that a second signal ends the process at
+	// once. Tasks keep running in that case, and the next start finds them again.
 	context.AfterFunc(ctx, stop)
 	err := commands.New().ExecuteContext(ctx)
 	switch {

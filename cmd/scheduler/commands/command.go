@@ -1,4 +1,4 @@
-// Package commands implements the command line of scheduler: the server itself, and the subcommands.
+// Package commands implements the command line of scheduler: the command that runs the server, and the subcommands.
 package commands
 
 import (
@@ -29,7 +29,7 @@ On this machine, with nothing installed:
 
 then open http://127.0.0.1:8899/ for the next steps.
 
-On a Mesos cluster, two or three of these, anywhere; one leads, and any of them answers:
+On a Mesos cluster, start two or three of these, anywhere; one leads, and each of them answers:
 
   scheduler user add NAME --role admin --zk h1:2181,h2:2181
   scheduler --mesos zk://h1:2181,h2:2181/mesos --zk h1:2181,h2:2181 --listen HOST:8899

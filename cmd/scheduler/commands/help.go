@@ -11,7 +11,8 @@ import (
 // helpWidth is the width at which --help wraps the lines about flags.
 const helpWidth = 120
 
-// showGroups makes --help of a command show its flags in groups. Subcommands still show their flags in one list.
+// showGroups makes --help of a command show its flags in groups, wrapped at helpWidth. The last group also gets --help
+// and --version. Subcommands inherit the template, and show their flags in one list.
 func showGroups(cmd *cobra.Command, groups []*pflag.FlagSet) {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
@@ -22,8 +23,9 @@ func showGroups(cmd *cobra.Command, groups []*pflag.FlagSet) {
 	for _, g := range groups {
 		fmt.Fprintf(&text, "\n\n%s:\n%s", g.Name(), strings.TrimRight(g.FlagUsagesWrapped(helpWidth), "\n"))
 	}
-	const flags = "{{if .HasAvailableLocalFlags}}\n\nFlags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}"
-	cmd.SetUsageTemplate(strings.Replace(cmd.UsageTemplate(), flags,
-		"{{if .HasParent}}"+strings.Replace(flags, "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", helpWidth), 1)+
-			"{{else}}"+text.String()+"{{end}}", 1))
+	// flagList is the part of cobra's template that lists the flags.
+	const flagList = "{{if .HasAvailableLocalFlags}}\n\nFlags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}"
+	wrappedList := strings.Replace(flagList, "FlagUsages", fmt.Sprintf("FlagUsagesWrapped %d", helpWidth), 1)
+	cmd.SetUsageTemplate(strings.Replace(cmd.UsageTemplate(), flagList,
+		"{{if .HasParent}}"+wrappedList+"{{else}}"+text.String()+"{{end}}", 1))
 }

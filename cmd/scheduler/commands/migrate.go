@@ -23,10 +23,10 @@ func migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Migrate the history's database to this release's version, or show its version",
 		Long: `migrate creates the tables of the history in SQL, or brings those of an earlier release, or of ElasticJob, to
-this release's version. A server does the same when it starts: use this to have it done before, or by a
-user of the database who may change tables if the server's own may not.
+this release's version. A server does the same when it starts. Use this command to migrate before the start, or as a
+user of the database who may change tables if the server's own user may not.
 
-It waits for another migration of the same database. If interrupted, it continues when started again.`,
+It waits for another migration of the same database. If it is interrupted, it continues when it is started again.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -43,10 +43,12 @@ It waits for another migration of the same database. If interrupted, it continue
 	commandline.RefuseBadFlags(cmd)
 	history.AddFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&status, "status", false,
-		"show the version of the database and the one that this release needs, and change nothing; the exit status is 1 unless they are the same")
+		"show the version of the database and the version that this release needs, and change nothing; the exit status is 1 unless they are the same")
 	return cmd
 }
 
+// migrate migrates the history's database at this address. With status it only writes the database's version to out,
+// and returns an error if this release needs another version.
 func migrate(ctx context.Context, address settings.DSN, status bool, out io.Writer) (err error) {
 	if address == "" {
 		return errors.New("name the database: --db-file FILE with user:password@tcp(host:3306)/database, or " +
@@ -58,14 +60,14 @@ func migrate(ctx context.Context, address settings.DSN, status bool, out io.Writ
 	}
 	defer lifecycle.Closing(&err, db.Close)
 	if status {
-		is, want, err := db.Versions(ctx)
+		has, needs, err := db.Versions(ctx)
 		switch {
 		case err != nil:
 			return err
-		case is != want:
-			return fmt.Errorf("the history's database has version %d, this release needs %d: run scheduler migrate, or start the server", is, want)
+		case has != needs:
+			return fmt.Errorf("the history's database has version %d, this release needs %d: run scheduler migrate, or start the server", has, needs)
 		}
-		fmt.Fprintf(out, "the history's database has version %d, which this release needs\n", is)
+		fmt.Fprintf(out, "the history's database has version %d, which this release needs\n", has)
 		return nil
 	}
 	from, to, err := db.Migrate(ctx)

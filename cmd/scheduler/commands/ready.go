@@ -21,13 +21,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// readyTimeout is how long a server may take to answer. maxReadyAnswer is how many bytes of its answer are printed.
 const (
-	readyTimeout   = 5 * time.Second
+	// readyTimeout is how long a server may take to answer.
+	readyTimeout = 5 * time.Second
+	// maxReadyAnswer is how many bytes of the answer are printed if the server is not ready.
 	maxReadyAnswer = 4096
 )
 
-// readyCommand asks a server whether it is ready. It is the health check of images without a shell.
+// readyCommand returns the command that asks a server whether it is ready. Images without a shell use it as their
+// health check.
 func readyCommand() *cobra.Command {
 	server, alive := "", false
 	var s *settings.Settings
@@ -35,12 +37,12 @@ func readyCommand() *cobra.Command {
 		Use:   "ready",
 		Short: "Check whether a server is ready; the exit status is 0 if it is",
 		Long: `ready requests a server's /readyz; if the server is not ready, it prints why and ends with status 1. It is a
-health check for where there is no curl, such as in a container. With --alive it asks only whether the server
-answers (/healthz), even if it is not ready: a server that does not should be restarted.
+health check where curl is missing, such as in a container. With --alive it asks only whether the server
+answers (/healthz), even if it is not ready: a server that does not answer should be restarted.
 
 Give the server's own flags (or ` + settings.EnvPrefix +
-			`…): those that say where it listens, and with which certificate, count, the
-others are ignored. A server elsewhere is asked with --server, and checked with --tls-ca.`,
+			`…): only the listen address and the certificate have an effect.
+--server asks a server on another machine, whose certificate is verified with --tls-ca.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,40 +59,41 @@ others are ignored. A server elsewhere is asked with --server, and checked with 
 	}
 	commandline.RefuseBadFlags(cmd)
 	s = settings.New(cmd.Flags())
-	where := []string{"listen", "advertise", "tls-cert", "tls-ca", "config"}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
+	shown := []string{"listen", "advertise", "tls-cert", "tls-ca", "config"}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(shown, f.Name) })
 	cmd.Flags().StringVar(&server, "server", "",
-		"address of the server (default: the one of this machine that --listen and --tls-cert, or the environment, name)")
+		"address of the server (default: the server of this machine that --listen and --tls-cert, or the environment, name)")
 	cmd.Flags().BoolVar(&alive, "alive", false, "ask only whether the server answers at all")
 	return cmd
 }
 
-// askReady asks the server at this address or, if it is empty, the server with these flags.
+// askReady asks the server at this address or, if it is empty, the server of this machine with these settings. It
+// returns an error unless the answer is 200.
 func askReady(ctx context.Context, c *settings.Config, server string, alive bool) error {
-	path, what := "/readyz", "ready"
+	path, condition := "/readyz", "ready"
 	if alive {
-		path, what = "/healthz", "well"
+		path, condition = "/healthz", "well"
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	trust := &tls.Config{MinVersion: tls.VersionTLS12}
-	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, DisableKeepAlives: true}
+	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig, DisableKeepAlives: true}
 	if server == "" {
-		at, err := dialable(c.API.Listen)
+		address, err := dialable(c.API.Listen)
 		if err != nil {
 			return err
 		}
-		server = c.Scheme() + "://" + at
+		server = c.Scheme() + "://" + address
 		transport.Proxy = nil // the server is on this machine
 		// The certificate contains the name by which others reach the server, but not necessarily the listen address.
-		trust.ServerName, _, _ = net.SplitHostPort(c.API.Advertise)
+		tlsConfig.ServerName, _, _ = net.SplitHostPort(c.API.Advertise)
 	}
 	if c.TLS.Files.Cert != "" || c.TLS.Files.CA != "" {
 		roots, err := c.TLS.Files.Roots()
 		if err != nil {
 			return fmt.Errorf("read the trusted certificates: %w", err)
 		}
-		trust.RootCAs = roots
+		tlsConfig.RootCAs = roots
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+path, http.NoBody)
 	if err != nil {
@@ -98,18 +101,18 @@ func askReady(ctx context.Context, c *settings.Config, server string, alive bool
 	}
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
-		return fmt.Errorf("ask whether the server is %s: %w", what, err)
+		return fmt.Errorf("ask whether the server is %s: %w", condition, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK {
 		return nil
 	}
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxReadyAnswer)) // only the status matters
-	return fmt.Errorf("the server is not %s: %s: %s", what, resp.Status, strings.TrimSpace(string(said)))
+	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxReadyAnswer)) // the status alone decides
+	return fmt.Errorf("the server is not %s: %s: %s", condition, resp.Status, strings.TrimSpace(string(answer)))
 }
 
-// dialable returns an address at which this machine reaches a server that listens on the given one, which may be
-// unspecified.
+// dialable returns an address at which this machine reaches a server with the given listen address. It replaces an
+// unspecified address by the loopback address, and returns an error for port 0.
 func dialable(listen string) (string, error) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

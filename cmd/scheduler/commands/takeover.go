@@ -22,11 +22,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// takeover is the command that says what a server would make of the namespace of ElasticJob-Cloud.
+// takeover has the flags of the command that says what a server will do with a namespace of ElasticJob-Cloud.
 type takeover struct {
-	check                bool
-	address, digest      string
-	servers, inNamespace string
+	check               bool
+	address, digestFile string
+	// servers and namespace are the parts of the address. servers includes the chroot, if any.
+	servers, namespace string
 }
 
 func takeoverCommand() *cobra.Command {
@@ -40,8 +41,8 @@ changes nothing:
   scheduler takeover --check --zk h1:2181,h2:2181/elasticjob-cloud
 
 It says for each app and job whether it runs as before, runs with notes about settings that are read differently, is
-disabled, or is FAULTY: then it will not run, and the line says why. The exit status is 1 if anything is FAULTY, 2 for
-wrong flags.`,
+disabled, or is FAULTY. A FAULTY app or job will not run, and its line says why. The exit status is 1 if any app or job
+is FAULTY, 2 for wrong flags.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,18 +63,19 @@ wrong flags.`,
 	}
 	cmd.Flags().BoolVar(&t.check, "check", false, "required: say what would happen, and change nothing")
 	cmd.Flags().StringVar(&t.address, "zk", "", "ZooKeeper and the namespace of ElasticJob-Cloud: HOSTS/NAMESPACE")
-	cmd.Flags().StringVar(&t.digest, "zk-digest-file", "", "a file with user:password for ZooKeeper")
+	cmd.Flags().StringVar(&t.digestFile, "zk-digest-file", "", "a file with user:password for ZooKeeper")
 	return cmd
 }
 
-// complete checks the flags, and splits the address at the namespace, which may be below a chroot.
+// complete checks the flags, and splits the address into servers and namespace: the last part of the path is the
+// namespace, and the parts before it are a chroot.
 func (t *takeover) complete() error {
 	hosts, folder, _ := strings.Cut(t.address, "/")
 	folder = strings.Trim(folder, "/")
-	at := strings.LastIndexByte(folder, '/')
-	t.servers, t.inNamespace = hosts, folder[at+1:]
-	if at > 0 {
-		t.servers += "/" + folder[:at]
+	slash := strings.LastIndexByte(folder, '/')
+	t.servers, t.namespace = hosts, folder[slash+1:]
+	if slash > 0 {
+		t.servers += "/" + folder[:slash]
 	}
 	switch {
 	case !t.check:
@@ -84,10 +86,11 @@ func (t *takeover) complete() error {
 	return nil
 }
 
+// run reads the namespace and writes the report to out.
 func (t *takeover) run(ctx context.Context, out io.Writer) error {
-	o := zookeeper.Options{Servers: t.servers, Namespace: t.inNamespace}
-	if t.digest != "" {
-		text, err := os.ReadFile(t.digest)
+	o := zookeeper.Options{Servers: t.servers, Namespace: t.namespace}
+	if t.digestFile != "" {
+		text, err := os.ReadFile(t.digestFile)
 		if err != nil {
 			return fmt.Errorf("--zk-digest-file: %w", err)
 		}
@@ -99,34 +102,40 @@ func (t *takeover) run(ctx context.Context, out io.Writer) error {
 	}
 	if len(nodes) == 0 {
 		return fmt.Errorf("the namespace %s does not exist or is empty: check --zk; zk_namespace of "+
-			"ElasticJob-Cloud's properties names it", t.inNamespace)
+			"ElasticJob-Cloud's properties names it", t.namespace)
 	}
 	r := readNamespace(nodes, time.Now())
-	if !slices.ContainsFunc(nodes, func(n zookeeper.Node) bool { return strings.HasPrefix(n.Path, "/scheduler/") }) {
+	// Only this scheduler writes nodes below /scheduler. Without one, the candidates are those of ElasticJob-Cloud.
+	isOurs := func(n zookeeper.Node) bool { return strings.HasPrefix(n.Path, "/scheduler/") }
+	takenOver := slices.ContainsFunc(nodes, isOurs)
+	if !takenOver {
 		slices.Sort(candidates)
-		for _, who := range candidates {
-			fmt.Fprintf(out, "ElasticJob-Cloud runs on %s: stop it before a server starts\n", who)
+		for _, address := range candidates {
+			fmt.Fprintf(out, "ElasticJob-Cloud runs on %s: stop it before a server starts\n", address)
 		}
 	}
 	return r.write(out)
 }
 
-// namespaceReport is what will happen to the apps and jobs of a namespace.
+// namespaceReport says what will happen to the apps and jobs of a namespace. readNamespace sets the fields of the
+// first group; write counts those of the second one.
 type namespaceReport struct {
 	apps, jobs map[string]config.Document
-	// marked are the paths of disabled marks.
-	marked map[string]bool
-	// waiting are the queued runs of a job, lost its lost shards, running its stored tasks.
-	waiting             map[string]string
-	lost, running       map[string]int
-	framework           string
-	faulty, off, usable int
-	commands            int // jobs that run their app's start script
+	// disabled has the paths of the nodes that disable an app or a job.
+	disabled map[string]bool
+	// waiting is the number of queued runs of each job, as the node has it.
+	waiting map[string]string
+	// lost is the number of shards of each job that are to be run again, running that of its stored tasks.
+	lost, running map[string]int
+	framework     string // the framework's id
+
+	faultyCount, disabledCount, usableCount int
+	scriptCount                             int // usable jobs that run their app's start script
 }
 
 func readNamespace(nodes []zookeeper.Node, now time.Time) *namespaceReport {
 	r := &namespaceReport{apps: map[string]config.Document{}, jobs: map[string]config.Document{},
-		marked: map[string]bool{}, waiting: map[string]string{}, lost: map[string]int{}, running: map[string]int{}}
+		disabled: map[string]bool{}, waiting: map[string]string{}, lost: map[string]int{}, running: map[string]int{}}
 	opt := &step.Options{Documents: step.YAMLDocuments, Zone: time.Local}
 	for _, n := range nodes {
 		dir, name := path.Dir(n.Path), path.Base(n.Path)
@@ -139,7 +148,7 @@ func readNamespace(nodes []zookeeper.Node, now time.Time) *namespaceReport {
 		case dir == store.PathJobs:
 			r.jobs[name] = read()
 		case dir == store.PathAppDisabled || dir == store.PathJobDisabled:
-			r.marked[n.Path] = true
+			r.disabled[n.Path] = true
 		case dir == store.PathReady:
 			r.waiting[name] = string(n.Value)
 		case n.Path == store.PathFramework:
@@ -156,7 +165,7 @@ func readNamespace(nodes []zookeeper.Node, now time.Time) *namespaceReport {
 	return r
 }
 
-// write writes the report; the error says how many documents are faulty, if any is.
+// write writes the report to out. If any app or job is faulty, it returns an error with their number.
 func (r *namespaceReport) write(out io.Writer) error {
 	text := &strings.Builder{}
 	for _, name := range step.SortedKeys(r.apps) {
@@ -166,16 +175,17 @@ func (r *namespaceReport) write(out io.Writer) error {
 		r.writeJob(text, name)
 	}
 	for _, name := range step.SortedKeys(r.running) {
-		if _, known := r.jobs[name]; !known {
-			fmt.Fprintf(text, "job %s: is not registered; its %s ended first\n", name, counted(r.running[name], "running task is", "running tasks are"))
+		if _, registered := r.jobs[name]; !registered {
+			fmt.Fprintf(text, "job %s: is not registered; its %s ended first\n", name,
+				counted(r.running[name], "running task is", "running tasks are"))
 		}
 	}
 	fmt.Fprintf(text, "%s, %s: %d can run, %d disabled, %d FAULTY\n", counted(len(r.apps), "app", "apps"),
-		counted(len(r.jobs), "job", "jobs"), r.usable, r.off, r.faulty)
-	if r.commands > 0 {
+		counted(len(r.jobs), "job", "jobs"), r.usableCount, r.disabledCount, r.faultyCount)
+	if r.scriptCount > 0 {
 		fmt.Fprintf(text, "%s start script. A Java program that calls JobBootstrap fails here: "+
 			"the document \"Write a job\" says what replaces it\n",
-			counted(r.commands, "job runs its app's", "jobs run their app's"))
+			counted(r.scriptCount, "job runs its app's", "jobs run their app's"))
 	}
 	if r.framework != "" {
 		fmt.Fprintf(text, "the framework id %s is taken over; tasks that ElasticJob-Cloud left running are ended "+
@@ -184,9 +194,9 @@ func (r *namespaceReport) write(out io.Writer) error {
 	if _, err := io.WriteString(out, text.String()); err != nil {
 		return err
 	}
-	if r.faulty > 0 {
+	if r.faultyCount > 0 {
 		return fmt.Errorf("%s FAULTY and will not run: correct them, or register them again after the takeover",
-			counted(r.faulty, "app or job is", "apps and jobs are"))
+			counted(r.faultyCount, "app or job is", "apps and jobs are"))
 	}
 	return nil
 }
@@ -195,9 +205,9 @@ func (r *namespaceReport) writeApp(out io.Writer, name string) {
 	d := r.apps[name]
 	switch {
 	case d.Err() != nil:
-		r.faulty++
+		r.faultyCount++
 		fmt.Fprintf(out, "app %s: FAULTY: %v\n", name, d.Err())
-	case r.marked[store.Under(store.PathAppDisabled, name)]:
+	case r.disabled[store.Under(store.PathAppDisabled, name)]:
 		writeNotes(out, "app "+name+": stays disabled, with all its jobs", d.Notes())
 	case len(d.Notes()) == 0:
 		fmt.Fprintf(out, "app %s: runs as before\n", name)
@@ -213,13 +223,13 @@ func (r *namespaceReport) writeJob(out io.Writer, name string) {
 		notes = append(notes, "its "+counted(n, "running task is", "running tasks are")+" ended first")
 	}
 	if d.Err() != nil {
-		r.faulty++
+		r.faultyCount++
 		writeNotes(out, fmt.Sprintf("job %s: FAULTY: %v", name, d.Err()), notes)
 		return
 	}
 	job := *d.Job()
-	owner, registered := r.apps[job.AppName]
-	if !r.marked[store.Under(store.PathJobDisabled, name)] {
+	app, registered := r.apps[job.AppName]
+	if !r.disabled[store.Under(store.PathJobDisabled, name)] {
 		if times := r.waiting[name]; times != "" && job.JobExecutionType != jobs.Daemon {
 			notes = append(notes, "its waiting runs are taken over: "+times)
 		}
@@ -227,34 +237,34 @@ func (r *namespaceReport) writeJob(out io.Writer, name string) {
 			notes = append(notes, counted(n, "lost shard is", "lost shards are")+" run again")
 		}
 	}
-	off := ""
+	state := ""
 	switch {
-	case registered && owner.Err() != nil:
-		r.faulty++
+	case registered && app.Err() != nil:
+		r.faultyCount++
 		writeNotes(out, fmt.Sprintf("job %s: FAULTY: its app %s is", name, job.AppName), notes)
 		return
-	case r.marked[store.Under(store.PathJobDisabled, name)]:
-		off = "stays disabled"
+	case r.disabled[store.Under(store.PathJobDisabled, name)]:
+		state = "stays disabled"
 	case !registered:
-		off = fmt.Sprintf("does not run, as before: its app %s is not registered", job.AppName)
-	case r.marked[store.Under(store.PathAppDisabled, job.AppName)]:
-		off = fmt.Sprintf("stays disabled, because its app %s is", job.AppName)
+		state = fmt.Sprintf("does not run, as before: its app %s is not registered", job.AppName)
+	case r.disabled[store.Under(store.PathAppDisabled, job.AppName)]:
+		state = fmt.Sprintf("stays disabled, because its app %s is", job.AppName)
 	}
-	if off != "" {
-		r.off++
+	if state != "" {
+		r.disabledCount++
 	} else {
-		r.usable++
+		r.usableCount++
 		if _, isRequest := job.HTTP(); !isRequest && job.Prop(jobs.PropScript) == "" {
-			r.commands++
+			r.scriptCount++
 		}
-		if off = "runs as before"; len(notes) > 0 {
-			off = "runs with these notes"
+		if state = "runs as before"; len(notes) > 0 {
+			state = "runs with these notes"
 		}
 	}
-	writeNotes(out, "job "+name+": "+off, notes)
+	writeNotes(out, "job "+name+": "+state, notes)
 }
 
-// writeNotes writes a line, and the notes below it.
+// writeNotes writes the line, and the notes indented below it.
 func writeNotes(out io.Writer, line string, notes []string) {
 	fmt.Fprintln(out, line)
 	for _, note := range notes {
@@ -262,6 +272,10 @@ func writeNotes(out io.Writer, line string, notes []string) {
 	}
 }
 
-func counted(n int, one, more string) string {
-	return fmt.Sprintf("%d %s", n, map[bool]string{true: one, false: more}[n == 1])
+// counted returns the number with the singular or the plural of a noun.
+func counted(n int, singular, plural string) string {
+	if n == 1 {
+		return "1 " + singular
+	}
+	return fmt.Sprintf("%d %s", n, plural)
 }

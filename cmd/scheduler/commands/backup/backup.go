@@ -11,7 +11,8 @@ import (
 func backupCommand() *cobra.Command {
 	var output string
 	cmd := registryCommand("backup", "Write everything in the registry to a file, while servers run",
-		`backup writes configuration and state, as they are between two commits of the leader, to a file for its owner only:
+		`backup writes configuration and state, as they are between two commits of the leader, to a file that only its
+owner can read:
 
   scheduler backup --zk h1:2181,h2:2181 --output elasticjob.backup
   scheduler backup --registry-file FILE --output elasticjob.backup
@@ -19,14 +20,15 @@ func backupCommand() *cobra.Command {
 An older file of that name is replaced when the backup is complete. Without --output it goes to standard output.
 
 It holds everything in the registry: the keys that logins are signed with, hashes of passwords, and secrets in
-documents of apps and jobs. Keep it where only its owner can read it. scheduler restore reads it into ZooKeeper or a database, whichever it is from.
+documents of apps and jobs. Keep it where only its owner can read it. scheduler restore reads it into ZooKeeper or
+into a database, no matter which of them it is from.
 Without --zk and --registry the registry is the file registry.db of the data folder: stop the server and copy that.`,
 		func(cmd *cobra.Command, r electedRegistry) error {
 			header, nodes, err := r.backup(cmd.Context())
 			if err != nil {
 				return err
 			}
-			backup, err := backupOf(header, nodes)
+			backup, err := encodeBackup(header, nodes)
 			switch {
 			case err != nil:
 			case output != "":

@@ -18,7 +18,7 @@ func TestReadBackup(t *testing.T) {
 		Taken: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), Digest: true, Nodes: 2}
 	nodes := []zookeeper.Node{{Path: "/config/app/one", Value: []byte("a document")},
 		{Path: "/registry/fence", Value: []byte("3 0 ")}}
-	backup, err := backupOf(wrote, nodes)
+	backup, err := encodeBackup(wrote, nodes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,8 @@ type backupHeader struct {
 	// Namespace is the namespace in ZooKeeper; empty for a registry in SQL.
 	Namespace string    `json:"namespace"`
 	Taken     time.Time `json:"taken"`
-	// Digest says that only one user could read the nodes.
+	// Digest is true if not everyone who reached the registry could read the nodes: a digest or a database protected
+	// them.
 	Digest bool `json:"digest"`
 	// Nodes is the number of nodes that follow, so that a truncated backup is detected.
 	Nodes int `json:"nodes"`
@@ -48,8 +49,8 @@ func (h backupHeader) location() string {
 	return "the namespace " + h.Namespace
 }
 
-// backupOf encodes a backup.
-func backupOf(header backupHeader, nodes []zookeeper.Node) ([]byte, error) {
+// encodeBackup returns the lines of a backup. It sets the number of nodes in the header.
+func encodeBackup(header backupHeader, nodes []zookeeper.Node) ([]byte, error) {
 	header.Nodes = len(nodes)
 	var backup bytes.Buffer
 	lines := json.NewEncoder(&backup)
@@ -57,11 +58,11 @@ func backupOf(header backupHeader, nodes []zookeeper.Node) ([]byte, error) {
 	for i := 0; i < len(nodes) && err == nil; i++ {
 		err = lines.Encode(nodes[i])
 	}
-	err = errors.Join(err, lines.Encode(backupTrailer{sumOf(backup.Bytes())}))
+	err = errors.Join(err, lines.Encode(backupTrailer{checksum(backup.Bytes())}))
 	return backup.Bytes(), err
 }
 
-func sumOf(text []byte) string {
+func checksum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
@@ -88,12 +89,12 @@ func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err 
 		}
 		nodes = append(nodes, n)
 	}
-	summed := text[:min(int(lines.InputOffset())+1, len(text))] // including the end of the line
+	checked := text[:min(int(lines.InputOffset())+1, len(text))] // including the end of the line
 	var trailer backupTrailer
 	if err := lines.Decode(&trailer); err != nil || trailer.SHA256 == "" {
 		return header, nil, errors.Join(fmt.Errorf("the backup was cut off: its last line, with the checksum of %d nodes, is missing", len(nodes)), err)
 	}
-	if trailer.SHA256 != sumOf(summed) || lines.More() {
+	if trailer.SHA256 != checksum(checked) || lines.More() {
 		return header, nil, errors.New("the backup is damaged: it does not match its checksum; take another copy of it, or an earlier backup")
 	}
 	return header, nodes, nil

@@ -11,22 +11,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/recording"
 )
 
-// electedRegistry is a registry that several servers share. Backups of all kinds contain the same nodes, so that each
-// can be restored into another kind.
+// electedRegistry is a registry that several servers share. The backups of ZooKeeper and of a database have the same
+// nodes, so that a backup of the one can be restored into the other.
 type electedRegistry interface {
 	backup(ctx context.Context) (backupHeader, []zookeeper.Node, error)
-	// restore creates the nodes of a backup. open allows nodes that only one user could read to become readable for
-	// all.
+	// restore creates the nodes of a backup. If open is true, nodes that were protected in the backed-up registry may
+	// become readable for everyone who reaches this one.
 	restore(ctx context.Context, header backupHeader, nodes []zookeeper.Node, open bool) error
-	// accept declares the present content of the registry as valid, although servers have seen later commits, and
-	// describes it.
+	// accept declares the present content of the registry as valid, although servers have seen later commits. It
+	// returns the last commit of that content in words.
 	accept(ctx context.Context) (string, error)
 }
 
 // inZooKeeper is a registry in a namespace of ZooKeeper.
 type inZooKeeper struct{ zookeeper.Options }
 
-// backupTimeout is how long a backup tries to read all nodes between two commits.
+// backupTimeout is how long a backup tries to read all nodes without a commit in between.
 const backupTimeout = time.Minute
 
 func (r inZooKeeper) backup(ctx context.Context) (backupHeader, []zookeeper.Node, error) {
@@ -37,7 +37,7 @@ func (r inZooKeeper) backup(ctx context.Context) (backupHeader, []zookeeper.Node
 	nodes, err := zookeeper.Backup(ctx, r.Options)
 	switch {
 	case errors.Is(err, zookeeper.ErrBusy):
-		err = fmt.Errorf("%w within %v: try again when less runs, or stop the servers for the backup; tasks on the cluster keep running", err, backupTimeout)
+		err = fmt.Errorf("%w within %v: try again when fewer tasks are running, or stop the servers for the backup; tasks on the cluster keep running", err, backupTimeout)
 	case errors.Is(err, zookeeper.ErrUnfinished):
 		err = fmt.Errorf("%w: start a server once and let it lead, or find in its log why it cannot finish, and try again", err)
 	}
@@ -46,7 +46,7 @@ func (r inZooKeeper) backup(ctx context.Context) (backupHeader, []zookeeper.Node
 
 func (r inZooKeeper) restore(ctx context.Context, header backupHeader, nodes []zookeeper.Node, open bool) error {
 	if header.Digest && r.Digest == "" && !open {
-		return errors.New("only one user could read the nodes of the backup, and without --zk-digest-file everyone who reaches ZooKeeper could read its keys: give the servers' file, or --open to allow that")
+		return errors.New("only one user could read the nodes of the backup, and without --zk-digest-file everyone who reaches ZooKeeper could read its keys: give the --zk-digest-file of the servers, or --open to allow that")
 	}
 	return zookeeper.Restore(ctx, r.Options, nodes, recording.NotRestored()...)
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// registryCommand creates a command that works on the shared registry that the server's flags name.
+// registryCommand creates a command that works on a shared registry. It accepts all flags of the server, and --help
+// shows those that name the registry.
 func registryCommand(use, short, long string, run func(*cobra.Command, electedRegistry) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, SilenceErrors: true, SilenceUsage: true}
 	commandline.RefuseBadFlags(cmd)

@@ -22,8 +22,9 @@ func restoreCommand() *cobra.Command {
   scheduler restore --zk h1:2181,h2:2181 <elasticjob.backup
   scheduler restore --registry-file FILE <elasticjob.backup
 
-Stop all servers before, and start them when it has ended. What has happened since the backup is not in it: runs that were in
-progress then and have ended since may run again. With --zk-digest-file all nodes are created for that user only, as they must be if they were before.`,
+Stop all servers before, and start them when it has ended. The backup lacks everything that happened after it was
+taken: runs that were in progress then and have ended since may run again. With --zk-digest-file all nodes are created
+for that user only. This is required if only one user could read the nodes of the backup.`,
 		func(cmd *cobra.Command, r electedRegistry) error {
 			header, nodes, err := readBackup(cmd.InOrStdin())
 			if err != nil {

@@ -26,20 +26,20 @@ address, which stays the same after a restart.
 
 SIGTERM, SIGINT and kill -9 leave executors and their tasks running, as with Mesos' agents;
 the next start with the same folder finds them again. SIGUSR1 ends them all first, and
-so do SIGTERM and SIGINT with --end-executors. --give-up-executors kills what an earlier
-run left. A master restarted with --registry file (the default) remembers its
+so do SIGTERM and SIGINT with --end-executors. --give-up-executors kills the executors that an
+earlier run left. A master restarted with --registry file (the default) remembers its
 frameworks and agents; with in_memory it remembers nothing.
 
 Operators' calls (POST /api/v1, with the credentials): GET_AGENTS, MARK_AGENT_GONE, TEARDOWN.
-The agents are at 127.0.0.1, 127.0.0.2 and so on, hostname and ip alike. For maintenance, roles, quotas and
-reservations, and for masters that stand by for each other, take a real Mesos.`,
+The agents' hostnames and addresses are 127.0.0.1, 127.0.0.2 and so on. For maintenance, roles, quotas and
+reservations, and for standby masters, use a real Mesos.`,
 	}
-	flags := f.command(cmd)
+	flags := f.prepare(cmd)
 	flags.StringVar(&f.Listen, "listen", "127.0.0.1:5050",
 		"address of the master's API: an IPv4 address of this machine only")
-	flags.IntVar(&f.Agents, "agents", 1, "how many agents run in this process; 0 for a master alone, see local-agent")
+	flags.IntVar(&f.Agents, "agents", 1, "how many agents run in this process; 0 for a master alone (see local-agent)")
 	flags.StringVar(&f.tlsCert, "tls-cert", "",
-		"PEM file of the certificate and its issuers': the API is then https only; all agents are in this process")
+		"PEM file of the certificate and those of its issuers: the API is then https only, and all agents are in this process")
 	flags.StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 	flags.StringVar(&f.registry, "registry", registryFile,
 		"what the master remembers after a restart: file, or in_memory for nothing")
@@ -50,7 +50,7 @@ reservations, and for masters that stand by for each other, take a real Mesos.`,
 	flags.DurationVar(&f.AgentReregisterTimeout, "agent-reregister-timeout", local.DefaultAgentReregisterTimeout,
 		"how long agents have to come back after the master's restart")
 	flags.DurationVar(&f.Heartbeat, "heartbeat", local.DefaultHeartbeat, "interval of the heartbeats to frameworks")
-	f.shared(flags)
+	f.addShared(flags)
 	return cmd
 }
 
@@ -59,24 +59,25 @@ func agentCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "local-agent",
 		Short: "Run one more agent of a local-cluster, as a process of its own",
-		Long: `local-agent is an agent that registers with the master of a local-cluster, over HTTP; it is
-no agent for a real Mesos master. Whenever it loses its master it registers again, until the master is back.
+		Long: `local-agent is an agent that registers with the master of a local-cluster, over HTTP; a real Mesos
+master does not accept it. When it has lost its master it tries to register until the master is back.
 
 SIGTERM, SIGINT and kill -9 leave its executors and their tasks running; the next start on the same
 folder finds them again. SIGUSR1 ends them first, and so do SIGTERM and SIGINT with
 --end-executors.`,
 	}
-	flags := f.command(cmd)
+	flags := f.prepare(cmd)
 	flags.StringVar(&f.Join, "master", "http://127.0.0.1:5050", "the local-cluster's master: http://host:port")
 	flags.StringVar(&f.ip, "ip", "127.0.0.1",
-		"the agent's address, an IPv4 address of this machine only; its hostname, too")
-	f.shared(flags)
+		"the agent's address and hostname: an IPv4 address of this machine only")
+	f.addShared(flags)
 	f.Agents = 1
 	return cmd
 }
 
-// command completes a command so that it runs a cluster with these flags, and returns its flag set.
-func (f *clusterFlags) command(cmd *cobra.Command) *pflag.FlagSet {
+// prepare makes the command run a cluster with these flags. It returns the command's flag set, to which the caller
+// adds the flags.
+func (f *clusterFlags) prepare(cmd *cobra.Command) *pflag.FlagSet {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	commandline.RefuseBadFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return runLocalCluster(cmd.Context(), *f, os.Stdout) }

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/logging"
 )
 
-// clusterFlags are the flags of local-cluster and local-agent.
+// clusterFlags are the flags of local-cluster and local-agent. Join is set for local-agent only.
 type clusterFlags struct {
 	local.Options
 	ip          string
@@ -23,25 +23,26 @@ type clusterFlags struct {
 	tlsCert     string
 	tlsKey      string
 	registry    string
-	endAll      bool
-	log         logging.Options
+	// endExecutors makes SIGTERM and SIGINT end executors and their tasks, as SIGUSR1 always does.
+	endExecutors bool
+	log          logging.Options
 }
 
 const registryFile, registryInMemory = "file", "in_memory"
 
-// shared defines the flags of both commands.
-func (f *clusterFlags) shared(flags *pflag.FlagSet) {
+// addShared adds the flags that both commands have.
+func (f *clusterFlags) addShared(flags *pflag.FlagSet) {
 	flags.StringVar(&f.DataDir, "data-dir", "", "folder of all data; each process has its own (required)")
 	flags.Float64Var(&f.CPUs, "cpus", 0,
 		"CPUs that each agent offers (default: this machine's, divided among the agents)")
 	flags.Float64Var(&f.MemoryMB, "memory", 0,
 		"memory that each agent offers, in MB (default: three quarters of this machine's, divided among the agents)")
 	flags.StringVar(&f.credentials, "credentials", "",
-		`file with the principal and secret that this cluster requires, {"principal":…,"secret":…} (default: made once, in credentials.json of the data folder)`)
+		`file with the principal and secret that this cluster requires, {"principal":…,"secret":…} (default: credentials.json of the data folder, which the first start creates)`)
 	flags.BoolVar(&f.NoCredentials, "no-credentials", false, "let every user of this machine use the APIs")
 	flags.BoolVar(&f.GiveUpExecutors, "give-up-executors", false,
 		"end the executors that an earlier run left behind, instead of finding them again")
-	flags.BoolVar(&f.endAll, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
+	flags.BoolVar(&f.endExecutors, "end-executors", false, "end executors and their tasks at SIGTERM and SIGINT, too")
 	f.log.AddFlags(flags)
 }
 
@@ -51,7 +52,7 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 	o := f.Options
 	o.Logger, o.InMemoryRegistry = log, f.registry == registryInMemory
 	if f.Agents == 0 {
-		o.Agents = -1
+		o.Agents = -1 // the options have -1 for none, because 0 means the default
 	}
 	bad.Unless(f.DataDir != "", "--data-dir is missing: name a folder")
 	if f.Join == "" {
@@ -91,8 +92,8 @@ func (f *clusterFlags) options(log *slog.Logger) (local.Options, error) {
 // checkMaster validates the flags of a master.
 func (f *clusterFlags) checkMaster(bad *commandline.Errors) {
 	// Mesos' MasterInfo can only hold an IPv4 address.
-	at, err := netip.ParseAddrPort(strings.Replace(f.Listen, "localhost:", "127.0.0.1:", 1))
-	bad.Unless(err == nil && at.Addr().Is4() && at.Addr().IsLoopback(),
+	listen, err := netip.ParseAddrPort(strings.Replace(f.Listen, "localhost:", "127.0.0.1:", 1))
+	bad.Unless(err == nil && listen.Addr().Is4() && listen.Addr().IsLoopback(),
 		"--listen %q: must be 127.0.0.1:port: the cluster is for this machine only", f.Listen)
 	bad.Unless(f.AgentPingTimeout > 0 && f.MaxAgentPingTimeouts > 0 && f.AgentReregisterTimeout > 0 && f.Heartbeat > 0,
 		"--agent-ping-timeout, --max-agent-ping-timeouts, --agent-reregister-timeout and --heartbeat must be more than 0")

@@ -57,7 +57,7 @@ func TestLocalClusterFlagsThatAreRefused(t *testing.T) {
 func TestWhatIsEmptyIsRefused(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("local-cluster", pflag.ContinueOnError)
-	new(clusterFlags).shared(flags)
+	new(clusterFlags).addShared(flags)
 	if err := flags.Parse([]string{"--credentials", ""}); err != nil {
 		t.Fatal(err)
 	}

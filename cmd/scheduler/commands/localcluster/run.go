@@ -18,10 +18,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
-// endTimeout is how long the command waits for executors to end. Each executor knows the grace period of its tasks.
+// endTimeout is how long the command waits for executors to end. Each executor gives its tasks their grace period.
 const endTimeout = 2 * time.Minute
 
-// runLocalCluster runs until ctx ends, SIGUSR1 arrives or the cluster fails.
+// runLocalCluster runs a master with agents, or an agent, until ctx ends, SIGUSR1 arrives or the cluster fails. After
+// SIGUSR1, and with --end-executors also after ctx ends, it ends all executors before it returns.
 func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err error) {
 	opts, err := f.options(f.log.Logger(os.Stderr))
 	if err != nil {
@@ -35,11 +36,11 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 		return err
 	}
 	defer lifecycle.Closing(&err, func() error { return lifecycle.Within(5*time.Second, cluster.Close) })
-	secretFile, err := keepCredentials(f, cluster.Credentials())
+	credentials, err := credentialsFile(f, cluster.Credentials())
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(out, f.next(cluster, secretFile))
+	fmt.Fprint(out, f.nextSteps(cluster, credentials))
 
 	ready, stopWaiting := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
@@ -50,15 +51,15 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 	})
 	defer waiting.Wait()
 	defer stopWaiting()
-	end := f.endAll
+	endExecutors := f.endExecutors
 	select {
 	case err := <-cluster.Failed():
 		return err
 	case <-usr1:
-		end = true
+		endExecutors = true
 	case <-ctx.Done():
 	}
-	if !end {
+	if !endExecutors {
 		fmt.Fprintln(out, "ending; executors and their tasks keep running, and the next start finds them again")
 		return nil
 	}
@@ -66,8 +67,9 @@ func runLocalCluster(ctx context.Context, f clusterFlags, out io.Writer) (err er
 	return lifecycle.Within(endTimeout, cluster.EndExecutors)
 }
 
-// keepCredentials returns the file with the credentials for schedulers, and writes it unless --credentials names one.
-func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
+// credentialsFile returns the path of the file with the credentials for schedulers. It writes the file unless
+// --credentials names one. With --no-credentials the path is empty.
+func credentialsFile(f clusterFlags, own *local.Credentials) (string, error) {
 	if own == nil || f.credentials != "" {
 		return f.credentials, nil
 	}
@@ -82,8 +84,8 @@ func keepCredentials(f clusterFlags, own *local.Credentials) (string, error) {
 	return path, nil
 }
 
-// next describes what is running and how to use it.
-func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
+// nextSteps describes what is running, and the commands that use it.
+func (f *clusterFlags) nextSteps(cluster *local.Cluster, credentials string) string {
 	var b strings.Builder
 	if f.Join != "" {
 		fmt.Fprintf(&b, "local agent: %s of master %s; its data is in %s\n", cluster.AgentURL(), f.Join,
@@ -96,23 +98,24 @@ func (f *clusterFlags) next(cluster *local.Cluster, secretFile string) string {
 	}
 	fmt.Fprintf(&b, "local cluster: master %s with %s; its data is in %s\n", cluster.MasterURL(), agents,
 		f.DataDir)
-	where := cluster.MasterURL()
-	more, agentMore := "", ""
+	master := cluster.MasterURL()
+	schedulerFlags, agentFlags := "", ""
 	if f.tlsCert != "" {
-		more = " --mesos-ca-file " + f.tlsCert
+		schedulerFlags = " --mesos-ca-file " + f.tlsCert
 	}
-	if secretFile != "" {
-		more += " --mesos-credentials-file " + secretFile
-		agentMore = " --credentials " + secretFile
+	if credentials != "" {
+		schedulerFlags += " --mesos-credentials-file " + credentials
+		agentFlags = " --credentials " + credentials
 	}
 	if f.NoCredentials {
-		agentMore = " --no-credentials"
+		agentFlags = " --no-credentials"
 	}
-	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s\n", where, more)
-	if f.tlsCert == "" {
-		fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", where, agentMore,
-			filepath.Join(filepath.Dir(filepath.Clean(f.DataDir)),
-				"agent-of-"+where[strings.LastIndex(where, ":")+1:]))
+	fmt.Fprintf(&b, "start a scheduler:    scheduler --mesos %s%s\n", master, schedulerFlags)
+	if f.tlsCert == "" { // with TLS all agents are in this process
+		port := master[strings.LastIndex(master, ":")+1:]
+		agentDir := filepath.Join(filepath.Dir(filepath.Clean(f.DataDir)), "agent-of-"+port)
+		fmt.Fprintf(&b, "start another agent:  scheduler local-agent --master %s%s --data-dir %s\n", master, agentFlags,
+			agentDir)
 	}
 	fmt.Fprintf(&b, "end it with Ctrl-C: executors keep running; kill -USR1 %d ends them first\n", os.Getpid())
 	return b.String()

@@ -23,8 +23,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/registry/embedded"
 )
 
-// accounts reads and changes users and API tokens: *auth.Access in the registry, socketAccounts through the admin
-// socket of a running server.
+// accounts reads and changes users and API tokens. *auth.Access does so in the registry, socketAccounts through the
+// admin socket of a running server.
 type accounts interface {
 	Users() ([]auth.Account, error)
 	AddUser(ctx context.Context, actor event.Actor, name, password string, grant auth.Grant) (auth.Account, error)
@@ -41,13 +41,14 @@ type accounts interface {
 
 // localActor returns the user who runs this command, as the audit records it.
 func localActor() event.Actor {
-	host, _ := os.Hostname() // an audit row without the host still names the user
+	host, _ := os.Hostname() // without the host, an audit row still names the user
 	return event.Actor{Name: adminsocket.UserName(os.Geteuid()), Kind: string(auth.Machine), From: host}
 }
 
-// withAccounts calls work with the users and tokens of the registry that the flags name. Only if first is true may it
-// create a registry or use one without any user or token.
-func withAccounts(ctx context.Context, c *settings.Config, first bool, work func(accounts) error) (err error) {
+// withAccounts calls work with the users and tokens of the registry that the flags name. If a server of this machine
+// has the registry open, work goes through that server. If mayCreate is false, a missing registry, or a registry
+// without any user or token, is an error.
+func withAccounts(ctx context.Context, c *settings.Config, mayCreate bool, work func(accounts) error) (err error) {
 	if !c.Elected() {
 		if conn, err := net.Dial("unix", adminsocket.Path(c.DataDir)); err == nil {
 			_ = conn.Close() // it only tests whether a server listens
@@ -56,20 +57,20 @@ func withAccounts(ctx context.Context, c *settings.Config, first bool, work func
 			return fmt.Errorf("%s: a server of another user listens there: run this command as that user, or as root",
 				adminsocket.Path(c.DataDir))
 		}
-		if err := checkDataDir(c.DataDir, first); err != nil {
+		if err := checkDataDir(c.DataDir, mayCreate); err != nil {
 			return err
 		}
-		if first {
+		if mayCreate {
 			if err := datafolder.Make(c.DataDir); err != nil {
 				return err
 			}
 		}
 	}
-	soon, cancel := context.WithTimeout(ctx, registryTimeout)
+	limited, cancel := context.WithTimeout(ctx, registryTimeout)
 	defer cancel()
 	if c.Registry.DSN != "" {
-		// Look creates no tables, so that a mistyped name does not turn another database into a registry.
-		if err := database.Probe(soon, c.Registry.Options()); err != nil {
+		// Probe creates no tables, so that a mistyped name does not turn another database into a registry.
+		if err := database.Probe(limited, c.Registry.Options()); err != nil {
 			return err
 		}
 	}
@@ -82,11 +83,11 @@ func withAccounts(ctx context.Context, c *settings.Config, first bool, work func
 		return err
 	}
 	defer lifecycle.Closing(&err, reg.Close)
-	there, err := auth.Exists(soon, reg)
+	exist, err := auth.Exists(limited, reg)
 	if err != nil {
 		return err
 	}
-	if !there && !first {
+	if !exist && !mayCreate {
 		return fmt.Errorf("there are no users and no tokens in %s yet: scheduler user add NAME --role admin creates the first", c.RegistryLocation())
 	}
 	access, err := auth.New(auth.Options{Shared: reg})
@@ -103,9 +104,9 @@ func withAccounts(ctx context.Context, c *settings.Config, first bool, work func
 // at the terminal.
 const registryTimeout = 20 * time.Second
 
-// checkDataDir returns an error if root would create files in the folder of another user, whose server could not open
-// them, or if the folder holds no registry and none may be created.
-func checkDataDir(folder string, first bool) error {
+// checkDataDir returns an error if the folder holds no registry and mayCreate is false. It also returns an error if
+// root would create files in the folder of another user, because that user's server could not open them.
+func checkDataDir(folder string, mayCreate bool) error {
 	info, err := os.Stat(folder)
 	if err == nil {
 		if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 && owner.Uid != 0 {
@@ -115,7 +116,7 @@ func checkDataDir(folder string, first bool) error {
 		_, err = os.Stat(filepath.Join(folder, "registry.db"))
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && first:
+	case errors.Is(err, fs.ErrNotExist) && mayCreate:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no registry in %s: name the server's folder with --data-dir, or its registry with --zk or --registry; scheduler user add NAME --role admin creates the first user", folder)

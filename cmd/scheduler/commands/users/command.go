@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings/commandline"
 )
 
-// accountCommand is what the commands about users and tokens have in common.
+// accountCommand has the settings and flags of a command about users or tokens. Each command uses some of the flags.
 type accountCommand struct {
 	config  settings.Config
 	role    string
@@ -24,6 +24,7 @@ type accountCommand struct {
 	json    bool
 }
 
+// parent creates the command that has the others as its subcommands. Alone it prints its help.
 func (p *accountCommand) parent(use, short, long string) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
@@ -31,8 +32,8 @@ func (p *accountCommand) parent(use, short, long string) *cobra.Command {
 	return cmd
 }
 
-// command creates a command that works on one user or token.
-func (p *accountCommand) command(use, short string, run func(cmd *cobra.Command, name string) error) *cobra.Command {
+// named creates a command that works on the user or token whose name is its argument.
+func (p *accountCommand) named(use, short string, run func(cmd *cobra.Command, name string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, SilenceErrors: true, SilenceUsage: true}
 	p.prepare(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
@@ -45,6 +46,7 @@ func (p *accountCommand) command(use, short string, run func(cmd *cobra.Command,
 	return cmd
 }
 
+// list creates the command list.
 func (p *accountCommand) list(short string, run func(cmd *cobra.Command) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: short, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd) }}
@@ -53,16 +55,16 @@ func (p *accountCommand) list(short string, run func(cmd *cobra.Command) error) 
 	return cmd
 }
 
-// where are the server's flags that determine where its users and tokens are kept.
-var where = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry", "registry-file",
-	"ca-file", "config"}
+// registryFlags are the server's flags that determine where its users and tokens are stored.
+var registryFlags = []string{"local", "mesos", "data-dir", "zk", "zk-namespace", "zk-digest-file", "registry",
+	"registry-file", "ca-file", "config"}
 
-// prepare defines all flags of the server, so that a user can repeat the server's command line unchanged. --help
-// shows only those that have an effect.
+// prepare adds all flags of the server, so that a user can repeat the server's command line unchanged. --help shows
+// only the registryFlags, because the others have no effect.
 func (p *accountCommand) prepare(cmd *cobra.Command) {
 	commandline.RefuseBadFlags(cmd)
 	s := settings.New(cmd.Flags())
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(where, f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(registryFlags, f.Name) })
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		err := s.CompleteRegistry(settings.Environment(os.Environ()))
 		if p.config = s.Config(); err == nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// maxPasswordInput is the number of bytes read for a password. It is more than the longest valid password.
+// maxPasswordInput is how many bytes are read for a password. A valid password is shorter.
 const maxPasswordInput = 4096
 
 // askPassword asks for a new password: twice and without echo if in is a terminal, otherwise it reads one line.
@@ -59,7 +59,7 @@ func askOnce(ctx context.Context, f *os.File, out io.Writer, question string) (s
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // it blocks until the process ends if the user enters nothing
+	go func() { // if the user enters nothing, this goroutine blocks until the process ends
 		line, err := term.ReadPassword(fd)
 		answers <- answer{line, err}
 	}()
@@ -72,6 +72,7 @@ func askOnce(ctx context.Context, f *os.File, out io.Writer, question string) (s
 		return string(a.line), nil
 	case <-ctx.Done():
 		fmt.Fprintln(out)
+		// ReadPassword has switched the echo off, and does not return to restore it.
 		return "", errors.Join(errors.New("interrupted: nothing was changed"), term.Restore(fd, before))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/auth"
 )
 
-// show prints a list as a table, or as JSON.
+// show prints the rows as a table or, if asJSON is true, the list as JSON.
 func show[T any](out io.Writer, asJSON bool, list []T, rows [][]string) error {
 	if asJSON {
 		text, err := json.Marshal(append([]T{}, list...)) // [] instead of null for an empty list
@@ -27,10 +27,12 @@ func show[T any](out io.Writer, asJSON bool, list []T, rows [][]string) error {
 	return table.Flush()
 }
 
+// describe returns the role and the apps in words.
 func describe(g auth.Grant) string {
 	return fmt.Sprintf("%s for %s", g.Role, strings.Replace(appsOf(g), "all", "all apps", 1))
 }
 
+// appsOf returns the patterns of the apps, or "all".
 func appsOf(g auth.Grant) string {
 	if g.Unrestricted() {
 		return "all"
@@ -38,7 +40,8 @@ func appsOf(g auth.Grant) string {
 	return strings.Join(g.Apps, ",")
 }
 
-func moment(t time.Time) string {
+// formatTime returns the time in UTC, or "never" for the zero time.
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}

@@ -17,17 +17,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// socketAccounts uses the API of a server on this machine, through its admin socket. The server determines the actor
-// itself.
+// socketAccounts uses the API of a server on this machine, through its admin socket. Its methods ignore the actor: the
+// server determines who has connected to the socket.
 type socketAccounts struct {
-	ctx    context.Context // of the command
+	ctx    context.Context // of the command, for the methods without a context
 	client *http.Client
 }
 
-// socketTimeout is how long a request may take.
+// socketTimeout is how long a request with its answer may take.
 const socketTimeout = 30 * time.Second
 
-// maxAnswer is the number of bytes read of an answer. It is more than the longest list of users.
+// maxAnswer is how many bytes of an answer are read. The longest list of users is shorter.
 const maxAnswer = 8 << 20
 
 func newSocketAccounts(ctx context.Context, path string) socketAccounts {
@@ -40,7 +40,8 @@ func newSocketAccounts(ctx context.Context, path string) socketAccounts {
 
 type object = map[string]any
 
-func granted(o object, grant auth.Grant) object {
+// withGrant adds the role and the apps to the object, and returns it.
+func withGrant(o object, grant auth.Grant) object {
 	o["role"] = grant.Role
 	if !grant.Unrestricted() {
 		o["apps"] = grant.Apps
@@ -56,7 +57,7 @@ func (p socketAccounts) Users() (all []auth.Account, err error) {
 func (p socketAccounts) AddUser(
 	ctx context.Context, _ event.Actor, name, password string, grant auth.Grant,
 ) (created auth.Account, err error) {
-	body := granted(object{"name": name, "password": password}, grant)
+	body := withGrant(object{"name": name, "password": password}, grant)
 	err = p.call(ctx, http.MethodPost, "/api/users", body, &created)
 	return created, err
 }
@@ -64,7 +65,7 @@ func (p socketAccounts) AddUser(
 func (p socketAccounts) ChangeUser(
 	ctx context.Context, _ event.Actor, name string, grant auth.Grant,
 ) (changed auth.Account, err error) {
-	err = p.call(ctx, http.MethodPut, userPath(name), granted(object{}, grant), &changed)
+	err = p.call(ctx, http.MethodPut, userPath(name), withGrant(object{}, grant), &changed)
 	return changed, err
 }
 
@@ -94,7 +95,7 @@ func (p socketAccounts) Tokens() (all []auth.APIToken, err error) {
 func (p socketAccounts) AddToken(
 	ctx context.Context, _ event.Actor, name string, grant auth.Grant, expires time.Time,
 ) (token string, created auth.APIToken, err error) {
-	body := granted(object{"name": name}, grant)
+	body := withGrant(object{"name": name}, grant)
 	if !expires.IsZero() {
 		body["expires"] = expires
 	}
@@ -110,8 +111,9 @@ func (p socketAccounts) RemoveToken(ctx context.Context, _ event.Actor, name str
 	return p.call(ctx, http.MethodDelete, "/api/tokens/"+url.PathEscape(name), nil, nil)
 }
 
-// call sends a request and decodes the answer into a value. It returns the server's error message. No error contains
-// the request body, which may hold a password.
+// call sends a request, with body as JSON unless it is nil, and decodes the answer into a value unless into is nil. If
+// the server refuses the request, the error has the server's message. No error contains the request body, because it
+// may hold a password.
 func (p socketAccounts) call(ctx context.Context, method, path string, body object, into any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -148,19 +150,19 @@ func (p socketAccounts) call(ctx context.Context, method, path string, body obje
 	return nil
 }
 
-// refusal returns the server's error message, or an error with the status if the answer contains none.
+// refusal returns an error with the message of the server's answer, or with the status if the answer has no message.
 func refusal(status string, answer []byte) error {
-	var said struct {
+	var decoded struct {
 		Error struct {
 			Message string
 			Fields  document.Violations
 		}
 	}
-	switch err := json.Unmarshal(answer, &said); {
-	case err != nil || said.Error.Message == "":
+	switch err := json.Unmarshal(answer, &decoded); {
+	case err != nil || decoded.Error.Message == "":
 		return fmt.Errorf("the running server answered %s: is it of this release?", status)
-	case len(said.Error.Fields) > 0:
-		return said.Error.Fields
+	case len(decoded.Error.Fields) > 0:
+		return decoded.Error.Fields
 	}
-	return errors.New(said.Error.Message)
+	return errors.New(decoded.Error.Message)
 }

@@ -13,19 +13,19 @@ import (
 func tokenCommand() *cobra.Command {
 	var p accountCommand
 	parent := p.parent("token", "Add, remove and list the API tokens of machines",
-		`token manages API tokens: a role, for all apps or some, for a machine that sends it as
-Authorization: Bearer TOKEN. A token is shown once, when it is created, and stored as a hash.
+		`token manages API tokens. A token gives a role, for all apps or some, to a machine that sends it as
+Authorization: Bearer TOKEN. It is shown once, when it is created, and stored as a hash.
 
   TOKEN=$(scheduler token add ci --role operator --apps 'billing-*' --expires 90d --data-dir DIR)
 
 Give the server's own flags, as with scheduler user.`)
-	add := p.command("add NAME", "Create a token and print it once", p.addToken)
+	add := p.named("add NAME", "Create a token and print it once", p.addToken)
 	p.grantFlags(add.Flags())
 	add.Flags().StringVar(&p.expires, "expires", "",
 		"the lifetime of the token: days as 90d, or a duration such as 12h (default: unlimited)")
 	parent.AddCommand(add,
-		p.command("rm NAME", "Remove a token, which then is no longer valid", p.removeToken),
-		p.list("List the tokens, without their secrets", p.tokens))
+		p.named("rm NAME", "Remove a token, which then is no longer valid", p.removeToken),
+		p.list("List the tokens, without their secrets", p.listTokens))
 	return parent
 }
 
@@ -36,11 +36,11 @@ func (p *accountCommand) addToken(cmd *cobra.Command, name string) error {
 	}
 	var expires time.Time
 	if p.expires != "" {
-		lasts, err := parseLifetime(p.expires)
+		lifetime, err := parseLifetime(p.expires)
 		if err != nil {
 			return fmt.Errorf("--expires %q: %w", p.expires, err)
 		}
-		expires = time.Now().Add(lasts).UTC().Truncate(time.Second)
+		expires = time.Now().Add(lifetime).UTC().Truncate(time.Second)
 	}
 	return withAccounts(cmd.Context(), &p.config, true, func(all accounts) error {
 		token, _, err := all.AddToken(cmd.Context(), localActor(), name, grant, expires)
@@ -48,7 +48,7 @@ func (p *accountCommand) addToken(cmd *cobra.Command, name string) error {
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "token %s added: %s; it expires: %s. It is shown only once:\n", name,
-			describe(grant), moment(expires))
+			describe(grant), formatTime(expires))
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
 		return err
 	})
@@ -64,7 +64,7 @@ func (p *accountCommand) removeToken(cmd *cobra.Command, name string) error {
 	})
 }
 
-func (p *accountCommand) tokens(cmd *cobra.Command) error {
+func (p *accountCommand) listTokens(cmd *cobra.Command) error {
 	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
 		tokens, err := all.Tokens()
 		if err != nil {
@@ -72,24 +72,25 @@ func (p *accountCommand) tokens(cmd *cobra.Command) error {
 		}
 		rows := [][]string{{"NAME", "ROLE", "APPS", "CREATED", "EXPIRES", "BY"}}
 		for _, t := range tokens {
-			rows = append(rows, []string{t.Name, t.Role.String(), appsOf(t.Grant), moment(t.Created),
-				moment(t.Expires), t.By})
+			rows = append(rows, []string{t.Name, t.Role.String(), appsOf(t.Grant), formatTime(t.Created),
+				formatTime(t.Expires), t.By})
 		}
 		return show(cmd.OutOrStdout(), p.json, tokens, rows)
 	})
 }
 
-// maxLifetime is the longest lifetime of a token. It is more than any token needs, and expiry times stay in
-// range.
+// maxLifetime is the longest lifetime of a token that has an expiry. The bound keeps expiry times in the range that
+// JSON can represent.
 const maxLifetime = 100 * 365 * 24 * time.Hour
 
-// parseLifetime parses a number of days such as 90d, or Go's format.
+// parseLifetime parses a number of days such as 90d, or a duration in Go's format. It must be more than 0 and at most
+// maxLifetime.
 func parseLifetime(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int
 		n, err = strconv.Atoi(days)
-		d = time.Duration(min(n, 100_000)) * 24 * time.Hour
+		d = time.Duration(min(n, 100_000)) * 24 * time.Hour // 100,000 days do not overflow, and are refused below
 	}
 	if err != nil || d <= 0 || d > maxLifetime {
 		return 0, errors.New("must be days as 90d or a duration such as 12h, up to 36500d")

@@ -28,21 +28,21 @@ The first user closes the API: from then on everyone has to log in.
 Give the server's own flags (or `+settings.EnvPrefix+
 			`…): only those that locate its registry have an effect. The password is
 asked for twice on a terminal, and otherwise read from standard input as one line.`)
-	add := p.command("add NAME", "Add a user; the first one closes the API", p.add)
+	add := p.named("add NAME", "Add a user; the first one closes the API", p.add)
 	p.grantFlags(add.Flags())
-	set := p.command("set NAME", "Change a user's role or apps, which ends the user's logins", p.set)
+	set := p.named("set NAME", "Change a user's role or apps, which ends the user's logins", p.set)
 	p.grantFlags(set.Flags())
 	set.Flags().BoolVar(&p.allApps, "all-apps", false, "make the role apply to all apps")
-	everybody := &cobra.Command{Use: "logout-all",
+	logoutAll := &cobra.Command{Use: "logout-all",
 		Short: "End all logins of all users, and replace the keys that they were signed with", SilenceErrors: true,
 		SilenceUsage: true,
 		Args:         cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return p.logoutAll(cmd) }}
-	p.prepare(everybody)
-	parent.AddCommand(add, set, everybody,
-		p.command("passwd NAME", "Change a user's password, which ends the user's logins", p.passwd),
-		p.command("logout NAME", "End all logins of a name, those through OpenID too", p.logout),
-		p.command("rm NAME", "Remove a user, which ends the user's logins", p.remove),
-		p.list("List the users", p.users))
+	p.prepare(logoutAll)
+	parent.AddCommand(add, set, logoutAll,
+		p.named("passwd NAME", "Change a user's password, which ends the user's logins", p.passwd),
+		p.named("logout NAME", "End all logins of a name, those through OpenID too", p.logout),
+		p.named("rm NAME", "Remove a user, which ends the user's logins", p.remove),
+		p.list("List the users", p.listUsers))
 	return parent
 }
 
@@ -73,7 +73,7 @@ func (p *accountCommand) add(cmd *cobra.Command, name string) error {
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "user %s added: %s\n", name, describe(grant))
 		if len(users) == 0 {
-			p.warnElsewhere(cmd, all)
+			p.warnOtherServers(cmd, all)
 			if grant.Role != auth.Admin || !grant.Unrestricted() {
 				fmt.Fprintln(cmd.ErrOrStderr(),
 					"There is no admin for all apps yet: scheduler user add NAME --role admin creates one.")
@@ -85,11 +85,11 @@ func (p *accountCommand) add(cmd *cobra.Command, name string) error {
 	})
 }
 
-// warnElsewhere says which servers require a login once the first user exists. If a flag was forgotten, the server
-// that was meant stays open.
-func (p *accountCommand) warnElsewhere(cmd *cobra.Command, all accounts) {
+// warnOtherServers says which servers require a login now that the first user exists. If the user forgot a flag, the
+// intended server is another one, and stays open.
+func (p *accountCommand) warnOtherServers(cmd *cobra.Command, all accounts) {
 	if _, ok := all.(*auth.Access); !ok {
-		return // the running server itself has the user
+		return // the running server itself has added the user
 	}
 	if p.config.Elected() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "This closes only the servers that use %s: give their --zk and --zk-namespace, or their --registry.\n", p.config.RegistryLocation())
@@ -100,7 +100,9 @@ func (p *accountCommand) warnElsewhere(cmd *cobra.Command, all accounts) {
 }
 
 func (p *accountCommand) set(cmd *cobra.Command, name string) error {
-	if p.role == "" && len(p.apps) == 0 && !p.allApps || len(p.apps) > 0 && p.allApps {
+	changesNothing := p.role == "" && len(p.apps) == 0 && !p.allApps
+	contradicts := len(p.apps) > 0 && p.allApps
+	if changesNothing || contradicts {
 		return errors.New("say what to change: --role ROLE, and --apps PATTERNS or --all-apps")
 	}
 	return p.withUser(cmd, name, func(all accounts, u *auth.Account) error {
@@ -173,7 +175,7 @@ func (p *accountCommand) remove(cmd *cobra.Command, name string) error {
 	})
 }
 
-// withUser calls work with an existing user.
+// withUser calls work with the user of this name. It returns an error if there is none.
 func (p *accountCommand) withUser(cmd *cobra.Command, name string, work func(accounts, *auth.Account) error) error {
 	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
 		users, err := all.Users()
@@ -188,6 +190,7 @@ func (p *accountCommand) withUser(cmd *cobra.Command, name string, work func(acc
 	})
 }
 
+// find returns the user of this name, or nil.
 func find(users []auth.Account, name string) *auth.Account {
 	i := slices.IndexFunc(users, func(u auth.Account) bool { return u.Name == name })
 	if i < 0 {
@@ -196,7 +199,7 @@ func find(users []auth.Account, name string) *auth.Account {
 	return &users[i]
 }
 
-func (p *accountCommand) users(cmd *cobra.Command) error {
+func (p *accountCommand) listUsers(cmd *cobra.Command) error {
 	return withAccounts(cmd.Context(), &p.config, false, func(all accounts) error {
 		users, err := all.Users()
 		if err != nil {
@@ -204,7 +207,7 @@ func (p *accountCommand) users(cmd *cobra.Command) error {
 		}
 		rows := [][]string{{"NAME", "ROLE", "APPS", "CREATED"}}
 		for _, u := range users {
-			rows = append(rows, []string{u.Name, u.Role.String(), appsOf(u.Grant), moment(u.Created)})
+			rows = append(rows, []string{u.Name, u.Role.String(), appsOf(u.Grant), formatTime(u.Created)})
 		}
 		return show(cmd.OutOrStdout(), p.json, users, rows)
 	})
