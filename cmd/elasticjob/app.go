@@ -77,8 +77,8 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		asked := maps.Clone(d)
-		if image, _ := d["image"].(string); isNew && image == "" { // pods of apps with an image share no executor
+		given := maps.Clone(d)
+		if image, _ := d["image"].(string); isNew && image == "" { // an app with an image has no executor to set up
 			d.setFallbacks(appFields)
 		}
 		text, err := d.raw()
@@ -94,21 +94,23 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 			return a.suggestApp(ctx, c, err, fmt.Sprint(d["appName"]))
 		}
 		if isNew && answer.Value.Image == "" {
-			a.note(asked.defaultsText("its executor on each agent", answer.Value.CPUCount, answer.Value.MemoryMB))
+			a.note(given.defaultsText("its executor on each agent", answer.Value.CPUCount, answer.Value.MemoryMB))
 		}
 		return a.appDone(answer, done)
 	})
 	return cmd
 }
 
+// appDone prints what was done to an app, with the server's notes about it.
 func (a *cli) appDone(answer client.Answer[client.App], done string) error {
 	a.notes(answer.Value.Notes)
 	return a.show(answer.Raw, func() error { a.printf("app %s %s", answer.Value.AppName, done); return nil })
 }
 
-// eachApp calls work for each app, and continues after an error.
-func (a *cli) eachApp(done string, work func(context.Context, *client.Client, string) (client.Answer[client.App],
-	error)) func(*cobra.Command, []string) error {
+// eachApp returns the function of a command that calls work for each app, and continues after an error.
+func (a *cli) eachApp(
+	done string, work func(context.Context, *client.Client, string) (client.Answer[client.App], error),
+) func(*cobra.Command, []string) error {
 	return a.withServer(func(ctx context.Context, c *client.Client, names []string) error {
 		return a.each(names, func(name string) error {
 			answer, err := work(ctx, c, name)
@@ -120,14 +122,14 @@ func (a *cli) eachApp(done string, work func(context.Context, *client.Client, st
 	})
 }
 
-// each calls work for each name.
+// each calls work for each name, and continues after an error.
 func (a *cli) each(names []string, work func(name string) error) error {
 	a.several = len(names) > 1
 	return tryAll(a, names, work)
 }
 
-// tryAll calls work for each item, and continues after an error. It reports all errors; the exit status is that of
-// the first one.
+// tryAll calls work for each item, and continues after an error. It returns the first error, whose exit status the
+// command then has, and prints the others. An interrupt ends it at once.
 func tryAll[T any](a *cli, items []T, work func(T) error) error {
 	var first error
 	for _, item := range items {
@@ -153,9 +155,9 @@ func (a *cli) listApps(ctx context.Context, c *client.Client, _ []string) error 
 	return a.show(apps.Raw, func() error {
 		t := &table{columns: []column{{title: "NAME", minWidth: 12}, {title: "PACKAGE", minWidth: 16},
 			{title: "SCRIPT", minWidth: 10}, {title: "CPU", right: true}, {title: "MEMORY", right: true}}}
-		for _, one := range apps.Value {
-			t.add(text(one.AppName), text(cmp.Or(one.AppURL, one.Image)), text(one.BootstrapScript),
-				text(number(one.CPUCount)), text(number(one.MemoryMB)+" MB"))
+		for _, row := range apps.Value {
+			t.add(text(row.AppName), text(cmp.Or(row.AppURL, row.Image)), text(row.BootstrapScript),
+				text(number(row.CPUCount)), text(number(row.MemoryMB)+" MB"))
 		}
 		return a.print(t, `there are no apps; "elasticjob app publish" publishes one`)
 	})
@@ -184,13 +186,13 @@ const stateName = "state"
 // pair is a line in the description of one object.
 type pair struct{ name, value string }
 
-// printFields prints the fields of a document that are not empty, in their order, followed by other facts.
-func (a *cli) printFields(raw json.RawMessage, beside ...pair) error {
+// printFields prints the fields of a document that are not empty, in their order, followed by the extra pairs.
+func (a *cli) printFields(raw json.RawMessage, extra ...pair) error {
 	fields, err := fieldsOf(raw)
 	if err != nil {
 		return err
 	}
-	a.printPairs(append(fields, beside...))
+	a.printPairs(append(fields, extra...))
 	return nil
 }
 

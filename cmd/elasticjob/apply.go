@@ -124,6 +124,7 @@ func (o *applyOptions) noteChanges(set *definitions.Set, plan *definitions.Plan)
 	}
 }
 
+// finishDiff ends a command that only shows the plan.
 func (o *applyOptions) finishDiff(plan *definitions.Plan) error {
 	err := o.showOwn(changesOf(plan), func() error { return nil })
 	if err == nil && o.exitCode && !plan.Empty() {
@@ -155,17 +156,17 @@ func (o *applyOptions) confirm(ctx context.Context, removed int) error {
 func (o *applyOptions) apply(ctx context.Context, server definitions.API, plan *definitions.Plan) error {
 	var results []change
 	failed, err := plan.Apply(ctx, server, definitions.ApplyOptions{Kill: o.kill, Report: func(r definitions.Result) {
-		one := changeOf(r.Step)
+		c := changeOf(r.Step)
 		if r.Err != nil {
-			one.Error = errorText(r.Err)
+			c.Error = errorText(r.Err)
 			fmt.Fprintln(o.err, "elasticjob: "+clean(r.String()))
 		} else {
 			o.printf("%s", clean(r.String()))
 		}
-		results = append(results, one)
+		results = append(results, c)
 	}})
-	if shown := o.showResults(results); err == nil {
-		err = shown
+	if showErr := o.showResults(results); err == nil {
+		err = showErr
 	}
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d of %d failed; the others are done, and apply does the rest when it is run again", failed,
@@ -174,6 +175,8 @@ func (o *applyOptions) apply(ctx context.Context, server definitions.API, plan *
 	return err
 }
 
+// showResults prints the results as JSON or YAML. A table needs nothing more: apply has printed a line for each
+// result.
 func (o *applyOptions) showResults(results []change) error {
 	if results == nil {
 		results = []change{}

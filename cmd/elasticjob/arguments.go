@@ -6,24 +6,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// oneArg accepts exactly one argument. what names it in errors.
-func oneArg(what string) cobra.PositionalArgs {
+// oneArg accepts exactly one argument, which errors call name.
+func oneArg(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		switch len(args) {
 		case 0:
-			return usagef("%s is missing", what)
+			return usagef("%s is missing", name)
 		case 1:
 			return nil
 		}
-		return usagef("expected one %s, got %d: %s", what, len(args), strings.Join(args, " "))
+		return usagef("expected one %s, got %d: %s", name, len(args), strings.Join(args, " "))
 	}
 }
 
 // someArgs accepts one or more arguments.
-func someArgs(what string) cobra.PositionalArgs {
+func someArgs(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usagef("%s is missing", what)
+			return usagef("%s is missing", name)
 		}
 		return nil
 	}
@@ -46,11 +46,11 @@ func filesByFlag(cmd *cobra.Command, args []string) error {
 }
 
 // optionalArg accepts at most one argument.
-func optionalArg(what string) cobra.PositionalArgs {
+func optionalArg(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return nil
 		}
-		return oneArg(what)(cmd, args)
+		return oneArg(name)(cmd, args)
 	}
 }

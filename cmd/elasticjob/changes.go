@@ -14,7 +14,7 @@ type change struct {
 	File   string                   `json:"file,omitempty"`
 	Line   int                      `json:"line,omitempty"`
 	Fields []definitions.Difference `json:"fields,omitempty"`
-	// Disabled is the new state, if it changes.
+	// Disabled says whether the step disables or enables the app or job; nil if it does neither.
 	Disabled *bool `json:"disabled,omitempty"`
 	// Error says why the step failed.
 	Error string `json:"error,omitempty"`
@@ -40,7 +40,7 @@ func changeOf(s *definitions.Step) change {
 	return c
 }
 
-// cleanWriter removes control characters, so that a text cannot control the terminal.
+// cleanWriter replaces control characters, so that a text cannot control the terminal.
 type cleanWriter struct{ to io.Writer }
 
 func (w cleanWriter) Write(p []byte) (int, error) {

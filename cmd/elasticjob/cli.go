@@ -21,7 +21,7 @@ type cli struct {
 	getenv   func(string) string
 	now      func() time.Time
 	zone     *time.Location
-	// waitDelay is how long a watched run has waited when the reason is printed.
+	// waitDelay is how long a watched run must wait before the reason is printed.
 	waitDelay time.Duration
 
 	// The flags of all commands.
@@ -29,7 +29,7 @@ type cli struct {
 
 	// running is set once the command line has been parsed.
 	running bool
-	// several is set if a command prints a document for each of several names; printed is set after the first one.
+	// several is set if the command has several names and so prints several documents. printed is set after the first.
 	several, printed bool
 }
 
@@ -122,9 +122,10 @@ func (a *cli) connect() (*client.Client, error) {
 	return c, nil
 }
 
-// withServer returns the function of a command that needs a server.
-func (a *cli) withServer(work func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command,
-	[]string) error {
+// withServer returns a function for cobra that calls work with a client of the target server.
+func (a *cli) withServer(
+	work func(ctx context.Context, c *client.Client, args []string) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.connect()
 		if err != nil {
@@ -142,7 +143,8 @@ func (a *cli) printf(format string, args ...any) {
 	}
 }
 
-// note prints a line to standard error, beside the requested output.
+// note prints a note to standard error, so that standard output has only what was requested. It prints nothing if text
+// is empty.
 func (a *cli) note(text string) {
 	if text != "" {
 		fmt.Fprintln(a.err, "note: "+clean(inCommands(text)))

@@ -14,7 +14,7 @@ import (
 // completionTimeout bounds how long a shell waits for completions.
 const completionTimeout = 2 * time.Second
 
-// source returns names to choose from. They should begin with word, but need not.
+// source returns the names to choose from. It may return names that do not begin with word.
 type source func(ctx context.Context, c *client.Client, word string) ([]string, error)
 
 // complete completes the values of a flag from a source.
@@ -27,17 +27,18 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag,
 		func(_ *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 			return matching(words, given, word), cobra.ShellCompDirectiveNoFileComp
-		}) // as above
+		}) // the error is ignored for the same reason
 }
 
-// matching returns the names that begin with word, except those that are given already.
+// matching returns the names that begin with word, without the names that the command line already has.
 func matching(names, given []string, word string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return !strings.HasPrefix(name, word) || slices.Contains(given, name)
 	})
 }
 
-// completion asks the server. An error completes nothing, because a shell cannot display errors.
+// completion completes arguments from a source. After an error it completes nothing, because a shell cannot display
+// errors.
 func (a *cli) completion(from source) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
 		c, err := a.connect()
@@ -85,14 +86,14 @@ func runIDs(ctx context.Context, c *client.Client, word string) ([]string, error
 	return ids, err
 }
 
-// combine completes from two sources.
-func combine(one, other source) source {
+// combine returns a source with the names of two sources.
+func combine(first, second source) source {
 	return func(ctx context.Context, c *client.Client, word string) ([]string, error) {
-		names, err := one(ctx, c, word)
+		names, err := first(ctx, c, word)
 		if err != nil {
 			return nil, err
 		}
-		more, err := other(ctx, c, word)
+		more, err := second(ctx, c, word)
 		return append(names, more...), err
 	}
 }

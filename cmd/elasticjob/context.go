@@ -84,24 +84,26 @@ func (a *cli) setContextCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *cli) reportChange(err error, done string, args ...any) error {
+// reportChange prints what was done, unless err says that it failed, and returns err.
+func (a *cli) reportChange(err error, format string, args ...any) error {
 	if err == nil {
-		a.printf(done, args...)
+		a.printf(format, args...)
 	}
 	return err
 }
 
-// readToken reads a token from a file or standard input. It is not an argument, because other users can see those.
+// readToken reads a token from a file or standard input. A token is never an argument, because other users of the
+// machine can see arguments.
 func (a *cli) readToken(file string) (string, error) {
-	from := a.in
+	reader := a.in
 	if file != "-" {
 		source, err := definitions.ReadFile(file, nil)
 		if err != nil {
 			return "", usage(err)
 		}
-		from = bytes.NewReader(source.Text)
+		reader = bytes.NewReader(source.Text)
 	}
-	line, err := bufio.NewReader(io.LimitReader(from, 1<<16)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(reader, 1<<16)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", usagef("read the token: %w", err)
 	}
@@ -144,13 +146,14 @@ func (a *cli) deleteContext(_ *cobra.Command, args []string) error {
 	return a.reportChange(err, "context %s deleted", args[0])
 }
 
-// contextFacts is what is printed about a context. It never contains the token.
+// contextFacts is the output about a context. It never contains the token.
 type contextFacts struct {
-	Name    string `json:"name"`
-	Server  string `json:"server"`
-	CA      string `json:"ca,omitempty"`
-	Token   bool   `json:"token"`
-	Current bool   `json:"current"`
+	Name   string `json:"name"`
+	Server string `json:"server"`
+	CA     string `json:"ca,omitempty"`
+	// Token reports whether the context has a token.
+	Token   bool `json:"token"`
+	Current bool `json:"current"`
 }
 
 func (a *cli) listContexts(*cobra.Command, []string) error {

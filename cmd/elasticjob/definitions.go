@@ -12,7 +12,8 @@ import (
 // definitionServer adapts a client to package definitions.
 type definitionServer struct{ *client.Client }
 
-// Call converts errors about fields of a document to definitions.Refusal. Other errors keep their exit status.
+// Call converts an error about fields of a document to a definitions.Refusal. It returns other errors unchanged, so
+// that they keep their exit status.
 func (s definitionServer) Call(ctx context.Context, method, path string, body, answer any) error {
 	err := s.Client.Call(ctx, method, path, body, answer)
 	var refused *client.Error
@@ -42,7 +43,8 @@ func (a *cli) readDefinitions(paths []string) (*definitions.Set, error) {
 	return set, nil
 }
 
-// problemsIn converts a list of problems into a usage error, which says that nothing was changed.
+// problemsIn converts definitions.Problems into a usage error, which says that nothing was changed. It returns other
+// errors unchanged.
 func problemsIn(err error) error {
 	var problems definitions.Problems
 	if !errors.As(err, &problems) {

@@ -22,10 +22,10 @@ type document map[string]any
 // field is a field of a document that has a flag.
 type field struct {
 	flag, name, usage string
-	// zero has the type of the value.
+	// zero is the zero value of the field's type.
 	zero any
-	// fallback, if not nil, is the value in a new document if neither the flag nor a file is given; with always also if
-	// the file does not have the field.
+	// fallback, if not nil, is the value in a new document if neither the flag nor a file is given. With always it is
+	// also the value if the file does not have the field.
 	fallback any
 	always   bool
 }
@@ -75,7 +75,8 @@ func (d document) setFlags(cmd *cobra.Command, fields []field) {
 	}
 }
 
-// gather builds a document from a file, overridden by a name on the command line, overridden by flags.
+// gather builds a document from a file and the flags, which override the file. The name on the command line must be
+// that of the file, if the file has one.
 func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, fields []field) (document, error) {
 	d := document{}
 	if file != "" {
@@ -86,9 +87,9 @@ func (a *cli) gather(cmd *cobra.Command, args []string, file, nameField string, 
 	}
 	d.setFlags(cmd, fields)
 	if len(args) > 0 {
-		if named, ok := d[nameField]; ok && named != args[0] {
+		if inFile, ok := d[nameField]; ok && inFile != args[0] {
 			return nil, usagef("%s is %q on the command line and %q in %s: which one?", nameField, args[0],
-				fmt.Sprint(named), file)
+				fmt.Sprint(inFile), file)
 		}
 		d[nameField] = args[0]
 	}
@@ -107,9 +108,9 @@ func (d document) setFallbacks(fields []field) {
 	}
 }
 
-// defaultsText says which resources a new document does not ask for, so that it takes these by default; "" if it asks
-// for both. what takes them, such as "each shard".
-func (d document) defaultsText(what string, cpuCount, memoryMB float64) string {
+// defaultsText says which CPU and memory the subject, such as "each shard", has by default, because the document does
+// not set them. It returns "" if the document sets both.
+func (d document) defaultsText(subject string, cpuCount, memoryMB float64) string {
 	var amounts, flags []string
 	if d["cpuCount"] == nil {
 		amounts, flags = append(amounts, number(cpuCount)+" CPU"), append(flags, "--cpu")
@@ -120,7 +121,7 @@ func (d document) defaultsText(what string, cpuCount, memoryMB float64) string {
 	if len(amounts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s takes %s by default (%s)", what, strings.Join(amounts, " and "), strings.Join(flags, ", "))
+	return fmt.Sprintf("%s takes %s by default (%s)", subject, strings.Join(amounts, " and "), strings.Join(flags, ", "))
 }
 
 func (d document) raw() (json.RawMessage, error) { return json.Marshal(d) }
@@ -154,22 +155,23 @@ func pairs(flag string, texts []string) (map[string]any, error) {
 	return all, nil
 }
 
-// merge sets and removes entries of a field that is a map, and keeps the others. Secrets that the server shows hidden
-// stay unchanged, because the server recognizes the hidden form.
+// merge sets and removes entries of a field that is a map. The other entries are those of the document if it has the
+// field, else those of stored. Secrets that the server shows hidden stay unchanged, because the server recognizes the
+// hidden form.
 func (d document) merge(name string, stored, set map[string]any, unset []string) {
 	if len(set) == 0 && len(unset) == 0 {
 		return
 	}
 	all := maps.Clone(stored)
-	if here, ok := d[name].(map[string]any); ok {
-		all = maps.Clone(here)
+	if own, ok := d[name].(map[string]any); ok {
+		all = maps.Clone(own)
 	}
 	if all == nil {
 		all = map[string]any{}
 	}
 	maps.Copy(all, set)
-	for _, gone := range unset {
-		delete(all, gone)
+	for _, key := range unset {
+		delete(all, key)
 	}
 	d[name] = all
 }

@@ -63,30 +63,30 @@ func ofApps(all []*definitions.Definition, apps []string) ([]*definitions.Defini
 	if len(apps) == 0 {
 		return all, nil
 	}
-	var some []*definitions.Definition
+	var selected []*definitions.Definition
 	missing := slices.Clone(apps)
 	for _, d := range all {
 		if d.Kind == definitions.App {
 			missing = slices.DeleteFunc(missing, func(name string) bool { return name == d.Name() })
 		}
 		if slices.Contains(apps, d.App.AppName+d.Job.AppName) { // one of the two names is empty
-			some = append(some, d)
+			selected = append(selected, d)
 		}
 	}
 	if len(missing) > 0 {
 		return nil, &exitError{statusNotFound,
 			fmt.Errorf("there is no app %s; \"elasticjob app list\" lists all", strings.Join(missing, ", "))}
 	}
-	return some, nil
+	return selected, nil
 }
 
-// exportFiles writes a file for each definition, and reports files in the folders that no definition on the server
-// corresponds to.
+// exportFiles writes a file for each definition. It notes the other files in the same folders, because they may define
+// apps and jobs that the server does not have.
 func (a *cli) exportFiles(folder string, all []*definitions.Definition) error {
 	written := map[string]string{} // by lower-case path, because some file systems ignore case
 	for _, d := range all {
 		path := filepath.Join(folder, strings.ToLower(string(d.Kind))+"s", d.Name()+".yaml")
-		if other, taken := written[strings.ToLower(path)]; taken {
+		if other, exists := written[strings.ToLower(path)]; exists {
 			return fmt.Errorf("%s and %s would be the same file on some systems; export one of them by --app, or all to standard output", other, path)
 		}
 		written[strings.ToLower(path)] = path
@@ -120,13 +120,13 @@ func (a *cli) noteOtherFiles(folder string, written map[string]string) error {
 	return nil
 }
 
-// writeDefinitions writes YAML to standard output; without control characters if that is a terminal.
+// writeDefinitions writes YAML to standard output. If that is a terminal, it replaces control characters.
 func (a *cli) writeDefinitions(text []byte) error {
-	to := a.out
+	w := a.out
 	if _, ok := terminal(a.out); ok {
-		to = cleanWriter{a.out}
+		w = cleanWriter{a.out}
 	}
-	if _, err := to.Write(text); err != nil {
+	if _, err := w.Write(text); err != nil {
 		return fmt.Errorf("write the definitions: %w", err)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 )
 
 // fieldsOf returns the fields of a JSON document that are not empty, in their order. A list of texts becomes one pair,
-// and a map one pair for each entry.
+// and a map becomes one pair for each entry. Other lists are left out.
 func fieldsOf(raw json.RawMessage) ([]pair, error) {
 	var doc yaml.Node // JSON is YAML, and this decoder keeps the order of fields
 	if err := yaml.Unmarshal(escaped(raw), &doc); err != nil || len(doc.Content) != 1 {

@@ -22,12 +22,11 @@ import (
 // converter reads a file of another scheduler.
 type converter func(file string, text []byte, options convert.Options) (*convert.Result, error)
 
-// importSource is something else than a file that definitions are read from, such as a database. given says whether it is
-// named on the command line.
+// importSource is a source of definitions other than a file, such as a database.
 type importSource interface {
 	flags(*pflag.FlagSet)
-	flag() string // the flag that names it, for errors
-	given() bool
+	flag() string // the flag that names the source, for errors
+	given() bool  // whether the command line names the source
 	read(context.Context, convert.Options) (*convert.Result, error)
 }
 
@@ -57,8 +56,12 @@ for which --system is the default.`,
 			}))
 }
 
-func (a *cli) importFrom(use, short, long string, convertFile converter, other importSource,
-	more func(*cobra.Command, *convert.Options) (finish func() error)) *cobra.Command {
+// importFrom returns the command that imports from one scheduler. other is nil if that can be read from files only.
+// more, if not nil, adds the command's own flags; the function that it returns, if not nil, reads them.
+func (a *cli) importFrom(
+	use, short, long string, convertFile converter, other importSource,
+	more func(*cobra.Command, *convert.Options) (finish func() error),
+) *cobra.Command {
 	var o convert.Options
 	cmd := &cobra.Command{Use: use, Short: short, Long: long, Args: oneArg("FILE")}
 	flags := cmd.Flags()
@@ -105,8 +108,8 @@ func (a *cli) importFrom(use, short, long string, convertFile converter, other i
 		if err != nil {
 			return usage(err)
 		}
-		if folder, _ := filepath.Split(filepath.Clean(file.Name)); file.Name == "/etc/crontab" ||
-			folder == "/etc/cron.d/" {
+		folder, _ := filepath.Split(filepath.Clean(file.Name))
+		if file.Name == "/etc/crontab" || folder == "/etc/cron.d/" {
 			o.System = true
 		}
 		result, err := convertFile(file.Name, file.Text, o)
@@ -118,7 +121,7 @@ func (a *cli) importFrom(use, short, long string, convertFile converter, other i
 	return cmd
 }
 
-// showImported writes the definitions to standard output for the next program, and the remarks to standard error for
+// showImported writes the definitions to standard output, for the next program, and the remarks to standard error, for
 // the user.
 func (a *cli) showImported(result *convert.Result) error {
 	if len(result.Definitions) > 0 {
@@ -183,7 +186,8 @@ func (d *xxlDatabase) read(ctx context.Context, o convert.Options) (*convert.Res
 	return convert.XXLJobTables(mysql.Name(dsn), tables, others, o)
 }
 
-// springFlags are the flags for variables and profiles of Spring. Later files override earlier ones.
+// springFlags adds the flags for variables and profiles of Spring. If several files set a variable, the last file
+// counts.
 func (a *cli) springFlags(cmd *cobra.Command, o *convert.Options) (finish func() error) {
 	var files []string
 	f := cmd.Flags()
@@ -194,7 +198,7 @@ func (a *cli) springFlags(cmd *cobra.Command, o *convert.Options) (finish func()
 		for _, file := range files {
 			text, err := os.ReadFile(file)
 			if err == nil {
-				text, err = textfile.Decode(text, "iso-8859-1") // the encoding of such files, unless they are UTF-8
+				text, err = textfile.Decode(text, "iso-8859-1") // the encoding of properties files that are not UTF-8
 			}
 			if err != nil {
 				return fmt.Errorf("--properties: read %s: %w", file, err)

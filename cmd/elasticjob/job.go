@@ -106,7 +106,7 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 			return err
 		}
 		name, _ := d["jobName"].(string)
-		asked := maps.Clone(d)
+		given := maps.Clone(d)
 		if isNew && file == "" {
 			d.setFallbacks(jobFields)
 		}
@@ -151,25 +151,26 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 			return a.suggestJob(ctx, c, err, name)
 		}
 		if isNew {
-			a.note(asked.defaultsText("each shard", answer.Value.CPUCount, answer.Value.MemoryMB))
+			a.note(given.defaultsText("each shard", answer.Value.CPUCount, answer.Value.MemoryMB))
 		}
 		return a.jobDone(answer, done)
 	})
 	return cmd
 }
 
-// checkScript lets the server look for a checked job's own command in the package of its app, and returns what is wrong
-// with it. It notes why the server could not look.
-func (a *cli) checkScript(ctx context.Context, c *client.Client, checked json.RawMessage) error {
-	var said struct{ Document client.Job }
-	if err := json.Unmarshal(checked, &said); err != nil {
+// checkScript lets the server look for a job's own command in the package of its app. raw is the answer to the check
+// of the job. An error says what is wrong with the command. If the server could not look for it, checkScript only
+// notes why.
+func (a *cli) checkScript(ctx context.Context, c *client.Client, raw json.RawMessage) error {
+	var checked struct{ Document client.Job }
+	if err := json.Unmarshal(raw, &checked); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	script, _ := said.Document.Props[jobs.PropScript].(string)
+	script, _ := checked.Document.Props[jobs.PropScript].(string)
 	if script == "" {
 		return nil
 	}
-	app, err := document{"appName": said.Document.AppName, "bootstrapScript": script}.raw()
+	app, err := document{"appName": checked.Document.AppName, "bootstrapScript": script}.raw()
 	if err != nil {
 		return err
 	}
@@ -193,14 +194,16 @@ func (a *cli) checkScript(ctx context.Context, c *client.Client, checked json.Ra
 	return nil
 }
 
+// jobDone prints what was done to a job, with the server's notes about it.
 func (a *cli) jobDone(answer client.Answer[client.Job], done string) error {
 	a.notes(answer.Value.Notes)
 	return a.show(answer.Raw, func() error { a.printf("job %s %s", answer.Value.JobName, done); return nil })
 }
 
-// eachJob calls work for each job, and continues after an error.
-func (a *cli) eachJob(done string, work func(context.Context, *client.Client, string) (client.Answer[client.Job],
-	error)) func(*cobra.Command, []string) error {
+// eachJob returns the function of a command that calls work for each job, and continues after an error.
+func (a *cli) eachJob(
+	done string, work func(context.Context, *client.Client, string) (client.Answer[client.Job], error),
+) func(*cobra.Command, []string) error {
 	return a.withServer(func(ctx context.Context, c *client.Client, names []string) error {
 		return a.each(names, func(name string) error {
 			answer, err := work(ctx, c, name)

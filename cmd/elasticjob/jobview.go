@@ -51,9 +51,10 @@ func (a *cli) listJobsCommand() *cobra.Command {
 
 var jobOrders = []string{"name", "app", "state", "nextFire", "lastRun", "duration", "failures"}
 
-// allJobs reads all pages of the list of jobs, up to limit rows.
-func allJobs(ctx context.Context, c *client.Client, query client.JobQuery, limit int) ([]client.JobRow,
-	[]json.RawMessage, error) {
+// allJobs reads the pages of the list of jobs, up to limit rows, or all pages if limit is 0.
+func allJobs(
+	ctx context.Context, c *client.Client, query client.JobQuery, limit int,
+) ([]client.JobRow, []json.RawMessage, error) {
 	query.PerPage = client.MaxPerPage
 	if limit > 0 && limit < query.PerPage {
 		query.PerPage = limit
@@ -65,10 +66,10 @@ func allJobs(ctx context.Context, c *client.Client, query client.JobQuery, limit
 			return nil, nil, err
 		}
 		rows, raw = append(rows, page.Value.Rows...), append(raw, page.Value.RawRows...)
-		if enough := limit > 0 && len(rows) >= limit; enough || len(page.Value.Rows) < query.PerPage {
-			if enough {
-				rows, raw = rows[:limit], raw[:limit]
-			}
+		if limit > 0 && len(rows) >= limit {
+			return rows[:limit], raw[:limit], nil
+		}
+		if len(page.Value.Rows) < query.PerPage {
 			return rows, raw, nil
 		}
 	}
@@ -76,10 +77,8 @@ func allJobs(ctx context.Context, c *client.Client, query client.JobQuery, limit
 
 func (a *cli) jobTable(rows []client.JobRow) *table {
 	t := &table{columns: []column{{title: "NAME", minWidth: 12}, {title: "APP", minWidth: 5},
-		{title: "STATE", minWidth: 7},
-		{title: "RUN", right: true}, {title: "WAIT", right: true},
-		{title: "NEXT"}, {title: "LAST RUN", minWidth: 10}, {title: "TOOK", right: true},
-		{title: "FAILS", right: true}}}
+		{title: "STATE", minWidth: 7}, {title: "RUN", right: true}, {title: "WAIT", right: true}, {title: "NEXT"},
+		{title: "LAST RUN", minWidth: 10}, {title: "TOOK", right: true}, {title: "FAILS", right: true}}}
 	for _, row := range rows {
 		last, duration := cell{}, ""
 		if run := row.LastRun; run != nil {
@@ -88,8 +87,7 @@ func (a *cli) jobTable(rows []client.JobRow) *table {
 			duration = millisText(run.DurationMillis)
 		}
 		t.add(text(row.JobName), text(row.AppName), state(row.State), count(row.Running), count(row.Waiting),
-			text(a.relativeShort(row.NextFire)),
-			last, text(duration), count(row.Failures))
+			text(a.relativeShort(row.NextFire)), last, text(duration), count(row.Failures))
 	}
 	return t
 }
@@ -112,11 +110,11 @@ func (a *cli) showJob(ctx context.Context, c *client.Client, args []string) erro
 		if err != nil {
 			return err
 		}
-		beside := []pair{{stateName, x.Value.State}}
+		extra := []pair{{stateName, x.Value.State}}
 		if len(x.Value.NextFires) > 0 {
-			beside = append(beside, pair{"next fire", a.fireText(x.Value.NextFires[0], x.Value.TimeZone)})
+			extra = append(extra, pair{"next fire", a.fireText(x.Value.NextFires[0], x.Value.TimeZone)})
 		}
-		return a.printFields(job.Raw, beside...)
+		return a.printFields(job.Raw, extra...)
 	})
 }
 
@@ -212,13 +210,13 @@ func (a *cli) printRun(title string, run *client.Summary) {
 	}
 }
 
-func (a *cli) printFires(what string, fires *client.Fires) {
+func (a *cli) printFires(fate string, fires *client.Fires) {
 	if fires != nil {
-		a.printf("fires %s: %d, the last %s: %s", what, fires.Count, a.timeText(fires.Last), clean(fires.Reason))
+		a.printf("fires %s: %d, the last %s: %s", fate, fires.Count, a.timeText(fires.Last), clean(fires.Reason))
 	}
 }
 
-// indented indents all lines of a text except the first.
+// indented indents all lines of a text but the first, and replaces control characters.
 func indented(text, by string) string {
 	return strings.ReplaceAll(strings.TrimSpace(clean(text)), "\n", "\n"+by)
 }
@@ -238,7 +236,7 @@ func progress(p *client.Progress) string {
 	return text
 }
 
-// counts returns the numbers of shards by state, such as 1 FAILED, 2 FINISHED.
+// counts returns the numbers of shards or jobs in each state, such as 1 FAILED, 2 FINISHED.
 func counts(byState map[string]int) string {
 	var parts []string
 	for _, state := range slices.Sorted(maps.Keys(byState)) {
@@ -249,7 +247,7 @@ func counts(byState map[string]int) string {
 
 // printCheck prints the result of checking a job.
 func (a *cli) printCheck(raw json.RawMessage) error {
-	var said struct {
+	var answer struct {
 		Notes []string
 		Cron  *struct {
 			Words, TimeZone string
@@ -260,18 +258,18 @@ func (a *cli) printCheck(raw json.RawMessage) error {
 			Reason string
 		}
 	}
-	if err := json.Unmarshal(raw, &said); err != nil {
+	if err := json.Unmarshal(raw, &answer); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
-	a.notes(said.Notes)
+	a.notes(answer.Notes)
 	a.printf("no errors found; nothing was changed")
-	if said.Cron != nil {
-		a.printf("fires %s", clean(said.Cron.Words))
-		for _, fire := range said.Cron.NextFires {
-			a.printf("  %s", a.fireText(fire.Local, said.Cron.TimeZone))
+	if answer.Cron != nil {
+		a.printf("fires %s", clean(answer.Cron.Words))
+		for _, fire := range answer.Cron.NextFires {
+			a.printf("  %s", a.fireText(fire.Local, answer.Cron.TimeZone))
 		}
 	}
-	if p := said.Placement; p != nil && !p.Fits {
+	if p := answer.Placement; p != nil && !p.Fits {
 		a.printf("it would wait: %s", clean(p.Reason))
 	}
 	return nil

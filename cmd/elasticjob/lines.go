@@ -22,8 +22,8 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 // does not fill the memory.
 const maxLine = 64 << 10
 
-// lineWriter writes whole lines, each with a prefix, so that the lines of several writers are not mixed. On a
-// terminal it replaces control characters.
+// lineWriter writes whole lines, each with a prefix, so that the lines of several writers are not mixed. If w is a
+// terminal, it replaces control characters.
 type lineWriter struct {
 	w        io.Writer
 	prefix   []byte
@@ -75,15 +75,15 @@ func (l *lineWriter) end() error {
 	return err
 }
 
-// lastLines returns the last lines of a text, at most this many. The last line may lack its line end.
+// lastLines returns the last lines of a text, at most limit. The last line may lack its line end.
 func lastLines(text []byte, limit int) []byte {
-	at := len(bytes.TrimSuffix(text, []byte{'\n'}))
+	end := len(bytes.TrimSuffix(text, []byte{'\n'}))
 	for range limit {
-		before := bytes.LastIndexByte(text[:at], '\n')
-		if before < 0 {
+		newline := bytes.LastIndexByte(text[:end], '\n')
+		if newline < 0 {
 			return text
 		}
-		at = before
+		end = newline
 	}
-	return text[at+1:]
+	return text[end+1:]
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/client"
 )
 
-// logFollower prints the output of several tasks while it is written. Each stream has its own goroutine.
+// logFollower prints the output of several tasks while they write it. Each stream has its own goroutine.
 type logFollower struct {
 	cli      *cli
 	client   *client.Client
@@ -69,8 +69,8 @@ func (f *logFollower) task(id, prefix string) {
 	}
 }
 
-// print prints one stream of a task. If both streams are requested and the cluster keeps stderr in stdout, the second
-// one is empty.
+// print prints one stream of a task. If both streams are requested, a cluster that keeps stderr in stdout refuses the
+// second one; print then prints nothing for it.
 func (f *logFollower) print(ctx context.Context, o client.Output, prefix string) error {
 	o.Dropped = func(bytes int64) {
 		fmt.Fprintf(f.err, "note: %d bytes of %s are left out: the executor has dropped them and keeps the end\n", bytes, o.Stream)
@@ -89,8 +89,8 @@ func (f *logFollower) writer(stream string) *lockedWriter {
 	return f.out
 }
 
-// finish waits until all output has been printed, which happens after the tasks end. It returns an empty error with
-// the status of the first error, whose text has been printed already.
+// finish waits until all output has been printed, after the end of the tasks. If an error occurred, its text has been
+// printed already; finish then returns an error without text that has the exit status of the first error.
 func (f *logFollower) finish() error {
 	f.work.Wait()
 	if f.failed == nil {

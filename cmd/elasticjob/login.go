@@ -77,8 +77,8 @@ context gets one with the name of its host. Machines use API tokens instead of a
 	return cmd
 }
 
-// freeContext returns the name of the new context of a server. It returns an error if another server has a context of
-// that name, because the token of that one would be lost.
+// freeContext returns the name for a new context of the server. It returns an error if that name belongs to a context
+// of another server, because the token of that context would be lost.
 func (a *cli) freeContext(server string) (string, error) {
 	s, err := a.readSettings()
 	if err != nil {
@@ -93,8 +93,8 @@ func (a *cli) freeContext(server string) (string, error) {
 
 // hostOf returns the default name of a server's context.
 func hostOf(server string) string {
-	if at, err := url.Parse(server); err == nil {
-		return at.Host
+	if u, err := url.Parse(server); err == nil {
+		return u.Host
 	}
 	return server
 }
@@ -115,7 +115,7 @@ func (a *cli) logoutCommand() *cobra.Command {
 				return usage(err)
 			}
 			defer c.Close()
-			// A login that the server has already ended must also be removed here.
+			// If the server has already ended the login, its token must still be removed from the context.
 			var refused *client.Error
 			if err := c.Logout(cmd.Context()); err != nil &&
 				!(errors.As(err, &refused) && refused.Status == http.StatusUnauthorized) {
@@ -126,8 +126,8 @@ func (a *cli) logoutCommand() *cobra.Command {
 				return nil
 			}
 			return a.reportChange(a.updateSettings(func(s *settings) error {
-				if here := s.Contexts[t.context]; here != nil && here.Token == t.token {
-					here.Token = ""
+				if c := s.Contexts[t.context]; c != nil && c.Token == t.token {
+					c.Token = ""
 				}
 				return nil
 			}), "logged out of %s", t.server)
@@ -137,8 +137,8 @@ func (a *cli) logoutCommand() *cobra.Command {
 // maxPassword is more than the longest password that a server accepts, in bytes.
 const maxPassword = 4096
 
-// credentials asks for the user and password that were not given. A password is never an argument, because other
-// users can see those.
+// credentials asks for the password, and for the user unless the command line names it. A password is never an
+// argument, because other users of the machine can see arguments.
 func (a *cli) credentials(ctx context.Context, user, server string) (name, password string, err error) {
 	keys, isTerminal := terminal(a.in)
 	lines := bufio.NewReader(io.LimitReader(a.in, 2*maxPassword))
@@ -162,14 +162,14 @@ func (a *cli) credentials(ctx context.Context, user, server string) (name, passw
 	return name, password, err
 }
 
-// awaitInput waits for read or for the end of ctx.
+// awaitInput returns the line that read returns, without its line end, or the error of ctx when that ends first.
 func awaitInput(ctx context.Context, read func() (string, error)) (string, error) {
 	type answer struct {
 		line string
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // it blocks until the process ends if the user enters nothing
+	go func() { // blocks until the process ends if the user enters nothing
 		line, err := read()
 		answers <- answer{line, err}
 	}()

@@ -66,7 +66,8 @@ shards begin with the number of the shard. For a job it prints the last run.`,
 	return cmd
 }
 
-func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams []string, r logOptions) error {
+// logs prints the output that arg names: that of a task, or that of a run or a job's last run.
+func (a *cli) logs(ctx context.Context, c *client.Client, arg string, streams []string, r logOptions) error {
 	f := a.newLogFollower(ctx, c, streams)
 	defer f.stop()
 	f.tail = r.tail
@@ -76,30 +77,30 @@ func (a *cli) logs(ctx context.Context, c *client.Client, what string, streams [
 			f.items[item] = true
 		}
 	}
-	if strings.Contains(what, "@-@") {
+	if strings.Contains(arg, "@-@") {
 		if !r.follow {
-			return a.printPieces(ctx, f, f.pieces(what, "", ""))
+			return a.printPieces(ctx, f, f.pieces(arg, "", ""))
 		}
-		f.task(what, "")
+		f.task(arg, "")
 		return cmp.Or(f.finish(), ctx.Err())
 	}
-	id, err := a.runOf(ctx, c, what)
+	id, err := a.runOf(ctx, c, arg)
 	if err != nil {
 		return err
 	}
 	if !r.follow {
 		return a.printRunOutput(ctx, f, id, r.attempt)
 	}
-	for now, err := range c.Watch(ctx, id) {
+	for run, err := range c.Watch(ctx, id) {
 		if err != nil {
 			return err
 		}
-		f.follow(now.Value)
+		f.follow(run.Value)
 	}
 	return cmp.Or(f.finish(), ctx.Err())
 }
 
-// runOf returns the id of a run from the argument of a command, which is that id, or a job's name for its last run.
+// runOf returns the id of the run that arg names: arg is the id, or the name of a job, whose last run it then is.
 func (a *cli) runOf(ctx context.Context, c *client.Client, arg string) (string, error) {
 	if strings.Contains(arg, "@") {
 		return arg, nil
@@ -115,8 +116,8 @@ func (a *cli) runOf(ctx context.Context, c *client.Client, arg string) (string, 
 	return runs.Value[0].ExecutionID, nil
 }
 
-// printRunOutput prints the present output of all shards of a run, one after the other: of one attempt, or of the last
-// ones if attempt is 0.
+// printRunOutput prints the present output of all shards of a run, one after the other. It prints the attempt with
+// that number, or the last attempt of each shard if attempt is 0.
 func (a *cli) printRunOutput(ctx context.Context, f *logFollower, id string, attempt int) error {
 	run, err := f.client.Execution(ctx, id)
 	if err != nil {
@@ -176,20 +177,21 @@ func (a *cli) printPieces(ctx context.Context, f *logFollower, pieces []piece) e
 	})
 }
 
-// printStream prints one stream of a task from its last tail lines on, or all of it if tail is negative. With o.Follow
-// it continues until the task has ended.
-func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer,
-	prefix string) error {
+// printStream prints one stream of a task: its last tail lines, or all of it if tail is negative. With o.Follow it
+// continues until the task has ended.
+func (a *cli) printStream(
+	ctx context.Context, c *client.Client, o client.Output, tail int, w io.Writer, prefix string,
+) error {
 	lines := newLineWriter(w, prefix)
 	if tail >= 0 {
-		end, at, err := readEnd(ctx, c, o, tail)
+		end, offset, err := readEnd(ctx, c, o, tail)
 		if err != nil {
 			return err
 		}
 		if _, err := lines.Write(end); err != nil {
 			return err
 		}
-		if o.Offset = at; !o.Follow {
+		if o.Offset = offset; !o.Follow {
 			return lines.end()
 		}
 	}
@@ -197,10 +199,11 @@ func (a *cli) printStream(ctx context.Context, c *client.Client, o client.Output
 	return errors.Join(err, lines.end())
 }
 
-// maxTail is the number of bytes that are searched for the last lines.
+// maxTail is the maximum number of bytes that readEnd searches for the last lines.
 const maxTail = 8 << 20
 
-// readEnd reads the last lines of a stream, and returns the offset in the file at which they end.
+// readEnd reads the last lines of a stream, and returns the offset in the stream at which they end. It reads more and
+// more of the end until that contains enough lines.
 func readEnd(ctx context.Context, c *client.Client, o client.Output, lines int) ([]byte, int64, error) {
 	for o.Tail = 64 << 10; ; o.Tail *= 4 {
 		text, from, err := c.ReadLog(ctx, o)

@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// TestMigrationFromOtherSystems types the commands of docs/migration.md that read a database or ZooKeeper, and looks for
-// the lines that the document shows.
+// TestMigrationFromOtherSystems types the commands of docs/migration.md that read a database or ZooKeeper, and looks
+// for the lines that the document shows.
 func TestMigrationFromOtherSystems(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/migration.md")

@@ -27,31 +27,33 @@ func (a *cli) checkOutput() error {
 	return usagef("%s", message)
 }
 
-// show prints the server's answer as JSON or YAML, or calls forPeople. If a command has several names, it prints each
-// answer as one line of JSON or as one YAML document.
-func (a *cli) show(raw json.RawMessage, forPeople func() error) error {
-	begun := a.printed
+// show prints the server's answer as JSON or YAML, or calls printText for a table. If the command prints several
+// answers, each is one line of JSON or one YAML document.
+func (a *cli) show(raw json.RawMessage, printText func() error) error {
+	isFirst := !a.printed
 	a.printed = true
 	switch a.output {
 	case "json":
 		var text bytes.Buffer
-		form := func() error { return json.Indent(&text, raw, "", "  ") }
+		var err error
 		if a.several {
-			form = func() error { return json.Compact(&text, raw) }
+			err = json.Compact(&text, raw)
+		} else {
+			err = json.Indent(&text, raw, "", "  ")
 		}
-		if err := form(); err != nil {
+		if err != nil {
 			return fmt.Errorf("read the answer: %w", err)
 		}
 		text.WriteByte('\n')
-		_, err := a.out.Write(escaped(text.Bytes()))
+		_, err = a.out.Write(escaped(text.Bytes()))
 		return err
 	case "yaml":
-		if begun {
+		if !isFirst {
 			fmt.Fprintln(a.out, "---")
 		}
 		return writeYAML(a.out, raw)
 	}
-	return forPeople()
+	return printText()
 }
 
 // writeYAML writes a JSON document as YAML and keeps the order of its fields.
@@ -93,10 +95,10 @@ func plain(n *yaml.Node) {
 }
 
 // showOwn is show for a value that does not come from a server.
-func (a *cli) showOwn(value any, forPeople func() error) error {
+func (a *cli) showOwn(value any, printText func() error) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
-	return a.show(raw, forPeople)
+	return a.show(raw, printText)
 }

@@ -59,11 +59,11 @@ func (a *cli) listRunsCommand() *cobra.Command {
 				return a.suggestJob(ctx, c, err, query.Job)
 			}
 			a.note(runs.Warning)
-			var these []json.RawMessage
-			if err := json.Unmarshal(runs.Raw, &these); err != nil {
+			var page []json.RawMessage
+			if err := json.Unmarshal(runs.Raw, &page); err != nil {
 				return fmt.Errorf("read the answer: %w", err)
 			}
-			raw, rows = append(raw, these...), append(rows, runs.Value...)
+			raw, rows = append(raw, page...), append(rows, runs.Value...)
 			if query.Before = runs.Next; query.Before == "" {
 				break
 			}
@@ -84,8 +84,7 @@ func (a *cli) runTable(rows []client.Summary) *table {
 		{title: "TOOK", right: true}, {title: "SHARDS", minWidth: 8}, {title: "REASON", minWidth: 8}}}
 	for _, run := range rows {
 		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.relativeShort(&run.FireTime)),
-			text(millisText(run.DurationMillis)),
-			text(counts(run.Shards)), text(shortReason(run.Why)))
+			text(millisText(run.DurationMillis)), text(counts(run.Shards)), text(shortReason(run.Why)))
 	}
 	return t
 }
@@ -134,9 +133,11 @@ func (a *cli) showRun(ctx context.Context, c *client.Client, args []string) erro
 			if s.Daemon != nil && s.Daemon.LastRun != nil {
 				a.printDaemonRun(s.Item, "last run", s.Daemon.LastRun)
 			}
-			if d := s.Daemon; d != nil && d.LastFailure != nil &&
-				(d.LastRun == nil || !d.LastRun.FireTime.Equal(d.LastFailure.FireTime)) {
-				a.printDaemonRun(s.Item, "last failed run", d.LastFailure)
+			if d := s.Daemon; d != nil && d.LastFailure != nil {
+				isLastRun := d.LastRun != nil && d.LastRun.FireTime.Equal(d.LastFailure.FireTime)
+				if !isLastRun {
+					a.printDaemonRun(s.Item, "last failed run", d.LastFailure)
+				}
 			}
 		}
 		a.note(r.LifeNote)
@@ -156,8 +157,7 @@ func (a *cli) printDaemonRun(item int, which string, run *client.DaemonRun) {
 
 func (a *cli) shardTable(shards []client.Shard) *table {
 	t := &table{columns: []column{{title: "SHARD", right: true}, {title: "STATE"}, {title: "ATTEMPT", right: true},
-		{title: "STARTED"}, {title: "TOOK", right: true},
-		{title: "EXIT", right: true}, {title: "AGENT", minWidth: 8}, {title: "PROGRESS", minWidth: 8}}}
+		{title: "STARTED"}, {title: "TOOK", right: true}, {title: "EXIT", right: true}, {title: "AGENT", minWidth: 8}, {title: "PROGRESS", minWidth: 8}}}
 	for _, s := range shards {
 		var length, exit string
 		if s.StartTime != nil {
@@ -170,27 +170,27 @@ func (a *cli) shardTable(shards []client.Shard) *table {
 		if s.ExitStatus != nil {
 			exit = fmt.Sprint(*s.ExitStatus)
 		}
-		said := strings.TrimSpace(progress(s.Progress))
+		done := strings.TrimSpace(progress(s.Progress))
 		if d := s.Daemon; d != nil {
-			said = fmt.Sprintf("%d runs, %d failed, %d skipped", d.Runs, d.Failed, d.Skipped)
+			done = fmt.Sprintf("%d runs, %d failed, %d skipped", d.Runs, d.Failed, d.Skipped)
 		}
 		t.add(cell{text: fmt.Sprint(s.Item)}, state(s.State), cell{text: fmt.Sprint(s.Attempt)},
-			text(a.relativeShort(s.StartTime)), text(length), text(exit), text(s.Agent), text(said))
+			text(a.relativeShort(s.StartTime)), text(length), text(exit), text(s.Agent), text(done))
 	}
 	return t
 }
 
-// kill ends runs and tasks. It tells them apart by the form of the id.
+// kill kills runs and tasks. The form of an id shows which of them it names.
 func (a *cli) kill(ctx context.Context, c *client.Client, args []string) error {
 	return a.each(args, func(id string) error {
-		end, what := c.KillExecution, "run"
+		kill, noun := c.KillExecution, "run"
 		if strings.Contains(id, "@-@") {
-			end, what = c.KillTask, "task"
+			kill, noun = c.KillTask, "task"
 		}
-		answer, err := end(ctx, id)
+		answer, err := kill(ctx, id)
 		if err != nil {
 			return err
 		}
-		return a.show(answer.Raw, func() error { a.printf("%s %s is being killed", what, id); return nil })
+		return a.show(answer.Raw, func() error { a.printf("%s %s is being killed", noun, id); return nil })
 	})
 }

@@ -17,7 +17,7 @@ type screen struct {
 
 	overview client.Overview
 	page     client.JobPage
-	err      error // why the content is out of date
+	err      error // why the content is out of date; nil if it is not
 }
 
 const (
@@ -68,7 +68,8 @@ func (a *cli) frame(s *screen) []string {
 		jobs.drop("APP")
 	}
 	lines = append(lines, jobs.lines(s.width, colours)...)
-	if s.height < client.MaxPerPage { // on a screen the keys are in the last line
+	// Only output that is printed once has the height MaxPerPage. On a terminal the last line shows the keys.
+	if s.height < client.MaxPerPage {
 		for len(lines) < s.height-1 {
 			lines = append(lines, "")
 		}
@@ -77,6 +78,7 @@ func (a *cli) frame(s *screen) []string {
 	return lines
 }
 
+// problem returns a problem as one line: its kind, the name of what has it, since when, and the message.
 func (a *cli) problem(s *screen, p client.Problem) string {
 	about := p.Kind
 	for _, name := range []string{p.Job, p.Agent, p.Path} {
@@ -111,6 +113,7 @@ func (s *screen) footer() string {
 		min(first+1, s.page.Total), min(first+len(s.page.Rows), s.page.Total), s.page.Total)
 }
 
+// fit shortens a line to the width of the screen.
 func (s *screen) fit(text string) string {
 	if s.width == 0 {
 		return text

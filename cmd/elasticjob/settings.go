@@ -18,7 +18,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
-// settings is the content of the file of contexts.
+// settings is the content of the file of contexts. Current is the name of the context in use, if any.
 type settings struct {
 	Current  string                      `yaml:"current,omitempty"`
 	Contexts map[string]*contextSettings `yaml:"contexts,omitempty"`
@@ -31,8 +31,8 @@ type contextSettings struct {
 	CA     string `yaml:"ca,omitempty"`
 }
 
-// settingsFile returns the path of the file, below the user's folder for configuration, which XDG_CONFIG_HOME may
-// name.
+// settingsFile returns the path of the file of contexts. It is below $XDG_CONFIG_HOME, or else below the system's
+// folder for the user's configuration.
 func (a *cli) settingsFile() (string, error) {
 	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "elasticjob", "contexts.yaml"), nil
@@ -44,8 +44,8 @@ func (a *cli) settingsFile() (string, error) {
 	return filepath.Join(dir, "elasticjob", "contexts.yaml"), nil
 }
 
-// readSettings reads the file. If it does not exist, there are no contexts. It contains tokens, so a file that others
-// can read is an error.
+// readSettings reads the file of contexts. If it does not exist, there are no contexts. Because the file contains
+// tokens, it is an error if other users can read it.
 func (a *cli) readSettings() (*settings, error) {
 	empty := &settings{Contexts: map[string]*contextSettings{}}
 	path, err := a.settingsFile()
@@ -84,14 +84,14 @@ func (a *cli) readSettings() (*settings, error) {
 	return s, nil
 }
 
-// updateSettings changes the contexts and replaces the file atomically, with mode 0600. On an error the file is
+// updateSettings changes the contexts and replaces the file atomically, with mode 0600. After an error the file is
 // unchanged.
-func (a *cli) updateSettings(how func(*settings) error) error {
+func (a *cli) updateSettings(change func(*settings) error) error {
 	s, err := a.readSettings()
 	if err != nil {
 		return err
 	}
-	if err := how(s); err != nil {
+	if err := change(s); err != nil {
 		return err
 	}
 	path, err := a.settingsFile()
@@ -113,8 +113,10 @@ func (a *cli) updateSettings(how func(*settings) error) error {
 	return nil
 }
 
+// names returns the names of all contexts, sorted.
 func (s *settings) names() []string { return slices.Sorted(maps.Keys(s.Contexts)) }
 
+// unknown returns the error for a context that does not exist.
 func (s *settings) unknown(name string) error {
 	message := fmt.Sprintf("there is no context %q", name)
 	if near := spelling.Nearest(name, s.names()); near != "" {

@@ -10,12 +10,13 @@ import (
 )
 
 var (
-	// outputEnd and keptFolder match the parts of an executor's text about the end of a process, which has no arguments.
+	// outputEnd and keptFolder match parts of an executor's text about the end of a process. That reason has no arguments,
+	// so only its text has these parts.
 	outputEnd  = regexp.MustCompile(`(?:^|; )end of std(?:err|out):\s`)
 	keptFolder = regexp.MustCompile(`; (its working directory is kept on the agent: [^;\n]*)`)
-	// plainExit matches a description of an exit that the exception in the output makes superfluous.
+	// plainExit matches an exit status, which says less than the last line of the output.
 	plainExit = regexp.MustCompile(`^exit status \d+(?:; |$)`)
-	// exception matches the line of an exception, whose class begins at the group.
+	// exception matches a line about an exception. Its group begins at the class, without the package.
 	exception = regexp.MustCompile(`^[\s|+]*(?:Caused by: |Exception in thread ".*?" |Uncaught )?(?:[\w$]+\.)*` +
 		`([\w$]*(?:Exception|Error|Throwable)(?:[: (].*)?)$`)
 )
@@ -23,27 +24,27 @@ var (
 // shortReason returns the reason of a run in an order that suits a narrow column: first the exception or the last line
 // of the output, with its shard, and at the end what matters least. The number of failed shards is left out.
 func shortReason(why client.Why) string {
-	item, cause := "", why.ReasonArgs
-	switch why.ReasonCode {
-	case "shards_failed", "shards_killed":
-		nested, ok := cause["cause"].(map[string]any)
-		number, isText := cause["item"].(string)
-		if !ok || !isText {
-			return why.Reason
-		}
-		words := wordsOf(nested)
-		if words == "" {
-			return why.Reason
-		}
-		if item = "item " + number + ": "; cause["shards"] == "1" {
-			item = ""
-		}
-		return item + causeFirst(words)
+	if why.ReasonCode != "shards_failed" && why.ReasonCode != "shards_killed" {
+		return causeFirst(why.Reason)
 	}
-	return causeFirst(why.Reason)
+	args := why.ReasonArgs
+	nested, hasCause := args["cause"].(map[string]any)
+	item, hasItem := args["item"].(string)
+	if !hasCause || !hasItem {
+		return why.Reason
+	}
+	cause := wordsOf(nested)
+	if cause == "" {
+		return why.Reason
+	}
+	cause = causeFirst(cause)
+	if args["shards"] == "1" {
+		return cause
+	}
+	return "item " + item + ": " + cause
 }
 
-// wordsOf returns the words of a nested reason; "" if this release does not know it.
+// wordsOf returns the words of a nested reason, or "" if this release does not know its code.
 func wordsOf(nested map[string]any) string {
 	data, err := json.Marshal(nested)
 	if err != nil {
@@ -56,32 +57,32 @@ func wordsOf(nested map[string]any) string {
 	return r.String()
 }
 
-// causeFirst moves the part of a text that says most about a failure to its beginning.
+// causeFirst moves the most telling line of the output to the beginning of a reason, and the kept folder to its end.
 func causeFirst(text string) string {
 	kept := ""
-	if at := keptFolder.FindStringSubmatchIndex(text); at != nil {
-		kept = "; " + text[at[2]:at[3]]
-		text = text[:at[0]] + text[at[1]:]
+	if match := keptFolder.FindStringSubmatchIndex(text); match != nil {
+		kept = "; " + text[match[2]:match[3]]
+		text = text[:match[0]] + text[match[1]:]
 	}
-	at := outputEnd.FindStringIndex(text)
-	if at == nil {
+	match := outputEnd.FindStringIndex(text)
+	if match == nil {
 		return text + kept
 	}
-	head, line := text[:at[0]], mostTelling(text[at[1]:])
+	head, line := text[:match[0]], mostTelling(text[match[1]:])
 	rest := plainExit.ReplaceAllString(head, "")
 	switch {
 	case line == "":
 		return head + kept
 	case rest == "":
 		return line + kept
-	case rest == head: // not a plain exit status: it says why itself
+	case rest == head: // no plain exit status: the executor's text says the cause
 		return head + "; " + line + kept
 	}
 	return line + "; " + rest + kept
 }
 
-// mostTelling returns the last line of an output that names an exception, without the package of its class, or else its
-// last line.
+// mostTelling returns the last line of the output that names an exception, without the package of its class. It returns
+// the last line if no line names one.
 func mostTelling(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {

@@ -44,7 +44,7 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-// usage marks an error as one of the command line.
+// usage marks an error as an error of the command line.
 func usage(err error) error { return &exitError{statusUsage, err} }
 
 // usagef returns a new usage error.
@@ -53,18 +53,18 @@ func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, 
 // statusOf returns the exit status for an error.
 func statusOf(err error) int {
 	var (
-		known   *exitError
-		refused *client.Error
-		away    *client.UnreachableError
+		withStatus  *exitError
+		refused     *client.Error
+		unreachable *client.UnreachableError
 	)
 	switch {
 	case err == nil:
 		return statusDone
-	case errors.As(err, &known):
-		return known.status
+	case errors.As(err, &withStatus):
+		return withStatus.status
 	case errors.Is(err, context.Canceled):
 		return statusInterrupted
-	case errors.As(err, &away):
+	case errors.As(err, &unreachable):
 		return statusUnavailable
 	case !errors.As(err, &refused):
 		return statusFailed
@@ -82,7 +82,8 @@ func statusOf(err error) int {
 	return statusFailed
 }
 
-// report prints an error in terms of the command line, and returns the exit status.
+// report prints an error, if any, in terms of the command line, and returns the exit status. An error without text was
+// printed before.
 func (a *cli) report(cmd *cobra.Command, err error) int {
 	status := statusOf(err)
 	switch {
@@ -112,7 +113,7 @@ func errorText(err error) string {
 			message = "nothing was changed; wrong is:"
 		}
 	}
-	// The text of the wrapping errors says what was being done.
+	// The errors that wrap the server's message say what was being done. Their text is kept.
 	text := clean(strings.TrimSuffix(err.Error(), refused.Message) + inCommands(message))
 	for _, f := range refused.Fields {
 		text += "\n  " + clean(f.Field)
@@ -124,7 +125,7 @@ func errorText(err error) string {
 	return text
 }
 
-// before returns the part of a text before mark, or all of it.
+// before returns the part of a text before mark, or all of it if it does not contain mark.
 func before(text, mark string) string {
 	head, _, _ := strings.Cut(text, mark)
 	return head

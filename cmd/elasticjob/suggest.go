@@ -15,7 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// suggestApp adds the nearest existing name to an error about an app that does not exist.
+// suggestApp adds the nearest existing name to an error about an app that does not exist. It returns other errors
+// unchanged.
 func (a *cli) suggestApp(ctx context.Context, c *client.Client, err error, name string) error {
 	return withSuggestion(ctx, c, err, "app_not_found", name, appNames)
 }
@@ -31,16 +32,16 @@ func withSuggestion(ctx context.Context, c *client.Client, err error, code, name
 	if !errors.As(err, &refused) || refused.Code != code {
 		return err
 	}
-	names, other := from(ctx, c, name)
+	names, listErr := from(ctx, c, name)
 	meant := spelling.Nearest(name, names)
-	if other != nil || meant == "" {
+	if listErr != nil || meant == "" {
 		return err
 	}
 	message := fmt.Sprintf("%s; did you mean %s?", before(refused.Message, "; GET "), meant)
 	return &client.Error{Status: refused.Status, Code: "", Message: message}
 }
 
-// otherWords are the commands that users of other schedulers look for under these names.
+// otherWords maps the names under which users of other schedulers look for a command to that command.
 var otherWords = map[string]string{
 	"elasticjob job run":    "job trigger",
 	"elasticjob job start":  "job trigger",
@@ -54,8 +55,8 @@ var otherWords = map[string]string{
 	"elasticjob status":     "top",
 }
 
-// nearCommand returns the command that was probably meant: one that does what is usually called so, one with a similar
-// name, or a subcommand of another command with this name.
+// nearCommand returns the command that was probably meant, or "": the command that otherWords has for the name, a
+// command with a similar name, or a subcommand of another command with this name.
 func nearCommand(parent *cobra.Command, name string) string {
 	if meant := otherWords[parent.CommandPath()+" "+name]; meant != "" {
 		return meant
@@ -73,8 +74,8 @@ func nearCommand(parent *cobra.Command, name string) string {
 	return ""
 }
 
-// suggestFlag adds to an error about an unknown flag the flag that was probably meant: one with a similar name, or one
-// with a part of this name.
+// suggestFlag adds the flag that was probably meant to an error about an unknown flag: a flag with a similar name, or
+// a flag of which the unknown name is a word, such as zone of time-zone. It returns other errors unchanged.
 func suggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || unknown.GetSpecifiedShortnames() != "" {

@@ -10,7 +10,7 @@ type column struct {
 	title string
 	// right aligns the column to the right, for numbers.
 	right bool
-	// minWidth is the minimum width to which the column may be reduced; 0 means that it keeps its width.
+	// minWidth is the width to which the column may be narrowed; 0 means that the column keeps its width.
 	minWidth int
 }
 
@@ -32,12 +32,12 @@ type table struct {
 
 func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
 
-// drop removes a column.
+// drop removes the column with the title, which must exist.
 func (t *table) drop(title string) {
-	at := slices.IndexFunc(t.columns, func(c column) bool { return c.title == title })
-	t.columns = slices.Delete(t.columns, at, at+1)
-	for i := range t.rows {
-		t.rows[i] = slices.Delete(t.rows[i], at, at+1)
+	i := slices.IndexFunc(t.columns, func(c column) bool { return c.title == title })
+	t.columns = slices.Delete(t.columns, i, i+1)
+	for r := range t.rows {
+		t.rows[r] = slices.Delete(t.rows[r], i, i+1)
 	}
 }
 
@@ -102,10 +102,10 @@ func (t *table) fit(width int) []int {
 	return widths
 }
 
-// print prints a table, or none if it has no rows.
-func (a *cli) print(t *table, none string) error {
+// print prints a table, or the text ifEmpty if the table has no rows.
+func (a *cli) print(t *table, ifEmpty string) error {
 	if len(t.rows) == 0 {
-		a.printf("%s", none)
+		a.printf("%s", ifEmpty)
 		return nil
 	}
 	for _, line := range t.lines(widthOf(a.out), a.coloured()) {

@@ -16,7 +16,8 @@ type target struct {
 }
 
 // target returns the server to use. The command line takes precedence over the environment, and the environment over
-// the current context. A context's token is sent only to the context's server.
+// the current context. If a server is given by its URL, a context of that server adds its token and CA: a context's
+// token is sent only to the context's server.
 func (a *cli) target() (target, error) {
 	s, err := a.readSettings()
 	if err != nil {
@@ -41,16 +42,16 @@ func (a *cli) target() (target, error) {
 	}
 	t.server, t.token = base.String(), a.getenv("ELASTICJOB_TOKEN")
 	for _, name := range append([]string{s.Current}, s.names()...) {
-		if known := s.Contexts[name]; known != nil && known.Server == t.server {
-			t.context, t.token, t.ca = name, cmp.Or(t.token, known.Token), cmp.Or(t.ca, known.CA)
+		if c := s.Contexts[name]; c != nil && c.Server == t.server {
+			t.context, t.token, t.ca = name, cmp.Or(t.token, c.Token), cmp.Or(t.ca, c.CA)
 			break
 		}
 	}
 	return t, nil
 }
 
-// pick returns the server of a context. A token in the environment takes precedence over the context's token, unless
-// a flag names the context: then the token in the environment may be meant for another server.
+// pick returns t with the server of a context. token is the token in the environment. It takes precedence over the
+// context's token, unless a flag names the context: the token in the environment may then be meant for another server.
 func (s *settings) pick(name string, t target, token string, byFlag bool) (target, error) {
 	chosen, ok := s.Contexts[name]
 	if !ok {
@@ -63,6 +64,7 @@ func (s *settings) pick(name string, t target, token string, byFlag bool) (targe
 	return t, nil
 }
 
+// client returns a client of the server. The client calls waiting, if not nil, when it waits for the server.
 func (t target) client(waiting func(error)) (*client.Client, error) {
 	c, err := client.New(client.Options{Server: t.server, Token: t.token, CAFile: t.ca,
 		UserAgent: "elasticjob/" + release.Version(), Waiting: waiting})

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// terminal returns the file of a stream if it is a terminal.
+// terminal returns the file of a stream, and whether it is a terminal.
 func terminal(stream any) (*os.File, bool) {
 	for locked, ok := stream.(*lockedWriter); ok; locked, ok = stream.(*lockedWriter) {
 		stream = locked.w
@@ -23,8 +23,8 @@ func terminal(stream any) (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// widthOf returns the width of the terminal in columns, or 0 if w is not a terminal, so that lines may have any
-// length.
+// widthOf returns the width of the terminal in columns. It returns 0, which means lines of any length, if w is not a
+// terminal or has no width.
 func widthOf(w io.Writer) int {
 	if f, ok := terminal(w); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
@@ -47,7 +47,7 @@ const (
 	cyan      style = "36"
 )
 
-// coloured reports whether colours may be written: only to a terminal, and only if the user has not disabled them.
+// coloured reports whether the output has colours: it must be a terminal, and the user must not have disabled them.
 func (a *cli) coloured() bool {
 	_, ok := terminal(a.out)
 	return ok && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
@@ -87,8 +87,8 @@ func clean(text string) string {
 	}, text)
 }
 
-// colourSequence matches an escape sequence for colours and the like (SGR). No other escape sequence of a job's
-// output is printed.
+// colourSequence matches an escape sequence for colours and styles (SGR). No other escape sequence of a job's output
+// is printed.
 var colourSequence = regexp.MustCompile(`^\x1b\[[0-9;:]*m`)
 
 // printable returns a line of a job's output for a terminal. It keeps colours, which it resets at the end of the
@@ -120,11 +120,11 @@ func printable(line []byte) []byte {
 	return append(out, end...)
 }
 
-// isControl reports whether JSON leaves a character unescaped that may control a terminal: DEL, C1 controls, and
+// isControl reports whether a character may control a terminal although JSON does not escape it: DEL, C1 controls, and
 // controls of the text direction.
 func isControl(r rune) bool { return r >= 0x7f && r <= 0x9f || unicode.Is(unicode.Bidi_Control, r) }
 
-// escaped replaces these characters by \uXXXX. It is for formats in which that has the same meaning.
+// escaped replaces the characters of isControl by \uXXXX. It is for JSON and YAML, in which both mean the same.
 func escaped(text []byte) []byte {
 	if !bytes.ContainsFunc(text, isControl) {
 		return text
@@ -161,7 +161,7 @@ func runeColumns(r rune) int {
 	return 1
 }
 
-// cut shortens a text to this many columns; … marks the missing part.
+// cut shortens a text to limit columns; … marks the missing part.
 func cut(text string, limit int) string {
 	if columns(text) <= limit {
 		return text

@@ -18,8 +18,8 @@ import (
 const (
 	// redrawInterval is the interval at which times and the size of the terminal are updated.
 	redrawInterval = time.Second
-	// minReadInterval is the shortest interval between requests, while much changes; maxReadInterval is the longest,
-	// while nothing does.
+	// minReadInterval is the interval between requests while much changes, and maxReadInterval that while nothing
+	// changes.
 	minReadInterval, maxReadInterval = 500 * time.Millisecond, 10 * time.Second
 )
 
@@ -43,9 +43,9 @@ space and b turn the page. If standard output is not a terminal, it prints once.
 		if cmd.Flags().Changed("sort") {
 			s.descending = s.order == "lastRun" || s.order == "duration" || s.order == "failures"
 		}
-		keys, fromTerminal := terminal(a.in)
-		out, toTerminal := terminal(a.out)
-		if once || !fromTerminal || !toTerminal {
+		keys, hasKeys := terminal(a.in)
+		out, hasScreen := terminal(a.out)
+		if once || !hasKeys || !hasScreen {
 			s.width, s.height = widthOf(a.out), client.MaxPerPage
 			if s.update(readScreen(ctx, c, *s)); s.err != nil {
 				return s.err
@@ -67,7 +67,8 @@ type answers struct {
 	err      error
 }
 
-// readScreen requests the content of a screen.
+// readScreen requests the content of a screen from the server. It gets a copy of the screen, so that it can run beside
+// the loop that changes the screen.
 func readScreen(ctx context.Context, c *client.Client, s screen) answers {
 	overview, err := c.Overview(ctx)
 	if err != nil {
@@ -79,7 +80,7 @@ func readScreen(ctx context.Context, c *client.Client, s screen) answers {
 	return answers{s.overview, page.Value, err}
 }
 
-// update shows answers. After an error the old content stays, together with the reason.
+// update takes over the answers. After an error the old content stays, and the screen also shows the error.
 func (s *screen) update(got answers) {
 	if s.err = got.err; got.err == nil {
 		s.overview, s.page = got.overview, got.page
@@ -104,7 +105,7 @@ func (a *cli) runLive(ctx context.Context, c *client.Client, s *screen, keys, ou
 		err = errors.Join(err, term.Restore(int(keys.Fd()), before))
 	}()
 	pressed := make(chan byte)
-	go readKeys(ctx, keys, pressed) // ends with the process, or at the next key
+	go readKeys(ctx, keys, pressed) // ends with the process, or at the next key after the end of ctx
 	changes, stop := c.Changes(ctx, func(client.Changed) bool { return true })
 	defer stop()
 	ticks := time.NewTicker(redrawInterval)
@@ -141,14 +142,15 @@ func (a *cli) runLive(ctx context.Context, c *client.Client, s *screen, keys, ou
 	}
 }
 
+// readKeys sends the pressed keys to the channel.
 func readKeys(ctx context.Context, keys *os.File, pressed chan<- byte) {
-	one := make([]byte, 1)
+	key := make([]byte, 1)
 	for {
-		if n, err := keys.Read(one); err != nil || n == 0 {
+		if n, err := keys.Read(key); err != nil || n == 0 {
 			return
 		}
 		select {
-		case pressed <- one[0]:
+		case pressed <- key[0]:
 		case <-ctx.Done():
 			return
 		}

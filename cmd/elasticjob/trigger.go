@@ -51,7 +51,7 @@ sets your own, so that a restarted script does not trigger again. If it ends wit
 		if cmd.Flags().Changed("item-parameters") {
 			o.ShardingItemParameters = &t.itemParameters
 		}
-		made, err := c.TriggerJob(ctx, args[0], o, t.key)
+		triggered, err := c.TriggerJob(ctx, args[0], o, t.key)
 		if unknown := new(client.UnknownError); errors.As(err, &unknown) {
 			a.note(fmt.Sprintf("the run may have been made: the same command with --key %s sends it again without a second run", unknown.Key))
 		}
@@ -59,9 +59,9 @@ sets your own, so that a restarted script does not trigger again. If it ends wit
 			return a.suggestJob(ctx, c, err, args[0])
 		}
 		if !t.wait && !t.logs {
-			return a.show(made.Raw, func() error { a.printf("%s", made.Value.ExecutionID); return nil })
+			return a.show(triggered.Raw, func() error { a.printf("%s", triggered.Value.ExecutionID); return nil })
 		}
-		return a.wait(ctx, c, made.Value.ExecutionID, t.logs)
+		return a.wait(ctx, c, triggered.Value.ExecutionID, t.logs)
 	})
 	return cmd
 }
@@ -70,12 +70,12 @@ sets your own, so that a restarted script does not trigger again. If it ends wit
 func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) error {
 	// With JSON or YAML, or with --logs, standard output is for the requested output, so the progress of the run goes
 	// to standard error.
-	about := a.out
+	progressOut := a.out
 	if a.output != "table" || logs {
-		about = a.err
+		progressOut = a.err
 	}
-	fmt.Fprintln(about, id)
-	w := &progressPrinter{cli: a, out: &lockedWriter{w: about}, shown: map[int]string{}}
+	fmt.Fprintln(progressOut, id)
+	w := &progressPrinter{cli: a, out: &lockedWriter{w: progressOut}, shown: map[int]string{}}
 	w.waiting.delay, w.waiting.print = a.waitDelay, w.line
 	defer w.waiting.set("")
 	var output *logFollower
@@ -84,18 +84,18 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 		defer output.stop()
 	}
 	var last client.Answer[client.Execution]
-	for now, err := range c.Watch(ctx, id) {
+	for run, err := range c.Watch(ctx, id) {
 		if errors.Is(err, context.Canceled) {
 			fmt.Fprintf(a.err, "the run continues; \"elasticjob run kill %s\" kills it\n", id)
 		}
 		if err != nil {
 			return err
 		}
-		last = now
+		last = run
 		if output != nil {
-			output.follow(now.Value)
+			output.follow(run.Value)
 		}
-		w.changed(now.Value)
+		w.changed(run.Value)
 	}
 	if output != nil {
 		_ = output.finish() // the error was printed, and the exit status is that of the run
@@ -116,7 +116,7 @@ func (a *cli) wait(ctx context.Context, c *client.Client, id string, logs bool) 
 type progressPrinter struct {
 	cli     *cli
 	out     io.Writer
-	shown   map[int]string // the last shown state, by shard
+	shown   map[int]string // the last shown state, by shard; that of all shards of a large run at -1
 	waiting waitNotice
 }
 
@@ -126,10 +126,11 @@ func (w *progressPrinter) line(text string) {
 	fmt.Fprintln(w.out, stamp+" "+text)
 }
 
-// maxLines is the maximum number of shards whose changes are shown individually. For larger runs it shows the number
-// of shards in each state.
+// maxLines is the maximum number of shards whose changes are shown individually. For larger runs the number of shards
+// in each state is shown.
 const maxLines = 20
 
+// changed prints what has changed in the run since the last call.
 func (w *progressPrinter) changed(run client.Execution) {
 	colours := w.cli.coloured()
 	defer func() { w.waiting.set(waitText(run)) }()
@@ -164,8 +165,8 @@ func (w *progressPrinter) changed(run client.Execution) {
 	}
 }
 
-// waitText says what a run that has not ended waits for, with the first shard that waits if others run; "" if none
-// waits.
+// waitText says what a run waits for, or what its first waiting shard waits for if others run. It returns "" if
+// nothing waits or the run has ended.
 func waitText(run client.Execution) string {
 	if run.Ended() {
 		return ""
@@ -181,7 +182,7 @@ func waitText(run client.Execution) string {
 	return ""
 }
 
-// waitNotice prints what a run waits for, once the run has waited for the delay, and again when that changes.
+// waitNotice prints what a run waits for, after the run has waited for the delay, and again when the text changes.
 type waitNotice struct {
 	delay time.Duration
 	print func(string)
@@ -189,7 +190,7 @@ type waitNotice struct {
 	mu         sync.Mutex
 	now, shown string
 	timer      *time.Timer // set while the run waits
-	due        bool        // the delay is over
+	due        bool        // whether the run has waited for the delay
 }
 
 // set records what the run waits for now; "" if it does not wait.
@@ -202,18 +203,18 @@ func (n *waitNotice) set(text string) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.due = true
-			n.tell()
+			n.printNews()
 		})
 	case text == "" && n.timer != nil:
 		n.timer.Stop()
 		n.timer, n.due, n.shown = nil, false, ""
 	case n.due:
-		n.tell()
+		n.printNews()
 	}
 }
 
-// tell prints the text unless it was printed last. The caller holds mu.
-func (n *waitNotice) tell() {
+// printNews prints the text, unless it is empty or was printed last. The caller holds mu.
+func (n *waitNotice) printNews() {
 	if n.now != "" && n.now != n.shown {
 		n.shown = n.now
 		n.print(n.now)

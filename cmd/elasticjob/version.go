@@ -16,19 +16,19 @@ func (a *cli) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Show the versions of this program and of the server", Args: noArgs}
 	cmd.Flags().BoolVar(&own, "client", false, "this program's only; no server is asked")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		said := versions{Client: release.Version(), Go: runtime.Version(),
+		v := versions{Client: release.Version(), Go: runtime.Version(),
 			Platform: runtime.GOOS + "/" + runtime.GOARCH}
 		if own {
-			return a.printVersions(said)
+			return a.printVersions(v)
 		}
 		return a.withServer(func(ctx context.Context, c *client.Client, _ []string) error {
 			health, err := c.Health(ctx)
 			if err != nil {
-				_ = a.printVersions(said) // the command ends with the error of the server
+				_ = a.printVersions(v) // the command ends with the error of the server
 				return err
 			}
-			said.Server = health.Raw
-			return a.printVersions(said)
+			v.Server = health.Raw
+			return a.printVersions(v)
 		})(cmd, args)
 	}
 	return cmd

@@ -11,8 +11,8 @@ func (a *cli) timeText(t time.Time) string {
 	return fmt.Sprintf("%s (%s)", t.In(a.zone).Format("2006-01-02 15:04:05 MST"), a.relative(t))
 }
 
-// fireText returns a fire in the zone of its job, with the zone's name, and its distance from now. The server sends the
-// time in that zone.
+// fireText returns a fire in the zone of its job, with the zone's name, and its distance from now. t must be in that
+// zone, as the server sends it.
 func (a *cli) fireText(t time.Time, zone string) string {
 	return fmt.Sprintf("%s (%s)", strings.TrimSpace(t.Format("2006-01-02 15:04:05 -07:00 ")+clean(zone)), a.relative(t))
 }
@@ -20,7 +20,7 @@ func (a *cli) fireText(t time.Time, zone string) string {
 // relative returns the distance of a time from now: in 25s, 3m20s ago.
 func (a *cli) relative(t time.Time) string { return relativeIn(t.Sub(a.now()), coarse) }
 
-// relativeShort is away with one unit, for tables.
+// relativeShort is relative with one unit, for tables. It returns "" for no time.
 func (a *cli) relativeShort(t *time.Time) string {
 	if t == nil {
 		return ""

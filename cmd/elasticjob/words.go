@@ -2,7 +2,7 @@ package main
 
 import "regexp"
 
-// routeInWords maps a route of the API, as the server's messages mention it, to the equivalent command.
+// routeInWords maps a route of the API, as the server's messages write it, to the equivalent command.
 type routeInWords struct {
 	route   *regexp.Regexp
 	command string

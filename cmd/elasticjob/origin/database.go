@@ -1,4 +1,4 @@
-// Package origin reads what other schedulers know of their jobs from where they keep it.
+// Package origin reads the jobs of other schedulers from the databases in which these schedulers store them.
 package origin
 
 import (
@@ -14,12 +14,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/mysql"
 )
 
-// Tables reads those of the wanted tables that a MySQL or MariaDB database has, as they are at one moment, in the form in
-// which sqldump reads those of a dump. It changes nothing. wanted are names in lower case; the database's may have capitals. others are the names, in lower case, of
-// tables with the prefix that are not wanted. dsn is a DSN of the driver or a URL mysql://user:password@host/database;
-// errors contain no password.
-func Tables(ctx context.Context, dsn string, wanted []string, prefix string) (tables map[string]*sqldump.Table,
-	others []string, err error) {
+// Tables reads the wanted tables of a MySQL or MariaDB database, all at one moment, and returns them by name, in the
+// form in which sqldump returns the tables of a dump. Wanted tables that the database lacks are left out. others are
+// the names of the other tables with the prefix. All names are in lower case; those in the database may have capitals.
+//
+// dsn is a DSN of the driver or a URL mysql://user:password@host/database. Errors contain no password.
+func Tables(
+	ctx context.Context, dsn string, wanted []string, prefix string,
+) (tables map[string]*sqldump.Table, others []string, err error) {
 	config, err := mysql.Config(dsn)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to the database: %w", err)

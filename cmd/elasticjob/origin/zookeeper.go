@@ -17,11 +17,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/zookeeper"
 )
 
-// sessionTimeout is the silence after which reading ZooKeeper is given up.
+// sessionTimeout is how long ZooKeeper may be silent before LiteNodes returns an error.
 const sessionTimeout = 20 * time.Second
 
-// LiteNodes reads the jobs of an ElasticJob-Lite from its ZooKeeper, and changes nothing. address is HOSTS/NAMESPACE, in
-// which HOSTS are "host:port", separated by commas. digest is "user:password", or empty.
+// LiteNodes reads the jobs of an ElasticJob-Lite from its ZooKeeper, and changes nothing. address is HOSTS/NAMESPACE,
+// where HOSTS is a list of host:port, separated by commas. digest is user:password, or empty.
 func LiteNodes(ctx context.Context, address, digest string) (nodes []convert.LiteNode, err error) {
 	hosts, namespace, _ := strings.Cut(address, "/")
 	if namespace = strings.Trim(namespace, "/"); namespace == "" {
@@ -38,7 +38,7 @@ func LiteNodes(ctx context.Context, address, digest string) (nodes []convert.Lit
 	}
 	defer client.Close()
 	if err := client.Join(ctx); err != nil {
-		if problem := client.Trouble(); problem != nil { // says more than that the session ended
+		if problem := client.Trouble(); problem != nil { // says why the session ended
 			err = problem
 		}
 		return nil, fmt.Errorf("connect to ZooKeeper at %s: %w", hosts, err)
@@ -53,7 +53,8 @@ func LiteNodes(ctx context.Context, address, digest string) (nodes []convert.Lit
 	return nodes, nil
 }
 
-// readNodes reads the jobs in a namespace, in the order of their names. Nodes without a configuration are no jobs.
+// readNodes reads the jobs in a namespace, in the order of their names. It skips nodes without a configuration,
+// because these are no jobs.
 func readNodes(conn *zk.Conn, namespace string) (nodes []convert.LiteNode, err error) {
 	names, _, err := conn.Children(namespace)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -91,7 +92,7 @@ func readNodes(conn *zk.Conn, namespace string) (nodes []convert.LiteNode, err e
 	return nodes, nil
 }
 
-// dataBelow returns the data of the children of a node, by their names. A node that does not exist has none.
+// dataBelow returns the data of the children of a node, by their names. A missing node has no children.
 func dataBelow(conn *zk.Conn, path string) (map[string]string, error) {
 	names, _, err := conn.Children(path)
 	if errors.Is(err, zk.ErrNoNode) {
