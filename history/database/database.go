@@ -45,7 +45,7 @@ type DB struct {
 	log     *slog.Logger
 	now     func() time.Time
 	counts  counts
-	// checkFile returns an error if the database is no longer the one of the last look.
+	// checkFile returns an error if the path of an SQLite file names another file than at the last check.
 	checkFile func() error
 	// timeout is the timeout of each transaction, and of each query of the writer.
 	timeout time.Duration
@@ -57,11 +57,11 @@ type DB struct {
 // its caller forever.
 const queryTimeout = time.Minute
 
-// connections bounds the simultaneous requests of one process to the database, and reads those of searches, so that
-// searches always leave connections for writing.
 const (
+	// maxConnections is the maximum number of simultaneous connections of one process to the database.
 	maxConnections = 8
-	maxReads       = 6
+	// maxReads is how many of them searches may use, so that they always leave connections for writing.
+	maxReads = 6
 )
 
 // OpenMySQL opens a MySQL or MariaDB database by its DSN; mysql.CheckDSN describes the form.

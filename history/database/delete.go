@@ -9,12 +9,12 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// agingTable is a table from which old rows are deleted, in the order of a time. Rows are deleted by their key, so
-// that no other rows are locked. A row without an end belongs to something that may still run: the execution of a
-// daemon lasts for months.
+// agingTable is a table from which old rows are deleted, in the order of its column time. Rows are deleted by their
+// key, so that no other rows are locked. A row whose end is NULL belongs to a run or an execution that may still run:
+// the execution of a daemon lasts for months.
 type agingTable struct {
 	table, key, time string
-	end              string // the column of the end, "" for rows without one
+	end              string // the column of the end; "" if the table has none
 }
 
 // bounded are the large tables, whose number of rows is bounded.
@@ -45,17 +45,17 @@ var byYear = []agingTable{
 	auditLog,
 }
 
-// olderThan returns the condition that a row is older than a time.
-func (a agingTable) olderThan(than time.Time) (condition string, args []any) {
+// olderThan returns the condition that a row is older than a time. If the table has an end, that is older too.
+func (a agingTable) olderThan(t time.Time) (condition string, args []any) {
 	if a.end == "" || a.end == a.time {
-		return a.time + " < ?", []any{Time{than}}
+		return a.time + " < ?", []any{Time{t}}
 	}
-	return a.time + " < ? AND " + a.end + " < ?", []any{Time{than}, Time{than}}
+	return a.time + " < ? AND " + a.end + " < ?", []any{Time{t}, Time{t}}
 }
 
-// finished returns the condition that a row belongs to nothing that still runs, and the table with an order in which
-// an index returns such rows. The key gives about the right order, because rows are written in about the order of
-// their age.
+// finished returns the condition that a row belongs to nothing that still runs. It also returns the table with a column
+// time for which an index returns such rows in order. That may be the key, because rows are written in about the order
+// of their age.
 func (a agingTable) finished() (ordered agingTable, condition string) {
 	switch a.end {
 	case "":
@@ -152,8 +152,8 @@ func (d *DB) surplus(ctx context.Context, table string, rows int64) (int64, erro
 		"SELECT COALESCE(MAX(auto_id) - MIN(auto_id) + 1, 0) FROM "+table); err != nil || span <= rows {
 		return 0, err
 	}
-	n, known := d.counts.get(table, d.now())
-	if !known {
+	n, ok := d.counts.get(table, d.now())
+	if !ok {
 		if err := d.db.GetContext(ctx, &n, "SELECT COUNT(*) FROM "+table); err != nil {
 			return 0, err
 		}
@@ -167,8 +167,8 @@ const countInterval = 10 * time.Minute
 
 // counts caches the numbers of rows of large tables.
 type counts struct {
-	mu    sync.Mutex
-	known map[string]count
+	mu      sync.Mutex
+	byTable map[string]count
 }
 
 type count struct {
@@ -176,27 +176,29 @@ type count struct {
 	taken time.Time
 }
 
-func (c *counts) get(table string, now time.Time) (int64, bool) {
+// get returns the cached number of rows, and whether it may still be used.
+func (c *counts) get(table string, now time.Time) (rows int64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, ok := c.known[table]
-	return known.rows, ok && now.Sub(known.taken) < countInterval
+	cached, ok := c.byTable[table]
+	return cached.rows, ok && now.Sub(cached.taken) < countInterval
 }
 
 func (c *counts) set(table string, rows int64, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = map[string]count{}
+	if c.byTable == nil {
+		c.byTable = map[string]count{}
 	}
-	c.known[table] = count{rows, now}
+	c.byTable[table] = count{rows, now}
 }
 
+// deleted subtracts deleted rows from the cached number.
 func (c *counts) deleted(table string, n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known, ok := c.known[table]; ok {
-		known.rows -= n
-		c.known[table] = known
+	if cached, ok := c.byTable[table]; ok {
+		cached.rows -= n
+		c.byTable[table] = cached
 	}
 }

@@ -24,9 +24,10 @@ type dialect struct {
 	lock func(*sql.DB) lock.SessionLocker
 	// hasTable is the query that counts the tables with a name.
 	hasTable string
-	// onConflict returns the end of an INSERT, which handles rows that exist already.
+	// onConflict returns the end of an INSERT. It says what happens to rows that exist already.
 	onConflict func(table) string
-	// refused reports whether the database refuses a row for its content, so that a retry can't succeed.
+	// refused reports whether an error says that the database refuses a row for its content, so that a retry can't
+	// succeed.
 	refused func(error) bool
 }
 
@@ -64,8 +65,8 @@ var mysqlDialect = dialect{
 		case class == "22", class == "23": // data exceptions, violated constraints
 			return true
 		default:
-			return slices.Contains([]uint16{1265, 1366},
-				refusal.Number) // truncated, and invalid text: MySQL reports both as HY
+			// Truncated and invalid text: MySQL reports both with the class HY.
+			return slices.Contains([]uint16{1265, 1366}, refusal.Number)
 		}
 	},
 }

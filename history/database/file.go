@@ -21,11 +21,11 @@ type file struct {
 	path string
 
 	mu   sync.Mutex
-	seen os.FileInfo // the file at the path at the last look
+	seen os.FileInfo // the file at the path at the last check; nil if there was none
 }
 
-// busyTimeout is how long Connect retries while other processes create the file, and busyPause the pause between two
-// tries: SQLite fails without waiting when several processes switch a new file to WAL at once.
+// SQLite fails without waiting when several processes switch a new file to WAL at once. busyTimeout is how long Connect
+// then retries, and busyPause is the pause between two tries.
 const (
 	busyTimeout = 30 * time.Second
 	busyPause   = 5 * time.Millisecond
@@ -64,13 +64,14 @@ func (f *file) connect(ctx context.Context) (driver.Conn, error) {
 	return &fileConn{conn.(sqliteConn), f.path, opened}, nil
 }
 
-// checkFile returns an error, once, when the path no longer names the file of the last look.
+// checkFile returns an error if the path no longer names the file of the last check. The next check compares with the
+// new file, so the error is returned once.
 func (f *file) checkFile() error {
 	now, err := os.Stat(f.path)
-	how := "was replaced by another file"
+	event := "was replaced by another file"
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		now, how = nil, "was removed"
+		now, event = nil, "was removed"
 	case err != nil:
 		return nil // for example an unsearchable folder: writes to the open file still work
 	}
@@ -81,7 +82,7 @@ func (f *file) checkFile() error {
 	if last == nil || now != nil && os.SameFile(last, now) {
 		return nil
 	}
-	return fmt.Errorf("the file %s %s while this server used it: the new file lacks the content of the old one; it is opened again, and waiting rows are written there", f.path, how)
+	return fmt.Errorf("the file %s %s while this server used it: the new file lacks the content of the old one; it is opened again, and waiting rows are written there", f.path, event)
 }
 
 // sqliteConn lists what a connection of the driver implements.
@@ -103,7 +104,8 @@ type fileConn struct {
 	opened os.FileInfo
 }
 
-// ResetSession is called before a connection is reused. A connection to a file that is gone is closed.
+// ResetSession is called before a connection is reused. It returns an error, which closes the connection, if the path
+// no longer names the connection's file.
 func (c *fileConn) ResetSession(ctx context.Context) error {
 	now, err := os.Stat(c.path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, c.opened) {

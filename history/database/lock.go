@@ -16,8 +16,8 @@ import (
 // lockTimeout is how long a migration waits for another one. The caller retries, since a large table may take longer.
 const lockTimeout = 30 * time.Second
 
-// fileLock is a lock on a separate file beside the SQLite file. The lock file is never removed, because two processes
-// could hold different files of that name otherwise.
+// fileLock is a lock on a separate file beside the SQLite file. The lock file is never removed. Otherwise two processes
+// could lock different files of that name.
 type fileLock struct {
 	path    string
 	timeout time.Duration

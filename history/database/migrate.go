@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/migrations"
 )
 
-// versionTable records which migrations were applied. It has its own name because other programs that use goose may
-// share the database.
+// versionTable is the table of the applied migrations. It does not have goose's default name, because other programs
+// that use goose may share the database.
 const versionTable = "HISTORY_VERSION"
 
 // ErrNewer is wrapped by the error about a database that a later release has migrated.
@@ -23,8 +23,8 @@ var ErrNewer = errors.New("the history's database is newer than this program")
 // several processes migrate at once, one does it and the others wait. An interrupted step is repeated. A newer
 // database is refused with ErrNewer and stays unchanged.
 func (d *DB) Migrate(ctx context.Context) (from, to int64, err error) {
-	from, want, err := d.Versions(ctx)
-	if err != nil || from == want {
+	from, required, err := d.Versions(ctx)
+	if err != nil || from == required {
 		return from, from, err
 	}
 	p, err := d.provider()
@@ -33,33 +33,33 @@ func (d *DB) Migrate(ctx context.Context) (from, to int64, err error) {
 	}
 	if _, err := p.Up(ctx); err != nil {
 		d.reconnect()
-		return from, from, fmt.Errorf("migrate the history's database from version %d to %d: %w", from, want, err)
+		return from, from, fmt.Errorf("migrate the history's database from version %d to %d: %w", from, required, err)
 	}
-	return from, want, nil
+	return from, required, nil
 }
 
-// Versions returns the schema version of the database, 0 without a schema, and the version that this program needs. It
-// changes nothing. For a newer database it returns both versions and ErrNewer.
-func (d *DB) Versions(ctx context.Context) (is, want int64, err error) {
+// Versions returns the schema version of the database, which is 0 without a schema, and the version that this program
+// requires. It changes nothing. For a newer database it returns both versions and ErrNewer.
+func (d *DB) Versions(ctx context.Context) (current, required int64, err error) {
 	p, err := d.provider()
 	if err != nil {
 		return 0, 0, err
 	}
 	sources := p.ListSources()
-	want = sources[len(sources)-1].Version
+	required = sources[len(sources)-1].Version
 	var tables, versions []int64
 	if err = d.ask(ctx, &tables, d.dialect.hasTable, versionTable); err == nil && tables[0] > 0 {
 		if err = d.ask(ctx, &versions, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable); err == nil {
-			is = versions[0]
+			current = versions[0]
 		}
 	}
 	switch {
 	case err != nil:
-		return 0, want, fmt.Errorf("read the version of the history's database: %w%s", err, netproblem.Advice(err))
-	case is > want:
-		return is, want, fmt.Errorf("%w: its version is %d, this program's %d: use a later release, or another database", ErrNewer, is, want)
+		return 0, required, fmt.Errorf("read the version of the history's database: %w%s", err, netproblem.Advice(err))
+	case current > required:
+		return current, required, fmt.Errorf("%w: its version is %d, this program's %d: use a later release, or another database", ErrNewer, current, required)
 	}
-	return is, want, nil
+	return current, required, nil
 }
 
 func (d *DB) provider() (*goose.Provider, error) {

@@ -12,7 +12,7 @@ type clause struct {
 	values []any
 }
 
-// and joins conditions.
+// and joins conditions. It skips empty ones.
 func and(conditions ...clause) clause {
 	var texts []string
 	var all clause
@@ -26,7 +26,7 @@ func and(conditions ...clause) clause {
 	return all
 }
 
-// where is the condition of a statement.
+// where returns the WHERE of a statement with the condition, or "" if it is empty.
 func (c clause) where() string {
 	if c.text == "" {
 		return ""
@@ -34,7 +34,7 @@ func (c clause) where() string {
 	return " WHERE " + c.text
 }
 
-// equal returns the condition that a column has a value, or none if the value is "".
+// equal returns the condition that a column has a value, or an empty condition if the value is "".
 func equal(column, value string) clause {
 	if value == "" {
 		return clause{}
@@ -42,7 +42,7 @@ func equal(column, value string) clause {
 	return clause{column + " = ?", []any{value}}
 }
 
-// since returns the condition that a time is not before moment, or none if moment is zero.
+// since returns the condition that a time is not before moment, or an empty condition if moment is zero.
 func since(column string, moment time.Time) clause {
 	if moment.IsZero() {
 		return clause{}
@@ -50,7 +50,7 @@ func since(column string, moment time.Time) clause {
 	return clause{column + " >= ?", []any{Time{moment}}}
 }
 
-// until returns the condition that a time is not after moment, or none if moment is zero.
+// until returns the condition that a time is not after moment, or an empty condition if moment is zero.
 func until(column string, moment time.Time) clause {
 	if moment.IsZero() {
 		return clause{}
@@ -58,8 +58,8 @@ func until(column string, moment time.Time) clause {
 	return clause{column + " <= ?", []any{Time{moment}}}
 }
 
-// following returns the condition that a row comes after another one, of which time and id are given, in a list with
-// the newest first. It returns none if the time is zero.
+// following returns the condition that, in a list with the newest row first, a row comes after the row with this time
+// and id. It returns an empty condition if the time is zero.
 func following(column string, moment time.Time, id string) clause {
 	if moment.IsZero() {
 		return clause{}
@@ -67,8 +67,8 @@ func following(column string, moment time.Time, id string) clause {
 	return clause{column + " <= ? AND (" + column + " < ? OR id < ?)", []any{Time{moment}, Time{moment}, id}}
 }
 
-// pageOf returns the query for a page of a table. An index alone selects the rows, because the skipped rows need not
-// be read and rows may be long.
+// pageOf returns the query for a page of a table. Its inner SELECT picks the rows by an index alone, so that the
+// database does not read the skipped rows, which may be long.
 func pageOf(table, columns string, match clause, order string, skip, limit int) clause {
 	return clause{
 		text: "SELECT " + columns + " FROM " + table + " JOIN (SELECT auto_id AS picked FROM " + table +

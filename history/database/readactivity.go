@@ -12,7 +12,7 @@ import (
 // reads 10,080 narrow rows of each of three tables. Minutes without data are missing.
 func (d *DB) Activity(ctx context.Context, from, until time.Time) ([]search.Activity, error) {
 	minutes := make([]search.Activity, max(int(until.Sub(from)/time.Minute), 0))
-	at := func(begin time.Time) *search.Activity {
+	minuteAt := func(begin time.Time) *search.Activity {
 		i := begin.Sub(from) / time.Minute
 		if begin.Before(from) || int(i) >= len(minutes) {
 			return nil
@@ -24,7 +24,7 @@ func (d *DB) Activity(ctx context.Context, from, until time.Time) ([]search.Acti
 		return nil, err
 	}
 	for _, r := range results {
-		if m := at(r.StatisticsTime.Time); m != nil {
+		if m := minuteAt(r.StatisticsTime.Time); m != nil {
 			m.Results, m.Finished, m.Failed = true, r.SuccessCount, r.FailedCount
 		}
 	}
@@ -33,7 +33,7 @@ func (d *DB) Activity(ctx context.Context, from, until time.Time) ([]search.Acti
 		return nil, err
 	}
 	for _, r := range running {
-		if m := at(r.StatisticsTime.Add(-time.Minute)); m != nil {
+		if m := minuteAt(r.StatisticsTime.Add(-time.Minute)); m != nil {
 			m.Sampled, m.Running = true, r.RunningCount
 		}
 	}
@@ -45,18 +45,18 @@ func (d *DB) Activity(ctx context.Context, from, until time.Time) ([]search.Acti
 		return nil, fmt.Errorf("read SCHEDULING_STATISTICS: %w", err)
 	}
 	for _, r := range loaded {
-		if m := at(r.Time.Time); m != nil {
+		if m := minuteAt(r.Time.Time); m != nil {
 			m.Loaded, m.Launched, m.Waiting, m.Fires, m.DelayP50, m.DelayP95 = true, r.Launched, r.Waiting, r.Fires,
 				r.P50, r.P95
 		}
 	}
-	known := minutes[:0]
+	withData := minutes[:0]
 	for i, m := range minutes {
 		if m.Time = from.Add(time.Duration(i) * time.Minute); m.Results || m.Sampled || m.Loaded {
-			known = append(known, m)
+			withData = append(withData, m)
 		}
 	}
-	return known, nil
+	return withData, nil
 }
 
 // loadedRow is a row of SCHEDULING_STATISTICS.

@@ -25,8 +25,8 @@ type storedAudit struct {
 
 const auditColumns = "id, actor_name, actor_kind, actor_address, action, target, target_name, app_name, before_value, after_value, creation_time"
 
-// Audits lists audit rows, newest first. Only q.May knows which apps the caller may see, so Audits reads pages until
-// enough rows pass.
+// Audits lists audit rows, newest first. Only q.May knows which apps the caller may see, so Audits reads pages until it
+// has enough rows that q.May allows, or until there are no more.
 func (d *DB) Audits(ctx context.Context, q search.Audits) ([]event.Audit, error) {
 	list, limit := []event.Audit{}, q.Limit
 	for {
@@ -64,7 +64,8 @@ func (d *DB) auditPage(ctx context.Context, q search.Audits) ([]event.Audit, err
 // listAudits returns the query for audit rows.
 func listAudits(q search.Audits) clause {
 	action, target := "action", "target"
-	if q.TargetName != "" { // few rows match the name, so use no other index
+	if q.TargetName != "" {
+		// Few rows match the name. COALESCE keeps the database from using the index of another column.
 		action, target = "COALESCE(action, '')", "COALESCE(target, '')"
 	}
 	match := and(equal("actor_name", q.Who), equal("target_name", q.TargetName), equal(action, q.Action),

@@ -73,8 +73,8 @@ const storedExecutionByID = "SELECT " + executionColumns + " FROM JOB_EXECUTION 
 // daemon may have millions.
 const maxRuns = 20_000
 
-// Execution returns one execution with the last run of each of its shards, or false if the execution is not stored. It
-// considers only the newest maxRuns runs.
+// Execution returns an execution with the last run of each of its shards, or false if the execution is not stored. It
+// reads only the newest maxRuns runs.
 func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, error) {
 	rows, err := selectAll[storedExecution](ctx, d, clause{storedExecutionByID, []any{id}})
 	if err != nil {
@@ -91,7 +91,7 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 	if err != nil {
 		return e, false, fmt.Errorf("read %s: %w", searchedRuns.table, err)
 	}
-	later := func(a, b search.Run) int {
+	compare := func(a, b search.Run) int { // the later run is greater
 		if a.RunNumber != nil && b.RunNumber != nil { // each task of a daemon counts its runs from 1
 			return cmp.Or(a.StartTime.Compare(b.StartTime.Time), cmp.Compare(*a.RunNumber, *b.RunNumber))
 		}
@@ -100,7 +100,7 @@ func (d *DB) Execution(ctx context.Context, id string) (search.Execution, bool, 
 	last := map[int]search.Run{}
 	for _, r := range all {
 		searchedRuns.finish(&r)
-		if known, ok := last[r.ShardingItem]; !ok || later(r, known) > 0 {
+		if other, ok := last[r.ShardingItem]; !ok || compare(r, other) > 0 {
 			last[r.ShardingItem] = r
 		}
 	}
@@ -117,6 +117,7 @@ func runsOf(execution string) clause {
 		" WHERE execution_id = ? ORDER BY start_time DESC LIMIT ?", []any{execution, maxRuns}}
 }
 
+// value returns what a pointer points to, or the zero value for nil.
 func value[N any](pointer *N) (n N) {
 	if pointer != nil {
 		n = *pointer
@@ -136,7 +137,7 @@ type momentRow struct {
 	Time    search.Time `db:"creation_time"`
 }
 
-// landmarks are the moments of an execution that its row contains.
+// landmarks are the columns of an execution's row from which its first and last moments are made.
 type landmarks struct {
 	Source string       `db:"source"`
 	State  string       `db:"state"`
@@ -149,7 +150,7 @@ type landmarks struct {
 
 const landmarksByID = "SELECT source, state, reason, reason_value, fire_time, launch_time, end_time FROM JOB_EXECUTION WHERE id = ?"
 
-// begin returns the moments before the first of a task.
+// begin returns the moments before those of the tasks.
 func (r *landmarks) begin() []search.Moment {
 	all := []search.Moment{{Time: r.Fire, Kind: "FIRED", Message: r.Source}}
 	if r.Launch != nil {
@@ -158,9 +159,9 @@ func (r *landmarks) begin() []search.Moment {
 	return all
 }
 
-// end returns the last moment if the execution has ended. It is not before any other moment, since the clocks of
-// agents may differ.
-func (r *landmarks) end(all []search.Moment) []search.Moment {
+// end returns the last moment if the execution has ended. Because the clocks of agents may differ, its time is that of
+// the latest of the other moments if that is later.
+func (r *landmarks) end(others []search.Moment) []search.Moment {
 	if r.End == nil {
 		return nil
 	}
@@ -169,7 +170,7 @@ func (r *landmarks) end(all []search.Moment) []search.Moment {
 		ended.Message += ": " + reason
 		ended.MessageCode, ended.MessageArgs = codeOf(r.Reason, r.Value)
 	}
-	for _, m := range all {
+	for _, m := range others {
 		if m.Time.After(ended.Time.Time) {
 			ended.Time = m.Time
 		}
@@ -177,8 +178,8 @@ func (r *landmarks) end(all []search.Moment) []search.Moment {
 	return []search.Moment{ended}
 }
 
-// Life returns the first stored moments of an execution in the order of time, at most limit. more reports that there
-// are later moments.
+// Life returns the first stored moments of an execution, at most limit, in the order of time. more reports whether
+// there are later moments.
 func (d *DB) Life(ctx context.Context, execution string, limit int) (life []search.Moment, more bool, err error) {
 	fail := func(err error) ([]search.Moment, bool, error) {
 		return nil, false, fmt.Errorf("read the life of execution %q: %w", execution, err)
@@ -216,17 +217,17 @@ func (d *DB) Life(ctx context.Context, execution string, limit int) (life []sear
 // momentsOf returns the queries for the steps of an execution and for the states of its tasks, each in order. The item
 // is a number in one table and a text like [0] in the other.
 func momentsOf(execution string, limit int) []clause {
-	const of = " WHERE execution_id = ? ORDER BY creation_time, auto_id LIMIT ?"
+	const ofExecution = " WHERE execution_id = ? ORDER BY creation_time, auto_id LIMIT ?"
 	values := []any{execution, limit}
 	return []clause{
-		{"SELECT kind, sharding_item AS item, task_id, NULL AS agent, NULL AS reason, message, message_value, creation_time FROM JOB_EXECUTION_EVENT" + of, values},
+		{"SELECT kind, sharding_item AS item, task_id, NULL AS agent, NULL AS reason, message, message_value, creation_time FROM JOB_EXECUTION_EVENT" + ofExecution, values},
 		{"SELECT state AS kind, REPLACE(REPLACE(sharding_item, '[', ''), ']', '') AS item, task_id, slave_id AS agent, reason, message, message_value, creation_time" +
-			" FROM JOB_STATUS_TRACE_LOG" + of, values},
+			" FROM JOB_STATUS_TRACE_LOG" + ofExecution, values},
 	}
 }
 
-// JobStatistics computes the statistics of a job from its newest executions that fired since a time, at most
-// search.MaxSummed. If the newest execution belongs to a daemon, it uses the runs instead, including those that
+// JobStatistics computes the statistics of a job from the newest executions that fired since a time, at most
+// search.MaxSummed. If the newest execution belongs to a daemon, it uses the runs instead, including the runs that
 // sampling left out of the log. It does not count unfinished executions and runs.
 func (d *DB) JobStatistics(ctx context.Context, job string, since time.Time) (search.JobStatistics, error) {
 	fail := func(err error) (search.JobStatistics, error) {

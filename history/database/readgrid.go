@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// maxCells bounds the number of runs that a grid reads: 200 executions of 200 shards, some with several attempts.
+// maxCells bounds the number of runs that a grid reads. It suffices for 200 executions of 200 shards, some with several
+// attempts.
 const maxCells = 60_000
 
 // cellRow is a run with the columns that a grid needs.
@@ -19,8 +20,8 @@ type cellRow struct {
 	End   search.Time `db:"complete_time"`
 }
 
-// Cells returns the last runs of the shards of executions, by execution id. An execution is missing if it has no
-// stored runs or if there were too many runs to read; a returned execution is complete.
+// Cells returns the last runs of the shards of executions, by execution id. An execution is missing if it has no stored
+// runs, or if there are too many runs to read. An execution that is returned has all its shards.
 func (d *DB) Cells(ctx context.Context, executions []string) (map[string][]search.Cell, error) {
 	all := map[string][]search.Cell{}
 	if len(executions) == 0 {

@@ -47,8 +47,8 @@ func TestCells(t *testing.T) {
 	})
 }
 
-// TestCellsReturnsWholeExecutions checks that an execution with more runs than Cells reads is left out, and not returned
-// in part.
+// TestCellsReturnsWholeExecutions checks that an execution with more runs than Cells reads is left out, and not
+// returned in part.
 func TestCellsReturnsWholeExecutions(t *testing.T) {
 	t.Parallel()
 	eachMigrated(t, func(t *testing.T, d *DB) {

@@ -7,11 +7,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// searched is the description of a searchable table. It contains everything that is inserted into the text of a query;
-// all user input is passed as arguments.
+// searched describes a searchable table. Only its texts become part of a query's text. All input of users is passed as
+// arguments.
 type searched[R any] struct {
 	table    string
-	columns  map[string]string // by the fields for filters and sorting
+	columns  map[string]string // the columns by the names of the fields for filters and sorting
 	selected string            // the columns to read
 	// position returns the position of a row in the order of a time field: the time and the row number.
 	position func(r *R, field string) (search.Time, int64)
@@ -74,11 +74,11 @@ func (t *searched[R]) matching(q *search.Query) clause {
 	for _, e := range q.Equal {
 		c := clause{t.columns[e.Field] + " = ?", []any{e.Value}}
 		if success, ok := e.Value.(bool); ok {
-			c.values[0] = 0 // compare with a number, as the column stores one [D23]
+			c.values[0] = 0 // the column stores a number [D23]
 			if success {
 				c.values[0] = 1
 			} else {
-				c.text += " AND complete_time IS NOT NULL" // a running one has not failed
+				c.text += " AND complete_time IS NOT NULL" // a run that has not ended has not failed
 			}
 		}
 		all = append(all, c)
@@ -99,7 +99,7 @@ func direction(q *search.Query) string {
 	return " ASC"
 }
 
-// order returns the ORDER BY terms of a query. They follow an index when the sort field is also the filter.
+// order returns the ORDER BY terms of a query. An index has this order when the sort field is also the filter.
 func (t *searched[R]) order(q *search.Query) string {
 	order := t.columns[q.Sort] + direction(q)
 	if !q.SortedByTime() {
@@ -114,21 +114,21 @@ type part struct {
 	order string
 }
 
-// partsAfter returns the parts of the rows after a cursor, in order. Databases sort rows without a time before all
-// others, and would not use an index for both in one query.
+// partsAfter returns the parts of the rows after a cursor, in order. Rows without a time, which databases sort before
+// all others, are a part of their own: a query for both would use no index.
 func (t *searched[R]) partsAfter(q *search.Query) []part {
-	column, at, row := t.columns[q.Sort], Time{q.After.Time}, q.After.Row
+	column, moment, row := t.columns[q.Sort], Time{q.After.Time}, q.After.Row
 	timed := func(condition string, values ...any) part { return part{clause{condition, values}, t.order(q)} }
 	timeless := func(condition string, values ...any) part {
 		return part{clause{column + " IS NULL" + condition, values}, "auto_id" + direction(q)}
 	}
 	switch hasTime := !q.After.Time.IsZero(); {
 	case q.Descending && hasTime:
-		return []part{timed(column+" <= ? AND ("+column+" < ? OR auto_id < ?)", at, at, row), timeless("")}
+		return []part{timed(column+" <= ? AND ("+column+" < ? OR auto_id < ?)", moment, moment, row), timeless("")}
 	case q.Descending:
 		return []part{timeless(" AND auto_id < ?", row)}
 	case hasTime:
-		return []part{timed(column+" >= ? AND ("+column+" > ? OR auto_id > ?)", at, at, row)}
+		return []part{timed(column+" >= ? AND ("+column+" > ? OR auto_id > ?)", moment, moment, row)}
 	}
 	return []part{timeless(" AND auto_id > ?", row), timed(column + " IS NOT NULL")}
 }
@@ -162,21 +162,21 @@ func find[R any](ctx context.Context, d *DB, t *searched[R], q *search.Query) (s
 	if len(rows) > q.PerPage {
 		answer.Rows = rows[:q.PerPage]
 		if q.SortedByTime() {
-			at, row := t.position(&rows[q.PerPage-1], q.Sort)
-			answer.Next = q.Next(at.Time, row)
+			moment, row := t.position(&rows[q.PerPage-1], q.Sort)
+			answer.Next = q.Next(moment.Time, row)
 		}
 	}
 	return answer, nil
 }
 
-// rows returns the rows of the page and the one after them.
+// rows returns the rows of the page and the row after them, if there is one.
 func (t *searched[R]) rows(ctx context.Context, d *DB, q *search.Query, match clause) ([]R, error) {
 	if q.After == nil {
 		return selectAll[R](ctx, d, t.page(match, t.order(q), (q.Page-1)*q.PerPage, q.PerPage+1))
 	}
 	all := []R{}
-	for _, s := range t.partsAfter(q) {
-		rows, err := selectAll[R](ctx, d, t.page(and(match, s.match), s.order, 0, q.PerPage+1-len(all)))
+	for _, p := range t.partsAfter(q) {
+		rows, err := selectAll[R](ctx, d, t.page(and(match, p.match), p.order, 0, q.PerPage+1-len(all)))
 		if err != nil {
 			return nil, err
 		}

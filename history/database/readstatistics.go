@@ -8,7 +8,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// outcomeRow is an execution or a run of a daemon's shard.
+// outcomeRow is an execution or a run of a daemon's shard, with the columns that statistics need.
 type outcomeRow struct {
 	State    *string     `db:"state"`
 	Success  *bool       `db:"is_success"` // nil for an execution
@@ -77,8 +77,9 @@ var resultTables = map[search.Interval]string{
 
 // TaskResults returns the results of the periods that began at from or later and before until, oldest first. A zero
 // time is no bound.
-func (d *DB) TaskResults(ctx context.Context, interval search.Interval, from, until time.Time) ([]search.TaskResults,
-	error) {
+func (d *DB) TaskResults(
+	ctx context.Context, interval search.Interval, from, until time.Time,
+) ([]search.TaskResults, error) {
 	table := resultTables[interval]
 	match := since("statistics_time", from)
 	if !until.IsZero() {

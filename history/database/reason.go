@@ -7,15 +7,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// A row stores a reason twice: as an English sentence for queries by people, and as a value, {"code":…,"args":{…}},
-// for programs and for the console, which shows it in the reader's language.
+// A row stores a reason twice: as an English sentence, which users read in their own queries, and as a value,
+// {"code":…,"args":{…}}, for programs and for the console, which shows it in the reader's language.
 
-// maxValue is the greatest length of a value in characters, which its column holds. Unlike a sentence, it can't be
-// cut.
+// maxValue is the greatest length of a value that its column holds, in characters. A longer value can't be cut, as a
+// sentence can.
 const maxValue = 4000
 
-// valueOf returns the value of a reason, or NULL for no reason, for plain text (the sentence suffices) and for a value
-// that is too long for its column.
+// valueOf returns the value of a reason. It returns NULL for no reason, for plain text, which the sentence contains,
+// and for a value that is too long for its column.
 func valueOf(r reason.Reason) any {
 	if r.IsZero() || r.Is(reason.PlainText) {
 		return nil
@@ -27,8 +27,8 @@ func valueOf(r reason.Reason) any {
 	return string(value)
 }
 
-// codeOf returns the code and the arguments of a row's reason. A sentence without a value, as in rows of earlier
-// releases, is plain text, and so is one whose value was edited and can't be parsed.
+// codeOf returns the code and the arguments of a row's reason. A sentence is plain text if it has no value, as in rows
+// of earlier releases, or if the value can't be parsed, because someone has edited it.
 func codeOf(sentence, value *string) (code string, args map[string]any) {
 	var r reason.Reason
 	if value == nil || json.Unmarshal([]byte(*value), &r) != nil || r.IsZero() {

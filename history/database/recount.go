@@ -20,10 +20,10 @@ const (
 // Recount counts the ends in the oldest marked minutes, at most limit of them, and updates their hours and days. It
 // returns the number of counted minutes, which is less than limit when no more are marked.
 //
-// Each minute is one transaction that first removes the mark and then counts. A concurrent writer whose rows the count
-// does not see either waits to set its mark again, or has set it before, so that the count waits for its commit.
-// Therefore each row is counted by the transaction or marked after it. The row of the day is locked first, so that of
-// two processes that count minutes of one day, each includes the counts of the other in its sums.
+// Each minute is one transaction that first removes the mark and then counts. A concurrent writer sets the mark, too:
+// if it has done so before the removal, the removal waits for the writer's commit; if not, the writer waits and sets
+// the mark afterwards. So each row is counted by the transaction or marked after it. The row of the day is locked
+// first, so that two processes that count minutes of one day include each other's counts in their sums.
 //
 // Numbers never decrease: ends are final, so a smaller count only means that old rows were deleted.
 func (d *DB) Recount(ctx context.Context, limit int) (done int, err error) {
@@ -75,7 +75,7 @@ type result struct {
 	Failed  int64 `db:"failed"`
 }
 
-// counter counts within one transaction.
+// counter counts within one transaction, in which db only supplies statements and the time.
 type counter struct {
 	db  *DB
 	ctx context.Context
@@ -97,18 +97,18 @@ func (c counter) ends(minute time.Time) (result, error) {
 	return result{logged.Success + tallied.Success, logged.Failed + tallied.Failed}, err
 }
 
-// sum sets a period to the sum of the shorter periods in it.
-func (c counter) sum(into string, from time.Time, of string, to time.Time) error {
-	var all result
-	if err := c.tx.GetContext(c.ctx, &all,
+// sum sets the period of table that begins at from and ends at to, to the sum of the shorter periods in it.
+func (c counter) sum(table string, from time.Time, shorter string, to time.Time) error {
+	var total result
+	if err := c.tx.GetContext(c.ctx, &total,
 		`SELECT COALESCE(SUM(success_count), 0) AS success, COALESCE(SUM(failed_count), 0) AS failed
-		FROM `+of+` WHERE statistics_time >= ? AND statistics_time < ?`, Time{from}, Time{to}); err != nil {
+		FROM `+shorter+` WHERE statistics_time >= ? AND statistics_time < ?`, Time{from}, Time{to}); err != nil {
 		return err
 	}
-	return c.raise(into, from, all)
+	return c.raise(table, from, total)
 }
 
-// raise sets the numbers of a period unless the stored ones are higher.
+// raise sets the numbers of a period, unless the stored numbers are higher.
 func (c counter) raise(name string, period time.Time, to result) error {
 	now := Time{c.db.now()}
 	_, err := c.tx.ExecContext(c.ctx, c.db.insertStatement(table{name: name, key: "statistics_time", columns: []column{

@@ -14,13 +14,13 @@ type table struct {
 	name string
 	// key is the column with a unique index.
 	key string
-	// version is the column that decides which of two rows with the same key is newer and replaces the other; "" if
-	// such rows never differ.
+	// version is the column that shows which of two rows with the same key is newer and so replaces the other; "" if
+	// rows with the same key never differ.
 	version string
 	columns []column
 }
 
-// column is one column. Text is cut to width characters; width 0 means that no cut is needed.
+// column is one column. Text is cut to width characters, or not at all if width is 0.
 type column struct {
 	name  string
 	width int
@@ -156,10 +156,10 @@ func (t table) keyAt() int {
 }
 
 // states returns the number of shards by state as JSON, or NULL.
-func states(of map[string]int) any {
-	if len(of) == 0 {
+func states(counts map[string]int) any {
+	if len(counts) == 0 {
 		return nil
 	}
-	text, _ := json.Marshal(of) // never fails for a map of numbers
+	text, _ := json.Marshal(counts) // never fails for a map of numbers
 	return string(text)
 }

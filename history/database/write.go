@@ -12,9 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 )
 
-// Write stores batches in one transaction, and returns the number of rows that it left out because the database
-// refuses them for their content. Existing rows stay unchanged, except for those with a lower revision. After any
-// error nothing is known to be stored, and the same batches may be written again.
+// Write stores batches in one transaction, and returns the number of rows that it left out because the database refuses
+// them for their content. Existing rows stay unchanged, except for those with a lower revision. After an error it is
+// unknown whether anything is stored, and the same batches may be written again.
 func (d *DB) Write(ctx context.Context, batches []event.Batch) (lost int, err error) {
 	w := writer{db: d}
 	all := rowsOf(batches)
@@ -72,10 +72,11 @@ func rowsOf(batches []event.Batch) []tableRows {
 	return all
 }
 
-func collect[E any](batches []event.Batch, of func(*event.Rows) []E, row func(*E) []any) [][]any {
+// collect returns the rows of all events of one kind.
+func collect[E any](batches []event.Batch, eventsOf func(*event.Rows) []E, row func(*E) []any) [][]any {
 	var rows [][]any
 	for i := range batches {
-		events := of(&batches[i].Rows)
+		events := eventsOf(&batches[i].Rows)
 		for j := range events {
 			rows = append(rows, row(&events[j]))
 		}
@@ -109,8 +110,8 @@ func minuteOf(t time.Time) time.Time { return t.UTC().Truncate(time.Minute) }
 func hourOf(t time.Time) time.Time   { return t.UTC().Truncate(time.Hour) }
 func dayOf(t time.Time) time.Time    { return t.UTC().Truncate(24 * time.Hour) }
 
-// The limits of one statement in rows and in bytes of text: MySQL's max_allowed_packet may be a few megabytes, and
-// SQLite has 32,766 parameters.
+// The limits of one statement, in rows and in bytes of text. MySQL's max_allowed_packet may be as small as a few
+// megabytes, and SQLite allows 32,766 parameters.
 const (
 	statementRows  = 250
 	statementBytes = 512 << 10
@@ -148,7 +149,7 @@ func (w *writer) insert(ctx context.Context, t table, rows [][]any) error {
 }
 
 // insertBatch writes rows with one statement. If the database refuses the content of a row, which undoes only this
-// statement, insertBatch halves the rows until it has found the refused row.
+// statement, insertBatch tries each half of the rows, until it has found the refused row and leaves that out.
 func (w *writer) insertBatch(ctx context.Context, t table, rows [][]any) error {
 	err := w.exec(ctx, t, rows)
 	switch {
@@ -185,11 +186,11 @@ func (d *DB) insertStatement(t table, n int) string {
 		names[i] = c.name
 	}
 	row := "(?" + strings.Repeat(", ?", len(names)-1) + ")"
-	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES " + row + strings.Repeat(", "+row,
-		n-1) + d.dialect.onConflict(t)
+	return "INSERT INTO " + t.name + " (" + strings.Join(names, ", ") + ") VALUES " +
+		row + strings.Repeat(", "+row, n-1) + d.dialect.onConflict(t)
 }
 
-// Batches returns how many batches of a term are valid, if that is known: a later leader has written it.
+// Batches returns how many batches of a term are valid. known is false until a later leader has written that number.
 func (d *DB) Batches(ctx context.Context, term int64) (n int64, known bool, err error) {
 	var found []int64
 	if err := d.ask(ctx, &found, "SELECT batches FROM HISTORY_TERM WHERE term = ?", term); err != nil {
