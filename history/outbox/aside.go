@@ -14,6 +14,7 @@ const temporary = ".new"
 
 func asideName(k Key) string { return fmt.Sprintf("uncertain-%d-%d", k.Term, k.Number) }
 
+// loadAside finds a batch that an earlier process has set aside. It ignores files with other names.
 func (l *Log) loadAside(name string) error {
 	var k Key
 	if _, err := fmt.Sscanf(name, "uncertain-%d-%d", &k.Term, &k.Number); err != nil || name != asideName(k) {
@@ -68,7 +69,8 @@ func (l *Log) Aside() []Key {
 	return slices.Clone(l.aside)
 }
 
-// ReadAside reads a batch that is set aside. Damage is counted and logged, and results in an entry without data.
+// ReadAside reads a batch that is set aside. If the file is damaged, ReadAside counts and logs that, and returns an
+// entry without data.
 func (l *Log) ReadAside(k Key) (e Entry, err error) {
 	defer func() {
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
-// FS is the folder of one log. Tests replace it by one that fails and crashes.
+// FS is the folder of one log. Tests replace it by a folder that fails and crashes.
 type FS interface {
 	// Lock excludes all other processes until the returned closer is closed.
 	Lock() (io.Closer, error)

@@ -16,7 +16,7 @@ func segmentName(id int64) string { return fmt.Sprintf("%016d.log", id) }
 
 const positionName = "position"
 
-// load reads what an earlier process has left: segments, position, and batches that are set aside.
+// load finds the files of an earlier process: the segments, the position, and the batches that are set aside.
 func (l *Log) load() error {
 	names, err := l.fs.Names()
 	if err != nil {
@@ -45,7 +45,7 @@ func (l *Log) load() error {
 		if err := l.resetDone(); err != nil {
 			return err
 		}
-		_ = l.writePosition(l.done) // create the file now, before a disk may be full
+		_ = l.writePosition(l.done) // creates the file before the disk may be full
 	}
 	l.reader.at, l.reader.delivered, l.reader.total = l.done, l.done.total, l.done.total
 	l.total = max(l.total, l.done.total)
@@ -106,8 +106,8 @@ func (l *Log) truncateEnd() error {
 	return nil
 }
 
-// scan returns the end of the last whole frame of a segment, and the total of rows before its first frame and after
-// its last one; all 0 if it has no frame.
+// scan returns the end of the last whole frame of a segment, and the totals of rows before its first and after its last
+// whole frame. They are all 0 if the segment has no whole frame.
 func (l *Log) scan(s segment) (end, before, total int64, err error) {
 	r := reader{at: position{segment: s.id}}
 	defer func() { err = errors.Join(err, r.close()) }()
@@ -139,7 +139,8 @@ func (l *Log) cut(id, size int64) error {
 	return errors.Join(f.Truncate(size), f.Close())
 }
 
-// resetDone treats all entries as not done. The number of damaged rows before the first whole frame is unknown.
+// resetDone treats all entries as not done. Rows before the first whole frame do not count as lost, because their
+// number is unknown.
 func (l *Log) resetDone() error {
 	for i, s := range l.segments {
 		if i == 0 {
@@ -160,8 +161,8 @@ func (l *Log) resetDone() error {
 // The position file contains segment, offset, total and a checksum.
 const positionSize = 3*8 + 4
 
-// readPosition reads the position up to which everything is done. It returns false if that is unknown, so that
-// everything is read again.
+// readPosition reads the position up to which everything is done. It returns false if the position is unknown;
+// everything is then read again.
 func (l *Log) readPosition() (found bool, err error) {
 	f, err := l.fs.Open(positionName, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -181,12 +182,13 @@ func (l *Log) readPosition() (found bool, err error) {
 		}
 		return false, nil
 	}
-	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(b[at:])) }
+	number := func(offset int) int64 { return int64(binary.LittleEndian.Uint64(b[offset:])) }
 	l.done = position{number(0), number(8), number(16)}
 	return true, nil
 }
 
-// writePosition writes the position up to which everything is done. It does not sync it: see the package comment.
+// writePosition writes the position up to which everything is done. It does not sync the file; the package comment says
+// why.
 func (l *Log) writePosition(p position) error {
 	b := make([]byte, 0, positionSize)
 	for _, n := range []int64{p.segment, p.offset, p.total} {

@@ -16,20 +16,20 @@ const (
 	batch                  // a batch, not compressed
 	compressed             // a batch, its data compressed with zstd
 	happened               // the commit of the batch with this term and number has happened
-	never                  // it has not happened, and will not
-	unknown                // its outcome will not be known to this process
+	never                  // the commit of that batch has not happened, and will not happen
+	unknown                // this process will not know the outcome of that commit
 	kinds
 )
 
 // frame is a record of the log. In a file, with all numbers little-endian:
 //
 //	0  magic   4 bytes
-//	4  crc     uint32, of all that follows
+//	4  crc     uint32, of everything after it
 //	8  length  uint32, of the data
 //	12 kind    1 byte, 3 of zero
 //	16 term    int64
 //	24 number  int64
-//	32 total   int64: the rows that this log has ever taken, including this frame's
+//	32 total   int64: the number of rows ever appended to this log, including this frame's
 //	40 time    int64: milliseconds since 1970
 //	48 rows    uint32
 //	52 data
@@ -47,7 +47,7 @@ const (
 	// maxData bounds the data of a frame, and maxRaw the uncompressed data. A frame that exceeds them is damaged.
 	maxData = 256 << 20
 	maxRaw  = 1 << 30
-	// compressFrom is the smallest size in bytes for which compression pays.
+	// compressFrom is the smallest size in bytes of data that is compressed.
 	compressFrom = 512
 )
 
@@ -55,7 +55,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // append appends the frame to buf.
 func (f *frame) append(buf []byte) []byte {
-	at := len(buf)
+	start := len(buf)
 	buf = append(buf, magic...)
 	buf = append(buf, 0, 0, 0, 0)
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(len(f.data)))
@@ -65,14 +65,14 @@ func (f *frame) append(buf []byte) []byte {
 	}
 	buf = binary.LittleEndian.AppendUint32(buf, uint32(f.rows))
 	buf = append(buf, f.data...)
-	binary.LittleEndian.PutUint32(buf[at+4:], crc32.Checksum(buf[at+8:], castagnoli))
+	binary.LittleEndian.PutUint32(buf[start+4:], crc32.Checksum(buf[start+8:], castagnoli))
 	return buf
 }
 
 // size returns the size of the frame in a file, in bytes.
 func (f *frame) size() int64 { return int64(headerSize + len(f.data)) }
 
-// dataLength returns the length of the data after a header; false if it is not a valid header.
+// dataLength returns the length of the data after a header, or false if the header is not valid.
 func dataLength(header []byte) (int, bool) {
 	if len(header) < headerSize || string(header[:4]) != magic {
 		return 0, false
@@ -81,14 +81,17 @@ func dataLength(header []byte) (int, bool) {
 	return int(n), n <= maxData
 }
 
-// parse reads the frame at the beginning of b; false if there is no whole one. The frame's data refers to b.
+// parse returns the frame at the beginning of b, or false if b does not begin with a whole, undamaged frame. The
+// frame's data refers to b.
 func parse(b []byte) (f frame, ok bool) {
 	n, ok := dataLength(b)
-	if !ok || len(b) < headerSize+n || crc32.Checksum(b[8:headerSize+n],
-		castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
+	if !ok || len(b) < headerSize+n {
 		return frame{}, false
 	}
-	number := func(at int) int64 { return int64(binary.LittleEndian.Uint64(b[at:])) }
+	if crc32.Checksum(b[8:headerSize+n], castagnoli) != binary.LittleEndian.Uint32(b[4:]) {
+		return frame{}, false
+	}
+	number := func(offset int) int64 { return int64(binary.LittleEndian.Uint64(b[offset:])) }
 	f = frame{kind: kind(b[12]), term: number(16), number: number(24), total: number(32), time: number(40),
 		rows: int(binary.LittleEndian.Uint32(b[48:])), data: b[headerSize : headerSize+n]}
 	return f, f.kind > 0 && f.kind < kinds

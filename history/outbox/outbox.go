@@ -76,7 +76,7 @@ type position struct {
 
 // Status is the state of a log.
 type Status struct {
-	Rows    int64 // appended, and neither done nor set aside
+	Rows    int64 // rows that were appended, and are neither done nor set aside
 	Bytes   int64 // of its files
 	Bound   int64
 	Aside   int   // batches that are set aside
@@ -85,7 +85,7 @@ type Status struct {
 	Lost int64
 }
 
-// Open opens the log in a folder, which it creates, and finds what an earlier process has left there.
+// Open opens the log in a folder, which it creates if necessary, and finds the entries of an earlier process there.
 func Open(dir string, opt Options) (*Log, error) {
 	l, err := open(dir, opt)
 	if err != nil {
@@ -178,8 +178,9 @@ func (l *Log) recordLost(rows int64) {
 	l.opt.Logger.Error("history rows lost: missing or damaged in the outbox", "rows", rows)
 }
 
-// segmentAt returns the segment with the id, or the first one after it, and whether it is the last.
-func (l *Log) segmentAt(id int64) (s segment, last, ok bool) {
+// segmentAt returns the segment with the id, or the first segment after it, and whether that is the last one. ok is
+// false if there is neither. The caller holds mu.
+func (l *Log) segmentAt(id int64) (s segment, isLast, ok bool) {
 	i, _ := slices.BinarySearchFunc(l.segments, id, func(s segment, id int64) int { return int(s.id - id) })
 	if i == len(l.segments) {
 		return segment{}, true, false

@@ -31,7 +31,7 @@ type reader struct {
 	at   position // position of the next frame
 	file File
 	id   int64  // segment id of file
-	buf  []byte // data read from offset from
+	buf  []byte // data that was read ahead, from the offset from
 	from int64
 
 	position  File   // the open position file
@@ -87,8 +87,9 @@ func (r *reader) bytes(offset int64, n int, end int64) ([]byte, error) {
 	return have[:min(n, len(have))], nil
 }
 
-// next reads the frame at the current offset of a segment that ends at end, and moves past it; n is its length. Damage
-// is skipped: then n is 0, and the offset is that of the next whole frame, or the end. The error is io.EOF at the end.
+// next reads the frame at the current offset of a segment that ends at end, and moves past the frame, whose length is
+// n. If the data there is damaged, next returns an n of 0 and moves to the next whole frame, or to the end. At the end
+// it returns io.EOF.
 func (r *reader) next(end int64) (f frame, n int64, err error) {
 	if r.at.offset >= end {
 		return frame{}, 0, io.EOF
@@ -120,7 +121,7 @@ func (r *reader) next(end int64) (f frame, n int64, err error) {
 	}
 }
 
-// frameAt reads a frame. n is 0 if there is no valid one.
+// frameAt reads the frame at an offset. n is its length, or 0 if there is no valid frame.
 func (r *reader) frameAt(offset, end int64) (f frame, n int64, err error) {
 	b, err := r.bytes(offset, headerSize, end)
 	if err != nil {
@@ -139,8 +140,8 @@ func (r *reader) frameAt(offset, end int64) (f frame, n int64, err error) {
 	return f, f.size(), nil
 }
 
-// Next returns the oldest batch that it has not returned since Open and whose outcome is known or Uncertain. It waits
-// for one until ctx ends.
+// Next returns the oldest batch that it has not returned since Open and whose outcome is Happened or Uncertain. It
+// waits for such a batch until ctx ends.
 func (l *Log) Next(ctx context.Context) (Entry, error) {
 	for {
 		f, grown, err := l.nextFrame()
@@ -171,10 +172,11 @@ func (l *Log) Next(ctx context.Context) (Entry, error) {
 	}
 }
 
-// processFrame processes the next frame, and returns the batch whose outcome the frame decides.
+// processFrame processes the next frame, and returns the batch whose outcome the frame decides. ok is false if there is
+// none, or if its commit never happened.
 func (l *Log) processFrame(f frame) (e Entry, ok bool, err error) {
 	p := l.reader.pending
-	same := p != nil && p.Term == f.term
+	sameTerm := p != nil && p.Term == f.term
 	switch f.kind {
 	case gap:
 		if p != nil {
@@ -183,14 +185,14 @@ func (l *Log) processFrame(f frame) (e Entry, ok bool, err error) {
 	case batch, compressed:
 		if p != nil {
 			switch {
-			case !same, f.number < p.Number: // numbers restart in a registry that has replaced another one
+			case !sameTerm, f.number < p.Number: // numbers restart in a registry that has replaced another one
 				e, ok = l.resolve(Uncertain), true
 			case f.number > p.Number:
 				e, ok = l.resolve(Happened), true
 			}
 		}
 		data, err := l.codec.unpack(f)
-		if err != nil { // the checksum is right, so it was written like this
+		if err != nil { // the checksum is right, so the frame was written with such data
 			l.recordDamage(segmentName(l.reader.at.segment), l.reader.at.offset-f.size(), f.size(), err.Error())
 			l.recordLost(int64(f.rows))
 			l.reader.pending = nil
@@ -201,15 +203,15 @@ func (l *Log) processFrame(f frame) (e Entry, ok bool, err error) {
 		l.reader.pending = &Entry{Key: Key{f.term, f.number}, Rows: f.rows, Time: time.UnixMilli(f.time), Data: data,
 			end: end}
 	case happened:
-		if same && f.number >= p.Number {
+		if sameTerm && f.number >= p.Number {
 			return l.resolve(Happened), true, nil
 		}
 	case never:
-		if same && f.number == p.Number {
+		if sameTerm && f.number == p.Number {
 			l.reader.pending = nil
 		}
 	case unknown:
-		if same && f.number == p.Number {
+		if sameTerm && f.number == p.Number {
 			return l.resolve(Uncertain), true, nil
 		}
 	}
@@ -224,8 +226,8 @@ func (l *Log) resolve(o Outcome) Entry {
 	return e
 }
 
-// pendingOutcome returns the outcome of the pending batch that the disk can't store. The reader must not wait for the
-// disk, because only entries that it has read can be freed.
+// pendingOutcome returns the outcome of the pending batch if the writer knows it but the disk can't store it. The
+// reader must not wait for the disk to recover, because only entries that it has read can be freed.
 func (l *Log) pendingOutcome() (frame, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -236,15 +238,16 @@ func (l *Log) pendingOutcome() (frame, bool) {
 	return *l.outcome, true
 }
 
-// freeIdle marks skipped frames, and batches whose commits never happened, as done if they are at the end of the log
-// and everything before them is done. Then all segments except the one being written are free, so that a full disk
-// gets space.
+// freeIdle is called at the end of the log. If all batches that Next has returned are done, only skipped frames and
+// batches whose commits never happened are left. It marks these as done, too, and removes all segments but the one
+// being written, so that a full disk gets space.
 func (l *Log) freeIdle() {
 	l.mu.Lock()
 	var free []segment
-	if s, last, ok := l.segmentAt(l.reader.at.segment); l.reader.pending == nil &&
-		l.done.total == l.reader.delivered &&
-		(!ok || last && l.reader.at.offset >= s.size) {
+	s, isLast, ok := l.segmentAt(l.reader.at.segment)
+	atEnd := !ok || isLast && l.reader.at.offset >= s.size
+	allDone := l.reader.pending == nil && l.done.total == l.reader.delivered
+	if atEnd && allDone {
 		l.done.total, l.reader.delivered = l.total, l.total
 		n := len(l.segments)
 		if n > 0 && l.segments[n-1].id == l.active {
@@ -283,23 +286,23 @@ func (l *Log) remove(free []segment) error {
 // maxFailures is the number of consecutive failed reads of a segment after which the rest of it is skipped.
 const maxFailures = 5
 
-// nextFrame reads the next frame, or a gap where some are missing. At the end of the log it returns the channel that
-// is closed when there is more.
+// nextFrame reads the next frame, or returns a gap where frames are missing. At the end of the log it returns a channel
+// that is closed when there is more to read.
 func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 	r := &l.reader
 	for {
 		l.mu.Lock()
-		s, last, ok := l.segmentAt(r.at.segment)
+		s, isLast, ok := l.segmentAt(r.at.segment)
 		grown, total := l.grown, l.total
 		l.mu.Unlock()
 		if ok && s.id != r.at.segment {
-			if r.at = (position{segment: s.id}); s.id > 1 { // otherwise nothing was before it
+			if r.at = (position{segment: s.id}); s.id > 1 { // before segment 1 there is none
 				r.total = -1 // missing segments may have been done and removed
 			}
 			return frame{kind: gap}, nil, nil
 		}
 		if !ok || r.at.offset >= s.size {
-			if last {
+			if isLast {
 				l.readUpTo(total, total)
 				return frame{}, grown, nil
 			}
@@ -334,14 +337,14 @@ func (l *Log) nextFrame() (frame, <-chan struct{}, error) {
 	}
 }
 
-// isShortage reports errors that say nothing about the file: the process or the machine has no descriptor or memory
-// left.
+// isShortage reports whether an error says nothing about the file: the process or the machine has no descriptor or no
+// memory left.
 func isShortage(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM)
 }
 
-// readUpTo counts the rows as lost that were appended between the last readable frame and the next one. before and
-// total are the numbers of rows appended before and after the next one.
+// readUpTo counts the rows between the last readable frame and the next one as lost. before and total are the numbers
+// of rows that were appended before the next frame and including it.
 func (l *Log) readUpTo(before, total int64) {
 	if r := &l.reader; r.total >= 0 {
 		l.recordLost(before - r.total)
@@ -349,8 +352,8 @@ func (l *Log) readUpTo(before, total int64) {
 	l.reader.total = total
 }
 
-// Done reports that this entry and all earlier ones are in the database or set aside. They are never read again, and
-// segments without other entries are removed.
+// Done records that this entry and all earlier ones are in the database or set aside. Next does not return them again,
+// and Done removes the segments that have no other entries.
 func (l *Log) Done(e Entry) error {
 	l.mu.Lock()
 	n := 0

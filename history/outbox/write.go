@@ -12,14 +12,14 @@ type Outcome uint8
 const (
 	Happened Outcome = iota
 	Never
-	// Uncertain: no reader of this log can know the outcome yet.
+	// Uncertain means that this process does not know the outcome, and that its log will not show it.
 	Uncertain
 )
 
 // request is a frame in the queue.
 type request struct {
 	frame
-	answer chan<- error // nil for one that needs no fsync
+	answer chan<- error // nil for a frame that needs no fsync
 }
 
 // writer is the state of the writing goroutine.
@@ -28,18 +28,19 @@ type writer struct {
 	id         int64
 	size       int64 // of whole frames
 	synced     int64
-	nameSynced bool // its name is durable
+	nameSynced bool // whether the segment's name is durable
 	buf        []byte
 
-	// A failed fsync may lose the outcome of the newest batch. It is written again then; otherwise the next batch of
-	// the term would imply that a commit happened which did not.
+	// A failed fsync may lose the outcome of the newest batch. The outcome is then written again. Otherwise the next
+	// batch of the term would say that the commit has happened, even if it has not.
 	newest  Key      // the newest batch in the log
-	outcome *request // its first settlement, if it is not synced
-	failed  bool     // the last write has failed
+	outcome *request // its first settlement, unless that is synced
+	failed  bool     // whether the last write has failed
 }
 
-// Append queues a batch of rows rows. The channel receives nil when the batch is on disk, or the reason why it never
-// will be. Batches are written in the order of the calls. One fsync confirms all batches that wait for one.
+// Append queues a batch with this number of rows. The channel receives nil when the batch is on disk, or the reason
+// why it never will be. Batches are written in the order of the calls. One fsync confirms all batches that wait for
+// one.
 func (l *Log) Append(term, number int64, rows int, data []byte) <-chan error {
 	answer := make(chan error, 1)
 	kind, packed := l.codec.pack(data)
@@ -55,11 +56,11 @@ func (l *Log) Append(term, number int64, rows int, data []byte) <-chan error {
 	return answer
 }
 
-// Settle records the outcome of the newest batch of this term and number. It does not wait; if the record is lost, the
-// batch stays uncertain.
+// Settle records the outcome of the commit of the newest batch with this term and number. It does not wait. If the
+// record is lost, the outcome stays uncertain.
 func (l *Log) Settle(term, number int64, o Outcome) {
-	of := map[Outcome]kind{Happened: happened, Never: never, Uncertain: unknown}
-	_ = l.enqueue(request{frame: frame{kind: of[o], term: term, number: number, time: l.opt.Clock().UnixMilli()}})
+	kindOf := map[Outcome]kind{Happened: happened, Never: never, Uncertain: unknown}
+	_ = l.enqueue(request{frame: frame{kind: kindOf[o], term: term, number: number, time: l.opt.Clock().UnixMilli()}})
 }
 
 func (l *Log) enqueue(r request) error {
@@ -156,7 +157,7 @@ func (l *Log) wakeReader() {
 	l.grown = make(chan struct{})
 }
 
-// recordOutcome records the outcome of the newest batch.
+// recordOutcome keeps the first settlement of the newest batch until it is synced.
 func (w *writer) recordOutcome(group []request, synced bool, err error) {
 	for i := range group {
 		r := &group[i]
@@ -173,8 +174,8 @@ func (w *writer) recordOutcome(group []request, synced bool, err error) {
 	w.failed = err != nil
 }
 
-// write appends buf to the segment. If that fails, the segment is cut back to its synced size and is not used any
-// more.
+// write appends buf to the segment. If that fails, it cuts the segment back to its synced size, and the next write
+// begins a new segment.
 func (w *writer) write(l *Log, sync bool) (err error) {
 	defer func() {
 		if err != nil {
@@ -182,8 +183,7 @@ func (w *writer) write(l *Log, sync bool) (err error) {
 		}
 	}()
 	if w.file != nil && w.size >= l.opt.SegmentBytes {
-		err := w.roll(l)
-		if err != nil {
+		if err := w.roll(l); err != nil {
 			return err
 		}
 	}
@@ -212,8 +212,7 @@ func (w *writer) write(l *Log, sync bool) (err error) {
 	return nil
 }
 
-// roll ends a full segment. It syncs settlements at the end, because no later frame in this segment would replace
-// them.
+// roll ends a full segment. It syncs the settlements at the segment's end, because no later write to this file would.
 func (w *writer) roll(l *Log) error {
 	if w.synced < w.size {
 		if err := w.file.Sync(); err != nil {
@@ -224,8 +223,8 @@ func (w *writer) roll(l *Log) error {
 	return w.close()
 }
 
-// abandon gives up a segment that could not be written to. The unconfirmed part is cut off if possible. A segment
-// without frames to read is removed and its number reused, because a missing number means missing batches.
+// abandon ends the use of a segment that could not be written to. It cuts off the unconfirmed part if possible. A
+// segment without a frame is removed and its number used again, because a missing number would mean missing batches.
 func (w *writer) abandon(l *Log) {
 	if w.file == nil {
 		return
