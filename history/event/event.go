@@ -4,8 +4,8 @@
 //
 // Every event has an id that derives from its content (ID), or is the execution's id. So an event that is recorded
 // twice, after a crash or by a leader that found it in the registry, is stored once. Some rows have several versions,
-// such as the begin and the end of a run: each version has all columns, and a higher Revision replaces a lower one, in
-// whatever order they arrive.
+// such as the begin and the end of a run. Each version has all columns, and a higher Revision replaces a lower one,
+// whatever the order in which they arrive.
 package event
 
 import (
@@ -45,18 +45,18 @@ func (r *Rows) Len() int {
 		len(r.Loads) + len(r.Terms) + len(r.Audits)
 }
 
-// Revisions of an execution and of a run. A higher one replaces a lower one.
+// Revisions of the row of an execution or of a run. A higher revision replaces a lower one.
 const (
-	Begun = 1 + iota // a fired execution; a run whose process began
+	Begun = 1 + iota // an execution that has fired, or a run whose process has started
 	Launched
 	Ended
 )
 
-// Again returns the revision of a row that was final and is written again, after it was opened for the n-th time. It
-// is at most 127, which the column holds; the last versions then count as one.
+// Again returns the revision of a row that is written again after its final version was reopened for the n-th time. It
+// is at most 127, the greatest number that the column holds. Versions after that have the same revision.
 func Again(revision, n int) int {
-	const most = 62
-	switch n = min(n, most); {
+	const maxReopened = 62
+	switch n = min(n, maxReopened); {
 	case n == 0:
 		return revision
 	case revision == Ended:
@@ -77,10 +77,10 @@ type Execution struct {
 	// Reason is why an ended execution is not FINISHED.
 	Reason reason.Reason `json:"reason,omitzero"`
 	Fire   time.Time     `json:"fire"`
-	Made   time.Time     `json:"made"` // when it was created; later than Fire after a time without a leader
+	Made   time.Time     `json:"made"` // the time of its creation; later than Fire after a time without a leader
 	Launch time.Time     `json:"launch,omitzero"`
 	Begin  time.Time     `json:"begin,omitzero"` // the begin of its first process
-	End    time.Time     `json:"end,omitzero"`   // the end of its last process; without one, when it was ended
+	End    time.Time     `json:"end,omitzero"`   // the end of its last process or, without any process, of the execution
 	Shards int           `json:"shards,omitempty"`
 	// States counts its shards by their final states.
 	States map[string]int `json:"states,omitempty"`
@@ -105,11 +105,11 @@ const NoItem = -1
 type Kind string
 
 const (
-	Waited   Kind = "WAITED"   // Message says for what; at most a few per execution
+	Waited   Kind = "WAITED"   // a shard has waited; Message says for what; at most a few per execution
 	Requeued Kind = "REQUEUED" // a shard waits for another attempt; Message says why
 	Killing  Kind = "KILLING"  // a kill of the execution or of a shard is requested; Message says why
 	Dropped  Kind = "DROPPED"  // a fire found its job busy, so Execution does not exist; Message says why
-	Missed   Kind = "MISSED"   // the fire of Execution was missed, the last of several; Message says which
+	Missed   Kind = "MISSED"   // fires were missed, of which Execution is the last; Message says which
 )
 
 // Run is a row of JOB_EXECUTION_LOG: one run of one shard, which is an attempt of a transient job, or one fire of a
@@ -161,7 +161,7 @@ const (
 	FromExecutor  = "CLOUD_EXECUTOR"
 )
 
-// Tally counts runs of a daemon's shard that were not reported individually (jobs with sampling).
+// Tally counts runs of a daemon's shard that were not reported individually, because its app has sampling.
 type Tally struct {
 	ID      string    `json:"id"`
 	Job     string    `json:"job"`
@@ -199,7 +199,7 @@ type Load struct {
 	DelayP95 float64 `json:"p95,omitempty"`
 }
 
-// Term reports that exactly the batches up to Batches of a former term are valid.
+// Term reports that exactly the batches with numbers up to Batches are valid of a former term.
 type Term struct {
 	Number  int64 `json:"number"`
 	Batches int64 `json:"batches"`
@@ -216,10 +216,10 @@ func ID(parts ...string) string {
 	h.Sum(sum[:0])
 	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // version 8: custom format
 	var text [36]byte
-	for at, from := range [][2]int{{0, 4}, {4, 6}, {6, 8}, {8, 10}, {10, 16}} {
-		hex.Encode(text[at+2*from[0]:], sum[from[0]:from[1]])
-		if from[1] < 16 {
-			text[at+2*from[1]] = '-'
+	for i, group := range [][2]int{{0, 4}, {4, 6}, {6, 8}, {8, 10}, {10, 16}} {
+		hex.Encode(text[i+2*group[0]:], sum[group[0]:group[1]])
+		if group[1] < 16 {
+			text[i+2*group[1]] = '-'
 		}
 	}
 	return string(text[:])

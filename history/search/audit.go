@@ -35,13 +35,14 @@ var AuditTargets = []string{"app", "job", "execution", "task", "cluster", "user"
 // AuditParameters are the parameters that ParseAudits reads.
 var AuditParameters = []string{"who", "action", "target", "app", "startTime", "endTime", "cursor", "limit"}
 
-// DefaultAudits is the default of the parameter limit, MaxAudits its maximum.
+// DefaultAudits is the default of the parameter limit, and MaxAudits is its maximum.
 const (
 	DefaultAudits = 100
 	MaxAudits     = 1000
 )
 
-// ParseAudits parses parameters, like Subject.Parse. The parameter target is a kind of object, or the name of one.
+// ParseAudits parses a query and returns all violations of its rules, as Subject.Parse does. The parameter target is a
+// kind of object or the name of an object.
 func ParseAudits(values url.Values) (Audits, []Violation) {
 	p := parser{values: values}
 	q := Audits{Who: p.text("who"), Action: p.text("action"), App: p.text("app"), From: p.time("startTime", false),
@@ -58,8 +59,8 @@ func ParseAudits(values url.Values) (Audits, []Violation) {
 	q.Before = read(&p, "cursor", time.Time{}, func(text string) (time.Time, error) {
 		plain, err := base64.RawURLEncoding.DecodeString(text)
 		millis, id, found := strings.Cut(string(plain), " ")
-		n, notNumber := strconv.ParseInt(millis, 10, 64)
-		if err != nil || !found || notNumber != nil || n < 0 || n > latest.UnixMilli() || !utf8.ValidString(id) {
+		n, parseErr := strconv.ParseInt(millis, 10, 64)
+		if err != nil || !found || parseErr != nil || n < 0 || n > latest.UnixMilli() || !utf8.ValidString(id) {
 			return time.Time{}, strconv.ErrSyntax
 		}
 		q.BeforeID = id
@@ -75,9 +76,9 @@ func (q *Audits) Next(a *event.Audit) string {
 
 // Matches reports whether a row matches the query.
 func (q *Audits) Matches(a *event.Audit) bool {
-	is := func(asked, value string) bool { return asked == "" || asked == value }
-	if !is(q.Who, a.Name) || !is(q.Action, a.Action) || !is(q.Target, a.Target) || !is(q.TargetName, a.TargetName) ||
-		!is(q.App, a.App) {
+	passes := func(filter, value string) bool { return filter == "" || filter == value }
+	if !passes(q.Who, a.Name) || !passes(q.Action, a.Action) || !passes(q.Target, a.Target) ||
+		!passes(q.TargetName, a.TargetName) || !passes(q.App, a.App) {
 		return false
 	}
 	if q.May != nil && !q.May(a.App) {
@@ -89,11 +90,10 @@ func (q *Audits) Matches(a *event.Audit) bool {
 	return q.Before.IsZero() || cmp.Or(a.Time.Compare(q.Before), strings.Compare(a.ID, q.BeforeID)) < 0
 }
 
-// Page sorts rows as the query does, removes duplicate ids, and returns the first rows up to Limit.
+// Page sorts rows in the order of the query, removes duplicate ids, and returns at most Limit rows, the first ones.
 func (q *Audits) Page(rows []event.Audit) []event.Audit {
 	slices.SortFunc(rows, func(a, b event.Audit) int {
-		return cmp.Or(b.Time.Compare(a.Time),
-			strings.Compare(b.ID, a.ID))
+		return cmp.Or(b.Time.Compare(a.Time), strings.Compare(b.ID, a.ID))
 	})
 	rows = slices.CompactFunc(rows, func(a, b event.Audit) bool { return a.ID == b.ID })
 	return rows[:min(len(rows), q.Limit)]

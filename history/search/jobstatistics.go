@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// MaxSummed is the greatest number of executions of a job, or of individually stored runs of a daemon, in its
-// statistics. The newest ones are used.
+// MaxSummed is the maximum number of executions of a job, or of individually stored runs of a daemon, that its
+// statistics contain. They contain the newest.
 const MaxSummed = 1000
 
 // JobStatistics are the statistics of the ended executions of a job, or of the ended runs of a daemon's shards.
@@ -14,14 +14,15 @@ type JobStatistics struct {
 	JobName string `json:"jobName"`
 	// Of is EXECUTIONS or, for a daemon, RUNS.
 	Of string `json:"of"`
-	// Since is the earliest fire time, for runs the earliest start or the first report of tallied runs.
+	// Since is the earliest fire time of the executions. For runs it is the earliest start or first report of tallied
+	// runs.
 	Since    Time `json:"since"`
 	Finished int  `json:"finished"`
 	Failed   int  `json:"failed"`
 	Killed   int  `json:"killed"`
 	// SuccessRate is Finished divided by the sum of Finished and Failed; nil if the sum is 0.
 	SuccessRate *float64 `json:"successRate"`
-	// DurationMillis are the durations of the finished ones; nil without any.
+	// DurationMillis are the durations of the finished executions or runs; nil if none finished.
 	DurationMillis *Durations `json:"durationMillis"`
 	// LastFailure is the last failure; nil if none is stored.
 	LastFailure *LastFailure `json:"lastFailure"`
@@ -63,16 +64,16 @@ const (
 	Kill
 )
 
-// Sum computes statistics from outcomes, newest first.
+// Sum computes statistics from outcomes, which are sorted with the newest first.
 func Sum(job, of string, outcomes []Outcome) JobStatistics {
 	s := JobStatistics{JobName: job, Of: of}
-	var took []int64
+	var durations []int64
 	for _, o := range outcomes {
 		switch o.Result {
 		case Success:
 			s.Finished++
 			if o.DurationMillis != nil {
-				took = append(took, *o.DurationMillis)
+				durations = append(durations, *o.DurationMillis)
 			}
 		case Failure:
 			s.Failed++
@@ -83,10 +84,10 @@ func Sum(job, of string, outcomes []Outcome) JobStatistics {
 		}
 		s.Since.Time = o.Time
 	}
-	s.rate()
-	if len(took) > 0 {
-		slices.Sort(took)
-		s.DurationMillis = &Durations{P50: percentile(took, 50), P95: percentile(took, 95)}
+	s.setRate()
+	if len(durations) > 0 {
+		slices.Sort(durations)
+		s.DurationMillis = &Durations{P50: percentile(durations, 50), P95: percentile(durations, 95)}
 	}
 	return s
 }
@@ -101,12 +102,12 @@ func (s *JobStatistics) AddTallied(finished, failed int, first time.Time) {
 	if s.Since.IsZero() || first.Before(s.Since.Time) {
 		s.Since.Time = first
 	}
-	s.rate()
+	s.setRate()
 }
 
-func (s *JobStatistics) rate() {
-	if judged := s.Finished + s.Failed; judged > 0 {
-		rate := float64(s.Finished) / float64(judged)
+func (s *JobStatistics) setRate() {
+	if total := s.Finished + s.Failed; total > 0 {
+		rate := float64(s.Finished) / float64(total)
 		s.SuccessRate = &rate
 	}
 }

@@ -18,8 +18,8 @@ type Moment struct {
 	Agent   string `json:"agent"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
-	// MessageCode and MessageArgs are the structured form of the reason in Message, or at the end of it for ENDED and
-	// WAITING.
+	// MessageCode and MessageArgs are the structured form of the reason that Message is, or that is at the end of
+	// Message for ENDED and WAITING.
 	MessageCode string         `json:"messageCode,omitempty"`
 	MessageArgs map[string]any `json:"messageArgs,omitempty"`
 }
@@ -28,7 +28,7 @@ type Moment struct {
 const ended = "ENDED"
 
 // Life sorts moments by time and sets the times between them. Moments of the same time keep their order, except that
-// the end comes last. It returns at most limit moments, the first ones; more reports that there are others.
+// the end comes last. It returns the first moments, at most limit; more reports whether there are others.
 func Life(moments []Moment, limit int) (life []Moment, more bool) {
 	slices.SortStableFunc(moments, func(a, b Moment) int {
 		order := a.Time.Compare(b.Time.Time)

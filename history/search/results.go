@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// Time is a time in UTC with milliseconds, read from the text that both kinds of databases store, or null.
+// Time is a time in UTC with milliseconds, read from the text that both kinds of databases store. The zero time is
+// null.
 type Time struct{ time.Time }
 
 // Scan implements sql.Scanner. Zero dates, which MySQL tables of the original may contain, become null.
-func (t *Time) Scan(from any) error {
+func (t *Time) Scan(value any) error {
 	var text string
-	switch from := from.(type) {
+	switch v := value.(type) {
 	case nil:
 	case []byte:
-		text = string(from)
+		text = string(v)
 	case string:
-		text = from
+		text = v
 	default:
-		return fmt.Errorf("a time can't be read from %T", from)
+		return fmt.Errorf("a time can't be read from %T", v)
 	}
 	t.Time = time.Time{}
 	if text == "" || strings.HasPrefix(text, "0000-00-00") {
@@ -109,8 +110,8 @@ type Executions struct {
 	// Job and States are filters; an empty one matches all.
 	Job    string
 	States []string
-	// Since excludes earlier fires. Before excludes fires after that time, and of the fires at that time those that do
-	// not come after BeforeID in the list.
+	// Since excludes earlier fires. Before excludes later fires, and those fires at that time that do not come after
+	// BeforeID in the list.
 	Since, Before time.Time
 	BeforeID      string
 	// Limit is the greatest number of listed executions.

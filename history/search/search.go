@@ -15,7 +15,7 @@ import (
 
 // Subject is a searchable table: its filters and sort orders, with the field names of the original's API.
 type Subject struct {
-	// Time is the field that startTime and endTime apply to, and the default sort field.
+	// Time is the field to which startTime and endTime apply. It is also the default sort field.
 	Time string
 	// filters are fields that can be compared with a value; each has an index.
 	filters []string
@@ -23,7 +23,7 @@ type Subject struct {
 	times, sorts []string
 }
 
-// Runs describes JOB_EXECUTION_LOG, Traces JOB_STATUS_TRACE_LOG.
+// Runs describes JOB_EXECUTION_LOG, and Traces describes JOB_STATUS_TRACE_LOG.
 var (
 	Runs = &Subject{
 		Time:    "startTime",
@@ -40,14 +40,14 @@ var (
 )
 
 const (
-	// DefaultPerPage is the default number of rows per page, MaxPerPage the maximum.
+	// DefaultPerPage is the default number of rows per page, and MaxPerPage is the maximum.
 	DefaultPerPage = 10
 	MaxPerPage     = 500
 	// MaxSkipped bounds the number of rows before a page, because the database reads all skipped rows.
 	MaxSkipped = 100_000
-	// MaxCounted bounds the counted rows.
+	// MaxCounted bounds the number of rows that a search counts.
 	MaxCounted = 100_000
-	// maxTextBytes is the greatest length of a value in bytes; no compared column is longer.
+	// maxTextBytes is the greatest length of a filter's value in bytes. No column with a filter is longer.
 	maxTextBytes = 1000
 )
 
@@ -86,8 +86,7 @@ func (s *Subject) Sorts() []string { return slices.Concat(s.times, s.sorts) }
 // SortedByTime reports whether the sort field is a time, so that cursors are possible.
 func (q *Query) SortedByTime() bool { return slices.Contains(q.Of.times, q.Sort) }
 
-// Parse parses a query and returns all violations of its rules. Of several values of a parameter it reads the
-// first.
+// Parse parses a query and returns all violations of its rules. If a parameter has several values, it reads the first.
 func (s *Subject) Parse(values url.Values) (Query, []Violation) {
 	p := parser{values: values}
 	q := Query{Of: s, Sort: s.Time, Descending: true}
@@ -119,7 +118,7 @@ func (s *Subject) Parse(values url.Values) (Query, []Violation) {
 	return q, p.bad
 }
 
-// parser collects violations.
+// parser parses parameters and collects the violations of their rules.
 type parser struct {
 	values url.Values
 	bad    []Violation
@@ -184,8 +183,8 @@ func (p *parser) time(name string, end bool) time.Time {
 		"must be a time from 1970 on such as 2026-05-01 12:00:00, in UTC, or 2026-05-01T12:00:00+02:00 (a + in it written as %%2B)")
 }
 
-// order parses sort and order. Without both, the newest rows come first; a sort without an order is ascending, as in
-// the original.
+// order parses the parameters sort and order. Without both, the newest rows come first. A sort without an order is
+// ascending, as in the original.
 func (p *parser) order(q *Query) {
 	sorts := slices.Concat(q.Of.times, q.Of.sorts)
 	if p.values.Has("sort") {
