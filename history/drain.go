@@ -33,11 +33,13 @@ type drain struct {
 	*Recorder
 	ctx            context.Context // the drain ends after ctx has ended
 	migrated       bool
-	downThrottle   logThrottle    // the database can't be written to
-	readThrottle   logThrottle    // the outbox can't be read
-	asideThrottle  logThrottle    // a batch that is set aside can't be read or removed
-	lastAsideCheck time.Time      // the last check of the batches that are set aside
-	pendingAside   []outbox.Entry // of unknown validity, not set aside as the disk failed; nothing after them is done
+	downThrottle   logThrottle // of the message that the database can't be written to
+	readThrottle   logThrottle // of the message that the outbox can't be read
+	asideThrottle  logThrottle // of the message that a batch that is set aside can't be read or removed
+	lastAsideCheck time.Time   // the last check of the batches that are set aside
+	// pendingAside are the batches of uncertain outcome that must still be set aside, because the disk failed. While
+	// there are any, no entry of the outbox is marked as done.
+	pendingAside []outbox.Entry
 }
 
 // gathered is the content of one transaction.
@@ -45,11 +47,11 @@ type gathered struct {
 	batches []event.Batch
 	rows    int64
 	last    outbox.Entry
-	any     bool // last is set; it may belong to a batch that is not written
+	hasLast bool // whether last is set; it may belong to a batch that is not written
 }
 
-// Run drains the outbox, and counts and deletes while this process leads, until ctx ends. It returns within a few
-// seconds after that. Rows that are not written by then stay in the outbox.
+// Run drains the outbox until ctx ends. While this process leads, it also counts statistics and deletes old rows. It
+// returns within a few seconds after the end of ctx. Rows that are not written by then stay in the outbox.
 func (r *Recorder) Run(ctx context.Context) {
 	var maintained sync.WaitGroup
 	defer maintained.Wait()
@@ -58,31 +60,31 @@ func (r *Recorder) Run(ctx context.Context) {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	defer context.AfterFunc(ctx, func() { pause(work, flushTimeout); stop() })()
-	// Migrate the schema before there are rows.
+	// This migrates the schema before there are rows.
 	d.try(work, true, func(ctx context.Context) error { return d.store(ctx, nil) })
 	for {
-		ends := ctx.Err() != nil
+		isEnding := ctx.Err() != nil
 		g := d.gather(work)
-		if !d.write(work, g) || ends && !g.any {
+		if !d.write(work, g) || isEnding && !g.hasLast {
 			return
 		}
 	}
 }
 
-// gather takes batches from the outbox until there are enough rows or the wait is over. It returns empty from time to
-// time, so that the batches that are set aside are checked. After the end of ctx it waits only briefly, because the
-// last settlement may still be on its way to the disk.
+// gather takes batches from the outbox until it has maxRows rows or the wait is over. It returns without a batch after
+// asideCheckInterval, so that the batches that are set aside are checked. After the end of Run's context it waits only
+// briefly: the last settlement may still be on its way to the disk.
 func (d *drain) gather(ctx context.Context) (g gathered) {
-	from, timeout := d.ctx, asideCheckInterval
-	if from.Err() != nil {
-		from, timeout = ctx, gatherTimeout
+	parent, timeout := d.ctx, asideCheckInterval
+	if parent.Err() != nil {
+		parent, timeout = ctx, gatherTimeout
 	}
-	waiting, cancel := context.WithTimeout(from, timeout)
+	waitCtx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	for g.rows < maxRows {
-		e, err := d.log.Next(waiting)
+		e, err := d.log.Next(waitCtx)
 		if err != nil {
-			if waiting.Err() == nil {
+			if waitCtx.Err() == nil {
 				if _, ok := d.readThrottle.due(1); ok {
 					d.opt.Logger.Warn("history outbox not read, retrying", "error", err)
 				}
@@ -90,13 +92,13 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 			}
 			return g
 		}
-		if !g.any {
+		if !g.hasLast {
 			d.setOldest(e.Time)
-			soon, cancel := context.WithTimeout(from, gatherTimeout)
+			gatherCtx, cancel := context.WithTimeout(parent, gatherTimeout)
 			defer cancel()
-			waiting = soon
+			waitCtx = gatherCtx
 		}
-		g.any, g.last = true, e
+		g.hasLast, g.last = true, e
 		if e.Outcome == outbox.Uncertain {
 			d.pendingAside = append(d.pendingAside, e)
 		} else if b, ok := d.decode(e); ok {
@@ -106,8 +108,8 @@ func (d *drain) gather(ctx context.Context) (g gathered) {
 	return g
 }
 
-// decode reads a batch. One that can't be read although its checksum is right was written by another release and is
-// lost.
+// decode reads a batch. A batch that can't be read although its checksum is right was written by another release. Its
+// rows are lost.
 func (d *drain) decode(e outbox.Entry) (b event.Batch, ok bool) {
 	if err := json.Unmarshal(e.Data, &b); err != nil {
 		d.addRefused(int64(e.Rows))
@@ -134,12 +136,13 @@ func (r *Recorder) addRefused(rows int64) {
 	r.status.LostLast = time.Now()
 }
 
-// write writes what was gathered, retrying until it succeeds. It returns false when the drain must end.
+// write writes the gathered batches and checks the batches that are set aside. If there are gathered batches, it
+// retries until they are written. It returns false when the drain must end.
 func (d *drain) write(ctx context.Context, g gathered) bool {
-	if !d.try(ctx, !g.any, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
-		return !g.any && d.ctx.Err() == nil
+	if !d.try(ctx, !g.hasLast, func(ctx context.Context) error { return d.store(ctx, g.batches) }) {
+		return !g.hasLast && d.ctx.Err() == nil
 	}
-	if g.any {
+	if g.hasLast {
 		d.markStored(g)
 	}
 	if len(d.log.Aside()) > 0 && time.Since(d.lastAsideCheck) >= asideCheckInterval {
@@ -149,7 +152,7 @@ func (d *drain) write(ctx context.Context, g gathered) bool {
 	return true
 }
 
-// store writes batches in one transaction.
+// store writes batches in one transaction, after it has migrated the database if necessary.
 func (d *drain) store(ctx context.Context, batches []event.Batch) error {
 	if !d.migrated {
 		from, to, err := d.opt.Database.Migrate(ctx)
@@ -180,7 +183,8 @@ func (d *drain) store(ctx context.Context, batches []event.Batch) error {
 	return nil
 }
 
-// markStored marks everything that was gathered as done: it is in the database or set aside.
+// markStored sets the gathered batches of uncertain outcome aside, and marks everything gathered as done: the other
+// batches are in the database.
 func (d *drain) markStored(g gathered) {
 	var left []outbox.Entry
 	for _, e := range d.pendingAside {
@@ -203,8 +207,8 @@ func (d *drain) markStored(g gathered) {
 	d.status.Oldest = time.Time{}
 }
 
-// resolveAside writes the batches that were set aside and are now known to be valid, and removes the invalid ones. A
-// batch that the disk can't return delays no other, and is tried again.
+// resolveAside writes those batches that were set aside whose validity the database now shows, if they are valid, and
+// removes their files. A batch that the disk can't return does not delay the others, and is tried again.
 func (d *drain) resolveAside(ctx context.Context) error {
 	for _, k := range d.log.Aside() {
 		n, known, err := d.opt.Database.Batches(ctx, k.Term)
@@ -214,17 +218,17 @@ func (d *drain) resolveAside(ctx context.Context) error {
 		if !known {
 			continue
 		}
-		var found []event.Batch
+		var valid []event.Batch
 		var asideErr error
 		if k.Number <= n {
 			var e outbox.Entry
 			if e, asideErr = d.log.ReadAside(k); asideErr == nil {
 				if b, ok := d.decode(e); ok {
-					found = []event.Batch{b}
+					valid = []event.Batch{b}
 				}
 			}
 		}
-		if err := d.store(ctx, found); err != nil {
+		if err := d.store(ctx, valid); err != nil {
 			return err
 		}
 		if asideErr == nil {
@@ -240,8 +244,8 @@ func (d *drain) resolveAside(ctx context.Context) error {
 	return nil
 }
 
-// try calls the database until it succeeds, with growing pauses, until it fails after the end of ctx, or just once.
-// The log reports the beginning of a failure, repeats it each minute, and reports the end.
+// try calls do until it succeeds, with growing pauses. It returns false after a failure if once is set or Run's context
+// has ended. It logs the beginning of an outage, repeats that each minute, and logs the end.
 func (d *drain) try(ctx context.Context, once bool, do func(context.Context) error) bool {
 	for wait := firstRetryInterval; ; wait = min(2*wait, maxRetryInterval) {
 		err := d.call(ctx, do)
@@ -259,7 +263,7 @@ func (d *drain) try(ctx context.Context, once bool, do func(context.Context) err
 	}
 }
 
-// call calls the database. The database counts as down while a call is unanswered for longer than callTimeout.
+// call calls do. If do has not returned after callTimeout, call reports the database as down, and waits on.
 func (d *drain) call(ctx context.Context, do func(context.Context) error) error {
 	var mu sync.Mutex
 	answered := false

@@ -17,25 +17,25 @@ const (
 // at its next regular time.
 func (r *Recorder) maintain(ctx context.Context) {
 	var throttle logThrottle
-	failed := func(what string, err error) {
+	report := func(task string, err error) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
 		if _, ok := throttle.due(1); ok {
-			r.opt.Logger.Warn("history "+what+" failed, and is tried again", "error", err)
+			r.opt.Logger.Warn("history "+task+" failed, and is tried again", "error", err)
 		}
 	}
 	var deleted time.Time
 	for r.awaitLead(ctx) {
 		more := false
 		if r.usable() {
-			failed("statistics", r.recount(ctx))
+			report("statistics", r.recount(ctx))
 			if time.Since(deleted) >= deleteInterval {
 				var err error
 				if more, err = r.deleteOld(ctx); !more {
 					deleted = time.Now()
 				}
-				failed("deletion of old rows", err)
+				report("deletion of old rows", err)
 			}
 		}
 		if !more {
@@ -74,6 +74,7 @@ func (r *Recorder) usable() bool {
 	return r.status.Down == ""
 }
 
+// recount counts all minutes that are marked for it, while this process leads.
 func (r *Recorder) recount(ctx context.Context) error {
 	for r.isLeading() {
 		n, err := r.opt.Database.Recount(ctx, maxMinutes)
@@ -84,8 +85,8 @@ func (r *Recorder) recount(ctx context.Context) error {
 	return nil
 }
 
-// deleteOld deletes rows in small transactions, with pauses as long as each took, so that writers are not blocked. It
-// returns when statistics must be counted again; more then reports that there may be rows left.
+// deleteOld deletes old rows in small transactions. After each it pauses for as long as the transaction took, so that
+// writers are not blocked. When statistics must be counted again, it returns more, because there may be rows left.
 func (r *Recorder) deleteOld(ctx context.Context) (more bool, err error) {
 	before := r.ages.Now(r.opt.wall(), time.Since(r.opened)).AddDate(0, 0, -r.opt.Days)
 	for end := time.Now().Add(recountInterval); r.isLeading() && ctx.Err() == nil; {

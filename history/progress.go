@@ -6,27 +6,29 @@ import "slices"
 // commit has happened, so that it delays nothing.
 type progress struct {
 	term      int64
-	newest    int64 // the last appended batch
+	newest    int64 // the number of the last appended batch
 	stored    int64 // all batches up to this one are stored
 	lost      []lostRange
 	uncertain bool          // the newest batch is lost, and the outcome of its commit is unknown
 	changed   chan struct{} // closed and replaced when stored changes
 }
 
-// lostRange is a range of lost batches after stored whose commits have happened. There are few, in order: an outbox
-// that stays full for hours makes one.
+// lostRange is a range of lost batches after stored, whose commits have happened. The ranges are in order, and there
+// are few of them: an outbox that stays full for hours makes one range.
 type lostRange struct{ from, upto int64 }
 
+// recordAppend records that a batch is being appended. A new term starts from the beginning.
 func (p *progress) recordAppend(term, number int64) {
 	if term != p.term {
 		p.term, p.newest, p.stored, p.lost, p.uncertain = term, 0, 0, nil, false
 	}
-	if p.uncertain && number > p.newest { // a next batch means that the previous commit happened
+	if p.uncertain && number > p.newest { // a batch follows only if the commit of the previous one has happened
 		p.addLost(p.newest)
 	}
 	p.newest, p.uncertain = number, false
 }
 
+// lose records that a batch was not appended. The outcome of the newest batch's commit is still unknown.
 func (p *progress) lose(term, number int64) {
 	switch {
 	case term != p.term || number <= p.stored:
@@ -37,7 +39,7 @@ func (p *progress) lose(term, number int64) {
 	}
 }
 
-// settle records an outcome. It reports whether the batch was lost.
+// settle records the outcome of a batch's commit. It returns true if the batch is the newest one and was lost.
 func (p *progress) settle(term, number int64, happened bool) (lost bool) {
 	if term != p.term || number != p.newest || !p.uncertain {
 		return false
@@ -48,7 +50,7 @@ func (p *progress) settle(term, number int64, happened bool) (lost bool) {
 	return true
 }
 
-// store records that a batch is stored. Batches are stored in order, so that missing ones between them are lost.
+// store records that a batch is stored. Batches are stored in order, so a missing batch before it is lost.
 func (p *progress) store(term, number int64) {
 	if term == p.term {
 		p.advance(max(p.stored, number))
@@ -65,7 +67,7 @@ func (p *progress) addLost(number int64) {
 	p.advance(p.stored)
 }
 
-// advance raises stored, and skips lost batches.
+// advance raises stored to at least to, and beyond the lost batches that follow.
 func (p *progress) advance(to int64) {
 	n := 0
 	for n < len(p.lost) && p.lost[n].from <= to+1 {

@@ -27,13 +27,18 @@ import (
 // Database stores the rows. An error means that nothing is known to be stored, and that the same call may succeed
 // later.
 type Database interface {
+	// Migrate brings the schema to the version that this program needs, and returns the versions before and after.
 	Migrate(ctx context.Context) (from, to int64, err error)
 	// Write stores batches and returns how many of their rows the database refuses for their content.
 	Write(ctx context.Context, batches []event.Batch) (lost int, err error)
 	// Batches returns how many batches of a term are valid, if that is known.
 	Batches(ctx context.Context, term int64) (n int64, known bool, err error)
-	Recount(ctx context.Context, most int) (done int, err error)
-	DeleteOld(ctx context.Context, before time.Time, rows int64, most int) (deleted int, err error)
+	// Recount counts the ends of runs in at most limit minutes that are marked for it. It returns how many it has
+	// counted, which is less than limit when no more are marked.
+	Recount(ctx context.Context, limit int) (done int, err error)
+	// DeleteOld deletes rows older than before, and the oldest rows of each large table beyond the given number of
+	// rows. It deletes at most limit rows, and fewer only when no more are too old or too many.
+	DeleteOld(ctx context.Context, before time.Time, rows int64, limit int) (deleted int, err error)
 }
 
 // Options are the settings of a Recorder.
@@ -56,7 +61,8 @@ type Options struct {
 type Recorder struct {
 	opt Options
 	log *outbox.Log
-	// ages is the time from which the age of rows counts, opened when the recorder was opened. maintain owns both.
+	// ages is the clock by which the age of rows counts, and opened the time at which the recorder was opened. Only
+	// maintain uses them after Open.
 	ages   steadyclock.Clock
 	opened time.Time
 
@@ -67,15 +73,15 @@ type Recorder struct {
 	leads       bool
 	leadChanged chan struct{} // closed and replaced when leads changes
 	term        progress
-	broken      bool // the last call of the database failed
-	hanging     int  // batches that the disk has not confirmed in time
-	// unreported are the reports about former terms in lost batches of unreportedTerm. The next batch of that term
-	// repeats them, because only the first batch of a term has them, and batches that are set aside would wait for the
-	// next leader's.
+	broken      bool // whether the last call of the database failed
+	hanging     int  // the number of batches that the disk has not confirmed in time
+	// unreported are the reports about former terms that were in lost batches of unreportedTerm. The next batch of that
+	// term repeats them: only the first batch of a term has reports, and batches that are set aside would otherwise
+	// wait for those of the next leader.
 	unreported     []event.Term
 	unreportedTerm int64
 
-	hangingAppends sync.WaitGroup // goroutines that wait for such batches
+	hangingAppends sync.WaitGroup // the goroutines that wait for the hanging batches
 }
 
 // Open opens the outbox, which may contain entries of an earlier process.
@@ -97,9 +103,9 @@ func Open(opt Options) (*Recorder, error) {
 // diskTimeout is how long a hanging disk may delay a step of the scheduler.
 const diskTimeout = 2 * time.Second
 
-// Append adds a batch to the outbox, and returns when it is on disk or counts as lost. If the disk does not answer in
-// time, Append returns while the batch is still being written, and later batches return at once until the disk
-// answers.
+// Append adds a batch to the outbox, and returns when the batch is on disk or counts as lost. If the disk does not
+// answer within diskTimeout, Append returns while the batch is still being written. Until the disk answers, later
+// calls return at once.
 func (r *Recorder) Append(b event.Batch) {
 	r.mu.Lock()
 	if r.unreportedTerm == b.Term {
@@ -194,7 +200,7 @@ func (r *Recorder) Settle(term, number int64, happened bool) {
 	}
 }
 
-// Stored waits until more than after of the term's batches, counted from the first, are in the database or lost, and
+// Stored waits until more than after batches of the term, counted from its first batch, are in the database or lost. It
 // returns their number.
 func (r *Recorder) Stored(ctx context.Context, term, after int64) (int64, error) {
 	for {
@@ -215,8 +221,8 @@ func (r *Recorder) Stored(ctx context.Context, term, after int64) (int64, error)
 	}
 }
 
-// Lead reports whether this process leads. When it stops leading, the outcome of its last batch may never be settled
-// here; the first batch of the next leader reports it.
+// Lead tells the recorder whether this process leads. When the process stops leading, the outcome of its last batch may
+// never be settled here. That batch is then set aside until the first batch of the next leader reports its outcome.
 func (r *Recorder) Lead(leads bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

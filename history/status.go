@@ -9,10 +9,11 @@ import (
 
 // Status is the state of the history.
 type Status struct {
-	// Waiting counts the rows in the outbox. Oldest is the time since which the first of them waits; zero if unknown.
+	// Waiting counts the rows in the outbox. Oldest is the time at which the first of them was recorded; zero if
+	// unknown.
 	Waiting int64
 	Oldest  time.Time
-	// Bytes is the size of the outbox's files, Bound the limit.
+	// Bytes is the size of the outbox's files, and Bound is the limit of that size.
 	Bytes, Bound int64
 	// Aside counts the batches that are set aside because their outcome is unknown.
 	Aside int
@@ -20,14 +21,14 @@ type Status struct {
 	// write.
 	Written     int64
 	LastWritten time.Time
-	// Lost counts the rows that were lost since the start, LostLast is the time of the last loss, and Damaged counts
-	// the damaged bytes of the outbox.
+	// Lost counts the rows that were lost since the start. LostLast is the time of the last loss. Damaged counts the
+	// damaged bytes of the outbox.
 	Lost     Lost
 	LostLast time.Time
 	Damaged  int64
 	// Hanging reports that the disk of the outbox does not answer.
 	Hanging bool
-	// Down is why the database can't be written to, since DownSince; empty if it can.
+	// Down says why the database can't be written to, and DownSince since when; Down is empty if it can.
 	Down      string
 	DownSince time.Time
 }
@@ -35,7 +36,7 @@ type Status struct {
 // Lost counts lost rows by cause.
 type Lost struct {
 	Full    int64 // the outbox was full
-	Failed  int64 // its disk was full, failed, or has damaged them
+	Failed  int64 // the disk of the outbox was full, failed, or damaged the rows
 	Refused int64 // the database refused them for their content
 }
 
@@ -54,7 +55,7 @@ func (r *Recorder) Status() Status {
 // lossWarningPeriod is how long Warning reports a loss.
 const lossWarningPeriod = time.Hour
 
-// Warning returns one sentence about what needs an operator's attention; empty if nothing does. now is the wall clock.
+// Warning returns a text about what needs an operator's attention, or "" if nothing does. now is the wall clock.
 func (s Status) Warning(now time.Time) string {
 	var w []string
 	if now.Sub(s.LostLast) < lossWarningPeriod || s.Damaged > 0 {
@@ -74,31 +75,32 @@ func (s Status) Warning(now time.Time) string {
 // logThrottle limits a message to one per minute, beginning with the first.
 type logThrottle struct {
 	mu   sync.Mutex
-	last time.Time
-	held int64
+	last time.Time // the last log
+	held int64     // the count since then
 }
 
 const throttleInterval = time.Minute
 
-// due adds n to the count. It reports whether to log now, and the count since the last log.
-func (a *logThrottle) due(n int64) (int64, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.held += n
-	if now := time.Now(); a.last.IsZero() || now.Sub(a.last) >= throttleInterval {
-		a.last, n, a.held = now, a.held, 0
-		return n, true
+// due adds n to the count of events. If the message may be logged now, it returns the count since the last log and
+// true.
+func (t *logThrottle) due(n int64) (count int64, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held += n
+	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= throttleInterval {
+		t.last, count, t.held = now, t.held, 0
+		return count, true
 	}
 	return 0, false
 }
 
-// overdue returns the count since the last log if that was at least a minute ago, so that the last events are logged
-// even if no more follow; 0 otherwise.
-func (a *logThrottle) overdue() (n int64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if now := time.Now(); a.held > 0 && now.Sub(a.last) >= throttleInterval {
-		a.last, n, a.held = now, a.held, 0
+// overdue returns the count since the last log if that was at least a minute ago, and 0 otherwise. Its caller then logs
+// the last events, even if no more follow.
+func (t *logThrottle) overdue() (count int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); t.held > 0 && now.Sub(t.last) >= throttleInterval {
+		t.last, count, t.held = now, t.held, 0
 	}
-	return n
+	return count
 }
