@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Documents that come through the API are bounded there (jobs.MaxDocumentBytes). The bounds here apply to documents
-// that others have left in a registry, so that none costs a leader more than about 300 ms or 150 MB. Documents of the
-// original are far below them.
+// The API bounds the documents that come through it (jobs.MaxDocumentBytes). The bounds here apply to documents that
+// other programs have written to a registry, so that no document costs a leader more than about 300 ms or 150 MB.
+// Documents of the original are far below these bounds.
 const (
-	// maxStoredBytes bounds every document: it is ZooKeeper's default limit for a node.
+	// maxStoredBytes bounds the size of a document. It is ZooKeeper's default limit for a node.
 	maxStoredBytes = 1 << 20
 	// maxFields exceeds the number of fields in any document that the API accepts.
 	maxFields = 1 << 16
@@ -25,7 +25,7 @@ var (
 	errMerge   = errors.New("it has a merge key (<<), which is not supported: write the fields out")
 )
 
-// checkSize checks a document by its size.
+// checkSize refuses a document with too many bytes or lines.
 func checkSize(doc []byte) error {
 	if len(doc) > maxStoredBytes {
 		return fmt.Errorf("it has %d bytes, at most %d are read", len(doc), maxStoredBytes)
@@ -36,7 +36,8 @@ func checkSize(doc []byte) error {
 	return nil
 }
 
-// checkBraces checks a document in braces, JSON or not, before the expensive parsing.
+// checkBraces refuses a document in braces that is nested too deep or has too many fields, before it is parsed, which
+// costs more. The document need not be valid JSON.
 func checkBraces(doc []byte) error {
 	depth, commas, inText := 0, 0, false
 	for i := 0; i < len(doc); i++ {
@@ -61,6 +62,6 @@ func checkBraces(doc []byte) error {
 	return nil
 }
 
-func tooMany(what string, limit int) error {
-	return fmt.Errorf("it has more than %d %s", limit, what)
+func tooMany(things string, limit int) error {
+	return fmt.Errorf("it has more than %d %s", limit, things)
 }

@@ -17,7 +17,7 @@ type Hint struct {
 	Minimum, Maximum float64
 	// Enum lists the allowed values of a text.
 	Enum []string
-	// MaxLength is in characters. The limit of a field is in bytes, so it is exact for ASCII texts.
+	// MaxLength is in characters. The limits of fields are in bytes, so MaxLength is exact for ASCII texts only.
 	MaxLength       int
 	Pattern, Format string
 }
@@ -57,15 +57,15 @@ type Property struct {
 // MarshalJSON writes an object in the order of the properties.
 func (p Properties) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
-	for i, one := range p {
+	for i, property := range p {
 		out.WriteByte("{,"[min(i, 1)])
-		for _, part := range []any{one.Name, one.JSONSchema} {
+		for _, part := range []any{property.Name, property.JSONSchema} {
 			text, err := json.Marshal(part)
 			if err != nil {
 				return nil, err
 			}
 			out.Write(text)
-			if part == any(one.Name) {
+			if part == any(property.Name) {
 				out.WriteByte(':')
 			}
 		}
@@ -74,83 +74,83 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// JSONSchema returns a JSON Schema of the documents that a Schema reads: all fields with their hints. A required field
+// JSONSchema returns a JSON Schema of the documents that s reads, with all fields and their hints. A required field
 // has no default, because its default would break its rules. Ignored fields are deprecated. A schema can't express
 // every rule, so a document that matches it may still be invalid.
 func (s *Schema[C]) JSONSchema(title string, hints map[string]Hint) *JSONSchema {
-	whole := &JSONSchema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: title, Type: "object",
+	schema := &JSONSchema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: title, Type: "object",
 		AdditionalProperties: false}
 	for _, f := range s.fields {
 		hint := hints[f.name]
-		one := JSONSchema{Description: hint.Description, Enum: hint.Enum, MaxLength: hint.MaxLength,
+		property := JSONSchema{Description: hint.Description, Enum: hint.Enum, MaxLength: hint.MaxLength,
 			Pattern: hint.Pattern, Format: hint.Format}
 		switch f.zero.Interface().(type) {
 		case string:
-			one.Type = "string"
+			property.Type = "string"
 		case bool:
-			one.Type = "boolean"
+			property.Type = "boolean"
 		case int:
-			one.Type = "integer"
+			property.Type = "integer"
 		case float64:
-			one.Type = "number"
+			property.Type = "number"
 		case Texts:
-			one.Type, one.AdditionalProperties = "object", textSchema()
+			property.Type, property.AdditionalProperties = "object", textSchema()
 		case Object:
-			one.Type = "object"
+			property.Type = "object"
 		case List:
-			one.Type, one.Items = "array", &JSONSchema{Type: "string"}
+			property.Type, property.Items = "array", &JSONSchema{Type: "string"}
 		}
-		if one.Type == "integer" || one.Type == "number" {
-			one.Minimum = &hint.Minimum
+		if property.Type == "integer" || property.Type == "number" {
+			property.Minimum = &hint.Minimum
 			if hint.Maximum != 0 {
-				one.Maximum = &hint.Maximum
+				property.Maximum = &hint.Maximum
 			}
 		}
 		switch {
 		case hint.Required:
-			whole.Required = append(whole.Required, f.name)
-			if one.Type == "string" {
-				one.MinLength = 1
+			schema.Required = append(schema.Required, f.name)
+			if property.Type == "string" {
+				property.MinLength = 1
 			}
 		case hint.Or != "":
-			whole.AnyOf = append(whole.AnyOf, &JSONSchema{Required: []string{f.name}},
+			schema.AnyOf = append(schema.AnyOf, &JSONSchema{Required: []string{f.name}},
 				&JSONSchema{Required: []string{hint.Or}})
-		case one.Type == "object":
-			one.Default = Texts{}
-		case one.Type == "array":
-			one.Default = []string{}
+		case property.Type == "object":
+			property.Default = Texts{}
+		case property.Type == "array":
+			property.Default = []string{}
 		default:
-			one.Default = f.zero.Interface()
+			property.Default = f.zero.Interface()
 		}
-		whole.Properties = append(whole.Properties, Property{f.name, one})
+		schema.Properties = append(schema.Properties, Property{f.name, property})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.ignored)) {
-		whole.Properties = append(whole.Properties,
+		schema.Properties = append(schema.Properties,
 			Property{name, JSONSchema{Description: s.ignored[name], Deprecated: true}})
 	}
-	return whole
+	return schema
 }
 
-// Without returns the schema without some fields. If one of them has an alternative field, that becomes required.
+// Without returns the schema without some fields. If one of them has an alternative, that field becomes required.
 func (s *JSONSchema) Without(fields ...string) *JSONSchema {
-	less := *s
-	less.Properties = slices.DeleteFunc(slices.Clone(s.Properties),
+	reduced := *s
+	reduced.Properties = slices.DeleteFunc(slices.Clone(s.Properties),
 		func(p Property) bool { return slices.Contains(fields, p.Name) })
-	less.AnyOf, less.Required = nil, slices.Clone(s.Required)
-	for _, one := range s.AnyOf {
-		if !slices.Contains(fields, one.Required[0]) {
-			less.Required = append(less.Required, one.Required...)
+	reduced.AnyOf, reduced.Required = nil, slices.Clone(s.Required)
+	for _, alternative := range s.AnyOf {
+		if !slices.Contains(fields, alternative.Required[0]) {
+			reduced.Required = append(reduced.Required, alternative.Required...)
 		}
 	}
-	return &less
+	return &reduced
 }
 
 // textSchema returns the schema of an entry of Texts.
 func textSchema() *JSONSchema {
 	text := JSONSchema{Type: "string"}
-	object := func(need string, more ...Property) *JSONSchema {
-		return &JSONSchema{Type: "object", Required: []string{need}, AdditionalProperties: false,
-			Properties: append(Properties{{need, text}}, more...)}
+	object := func(required string, more ...Property) *JSONSchema {
+		return &JSONSchema{Type: "object", Required: []string{required}, AdditionalProperties: false,
+			Properties: append(Properties{{required, text}}, more...)}
 	}
 	hide := Property{"secret", JSONSchema{Type: "boolean", Description: "the value is never shown"}}
 	return &JSONSchema{AnyOf: []*JSONSchema{&text, object("value", hide), object("fromFile", hide),

@@ -11,11 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Object is a field with an object of any depth, which another system interprets. It is JSON with sorted names, so
-// that equal objects are equal strings. "" means no object, and an empty object becomes "".
+// Object is a field with an object of any depth, which another system interprets. It is JSON with sorted names, so that
+// equal objects are equal strings. An empty or missing object is "".
 type Object string
 
-// List is a field with a list of texts, as JSON. "" means no list, and an empty list becomes "".
+// List is a field with a list of texts, as JSON. An empty or missing list is "".
 type List string
 
 // ListOf returns the list of texts.
@@ -60,7 +60,8 @@ func (l *List) UnmarshalJSON(data []byte) error {
 	return bad.OrNil()
 }
 
-// EncodeJSON returns a value as JSON with sorted names. It leaves <, > and & as they are, for people.
+// EncodeJSON returns a value as JSON. The names of maps are sorted, and <, > and & are not escaped, so that users can
+// read them.
 func EncodeJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -69,7 +70,7 @@ func EncodeJSON(value any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// readObject leaves values out of violations, because they may be secrets.
+// readObject reads an object. It leaves values out of violations, because they may be secrets.
 func readObject(name string, raw json.RawMessage, into *Object) Violations {
 	if isNull(raw) {
 		*into = ""
@@ -149,11 +150,11 @@ func (r *nestedReader) read(path string, raw json.RawMessage, depth int) (value 
 		}
 		fields := make(map[string]any, len(members))
 		for _, m := range members {
-			at := path + "." + m.name
-			if _, twice := fields[m.name]; twice {
-				r.violate(at, "is given more than once")
+			fieldPath := path + "." + m.name
+			if _, repeated := fields[m.name]; repeated {
+				r.violate(fieldPath, "is given more than once")
 			}
-			fields[m.name] = r.read(at, m.raw, depth+1)
+			fields[m.name] = r.read(fieldPath, m.raw, depth+1)
 		}
 		return fields
 	case '[':
@@ -162,8 +163,8 @@ func (r *nestedReader) read(path string, raw json.RawMessage, depth int) (value 
 			r.violate(path, "%s", err.Error())
 		}
 		list := make([]any, len(raws))
-		for i, one := range raws {
-			list[i] = r.read(fmt.Sprintf("%s[%d]", path, i), one, depth+1)
+		for i, element := range raws {
+			list[i] = r.read(fmt.Sprintf("%s[%d]", path, i), element, depth+1)
 		}
 		return list
 	}
@@ -222,19 +223,19 @@ func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }
 
-// Node returns a decoded JSON value as YAML. text returns the node of a text.
+// Node returns a decoded JSON value as YAML. The function text returns the node of a text.
 func Node(value any, text func(string) *yaml.Node) *yaml.Node {
 	switch v := value.(type) {
 	case map[string]any:
-		whole := &yaml.Node{Kind: yaml.MappingNode}
+		object := &yaml.Node{Kind: yaml.MappingNode}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			whole.Content = append(whole.Content, text(name), Node(v[name], text))
+			object.Content = append(object.Content, text(name), Node(v[name], text))
 		}
-		return whole
+		return object
 	case []any:
 		list := &yaml.Node{Kind: yaml.SequenceNode}
-		for _, one := range v {
-			list.Content = append(list.Content, Node(one, text))
+		for _, element := range v {
+			list.Content = append(list.Content, Node(element, text))
 		}
 		return list
 	case string:

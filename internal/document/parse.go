@@ -20,7 +20,7 @@ type SyntaxError struct {
 	Message      string
 }
 
-// Error returns a sentence for the sender of the body.
+// Error returns a sentence that the sender of the body can read.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("the body is not a JSON object: line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
@@ -32,41 +32,42 @@ type member struct {
 
 // parseObject splits a body into its members, in order, including duplicates.
 func parseObject(body []byte) ([]member, error) {
-	at := func(offset int, message string) error {
+	fail := func(offset int, message string) error {
 		before := body[:offset]
 		line := bytes.Count(before, []byte("\n")) + 1
 		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 		return &SyntaxError{Line: line, Column: column, Message: message}
 	}
 	if offset := firstNotUTF8(body); offset >= 0 {
-		return nil, at(offset, "this byte is not UTF-8")
+		return nil, fail(offset, "this byte is not UTF-8")
 	}
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	start := len(body) - len(trimmed)
 	if len(trimmed) == 0 {
-		return nil, at(start, `the body is empty; send an object such as {"name": "value"}`)
+		return nil, fail(start, `the body is empty; send an object such as {"name": "value"}`)
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(body, &whole); err != nil {
+	var value json.RawMessage
+	if err := json.Unmarshal(body, &value); err != nil {
 		var syntax *json.SyntaxError
 		if !errors.As(err, &syntax) {
-			return nil, at(0, err.Error())
+			return nil, fail(0, err.Error())
 		}
 		if syntax.Error() == "unexpected end of JSON input" {
-			return nil, at(len(body), "the body ends in the middle of a value")
+			return nil, fail(len(body), "the body ends in the middle of a value")
 		}
-		return nil, at(max(0, min(int(syntax.Offset)-1, len(body))), syntax.Error())
+		return nil, fail(max(0, min(int(syntax.Offset)-1, len(body))), syntax.Error())
 	}
 	if trimmed[0] != '{' {
-		return nil, at(start, "an object is expected, found "+describe(trimmed))
+		return nil, fail(start, "an object is expected, found "+describe(trimmed))
 	}
 	members, err := splitObject(trimmed)
 	if err != nil {
-		return nil, at(start, err.Error())
+		return nil, fail(start, err.Error())
 	}
 	return members, nil
 }
 
+// firstNotUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func firstNotUTF8(body []byte) int {
 	for i := 0; i < len(body); {
 		r, size := utf8.DecodeRune(body[i:])
@@ -99,6 +100,7 @@ func splitObject(object []byte) ([]member, error) {
 	return members, nil
 }
 
+// isReadable reports whether readValue can read into a value of this type.
 func isReadable(into reflect.Value) bool {
 	switch into.Addr().Interface().(type) {
 	case *string, **string, *bool, *float64, *int, *Texts, *Object, *List:
@@ -164,7 +166,7 @@ func readValue(name string, raw json.RawMessage, into reflect.Value) Violations 
 	return nil
 }
 
-// readMap, like its caller, leaves values out of violations, because they may be secrets.
+// readMap reads a map of texts. It leaves values out of violations, because they may be secrets.
 func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 	members, err := splitObject(raw)
 	if err != nil {
@@ -174,11 +176,11 @@ func readMap(name string, raw json.RawMessage, into *Texts) Violations {
 	read := make(Texts, len(members))
 	for _, m := range members {
 		path := name + "." + m.name
-		value, wrong := readText(path, m.raw)
+		value, violations := readText(path, m.raw)
 		if _, repeated := read[m.name]; repeated {
-			wrong = Violations{Violate(path, "", "is given more than once")}
+			violations = Violations{Violate(path, "", "is given more than once")}
 		}
-		bad = append(bad, wrong...)
+		bad = append(bad, violations...)
 		read[m.name] = value
 	}
 	if len(bad) > maxFieldViolations {

@@ -21,10 +21,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Schema reads JSON documents of type C strictly. The struct C defines each field: its name by the json tag, its type
-// by the Go type, and its default by the tag "default", written as JSON; without that tag it is the zero value. The
-// types are string, float64, int, bool, Texts, Object, List, and *string for a text whose absence differs from the
-// empty text (which is never stored). A Schema is immutable and may be used concurrently.
+// Schema reads and writes documents of type C. The struct C defines each field: its name by the json tag, its type by
+// the Go type, and its default by the tag "default", written as JSON. Without that tag the default is the zero value.
+//
+// The types are string, float64, int, bool, Texts, Object, List, and *string for a text whose absence differs from the
+// empty text. A document with a *string is never stored. A Schema is immutable and may be used concurrently.
 type Schema[C any] struct {
 	identity string
 	fields   []field
@@ -33,24 +34,24 @@ type Schema[C any] struct {
 }
 
 type field struct {
-	name string
-	at   int // index in the struct
-	// omitEmpty leaves an empty field out of YAML.
+	name  string
+	index int // in the struct
+	// omitEmpty is set if an empty field is left out of YAML.
 	omitEmpty bool
-	zero      reflect.Value
+	zero      reflect.Value // the default
 }
 
 // MustSchema builds the schema of C. identity is the json name of the string field that names a document and never
-// changes; empty for documents without a name. ignored contains fields that are accepted without effect, each with a
-// note that says what to do instead. MustSchema is for package variables: it panics if C has a field of another type,
-// an invalid default, or no identity.
+// changes; it is empty for documents without a name. ignored contains fields that are accepted without effect, each
+// with a note that says what to do instead. MustSchema is for package variables: it panics if C has a field of another
+// type or an invalid default, or lacks the identity.
 func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 	s := &Schema[C]{identity: identity, ignored: ignored}
 	t := reflect.TypeFor[C]()
 	for i := range t.NumField() {
 		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		f := field{name: name, at: i, omitEmpty: options == "omitempty", zero: reflect.New(t.Field(i).Type).Elem()}
-		if text, given := t.Field(i).Tag.Lookup("default"); given {
+		f := field{name: name, index: i, omitEmpty: options == "omitempty", zero: reflect.New(t.Field(i).Type).Elem()}
+		if text, ok := t.Field(i).Tag.Lookup("default"); ok {
 			if bad := readValue(name, []byte(text), f.zero); len(bad) > 0 {
 				panic("document: default of " + name + ": " + bad.Error())
 			}
@@ -67,12 +68,12 @@ func MustSchema[C any](identity string, ignored map[string]string) *Schema[C] {
 	return s
 }
 
-// Default returns a document without any given field.
+// Default returns a document whose fields all have their defaults.
 func (s *Schema[C]) Default() C {
 	var c C
 	into := reflect.ValueOf(&c).Elem()
 	for _, f := range s.fields {
-		into.Field(f.at).Set(f.zero)
+		into.Field(f.index).Set(f.zero)
 	}
 	return c
 }
@@ -95,13 +96,12 @@ func (s *Schema[C]) find(name string) *field {
 	return nil
 }
 
-// Decode merges the fields of the JSON object in body into a copy of base. null sets a field to its default; a given
-// map, object or list replaces the old one as a whole. The notes name the ignored fields.
+// Decode merges the fields of the JSON object in body into a copy of base. null sets a field to its default. A map,
+// object or list replaces the old one as a whole. The notes name the ignored fields.
 //
-// The error is a *SyntaxError if body is not a JSON object. Otherwise it is Violations for all fields that are
-// unknown, duplicate, of the wrong type or out of range, or that would change the name of a base that has one. With
-// Violations the returned document contains everything else, so that the rules of the other fields can be checked for
-// the same answer (Violations.And).
+// The error is a *SyntaxError if body is not a JSON object. Otherwise it is Violations for all fields that are unknown,
+// duplicate, of the wrong type or out of range, or that would change the name of a base that has one. The returned
+// document then contains the other fields, so that their rules can be checked for the same answer (Violations.And).
 func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 	given, err := parseObject(body)
 	if err != nil {
@@ -110,17 +110,17 @@ func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 	merged := base
 	into := reflect.ValueOf(&merged).Elem()
 	var (
-		bad    Violations
-		notes  []string
-		strays int
-		seen   = make(map[string]bool, len(given))
+		bad     Violations
+		notes   []string
+		refused int // the number of unknown and repeated fields
+		seen    = make(map[string]bool, len(given))
 	)
 	for _, m := range given {
 		f := s.find(m.name)
 		note, ignored := s.ignored[m.name]
 		switch {
 		case seen[m.name] || f == nil && !ignored:
-			if strays++; strays > maxFieldViolations {
+			if refused++; refused > maxFieldViolations {
 				continue
 			}
 			message := "is given more than once"
@@ -135,18 +135,19 @@ func (s *Schema[C]) Decode(body []byte, base C) (C, []string, error) {
 		}
 		seen[m.name] = true
 	}
-	if strays > maxFieldViolations {
+	if refused > maxFieldViolations {
 		bad = append(bad, Violate("", "", "%s unknown or given more than once",
-			moreOf(strays-maxFieldViolations, "field is", "fields are")))
+			moreOf(refused-maxFieldViolations, "field is", "fields are")))
 	}
 	return merged, notes, bad.OrNil()
 }
 
-// maxFieldViolations bounds the answer to a large document with unknown fields.
+// maxFieldViolations bounds the number of listed violations, so that the answer to a large document stays small.
 const maxFieldViolations = 50
 
+// merge sets one field to a JSON value.
 func (s *Schema[C]) merge(f *field, raw json.RawMessage, into reflect.Value) Violations {
-	old := into.Field(f.at)
+	old := into.Field(f.index)
 	value := reflect.New(old.Type()).Elem()
 	if isNull(raw) {
 		value.Set(f.zero)
@@ -170,18 +171,18 @@ func (s *Schema[C]) Name(body []byte) (string, error) {
 	}
 	f := s.find(s.identity)
 	name := reflect.New(f.zero.Type()).Elem()
-	at := slices.IndexFunc(given, func(m member) bool { return m.name == s.identity })
-	if at < 0 || isNull(given[at].raw) {
+	i := slices.IndexFunc(given, func(m member) bool { return m.name == s.identity })
+	if i < 0 || isNull(given[i].raw) {
 		return "", Violations{Violate(s.identity, "", "is missing: it says what to change")}
 	}
-	if bad := readValue(s.identity, given[at].raw, name); len(bad) > 0 {
+	if bad := readValue(s.identity, given[i].raw, name); len(bad) > 0 {
 		return "", bad
 	}
 	return name.String(), nil
 }
 
-// CheckText refuses strings that can't be passed to a process: with a NUL character, or not UTF-8. Documents from JSON
-// are always UTF-8; stored ones may not be.
+// CheckText refuses strings that can't be passed to a process: those with a NUL character, and those that are not
+// UTF-8. Documents from the API are always UTF-8, but stored documents may not be.
 func (s *Schema[C]) CheckText(c C) Violations {
 	var bad Violations
 	check := func(name, value string) {
@@ -193,7 +194,7 @@ func (s *Schema[C]) CheckText(c C) Violations {
 	}
 	values := reflect.ValueOf(c)
 	for _, f := range s.fields {
-		switch v := values.Field(f.at).Interface().(type) {
+		switch v := values.Field(f.index).Interface().(type) {
 		case string:
 			check(f.name, v)
 		case Texts:

@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// A stored document comes from a registry to which users and the original write too. It is YAML as written by
-// ElasticJob-Cloud 3.x (contract 2.1), or JSON as written by 2.x and this scheduler.
+// A stored document comes from a registry, to which users and the original write too. It is YAML, as ElasticJob-Cloud
+// 3.x writes it (contract 2.1), or JSON, as 2.x and this scheduler write it.
 
 // entry is one field of a stored document: a scalar, or a map or list of entries.
 type entry struct {
 	name string
 	kind entryKind
-	// text is a scalar as it was written. plain means without quotes, so that it may stand for a number, a boolean or
+	// text is a scalar as it was written. plain means that it has no quotes, so that it may be a number, a boolean or
 	// null.
 	text  string
 	plain bool
@@ -53,7 +53,7 @@ func isNullWord(text string) bool {
 	return slices.Contains([]string{"", "~", "null", "Null", "NULL"}, text)
 }
 
-// isNeutral reports whether a field without effect has an empty value.
+// isNeutral reports whether a value is empty, false, 0 or -1. An ignored field with such a value needs no note.
 func (e *entry) isNeutral() bool {
 	if e.kind != isScalar {
 		return e.kind == isMap && len(e.fields) == 0
@@ -61,10 +61,10 @@ func (e *entry) isNeutral() bool {
 	return e.text == "" || e.plain && (isNullWord(e.text) || e.text == "false" || e.text == "0" || e.text == "-1")
 }
 
-// DecodeStored reads a whole document from the registry, YAML or JSON. Missing fields get their defaults. As in the
+// DecodeStored reads a document from the registry, as YAML or JSON. Missing fields get their defaults. As in the
 // original, the field determines the type: a text may be unquoted, and numbers follow YAML 1.1. Java class tags are
-// skipped. The notes name fields that have no effect. The error names what can't be read. The caller must still check
-// the document with Check.
+// skipped. The notes name fields that have no effect, and the error names the fields that can't be read. The caller
+// must still check the document's rules.
 func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	given, err := entriesOf(doc)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	for i := range given {
 		e := &given[i]
 		if f := s.find(e.name); f != nil {
-			bad = append(bad, setStored(e, into.Field(f.at))...)
+			bad = append(bad, setStored(e, into.Field(f.index))...)
 		} else if !e.isNeutral() && len(notes) < maxFieldViolations {
 			note := cmp.Or(s.ignored[e.name], "is not a field that is known here: it has no effect")
 			notes = append(notes, e.name+" "+note)
@@ -86,8 +86,8 @@ func (s *Schema[C]) DecodeStored(doc []byte) (C, []string, error) {
 	return c, notes, bad.OrNil()
 }
 
-// Fields reads a document of any fields, YAML or JSON. The values are those of decoded JSON. Numbers keep their
-// notation, and a date is a text.
+// Fields reads a document with any fields, as YAML or JSON. The values have the types of decoded JSON. Numbers keep
+// their notation, and a date is a text.
 func Fields(doc []byte) (map[string]any, error) {
 	given, err := entriesOf(doc)
 	if err != nil {
@@ -96,7 +96,7 @@ func Fields(doc []byte) (map[string]any, error) {
 	return fieldsOf(given), nil
 }
 
-// entriesOf parses a document. A document that begins like JSON, but is not JSON, may be YAML.
+// entriesOf parses a document. A document that begins with a brace but is not JSON may still be YAML.
 func entriesOf(doc []byte) ([]entry, error) {
 	if err := checkSize(doc); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func entriesOf(doc []byte) ([]entry, error) {
 	return parseYAML(doc)
 }
 
-// jsonEntries converts the fields of a document, or the elements of a list, including nested ones.
+// jsonEntries converts the fields of an object, or the elements of a list, at any depth.
 func jsonEntries(given []member, depth int) ([]entry, error) {
 	out := make([]entry, 0, len(given))
 	seen := make(map[string]bool, len(given))
@@ -232,14 +232,14 @@ func setStored(e *entry, into reflect.Value) Violations {
 	return nil
 }
 
-// setStoredMap leaves values out of violations, because they may be secrets.
+// setStoredMap reads a map of texts. It leaves values out of violations, because they may be secrets.
 func setStoredMap(e *entry, into *Texts) Violations {
 	var bad Violations
 	read := make(Texts, len(e.fields))
 	for i := range e.fields {
 		if f := &e.fields[i]; !f.isNull() {
-			value, wrong := storedText(e.name+"."+f.name, f)
-			read[f.name], bad = value, append(bad, wrong...)
+			value, violations := storedText(e.name+"."+f.name, f)
+			read[f.name], bad = value, append(bad, violations...)
 		}
 	}
 	if len(read) > 0 {
@@ -248,7 +248,7 @@ func setStoredMap(e *entry, into *Texts) Violations {
 	return bad
 }
 
-// setStoredList accepts all scalars as texts, as setStored does.
+// setStoredList reads a list of texts. It accepts all scalars as texts, as setStored does for a string.
 func setStoredList(e *entry, into *List) Violations {
 	values := make([]any, len(e.fields))
 	for i := range e.fields {
@@ -259,7 +259,7 @@ func setStoredList(e *entry, into *List) Violations {
 	return setList(e.name, values, into)
 }
 
-// shortStored is the greatest length of a shown name or value of a stored document.
+// shortStored is the greatest length, in bytes, of a name or value of a stored document in a message.
 const shortStored = 40
 
 // yamlBool parses the boolean words of YAML 1.1.
@@ -273,7 +273,7 @@ func yamlBool(text string) (value, ok bool) {
 	return false, false
 }
 
-// yamlInt parses a whole number of YAML 1.1, where 010 is 8, or a whole fraction such as 3.0.
+// yamlInt parses a whole number of YAML 1.1, where 010 is 8, or a number such as 3.0 whose fraction is 0.
 func yamlInt(text string) (int, bool) {
 	text = strings.ReplaceAll(text, "_", "")
 	n, err := strconv.ParseInt(text, 0, 32)
@@ -281,8 +281,8 @@ func yamlInt(text string) (int, bool) {
 		return int(n), !strings.ContainsAny(text, "oO")
 	}
 	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != math.Trunc(f) || f < math.MinInt32 || f > math.MaxInt32 ||
-		!strings.ContainsAny(text, ".eE") {
+	isWhole := err == nil && f == math.Trunc(f) && f >= math.MinInt32 && f <= math.MaxInt32
+	if !isWhole || !strings.ContainsAny(text, ".eE") {
 		return 0, false
 	}
 	return int(f), true

@@ -14,11 +14,11 @@ import (
 // Text is one entry of a map of texts. Most are plain texts, which documents store as strings so that the original can
 // read them. Others are objects: {"value":"…","secret":true}, {"fromFile":"/path"} or {"fromEnv":"NAME"}.
 type Text struct {
-	// Value is the text. Secret means that no one may see it.
+	// Value is the text. Secret means that no user may see it.
 	Value  string
 	Secret bool
-	// FromFile or FromEnv, if one is set, names the file or environment variable that contains the text; Value is
-	// empty then.
+	// FromFile and FromEnv name the file or the environment variable that contains the text. At most one of them is
+	// set, and Value is then empty.
 	FromFile, FromEnv string
 }
 
@@ -33,12 +33,12 @@ type textObject struct {
 	FromEnv  string  `json:"fromEnv,omitempty" yaml:"fromEnv,omitempty"`
 }
 
-// IsReference reports whether the text is stored in a file or a variable.
+// IsReference reports whether a file or a variable contains the text.
 func (t Text) IsReference() bool { return t.FromFile != "" || t.FromEnv != "" }
 
 func (t Text) isPlain() bool { return t == Text{Value: t.Value} }
 
-// form returns the text as it is written: a string, or an object.
+// form returns the value that is written for the text: a string or an object.
 func (t Text) form() any {
 	if t.isPlain() {
 		return t.Value
@@ -91,7 +91,7 @@ func (t Text) node() *yaml.Node {
 	return object
 }
 
-// Shown returns the text with that name as users may see it, without secrets.
+// Shown returns the text as users may see it. The name shows whether the whole value is a secret.
 func (t Text) Shown(name string) Text {
 	switch {
 	case t.Value == "":
@@ -103,7 +103,7 @@ func (t Text) Shown(name string) Text {
 	return t
 }
 
-// Secrets returns the parts of the text with that name that Shown hides.
+// Secrets returns those parts of the text that Shown hides.
 func (t Text) Secrets(name string) []string { return secrets.Of(name, t.Value, t.Secret) }
 
 // IsPlaceholder reports whether a secret of the text contains the placeholder that answers show instead of secrets.

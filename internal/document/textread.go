@@ -11,13 +11,14 @@ import (
 type textReader struct {
 	path  string
 	text  Text
-	given []string
+	given []string // the keys except secret
 	bad   Violations
 }
 
 var textKeys = []string{"value", "secret", "fromFile", "fromEnv"}
 
-// violate leaves the value out, because it may contain a secret.
+// violate adds a violation of a key, or of the whole text if key is "". It leaves the value out, because that may
+// contain a secret.
 func (r *textReader) violate(key, format string, args ...any) {
 	path := r.path
 	if key != "" {
@@ -26,7 +27,7 @@ func (r *textReader) violate(key, format string, args ...any) {
 	r.bad = append(r.bad, Violate(path, "", format, args...))
 }
 
-// set reads one key with read, which reports whether the value has the type of its argument.
+// set reads one key with the function read, which returns false if the value does not have the type of into.
 func (r *textReader) set(key string, read func(into reflect.Value) bool) {
 	var into reflect.Value
 	expected := "a string"
@@ -93,8 +94,7 @@ func readText(path string, raw json.RawMessage) (Text, Violations) {
 			r.violate(m.name, "is given more than once")
 		default:
 			r.set(m.name, func(into reflect.Value) bool {
-				return !isNull(m.raw) &&
-					len(readValue(m.name, m.raw, into)) == 0
+				return !isNull(m.raw) && len(readValue(m.name, m.raw, into)) == 0
 			})
 		}
 		seen[m.name] = true

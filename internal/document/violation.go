@@ -47,8 +47,8 @@ type Violations []Violation
 // Error lists all violations in one line.
 func (v Violations) Error() string {
 	parts := make([]string, len(v))
-	for i, one := range v {
-		parts[i] = strings.TrimPrefix(one.Field+": "+one.Message, ": ")
+	for i, violation := range v {
+		parts[i] = strings.TrimPrefix(violation.Field+": "+violation.Message, ": ")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -61,16 +61,16 @@ func (v Violations) OrNil() error {
 	return v
 }
 
-// And returns v and those violations of more whose field has none in v: Check finds the empty value of a field that
-// Decode could not read, and the user needs only the report of Decode.
+// And returns v and those violations of more whose field has none in v. Decode leaves a field empty that it could not
+// read, so Check would report it again.
 func (v Violations) And(more Violations) Violations {
 	all := slices.Clone(v)
 	for _, m := range more {
-		named := func(one Violation) bool {
-			whole, _, _ := strings.Cut(one.Field, ".")
-			return one.Field == m.Field || whole == m.Field
+		sameField := func(other Violation) bool {
+			field, _, _ := strings.Cut(other.Field, ".")
+			return other.Field == m.Field || field == m.Field
 		}
-		if !slices.ContainsFunc(v, named) {
+		if !slices.ContainsFunc(v, sameField) {
 			all = append(all, m)
 		}
 	}
@@ -78,9 +78,9 @@ func (v Violations) And(more Violations) Violations {
 }
 
 // moreOf formats the number of unlisted items: "1 more field is" or "3 more fields are".
-func moreOf(n int, one, many string) string {
+func moreOf(n int, singular, plural string) string {
 	if n == 1 {
-		return "1 more " + one
+		return "1 more " + singular
 	}
-	return fmt.Sprintf("%d more %s", n, many)
+	return fmt.Sprintf("%d more %s", n, plural)
 }

@@ -15,19 +15,19 @@ import (
 // EncodeYAML writes a document as the original does: block style, sorted by name, without null values. The original
 // refuses documents with unknown fields, so fields that it does not know are left out if they are empty.
 func (s *Schema[C]) EncodeYAML(c C) []byte {
-	whole := &yaml.Node{Kind: yaml.MappingNode}
+	root := &yaml.Node{Kind: yaml.MappingNode}
 	values := reflect.ValueOf(c)
 	for _, f := range s.sorted {
-		v := values.Field(f.at)
+		v := values.Field(f.index)
 		if f.omitEmpty && (v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0) {
 			continue
 		}
-		whole.Content = append(whole.Content, textNode(f.name), valueNode(v.Interface()))
+		root.Content = append(root.Content, textNode(f.name), valueNode(v.Interface()))
 	}
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	_ = encoder.Encode(whole) // fails only for invalid UTF-8, which was replaced
+	_ = encoder.Encode(root) // fails only for invalid UTF-8, which was replaced
 	_ = encoder.Close()
 	return out.Bytes()
 }
@@ -66,8 +66,8 @@ func textNode(text string) *yaml.Node {
 	return n
 }
 
-// looksTyped reports whether an unquoted text may be read as something else than a string: a number, a date or time,
-// or a word such as no.
+// looksTyped reports whether a YAML reader may take an unquoted text for another type than a string: a number, a date
+// or time, or a word such as no.
 func looksTyped(text string) bool {
 	if _, isBool := yamlBool(text); isBool || isNullWord(text) {
 		return true

@@ -12,29 +12,29 @@ import (
 
 // parseYAML parses a YAML document that is one map.
 func parseYAML(doc []byte) ([]entry, error) {
-	if at := firstNotUTF8(doc); at >= 0 {
-		return nil, fmt.Errorf("byte %d is not UTF-8", at+1)
+	if offset := firstNotUTF8(doc); offset >= 0 {
+		return nil, fmt.Errorf("byte %d is not UTF-8", offset+1)
 	}
 	root, err := onlyNode(doc)
 	if err != nil {
 		return nil, err
 	}
-	whole, err := new(yamlReader).read("", root, 0)
+	document, err := new(yamlReader).read("", root, 0)
 	if err != nil {
 		return nil, err
 	}
-	if whole.kind != isMap {
-		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", whole.describe())
+	if document.kind != isMap {
+		return nil, fmt.Errorf("it is %s, and not fields as in memoryMB: 64, one in each line", document.describe())
 	}
-	return whole.fields, nil
+	return document.fields, nil
 }
 
-// onlyNode returns the only document of a stream that is not empty.
+// onlyNode returns the root of the only document in a stream. It skips empty documents.
 func onlyNode(doc []byte) (*yaml.Node, error) {
 	var found *yaml.Node
 	for decoder := yaml.NewDecoder(bytes.NewReader(doc)); ; {
-		var one yaml.Node
-		err := decoder.Decode(&one)
+		var document yaml.Node
+		err := decoder.Decode(&document)
 		switch {
 		case errors.Is(err, io.EOF) && found == nil:
 			return nil, errors.New("it is empty")
@@ -44,7 +44,7 @@ func onlyNode(doc []byte) (*yaml.Node, error) {
 			line, message := YAMLError(err)
 			return nil, fmt.Errorf("not YAML: line %d: %s", line, message)
 		}
-		root := one.Content[0]
+		root := document.Content[0]
 		if root.Kind == yaml.ScalarNode && root.Value == "" && root.Style == 0 {
 			continue // empty document between two markers
 		}
@@ -55,8 +55,8 @@ func onlyNode(doc []byte) (*yaml.Node, error) {
 	}
 }
 
-// YAMLError splits an error of the YAML library into its line, 1 if it names none, and its message. It omits the name
-// of an alias, which may be a password that should have been quoted.
+// YAMLError splits an error of the YAML library into its line and its message. The line is 1 if the error names none.
+// The message omits the name of an alias, which may be a password that should have been quoted.
 func YAMLError(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if _, scanErr := fmt.Sscanf(message, "line %d:", &line); scanErr == nil {
@@ -68,7 +68,8 @@ func YAMLError(err error) (line int, message string) {
 	return max(line, 1), fmt.Sprintf("%.150s", strings.ToValidUTF8(message, ""))
 }
 
-// yamlReader counts the nodes that it reads, because aliases can expand a few bytes to many nodes, or without end.
+// yamlReader converts YAML to entries. It counts the nodes that it reads, because aliases can expand a few bytes to
+// many nodes, or without end.
 type yamlReader struct{ nodes int }
 
 func (r *yamlReader) read(name string, n *yaml.Node, depth int) (entry, error) {
@@ -81,8 +82,8 @@ func (r *yamlReader) read(name string, n *yaml.Node, depth int) (entry, error) {
 		return r.read(name, n.Alias, depth+1)
 	case yaml.SequenceNode:
 		e.kind, e.fields = isList, make([]entry, 0, len(n.Content))
-		for _, one := range n.Content {
-			inner, err := r.read("", one, depth+1)
+		for _, element := range n.Content {
+			inner, err := r.read("", element, depth+1)
 			if err != nil {
 				return e, err
 			}

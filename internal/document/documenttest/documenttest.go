@@ -25,7 +25,7 @@ func Violations(t *testing.T, err error) document.Violations {
 	return bad
 }
 
-// Refused is a body with exactly one violation: its field, its value, and the beginning of its message.
+// Refused is a body with exactly one violation, whose field, value and beginning of the message are given.
 type Refused = struct{ Body, Field, Value, Want string }
 
 // Refuses decodes each body over the stored document, and expects its violation and no other.
@@ -65,7 +65,7 @@ func RoundTrips[C any](t *testing.T, schema *document.Schema[C], defaults C, all
 	})
 }
 
-// MergesOneField expects that a single given field changes only that field. It skips the first field, the name.
+// MergesOneField expects that a body with one field changes only that field. It skips the first field, the name.
 func MergesOneField[C any](t *testing.T, schema *document.Schema[C], all *rapid.Generator[C]) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
