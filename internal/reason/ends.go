@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Codes of ends that decisions or tests use.
+// Codes of ends that decisions or tests compare.
 const (
 	PlainText        Code = "text"
 	FrameworkRemoved Code = "framework_removed"
@@ -14,18 +14,18 @@ const (
 	endedAfterGivenUp Code = "ended_after_given_up"
 )
 
-// FromText returns the reason for a text of a job's process, an executor, or an earlier release.
+// FromText returns the reason for a text that comes from a job's process, an executor or an earlier release.
 func FromText(words string) Reason {
 	if words == "" {
 		return Reason{}
 	}
-	if code, known := earlierWords[words]; known {
+	if code, ok := earlierWords[words]; ok {
 		return build(code)
 	}
 	return build(PlainText, text("text", words))
 }
 
-// earlierWords are sentences that earlier releases stored and compared.
+// earlierWords are the codes of sentences that earlier releases stored and compared.
 var earlierWords = map[string]Code{
 	"killed on request":                                           KilledOnRequest,
 	"lost by shutdown of the scheduler":                           ServerStopped,
@@ -42,15 +42,14 @@ func OverMemoryLimit(message string) Reason {
 // OverDiskLimit says that the container of executor and tasks exceeded its disk limit. message comes from the cluster.
 func OverDiskLimit(message string) Reason { return build("over_disk_limit", text("message", message)) }
 
-// ExecutorEnded says that a task ended with its executor. executor is "" for an executor that runs only this task.
+// ExecutorEnded says that a task ended together with its executor. executor is "" if the executor runs only this task.
 func ExecutorEnded(executor, agent, state, reported, message string) Reason {
 	code := Code("executor_ended")
 	if executor == "" {
 		code = "task_executor_ended"
 	}
 	return build(code, text("executor", executor), text("agent", agent), text("state", state),
-		text("reason", reported),
-		text("message", message))
+		text("reason", reported), text("message", message))
 }
 
 // AgentDraining says that an operator drains the task's agent.
@@ -93,10 +92,10 @@ func TimedOut(ran time.Duration, limitSeconds int, end Reason) Reason {
 // ByForce is the code of EndedByForce.
 const ByForce Code = "ended_by_force"
 
-// EndedByForce says that a process had not ended after SIGTERM and its grace period, and why it was to end.
+// EndedByForce says that a process did not end within its grace period after SIGTERM, and why it should have ended.
 func EndedByForce(why Reason) Reason { return build(ByForce, nested("why", why)) }
 
-// Force returns the reason without EndedByForce, and whether it was that.
+// Force returns the reason that EndedByForce contains, and true. It returns any other reason unchanged, and false.
 func (r Reason) Force() (why Reason, forced bool) {
 	if !r.Is(ByForce) {
 		return r, false
@@ -107,8 +106,8 @@ func (r Reason) Force() (why Reason, forced bool) {
 	return why, true
 }
 
-// Saying returns the reason of a kill with what is known of the end: what the killed task said, or how the shards of a
-// killed run ended.
+// Saying returns the reason of a kill together with a reason about the end: the last words of the killed task, or how
+// the shards of a killed run ended. It returns r unchanged if one of them is zero.
 func (r Reason) Saying(end Reason) Reason {
 	if r.IsZero() || end.IsZero() {
 		return r
@@ -141,7 +140,7 @@ func TookMachines(machines int, last Reason) Reason {
 	return build("took_machines", number("machines", machines), nested("last", last))
 }
 
-// TakenBack says that a task that was given up was heard again and goes on (rule E5).
+// TakenBack says that a task that was given up has reported again and continues (rule E5).
 func TakenBack(agent string, length time.Duration) Reason {
 	return build("taken_back", text("agent", agent), duration("duration", length))
 }
@@ -149,7 +148,7 @@ func TakenBack(agent string, length time.Duration) Reason {
 // EndedAfterGivenUp says that a task has ended after it was given up, so that its end changes no result (rule E5).
 func EndedAfterGivenUp() Reason { return Of(endedAfterGivenUp) }
 
-// CannotStay says that a daemon's shard fails repeatedly before it runs.
+// CannotStay says that the attempts of a daemon's shard repeatedly fail before it runs.
 func CannotStay(attempts int, last Reason) Reason {
 	return build("does_not_come_up", number("attempts", attempts), nested("last", last))
 }
@@ -170,12 +169,13 @@ func ShardsKilled(killed, shards, item int, cause Reason) Reason {
 		nested("cause", cause))
 }
 
-// OfItem applies a reason to one shard.
+// OfItem says that a reason applies to one shard.
 func OfItem(item int, cause Reason) Reason {
 	return build("of_item", number("item", item), nested("cause", cause))
 }
 
-// Shortened returns the reason with every text argument passed through shorten; the same reason if none changes.
+// Shortened returns the reason with every text argument passed through shorten. It returns the same reason if that
+// changes no argument.
 func (r Reason) Shortened(shorten func(string) string) Reason {
 	if r.IsZero() {
 		return r

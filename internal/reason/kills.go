@@ -1,6 +1,6 @@
 package reason
 
-// Codes of kills: why the end of a run, or of a task of it, was requested (rule K1). Decisions compare them.
+// Codes of kills say why the end of a run, or of a task of it, was requested (rule K1). Decisions compare them.
 const (
 	KilledOnRequest  Code = "killed_on_request"
 	ServerStopped    Code = "server_stopped"
@@ -23,13 +23,14 @@ const (
 // Of returns the reason with a code that has no arguments, or whose arguments are optional.
 func Of(code Code) Reason { return build(code) }
 
-// JobPaused is Paused with the name of the job, for users who may resume it.
+// JobPaused is Paused with the name of the job, by which a user can resume it.
 func JobPaused(job string) Reason { return build(Paused, text("job", job)) }
 
 // AppIsDisabled is AppDisabled with the app's name.
 func AppIsDisabled(app string) Reason { return build(AppDisabled, text("app", app)) }
 
-// ShardingTotalCountChanged says that all shards of a daemon end before those of another number begin.
+// ShardingTotalCountChanged says that all shards of a daemon end because their number changes, before the new shards
+// begin.
 func ShardingTotalCountChanged(from, to int) Reason {
 	return build(ShardsChanged, number("from", from), number("to", to))
 }

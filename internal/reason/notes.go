@@ -52,7 +52,7 @@ func NotNotified(execution, handler string, tries int, why string) Reason {
 // ClockBehind says that the scheduler's clock is behind the fire cursor.
 func ClockBehind(cursor time.Time) Reason { return build("clock_behind", timestamp("at", cursor)) }
 
-// ClockLeapt says that the scheduler's clock went forward by more than a day, or that nothing was led meanwhile.
+// ClockLeapt says that the scheduler's clock went forward by more than a day, or that no server led in that time.
 func ClockLeapt(before, after time.Time) Reason {
 	return build("clock_leapt", timestamp("from", before), timestamp("upTo", after))
 }
@@ -75,26 +75,27 @@ func ShownAsLastKnown(why string) Reason { return build("shown_as_last_known", t
 
 // Notes on a running shard.
 
-// TimeoutKillRequested says that it is being killed for its timeout.
+// TimeoutKillRequested says that the shard is being killed because of its timeout.
 func TimeoutKillRequested(since time.Time) Reason {
 	return build("timeout_kill_requested", timestamp("since", since))
 }
 
-// KillRequested says that it is being killed.
+// KillRequested says that the shard is being killed.
 func KillRequested(since time.Time) Reason { return build("kill_requested", timestamp("since", since)) }
 
 // EndsWithRun says that a daemon's shard ends with its current run, and why.
 func EndsWithRun(why Reason) Reason { return build("ends_with_run", nested("why", why)) }
 
-// AgentSilent says that its agent does not answer.
+// AgentSilent says since when the shard's agent does not answer.
 func AgentSilent(agent string, since time.Time) Reason {
 	return build("agent_silent", text("agent", agent), timestamp("since", since))
 }
 
-// CauseMissing says that the cluster has reported its end in that state, and its agent has not given a cause.
+// CauseMissing says that the cluster has reported the shard's end in that state, and that its agent has not given a
+// cause.
 func CauseMissing(state string) Reason { return build("cause_missing", text("state", state)) }
 
-// ExecutorQuiet says for how long a daemon's executor has not reported.
+// ExecutorQuiet says for how long the executor of a daemon's shard has not reported.
 func ExecutorQuiet(quiet time.Duration, agent string) Reason {
 	return build("executor_quiet", duration("quiet", quiet), text("agent", agent))
 }
@@ -115,7 +116,7 @@ func LastRunEnded(fire time.Time, state string, cause Reason) Reason {
 	return build("last_run_ended", timestamp("fire", fire), text("state", state), nested("cause", cause))
 }
 
-// MoreLastRunsEnded says for how many other items the same is true.
+// MoreLastRunsEnded says for how many other items the last run was unsuccessful, too.
 func MoreLastRunsEnded(items int) Reason {
 	return build("more_last_runs_ended", number("items", items))
 }
@@ -147,7 +148,7 @@ func FireLate() Reason { return build("fire_late") }
 
 // Notes on agents and executors.
 
-// TakesNoTasks says that the cluster places nothing on an agent; why is its message.
+// TakesNoTasks says that the cluster places nothing on an agent; why is the cluster's message.
 func TakesNoTasks(why string) Reason { return build("takes_no_tasks", text("why", why)) }
 
 // KillUnanswered says that an executor does not answer the kill of a task.

@@ -12,8 +12,8 @@ const (
 	NothingOnOffer Code = "nothing_on_offer"
 )
 
-// Need is the demand of some shards of a job: each of them and, once per agent, their executor. Amounts are formatted.
-// Executor is "" if each shard has its own.
+// Need is the demand of some shards of a job: of each shard and, once per agent, of their executor. Amounts are
+// formatted. Executor is "" if each shard has its own executor.
 type Need struct {
 	Shards        int
 	Together      bool
@@ -46,9 +46,9 @@ func NoAgentUsable(n Need, onOffer int, others Reason) Reason {
 	return build("no_agent_usable", nested("need", n.reason()), number("agents", onOffer), nested("why", others))
 }
 
-// NoRoom says that agents offer room for fewer shards than wait, or for none. nearest is the agent that lacks least
-// for one more shard, and short what it lacks; "" if all agents are full. others says which agents may not be used,
-// and why; it may be zero.
+// NoRoom says that the usable agents have room for fewer shards than wait, or for none. nearest is the agent that
+// lacks the least for another shard, and short is what it lacks, or "" if all agents are full. others says which
+// agents may not be used, and why; it may be zero.
 func NoRoom(n Need, usable, room int, nearest Agent, short string, others Reason) Reason {
 	args := []arg{nested("need", n.reason()), number("agents", usable)}
 	if room > 0 {
@@ -60,22 +60,22 @@ func NoRoom(n Need, usable, room int, nearest Agent, short string, others Reason
 	return build("no_room", append(args, nested("others", others))...)
 }
 
-// Reasons why agents may not be used. agents is their number, and such is one of them.
+// The reasons why agents may not be used have the number of these agents, and one of them as an example.
 
-// AgentsReserved says that they are reserved for another execution.
-func AgentsReserved(agents int, such Agent, execution string) Reason {
-	return build(oneOrMore("agent_reserved", agents), nested("agent", such.reason()), number("agents", agents),
+// AgentsReserved says that agents are reserved for another execution.
+func AgentsReserved(agents int, example Agent, execution string) Reason {
+	return build(oneOrMore("agent_reserved", agents), nested("agent", example.reason()), number("agents", agents),
 		text("execution", execution))
 }
 
-// AgentsFull says that they have the greatest allowed number of tasks.
-func AgentsFull(agents int, such Agent) Reason {
-	return build(oneOrMore("agent_full", agents), nested("agent", such.reason()), number("agents", agents))
+// AgentsFull says that agents have the greatest allowed number of tasks.
+func AgentsFull(agents int, example Agent) Reason {
+	return build(oneOrMore("agent_full", agents), nested("agent", example.reason()), number("agents", agents))
 }
 
-// AgentsAvoided says that this app avoids them.
-func AgentsAvoided(agents int, such Agent, why Reason) Reason {
-	return build(oneOrMore("agent_avoided", agents), nested("agent", such.reason()), number("agents", agents),
+// AgentsAvoided says that an app avoids agents.
+func AgentsAvoided(agents int, example Agent, why Reason) Reason {
+	return build(oneOrMore("agent_avoided", agents), nested("agent", example.reason()), number("agents", agents),
 		nested("why", why))
 }
 
@@ -86,7 +86,7 @@ func oneOrMore(code Code, n int) Code {
 	return code + "_and_others"
 }
 
-// All joins several reasons: zero for none, the only one, or all of them.
+// All joins reasons into one. It ignores zero reasons.
 func All(rs ...Reason) (all Reason) {
 	for i := len(rs) - 1; i >= 0; i-- {
 		switch {
@@ -107,19 +107,18 @@ func WithNextLaunch(shards int, each, limit string) Reason {
 // NeverFits says that no agent, even an empty one, can hold one shard.
 func NeverFits(n Need, nearest Agent, has string) Reason {
 	return build("never_fits", nested("nearest", nearest.reason()), text("each", n.Each),
-		text("executor", n.Executor),
-		text("app", n.app()), text("has", has))
+		text("executor", n.Executor), text("app", n.app()), text("has", has))
 }
 
-// HolderNotOnOffer says that no agent on offer can hold a shard, but one without an offer could.
+// HolderNotOnOffer says that no agent on offer can hold a shard, but that this agent, which makes no offer, could.
 func HolderNotOnOffer(agent string) Reason { return build("holder_not_on_offer", text("agent", agent)) }
 
-// HolderClosed is HolderNotOnOffer for an agent on which the cluster places nothing; why is its reason.
+// HolderClosed is HolderNotOnOffer for an agent on which the cluster places nothing; why is the cluster's reason.
 func HolderClosed(agent, why string) Reason {
 	return build("holder_closed", text("agent", agent), text("why", why))
 }
 
-// AgentsClosed says that no agent accepts tasks; why the first of them does not, and how many others there are.
+// AgentsClosed says that no agent accepts tasks, why the first of them does not, and how many others there are.
 func AgentsClosed(agent, why string, others int) Reason {
 	args := []arg{text("agent", agent), text("why", why)}
 	if others > 0 {
@@ -138,7 +137,7 @@ func StartFailed(task bool, times int, last Reason, at time.Time) Reason {
 	return build(code, number("times", times), nested("last", last), text("at", at.Format(time.TimeOnly)))
 }
 
-// ExecutorsSilent says that nothing is placed on an agent because its executors have been silent since then.
+// ExecutorsSilent says that nothing is placed on an agent, because its executors have been silent since a time.
 func ExecutorsSilent(since time.Time) Reason {
 	return build("executors_silent", timestamp("since", since))
 }
@@ -162,7 +161,8 @@ func maintenance(code Code, from, until time.Time) Reason {
 // ClusterRule says that a rule of the cluster excludes an agent for an app; why is the driver's message.
 func ClusterRule(why string) Reason { return build("cluster_rule", text("why", why)) }
 
-// Previews of a placement on the known agents. offersHeld tells that offers are held, whose room is not included.
+// Previews of a placement on the known agents. offersHeld says that the scheduler holds offers, whose room the preview
+// does not include.
 
 // WouldFit says that there is room for all shards.
 func WouldFit(offersHeld bool, shards int) Reason {

@@ -1,8 +1,8 @@
 // Package reason represents the reason for a state as a value: a code with arguments.
 //
-// Decisions compare codes. For people, Words fills the template of a code, which exists in every language (words.go).
-// Codes and arguments are stored and returned together with the sentence, so that programs need not parse sentences
-// and a console can show them in its reader's language.
+// Decisions compare codes. Users read the sentence of Words, which fills the template of a code in one of the languages
+// (words.go). Codes and arguments are stored and returned together with the sentence, so that programs need not parse
+// sentences and a console can show them in its reader's language.
 //
 // To add a reason, add a constructor with its code beside those of its kind (kills.go, ends.go, waits.go,
 // placement.go, fires.go, notes.go), its words to en.txt and zh.txt, and an example to reason_test.go. make docs then
@@ -57,7 +57,7 @@ func number[T ~int | ~int32 | ~int64](name string, value T) arg {
 }
 
 // timestamp formats a time with a precision of seconds.
-func timestamp(name string, at time.Time) arg { return arg{name: name, text: at.Format(time.RFC3339)} }
+func timestamp(name string, t time.Time) arg { return arg{name: name, text: t.Format(time.RFC3339)} }
 
 func duration(name string, d time.Duration) arg { return arg{name: name, text: d.String()} }
 
@@ -66,7 +66,7 @@ func nested(name string, inner Reason) arg { return arg{name: name, inner: inner
 // IsZero reports whether there is no reason.
 func (r Reason) IsZero() bool { return r.content == nil }
 
-// Code returns the code of the reason; "" if there is none.
+// Code returns the code of the reason, or "" if there is none.
 func (r Reason) Code() Code {
 	if r.content == nil {
 		return ""
@@ -96,7 +96,7 @@ func (r Reason) Or(other Reason) Reason {
 	return r
 }
 
-// arg returns the argument with a name; nil if there is none.
+// arg returns the argument with a name, or nil if there is none.
 func (r Reason) arg(name string) *arg {
 	for i := range r.args {
 		if r.args[i].name == name {
@@ -106,8 +106,8 @@ func (r Reason) arg(name string) *arg {
 	return nil
 }
 
-// Args returns the arguments for an API response: strings, and for a nested reason a map of "code" and "args". It
-// returns nil if there are none, and for plain text, which the response contains anyway.
+// Args returns the arguments for an API response. An argument is a string or, for a nested reason, a map of "code" and
+// "args". Args returns nil if there are none, and for plain text, which the response contains anyway.
 func (r Reason) Args() map[string]any {
 	if r.Is(PlainText) {
 		return nil
@@ -123,8 +123,8 @@ func (r Reason) allArgs() map[string]any {
 	for _, a := range r.args {
 		if args[a.name] = a.text; !a.inner.IsZero() {
 			inner := map[string]any{"code": string(a.inner.code)}
-			if of := a.inner.allArgs(); of != nil {
-				inner["args"] = of
+			if innerArgs := a.inner.allArgs(); innerArgs != nil {
+				inner["args"] = innerArgs
 			}
 			args[a.name] = inner
 		}
@@ -135,7 +135,7 @@ func (r Reason) allArgs() map[string]any {
 // String is Words in English.
 func (r Reason) String() string { return r.Words(English) }
 
-// MarshalJSON writes {"code": …, "args": {…}}, the arguments in their order; null without a reason.
+// MarshalJSON writes {"code": …, "args": {…}} with the arguments in their order. It writes null if there is no reason.
 func (r Reason) MarshalJSON() ([]byte, error) {
 	if r.IsZero() {
 		return []byte("null"), nil
@@ -170,8 +170,7 @@ func (r Reason) encode(b *bytes.Buffer) {
 	b.WriteByte('}')
 }
 
-// UnmarshalJSON reads the output of MarshalJSON. It also reads a string as stored by earlier releases, which becomes
-// the reason with those English words and no arguments, or plain text.
+// UnmarshalJSON reads the output of MarshalJSON. It also reads a string, as earlier releases stored it, like FromText.
 func (r *Reason) UnmarshalJSON(data []byte) error {
 	if bytes.HasPrefix(data, []byte(`"`)) {
 		var words string

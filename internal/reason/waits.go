@@ -29,17 +29,17 @@ func AppDocumentFaulty(app string, why Reason) Reason {
 	return build("app_document_faulty", text("app", app), nested("why", why))
 }
 
-// BeingEnded says that a previous execution of the job is being ended first, and why.
+// BeingEnded says that an execution waits until the job's previous execution has ended, and why that is being ended.
 func BeingEnded(execution string, why Reason) Reason {
 	return build("former_execution_ending", text("execution", execution), nested("why", why))
 }
 
-// DaemonBeingEnded says that the job was a daemon whose standing execution is being ended first.
+// DaemonBeingEnded says that an execution waits until the standing execution has ended, because the job was a daemon.
 func DaemonBeingEnded(execution string) Reason {
 	return build("former_daemon_ending", text("execution", execution))
 }
 
-// OneAtATime says that the previous execution of the job has not ended, and its state.
+// OneAtATime says that an execution waits until the job's previous execution has ended, and gives that one's state.
 func OneAtATime(execution, state string) Reason {
 	return build("one_at_a_time", text("execution", execution), text("state", state))
 }
@@ -47,7 +47,7 @@ func OneAtATime(execution, state string) Reason {
 // Orphaned identifies an abandoned attempt that may still run (rule E5). Its methods say why the attempt still counts.
 type Orphaned struct{ Task, Agent string }
 
-// MayBeEnding says that the cluster has removed the task, which counts as ended at that time.
+// MayBeEnding says that the cluster has removed the task, and at which time it counts as ended.
 func (o Orphaned) MayBeEnding(at time.Time) Reason {
 	return build("orphan_ending", text("task", o.Task), text("agent", o.Agent), timestamp("at", at))
 }
@@ -61,7 +61,7 @@ func (o Orphaned) KillUnconfirmed() Reason { return o.because("orphan_kill_uncon
 // Unanswered says that the cluster has not reported whether the attempt's agent is connected again.
 func (o Orphaned) Unanswered() Reason { return o.because("orphan_unanswered") }
 
-// MayRun says that the attempt was seen again after it was given up, and is being ended.
+// MayRun says that the attempt was reported again after it was given up, and is being ended.
 func (o Orphaned) MayRun() Reason { return o.because("orphan_may_run") }
 
 // OfOtherMaster says that the attempt ran under a removed framework, and that the master that removed the framework is
@@ -98,8 +98,8 @@ func PackageBeingTried(why Reason, times int, execution string) Reason {
 	return build("package_being_tried", nested("why", why), number("times", times), text("execution", execution))
 }
 
-// SettingsTooLarge says that the settings of shards together exceed the limit of a launch. waiting is set if only the
-// waiting shards are counted. Sizes are formatted.
+// SettingsTooLarge says that the settings of several shards together exceed the limit of a launch. waiting says that
+// only the waiting shards count. Sizes are formatted.
 func SettingsTooLarge(waiting bool, shards int, each, together, limit, execution string) Reason {
 	code := Code("settings_too_large")
 	if waiting {
@@ -115,8 +115,8 @@ func LaunchesHeld(why string) Reason { return build("launches_held", text("why",
 // TakeoverUnreported says that the master has not reported all tasks of the previous scheduler (rule T8).
 func TakeoverUnreported() Reason { return build("takeover_unreported") }
 
-// TakeoverEnding says that tasks of the previous scheduler are being ended first: some of their ids, and the number of
-// others.
+// TakeoverEnding says that tasks of the previous scheduler are being ended first. tasks lists some of their ids, and
+// more is the number of the others.
 func TakeoverEnding(tasks string, more int) Reason {
 	switch {
 	case tasks == "":
@@ -135,10 +135,10 @@ func NotConnected(why string) Reason {
 	return build("not_connected", text("why", why))
 }
 
-// RetryAt says that the shard is retried at that time.
-func RetryAt(at time.Time) Reason { return build("retry_at", timestamp("at", at)) }
+// RetryAt says at which time a shard is retried.
+func RetryAt(t time.Time) Reason { return build("retry_at", timestamp("at", t)) }
 
-// AfterAttempt says why a shard waits (now) and why its last attempt ended (last). It returns now if last is zero.
+// AfterAttempt says why a shard waits now, and why its last attempt ended. It returns now if last is zero.
 func AfterAttempt(now, last Reason) Reason {
 	if last.IsZero() {
 		return now

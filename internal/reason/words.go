@@ -20,19 +20,21 @@ var (
 	templates = [...]map[Code]template{English: parse(english), Chinese: parse(chinese)}
 )
 
-// template is a line of such a file: sections, of which those at odd indexes are optional.
+// template is a line of a file of words. Its sections at odd indexes are optional.
 type template struct {
 	text     string
 	sections [][]piece
 }
 
-// piece is a text and the argument after it, if it has a name.
+// piece is a text and, if name is not empty, the argument after it.
 type piece struct {
 	plain, name string
-	one, many   string // if counted is set
-	otherwise   string // if optional is set
-	counted     bool
-	optional    bool
+	// counted says that the argument is a number, which is replaced by one of two forms.
+	counted   bool
+	one, many string
+	// optional says that the argument may be missing. It is then replaced by otherwise.
+	optional  bool
+	otherwise string
 }
 
 func parse(file string) map[Code]template {
@@ -77,8 +79,8 @@ const (
 	Chinese
 )
 
-// Words returns the reason as one sentence without a full stop. An unknown code, of a later release, is returned
-// itself.
+// Words returns the reason as one sentence without a full stop. For an unknown code, which a later release has
+// written, it returns the code.
 func (r Reason) Words(in Language) string {
 	if r.IsZero() {
 		return ""
@@ -87,8 +89,8 @@ func (r Reason) Words(in Language) string {
 }
 
 func (r Reason) appendWords(b []byte, in Language) []byte {
-	t, known := templates[in][r.code]
-	if !known {
+	t, ok := templates[in][r.code]
+	if !ok {
 		return append(b, r.code...)
 	}
 	for i, section := range t.sections {
