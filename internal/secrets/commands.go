@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// options are the options of programs with secrets, for names of programs. -p takes the next word or the rest of its own,
-// -p+ only the rest, and -p. only the next word. A sign behind it, as in -u:, stands between a user and the password,
-// and = requires that sign in the value. !--password takes no word. login names options that follow that word.
+// options are the options with secrets, by the names of the programs that have them. The value of -p is the next word
+// or the rest of its own word, that of -p+ only the rest, and that of -p. only the next word. A sign after the option,
+// as in -u:, stands between a user and the password; = means that the value must contain that sign. An option after !
+// has no value. An option after login exists only after the word login.
 var options = func() map[string][]string {
 	all := map[string][]string{}
-	for programs, of := range map[string]string{
+	for programs, list := range map[string]string{
 		"mysql mysqldump mysqladmin mysqlimport mysqlcheck mysqlshow mysqlslap mysqlbinlog mysqlpump mysql_upgrade mariadb " +
 			"mariadb-dump mariadb-admin mariadb-backup mariabackup xtrabackup innobackupex": "-p+ !--password",
 		"psql pg_dump pg_dumpall pg_restore pg_basebackup createdb dropdb vacuumdb": "!--password",
@@ -39,26 +40,28 @@ var options = func() map[string][]string {
 		"sqlplus sqlldr exp imp expdp impdp rman": "/",
 	} {
 		for name := range strings.FieldsSeq(programs) {
-			all[name] = strings.Fields(of)
+			all[name] = strings.Fields(list)
 		}
 	}
 	return all
 }()
 
-// command is what a reader of a command line knows of the words before the present one.
+// command is the state of reading a command line: what the words so far mean for the next word.
 type command struct {
-	options []string // of the program
-	login   bool
-	last    [2]string // the words before, the last one first
-	// wanted is the option whose value is next, with the sign in it, and literal that only a quoted text is one.
+	options []string  // of the program
+	login   bool      // whether the word login has been read
+	last    [2]string // the last two words, the newest first
+	// wanted is the name of the secret that the next word is, or "". sign is the sign between user and secret in it.
+	// literal says that only a quoted text is the secret.
 	wanted, sign string
 	literal      bool
 	isEcho       bool
-	echoed       []Span // the words of an echo, and piped those of the command before
-	piped        []Span
+	echoed       []Span // the words that this command echoes
+	piped        []Span // the words that the command before the pipe has echoed
 }
 
-// wordSecrets returns the secrets that are words of a command line, by the word before or the program.
+// wordSecrets returns the secrets in the words of command lines. It recognizes them by the word before, and by the
+// options of the program.
 func wordSecrets(text string) (found []Span) {
 	var c command
 	add := func(s Span, name string) {
@@ -68,28 +71,28 @@ func wordSecrets(text string) (found []Span) {
 		}
 	}
 	for i := 0; i < len(text); {
-		switch at := text[i]; {
-		case strings.IndexByte(" \t\r([{,)]}", at) >= 0:
-			if strings.IndexByte("([{", at) >= 0 {
+		switch char := text[i]; {
+		case strings.IndexByte(" \t\r([{,)]}", char) >= 0:
+			if strings.IndexByte("([{", char) >= 0 {
 				c.wanted = ""
 			}
 			i++
 			continue
-		case at == '\\' && i+1 < len(text) && text[i+1] == '\n':
+		case char == '\\' && i+1 < len(text) && text[i+1] == '\n':
 			i += 2
 			continue
-		case at == '$' && strings.HasPrefix(text[i:], "$("):
+		case char == '$' && strings.HasPrefix(text[i:], "$("):
 			c, i = command{}, i+2
 			continue
-		case strings.IndexByte("\n;|&`<>", at) >= 0:
+		case strings.IndexByte("\n;|&`<>", char) >= 0:
 			piped := c.echoed
-			if at != '|' || strings.HasPrefix(text[i:], "||") {
+			if char != '|' || strings.HasPrefix(text[i:], "||") {
 				piped = nil
 			}
 			if strings.HasPrefix(text[i:], "||") || strings.HasPrefix(text[i:], "&&") {
 				i++
 			}
-			if c.wanted = ""; at != '<' && at != '>' {
+			if c.wanted = ""; char != '<' && char != '>' {
 				c = command{piped: piped}
 			}
 			i++
@@ -98,10 +101,10 @@ func wordSecrets(text string) (found []Span) {
 		if q := quoteAt(text[i:]); q != "" {
 			closes := i+len(q) == len(text) || strings.IndexByte(" \t\r\n,)]}", text[i+len(q)]) >= 0
 			if i > 0 && strings.IndexByte(" \t\n,", text[i-1]) < 0 && (c.literal || !closes) {
-				c.wanted = "" // it is part of the word before
+				c.wanted = "" // the quote is part of the word before
 			}
 			if c.wanted == "" && !c.isEcho || closes {
-				i += len(q) // the beginning or end of a text with words
+				i += len(q) // the quote begins or ends a text that has words of its own
 				c.last = [2]string{}
 				continue
 			}
@@ -131,22 +134,22 @@ func wordSecrets(text string) (found []Span) {
 	return found
 }
 
-// read reads a word that is not a value.
+// read reads a word that is not the value of an option. It calls add for each secret that it finds.
 func (c *command) read(text string, v value, word string, add func(Span, string)) {
 	base := path.Base(word)
-	reads := strings.Contains(word, "stdin") || base == "chpasswd" || base == "passwd" || base == "kinit" ||
+	readsPassword := strings.Contains(word, "stdin") || base == "chpasswd" || base == "passwd" || base == "kinit" ||
 		base == "smbpasswd" || base == "cryptsetup" || word == "-S" && c.last[0] == "sudo"
-	if reads {
+	if readsPassword {
 		for _, s := range c.piped {
 			add(s, "password")
 		}
 	}
-	of, known := options[base]
+	programOptions, isProgram := options[base]
 	switch {
 	case strings.HasPrefix(word, "-"):
 		c.option(text, v, word, add)
-	case known && !strings.HasPrefix(c.last[0], "-") || base == "sshpass":
-		c.options = of
+	case isProgram && !strings.HasPrefix(c.last[0], "-") || base == "sshpass":
+		c.options = programOptions
 	case word == "login":
 		c.login = true
 	case (base == "echo" || base == "printf") && c.last[0] == "":
@@ -165,24 +168,25 @@ func (c *command) read(text string, v value, word string, add func(Span, string)
 	}
 }
 
-// oracle matches a user and password of Oracle's programs.
+// oracle matches a word with a user and password, as Oracle's programs read it.
 var oracle = regexp.MustCompile(`^(?:userid=)?[A-Za-z][\w$#]*/([^@/]+)(?:@.*)?$`)
 
-// portMapping matches a value of docker's -p behind the name of a container that is that of a known program.
+// portMapping matches a mapping of ports, the value of docker's -p. It is no password, although a known program, such as
+// mongo, may be the name of a container before it.
 var portMapping = regexp.MustCompile(`^[\d.]+:\d+`)
 
-// option reads an option.
+// option reads a word that begins with a minus.
 func (c *command) option(text string, v value, word string, add func(Span, string)) {
 	if slices.Contains(c.options, "!"+word) {
 		return
 	}
-	for _, one := range c.options {
-		one, atLogin := strings.CutPrefix(one, "login")
-		if atLogin && !c.login {
+	for _, option := range c.options {
+		option, onlyAfterLogin := strings.CutPrefix(option, "login")
+		if onlyAfterLogin && !c.login {
 			continue
 		}
-		name := strings.TrimRight(one, "+.:,%=/")
-		sign := one[len(name):]
+		name := strings.TrimRight(option, "+.:,%=/")
+		sign := option[len(name):]
 		isShort := len(name) == 2
 		attached := ""
 		lastOfCluster := isShort && sign == ":" && cluster.MatchString(word) && strings.HasSuffix(word, name[1:])
@@ -197,7 +201,8 @@ func (c *command) option(text string, v value, word string, add func(Span, strin
 			}
 		}
 		switch {
-		case attached != "" && (sign == "." || portMapping.MatchString(attached) || len(name) > 3 && attached == word[len(name):]):
+		case attached != "" && (sign == "." || portMapping.MatchString(attached)):
+		case attached != "" && len(name) > 3 && attached == word[len(name):]: // another, longer option
 		case attached != "":
 			from := v.to - len(attached)
 			inner := value{from: from, to: v.to}
@@ -222,7 +227,7 @@ var (
 	cluster = regexp.MustCompile(`^-[A-Za-z#]*$`)
 )
 
-// signed returns the secret in a value with a user and a sign before it.
+// signed returns the secret in a value that may have a user and a sign before it.
 func signed(text string, v value, sign string) Span {
 	inner := text[v.from:v.to]
 	switch {

@@ -6,14 +6,15 @@ import (
 )
 
 // form matches secrets by their form: tokens of GitHub, GitLab, Slack, Stripe, Google and others, JSON web tokens,
-// webhook URLs of chat bots, signatures of URLs, and private keys. Each alternative has two groups: the beginning, which
-// is kept, and the secret. Six asterisks stand for one that is hidden already.
+// webhook URLs of chat bots, signatures of URLs, and private keys. Each alternative has two groups: the beginning,
+// which is kept, and the secret. Six asterisks are a secret that is already hidden.
 var form = regexp.MustCompile(`(\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|[rs]k_(?:live|test)_|sk-ant-|AIza|npm_|dop_v1_|hvs\.|SG\.))([\w.-]{16,}|\*{6})` +
 	`|(\beyJ)([\w-]{10,}\.[\w-]{6,}\.[\w-]{6,}|\*{6})` +
 	`|(//hooks\.slack\.com/(?:services|workflows|triggers)/|//discord(?:app)?\.com/api/webhooks/|//api\.telegram\.org/bot|/open-apis/bot/v2/hook/|//qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|[?&](?:sig|signature|X-Amz-Signature)=)([\w/.%:=+*-]+?)(?:/send\w+)?(?:[^\w/.%:=+*-]|$)` +
 	`|(-----BEGIN [A-Z ]*PRIVATE KEY-----)([^-]*)(?:-----END|$)`)
 
-// formHints: every text that form matches contains one of them, "ig" for sig= and signature=.
+// formHints are parts of texts. Every text that form matches contains at least one of them: "ig" is in sig= and
+// signature=.
 var formHints = []string{"gh", "github_pat_", "glpat-", "xox", "k_", "sk-ant-", "AIza", "npm_", "dop_", "hvs.", "SG.", "eyJ", "//", "ig", "PRIVATE KEY"}
 
 // formSecrets returns the secrets that are known by their form.

@@ -14,9 +14,9 @@ var secretWords = []string{
 	"keypass", "requirepass",
 }
 
-// IsName reports whether a name indicates a secret value: in snake, kebab, camel or dotted case, one of its words is
-// or ends with "password", "secret", "token" or the like, two of its words are "api key", "access key" or "private
-// key", or the last word is "pass".
+// IsName reports whether a name, in snake, kebab, camel or dotted case, indicates a secret value. That is so if one of
+// its words is or ends with "password", "secret", "token" or another of secretWords, if two of its words are "api
+// key", "access key" or "private key", or if its last word is "pass".
 func IsName(name string) bool {
 	last := ""
 	for _, word := range wordsOf(name) {
@@ -28,8 +28,8 @@ func IsName(name string) bool {
 	return last == "pass"
 }
 
-// In a text, a name with one of these words at its end, or at its beginning, is not that of a secret but says
-// something about one: --password-file, --token-count, --ask-password.
+// In a text, a name with one of these words at its end or at its beginning does not name a secret. It says something
+// about a secret, such as --password-file, --token-count and --ask-password.
 var (
 	lastWords = []string{"file", "files", "path", "dir", "folder", "url", "uri", "endpoint", "host", "name", "names", "id",
 		"count", "limit", "length", "len", "size", "min", "max", "ttl", "timeout", "expiry", "expires", "expiration", "age",
@@ -49,7 +49,7 @@ func isValueName(name string) bool {
 	}
 	words := wordsOf(name)
 	last := words[len(words)-1]
-	if last == "id" && len(words) > 1 { // the two parts of a pair of credentials
+	if last == "id" && len(words) > 1 { // an access key id is hidden like the key
 		joined := strings.Join(words, "")
 		return strings.HasSuffix(joined, "accesskeyid")
 	}

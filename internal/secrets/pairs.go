@@ -6,20 +6,20 @@ import (
 	"unicode"
 )
 
-// maxName is the length of the longest name, in bytes, that is looked at.
+// maxName is the greatest length of a name in bytes. Of a longer name only the end counts.
 const maxName = 100
 
 // pair is a name and a value with a sign between them, in code, JSON, YAML, properties, headers or a command.
 type pair struct {
 	name  string
-	begin int // of the name, or of its quote
+	begin int // the position of the name, or of its quote
 	sign  string
-	// quoted says that the name is in quotes of its own. around is the quote before the name that is not.
+	// quoted says that the name is in quotes. around is that quote or, if the name is not quoted, the quote before it.
 	quoted bool
 	around string
-	// apart says that blanks are before the sign, and spaced that they are after it.
+	// apart says that there are blanks before the sign, and spaced that there are blanks after it.
 	apart, spaced bool
-	at            int // where the value begins
+	at            int // the position of the value
 }
 
 // pairSecrets returns the secrets that are values of a name.
@@ -49,7 +49,8 @@ func isNameByte(c byte) bool {
 	return c == '_' || c == '-' || c == '.' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
-// pairAt returns the pair with a sign at a position.
+// pairAt returns the pair whose sign is at position i. ok is false if there is none, or if the name is not that of a
+// secret.
 func pairAt(text string, i int) (p pair, ok bool) {
 	p.sign = text[i : i+1]
 	end := len(strings.TrimRight(text[max(0, i-maxName):i], " \t")) + max(0, i-maxName)
@@ -133,7 +134,7 @@ func isCredentialHeader(name string) bool {
 		strings.HasSuffix(name, ".cookie")
 }
 
-// isHeader reports whether a name is written as those of headers are.
+// isHeader reports whether a name looks like the name of a header.
 func isHeader(name string) bool {
 	return isCredentialHeader(name) || strings.HasPrefix(strings.ToLower(name), "x-") ||
 		strings.Contains(name, "-") && unicode.IsUpper(rune(name[0]))
@@ -179,7 +180,9 @@ func (p pair) secrets(text string) []Span {
 			v.to = p.at + len(strings.TrimRight(line, " \t"))
 		}
 	case v.quote == "" && isCredentialHeader(p.name):
-		if m := scheme.FindString(text[v.from:]); strings.TrimSpace(m) == text[v.from:v.to] && v.to > v.from || v.to < len(text) && strings.HasSuffix(m, "\\ ") {
+		m := scheme.FindString(text[v.from:])
+		isScheme := v.to > v.from && strings.TrimSpace(m) == text[v.from:v.to]
+		if isScheme || v.to < len(text) && strings.HasSuffix(m, "\\ ") {
 			v.to = wordEnd(text, v.from+len(m))
 		}
 	}
@@ -194,14 +197,14 @@ func (p pair) secrets(text string) []Span {
 
 // list returns the quoted texts of a list.
 func (p pair) list(text string) (found []Span) {
-	for at := p.at + 1; at < len(text); {
-		at += len(text[at:]) - len(strings.TrimLeft(text[at:], " \t\r\n,"))
-		if quoteAt(text[at:]) == "" {
+	for i := p.at + 1; i < len(text); {
+		i += len(text[i:]) - len(strings.TrimLeft(text[i:], " \t\r\n,"))
+		if quoteAt(text[i:]) == "" {
 			return found
 		}
-		v := valueAt(text, at)
+		v := valueAt(text, i)
 		found = append(found, secretIn(text, v))
-		at = v.end
+		i = v.end
 	}
 	return found
 }
@@ -209,8 +212,8 @@ func (p pair) list(text string) (found []Span) {
 // nextPair matches another pair in the same line.
 var nextPair = regexp.MustCompile(`[\s,;&]["']?[\w.-]+["']?(?:=|: )`)
 
-// isLine reports whether the pair is a line of a file of properties or YAML, whose value ends with the line. A line that
-// may be a command is none.
+// isLine reports whether the pair is a line of a properties or YAML file, whose value ends with the line. It returns
+// false for a line that may be a command.
 func (p pair) isLine(text string) bool {
 	line := strings.TrimRight(text[max(0, p.begin-maxName):p.begin], " \t-")
 	return (line == "" || strings.HasSuffix(line, "\n")) && !strings.HasPrefix(p.name, "-") &&
@@ -223,7 +226,7 @@ func (p pair) isKeyPosition(text string) bool {
 	return before == "" || strings.IndexByte("\n{,[(\"';&?-", before[len(before)-1]) >= 0
 }
 
-// isValue reports whether the value belongs to the name, by the blanks and quotes around the sign.
+// isValue reports whether the value belongs to the name. It judges by the blanks and quotes around the sign.
 func (p pair) isValue(text string, v value) bool {
 	before := byte('\n')
 	if p.begin > 0 {
@@ -249,24 +252,24 @@ func (p pair) isValue(text string, v value) bool {
 	}
 }
 
-// isShellName reports whether a name is written as those of variables are.
+// isShellName reports whether a name looks like the name of a shell's variable or an option.
 func isShellName(name string) bool {
 	return strings.HasPrefix(name, "-") || strings.ToUpper(name) == name || !strings.ContainsAny(name, ".-")
 }
 
-// isMixed reports whether a word is likely a secret: letters and digits or signs together.
+// isMixed reports whether a word is likely a secret, because it has letters and digits, or asterisks.
 func isMixed(word string) bool {
 	return len(word) >= 6 && strings.ContainsAny(word, "0123456789*") && strings.ContainsFunc(word, unicode.IsLetter) ||
 		strings.Contains(word, Hidden)
 }
 
-// isCode reports whether a word is an argument that another variable of the program has: password=password.
+// isCode reports whether the value is a variable with the same name as the argument, as in connect(password=password).
 func (p pair) isCode(text string, v value) bool {
 	word := text[v.from:v.to]
 	return strings.EqualFold(word, p.name) && v.to < len(text) && strings.IndexByte(",)", text[v.to]) >= 0
 }
 
-// named matches a name and a value as two entries of an object, in JSON, YAML or XML.
+// named matches a name and a value that are two entries of an object, in JSON, YAML or XML.
 var named = regexp.MustCompile(`\b(?:name|key)["']?\s?[:=]\s?["']?([\w.-]{1,100})["']?\s*,?\s*["']?value["']?\s?[:=]\s*`)
 
 // namedValues returns the secrets whose names are values themselves: {"name":"password","value":"x"}.

@@ -1,6 +1,6 @@
-// Package secrets finds secrets in texts in order to hide them: by the name of a text, by what stands around a value in
-// it (URLs, assignments, headers, JSON, options of known programs), by the form of well-known tokens, and by known
-// secrets in foreign texts.
+// Package secrets finds secrets in texts, so that they can be hidden. It recognizes them by the name of the text, by
+// what stands around a value in it (URLs, assignments, headers, JSON, options of known programs), and by the form of
+// well-known tokens. Redact hides known secrets in any text.
 package secrets
 
 import (
@@ -13,17 +13,17 @@ import (
 // Hidden replaces a secret.
 const Hidden = "******"
 
-// Span is a secret part of a text, the bytes from From up to To. Name is what the text calls it, such as db-password;
-// "" if it does not.
+// Span is a secret part of a text: the bytes from From up to but excluding To. Name is the name that the text gives
+// it, such as db-password, or "".
 type Span struct {
 	From, To int
 	Name     string
 }
 
-// Find returns the secret parts of a text, in order. None is empty, and none overlaps another one. It looks for values
-// with names of secrets, as in --db-password=x, PGPASSWORD=x, {"password":"x"} and X-Api-Key: x, for credentials of
-// known programs, as in curl -u user:x, and for secrets in URLs. References such as $PASSWORD are none. A text in which
-// the secrets are hidden has secrets at the same places.
+// Find returns the secret parts of a text, in order. They are not empty and do not overlap. It looks for values with
+// names of secrets, as in --db-password=x, PGPASSWORD=x, {"password":"x"} and X-Api-Key: x, for credentials of known
+// programs, as in curl -u user:x, and for secrets in URLs. References such as $PASSWORD are not secrets. In a text
+// whose secrets are hidden, Find finds the same secrets.
 func Find(text string) []Span {
 	all := slices.Concat(urlSecrets(text), pairSecrets(text), wordSecrets(text), formSecrets(text))
 	slices.SortFunc(all, func(a, b Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(b.To, a.To)) })
@@ -69,7 +69,8 @@ func hide(text string, spans []Span) string {
 	return shown.String()
 }
 
-// Of returns the secret parts of a text with a name: all of it if it is marked as a secret or its name indicates one.
+// Of returns the secret parts of a text with a name. The whole text is secret if it is marked as such, or if the name
+// indicates a secret.
 func Of(name, text string, marked bool) []string {
 	switch {
 	case text == "":
@@ -80,10 +81,12 @@ func Of(name, text string, marked bool) []string {
 	return In(text)
 }
 
-// minSecretLength is the length of the shortest secret that Redact looks for; shorter ones would match parts of words.
+// minSecretLength is the length of the shortest secret that Redact looks for. Shorter secrets would match parts of
+// words.
 const minSecretLength = 4
 
-// Redact hides known secrets in a foreign text, also in URL encoding, and the single words of multi-line secrets.
+// Redact hides known secrets in a text of any origin. It also hides them in URL encoding, and hides each word of a
+// secret that has several lines.
 func Redact(text string, known []string) string {
 	var parts []string
 	for _, s := range known {
@@ -96,7 +99,7 @@ func Redact(text string, known []string) string {
 		}
 		parts = append(parts, url.QueryEscape(s), url.PathEscape(s))
 	}
-	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // one may be a part of another
+	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // the longest first, which may contain others
 	for _, s := range parts {
 		if len(s) >= minSecretLength {
 			text = strings.ReplaceAll(text, s, Hidden)

@@ -12,14 +12,14 @@ const maxURL = 8 << 10
 // urlSecrets returns the parts of a text that HideURLs hides, in order; none of them is empty.
 func urlSecrets(text string) []Span {
 	var secrets []Span
-	for at := 0; ; {
-		i := strings.Index(text[at:], "://")
+	for from := 0; ; {
+		i := strings.Index(text[from:], "://")
 		if i < 0 {
 			return secrets
 		}
-		scheme, begin := text[at:at+i], at+i+len("://")
+		scheme, begin := text[from:from+i], from+i+len("://")
 		end := begin + lengthUntil(text[begin:min(len(text), begin+maxURL)], " \t\r\n\"'`<>|\\")
-		if next := strings.Index(text[begin:end], "://"); next >= 0 { // of another URL, in a list or a parameter
+		if next := strings.Index(text[begin:end], "://"); next >= 0 { // another URL follows, in a list or as a parameter
 			end = begin + len(strings.TrimRightFunc(text[begin:begin+next], unicode.IsLetter))
 		}
 		address := text[begin:end]
@@ -31,12 +31,12 @@ func urlSecrets(text string) []Span {
 		}
 		secrets = append(secrets, parameterSecrets(address, len(user), begin)...)
 		secrets = slices.DeleteFunc(secrets, func(s Span) bool { return s.From == s.To })
-		at = end
+		from = end
 	}
 }
 
-// userOf returns the part before the '@' of a URL without its scheme. It recognizes a password with unencoded special
-// characters too, by a beginning that is not a port.
+// userOf returns the part of a URL before the '@', without the scheme. If the text after the first colon is not a port, it is
+// a password, even if it contains special characters that are not encoded.
 func userOf(address string) string {
 	host := address[:lengthUntil(address, "/?#")]
 	at := strings.LastIndexByte(host, '@')

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// quotes are the quotes around values, including escaped ones inside a quoted text. Longer ones come first, because
-// they are matched in order.
+// quotes are the quotes around values, including escaped quotes inside a quoted text. They are matched in this order,
+// so a longer quote comes before a shorter one that it begins with.
 var quotes = []string{`'\''`, `\\\"`, `\"`, `\'`, `"`, `'`}
 
 // quoteAt returns the quote at the beginning of a text, or "".
@@ -30,7 +30,7 @@ func quoteBefore(text string) string {
 	return ""
 }
 
-// value is text[from:to], without quotes; end is the position after the closing quote.
+// value is the part text[from:to] of a text, without its quotes. end is the position after the closing quote.
 type value struct {
 	from, to, end int
 	quote         string
@@ -56,7 +56,7 @@ func valueAt(text string, at int) value {
 	return value{from, to, to + len(q), q}
 }
 
-// wordAt returns the value that is a word of a command at a position. Shells join its parts: "a"b is one word.
+// wordAt returns the word of a command at a position. A shell joins adjacent parts: "a"b is one word.
 func wordAt(text string, at int) value {
 	v := valueAt(text, at)
 	if rest := text[v.end:]; v.quote != "" && !endsWord(rest) {
@@ -97,8 +97,8 @@ func endsWord(rest string) bool {
 	return rest == "" || strings.IndexByte(" \t\r\n;,&|<>(){}[]\"'`\\:./+", rest[0]) >= 0
 }
 
-// maxUnquotedScan limits, in bytes, how much of a value without quotes is scanned until it counts as a secret. It
-// bounds the time for hostile texts, with many beginnings of values.
+// maxUnquotedScan is the number of bytes of a value without quotes that are scanned before the value counts as a secret. It
+// bounds the time for a hostile text with many beginnings of values.
 const maxUnquotedScan = 512
 
 // pairAhead matches the beginning of another pair after a comma.
@@ -155,7 +155,7 @@ func wordEnd(text string, at int) int {
 var (
 	// reference matches placeholders, such as $NAME.
 	reference = regexp.MustCompile(`\$\w+|\$\{[^}]*\}|%\w+%|%\(\w+\)s|\{\w*\}|<[\w -]*>`)
-	// literalDollar matches a reference between single quotes, where shells do not expand it.
+	// literalDollar matches what would be a reference, were it not between single quotes, where shells do not expand it.
 	literalDollar = regexp.MustCompile(`^\$[a-z]`)
 	// expression matches code whose result is the value.
 	expression = regexp.MustCompile(`^[A-Za-z_][\w.]*[(\[]|^(?:self|this|args|config|cfg|settings|options|opts|os|env|process)\.[\w.]+$`)
@@ -163,7 +163,7 @@ var (
 	location = regexp.MustCompile(`^(?:/(?:etc|run|var|home|opt|tmp|usr|secrets?|mnt|root|data|srv|proc|dev)/|\.{1,2}/|~/|[A-Za-z]:\\|@|[A-Za-z][\w+.-]*://|(?:env|file|fd|vault|ssm|arn|keychain|file_env):)`)
 	// pattern matches a regular expression.
 	pattern = regexp.MustCompile(`^(?:\.[*+]|\[\^|\\[a-zA-Z]|\(|[*?x./]+$|:\w+$|%[sdv]$|\?)`)
-	// scheme matches what stands before the credentials in a header.
+	// scheme matches the scheme before the credentials in a header.
 	scheme = regexp.MustCompile(`(?i)^(?:(?:basic|bearer|digest|token|apikey|negotiate|key)(?: |\\ )+|pass:)`)
 	// notSecretWords are words that are never secrets.
 	notSecretWords = []string{"true", "false", "null", "none", "nil", "undefined", "yes", "no", "on", "off", "prompt",
@@ -175,7 +175,7 @@ var (
 func isSecret(v, quote string) bool {
 	switch {
 	case strings.Trim(v, "'\"\\") == "":
-		return false // also when a quote closes only to insert a variable
+		return false // empty, or a quote that closes only to insert a variable
 	case strings.Contains(v, Hidden):
 		return true
 	case (quote == "'" || quote == `'\''`) && literalDollar.MatchString(v):
@@ -189,7 +189,8 @@ func isSecret(v, quote string) bool {
 	return rest == v || strings.Trim(rest, " \t,;:@/._-") != ""
 }
 
-// secretIn returns the secret in a value: without what stands before it in a header. It is empty if there is none.
+// secretIn returns the secret in a value, without the scheme before it in a header. It returns an empty Span if the
+// value is not a secret.
 func secretIn(text string, v value) Span {
 	from, inner := v.from, text[v.from:v.to]
 	if m := scheme.FindString(inner); len(m) < len(inner) {
