@@ -12,20 +12,21 @@ const (
 )
 
 const (
-	// DroppedNoteBytes is the length of the beginning of an output file that has the whole note.
+	// DroppedNoteBytes is the number of bytes at the beginning of an output file that contain the whole note.
 	DroppedNoteBytes = 100
-	// DroppedNoteRoom is the offset at which the hole begins: a block of the file system, of which the note replaces the
-	// first bytes.
+	// DroppedNoteRoom is the offset at which the hole begins. It is the size of a block of the file system, whose first
+	// bytes the note replaces.
 	DroppedNoteRoom = 4096
 )
 
-// DroppedNote returns what replaces the beginning of an output file whose first bytes were dropped. Behind it, from
+// DroppedNote returns the note that replaces the beginning of an output file whose first bytes were dropped. From
 // DroppedNoteRoom on, the file has a hole up to the offset dropped, where the rest of the output begins.
 func DroppedNote(dropped int64) []byte {
 	return []byte(notePrefix + strconv.FormatInt(dropped, 10) + noteSuffix)
 }
 
-// Dropped returns how many bytes were dropped, by the beginning of an output file; 0 if none were.
+// Dropped returns the number of dropped bytes that the note at the beginning of an output file gives, or 0 without a
+// note.
 func Dropped(beginning []byte) int64 {
 	rest, ok := bytes.CutPrefix(beginning, []byte(notePrefix))
 	if !ok {

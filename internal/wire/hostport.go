@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// HostPort returns the host of a package's URL in lower case with its port: by default 80 or 443. It returns "" for a
-// URL without a host. Executors and the scheduler compare the results, so that a closed port does not count against
-// other ports of the host.
+// HostPort returns the host of a package's URL in lower case, with its port, which is 80 or 443 by default. It returns
+// "" for a URL without a host. Executors and the scheduler compare the results, so that a closed port does not count
+// against other ports of the host.
 func HostPort(packageURL string) string {
 	u, err := url.Parse(packageURL)
 	if err != nil || u.Hostname() == "" {

@@ -32,7 +32,7 @@ type PodRecord struct {
 	Report *Report `json:"report,omitempty"`
 }
 
-// Encode returns r as it is written to the output. It shortens the causes of a status to the available space.
+// Encode returns the bytes of r in the output. It shortens the causes of a status to the available space.
 func (r PodRecord) Encode() ([]byte, error) {
 	const room = MaxPodRecord - len(recordBegin) - len(recordEnd)
 	var data []byte
@@ -60,20 +60,20 @@ type PodOutput struct {
 	held []byte // possibly the beginning of a record
 }
 
-// Next accepts the next part of the output, cut at any byte, and returns the text that belongs to the job, and the
-// records. Malformed records and records of an unknown version are text.
+// Next accepts the next part of the output, which may end in the middle of a record. It returns the text of the job
+// and the records. Malformed records, and records without a version, are text.
 func (o *PodOutput) Next(part []byte) (text []byte, records []PodRecord) {
 	rest := append(o.held, part...)
 	for len(rest) > 0 {
-		at := bytes.IndexByte(rest, escape)
-		if at < 0 {
+		i := bytes.IndexByte(rest, escape)
+		if i < 0 {
 			text, rest = append(text, rest...), nil
 			break
 		}
-		text, rest = append(text, rest[:at]...), rest[at:]
+		text, rest = append(text, rest[:i]...), rest[i:]
 		record, length := readRecord(rest)
 		if length == 0 {
-			break // the next part decides
+			break // the next part shows whether it is a record
 		}
 		if record != nil {
 			records = append(records, *record)
@@ -92,8 +92,8 @@ func (o *PodOutput) End() (text []byte) {
 	return text
 }
 
-// readRecord reads output that begins with an escape. It returns a record, or nil for text, and its length. The length
-// is 0 if the next part decides.
+// readRecord reads output that begins with an escape. It returns the record, or nil for text, and the length of
+// either. The length is 0 if only the next part of the output shows which of them it is.
 func readRecord(output []byte) (record *PodRecord, length int) {
 	begin := output[:min(len(output), len(recordBegin))]
 	if !bytes.HasPrefix([]byte(recordBegin), begin) {
@@ -130,8 +130,8 @@ func decodeRecord(data []byte) *PodRecord {
 	return &r
 }
 
-// EncodeWithin encodes s in at most limit bytes. It shortens the causes to the available space. It fails if s is too
-// long without them.
+// EncodeWithin encodes s in at most limit bytes. It shortens the causes to the available space, and returns an error
+// if s is too long even without them.
 func (s Status) EncodeWithin(limit int) ([]byte, error) {
 	data, err := s.encodeWithin(limit, func(s Status) any { return s })
 	if err == nil && len(data) > limit {
@@ -143,31 +143,31 @@ func (s Status) EncodeWithin(limit int) ([]byte, error) {
 	return data, nil
 }
 
-// encodeWithin encodes the result of within, with as much of the causes as fits.
-func (s Status) encodeWithin(limit int, within func(Status) any) ([]byte, error) {
+// encodeWithin encodes the value that wrap returns for s, with as much of the causes as fits into limit bytes.
+func (s Status) encodeWithin(limit int, wrap func(Status) any) ([]byte, error) {
 	s.Version = firstVersion
-	whole := len(s.Cause)
+	longest := len(s.Cause)
 	if s.Run != nil {
-		whole = max(whole, len(s.Run.Cause))
+		longest = max(longest, len(s.Run.Cause))
 	}
-	data, err := json.Marshal(within(s))
+	data, err := json.Marshal(wrap(s))
 	if err != nil || len(data) <= limit {
 		return data, err
 	}
 	// A binary search finds the greatest length that fits, because the JSON length of a text depends on its content.
-	least, most := 0, whole
-	for least < most {
-		middle := (least + most + 1) / 2
-		if data, err = json.Marshal(within(s.shortened(middle))); err != nil {
+	low, high := 0, longest
+	for low < high {
+		middle := (low + high + 1) / 2
+		if data, err = json.Marshal(wrap(s.shortened(middle))); err != nil {
 			return nil, err
 		}
 		if len(data) <= limit {
-			least = middle
+			low = middle
 		} else {
-			most = middle - 1
+			high = middle - 1
 		}
 	}
-	return json.Marshal(within(s.shortened(least)))
+	return json.Marshal(wrap(s.shortened(low)))
 }
 
 // shortened returns s with causes of at most length bytes.
@@ -183,8 +183,8 @@ func (s Status) shortened(length int) Status {
 // cut replaces the omitted middle of a cause.
 const cut = "\n…\n"
 
-// shortenCause keeps the beginning of a cause, which says what happened, and its end, which is the end of the
-// process's output.
+// shortenCause cuts the middle out of a cause. The beginning says what happened, and the end is the end of the
+// process's output. It returns "" if there is hardly any space.
 func shortenCause(text string, length int) string {
 	if len(text) <= length {
 		return text
@@ -197,5 +197,5 @@ func shortenCause(text string, length int) string {
 	return validUTF8(text[:begin]) + cut + validUTF8(text[len(text)-(room-begin):])
 }
 
-// validUTF8 removes incomplete characters at a cut.
+// validUTF8 removes characters that a cut has split.
 func validUTF8(text string) string { return string(bytes.ToValidUTF8([]byte(text), nil)) }

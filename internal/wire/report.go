@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Report is an executor's report between updates, at most once a second and, with a daemon's shard, at least every
-// ReportInterval. It may be lost, so it contains nothing that must arrive.
+// Report is an executor's report between updates. It is sent at most once a second and, if the executor has a daemon's
+// shard, at least every ReportInterval. It may be lost, so it contains nothing that must arrive.
 type Report struct {
 	Version int `json:"v"`
 	// Time is the executor's clock at the time of sending.
@@ -31,11 +31,11 @@ type heartbeat struct {
 
 // EncodeHeartbeat returns the message that a connected executor sends every HeartbeatInterval.
 func EncodeHeartbeat() []byte {
-	data, _ := json.Marshal(heartbeat{Version: firstVersion, Heartbeat: true}) // it can't fail
+	data, _ := json.Marshal(heartbeat{Version: firstVersion, Heartbeat: true}) // never fails
 	return data
 }
 
-// IsHeartbeat reports whether data is a heartbeat.
+// IsHeartbeat reports whether data is a heartbeat of an executor.
 func IsHeartbeat(data []byte) bool {
 	var h heartbeat
 	return len(data) > 0 && json.Unmarshal(data, &h) == nil && h.Version >= 1 && h.Heartbeat
@@ -45,8 +45,8 @@ func IsHeartbeat(data []byte) bool {
 type TaskReport struct {
 	TaskID   string    `json:"taskId"`
 	Progress *Progress `json:"progress,omitempty"`
-	// Fire is that of the current run of a daemon's shard; zero while the shard waits for the next one. Totals are its
-	// counts.
+	// Fire is the fire of the current run of a daemon's shard; zero while the shard waits for the next fire. Totals
+	// are the shard's counts.
 	Fire   time.Time `json:"fire,omitzero"`
 	Totals *Totals   `json:"totals,omitempty"`
 }
@@ -57,8 +57,8 @@ type Progress struct {
 	Fraction float64 `json:"fraction"`
 	// Message has at most MaxProgressMessage bytes.
 	Message string `json:"message,omitempty"`
-	// Notice means that the program has reported no progress, and that Message is the executor's about it. Fraction then
-	// says nothing.
+	// Notice means that the program has reported no progress, and that Message is a message of the executor about that.
+	// Fraction then has no meaning.
 	Notice bool      `json:"notice,omitempty"`
 	At     time.Time `json:"at"`
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Version is the newest version that this code writes and reads. A task without references to secrets has the first
-// version, which older executors read too. An older executor must refuse a task with references, because it would run
-// the task without its secrets, and a request with headers or a proxy of its own.
+// Version is the newest version that this code writes and reads. A task has the oldest version that supports its
+// fields, so that older executors read it too. An older executor must refuse a task with references to secrets, and a
+// request with headers or a proxy of its own, because it would ignore them.
 const (
 	Version          = 3
 	referenceVersion = 2
@@ -32,7 +32,7 @@ type Task struct {
 	// Item is the number of the shard, 0 to Total-1.
 	Item  int `json:"item"`
 	Total int `json:"total"`
-	// JobParameter is the same for all shards, ShardingParameter is that of this shard.
+	// JobParameter is the same for all shards, and ShardingParameter is the parameter of this shard.
 	JobParameter      string `json:"jobParameter,omitempty"`
 	ShardingParameter string `json:"shardingParameter,omitempty"`
 	// Source is NORMAL_TRIGGER, TRIGGER, MISFIRE or FAILOVER.
@@ -48,13 +48,13 @@ type Task struct {
 	// Command is the app's bootstrap script or the job's own command line, split into words: program and arguments.
 	// Nothing in it is expanded, and no shell interprets it.
 	Command []string `json:"command"`
-	// PlainCommand means that Command runs unchanged. Otherwise the sharding context in JSON is added as the last
-	// argument; so it is in tasks of schedulers that do not know this field.
+	// PlainCommand means that Command runs unchanged. Otherwise, and in tasks of schedulers that do not know this
+	// field, the sharding context in JSON is added as the last argument.
 	PlainCommand bool `json:"plainCommand,omitempty"`
 	// AppName is the app of the job.
 	AppName string `json:"appName,omitempty"`
-	// Env is the job's own environment. EnvFiles and EnvVariables are variables whose values are in a file on the
-	// agent, or in a variable of the executor's own environment, with these names.
+	// Env is the job's own environment. EnvFiles and EnvVariables are more variables: each has the name of the file on
+	// the agent, or of the variable in the executor's own environment, that contains the value.
 	Env          map[string]string `json:"env,omitempty"`
 	EnvFiles     map[string]string `json:"envFiles,omitempty"`
 	EnvVariables map[string]string `json:"envVariables,omitempty"`
@@ -67,15 +67,15 @@ type Task struct {
 	// KeepFailed is how many working folders of the job's failed and timed-out processes are kept; 0 leaves that to the
 	// executor.
 	KeepFailed int `json:"keepFailed,omitempty"`
-	// TimeZone is the IANA name of the job's time zone, for its variable TZ. It is empty for UTC, for a zone without such
-	// a name, and for a daemon, which has it in Daemon.
+	// TimeZone is the IANA name of the job's time zone, for its variable TZ. It is empty for UTC, for a zone without
+	// such a name, and for a daemon, which has it in Daemon.
 	TimeZone string `json:"timeZone,omitempty"`
 	// Secrets are the names in Env and Props that are marked as secrets. Other secrets are recognized by their names.
 	Secrets []string `json:"secrets,omitempty"`
 	// KillGraceMillis is the time between SIGTERM and SIGKILL.
 	KillGraceMillis int64 `json:"killGraceMillis"`
-	// TimeoutMillis is the time after which the scheduler kills the task; 0 for none, for a daemon, and if the scheduler
-	// is older than this field. It tells the executor that such a kill was for the timeout.
+	// TimeoutMillis is the time after which the scheduler kills the task. It is 0 for no timeout, for a daemon, and if
+	// the scheduler is older than this field. By it the executor knows that a kill at that time is for the timeout.
 	TimeoutMillis int64 `json:"timeoutMillis,omitempty"`
 	// HTTP is set for a job that is an HTTP request. Such a job has neither package nor process.
 	HTTP *HTTP `json:"http,omitempty"`
@@ -100,7 +100,7 @@ type HTTP struct {
 	Proxy string `json:"proxy,omitempty"`
 }
 
-// ProxyEnvironment takes the proxy from HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the executor's environment.
+// ProxyEnvironment means that the proxy is in HTTP_PROXY, HTTPS_PROXY and NO_PROXY of the executor's environment.
 const ProxyEnvironment = "environment"
 
 // Header is the value of a header: a text, or the file on the agent or the variable of the executor's environment that
@@ -113,10 +113,10 @@ type Header struct {
 	Secret bool `json:"secret,omitempty"`
 }
 
-// The number of shards of a daemon job that one executor runs at once (Daemon.Concurrency); "" is unlimited.
+// The values of Daemon.Concurrency: how many shards of a daemon job one executor runs at once. "" is unlimited.
 const (
-	ConcurrencyCPU    = "CPU"           // twice the CPUs of the machine, as in the original
-	ConcurrencySingle = "SINGLE_THREAD" // one
+	ConcurrencyCPU    = "CPU"           // twice the number of the machine's CPUs, as in the original
+	ConcurrencySingle = "SINGLE_THREAD" // one shard
 )
 
 // Daemon tells the executor when to fire a daemon's shard, and how to handle runs that are late, fail or take too
@@ -125,10 +125,10 @@ type Daemon struct {
 	// Cron is in Quartz's dialect (jobs/cron), in the zone with that IANA name.
 	Cron     string `json:"cron"`
 	TimeZone string `json:"timeZone"`
-	// Misfire queues up to 100 fires that find the shard running; without it they are dropped.
+	// Misfire means that up to 100 fires that find the shard running are queued. Otherwise they are dropped.
 	Misfire bool `json:"misfire,omitempty"`
-	// SamplingCount N reports only every Nth run; 0 and 1 report every run. Failed runs are always reported, and with
-	// Failover all runs are.
+	// SamplingCount N means that only every Nth run is reported; 0 and 1 mean every run. Failed runs are always
+	// reported, and with Failover all runs are.
 	SamplingCount int  `json:"samplingCount,omitempty"`
 	Failover      bool `json:"failover,omitempty"`
 	// Concurrency is "", ConcurrencyCPU or ConcurrencySingle.
@@ -148,7 +148,7 @@ type Daemon struct {
 type Package struct {
 	URL    string `json:"url"`
 	SHA256 string `json:"sha256,omitempty"`
-	// Cache keeps the unpacked package for later tasks.
+	// Cache means that the executor keeps the unpacked package for later tasks.
 	Cache bool `json:"cache"`
 }
 
@@ -161,7 +161,7 @@ const (
 )
 
 // FormatFireTime returns the text of a fire time for programs of jobs: RFC 3339 in UTC with milliseconds.
-func FormatFireTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+func FormatFireTime(fire time.Time) string { return fire.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // Status is what an executor adds to a status update.
 type Status struct {
@@ -179,10 +179,10 @@ type Status struct {
 	// Unanswered means that the host was reached when the package was fetched, but its answer for the URL was bad or
 	// late.
 	Unanswered bool `json:"unanswered,omitempty"`
-	// SupervisorLost means that the process that supervises the executor's tasks was killed, and this task with it, or
-	// that its container was started a second time. The task may have begun.
+	// SupervisorLost means that the process that supervises the executor's tasks was killed together with this task,
+	// or that the task's container was started a second time. The task may have begun.
 	SupervisorLost bool `json:"supervisorLost,omitempty"`
-	// PackageSHA256 is the checksum in hex of the fetched package with which the task ran.
+	// PackageSHA256 is the checksum in hexadecimal of the fetched package with which the task ran.
 	PackageSHA256 string `json:"packageSHA256,omitempty"`
 	// PackageNote says that the cached package on the agent had been modified, so that it was fetched again for this
 	// task.
@@ -191,14 +191,14 @@ type Status struct {
 	ExitStatus *int `json:"exitStatus,omitempty"`
 	// Signal is the signal that ended the process, e.g. "killed".
 	Signal string `json:"signal,omitempty"`
-	// Forced means that the process went on after SIGTERM for its kill grace, so that SIGKILL ended it.
+	// Forced means that the process did not end within its kill grace after SIGTERM, so that SIGKILL ended it.
 	Forced bool `json:"forced,omitempty"`
-	// Cause says why the task failed, with the end of its stderr. That of a killed task begins with CauseKilled if the
-	// executor does not know why it was killed.
+	// Cause says why the task failed, with the end of its stderr. The cause of a killed task begins with CauseKilled
+	// if the executor does not know why the task was killed.
 	Cause string `json:"cause,omitempty"`
 	// Progress is the last progress that the task's program reported; nil for a daemon's shard.
 	Progress *Progress `json:"progress,omitempty"`
-	// StartTime and CompleteTime are those of the process; zero if it never started.
+	// StartTime and CompleteTime are the times of the process; zero if it never started.
 	StartTime    time.Time `json:"startTime,omitzero"`
 	CompleteTime time.Time `json:"completeTime,omitzero"`
 	// Run is set in an update about one run of a daemon's shard that began or ended. An update that ends the task
@@ -208,10 +208,10 @@ type Status struct {
 	Totals *Totals `json:"totals,omitempty"`
 }
 
-// CauseKilled is the Cause of a task that was killed on the scheduler's request, and the beginning of a longer one.
+// CauseKilled is the Cause of a task that was killed on the scheduler's request, or the beginning of a longer cause.
 const CauseKilled = "killed"
 
-// LastWords returns what a task that was killed on the scheduler's request said at its end: Cause without CauseKilled.
+// LastWords returns Cause without CauseKilled: the last words of a task that was killed on the scheduler's request.
 func (s Status) LastWords() string {
 	words, _ := strings.CutPrefix(s.Cause, CauseKilled)
 	return strings.TrimLeft(words, ";: ")
@@ -228,10 +228,10 @@ const (
 
 // Run is one run of a daemon's shard.
 type Run struct {
-	// Number counts the runs of the shard's attempt from 1, including each retry of a fire. It gives the order of
-	// runs, which clocks can't: there may be two, or one may be set.
+	// Number counts the runs of the shard's attempt from 1, including each retry of a fire. It shows the order of
+	// runs, which their times may not show if a clock was set.
 	Number int64 `json:"number"`
-	// Fire is the time of the cron, or that of the run that is retried.
+	// Fire is the time of the cron, also for a run that is a retry.
 	Fire time.Time `json:"fire"`
 	// Source is NORMAL_TRIGGER, MISFIRE or FAILOVER. Attempt counts from 1.
 	Source  string `json:"source"`
@@ -240,14 +240,14 @@ type Run struct {
 	State    string    `json:"state"`
 	Start    time.Time `json:"start,omitzero"`
 	Complete time.Time `json:"complete,omitzero"`
-	// ExitStatus, Signal and Cause are as in Status. For a resident process that continues after its run the first two
-	// are not set.
+	// ExitStatus, Signal and Cause are as in Status. ExitStatus and Signal are not set for a resident process that
+	// continues after its run.
 	ExitStatus *int   `json:"exitStatus,omitempty"`
 	Signal     string `json:"signal,omitempty"`
 	Cause      string `json:"cause,omitempty"`
-	// Note is what is notable about a run that finished.
+	// Note says what is unusual about a run that finished; mostly empty.
 	Note string `json:"note,omitempty"`
-	// Sampled is set on every Nth run of the sampling. Other runs are reported for another reason.
+	// Sampled is set on every Nth run of the sampling. It is not set on runs that are reported for another reason.
 	Sampled bool `json:"sampled,omitempty"`
 	// Retried is set if the run failed and will be retried, so that it is not the final result of its fire.
 	Retried bool `json:"retried,omitempty"`
@@ -255,8 +255,8 @@ type Run struct {
 
 // Totals count the results of the fires of a daemon's attempt.
 type Totals struct {
-	// Runs counts ended runs, Failed those of them that failed or timed out, and Skipped the fires that found the
-	// shard running and were dropped.
+	// Runs counts the runs that have ended, and Failed those of them that failed or timed out. Skipped counts the
+	// fires that found the shard running and were dropped.
 	Runs    int64 `json:"runs"`
 	Failed  int64 `json:"failed"`
 	Skipped int64 `json:"skipped"`
@@ -274,11 +274,11 @@ func (t Task) Encode() ([]byte, error) {
 	return data, nil
 }
 
-// Shared is the encoded part of a task that is the same for all shards and attempts of an execution: everything that
-// can be large except the parameter of a shard. It is immutable, so that all of them can use one copy.
+// Shared is the encoded part of a task that is the same for all shards and attempts of an execution. It contains
+// everything that can be large, except the parameter of a shard. It is immutable, so that all shards can use one copy.
 type Shared []byte
 
-// shared selects the fields of Shared: its own fields hide those of Task that do not belong to it.
+// shared selects the fields of Shared. Its own fields hide the fields of Task that do not belong to Shared.
 type shared struct {
 	Task
 	Version           *struct{} `json:"v,omitempty"`
@@ -291,7 +291,7 @@ type shared struct {
 	Daemon            *struct{} `json:"daemon,omitempty"`
 }
 
-// own are the other fields.
+// own has the fields of Task that are not in Shared.
 type own struct {
 	Version           int     `json:"v"`
 	TaskID            string  `json:"taskId"`
@@ -312,8 +312,8 @@ func (t Task) EncodeShared() (Shared, error) {
 	return data[1:], nil // without the brace; a field always follows it, because the execution id is never left out
 }
 
-// EncodeWith encodes t like Encode, with another order of fields, using the result of EncodeShared for it or another
-// task of its execution. With an empty shared it is Encode.
+// EncodeWith encodes t like Encode, but with another order of fields. shared is the result of EncodeShared for t or
+// another task of its execution. If it is empty, EncodeWith is Encode.
 func (t Task) EncodeWith(shared Shared) ([]byte, error) {
 	if len(shared) == 0 {
 		return t.Encode()

@@ -10,8 +10,8 @@ import (
 	"fmt"
 )
 
-// Config returns a configuration that trusts the roots, the system's if nil, and offers cipher suites that Mesos
-// accepts.
+// Config returns a configuration that trusts the roots, or the system's roots if roots is nil. It offers cipher suites
+// that Mesos accepts.
 func Config(roots *x509.CertPool) *tls.Config {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, CipherSuites: suites()}
 }
@@ -26,8 +26,8 @@ func suites() []uint16 {
 	return append(ids, tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
 }
 
-// Present makes a client present its certificate on request, as with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT. The PEM files
-// are read for each connection, so that they can be renewed.
+// Present makes a client present its certificate when the server requests one, as with
+// LIBPROCESS_SSL_REQUIRE_CLIENT_CERT. The PEM files are read for each connection, so that they can be renewed.
 func Present(config *tls.Config, certFile, keyFile string) {
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		pair, err := tls.LoadX509KeyPair(certFile, keyFile)
