@@ -19,7 +19,7 @@ import (
 type Options struct {
 	// Servers are addresses from ParseServers. They are tried in a random order.
 	Servers []string
-	// SessionTimeout is the silence after which the session ends. ZooKeeper limits it to between 2 and 20 of its
+	// SessionTimeout is the silence after which the session ends. ZooKeeper grants a timeout between 2 and 20 of its
 	// ticks.
 	SessionTimeout time.Duration
 	// Digest is "user:password", or empty.
@@ -27,8 +27,8 @@ type Options struct {
 	// Watch, if not nil, receives the events of watches, and must not block. With it, the session ends with its
 	// connection.
 	Watch func(zk.Event)
-	// GiveUp ends the session when each server was tried since the last answer and none answered. Without it the
-	// session continues until ZooKeeper may have ended it.
+	// GiveUp ends the session when every server was tried since the last answer and no server has answered. Without it
+	// the session continues until ZooKeeper may have ended it.
 	GiveUp bool
 	// Logger receives the library's log, at level debug.
 	Logger *slog.Logger
@@ -42,7 +42,7 @@ var (
 	errEnded           = errors.New("the session was given back")
 )
 
-// pause is the time between two tries of an unanswered request, pingInterval the interval of pings.
+// pause is the time between two tries of an unanswered request, and pingInterval is the interval of pings.
 const (
 	pause        = 20 * time.Millisecond
 	pingInterval = time.Second
@@ -57,7 +57,7 @@ type Client struct {
 	ctx     context.Context // ends with the session
 	end     context.CancelCauseFunc
 	ready   chan struct{} // closed when a server has answered or refused a request, or the session has ended before that
-	joinErr error         // the error of Join; set before ready is closed
+	joinErr error         // the result of Join; set before ready is closed
 
 	mu    sync.Mutex
 	begun bool
@@ -105,8 +105,8 @@ func (c *Client) drain(events <-chan zk.Event) {
 // Context returns a context that ends with the session. Its cause is the reason.
 func (c *Client) Context() context.Context { return c.ctx }
 
-// Join waits until the session is authenticated and a server has answered a request; a peer that grants sessions and
-// hangs up never answers one. The error is a server's refusal, the end of the session or the end of ctx.
+// Join waits until the session is authenticated and a server has answered a request. A granted session is not enough:
+// some peers grant sessions and hang up. The error is a server's refusal, the end of the session or the end of ctx.
 func (c *Client) Join(ctx context.Context) error {
 	select {
 	case <-c.ready:
@@ -116,8 +116,8 @@ func (c *Client) Join(ctx context.Context) error {
 	}
 }
 
-// Do runs requests on a goroutine of its own, so that the caller can leave when ctx ends; a request that waits for a
-// connection can't be cancelled. If ctx has ended already, Do runs nothing.
+// Do runs requests on a goroutine of its own, because a request that waits for a connection can't be cancelled. It
+// returns when ctx ends, even if requests still runs. If ctx has ended already, Do runs nothing.
 func (c *Client) Do(ctx context.Context, requests func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -138,8 +138,8 @@ func (c *Client) Do(ctx context.Context, requests func() error) error {
 	}
 }
 
-// Ask repeats a read request until a server has answered it, however often the connection breaks while the session
-// lives. It stops between two tries when ctx ends.
+// Ask repeats a read request until a server has answered it or the session has ended, however often the connection
+// breaks. It stops between two tries when ctx ends.
 func (c *Client) Ask(ctx context.Context, request func() error) error {
 	for {
 		err := request()
@@ -164,8 +164,8 @@ func (c *Client) Pause(ctx context.Context) error {
 	}
 }
 
-// LivesUntil returns the time until which the session certainly lives without further answers; zero before it has
-// begun.
+// LivesUntil returns the time until which the session certainly lives, even if no further answer comes. It returns zero
+// before the session has begun.
 func (c *Client) LivesUntil() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +175,8 @@ func (c *Client) LivesUntil() time.Time {
 	return c.lastHeard.Add(c.granted)
 }
 
-// Trouble returns why the last try to reach a server failed, as far as that is known; nil while one answers.
+// Trouble returns why the last try to reach a server failed, as far as that is known. It returns nil while a server
+// answers.
 func (c *Client) Trouble() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,8 +186,8 @@ func (c *Client) Trouble() error {
 // End ends the session without waiting for it. Running requests fail.
 func (c *Client) End() { c.end(errEnded) }
 
-// Close ends the session, so that its ephemeral nodes are removed at once, and waits for all goroutines of the client:
-// a second or two if no server answers.
+// Close ends the session, so that its ephemeral nodes are removed at once, and waits for all goroutines of the client.
+// That takes a second or two if no server answers.
 func (c *Client) Close() {
 	c.mu.Lock() // Do starts no goroutine after this
 	c.End()
@@ -229,12 +230,12 @@ func (c *Client) keepAlive() {
 	tick := time.NewTicker(min(pingInterval, c.opt.SessionTimeout/5))
 	defer tick.Stop()
 	for {
-		again := tick.C
+		next := tick.C
 		if err := c.ping(); err != nil && !Answered(err) {
-			again = time.After(pause)
+			next = time.After(pause)
 		}
 		select {
-		case <-again:
+		case <-next:
 		case <-c.ctx.Done():
 			return
 		}
@@ -243,10 +244,10 @@ func (c *Client) keepAlive() {
 
 // ping asks whether the root exists, which needs no permission.
 func (c *Client) ping() error {
-	left := time.Now()
+	sent := time.Now()
 	_, _, err := c.Exists("/")
 	if err == nil || Answered(err) {
-		c.recordAnswer(left)
+		c.recordAnswer(sent)
 	}
 	if err == nil {
 		c.recordReachable()
@@ -261,17 +262,17 @@ func (c *Client) recordReachable() {
 	c.trouble, c.tries = nil, 0
 }
 
-// recordAnswer records that a server has answered a request that was sent at that time or later.
-func (c *Client) recordAnswer(left time.Time) {
+// recordAnswer records that a server has answered a request that was sent at the time sent or later.
+func (c *Client) recordAnswer(sent time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if left.After(c.lastHeard) {
-		c.lastHeard = left
+	if sent.After(c.lastHeard) {
+		c.lastHeard = sent
 	}
 }
 
-// watchSilence ends the session when no request that was sent within the session timeout was answered, because the
-// servers may have ended the session.
+// watchSilence ends the session when no request that was sent within the session timeout has been answered: the
+// servers may then have ended the session.
 func (c *Client) watchSilence() {
 	for {
 		wait := pause
@@ -330,17 +331,17 @@ func (c *Client) dial(network, address string, timeout time.Duration) (net.Conn,
 	return connection{raw, c.opt.SessionTimeout}, nil
 }
 
-// connection is what the library gets of a connection. It avoids two faults of the library: see its methods.
+// connection is a connection as the library sees it. Its methods avoid two faults of the library.
 type connection struct {
 	net.Conn
 	session time.Duration
 }
 
-// Write reports no failure; it closes the connection instead, which the library notices when it reads.
+// Write returns no error. It closes the connection instead, which the library notices when it reads.
 //
 // The library answers a request that it can't write, and answers it again when it gives up the connection's requests
-// (sendData and flushRequests in its conn.go). Nobody may take the second answer, or the third one of a request that
-// is queued just when the session ends (queueRequest). The library then waits for ever and never connects again.
+// (sendData and flushRequests in its conn.go). If no goroutine receives the second answer, or the third answer to a
+// request that is queued just when the session ends (queueRequest), the library waits forever and never connects again.
 func (c connection) Write(p []byte) (int, error) {
 	if _, err := c.Conn.Write(p); err != nil {
 		_ = c.Close()
@@ -348,9 +349,9 @@ func (c connection) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// SetReadDeadline shortens the deadline that the library sets when it waits for a session. It would wait for several
-// session timeouts for a server that accepts connections but grants no session; now it tries the other servers
-// meanwhile.
+// SetReadDeadline shortens the deadline that the library sets when it waits for a session. Otherwise the library would
+// wait for several session timeouts for a server that accepts connections but grants no session, instead of trying the
+// other servers.
 func (c connection) SetReadDeadline(t time.Time) error {
 	if time.Until(t) > c.session {
 		t = time.Now().Add(max(c.session/4, 500*time.Millisecond))
@@ -372,9 +373,9 @@ func (l libraryLog) Printf(format string, args ...any) {
 			l.granted = time.Duration(milliseconds) * time.Millisecond
 		}
 	}
-	failed := func(what string) bool { return strings.HasPrefix(format, what) }
+	isFailure := func(message string) bool { return strings.HasPrefix(format, message) }
 	if l.ctx.Err() == nil && slices.ContainsFunc([]string{"failed to connect", "authentication failed",
-		"recv loop terminated"}, failed) {
+		"recv loop terminated"}, isFailure) {
 		l.trouble = fmt.Errorf("%s: %s (check that it is a ZooKeeper server with a quorum)", l.address,
 			strings.TrimSpace(text))
 		if l.opt.GiveUp && l.tries >= len(l.opt.Servers) {

@@ -2,7 +2,8 @@
 // it, and so does the detection of Mesos' leading master.
 //
 // A Client is exactly one session. The library itself would open another session after an expiry and continue with the
-// queued requests, so a Client that has ended never connects again. Its owner creates another one if needed.
+// queued requests. A Client prevents that: after its end it never connects again. Its owner creates another Client if
+// needed.
 //
 // In the library a request waits for a connection without limit, and takes no context; Do runs requests on a goroutine
 // of their own, so that the caller may leave. When a connection breaks, the answers under way are lost, so the outcome

@@ -33,22 +33,22 @@ func (r rotation) Init([]string) error { return nil }
 // Len returns the number of servers.
 func (r rotation) Len() int { return len(r.opt.Servers) }
 
-// Next returns the next server, and whether the library must wait a second before it tries it. After a full round
-// without an answer, the first pauses are shorter than a second, so that a live session does not end for lack of a
-// try. The first server after one that answered, and the others of a round, are tried at once. Next may block, because
-// only its caller needs the lock that the library holds.
+// Next returns the next server, and whether the library must wait a second before it tries that server. The servers of
+// a round are tried without a pause. Before another round, the first pauses are shorter than a second, so that a live
+// session does not end for lack of a try; Next makes these pauses itself. It may block, because only its caller needs
+// the lock that the library holds.
 func (r rotation) Next() (server string, wait bool) {
 	r.mu.Lock()
 	server = r.opt.Servers[r.next%r.Len()]
 	round := r.tries / r.Len()
-	again := r.tries > 0 && r.tries%r.Len() == 0
+	startsRound := r.tries > 0 && r.tries%r.Len() == 0
 	r.next++
 	r.tries++
 	r.mu.Unlock()
-	if again && round > 3 || r.ctx.Err() != nil {
+	if startsRound && round > 3 || r.ctx.Err() != nil {
 		return server, true
 	}
-	if again {
+	if startsRound {
 		select {
 		case <-time.After(50 * time.Millisecond << round):
 		case <-r.ctx.Done():
@@ -57,5 +57,5 @@ func (r rotation) Next() (server string, wait bool) {
 	return server, false
 }
 
-// Connected does nothing: a session proves little, because some peers grant one and hang up.
+// Connected does nothing. A session does not prove that a server works, because some peers grant sessions and hang up.
 func (r rotation) Connected() {}
