@@ -33,14 +33,15 @@ func Name(dsn string) string {
 	return c.Addr + "/" + c.DBName
 }
 
-// A password may contain any character, so only the text after the last @ is certainly not part of it.
+// credentials matches everything up to the last @. A password may contain any character, so only the text after the
+// last @ is certainly not part of it.
 var credentials = regexp.MustCompile(`(?s)^.*@`)
 
 const example = "user:password@tcp(host:3306)/database, or mysql://user:password@host:3306/database with %XX for what has a meaning in a URL"
 
 const scheme = "mysql://"
 
-// otherURL matches a URL that is not a DSN. In a DSN whose password begins with //, the address is in parentheses.
+// otherURL matches a URL, but no DSN: in a DSN whose password begins with //, the address is in parentheses.
 var otherURL = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.:-]*)://[^()]*$`)
 
 // fromURL converts a URL to a DSN.
@@ -75,8 +76,8 @@ const dialTimeout = 10 * time.Second
 func Config(dsn string) (*driver.Config, error) {
 	var c *driver.Config
 	var err error
-	if other := otherURL.FindStringSubmatch(dsn); other != nil && other[1]+"://" != scheme &&
-		!strings.Contains(dsn, "@/") {
+	other := otherURL.FindStringSubmatch(dsn)
+	if other != nil && other[1]+"://" != scheme && !strings.Contains(dsn, "@/") {
 		return nil, fmt.Errorf("only MySQL and MariaDB are supported, by addresses that begin with mysql:// and not with %s://; must be %s", other[1], example)
 	}
 	if strings.HasPrefix(dsn, scheme) {
@@ -97,7 +98,7 @@ func Config(dsn string) (*driver.Config, error) {
 		return nil, fmt.Errorf("the address must be tcp(host:port) or unix(/path/of/socket); must be %s", example)
 	}
 	// These settings are fixed, whatever the DSN says: the server binds parameters, times are text in UTC, text is
-	// UTF-8, and values that do not fit are refused instead of being cut silently.
+	// UTF-8, and a value that does not fit is refused instead of being cut silently.
 	c.ParseTime, c.MultiStatements, c.AllowAllFiles, c.InterpolateParams = false, false, false, false
 	c.Loc = time.UTC
 	c.ReadTimeout, c.WriteTimeout = 0, 0 // contexts limit the time; a migration of a large table may take an hour
@@ -114,24 +115,24 @@ func Config(dsn string) (*driver.Config, error) {
 	return c, nil
 }
 
-// session contains the settings of each session. A statement outside a transaction is a transaction of its own, and
-// COMMIT begins no new one, whatever the server's defaults are.
+// session contains the settings of each session. Whatever the server's defaults are, a statement outside a transaction
+// is a transaction of its own, and COMMIT does not begin another transaction.
 var session = map[string]string{
 	"time_zone": "'+00:00'", "sql_mode": "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'", "autocommit": "1",
 	"completion_type": "0",
 }
 
-// overrule replaces settings, whose names are case-insensitive.
-func overrule(given, by map[string]string) {
+// overrule sets the fixed settings among the given ones. Names of settings are case-insensitive.
+func overrule(given, fixed map[string]string) {
 	for name := range given {
-		if _, ours := by[strings.ToLower(name)]; ours {
+		if _, isFixed := fixed[strings.ToLower(name)]; isFixed {
 			delete(given, name)
 		}
 	}
-	maps.Copy(given, by)
+	maps.Copy(given, fixed)
 }
 
-// reason returns the driver's message about a DSN if it is known to contain nothing of the DSN.
+// reason returns the driver's message about a DSN, if that certainly contains no part of the DSN, or a general message.
 func reason(err error) error {
 	if strings.HasPrefix(err.Error(), "invalid DSN: ") {
 		return errors.New(strings.TrimPrefix(err.Error(), "invalid DSN: "))

@@ -10,8 +10,9 @@ import (
 	driver "github.com/go-sql-driver/mysql"
 )
 
-// FromJDBC converts the original's settings, jdbc:mysql://host:port/database or jdbc:mariadb:… with separate user and
-// password, to a DSN. Of the parameters after the ? it keeps those for TLS. The error never contains the password.
+// FromJDBC converts the original's settings to a DSN: the address jdbc:mysql://host:port/database or jdbc:mariadb:…,
+// and the user and password. It keeps those parameters after the ? that are for TLS. The error never contains the
+// password.
 func FromJDBC(address, user, password string) (dsn string, err error) {
 	rest, ok := strings.CutPrefix(address, "jdbc:")
 	u, err := url.Parse(rest)
@@ -41,6 +42,7 @@ func FromJDBC(address, user, password string) (dsn string, err error) {
 	return dsn, nil
 }
 
+// port returns the port of a URL, or the default port.
 func port(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Port()

@@ -27,8 +27,9 @@ type MigrationLock struct {
 	row *rowLock // the row that is held, nil for a named lock
 }
 
-// name derives a lock name from a parameter. Lock names have at most 64 characters and are global to the server, so
-// the name of the database is part of it. MySQL 9.7 has no SHA1 any more.
+// name is the SQL that derives the name of a lock from a parameter. The name of the database is part of it, because
+// locks are global to the server. It is a hash, because names have at most 64 characters. MySQL 9.7 has no SHA1 any
+// more.
 const name = "SHA2(CONCAT(?, '.', DATABASE()), 256)"
 
 // SessionLock waits for the lock for at most Timeout.
@@ -55,8 +56,8 @@ func (l *MigrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 // HasTable is the query that counts the tables with a name.
 const HasTable = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?"
 
-// beginVersions adds the first row of goose's table if it is missing. MySQL commits the creation of the table on its
-// own, and goose would refuse the table forever after an interruption before that row.
+// beginVersions adds the first row of goose's table if that exists without it. MySQL commits the creation of the table
+// separately, and goose would refuse the table forever if it was interrupted before it added the row.
 func (l *MigrationLock) beginVersions(ctx context.Context, conn *sql.Conn) error {
 	var tables int
 	err := conn.QueryRowContext(ctx, HasTable, l.Table).Scan(&tables)

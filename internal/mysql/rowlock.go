@@ -13,8 +13,8 @@ import (
 )
 
 // rowLock is a lock that is a row, for databases that refuse GET_LOCK, such as Galera in its strict mode, Vitess and
-// some proxies. The row is a lease: its holder renews it, and another process may take it once it has expired, which
-// it only does if the holder has ended or can't reach the database. Only the database's clock counts.
+// some proxies. The row is a lease, which its holder renews. It expires only if the holder has ended or can't reach
+// the database; then another process may take it. Only the database's clock counts.
 type rowLock struct {
 	name, holder string
 	cancel       context.CancelFunc
@@ -38,15 +38,15 @@ func isRefused(err error) bool {
 	return errors.As(err, &refusal) && refusal.Number != interrupted && refusal.Number != lockDeadlock
 }
 
-// isConflict reports whether a statement lost against another connection's, or against another node's of a Galera, which
-// has changed nothing.
+// isConflict reports whether a statement was undone because of a statement of another connection, or of another node
+// of a Galera cluster.
 func isConflict(err error) bool {
 	const lockWait, deadlock = 1205, 1213
 	var refusal *driver.MySQLError
 	return errors.As(err, &refusal) && (refusal.Number == lockWait || refusal.Number == deadlock)
 }
 
-// takeRow waits for the row for at most timeout. While it is held, db renews it.
+// takeRow waits for the row for at most timeout. It renews the lease on connections of db until release.
 func takeRow(ctx context.Context, conn *sql.Conn, db *sql.DB, name string, timeout time.Duration) (*rowLock, error) {
 	l := &rowLock{name: name, holder: rand.Text()}
 	_, err := conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS "+lockTable+" (NAME VARCHAR(64) NOT NULL PRIMARY KEY, "+
@@ -85,10 +85,10 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// write makes l the holder until the end of a new lease if the row meets a condition, and reports whether it did.
-func (l *rowLock) write(ctx context.Context, by execer, condition string, args ...any) (bool, error) {
+// write makes l the holder for a new lease if the row meets a condition, and reports whether it does.
+func (l *rowLock) write(ctx context.Context, db execer, condition string, args ...any) (bool, error) {
 	all := append([]any{l.holder, leaseSeconds, l.name}, args...)
-	result, err := by.ExecContext(ctx, "UPDATE "+lockTable+
+	result, err := db.ExecContext(ctx, "UPDATE "+lockTable+
 		" SET HOLDER = ?, EXPIRES = UTC_TIMESTAMP() + INTERVAL ? SECOND WHERE NAME = ? AND "+condition, all...)
 	if err != nil {
 		return false, err

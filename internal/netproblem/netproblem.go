@@ -1,5 +1,5 @@
-// Package netproblem describes why a server was not reached, for users who may name any server but must not see its
-// answers: one of a few sentences without addresses, names or parts of an answer.
+// Package netproblem describes why a server was not reached. Its texts are for users who may name any server but must
+// not see its answers: they contain no address, no name and no part of an answer.
 package netproblem
 
 import (
@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-// Advice returns what to do about an error of a connection, to follow its text; "" without advice.
+// Advice returns the end of a sentence that says what to do about an error of a connection, or "". It follows the text
+// of the error.
 func Advice(err error) string {
 	if authority := (x509.UnknownAuthorityError{}); errors.As(err, &authority) {
 		return ": give its PEM file to the scheduler with --ca-file"
@@ -19,7 +20,7 @@ func Advice(err error) string {
 	return ""
 }
 
-// Text describes why a connection failed, independently of the data that came over it; "" for other errors.
+// Text says why a connection failed, without any data that came over it. It returns "" for other errors.
 func Text(err error) string {
 	var (
 		name        *net.DNSError
