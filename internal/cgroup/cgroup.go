@@ -1,5 +1,5 @@
-// Package cgroup reads what the kernel's control groups, of version 1 and 2, say about this process: the limits of its
-// group and of all groups above, and how many processes of the group were ended because memory was out.
+// Package cgroup reads the kernel's control groups of this process, of version 1 and 2: the limits of its group and of
+// all groups above, and how many processes of the group the kernel has ended because memory ran out.
 package cgroup
 
 import (
@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// Limits are what the groups allow together: the smallest limit on the way up. Zero means no limit.
+// Limits are the limits of this process: the smallest limit of its group and the groups above. Zero means no limit.
 type Limits struct {
 	MemoryBytes int64
 	CPUs        float64
 }
 
-// unlimited is the smallest number of bytes that stands for no limit: version 1 writes its largest number.
+// unlimited is the smallest number of bytes that counts as no limit. Version 1 writes a number near the largest one.
 const unlimited = 1 << 60
 
-// LimitsOf returns the limits of this process. root is the machine's root directory, os.DirFS("/"). What can't be read
-// limits nothing.
+// LimitsOf returns the limits of this process. root is the machine's root directory, os.DirFS("/"). A limit that can't
+// be read counts as no limit.
 func LimitsOf(root fs.FS) (l Limits) {
 	for _, g := range groupsOf(root, "memory") {
 		limit, err := strconv.ParseInt(read(root, g.folder, g.choose("memory.max", "memory.limit_in_bytes")), 10, 64)
@@ -34,20 +34,21 @@ func LimitsOf(root fs.FS) (l Limits) {
 		if !g.unified {
 			quota, period = read(root, g.folder, "cpu.cfs_quota_us"), read(root, g.folder, "cpu.cfs_period_us")
 		}
-		part, err := strconv.ParseFloat(quota, 64)
-		whole, wrong := strconv.ParseFloat(period, 64)
-		if err != nil || wrong != nil || part <= 0 || whole <= 0 { // "max", or -1
+		allowed, err := strconv.ParseFloat(quota, 64)
+		per, err2 := strconv.ParseFloat(period, 64)
+		if err != nil || err2 != nil || allowed <= 0 || per <= 0 { // the quota is "max" or -1
 			continue
 		}
-		if cpus := part / whole; l.CPUs == 0 || cpus < l.CPUs {
+		if cpus := allowed / per; l.CPUs == 0 || cpus < l.CPUs {
 			l.CPUs = cpus
 		}
 	}
 	return l
 }
 
-// EventsFile returns the file that counts, in its line oom_kill, the processes of this process's group that the kernel
-// ended because memory was out: relative to root, empty if there is none. With version 2 it includes the groups below.
+// EventsFile returns the path, relative to root, of the file whose line oom_kill counts the processes of this
+// process's group that the kernel has ended because memory ran out. With version 2 it includes the groups below.
+// EventsFile returns "" if there is no such file.
 func EventsFile(root fs.FS) string {
 	for _, g := range groupsOf(root, "memory") {
 		file := path.Join(g.folder, g.choose("memory.events", "memory.oom_control"))
@@ -71,21 +72,22 @@ func OOMKills(content []byte) (count int64, ok bool) {
 	return 0, false
 }
 
-// group is a group of one hierarchy; unified is version 2.
+// group is a group of one hierarchy. unified is set if the hierarchy is of version 2.
 type group struct {
 	folder  string
 	unified bool
 }
 
-func (g group) choose(unified, former string) string {
+// choose returns the name of a file that has different names in the two versions.
+func (g group) choose(version2, version1 string) string {
 	if g.unified {
-		return unified
+		return version2
 	}
-	return former
+	return version1
 }
 
-// groupsOf returns the groups of this process in every hierarchy that may limit by the controller, each followed by the
-// groups above it, as far as this process sees them.
+// groupsOf returns the group of this process in every hierarchy that may have the controller. After each group come the
+// groups above it that this process can see.
 func groupsOf(root fs.FS, controller string) (all []group) {
 	mounts := read(root, "proc/self", "mountinfo")
 	for line := range strings.Lines(read(root, "proc/self", "cgroup")) {
@@ -99,18 +101,23 @@ func groupsOf(root fs.FS, controller string) (all []group) {
 		}
 		for mount := range strings.Lines(mounts) {
 			before, after, _ := strings.Cut(strings.TrimSpace(mount), " - ")
-			places, kind := strings.Fields(before), strings.Fields(after) // kind: type, source, options
-			if len(places) < 5 || len(kind) < 3 || unified != (kind[0] == "cgroup2") ||
-				!unified && (kind[0] != "cgroup" || !slices.Contains(strings.Split(kind[2], ","), controller)) {
+			paths, filesystem := strings.Fields(before), strings.Fields(after)
+			if len(paths) < 5 || len(filesystem) < 3 {
+				continue
+			}
+			fsType, options := filesystem[0], strings.Split(filesystem[2], ",")
+			isMount := unified && fsType == "cgroup2" ||
+				!unified && fsType == "cgroup" && slices.Contains(options, controller)
+			if !isMount {
 				continue
 			}
 			// In a container the mount may show the group itself, whatever path the kernel names.
-			inside, err := filepath.Rel(places[3], fields[2])
+			inside, err := filepath.Rel(paths[3], fields[2])
 			if err != nil || !filepath.IsLocal(inside) {
 				inside = "."
 			}
 			for ; ; inside = path.Dir(inside) {
-				all = append(all, group{strings.TrimPrefix(path.Join(places[4], inside), "/"), unified})
+				all = append(all, group{strings.TrimPrefix(path.Join(paths[4], inside), "/"), unified})
 				if inside == "." {
 					break
 				}
@@ -121,6 +128,7 @@ func groupsOf(root fs.FS, controller string) (all []group) {
 	return all
 }
 
+// read returns the content of a file without space around it, or "" if the file can't be read.
 func read(root fs.FS, folder, file string) string {
 	content, err := fs.ReadFile(root, path.Join(folder, file))
 	if err != nil {

@@ -13,18 +13,18 @@ type Property struct {
 	Line       int // the number of its first line, from 1
 }
 
-// Parse reads a text with comments after # or !, keys that end at =, : or a space, escapes, and lines that a backslash
-// continues. A key that occurs several times is returned each time; in Java the last one counts.
+// Parse reads a text. It may have comments after # or !, keys that end at =, : or a space, escapes, and lines that a
+// backslash continues. If a key occurs several times, Parse returns each of them; in Java the last one counts.
 func Parse(text string) ([]Property, error) {
 	var all []Property
 	lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text), "\n")
 	for i := 0; i < len(lines); i++ {
-		begin := i + 1
+		number := i + 1
 		line := trimLeft(lines[i])
 		if line == "" || line[0] == '#' || line[0] == '!' {
 			continue
 		}
-		for continued(line) {
+		for continues(line) {
 			line = line[:len(line)-1]
 			if i++; i == len(lines) {
 				break
@@ -33,9 +33,9 @@ func Parse(text string) ([]Property, error) {
 		}
 		p, err := parseProperty(line)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", begin, err)
+			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		p.Line = begin
+		p.Line = number
 		all = append(all, p)
 	}
 	return all, nil
@@ -54,8 +54,8 @@ const propertySpace = " \t\f"
 
 func trimLeft(line string) string { return strings.TrimLeft(line, propertySpace) }
 
-// continued reports whether the line ends in a backslash that is not escaped.
-func continued(line string) bool {
+// continues reports whether the next line continues the line, because the line ends in a backslash that is not escaped.
+func continues(line string) bool {
 	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 

@@ -1,5 +1,5 @@
-// Package release identifies the build of ElasticJob that a program belongs to: the output of --version, and what a
-// server reports about itself.
+// Package release identifies the build of ElasticJob that a program belongs to. It writes the output of --version, and
+// servers report its version.
 //
 // The linker sets the version and the commit in `make build` and `make dist`. Otherwise, as with a plain `go build` in
 // a clone, the commit is the one that Go has stamped into the program.
@@ -29,8 +29,9 @@ func Text(program string) string {
 		runtime.GOOS, runtime.GOARCH)
 }
 
-// commitOf returns the commit from the linker, or the one that Go has stamped, marked if the files were modified.
-func commitOf(told string, info *debug.BuildInfo) string {
+// commitOf returns the linker's commit or, if that is "", the commit that Go has stamped into the program. It marks a
+// stamped commit if files were modified.
+func commitOf(linked string, info *debug.BuildInfo) string {
 	stamped := map[string]string{}
 	if info != nil {
 		for _, s := range info.Settings {
@@ -38,8 +39,8 @@ func commitOf(told string, info *debug.BuildInfo) string {
 		}
 	}
 	switch {
-	case told != "":
-		return told
+	case linked != "":
+		return linked
 	case stamped["vcs.revision"] == "":
 		return "unknown"
 	case stamped["vcs.modified"] == "true":

@@ -45,8 +45,8 @@ func (r Amount) Fits(free Amount) bool {
 	return r.CPUMilli <= free.CPUMilli && r.MemMilli <= free.MemMilli
 }
 
-// Holds returns how many times o fits into r, at most limit. A part that is zero in o matters only if it is negative in
-// r: the result is 0 then.
+// Holds returns how many times o fits into r, at most limit. It returns 0 if a part of r is negative, even if that
+// part of o is zero.
 func (r Amount) Holds(o Amount, limit int) int {
 	if !o.Fits(r) {
 		return 0
@@ -70,7 +70,7 @@ func (r Amount) CPUs() float64 { return float64(r.CPUMilli) / 1000 }
 // MemoryMB returns the amount of memory in megabytes.
 func (r Amount) MemoryMB() float64 { return float64(r.MemMilli) / 1000 }
 
-// String formats r for people: "0.1 CPU, 64 MB".
+// String returns a text such as "0.1 CPU, 64 MB".
 func (r Amount) String() string {
 	return fmt.Sprintf("%s CPU, %s MB", Decimal(r.CPUMilli), Decimal(r.MemMilli))
 }

@@ -1,13 +1,13 @@
-// Package spelling finds the known name that is most similar to an unknown one: of a field, a flag, a route or a file.
-// It imports no other package of this repository.
+// Package spelling finds the known name that is most similar to an unknown name, such as that of a field, a flag or a
+// route. It imports no other package of this repository.
 package spelling
 
 import "strings"
 
-// Nearest returns the candidate with the smallest Distance to name, or "" if that exceeds a third of the longer name.
-// Case, '_' and '-' are ignored.
+// Nearest returns the candidate with the smallest Distance to name. It ignores candidates whose distance exceeds a
+// third of the longer name, and returns "" if there is no other. Case, '_' and '-' do not count.
 func Nearest(name string, candidates []string) string {
-	best, fewest := "", 0
+	nearest, smallest := "", 0
 	plain := strings.NewReplacer("_", "", "-", "")
 	name = plain.Replace(strings.ToLower(name))
 	for _, candidate := range candidates {
@@ -17,15 +17,15 @@ func Nearest(name string, candidates []string) string {
 			continue
 		}
 		d := Distance(name, other)
-		if d <= limit && (best == "" || d < fewest) {
-			best, fewest = candidate, d
+		if d <= limit && (nearest == "" || d < smallest) {
+			nearest, smallest = candidate, d
 		}
 	}
-	return best
+	return nearest
 }
 
-// Distance returns the number of letters to insert, remove or replace to get from a to b (Levenshtein). Letters beyond
-// the 64th of either count as different.
+// Distance returns the number of bytes to insert, remove or replace to get from a to b (Levenshtein). Bytes beyond the
+// 64th of either count as different.
 func Distance(a, b string) int {
 	const limit = 64
 	extra := max(0, len(a)-limit) + max(0, len(b)-limit)

@@ -1,25 +1,26 @@
-// Package steadyclock tells the time for deletions by age, so that a wall clock that is wrong for a while deletes
-// nothing.
+// Package steadyclock tells the time for deletions by age. A wall clock that is wrong for a while then causes no
+// deletion.
 package steadyclock
 
 import "time"
 
 const (
-	// leap is how far the wall clock must go forward at once to be doubted.
+	// leap is the step forward after which the wall clock is doubted.
 	leap = 24 * time.Hour
-	// doubt is for how long it is then doubted, and also at first: a machine may start with a wrong clock.
+	// doubt is how long the wall clock is doubted after a leap, and after the first call: a machine may start with a
+	// wrong clock.
 	doubt = time.Hour
 )
 
-// Clock is a wall clock that is doubted in its first hour, and for an hour after a leap of more than a day forward. The
-// zero value is ready for use; only one goroutine at a time may use it.
+// Clock is a wall clock that is doubted in its first hour, and for an hour after a leap of more than a day forward.
+// The zero value is ready for use. Only one goroutine at a time may use it.
 type Clock struct {
-	zero    time.Time     // the wall clock at up 0, by the last call
-	trusted time.Duration // the up from which the wall clock is believed
+	zero    time.Time     // what the wall clock showed when up was 0, according to the last call
+	trusted time.Duration // the value of up from which on the wall clock is believed
 }
 
-// Now returns the time, or 1970 while the wall clock is doubted, when nothing is old. wall is the wall clock, and up a
-// time that never jumps.
+// Now returns the time. While the wall clock is doubted, it returns 1970, so that nothing is old. wall is the wall
+// clock, and up is a time that never jumps.
 func (c *Clock) Now(wall time.Time, up time.Duration) time.Time {
 	zero := wall.Round(0).Add(-up)
 	if c.zero.IsZero() || zero.Sub(c.zero) > leap {

@@ -1,5 +1,5 @@
-// Package textfile decodes texts that people, programs and other systems hand over: most are UTF-8, but Windows' editors put a
-// byte order mark in front or write UTF-16, and files of older systems are in GBK or ISO-8859-1.
+// Package textfile decodes texts of users, programs and other systems. Most are UTF-8, but Windows' editors put a byte
+// order mark in front or write UTF-16, and files of older systems are in GBK or ISO-8859-1.
 package textfile
 
 import (
@@ -30,10 +30,10 @@ var marked = []struct {
 	{"\xfe\xff", utf.UTF16(utf.BigEndian, utf.ExpectBOM)},
 }
 
-// Decode returns a text as UTF-8 without a byte order mark. A mark, and UTF-16 without one, show the encoding with
-// certainty. Otherwise declared is the encoding that the text or its sender names, such as "gbk", or "". A text whose
-// encoding is neither certain nor declared is an error with the likely encoding and a command that converts it. Bytes are not
-// copied if they are UTF-8 already.
+// Decode returns a text as UTF-8 without a byte order mark. The encoding is certain if the text has a mark, or is
+// UTF-8 or UTF-16 without one. Otherwise it is declared, such as "gbk", or if declared is "", the encoding that the
+// text itself declares. If neither declares one, the error names the likely encoding and a command that converts the
+// text. Decode does not copy a text that is UTF-8 already.
 func Decode(text []byte, declared string) ([]byte, error) {
 	if decoded, ok, err := Marked(text); ok {
 		return decoded, err
@@ -55,12 +55,12 @@ func Decode(text []byte, declared string) ([]byte, error) {
 		bytes.Count(text[:invalid(text)], []byte("\n"))+1, guess, guess)
 }
 
-// Marked decodes a text whose encoding is certain, by a byte order mark or as UTF-16 without one. ok is false for other
-// texts. Its errors do not contain any part of the text.
+// Marked decodes a text that has a byte order mark or is UTF-16 without one. ok is false for other texts. The error
+// contains no part of the text.
 func Marked(text []byte) (decoded []byte, ok bool, err error) {
-	for _, one := range marked {
-		if bytes.HasPrefix(text, []byte(one.mark)) {
-			decoded, err = decode(text, one.encoding, "UTF-16 or UTF-32")
+	for _, m := range marked {
+		if bytes.HasPrefix(text, []byte(m.mark)) {
+			decoded, err = decode(text, m.encoding, "UTF-16 or UTF-32")
 			return decoded, true, err
 		}
 	}
@@ -72,22 +72,22 @@ func Marked(text []byte) (decoded []byte, ok bool, err error) {
 	return decoded, ok && utf8.Valid(decoded), nil
 }
 
-func decode(text []byte, from encoding.Encoding, called string) ([]byte, error) {
+func decode(text []byte, from encoding.Encoding, name string) ([]byte, error) {
 	out, err := from.NewDecoder().Bytes(text)
 	if err == nil && bytes.ContainsRune(out, utf8.RuneError) {
 		err = errors.New("it has bytes that this encoding does not have")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("decode from %s: %w", called, err)
+		return nil, fmt.Errorf("decode from %s: %w", name, err)
 	}
 	return bytes.TrimPrefix(out, []byte(Mark)), nil
 }
 
-// withoutMark returns UTF-16 if a text is in it without a mark: an even number of bytes, and in the first ones every
-// other byte is 0, as Latin letters, digits and signs have it.
+// withoutMark returns the form of UTF-16 that a text without a mark is in, or nil. Such a text has an even number of
+// bytes, and in its first bytes every other byte is 0, because that is so for Latin letters, digits and signs.
 func withoutMark(text []byte) encoding.Encoding {
-	const looked = 64
-	sample := text[:min(len(text), looked)&^1]
+	const sampleBytes = 64
+	sample := text[:min(len(text), sampleBytes)&^1]
 	var zeros [2]int
 	for i, c := range sample {
 		if c == 0 {
@@ -113,7 +113,7 @@ var declaration = regexp.MustCompile(`(?mi)\A<\?xml[^>]*\bencoding\s*=\s*["']([\
 	`|^\s*(?:/\*!\d+ )?SET NAMES\s+['"]?([\w-]+)` +
 	`|^SET client_encoding\s*=\s*'([\w-]+)'`)
 
-// Declared returns the encoding that a text declares for itself; "" if it does not.
+// Declared returns the encoding that a text declares for itself, or "".
 func Declared(text []byte) string {
 	const head = 64 << 10
 	found := declaration.FindSubmatch(text[:min(len(text), head)])
@@ -125,16 +125,16 @@ func Declared(text []byte) string {
 	case "utf8mb4", "utf8mb3", "utf8":
 		return "utf-8"
 	case "latin1":
-		return "windows-1252" // which is what MySQL means
+		return "windows-1252" // MySQL means this by latin1
 	case "euc_cn", "gb2312":
 		return "gb18030"
 	}
 	return name
 }
 
-// Show returns a text for people to read. It decodes each line that is not UTF-8 on its own, because the programs behind
-// an output may write different encodings: from charset, such as that of the variable LANG, or else from the likely
-// encoding. Bytes of which none is likely remain.
+// Show returns a readable form of a text. It decodes each line that is not UTF-8 separately, because the programs that
+// write to an output may use different encodings. It decodes from charset, such as that of the variable LANG, or else
+// from the likely encoding. A line without a likely encoding stays unchanged.
 func Show(text []byte, charset string) string {
 	if utf8.Valid(text) {
 		return string(text)
@@ -185,8 +185,9 @@ func shown(line []byte, charset string) []byte {
 	return line
 }
 
-// guessed returns the name of the likely encoding. In Chinese texts most characters are two bytes from 0x80, so that
-// such bytes stand in even numbers; the accents of Western languages mostly stand alone.
+// guessed returns the name of the likely encoding. In Chinese texts most characters are two bytes of 0x80 or more, so
+// such bytes stand together in even numbers. In Western languages they are letters with accents, which mostly stand
+// alone.
 func guessed(text []byte) string {
 	even, odd, run := 0, 0, 0
 	for _, c := range append(bytes.Clone(text), 0) {
@@ -206,14 +207,14 @@ func guessed(text []byte) string {
 	return "GB18030"
 }
 
-// invalid returns the offset of the first byte that is not UTF-8.
+// invalid returns the offset of the first byte that is not UTF-8, or the length of the text.
 func invalid(text []byte) int {
-	for at := 0; at < len(text); {
-		r, size := utf8.DecodeRune(text[at:])
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
 		if r == utf8.RuneError && size == 1 {
-			return at
+			return i
 		}
-		at += size
+		i += size
 	}
 	return len(text)
 }

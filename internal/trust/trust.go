@@ -1,5 +1,5 @@
-// Package trust adds certificate authorities to those that this process trusts by default, such as a company's own. That
-// applies to every connection with TLS whose certificates the system's authorities check.
+// Package trust adds certificate authorities, such as a company's own, to those that this process trusts by default.
+// They apply to every TLS connection that is verified by the system's authorities.
 package trust
 
 import (
@@ -15,10 +15,11 @@ import (
 // Variable is the variable in an executor's environment with the certificates to add, in PEM form.
 const Variable = "ELASTICJOB_CA_CERTIFICATES"
 
-// MaxBytes is the limit of the certificates. Executors have them in a variable, which must be less than 128 KiB.
+// MaxBytes is the maximum size of the certificates. Executors get them in a variable, which must be smaller than 128
+// KiB.
 const MaxBytes = 64 << 10
 
-// Check returns the certificates of a PEM text without comments, and an error if they can't be added.
+// Check returns the certificates of a PEM text without its comments, or an error if they can't be added.
 func Check(text []byte) (string, error) {
 	var certificates strings.Builder
 	if _, err := x509.ParseCertificates(text); err == nil && len(text) > 0 {
@@ -44,14 +45,14 @@ func Check(text []byte) (string, error) {
 	return certificates.String(), nil
 }
 
-// Add adds certificates in PEM form to the system's for the whole process. It may be called once, before the first
-// connection; the empty text adds nothing.
+// Add adds certificates in PEM form to the system's, for the whole process. It may be called once, before the first
+// connection. The empty text adds nothing.
 func Add(certificates string) error {
 	if certificates == "" {
 		return nil
 	}
 	pool, err := x509.SystemCertPool()
-	if err != nil { // a system without authorities of its own
+	if err != nil { // the system has no authorities
 		pool = x509.NewCertPool()
 	}
 	if !pool.AppendCertsFromPEM([]byte(certificates)) {
@@ -59,12 +60,12 @@ func Add(certificates string) error {
 	}
 	// The library uses fallback roots instead of the system's only with this setting, which it reads during the call.
 	const name = "GODEBUG"
-	before, was := os.LookupEnv(name)
+	before, wasSet := os.LookupEnv(name)
 	if err := os.Setenv(name, strings.TrimPrefix(before+",x509usefallbackroots=1", ",")); err != nil {
 		return err
 	}
 	x509.SetFallbackRoots(pool)
-	if was {
+	if wasSet {
 		return os.Setenv(name, before)
 	}
 	return os.Unsetenv(name)

@@ -11,7 +11,8 @@ import (
 )
 
 // Write durably creates or replaces a file with this content and mode. Readers see either the old or the whole new
-// content; on an error the old file is unchanged.
+// content. After an error the file is unchanged, except that an error of the folder's sync leaves the new content,
+// which a crash may undo.
 func Write(path string, content []byte, mode os.FileMode) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*") // only its owner can read it
 	if err != nil {
@@ -24,10 +25,10 @@ func Write(path string, content []byte, mode os.FileMode) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(temp.Name()))
 	}
-	if err := SyncFolder(filepath.Dir(path)); !errors.Is(err, fs.ErrPermission) { // a folder may be written to and not read
+	if err := SyncFolder(filepath.Dir(path)); !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return nil
+	return nil // a folder that may be written to but not read can't be synced
 }
 
 // WriteJSON durably writes a value to a file as JSON that only its owner can read.
