@@ -1,4 +1,4 @@
-// Package agent is an executor's connection to its agent: the calls and events of Mesos' v1 executor API
+// Package agent is an executor's connection to its agent. It has the calls and events of Mesos' v1 executor API
 // (agent.go), the tasks and updates that the executor must keep until they are acknowledged (ledger.go), and TLS
 // (tls.go).
 package agent
@@ -25,8 +25,8 @@ import (
 // Only this file, and session.go, local.go and podrun.go of package executor, use Mesos' types. This file
 // implements the agent's v1 executor API, protobuf over HTTP.
 
-// API is the executor's access to its agent, which sends tasks and receives their updates. Its methods may be called
-// concurrently.
+// API is the executor's access to its agent. The agent sends tasks and receives their updates. The methods may be
+// called concurrently.
 type API interface {
 	// Subscribe subscribes to events. It passes the tasks and updates that the agent may not know (rule X5). The
 	// error is ErrUnknown if the agent does not know this executor (rule X6).
@@ -70,7 +70,7 @@ type Client struct {
 
 // Options describe the agent to call, and the executor that calls it.
 type Options struct {
-	// Agent is the agent's URL, http(s)://host:port; Token is the executor's token, empty if agents require none.
+	// Agent is the agent's URL, http(s)://host:port. Token is the executor's token; empty if the agent requires none.
 	Agent, Token string
 	// FrameworkID and ExecutorID identify the executor.
 	FrameworkID, ExecutorID string
@@ -99,6 +99,7 @@ func NewClient(c Options) *Client {
 	}
 }
 
+// call makes a call, and returns the answer if its status is 2xx. The error wraps ErrUnknown for the status 400.
 func (a *Client) call(ctx context.Context, call *executor.Call) (*http.Response, error) {
 	call.FrameworkID = mesos.FrameworkID{Value: a.frameworkID}
 	call.ExecutorID = mesos.ExecutorID{Value: a.executorID}
@@ -170,7 +171,7 @@ func (s *subscription) Next() (*executor.Event, error) {
 	return &e, nil
 }
 
-// State is a task's state as reported to the agent.
+// State is the state of a task in an update.
 type State mesos.TaskState
 
 // States of a task. All but Starting and Running are terminal.
@@ -208,13 +209,13 @@ func (a *Client) Message(ctx context.Context, data []byte) error {
 	return a.send(ctx, "message", calls.Message(data))
 }
 
-// send makes a call whose answer has no content.
-func (a *Client) send(ctx context.Context, what string, call *executor.Call) error {
+// send makes a call whose answer has no content. name names the call in errors.
+func (a *Client) send(ctx context.Context, name string, call *executor.Call) error {
 	ctx, cancel := context.WithTimeout(ctx, AnswerTimeout)
 	defer cancel()
 	response, err := a.call(ctx, call)
 	if err != nil {
-		return fmt.Errorf("send %s: %w", what, err)
+		return fmt.Errorf("send %s: %w", name, err)
 	}
 	_, _ = io.Copy(io.Discard, response.Body) // so that the connection can be reused
 	return response.Body.Close()

@@ -17,21 +17,21 @@ type Update struct {
 	Data    []byte
 	At      time.Time
 
-	number uint64 // its place in the order of all reports
-	sent   bool
+	number uint64 // the position in the order of all reports
+	sent   bool   // whether the agent has the update
 	// Delivered, if not nil, is closed once the agent has received the update.
 	Delivered chan struct{}
 }
 
-// maxEndedTasks is how many ids of ended tasks are kept, so that a repeated LAUNCH is ignored.
+// maxEndedTasks is how many ids of ended tasks are kept. A repeated LAUNCH of these tasks is ignored.
 const maxEndedTasks = 10_000
 
-// Ledger holds the executor's tasks and all of their updates that are not acknowledged (rule X5). SUBSCRIBE passes them
-// to an agent that has restarted and has lost them.
+// Ledger holds the executor's tasks and all of their updates that are not acknowledged (rule X5). SUBSCRIBE passes
+// them to an agent that has lost them in a restart.
 //
 // Under mu, these invariants hold:
-//   - Updates of one task are sent in the order in which they were reported, one at a time: sending is set while an
-//     update is under way. Otherwise RUNNING could reach the agent after FINISHED.
+//   - Updates of one task are sent in the order in which they were reported, one at a time: sending is set until the
+//     outcome of a call is known. Otherwise RUNNING could reach the agent after FINISHED.
 //   - A task's id is in ready at most once (queued), and only while the task has an unsent update, none of its
 //     updates is being sent, and no retry timer runs.
 //   - Only an acknowledgement removes an update. A sent update has reached the agent, but perhaps not the
@@ -44,12 +44,12 @@ type Ledger struct {
 	changed      *sync.Cond // signals Flush
 	tasks        map[string]*record
 	ended        map[string]bool
-	order        []string // ids in ended, the oldest first
+	order        []string // the ids in ended, the oldest first
 	ready        []string // ids of tasks with an update to send
 	online       bool
 	closed       bool
 	number       uint64
-	acknowledged bool // the scheduler has acknowledged an update
+	acknowledged bool // whether the scheduler has acknowledged an update
 }
 
 type record struct {
@@ -58,10 +58,10 @@ type record struct {
 	sending    bool
 	queued     bool
 
-	// These describe the refusals of the task's next update.
+	// The refusals of the task's next update.
 	refusals  int
-	lastError string      // text of the last refusal
-	retry     *time.Timer // runs until the update is queued again; else nil
+	lastError string      // the text of the last refusal
+	retry     *time.Timer // queues the update again; nil if no timer runs
 }
 
 // The interval before a refused update is sent again begins with firstRetryInterval and doubles up to maxRetryInterval.
@@ -77,7 +77,7 @@ func NewLedger() *Ledger {
 	return l
 }
 
-// Add adds a task. It returns false if the task is known already.
+// Add adds a task. It returns false if the ledger has the task, or has had it and the task has ended.
 func (l *Ledger) Add(a Assignment) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +88,8 @@ func (l *Ledger) Add(a Assignment) bool {
 	return true
 }
 
-// Report adds an update, which is kept until it is acknowledged. It ignores an update of a task that is not known.
+// Report adds an update, which is kept until it is acknowledged. It ignores an update of a task that the ledger does
+// not have.
 func (l *Ledger) Report(u Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,6 +103,7 @@ func (l *Ledger) Report(u Update) {
 	l.queue(u.Task, r)
 }
 
+// queue makes the task ready if it has an update that can be sent now. The caller holds mu.
 func (l *Ledger) queue(id string, r *record) {
 	if r.sending || r.queued || r.retry != nil || !slices.ContainsFunc(r.updates, unsent) {
 		return
@@ -137,9 +139,9 @@ func (l *Ledger) Take() (Update, bool) {
 	return Update{}, false
 }
 
-// SendDone records the outcome of sending an update; nil means that the agent has it. After an error the update is
-// queued again later. It returns true if the error differs from that of the last attempt, so that the caller logs
-// each error once.
+// SendDone records the outcome of sending an update. A nil err means that the agent has the update. After an error the
+// update is queued again later. SendDone returns true if the error differs from that of the last attempt, so that the
+// caller logs each error once.
 func (l *Ledger) SendDone(u Update, err error) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -160,6 +162,7 @@ func (l *Ledger) SendDone(u Update, err error) (isNew bool) {
 	return isNew
 }
 
+// retryLater queues the task's update again after a pause. The caller holds mu.
 func (l *Ledger) retryLater(id string, r *record) {
 	if l.closed {
 		return
@@ -224,7 +227,8 @@ func (l *Ledger) Unacknowledged() ([]Assignment, []Update) {
 	return tasks, updates
 }
 
-// Connect releases updates to Take. The agent has those that SUBSCRIBE contained, so they are not sent again.
+// Connect releases the updates to Take. The updates that SUBSCRIBE included are not sent again, because the agent has
+// them.
 func (l *Ledger) Connect(included []Update) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -317,11 +321,11 @@ func (l *Ledger) Flush(ctx context.Context) {
 	defer l.mu.Unlock()
 	l.retryNow()
 	for ctx.Err() == nil && l.online {
-		left := 0
+		unacknowledged := 0
 		for _, r := range l.tasks {
-			left += len(r.updates)
+			unacknowledged += len(r.updates)
 		}
-		if left == 0 {
+		if unacknowledged == 0 {
 			return
 		}
 		l.changed.Wait()

@@ -18,11 +18,11 @@ import (
 
 // The scheduler sets these variables in the ExecutorInfo if it knows that the cluster's agents use TLS.
 const (
-	// CAVariable holds the CA certificates, as PEM, for the check of the agent's certificate; or SystemCA.
+	// CAVariable holds the CA certificates, as PEM, by which the agent's certificate is verified, or SystemCA.
 	CAVariable = "ELASTICJOB_MESOS_CA"
 	// SystemCA is the value of CAVariable for the CAs that this machine trusts.
 	SystemCA = "system"
-	// HostnameVariable holds the agent's name in the scheduler's view, for certificates that do not contain the
+	// HostnameVariable holds the agent's name as the scheduler knows it, for certificates that do not contain the
 	// agent's address.
 	HostnameVariable = "ELASTICJOB_AGENT_HOSTNAME"
 	// TLSVariable is Mesos' own variable; the values "true" and "1" mean that the agent uses TLS.
@@ -31,19 +31,19 @@ const (
 
 const sslPrefix = "LIBPROCESS_SSL_"
 
-// tlsEnvironment reads the settings for TLS from the environment, from Mesos' variables and the scheduler's.
+// tlsEnvironment reads the settings for TLS from the environment: from Mesos' variables and those of the scheduler.
 type tlsEnvironment struct {
 	getenv func(string) string
 	errs   []error
 }
 
-// TLSConfig returns the TLS configuration of an executor with this environment, for the agent at the address
-// host:port; nil if the agent uses plain HTTP. The error lists everything that is wrong.
+// TLSConfig returns the TLS configuration of an executor with this environment for the agent at the address host:port.
+// It returns nil if the agent uses plain HTTP. The error lists everything that is wrong.
 func TLSConfig(getenv func(string) string, address string) (*tls.Config, error) {
 	return (&tlsEnvironment{getenv: getenv}).config(address)
 }
 
-// setting returns the value of one of Mesos' variables, also under its name before Mesos 1.0.
+// setting returns the value of one of Mesos' variables, which had another name before Mesos 1.0.
 func (t *tlsEnvironment) setting(name string) string {
 	if value := t.getenv(sslPrefix + name); value != "" {
 		return value
@@ -69,9 +69,9 @@ func (t *tlsEnvironment) boolean(names ...string) (on, isSet bool) {
 	return on, isSet
 }
 
-// config returns nil for an agent without TLS. Like Mesos' own executors, it checks the agent's certificate if
-// LIBPROCESS_SSL_VERIFY_SERVER_CERT says so. It also does if a CA is given, unless a variable says not to. The
-// endpoint is host:port.
+// config returns the configuration for an agent at the endpoint host:port, or nil for an agent without TLS. Like
+// Mesos' own executors, it verifies the agent's certificate if LIBPROCESS_SSL_VERIFY_SERVER_CERT says so. It also
+// verifies the certificate if a CA is given, unless a variable forbids it.
 func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
 	if on, _ := t.boolean("ENABLED"); !on {
 		return nil, errors.Join(t.errs...)
@@ -85,27 +85,27 @@ func (t *tlsEnvironment) config(endpoint string) (*tls.Config, error) {
 	if required, _ := t.boolean("REQUIRE_CLIENT_CERT", "REQUIRE_CERT"); required {
 		verify = true // the same as in Mesos
 	}
-	config.InsecureSkipVerify = true // VerifyConnection makes the check
-	if verify || (given && !isSet) {
+	config.InsecureSkipVerify = true // VerifyConnection verifies the certificate
+	if verify || given && !isSet {
 		config.VerifyConnection = t.peer(endpoint, roots).verify
 	}
 	return config, errors.Join(t.errs...)
 }
 
-// roots returns the certificates of the CAs, nil for the system's; given reports whether a variable names any. A
-// file that can't be read is an error only if no other certificate is found: the agent's files may belong to
-// another user.
+// roots returns the certificates of the CAs, or nil for the system's. given reports whether a variable names any. A
+// file that can't be read is an error only if no certificate is found elsewhere, because the agent's files may belong
+// to another user.
 func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
-	ours, file, dir := t.getenv(CAVariable), t.setting("CA_FILE"), t.setting("CA_DIR")
-	given = ours != "" || file != "" || dir != ""
+	own, file, dir := t.getenv(CAVariable), t.setting("CA_FILE"), t.setting("CA_DIR")
+	given = own != "" || file != "" || dir != ""
 	pool = x509.NewCertPool()
 	found := false
-	if ours == SystemCA {
+	if own == SystemCA {
 		if system, err := x509.SystemCertPool(); err == nil {
 			pool, found = system, true
 		}
-	} else if ours != "" {
-		found = pool.AppendCertsFromPEM([]byte(ours))
+	} else if own != "" {
+		found = pool.AppendCertsFromPEM([]byte(own))
 	}
 	var errs []error
 	read := func(path string) {
@@ -139,11 +139,11 @@ func (t *tlsEnvironment) roots() (pool *x509.CertPool, given bool) {
 // peer describes the agent whose certificate is checked.
 type peer struct {
 	roots *x509.CertPool
-	// host is the host of the endpoint, usually an IP; names are other names of the agent.
+	// host is the host of the endpoint, usually an IP address. names are other names of the agent.
 	host  string
 	names []string
-	// lookup allows a reverse DNS lookup of the host's names, which is Mesos' default. With
-	// LIBPROCESS_SSL_HOSTNAME_VALIDATION_SCHEME=openssl, DNS is not trusted.
+	// lookup allows a reverse DNS lookup of the host's names, which is the default of Mesos. It is not set with
+	// LIBPROCESS_SSL_HOSTNAME_VALIDATION_SCHEME=openssl, which means that DNS is not trusted.
 	lookup bool
 }
 
@@ -169,11 +169,11 @@ func (p peer) verify(state tls.ConnectionState) error {
 	if len(state.PeerCertificates) == 0 {
 		return errors.New("the agent presents no certificate")
 	}
-	leaf, between := state.PeerCertificates[0], x509.NewCertPool()
+	leaf, intermediates := state.PeerCertificates[0], x509.NewCertPool()
 	for _, c := range state.PeerCertificates[1:] {
-		between.AddCert(c)
+		intermediates.AddCert(c)
 	}
-	if _, err := leaf.Verify(x509.VerifyOptions{Roots: p.roots, Intermediates: between}); err != nil {
+	if _, err := leaf.Verify(x509.VerifyOptions{Roots: p.roots, Intermediates: intermediates}); err != nil {
 		return fmt.Errorf("the agent's certificate: %w", err)
 	}
 	isFor := func(name string) bool { return leaf.VerifyHostname(strings.TrimSuffix(name, ".")) == nil }

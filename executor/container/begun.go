@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// If a kubelet's container runtime is killed while it starts a container, the kubelet does not know afterwards that
-// the container started. It then starts the container a second time, whatever the pod's restartPolicy. A marker
-// file that outlives the pod's containers (Pod.Begun) keeps the second container from running the task again
-// (promise 2). The marker is created and synced to disk before the task's process is started or its request is
-// sent. A task whose container ended between the two counts as begun.
+// If a kubelet's container runtime is killed while it starts a container, the kubelet does not know that the container
+// started. It then starts the container a second time, whatever the pod's restartPolicy. A marker file that outlives
+// the pod's containers (Pod.Begun) keeps the second container from running the task again (promise 2). The marker is
+// created and synced to disk before the task's process is started or its request is sent. If the container ends
+// between the two, the task counts as begun.
 
 // ErrBegun means that another container of this pod has begun the task already.
 var ErrBegun = errors.New("its container was started a second time, and ran nothing: the first start had already begun the task, and its outcome is unknown")
 
-// CheckBegun returns an error that wraps ErrBegun and says when the task began, if the marker exists; else nil.
+// CheckBegun returns nil unless the marker exists. The error wraps ErrBegun and says when the task began.
 func CheckBegun(marker string) error {
 	info, err := os.Lstat(marker)
 	if err != nil {
@@ -27,7 +27,7 @@ func CheckBegun(marker string) error {
 	return fmt.Errorf("%w; it began at %s", ErrBegun, info.ModTime().UTC().Format(time.RFC3339))
 }
 
-// Begin creates the marker. After it the task counts as begun. If it returns an error, the task has not begun, or
+// Begin creates the marker, so that the task counts as begun. If Begin returns an error, the task has not begun, or
 // another container has begun it (ErrBegun).
 func (c *Container) Begin() error {
 	if c == nil {

@@ -12,20 +12,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// Container is the pod's container in which an executor runs one task. A nil Container stands for an executor
-// outside of a pod: its methods, except for Output, then change nothing.
+// Container is the pod's container in which an executor runs one task. It is nil for an executor outside of a pod. The
+// methods of a nil Container, except for Output, change nothing.
 type Container struct {
 	// Ready is the package that the init container has fetched; nil if there is none.
 	Ready *pack.Package
 
 	output *output.Streams
-	env    []string // its environment, NAME=value
-	folder string   // the working folder of its image, "" for the root
-	begun  string   // marker: the task has begun
+	env    []string // the container's environment, NAME=value
+	folder string   // the working folder of the container's image; "" for the root
+	begun  string   // the path of the marker
 }
 
-// StartFolder returns the folder in which a process without a package starts; empty means a working folder of its own.
-// root is the folder of the package, empty without one.
+// StartFolder returns the folder in which the task's process starts, or "" for a working folder of its own. root is the
+// folder of the task's package, or "" without a package.
 func (c *Container) StartFolder(root string) string {
 	if c == nil || root != "" {
 		return ""
@@ -33,7 +33,7 @@ func (c *Container) StartFolder(root string) string {
 	return c.folder
 }
 
-// Prepared returns the package that need not be fetched any more; nil if there is none.
+// Prepared returns the package that was fetched before, or nil if there is none.
 func (c *Container) Prepared() *pack.Package {
 	if c == nil {
 		return nil
@@ -41,8 +41,8 @@ func (c *Container) Prepared() *pack.Package {
 	return c.Ready
 }
 
-// Environment adds the container's variables to base, because the author of the image and the pod's template
-// expects them. It leaves out the executor's own variables (ELASTICJOB_…). It changes base and returns it.
+// Environment adds the container's variables to base, which it changes and returns: the authors of the image and of the
+// pod's template expect them in the task. It leaves out the executor's own variables (ELASTICJOB_…).
 func (c *Container) Environment(base launch.Environment) launch.Environment {
 	if c == nil {
 		return base
@@ -55,7 +55,7 @@ func (c *Container) Environment(base launch.Environment) launch.Environment {
 	return base
 }
 
-// Reword replaces terms about agents in a text for users by those about containers.
+// Reword replaces terms about agents by terms about containers, in a text that users read.
 func (c *Container) Reword(text string) string {
 	if c == nil {
 		return text
@@ -71,12 +71,12 @@ var wordsOfContainer = strings.NewReplacer(
 	" of this agent", " of this container",
 )
 
-// Current returns the container that this process is in. The folder is for the files of its output streams, begun is
+// Current returns the container that this process is in. folder is for the files of its output streams, and begun is
 // the path of the marker.
 func Current(folder, begun string) *Container {
 	c := &Container{output: output.NewStreams(os.Stdout, os.Stderr, folder), env: os.Environ(), begun: begun}
-	if at, err := os.Getwd(); err == nil {
-		c.folder = strings.TrimSuffix(at, "/")
+	if dir, err := os.Getwd(); err == nil {
+		c.folder = strings.TrimSuffix(dir, "/")
 	}
 	return c
 }
