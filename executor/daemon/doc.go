@@ -8,13 +8,12 @@
 //
 // Invariants:
 //   - A shard has one run at a time. It is busy from a fire until the last attempt of the fire's run has ended,
-//     including the waits between attempts. With misfire, fires in that time are queued; without, they are counted
-//     as skipped.
-//   - A fire is run at most once, whatever the wall clock does: the fire cursor goes back only after a leap (package
-//     cursor), which remembers the fires since. If the clock jumped, or the machine stood still, fires that are overdue
-//     by more than a minute are skipped.
-//   - The end of a run is always reported if it failed or its begin was reported, except while too many updates are
-//     unacknowledged.
+//     including the waits between attempts. Fires in that time are queued with misfire, and skipped without it.
+//   - A fire is run at most once, whatever the wall clock does: the fire cursor goes back only after a leap, and package
+//     cursor remembers the fires that were made since. If the clock jumped, or the machine stood still, fires that are
+//     overdue by more than a minute are skipped.
+//   - The end of a run is always reported if the run failed or its begin was reported, except while too many updates
+//     are unacknowledged.
 //
 // Only fire times use the wall clock. Everything else uses a time that does not jump (Moment.Up).
 package daemon
@@ -33,23 +32,24 @@ const (
 )
 
 const (
-	// maxQueued is how many fires are queued with misfire; if there are more, the oldest are skipped.
+	// maxQueued is how many fires are queued with misfire. If there are more, the oldest is skipped.
 	maxQueued = 100
-	// maxDelay is how overdue a fire may be and still be run.
+	// maxDelay is how late a fire may be run. A fire that is overdue by more is skipped.
 	maxDelay = time.Minute
-	// shortRun is how long a run must last before its begin is reported. Most runs are shorter, and only their end
-	// is reported.
+	// shortRun is how long a run must last before its begin is reported. Most runs are shorter; only their end is
+	// reported.
 	shortRun = 25 * time.Millisecond
 	// lagCheck is the interval of checks whether the coarse clock has reached a fire time.
 	lagCheck = 200 * time.Microsecond
-	// maxBackoff limits waits that double, unless the settings begin with a longer one.
+	// maxBackoff limits waits that double, unless the first wait in the settings is longer.
 	maxBackoff = time.Minute
 )
 
-// If this many updates of a task are not acknowledged, successful runs, or all runs, are not reported.
 const (
+	// successBacklog is the number of unacknowledged updates of a task above which successful runs are not reported.
 	successBacklog = 64
-	maxBacklog     = 1000
+	// maxBacklog is the number from which on no run is reported.
+	maxBacklog = 1000
 )
 
 // Moment is the time of an event, with the outside state that a shard needs.
@@ -79,7 +79,7 @@ type Run struct {
 type Result struct {
 	// Cause is why the run failed; empty if it succeeded.
 	Cause string
-	// Note is what is notable about a run that succeeded.
+	// Note says what is unusual about a run that succeeded; mostly empty.
 	Note string
 	// ExitStatus and Signal are the same as in wire.Run.
 	ExitStatus *int
@@ -88,14 +88,14 @@ type Result struct {
 
 // Decision is what the driver must do, in the order of the fields.
 type Decision struct {
-	// ClockBack means that the wall clock is back from a leap, and that the fires continue from before it.
+	// ClockBack means that the wall clock was set back after a leap, and that the fires continue from before the leap.
 	ClockBack bool
 	// Reports are the updates to send, in this order.
 	Reports []wire.Run
-	// Start is the run to begin as soon as possible. The driver then calls Began and Ended, or only Ended if the
-	// run could not begin.
+	// Start is the run to begin as soon as possible, or nil. The driver then calls Began and Ended, or only Ended if
+	// the run could not begin.
 	Start *Run
-	// Cancel is why the run under way must end early; empty if it need not. The driver then calls Ended.
+	// Cancel says why the current run must end early; empty if it need not. The driver then calls Ended.
 	Cancel string
 	// Kill means that a cancelled run must be forced to end.
 	Kill bool

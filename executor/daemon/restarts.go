@@ -2,8 +2,9 @@ package daemon
 
 import "time"
 
-// Restarts decides when a resident process that has ended is started again: at once the first time, then after
-// longer and longer waits while it keeps ending. The zero value is for a process that has never ended.
+// Restarts decides when a resident process that has ended is started again: at once after the first end, then after
+// longer and longer waits, until a process lives for maxBackoff or answers a run. The zero value is for a process that
+// has never ended.
 type Restarts struct{ ended int }
 
 // Ended records the end of a process and how long it has lived, and returns the wait before its restart.

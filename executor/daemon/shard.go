@@ -14,29 +14,29 @@ import (
 type Shard struct {
 	settings wire.Daemon
 	schedule *cron.Schedule
-	grace    time.Duration // of a cancelled run
+	grace    time.Duration // the time that a cancelled run has to end
 
 	cursor cursor.Cursor
-	since  time.Time   // the shard has no fires before it, by the wall clock
-	next   time.Time   // the first fire after the cursor, zero if there is none
+	since  time.Time   // the time of the wall clock before which the shard has no fires
+	next   time.Time   // the first fire after the cursor; zero if there is none
 	queue  []time.Time // queued fires, the oldest first
 	totals wire.Totals
 
 	phase phase
-	run   Run // valid unless idle
+	run   Run // the current run; valid unless idle
 	state runState
 
 	draining bool
-	limit    time.Duration // of draining
+	limit    time.Duration // the value of Up at which draining ends
 }
 
-// runState is the state of the run under way.
+// runState is the state of the current run.
 type runState struct {
 	sampled  bool
-	reported bool // its begin was reported
+	reported bool // whether the begin was reported
 	start    time.Time
-	begun    time.Duration // Up of the begin; while backing off, of the next attempt
-	cancel   string        // why it was cancelled
+	begun    time.Duration // the value of Up at the begin or, while backing off, at the begin of the next attempt
+	cancel   string        // why the run was cancelled; empty if it was not
 	killed   bool
 }
 
@@ -44,7 +44,7 @@ type phase int
 
 const (
 	idle    phase = iota
-	waiting       // for its process or turn
+	waiting       // for the process, or until the executor may run another shard
 	running
 	backingOff // until the next attempt
 )
@@ -63,7 +63,7 @@ func New(schedule *cron.Schedule, settings wire.Daemon, grace time.Duration, now
 // Totals returns the counts of runs and skipped fires.
 func (s *Shard) Totals() wire.Totals { return s.totals }
 
-// Fire returns the fire time of the run under way; zero if there is none.
+// Fire returns the fire time of the current run; zero if there is none.
 func (s *Shard) Fire() time.Time {
 	if s.phase == idle {
 		return time.Time{}
@@ -71,8 +71,8 @@ func (s *Shard) Fire() time.Time {
 	return s.run.Fire
 }
 
-// Wait returns how long until the next call of Tick, unless another event happens before or the wall clock is set.
-// It returns false if no call is needed.
+// Wait returns the time until the next call of Tick is needed, unless another event happens before or the wall clock is
+// set. It returns false if no call is needed.
 func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 	due := s.limit
 	switch s.phase {
@@ -84,20 +84,20 @@ func (s *Shard) Wait(now Moment) (time.Duration, bool) {
 		}
 		due = min(due, s.deadline())
 	}
-	wait, some := due-now.Up, due != never
+	wait, needed := due-now.Up, due != never
 	if !s.next.IsZero() && !s.draining {
 		until := s.next.Sub(now.Wall)
 		if until <= 0 && until+now.Lag > 0 {
 			until = lagCheck
 		}
-		if !some || until < wait {
-			wait, some = until, true
+		if !needed || until < wait {
+			wait, needed = until, true
 		}
 	}
-	return max(wait, 0), some
+	return max(wait, 0), needed
 }
 
-// deadline returns the time at which the run under way must be cancelled or, if it was, killed.
+// deadline returns the value of Up at which the current run must be cancelled or, if it was cancelled, killed.
 func (s *Shard) deadline() time.Duration {
 	timeout := time.Duration(s.settings.TimeoutMillis) * time.Millisecond
 	switch {
@@ -109,7 +109,7 @@ func (s *Shard) deadline() time.Duration {
 	return s.state.begun + timeout
 }
 
-// Tick handles the passing of time. The driver calls it after every event, and after Wait.
+// Tick handles the passing of time. The driver calls it after every event, and when the time of Wait is over.
 func (s *Shard) Tick(now Moment) (d Decision) {
 	if !s.settings.Rerun.IsZero() {
 		s.start(&d, Run{Fire: s.settings.Rerun, Source: sourceFailover, Attempt: 1})
@@ -133,8 +133,8 @@ func (s *Shard) Tick(now Moment) (d Decision) {
 	return d
 }
 
-// takeBack takes the fire cursor back to before a leap of the wall clock, once the clock is back. It returns whether
-// the cursor moved.
+// takeBack takes the fire cursor back to before a leap of the wall clock, once the clock was set back. It returns true
+// if it has moved the cursor.
 func (s *Shard) takeBack(wall time.Time) bool {
 	if !s.cursor.TakeBack(wall) {
 		return false
@@ -170,7 +170,7 @@ func (s *Shard) due(wall time.Time) (fires []time.Time) {
 		return nil
 	}
 	if oldest := wall.Add(-maxDelay); s.next.Before(oldest) {
-		// At most this number of skipped fires is counted, because counting takes time.
+		// Counting takes time, so at most this number of skipped fires is counted.
 		const limit = 1000
 		for _, fire := range s.schedule.Latest(s.next.Add(-time.Second), oldest, limit) {
 			s.skip(fire)
@@ -184,18 +184,19 @@ func (s *Shard) due(wall time.Time) (fires []time.Time) {
 	return fires
 }
 
-func (s *Shard) fire(d *Decision, at time.Time) {
+// fire starts a run for a fire, or queues or skips the fire if the shard is busy.
+func (s *Shard) fire(d *Decision, fire time.Time) {
 	switch {
 	case s.phase == idle:
-		s.start(d, Run{Fire: at, Source: sourceNormal, Attempt: 1})
+		s.start(d, Run{Fire: fire, Source: sourceNormal, Attempt: 1})
 	case s.settings.Misfire:
-		s.queue = append(s.queue, at)
+		s.queue = append(s.queue, fire)
 		if len(s.queue) > maxQueued {
 			s.skip(s.queue[0])
 			s.queue = s.queue[1:]
 		}
 	default:
-		s.skip(at)
+		s.skip(fire)
 	}
 }
 
@@ -214,10 +215,10 @@ func (s *Shard) start(d *Decision, run Run) {
 	d.Start = &started
 }
 
-// checkRun decides whether the run under way must be reported as begun, cancelled, or killed.
+// checkRun decides whether the current run must be reported as begun, cancelled, or killed.
 func (s *Shard) checkRun(d *Decision, now Moment) {
-	if !s.state.reported && now.Up >= s.state.begun+shortRun && now.Backlog <= successBacklog &&
-		(s.state.sampled || s.mustReport()) {
+	isDue := !s.state.reported && now.Up >= s.state.begun+shortRun && now.Backlog <= successBacklog
+	if isDue && (s.state.sampled || s.mustReport()) {
 		s.state.reported = true
 		d.Reports = append(d.Reports, s.report(wire.RunRunning))
 	}
@@ -234,16 +235,16 @@ func (s *Shard) checkRun(d *Decision, now Moment) {
 	d.Kill = true
 }
 
-// mustReport reports whether the scheduler needs a report of the run under way even if it is not sampled.
+// mustReport reports whether the begin of the current run must be reported even if the run is not sampled.
 func (s *Shard) mustReport() bool {
 	return s.settings.Failover || s.run.Source == sourceFailover || s.run.Attempt > 1
 }
 
-// endReport returns the report of the end of the run under way. If the run could not begin, its start is its end.
+// endReport returns the report of the end of the current run. If the run could not begin, its start is its end.
 func (s *Shard) endReport(state string, now Moment, result Result) wire.Run {
 	report := s.report(state)
-	report.Complete, report.ExitStatus, report.Signal, report.Cause = now.Wall.UTC(), result.ExitStatus, result.Signal,
-		result.Cause
+	report.Complete, report.Cause = now.Wall.UTC(), result.Cause
+	report.ExitStatus, report.Signal = result.ExitStatus, result.Signal
 	if state == wire.RunFinished {
 		report.Note = result.Note
 	}
@@ -260,14 +261,14 @@ func (s *Shard) report(state string) wire.Run {
 	}
 }
 
-// Began records that the run has begun: its process has it, or its request was sent.
+// Began records that the run has begun, because its process has received it or its request was sent.
 func (s *Shard) Began(now Moment) {
 	if s.phase == waiting {
 		s.phase, s.state.begun, s.state.start = running, now.Up, now.Wall.UTC()
 	}
 }
 
-// Ended records the end of the run under way.
+// Ended records the end of the current run.
 func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	if s.phase != waiting && s.phase != running {
 		return d
@@ -294,8 +295,8 @@ func (s *Shard) Ended(now Moment, result Result) (d Decision) {
 	report.Retried = failed && s.run.Attempt <= s.settings.MaxRetries && now.Up+backoff < s.limit
 	// The scheduler must get the end of a run if it knows that the run began, or that an earlier attempt failed.
 	must := failed || s.state.reported || s.run.Attempt > 1 || s.run.Source == sourceFailover
-	if must && now.Backlog < maxBacklog || (s.state.sampled || s.settings.Failover) &&
-		now.Backlog <= successBacklog {
+	should := s.state.sampled || s.settings.Failover
+	if must && now.Backlog < maxBacklog || should && now.Backlog <= successBacklog {
 		d.Reports = append(d.Reports, report)
 	}
 	switch {
@@ -328,8 +329,8 @@ func doubled(d time.Duration, times int, limit time.Duration) time.Duration {
 	return min(d, limit)
 }
 
-// Drain stops the shard from firing: queued fires are skipped, and the run under way, with its further attempts,
-// may go on until limit, in the time of Moment.Up. A later call can only bring the limit nearer.
+// Drain stops the shard from firing. It skips the queued fires. The current run, with its further attempts, may
+// continue until limit, a value of Moment.Up. A later call can only shorten that time.
 func (s *Shard) Drain(now Moment, limit time.Duration) (d Decision) {
 	s.draining = true
 	s.limit = min(s.limit, limit)
@@ -345,8 +346,8 @@ func (s *Shard) skipQueue() {
 	s.queue = nil
 }
 
-// CutOff ends the shard, which then fires no more. It returns the report of the run that was under way, in any
-// phase; nil if there was none.
+// CutOff ends the shard, which then fires no more. It returns the report of the current run, in whatever phase that
+// is, or nil if there is none.
 func (s *Shard) CutOff(now Moment, result Result) *wire.Run {
 	s.draining = true
 	s.skipQueue()
