@@ -25,30 +25,34 @@ import (
 )
 
 const (
-	// maxOutput is how many bytes of an answer are kept as the run's output; maxCause is how many bytes of
-	// an answer outside of 2xx are in the cause of the failure.
+	// maxOutput is how many bytes of an answer are kept as the run's output. maxCause is how many bytes of an answer
+	// outside of 2xx are in the cause of the failure.
 	maxOutput = 64 << 10
 	maxCause  = 1 << 10
 	// maxRedirects is the maximum number of redirects.
 	maxRedirects = 10
 )
 
-// Do executes a run of an HTTP job. It sends the request and reads the answer to its end, which is the end of the
-// run, so that a server may work while it answers. The answer's status line and the beginning of its body are
-// written to output; failed writes are ignored, because the request was made in any case. A nil error means that
-// the run succeeded: the status is 200 to 299 and the answer is complete. Any other error is the cause in one
-// sentence, without the parts of the URL that may be secret. When ctx ends, Do cancels the request and returns
-// ctx's cause.
+// Do executes a run of an HTTP job. It sends the request and reads the answer to its end. That is the end of the run,
+// so a server may work while it answers. Do writes the answer's status line and the beginning of its body to output.
+// It ignores failed writes, because the request was made in any case.
 //
-// The header shardingContext has the sharding context, as in the original, with characters outside of ASCII as
-// \uXXXX, because other characters are not safe in a header. A proxy is used only if the job says so, because the
-// executor's environment belongs to the agent's operator. A connection that is refused, or whose host's name can't be
-// looked up at the moment, is attempted again until the timeout of the connection: in a pod that has just begun,
-// network and sidecars may not be ready yet, and nothing was sent. Redirects are followed only for GET and HEAD,
-// whose repetition does no harm, and only to the same host and port, or from http to https on the same host: no
-// other server may get the shard and the password. Any other redirect counts as an answer outside of 2xx.
+// A nil error means that the run succeeded: the status is 200 to 299 and the answer is complete. Any other error is
+// the cause in one sentence, without the parts of the URL that may be secret. When ctx ends, Do cancels the request
+// and returns ctx's cause.
+//
+// The header shardingContext has the sharding context, as in the original. Characters outside of ASCII are written as
+// \uXXXX, because they are not safe in a header. A proxy is used only if the job says so, because the executor's
+// environment belongs to the agent's operator.
+//
+// If a connection is refused, or the host's name can't be looked up at the moment, Do tries again until the timeout of
+// the connection: in a pod that has just started, network and sidecars may not be ready yet, and nothing was sent.
+//
+// Redirects are followed only for GET and HEAD, whose repetition does no harm, and only to the same host and port, or
+// from http to https on the same host. No other server may get the shard and the password. Any other redirect counts
+// as an answer outside of 2xx.
 func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (status int, err error) {
-	ask, err := newRequest(ctx, r, shard)
+	request, err := newRequest(ctx, r, shard)
 	if err != nil {
 		return 0, err
 	}
@@ -65,9 +69,9 @@ func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (statu
 	}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport, CheckRedirect: checkRedirect}
-	answer, err := client.Do(ask)
+	answer, err := client.Do(request)
 	if err != nil {
-		return 0, limits.explain(ctx, ask.URL, err, "no answer")
+		return 0, limits.explain(ctx, request.URL, err, "no answer")
 	}
 	defer answer.Body.Close()
 	_, _ = fmt.Fprintf(output, "%s %s\n", answer.Proto, answer.Status)
@@ -76,7 +80,7 @@ func Do(ctx context.Context, r wire.HTTP, shard string, output io.Writer) (statu
 	case answer.StatusCode/100 != 2:
 		return answer.StatusCode, refusal(answer, begin)
 	case err != nil:
-		return answer.StatusCode, limits.explain(ctx, ask.URL, err,
+		return answer.StatusCode, limits.explain(ctx, request.URL, err,
 			"status "+answer.Status+", and the answer broke off")
 	}
 	return answer.StatusCode, nil
@@ -88,8 +92,8 @@ func newRequest(ctx context.Context, r wire.HTTP, shard string) (*http.Request, 
 	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
 		body = strings.NewReader(r.Data)
 	}
-	ask, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
-	if err != nil || ask.URL.Host == "" || ask.URL.Scheme != "http" && ask.URL.Scheme != "https" {
+	request, err := http.NewRequestWithContext(ctx, r.Method, r.URL, body)
+	if err != nil || request.URL.Host == "" || request.URL.Scheme != "http" && request.URL.Scheme != "https" {
 		// The library's error contains the URL with its password.
 		return nil, fmt.Errorf("http.method %q and http.url make no request: a method such as GET and a URL such as http://host:port/path are needed", r.Method)
 	}
@@ -98,16 +102,16 @@ func newRequest(ctx context.Context, r wire.HTTP, shard string) (*http.Request, 
 		if contentType == "" {
 			contentType = "application/x-www-form-urlencoded" // the default of the original's HTTP client
 		}
-		ask.Header.Set("Content-Type", contentType)
+		request.Header.Set("Content-Type", contentType)
 	}
-	ask.Header.Set("User-Agent", "elasticjob")
+	request.Header.Set("User-Agent", "elasticjob")
 	for name, header := range r.Headers {
-		if ask.Header.Set(name, header.Value); http.CanonicalHeaderKey(name) == "Host" {
-			ask.Host = header.Value
+		if request.Header.Set(name, header.Value); http.CanonicalHeaderKey(name) == "Host" {
+			request.Host = header.Value
 		}
 	}
-	ask.Header["shardingContext"] = []string{asciiJSON(shard)} // the original's name; Set would change its case
-	return ask, nil
+	request.Header["shardingContext"] = []string{asciiJSON(shard)} // the original's name; Set would change its case
+	return request, nil
 }
 
 // asciiJSON escapes a JSON text, so that it contains only ASCII and no DEL.
@@ -127,22 +131,23 @@ func asciiJSON(text string) string {
 	return b.String()
 }
 
+// checkRedirect refuses the redirects that Do does not follow.
 func checkRedirect(next *http.Request, before []*http.Request) error {
 	first := before[0]
 	if first.Method != http.MethodGet && first.Method != http.MethodHead || len(before) > maxRedirects {
 		return http.ErrUseLastResponse
 	}
 	from, to := before[len(before)-1].URL, next.URL
-	same := to.Scheme == from.Scheme && strings.EqualFold(to.Host, from.Host)
+	sameServer := to.Scheme == from.Scheme && strings.EqualFold(to.Host, from.Host)
 	secured := to.Scheme == "https" && from.Scheme == "http" && strings.EqualFold(to.Hostname(), from.Hostname())
-	if !same && !secured {
+	if !sameServer && !secured {
 		return http.ErrUseLastResponse
 	}
 	return nil
 }
 
-// keepBeginning reads a body to its end. It writes the beginning to output, and returns the part that a cause may
-// contain.
+// keepBeginning reads a body to its end. It writes the beginning to output, and returns the shorter beginning that a
+// cause may contain.
 func keepBeginning(body io.Reader, output io.Writer) (begin []byte, err error) {
 	left, buffer := maxOutput, make([]byte, 32<<10)
 	for {
@@ -180,7 +185,7 @@ func refusal(answer *http.Response, begin []byte) error {
 // requestLimits are the timeouts of a request.
 type requestLimits struct {
 	connect, read time.Duration
-	// timedOut is set when a read or write timed out, because the library may report only a later error.
+	// timedOut is set when a read or a write has timed out. The library may report only a later error.
 	timedOut atomic.Bool
 }
 
@@ -203,7 +208,7 @@ func (l *requestLimits) transport() *http.Transport {
 				conn, err := dialer.DialContext(ctx, network, address)
 				switch {
 				case err == nil:
-					return &patientConn{Conn: conn, limits: l}, nil
+					return &timeoutConn{Conn: conn, limits: l}, nil
 				case transient != nil && ctx.Err() != nil: // the timeout ended this attempt, but is not why there is no connection
 					return nil, errConnect{transient}
 				case !isTransient(err):
@@ -231,21 +236,22 @@ const (
 	maxPause   = time.Second
 )
 
-// isTransient reports whether an attempt to connect failed before anything was sent, for a reason that may soon be gone.
+// isTransient reports whether an attempt to connect failed before anything was sent, for a reason that may soon be
+// gone.
 func isTransient(err error) bool {
 	var lookup *net.DNSError
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENETUNREACH) ||
 		errors.Is(err, syscall.EHOSTUNREACH) || errors.As(err, &lookup) && lookup.IsTemporary && !lookup.IsTimeout
 }
 
-// patientConn limits the wait for each read and each write. A write also extends the deadline of reads, because a
+// timeoutConn limits the wait for each read and each write. A write also extends the deadline of reads, because a
 // server answers only after it has received the request.
-type patientConn struct {
+type timeoutConn struct {
 	net.Conn
 	limits *requestLimits
 }
 
-func (c *patientConn) Read(p []byte) (int, error) {
+func (c *timeoutConn) Read(p []byte) (int, error) {
 	if err := c.SetReadDeadline(time.Now().Add(c.limits.read)); err != nil {
 		return 0, err
 	}
@@ -253,7 +259,7 @@ func (c *patientConn) Read(p []byte) (int, error) {
 	return n, c.limits.recordTimeout(err)
 }
 
-func (c *patientConn) Write(p []byte) (int, error) {
+func (c *timeoutConn) Write(p []byte) (int, error) {
 	if err := c.SetDeadline(time.Now().Add(c.limits.read)); err != nil {
 		return 0, err
 	}
@@ -268,8 +274,8 @@ func (l *requestLimits) recordTimeout(err error) error {
 	return err
 }
 
-// explain returns an error for users that says why a request failed.
-func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, what string) error {
+// explain returns an error, which users see, that says why a request failed. event says what has failed.
+func (l *requestLimits) explain(ctx context.Context, address *url.URL, err error, event string) error {
 	if why := context.Cause(ctx); why != nil {
 		return why
 	}
@@ -279,14 +285,14 @@ func (l *requestLimits) explain(ctx context.Context, at *url.URL, err error, wha
 	var connect errConnect
 	switch isConnect := errors.As(err, &connect); {
 	case isConnect && isTransient(err):
-		return fmt.Errorf("no connection to %s, tried for %s (http.connect.timeout.milliseconds): %w", at.Host, l.connect,
+		return fmt.Errorf("no connection to %s, tried for %s (http.connect.timeout.milliseconds): %w", address.Host, l.connect,
 			connect.error)
 	case isConnect && errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("no connection to %s within %s (http.connect.timeout.milliseconds)", at.Host, l.connect)
+		return fmt.Errorf("no connection to %s within %s (http.connect.timeout.milliseconds)", address.Host, l.connect)
 	case isConnect:
-		return fmt.Errorf("no connection to %s: %w%s", at.Host, connect.error, netproblem.Advice(err))
+		return fmt.Errorf("no connection to %s: %w%s", address.Host, connect.error, netproblem.Advice(err))
 	case l.timedOut.Load():
-		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", at.Host, what, l.read)
+		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", address.Host, event, l.read)
 	}
-	return fmt.Errorf("%s: %s: %s%s", at.Host, what, output.Readable(err.Error(), maxCause), netproblem.Advice(err))
+	return fmt.Errorf("%s: %s: %s%s", address.Host, event, output.Readable(err.Error(), maxCause), netproblem.Advice(err))
 }
