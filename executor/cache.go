@@ -18,9 +18,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// cacheFolder returns the folder for packages. It is in the agent's work folder, so that all executors of one user
-// on the agent share it, and it is in the same file system as the sandboxes. If the sandbox's path does not have
-// the form that Mesos gives it, the folder is in the sandbox.
+// cacheFolder returns the folder for packages. It is in the agent's work folder, so that all executors of a user on
+// the agent share it, and so that it is in the file system of the sandboxes. If the sandbox's path does not have the
+// form that Mesos gives it, the folder is in the sandbox.
 func cacheFolder(sandbox string, user int) string {
 	name := "elasticjob-cache"
 	if user != 0 {
@@ -28,19 +28,22 @@ func cacheFolder(sandbox string, user int) string {
 	}
 	parts := strings.Split(filepath.Clean(sandbox), string(filepath.Separator))
 	// The path ends with slaves/ID/frameworks/ID/executors/ID/runs/ID.
-	if n := len(parts); n > 8 && parts[n-8] == "slaves" && parts[n-6] == "frameworks" && parts[n-4] == "executors" &&
-		parts[n-2] == "runs" {
+	n := len(parts)
+	ofMesos := n > 8 && parts[n-8] == "slaves" && parts[n-6] == "frameworks" && parts[n-4] == "executors" &&
+		parts[n-2] == "runs"
+	if ofMesos {
 		return filepath.Join(string(filepath.Separator), filepath.Join(parts[:n-8]...), name)
 	}
 	return privateCache(sandbox)
 }
 
-// privateCache returns the folder for packages of this executor only. It still pays off, because an executor runs many
-// tasks.
+// privateCache returns the folder for packages that only this executor uses. Such a cache is still useful, because an
+// executor runs many tasks.
 func privateCache(sandbox string) string { return filepath.Join(sandbox, "cache") }
 
 // packageOpener returns a function that opens packages on this machine (file: URLs) with the rights of the tasks'
-// user. A task can see its package, so it refuses a file that this user can't read, or that is hidden from tasks.
+// user. A task can see its package, so the function refuses a file that this user can't read, and a file that is
+// hidden from tasks.
 func packageOpener(as *isolation.Account, hide *isolation.Places) func(path string) (*os.File, error) {
 	return func(path string) (file *os.File, err error) {
 		err = as.Do(func() error {
@@ -51,14 +54,15 @@ func packageOpener(as *isolation.Account, hide *isolation.Places) func(path stri
 		switch {
 		case err == nil && hide.Hides(file):
 			return nil, errors.Join(hidden, file.Close())
-		case err != nil && hide.Has(path): // hidden from this executor too, so it can't open the file
+		case err != nil && hide.Has(path): // the file is hidden from this executor too
 			return nil, hidden
 		}
 		return file, explainUnreadable(as, err)
 	}
 }
 
-// explainUnreadable says in an error about missing permissions which user can't read the package, and what to do.
+// explainUnreadable adds to an error about missing permissions which user can't read the package, and what to do. It
+// returns other errors unchanged.
 func explainUnreadable(as *isolation.Account, err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
@@ -68,7 +72,7 @@ func explainUnreadable(as *isolation.Account, err error) error {
 	case as != nil:
 		name = cmp.Or(as.Name, as.IDs())
 	default:
-		if found, other := user.LookupId(name); other == nil {
+		if found, lookupErr := user.LookupId(name); lookupErr == nil {
 			name = found.Username
 		}
 	}
@@ -76,7 +80,7 @@ func explainUnreadable(as *isolation.Account, err error) error {
 }
 
 // makeOwned creates a folder that only this user can write to, if it does not exist. It returns an error if other
-// users can write to the folder or its entries: what they put there would run as this user.
+// users can write to the folder or its entries: packages that they put there would run as this user.
 func makeOwned(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -84,11 +88,11 @@ func makeOwned(dir string) error {
 	if err := checkOwned(dir); err != nil {
 		return err
 	}
-	below, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
-	for _, e := range below {
+	for _, e := range entries {
 		if err := checkOwned(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
@@ -96,17 +100,18 @@ func makeOwned(dir string) error {
 	return nil
 }
 
+// checkOwned returns an error unless dir is a folder of this user that other users can't write to.
 func checkOwned(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
 	}
-	owner, known := info.Sys().(*syscall.Stat_t)
+	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():
 		return fmt.Errorf("%s is not a folder", dir)
-	case known && int(owner.Uid) != os.Geteuid():
-		return fmt.Errorf("%s belongs to user %d, the executor runs as %d", dir, owner.Uid, os.Geteuid())
+	case ok && int(stat.Uid) != os.Geteuid():
+		return fmt.Errorf("%s belongs to user %d, the executor runs as %d", dir, stat.Uid, os.Geteuid())
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("others can write to %s", dir)
 	}

@@ -16,16 +16,17 @@ type Config struct {
 	// Agent is the agent's URL, http://host:port, or https with TLS.
 	Agent string
 	// TLS is the configuration for an agent with TLS; nil for plain HTTP.
-	TLS                     *tls.Config
+	TLS *tls.Config
+	// FrameworkID and ExecutorID identify the executor.
 	FrameworkID, ExecutorID string
-	// App is the app that the executor is for; it refuses tasks of any other app. Empty means any app.
+	// App is the app of the executor, which refuses tasks of any other app. Empty means any app.
 	App string
 	// Sandbox is the executor's folder, absolute.
 	Sandbox string
 	// AgentSandbox is the absolute path of the sandbox in the agent's view. It differs from Sandbox if the
 	// executor's container has a file system of its own.
 	AgentSandbox string
-	// Token is sent to the agent as bearer token; empty means none.
+	// Token is the bearer token that is sent to the agent; empty means none.
 	Token string
 	// Checkpoint means that the agent recovers this executor after a restart. Without it, the executor ends when it
 	// loses the agent.
@@ -38,10 +39,10 @@ type Config struct {
 	ShutdownGrace time.Duration
 	// Supervisor is the command line of the supervisor process (rule X7).
 	Supervisor []string
-	// Cache is the folder for packages, shared by the agent's executors of this user. If it can't be used, the
-	// executor uses one in its sandbox.
+	// Cache is the folder for packages, which all executors of this user on the agent share. If it can't be used, the
+	// executor uses a folder in its sandbox.
 	Cache string
-	// Package limits packages, Output limits the output of tasks.
+	// Package limits packages, and Output limits the output of tasks.
 	Package pack.Limits
 	Output  output.Limits
 	// Processes limits each task's processes and threads, except for root's tasks; 0 means no limit.
@@ -53,10 +54,10 @@ type Config struct {
 	RunAs string
 	// Hide is what is hidden from the executor and its tasks if both have the same user; nil means nothing.
 	Hide *isolation.Places
-	// KeepFailed is how many working folders of failed and timed-out tasks are kept. The newest are kept, in the folder "kept"
-	// of the sandbox, each under the number that its output has in "tasks".
+	// KeepFailed is how many working folders of failed and timed-out tasks are kept, the newest ones. They are in the
+	// folder "kept" of the sandbox, each under the number that its output has in "tasks".
 	KeepFailed int
-	// keepSucceeded keeps them of tasks that succeeded, too.
+	// keepSucceeded means that working folders of tasks that succeeded are kept, too.
 	keepSucceeded bool
 
 	container *container.Container // the pod's container that this executor runs in; nil elsewhere
@@ -65,8 +66,8 @@ type Config struct {
 // DefaultProcesses is the default limit of each task's processes and threads.
 const DefaultProcesses = 4096
 
-// hiddenFromTasks returns what is hidden from tasks: what is hidden from this executor, and its folders for
-// secrets. It returns nil if nothing is hidden.
+// hiddenFromTasks returns the places that are hidden from tasks. These are the places that are hidden from this
+// executor, and also its folders for secrets. It returns nil if nothing is hidden.
 func (c *Config) hiddenFromTasks() *isolation.Places {
 	if c.Hide == nil || os.Geteuid() == 0 {
 		return nil

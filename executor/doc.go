@@ -1,7 +1,7 @@
 // Package executor runs the shards of an app on one agent. The agent starts one executor per app. The executor
 // lives as long as the scheduler needs it, and runs any number of tasks at once.
 //
-//	agent ──LAUNCH──▶ ledger (tasks that are known, updates that are not acknowledged)
+//	agent ──LAUNCH──▶ ledger (tasks, and updates that are not acknowledged)
 //	                    │ task (package tasks): fetch (pack) ─▶ find the command ─▶ start (supervisor) ─▶ wait
 //	agent ◀─UPDATE──  ledger ◀─ STARTING, RUNNING, FINISHED | FAILED | KILLED
 //
@@ -48,7 +48,7 @@
 // # TLS and users
 //
 // The executor uses TLS if LIBPROCESS_SSL_ENABLED is set. Either the scheduler sets it in the ExecutorInfo, with
-// the CA's certificates in ELASTICJOB_MESOS_CA and the agent's name in ELASTICJOB_AGENT_HOSTNAME, or the agent's
+// the CA's certificates in ELASTICJOB_MESOS_CA and the agent's name in ELASTICJOB_AGENT_HOSTNAME. Or the agent's
 // operator sets it in --executor_environment_variables, with the names that libprocess knows (agent/tls.go). The
 // agent's certificate is valid if it is for the agent's IP or one of its names. The executor's own certificate can
 // come from the agent only.

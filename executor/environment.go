@@ -20,8 +20,8 @@ import (
 // ErrNoAgent is returned by [FromEnvironment] if no agent started the process.
 var ErrNoAgent = errors.New("not started by an agent")
 
-// FromEnvironment reads the configuration that a Mesos agent puts into the environment. The error is ErrNoAgent if
-// the environment has none of it; else it lists everything that is missing or wrong.
+// FromEnvironment reads the configuration that a Mesos agent puts into the environment. The error is ErrNoAgent if the
+// environment has no part of it. Any other error lists everything that is missing or wrong.
 func FromEnvironment(getenv func(string) string) (Config, error) {
 	if getenv("MESOS_AGENT_ENDPOINT") == "" && getenv("MESOS_FRAMEWORK_ID") == "" &&
 		getenv("MESOS_EXECUTOR_ID") == "" {
@@ -35,10 +35,10 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		}
 		return value
 	}
-	duration := func(name string, otherwise time.Duration) time.Duration {
+	duration := func(name string, fallback time.Duration) time.Duration {
 		text := getenv(name)
 		if text == "" {
-			return otherwise
+			return fallback
 		}
 		d, err := parseDuration(text)
 		if err != nil {
@@ -47,16 +47,16 @@ func FromEnvironment(getenv func(string) string) (Config, error) {
 		return d
 	}
 	scheme := "http"
-	secure, err := agent.TLSConfig(getenv, getenv("MESOS_AGENT_ENDPOINT"))
+	tlsConfig, err := agent.TLSConfig(getenv, getenv("MESOS_AGENT_ENDPOINT"))
 	if err != nil {
 		problems = append(problems, err)
 	}
-	if secure != nil {
+	if tlsConfig != nil {
 		scheme = "https"
 	}
 	c := Config{
 		Agent:         scheme + "://" + required("MESOS_AGENT_ENDPOINT"),
-		TLS:           secure,
+		TLS:           tlsConfig,
 		FrameworkID:   required("MESOS_FRAMEWORK_ID"),
 		ExecutorID:    required("MESOS_EXECUTOR_ID"),
 		Sandbox:       getenv("MESOS_SANDBOX"),

@@ -22,7 +22,7 @@ const (
 // user, and the executor touches their content only with that user's rights. The sandbox itself belongs to the
 // executor; the tasks' user may pass through it.
 func makeFolders(config Config, as *isolation.Account) error {
-	if config.container != nil { // for one task: few files, so makeSpread would not pay off
+	if config.container != nil { // one task has so few files that makeSpread would be of no use
 		if err := errors.Join(makeFolder(config.Sandbox, temporariesFolder),
 			makeFolder(config.Sandbox, workFoldersFolder)); err != nil {
 			return fmt.Errorf("create the folder for the task: %w", err)
@@ -31,7 +31,7 @@ func makeFolders(config Config, as *isolation.Account) error {
 	}
 	folders := []string{output.Folder, temporariesFolder, workFoldersFolder}
 	if as != nil {
-		folders = append(folders, keptFolder) // which that user can't create
+		folders = append(folders, keptFolder) // that user can't create it
 	}
 	err := allowTraversal(config.Sandbox, as)
 	for _, folder := range folders {

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/launch"
 )
 
-// HideVariable is the variable in an executor's environment with what is hidden from the executor and its tasks, as
-// isolation.Places in JSON. The process that starts the executor must hide it by HiddenFrom.
+// HideVariable is the variable in an executor's environment that says what is hidden from the executor and its tasks,
+// as isolation.Places in JSON. The process that starts the executor must hide that, as HiddenFrom says.
 const HideVariable = "ELASTICJOB_HIDE"
 
 // HiddenFrom returns what is hidden from an app's executor with this sandbox, for the start of that executor

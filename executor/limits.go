@@ -12,27 +12,27 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// A setting is a limit, or the user that tasks run as. It can be changed when the executor is started, by an
-// argument (--package-bytes=1GiB) or in the environment (ELASTICJOB_PACKAGE_BYTES); the argument takes precedence.
-// Sizes are in bytes, or end in KiB, MiB or GiB; durations are in Go's format, 90s or 1h30m.
+// A setting is a limit, or the user that tasks run as. It can be changed when the executor is started, by an argument
+// (--package-bytes=1GiB) or in the environment (ELASTICJOB_PACKAGE_BYTES). The argument takes precedence. Sizes are in
+// bytes, or end in KiB, MiB or GiB. Durations are in Go's format, 90s or 1h30m.
 //
 //	package-download     4GiB    size of the file
-//	package-bytes        16GiB   size of all that is unpacked
+//	package-bytes        16GiB   size of the unpacked files together
 //	package-files        200000  number of entries, folders included
 //	package-ratio        250     bytes unpacked per byte, checked above 64 MiB
 //	package-path         1024    length of a path in bytes
 //	package-depth        64      number of a path's components
 //	package-first-byte   10s     how long a server may take until it has sent a package's first byte
 //	package-check        30s     how long a kept package is used before its server is asked for a new one
-//	package-stall        1m      how long a transfer may bring nothing
-//	package-rate         1KiB    how much a transfer brings a second, over each minute
-//	package-fetch-time   1h      how long a download may take, its tries together
+//	package-stall        1m      how long a transfer may bring no byte
+//	package-rate         1KiB    how much a transfer must bring per second, over each minute
+//	package-fetch-time   1h      how long all tries of a download together may take
 //	package-unpack-time  15m     how long unpacking may take
 //	package-tries        4       how often a transfer is begun or resumed
-//	processes           4096    a task's processes and threads; see package supervisor for where it holds
+//	processes            4096    a task's processes and threads; package supervisor says where the limit applies
 //	output-file          32MiB   how much of the end of stdout and of stderr is kept at least
-//	output-tasks         1000    how many ended tasks' output is kept
-//	output-bytes         1GiB    how large that may be together
+//	output-tasks         1000    number of ended tasks whose output is kept
+//	output-bytes         1GiB    size of the kept output together
 //	keep-failed          0       how many working folders of failed and timed-out tasks are kept
 //	run-as                       the user, by name, uid or uid:gid, that tasks run as; see Config.RunAs
 type setting struct {
@@ -88,25 +88,25 @@ func (c *Config) readEnvironment(getenv func(string) string) []error {
 	return problems
 }
 
-// Arguments reads the settings from the command line: any number of --name=value, with the names of limits.go. The
-// error is about the first argument that is wrong.
+// Arguments reads settings from the command line, as --name=value with the names of limits.go. The error is about the
+// first argument that is wrong.
 func (c *Config) Arguments(args []string) error {
 	for _, arg := range args {
-		limit, ok := strings.CutPrefix(arg, "--")
+		text, ok := strings.CutPrefix(arg, "--")
 		if !ok {
 			return fmt.Errorf("argument %q is unknown; a setting looks like --package-bytes=16GiB", arg)
 		}
-		if err := c.Set(limit); err != nil {
+		if err := c.Set(text); err != nil {
 			return fmt.Errorf("argument %q: %w", arg, err)
 		}
 	}
 	return nil
 }
 
-// Set sets one setting, given as name=value with the names of limits.go. The error says what is wrong with the
-// name or the value; the caller adds where it was given.
+// Set sets one setting, given as name=value with the names of limits.go. The error says what is wrong with the name or
+// the value; the caller must add where the setting was given.
 func (c *Config) Set(text string) error {
-	name, value, given := strings.Cut(text, "=")
+	name, value, hasValue := strings.Cut(text, "=")
 	settings := c.settings()
 	i := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
 	switch {
@@ -116,7 +116,7 @@ func (c *Config) Set(text string) error {
 			names[i] = s.name
 		}
 		return fmt.Errorf("unknown; known are %s", strings.Join(names, ", "))
-	case !given:
+	case !hasValue:
 		return fmt.Errorf("it has no value: write %s=…", name)
 	}
 	return settings[i].set(value)
@@ -156,7 +156,7 @@ func parseNumber(text string) (int, error) {
 }
 
 func parseUser(text string) (string, error) {
-	if _, numbers := isolation.ParseIDs(text); !numbers && (text == "" || strings.ContainsAny(text, " \t\n:,")) {
+	if _, ok := isolation.ParseIDs(text); !ok && (text == "" || strings.ContainsAny(text, " \t\n:,")) {
 		return "", errors.New("must be a user's name, uid or uid:gid")
 	}
 	return text, nil

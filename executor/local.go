@@ -31,10 +31,10 @@ type Local struct {
 	// Supervisor and Secrets are the same as in Config.
 	Supervisor []string
 	Secrets    []string
-	// RunAs is the same as in Config, except that empty allows root: a user who starts this as root wants the task
-	// to run as root.
+	// RunAs is the same as in Config, except that empty allows root: a user who starts this program as root wants the
+	// task to run as root.
 	RunAs string
-	// Keep leaves the process's working folder in the sandbox, at KeptFolder, however the process ends.
+	// Keep means that the process's working folder stays in the sandbox, at KeptFolder, however the process ends.
 	Keep bool
 	// Stdout and Stderr get the task's output while it runs.
 	Stdout, Stderr io.Writer
@@ -47,17 +47,17 @@ func (l Local) KeptFolder() string { return filepath.Join(l.Sandbox, keptFolder,
 
 // Ending is the outcome of a task.
 type Ending struct {
-	// Finished means that the task succeeded, Killed that it was killed, by Timeout if TimedOut is set too. If none
-	// is set, the task failed.
+	// Finished means that the task succeeded, and Killed that it was killed. TimedOut is set in addition to Killed if
+	// the kill was for the timeout. If none of them is set, the task failed.
 	Finished, Killed, TimedOut bool
 	// Message describes the outcome in one line.
 	Message string
 	Status  wire.Status
 }
 
-// ExitStatus returns the exit status for a program that ran the task: the process's own, 128 plus the number of the
-// signal that ended the process, 124 if the task timed out, 143 if it was killed, 125 if nothing was started, and 1
-// for any other failure.
+// ExitStatus returns the exit status for a program that ran the task. That is the process's own exit status, 128 plus
+// the number of the signal that ended the process, 124 if the task timed out, 143 if it was killed, 125 if no process
+// was started, or 1 for any other failure.
 func (e Ending) ExitStatus() int {
 	s := e.Status
 	switch {
@@ -87,8 +87,8 @@ func signalNumber(name string) int {
 	return 0
 }
 
-// RunLocal runs one task, and returns when nothing of it is left. When ctx ends, the task is killed with its grace.
-// The error says why the task could not be run at all.
+// RunLocal runs one task, and returns when no process of the task is left. When ctx ends, the task is killed with its
+// grace. The error says why the task could not be run at all.
 func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	grace := time.Duration(l.Task.KillGraceMillis) * time.Millisecond
 	config := Config{
@@ -111,10 +111,10 @@ func RunLocal(ctx context.Context, l Local, log *slog.Logger) (Ending, error) {
 	}
 	a := newLocalAgent(l.Task.TaskID, data)
 	a.timeout, a.progress = l.Timeout, l.Progress
-	followed, stop := context.WithCancel(context.WithoutCancel(ctx))
+	followCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var following sync.WaitGroup
-	for name, to := range map[string]io.Writer{"stdout": l.Stdout, "stderr": l.Stderr} {
-		following.Go(func() { output.Follow(followed, filepath.Join(l.Sandbox, output.Folder, "1", name), to) })
+	for name, w := range map[string]io.Writer{"stdout": l.Stdout, "stderr": l.Stderr} {
+		following.Go(func() { output.Follow(followCtx, filepath.Join(l.Sandbox, output.Folder, "1", name), w) })
 	}
 	err = runWith(ctx, config, a, log)
 	stop()
@@ -140,7 +140,7 @@ type localAgent struct {
 	running  *time.Timer // the timeout, which starts at the first RUNNING
 	timedOut bool
 	last     *agent.Update // the task's terminal update
-	told     time.Time     // time of the newest progress that was passed on
+	passed   time.Time     // the time of the newest progress that was passed to the user
 }
 
 var _ agent.API = (*localAgent)(nil)
@@ -152,7 +152,7 @@ func newLocalAgent(task string, data []byte) *localAgent {
 	return a
 }
 
-// kill asks for the end of the task, with the grace of the policy, or with the task's own if policy is nil.
+// kill requests the end of the task, with the grace of the policy, or with the task's own grace if policy is nil.
 func (a *localAgent) kill(policy *mesos.KillPolicy) {
 	a.send(&executor.Event{Type: executor.Event_KILL,
 		Kill: &executor.Event_Kill{TaskID: mesos.TaskID{Value: a.task}, KillPolicy: policy}})
@@ -160,7 +160,7 @@ func (a *localAgent) kill(policy *mesos.KillPolicy) {
 
 func (a *localAgent) send(e *executor.Event) { a.events <- e }
 
-// Subscribe returns the stream of events; it needs nothing that the executor knows already.
+// Subscribe returns the stream of events. It ignores its arguments, because the agent has lost nothing.
 func (a *localAgent) Subscribe(ctx context.Context, _ []agent.Assignment, _ []agent.Update) (agent.Events, error) {
 	return localEvents{ctx, a.events}, nil
 }
@@ -175,7 +175,7 @@ func (a *localAgent) Update(_ context.Context, u agent.Update) error {
 	case u.State.Terminal():
 		a.last = &u
 		if status, _ := wire.DecodeStatus(u.Data); status.Progress != nil {
-			a.tell(*status.Progress)
+			a.pass(*status.Progress)
 		}
 		if a.running != nil {
 			a.running.Stop()
@@ -199,16 +199,16 @@ func (a *localAgent) Message(_ context.Context, data []byte) error {
 	defer a.mu.Unlock()
 	for _, t := range report.Tasks {
 		if t.Progress != nil {
-			a.tell(*t.Progress)
+			a.pass(*t.Progress)
 		}
 	}
 	return nil
 }
 
-// tell passes progress to the user that is newer than the last one. The caller holds mu.
-func (a *localAgent) tell(p wire.Progress) {
-	if a.progress != nil && p.At.After(a.told) {
-		a.told = p.At
+// pass passes progress to the user, unless newer progress was passed before. The caller holds mu.
+func (a *localAgent) pass(p wire.Progress) {
+	if a.progress != nil && p.At.After(a.passed) {
+		a.passed = p.At
 		a.progress(p)
 	}
 }

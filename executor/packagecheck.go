@@ -19,16 +19,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// PackageCheck describes a check of an app's package: what would an executor do with it?
+// PackageCheck describes a check of an app's package. The check finds out whether an executor could use the package.
 type PackageCheck struct {
 	URL, SHA256 string
 	// Command is the list of words in the app's bootstrapScript.
 	Command []string
 	// Folder is where the package is stored during the check.
 	Folder string
-	// OfAgent means that this machine is the agent, so that a program which is missing here is missing for tasks.
-	// Only then file: URLs are read. On any other machine such a URL names a file of each agent, and users who may
-	// publish apps must not learn about files of this machine.
+	// OfAgent means that this machine is the agent, so that a program that is missing here is missing for tasks. Only
+	// then file: URLs are read. On any other machine such a URL names a file of each agent, and users who may publish
+	// apps must not learn about files of this machine.
 	OfAgent bool
 	// RunAs and Hide say which files of this machine can be packages, as in Config.
 	RunAs *isolation.Account
@@ -46,8 +46,8 @@ type PackageFacts struct {
 type ScriptFacts struct {
 	// Path is the file in the package, or else the word itself.
 	Path string
-	// Found and Executable describe the file in the package or, with OfAgent, the one in the search path or at the
-	// path named.
+	// Found and Executable describe the file in the package. With OfAgent they may also describe a file in the search
+	// path or at an absolute path.
 	Found, Executable bool
 	// Interpreter is the program that the first line of a script names; empty if there is none.
 	Interpreter string
@@ -64,9 +64,8 @@ const (
 	checkFiles = 1000
 )
 
-// CheckPackage fetches and unpacks a package and looks for its command, as an executor does, and then removes what
-// it fetched. Problems of the package are in the facts. The error is a problem of this machine, or the context's
-// cause.
+// CheckPackage fetches and unpacks a package and looks for its command, as an executor does, and then removes the
+// package. Problems of the package are in the facts. The error is a problem of this machine, or the context's cause.
 func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err error) {
 	facts.Script.Path = c.Command[0]
 	if u, err := url.Parse(c.URL); err == nil && u.Scheme == "file" && !c.OfAgent {
@@ -78,12 +77,13 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 		return facts, fmt.Errorf("create a folder for the check: %w", err)
 	}
 	defer func() { err = errors.Join(err, pack.RemoveTree(folder)) }()
-	within, cancel := context.WithTimeout(ctx, checkTime)
+	checkCtx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	limits := pack.Defaults()
-	maxTaskGrace := sizeLimit(c.Folder)
-	limits.Download, limits.Bytes, limits.Tries = maxTaskGrace, maxTaskGrace, 2
-	facts.Contents, err = pack.Inspect(within, pack.SourceOf(wire.Package{URL: c.URL}, c.Command), folder, checkFiles, limits, packageOpener(c.RunAs, c.Hide))
+	maxBytes := sizeLimit(c.Folder)
+	limits.Download, limits.Bytes, limits.Tries = maxBytes, maxBytes, 2
+	source := pack.SourceOf(wire.Package{URL: c.URL}, c.Command)
+	facts.Contents, err = pack.Inspect(checkCtx, source, folder, checkFiles, limits, packageOpener(c.RunAs, c.Hide))
 	if cause := context.Cause(ctx); cause != nil {
 		return facts, cause
 	}
@@ -94,10 +94,10 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	case errors.Is(err, context.DeadlineExceeded):
 		facts.add("appURL", fmt.Sprintf("it was not fetched and unpacked within %s, the limit of a check: see whether the package's server is slow", checkTime))
 		return facts, nil
-	case errors.As(err, &refused) && errors.Is(err, fs.ErrPermission): // it says what to do
+	case errors.As(err, &refused) && errors.Is(err, fs.ErrPermission): // the error says what to do
 		facts.add("appURL", refused.Error())
 	case errors.As(err, &refused):
-		facts.add("appURL", fmt.Sprintf("%s: see that the URL is right, that this server can reach it, and that it is a package (tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip or a single file) of at most %d MiB, unpacked too, for a check", refused, maxTaskGrace>>20))
+		facts.add("appURL", fmt.Sprintf("%s: see that the URL is right, that this server can reach it, and that it is a package (tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip or a single file) of at most %d MiB, unpacked too, for a check", refused, maxBytes>>20))
 	case err != nil:
 		return facts, err
 	}
@@ -110,8 +110,8 @@ func CheckPackage(ctx context.Context, c PackageCheck) (facts PackageFacts, err 
 	return facts, nil
 }
 
-// sizeLimit returns how many bytes a package may have for a check in the folder, and how many when unpacked. Both
-// together leave half of the free space of that disk, which may also hold the server's own files.
+// sizeLimit returns the maximum size of a package for a check in the folder, packed and unpacked. Both together leave
+// half of the free space of that disk, which may also hold the server's own files.
 func sizeLimit(folder string) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil {
@@ -130,15 +130,15 @@ func (f *PackageFacts) findScript(c PackageCheck) {
 	root := pack.Root(f.Dir, name)
 	search := launch.BaseEnvironment(c.RunAs)["PATH"]
 	_, _, err := launch.Find(root, c.Command, search, c.RunAs)
-	inside, notBelow := filepath.Rel(f.Dir, filepath.Join(root, path.Clean(name)))
-	info, missing := os.Stat(filepath.Join(root, path.Clean(name)))
-	isInside := !path.IsAbs(name) && notBelow == nil && filepath.IsLocal(inside) && missing == nil &&
+	inside, relErr := filepath.Rel(f.Dir, filepath.Join(root, path.Clean(name)))
+	info, statErr := os.Stat(filepath.Join(root, path.Clean(name)))
+	isInside := !path.IsAbs(name) && relErr == nil && filepath.IsLocal(inside) && statErr == nil &&
 		info.Mode().IsRegular()
 	outside := pack.Outside(root, name)
-	rootKnown := true // the folder of the other words does not depend on what is wrong with the first one
+	rootKnown := true // false if the first word is wrong in a way that leaves the folder of the other words open
 	switch {
 	case !path.IsAbs(name) && outside != "":
-		// A file of the agents, which this server may have too, but must not look at for this user.
+		// The file is one of the agents. This server may have such a file too, but must not read it for this user.
 		f.Script.Found, f.Script.Executable = true, true
 		if info := c.statAsTask(outside); c.OfAgent && (info == nil || !info.Mode().IsRegular()) {
 			f.Script = ScriptFacts{}
@@ -184,7 +184,7 @@ func (f *PackageFacts) findProgram(c PackageCheck, name string) {
 	}
 }
 
-// statAsTask returns a file of this machine that tasks can see; nil if there is none.
+// statAsTask returns information about a file of this machine, or nil if tasks can't see such a file.
 func (c *PackageCheck) statAsTask(name string) (info os.FileInfo) {
 	_ = c.RunAs.Do(func() (err error) {
 		info, err = os.Stat(name)
@@ -193,7 +193,7 @@ func (c *PackageCheck) statAsTask(name string) (info os.FileInfo) {
 	return info
 }
 
-// checkScript adds the problem that would keep the system from executing a file of the package.
+// checkScript adds the problem, if any, because of which the system could not execute a file of the package.
 func (f *PackageFacts) checkScript(c PackageCheck, file, search string, refused error) {
 	problem := launch.ProgramProblem(f.Script.Path, launch.Head(file))
 	if interpreter, ok := launch.Shebang(file); ok && problem == "" {

@@ -20,19 +20,19 @@ import (
 type Pod struct {
 	// Task is the task to run.
 	Task wire.Task
-	// Folder is shared by the pod's containers, and holds all files except for the job's own.
+	// Folder is a folder that the pod's containers share. It has all files but the job's own.
 	Folder string
-	// Begun is the path of the marker. The file outlives the container, but not the pod, and exists once the task
-	// has begun.
+	// Begun is the path of the marker file, which exists once the task has begun. It outlives the container, but not
+	// the pod.
 	Begun string
 	// Message is the file of the termination message.
 	Message string
-	// Package limits packages. Secrets are the folders in which jobs may name files.
+	// Package limits packages, and Secrets are the folders in which jobs may name files, as in Config.
 	Package pack.Limits
 	Secrets []string
 	// Drain is the path of a file; empty means none. Once the file has content, a daemon's shard fires no more and
-	// ends after the run under way. A signal can't request that, because a client of Kubernetes can't choose which
-	// signal is sent; but an annotation of the pod can be mounted as a file.
+	// ends after its current run. A client of Kubernetes can't request that by a signal, because it can't choose the
+	// signal. But it can set an annotation of the pod, which is mounted as this file.
 	Drain string
 }
 
@@ -42,13 +42,13 @@ var ErrNoPod = errors.New("not started in a pod")
 // messageLimit is how many bytes of a termination message the kubelet reads.
 const messageLimit = 4096
 
-// PodFromEnvironment reads the configuration of a pod's executor from its environment and arguments. With an error
-// other than ErrNoPod, the returned Pod has what WriteMessage needs.
+// PodFromEnvironment reads the configuration of a pod's executor from its environment and arguments. It returns a Pod
+// that can WriteMessage even with an error.
 func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) {
 	p := Pod{
 		Folder:  cmp.Or(getenv("ELASTICJOB_POD_DIR"), "/elasticjob"),
 		Message: cmp.Or(getenv("ELASTICJOB_TERMINATION_LOG"), "/dev/termination-log"),
-		Secrets: []string{"/"}, // a job can read every file of its container without this
+		Secrets: []string{"/"}, // a job can read every file of its container anyway
 		Drain:   getenv("ELASTICJOB_DRAIN_FILE"),
 	}
 	p.Begun = cmp.Or(getenv("ELASTICJOB_BEGUN_FILE"), filepath.Join(p.Folder, "begun"))
@@ -59,9 +59,9 @@ func PodFromEnvironment(getenv func(string) string, args []string) (Pod, error) 
 	if text == "" && file == "" {
 		return p, ErrNoPod
 	}
-	bounds := Config{Package: pack.Defaults()}
-	problems := append(bounds.readEnvironment(getenv), bounds.Arguments(args))
-	p.Package = bounds.Package
+	limits := Config{Package: pack.Defaults()}
+	problems := append(limits.readEnvironment(getenv), limits.Arguments(args))
+	p.Package = limits.Package
 	data := []byte(text)
 	if file != "" {
 		var err error
@@ -81,8 +81,8 @@ func NotStarted(err error) Ending {
 }
 
 // ClearMessage writes an empty line as the termination message. Without a message, the kubelet takes the end of the
-// container's output instead. That is useful only before the job starts: the job's output may contain secrets,
-// which are hidden in the message that WriteMessage writes.
+// container's output instead. That must not happen after the job has started, because its output may contain secrets,
+// which WriteMessage hides.
 func (p Pod) ClearMessage() error { return os.WriteFile(p.Message, []byte("\n"), 0o644) }
 
 // WriteMessage writes the outcome into the termination message.

@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Files that Prepare leaves in the pod's folder for the container that runs the task: a copy of this program, the
-// package, and its checksum, which is written last and so marks the package as complete.
+// The files that Prepare leaves in the pod's folder for the container that runs the task: a copy of this program, the
+// package, and the package's checksum. The checksum is written last, so it marks the package as complete.
 const (
 	preparedProgram = "executor"
 	preparedPackage = "package"
@@ -45,8 +45,8 @@ func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error
 	if p.Task.Package.URL == "" {
 		return "", nil
 	}
-	// An earlier start of this container may have left the whole package, which may be in use by now, or a part of
-	// it.
+	// An earlier start of this container may have left a part of the package, or the whole package, which a task may
+	// already use.
 	switch ready, err := p.prepared(); {
 	case err != nil:
 		return "", err
@@ -79,7 +79,7 @@ func (p Pod) fetch(ctx context.Context, log *slog.Logger) (sum string, err error
 	return fetched.SHA256, nil
 }
 
-// prepared returns the package that Prepare has fetched; nil if Prepare did not run, or not to its end.
+// prepared returns the package that Prepare has fetched, or nil if Prepare did not run or was interrupted.
 func (p Pod) prepared() (*pack.Package, error) {
 	sum, err := os.ReadFile(filepath.Join(p.Folder, preparedSum))
 	switch {
@@ -93,25 +93,25 @@ func (p Pod) prepared() (*pack.Package, error) {
 }
 
 // copyProgram copies this program to a path. The copy appears there complete or not at all.
-func copyProgram(to string) (err error) {
+func copyProgram(path string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("leave the executor for the next container: %w", err)
 		}
 	}()
-	from, err := os.Open("/proc/self/exe")
+	program, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	file, err := os.Create(to + ".part") // a second start of this container uses the same name
+	defer program.Close()
+	file, err := os.Create(path + ".part") // a second start of this container uses the same name
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name())
-	_, err = io.Copy(file, from)
+	_, err = io.Copy(file, program)
 	if err = errors.Join(err, file.Chmod(0o755), file.Close()); err != nil {
 		return err
 	}
-	return os.Rename(file.Name(), to)
+	return os.Rename(file.Name(), path)
 }

@@ -21,11 +21,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Run runs the task, and returns when nothing of it is left. When ctx ends, the task is killed with its own grace.
-// This process must be the container's first one, or at least have no children.
+// Run runs the task, and returns when no process of the task is left. When ctx ends, the task is killed with its own
+// grace. This process must be the first process of the container, or at least have no children.
 func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	c := container.Current(p.Folder, p.Begun)
-	if err := container.CheckBegun(p.Begun); err != nil { // first: no later failure may count as the task's
+	if err := container.CheckBegun(p.Begun); err != nil { // first, so that no later failure hides that the task has begun
 		return NotStarted(err)
 	}
 	var err error
@@ -54,9 +54,9 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	a := &podAgent{localAgent: newLocalAgent(task.TaskID, data), output: c.Output(), log: log}
 	defer context.AfterFunc(ctx, func() { a.kill(nil) })()
 	if p.Drain != "" && task.Daemon != nil {
-		looking, stop := context.WithCancel(ctx)
+		watchCtx, stop := context.WithCancel(ctx)
 		defer stop()
-		go p.watchDrainFile(looking, a)
+		go p.watchDrainFile(watchCtx, a)
 	}
 	err = runWith(context.WithoutCancel(ctx), config, a, log)
 	ending, ended := a.ending()
@@ -69,13 +69,14 @@ func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	return ending
 }
 
-// drainCheckInterval is how often Pod.Drain is read. drainTime is how long the run under way may take: practically,
-// until the pod is killed.
+// drainCheckInterval is the interval at which Pod.Drain is read. drainTime is how long the current run may then take:
+// so long that in practice it may run until the pod is killed.
 const (
 	drainCheckInterval = time.Second
 	drainTime          = 365 * 24 * time.Hour
 )
 
+// watchDrainFile drains the task once Pod.Drain has content.
 func (p Pod) watchDrainFile(ctx context.Context, a *podAgent) {
 	ticker := time.NewTicker(drainCheckInterval)
 	defer ticker.Stop()
@@ -103,11 +104,11 @@ type podAgent struct {
 	mu       sync.Mutex
 	fetching bool
 	last     *wire.Run
-	progress time.Time // time of the newest progress that was written
+	progress time.Time // the time of the newest progress that was written
 }
 
-// Update writes the record of an update, if it needs one. A failed write is not repeated: then no reader of the
-// output is left, and the exit status and the termination message report the end.
+// Update writes the record of an update, if it needs one. A failed write is not repeated: it means that no reader of
+// the output is left. The exit status and the termination message still report the end.
 func (a *podAgent) Update(ctx context.Context, u agent.Update) error {
 	if err := a.record(u); err != nil {
 		a.log.Warn("update not written to the container's output", "error", err)

@@ -20,32 +20,32 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/workdir"
 )
 
-// senders is how many updates are sent concurrently, each of a different task.
+// senders is how many updates, each of a different task, are sent concurrently.
 const senders = 8
 
 // orphanKillTimeout is how long the executor tries to kill the processes that a killed supervisor left behind. Only a
 // process that the kernel can't end, such as one that waits for a dead disk, survives that long.
 const orphanKillTimeout = 30 * time.Second
 
-// Run runs the executor. It returns nil when the agent shut the executor down or ctx ended, after the tasks were
-// killed with their grace. Otherwise it returns ErrUnknown, ErrAway or ErrSupervisorEnded, or an error of its
-// start. When it returns, no process of a task is left, except for processes that the kernel can't end. The process
-// must have no children of its own.
+// Run runs the executor. If the agent shuts the executor down or ctx ends, it kills the tasks with their grace and
+// then returns nil. Otherwise it returns ErrUnknown, ErrAway or ErrSupervisorEnded, or an error of the start. When it
+// returns, no process of a task is left, except for processes that the kernel can't end. The process must have no
+// children of its own.
 func Run(ctx context.Context, config Config, log *slog.Logger) error {
 	return runWith(ctx, config, agent.NewClient(agent.Options{Agent: config.Agent, Token: config.Token,
 		FrameworkID: config.FrameworkID, ExecutorID: config.ExecutorID, TLS: config.TLS, Connections: senders}), log)
 }
 
-func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger) (err error) {
-	defer of.Close()
+func runWith(ctx context.Context, config Config, api agent.API, log *slog.Logger) (err error) {
+	defer api.Close()
 	if config.Hide != nil && !isolation.Entered() && os.Geteuid() != 0 {
 		return fmt.Errorf("hide %s from tasks: the agent started this executor where it is visible; restart the server",
 			config.Hide.Folder)
 	}
 	var as *isolation.Account
-	var refuses error
+	var refusal error            // why the executor refuses all tasks; nil if it accepts them
 	if config.container == nil { // in a pod, image and pod define the user
-		as, refuses = isolation.AccountFor(config.RunAs, os.Geteuid())
+		as, refusal = isolation.AccountFor(config.RunAs, os.Geteuid())
 	}
 	store, err := openStore(&config, as, log)
 	if err != nil {
@@ -61,12 +61,12 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	}
 	defer func() { _ = sandbox.Close() }()
 	for _, folder := range []string{config.Sandbox, config.Cache} {
-		if refuses == nil {
-			refuses = cmp.Or(as.CheckEntry(folder), as.CheckProtected(folder))
+		if refusal == nil {
+			refusal = cmp.Or(as.CheckEntry(folder), as.CheckProtected(folder))
 		}
 	}
-	if refuses != nil {
-		log.Error("tasks refused", "error", refuses)
+	if refusal != nil {
+		log.Error("tasks refused", "error", refusal)
 	}
 	supervised, err := launchSupervisor(config)
 	if err != nil {
@@ -80,14 +80,14 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	})
 	all := tasks.New(tasks.Options{
 		App: config.App, AgentSandbox: config.AgentSandbox, Processes: config.Processes, Container: config.container,
-		As: as, Refuses: refuses, Base: config.container.Environment(launch.BaseEnvironment(as)),
+		As: as, Refuses: refusal, Base: config.container.Environment(launch.BaseEnvironment(as)),
 		References: launch.NewReferences(config.Secrets, os.LookupEnv), Supervisor: supervised,
 		LeftBehind: func() []int { <-orphaned; return left },
 		Store:      store, Ledger: ledger, Outputs: outputs,
 		Temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
 		Works:       works, KeepFailed: config.KeepFailed, Kept: keptFolder, KeepSucceeded: config.keepSucceeded, Log: log,
 	})
-	s := &session{config: config, log: log, agent: of, ledger: ledger, tasks: all}
+	s := &session{config: config, log: log, agent: api, ledger: ledger, tasks: all}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
 	defer func() {
@@ -103,7 +103,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 	}()
 	helpers.Go(func() {
 		<-supervised.Lost()
-		_ = supervised.Close() // reaps it, so that all remaining children are processes that it left behind
+		_ = supervised.Close() // reaps the supervisor, so that all remaining children are processes that it left behind
 		left = supervised.KillChildren(orphanKillTimeout)
 		close(orphaned)
 	})
@@ -111,7 +111,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 		helpers.Go(func() { s.send(background) })
 	}
 	helpers.Go(func() { outputs.Watch(background) })
-	helpers.Go(func() { all.Serve(background, of) })
+	helpers.Go(func() { all.Serve(background, api) })
 	shutdown := make(chan struct{})
 	away := make(chan error, 1)
 	helpers.Go(func() { away <- s.listen(background, shutdown) })
@@ -128,7 +128,7 @@ func runWith(ctx context.Context, config Config, of agent.API, log *slog.Logger)
 		<-orphaned
 		all.KillAll(0, "the executor ended")
 		all.Wait()
-		s.flushAfter(time.Second)
+		s.flushWithin(time.Second)
 		return ErrSupervisorEnded
 	case <-shutdown:
 		log.Info("shutdown requested by the agent")

@@ -18,8 +18,8 @@ import (
 var (
 	// ErrUnknown means that the agent refused this executor, because it does not know it (rule X6).
 	ErrUnknown = errors.New("the agent doesn't know this executor; its tasks were stopped")
-	// ErrAway means that the agent was unreachable for longer than the recovery timeout or, without checkpoint, at
-	// all (rule X6).
+	// ErrAway means that the agent was unreachable for longer than the recovery timeout. Without checkpoint, any loss
+	// of the agent has this error (rule X6).
 	ErrAway = errors.New("no contact with the agent; all tasks were stopped")
 	// ErrSupervisorEnded means that the supervisor process ended.
 	ErrSupervisorEnded = errors.New("the supervisor process ended; its tasks were stopped")
@@ -34,22 +34,22 @@ type session struct {
 	tasks  *tasks.Set
 }
 
-// listen keeps the executor subscribed. It closes shutdown at SHUTDOWN, and returns when the tasks must be stopped at
-// once (rule X6).
+// listen keeps the executor subscribed. At SHUTDOWN it closes shutdown. It returns when the tasks must be stopped at
+// once (rule X6), or when ctx ends.
 func (s *session) listen(ctx context.Context, shutdown chan struct{}) error {
 	retryInterval := min(max(s.config.BackoffMax/4, 10*time.Millisecond), 500*time.Millisecond) // rule X5
 	lastSeen := time.Now()
-	once := sync.OnceFunc(func() { close(shutdown) })
-	for first := true; ; {
+	closeShutdown := sync.OnceFunc(func() { close(shutdown) })
+	for wasSubscribed := false; ; {
 		unacknowledged, updates := s.ledger.Unacknowledged()
 		stream, err := s.agent.Subscribe(ctx, unacknowledged, updates)
 		if err == nil {
 			s.log.Info("executor subscribed", "unacknowledged_tasks", len(unacknowledged), "unacknowledged_updates",
 				len(updates))
 			s.ledger.Connect(updates)
-			err = s.readEvents(stream, once)
+			err = s.readEvents(stream, closeShutdown)
 			s.ledger.Disconnect()
-			lastSeen, first = time.Now(), false
+			lastSeen, wasSubscribed = time.Now(), true
 			if ctx.Err() == nil {
 				s.log.Warn("agent disconnected", "error", err)
 			}
@@ -60,7 +60,7 @@ func (s *session) listen(ctx context.Context, shutdown chan struct{}) error {
 		case errors.Is(err, agent.ErrUnknown):
 			s.log.Error("executor refused by the agent: all tasks stopped", "error", err)
 			return fmt.Errorf("%w: %w", ErrUnknown, err)
-		case !s.config.Checkpoint && !first,
+		case !s.config.Checkpoint && wasSubscribed,
 			!s.config.Checkpoint && time.Since(lastSeen) > agent.AnswerTimeout,
 			time.Since(lastSeen) > s.config.Recovery:
 			s.log.Error("agent unreachable: all tasks stopped", "error", err, "for",
@@ -74,7 +74,7 @@ func (s *session) listen(ctx context.Context, shutdown chan struct{}) error {
 	}
 }
 
-// readEvents handles events until the stream ends; the end of Subscribe's context ends it too.
+// readEvents handles events until the stream ends. The end of Subscribe's context ends the stream, too.
 func (s *session) readEvents(stream agent.Events, onShutdown func()) error {
 	defer stream.Close()
 	for {
@@ -86,23 +86,23 @@ func (s *session) readEvents(stream agent.Events, onShutdown func()) error {
 	}
 }
 
-// handleEvent carries out an event. It ignores all other types of events, such as heartbeats.
-func (s *session) handleEvent(e *executor.Event, shutdown func()) {
+// handleEvent carries out an event. It ignores events of other types, such as heartbeats.
+func (s *session) handleEvent(e *executor.Event, onShutdown func()) {
 	switch {
 	case e.Type == executor.Event_LAUNCH && e.Launch != nil:
 		t := e.Launch.Task
 		s.tasks.Launch(agent.Assignment{ID: t.TaskID.Value, Data: t.Data, Raw: t})
 	case e.Type == executor.Event_KILL && e.Kill != nil:
 		var grace *time.Duration
-		if named := e.Kill.GetKillPolicy().GetGracePeriod(); named != nil {
-			d := time.Duration(named.Nanoseconds)
+		if period := e.Kill.GetKillPolicy().GetGracePeriod(); period != nil {
+			d := time.Duration(period.Nanoseconds)
 			grace = &d
 		}
 		s.tasks.Kill(e.Kill.TaskID.Value, grace)
 	case e.Type == executor.Event_ACKNOWLEDGED && e.Acknowledged != nil:
 		s.ledger.Acknowledge(e.Acknowledged.TaskID.Value, e.Acknowledged.UUID)
 	case e.Type == executor.Event_SHUTDOWN:
-		shutdown()
+		onShutdown()
 	case e.Type == executor.Event_ERROR && e.Error != nil:
 		s.log.Error("agent reported an error", "error", e.Error.Message)
 	}
@@ -122,26 +122,26 @@ func (s *session) send(ctx context.Context) {
 	}
 }
 
-// reportReserve is the upper bound for the part of the shutdown grace that is reserved for the updates after all tasks
+// reportReserve bounds the part of the shutdown grace that is reserved for sending the last updates, after all tasks
 // have ended.
 const reportReserve = 3 * time.Second
 
-// ShutdownGrace returns the shutdown grace to request from an agent, so that tasks get their own grace at SHUTDOWN.
-// 0 means the default grace, as in wire.Task.
-func ShutdownGrace(task time.Duration) time.Duration {
-	if task <= 0 {
-		task = tasks.DefaultGrace
+// ShutdownGrace returns the shutdown grace to request from an agent, so that tasks get taskGrace at SHUTDOWN. A
+// taskGrace of 0 means the default grace, as in wire.Task.
+func ShutdownGrace(taskGrace time.Duration) time.Duration {
+	if taskGrace <= 0 {
+		taskGrace = tasks.DefaultGrace
 	}
-	return task + reportReserve + reportReserve/2
+	return taskGrace + reportReserve + reportReserve/2
 }
 
-// splitGrace divides the shutdown grace: the executor ends after end, and tasks get SIGKILL after tasks.
-func splitGrace(shutdownGrace time.Duration) (end, tasks time.Duration) {
+// splitGrace divides the shutdown grace: tasks get SIGKILL after taskGrace, and the executor ends after end.
+func splitGrace(shutdownGrace time.Duration) (end, taskGrace time.Duration) {
 	end = shutdownGrace - min(shutdownGrace/10, reportReserve/2)
 	return end, end - min(end/4, reportReserve)
 }
 
-// drain ends every task with grace, and sends the last updates in the time that is left of the shutdown grace.
+// drain kills all tasks with their grace, and sends the last updates in the rest of the shutdown grace.
 func (s *session) drain() {
 	end, maxTaskGrace := splitGrace(s.config.ShutdownGrace)
 	deadline := time.Now().Add(end)
@@ -155,11 +155,11 @@ func (s *session) drain() {
 	case <-ended:
 	case <-time.After(end):
 	}
-	s.flushAfter(max(time.Until(deadline), 100*time.Millisecond))
+	s.flushWithin(max(time.Until(deadline), 100*time.Millisecond))
 }
 
-// flushAfter waits until all updates are acknowledged, at most for limit.
-func (s *session) flushAfter(limit time.Duration) {
+// flushWithin waits until all updates are acknowledged, at most for limit.
+func (s *session) flushWithin(limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	s.ledger.Flush(ctx)

@@ -15,9 +15,9 @@ const topDirectory = 0x20000
 
 // makeSpread creates a folder for many short-lived files, if it does not exist.
 //
-// When ext4 creates a file, it searches the block group of the folder for a free inode, and skips all inodes that
-// were freed in the last minutes. In a folder with many short-lived files that takes up to a millisecond per file.
-// So such a folder gets a block group with few other files, for itself and for all files in it.
+// When ext4 creates a file, it searches the block group of the folder for a free inode, and skips all inodes that were
+// freed in the last minutes. In a folder with many short-lived files that takes up to a millisecond per file. So
+// makeSpread lets the file system choose a block group with few other files for the folder and its files.
 func makeSpread(parent, name string) error {
 	path := filepath.Join(parent, name)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// openStore opens the shared cache. If that can't be used, it opens one in the sandbox: on most agents the work
-// folder belongs to root, and executors of other users can't create a folder in it. The user that tasks run as may
-// read the cache. openStore sets config.Cache to the folder that it opened.
+// openStore opens the shared cache or, if that can't be used, a cache in the sandbox: on most agents the work folder
+// belongs to root, and executors of other users can't create a folder in it. The user that tasks run as may read the
+// cache. openStore sets config.Cache to the folder that it has opened.
 func openStore(config *Config, as *isolation.Account, log *slog.Logger) (*pack.Store, error) {
 	own := privateCache(config.Sandbox)
 	if as != nil && config.Cache != own {
