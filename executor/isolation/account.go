@@ -25,13 +25,13 @@ type Account struct {
 	Home   string
 }
 
-// Lookup finds a user by name or uid. It also accepts uid:gid, which the machine need not know.
+// Lookup finds a user by name or uid. It also accepts uid:gid, even if the machine does not know these numbers.
 func Lookup(name string) (*Account, error) {
-	if a, id := ParseIDs(name); id {
+	if a, ok := ParseIDs(name); ok {
 		return a, nil
 	}
 	found, err := user.Lookup(name)
-	if _, number := strconv.ParseUint(name, 10, 32); err != nil && number == nil {
+	if _, parseErr := strconv.ParseUint(name, 10, 32); err != nil && parseErr == nil {
 		found, err = user.LookupId(name)
 	}
 	if err != nil {
@@ -55,9 +55,9 @@ func Lookup(name string) (*Account, error) {
 	return a, nil
 }
 
-// AccountFor returns the account for the processes of jobs, given its name or uid and the uid of this process. It
-// returns nil if jobs run as the user of this process. So that jobs do not run as root by accident, it returns an
-// error if this process is root's and name is empty; the name "root" allows it.
+// AccountFor returns the account for the processes of jobs. name is its name or uid, and uid is that of this process.
+// It returns nil if jobs run as the user of this process. If this process is root's and name is empty, it returns an
+// error, so that jobs do not run as root by accident; the name "root" allows that.
 func AccountFor(name string, uid int) (*Account, error) {
 	if name == "" {
 		if uid == 0 {
@@ -78,8 +78,8 @@ func AccountFor(name string, uid int) (*Account, error) {
 	return a, nil
 }
 
-// Do calls f with the account's rights to files, and without this process's own: files that f creates belong to the
-// account. It may be called concurrently; f must not start goroutines that access files.
+// Do calls f with the account's rights to files instead of this process's rights. Files that f creates belong to the
+// account. Do may be called concurrently. f must not start goroutines that access files.
 func (a *Account) Do(f func() error) error {
 	if a == nil {
 		return f()
@@ -98,14 +98,14 @@ func (a *Account) Do(f func() error) error {
 	return <-done
 }
 
-// assume gives this thread the account's ids for files; with them, the kernel also takes away root's rights to
-// files.
+// assume gives this thread the account's ids for files. The kernel then also takes root's rights to files away from the
+// thread.
 func (a *Account) assume() error {
 	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(a.Groups)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(a.Groups))), 0); errno != 0 {
 		return fmt.Errorf("take the groups of user %s: %w", a.Name, errno)
 	}
-	_ = unix.Setfsgid(int(a.GID)) // the calls return no error: the ids are read back below
+	_ = unix.Setfsgid(int(a.GID)) // these calls return no error, so the ids are read back below
 	_ = unix.Setfsuid(int(a.UID))
 	gid, _ := unix.SetfsgidRetGid(-1)
 	uid, _ := unix.SetfsuidRetUid(-1)
@@ -125,33 +125,33 @@ func (a *Account) CheckEntry(path string) error {
 	if err != nil {
 		return err
 	}
-	for at := "/"; ; {
-		info, err := os.Stat(at)
+	for folder := "/"; ; {
+		info, err := os.Stat(folder)
 		if err != nil {
 			return err
 		}
 		if !a.mayEnter(info) {
-			return fmt.Errorf("user %s can't enter %s (mode %04o): chmod o+x it, or take another folder", a.Name, at,
+			return fmt.Errorf("user %s can't enter %s (mode %04o): chmod o+x it, or take another folder", a.Name, folder,
 				info.Mode().Perm())
 		}
-		if at == path {
+		if folder == path {
 			return nil
 		}
-		rest := strings.TrimPrefix(strings.TrimPrefix(path, at), "/")
+		rest := strings.TrimPrefix(strings.TrimPrefix(path, folder), "/")
 		next, _, _ := strings.Cut(rest, "/")
-		at = filepath.Join(at, next)
+		folder = filepath.Join(folder, next)
 	}
 }
 
 // mayEnter reports whether the folder's mode allows the account to pass through it.
 func (a *Account) mayEnter(info os.FileInfo) bool {
-	of, known := info.Sys().(*syscall.Stat_t)
+	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode().Perm(); {
-	case a.UID == 0 || !known:
+	case a.UID == 0 || !ok:
 		return true
-	case of.Uid == a.UID:
+	case stat.Uid == a.UID:
 		return mode&0o100 != 0
-	case slices.Contains(a.Groups, of.Gid):
+	case slices.Contains(a.Groups, stat.Gid):
 		return mode&0o010 != 0
 	default:
 		return mode&0o001 != 0

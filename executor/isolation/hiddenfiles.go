@@ -28,7 +28,7 @@ func IdentityOf(opened interface{ Fd() uintptr }) (Identity, error) {
 	return Identity{Device: stat.Dev, Inode: stat.Ino}, nil
 }
 
-// Hides reports whether an open file is hidden. It also returns true if it can't find out. A nil Places hides
+// Hides reports whether an open file is hidden. It also returns true if it can't find that out. A nil Places hides
 // nothing.
 func (p *Places) Hides(file *os.File) bool {
 	if p == nil {
@@ -55,13 +55,16 @@ func (p *Places) Hides(file *os.File) bool {
 	if err != nil {
 		return true
 	}
-	return slices.Contains(slices.Collect(maps.Values(p.FileIDs)), id) || slices.ContainsFunc(p.Files, func(named string) bool {
-		at, err := filepath.EvalSymlinks(named)
-		return err == nil && at == path
+	if slices.Contains(slices.Collect(maps.Values(p.FileIDs)), id) {
+		return true
+	}
+	return slices.ContainsFunc(p.Files, func(name string) bool {
+		hidden, err := filepath.EvalSymlinks(name)
+		return err == nil && hidden == path
 	})
 }
 
-// Has reports whether a path, without following links, is in the hidden folder. A nil Places hides nothing.
+// Has reports whether a path is in the hidden folder. It does not follow links. A nil Places hides nothing.
 func (p *Places) Has(path string) bool {
 	return p != nil && strings.HasPrefix(filepath.Clean(path), p.Folder+"/")
 }
@@ -81,14 +84,15 @@ func (p Places) hideFiles(folder string) error {
 	return os.Remove(empty.Name())
 }
 
-// hideFile mounts the empty file on one, unless that is in the hidden folder or already hidden under another name.
+// hideFile mounts the empty file on the file with a name, unless that file is in the hidden folder or already hidden
+// under another name.
 func (p Places) hideFile(name, folder string, empty *os.File) error {
-	id, known := p.FileIDs[name]
+	id, hasID := p.FileIDs[name]
 	path, err := filepath.EvalSymlinks(name)
 	missing := errors.Is(err, fs.ErrNotExist)
 	switch {
-	case strings.HasPrefix(name, folder+"/"), missing && !known, err == nil && strings.HasPrefix(path, folder+"/"):
-		return nil // not visible, or not there
+	case strings.HasPrefix(name, folder+"/"), missing && !hasID, err == nil && strings.HasPrefix(path, folder+"/"):
+		return nil // the file is not visible, or does not exist
 	case missing:
 		return errFileMoved
 	case err != nil:
@@ -101,13 +105,13 @@ func (p Places) hideFile(name, folder string, empty *os.File) error {
 	opened := os.NewFile(uintptr(fd), path)
 	defer opened.Close()
 	now, err := IdentityOf(opened)
-	nothing, err2 := IdentityOf(empty)
+	emptyID, err2 := IdentityOf(empty)
 	switch {
 	case errors.Join(err, err2) != nil:
 		return errors.Join(err, err2)
-	case now == nothing:
+	case now == emptyID:
 		return nil
-	case known && now != id:
+	case hasID && now != id:
 		return errFileMoved
 	}
 	return unix.Mount(empty.Name(), fmt.Sprintf("/proc/self/fd/%d", fd), "", unix.MS_BIND, "")

@@ -16,44 +16,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Places are hidden from the processes of jobs that run as the server's own user. Instead of the hidden folder,
-// these processes see an empty folder that can't be written to, with only the kept folders in it. Instead of each
-// hidden file they see one that can't be read.
+// Places are hidden from the processes of jobs that run as the server's own user. Instead of the hidden folder, these
+// processes see a read-only folder that contains only the kept folders. Instead of each hidden file they see a file
+// that can't be read.
 //
-// The program is started in a mount namespace of its own, which its descendants share, so that there is no cost per
-// task. A user other than root gets it in a user namespace, in which he keeps his uid and has no rights over the
-// namespace. So programs that switch users by their file mode, such as sudo, do not work in it. A process in the
-// namespace can't look into a process outside of it, even into one that is not concealed; it sees only the numbers
-// of that process's descriptors. If a process outside replaces a hidden file by another one, with a rename, the new
-// file is visible; in the hidden folder everything stays hidden.
+// The program is started in a mount namespace of its own. Its descendants share the namespace, so that there is no
+// cost per task. A user other than root gets the mount namespace in a user namespace, in which the user keeps the uid
+// and has no rights over the namespace. So programs that switch users by their file mode, such as sudo, do not work
+// there. A process in the namespace can't look into a process outside of it, even if that is not concealed; it sees
+// only the numbers of that process's descriptors. If a process outside replaces a hidden file by another file, with a
+// rename, the new file is visible. In the hidden folder everything stays hidden.
 //
-// Executors are in the namespace with their tasks. So if a task puts a link in the place of one of the executor's
-// files, the link leads the executor nowhere that the task could not go itself. A process in the namespace can't
-// rename a folder on the way to a hidden place: otherwise the next program would hide an empty folder of that name,
-// and see the hidden one under its new name. The same holds for fixed files, which a process outside will execute
-// by name.
+// Executors are in the namespace of their tasks. So if a task replaces one of the executor's files by a link, the
+// executor reaches by the link only what the task can reach itself. A process in the namespace can't rename a folder
+// on the way to a hidden place. Otherwise the next program would hide an empty folder of that name, and see the hidden
+// folder under its new name. The same holds for fixed files, which a process outside will execute by name.
 type Places struct {
 	Folder string `json:"folder,omitempty"`
 	// FolderID, if not zero, identifies the folder that must be at Folder. If another folder is there, the start
 	// fails.
 	FolderID Identity `json:"is,omitzero"`
 	Files    []string `json:"files,omitempty"`
-	// FileIDs identifies the files that must be at some of the names in Files; these names must have no links. If
-	// another file is there, or none, the file to hide has moved to another name, and the start fails. It is
-	// separate from Files because executors of earlier releases read that field.
+	// FileIDs identifies the files that must be at some of the names in Files; these names must have no links. If a
+	// name has another file or none, the file to hide has another name now, and the start fails. FileIDs is separate
+	// from Files, because executors of earlier releases read Files.
 	FileIDs map[string]Identity `json:"files_are,omitempty"`
-	// Keep are folders below Folder that stay visible. Those that are also in ReadOnly are read-only, and are left
-	// out if they do not exist.
+	// Keep are folders below Folder that stay visible. A folder that is also in ReadOnly is read-only, and is left out
+	// if it does not exist.
 	Keep     []string `json:"keep,omitempty"`
 	ReadOnly []string `json:"closed,omitempty"`
-	// Only are folders in kept folders. Each is read-only, and the only visible entry of its parent. A folder that
-	// does not exist is left out.
+	// Only are folders in kept folders. Each of them is read-only and the only visible entry of its parent. If the
+	// folder does not exist, the parent is empty.
 	Only []string `json:"only,omitempty"`
 	// Fixed are files that can be read and executed, but neither written to nor replaced. A file that does not
 	// exist is left out.
 	Fixed []string `json:"fixed,omitempty"`
-	// NoNested forbids further user namespaces inside. In one of those a process could create a mount namespace,
-	// unmount everything there, and go through a folder that it has opened before: there no mount keeps a folder or
+	// NoNested forbids further user namespaces inside. In such a namespace a process could create a mount namespace,
+	// unmount everything there, and then use a folder that it has opened before. There no mount would keep a folder or
 	// file in its place.
 	NoNested bool `json:"last,omitempty"`
 	// Probe means that the program only finds out whether the places can be hidden.
@@ -73,9 +72,9 @@ func Entered() bool { return os.Getenv(enteredVariable) != "" }
 // dumpableMu serializes the moments in which this process is not concealed.
 var dumpableMu sync.Mutex
 
-// Start starts a program that must first call [Enter], so that the places are hidden from it. Start changes attr
-// and env, with which the function start must start the program. The error may say that the kernel creates no such
-// namespaces for this user; a failure in Enter ends the program. Start is for users other than root.
+// Start starts a program from which the places are hidden. The program must first call [Enter]. Start changes attr and
+// env, with which the function start must start the program. The error may say that the kernel creates no such
+// namespaces for this user. If Enter fails, the program must end. Start is for users other than root.
 func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() error) error {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -92,11 +91,11 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 	}
 	dumpableMu.Lock()
 	defer dumpableMu.Unlock()
-	// The /proc files into which the ids are written belong to root if the process is concealed, or was forked from
-	// a concealed one. So this process is not concealed during the start. Running jobs can't use that: from their
-	// own namespaces they can't look into it.
-	concealed, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
-	if err == nil && concealed == 0 {
+	// The /proc files into which the ids are written belong to root if the process is concealed, or was forked from a
+	// concealed process. So this process is not concealed during the start. Running jobs can't use that, because from
+	// their own namespaces they can't look into this process.
+	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	if err == nil && dumpable == 0 {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
 			return err
 		}
@@ -108,8 +107,8 @@ func (p Places) Start(attr *syscall.SysProcAttr, env *[]string, start func() err
 // Enter hides the places that [Places.Start] has passed to this program, and then executes the program again
 // without the rights that this required. If the program was not started by Start, Enter returns at once.
 func Enter() error {
-	text, given := os.LookupEnv(enterVariable)
-	if !given {
+	text, isSet := os.LookupEnv(enterVariable)
+	if !isSet {
 		return nil
 	}
 	var p Places
@@ -180,30 +179,30 @@ func (p Places) hide() error {
 		return errors.Join(err,
 			errors.New("another folder has its path: move the right one back, or restart the server with its path"))
 	}
-	type keeping struct {
-		folder *os.File
-		path   string
-		closed bool
+	type keptFolder struct {
+		folder   *os.File
+		path     string
+		readOnly bool
 	}
-	var kept []keeping
+	var kept []keptFolder
 	for _, name := range p.Keep {
 		path, err := filepath.EvalSymlinks(name)
-		closed := slices.Contains(p.ReadOnly, name)
-		if closed && errors.Is(err, fs.ErrNotExist) {
+		readOnly := slices.Contains(p.ReadOnly, name)
+		if readOnly && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		if path == folder || !strings.HasPrefix(path, folder+"/") {
-			continue // it is not in the hidden folder
+			continue // the folder is not in the hidden folder
 		}
 		opened, err := openFolder(path)
 		if err != nil {
 			return err
 		}
 		defer opened.Close()
-		kept = append(kept, keeping{opened, path, closed})
+		kept = append(kept, keptFolder{opened, path, readOnly})
 	}
 	if err := mountEmpty(folder); err != nil {
 		return err
@@ -216,7 +215,7 @@ func (p Places) hide() error {
 		if err := unix.Mount(opened, k.path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 			return fmt.Errorf("keep %s: %w", k.path, err)
 		}
-		if k.closed {
+		if k.readOnly {
 			if err := makeReadOnly(k.path); err != nil {
 				return err
 			}
@@ -238,10 +237,10 @@ func (p Places) hide() error {
 	return makeReadOnly(folder)
 }
 
-// withAliases adds the further names of files, which they have if a file system is mounted more than once. It
-// returns the further names of the folder and of its parts.
+// withAliases adds the other names of the files, and returns the other names of the folder and of its parts. They have
+// other names if a file system is mounted more than once.
 func (p Places) withAliases() (_ Places, folders []string, err error) {
-	others := func(paths []string) (names []string, err error) {
+	otherNames := func(paths []string) (names []string, err error) {
 		for _, path := range paths {
 			real, err := filepath.EvalSymlinks(path)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -258,15 +257,15 @@ func (p Places) withAliases() (_ Places, folders []string, err error) {
 		}
 		return names, nil
 	}
-	files, err := others(p.Files)
+	files, err := otherNames(p.Files)
 	if err != nil {
 		return p, nil, err
 	}
-	fixed, err := others(p.Fixed)
+	fixed, err := otherNames(p.Fixed)
 	if err != nil {
 		return p, nil, err
 	}
-	folders, err = others([]string{p.Folder})
+	folders, err = otherNames([]string{p.Folder})
 	if err != nil {
 		return p, nil, err
 	}

@@ -18,7 +18,7 @@ type mountInfo struct {
 	id     uint64
 	device string // of the file system, major:minor
 	root   string // the part of the file system that is mounted
-	at     string
+	point  string // the mount point
 	kind   string // of the file system
 }
 
@@ -37,7 +37,7 @@ func mounts() ([]mountInfo, error) {
 			continue
 		}
 		if strings.HasSuffix(fields[3], "//deleted") {
-			continue // it has no other name and can't be a mount point
+			continue // a deleted file or folder has no other name and can't be a mount point
 		}
 		id, err := strconv.ParseUint(fields[0], 10, 64)
 		if err != nil {
@@ -53,10 +53,10 @@ func mounts() ([]mountInfo, error) {
 // virtualFileSystems are types of file systems that store no files of users.
 var virtualFileSystems = []string{"proc", "sysfs", "devtmpfs", "devpts", "mqueue", "cgroup", "cgroup2"}
 
-// aliases lists the other names, without links, of the file or folder at path. It has others if its file system,
-// or a part of it, is mounted more than once; through those names it could be reached although path is hidden. For
-// a folder the names of its parts are included, but no name above or below path. path must have no links. On
-// kernels that don't report the mount of a path (before 5.8), the list is empty.
+// aliases lists the other names, without links, of the file or folder at path. It has other names if its file system,
+// or a part of that, is mounted more than once. By those names it could be reached although path is hidden. For a
+// folder the names of its parts are included, but no name above or below path. path must have no links. On kernels
+// that don't report the mount of a path (before 5.8), the list is empty.
 func aliases(path string) ([]string, error) {
 	all, err := mounts()
 	if err != nil {
@@ -64,13 +64,13 @@ func aliases(path string) ([]string, error) {
 	}
 	// The parts at path are a part of the file system that path is in, and all mounts below path.
 	var parts []mountInfo
-	around := mountOf(path)
+	enclosing := mountOf(path)
 	for _, m := range all {
-		switch below, inside := relative(path, m.at); {
+		switch below, inside := relative(path, m.point); {
 		case inside && below != "." && !slices.Contains(virtualFileSystems, m.kind):
 			parts = append(parts, m)
-		case m.id == around:
-			if rest, id := relative(m.at, path); id {
+		case m.id == enclosing:
+			if rest, ok := relative(m.point, path); ok {
 				parts = append(parts, mountInfo{id: m.id, device: m.device, root: filepath.Join(m.root, rest)})
 			}
 		}
@@ -78,10 +78,10 @@ func aliases(path string) ([]string, error) {
 	var names []string
 	for _, m := range all {
 		for _, part := range parts {
-			name := m.at // the mount shows a part of the part
-			if rest, id := relative(m.root, part.root); id {
-				name = filepath.Join(m.at, rest)
-			} else if _, id := relative(part.root, m.root); !id {
+			name := m.point // if the mount shows something inside of the part
+			if rest, ok := relative(m.root, part.root); ok {
+				name = filepath.Join(m.point, rest)
+			} else if _, ok := relative(part.root, m.root); !ok {
 				continue
 			}
 			_, below := relative(path, name)
@@ -94,8 +94,8 @@ func aliases(path string) ([]string, error) {
 	return names, nil
 }
 
-// relative returns path's name relative to a folder, "." for the folder itself, and whether path is in it. Both
-// must be clean and absolute.
+// relative returns the name of path relative to a folder, which is "." for the folder itself, and whether path is in
+// the folder. Both paths must be clean and absolute.
 func relative(folder, path string) (name string, inside bool) {
 	if folder == path {
 		return ".", true
@@ -103,7 +103,7 @@ func relative(folder, path string) (name string, inside bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// mountOf returns the id of the mount that a path is in; 0 if the kernel does not report it.
+// mountOf returns the id of the mount that contains a path, or 0 if the kernel does not report it.
 func mountOf(path string) uint64 {
 	var stat unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &stat)
@@ -113,43 +113,43 @@ func mountOf(path string) uint64 {
 	return stat.Mnt_id
 }
 
-// showOnly replaces the parent of the named folder by an empty one, which contains only the named folder; both are
-// read-only. A name that leads out of the hidden folder is ignored.
+// showOnly replaces the parent of the folder with a name by a folder that contains only that folder. Both are
+// read-only. It ignores a name that leads out of the hidden folder.
 func showOnly(name, hidden string) error {
-	inside := func(name string) (path string, id bool, err error) {
+	inside := func(name string) (path string, ok bool, err error) {
 		path, err = filepath.EvalSymlinks(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", false, nil
 		}
 		return path, strings.HasPrefix(path, hidden+"/"), err
 	}
-	around, id, err := inside(filepath.Dir(name))
-	if err != nil || !id {
+	parent, ok, err := inside(filepath.Dir(name))
+	if err != nil || !ok {
 		return err
 	}
-	target, id, err := inside(name)
+	target, ok, err := inside(name)
 	if err != nil {
 		return err
 	}
-	if !id {
-		return errors.Join(mountEmpty(around), makeReadOnly(around))
+	if !ok {
+		return errors.Join(mountEmpty(parent), makeReadOnly(parent))
 	}
 	shown, err := openFolder(target)
 	if err != nil {
 		return err
 	}
 	defer shown.Close()
-	if err := mountEmpty(around); err != nil {
+	if err := mountEmpty(parent); err != nil {
 		return err
 	}
-	path := filepath.Join(around, filepath.Base(name))
+	path := filepath.Join(parent, filepath.Base(name))
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return err
 	}
 	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", shown.Fd()), path, "", unix.MS_BIND, ""); err != nil {
 		return err
 	}
-	return errors.Join(makeReadOnly(path), makeReadOnly(around))
+	return errors.Join(makeReadOnly(path), makeReadOnly(parent))
 }
 
 // mountEmpty mounts an empty folder on a folder.
@@ -188,8 +188,8 @@ func makeReadOnly(folder string) error {
 	return nil
 }
 
-// pin keeps every folder on the way to a path in its place. In a mount namespace a mount point can be neither
-// renamed nor removed, so each folder that this user could rename is mounted on itself.
+// pin keeps every folder on the way to a path in its place. It mounts each folder that this user could rename on
+// itself: in a mount namespace a mount point can be neither renamed nor removed.
 func pin(path string) error {
 	steps, err := (*Account)(nil).Steps(path)
 	if err != nil {
@@ -206,8 +206,8 @@ func pin(path string) error {
 	return nil
 }
 
-// pinFile keeps a file unchanged and under its name, by mounting it read-only on itself: it can be neither renamed nor
-// removed, and no file can be renamed to its name. This does not apply to other files in its folder.
+// pinFile keeps a file unchanged and under its name by mounting it read-only on itself. It can then be neither renamed
+// nor removed, and no other file can be renamed to its name. Other files in its folder are not affected.
 func pinFile(path string) error {
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -221,8 +221,8 @@ func pinFile(path string) error {
 
 // isMountPoint reports whether a folder is a mount point. It returns false on kernels that can't tell (before 5.8).
 func isMountPoint(path string) bool {
-	var inside, around unix.Statx_t
-	err := errors.Join(unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_MNT_ID, &inside),
-		unix.Statx(unix.AT_FDCWD, filepath.Dir(path), 0, unix.STATX_MNT_ID, &around))
-	return err == nil && inside.Mask&around.Mask&unix.STATX_MNT_ID != 0 && inside.Mnt_id != around.Mnt_id
+	var folder, parent unix.Statx_t
+	err := errors.Join(unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_MNT_ID, &folder),
+		unix.Statx(unix.AT_FDCWD, filepath.Dir(path), 0, unix.STATX_MNT_ID, &parent))
+	return err == nil && folder.Mask&parent.Mask&unix.STATX_MNT_ID != 0 && folder.Mnt_id != parent.Mnt_id
 }

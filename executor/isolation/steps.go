@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxSteps limits the way to a path, for links that lead in a circle.
+// maxSteps limits the number of steps to a path, because links may lead in a circle.
 const maxSteps = 256
 
 // Step is one name on the way to a path: a folder, a link, or finally the file or folder that the path names.
@@ -21,13 +21,13 @@ type Step struct {
 	// Path has no links except, if Link is set, in its last name.
 	Path string
 	Link bool
-	// Movable reports whether the account could rename, remove or replace it.
+	// Movable reports whether the account could rename, remove or replace the folder, link or file.
 	Movable bool
 }
 
-// Steps lists all names on the way to a path, including links and the names on the way to their targets, and
-// reports which of them an account could replace; nil is the user of this process. A user who can replace one of
-// them decides what the path names in the future.
+// Steps lists all names on the way to a path, including links and the names on the way to their targets. It reports
+// which of them the account could replace. A user who can replace one of them decides what the path names in the
+// future. A nil account is the user of this process.
 func (a *Account) Steps(path string) ([]Step, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -36,12 +36,12 @@ func (a *Account) Steps(path string) ([]Step, error) {
 	var steps []Step
 	folder := "/"
 	for rest := names(path); len(rest) > 0; {
-		at := filepath.Join(folder, rest[0])
+		step := filepath.Join(folder, rest[0])
 		rest = rest[1:]
 		if len(steps) == maxSteps {
 			return nil, &fs.PathError{Op: "follow", Path: path, Err: unix.ELOOP}
 		}
-		info, err := os.Lstat(at)
+		info, err := os.Lstat(step)
 		if err != nil {
 			return nil, err
 		}
@@ -50,12 +50,12 @@ func (a *Account) Steps(path string) ([]Step, error) {
 			return nil, err
 		}
 		link := info.Mode()&fs.ModeSymlink != 0
-		steps = append(steps, Step{Path: at, Link: link, Movable: movable})
+		steps = append(steps, Step{Path: step, Link: link, Movable: movable})
 		if !link {
-			folder = at
+			folder = step
 			continue
 		}
-		to, err := os.Readlink(at)
+		to, err := os.Readlink(step)
 		if err != nil {
 			return nil, err
 		}
@@ -83,37 +83,37 @@ func (a *Account) canMove(folder string, entry fs.FileInfo) (bool, error) {
 		uid = a.UID
 	}
 	if owner(info) == uid {
-		return true, nil // an owner can give himself the permission
+		return true, nil // the owner can set the permission
 	}
 	sticky := info.Mode()&fs.ModeSticky != 0
 	return a.mayWrite(folder, info) && (!sticky || owner(entry) == uid), nil
 }
 
-// mayWrite reports whether the account, which does not own the folder, may change its entries. It does not read
-// access lists: if there is one, the group bits of the mode are the most that the list grants to anyone.
+// mayWrite reports whether the account, which does not own the folder, may change its entries. It does not read access
+// lists: if the folder has one, the group bits of the mode are the maximum that the list grants to anyone.
 func (a *Account) mayWrite(folder string, info fs.FileInfo) bool {
 	if a == nil {
 		return unix.Access(folder, unix.W_OK) == nil
 	}
 	mode := info.Mode().Perm()
-	of, known := info.Sys().(*syscall.Stat_t)
-	if _, err := unix.Lgetxattr(folder, "system.posix_acl_access", nil); err == nil || !known {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if _, err := unix.Lgetxattr(folder, "system.posix_acl_access", nil); err == nil || !ok {
 		return mode&0o022 != 0
 	}
-	if slices.Contains(a.Groups, of.Gid) {
+	if slices.Contains(a.Groups, stat.Gid) {
 		return mode&0o020 != 0
 	}
 	return mode&0o002 != 0
 }
 
 func owner(info fs.FileInfo) uint32 {
-	of, _ := info.Sys().(*syscall.Stat_t) // always this type on Linux
-	return of.Uid
+	stat, _ := info.Sys().(*syscall.Stat_t) // always this type on Linux
+	return stat.Uid
 }
 
 // CheckProtected returns an error if the account, which must not be this process's user, could replace a folder or
-// file or change its content: because it may write to it, or to a folder on the way. Files that root keeps there
-// would be under that account's control.
+// file or change its content, because it may write to that or to a folder on the way. The account would then control
+// files that root keeps there.
 func (a *Account) CheckProtected(path string) error {
 	if a == nil || a.UID == 0 {
 		return nil

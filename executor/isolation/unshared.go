@@ -16,9 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unshared accounts have uids of this range, and the gids with the same numbers. useradd and systemd leave the
-// range unassigned: useradd ends at 60000, systemd-homed ends before the range, and DynamicUser begins after it.
-// Containers with the usual 65,536 mapped ids include it.
+// Unshared accounts have uids of this range, and the gids with the same numbers. useradd and systemd do not assign ids
+// of the range: those of useradd end at 60000, those of systemd-homed end before the range, and those of DynamicUser
+// begin after it. Containers with the usual 65,536 mapped ids include the range.
 const (
 	firstUnshared = 60578
 	lastUnshared  = 61183
@@ -28,10 +28,11 @@ const (
 const directoryTimeout = 5 * time.Second
 
 // Unshared finds an account that nothing else on this machine uses. The search begins at start, so that two servers
-// with different values rarely find the same account. The account has numbers only, no name. The user nobody exists
-// everywhere, but is no alternative: other services run as nobody, and so do all processes with ids that the kernel
-// can't map. Each of them could read jobs' files and environments and kill their processes, and a job could do that
-// to them.
+// with different values rarely find the same account. The account has numbers only, and no name.
+//
+// The user nobody exists everywhere, but is no alternative: other services run as nobody, and so do all processes with
+// ids that the kernel can't map. Each of them could read jobs' files and environments and kill their processes, and a
+// job could do that to them.
 func Unshared(start uint32) (*Account, error) {
 	return unshared("/etc", start, runningAs("/proc"))
 }
@@ -46,8 +47,8 @@ func unshared(etc string, start uint32, running map[uint32]bool) (*Account, erro
 	return nil, fmt.Errorf("find a user for jobs: all of the uids %d to %d are in use", firstUnshared, lastUnshared)
 }
 
-// IsUnshared reports whether the account is in the range of Unshared, and still has no name. Processes may run as
-// it, because those of jobs do.
+// IsUnshared reports whether the account is in the range of Unshared and still has no name. It does not look for
+// processes of the account, because jobs have such processes.
 func (a *Account) IsUnshared() bool {
 	return a.UID >= firstUnshared && a.UID <= lastUnshared && a.GID == a.UID && !assigned("/etc", a.UID)
 }
@@ -73,13 +74,13 @@ func ParseIDs(text string) (a *Account, ok bool) {
 }
 
 // assigned reports whether the machine assigns the id to a user, a group or a user's containers. If a directory
-// service does not answer, the id counts as unknown to it: by convention the range is unassigned.
+// service does not answer, the id counts as unassigned there, because by convention the range is.
 func assigned(etc string, id uint32) bool {
 	isID := func(fields []string) bool { return len(fields) > 2 && fields[2] == strconv.Itoa(int(id)) }
 	hasID := func(fields []string) bool { return inRange(fields, id) }
 	files := map[string]func([]string) bool{"passwd": isID, "group": isID, "subuid": hasID, "subgid": hasID}
-	for file, id := range files {
-		if listed(filepath.Join(etc, file), id) {
+	for file, matches := range files {
+		if listed(filepath.Join(etc, file), matches) {
 			return true
 		}
 	}
@@ -129,12 +130,12 @@ func runningAs(proc string) map[uint32]bool {
 			continue // the process has ended
 		}
 		for line := range strings.Lines(string(text)) {
-			ids, id := strings.CutPrefix(line, "Uid:")
-			if !id {
+			ids, ok := strings.CutPrefix(line, "Uid:")
+			if !ok {
 				continue
 			}
-			const forFiles = 3 // the last of four ids; Do sets it on threads of this process
-			for _, id := range strings.Fields(ids)[:forFiles] {
+			const count = 3 // without the fourth id, that for files, which Do sets on threads of this process
+			for _, id := range strings.Fields(ids)[:count] {
 				if uid, err := strconv.ParseUint(id, 10, 32); err == nil {
 					users[uint32(uid)] = true
 				}
@@ -144,24 +145,24 @@ func runningAs(proc string) map[uint32]bool {
 	return users
 }
 
-// Try returns an error if this process, which must be root's, can't run processes as the account with files in a
-// folder, which the account must be able to enter. In a container root may lack a right, the kernel may not map the
-// ids, or the folder's file system may not store owners.
+// Try returns an error if this process, which must be root's, can't run processes as the account, or if the account
+// can't have files in a folder, which it must be able to enter. In a container root may lack a right, the kernel may
+// not map the ids, or the folder's file system may not store owners.
 func (a *Account) Try(folder string) error {
 	if !hasCapability(unix.CAP_KILL) {
 		return fmt.Errorf("try processes of user %s: root may not end them here (CAP_KILL is missing)", a.Name)
 	}
-	own, err := os.MkdirTemp(folder, "try-")
+	dir, err := os.MkdirTemp(folder, "try-")
 	if err != nil {
 		return fmt.Errorf("try files of user %s: %w", a.Name, err)
 	}
-	if err = os.Chown(own, int(a.UID), int(a.GID)); err == nil {
+	if err = os.Chown(dir, int(a.UID), int(a.GID)); err == nil {
 		err = a.Do(func() error {
-			file := filepath.Join(own, "file")
+			file := filepath.Join(dir, "file")
 			return errors.Join(os.WriteFile(file, nil, 0o600), os.Remove(file))
 		})
 	}
-	if err = errors.Join(err, os.Remove(own)); err != nil {
+	if err = errors.Join(err, os.Remove(dir)); err != nil {
 		return fmt.Errorf("try files of user %s: %w", a.Name, err)
 	}
 	return nil
