@@ -22,10 +22,10 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/spelling"
 )
 
-// Find determines which program to start for a command's words. The first word names a file in root, the package,
-// or a program in the search path. A file in the package without execute bit that begins with "#!" is started
-// through the interpreter in its first line. A link of the package to a file of the agent is followed with the rights
-// of the account as which the program will run.
+// Find determines which program to start for the words of a command. The first word names a file in the package, whose
+// folder is root, or a program in the search path. A file in the package that has no execute bit and begins with "#!"
+// is started through the interpreter in its first line. A link of the package to a file of the agent is followed with
+// the rights of the account as which the program will run.
 func Find(root string, words []string, search string, as *isolation.Account) (file string, args []string, err error) {
 	if as != nil && !path.IsAbs(words[0]) && pack.Outside(root, words[0]) != "" {
 		err = as.Do(func() error {
@@ -69,10 +69,10 @@ func find(root string, words []string, search string) (file string, args []strin
 	return "", nil, errors.New(NotFound(root, name, search))
 }
 
-// lookPath returns the path of a program in the search path; "" if it has none. is reports whether a file is one.
-func lookPath(name, search string, is func(file string) bool) string {
+// lookPath returns the path of a program in the search path, or "". isProgram reports whether a file is a program.
+func lookPath(name, search string, isProgram func(file string) bool) string {
 	for _, dir := range filepath.SplitList(search) {
-		if program := filepath.Join(dir, name); is(program) {
+		if program := filepath.Join(dir, name); isProgram(program) {
 			return program
 		}
 	}
@@ -84,6 +84,7 @@ func isProgram(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
+// asProgram returns how to start a file of the package: directly, or through the interpreter in its first line.
 func asProgram(file string, info fs.FileInfo, words []string) (string, []string, error) {
 	if info.Mode()&0o111 != 0 {
 		return file, append([]string{file}, words[1:]...), nil
@@ -99,8 +100,8 @@ func asProgram(file string, info fs.FileInfo, words []string) (string, []string,
 	return interpreter[0], append(args, words[1:]...), nil
 }
 
-// Shebang parses a script's first line like the kernel: a program and at most one argument. It returns false for a
-// file that is no script.
+// Shebang parses the first line of a script as the kernel does: a program and at most one argument. It returns false
+// if the file is not a script.
 func Shebang(file string) ([]string, bool) {
 	line, ok := strings.CutPrefix(Head(file), "#!")
 	line, _, _ = strings.Cut(line, "\n")
@@ -114,8 +115,8 @@ func Shebang(file string) ([]string, bool) {
 	return []string{program}, true
 }
 
-// Head returns the beginning of a file, as many bytes as the kernel reads to decide how to execute it; empty if the
-// file can't be read.
+// Head returns the beginning of a file: as many bytes as the kernel reads to decide how to execute it. It returns ""
+// if the file can't be read.
 func Head(file string) string {
 	f, err := output.OpenRegular(file, os.O_RDONLY)
 	if err != nil {
@@ -129,14 +130,14 @@ func Head(file string) string {
 	return string(text)
 }
 
-// ExplainStart returns an error for users that says why the system refused to start a file. It looks at the file with
-// the rights of the account as which it would have run.
+// ExplainStart returns an error, which users see, that says why the system refused to start a file. It reads the file
+// with the rights of the account as which the program would have run.
 func ExplainStart(file, name string, refused *supervisor.StartError, as *isolation.Account) error {
 	return as.Do(func() error { return explainStart(file, name, refused) })
 }
 
 func explainStart(file, name string, refused *supervisor.StartError) error {
-	what := refused.Errno.Error()
+	why := refused.Errno.Error()
 	switch problem := ""; {
 	case refused.Op != "exec":
 		return fmt.Errorf("start command %q: %w", name, refused)
@@ -147,25 +148,25 @@ func explainStart(file, name string, refused *supervisor.StartError) error {
 		if problem != "" {
 			return errors.New(problem)
 		}
-		what = "the file, or the program that runs it, does not exist"
+		why = "the file, or the program that runs it, does not exist"
 	case refused.Errno == syscall.ENOEXEC:
 		if problem = ProgramProblem(name, Head(file)); problem != "" {
 			return errors.New(problem)
 		}
-		what = "it is a program for another processor architecture"
+		why = "it is a program for another processor architecture"
 	case refused.Errno == syscall.EACCES:
-		what = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
+		why = "permission denied: the file isn't executable for this user, or lies on a file system mounted noexec"
 	case refused.Errno == syscall.E2BIG:
-		what = "the arguments or the environment are too long; one may have 128 KiB, which the sharding context " +
+		why = "the arguments or the environment are too long; one may have 128 KiB, which the sharding context " +
 			"of a script job is, too, unless its property script.context.argument is \"false\""
 	case refused.Errno == syscall.EAGAIN, refused.Errno == syscall.ENOMEM:
-		what = "the agent allows no more processes: " + what
+		why = "the agent allows no more processes: " + why
 	}
-	return fmt.Errorf("start command %q: %s", name, what)
+	return fmt.Errorf("start command %q: %s", name, why)
 }
 
-// findSimilar returns the files below root with a name similar to name, the most similar first, and a few of all
-// files; more reports whether there are further ones.
+// findSimilar returns the files below root with names similar to name, the most similar first. It also returns a few
+// of all files; more reports whether there are others.
 func findSimilar(root, name string) (found, files []string, more bool) {
 	seen := 0
 	_ = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
@@ -176,7 +177,7 @@ func findSimilar(root, name string) (found, files []string, more bool) {
 			return nil
 		}
 		inside, err := filepath.Rel(root, file)
-		if err != nil || inside == "." { // root is no directory
+		if err != nil || inside == "." { // root is not a directory
 			return err
 		}
 		if len(files) < 5 {

@@ -16,18 +16,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// TaskVariable has the task's id; the supervisor also recognizes a task's processes by it.
+// TaskVariable is the variable with the task's id. The supervisor recognizes a task's processes by it.
 const TaskVariable = "ELASTICJOB_TASK_ID"
 
-// contextVariable has the sharding context.
+// contextVariable is the variable with the sharding context.
 const contextVariable = "ELASTICJOB_SHARDING_CONTEXT"
 
-// Environment is the environment of a process. It is built from nothing: processes inherit no variable of the
-// executor.
+// Environment is the environment of a process. It starts empty: processes inherit no variable of the executor.
 type Environment map[string]string
 
-// BaseEnvironment returns the environment that all processes of a user get; nil means the executor's own user. It has
-// no HOME if the user has no home directory.
+// BaseEnvironment returns the environment that all processes of an account get. A nil account is the executor's own
+// user. The environment has no HOME if the user has no home directory.
 func BaseEnvironment(as *isolation.Account) Environment {
 	home, name, uid := "", "", strconv.Itoa(os.Geteuid())
 	if as != nil {
@@ -38,7 +37,7 @@ func BaseEnvironment(as *isolation.Account) Environment {
 	case as != nil:
 	case entry != nil:
 		home, name = entry[5], entry[0]
-	default: // an account of a directory service, or of an image
+	default: // the user is of a directory service, or of an image
 		home, name = os.Getenv("HOME"), os.Getenv("USER")
 	}
 	env := Environment{
@@ -52,7 +51,7 @@ func BaseEnvironment(as *isolation.Account) Environment {
 	if home != "" {
 		env["HOME"] = home
 	}
-	if name != "" && !strings.Contains(name, ":") { // uid:gid has no name
+	if name != "" && !strings.Contains(name, ":") { // an account given as uid:gid has no name
 		env["LOGNAME"], env["USER"] = name, name
 	}
 	return env
@@ -61,8 +60,8 @@ func BaseEnvironment(as *isolation.Account) Environment {
 // passwd is the file with the accounts of this machine.
 const passwd = "/etc/passwd"
 
-// entryOf returns the fields of an account by its uid: name, password, uid, gid, comment, home directory and shell; nil
-// if this machine's file does not have it.
+// entryOf returns the fields of the account with a uid: name, password, uid, gid, comment, home directory and shell. It
+// returns nil if this machine's file does not have the account.
 func entryOf(uid string) []string {
 	text, err := os.ReadFile(passwd)
 	if err != nil {
@@ -76,11 +75,15 @@ func entryOf(uid string) []string {
 	return nil
 }
 
-// shellOf returns the shell of an account. If that runs no commands, it returns /bin/sh, as cron uses for every job.
+// shellOf returns the shell of an account. If the account has none that runs commands, it returns /bin/sh, which cron
+// uses for every job.
 func shellOf(entry []string) string {
-	if entry == nil || !path.IsAbs(entry[6]) || slices.Contains([]string{"nologin", "false", "true", "sync"},
-		path.Base(entry[6])) {
-		return "/bin/sh"
+	const defaultShell = "/bin/sh"
+	if entry == nil || !path.IsAbs(entry[6]) {
+		return defaultShell
+	}
+	if slices.Contains([]string{"nologin", "false", "true", "sync"}, path.Base(entry[6])) {
+		return defaultShell
 	}
 	return entry[6]
 }
@@ -93,29 +96,29 @@ func zone(t wire.Task) string {
 	return cmp.Or(t.TimeZone, "UTC")
 }
 
-// Places are a task's folders. Root is the folder of the package, "" without a package. The task's process starts in
-// the folder Start.
+// Places are a task's folders: those for temporary files and for work, and Root, which is the folder of the package,
+// or "" without a package. The task's process starts in Start.
 type Places struct {
 	Temporary, Work, Root, Start string
 }
 
-// Of returns the environment of a task's process: base, then the job's own variables, which override base, then the
-// variables of the executor, which the job can't override. If the task has no source, the process is not started
-// for a run, and the variables of a run are left out.
-func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
+// Of returns the environment of a task's process. The job's own variables override base, and the variables of the
+// executor override both. If the task has no source, the process is not started for a run, and Of leaves out the
+// variables of a run.
+func (base Environment) Of(t wire.Task, places Places, shard string) Environment {
 	env := maps.Clone(base)
 	if _, ok := env["TZ"]; !ok { // the image or the template of a pod may set it
 		env["TZ"] = zone(t)
 	}
-	env["TMPDIR"] = at.Temporary
+	env["TMPDIR"] = places.Temporary
 	if home := env["HOME"]; home == "" || home == "/" { // programs write there, and few users may write to /
-		env["HOME"] = at.Temporary
+		env["HOME"] = places.Temporary
 	}
 	maps.Copy(env, t.Env)
-	env["ELASTICJOB_WORK_DIR"] = at.Work
+	env["ELASTICJOB_WORK_DIR"] = places.Work
 	delete(env, "ELASTICJOB_PACKAGE_DIR")
-	if at.Root != "" {
-		env["ELASTICJOB_PACKAGE_DIR"] = at.Root
+	if places.Root != "" {
+		env["ELASTICJOB_PACKAGE_DIR"] = places.Root
 	}
 	maps.Copy(env, Environment{
 		contextVariable:                   shard,
@@ -150,7 +153,7 @@ func (base Environment) Of(t wire.Task, at Places, shard string) Environment {
 	return env
 }
 
-// List returns the environment as sorted NAME=value entries, the form for execve.
+// List returns the environment as sorted entries NAME=value, as execve takes them.
 func (env Environment) List() []string {
 	list := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -182,7 +185,7 @@ func ShardContext(t wire.Task) (string, error) {
 	}{t.TaskID, t.JobName, t.Total, t.JobParameter, t.Item, t.ShardingParameter}), nil
 }
 
-// toJSON encodes values of texts and numbers, without escapes for HTML. It returns an empty object for a nil map.
+// toJSON encodes a value that contains only texts and numbers, without escapes for HTML. It returns {} for a nil map.
 func toJSON(value any) string {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// These are the sentences about commands that can't be run. A check of a package and the reason of a run use the same
-// ones. Each says what to do.
+// This file has the sentences about commands that can't be run, each with what to do. A check of a package and the
+// reason of a failed run use the same sentences.
 
 // NotOnAgent says that there is no file at an absolute path.
 func NotOnAgent(name string) string {
@@ -17,12 +17,12 @@ func NotOnAgent(name string) string {
 // LeadsOut says that a name leads out of the package.
 func LeadsOut(name string) string { return name + " leads out of the package: name a file in it" }
 
-// BadLink says that a link of the package leads to a file that is not there.
+// BadLink says that a link of the package leads to a file that does not exist, or that jobs can't reach.
 func BadLink(name, to string) string {
 	return name + " is a link to " + to + ", which is not on this agent, or which the user that jobs run as can't reach"
 }
 
-// NotInPackage says that a file is not in the package, and suggests similar ones.
+// NotInPackage says that a file is not in the package, and suggests similar files.
 func NotInPackage(root, name string) string {
 	found, files, more := findSimilar(root, name)
 	if len(found) > 0 {
@@ -44,8 +44,8 @@ func NotFound(root, name, search string) string {
 	return problem + holding(files, more) + ": install it, or name a file of the package"
 }
 
-// FoundElsewhere says that a name without a slash is no file of the folder in which the command runs, if another folder
-// of the package has a file with that name; "" if none has.
+// FoundElsewhere says that the folder in which the command runs has no file with a name, but that another folder of the
+// package has one. It returns "" if no other folder has such a file.
 func FoundElsewhere(root, name string) string {
 	found, _, _ := findSimilar(root, name)
 	if len(found) == 0 || path.Base(found[0]) != name {
@@ -73,7 +73,7 @@ func isDirectory(name string) string {
 
 func isEmpty(name string) string { return name + " is empty: pack again with the script in it" }
 
-// ProgramProblem says what keeps the system from executing a file, by the file's beginning; "" if nothing does.
+// ProgramProblem says why the system can't execute a file that begins with begin. It returns "" if nothing is wrong.
 func ProgramProblem(name, begin string) string {
 	problem := firstLineProblem(name, begin, false)
 	switch {
@@ -89,45 +89,45 @@ func ProgramProblem(name, begin string) string {
 	return ""
 }
 
-// byteOrderMark is what some editors write before the first character. The system then sees no "#!".
+// byteOrderMark is the mark that some editors write before the first character. The system then sees no "#!".
 const byteOrderMark = "\xef\xbb\xbf"
 
-// firstLineProblem says what keeps the system, or a shell, from understanding a script's first line; "" if nothing
-// does.
-func firstLineProblem(name, begin string, shell bool) string {
+// firstLineProblem says why the system can't read the first line of a script, or why a shell can't read it if forShell
+// is set. It returns "" if nothing is wrong.
+func firstLineProblem(name, begin string, forShell bool) string {
 	text, marked := strings.CutPrefix(begin, byteOrderMark)
 	line, _, _ := strings.Cut(text, "\n")
 	script := strings.HasPrefix(text, "#!")
 	switch {
-	case marked && (script || shell):
+	case marked && (script || forShell):
 		return name + " begins with a byte order mark, before its first line: save it as UTF-8 without one (sed -i '1s/^\\xef\\xbb\\xbf//')"
-	case (script || shell) && strings.HasSuffix(line, "\r"):
+	case (script || forShell) && strings.HasSuffix(line, "\r"):
 		return "the first line of " + name + " ends with a carriage return: save the script with Unix line ends"
 	}
 	return ""
 }
 
-// InterpreterProblem says that the program that the first line of a script names is missing; "" if it is there or the
-// file is no script. is reports whether a file is a program. With a search path it also looks for the program that env
-// is to find.
-func InterpreterProblem(file, name, search string, is func(file string) bool) string {
+// InterpreterProblem says that the program in the first line of a script does not exist. It returns "" if the program
+// exists or the file is not a script. isProgram reports whether a file is a program. If the first line is for env and
+// search is not empty, InterpreterProblem also looks for the program that env must find in that search path.
+func InterpreterProblem(file, name, search string, isProgram func(file string) bool) string {
 	interpreter, ok := Shebang(file)
 	if !ok {
 		return ""
 	}
 	const next = ": install it, or name another interpreter"
-	if !is(interpreter[0]) {
+	if !isProgram(interpreter[0]) {
 		return fmt.Sprintf("the first line of %s names %q, which is not on this agent%s", name, interpreter[0], next)
 	}
 	if path.Base(interpreter[0]) != "env" || len(interpreter) < 2 || search == "" {
 		return ""
 	}
-	program := interpreter[1] // env gets all that follows it as one argument
+	program := interpreter[1] // env gets the rest of the line as one argument
 	if words := strings.Fields(program); words[0] == "-S" && len(words) > 1 {
 		program = words[1]
 	}
 	if strings.HasPrefix(program, "-") || assignment.MatchString(program) || strings.Contains(program, "/") ||
-		lookPath(program, search, is) != "" {
+		lookPath(program, search, isProgram) != "" {
 		return ""
 	}
 	return fmt.Sprintf("the first line of %s names %q, which is not in the PATH of this agent (%s)%s", name, program, search, next)

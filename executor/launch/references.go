@@ -16,28 +16,26 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// SecretsVariable is the variable in an executor's environment with the folders in which jobs may name files by
-// fromFile, separated by colons.
+// SecretsVariable is the variable in an executor's environment that lists the folders, separated by colons, in which
+// jobs may name files by fromFile.
 const SecretsVariable = "ELASTICJOB_SECRETS_DIR"
 
 // DefaultSecrets is the folder for secrets if SecretsVariable is empty.
 const DefaultSecrets = "/etc/elasticjob/secrets"
 
-// AppsFolder is the name of the folder, in a folder for secrets, that contains one folder per app, with the app's
-// name.
+// AppsFolder is the name of a folder in a folder for secrets. It contains one folder per app, with the app's name.
 const AppsFolder = "apps"
 
-// maxSecret is the limit of a file in bytes, the same as a job's document has for a value.
+// maxSecret is the maximum size of a file in bytes, which is also that of a value in a job's document.
 const maxSecret = 64 << 10
 
 // References reads the values that a job's env refers to.
 //
-// The executor reads them, not the job's process, so the files need not be readable for the user that jobs run as.
-// Without a restriction a job could thereby read everything that the executor may read, and every user who may
-// publish can write a job. Therefore files are read only in folders that the agent's operator has reserved for
-// secrets. A symbolic link can't lead out of its folder (os.Root), and a folder in "apps" is only for the app of
-// that name. Variables that the executor has from its agent or from the scheduler are refused: its token is among
-// them.
+// The executor reads the files, not the job's process, so the user that jobs run as need not be able to read them.
+// Without a restriction a job could read everything that the executor may read, and every user who may publish can
+// write a job. Therefore only files in folders that the agent's operator has reserved for secrets are read. A symbolic
+// link can't lead out of its folder (os.Root), and a folder in "apps" is only for the app with that name. Variables
+// that the executor has from its agent or from the scheduler are refused, because the executor's token is among them.
 //
 // In a pod, where the job can read every file itself, the folder is the root.
 type References struct {
@@ -58,13 +56,14 @@ func SecretFolders(value string) []string {
 	return slices.DeleteFunc(filepath.SplitList(value), func(folder string) bool { return !filepath.IsAbs(folder) })
 }
 
-// Resolve returns the values of all references of a task, by the names of the variables that they are for. The
-// error lists everything that is wrong, and contains no values.
+// Resolve returns the values of all references in a task's environment, by the names of the variables. The error lists
+// everything that is wrong, and contains no values.
 func (r References) Resolve(t wire.Task) (map[string]string, error) {
 	return r.resolve("env.", t.AppName, t.EnvFiles, t.EnvVariables)
 }
 
-// Request returns a task's request with the values of its headers that are references. The error contains no values.
+// Request returns a task's request, in which headers that are references have their values. The error contains no
+// values.
 func (r References) Request(t wire.Task) (wire.HTTP, error) {
 	request := *t.HTTP
 	request.Headers = make(map[string]wire.Header, len(t.HTTP.Headers))
@@ -101,12 +100,12 @@ func (r References) resolve(field, app string, files, variables map[string]strin
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		variable := variables[name]
-		value, there := r.lookup(variable)
+		value, isSet := r.lookup(variable)
 		switch {
 		case IsOwnVariable(variable):
 			problems = append(problems, fmt.Errorf("%s%s: %s is the executor's own variable, which jobs must not use",
 				field, name, variable))
-		case !there:
+		case !isSet:
 			problems = append(problems, fmt.Errorf("%s%s: the executor's environment on this agent has no %s", field, name,
 				variable))
 		case len(value) > maxSecret:
@@ -117,8 +116,8 @@ func (r References) resolve(field, app string, files, variables map[string]strin
 	return values, errors.Join(problems...)
 }
 
-// IsOwnVariable reports whether a variable is reserved for the executor. jobs.Config.Check has the same rule; it is
-// checked here too, for tasks of other schedulers.
+// IsOwnVariable reports whether a variable is reserved for the executor. jobs.Config.Check has the same rule. The
+// executor checks it too, because a task may come from another scheduler.
 func IsOwnVariable(name string) bool {
 	return slices.ContainsFunc([]string{"MESOS_", "LIBPROCESS_", "ELASTICJOB_"},
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
@@ -131,8 +130,8 @@ func (r References) file(path, app string) (string, error) {
 		if err != nil || !filepath.IsLocal(inside) {
 			continue
 		}
-		if first, rest, _ := strings.Cut(inside, "/"); folder != "/" && first == AppsFolder &&
-			!strings.HasPrefix(rest, app+"/") {
+		first, rest, _ := strings.Cut(inside, "/")
+		if folder != "/" && first == AppsFolder && !strings.HasPrefix(rest, app+"/") {
 			return "", fmt.Errorf("it is for the app that its folder below %s is named after, and not for %s",
 				filepath.Join(folder, AppsFolder), app)
 		}
@@ -174,9 +173,9 @@ func readSecret(folder, inside string) (string, error) {
 
 // reason returns why a call failed, without the path.
 func reason(err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
-		return of.Err
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
 	}
 	return err
 }

@@ -26,7 +26,7 @@ type runner struct {
 var (
 	shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
 	shell  = runner{values: []string{"-o", "+o", "--rcfile", "--init-file"}}
-	// interpreters run the file that is their first argument, and read it as text with any line ends.
+	// interpreters run the file that is their first argument. They read it as text, with any line ends.
 	interpreters = map[string]runner{
 		"python": {values: []string{"-W", "-X"}, inline: []string{"-c", "-m"}},
 		"pypy":   {values: []string{"-W", "-X"}, inline: []string{"-c", "-m"}},
@@ -37,7 +37,7 @@ var (
 		"lua":    {values: []string{"-l"}, inline: []string{"-e"}},
 		"dotnet": {}, "mono": {}, "groovy": {values: []string{"-cp"}, inline: []string{"-e"}}, "Rscript": {inline: []string{"-e"}},
 	}
-	// wrappers execute the command that follows them.
+	// wrappers execute the command after their own options and operands.
 	wrappers = map[string]runner{
 		"env": {values: []string{"-u"}}, "nice": {values: []string{"-n"}}, "ionice": {values: []string{"-c", "-n"}},
 		"timeout": {values: []string{"-s", "-k"}, operands: 1}, "flock": {values: []string{"-w", "-E"}, operands: 1},
@@ -54,58 +54,59 @@ var (
 	inlineOption = regexp.MustCompile(`^-[a-z]*c$`)
 )
 
-// file returns the index of the first word after the options; len(words) if there is none. inline is the option that
-// gives code instead.
-func (r runner) file(words []string) (at int, inline string) {
-	for at = 1; at < len(words); at++ {
-		word := words[at]
+// file returns the index of the first word after the options, or len(words) if there is none. If an option gives code
+// instead of a file, file returns len(words) and that option.
+func (r runner) file(words []string) (i int, inline string) {
+	for i = 1; i < len(words); i++ {
+		word := words[i]
 		switch {
 		case slices.Contains(r.inline, word):
 			return len(words), word
 		case word == "--":
-			return at + 1, ""
+			return i + 1, ""
 		case slices.Contains(r.values, word):
-			at++
+			i++
 		case !strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "+"):
-			return at, ""
+			return i, ""
 		}
 	}
 	return len(words), ""
 }
 
-// use is how a command uses a file that it names.
+// use says how a command uses a file that it names.
 type use int
 
 const (
-	mentioned use = iota // perhaps not a file at all
-	read                 // opened by the program
-	asScript             // read by a shell
-	executed             // executed by the system
+	mentioned use = iota // the word may not name a file
+	read                 // the program opens the file
+	asScript             // a shell reads the file
+	executed             // the system executes the file
 )
 
 // Words are the words of a command that runs in an unpacked package.
 type Words struct {
-	// Dir is the folder of the package, Root the one below it in which the command runs.
+	// Dir is the folder of the package, and Root is the folder in it in which the command runs.
 	Dir, Root string
 	// File is the name of the package's own file, which is in Dir only if the command names it.
 	File string
-	// Ended means that the command ran and failed. Then only files are checked without which it can't have run, and of
-	// a shell's script only the first command, because later ones may read files that the first has made.
+	// Ended means that the command ran and failed. Then only files without which it can't have run are checked, and
+	// only the first command of a shell's script, because later commands may read files that the first has made.
 	Ended bool
 
 	problems []string
 }
 
-// Problems says what is wrong with the files of the package that the words of a command name, apart from the first
-// word: that they are missing, or can't be run.
+// Problems says what is wrong with the files of the package that the words of a command name: that they do not exist,
+// or can't be run. It does not check the first word.
 func (w Words) Problems(words []string) []string {
 	w.problems = nil
 	w.checkWords(words)
 	return w.problems
 }
 
-// Explain says what is wrong with a command that has run and failed, as far as its files show it; "" if nothing is. It
-// looks at them with the rights of the account as which the command ran. search is the search path of the command.
+// Explain says what is wrong with a command that has run and failed, as far as its files show that. It returns "" if
+// it finds nothing. It reads the files with the rights of the account as which the command ran. search is the
+// command's search path.
 func (w Words) Explain(words []string, search string, as *isolation.Account) (problem string) {
 	w.Ended = true
 	_ = as.Do(func() error {
@@ -143,29 +144,29 @@ func (w *Words) checkWords(words []string) {
 	name := strings.TrimRight(path.Base(words[0]), "0123456789.")
 	uses := make([]use, len(words))
 	if wrapper, ok := wrappers[name]; ok {
-		at, _ := wrapper.file(words)
-		at += wrapper.operands
-		for at < len(words) && assignment.MatchString(words[at]) {
-			at++
+		i, _ := wrapper.file(words)
+		i += wrapper.operands
+		for i < len(words) && assignment.MatchString(words[i]) {
+			i++
 		}
-		if at < len(words) {
-			w.checkFile(words[at], executed)
-			w.checkWords(words[at:])
+		if i < len(words) {
+			w.checkFile(words[i], executed)
+			w.checkWords(words[i:])
 		}
 		return
 	}
 	if slices.Contains(shells, name) {
-		at, _ := shell.file(words)
-		if at > 1 && at < len(words) && inlineOption.MatchString(words[at-1]) {
-			w.checkShell(words[at])
+		i, _ := shell.file(words)
+		if i > 1 && i < len(words) && inlineOption.MatchString(words[i-1]) {
+			w.checkShell(words[i])
 			return
 		}
-		if at < len(words) {
-			uses[at] = asScript
+		if i < len(words) {
+			uses[i] = asScript
 		}
 	} else if interpreter, ok := interpreters[name]; ok {
-		if at, _ := interpreter.file(words); at < len(words) {
-			uses[at] = read
+		if i, _ := interpreter.file(words); i < len(words) {
+			uses[i] = read
 		}
 	} else if name == "java" {
 		w.checkJava(words)
@@ -176,7 +177,7 @@ func (w *Words) checkWords(words []string) {
 	}
 }
 
-// checkJava checks the archives that Java is given.
+// checkJava checks the archives in the arguments of Java.
 func (w *Words) checkJava(words []string) {
 	main, _ := java.file(words)
 	for i, word := range words[1:] {
@@ -204,8 +205,7 @@ func (w *Words) checkJava(words []string) {
 	}
 }
 
-// checkShell checks the commands of a script for sh -c, as far as they are plain words in the folder in which it
-// begins.
+// checkShell checks the commands of a script for sh -c, up to the first that is not plain words or changes the folder.
 func (w *Words) checkShell(script string) {
 	for i, command := range separator.Split(script, -1) {
 		words := strings.Fields(command)
@@ -219,8 +219,9 @@ func (w *Words) checkShell(script string) {
 		if len(words) == 0 {
 			continue
 		}
-		if slices.Contains([]string{"cd", "pushd"}, words[0]) || strings.ContainsAny(command, "'\"\\(){}`") ||
-			w.Ended && i > 0 {
+		changesFolder := slices.Contains([]string{"cd", "pushd"}, words[0])
+		isPlain := !strings.ContainsAny(command, "'\"\\(){}`")
+		if changesFolder || !isPlain || w.Ended && i > 0 {
 			return // later words may mean anything
 		}
 		if strings.Contains(words[0], "/") {
@@ -230,10 +231,10 @@ func (w *Words) checkShell(script string) {
 	}
 }
 
-// checkFile adds what is wrong with a file that a word names. A word that may be no name of a file is only reported if
-// the package has the file elsewhere.
-func (w *Words) checkFile(word string, as use) {
-	if as == mentioned {
+// checkFile adds a problem if something is wrong with the file that a word names. For a word that is only mentioned, and so may
+// not name a file, it does so only if another folder of the package has the file.
+func (w *Words) checkFile(word string, how use) {
+	if how == mentioned {
 		if w.Ended {
 			return
 		}
@@ -243,40 +244,42 @@ func (w *Words) checkFile(word string, as use) {
 		}
 	}
 	name := path.Clean(word)
-	if word == "" || path.IsAbs(word) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(word, "*?[$\x00") ||
-		strings.HasPrefix(word, "-") || strings.Contains(word, "://") || pack.Outside(w.Root, name) != "" {
+	isPath := word != "" && !strings.ContainsAny(word, "*?[$\x00") && !strings.HasPrefix(word, "-") &&
+		!strings.Contains(word, "://")
+	isInside := !path.IsAbs(word) && filepath.IsLocal(name) && name != "."
+	if !isPath || !isInside || pack.Outside(w.Root, name) != "" {
 		return
 	}
 	info, err := os.Stat(filepath.Join(w.Root, name))
-	if as == executed && !strings.Contains(word, "/") { // a program in the search path
+	if how == executed && !strings.Contains(word, "/") { // a program in the search path
 		if err == nil && info.Mode().IsRegular() {
 			w.add(name + " is a file of the package, in which programs are not searched: name it ./" + name)
 		}
 		return
 	}
 	if err != nil {
-		w.checkMissing(name, as)
+		w.checkMissing(name, how)
 		return
 	}
 	if !info.Mode().IsRegular() {
-		if as == executed || as == asScript {
+		if how == executed || how == asScript {
 			w.add(isDirectory(name))
 		}
 		return
 	}
 	switch begin := Head(filepath.Join(w.Root, name)); {
-	case as == read:
-	case as == executed && info.Mode()&0o111 == 0:
+	case how == read:
+	case how == executed && info.Mode()&0o111 == 0:
 		w.add(name + " has no execute bit: set it before packing (chmod +x), or name what runs it, such as sh " + name)
-	case as == executed && begin == "":
+	case how == executed && begin == "":
 		w.add(isEmpty(name))
 	default:
-		w.add(firstLineProblem(name, begin, as == asScript))
+		w.add(firstLineProblem(name, begin, how == asScript))
 	}
 }
 
-// checkMissing adds a problem: the command names a file that is not where it runs.
-func (w *Words) checkMissing(name string, as use) {
+// checkMissing adds the problem that the command names a file that does not exist in the folder in which it runs.
+func (w *Words) checkMissing(name string, how use) {
 	if top, err := filepath.Rel(w.Dir, w.Root); err == nil && top != "." {
 		if inside, ok := strings.CutPrefix(name, top+"/"); ok && exists(filepath.Join(w.Root, inside)) {
 			w.add(name + " is not found: the command runs in " + top + ", the only directory at the package's top, so name the file " + inside)
@@ -286,10 +289,10 @@ func (w *Words) checkMissing(name string, as use) {
 	found, _, _ := findSimilar(w.Root, name)
 	below := slices.DeleteFunc(slices.Clone(found), func(file string) bool { return !strings.HasSuffix(file, "/"+name) })
 	switch {
-	case as != mentioned && len(found) == 0 && isSimilar(name, w.File) && path.Ext(name) == path.Ext(w.File):
+	case how != mentioned && len(found) == 0 && isSimilar(name, w.File) && path.Ext(name) == path.Ext(w.File):
 		// The package was unpacked because the command does not name it.
 		w.add(name + " is not in the package; did you mean " + w.File + ", the package itself?")
-	case as != mentioned:
+	case how != mentioned:
 		w.add(NotInPackage(w.Root, name))
 	case len(below) > 0 && strings.ContainsAny(name, "./"):
 		w.add(name + " is not in the directory in which the command runs" + didYouMean(below))
