@@ -20,19 +20,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/stacktrace"
 )
 
-// While a task runs, the executor holds the task's output files open and accesses them by their descriptors. The
-// task can put links, pipes or folders in their place if the files belong to its user, but it still writes to the
-// open files. No process can take a lease on a file that is held open for writing, so none can block the executor's
-// access. For ended tasks, no function here follows a link or waits for a pipe.
+// While a task runs, the executor holds the task's output files open and accesses them by their descriptors. If the
+// files belong to the task's user, the task can put links, pipes or folders in their place, but its output still goes
+// to the open files. A process can't take a lease on a file that is open for writing, so it can't block the executor's
+// access either. For ended tasks, no function here follows a link or waits for a pipe.
 
 const (
 	// CauseLength limits the output in a failure's cause, in bytes. The scheduler keeps the last 2,000 bytes of the
-	// whole cause, in which a sentence precedes the output.
+	// whole cause, which begins with a sentence.
 	CauseLength = 1600
 	// MessageLength limits the one-line message of an update, in bytes.
 	MessageLength = 300
-	// TailLength is how many bytes at the end of a stream are read for a cause. It exceeds CauseLength so that the
-	// exceptions of a stack trace are found: Java prints 1024 frames, of some 100 bytes each.
+	// TailLength is how many bytes at the end of a stream are read for a cause. It is much more than CauseLength, so
+	// that these bytes contain the exception of a stack trace: Java prints 1024 frames of some 100 bytes each.
 	TailLength = 128 << 10
 )
 
@@ -64,8 +64,8 @@ func readDirNoFollow(path string) ([]fs.DirEntry, error) {
 	return f.ReadDir(-1)
 }
 
-// usedBytes returns how many bytes of the disk an output file uses: without the rest of its last block and without holes,
-// but with blocks that were allocated behind its end.
+// usedBytes returns how many bytes of the disk an output file uses. It does not count holes and the rest of the last
+// block, but it counts blocks that a process has allocated behind the file's end.
 func usedBytes(info fs.FileInfo) int64 {
 	disk := diskSize(info)
 	if disk > info.Size()+allocatedAhead {
@@ -109,11 +109,13 @@ func diskFull(folder string) bool {
 
 // contents describes a folder of output.
 type contents struct {
-	// bytes is what the folder uses on the disk.
+	// bytes is how many bytes the folder uses on the disk.
 	bytes int64
-	// plain means that the folder contains only the output files, which have no other links and belong to the
-	// executor; empty that all files are empty.
-	plain, empty bool
+	// plain means that the folder contains only the output files, and that they have no other links and belong to the
+	// executor.
+	plain bool
+	// empty means that all files are empty.
+	empty bool
 }
 
 func (o *Files) contentsOf(dir string) (c contents) {
@@ -135,7 +137,7 @@ func (o *Files) contentsOf(dir string) (c contents) {
 	return c
 }
 
-// truncate empties the output files of a folder that was plain, and reports whether it still is.
+// truncate empties the output files of a folder that was plain. It returns false if the folder is not plain any more.
 func (o *Files) truncate(dir string) bool {
 	c := o.contentsOf(dir)
 	if !c.plain || c.empty {
@@ -157,17 +159,17 @@ type part struct{ from, to int64 }
 // maxParts limits the memory for a file with many holes.
 const maxParts = 256
 
-// endOf lists the ranges of the last limit bytes of a file, without holes. With a hole a task can make its output
-// larger than any disk.
+// endOf lists the ranges that contain the last limit bytes of a file. Holes are not read and do not count: with a hole
+// a task can make its output larger than any disk.
 func endOf(f *os.File, limit int64) ([]part, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	var parts []part
-	for at := int64(0); at < info.Size(); {
-		p := part{at, info.Size()}
-		from, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
+	for offset := int64(0); offset < info.Size(); {
+		p := part{offset, info.Size()}
+		from, err := unix.Seek(int(f.Fd()), offset, unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) {
 			break // the rest of the file is a hole
 		}
@@ -182,7 +184,7 @@ func endOf(f *os.File, limit int64) ([]part, error) {
 		if parts = append(parts, p); len(parts) > maxParts {
 			parts = parts[1:]
 		}
-		at = p.to
+		offset = p.to
 	}
 	first := len(parts)
 	for ; first > 0 && limit > 0; first-- {
@@ -193,7 +195,7 @@ func endOf(f *os.File, limit int64) ([]part, error) {
 	return parts[first:], nil
 }
 
-// Mark is how many bytes a task had written to stdout and stderr at some moment.
+// Mark is the number of bytes that a task had written to stdout and to stderr at some moment.
 type Mark [2]int64
 
 // Mark implements Sink.
@@ -206,14 +208,14 @@ func (o *Files) Mark(number string) (m Mark) {
 	return m
 }
 
-// Cause implements Sink. It uses the end of stdout if nothing but notices was written to stderr.
-func (o *Files) Cause(number, what string, since Mark, show func([]byte) string) string {
+// Cause implements Sink. It uses the end of stdout if the task wrote nothing but notices to stderr.
+func (o *Files) Cause(number, failure string, since Mark, show func([]byte) string) string {
 	if diskFull(o.sandbox) {
-		what += "; the agent's disk is full"
+		failure += "; the agent's disk is full"
 	}
 	files := o.filesOf(number)
 	if len(files) > 0 && answersStdout.Match(endOfFile(files[0], since[0])) {
-		what += "; it wrote messages of the protocol to stdout: write them to its pipe (ELASTICJOB_PIPE)"
+		failure += "; it wrote messages of the protocol to stdout: write them to its pipe (ELASTICJOB_PIPE)"
 	}
 	var ends [2]string
 	for i, f := range slices.Backward(files) {
@@ -221,7 +223,7 @@ func (o *Files) Cause(number, what string, since Mark, show func([]byte) string)
 			break
 		}
 	}
-	return withEnds(what, ends)
+	return withEnds(failure, ends)
 }
 
 // The ends of causes of processes that wrote nothing.
@@ -235,29 +237,29 @@ func TrimSilent(cause string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(cause, silent), silentStderr)
 }
 
-// withEnds appends the end of a stream, of those in the order of streamNames, to the description of a failure. stdout is
-// read only if stderr holds nothing but notices.
-func withEnds(what string, ends [2]string) string {
+// withEnds appends the end of stdout or stderr to the description of a failure. ends are in the order of streamNames.
+// The end of stdout is empty unless that of stderr has nothing but notices.
+func withEnds(failure string, ends [2]string) string {
 	stdout, stderr := ends[0], ends[1]
 	switch {
 	case stdout == "" && stderr == "":
-		return what + silent
+		return failure + silent
 	case stdout == "":
-		return withEnd(what, streamNames[1], stderr)
+		return withEnd(failure, streamNames[1], stderr)
 	}
-	return withEnd(what, streamNames[0], stdout)
+	return withEnd(failure, streamNames[0], stdout)
 }
 
 // withEnd appends the end of a stream to the description of a failure.
-func withEnd(what, stream, end string) string {
-	return withReason(what, end) + "; end of " + stream + ":\n" + end
+func withEnd(failure, stream, end string) string {
+	return withReason(failure, end) + "; end of " + stream + ":\n" + end
 }
 
-// answersStdout matches output of a resident process that takes stdout for its pipe.
+// answersStdout matches the output of a resident process that writes to stdout instead of its pipe.
 var answersStdout = regexp.MustCompile(`(?m)^\s*\{.*"type"\s*:\s*"(?:hello|done)"`)
 
-// endOfFile returns the last TailLength bytes of a file, without the part before the mark since; nothing if it can't be
-// read.
+// endOfFile returns the last TailLength bytes of a file, without the part before the mark since. It returns nil if the
+// file can't be read.
 func endOfFile(f *os.File, since int64) []byte {
 	info, err := f.Stat()
 	if err != nil {
@@ -284,8 +286,8 @@ func endOfFile(f *os.File, since int64) []byte {
 	return end.Bytes()
 }
 
-// lastOf returns the end of a stream, at most TailLength bytes of which were read, in the form for a cause: without the
-// frames of stack traces and, if there is anything else, without notices.
+// lastOf returns the end of a stream in the form for a cause: without the frames of stack traces and, if it has other
+// lines, without notices. data is at most TailLength bytes long.
 func lastOf(data []byte, show func([]byte) string) string {
 	if len(data) == TailLength { // the first line may be the rest of a frame
 		const longest = 500
@@ -316,7 +318,7 @@ func printable(text string) string {
 			if first := text[i-1] == 0x1b; first && r != '[' || !first && r >= '@' && r <= '~' {
 				escape = false
 			}
-		case r == utf8.RuneError && last == r: // one for each run of bytes that are not UTF-8
+		case r == utf8.RuneError && last == r: // successive bytes that are not UTF-8 become one character
 		case r == '\n' || r == '\t' || r >= ' ' && r != 0x7f && (r < 0x80 || r >= 0xa0):
 			b.WriteRune(r)
 			last = r

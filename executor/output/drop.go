@@ -14,10 +14,11 @@ import (
 // dropUnit is a multiple of the blocks of all file systems. Only whole blocks can be given back.
 const dropUnit = 64 << 10
 
-// dropBeginning gives the blocks of a file's beginning back to the file system, so that its last bytes, at least limit of
-// them, are left, and writes a note about that into the first block. The file keeps its size, so processes and readers
-// go on at the same offsets, and nothing that is written at the same time is lost. It returns the offset of what is left,
-// where a line begins unless lines are very long. All of the file is dropped if the file system can't make holes.
+// dropBeginning gives the blocks at the beginning of a file back to the file system and writes a note about that into
+// the first block. At least the last limit bytes are left. The file keeps its size, so processes and readers continue
+// at the same offsets, and output that is written at the same time is not lost. dropBeginning returns the offset at
+// which the rest begins; unless lines are very long, a line begins there. If the file system can't make holes, the
+// whole file is dropped.
 func dropBeginning(f *os.File, limit int64) (begin int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -25,7 +26,7 @@ func dropBeginning(f *os.File, limit int64) (begin int64, err error) {
 	}
 	end := info.Size()
 	begin = max(end-limit, 0)
-	// What precedes a hole that the process has made is dropped too, which bounds the number of parts.
+	// The part before a hole that the process has made is dropped too, which bounds the number of parts.
 	if last, err := endOf(f, limit); err == nil && len(last) > 0 {
 		begin = max(begin, last[len(last)-1].from)
 	} else if err == nil {
@@ -38,15 +39,18 @@ func dropBeginning(f *os.File, limit int64) (begin int64, err error) {
 				from-wire.DroppedNoteRoom)
 		}
 	}
-	// Blocks that the process has allocated behind the end are given back by truncation only, even to the same size.
-	if info, stat := f.Stat(); err == nil && stat == nil && diskSize(info) > info.Size()-from+wire.DroppedNoteRoom+2*allocatedAhead {
-		err = f.Truncate(info.Size())
+	// Only truncation, even to the same size, gives back blocks that the process has allocated behind the end.
+	if info, statErr := f.Stat(); err == nil && statErr == nil {
+		expected := info.Size() - from + wire.DroppedNoteRoom
+		if diskSize(info) > expected+2*allocatedAhead {
+			err = f.Truncate(info.Size())
+		}
 	}
 	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
 		note := fmt.Sprintf("[elasticjob: %d bytes of output before this line were dropped]\n", end)
 		begin, err = 0, f.Truncate(0)
-		_, noted := unix.Pwritev2(int(f.Fd()), [][]byte{[]byte(note)}, 0, unix.RWF_APPEND)
-		err = errors.Join(err, noted)
+		_, noteErr := unix.Pwritev2(int(f.Fd()), [][]byte{[]byte(note)}, 0, unix.RWF_APPEND)
+		err = errors.Join(err, noteErr)
 	}
 	if err != nil {
 		return begin, fmt.Errorf("drop the beginning of an output: %w", err)
@@ -54,8 +58,8 @@ func dropBeginning(f *os.File, limit int64) (begin int64, err error) {
 	return begin, nil
 }
 
-// lineBefore returns where the line begins that contains an offset, and the end of the whole units before that line.
-// Both are the end of the units before the offset if the line began more than longest bytes earlier.
+// lineBefore returns the beginning of the line that contains an offset, and the end of the whole units before that
+// line. If the line begins more than longest bytes earlier, both are the end of the units before the offset.
 func lineBefore(f *os.File, offset int64) (begin, unit int64) {
 	const longest = 16 << 10
 	before := make([]byte, min(longest, offset))

@@ -15,8 +15,8 @@ var (
 		`^\s*(?:Traceback \(most recent call last\):|The above exception was |During handling of the above exception|$)`)
 )
 
-// cutAfterException is cut for the end of a stream. If the last exception in it, with its causes, would be cut away
-// because more lines follow than fit, these lines are cut instead.
+// cutAfterException is cut for the end of a stream. If so many lines follow the last exception that the exception and
+// its causes would be cut away, it cuts these lines instead.
 func cutAfterException(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -26,8 +26,8 @@ func cutAfterException(text string, limit int) string {
 	for last >= 0 && !exceptionLine.MatchString(lines[last]) {
 		last--
 	}
-	behind := strings.Join(lines[last+1:], "\n")
-	if last < 0 || len(behind) < limit/4 {
+	following := strings.Join(lines[last+1:], "\n")
+	if last < 0 || len(following) < limit/4 {
 		return cut(text, limit)
 	}
 	first := last
@@ -35,11 +35,11 @@ func cutAfterException(text string, limit int) string {
 		first--
 	}
 	exception := cut(strings.TrimSpace(strings.Join(lines[first:last+1], "\n")), limit*3/4)
-	end := cut(behind, limit-len(exception)-len("\n… 1000000 lines …\n"))
-	if _, whole, more := strings.Cut(end, "\n"); more { // the first line is incomplete
-		end = whole
+	end := cut(following, limit-len(exception)-len("\n… 1000000 lines …\n"))
+	if _, wholeLines, ok := strings.Cut(end, "\n"); ok { // the first line is incomplete
+		end = wholeLines
 	}
-	if left := strings.Count(behind, "\n") - strings.Count(end, "\n"); left > 0 {
+	if left := strings.Count(following, "\n") - strings.Count(end, "\n"); left > 0 {
 		return fmt.Sprintf("%s\n… %d lines …\n%s", exception, left, end)
 	}
 	return exception + "\n" + end

@@ -19,34 +19,34 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// Folder is the name of the folder in the sandbox that contains one folder of output per task, with the task's
-// number as its name.
+// Folder is the name of the folder in the sandbox that contains one folder of output per task. The name of that folder
+// is the task's number.
 const Folder = "tasks"
 
 // outputMode is the mode of output folders.
 const outputMode = 0o755
 
 // Files manages the output files of tasks. These are plain files, so that output costs a task nothing and survives
-// every process; therefore their size is noticed only after they have grown. They belong to the executor. If tasks
-// run as another user, that user can't reach them by a path, but can reopen them by the descriptors of its
-// processes.
+// every process. Therefore the executor notices that a file is too large only after it has grown. The files belong to
+// the executor. If tasks run as another user, that user can't reach them by a path, but can reopen them by the
+// descriptors of its processes.
 type Files struct {
 	sandbox string
 	limits  Limits
-	as      *isolation.Account // user of the tasks, nil for the executor's own
+	as      *isolation.Account // the user of the tasks; nil for the executor's own
 	log     *slog.Logger
 
 	mu       sync.Mutex
 	running  map[string]*watched
-	begun    chan struct{} // capacity 1; gets a value when live has grown
+	begun    chan struct{} // has a value when running has grown
 	ended    []folder      // the oldest first
-	reusable []string      // folders that are not kept any more and can be reused
-	bytes    int64         // total of ended
+	reusable []string      // the numbers of folders that are not kept any more and can be reused
+	bytes    int64         // the total size of ended
 }
 
 type folder struct {
 	number string
-	at     time.Time // time of its task's end
+	ended  time.Time // the time of the task's end
 	contents
 }
 
@@ -54,8 +54,8 @@ var streamNames = []string{"stdout", "stderr"}
 
 var _ Sink = (*Files)(nil)
 
-// NewFiles returns the output of the tasks in a sandbox. as is the user of the tasks, nil for the executor's own
-// user. The limits hold only while Watch runs.
+// NewFiles returns the output of the tasks in a sandbox. as is the user of the tasks; nil for the executor's own user.
+// The limits are enforced only while Watch runs.
 func NewFiles(sandbox string, limits Limits, as *isolation.Account, log *slog.Logger) *Files {
 	return &Files{sandbox: sandbox, limits: limits, as: as, log: log, running: map[string]*watched{},
 		begun: make(chan struct{}, 1)}
@@ -99,7 +99,7 @@ func (o *Files) open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// permit allows tasks to reopen an output file, for example by /dev/stdout. The mode of the folder above keeps out
+// permit allows tasks to reopen an output file, for example by /dev/stdout. The mode of the parent folder keeps out
 // other users of the same group.
 func (o *Files) permit(f *os.File) error {
 	if o.as == nil {
@@ -118,8 +118,8 @@ func (o *Files) filesOf(number string) []*os.File {
 	return nil
 }
 
-// Streams implements Sink. It opens the files again, so that flags which a process sets on its descriptors do not
-// affect the executor's.
+// Streams implements Sink. It opens the files again, so that flags that a process sets on its descriptors do not
+// affect the executor's descriptors.
 func (o *Files) Streams(number string, _ *supervisor.Spec) (files []*os.File, ended func(), err error) {
 	for i := range streamNames {
 		f, err := o.writer(number, i)
@@ -144,8 +144,8 @@ func (o *Files) writer(number string, stream int) (*os.File, error) {
 	err := o.permit(files[stream]) // a task may have changed the file's mode
 	if err == nil {
 		var f *os.File
-		if f, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", files[stream].Fd()), os.O_WRONLY|os.O_APPEND,
-			0); err == nil {
+		f, err = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", files[stream].Fd()), os.O_WRONLY|os.O_APPEND, 0)
+		if err == nil {
 			return f, nil
 		}
 	}
@@ -163,8 +163,8 @@ func (o *Files) add(number string, w *watched) {
 	}
 }
 
-// end adds a task's output to the kept ones, in the order in which tasks ended. It takes longer for large outputs
-// than for small ones, so calls for tasks that ended one after the other may overtake each other.
+// end adds a task's output to the kept output, in the order in which tasks ended. A call takes longer for a large
+// output, so the call for a later task may be the first to finish.
 func (o *Files) end(number string, at time.Time) {
 	o.mu.Lock()
 	w := o.running[number]
@@ -174,7 +174,7 @@ func (o *Files) end(number string, at time.Time) {
 	w.close()
 	f := folder{number, at, o.contentsOf(filepath.Join(o.sandbox, Folder, number))}
 	o.mu.Lock()
-	i, _ := slices.BinarySearchFunc(o.ended, at, func(f folder, at time.Time) int { return f.at.Compare(at) })
+	i, _ := slices.BinarySearchFunc(o.ended, at, func(f folder, at time.Time) int { return f.ended.Compare(at) })
 	o.ended = slices.Insert(o.ended, i, f)
 	o.bytes += f.bytes
 	var remove []folder
@@ -193,8 +193,9 @@ func (o *Files) end(number string, at time.Time) {
 	}
 }
 
-// File systems are slow when many files are created and removed (see makeSpread), so folders that are not kept any
-// more are reused, as many as a burst of tasks may need.
+// File systems are slow when many files are created and removed, as makeSpread of package executor says. So folders
+// that are not kept any more are reused: at most maxReusable, which suffices for a burst of tasks, of at most
+// reusableSize bytes each.
 const (
 	maxReusable  = 1024
 	reusableSize = 64 << 10
@@ -229,7 +230,7 @@ func (o *Files) folder(number string) (string, error) {
 		}
 		_ = pack.RemoveTree(used)
 	}
-	// If the path exists already, a task created it, and may have put anything into it.
+	// If the path exists, a task has created it and may have put anything into it.
 	return path, remake(path)
 }
 
@@ -249,15 +250,15 @@ func remake(path string) error {
 
 // watched is the state of a running task's output.
 type watched struct {
-	// interval and due belong to Watch, once it knows the task.
+	// Only Watch uses interval and due after the task was added.
 	interval time.Duration
 	due      time.Time
 
-	files []*os.File // the executor's own descriptors, one for each stream
+	files []*os.File // the executor's own descriptors, by stream
 
 	mu      sync.Mutex
-	sizes   [2]int64 // at the last check, one for each stream
-	dropped [2]int64 // how many bytes at the beginning were dropped
+	sizes   [2]int64 // the sizes at the last check, by stream
+	dropped [2]int64 // the numbers of bytes that were dropped at the beginning, by stream
 	closed  bool
 }
 
@@ -268,7 +269,7 @@ func (w *watched) close() {
 	CloseAll(w.files)
 }
 
-// minInterval returns the interval of checks for a new task, and for one whose output grows fast.
+// minInterval returns the interval of checks for a task that is new or whose output grows fast.
 func (o *Files) minInterval() time.Duration {
 	return min(max(o.limits.CheckInterval/20, time.Millisecond), o.limits.CheckInterval)
 }
@@ -276,7 +277,7 @@ func (o *Files) minInterval() time.Duration {
 // Watch implements Sink. It checks a task often while the task is new or its output grows fast, then less and less
 // often.
 func (o *Files) Watch(ctx context.Context) {
-	var next time.Time // time of the next check; zero if no task runs
+	var next time.Time // the time of the next check; zero if no task runs
 	timer := time.NewTimer(o.minInterval())
 	defer timer.Stop()
 	for {
@@ -296,7 +297,7 @@ func (o *Files) Watch(ctx context.Context) {
 	}
 }
 
-// checkDue checks the tasks that are due, and returns the time of the next check; zero if no task runs.
+// checkDue checks the tasks that are due, and returns the time of the next check, or zero if no task runs.
 func (o *Files) checkDue() (next time.Time) {
 	now := time.Now()
 	o.mu.Lock()
@@ -322,7 +323,7 @@ func (o *Files) check(w *watched) {
 	}
 }
 
-// limit drops the beginnings of files that are too large. It reports whether one has grown fast since the last call.
+// limit drops the beginnings of files that are too large. It reports whether a file has grown fast since the last call.
 func (o *Files) limit(w *watched) (growsFast bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

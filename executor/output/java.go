@@ -2,8 +2,8 @@ package output
 
 import "regexp"
 
-// startsJavaExecutor explains the failure of a package for the original that starts its Java executor instead of a
-// script.
+// startsJavaExecutor explains the failure of a package for the original that starts the original's Java executor
+// instead of a script.
 const startsJavaExecutor = "this package starts ElasticJob-Cloud's Java executor (JobBootstrap), which this executor replaces; " +
 	"start its job classes by the SDK for Java (docs/java.md), or give the job a script.command.line: " +
 	"the shard is in the environment variables ELASTICJOB_…"
@@ -20,16 +20,17 @@ var (
 	inLocal = regexp.MustCompile(`\bat [\w.]+\.cloud\.executor\.local\.`)
 )
 
-// isJavaExecutor recognises, by the end of a failed process's output, the original's executor for Java jobs, which
-// needs libmesos and an agent that launched it. It returns false for any other output, such as a job's own stack trace.
+// isJavaExecutor reports whether the end of a failed process's output is from the original's executor for Java jobs,
+// which needs libmesos and an agent that launched it. It returns false for other output, such as a job's own stack
+// trace.
 func isJavaExecutor(output string) bool {
 	return needsMesos.MatchString(output) || inOriginal.MatchString(output) && !inLocal.MatchString(output)
 }
 
-// withReason appends the reason that the output shows, if it is recognised.
-func withReason(what, output string) string {
+// withReason appends a reason to the description of a failure if the output shows a known one.
+func withReason(failure, output string) string {
 	if isJavaExecutor(output) {
-		return what + "; " + startsJavaExecutor
+		return failure + "; " + startsJavaExecutor
 	}
-	return what
+	return failure
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 )
 
-// Limits limit the disk space of tasks' output.
+// Limits limits the disk space of tasks' output.
 type Limits struct {
-	// File is how many bytes of stdout and of stderr are kept at least, a multiple of 64 KiB. Once a file has twice as
-	// many, its beginning is dropped.
+	// File is how many bytes of stdout and of stderr are kept at least, a multiple of 64 KiB. Once a file has more
+	// than twice as many, its beginning is dropped.
 	File int64
-	// Tasks is how many folders of ended tasks are kept, Bytes their maximum total size.
+	// Tasks is how many folders of ended tasks are kept, and Bytes is their maximum total size.
 	Tasks int
 	Bytes int64
 	// CheckInterval is the longest interval between checks of the sizes.
@@ -30,21 +30,22 @@ func DefaultLimits() Limits {
 
 // Sink is the destination of tasks' output: Files or Streams.
 type Sink interface {
-	// Begin prepares a task's output. end must be called when the task's processes have ended, with the time at
-	// which that was known, and before the end is reported. So a task that starts after that report always has a
+	// Begin prepares a task's output. When the task's processes have ended, and before the end is reported, end must
+	// be called with the time at which the end became known. A task that starts after that report then always has a
 	// later end.
 	Begin(number string) (end func(at time.Time), err error)
-	// Streams provides the standard output and standard error of a process of the task, either in the specification
-	// or as descriptors, which the caller closes once the process has them. ended must be called when nothing of
-	// the process is left, or if it was not started.
+	// Streams provides the standard output and standard error of a process of the task, either in the specification or
+	// as descriptors, which the caller closes once the process has them. ended must be called when the process and its
+	// children have ended, or if the process was not started.
 	Streams(number string, spec *supervisor.Spec) (files []*os.File, ended func(), err error)
 	// Answers returns the writer for the answers to a task's requests.
 	Answers(number string) (io.WriteCloser, error)
 	// Mark returns the current position in the task's output.
 	Mark(number string) Mark
-	// Cause returns the cause of a failure: what, followed by the end of the output to stderr since the mark. show
-	// decodes the output and removes secrets, before the text is cut to its length, so that no part of a secret is left.
-	Cause(number, what string, since Mark, show func([]byte) string) string
+	// Cause returns the cause of a failure: its description, followed by the end of the output since the mark. show
+	// decodes the output and removes secrets. It is called before the text is cut to its length, so that no part of a
+	// secret is left.
+	Cause(number, failure string, since Mark, show func([]byte) string) string
 	// Watch limits the output of running tasks, until ctx ends.
 	Watch(ctx context.Context)
 }

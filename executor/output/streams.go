@@ -17,21 +17,21 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Streams is the standard output and standard error of a pod's container. Processes of the task get the container's
-// standard output itself, so that it costs nothing; records of the executor are written between their lines
-// (wire.PodRecord). Standard error goes through one pipe per process, and its end is kept for the cause of a
+// Streams is the standard output and standard error of a pod's container. The task's processes write to the
+// container's standard output directly, so that output costs nothing. The executor writes its records between their
+// lines (wire.PodRecord). Standard error goes through one pipe per process, and its end is kept for the cause of a
 // failure. The kubelet limits how much of both it keeps.
 type Streams struct {
 	stdout, stderr *os.File
-	folder         string // any on the disk to which tasks write
+	folder         string // any folder on the disk to which tasks write
 
 	writing sync.Mutex // held during each write to stdout, so that no record is inside of an answer
 
 	mu    sync.Mutex // held from a read of a pipe until its data is written and kept
-	end   []byte     // end of the data written to stderr, at least TailLength bytes of it
-	count int64      // number of all bytes written to stderr
+	end   []byte     // the end of the data written to stderr: at least TailLength bytes, if there are so many
+	count int64      // the number of all bytes written to stderr
 	pipes map[*os.File]bool
-	part  [16 << 10]byte // buffer for one read
+	part  [16 << 10]byte // the buffer for one read
 }
 
 var _ Sink = (*Streams)(nil)
@@ -56,7 +56,7 @@ func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) 
 	if err := unix.Pipe2(fds[:], unix.O_CLOEXEC); err != nil {
 		return nil, nil, fmt.Errorf("make the pipe of stderr: %w", err)
 	}
-	_ = unix.SetNonblock(fds[0], true) // only the executor's end: processes expect blocking writes
+	_ = unix.SetNonblock(fds[0], true) // not the other end, because processes expect blocking writes
 	read, write := os.NewFile(uintptr(fds[0]), "stderr of a process"),
 		os.NewFile(uintptr(fds[1]), "stderr of a process")
 	stdout, err := unix.FcntlInt(o.stdout.Fd(), unix.F_DUPFD_CLOEXEC, 0)
@@ -74,7 +74,7 @@ func (o *Streams) Streams(string, *supervisor.Spec) ([]*os.File, func(), error) 
 	}()
 	return []*os.File{os.NewFile(uintptr(stdout), "stdout"), write}, func() {
 		o.drain()
-		// A process that has escaped and still holds the pipe is not waited for.
+		// The deadline ends the read even if a process that has escaped still holds the pipe.
 		_ = read.SetReadDeadline(time.Unix(1, 0))
 		<-copied
 		o.mu.Lock()
@@ -138,13 +138,13 @@ func (o *Streams) forward(fd uintptr) error {
 		return io.EOF
 	}
 	o.end, o.count = append(o.end, o.part[:n]...), o.count+int64(n)
-	if len(o.end) > 2*TailLength { // not after each read, which would copy all of it each time
+	if len(o.end) > 2*TailLength { // a limit of TailLength would copy the data after each read
 		o.end = append(o.end[:0], o.end[len(o.end)-TailLength:]...)
 	}
 	return writeWhole(o.stderr, o.part[:n])
 }
 
-// Record writes a record into the output, in one write, so that no other output comes in between.
+// Record writes a record into the output. It does so in one write, so that no other output is inside of the record.
 func (o *Streams) Record(r wire.PodRecord) error {
 	data, err := r.Encode()
 	if err != nil {
@@ -171,10 +171,10 @@ func (o *Streams) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// writeWhole writes all data. It waits if the stream is non-blocking: a process that shares it may have made it so,
-// as Node.js does.
-func writeWhole(to *os.File, data []byte) error {
-	fd := int(to.Fd())
+// writeWhole writes all data. It also waits if the stream is non-blocking: a process that shares the stream may have
+// changed that, as Node.js does.
+func writeWhole(stream *os.File, data []byte) error {
+	fd := int(stream.Fd())
 	for len(data) > 0 {
 		n, err := syscall.Write(fd, data)
 		switch {
@@ -191,7 +191,7 @@ func writeWhole(to *os.File, data []byte) error {
 	return nil
 }
 
-// Mark implements Sink. The mark is for stderr only.
+// Mark implements Sink. Its position is that of stderr only.
 func (o *Streams) Mark(string) (m Mark) {
 	o.drain()
 	o.mu.Lock()
@@ -201,17 +201,17 @@ func (o *Streams) Mark(string) (m Mark) {
 }
 
 // Cause implements Sink.
-func (o *Streams) Cause(_, what string, since Mark, show func([]byte) string) string {
+func (o *Streams) Cause(_, failure string, since Mark, show func([]byte) string) string {
 	if diskFull(o.folder) {
-		what += "; the node's disk is full"
+		failure += "; the node's disk is full"
 	}
 	o.drain()
 	o.mu.Lock()
-	enough := min(o.count-since[1], int64(len(o.end)), TailLength)
-	data := slices.Clone(o.end[int64(len(o.end))-enough:])
+	length := min(o.count-since[1], int64(len(o.end)), TailLength)
+	data := slices.Clone(o.end[int64(len(o.end))-length:])
 	o.mu.Unlock()
 	if end := lastOf(data, show); end != "" {
-		return withEnd(what, streamNames[1], end)
+		return withEnd(failure, streamNames[1], end)
 	}
-	return what + silentStderr
+	return failure + silentStderr
 }
