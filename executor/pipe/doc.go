@@ -3,10 +3,10 @@
 //	executor ── run, cancel, end of stream ──▶ descriptor 3 ─ process
 //	         ◀─ hello, progress, done ──────── descriptor 4 ─
 //
-// A process is not trusted: it may write anything of any length, or nothing, read nothing, close its ends, or leave
-// them to a process that outlives it. So the length of lines is limited, lines that are no message are skipped
-// without being buffered, and reported: otherwise a process whose done was ignored would wait without a reason. Writes
-// have a deadline, and reading ends with the process, not with the pipe.
+// A process is not trusted. It may write anything of any length or nothing, may read nothing, may close its ends, or
+// may leave them to a process that outlives it. So the length of lines is limited. Lines that are not messages are
+// skipped, but reported: otherwise a run would end or wait without a reason because its done was ignored. Writes have
+// a deadline, and reading ends with the process, not with the pipe.
 package pipe
 
 import (
@@ -25,7 +25,7 @@ import (
 // Version is the newest version of the protocol that this executor supports.
 const Version = 1
 
-// Limits of what is read, in bytes. Longer lines are skipped, longer texts are cut.
+// The limits of lines and of the texts of errors, in bytes. Longer lines are skipped, and longer texts are cut.
 const (
 	maxLine  = 65_536
 	maxError = 4096
@@ -38,7 +38,7 @@ const (
 	Done     = "done"
 )
 
-// Message is one message from a process; each type has some of the fields.
+// Message is one message from a process. Each type of message has some of the fields.
 type Message struct {
 	Type string `json:"type"`
 	// Version and SDK are for hello.
@@ -53,17 +53,18 @@ type Message struct {
 	Error string `json:"error"`
 }
 
-// parse parses a line. If the line is no message of a known type, problem says why. Texts are cut to their limits, an
-// error without the frames of its stack traces.
+// parse parses a line. If the line is not a message of a known type, problem says why. parse removes the frames of
+// stack traces from an error, and cuts texts to their limits.
 func parse(line []byte) (m Message, problem string) {
 	if !utf8.Valid(line) {
 		line = []byte(textfile.Show(line, ""))
 	}
 	err := json.Unmarshal(line, &m)
-	var wrong *json.UnmarshalTypeError
+	var wrongType *json.UnmarshalTypeError
 	switch {
-	case errors.As(err, &wrong) && wrong.Field != "":
-		return m, fmt.Sprintf("the field %s of the message %s is of the wrong type: %s", wrong.Field, quote(line), wrong.Value)
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		return m, fmt.Sprintf("the field %s of the message %s is of the wrong type: %s",
+			wrongType.Field, quote(line), wrongType.Value)
 	case err != nil:
 		return m, "the line " + quote(line) + " is no message, which is a JSON object on one line"
 	case m.Type != Hello && m.Type != Progress && m.Type != Done:
@@ -74,7 +75,7 @@ func parse(line []byte) (m Message, problem string) {
 	return m, ""
 }
 
-// quote returns the beginning of a line.
+// quote returns the beginning of a line, for messages.
 func quote(line []byte) string {
 	const longest = 60
 	text := strings.TrimSpace(string(line))
@@ -95,7 +96,7 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// Run is the message that asks a resident process for a run.
+// Run is the message that requests a run from a resident process.
 type Run struct {
 	ID string `json:"run"`
 	// FireTime has the form of wire.FormatFireTime.

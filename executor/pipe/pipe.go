@@ -28,12 +28,12 @@ type Pipe struct {
 
 	sending  sync.Mutex
 	read     chan struct{} // closed when Read has returned
-	draining atomic.Bool   // Drain was called
+	draining atomic.Bool   // whether Drain was called
 }
 
-// Open creates the pipes of a process that runs as a user; nil is the user of this process. theirs are the process's
-// descriptors 3 and 4. The caller must close them before it calls Read, so that Send notices when the process has
-// closed its end. The caller must call Read.
+// Open creates the pipes of a process that runs as an account; nil is the user of this process. theirs are the
+// process's descriptors 3 and 4. The caller must start the process, close theirs, so that Send notices when the
+// process has closed its end, and then call Read.
 func Open(as *isolation.Account) (p *Pipe, theirs []*os.File, err error) {
 	var fds [4]int
 	if err := unix.Pipe2(fds[:2], unix.O_CLOEXEC); err != nil {
@@ -45,7 +45,7 @@ func Open(as *isolation.Account) (p *Pipe, theirs []*os.File, err error) {
 	}
 	// Only the executor's ends are non-blocking: a process expects reads and writes that block.
 	err = errors.Join(unix.SetNonblock(fds[1], true), unix.SetNonblock(fds[2], true))
-	if as != nil { // Java and shells open a descriptor by its path, /proc/self/fd/3, for which its owner counts
+	if as != nil { // Java and shells open descriptors by their paths, /proc/self/fd/3, which requires the right owner
 		err = errors.Join(err, unix.Fchown(fds[0], int(as.UID), int(as.GID)), unix.Fchown(fds[3], int(as.UID), int(as.GID)))
 	}
 	file := func(i int) *os.File { return os.NewFile(uintptr(fds[i]), "pipe of a process") }
@@ -61,17 +61,19 @@ func Open(as *isolation.Account) (p *Pipe, theirs []*os.File, err error) {
 	return p, theirs, nil
 }
 
-// Handlers are what Read calls, one at a time.
+// Handlers are the functions that Read calls, one at a time.
 type Handlers struct {
-	// Message gets each message.
+	// Message is called with each message.
 	Message func(Message)
-	// Ignored gets a description of everything else that the process wrote: a clause, without secrets removed.
-	Ignored func(what string)
-	// Closed is called, before Drain returns, when the process has closed its end: it may have ended, or may go on.
+	// Ignored is called with a description, as a clause, of everything else that the process writes. The description
+	// may contain secrets.
+	Ignored func(description string)
+	// Closed is called when the process has closed its end, and before Drain returns. The process may still run.
 	Closed func()
 }
 
-// Read reads until the process has closed its end or, after a call of Drain, everything that it had written is read.
+// Read reads until the process has closed its end or, after a call of Drain, until everything that the process has
+// written is read.
 func (p *Pipe) Read(h Handlers) {
 	defer close(p.read)
 	end := &pipeReader{pipe: p, unfinished: func() { h.Ignored("a line without a line feed at its end") }}
@@ -122,12 +124,12 @@ func (p *Pipe) Drain() {
 	p.Close()
 }
 
-// ErrClosed is the cause of a run whose process has sent a hello and then closed its pipe, so that no answer can
+// ErrClosed is the error of a run whose process has sent a hello and then closed its pipe, so that no answer can
 // arrive.
 var ErrClosed = errors.New("the process sent a hello, but has closed its pipe (ELASTICJOB_PIPE)")
 
-// Send sends a Run or a Cancel. It fails if the process has closed its end, or does not read for some seconds.
-// After a failure nothing more can be sent, because a part of the message may have been sent.
+// Send sends a Run or a Cancel. It returns an error if the process has closed its end, or does not read for some
+// seconds. The caller must not send anything after an error, because a part of the message may have been sent.
 func (p *Pipe) Send(message json.Marshaler) error {
 	data, err := json.Marshal(message)
 	if err != nil {
@@ -147,8 +149,8 @@ func (p *Pipe) Send(message json.Marshaler) error {
 	return nil
 }
 
-// Probe writes a space to the process, which is a part of the next message: JSON permits space before an object. Once
-// the process has taken it (Taken), it is known to read its pipe.
+// Probe writes a space to the process. It is harmless, because JSON permits space before an object. Once the process
+// has read the space (Taken), it is known to read its pipe.
 func (p *Pipe) Probe() error {
 	p.sending.Lock()
 	defer p.sending.Unlock()
@@ -157,41 +159,43 @@ func (p *Pipe) Probe() error {
 	return err
 }
 
-// Taken reports whether the process has read all that was written to it.
+// Taken reports whether the process has read everything that was written to it.
 func (p *Pipe) Taken() bool {
 	raw, err := p.in.SyscallConn()
 	if err != nil {
 		return false
 	}
-	left := 1
-	failed := raw.Control(func(fd uintptr) { left, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) }) // FIONREAD of a pipe
-	return failed == nil && err == nil && left == 0
+	unread := 1
+	controlErr := raw.Control(func(fd uintptr) {
+		unread, err = unix.IoctlGetInt(int(fd), unix.TIOCINQ) // the same as FIONREAD
+	})
+	return controlErr == nil && err == nil && unread == 0
 }
 
-// CloseInput ends the stream to the process: it gets no more runs.
+// CloseInput ends the stream to the process, which so learns that it gets no more runs.
 func (p *Pipe) CloseInput() { _ = p.in.Close() }
 
-// Close closes both ends; Read then returns.
+// Close closes the executor's ends of both pipes. Read then returns.
 func (p *Pipe) Close() {
 	_ = p.in.Close()
 	_ = p.out.Close()
 }
 
-// pipeReader is a reader of a pipe. Once Drain was called, it reads what is in the pipe at that time, and then ends.
+// pipeReader reads from a pipe. After Drain was called, it reads what the pipe contains, and then ends.
 type pipeReader struct {
 	pipe *Pipe
-	// unfinished is called when nothing has followed the beginning of a line for a while.
+	// unfinished is called when the rest of a line has not arrived for maxPause.
 	unfinished func()
-	open       bool // the last byte was no line feed
-	ended      bool
-	left       int
+	open       bool // whether a line has begun: the last byte was not a line feed
+	ended      bool // whether Drain was called and noticed
+	left       int  // how many bytes may still be read then
 }
 
 const (
-	// maxAfterEnd limits what is read after the end. A pipe holds at most this much without special rights, and a
-	// process that keeps it open could fill it forever.
+	// maxAfterEnd limits the number of bytes that are read after the end of the process. A pipe contains at most this
+	// much without special rights, but a process that keeps it open could fill it again and again.
 	maxAfterEnd = 1 << 20
-	// maxPause is how long a process may take to finish a line before that is told.
+	// maxPause is how long a process may take to finish a line before the unfinished line is reported.
 	maxPause = time.Second
 )
 
@@ -201,7 +205,7 @@ func (r *pipeReader) Read(buffer []byte) (n int, err error) {
 		if r.open {
 			_ = file.SetReadDeadline(time.Now().Add(maxPause))
 		}
-		if !r.pipe.draining.Load() { // else Drain may have set its deadline before
+		if !r.pipe.draining.Load() { // otherwise the deadline of Drain may already be replaced
 			n, err = file.Read(buffer)
 			r.open = n > 0 && buffer[n-1] != '\n'
 			if !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -221,15 +225,16 @@ func (r *pipeReader) Read(buffer []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if failed := raw.Control(func(fd uintptr) { // not raw.Read, which Drain's deadline would fail
+	controlErr := raw.Control(func(fd uintptr) { // raw.Read would fail because of Drain's deadline
 		for err = unix.EINTR; err == unix.EINTR; {
 			n, err = unix.Read(int(fd), buffer)
 		}
-	}); failed != nil {
-		return 0, failed
+	})
+	if controlErr != nil {
+		return 0, controlErr
 	}
 	if err != nil || n <= 0 {
-		return 0, io.EOF // EAGAIN too: the pipe is empty
+		return 0, io.EOF // also for EAGAIN, which means that the pipe is empty
 	}
 	r.left -= n
 	return n, nil

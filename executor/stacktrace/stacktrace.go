@@ -1,5 +1,6 @@
-// Package stacktrace shortens stack traces in the output of programs, so that what says why a program failed fits into
-// a reason: the exceptions, their messages and causes, and where in the program's own code each was thrown.
+// Package stacktrace shortens stack traces in the output of programs, so that they fit into a reason. It keeps what
+// says why a program failed: the exceptions, their messages and causes, and where in the program's own code each was
+// thrown.
 package stacktrace
 
 import (
@@ -9,17 +10,18 @@ import (
 )
 
 var (
-	// margin is what Python puts before each line of an exception group.
+	// margin matches the margin that Python writes before each line of an exception group.
 	margin = regexp.MustCompile(`^(?:\s*[|+]\s)+`)
-	// pythonFrame matches the first line of a frame of Python. Lines of the program, indented deeper, follow.
+	// pythonFrame matches the first line of a frame of Python. Lines of the program's source follow, which are
+	// indented deeper.
 	pythonFrame = regexp.MustCompile(`^\s*File ".*", line \d+, in \S.*$`)
-	// at matches frames of Java, Node.js and .NET.
-	at = regexp.MustCompile(`^\s+at \S.*(?:[)\]]|:\d+:\d+|:line \d+)(?: \{)?$`)
+	// atFrame matches frames of Java, Node.js and .NET.
+	atFrame = regexp.MustCompile(`^\s+at \S.*(?:[)\]]|:\d+:\d+|:line \d+)(?: \{)?$`)
 	// goFunction and goPlace match the two lines of a frame of Go.
 	goFunction = regexp.MustCompile(`^(?:created by \S+(?: in goroutine \d+)?|[\w./*()\[\]·{}~%-]+\.[\w.*()\[\]·{}-]+(?:\(.*\))?|panic\(.*\))$`)
 	goPlace    = regexp.MustCompile(`^\t\S.*\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?$`)
-	// rest matches other lines of traces: headings, what is left out, and frames of Ruby and PHP.
-	rest = regexp.MustCompile("^(?:" + strings.Join([]string{
+	// otherLine matches the other lines of traces: headings, notes about omitted frames, and frames of Ruby and PHP.
+	otherLine = regexp.MustCompile("^(?:" + strings.Join([]string{
 		`(?:Exception Group )?Traceback \(most recent call last\):`, `\s*\[Previous line repeated \d+ more times?\]`,
 		`\s*\.\.\. \d+ (?:more|common frames omitted)`, `goroutine \d+ .*\[.*\]:`,
 		"\\s*from \\S.*:\\d+:in [`'].*", `Stack trace:`, `#\d+ (?:\{main\}|\S.*\(\d+\): .*|\[internal function\]: .*)`,
@@ -28,8 +30,8 @@ var (
 	escaped = regexp.MustCompile(`(?:(?:\\r)?\\n\\t(?:\\t)*(?:at |\.\.\. \d+ )[^"\\]*)+`)
 	// thrown matches the line of an exception in Python.
 	thrown = regexp.MustCompile(`^\s*[A-Za-z_][\w.]*(?:: .*)?$`)
-	// named matches an exception without a message, which only the place of its frame explains.
-	named = regexp.MustCompile(`^\s*(?:Exception in thread ".*" |Caused by: |Suppressed: |Uncaught )?[\w.$]*(?:Exception|Error|Throwable)$`)
+	// withoutMessage matches an exception without a message, which only the place of its frame explains.
+	withoutMessage = regexp.MustCompile(`^\s*(?:Exception in thread ".*" |Caused by: |Suppressed: |Uncaught )?[\w.$]*(?:Exception|Error|Throwable)$`)
 
 	// beginsException matches the beginning of an exception with a message.
 	beginsException = regexp.MustCompile(`^[\s|+]*(?:Exception in thread "[^"]*" |Caused by: |Suppressed: |Uncaught |Unhandled exception\. )?` +
@@ -49,11 +51,13 @@ var (
 )
 
 // Shorten returns a text without the frames of the stack traces of Java, Python, Node.js, Go, .NET, Ruby and PHP in it.
-// In all but the last three, an exception is followed by the place in the program's own code that threw it, such as
-// "(Share.java:17)". An exception that has neither a message nor such a place keeps the frame that threw it, and one of
-// Python without a message keeps its own frame with the line of the program. A long message loses its middle, so that
-// neither the class and the beginning nor the place is lost where the text is cut. Shorten returns the text itself if
-// nothing else would be left.
+//
+// To an exception of Java, Python, Node.js and .NET it appends the place in the program's own code that threw the exception,
+// such as "(Share.java:17)". An exception that has neither a message nor such a place keeps the frame that threw it. An
+// exception of Python without a message keeps its own frame with the line of the program.
+//
+// A long message loses its middle, so that where the text is cut, neither the class and the beginning of the message nor
+// the place is lost. Shorten returns the text unchanged if nothing else would be left.
 func Shorten(text string) string {
 	var s shortener
 	given := text
@@ -93,7 +97,7 @@ func cutMiddle(line string) string {
 	return line[:head] + " … " + line[tail:]
 }
 
-// placeOfEscaped returns what replaces successive frames of Java in a text of JSON.
+// placeOfEscaped returns the place that replaces successive frames of Java in a text of JSON, or "".
 func placeOfEscaped(frames string) string {
 	for line := range strings.SplitSeq(frames, `\n`) {
 		if place := placeOf("\t" + strings.TrimLeft(line, `\t`)); place != "" {
@@ -103,41 +107,43 @@ func placeOfEscaped(frames string) string {
 	return ""
 }
 
-// placeOf returns where in the program's own code a frame of Java, Node.js or .NET is; empty for other code.
+// placeOf returns the place of a frame of Java, Node.js or .NET in the program's own code, or "" for other code.
 func placeOf(frame string) string {
 	if library.MatchString(frame) {
 		return ""
 	}
-	found := javaPlace.FindStringSubmatch(frame)
-	if found == nil {
-		found = otherPlace.FindStringSubmatch(frame)
+	match := javaPlace.FindStringSubmatch(frame)
+	if match == nil {
+		match = otherPlace.FindStringSubmatch(frame)
 	}
-	return placeText(found)
+	return placeText(match)
 }
 
-// placeText returns the text of a match of a file and a line, empty if there was none.
-func placeText(found []string) string {
-	if found == nil {
+// placeText returns the text for a match of a file and a line, or "" for no match.
+func placeText(match []string) string {
+	if match == nil {
 		return ""
 	}
-	return " (" + found[1] + ":" + found[2] + ")"
+	return " (" + match[1] + ":" + match[2] + ")"
 }
 
-// shortener is what is known of the lines so far.
+// shortener is the state of reading a text line by line.
 type shortener struct {
 	kept []string
-	// placed says that the last of the kept lines ends with the place of its exception, unplaced that it is the first
-	// frame of an exception that has neither a message nor, so far, a place.
+	// placed means that the last kept line ends with the place of its exception. unplaced means that it is the first frame of
+	// an exception that has neither a message nor, so far, a place.
 	placed, unplaced bool
-	// frame is the frame of Python that threw the exception which follows, with its source line: the last one in the
-	// program's own code or, if own is not set, the last one.
+	// frame is a frame of Python, with its source lines, that precedes the exception that it threw: the last frame in the
+	// program's own code, in which case own is set, or else the last frame.
 	frame []string
 	own   bool
-	// open says that lines which are indented deeper than depth belong to a frame of Python, taken that this is frame.
-	open, taken bool
-	depth       int
+	// inFrame means that lines that are indented deeper than depth belong to a frame of Python. isFrame means that they
+	// belong to the field frame.
+	inFrame, isFrame bool
+	depth            int
 }
 
+// add adds the next line of the text.
 func (s *shortener) add(line string) {
 	plain := line
 	if begin := strings.TrimLeft(line, " \t"); strings.HasPrefix(begin, "|") || strings.HasPrefix(begin, "+") {
@@ -147,23 +153,23 @@ func (s *shortener) add(line string) {
 		s.addPythonFrame(line, plain)
 		return
 	}
-	if s.open && indentation(plain) > s.depth {
-		if s.taken {
+	if s.inFrame && indentation(plain) > s.depth {
+		if s.isFrame {
 			s.frame = append(s.frame, line)
 		}
 		return
 	}
-	s.open = false
+	s.inFrame = false
 	last := ""
 	if len(s.kept) > 0 {
 		last = s.kept[len(s.kept)-1]
 	}
 	switch {
-	case startsFrame(line, "at ", at):
+	case startsFrame(line, "at ", atFrame):
 		s.addFrame(line, last)
 	case strings.HasPrefix(line, "\t") && goPlace.MatchString(line) && goFunction.MatchString(last):
 		s.kept = s.kept[:len(s.kept)-1]
-	case rest.MatchString(plain):
+	case otherLine.MatchString(plain):
 		s.own = s.own && !strings.HasSuffix(plain, "(most recent call last):")
 	case strings.TrimSpace(line) == "" && strings.TrimSpace(last) == "":
 	default:
@@ -171,14 +177,14 @@ func (s *shortener) add(line string) {
 	}
 }
 
-// addFrame adds a frame of Java, Node.js or .NET, which follows the last of the kept lines.
+// addFrame adds a frame of Java, Node.js or .NET. last is the last kept line, which is the exception or a frame of it.
 func (s *shortener) addFrame(line, last string) {
 	if s.placed || strings.TrimSpace(last) == "" {
 		return
 	}
 	place := placeOf(line)
 	switch {
-	case place == "" && !s.unplaced && named.MatchString(last):
+	case place == "" && !s.unplaced && withoutMessage.MatchString(last):
 		s.kept, s.unplaced = append(s.kept, strings.TrimSuffix(line, " {")), true
 		return
 	case place == "":
@@ -193,8 +199,8 @@ func (s *shortener) addFrame(line, last string) {
 // addPythonFrame adds the first line of a frame of Python, which precedes its exception.
 func (s *shortener) addPythonFrame(line, plain string) {
 	own := !pythonLibrary.MatchString(plain)
-	s.open, s.depth, s.taken = true, indentation(plain), own || !s.own
-	if s.taken {
+	s.inFrame, s.depth, s.isFrame = true, indentation(plain), own || !s.own
+	if s.isFrame {
 		s.frame, s.own = []string{line}, own
 	}
 }
@@ -202,7 +208,7 @@ func (s *shortener) addPythonFrame(line, plain string) {
 // keep keeps a line that belongs to no frame.
 func (s *shortener) keep(line, plain string) {
 	if len(s.frame) > 0 && thrown.MatchString(plain) {
-		if named.MatchString(plain) {
+		if withoutMessage.MatchString(plain) {
 			s.kept = append(s.kept, s.frame[:min(2, len(s.frame))]...)
 		} else if s.own {
 			line = strings.TrimRight(line, " \r") + placeText(pythonPlace.FindStringSubmatch(s.frame[0]))
@@ -212,8 +218,8 @@ func (s *shortener) keep(line, plain string) {
 	s.frame, s.own = nil, false
 }
 
-// startsFrame reports whether a line matches a pattern. All lines that match begin with the word, which is much faster
-// to compare, after their indentation.
+// startsFrame reports whether a line matches a pattern. It first compares the word with which all such lines begin after
+// their indentation, because that is much faster.
 func startsFrame(line, word string, pattern *regexp.Regexp) bool {
 	return strings.HasPrefix(strings.TrimLeft(line, " \t"), word) && pattern.MatchString(line)
 }
