@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// folder is a working folder with the stamps of its real folders, in the view's order. They were taken when the
-// folder matched the view.
+// folder is a working folder. stamps are those of its real folders, in the order of the view, when the folder matched
+// the view.
 type folder struct {
 	path   string
 	stamps []stamp
@@ -71,6 +71,8 @@ func realFolder(sandbox *os.Root, path string) (fs.FileInfo, error) {
 	return sandbox.Lstat(path)
 }
 
+// restoreEntries makes the entries of a folder match want, which has the targets of links, and "" for folders. It does
+// not create folders.
 func restoreEntries(sandbox *os.Root, path string, want map[string]string) error {
 	found, err := listFolder(sandbox, path)
 	if err != nil {
@@ -79,8 +81,8 @@ func restoreEntries(sandbox *os.Root, path string, want map[string]string) error
 	matching := 0
 	for _, e := range found {
 		name := filepath.Join(path, e.Name())
-		to, wanted := want[e.Name()]
-		if wanted && (to == "" && e.IsDir() || to != "" && pointsTo(sandbox, name, to)) {
+		target, wanted := want[e.Name()]
+		if wanted && (target == "" && e.IsDir() || target != "" && pointsTo(sandbox, name, target)) {
 			matching++
 			continue
 		}
@@ -91,11 +93,11 @@ func restoreEntries(sandbox *os.Root, path string, want map[string]string) error
 	if matching == len(want) {
 		return nil
 	}
-	for name, to := range want {
-		if to == "" {
-			continue // a folder, which restore creates when it comes to it
+	for name, target := range want {
+		if target == "" {
+			continue // restore creates this folder later
 		}
-		if err := sandbox.Symlink(to, filepath.Join(path, name)); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := sandbox.Symlink(target, filepath.Join(path, name)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
@@ -103,8 +105,8 @@ func restoreEntries(sandbox *os.Root, path string, want map[string]string) error
 }
 
 func pointsTo(sandbox *os.Root, link, target string) bool {
-	to, err := sandbox.Readlink(link)
-	return err == nil && to == target
+	found, err := sandbox.Readlink(link)
+	return err == nil && found == target
 }
 
 func listFolder(sandbox *os.Root, path string) ([]fs.DirEntry, error) {
@@ -116,17 +118,19 @@ func listFolder(sandbox *os.Root, path string) ([]fs.DirEntry, error) {
 	return folder.ReadDir(-1)
 }
 
-// stamp shows that a folder is unchanged, without reading it. The zero value never matches.
+// stamp is a state of a folder. An equal stamp shows that the folder is unchanged, without reading it. The zero value
+// never matches.
 type stamp struct {
 	inode   uint64
 	changed int64 // ctime, which no process can set to a given value
 }
 
-// minStampAge is how old the last change must be so that the next change certainly has another time: clocks of file
-// systems tick every few milliseconds.
+// minStampAge is the age of the last change from which on the next change certainly has another time. The clocks of
+// file systems tick every few milliseconds.
 const minStampAge = 100 * time.Millisecond
 
-// stampOf returns the zero stamp for a folder that was changed just now, or by a clock that is ahead.
+// stampOf returns the stamp of a folder. It returns the zero stamp if the folder was changed less than minStampAge
+// ago, or at a time in the future.
 func stampOf(info fs.FileInfo) stamp {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || time.Since(time.Unix(stat.Ctim.Unix())) < minStampAge {

@@ -1,4 +1,4 @@
-// Package workdir creates the folders in which an executor's tasks work. Each shows the task's package, and is
+// Package workdir creates the folders in which an executor's tasks work. Each folder shows the task's package, and is
 // restored and reused after the task (view.go, folder.go, folders.go).
 package workdir
 
@@ -19,13 +19,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 )
 
-// Every attempt works in its own folder, which shows the package: what it writes there reaches neither the package,
-// which other tasks use, nor another attempt. The folder consists of real folders and of symbolic links to the
-// package's files, so it needs no copy. Hard links would be wrong: a write through one would change the package's
-// own file, and each link changes the time by which such a write is detected.
+// Every attempt works in its own folder, which shows the package. A file that the attempt writes there is neither in
+// the package, which other tasks use, nor in the folder of another attempt. The folder consists of real folders and of
+// symbolic links to the package's files, so nothing is copied. Hard links would be wrong: a write through a hard link
+// would change the package's own file, and each new link changes the time by which such a write is detected.
 //
-// Most tasks leave the folder unchanged. It is then given to a later task, because creating and removing many files
-// is slow. A folder for TMPDIR is a working folder without a package.
+// Most tasks leave the folder unchanged. A later task then gets it, because creating and removing many files is slow. A
+// folder for TMPDIR is a working folder without a package.
 
 // folderMode is the mode of the folders that tasks get.
 const folderMode = 0o755
@@ -38,7 +38,7 @@ type Folders struct {
 	mu      sync.Mutex
 	pools   []*pool // in the order of creation
 	created int
-	failed  map[string][]string // by Keep.Group, the oldest first
+	kept    map[string][]string // the kept folders, by Keep.Group, the oldest first
 }
 
 // Options describe the place and the owner of the folders.
@@ -47,24 +47,24 @@ type Options struct {
 	Sandbox *os.Root
 	// Dir is the name of the folder in the sandbox that contains the folders in use and the free ones.
 	Dir string
-	// Kept is the name of the folder for those that are kept.
+	// Kept is the name of the folder in the sandbox for the folders that are kept.
 	Kept string
 	// As is the account with whose rights the folders are accessed.
 	As  *isolation.Account
 	Log *slog.Logger
 }
 
-// Keep says whether and how a folder is kept when no process is left in it. The zero value gives it back.
+// Keep says whether and how a folder is kept when no process is left in it. The zero value means that it is reused.
 type Keep struct {
-	// Name is the name under which it is kept; "" gives it back.
+	// Name is the name under which the folder is kept; "" means that it is reused.
 	Name string
-	// Of each group the last Number folders are kept.
+	// Group is the group of the folder. The last Number folders of a group are kept.
 	Group  string
 	Number int
 }
 
-// New returns Folders; it creates no folder yet.
-func New(o Options) *Folders { return &Folders{opt: o, failed: map[string][]string{}} }
+// New returns Folders. It does not create a folder.
+func New(o Options) *Folders { return &Folders{opt: o, kept: map[string][]string{}} }
 
 // pool are the free folders for one package in one state.
 type pool struct {
@@ -73,13 +73,13 @@ type pool struct {
 	free        []folder
 }
 
-// workPools is how many pools there are, one for each package state and root in it. They suffice for an app before
-// and after a change of its package, with jobs that have different roots.
+// workPools is the maximum number of pools. There is one for each state of a package and root in it. workPools pools
+// suffice for an app before and after a change of its package, with jobs that have different roots.
 const workPools = 4
 
-// Take returns the absolute path of a folder with the content of root. state is that of the package; with an empty
-// state and a root, the package belongs to this task only, and the folder is not reused. The caller must call
-// release when no process is left in the folder.
+// Take returns the absolute path of a folder with the content of root, a folder of a package. state is the state of
+// the package. If it is empty and root is not, the package belongs to this task only, and the folder is not reused.
+// The caller must call release when no process is left in the folder.
 func (f *Folders) Take(root, state string) (path string, release func(Keep), err error) {
 	pool, err := f.poolFor(root, state)
 	if err != nil {
@@ -131,6 +131,7 @@ func (f *Folders) poolFor(root, state string) (*pool, error) {
 	return pool, nil
 }
 
+// put keeps, reuses or removes a folder in which no process is left.
 func (f *Folders) put(pool *pool, w folder, k Keep) {
 	if k.Name != "" && k.Number > 0 {
 		f.keep(w.path, k)
@@ -164,27 +165,27 @@ func (f *Folders) prepare(w *folder, v *view) error {
 	return err
 }
 
-// keep keeps the folder of a task, and removes the oldest ones of its group beyond the limit.
+// keep keeps the folder of a task, and removes the oldest folders of its group beyond the limit.
 func (f *Folders) keep(path string, k Keep) {
-	to := filepath.Join(f.opt.Kept, k.Name)
+	keptPath := filepath.Join(f.opt.Kept, k.Name)
 	err := f.opt.As.Do(func() error {
 		if err := f.opt.Sandbox.MkdirAll(f.opt.Kept, folderMode); err != nil {
 			return err
 		}
-		_ = pack.RemoveBelow(f.opt.Sandbox, to) // only a task can have created it
-		return f.opt.Sandbox.Rename(path, to)
+		_ = pack.RemoveBelow(f.opt.Sandbox, keptPath) // only a task can have created it
+		return f.opt.Sandbox.Rename(path, keptPath)
 	})
 	if err != nil {
 		f.opt.Log.Warn("working folder not kept", "folder", path, "error", err)
 		f.remove(path)
 		return
 	}
-	f.opt.Log.Info("working folder kept", "folder", to)
+	f.opt.Log.Info("working folder kept", "folder", keptPath)
 	f.mu.Lock()
-	kept := append(f.failed[k.Group], to)
+	kept := append(f.kept[k.Group], keptPath)
 	n := max(len(kept)-k.Number, 0)
 	old := slices.Clone(kept[:n])
-	f.failed[k.Group] = slices.Delete(kept, 0, n)
+	f.kept[k.Group] = slices.Delete(kept, 0, n)
 	f.mu.Unlock()
 	for _, path := range old {
 		f.remove(path)
@@ -197,8 +198,8 @@ func (f *Folders) remove(path string) {
 	}
 }
 
-// RemoveAll removes the folders in use and the free ones with the rights of their user, and then the folder Dir,
-// which only the executor may remove.
+// RemoveAll removes all folders that are not kept, with the rights of their user, and then the folder Dir, which only
+// the executor may remove.
 func (f *Folders) RemoveAll() {
 	_ = f.opt.As.Do(func() error {
 		entries, err := listFolder(f.opt.Sandbox, f.opt.Dir) // their user can't remove Dir itself from the sandbox
@@ -212,20 +213,20 @@ func (f *Folders) RemoveAll() {
 	}
 }
 
-// longestVariable is the maximum length of NAME=VALUE with its terminating zero byte: Linux's MAX_ARG_STRLEN for
-// pages of 4 KiB.
+// longestVariable is the maximum length of NAME=VALUE with its terminating zero byte. It is MAX_ARG_STRLEN of Linux
+// for pages of 4 KiB.
 const longestVariable = 128 << 10
 
-// MoveLarge writes the values of the named variables that are too long for a variable into files in the process's
-// TMPDIR, and also the longest of those that fit, as long as all variables and the arguments together are more than the
-// system passes to a process. For those it removes NAME from env, and sets NAME_FILE to the file's path. The error
-// says that even then they are too many.
+// MoveLarge moves the values of some of the named variables into files in the process's TMPDIR: the values that are
+// too long for a variable and, as long as all variables and arguments together are more than the system passes to a
+// process, the longest of the others. For each it removes NAME from env and sets NAME_FILE to the file's path. It
+// returns an error if the rest is still too much.
 func (f *Folders) MoveLarge(env map[string]string, args, names []string, temporary string) error {
 	return f.moveLarge(env, args, names, temporary, processLimit())
 }
 
 func (f *Folders) moveLarge(env map[string]string, args, names []string, temporary string, limit int) error {
-	const pointer = 8 // each text also needs one
+	const pointer = 8 // the size of a pointer, which each text also needs
 	total := 0
 	for _, arg := range args {
 		total += len(arg) + 1 + pointer
@@ -259,12 +260,12 @@ func (f *Folders) moveLarge(env map[string]string, args, names []string, tempora
 	return nil
 }
 
-// shortestMoved is the length of a value up to which a file would not be shorter.
+// shortestMoved is the length of the shortest value that is moved to save space: the path of the file also takes space.
 const shortestMoved = 4 << 10
 
-// processLimit returns how many bytes the variables and arguments of a process may have together, as execve(2) says: a
-// quarter of the stack limit, at least 128 KiB and at most 6 MiB. A part is left for the path of the program and an
-// interpreter's line.
+// processLimit returns how many bytes the variables and arguments of a process may have together. As execve(2) says,
+// that is a quarter of the stack limit, at least 128 KiB and at most 6 MiB. A reserve is left for the path of the
+// program and an interpreter's line.
 func processLimit() int {
 	const smallest, largest, reserve = 128 << 10, 6 << 20, 8 << 10
 	var stack unix.Rlimit

@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// view describes the content of a working folder: for each real folder, its entries with the targets of their
-// links; "" stands for a folder.
+// view describes the content of a working folder.
 type view struct {
-	folders []string // parents first; "" is the working folder itself
+	// folders are the real folders, parents first. "" is the working folder itself.
+	folders []string
+	// entries are the entries of each real folder, by name: the target of a link, or "" for a real folder.
 	entries map[string]map[string]string
 }
 
-// viewEntries limits the entries of a working folder, in addition to those of the package's top folder. Folders
-// that would exceed it are links to the package's folders: what a task writes there is written into the package.
+// viewEntries limits the entries of a working folder, in addition to those of the package's top folder. A folder that
+// would exceed the limit is a link to the package's folder. Files that a task writes there are written into the
+// package.
 const viewEntries = 500
 
-// viewOf reads a package. Without one, the view is empty. A package that a job has changed may be replaced at the
-// same time: then viewOf may have read a part of the old one, which is being removed, and reads again.
+// viewOf reads a package. The view is empty if root is empty. A package that a job has changed may be replaced at the
+// same time. viewOf may then have read a part of the old package, which is being removed, and reads again.
 func viewOf(root string) (*view, error) {
 	if root == "" {
 		return readView("")
@@ -40,12 +42,12 @@ func viewOf(root string) (*view, error) {
 
 // isSameFolder reports whether path still leads to the folder that was opened by it.
 func isSameFolder(path string, folder *os.File) bool {
-	then, err := folder.Stat()
+	opened, err := folder.Stat()
 	if err != nil {
 		return false
 	}
-	now, err := os.Stat(path)
-	return err == nil && os.SameFile(then, now)
+	current, err := os.Stat(path)
+	return err == nil && os.SameFile(opened, current)
 }
 
 // readView reads a package's folders, breadth first.
@@ -79,12 +81,12 @@ func readView(root string) (*view, error) {
 				queue = append(queue, inside)
 			case e.Type()&fs.ModeSymlink != 0:
 				// A link within the package points to the same place in the working folder.
-				to, err := os.Readlink(filepath.Join(root, inside))
+				target, err := os.Readlink(filepath.Join(root, inside))
 				if err != nil {
 					return nil, err
 				}
-				if filepath.IsLocal(filepath.Join(dir, to)) {
-					entries[e.Name()] = to
+				if filepath.IsLocal(filepath.Join(dir, target)) {
+					entries[e.Name()] = target
 				}
 			}
 		}
@@ -92,23 +94,24 @@ func readView(root string) (*view, error) {
 	return v, nil
 }
 
-// InView replaces the package's paths in a command by those of the working folder, so that a program that looks for
-// files beside itself finds them in the working folder, where it may write.
+// InView replaces the package's paths in a command by those of the working folder: the path of the program, and the
+// first argument that is in the package. A program that looks for files beside itself then finds them in the working
+// folder, where it may write.
 func InView(root, work, path string, args []string) (string, []string) {
 	if root == "" {
 		return path, args
 	}
-	move := func(text string) (string, bool) {
+	inWork := func(text string) (string, bool) {
 		inside, ok := strings.CutPrefix(text, root+string(filepath.Separator))
 		if !ok {
 			return text, false
 		}
 		return filepath.Join(work, inside), true
 	}
-	program, _ := move(path)
+	program, _ := inWork(path)
 	for i, arg := range args {
-		if moved, ok := move(arg); ok {
-			args[i] = moved // the file, which may follow its interpreter
+		if moved, ok := inWork(arg); ok {
+			args[i] = moved // the file of the command, if the program is its interpreter
 			break
 		}
 	}
