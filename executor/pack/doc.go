@@ -2,13 +2,13 @@
 //
 //	URL ──Download──▶ one file, sha256 known ──Unpack──▶ folder of a package ──▶ Store
 //
-// A package is a tar archive (plain, gz, bz2, xz or zst), a zip archive, or one file, script or program; its
-// content decides, not its name. Unpacking goes through [os.Root], so nothing can leave the target folder, and is
-// limited by [Limits]. A [Store] keeps unpacked packages by content for all executors of an agent.
+// A package is a tar archive (plain, gz, bz2, xz or zst), a zip archive, or one file, such as a script or a program.
+// Its content shows which, not its name. Unpacking goes through [os.Root], so that no file gets out of the target
+// folder, and is limited by [Limits]. A [Store] keeps unpacked packages by content, for all executors of an agent.
 //
 // An archive must be complete: it is refused if its end is missing, if a checksum is wrong, or if data follows its
-// compressed data. A file that is named like an archive but is none is refused too. A failure leaves nothing on the
-// disk.
+// compressed data. A file that has the name of an archive but is not one is refused too. A failure leaves no file on
+// the disk.
 package pack
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// Limits limit a package and its fetch. All of them must be positive; Defaults returns the default values.
+// Limits limits a package and its fetch. All fields must be positive. Defaults returns the default values.
 type Limits struct {
 	// Download is the maximum size of the file, in bytes.
 	Download int64
@@ -30,18 +30,18 @@ type Limits struct {
 	Files int
 	// Ratio is the maximum number of unpacked bytes per byte of the archive, checked above 64 MiB.
 	Ratio int64
-	// Name is the maximum length of a path in bytes, Depth the maximum number of its components.
+	// Name is the maximum length of a path in bytes, and Depth is the maximum number of its components.
 	Name, Depth int
 	// FirstByte is the maximum time until a server has sent a package's first byte, over all attempts.
 	FirstByte time.Duration
 	// Check is how long a kept package is used before its server is asked whether it has changed.
 	Check time.Duration
-	// Stall is how long a transfer may receive nothing before it counts as broken.
+	// Stall is how long a transfer may receive no data before it counts as broken.
 	Stall time.Duration
 	// Rate is the minimum number of bytes per second of a transfer, over each RateOver.
 	Rate     int64
 	RateOver time.Duration
-	// Transfer is the maximum time of a download, over all attempts; Unpacking is the maximum time of unpacking.
+	// Transfer is the maximum time of a download, over all attempts. Unpacking is the maximum time of unpacking.
 	Transfer, Unpacking time.Duration
 	// Tries is how many attempts a transfer has, including resumptions.
 	Tries int
@@ -61,8 +61,8 @@ func Defaults() Limits {
 type Error struct {
 	Phase string // wire.PhaseFetch or wire.PhaseUnpack
 	URL   string
-	// Unreachable is the URL's host with its port ([wire.HostPort]) if the host was not reached: its name is unknown,
-	// it accepts no connection at the port, or the TLS handshake fails. Otherwise it is empty.
+	// Unreachable is the URL's host with its port ([wire.HostPort]) if the host was not reached, because its name is
+	// unknown, it accepts no connection at the port, or the TLS handshake fails. Otherwise Unreachable is empty.
 	Unreachable string
 	// Unanswered means that the host was reached, but did not answer properly in time: status 5xx, a connection
 	// without an answer, or a late first byte.
@@ -70,7 +70,7 @@ type Error struct {
 	Err        error
 }
 
-// Error returns the text for users, without secrets of the URL.
+// Error returns a text that users may see, without secrets of the URL.
 func (e *Error) Error() string {
 	verb := "fetch"
 	if e.Phase == wire.PhaseUnpack {

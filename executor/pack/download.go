@@ -23,8 +23,8 @@ import (
 	"time"
 )
 
-// version is what a server says about the version of a content. A later request uses it to ask whether the version
-// has changed.
+// version has the headers by which a server identifies the version of a content. A later request uses them to ask
+// whether the version has changed.
 type version struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"lastModified,omitempty"`
@@ -34,10 +34,10 @@ func versionOf(h http.Header) version {
 	return version{ETag: h.Get("ETag"), LastModified: h.Get("Last-Modified")}
 }
 
-func (v version) known() bool { return v.ETag != "" || v.LastModified != "" }
+func (v version) isKnown() bool { return v.ETag != "" || v.LastModified != "" }
 
-// validator returns the value that goes with a Range header, so that two versions are not mixed; a weak ETag can't
-// be used.
+// validator returns the value of If-Range, which accompanies a Range header so that two versions are not mixed. It
+// returns "" if there is none; a weak ETag can't be used.
 func (v version) validator() string {
 	if v.ETag != "" && !strings.HasPrefix(v.ETag, "W/") {
 		return v.ETag
@@ -95,7 +95,8 @@ func parse(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// FileName returns the name of a package's own file, from the package's URL; "" if it has no valid one.
+// FileName returns the name that a package has as a single file, from the package's URL. It returns "" if the URL is
+// not valid.
 func FileName(address string) string {
 	u, err := parse(address)
 	if err != nil {
@@ -104,7 +105,8 @@ func FileName(address string) string {
 	return baseName(u)
 }
 
-// baseName returns the file name of a package that is a single file.
+// baseName returns the name that a package has as a single file: the last part of the URL's path or, if that is not a
+// valid file name, "package".
 func baseName(u *url.URL) string {
 	name := path.Base(u.Path)
 	if name == "" || name == "." || name == "/" || name == ".." || strings.ContainsRune(name, 0) || len(name) > 255 {
@@ -113,10 +115,10 @@ func baseName(u *url.URL) string {
 	return name
 }
 
-// get downloads u into the file to, and returns its sha256 in hex and its version. The error is errUnchanged if the
-// server has no newer version than known.
-func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known version) (string, version, error) {
-	t := &transfer{downloader: d, url: u, to: to, sum: sha256.New(), cached: known,
+// get downloads u into a file, and returns the content's sha256 in hexadecimal and its version. The error is
+// errUnchanged if the server has no newer version than cached.
+func (d *downloader) get(ctx context.Context, u *url.URL, file *os.File, cached version) (string, version, error) {
+	t := &transfer{downloader: d, url: u, file: file, sum: sha256.New(), cached: cached,
 		nextProgress: time.Now().Add(progressInterval)}
 	ctx, cancel := context.WithTimeoutCause(ctx, d.limits.Transfer,
 		fmt.Errorf("not fetched within %v", d.limits.Transfer))
@@ -128,24 +130,24 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 		}
 		return hex.EncodeToString(t.sum.Sum(nil)), t.version, err
 	}
-	ctx, noAnswer := context.WithCancelCause(ctx)
-	defer noAnswer(nil)
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	t.firstByteTimer = time.AfterFunc(d.limits.FirstByte, func() {
-		noAnswer(unanswered{fmt.Errorf("the server sent no data within %v", d.limits.FirstByte), t.reached.Load()})
+		giveUp(unanswered{fmt.Errorf("the server sent no data within %v", d.limits.FirstByte), t.reached.Load()})
 	})
 	defer t.firstByteTimer.Stop()
 	var err error
 	for try := range d.limits.Tries {
 		if try > 0 {
 			if waitErr := wait(ctx, 250*time.Millisecond<<(try-1)); waitErr != nil {
-				var late unanswered
-				if errors.As(waitErr, &late) {
-					waitErr = unanswered{err, t.reached.Load()} // err says more than that the time ran out
+				var noAnswer unanswered
+				if errors.As(waitErr, &noAnswer) {
+					waitErr = unanswered{err, t.reached.Load()} // err says why there was no first byte
 				}
 				return "", version{}, waitErr
 			}
 		}
-		err = t.once(ctx)
+		err = t.try(ctx)
 		if cause := context.Cause(ctx); cause != nil {
 			return "", version{}, cause
 		}
@@ -160,7 +162,7 @@ func (d *downloader) get(ctx context.Context, u *url.URL, to *os.File, known ver
 	return hex.EncodeToString(t.sum.Sum(nil)), t.version, err
 }
 
-// wait waits for d, or until ctx ends: then it returns ctx's cause.
+// wait waits for d. If ctx ends before, it returns ctx's cause.
 func wait(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -176,12 +178,12 @@ const progressInterval = 5 * time.Second
 type transfer struct {
 	*downloader
 	url            *url.URL
-	to             *os.File
+	file           *os.File
 	sum            hash.Hash
-	cached         version
-	version        version
+	cached         version // the version that the store has
+	version        version // the version that the server sends
 	received       int64
-	total          int64
+	total          int64 // negative if unknown
 	nextProgress   time.Time
 	firstByteTimer *time.Timer // runs until the first byte; nil for a file of this machine
 	// reached is set once the latest attempt has a connection, including TLS.
@@ -190,7 +192,8 @@ type transfer struct {
 
 var errStalled = errors.New("the transfer stalled")
 
-func (t *transfer) once(ctx context.Context) error {
+// try makes one attempt. It resumes an earlier attempt if the server's version allows that.
+func (t *transfer) try(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t.reached.Store(false)
@@ -207,7 +210,7 @@ func (t *transfer) once(ctx context.Context) error {
 	case resume:
 		request.Header.Set("Range", "bytes="+strconv.FormatInt(t.received, 10)+"-")
 		request.Header.Set("If-Range", t.version.validator())
-	case t.cached.known():
+	case t.cached.isKnown():
 		if t.cached.ETag != "" {
 			request.Header.Set("If-None-Match", t.cached.ETag)
 		}
@@ -226,7 +229,7 @@ func (t *transfer) once(ctx context.Context) error {
 	}
 	defer func() { _ = response.Body.Close() }()
 	switch {
-	case response.StatusCode == http.StatusNotModified && !resume && t.cached.known():
+	case response.StatusCode == http.StatusNotModified && !resume && t.cached.isKnown():
 		return errUnchanged
 	case response.StatusCode == http.StatusPartialContent && resume:
 		if err := t.checkRange(response.Header); err != nil {
@@ -254,15 +257,14 @@ func (t *transfer) once(ctx context.Context) error {
 	return err
 }
 
-// statusText returns a status with HTTP's own text for it. The server's text is not shown to a user who only names
-// a URL.
+// statusText returns a status with HTTP's own text for it. A user who only names a URL must not see the server's text.
 func statusText(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
 
 // plainError removes the URL that net/http puts before its errors, because [Error] has it already. It also removes
-// what a server has sent if that is no HTTP answer: packages are also fetched for a check, in the network of the
-// scheduler's servers and for any user who names a URL, and such a user must not read it.
+// data that a server has sent instead of an HTTP answer: for a check, packages are fetched in the network of the
+// scheduler's servers for any user who names a URL, and such a user must not read that data.
 func plainError(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -285,14 +287,14 @@ func plainError(err error) error {
 	return errors.New("the server's answer is not HTTP")
 }
 
-// isBroken reports whether the error is that of a connection which ended too early.
+// isBroken reports whether an error says that a connection ended too early.
 func isBroken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE)
 }
 
-// checkRange checks that a partial answer has the requested range and the same content. That is necessary because not
-// every server supports If-Range.
+// checkRange returns an error if a partial answer has another range than the requested one, or if its content has
+// another version. Not every server supports If-Range, which would ensure that.
 func (t *transfer) checkRange(header http.Header) error {
 	part, total, _ := strings.Cut(header.Get("Content-Range"), "/")
 	if !strings.HasPrefix(part, fmt.Sprintf("bytes %d-", t.received)) {
@@ -301,14 +303,14 @@ func (t *transfer) checkRange(header http.Header) error {
 	size, err := strconv.ParseInt(total, 10, 64)
 	differ := func(now, before string) bool { return now != "" && before != "" && now != before }
 	got := versionOf(header)
-	if err == nil && t.total >= 0 && size != t.total ||
-		differ(got.ETag, t.version.ETag) || differ(got.LastModified, t.version.LastModified) {
+	hasOtherSize := err == nil && t.total >= 0 && size != t.total
+	if hasOtherSize || differ(got.ETag, t.version.ETag) || differ(got.LastModified, t.version.LastModified) {
 		return errors.New("the package was changed while it was fetched")
 	}
 	return nil
 }
 
-// maxRedirects is no more than browsers and curl follow.
+// maxRedirects is the maximum number of redirects of a request.
 const maxRedirects = 10
 
 // checkRedirect allows redirects to http and https only. Its errors are permanent, because another attempt would
@@ -330,8 +332,8 @@ func (t *transfer) restart(response *http.Response) error {
 		return permanent{fmt.Errorf("the package has %d bytes; at most %d are allowed", response.ContentLength,
 			t.limits.Download)}
 	}
-	_, err := t.to.Seek(0, io.SeekStart)
-	if err = errors.Join(err, t.to.Truncate(0)); err != nil {
+	_, err := t.file.Seek(0, io.SeekStart)
+	if err = errors.Join(err, t.file.Truncate(0)); err != nil {
 		return permanent{err}
 	}
 	t.sum.Reset()
@@ -340,6 +342,7 @@ func (t *transfer) restart(response *http.Response) error {
 	return nil
 }
 
+// copy receives the rest of an answer. It calls alive for each part that it receives.
 func (t *transfer) copy(body io.Reader, alive func()) error {
 	buffer := make([]byte, 64<<10)
 	pace := pace{limits: t.limits, since: time.Now()}
@@ -349,7 +352,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			if t.firstByteTimer != nil {
 				t.firstByteTimer.Stop()
 			}
-			if err := pace.slow(n); err != nil {
+			if err := pace.add(n); err != nil {
 				return permanent{err}
 			}
 			alive()
@@ -358,7 +361,7 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 				return permanent{fmt.Errorf("the package has more than %d bytes, which is the limit",
 					t.limits.Download)}
 			}
-			if _, err := t.to.Write(buffer[:n]); err != nil {
+			if _, err := t.file.Write(buffer[:n]); err != nil {
 				return permanent{err}
 			}
 			_, _ = t.sum.Write(buffer[:n]) // a hash returns no error

@@ -14,8 +14,8 @@ func fileVersion(info fs.FileInfo) version {
 		info.ModTime().UTC().Format(time.RFC3339Nano))}
 }
 
-// wasReplaced reports whether a URL names a file on this machine that has another version now. A file that can't be
-// read has not been replaced yet: perhaps it is being replaced.
+// wasReplaced reports whether a URL names a file on this machine that has another version now. It returns false for a
+// file that can't be read, because that file may be about to be replaced.
 func (d *downloader) wasReplaced(address string, known version) bool {
 	u, err := parse(address)
 	if err != nil || u.Scheme != "file" {
@@ -30,7 +30,7 @@ func (d *downloader) wasReplaced(address string, known version) bool {
 	return err == nil && fileVersion(info) != known
 }
 
-// copyFile copies a file of this machine. Its size and time serve as its version.
+// copyFile copies a file of this machine. The size and the time of the file are its version.
 func (t *transfer) copyFile(ctx context.Context) error {
 	file, err := t.open(t.url.Path)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// Tasks that run as the executor's user can replace everything in the cache and in the sandbox by links to files
-// that the executor sees and they do not. So names in these folders are looked up below an open root, and no link
-// can lead out of it.
+// Tasks that run as the executor's user can replace everything in the cache and in the sandbox by links to files that
+// they can't see but the executor can. So names in these folders are looked up below an open root, out of which no
+// link can lead.
 
 // makeFolder creates a folder below root. It removes a file or link of that name first.
 func makeFolder(root *os.Root, name string) error {
@@ -31,7 +31,7 @@ func makeFolder(root *os.Root, name string) error {
 	return root.Mkdir(name, 0o755)
 }
 
-// makeTemporary creates a folder below root, whose name is the prefix and random text that no task can guess.
+// makeTemporary creates a folder below root. The name is the prefix and a random text that no task can guess.
 func makeTemporary(root *os.Root, prefix string) (name string, err error) {
 	name = prefix + rand.Text()
 	return name, root.Mkdir(name, 0o700)
@@ -69,8 +69,9 @@ func entriesOf(root *os.Root, name string) ([]string, error) {
 // maxDepth limits how many folders a walk keeps open. Unpacked packages have fewer levels (Limits.Depth).
 const maxDepth = 256
 
-// walk visits a folder, as "", and everything below it, as "/name" and "/name/name", each folder before its entries
-// and the entries in the order of their names. It follows no link. The visitor can end the walk with fs.SkipAll.
+// walk visits a folder, as "", and everything below it, as "/name" and "/name/name". It visits each folder before its
+// entries, and the entries in the order of their names. It does not follow links. visit can end the walk with
+// fs.SkipAll.
 func walk(root *os.Root, visit func(path string, info fs.FileInfo) error) error {
 	info, err := root.Lstat(".")
 	if err == nil {
@@ -85,7 +86,7 @@ func walk(root *os.Root, visit func(path string, info fs.FileInfo) error) error 
 	return err
 }
 
-func walkBelow(folder *os.Root, at string, depth int, visit func(path string, info fs.FileInfo) error) error {
+func walkBelow(folder *os.Root, folderPath string, depth int, visit func(path string, info fs.FileInfo) error) error {
 	if depth > maxDepth {
 		return fmt.Errorf("more than %d nested folders", maxDepth)
 	}
@@ -96,7 +97,7 @@ func walkBelow(folder *os.Root, at string, depth int, visit func(path string, in
 	for _, name := range names {
 		info, err := folder.Lstat(name)
 		if err == nil {
-			err = visit(at+"/"+name, info)
+			err = visit(folderPath+"/"+name, info)
 		}
 		if err != nil {
 			return err
@@ -108,7 +109,7 @@ func walkBelow(folder *os.Root, at string, depth int, visit func(path string, in
 		if err != nil {
 			return err
 		}
-		err = walkBelow(below, at+"/"+name, depth+1, visit)
+		err = walkBelow(below, folderPath+"/"+name, depth+1, visit)
 		if err = errors.Join(err, below.Close()); err != nil {
 			return err
 		}
@@ -116,8 +117,8 @@ func walkBelow(folder *os.Root, at string, depth int, visit func(path string, in
 	return nil
 }
 
-// openPackage opens the folder of a package. It returns fs.ErrNotExist or errIrregular if there is no such folder any
-// more.
+// openPackage opens the folder of a package. The error is fs.ErrNotExist or errIrregular if that folder does not exist
+// any more.
 func openPackage(root *os.Root, name string) (*os.Root, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -129,13 +130,13 @@ func openPackage(root *os.Root, name string) (*os.Root, error) {
 	return root.OpenRoot(name)
 }
 
-// openIn opens the folder of a package, whose path is dir, below the folder above.
-func openIn(above, dir string) (*os.Root, error) {
-	name, err := filepath.Rel(above, dir)
+// openIn opens the folder of a package, whose path is dir, below the folder ancestor.
+func openIn(ancestor, dir string) (*os.Root, error) {
+	name, err := filepath.Rel(ancestor, dir)
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(above)
+	root, err := os.OpenRoot(ancestor)
 	if err != nil {
 		return nil, err
 	}

@@ -55,8 +55,8 @@ var compressions = []struct {
 // compressionNames are the suffixes of archive names, by compression.
 var compressionNames = map[string]string{"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 
-// decompress detects the compression of r by its first bytes, and returns a reader of the plain data and the name
-// of the compression; empty if there is none.
+// decompress detects the compression of r by its first bytes. It returns a reader of the plain data and the name of the
+// compression, or "" for plain data.
 func (t *target) decompress(r *bufio.Reader) (plain *bufio.Reader, name string, closer func(), err error) {
 	head, err := r.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -75,7 +75,7 @@ func (t *target) decompress(r *bufio.Reader) (plain *bufio.Reader, name string, 
 	return r, "", func() {}, nil
 }
 
-// isTar reports whether r begins with a tar header of any version: the header's checksum must be right.
+// isTar reports whether r begins with a tar header of any version. It judges by the header's checksum.
 func isTar(r *bufio.Reader) bool {
 	head, err := r.Peek(block)
 	if err != nil {
@@ -84,8 +84,7 @@ func isTar(r *bufio.Reader) bool {
 	field := bytes.Trim(head[148:156], " \x00")
 	want, err := strconv.ParseInt(string(field), 8, 64)
 	if err != nil {
-		// This is the end mark of an archive without entries.
-		return bytes.Equal(head, make([]byte, block))
+		return bytes.Equal(head, make([]byte, block)) // the end mark of an archive without entries
 	}
 	sum := int64(8 * ' ')
 	for i, b := range head {
@@ -96,13 +95,13 @@ func isTar(r *bufio.Reader) bool {
 	return sum == want
 }
 
-// checkWindow checks how much memory the first block of an xz stream requests. Later blocks may request more; the
-// decoder then allocates only what they fill.
+// checkWindow returns an error if the first block of an xz stream requests too much memory. Later blocks may request
+// more, but the decoder then allocates only the memory that they fill.
 func checkWindow(r *bufio.Reader) error {
 	const streamHeader = 12
 	head, err := r.Peek(streamHeader + 1)
 	if err != nil || head[streamHeader] == 0 {
-		return nil // truncated, or without a block: the decoder reports it
+		return nil // the decoder reports that the stream is truncated or has no block
 	}
 	head, err = r.Peek(streamHeader + 4*(int(head[streamHeader])+1))
 	if err != nil {
@@ -115,8 +114,8 @@ func checkWindow(r *bufio.Reader) error {
 			fields = fields[max(n, 0):]
 		}
 	}
-	// This is the filter LZMA2, with one byte of properties.
-	if len(fields) < 3 || fields[0] != 0x21 || fields[1] != 1 {
+	isLZMA2 := len(fields) >= 3 && fields[0] == 0x21 && fields[1] == 1 // the filter, with one byte of properties
+	if !isLZMA2 {
 		return nil
 	}
 	if bits := fields[2]; bits > 40 || uint64(2|bits&1)<<(bits/2+11) > maxWindow {
@@ -126,7 +125,7 @@ func checkWindow(r *bufio.Reader) error {
 	return nil
 }
 
-// unsupported returns the name of an archive format that is not supported, by its first bytes; else empty.
+// unsupported returns the name of an archive format that is not supported, by the first bytes of a file, or "".
 func unsupported(head []byte) string {
 	for _, f := range []struct{ name, magic string }{
 		{"a 7z archive", "7z\xbc\xaf\x27\x1c"}, {"a rar archive", "Rar!\x1a\x07"}, {"lz4 data", "\x04\x22\x4d\x18"},
@@ -140,19 +139,18 @@ func unsupported(head []byte) string {
 	return ""
 }
 
-// archiveName reports whether a file name is that of an archive.
-func archiveName(name string) bool {
+// isArchiveName reports whether a file name is that of an archive.
+func isArchiveName(name string) bool {
+	endings := []string{".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".zip", ".gz", ".bz2", ".xz", ".zst"}
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{".tar", ".tgz", ".tbz", ".tbz2", ".txz", ".tzst", ".zip", ".gz", ".bz2", ".xz",
-		".zst"},
-		func(end string) bool { return strings.HasSuffix(name, end) })
+	return slices.ContainsFunc(endings, func(ending string) bool { return strings.HasSuffix(name, ending) })
 }
 
 func isZip(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06"))
 }
 
-// isHTML detects error pages, which some servers send with status 200.
+// isHTML reports whether a file is a web page. Some servers send error pages with status 200.
 func isHTML(head []byte) bool {
 	head = bytes.ToLower(bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf"))
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))

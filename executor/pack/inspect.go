@@ -17,10 +17,11 @@ import (
 
 // Contents describes a package, as far as Inspect could read it.
 type Contents struct {
-	// Size and SHA256 are those of the fetched file.
+	// Size and SHA256 describe the fetched file.
 	Size   int64
 	SHA256 string
-	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst, zip, or file for a package that is no archive or kept whole.
+	// Format is tar, tar.gz, tar.bz2, tar.xz, tar.zst or zip, or file for a package that is not an archive or is kept
+	// whole.
 	Format string
 	// Files are the first files, sorted by name, and Total is the number of all files.
 	Files []File
@@ -36,9 +37,9 @@ type File struct {
 	Executable bool
 }
 
-// Inspect fetches and unpacks a package as a Store does, in an empty folder, which the caller removes.
-// Contents.Files gets at most limit files. The checksum is not compared. The error is an [*Error], which shows
-// nothing of the package's content, or the context's cause.
+// Inspect fetches and unpacks a package as a Store does, in an empty folder, which the caller must remove.
+// Contents.Files gets at most maxFiles files. Inspect does not compare the checksum. The error is an [*Error], which
+// contains no part of the package's content, or the context's cause.
 func Inspect(ctx context.Context, source Source, folder string, maxFiles int, limits Limits,
 	open func(path string) (*os.File, error)) (c Contents, err error) {
 	u, err := parse(source.URL)
@@ -75,9 +76,9 @@ func Inspect(ctx context.Context, source Source, folder string, maxFiles int, li
 	}
 	defer debug.FreeOSMemory() // as in Store.unpack
 	c.Format, err = unpackFile(ctx, file, root, source, limits)
-	var notOne notPackage
-	if errors.As(err, &notOne) {
-		err = errors.New(notOne.what)
+	var other notPackage
+	if errors.As(err, &other) {
+		err = errors.New(other.problem)
 	}
 	if err != nil {
 		return c, unpackError{err}
@@ -88,7 +89,7 @@ func Inspect(ctx context.Context, source Source, folder string, maxFiles int, li
 	return c, c.list(root, maxFiles)
 }
 
-// withoutAddresses removes from an error of a fetch what it shows about the network: a package is inspected in the
+// withoutAddresses removes information about the network from an error of a fetch. A package is inspected in the
 // network of the scheduler's servers, for any user who names a URL.
 func withoutAddresses(err error) error {
 	text := netproblem.Text(err)

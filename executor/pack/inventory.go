@@ -14,54 +14,54 @@ import (
 	"time"
 )
 
-// A task, an operator or a cleaner of old files can change or remove the files of kept packages: tasks run as the
-// executor's user, often root, whom permissions do not stop. So each package has an inventory, which is compared
-// before each use. A package that has changed since it was unpacked is fetched again and replaced.
+// A task, an operator or a program that removes old files can change or remove the files of kept packages. Permissions
+// do not prevent that, because tasks may run as the executor's user, often root. So each package has an inventory,
+// which is compared before each use. A package that has changed since it was unpacked is fetched again and replaced.
 
 // inventory is the recorded state of a kept package after it was unpacked.
 type inventory struct {
 	// Entries is the number of entries, including folders.
 	Entries int `json:"entries"`
-	// Digest covers every entry's path, kind, permissions and inode, and the size and times of every entry that is
-	// no folder. The times of a folder are left out: they change when the folder is renamed, and show nothing that
-	// its entries do not.
+	// Digest covers the path, kind, permissions and inode of every entry, and the size and times of every entry that
+	// is not a folder. The times of a folder are left out: they change when the folder is renamed, and a change of its
+	// entries shows in the entries.
 	Digest string `json:"digest"`
 
-	newest  string // the entry with the latest change
-	changed time.Time
-	states  []entryState // all entries, or nil if there are many
+	newest  string       // the path of the entry with the latest change
+	changed time.Time    // the time of that change
+	states  []entryState // the states of all entries; nil if there are many
 }
 
 // entryState is the observed state of an entry. As long as a folder's own times do not change, no entry was added to
 // it.
 type entryState struct {
-	path               string
-	inode              uint64
-	mode               uint32
-	size               int64
-	modified, changing syscall.Timespec
+	path              string
+	inode             uint64
+	mode              uint32
+	size              int64
+	modified, changed syscall.Timespec
 }
 
 func entryStateOf(path string, stat *syscall.Stat_t) entryState {
 	return entryState{path: path, inode: stat.Ino, mode: stat.Mode, size: stat.Size, modified: stat.Mtim,
-		changing: stat.Ctim}
+		changed: stat.Ctim}
 }
 
-// unchanged reports whether all entries are unchanged. It reads no folder, and so takes a fraction of the time of an
-// inventory.
-func unchanged(list []entryState) bool {
-	var now syscall.Stat_t
-	for i := range list {
-		if syscall.Lstat(list[i].path, &now) != nil || entryStateOf(list[i].path, &now) != list[i] {
+// unchanged reports whether all entries are unchanged. It returns false for an empty list. It does not read folders,
+// so it takes a fraction of the time of an inventory.
+func unchanged(states []entryState) bool {
+	var stat syscall.Stat_t
+	for _, s := range states {
+		if syscall.Lstat(s.path, &stat) != nil || entryStateOf(s.path, &stat) != s {
 			return false
 		}
 	}
-	return len(list) > 0
+	return len(states) > 0
 }
 
 var errIrregular = errors.New("not a file, folder or link")
 
-// takeInventory takes the inventory of a package, whose path is dir. It reads no file content.
+// takeInventory takes the inventory of a package, whose path is dir. It does not read the content of files.
 func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, error) {
 	var i inventory
 	digest := sha256.New()
@@ -100,24 +100,24 @@ func takeInventory(ctx context.Context, root *os.Root, dir string) (inventory, e
 }
 
 const (
-	// alwaysChecked is the size up to which a package is checked before each use. The check of a larger one takes
-	// longer than a third of a millisecond, so it is checked only so often that the checks take at most 1/checkShare
-	// of one processor.
+	// alwaysChecked is the number of entries up to which a package is checked before each use. The check of a larger
+	// package takes longer than a third of a millisecond, so it is made only so often that the checks take at most
+	// 1/checkShare of one processor.
 	alwaysChecked = 250
 	checkShare    = 20
 )
 
-// intact reports whether a package that was handed out is still unchanged and, if not, what is known about the
+// intact reports whether a package that was handed out is unchanged. If it is not, intact returns a description of the
 // change.
-func (s *Store) intact(e *entry) (bool, string) {
+func (s *Store) intact(e *entry) (ok bool, change string) {
 	if e.State == "" {
-		return true, "" // only one task uses it
+		return true, "" // only one task uses the package
 	}
 	begun := time.Now()
 	s.mu.Lock()
-	seen, list := begun.Before(e.trustedUntil), e.states
+	trusted, states := begun.Before(e.trustedUntil), e.states
 	s.mu.Unlock()
-	if seen || unchanged(list) {
+	if trusted || unchanged(states) {
 		return true, ""
 	}
 	found, err := s.inventoryOf(e)
@@ -135,11 +135,11 @@ func (s *Store) intact(e *entry) (bool, string) {
 
 // inventoryOf takes the inventory of a package that was handed out.
 func (s *Store) inventoryOf(e *entry) (inventory, error) {
-	above := s.dir
+	ancestor := s.dir
 	if e.name == "" {
-		above = filepath.Dir(s.private)
+		ancestor = filepath.Dir(s.private)
 	}
-	root, err := openIn(above, e.Dir)
+	root, err := openIn(ancestor, e.Dir)
 	if err != nil {
 		return inventory{}, err
 	}
@@ -147,7 +147,7 @@ func (s *Store) inventoryOf(e *entry) (inventory, error) {
 	return takeInventory(context.Background(), root, e.Dir)
 }
 
-// describeChange describes what is known about the change of a package.
+// describeChange describes the change of a package, from its present inventory or the error of taking that.
 func describeChange(found inventory, err error) string {
 	const text = "the package in the cache was changed after it was unpacked"
 	switch {
@@ -164,8 +164,8 @@ func describeChange(found inventory, err error) string {
 // inventoryName returns the path of a package's inventory below the cache.
 func inventoryName(name string) string { return path.Join("whole", name) }
 
-// verify reports whether a kept package matches its inventory. A package of an earlier release, which let jobs write
-// into it, has none.
+// verify reports whether a kept package matches its recorded inventory, and returns the digest. A package of an earlier
+// release, which let jobs write into it, has no inventory.
 func (s *Store) verify(ctx context.Context, cache *os.Root, name string) (state string, ok bool) {
 	var want inventory
 	if !readRecord(cache, inventoryName(name), &want) || want.Digest == "" {

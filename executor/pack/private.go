@@ -14,12 +14,12 @@ func (s *Store) fetchPrivate(ctx context.Context, source Source) (Package, error
 	s.number++
 	number := fmt.Sprint(s.number)
 	s.mu.Unlock()
-	own, err := s.openPrivate(number)
+	folder, err := s.openPrivate(number)
 	if err != nil {
 		return Package{}, err
 	}
-	defer func() { _ = own.Close() }()
-	sum, err := s.fetchAndUnpack(ctx, source, own)
+	defer func() { _ = folder.Close() }()
+	sum, err := s.fetchAndUnpack(ctx, source, folder)
 	if err != nil {
 		s.removePrivate(number)
 		return Package{}, err
@@ -33,40 +33,40 @@ func (s *Store) openPrivate(number string) (*os.Root, error) {
 	if err := os.MkdirAll(filepath.Dir(s.private), 0o755); err != nil {
 		return nil, err
 	}
-	above, err := os.OpenRoot(filepath.Dir(s.private))
+	parent, err := os.OpenRoot(filepath.Dir(s.private))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = above.Close() }()
+	defer func() { _ = parent.Close() }()
 	all := filepath.Base(s.private)
 	name := path.Join(all, number)
-	err = makeFolder(above, all)
+	err = makeFolder(parent, all)
 	if err == nil {
-		_ = RemoveBelow(above, name) // only a task can have created it
-		err = above.Mkdir(name, 0o755)
+		_ = RemoveBelow(parent, name) // only a task can have created it
+		err = parent.Mkdir(name, 0o755)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return above.OpenRoot(name)
+	return parent.OpenRoot(name)
 }
 
-// removePrivate removes one of these folders, or all of them if number is empty.
+// removePrivate removes a folder that only this executor uses, or all of them if number is empty.
 func (s *Store) removePrivate(number string) {
-	above, err := os.OpenRoot(filepath.Dir(s.private))
+	parent, err := os.OpenRoot(filepath.Dir(s.private))
 	if err != nil {
-		return // no private folder exists then
+		return // there is no private folder
 	}
-	defer func() { _ = above.Close() }()
-	s.remove(above, path.Join(filepath.Base(s.private), number))
+	defer func() { _ = parent.Close() }()
+	s.remove(parent, path.Join(filepath.Base(s.private), number))
 }
 
 // sealPrivate seals a package that only this executor uses.
 func (s *Store) sealPrivate(ctx context.Context, dir string) (inventory, error) {
-	own, err := openIn(filepath.Dir(s.private), dir)
+	root, err := openIn(filepath.Dir(s.private), dir)
 	if err != nil {
 		return inventory{}, err
 	}
-	defer func() { _ = own.Close() }()
-	return seal(ctx, own, dir)
+	defer func() { _ = root.Close() }()
+	return seal(ctx, root, dir)
 }

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// seal prepares a package to be kept. It writes all of its files to the disk, so that a power failure can't leave
-// empty files under their names, and takes the inventory.
+// seal prepares a package that will be kept. It syncs all files to the disk, so that a power failure can't leave empty
+// files under their names, and takes the inventory.
 func seal(ctx context.Context, root *os.Root, dir string) (inventory, error) {
-	const few = 64 // for more files, one sync of the whole file system is faster
+	const maxSyncs = 64 // for more files, one sync of the whole file system is faster
 	var paths []string
 	err := walk(root, func(path string, info fs.FileInfo) error {
 		if cause := context.Cause(ctx); cause != nil {
@@ -25,7 +25,7 @@ func seal(ctx context.Context, root *os.Root, dir string) (inventory, error) {
 		if info.IsDir() || info.Mode().IsRegular() {
 			paths = append(paths, "."+path)
 		}
-		if len(paths) > few {
+		if len(paths) > maxSyncs {
 			return fs.SkipAll
 		}
 		return nil
@@ -33,11 +33,11 @@ func seal(ctx context.Context, root *os.Root, dir string) (inventory, error) {
 	if err != nil {
 		return inventory{}, err
 	}
-	if len(paths) > few {
-		err = withFile(root, ".", func(f *os.File) error { return unix.Syncfs(int(f.Fd())) })
+	if len(paths) > maxSyncs {
+		err = syncFile(root, ".", func(f *os.File) error { return unix.Syncfs(int(f.Fd())) })
 	} else {
 		for _, path := range paths {
-			err = errors.Join(err, withFile(root, path, (*os.File).Sync))
+			err = errors.Join(err, syncFile(root, path, (*os.File).Sync))
 		}
 	}
 	if err != nil {
@@ -46,31 +46,33 @@ func seal(ctx context.Context, root *os.Root, dir string) (inventory, error) {
 	return takeInventory(ctx, root, dir)
 }
 
-func withFile(root *os.Root, path string, do func(*os.File) error) error {
+// syncFile opens a file or folder and syncs it with a function.
+func syncFile(root *os.Root, path string, sync func(*os.File) error) error {
 	f, err := openPlain(root, path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }()
 	// A file system that does not support the call returns EINVAL.
-	if err := do(f); err != nil && !errors.Is(err, unix.EINVAL) {
+	if err := sync(f); err != nil && !errors.Is(err, unix.EINVAL) {
 		return fmt.Errorf("sync %s to the disk: %w", path, err)
 	}
 	return nil
 }
 
-// readRecord reads one of the store's own small files, and reports whether it could.
-func readRecord(cache *os.Root, name string, to any) bool {
+// readRecord reads one of the store's own small files into record. It returns false if it could not. record may then
+// have a part of the content.
+func readRecord(cache *os.Root, name string, record any) bool {
 	f, err := openPlain(cache, name, os.O_RDONLY)
 	if err != nil {
 		return false
 	}
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, 1<<20))
-	return err == nil && json.Unmarshal(data, to) == nil
+	return err == nil && json.Unmarshal(data, record) == nil
 }
 
-// writeRecord writes such a file: first to a file in work, which it then renames.
+// writeRecord writes one of the store's own small files. It first writes a file in work, and then renames that.
 func writeRecord(cache *os.Root, work, name string, record any) error {
 	data, err := json.Marshal(record)
 	if err != nil {
@@ -83,9 +85,9 @@ func writeRecord(cache *os.Root, work, name string, record any) error {
 	return cache.Rename(temporary, name)
 }
 
-// publish moves the unpacked package from the folder of its fetch to its final name. If a package has that name
-// already, because it was changed, the two are exchanged atomically: tasks that use the name then find the good
-// one, and the other is removed with the folder of the fetch.
+// publish moves the unpacked package from work, the folder of its fetch, to its final name. If a package that was
+// changed has that name, publish exchanges the two atomically. Tasks that use the name then find the new package, and
+// the old one is removed with the folder of the fetch.
 func (s *Store) publish(cache *os.Root, name, work string) error {
 	content, from := contentName(name), path.Join(work, unpacked)
 	err := cache.Rename(from, content)
@@ -106,22 +108,22 @@ func (s *Store) publish(cache *os.Root, name, work string) error {
 }
 
 // exchange exchanges two names atomically.
-func exchange(root *os.Root, one, other string) error {
-	from, err := root.Open(path.Dir(one))
+func exchange(root *os.Root, a, b string) error {
+	folderA, err := root.Open(path.Dir(a))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }()
-	to, err := root.Open(path.Dir(other))
+	defer func() { _ = folderA.Close() }()
+	folderB, err := root.Open(path.Dir(b))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = to.Close() }()
-	return unix.Renameat2(int(from.Fd()), path.Base(one), int(to.Fd()), path.Base(other), unix.RENAME_EXCHANGE)
+	defer func() { _ = folderB.Close() }()
+	return unix.Renameat2(int(folderA.Fd()), path.Base(a), int(folderB.Fd()), path.Base(b), unix.RENAME_EXCHANGE)
 }
 
-// discard renames a kept package into a temporary folder, and returns that folder, which the caller must remove. So
-// a partly removed package never counts as a package, even if this process is killed in between.
+// discard renames a kept package into a temporary folder, and returns that folder, which the caller must remove. A
+// package that is only partly removed, because this process is killed in between, so never counts as a package.
 func (s *Store) discard(cache *os.Root, name string) (trash string) {
 	trash, err := makeTemporary(cache, "tmp/old-")
 	if err == nil {

@@ -7,9 +7,9 @@ import (
 
 const redacted = "xxxxx"
 
-// redact returns a URL in the form for logs and reports: without its password, and without its query, because that
-// of a signed URL is as good as a password. If the URL can't be parsed, everything that may be a part of the
-// password is removed too.
+// redact returns a URL in the form for logs and reports: without its password, and without its query, which in a
+// signed URL serves as a password. If the URL can't be parsed, redact also removes everything that may be a part of
+// the password.
 func redact(address string) string {
 	u, err := url.Parse(address)
 	if err == nil && u.Opaque == "" && (u.Host != "" || !strings.Contains(address, "@") || u.Scheme == "file") {
@@ -18,7 +18,6 @@ func redact(address string) string {
 		}
 		return u.Redacted()
 	}
-	// The boundaries of the password are unknown, so everything that may be a part of it is removed.
 	if i := strings.LastIndex(address, "@"); i >= 0 {
 		before, rest := "", address[:i]
 		if scheme, after, ok := strings.Cut(rest, "//"); ok {

@@ -20,7 +20,7 @@ func RemoveTree(dir string) error {
 	return RemoveBelow(root, filepath.Base(dir))
 }
 
-// RemoveBelow is RemoveTree for a folder below root. No link leads it out of root.
+// RemoveBelow is RemoveTree for a folder below root. It does not follow a link out of root.
 func RemoveBelow(root *os.Root, name string) error {
 	err := root.RemoveAll(name)
 	if err == nil {
@@ -28,7 +28,7 @@ func RemoveBelow(root *os.Root, name string) error {
 	}
 	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, _ error) error {
 		if d != nil && d.IsDir() {
-			_ = root.Chmod(path, 0o700) // must be done before the folder can be read
+			_ = root.Chmod(path, 0o700) // before WalkDir reads the folder
 		}
 		return nil
 	})

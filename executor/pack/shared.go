@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// All executors of one agent and user share a folder of packages, without knowing each other. They coordinate by
-// advisory locks on files in the folder locks. The kernel releases the locks when a process dies, so a crash leaves
-// none behind:
+// All executors of one user on an agent share a folder of packages, without knowing each other. They coordinate by
+// advisory locks on files in the folder locks. The kernel releases a lock when its process ends, so a crash leaves no
+// lock behind.
 //
-//   - url-KEY is held exclusively while a URL is fetched or its server is asked for a newer version. So each
-//     package is downloaded once, and the executors that wait find it kept.
-//   - keep-SHA256 is held exclusively while a content is searched, unpacked, named and recorded. So if several URLs
-//     have one content, the first fetch brings it, and the others find it: none replaces a package in which a task
+//   - url-KEY is held exclusively while a URL is fetched or its server is asked for a newer version. So each package is
+//     downloaded once, and the executors that have waited find it in the folder.
+//   - keep-SHA256 is held exclusively while a content is searched, unpacked, named and recorded. So if several URLs have
+//     the same content, the first fetch adds it and the others find it. None of them replaces a package in which a task
 //     is being started.
-//   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the process
-//     that removes it. So no package is removed while a task uses it.
+//   - content-NAME is held shared by each process that uses a content, until Close, and exclusively by the process that
+//     removes it. So no package is removed while a task uses it.
 //
-// A URL's lock is taken before the keep lock, and that before the content's lock. prune only tries content locks
-// and never waits, so there is no deadlock.
+// A process takes the lock of a URL before the keep lock, and the keep lock before that of the content. prune only
+// tries to take the locks of contents and never waits. So there is no deadlock.
 //
-// A content becomes visible by one rename, when it is complete and sealed. Until then it is in tmp, under an
-// exclusive lock of its own. If its executor dies, that lock becomes free, and prune removes the folder.
+// A content becomes visible by one rename, when it is complete and sealed. Until then it is in tmp, under an exclusive
+// lock. If its executor dies, that lock becomes free, and prune removes the folder.
 
-// origin is the record of a URL, in a file of the folder urls: its content when its server was last asked.
+// origin is the record of a URL, in a file of the folder urls. It has the URL's content at the last fetch.
 type origin struct {
 	URL     string  `json:"url"`
 	Version version `json:"version"`
@@ -43,10 +43,10 @@ type origin struct {
 // content is a package in the shared folder that this process uses.
 type content struct {
 	name  string
-	state string // digest of its inventory
-	// version is the version that its server named; unanswered means that the server gave no answer when it was last
-	// asked.
-	version    version
+	state string // the digest of the content's inventory
+	// version is the version that the server named.
+	version version
+	// unanswered means that the server did not answer when it was last asked.
 	unanswered bool
 }
 
@@ -64,23 +64,23 @@ func (s *Store) fetchShared(ctx context.Context, source Source) (content, error)
 	}
 	defer func() { _ = lock.Close() }()
 
-	// The content is locked before the server is asked: the server may answer that nothing has changed, and until
-	// then no process may remove the kept package.
+	// The content is locked before the server is asked. The server may answer that the package has not changed, and no
+	// process may remove the kept package until then.
 	record := path.Join("urls", key)
 	var last origin
 	if !readRecord(cache, record, &last) {
-		last = origin{} // a part of it may have been read
+		last = origin{} // it may have a part of the record
 	}
-	var known content
+	var cached content
 	if source.accepts(last.Content) {
 		var ok bool
-		if known, ok = s.tryUse(ctx, cache, last.Content); ok {
-			known.version = last.Version
+		if cached, ok = s.tryUse(ctx, cache, last.Content); ok {
+			cached.version = last.Version
 		}
 	}
 	if source.hasChecksum() {
-		if certain, ok := s.findContent(ctx, cache, strings.ToLower(source.SHA256), source); ok {
-			return certain, nil // the checksum is known, so the server need not be asked
+		if found, ok := s.findContent(ctx, cache, strings.ToLower(source.SHA256), source); ok {
+			return found, nil // the checksum identifies the content, so the server need not be asked
 		}
 	}
 	work, err := makeTemporary(cache, "tmp/fetch-")
@@ -96,18 +96,18 @@ func (s *Store) fetchShared(ctx context.Context, source Source) (content, error)
 	if held, err := tryLock(cache, work, os.O_RDONLY, syscall.LOCK_EX); err == nil { // see removeLeftover
 		defer func() { _ = held.Close() }()
 	}
-	sum, got, err := s.fetch(ctx, source, in, known.version)
+	sum, got, err := s.fetch(ctx, source, in, cached.version)
 	var noAnswer unanswered
 	switch {
 	case errors.Is(err, errUnchanged):
-		return known, source.check(last.SHA256)
-	case errors.As(err, &noAnswer) && known.name != "" && source.check(last.SHA256) == nil:
-		// The package that was last fetched from this URL is probably still the current one. But if the server
-		// answers that there is no such package, that counts.
+		return cached, source.check(last.SHA256)
+	case errors.As(err, &noAnswer) && cached.name != "" && source.check(last.SHA256) == nil:
+		// The package that was last fetched from this URL is probably still current. This does not apply if the server
+		// answers that there is no such package.
 		s.log.Warn("cached package used, because its server does not answer: a newer one may exist", "url",
 			redact(source.URL), "sha256", last.SHA256, "error", err)
-		known.unanswered = true
-		return known, nil
+		cached.unanswered = true
+		return cached, nil
 	case err != nil:
 		return content{}, err
 	}
@@ -123,31 +123,31 @@ func (s *Store) fetchShared(ctx context.Context, source Source) (content, error)
 	return found, nil
 }
 
-// noVersionFactor is the factor by which a package is used longer before the next check if its server sends no
-// version: such a check has to fetch all of it.
+// noVersionFactor multiplies the time until the next check of a package whose server sends no version. The check of
+// such a package must fetch the whole package.
 const noVersionFactor = 20
 
-// noAnswerFactor is the factor by which a package is used longer before the next check if its server gave no answer:
-// the next check may have to wait that long again, and with it all tasks that need the package.
+// noAnswerFactor multiplies the time until the next check of a package whose server has not answered. The next check
+// may have to wait for an answer again, and with it all tasks that need the package.
 const noAnswerFactor = 4
 
-// nextCheck returns when the server of a package must be asked for a newer version; zero, which means never, if the
-// source names the checksum.
+// nextCheck returns when the server of a package must be asked for a newer version. It returns zero, which means
+// never, if the source has a checksum.
 func (s *Store) nextCheck(source Source, found content) time.Time {
 	if source.hasChecksum() {
 		return time.Time{}
 	}
-	every := s.limits.Check
-	if !found.version.known() {
-		every *= noVersionFactor
+	pause := s.limits.Check
+	if !found.version.isKnown() {
+		pause *= noVersionFactor
 	}
 	if found.unanswered {
-		every = max(every, noAnswerFactor*s.limits.Check)
+		pause = max(pause, noAnswerFactor*s.limits.Check)
 	}
-	return time.Now().Add(every)
+	return time.Now().Add(pause)
 }
 
-// hasChecksum reports whether the source names the content by its full checksum.
+// hasChecksum reports whether the source has the whole checksum of the content.
 func (source Source) hasChecksum() bool { return len(source.SHA256) == hex.EncodedLen(sha256.Size) }
 
 // findContent finds a content by its checksum, as an archive or as a single file with the URL's file name.
@@ -165,12 +165,12 @@ func (s *Store) findContent(ctx context.Context, cache *os.Root, sum string, sou
 
 // The characters between checksum and file name in the name of a content that is one file.
 const (
-	singleFile = '+'
-	keptWhole  = '=' // an archive
+	singleFile = '+' // the file is not an archive
+	keptWhole  = '=' // the file is an archive
 )
 
-// fileName returns the name of a content that is one file. A long file name is replaced by its hash, because the names
-// of contents, and of their locks, are limited like those of files.
+// fileName returns the name of a content that is one file. It replaces a long file name by its hash, because the names
+// of contents and of their locks are names of files, whose length is limited.
 func (source Source) fileName(sum string, kind byte) string {
 	const longest = 150
 	file := baseName(source.parsed())
@@ -180,18 +180,21 @@ func (source Source) fileName(sum string, kind byte) string {
 	return sum + string(kind) + file
 }
 
-// accepts reports whether a content of this name is what unpacking the source gives: whether an archive is unpacked
-// depends on the command.
+// accepts reports whether the source may use a content with this name. It may not use an unpacked archive if it needs
+// the archive whole, and no whole archive otherwise.
 func (source Source) accepts(name string) bool {
-	unpackedArchive := len(name) <= hex.EncodedLen(sha256.Size)
-	whole := !unpackedArchive && name[hex.EncodedLen(sha256.Size)] == keptWhole
-	return !(source.Whole && unpackedArchive || !source.Whole && whole)
+	isUnpacked := len(name) <= hex.EncodedLen(sha256.Size)
+	isWhole := !isUnpacked && name[hex.EncodedLen(sha256.Size)] == keptWhole
+	if source.Whole {
+		return !isUnpacked
+	}
+	return !isWhole
 }
 
 func (s *Store) content(name string) string { return filepath.Join(s.dir, "content", name) }
 
-// addContent unpacks the fetched file into the shared folder, unless its content is there already, and marks the
-// content as used. work is the folder of the fetch, and in is that folder opened.
+// addContent unpacks the fetched file into the shared folder, unless the folder has its content, and marks the content
+// as used. work is the path of the folder of the fetch, and in is that folder.
 func (s *Store) addContent(
 	ctx context.Context, cache *os.Root, source Source, sum, work string, in *os.Root,
 ) (content, error) {
@@ -237,13 +240,14 @@ func (s *Store) addContent(
 	return content{name: name, state: sealed.Digest}, nil
 }
 
-// errLockHeld means that another executor has held a lock for longer than any fetch may take, so it must be frozen.
+// errLockHeld means that another executor has held a lock for longer than any fetch may take. That executor must be
+// frozen.
 var errLockHeld = errors.New("another executor on this agent has held the lock of this package for too long")
 
-// lockMargin is how much longer lock waits than a fetch may take.
+// lockMargin is how much longer than a fetch may take lock waits.
 const lockMargin = 5 * time.Minute
 
-// lock waits for an exclusive lock. The lock is released when the file is closed, also by the death of the process.
+// lock waits for an exclusive lock. The lock is released when the file is closed or the process ends.
 func (s *Store) lock(ctx context.Context, cache *os.Root, name string) (*os.File, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Transfer+s.limits.Unpacking+lockMargin, errLockHeld)
 	defer cancel()
@@ -259,12 +263,12 @@ func (s *Store) lock(ctx context.Context, cache *os.Root, name string) (*os.File
 }
 
 // tryLock opens a file or folder below root and locks it. It does not wait for the lock.
-func tryLock(root *os.Root, name string, flags, how int) (*os.File, error) {
+func tryLock(root *os.Root, name string, flags, operation int) (*os.File, error) {
 	f, err := openPlain(root, name, flags)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
+	if err := syscall.Flock(int(f.Fd()), operation|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
@@ -274,9 +278,12 @@ func tryLock(root *os.Root, name string, flags, how int) (*os.File, error) {
 // tryUse marks a content as used by this process until Close. It returns false if the content does not exist or has
 // changed since it was unpacked.
 func (s *Store) tryUse(ctx context.Context, cache *os.Root, name string) (content, bool) {
-	// While a content is being removed, its lock can't be taken; if it was removed before, it does not exist.
-	if name == "" || filepath.Base(name) != name ||
-		!exists(cache, name) || !s.tryAcquire(cache, name) || !exists(cache, name) {
+	if name == "" || filepath.Base(name) != name {
+		return content{}, false
+	}
+	// While a content is being removed, its lock can't be taken. After that it does not exist, even if the lock is
+	// free.
+	if !exists(cache, name) || !s.tryAcquire(cache, name) || !exists(cache, name) {
 		return content{}, false
 	}
 	state, ok := s.verify(ctx, cache, name)
@@ -293,8 +300,8 @@ func exists(cache *os.Root, name string) bool {
 
 // acquire takes the shared lock of a content, so that no process removes it.
 func (s *Store) acquire(ctx context.Context, cache *os.Root, name string) error {
-	const removing = time.Minute // a removal takes much less
-	ctx, cancel := context.WithTimeoutCause(ctx, removing, errLockHeld)
+	const maxWait = time.Minute // a removal takes much less
+	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, errLockHeld)
 	defer cancel()
 	for !s.tryAcquire(cache, name) {
 		if err := wait(ctx, 10*time.Millisecond); err != nil {
@@ -304,14 +311,15 @@ func (s *Store) acquire(ctx context.Context, cache *os.Root, name string) error 
 	return nil
 }
 
+// tryAcquire takes the shared lock of a content, unless this process has it. It does not wait.
 func (s *Store) tryAcquire(cache *os.Root, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lock := path.Join("locks", "content-"+name)
 	if held := s.inUse[name]; held != nil {
-		ours, err := held.Stat()
-		now, lost := cache.Lstat(lock)
-		if err == nil && lost == nil && os.SameFile(ours, now) {
+		heldInfo, err := held.Stat()
+		info, err2 := cache.Lstat(lock)
+		if err == nil && err2 == nil && os.SameFile(heldInfo, info) {
 			return true
 		}
 		_ = held.Close() // the lock file was removed, so no other process sees this lock
@@ -327,17 +335,17 @@ func (s *Store) tryAcquire(cache *os.Root, name string) bool {
 	return true
 }
 
-// prune removes the contents that no process uses and that none has begun to use since before, and the leftovers of
-// dead executors in tmp.
+// prune removes the contents that no process uses and that no process has begun to use since the time before. It also
+// removes the leftovers of dead executors in tmp.
 func (s *Store) prune(cache *os.Root, before time.Time) {
 	contents, _ := entriesOf(cache, "content")
 	for _, name := range contents {
-		used := path.Join("locks", "content-"+name)
-		info, err := cache.Lstat(used)
+		lockName := path.Join("locks", "content-"+name)
+		info, err := cache.Lstat(lockName)
 		if err != nil || info.ModTime().After(before) {
 			continue
 		}
-		lock, err := tryLock(cache, used, os.O_RDWR, syscall.LOCK_EX)
+		lock, err := tryLock(cache, lockName, os.O_RDWR, syscall.LOCK_EX)
 		if err != nil {
 			continue
 		}
@@ -354,8 +362,8 @@ func (s *Store) prune(cache *os.Root, before time.Time) {
 	}
 }
 
-// removeLeftover removes the folder of an interrupted fetch, whose lock is free. It leaves folders that were
-// changed within the last minute, because their owner may not have locked them yet.
+// removeLeftover removes the folder of a fetch if it is not locked, which means that the fetch was interrupted. It
+// leaves a folder that was changed within the last minute, because its owner may not have locked it yet.
 func (s *Store) removeLeftover(cache *os.Root, name string) {
 	info, err := cache.Lstat(name)
 	if err != nil || time.Since(info.ModTime()) < time.Minute {
@@ -363,7 +371,7 @@ func (s *Store) removeLeftover(cache *os.Root, name string) {
 	}
 	folder, err := openPlain(cache, name, os.O_RDONLY)
 	if err != nil {
-		s.remove(cache, name) // this package creates no such entry
+		s.remove(cache, name) // no store creates such an entry
 		return
 	}
 	defer func() { _ = folder.Close() }()

@@ -9,12 +9,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/netproblem"
 )
 
-// A package whose server hangs occupies its task's CPU and memory during the wait. So the failure of a server to
-// answer is an error of its own, after which the scheduler tries the server with few tasks only (rule L8). A
-// transfer from a server that sends almost nothing is abandoned.
+// While a task waits for a server that hangs, it occupies its CPU and memory. So a missing answer is a separate error,
+// after which the scheduler tries the server with few tasks only (rule L8). A transfer from a server that sends very
+// slowly is abandoned.
 
-// unanswered is a failure that the server, or the network on the way to it, has caused, and that may be temporary.
-// If reached is set, it concerns only this URL.
+// unanswered is a failure of the server, or of the network on the way to it, that may be temporary. If reached is set,
+// there was a connection to the server, so the failure concerns only this URL.
 type unanswered struct {
 	error
 	reached bool
@@ -22,7 +22,7 @@ type unanswered struct {
 
 func (u unanswered) Unwrap() error { return u.error }
 
-// requestError returns the error of a request without a response. reached means that there was a connection.
+// requestError returns the error of a request without a response. reached says whether there was a connection.
 func requestError(err error, reached bool) error {
 	if advice := netproblem.Advice(err); advice != "" {
 		return fmt.Errorf("%w%s", plainError(err), advice)
@@ -47,20 +47,20 @@ func requestError(err error, reached bool) error {
 type pace struct {
 	limits Limits
 	since  time.Time
-	bytes  int64
+	bytes  int64 // received since then
 }
 
-// slow counts n received bytes. It returns an error if the transfer is too slow.
-func (p *pace) slow(n int) error {
+// add counts n received bytes. It returns an error if the transfer is too slow.
+func (p *pace) add(n int) error {
 	p.bytes += int64(n)
-	took := time.Since(p.since)
-	if took < p.limits.RateOver {
+	elapsed := time.Since(p.since)
+	if elapsed < p.limits.RateOver {
 		return nil
 	}
-	if rate := float64(p.bytes) / took.Seconds(); rate < float64(p.limits.Rate) {
+	if rate := float64(p.bytes) / elapsed.Seconds(); rate < float64(p.limits.Rate) {
 		return fmt.Errorf("the server sent %d bytes in the last %v; at least %d a second are required", p.bytes,
-			took.Round(time.Millisecond), p.limits.Rate)
+			elapsed.Round(time.Millisecond), p.limits.Rate)
 	}
-	p.since, p.bytes = p.since.Add(took), 0
+	p.since, p.bytes = p.since.Add(elapsed), 0
 	return nil
 }

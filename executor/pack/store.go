@@ -21,29 +21,30 @@ import (
 // Source is a package as a task refers to it.
 type Source struct {
 	URL string
-	// SHA256 is the checksum in hex; empty if it is not known.
+	// SHA256 is the checksum in hexadecimal; empty if it is not known.
 	SHA256 string
 	// Cache allows the use of a copy that was fetched for an earlier task.
 	Cache bool
-	// Whole keeps an archive as one file, with the URL's file name, because the task's command names it.
+	// Whole means that an archive is kept as one file, with the URL's file name, because the task's command names that
+	// file.
 	Whole bool
 }
 
-// Package is an unpacked package. Its user must call Release at the end; a package that is not cached is then
-// removed.
+// Package is an unpacked package. Its user must call Release at the end. A package that is not cached is then removed.
 type Package struct {
 	Dir string
 	// SHA256 is the checksum of the fetched file, in hex.
 	SHA256 string
-	// State changes when Dir is replaced. It is empty for a package that is not cached, which only one task uses.
+	// State identifies the state of Dir. It changes when Dir is replaced. It is empty for a package that is not
+	// cached, which only one task uses.
 	State string
-	// Note says that the cached package had been changed, and so was fetched again for this use; usually empty.
+	// Note says that the cached package was found changed, and so was fetched again for this use; usually empty.
 	Note    string
 	Release func()
 }
 
-// Store keeps unpacked packages. Several processes may use one folder concurrently: they coordinate by flock, and
-// rename what they write into place when it is complete.
+// Store keeps unpacked packages. Several processes may use one folder concurrently. They coordinate by flock, and
+// rename what they have written to its final name when it is complete.
 //
 //	content/<sha256>[+name]/  an unpacked package; +name if it is a single file, =name if it is an archive kept whole
 //	locks/…                   flocked: exclusive while fetched or removed, shared while used
@@ -51,12 +52,12 @@ type Package struct {
 //	whole/…                   a package's inventory, taken when it was unpacked
 //	tmp/…                     unfinished fetches, and packages that are being removed
 //
-// Files of a package have no write permission, because tasks share them; folders have, so that the cache can be
-// removed with rm. A package that was changed or removed is fetched again (inventory.go). The methods may be called
-// concurrently, except for OpenFilesWith and Close.
+// Files of a package have no write permission, because tasks share them. Folders have it, so that an operator can
+// remove the cache with rm. A package that was changed or removed is fetched again (inventory.go). The methods may be
+// called concurrently, except for OpenFilesWith and Close.
 type Store struct {
-	dir      string // shared, for packages with Cache
-	private  string // of this executor, for packages that are not cached
+	dir      string // the shared folder, for packages that are cached
+	private  string // the folder of this executor, for packages that are not cached
 	limits   Limits
 	download *downloader
 	log      *slog.Logger
@@ -65,8 +66,8 @@ type Store struct {
 
 	mu      sync.Mutex
 	entries map[Source]*entry
-	inUse   map[string]*os.File // shared locks, by name of the content
-	changes map[string]string   // descriptions of changed contents, for the next note
+	inUse   map[string]*os.File // the shared locks, by the names of contents
+	changes map[string]string   // the descriptions of changes, by the names of contents, for the next note
 	number  int
 }
 
@@ -75,20 +76,20 @@ type entry struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	// These are set before done is closed.
-	Package           // its note is for the tasks that waited
-	name    string    // of the content; empty if Dir is private
-	version version   // of the file or of the server's answer
-	due     time.Time // time of the next check with the server; zero means never
+	// These fields are set before done is closed.
+	Package           // with the note for the tasks that have waited
+	name    string    // the name of the content; empty if Dir is private
+	version version   // the version of the file or of the server's answer
+	due     time.Time // the time of the next check with the server; zero means never
 	err     error
 
-	// These are guarded by the store's mutex.
+	// The store's mutex guards these fields.
 	waiters      int
-	trustedUntil time.Time    // until then it counts as intact
-	states       []entryState // its entries when it was last intact
+	trustedUntil time.Time    // the time until which the package counts as intact
+	states       []entryState // the states of its entries when it was last intact
 }
 
-// contentRetention is how long a package is kept that no executor uses.
+// contentRetention is how long a package is kept after its last use.
 const contentRetention = 7 * 24 * time.Hour
 
 // Open opens a store in the shared folder dir, with the folder private for packages that are not cached. The caller
@@ -108,8 +109,8 @@ func Open(dir, private string, limits Limits, log *slog.Logger) (*Store, error) 
 	return s, nil
 }
 
-// OpenFilesWith sets the function that opens packages of this machine, for a user who may not read all files that
-// this process can. It must be called before Get.
+// OpenFilesWith sets the function that opens packages of this machine. It is for tasks whose user may not read all
+// files that this process can read. It must be called before Get.
 func (s *Store) OpenFilesWith(open func(path string) (*os.File, error)) { s.download.open = open }
 
 // OpenFile opens a package of this machine. It does not block if the path is a named pipe.
@@ -151,7 +152,8 @@ func (s *Store) Close() {
 	s.removePrivate("")
 }
 
-// Ready returns the package without waiting, if it is here, unchanged, and not due for a check with its server.
+// Ready returns the package without waiting, if the store has it, it is unchanged, and its server need not be asked
+// for a newer version.
 func (s *Store) Ready(source Source) (Package, bool) {
 	if !source.Cache {
 		return Package{}, false
@@ -185,8 +187,9 @@ func (s *Store) Ready(source Source) (Package, bool) {
 	return Package{}, false
 }
 
-// mustCheck reports whether a newer package may be there: the time of the next check has come, or the URL names a file
-// on this machine that was replaced. People replace such a file while they try a job, so it is looked at each time.
+// mustCheck reports whether there may be a newer package, because the time of the next check has come or because the
+// URL names a file on this machine that was replaced. Users replace such a file while they try a job, so it is checked
+// before each use.
 func (s *Store) mustCheck(source Source, e *entry) bool {
 	if e.due.IsZero() {
 		return false
@@ -211,8 +214,8 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 		return Package{}, &Error{Phase: wire.PhaseFetch, URL: source.URL, Err: err}
 	}
 	if !source.Cache {
-		alone, err := s.fetchPrivate(ctx, source)
-		return alone, explain(ctx, source, err)
+		private, err := s.fetchPrivate(ctx, source)
+		return private, explain(ctx, source, err)
 	}
 	if ready, ok := s.Ready(source); ok {
 		return ready, nil
@@ -220,14 +223,14 @@ func (s *Store) Get(ctx context.Context, source Source) (Package, error) {
 	s.mu.Lock()
 	e := s.entries[source]
 	if e == nil {
-		// The fetch belongs to all tasks that wait for it, and is cancelled when none is left.
-		shared, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		// The fetch belongs to all tasks that wait for it. It is cancelled when no task waits any more.
+		fetchCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		e = &entry{done: make(chan struct{}), cancel: cancel}
 		s.entries[source] = e
 		s.fetches.Go(func() {
 			defer cancel()
 			defer close(e.done)
-			if e.err = explain(shared, source, s.fetchCached(shared, source, e)); e.err != nil {
+			if e.err = explain(fetchCtx, source, s.fetchCached(fetchCtx, source, e)); e.err != nil {
 				s.mu.Lock()
 				defer s.mu.Unlock()
 				s.dropEntry(source, e) // the next task starts a new fetch
@@ -261,21 +264,21 @@ func (s *Store) stopWaiting(source Source, e *entry) {
 	}
 }
 
-// fetchCached gets the package from the shared folder. If another executor blocks that, it fetches a copy for this
-// executor.
+// fetchCached gets the package from the shared folder, and sets the entry's fields. If another executor blocks that, it
+// fetches a copy for this executor.
 func (s *Store) fetchCached(ctx context.Context, source Source, e *entry) error {
 	found, err := s.fetchShared(ctx, source)
 	if errors.Is(err, errLockHeld) {
 		s.log.Warn("package fetched for this executor alone", "url", redact(source.URL), "reason", err)
-		own, err := s.fetchPrivate(ctx, source)
+		private, err := s.fetchPrivate(ctx, source)
 		if err != nil {
 			return err
 		}
-		sealed, err := s.sealPrivate(ctx, own.Dir)
+		sealed, err := s.sealPrivate(ctx, private.Dir)
 		if err != nil {
 			return unpackError{err}
 		}
-		e.Package = Package{Dir: own.Dir, SHA256: own.SHA256, State: sealed.Digest, Release: func() {}}
+		e.Package = Package{Dir: private.Dir, SHA256: private.SHA256, State: sealed.Digest, Release: func() {}}
 		return nil
 	}
 	if err != nil {
@@ -310,17 +313,17 @@ func (s *Store) fetchAndUnpack(ctx context.Context, source Source, in *os.Root) 
 	return sum, nil
 }
 
-// fetch downloads a package and compares its checksum with the source's. The error is errUnchanged if the server
-// has no newer version than known.
+// fetch downloads a package into a folder and compares its checksum with the source's. The error is errUnchanged if
+// the server has no newer version than cached.
 func (s *Store) fetch(
-	ctx context.Context, source Source, to *os.Root, known version,
+	ctx context.Context, source Source, in *os.Root, cached version,
 ) (sum string, got version, err error) {
-	f, err := to.OpenFile(download, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := in.OpenFile(download, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", version{}, err
 	}
 	begun := time.Now()
-	sum, got, err = s.download.get(ctx, source.parsed(), f, known)
+	sum, got, err = s.download.get(ctx, source.parsed(), f, cached)
 	info, statErr := f.Stat()
 	err = errors.Join(err, statErr, f.Close())
 	if errors.Is(err, errUnchanged) {
@@ -334,7 +337,7 @@ func (s *Store) fetch(
 	return sum, got, source.check(sum)
 }
 
-// check compares a package's checksum with the one that the source names.
+// check returns an error if the source has another checksum than the package.
 func (source Source) check(sum string) error {
 	if source.SHA256 == "" || strings.EqualFold(source.SHA256, sum) {
 		return nil
@@ -348,6 +351,7 @@ func (source Source) parsed() *url.URL {
 	return u
 }
 
+// unpack unpacks the downloaded file in the folder of a fetch.
 func (s *Store) unpack(ctx context.Context, source Source, in *os.Root) (format string, err error) {
 	if err := in.Mkdir(unpacked, 0o755); err != nil {
 		return "", err
@@ -357,11 +361,11 @@ func (s *Store) unpack(ctx context.Context, source Source, in *os.Root) (format 
 		return "", err
 	}
 	defer func() { _ = file.Close() }()
-	to, err := in.OpenRoot(unpacked)
+	root, err := in.OpenRoot(unpacked)
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = to.Close() }()
+	defer func() { _ = root.Close() }()
 	defer debug.FreeOSMemory() // decoders use much memory, which is not needed afterwards
-	return unpackFile(ctx, file, to, source, s.limits)
+	return unpackFile(ctx, file, root, source, s.limits)
 }

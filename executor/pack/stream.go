@@ -8,18 +8,18 @@ import (
 	"io"
 )
 
-// limitError is the error of an exceeded limit. The prefix "broken archive" is not added to it.
+// limitError is the error of an exceeded limit. brokenError does not add a prefix to it.
 type limitError string
 
 func (e limitError) Error() string { return string(e) }
 
-// brokenError says in an error which part of the package is broken. It returns an exceeded limit unchanged.
-func brokenError(what string, err error) error {
+// brokenError adds to an error which part of the package is broken. It returns a limitError unchanged.
+func brokenError(part string, err error) error {
 	var limit limitError
 	if errors.As(err, &limit) {
 		return err
 	}
-	return fmt.Errorf("broken %s: %w", what, err)
+	return fmt.Errorf("broken %s: %w", part, err)
 }
 
 // checkRatio returns an error if n unpacked bytes came from too few bytes of the archive.
@@ -46,7 +46,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoded limits the output of a decompressor, including the output that is not written to a file. After an error it
+// decoded limits the output of a decompressor, including output that is not written to a file. After an error it
 // returns the same error again, because some decompressors report success when they are read after an error.
 type decoded struct {
 	t   *target
@@ -55,7 +55,8 @@ type decoded struct {
 	err error
 }
 
-// entryOverhead is how many bytes of an archive a file may occupy beside its content: headers, long names, padding.
+// entryOverhead is how many bytes of an archive an entry may have in addition to its content: headers, long names,
+// padding.
 const entryOverhead = 4096
 
 func (d *decoded) Read(p []byte) (n int, err error) {
@@ -83,23 +84,23 @@ type zeroCounter struct {
 
 func (z *zeroCounter) Read(p []byte) (int, error) {
 	n, err := z.r.Read(p)
-	rest := len(bytes.TrimRight(p[:n], "\x00"))
-	if rest > 0 {
+	length := len(bytes.TrimRight(p[:n], "\x00"))
+	if length > 0 {
 		z.zeros = 0
 	}
-	z.zeros += n - rest
+	z.zeros += n - length
 	return n, err
 }
 
-// directoryReader limits the directory of a zip archive, because archive/zip holds it in memory. It counts the
-// directory's entries by the signature with which each begins.
+// directoryReader limits the directory of a zip archive, because archive/zip holds the directory in memory. It counts
+// the entries of the directory by the signature with which each of them begins.
 type directoryReader struct {
 	r           io.ReaderAt
 	limits      Limits
 	inDirectory bool // set while archive/zip reads the directory, before any file
 	bytes       int64
 	entries     int
-	next        int64  // end of the last read
+	next        int64  // the offset at which the last read ended
 	tail        []byte // the last bytes of that read: a signature may be split between two reads
 }
 
@@ -114,16 +115,16 @@ func (d *directoryReader) ReadAt(p []byte, offset int64) (int, error) {
 	if !d.inDirectory {
 		return n, err
 	}
-	seen := p[:n]
+	data := p[:n]
 	if offset == d.next {
-		seen = append(d.tail, seen...)
+		data = append(d.tail, data...)
 	} else {
-		d.entries = 0 // archive/zip searched for the directory's end until here
+		d.entries = 0 // the reads before were archive/zip's search for the directory's end
 	}
-	d.entries += bytes.Count(seen, []byte(zipSignature))
+	d.entries += bytes.Count(data, []byte(zipSignature))
 	d.bytes += int64(n)
 	d.next = offset + int64(n)
-	d.tail = bytes.Clone(seen[max(len(seen)-len(zipSignature)+1, 0):])
+	d.tail = bytes.Clone(data[max(len(data)-len(zipSignature)+1, 0):])
 	if d.entries > d.limits.Files {
 		return 0, limitError(fmt.Sprintf("more than %d files and folders", d.limits.Files))
 	}

@@ -13,14 +13,14 @@ import (
 // ratioThreshold is how many bytes may be unpacked before the ratio is checked.
 const ratioThreshold = 64 << 20
 
-// target is the folder into which a package is unpacked. Every write goes through root, which never leaves the
-// folder, whatever links are in it.
+// target is the folder into which a package is unpacked. Every write goes through root, so that it stays in the folder,
+// whatever links the folder has.
 type target struct {
 	root    *os.Root
 	limits  Limits
 	source  *counter
 	folders map[string]bool
-	links   bool // the package has links
+	links   bool // whether the package has links
 	whole   bool // Source.Whole
 	format  string
 	entries int
@@ -28,7 +28,7 @@ type target struct {
 	bytes   int64
 }
 
-// clean checks a name and returns its shortest form; "." is the folder itself.
+// clean checks a name and returns its shortest form, which is "." for the folder itself.
 func (t *target) clean(name string) (string, error) {
 	switch {
 	case name == "":
@@ -114,7 +114,7 @@ func (t *target) folder(name string) error {
 	return t.mkdir(name)
 }
 
-// replace removes an earlier entry with the same name: the last one wins.
+// replace removes an earlier entry with the same name, because the last entry wins.
 func (t *target) replace(name string) error {
 	if name == "." {
 		return errors.New("its name is the package's own folder")
@@ -129,7 +129,7 @@ func (t *target) replace(name string) error {
 	if info.IsDir() {
 		return errors.New("is both a file and a folder")
 	}
-	clear(t.folders) // some may have been reached through a link with that name
+	clear(t.folders) // the paths of some may lead through a link with that name
 	return t.root.Remove(name)
 }
 
@@ -180,39 +180,39 @@ func (l *limited) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-func (t *target) symlink(name, to string) error {
+func (t *target) symlink(name, linkTarget string) error {
 	name, err := t.enter(name)
 	if err != nil {
 		return err
 	}
-	if !allowed(name, to) {
-		return fmt.Errorf("link to %.200q, which isn't in the package", to)
+	if !isAllowed(name, linkTarget) {
+		return fmt.Errorf("link to %.200q, which isn't in the package", linkTarget)
 	}
 	if err := t.replace(name); err != nil {
 		return err
 	}
 	t.links = true
-	return t.root.Symlink(to, name)
+	return t.root.Symlink(linkTarget, name)
 }
 
-// allowed reports whether a link's text points into the package, or to a place of the agent's system, as the python
-// of a virtual environment does. A relative link that leads up is a mistake of packing, or an attempt to hide its
-// target.
-func allowed(name, to string) bool {
-	if to == "" || strings.ContainsRune(to, 0) {
+// isAllowed reports whether the text of a link leads into the package or is absolute. The python of a virtual
+// environment, for example, is an absolute link to a file of the agent. A relative link out of the package is a
+// mistake of packing, or an attempt to hide its target.
+func isAllowed(name, linkTarget string) bool {
+	if linkTarget == "" || strings.ContainsRune(linkTarget, 0) {
 		return false
 	}
-	if path.IsAbs(to) {
+	if path.IsAbs(linkTarget) {
 		return true
 	}
-	target := path.Join(path.Dir(name), to)
-	return target != ".." && !strings.HasPrefix(target, "../")
+	inPackage := path.Join(path.Dir(name), linkTarget)
+	return inPackage != ".." && !strings.HasPrefix(inPackage, "../")
 }
 
-// checkLinks follows every relative link once the package is complete. That is necessary because a chain of links can
-// lead out although none of them does by its text, and because a link can be in another folder than the name of its
-// entry says. A link to a missing file within the package is harmless. An absolute link ends the way: what is behind
-// it belongs to the agent, and only the task's process opens it, with its own rights.
+// checkLinks follows every relative link once the package is complete. That is necessary, because a chain of links can
+// lead out of the package although the text of each link does not, and because a link can be in another folder than
+// the name of its entry says. A link to a missing file within the package is harmless. checkLinks does not follow an
+// absolute link: its target belongs to the agent, and only the task's process opens it, with its own rights.
 func (t *target) checkLinks() error {
 	if !t.links {
 		return nil
@@ -224,12 +224,12 @@ func (t *target) checkLinks() error {
 		if err := t.source.ctx.Err(); err != nil {
 			return err
 		}
-		to, err := t.root.Readlink(name)
+		linkTarget, err := t.root.Readlink(name)
 		if err != nil {
 			return err
 		}
-		if !allowed(name, to) {
-			return fmt.Errorf("entry %.200q: link to %.200q, which isn't in the package", name, to)
+		if !isAllowed(name, linkTarget) {
+			return fmt.Errorf("entry %.200q: link to %.200q, which isn't in the package", name, linkTarget)
 		}
 		if _, err := follow(t.root, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("entry %.200q: link that can't be followed within the package: %w", name, err)
@@ -238,45 +238,45 @@ func (t *target) checkLinks() error {
 	})
 }
 
-// maxLinks is how many links the kernel follows in one path.
+// maxLinks is the number of links that the kernel follows in one path.
 const maxLinks = 40
 
-// follow looks up a name below root and follows links, up to the first absolute one. It returns the path to which that
-// leads, "" if there is none. The error is fs.ErrNotExist if nothing is there.
+// follow looks up a name below root and follows links, up to the first absolute link. It returns the path to which
+// that leads, or "" if there is no absolute link. The error is fs.ErrNotExist if the name leads to no file.
 func follow(root *os.Root, name string) (outside string, err error) {
-	at, rest, links := ".", strings.Split(name, "/"), 0
+	folder, rest, links := ".", strings.Split(name, "/"), 0
 	for len(rest) > 0 {
 		next := rest[0]
 		rest = rest[1:]
-		if next == ".." && at == "." {
+		if next == ".." && folder == "." {
 			return "", errors.New("it leads out of the package")
 		}
-		next = path.Join(at, next)
+		next = path.Join(folder, next)
 		info, err := root.Lstat(next)
 		if err != nil {
 			return "", err
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
-			at = next
+			folder = next
 			continue
 		}
-		to, err := root.Readlink(next)
+		linkTarget, err := root.Readlink(next)
 		if err != nil {
 			return "", err
 		}
-		if path.IsAbs(to) {
-			return path.Join(append([]string{to}, rest...)...), nil
+		if path.IsAbs(linkTarget) {
+			return path.Join(append([]string{linkTarget}, rest...)...), nil
 		}
 		if links++; links > maxLinks {
 			return "", errors.New("too many links")
 		}
-		rest = append(strings.Split(to, "/"), rest...)
+		rest = append(strings.Split(linkTarget, "/"), rest...)
 	}
 	return "", nil
 }
 
-// Outside returns the path of the agent to which an absolute link leads a name in the folder of a package; "" if none
-// does. Only with the rights of the task's user may the file there be looked at.
+// Outside returns the path on the agent to which a name in the folder of a package leads through an absolute link, or
+// "" if it leads through none. The caller may access the file there only with the rights of the task's user.
 func Outside(dir, name string) string {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -290,29 +290,28 @@ func Outside(dir, name string) string {
 	return outside
 }
 
-func (t *target) hardlink(name, to string) error {
+func (t *target) hardlink(name, linkTarget string) error {
 	name, err := t.enter(name)
 	if err != nil {
 		return err
 	}
-	target, err := t.clean(to)
+	existing, err := t.clean(linkTarget)
 	if err != nil {
-		return fmt.Errorf("hard link to %.200q: %w", to, err)
+		return fmt.Errorf("hard link to %.200q: %w", linkTarget, err)
 	}
-	to = target
-	info, err := t.root.Lstat(to)
+	info, err := t.root.Lstat(existing)
 	if err != nil {
-		return fmt.Errorf("hard link to %.200q, which isn't in the package before it", to)
+		return fmt.Errorf("hard link to %.200q, which isn't in the package before it", existing)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("hard link to %.200q, which is not a file", to)
+		return fmt.Errorf("hard link to %.200q, which is not a file", existing)
 	}
-	if name == to {
+	if name == existing {
 		return nil
 	}
 	if err := t.replace(name); err != nil {
 		return err
 	}
 	t.files++
-	return t.root.Link(to, name)
+	return t.root.Link(existing, name)
 }

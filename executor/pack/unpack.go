@@ -13,14 +13,15 @@ import (
 	"strings"
 )
 
-// unpackFile unpacks a file, from its beginning, into the folder root, which must be empty, and returns the format of
-// the package. A file that is no archive, or is to be kept whole, is put there under the name that its URL has.
-// Unpacking refuses entries that do not belong in a package: absolute paths or paths that lead up, relative links out
-// of the package, devices and pipes, encrypted entries. Absolute links are kept, and never followed. Modes become 0555
-// or 0444, so set-user-id bits are lost. If several entries have one name, the last one wins, as with tar. After an
-// error the folder may contain a part of the package.
+// unpackFile unpacks a file, from its beginning, into the folder root, which must be empty. It returns the format of
+// the package. A file that is not an archive, or that is kept whole, gets the file name of its URL.
+//
+// Unpacking refuses entries that do not belong in a package: absolute paths and paths that lead up, relative links out
+// of the package, devices and pipes, and encrypted entries. Absolute links are kept, and never followed. Modes become
+// 0555 or 0444, so set-user-id bits are lost. If several entries have one name, the last entry wins, as with tar.
+// After an error the folder may contain a part of the package.
 func unpackFile(
-	ctx context.Context, f *os.File, root *os.Root, from Source, limits Limits,
+	ctx context.Context, f *os.File, root *os.Root, source Source, limits Limits,
 ) (format string, err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -32,9 +33,9 @@ func unpackFile(
 	ctx, cancel := context.WithTimeoutCause(ctx, limits.Unpacking,
 		fmt.Errorf("not unpacked within %v", limits.Unpacking))
 	defer cancel()
-	source := &counter{ctx: ctx, r: f}
-	t := &target{root: root, limits: limits, source: source, folders: map[string]bool{}, whole: from.Whole}
-	err = t.unpack(bufio.NewReaderSize(source, 64<<10), f, info.Size(), baseName(from.parsed()))
+	read := &counter{ctx: ctx, r: f}
+	t := &target{root: root, limits: limits, source: read, folders: map[string]bool{}, whole: source.Whole}
+	err = t.unpack(bufio.NewReaderSize(read, 64<<10), f, info.Size(), baseName(source.parsed()))
 	if err == nil {
 		err = t.checkLinks()
 	}
@@ -87,7 +88,7 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 	if kind := unsupported(head); kind != "" {
 		return fmt.Errorf("this is %s, which isn't supported; tar (plain, gz, bz2, xz, zst) and zip are", kind)
 	}
-	if archiveName(name) {
+	if isArchiveName(name) {
 		return notPackage{"it is named like an archive, but is not one", head}
 	}
 	t.format = "file"
@@ -97,8 +98,7 @@ func (t *target) unpack(r *bufio.Reader, f *os.File, size int64, name string) er
 // formatWhole is the format of an archive that is kept whole.
 const formatWhole = "whole"
 
-// keepWhole puts an archive into the package without unpacking it. For a zip it checks that the directory at its end
-// exists.
+// keepWhole puts an archive into the package without unpacking it. Of a zip archive it checks the directory at the end.
 func (t *target) keepWhole(name string, f io.ReaderAt, size int64) error {
 	if t.format == "zip" {
 		if _, err := zip.NewReader(&directoryReader{r: f, limits: t.limits, inDirectory: true}, size); err != nil {
@@ -110,15 +110,15 @@ func (t *target) keepWhole(name string, f io.ReaderAt, size int64) error {
 	return t.file(name, 0o755, io.NewSectionReader(f, 0, size))
 }
 
-// notPackage is the error of a file that is no package. It says what the file is instead, and how it begins.
+// notPackage is the error of a file that is not a package. It says what the file is instead, and how it begins.
 type notPackage struct {
-	what string
-	head []byte
+	problem string
+	head    []byte
 }
 
-func (n notPackage) Error() string { return fmt.Sprintf("%s; it begins with %.60q", n.what, n.head) }
+func (n notPackage) Error() string { return fmt.Sprintf("%s; it begins with %.60q", n.problem, n.head) }
 
-// tar unpacks the archive, and reads the compressed data to its end, where its checksum is.
+// tar unpacks the archive. It also reads the compressed data to its end, where the checksum is.
 func (t *target) tar(plain io.Reader, compression string) error {
 	ending := &zeroCounter{r: plain}
 	archive := tar.NewReader(ending)
@@ -212,8 +212,8 @@ func (t *target) zipEntry(entry *zip.File) error {
 	return t.symlink(name, string(link))
 }
 
-// Root returns the folder of an unpacked package in which its commands run. That is the package's only folder, if
-// the package has no other entries and the command's first word is no file in dir; else it is dir.
+// Root returns the folder of an unpacked package in which its commands run. If the package has a single folder and no
+// other entries, and the command's first word is not a file in dir, that is this folder. Otherwise it is dir.
 func Root(dir, command string) string {
 	if command != "" && !path.IsAbs(command) {
 		if _, err := os.Stat(path.Join(dir, command)); err == nil || Outside(dir, command) != "" {

@@ -11,18 +11,18 @@ import (
 
 // SourceOf returns the source of the package of a task with this command.
 func SourceOf(p wire.Package, command []string) Source {
-	return Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache, Whole: named(p.URL, command)}
+	return Source{URL: p.URL, SHA256: p.SHA256, Cache: p.Cache, Whole: isNamed(p.URL, command)}
 }
 
-// extension is the end of the name of an archive that programs read without unpacking it. A script may be such an
-// archive.
+// extension matches the end of the name of an archive that programs read without unpacking it. Such an archive can
+// also be a script.
 var extension = regexp.MustCompile(`(?i)\.(jar|war|ear|rar|sar|har|par|kar|aar|whl|egg|pyzw?|phar|nupkg|nbm|hpi|` +
 	`zip|tar|tgz|tbz2?|txz|tzst|gz|bz2|xz|zst)$`)
 
-// named reports whether a command names the file of a URL: `java -jar app.jar`, `java -cp app.jar:lib/* Main`,
-// `sh -c 'exec java -jar ./app.jar'`, `java -jar "*.jar"`. What a program opens by that name is the archive itself,
-// not its content.
-func named(url string, command []string) bool {
+// isNamed reports whether a command names the file of a URL: `java -jar app.jar`, `java -cp app.jar:lib/* Main`,
+// `sh -c 'exec java -jar ./app.jar'`, `java -jar "*.jar"`. A program that opens a file by that name expects the archive
+// itself, not its content.
+func isNamed(url string, command []string) bool {
 	u, err := parse(url)
 	if err != nil {
 		return false
