@@ -44,6 +44,8 @@ func TestTheClientsTypesAreTheAPIs(t *testing.T) {
 		"get /api/executions":                  []client.Summary{},
 		"get /api/execution/{executionId}":     client.Execution{},
 		"get /api/jobs":                        client.JobPage{},
+		"get /api/cluster":                     client.Cluster{},
+		"post /api/agent/{agent}/cordon":       client.Machine{},
 		"get /api/overview":                    client.Overview{},
 		"get /healthz":                         client.Health{},
 		"get /api/login":                       client.Logins{},

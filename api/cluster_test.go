@@ -20,7 +20,7 @@ func TestCluster(t *testing.T) {
 	}{
 		{"/api/cluster?search=H&page=2&per_page=1", http.StatusOK,
 			`{"subscribed":true,"since":null,"master":null,"frameworkId":"f1","frameworkName":"batch","agentsTotal":2,"cpus":` + use + `,"memoryMB":` + use +
-				`,"offersHeld":0,"agents":[{"id":"S1","hostname":"h","state":"REGISTERED","since":"2026-05-01T12:00:00Z",` + agent + `}],"executors":[],"startFailures":[],"startFailuresTotal":0}`},
+				`,"offersHeld":0,"agents":[{"id":"S1","hostname":"h","state":"REGISTERED","since":"2026-05-01T12:00:00Z",` + agent + `}],"executors":[],"machines":[],"startFailures":[],"startFailuresTotal":0}`},
 		{"/api/cluster", http.StatusOK, `"agentsTotal":2`},
 		{"/api/cluster?page=0&per_page=501&who=me", http.StatusBadRequest,
 			`"fields":[{"field":"who","value":"me","message":"unknown parameter; this route takes search, page, per_page"},` +
@@ -32,6 +32,38 @@ func TestCluster(t *testing.T) {
 		if answer, text := call(t, server, "GET", c.path, ""); answer.StatusCode != c.status ||
 			!strings.Contains(text, c.want) {
 			t.Errorf("%s: %d\n got %s\nwant %s", c.path, answer.StatusCode, text, c.want)
+		}
+	}
+}
+
+// TestCordon: a cordon requires a reason, and all that is wrong with a request is reported at once.
+func TestCordon(t *testing.T) {
+	t.Parallel()
+	server := start(t, api.Options{Scheduler: newFakeScheduler()})
+	for _, c := range []struct {
+		path, body string
+		status     int
+		want       string
+	}{
+		{"h/cordon", `{"reason":" its disk fails "}`, http.StatusOK,
+			`{"machine":"h","agents":["S0","S1"],"cordon":{"since":"2026-05-01T12:00:00Z","by":"ann","reason":"its disk fails","until":null}}`},
+		{"h/cordon", `{"reason":"a","until":"2999-01-01T00:00:00Z"}`, http.StatusOK, `"until":"2999-01-01T00:00:00Z"`},
+		{"h/cordon", `{}`, http.StatusUnprocessableEntity, `{"field":"reason","value":"","message":"is missing: say for the others`},
+		{"h/cordon", `{"until":"2001-01-01T00:00:00Z","reason":"a\nb","force":1,"why":1}`, http.StatusUnprocessableEntity,
+			`"fields":[{"field":"why","value":"","message":"unknown field; there are reason, until, force"},` +
+				`{"field":"reason","value":"","message":"must be one line without control characters"},` +
+				`{"field":"until","value":"","message":"is in the past: name a later time, or leave it out for a cordon without an end"},` +
+				`{"field":"force","value":"","message":"must be true or false"}]`},
+		{"h/cordon", `{"reason":"` + strings.Repeat("x", 501) + `"}`, http.StatusUnprocessableEntity, `at most 500 characters`},
+		{"h/cordon", ``, http.StatusBadRequest, `with reason, until, force`},
+		{"g/cordon", `{"reason":"a"}`, http.StatusNotFound, `machine_not_found`},
+		{"a%2Fb/cordon", `{"reason":"a"}`, http.StatusNotFound, `there can be none`},
+		{"h/uncordon", ``, http.StatusOK, `{"machine":"h","agents":["S0","S1"],"cordon":null}`},
+		{"g/uncordon", ``, http.StatusNotFound, `machine_not_found`},
+	} {
+		if answer, text := call(t, server, "POST", "/api/agent/"+c.path, c.body); answer.StatusCode != c.status ||
+			!strings.Contains(text, c.want) {
+			t.Errorf("%s %s: %d\n got %s\nwant %s", c.path, c.body, answer.StatusCode, text, c.want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (b *fakeScheduler) AgentNames() []views.AgentName {
 // Cluster returns the requested agents.
 func (b *fakeScheduler) Cluster(ids []string) views.ClusterView {
 	v := views.ClusterView{Subscribed: true, FrameworkID: "f1", Agents: []views.AgentView{},
-		Executors: []views.ExecutorView{}, StartFailures: []views.StartFailureView{}}
+		Executors: []views.ExecutorView{}, Machines: []views.MachineView{}, StartFailures: []views.StartFailureView{}}
 	for _, id := range ids {
 		v.Agents = append(v.Agents, views.AgentView{ID: id, Hostname: "h", State: new("REGISTERED"), Since: &noon})
 	}

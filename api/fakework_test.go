@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
@@ -200,6 +201,33 @@ func (b *fakeScheduler) Reconcile(_ context.Context, scope explain.Scope, _ bool
 			RetryAfter: b.gap}
 	}
 	return nil
+}
+
+// Cordon knows the machine h.
+func (b *fakeScheduler) Cordon(
+	_ context.Context, scope explain.Scope, r operator.CordonRequested,
+) (views.MachineView, error) {
+	v, err := b.Uncordon(context.Background(), scope, r.Machine)
+	if err == nil {
+		v.Cordon = &views.CordonView{Since: noon, By: "ann", Reason: r.Reason}
+		if !r.Until.IsZero() {
+			v.Cordon.Until = &r.Until
+		}
+	}
+	return v, err
+}
+
+func (b *fakeScheduler) Uncordon(_ context.Context, scope explain.Scope, machine string) (views.MachineView, error) {
+	if err := scope.RequireAll(); err != nil {
+		return views.MachineView{}, err
+	}
+	if machine != "h" {
+		return views.MachineView{}, refuse(problem.NotFound, "machine_not_found", "there is no machine %q", machine)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.changes++
+	return views.MachineView{Machine: machine, Agents: []string{"S0", "S1"}}, nil
 }
 
 // FaultyDocuments returns none unless the test has set some.

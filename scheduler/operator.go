@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 )
 
@@ -32,6 +34,31 @@ func (s *Scheduler) Reconcile(ctx context.Context, scope explain.Scope, explicit
 	}
 	_, err = s.ask(ctx, operator.ReconcileRequested{Explicit: explicit, Actor: actorOf(ctx)})
 	return err
+}
+
+// Cordon requests that nothing new is placed on a machine, and returns the machine once that is committed. The request
+// names the machine, the reason and the end of the cordon; Cordon adds the requester.
+func (s *Scheduler) Cordon(
+	ctx context.Context, scope explain.Scope, r operator.CordonRequested,
+) (views.MachineView, error) {
+	r.Actor = actorOf(ctx)
+	return s.askOfMachine(ctx, scope, r)
+}
+
+// Uncordon ends the cordon of a machine, which is named by its host or by the id of one of its agents.
+func (s *Scheduler) Uncordon(ctx context.Context, scope explain.Scope, machine string) (views.MachineView, error) {
+	return s.askOfMachine(ctx, scope, operator.UncordonRequested{Machine: machine, Actor: actorOf(ctx)})
+}
+
+// askOfMachine makes a request about a machine, which requires a scope of all apps.
+func (s *Scheduler) askOfMachine(
+	ctx context.Context, scope explain.Scope, request core.Event,
+) (views.MachineView, error) {
+	if err := scope.RequireAll(); err != nil {
+		return views.MachineView{}, err
+	}
+	reply, err := s.ask(ctx, request)
+	return reply.Machine, err
 }
 
 // mayReconcile returns an error if reconciliation was requested a moment ago; otherwise it records the request.

@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/request"
 	"github.com/elasticjob-go/elasticjob/api/route"
 	"github.com/elasticjob-go/elasticjob/scheduler"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/scheduler/explain"
 	"github.com/elasticjob-go/elasticjob/scheduler/view"
@@ -30,6 +31,9 @@ type Scheduler interface {
 	Follow(ctx context.Context, scope explain.Scope) (*view.Stream, error)
 	// Reconcile reconciles the tasks with the cluster. It fails with TooSoon if it was requested a moment ago.
 	Reconcile(ctx context.Context, scope explain.Scope, explicit bool) error
+	// Cordon and Uncordon change the cordon of a machine, and return the machine then.
+	Cordon(ctx context.Context, scope explain.Scope, r operator.CordonRequested) (views.MachineView, error)
+	Uncordon(ctx context.Context, scope explain.Scope, machine string) (views.MachineView, error)
 	// Leader and Health return at once, in every state of the scheduler. Leader returns the leader as this process
 	// knows it, or false if it knows none.
 	Leader() (scheduler.LeaderView, bool)
@@ -90,6 +94,13 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: get, Path: "/api/overview/fires", Rule: route.ViewersOfAll, Answer: h.firesAhead,
 			Does: route.Does("Counts the fires in each minute of the next hour").Gives(firesAhead{})},
 	}), route.Group("Operation", []route.Route{
+		{Method: post, Path: "/api/agent/{agent}/cordon", Rule: route.OperatorsOfAll, Answer: h.cordon,
+			Does: route.Does("Cordons a machine: nothing new is placed there").Reads(route.BodyOf(cordonBody{})).
+				Gives(views.MachineView{})},
+		{Method: post, Path: "/api/agent/{agent}/uncordon", Rule: route.OperatorsOfAll,
+			Answer: h.uncordon,
+			Does: route.Does("Ends the cordon of a machine").
+				Gives(views.MachineView{})},
 		{Method: post, Path: "/api/operate/reconcile/explicit", Rule: route.OperatorsOfAll, Answer: h.reconcile(true),
 			Does: route.Does("Reconciles explicitly: asks the cluster about every known task").
 				Gives(true).Fails(http.StatusTooManyRequests)},

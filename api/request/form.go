@@ -104,6 +104,12 @@ func (f *Form) Text(name string) (text string) {
 	return text
 }
 
+// Flag returns a field that is true or false. It is false if the field is absent.
+func (f *Form) Flag(name string) (flag bool) {
+	f.read(name, &flag, "must be true or false")
+	return flag
+}
+
 // Moment returns a time field. It is zero if the field is absent.
 func (f *Form) Moment(name string) (t time.Time) {
 	f.read(name, &t, "must be a time such as 2026-05-01T12:00:00Z")

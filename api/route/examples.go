@@ -11,6 +11,7 @@ var pathVariables = map[string]struct{ about, example string }{
 	"executionId": {"The execution's id.", ExampleExecution},
 	"taskId":      {"The task's id.", ExampleTask},
 	"agentId":     {"The agent's id.", ExampleAgent},
+	"agent":       {"The machine: its host name, or the id of one of its agents.", "node-1"},
 	"period":      {"One of online, lastWeek, lastHour, lastMinute.", "lastWeek"},
 	"userName":    {"The user's name.", "alice"},
 	"tokenName":   {"The API token's name.", "ci"},

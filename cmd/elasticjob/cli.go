@@ -83,7 +83,7 @@ Exit status:
 		a.running = true
 		return nil
 	}
-	root.AddCommand(a.appCommand(), a.jobCommand(), a.runCommand(), a.logsCommand(), a.topCommand(),
+	root.AddCommand(a.appCommand(), a.jobCommand(), a.runCommand(), a.logsCommand(), a.agentCommand(), a.topCommand(),
 		a.contextCommand(), a.loginCommand(), a.logoutCommand(), a.versionCommand())
 	root.AddCommand(a.applyCommand(), a.diffCommand(), a.exportCommand(), a.importCommand())
 	return root

@@ -67,7 +67,7 @@ func styleOf(state string) style {
 		return green
 	case "FAILED", "TIMED_OUT", "LOST", "FAULTY":
 		return red
-	case "KILLED", "WAITING", "PAUSED", "SHUTTING_DOWN":
+	case "KILLED", "WAITING", "PAUSED", "SHUTTING_DOWN", "CORDONED", "DRAINING":
 		return yellow
 	case "RUNNING", "LAUNCHING":
 		return cyan

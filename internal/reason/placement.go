@@ -118,6 +118,11 @@ func HolderClosed(agent, why string) Reason {
 	return build("holder_closed", text("agent", agent), text("why", why))
 }
 
+// HolderAvoided is HolderNotOnOffer for an agent on which this server places nothing.
+func HolderAvoided(agent string, why Reason) Reason {
+	return build("holder_avoided", text("agent", agent), nested("why", why))
+}
+
 // AgentsClosed says that no agent accepts tasks, why the first of them does not, and how many others there are.
 func AgentsClosed(agent, why string, others int) Reason {
 	args := []arg{text("agent", agent), text("why", why)}
@@ -140,6 +145,16 @@ func StartFailed(task bool, times int, last Reason, at time.Time) Reason {
 // ExecutorsSilent says that nothing is placed on an agent, because its executors have been silent since a time.
 func ExecutorsSilent(since time.Time) Reason {
 	return build("executors_silent", timestamp("since", since))
+}
+
+// Cordoned says since when and by whom a machine is cordoned, and until when, which may be zero; why is the operator's
+// text. by is "" if nobody had to log in.
+func Cordoned(since, until time.Time, by, why string) Reason {
+	args := []arg{timestamp("since", since), text("by", by), text("why", why)}
+	if !until.IsZero() {
+		args = append(args, timestamp("until", until))
+	}
+	return build("cordoned", args...)
 }
 
 // MaintenanceBegins says that an agent's maintenance begins at from. until may be zero.

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/fires"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/imports"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/machines"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -42,6 +43,7 @@ type Core struct {
 	config        *config.Set
 	executions    *executions.Set
 	agents        *agents.Set
+	machines      *machines.Set
 	startFailures *startfailures.Set
 	executors     *executors.Set
 	orphans       *orphans.Set
@@ -73,7 +75,7 @@ func New(opt step.Options) *Core {
 	shared := &step.Shared{Opt: opt, JobStats: stats.NewPerJob(opt.JobMetrics), Numbers: stats.New()}
 	st := state.New(shared)
 	c := &Core{
-		shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents,
+		shared: shared, st: st, config: st.Config, executions: st.Executions, agents: st.Agents, machines: st.Machines,
 		startFailures: st.StartFailures, executors: st.Executors, orphans: st.Orphans, subscription: st.Subscription,
 		notifications: notifications.New(shared, st.Config),
 		recording:     recording.New(shared, st.Executions),

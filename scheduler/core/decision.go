@@ -46,6 +46,7 @@ type Reply struct {
 	ExecutionID string
 	App         views.AppView
 	Job         views.JobView
+	Machine     views.MachineView
 	Err         *problem.Error
 }
 

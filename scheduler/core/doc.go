@@ -14,7 +14,7 @@
 //	views and requests of users
 //	  views          jobs, executions, agents, waits and their reasons, between two steps
 //	  watch          the views that a step has changed
-//	  operator       requests: trigger, kill, pause, forget, reconcile
+//	  operator       requests: trigger, kill, pause, forget, cordon, reconcile
 //	  minutes        the activity in each minute of this term
 //	decisions
 //	  attempts       status updates, ends of attempts and their consequences, timeouts, kills, sweeps
@@ -34,6 +34,7 @@
 //	  executions     open ones with their shards and attempts, queues, the history in memory
 //	  executors      executors that were started or are about to be
 //	  agents         registration, capacity and maintenance of each agent
+//	  machines       marks of cordoned machines
 //	  startfailures  where an app must not be placed for a while
 //	  orphans        abandoned attempts that may still run
 //	  subscription   framework id, session, takeover of another scheduler's id

@@ -28,6 +28,9 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	}
 
 	c.shared.Timers.Run(c.shared.Now())
+	if c.machines.Expire() {
+		c.probeUncordoned()
+	}
 	c.attempts.Sweep()
 	c.fires.MakeDue()
 	c.daemons.Tend()
@@ -102,6 +105,10 @@ func (c *Core) request(r Request) {
 		reply.Err = c.operator.Reconcile(e)
 	case operator.ForgetRequested:
 		reply.Err = c.operator.Forget(e)
+	case operator.CordonRequested:
+		reply.Machine, reply.Err = c.cordon(e)
+	case operator.UncordonRequested:
+		reply.Machine, reply.Err = c.uncordon(e)
 	case operator.KillRequested:
 		reply.Err = c.operator.Kill(e)
 	case operator.PauseRequested:
@@ -137,6 +144,7 @@ func (c *Core) nextWake() time.Duration {
 	}
 	earlier(c.fires.Wake(c.placement.Lead()))
 	earlier(c.attempts.Wake())
+	earlier(c.machines.Wake())
 	if c.shared.MatchRequested() {
 		earlier(c.shared.Now())
 	}
@@ -160,6 +168,7 @@ func (c *Core) write() {
 	c.orphans.Write(r)
 	c.st.Fencing.Write(r)
 	c.startFailures.Write(r)
+	c.machines.Write(r)
 	c.executions.Write(r, c.recording.StoredEnd(), c.recording.RecordedEnd())
 	c.config.Write(r)
 	c.fires.Write(r)

@@ -79,6 +79,8 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			var until time.Time // apps are loaded already, because documents come first
 			until, err = c.startFailures.Restore(e, func(name string) bool { return c.config.App(name) != nil })
 			c.shared.RequestMatchAt(until)
+		case store.PathMachine:
+			err = c.machines.Restore(name, e.Value)
 		case store.PathDaemonRuns:
 			err = c.daemons.Restore(name, e.Value)
 		case store.PathNotification:
@@ -223,7 +225,7 @@ func (c *Core) resume(e *executions.Execution) {
 		if x := c.executors.Get(s.Executor()); x != nil || s.Executor() == "" {
 			c.st.Allot(s.Agent(), x, e.Needs(s), e.Daemon())
 		}
-		c.agents.Restore(s.Agent(), s.AgentURL())
+		c.agents.Restore(s.Agent(), s.AgentURL(), s.Host())
 	}
 	c.executions.Resume(e)
 }

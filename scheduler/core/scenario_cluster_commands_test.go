@@ -12,6 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
@@ -28,16 +31,50 @@ func (s *scene) cmdOffer(w *scenario.Words) error {
 	}
 	agent, cpus, mem := w.Next(), w.Number("cpus", 8), w.Number("mem", 8192)
 	goes := w.Option("goes-in", "")
-	if goes == "" {
-		s.report(s.offer(agent, cpus, mem, runs...))
-		return nil
-	}
-	in, err := time.ParseDuration(goes)
 	s.offerN++
-	s.report(s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN),
-		AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
-		Resources: resources.New(cpus, mem), ExecutorIDs: runs, Unavailable: s.wall().Add(in)}}})))
-	return err
+	o := cluster.Offer{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: w.Option("host", agent),
+		AgentURL: "http://" + agent + ":5051", Resources: resources.New(cpus, mem), ExecutorIDs: runs}
+	if goes != "" {
+		in, err := time.ParseDuration(goes)
+		if err != nil {
+			return err
+		}
+		o.Unavailable = s.wall().Add(in)
+	}
+	s.report(s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}})))
+	return nil
+}
+
+func (s *scene) cmdCordon(w *scenario.Words) error {
+	r := operator.CordonRequested{Machine: w.Next(), Reason: w.Option("why", "its disk fails"), Actor: s.actor}
+	if text := w.Option("for", ""); text != "" {
+		limit, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		r.Until = s.wall().Add(limit)
+	}
+	if len(w.List) > 0 {
+		r.Force = w.Next() == "unknown"
+	}
+	return s.steps(Request{Token: 1, Event: r})
+}
+
+// reportMachines reports machines as people see them.
+func (s *scene) reportMachines(all ...views.MachineView) {
+	if len(all) == 0 {
+		s.say("no machine is cordoned")
+	}
+	for _, m := range all {
+		text := "not cordoned"
+		if c := m.Cordon; c != nil {
+			text = fmt.Sprintf("cordoned since %s by %q: %s", c.Since.Format(time.TimeOnly), c.By, c.Reason)
+			if c.Until != nil {
+				text += ", until " + c.Until.Format(time.TimeOnly)
+			}
+		}
+		s.say("machine %s with %s: %s", m.Machine, problem.Counted(len(m.Agents), "agent"), text)
+	}
 }
 
 func (s *scene) cmdAccept(w *scenario.Words) error {

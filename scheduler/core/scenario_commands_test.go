@@ -26,7 +26,8 @@ import (
 //	disable|enable app|job NAME, pause|resume|shutdown JOB, deregister JOB, delete app NAME [with-jobs]
 //	trigger JOB [key= own=JSON], forget TASK, drain
 //	kill task TASK, kill execution ID
-//	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION], rescind OFFER
+//	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION] [host=HOST], rescind OFFER
+//	cordon HOST|AGENT [for=DURATION] [why=TEXT] [unknown], uncordon HOST|AGENT, machines
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
 //	update TASK STATE [from= reason= message= cause= exit= supervisor=lost run=STATE@SECONDS number= retried=
 //	  runs= failed= skipped=] [again]
@@ -79,9 +80,14 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"forget": func(s *scene, w *scenario.Words) error {
 		return s.steps(Request{Token: 1, Event: operator.ForgetRequested{TaskID: s.taskID(w.Next()), Actor: s.actor}})
 	},
-	"drain": func(s *scene, _ *scenario.Words) error { return s.steps(Drain{}) },
-	"kill":  (*scene).cmdKill,
-	"offer": (*scene).cmdOffer,
+	"cordon": (*scene).cmdCordon,
+	"uncordon": func(s *scene, w *scenario.Words) error {
+		return s.steps(Request{Token: 1, Event: operator.UncordonRequested{Machine: w.Next(), Actor: s.actor}})
+	},
+	"machines": func(s *scene, _ *scenario.Words) error { s.reportMachines(s.core.views.Machines()...); return nil },
+	"drain":    func(s *scene, _ *scenario.Words) error { return s.steps(Drain{}) },
+	"kill":     (*scene).cmdKill,
+	"offer":    (*scene).cmdOffer,
 	"rescind": func(s *scene, w *scenario.Words) error {
 		return s.steps(s.clusterEvent(cluster.Rescind{OfferID: w.Next()}))
 	},

@@ -96,6 +96,8 @@ func (s *scene) report(d Decision) {
 			s.say("refused (%s): %s", r.Err.Code, r.Err.Message)
 		case r.ExecutionID != "":
 			s.say("answer: %s", r.ExecutionID)
+		case r.Machine.Machine != "":
+			s.reportMachines(r.Machine)
 		case r.Job.State != "":
 			s.say("answer: %s is %s", r.Job.JobName, r.Job.State)
 		default:

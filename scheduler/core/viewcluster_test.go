@@ -82,7 +82,7 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
 
 	s.restart()
-	s.showsAgent("a new leader", "S1", `{"id":"S1","hostname":"","state":null,"since":null,`+fmt.Sprintf(use, "null",
+	s.showsAgent("a new leader", "S1", `{"id":"S1","hostname":"S1","state":null,"since":null,`+fmt.Sprintf(use, "null",
 		"null"), fmt.Sprintf(executor, "RUNNING", "null", "null"))
 	if _, err := s.core.views.Agent("S2"); problem.Of(err).Kind != problem.NotFound {
 		t.Errorf("an agent that was never seen: %v", err)

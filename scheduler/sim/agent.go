@@ -89,6 +89,7 @@ func (w *world) addAgent(host string, total resources.Amount) {
 		a.clockOff = w.between(-time.Minute, time.Minute)
 	}
 	w.agents = append(w.agents, a)
+	w.cordons.hosts[a.id] = host
 	a.connect(w.between(time.Millisecond, 2*time.Second))
 }
 

@@ -298,6 +298,15 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 		switch {
 		case dir == pathOrphan && wr.Delete:
 			gone[name] = true
+		case dir == pathMachine:
+			// A cordon that ends by itself has no row.
+			if until, was := w.cordons.marked[name]; !wr.Delete {
+				must("machine.cordon " + name)
+			} else if was && until.IsZero() && left["machine.cordon "+name] == 0 {
+				must("machine.uncordon " + name)
+			}
+			delete(left, "machine.cordon "+name)
+			delete(left, "machine.uncordon "+name)
 		case dir == pathJobState:
 			delete(left, "job.pause "+name)
 			delete(left, "job.resume "+name)

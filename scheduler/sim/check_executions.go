@@ -142,6 +142,9 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 				c.liveSince[s.TaskID] = c.w.now
 			}
 		}
+		if i >= len(was) || was[i].TaskID != s.TaskID {
+			c.checkCordon(s)
+		}
 		if i < len(was) && returned(was[i], s) {
 			c.checkReturned(e, s)
 			continue

@@ -174,6 +174,9 @@ const (
 	GivenUpInSilence
 	HeardAfterGivenUp
 	AttemptTakenBack
+	MachineCordoned
+	MachineUncordoned
+	LaunchedBesideCordon
 	NumFaults
 )
 
@@ -239,6 +242,7 @@ var faultNames = [NumFaults]string{
 	"pod that its leader never bound", "binding stopped by the Lease",
 	"leader finds an orphan that stays STAGING", "clock leaps by days to decades", "cursor of fires taken back",
 	"given up because its executor is silent", "executor heard after its task was given up", "attempt taken back",
+	"machine cordoned", "machine uncordoned", "launch beside a cordoned machine",
 }
 
 // ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.

@@ -34,6 +34,7 @@ func (w *world) quiesce() {
 		l.resume()
 	}
 	w.clockBack()
+	w.uncordonAll()
 	if w.skew < 0 {
 		w.skew = 0 // the clock is set right
 		w.lastJump = w.now

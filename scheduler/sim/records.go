@@ -24,6 +24,7 @@ const (
 	pathExecution    = "/scheduler/execution"
 	pathShards       = "/scheduler/shards"
 	pathExecutor     = "/scheduler/executor"
+	pathMachine      = "/scheduler/machine"
 	pathOrphan       = "/scheduler/orphan"
 	pathCursor       = "/scheduler/fire-cursor"
 	pathLeaps        = "/scheduler/fire-leaps"
@@ -177,6 +178,7 @@ func (c *checker) committed(writes []registry.Write, decidedAt time.Time) {
 		return
 	}
 	c.decidedAt = decidedAt
+	c.marksCommitted(writes)
 	// They are one commit: the shards of an execution belong to its header, and executions that ended in it made room
 	// for those that began in it.
 	rank := func(wr *registry.Write) int {

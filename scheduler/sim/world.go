@@ -155,6 +155,7 @@ type world struct {
 	failure    *Failure
 	lastJump   time.Duration
 	leap       leap
+	cordons    cordons
 	leaderless int // consecutive looks that found no leader
 	uuids      uint64
 	offerNo    int64
@@ -169,7 +170,8 @@ func newWorld(cfg Config, t *tracer) *world {
 	w := &world{cfg: cfg, trace: t, rng: rand.New(rand.NewPCG(cfg.Seed, 0x5eed)), print: fnv.New64a(),
 		report:    Report{Seed: cfg.Seed},
 		forgotten: map[string]bool{}, removed: map[string]*master{}, refused: map[string]bool{},
-		roles: map[string]string{}, lastJump: -time.Hour}
+		roles: map[string]string{}, lastJump: -time.Hour,
+		cordons: cordons{marked: map[string]time.Time{}, hosts: map[string]string{}}}
 	t.now = func() time.Duration { return w.now }
 	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)
@@ -217,6 +219,7 @@ func (w *world) play() {
 	w.audits.begin()
 	w.planFault()
 	w.planLeaps()
+	w.planCordons()
 	w.after(10*time.Second, w.checkViews)
 	w.after(time.Second, w.history.drain)
 	for n := 0; !w.ended && w.failure == nil && len(w.queue) > 0; n++ {

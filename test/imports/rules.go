@@ -150,7 +150,8 @@ var parts = []string{
 	"notifications", "recording", "audit",
 	"tasks", "sandbox",
 	"state",
-	"config", "startfailures", "executions", "executors", "subscription", "orphans", "agents", "fencing",
+	"config", "startfailures", "executions", "executors", "subscription", "orphans", "agents", "machines",
+	"fencing",
 	"step",
 	"clock", "stats", "store", "problem",
 }

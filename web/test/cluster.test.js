@@ -57,6 +57,33 @@ scene('agents are called as their hosts wherever they stand, with the id on hove
   for (const path of places) await called(path, `node-1 (${id.slice(id.lastIndexOf('-') + 1)})`)
 })
 
+scene('a machine is cordoned with a reason, is listed with it, and is used again', server, async ({ open, server: s }) => {
+  const page = await open('/cluster')
+  const agent = page.getByRole('region', { name: 'Agents' }).getByRole('row').nth(1)
+  await agent.getByRole('link').first().click()
+  await page.getByRole('button', { name: 'Cordon' }).click()
+  const dialog = page.getByRole('dialog')
+  assert.ok(await dialog.getByRole('button', { name: 'Cordon' }).isDisabled())
+  await dialog.getByLabel('Reason').fill('its disk fails')
+  await dialog.getByLabel('Ends').selectOption({ label: 'in 1 day' })
+  await accessible(page)
+  await dialog.getByRole('button', { name: 'Cordon' }).click()
+  await page.getByText('Nothing new is placed there.').waitFor()
+  await page.getByText(/^cordoned since .*: its disk fails \(until /).waitFor()
+  const [{ cordon }] = (await s.api('GET', '/api/cluster')).machines
+  const hours = (Date.parse(cordon.until) - Date.parse(cordon.since)) / 3_600_000
+  assert.ok(hours > 23.9 && hours <= 24, `it ends after ${hours} hours`)
+  await page.goto(new URL('/cluster', page.url()).href)
+  await agent.getByText('Cordoned').first().waitFor()
+  const machines = page.getByRole('region', { name: 'Cordoned machines' })
+  await machines.getByText('its disk fails').waitFor()
+  await accessible(page)
+  await machines.getByRole('button', { name: 'Uncordon', exact: true }).click()
+  await page.getByText('It is used again.').waitFor()
+  await agent.getByText('Registered').waitFor()
+  assert.equal(await machines.count(), 0)
+})
+
 // No Kubernetes runs here: the page is told that there is one.
 scene('on Kubernetes there are neither executors nor a master', server, async ({ open }) => {
   const page = await open('/jobs')

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
@@ -22,11 +23,13 @@ import (
 // Set holds every agent that was seen. These hold between any two calls of its methods:
 //
 //   - excludable has at least the ids of the agents with a maintenanceStart and of the silent ones;
+//   - byHost has, by host name, the ids of the agents with that host name, except "";
 //   - questions has, by the task that was invented for it, the id of every agent with a question.
 type Set struct {
 	shared     *step.Shared
 	byID       map[string]*Agent
 	excludable map[string]bool
+	byHost     map[string][]string
 	questions  map[string]string
 	// returned has the agents that have registered since TakeReturned was last called.
 	returned map[string]bool
@@ -40,8 +43,8 @@ type Set struct {
 
 // New returns a Set without agents.
 func New(s *step.Shared) *Set {
-	return &Set{shared: s, byID: map[string]*Agent{}, excludable: map[string]bool{}, questions: map[string]string{},
-		returned: map[string]bool{}}
+	return &Set{shared: s, byID: map[string]*Agent{}, excludable: map[string]bool{}, byHost: map[string][]string{},
+		questions: map[string]string{}, returned: map[string]bool{}}
 }
 
 // Get returns the agent with that id, or nil if it was never seen or is forgotten.
@@ -52,6 +55,28 @@ func (as *Set) All() iter.Seq2[string, *Agent] { return maps.All(as.byID) }
 
 // Len is the number of known agents, including those that are away.
 func (as *Set) Len() int { return len(as.byID) }
+
+// OnHost lists the ids of the known agents of a machine, sorted. The list must not be changed.
+func (as *Set) OnHost(host string) []string { return as.byHost[host] }
+
+// setHost records the host name of an agent; "" changes nothing.
+func (as *Set) setHost(a *Agent, host string) {
+	if host == "" || a.host == host {
+		return
+	}
+	as.dropHost(a)
+	a.host = host
+	at, _ := slices.BinarySearch(as.byHost[host], a.id)
+	as.byHost[host] = slices.Insert(slices.Clone(as.byHost[host]), at, a.id)
+}
+
+// dropHost removes an agent from byHost.
+func (as *Set) dropHost(a *Agent) {
+	left := slices.DeleteFunc(slices.Clone(as.byHost[a.host]), func(id string) bool { return id == a.id })
+	if as.byHost[a.host] = left; len(left) == 0 {
+		delete(as.byHost, a.host)
+	}
+}
 
 // IDs lists the ids of all known agents, sorted.
 func (as *Set) IDs() []string { return step.SortedKeys(as.byID) }
@@ -78,7 +103,8 @@ func (as *Set) RecordOffer(o cluster.Offer) (back bool) {
 	a := as.GetOrAdd(o.AgentID)
 	back = !a.registered
 	as.Register(a)
-	a.host, a.closed, as.allClosed = o.Hostname, "", reason.Reason{}
+	as.setHost(a, o.Hostname)
+	a.closed, as.allClosed = "", reason.Reason{}
 	as.setMaintenance(a, o.Unavailable, o.AvailableAgain)
 	if o.AgentURL != "" {
 		a.url = o.AgentURL
@@ -93,7 +119,7 @@ func (as *Set) RecordOffer(o cluster.Offer) (back bool) {
 func (as *Set) RecordClosed(e cluster.Closed) (changed bool) {
 	a := as.GetOrAdd(e.AgentID)
 	if e.Why != "" {
-		a.host = e.Hostname
+		as.setHost(a, e.Hostname)
 		as.setAttributes(a, e.Attributes)
 		as.setTotal(a, e.Total)
 		a.removedAt = time.Time{}
@@ -104,10 +130,14 @@ func (as *Set) RecordClosed(e cluster.Closed) (changed bool) {
 	return changed
 }
 
-// Restore adds the agent of a stored task, with the address of its API at the launch.
-func (as *Set) Restore(id, url string) {
-	if a := as.GetOrAdd(id); a.url == "" {
+// Restore adds the agent of a stored task, with the address of its API and its host name at the launch.
+func (as *Set) Restore(id, url, host string) {
+	a := as.GetOrAdd(id)
+	if a.url == "" {
 		a.url = url
+	}
+	if a.host == "" {
+		as.setHost(a, host)
 	}
 }
 
@@ -311,6 +341,7 @@ func (as *Set) ForgetOld(hasExecutor func(id string) bool) {
 		if !a.registered && a.closed == "" && a.own.Tasks() == 0 && as.shared.Now().Sub(a.lastSeen) > Retention &&
 			!hasExecutor(id) {
 			as.capacities++
+			as.dropHost(a)
 			delete(as.byID, id)
 			delete(as.excludable, id)
 		}
@@ -344,6 +375,9 @@ func (as *Set) Contradiction() string {
 	for id, a := range as.byID {
 		if a.id != id || !(a.maintenanceStart.IsZero() && a.silent.IsZero()) && !as.excludable[id] {
 			return fmt.Sprintf("agent %s is kept as %s, and may be excluded: %v", a.id, id, as.excludable[id])
+		}
+		if a.host != "" && !slices.Contains(as.byHost[a.host], id) {
+			return fmt.Sprintf("agent %s is not among those of host %s", id, a.host)
 		}
 		if a.question != "" && as.questions[a.question] != id {
 			return fmt.Sprintf("the question about agent %s is about %q", id, as.questions[a.question])

@@ -27,12 +27,14 @@ func (as *Set) InMaintenance(id string) bool {
 		(a.maintenanceEnd.IsZero() || a.maintenanceEnd.After(as.shared.Wall()))
 }
 
-// IsExcluded reports whether nothing is placed on an agent: it is in maintenance, or its executors are silent.
+// IsExcluded reports whether nothing is placed on an agent because it is in maintenance or its executors are silent.
+// Its machine may also be cordoned: see state.State.
 func (as *Set) IsExcluded(id string) bool {
 	return as.InMaintenance(id) || as.byID[id] != nil && !as.byID[id].silent.IsZero()
 }
 
-// Excluded returns, by id, the agents for which IsExcluded holds, with the reason for people; nil if there are none.
+// Excluded returns, by id, the agents for which IsExcluded holds, with the reason for people; nil if there are none. The
+// caller may change the map.
 func (as *Set) Excluded() (out map[string]reason.Reason) {
 	for id := range as.excludable {
 		a, why := as.byID[id], reason.Reason{}

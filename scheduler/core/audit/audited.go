@@ -1,10 +1,13 @@
 package audit
 
 import (
+	"time"
+
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/machines"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
@@ -14,6 +17,7 @@ const (
 	auditExecution = "execution"
 	auditTask      = "task"
 	auditCluster   = "cluster"
+	auditMachine   = "machine"
 )
 
 // triggered is the content of a row about a trigger: the execution that it made, and the parameters that were set for
@@ -66,6 +70,30 @@ func (a *Log) Forget(actor event.Actor, o *orphans.Orphan) {
 			Job   string `json:"job"`
 			Agent string `json:"agent"`
 		}{o.Job, o.Agent}))})
+}
+
+// cordoned is the content of a row about a machine.
+type cordoned struct {
+	Reason string    `json:"reason"`
+	Until  time.Time `json:"until,omitzero"`
+}
+
+func cordonSide(m machines.Mark) string { return string(store.Encode(cordoned{m.Reason, m.Until})) }
+
+// Cordon records that a user cordoned a machine, or changed its cordon, which was was if there was one.
+func (a *Log) Cordon(actor event.Actor, machine string, was machines.Mark, wasCordoned bool, now machines.Mark) {
+	row := event.Audit{Actor: actor, Action: "machine.cordon", Target: auditMachine, TargetName: machine,
+		After: cordonSide(now)}
+	if wasCordoned {
+		row.Before = cordonSide(was)
+	}
+	a.Add(row)
+}
+
+// Uncordon records that a user ended the cordon of a machine.
+func (a *Log) Uncordon(actor event.Actor, machine string, was machines.Mark) {
+	a.Add(event.Audit{Actor: actor, Action: "machine.uncordon", Target: auditMachine, TargetName: machine,
+		Before: cordonSide(was)})
 }
 
 // Reconcile records that a user requested a reconciliation; explicit says that it names each task.

@@ -1,5 +1,5 @@
 // Package operator carries out the requests of users that change no document: triggers, kills, pauses, statements that
-// an orphan has ended, and reconciliation. It owns no state. It checks each request against the state of the term,
+// an orphan has ended, cordons of machines, and reconciliation. It owns no state. It checks each request against the state of the term,
 // calls the transitions of the owners of that state, and adds the requester to the audit log. A refused request
 // changes nothing and returns an error that says what to do instead.
 package operator

@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"time"
+
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
@@ -30,6 +32,32 @@ type ForgetRequested struct {
 
 // CoreEvent marks ForgetRequested as an event of a step.
 func (ForgetRequested) CoreEvent() {}
+
+// CordonRequested is a request to place nothing new on a machine from now on. The reply has the machine's view or a
+// *problem.Error.
+type CordonRequested struct {
+	// Machine is the host name of the machine, or the id of one of its agents.
+	Machine string
+	// Reason is the requester's text, and Until when the cordon ends by itself, by the wall clock; zero for never.
+	Reason string
+	Until  time.Time
+	// Force cordons a host name of which no agent is known.
+	Force bool
+	Actor event.Actor
+}
+
+// CoreEvent marks CordonRequested as an event of a step.
+func (CordonRequested) CoreEvent() {}
+
+// UncordonRequested is a request to end the cordon of a machine. The reply has the machine's view or a *problem.Error.
+type UncordonRequested struct {
+	// Machine is the host name of the machine, or the id of one of its agents.
+	Machine string
+	Actor   event.Actor
+}
+
+// CoreEvent marks UncordonRequested as an event of a step.
+func (UncordonRequested) CoreEvent() {}
 
 // KillRequested is a request to end a task or an execution: exactly one of TaskID and ExecutionID is set. The reply
 // has a *problem.Error if there is nothing to end.

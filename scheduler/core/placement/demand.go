@@ -12,7 +12,7 @@ import (
 // returns at most Options.DemandsPerStep, so that a step stays short; the next call continues where this one ended.
 // The calls until all executions have had their turn are a round: more is set except in its last call.
 func (pl *Placement) demands() (ds []demand, more bool) {
-	excluded := pl.st.Agents.Excluded()
+	excluded := pl.st.Excluded()
 	if pl.upTo == (executions.LaunchKey{}) {
 		pl.roundOffers = pl.st.Numbers.OffersReceived
 	}

@@ -29,7 +29,7 @@ func (pl *Placement) evictForDemand(agents []offers.Agent, waiting []demand) {
 		fitNow, fitThen := 0, 0           // shards that fit on all agents now, and without the idle executors
 		var toClose []*executors.Executor // the idle executors of the first agent where their end makes room
 		for _, agentID := range agentIDs {
-			if pl.st.Agents.IsExcluded(agentID) {
+			if pl.st.IsExcluded(agentID) {
 				continue
 			}
 			if r := pl.reservation; r.holds(agentID) && r.exec != d.ID {

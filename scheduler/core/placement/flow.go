@@ -118,7 +118,7 @@ func (pl *Placement) ManageOffers() {
 	pl.findNeed()
 	o := flowInput{
 		launchesStopped: pl.st.Opt.Held != "" || pl.st.Draining() || pl.st.Subscription.InTakeover(),
-		roundOpen:       pl.roundOpen(), reservation: pl.reservation, excluded: pl.st.Agents.Excluded(),
+		roundOpen:       pl.roundOpen(), reservation: pl.reservation, excluded: pl.st.Excluded(),
 		hasExecutor: pl.hasExecutor,
 	}
 	o.shardsWait, o.someNeverFit = pl.anyWaiting()

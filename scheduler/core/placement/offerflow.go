@@ -89,7 +89,7 @@ type flowInput struct {
 	// nextFire is when the next fire of a cron is due by the wall clock, zero when there is none.
 	nextFire    time.Time
 	reservation *reservation
-	// excluded has the agents where nothing is placed, with the reasons (agents.Set.Excluded).
+	// excluded has the agents where nothing is placed, with the reasons (state.State.Excluded).
 	excluded map[string]reason.Reason
 	// hasExecutor reports whether an agent has an executor of that key that takes tasks.
 	hasExecutor func(agent, executorKey string) bool

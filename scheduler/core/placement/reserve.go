@@ -177,7 +177,7 @@ func (pl *Placement) agentsFor(e *executions.Execution) map[string]bool {
 	byDaemons := pl.heldByDaemons()
 	var all []*agents.Agent
 	for _, id := range pl.st.Agents.IDs() {
-		if ag := pl.st.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.st.Agents.IsExcluded(id) &&
+		if ag := pl.st.Agents.Get(id); ag.Registered() && ag.Closed() == "" && !pl.st.IsExcluded(id) &&
 			avoided[id].IsZero() {
 			all = append(all, ag)
 		}

@@ -62,7 +62,7 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, dueAt []time.
 	if pl.fires.Making(upTo) {
 		return nil, nil, true // the batch is being made, in this step and the next ones
 	}
-	excluded := pl.st.Agents.Excluded()
+	excluded := pl.st.Excluded()
 	for _, e := range pl.st.Executions.Launchable() {
 		if !e.Launched() {
 			break // launched executions come first; only they have shards in a backoff

@@ -228,7 +228,7 @@ func (fs *Set) Write(r *store.Commit) {
 }
 
 // Avoid returns the agents on which an app must not be placed now, with the reasons: those on which its executors did
-// not start (rule L6), and those of excluded (agents.Set.Excluded). The result may be excluded itself, so the caller
+// not start (rule L6), and those of excluded (state.State.Excluded). The result may be excluded itself, so the caller
 // must not change it.
 func (fs *Set) Avoid(appName string, excluded map[string]reason.Reason) map[string]reason.Reason {
 	of := fs.byApp[appName]

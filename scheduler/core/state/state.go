@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/app"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/agents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/fencing"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/machines"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -29,6 +31,8 @@ type State struct {
 	Executions *executions.Set
 	// Agents owns the state of each agent.
 	Agents *agents.Set
+	// Machines owns the marks of cordoned machines.
+	Machines *machines.Set
 	// Executors owns the executors that were launched and have not ended.
 	Executors *executors.Set
 	// Orphans owns abandoned attempts that may still run.
@@ -44,6 +48,7 @@ type State struct {
 // New makes the empty state of a term. Loading fills it.
 func New(s *step.Shared) *State {
 	st := &State{Shared: s, Config: config.New(s), Executions: executions.New(s), Agents: agents.New(s),
+		Machines:  machines.New(s),
 		Executors: executors.New(s), Orphans: orphans.New(s), Fencing: fencing.New(s),
 		Subscription: subscription.New(s)}
 	st.StartFailures = startfailures.New(s, func(id string) bool { return st.Executions.Get(id) != nil })
@@ -65,6 +70,32 @@ func (s *State) CanLaunch(j *config.Job) bool {
 func (s *State) HeldBack(e *executions.Execution) bool {
 	j := s.Config.Job(e.Job())
 	return e.Daemon() && (j == nil || s.Config.Inactive(j) != config.Active)
+}
+
+// IsExcluded reports whether nothing is placed on an agent: it is in maintenance, its executors are silent, or its
+// machine is cordoned.
+func (s *State) IsExcluded(agentID string) bool {
+	if s.Agents.IsExcluded(agentID) {
+		return true
+	}
+	a := s.Agents.Get(agentID)
+	return a != nil && s.Machines.IsCordoned(a.Host())
+}
+
+// Excluded returns, by id, the known agents for which IsExcluded holds, with the reason for people; nil if there are
+// none. The reason of a cordon comes first, because a person has given it.
+func (s *State) Excluded() map[string]reason.Reason {
+	excluded := s.Agents.Excluded()
+	for _, machine := range s.Machines.Names() {
+		why := s.Machines.Why(machine)
+		for _, id := range s.Agents.OnHost(machine) {
+			if excluded == nil {
+				excluded = map[string]reason.Reason{}
+			}
+			excluded[id] = why
+		}
+	}
+	return excluded
 }
 
 // AppOf returns the app's document that an execution runs with, or will run with; nil if the app is not registered.

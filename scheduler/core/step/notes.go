@@ -37,6 +37,8 @@ const (
 	NoteNotificationDropped NoteKind = "notification dropped"
 	NoteAgentClock          NoteKind = "agent clock changed"
 	NoteExecutorQuiet       NoteKind = "executor reports changed"
+	NoteMachineCordoned     NoteKind = "machine cordoned"
+	NoteMachineUncordoned   NoteKind = "machine uncordoned"
 )
 
 // Note describes one event for the log. Job, Execution and Task name the objects that it concerns, if there are any.

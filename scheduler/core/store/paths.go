@@ -35,6 +35,7 @@ const (
 	PathOldFramework = "/scheduler/old-framework"   // framework ids that were removed, and when
 	PathAudit        = "/scheduler/audit"           // audit rows
 	PathStateVersion = "/scheduler/version"         // the release that the state requires
+	PathMachine      = "/scheduler/machine"         // marks of cordoned machines, by host name
 	PathClusterKind  = "/scheduler/cluster"         // Options.ClusterKind when the framework id was made
 
 	PathHistoryBatches = "/scheduler/history-batches" // the number of batches of each of the last terms

@@ -72,7 +72,7 @@ func (vs *Views) previewPlacement(j *config.Job) PlacementView {
 	for i := range items {
 		items[i] = i
 	}
-	d := vs.placement.DemandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, vs.st.Agents.Excluded())
+	d := vs.placement.DemandOf("", a.Config(), j.Config(), a.ExecutorKey(), items, vs.st.Excluded())
 	d.Together = true
 	held := vs.placement.AgentsOnOffer()
 	if len(held) > 0 {

@@ -155,7 +155,8 @@ func (vs *Views) AgentTotals() (t AgentTotals) {
 		switch {
 		case !a.Unreachable().IsZero():
 			t.Unreachable++
-		case a.Closed() != "" || a.Registered() && vs.st.Agents.InMaintenance(a.ID()):
+		case a.Closed() != "" || a.Registered() &&
+			(vs.st.Agents.InMaintenance(a.ID()) || vs.st.Machines.IsCordoned(a.Host())):
 			t.Closed++
 		}
 		t.Capacity, t.Used = t.Capacity.Plus(vs.UseOf(a).total), t.Used.Plus(a.Own().Used())

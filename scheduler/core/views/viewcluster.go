@@ -62,6 +62,8 @@ type ClusterView struct {
 	// Agents are the requested agents, Executors the executors on them.
 	Agents    []AgentView    `json:"agents"`
 	Executors []ExecutorView `json:"executors"`
+	// Machines are all cordoned machines, sorted by name, whether an agent of theirs is known or not.
+	Machines []MachineView `json:"machines"`
 	// StartFailures are those of all agents, at most maxStartFailures, sorted so that the one with the latest next
 	// try is first; StartFailuresTotal counts all of them.
 	StartFailures      []StartFailureView `json:"startFailures"`
@@ -81,16 +83,19 @@ type UseView struct {
 type AgentView struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
-	// State is REGISTERED; DRAINING if its maintenance has begun or begins within the hour; CLOSED if the cluster
-	// places no tasks there, as on a cordoned node; UNREACHABLE if it does not answer the master; AWAY if the master
+	// State is REGISTERED; DRAINING if its maintenance has begun or begins within the hour; CORDONED if an
+	// operator has cordoned its machine; CLOSED if the cluster places no tasks there, as on a node that kubectl has
+	// cordoned; UNREACHABLE if it does not answer the master; AWAY if the master
 	// no longer has it. It is nil until the master has reported the agent in this subscription.
 	State *string    `json:"state"`
 	Since *time.Time `json:"since"`
 	// Maintenance is the window that the master has planned for it.
 	Maintenance *MaintenanceView `json:"maintenance,omitempty"`
-	CPUs        UseView          `json:"cpus"`
-	MemoryMB    UseView          `json:"memoryMB"`
-	Tasks       int              `json:"tasks"`
+	// Cordon is the cordon of its machine.
+	Cordon   *CordonView `json:"cordon,omitempty"`
+	CPUs     UseView     `json:"cpus"`
+	MemoryMB UseView     `json:"memoryMB"`
+	Tasks    int         `json:"tasks"`
 	// Offer has the held offers of the agent, nil for none.
 	Offer *OfferView `json:"offer"`
 	// Note says why the agent is CLOSED, and that its clock is wrong; "" for neither.
@@ -194,7 +199,7 @@ func (vs *Views) AgentNames() []AgentName {
 func (vs *Views) Cluster(ids []string) ClusterView {
 	s := vs.st.Subscription
 	v := ClusterView{Subscribed: s.Open(), FrameworkID: s.FrameworkID(), OffersHeld: vs.placement.Held().Len(),
-		Agents: []AgentView{}, Executors: []ExecutorView{}}
+		Agents: []AgentView{}, Executors: []ExecutorView{}, Machines: vs.Machines()}
 	if s.Open() {
 		v.Since, v.Master = vs.shownOrNil(s.Began()), new(s.MasterID())
 	}
@@ -259,6 +264,7 @@ func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 	if !a.MaintenanceStart().IsZero() {
 		v.Maintenance = &MaintenanceView{From: a.MaintenanceStart().UTC(), Until: orNil(a.MaintenanceEnd())}
 	}
+	v.Cordon = vs.viewCordon(a.Host())
 	state := ""
 	switch {
 	case !a.Unreachable().IsZero():
@@ -267,6 +273,8 @@ func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 		state = "CLOSED"
 	case a.Registered() && vs.st.Agents.InMaintenance(a.ID()):
 		state = "DRAINING"
+	case a.Registered() && v.Cordon != nil:
+		state, v.Since = "CORDONED", &v.Cordon.Since
 	case a.Registered():
 		state, v.Since = "REGISTERED", vs.shownOrNil(a.RegisteredAt())
 	case a.RemovedForGood():

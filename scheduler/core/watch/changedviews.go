@@ -110,7 +110,7 @@ func (w *Watch) markWritten(writes []registry.Write) {
 		case store.PathOrphan:
 			job, _, _ := strings.Cut(name, "@-@")
 			w.st.JobChanged(job)
-		case store.PathExecutor, store.PathStartFailure:
+		case store.PathExecutor, store.PathStartFailure, store.PathMachine:
 			out.Cluster = true
 		default:
 			if id, chunk := strings.CutPrefix(dir, store.PathShards+"/"); chunk {

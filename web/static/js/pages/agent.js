@@ -14,6 +14,7 @@ import { Since, Time } from '../pieces/time.js'
 import { UseBar } from '../pieces/usebar.js'
 import { link } from '../routes.js'
 import { Executors, StartFailures, noteOfAgent } from './cluster.js'
+import { MachineActs } from './machine.js'
 
 const t = texts(
   {
@@ -34,7 +35,7 @@ export default function AgentPage({ agent }) {
   const row = of.data
   const nameOf = useAgentNames()
   const pods = useTakesImages()
-  return html`<${Page} title=${nameOf(agent, row?.hostname)} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`}>
+  return html`<${Page} title=${nameOf(agent, row?.hostname)} crumbs=${[{ to: '/cluster', text: t('cluster') }]} heading=${row?.state && html`<${State} of=${row.state} />`} acts=${row && html`<${MachineActs} host=${row.hostname} cordon=${row.cordon} then=${of.reload} />`}>
     <${Loaded} of=${of}>${(/** @type {any} */ a) => html`
       ${row.state === 'UNREACHABLE' && html`<p class="notice error">${t(pods ? 'unreachablePods' : 'unreachable')}</p>`}
       <div class="box"><dl class="facts">

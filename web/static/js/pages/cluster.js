@@ -19,6 +19,7 @@ import { Pager, Table } from '../pieces/table.js'
 import { Time } from '../pieces/time.js'
 import { UseBar } from '../pieces/usebar.js'
 import { link } from '../routes.js'
+import { Machines, cordonNote } from './machine.js'
 
 const t = texts(
   {
@@ -36,7 +37,7 @@ const t = texts(
 )
 
 /** @typedef {import('../pieces/usebar.js').Use} Use */
-/** @typedef {{id: string, hostname: string, state: string | null, since: string | null, maintenance?: {from: string, until: string | null}, cpus: Use, memoryMB: Use, tasks: number, offer: {cpus: number, memoryMB: number, since: string} | null, note: string}} Agent */
+/** @typedef {{id: string, hostname: string, state: string | null, since: string | null, maintenance?: {from: string, until: string | null}, cordon?: import('./machine.js').Cordon, cpus: Use, memoryMB: Use, tasks: number, offer: {cpus: number, memoryMB: number, since: string} | null, note: string}} Agent */
 /** @typedef {{id: string, app: string, agent: string, generation: number, state: string, tasks: number, cpus: number, memoryMB: number, since: string | null, lastReport: string | null, note: string}} Executor */
 
 const perPage = 100
@@ -66,6 +67,7 @@ export default function Cluster() {
           : html`<${Agents} agents=${c.agents} />`}
         ${c.agentsTotal > perPage && html`<${Pager} page=${page} perPage=${perPage} total=${c.agentsTotal} onPage=${(/** @type {number} */ p) => setQuery({ page: p > 1 ? p : '' }, { push: true })} />`}
       </section>
+      <${Machines} machines=${c.machines} then=${cluster.reload} />
       ${pods === false && html`<section class="stack" id="executors" aria-label=${t('executors')}>
         <h2>${t('executors')}</h2>
         ${c.executors.length === 0 ? html`<p class="muted">${t('noExecutors')}</p>` : html`<${Executors} executors=${c.executors} />`}
@@ -119,7 +121,7 @@ const Agents = ({ agents }) => html`<${Table} label=${t('agents')} rows=${agents
  * noteOfAgent is what an operator should know of an agent.
  * @param {Agent} a
  */
-export const noteOfAgent = (a) => [noteOf(a), a.maintenance && t('maintenance', { from: moment(a.maintenance.from, ''), until: a.maintenance.until ? moment(a.maintenance.until, '') : '?' })].filter(Boolean).join('; ')
+export const noteOfAgent = (a) => [cordonNote(a.cordon), noteOf(a), a.maintenance && t('maintenance', { from: moment(a.maintenance.from, ''), until: a.maintenance.until ? moment(a.maintenance.until, '') : '?' })].filter(Boolean).join('; ')
 
 /**
  * Executors are what starts an app's tasks on an agent.

@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/elasticjob-go/elasticjob/api/caller"
+	"github.com/elasticjob-go/elasticjob/api/failure"
+	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+)
+
+// cordonBody is the body of a request to cordon a machine.
+type cordonBody struct {
+	// Reason says why, for people.
+	Reason string `json:"reason"`
+	// Until is when the cordon ends by itself; without it, it has no end.
+	Until time.Time `json:"until,omitzero"`
+	// Force cordons a host that no leader has seen yet.
+	Force bool `json:"force,omitempty"`
+}
+
+// maxCordonReason is the maximum length of the reason of a cordon, in characters.
+const maxCordonReason = 500
+
+// machineName matches the host names and the ids of agents that a request can name.
+var machineName = regexp.MustCompile(`^[A-Za-z0-9._:-]{1,255}$`)
+
+// machineInPath returns the machine that the path names by its host or by the id of one of its agents.
+func machineInPath(c *gin.Context) (string, error) {
+	name, err := request.PathValue(c, "agent")
+	if err == nil && !machineName.MatchString(name) {
+		err = failure.NotFound("machine_not_found",
+			"there is no agent and no host %s, and there can be none: names are 1 to 255 letters, digits, '.', '_', ':' or '-'",
+			failure.Quoted(name))
+	}
+	return name, err
+}
+
+// cordon cordons a machine.
+func (h *Handlers) cordon(c *gin.Context) (any, error) {
+	machine, err := machineInPath(c)
+	if err != nil {
+		return nil, err
+	}
+	f, err := request.ReadForm[cordonBody](c)
+	if err != nil {
+		return nil, err
+	}
+	r := operator.CordonRequested{Machine: machine, Reason: cordonReason(f), Until: cordonEnd(f, h.Now()),
+		Force: f.Flag("force")}
+	if err := f.With(nil); err != nil {
+		return nil, err
+	}
+	return h.Scheduler.Cordon(c.Request.Context(), caller.ScopeOf(c.Request.Context()), r)
+}
+
+// uncordon ends the cordon of a machine.
+func (h *Handlers) uncordon(c *gin.Context) (any, error) {
+	machine, err := machineInPath(c)
+	if err != nil {
+		return nil, err
+	}
+	return h.Scheduler.Uncordon(c.Request.Context(), caller.ScopeOf(c.Request.Context()), machine)
+}
+
+// cordonReason reads the reason of a cordon, which is shown to everyone who waits for the machine.
+func cordonReason(f *request.Form) string {
+	why := f.Text("reason")
+	switch why = strings.TrimSpace(why); {
+	case why == "":
+		f.Refuse("reason", "is missing: say for the others why the machine is not to be used")
+	case utf8.RuneCountInString(why) > maxCordonReason:
+		f.Refuse("reason", "must have at most %d characters", maxCordonReason)
+	case strings.ContainsFunc(why, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		f.Refuse("reason", "must be one line without control characters")
+	}
+	return why
+}
+
+// cordonEnd reads when a cordon ends by itself.
+func cordonEnd(f *request.Form, now time.Time) time.Time {
+	until := f.Moment("until")
+	if f.Has("until") && !until.After(now) {
+		f.Refuse("until", "is in the past: name a later time, or leave it out for a cordon without an end")
+	}
+	if until.Year() > 9998 {
+		f.Refuse("until", "must be before the year 9999: leave it out for a cordon without an end")
+	}
+	return until
+}

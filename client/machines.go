@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Machine is a machine of the cluster, named by the host name of its agents.
+type Machine struct {
+	Machine string `json:"machine"`
+	// Agents are the ids of its known agents.
+	Agents []string `json:"agents"`
+	// Cordon is nil if the machine is not cordoned.
+	Cordon *Cordon `json:"cordon"`
+}
+
+// Cordon is the cordon of a machine: nothing new is placed there.
+type Cordon struct {
+	Since  time.Time `json:"since"`
+	By     string    `json:"by"`
+	Reason string    `json:"reason"`
+	// Until is when it ends by itself; nil for never.
+	Until *time.Time `json:"until"`
+}
+
+// Cluster is a page of the cluster's agents, and all cordoned machines.
+type Cluster struct {
+	AgentsTotal int       `json:"agentsTotal"`
+	Agents      []Agent   `json:"agents"`
+	Machines    []Machine `json:"machines"`
+}
+
+// Agent is an agent of the cluster.
+type Agent struct {
+	ID       string `json:"id"`
+	Hostname string `json:"hostname"`
+	// State is nil until the cluster has reported the agent.
+	State  *string    `json:"state"`
+	Since  *time.Time `json:"since"`
+	Cordon *Cordon    `json:"cordon"`
+	Tasks  int        `json:"tasks"`
+	Note   string     `json:"note"`
+}
+
+// MaxAgentsPerPage is the maximum number of agents on a page.
+const MaxAgentsPerPage = 500
+
+// Cluster returns a page, counted from 1, of the agents whose id or host name contains a text.
+func (c *Client) Cluster(ctx context.Context, search string, page int) (Answer[Cluster], error) {
+	query := url.Values{"page": {strconv.Itoa(page)}, "per_page": {strconv.Itoa(MaxAgentsPerPage)}}
+	if search != "" {
+		query.Set("search", search)
+	}
+	return call[Cluster](ctx, c, get("api", "cluster").with(query))
+}
+
+// CordonRequest says why and until when nothing new is placed on a machine.
+type CordonRequest struct {
+	Reason string `json:"reason"`
+	// Until is when the cordon ends by itself; nil for never.
+	Until *time.Time `json:"until,omitempty"`
+	// Force cordons a host that the server does not know yet.
+	Force bool `json:"force,omitempty"`
+}
+
+// Cordon cordons a machine, which is named by its host or by the id of one of its agents.
+func (c *Client) Cordon(ctx context.Context, machine string, r CordonRequest) (Answer[Machine], error) {
+	return call[Machine](ctx, c, post("api", "agent", machine, "cordon").sending(r))
+}
+
+// Uncordon ends the cordon of a machine.
+func (c *Client) Uncordon(ctx context.Context, machine string) (Answer[Machine], error) {
+	return call[Machine](ctx, c, post("api", "agent", machine, "uncordon"))
+}

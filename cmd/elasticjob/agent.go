@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elasticjob-go/elasticjob/client"
+)
+
+func (a *cli) agentCommand() *cobra.Command {
+	return group("agent", "List agents, and take machines out of use",
+		"A machine is named by the host name of its agent (on Kubernetes, its node), or by the id of that agent.",
+		&cobra.Command{Use: "list [TEXT]", Short: "List agents and cordoned machines", Args: optionalArg("TEXT"),
+			RunE: a.withServer(a.listAgents)},
+		a.cordonCommand(),
+		&cobra.Command{Use: "uncordon HOST|AGENT...", Short: "Use machines again",
+			Args: someArgs("the machine"), ValidArgsFunction: a.completion(cordonedMachines),
+			RunE: a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
+				return a.each(args, func(machine string) error {
+					answer, err := c.Uncordon(ctx, machine)
+					if err != nil {
+						return err
+					}
+					return a.show(answer.Raw, func() error {
+						a.printf("machine %s is used again", answer.Value.Machine)
+						return nil
+					})
+				})
+			})})
+}
+
+// cordonFlags are the flags of the commands that cordon a machine.
+type cordonFlags struct {
+	request client.CordonRequest
+	until   string
+}
+
+// add adds the flags to a command.
+func (f *cordonFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.request.Reason, "reason", "", "why, for everyone whose shards could run there (required)")
+	flags.StringVar(&f.until, "until", "", "when it ends by itself: a time (RFC 3339), or a duration from now: 30m, 24h")
+	flags.BoolVar(&f.request.Force, "force", false, "also a host that the server has not seen")
+}
+
+// read checks the flags and returns the request.
+func (f *cordonFlags) read(now time.Time) (client.CordonRequest, error) {
+	if strings.TrimSpace(f.request.Reason) == "" {
+		return f.request, usagef("--reason is missing: say for the others why the machine is not to be used")
+	}
+	if f.until == "" {
+		return f.request, nil
+	}
+	until, err := time.Parse(time.RFC3339, f.until)
+	if d, notDuration := time.ParseDuration(f.until); notDuration == nil && d > 0 {
+		until, err = now.Add(d).UTC().Truncate(time.Second), nil
+	}
+	if err != nil {
+		return f.request, usagef("--until %s: must be a time such as 2026-05-01T12:00:00Z, or a duration such as 30m",
+			f.until)
+	}
+	f.request.Until = &until
+	return f.request, nil
+}
+
+func (a *cli) cordonCommand() *cobra.Command {
+	var flags cordonFlags
+	cmd := &cobra.Command{Use: "cordon HOST|AGENT... --reason TEXT", DisableFlagsInUseLine: true,
+		Short: "Place nothing new on machines", Args: someArgs("the machine"),
+		Long:              "Nothing new is placed on a cordoned machine; what runs there goes on. The mark stays until uncordon or --until.",
+		Example:           `  elasticjob agent cordon node-1 --reason 'its disk fails' --until 24h`,
+		ValidArgsFunction: a.completion(machineNames)}
+	flags.add(cmd)
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
+		request, err := flags.read(a.now())
+		if err != nil {
+			return err
+		}
+		return a.each(args, func(machine string) error {
+			answer, err := c.Cordon(ctx, machine, request)
+			if err != nil {
+				return err
+			}
+			return a.show(answer.Raw, func() error {
+				a.printf("machine %s is cordoned", answer.Value.Machine)
+				return nil
+			})
+		})
+	})
+	return cmd
+}
+
+func (a *cli) listAgents(ctx context.Context, c *client.Client, args []string) error {
+	search := strings.Join(args, "")
+	var all client.Cluster
+	for page := 1; ; page++ {
+		answer, err := c.Cluster(ctx, search, page)
+		if err != nil {
+			return err
+		}
+		a.note(answer.Warning)
+		all.Agents, all.Machines = append(all.Agents, answer.Value.Agents...), answer.Value.Machines
+		if len(answer.Value.Agents) == 0 || len(all.Agents) >= answer.Value.AgentsTotal {
+			break
+		}
+	}
+	all.AgentsTotal = len(all.Agents)
+	all.Machines = slices.DeleteFunc(all.Machines, func(m client.Machine) bool {
+		return !strings.Contains(strings.ToLower(m.Machine), strings.ToLower(search))
+	})
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return a.show(raw, func() error { return a.print(a.agentTable(all), "no agent matches") })
+}
+
+// agentTable lists the agents, and the cordoned machines of which no agent is known.
+func (a *cli) agentTable(all client.Cluster) *table {
+	t := &table{columns: []column{{title: "HOST", minWidth: 8}, {title: "STATE"}, {title: "SINCE"},
+		{title: "TASKS", right: true}, {title: "AGENT", minWidth: 8}, {title: "NOTE", minWidth: 8}}}
+	for _, g := range all.Agents {
+		word := "unknown"
+		if g.State != nil {
+			word = *g.State
+		}
+		t.add(text(g.Hostname), state(word), text(a.relativeShort(g.Since)), text(fmt.Sprint(g.Tasks)), text(g.ID),
+			text(strings.Join(slices.DeleteFunc([]string{a.cordonText(g.Cordon), g.Note},
+				func(s string) bool { return s == "" }), "; ")))
+	}
+	for _, m := range all.Machines {
+		if len(m.Agents) == 0 {
+			t.add(text(m.Machine), state("CORDONED"), text(a.relativeShort(&m.Cordon.Since)), text(""), text(""),
+				text(a.cordonText(m.Cordon)))
+		}
+	}
+	return t
+}
+
+// cordonText says who has cordoned a machine, why, and until when; "" if it is not cordoned.
+func (a *cli) cordonText(c *client.Cordon) string {
+	if c == nil {
+		return ""
+	}
+	said := "cordoned"
+	if c.By != "" {
+		said += " by " + c.By
+	}
+	said += ": " + c.Reason
+	if c.Until != nil {
+		said += ", ends " + a.relativeShort(c.Until)
+	}
+	return said
+}
+
+func machineNames(ctx context.Context, c *client.Client, word string) ([]string, error) {
+	page, err := c.Cluster(ctx, word, 1)
+	var names []string
+	for _, g := range page.Value.Agents {
+		names = append(names, g.Hostname)
+	}
+	return names, err
+}
+
+func cordonedMachines(ctx context.Context, c *client.Client, _ string) ([]string, error) {
+	page, err := c.Cluster(ctx, "", 1)
+	var names []string
+	for _, m := range page.Value.Machines {
+		names = append(names, m.Machine)
+	}
+	return names, err
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestAgents: machines are cordoned with a reason and an end, and the list shows agents beside cordoned machines that
+// are away.
+func TestAgents(t *testing.T) {
+	t.Parallel()
+	asked := ""
+	server, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch r.URL.Path {
+		case "/api/cluster":
+			fmt.Fprint(w, `{"agentsTotal":2,"agents":[`+
+				`{"id":"A0","hostname":"m1","state":"CORDONED","since":"2026-05-01T11:00:00Z","tasks":2,"note":"its clock is off",`+
+				`"cordon":{"since":"2026-05-01T11:00:00Z","by":"ann","reason":"disk","until":"2026-05-01T14:00:00Z"}},`+
+				`{"id":"A1","hostname":"m2","state":null,"tasks":0}],"machines":[`+
+				`{"machine":"m1","agents":["A0"],"cordon":{"since":"2026-05-01T11:00:00Z","reason":"disk"}},`+
+				`{"machine":"m9","agents":[],"cordon":{"since":"2026-05-01T11:00:00Z","by":"","reason":"away"}}]}`)
+		case "/api/agent/none/uncordon":
+			refuses(w, http.StatusNotFound, "machine_not_found", `no host "none": GET /api/cluster lists those`)
+		default:
+			asked += r.URL.Path + " " + string(body) + "\n"
+			fmt.Fprint(w, `{"machine":"m1","agents":["A0"],"cordon":null}`)
+		}
+	})
+	s := newSession(t)
+	if got, want := s.ok("--server", server, "agent", "cordon", "A0", "--reason", "disk", "--until",
+		"2999-01-01T00:00:00Z"), "machine m1 is cordoned\n"; got != want {
+		t.Errorf("cordon says %q, want %q", got, want)
+	}
+	s.ok("--server", server, "agent", "cordon", "m1", "m2", "--reason", "disk", "--force")
+	if got, want := s.ok("--server", server, "agent", "uncordon", "m1"), "machine m1 is used again\n"; got != want {
+		t.Errorf("uncordon says %q, want %q", got, want)
+	}
+	if want := `/api/agent/A0/cordon {"reason":"disk","until":"2999-01-01T00:00:00Z"}
+/api/agent/m1/cordon {"reason":"disk","force":true}
+/api/agent/m2/cordon {"reason":"disk","force":true}
+/api/agent/m1/uncordon 
+`; asked != want {
+		t.Errorf("asked\n%s want\n%s", asked, want)
+	}
+	list := s.ok("--server", server, "agent", "list")
+	for _, want := range []string{"m1    CORDONED", "cordoned by ann: disk, ends ", "; its clock is off", "m2    unknown",
+		"m9    CORDONED", "cordoned: away"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list has no %q:\n%s", want, list)
+		}
+	}
+	if list := s.ok("--server", server, "agent", "list", "m9", "-o", "yaml"); strings.Contains(list, "machine: m1") {
+		t.Errorf("a search lists other machines:\n%s", list)
+	}
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string
+	}{
+		{"cordon m1", statusUsage, "--reason is missing"},
+		{"cordon m1 --reason x --until yesterday", statusUsage, "--until yesterday: must be a time"},
+		{"cordon --reason x", statusUsage, "the machine is missing"},
+		{"uncordon none", statusNotFound, `"elasticjob agent list"`},
+	} {
+		a, _, said := newSession(t).cli("")
+		status := a.run(t.Context(), append([]string{"--server", server, "agent"}, strings.Fields(c.args)...))
+		if status != c.status || !strings.Contains(said.String(), c.want) {
+			t.Errorf("%s: status %d, want %d: %s", c.args, status, c.status, said)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package core
+
+import (
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
+)
+
+// cordon carries out a request to cordon a machine, and returns the machine as people see it then.
+func (c *Core) cordon(r operator.CordonRequested) (views.MachineView, *problem.Error) {
+	machine, refused := c.operator.Cordon(r)
+	if refused != nil {
+		return views.MachineView{}, refused
+	}
+	return c.views.Machine(machine), nil
+}
+
+// uncordon carries out a request to end the cordon of a machine.
+func (c *Core) uncordon(r operator.UncordonRequested) (views.MachineView, *problem.Error) {
+	machine, changed, refused := c.operator.Uncordon(r)
+	if refused != nil {
+		return views.MachineView{}, refused
+	}
+	if changed {
+		c.probeUncordoned()
+	}
+	return c.views.Machine(machine), nil
+}
+
+// probeUncordoned requests the offers of a machine that may be used again. They were declined with the longest filter,
+// so that shards that wait for that machine would otherwise wait for the end of the filter.
+func (c *Core) probeUncordoned() {
+	if c.subscription.Open() {
+		c.placement.Probe()
+	}
+}

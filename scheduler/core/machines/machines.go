@@ -1,0 +1,140 @@
+// Package machines keeps the marks that operators set on machines: a machine with a mark is cordoned, so nothing new
+// is placed on its agents.
+//
+// A machine is named by the host name of its agents, which is the node name on Kubernetes. So a mark outlives the ids
+// of agents, sessions and leaders: it is stored, and stays until someone removes it or its end has come, whether an
+// agent of the machine is known or not. The package places nothing and ends nothing: state.State combines the marks
+// with the known agents, and placement asks it where nothing may be placed.
+package machines
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/internal/reason"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
+)
+
+// Mark is the cordon of one machine. A Set returns copies; only its methods change the marks.
+type Mark struct {
+	// Since is when the machine was cordoned, in the time of the term. A later request for the same machine replaces
+	// By, Reason and Until only.
+	Since time.Time `json:"since"`
+	// By is the name of the requester, "" without authentication. Reason is the requester's text.
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason"`
+	// Until is when the cordon ends by itself, by the wall clock, because people specify it; zero for never.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// Set keeps the mark of every cordoned machine. Between any two calls of its methods, changed has the name of every
+// machine whose mark differs from what is stored.
+type Set struct {
+	shared  *step.Shared
+	marks   map[string]*Mark
+	changed store.Changed
+}
+
+// New returns a Set without marks.
+func New(s *step.Shared) *Set { return &Set{shared: s, marks: map[string]*Mark{}} }
+
+// Len returns the number of cordoned machines.
+func (s *Set) Len() int { return len(s.marks) }
+
+// Names lists the cordoned machines, sorted.
+func (s *Set) Names() []string { return step.SortedKeys(s.marks) }
+
+// IsCordoned reports whether a machine is cordoned.
+func (s *Set) IsCordoned(machine string) bool { return s.marks[machine] != nil }
+
+// Get returns the mark of a machine; false if it is not cordoned.
+func (s *Set) Get(machine string) (m Mark, found bool) {
+	if kept := s.marks[machine]; kept != nil {
+		return *kept, true
+	}
+	return m, false
+}
+
+// Cordon marks a machine, or replaces the requester, the reason and the end of its mark. It returns whether anything
+// has changed.
+func (s *Set) Cordon(machine, by, why string, until time.Time) (changed bool) {
+	kept := s.marks[machine]
+	if kept != nil && kept.Reason == why && kept.Until.Equal(until) {
+		return false
+	}
+	m := Mark{Since: s.shared.Now(), By: by, Reason: why, Until: until.UTC()}
+	if kept != nil {
+		m.Since = kept.Since
+	}
+	s.marks[machine] = &m
+	s.noteChange(machine, step.NoteMachineCordoned, s.Why(machine).String())
+	return true
+}
+
+// Uncordon removes the mark of a machine, and returns whether there was one.
+func (s *Set) Uncordon(machine string) (changed bool) {
+	if s.marks[machine] == nil {
+		return false
+	}
+	delete(s.marks, machine)
+	s.noteChange(machine, step.NoteMachineUncordoned, "on request")
+	return true
+}
+
+// Expire removes the marks whose end has come, and returns whether there were any. It is called in each step.
+func (s *Set) Expire() (changed bool) {
+	for _, machine := range s.Names() {
+		if until := s.marks[machine].Until; !until.IsZero() && !until.After(s.shared.Wall()) {
+			delete(s.marks, machine)
+			s.noteChange(machine, step.NoteMachineUncordoned, "its cordon ended at "+until.Format(time.RFC3339))
+			changed = true
+		}
+	}
+	return changed
+}
+
+// noteChange marks a machine as changed, logs why, and requests the checks that depend on where shards may be placed.
+func (s *Set) noteChange(machine string, kind step.NoteKind, detail string) {
+	s.changed.Add(machine)
+	s.shared.Note(step.Note{Kind: kind, Detail: machine + ": " + detail})
+	s.shared.ClusterChanged()
+	s.shared.NeedChanged()
+	s.shared.RequestMatch()
+}
+
+// Wake returns when the next mark ends, in the time of the term; zero for never.
+func (s *Set) Wake() (at time.Time) {
+	for _, m := range s.marks {
+		if m.Until.IsZero() {
+			continue
+		}
+		if end := s.shared.InTerm(m.Until); at.IsZero() || end.Before(at) {
+			at = end
+		}
+	}
+	return at
+}
+
+// Why says for people why nothing is placed on a machine; none if it is not cordoned.
+func (s *Set) Why(machine string) reason.Reason {
+	m := s.marks[machine]
+	if m == nil {
+		return reason.Reason{}
+	}
+	return reason.Cordoned(s.shared.Shown(m.Since), m.Until, m.By, m.Reason)
+}
+
+// Restore adds a stored mark while a term is loaded. It fails if value cannot be decoded.
+func (s *Set) Restore(machine string, value []byte) error {
+	var m Mark
+	if err := json.Unmarshal(value, &m); err != nil {
+		return err
+	}
+	s.shared.Clamp(0, &m.Since)
+	s.marks[machine] = &m
+	return nil
+}
+
+// Write adds the changed marks to a commit.
+func (s *Set) Write(c *store.Commit) { store.PutChanged(c, store.PathMachine, s.marks, &s.changed) }

@@ -1,0 +1,50 @@
+package views
+
+import (
+	"slices"
+	"time"
+)
+
+// MachineView is a machine, which is named by the host name of its agents.
+type MachineView struct {
+	Machine string `json:"machine"`
+	// Agents are the ids of its known agents, sorted: usually one.
+	Agents []string `json:"agents"`
+	// Cordon is nil if the machine is not cordoned.
+	Cordon *CordonView `json:"cordon"`
+}
+
+// CordonView is the cordon of a machine: nothing new is placed there.
+type CordonView struct {
+	Since time.Time `json:"since"`
+	// By is the user or token that requested it, "" without authentication.
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+	// Until is when it ends by itself; nil for never.
+	Until *time.Time `json:"until"`
+}
+
+// Machine returns a machine. It has neither agents nor a cordon if nothing is known of it.
+func (vs *Views) Machine(name string) MachineView {
+	return MachineView{Machine: name, Agents: slices.Concat([]string{}, vs.st.Agents.OnHost(name)),
+		Cordon: vs.viewCordon(name)}
+}
+
+// Machines returns all cordoned machines, sorted by name.
+func (vs *Views) Machines() []MachineView {
+	out := make([]MachineView, 0, vs.st.Machines.Len())
+	for _, name := range vs.st.Machines.Names() {
+		out = append(out, vs.Machine(name))
+	}
+	return out
+}
+
+// viewCordon returns the cordon of a machine, nil if it has none.
+func (vs *Views) viewCordon(machine string) *CordonView {
+	m, cordoned := vs.st.Machines.Get(machine)
+	if !cordoned {
+		return nil
+	}
+	return &CordonView{Since: vs.st.Shown(m.Since).UTC().Truncate(time.Millisecond), By: m.By, Reason: m.Reason,
+		Until: orNil(m.Until)}
+}

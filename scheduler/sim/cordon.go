@@ -1,0 +1,136 @@
+package sim
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/registry"
+	"github.com/elasticjob-go/elasticjob/scheduler/core"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+)
+
+// cordonSeeds is the remainder by 4 of the seeds of worlds whose machines are cordoned from time to time.
+const cordonSeeds = 2
+
+// cordons is what an operator does with machines, and the marks that leaders have committed.
+type cordons struct {
+	rng    *rand.Rand // separate, so that worlds without cordons stay the same
+	marked map[string]time.Time
+	// hosts has the machine of each agent that ever was.
+	hosts map[string]string
+}
+
+// planCordons makes an operator cordon machines from time to time, of which some are away.
+func (w *world) planCordons() {
+	if w.cfg.Seed%4 != cordonSeeds {
+		return
+	}
+	w.cordons.rng = rand.New(rand.NewPCG(w.cfg.Seed, 0xc0fd0))
+	w.after(w.cordonDelay(time.Minute), w.cordonSome)
+}
+
+// cordonDelay returns a random delay up to limit.
+func (w *world) cordonDelay(limit time.Duration) time.Duration {
+	return time.Second + time.Duration(w.cordons.rng.Int64N(int64(limit)))
+}
+
+// cordonSome cordons a machine, with or without an end, and mostly uncordons it later.
+func (w *world) cordonSome() {
+	if w.calm {
+		return
+	}
+	w.after(w.cordonDelay(2*time.Minute), w.cordonSome)
+	rng := w.cordons.rng
+	l := w.leading
+	if l == nil || l.dead || len(w.agents) == 0 {
+		return
+	}
+	a := w.agents[rng.IntN(len(w.agents))]
+	r := operator.CordonRequested{Machine: a.host, Reason: "its disk fails", Force: rng.IntN(2) == 0,
+		Actor: byUser}
+	if rng.IntN(2) == 0 {
+		r.Machine = a.id
+		r.Force = false // an unknown id would be taken for a host
+	}
+	if rng.IntN(3) == 0 {
+		r.Until = w.wall().Add(w.cordonDelay(3 * time.Minute))
+	}
+	w.trace.add("a user cordons %s until %s", r.Machine, r.Until)
+	l.request(r, func(reply core.Reply) {
+		if reply.Err == nil {
+			w.count(MachineCordoned)
+		}
+	})
+	w.after(w.cordonDelay(4*time.Minute), func() { w.uncordon(a.host) })
+}
+
+func (w *world) uncordon(machine string) {
+	if l := w.leading; l != nil && !l.dead {
+		l.request(operator.UncordonRequested{Machine: machine, Actor: byUser}, nil)
+	}
+}
+
+// uncordonAll ends all cordons, when the faults have stopped.
+func (w *world) uncordonAll() {
+	for _, machine := range sorted(w.cordons.marked) {
+		w.uncordon(machine)
+	}
+	if len(w.cordons.marked) > 0 {
+		w.after(5*time.Second, w.uncordonAll)
+	}
+}
+
+// marksCommitted records the marks of machines that a commit changes.
+func (c *checker) marksCommitted(writes []registry.Write) {
+	for i := range writes {
+		dir, machine := splitPath(writes[i].Path)
+		switch {
+		case dir != pathMachine:
+		case writes[i].Delete:
+			delete(c.w.cordons.marked, machine)
+			c.w.count(MachineUncordoned)
+		default:
+			var mark struct{ Until time.Time }
+			if err := json.Unmarshal(writes[i].Value, &mark); err != nil {
+				c.w.fail("what is written can be read", "%s: %v", writes[i].Path, err)
+			}
+			c.w.cordons.marked[machine] = mark.Until
+		}
+	}
+}
+
+// checkCordon checks that a shard with a new task, which a commit launches, is not on a cordoned machine (rule M1).
+func (c *checker) checkCordon(now shardRecord) {
+	if now.State != executions.Launching {
+		return
+	}
+	id, err := jobs.ParseTaskID(now.TaskID)
+	if err != nil {
+		return
+	}
+	machine := c.w.cordons.hosts[id.Agent]
+	if _, cordoned := c.w.cordons.marked[machine]; cordoned {
+		c.w.fail("M1 nothing is launched on a cordoned machine", "task %s on %s", now.TaskID, machine)
+	}
+	if len(c.w.cordons.marked) > 0 {
+		c.w.count(LaunchedBesideCordon)
+	}
+}
+
+// checkMarks checks after a commit that its leader knows the marks that are stored (rule M1).
+func (c *checker) checkMarks(l *leader) {
+	if l.term != c.w.store.term {
+		return // it is deposed
+	}
+	known := []string{}
+	for _, m := range l.core.Views().Machines() {
+		known = append(known, m.Machine)
+	}
+	if stored := sorted(c.w.cordons.marked); !slices.Equal(known, stored) {
+		c.w.fail("M1 marks outlive leaders", "stored are %q, the leader has %q", stored, known)
+	}
+}
