@@ -121,11 +121,8 @@ func (c *checker) checkCordon(now shardRecord) {
 	}
 }
 
-// checkMarks checks after a commit that its leader knows the marks that are stored (rule M1).
+// checkMarks checks that a new leader knows the marks that are stored (rule M1).
 func (c *checker) checkMarks(l *leader) {
-	if l.term != c.w.store.term {
-		return // it is deposed
-	}
 	known := []string{}
 	for _, m := range l.core.Views().Machines() {
 		known = append(known, m.Machine)

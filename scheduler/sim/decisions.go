@@ -271,7 +271,6 @@ func (c *checker) afterDecision(l *leader) {
 			"launched %s, an executor that has ended or is being ended", what)
 	}
 	l.watch.reused = nil
-	c.checkMarks(l)
 	for _, id := range l.watch.failures {
 		c.endedExecutors[id] = true
 	}
