@@ -46,7 +46,7 @@ func TestCordon(t *testing.T) {
 		want       string
 	}{
 		{"h/cordon", `{"reason":" its disk fails "}`, http.StatusOK,
-			`{"machine":"h","agents":["S0","S1"],"cordon":{"since":"2026-05-01T12:00:00Z","by":"ann","reason":"its disk fails","until":null}}`},
+			`{"machine":"h","agents":["S0","S1"],"cordon":{"since":"2026-05-01T12:00:00Z","by":"ann","reason":"its disk fails","until":null,"dead":null}}`},
 		{"h/cordon", `{"reason":"a","until":"2999-01-01T00:00:00Z"}`, http.StatusOK, `"until":"2999-01-01T00:00:00Z"`},
 		{"h/cordon", `{}`, http.StatusUnprocessableEntity, `{"field":"reason","value":"","message":"is missing: say for the others`},
 		{"h/cordon", `{"until":"2001-01-01T00:00:00Z","reason":"a\nb","force":1,"why":1}`, http.StatusUnprocessableEntity,
@@ -58,6 +58,10 @@ func TestCordon(t *testing.T) {
 		{"h/cordon", ``, http.StatusBadRequest, `with reason, until, force`},
 		{"g/cordon", `{"reason":"a"}`, http.StatusNotFound, `machine_not_found`},
 		{"a%2Fb/cordon", `{"reason":"a"}`, http.StatusNotFound, `there can be none`},
+		{"h/dead", ``, http.StatusConflict, `machine_heard`},
+		{"h/dead", `{"force":true,"reason":"burnt"}`, http.StatusOK,
+			`"reason":"burnt","until":null,"dead":"2026-05-01T12:00:00Z"},"attemptsOver":3}`},
+		{"h/dead", `{"forced":true}`, http.StatusUnprocessableEntity, `unknown field; did you mean force?`},
 		{"h/uncordon", ``, http.StatusOK, `{"machine":"h","agents":["S0","S1"],"cordon":null}`},
 		{"g/uncordon", ``, http.StatusNotFound, `machine_not_found`},
 	} {

@@ -217,6 +217,18 @@ func (b *fakeScheduler) Cordon(
 	return v, err
 }
 
+// DeclareDead refuses a machine that was heard, unless it is forced.
+func (b *fakeScheduler) DeclareDead(
+	_ context.Context, scope explain.Scope, r operator.DeadRequested,
+) (views.DeadView, error) {
+	if !r.Force {
+		return views.DeadView{}, refuse(problem.Conflict, "machine_heard", "machine %q was heard 3s ago", r.Machine)
+	}
+	v, err := b.Uncordon(context.Background(), scope, r.Machine)
+	v.Cordon = &views.CordonView{Since: noon, By: "ann", Reason: r.Reason, Dead: &noon}
+	return views.DeadView{MachineView: v, AttemptsOver: 3}, err
+}
+
 func (b *fakeScheduler) Uncordon(_ context.Context, scope explain.Scope, machine string) (views.MachineView, error) {
 	if err := scope.RequireAll(); err != nil {
 		return views.MachineView{}, err

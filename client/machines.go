@@ -23,6 +23,8 @@ type Cordon struct {
 	Reason string    `json:"reason"`
 	// Until is when it ends by itself; nil for never.
 	Until *time.Time `json:"until"`
+	// Dead is when the machine was declared dead; nil if nobody has.
+	Dead *time.Time `json:"dead"`
 }
 
 // Cluster is a page of the cluster's agents, and all cordoned machines.
@@ -68,6 +70,25 @@ type CordonRequest struct {
 // Cordon cordons a machine, which is named by its host or by the id of one of its agents.
 func (c *Client) Cordon(ctx context.Context, machine string, r CordonRequest) (Answer[Machine], error) {
 	return call[Machine](ctx, c, post("api", "agent", machine, "cordon").sending(r))
+}
+
+// DeadRequest says why a machine counts as gone for good.
+type DeadRequest struct {
+	Reason string `json:"reason,omitempty"`
+	// Force makes it count although the machine was heard a moment ago.
+	Force bool `json:"force,omitempty"`
+}
+
+// DeadMachine is a machine that was declared dead.
+type DeadMachine struct {
+	Machine
+	// AttemptsOver is how many attempts are over by that.
+	AttemptsOver int `json:"attemptsOver"`
+}
+
+// DeclareDead states that a machine is gone for good, so that all attempts there are over.
+func (c *Client) DeclareDead(ctx context.Context, machine string, r DeadRequest) (Answer[DeadMachine], error) {
+	return call[DeadMachine](ctx, c, post("api", "agent", machine, "dead").sending(r))
 }
 
 // Uncordon ends the cordon of a machine.

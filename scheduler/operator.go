@@ -42,23 +42,32 @@ func (s *Scheduler) Cordon(
 	ctx context.Context, scope explain.Scope, r operator.CordonRequested,
 ) (views.MachineView, error) {
 	r.Actor = actorOf(ctx)
-	return s.askOfMachine(ctx, scope, r)
+	reply, err := s.askOfMachine(ctx, scope, r)
+	return reply.Machine, err
 }
 
 // Uncordon ends the cordon of a machine, which is named by its host or by the id of one of its agents.
 func (s *Scheduler) Uncordon(ctx context.Context, scope explain.Scope, machine string) (views.MachineView, error) {
-	return s.askOfMachine(ctx, scope, operator.UncordonRequested{Machine: machine, Actor: actorOf(ctx)})
+	reply, err := s.askOfMachine(ctx, scope, operator.UncordonRequested{Machine: machine, Actor: actorOf(ctx)})
+	return reply.Machine, err
+}
+
+// DeclareDead ends everything that ran on a machine, because it is gone for good, and returns the machine once that is
+// committed. DeclareDead adds the requester.
+func (s *Scheduler) DeclareDead(
+	ctx context.Context, scope explain.Scope, r operator.DeadRequested,
+) (views.DeadView, error) {
+	r.Actor = actorOf(ctx)
+	reply, err := s.askOfMachine(ctx, scope, r)
+	return views.DeadView{MachineView: reply.Machine, AttemptsOver: reply.AttemptsOver}, err
 }
 
 // askOfMachine makes a request about a machine, which requires a scope of all apps.
-func (s *Scheduler) askOfMachine(
-	ctx context.Context, scope explain.Scope, request core.Event,
-) (views.MachineView, error) {
+func (s *Scheduler) askOfMachine(ctx context.Context, scope explain.Scope, request core.Event) (core.Reply, error) {
 	if err := scope.RequireAll(); err != nil {
-		return views.MachineView{}, err
+		return core.Reply{}, err
 	}
-	reply, err := s.ask(ctx, request)
-	return reply.Machine, err
+	return s.ask(ctx, request)
 }
 
 // mayReconcile returns an error if reconciliation was requested a moment ago; otherwise it records the request.

@@ -68,12 +68,44 @@ func (h *Handlers) uncordon(c *gin.Context) (any, error) {
 	return h.Scheduler.Uncordon(c.Request.Context(), caller.ScopeOf(c.Request.Context()), machine)
 }
 
+// deadBody is the body of a statement that a machine is gone for good.
+type deadBody struct {
+	// Reason says why, for people.
+	Reason string `json:"reason,omitempty"`
+	// Force makes the statement count although the machine was heard a moment ago.
+	Force bool `json:"force,omitempty"`
+}
+
+// dead ends everything that ran on a machine.
+func (h *Handlers) dead(c *gin.Context) (any, error) {
+	machine, err := machineInPath(c)
+	if err != nil {
+		return nil, err
+	}
+	f, err := request.ReadOptionalForm[deadBody](c)
+	if err != nil {
+		return nil, err
+	}
+	r := operator.DeadRequested{Machine: machine, Reason: machineReason(f), Force: f.Flag("force")}
+	if err := f.With(nil); err != nil {
+		return nil, err
+	}
+	return h.Scheduler.DeclareDead(c.Request.Context(), caller.ScopeOf(c.Request.Context()), r)
+}
+
 // cordonReason reads the reason of a cordon, which is shown to everyone who waits for the machine.
 func cordonReason(f *request.Form) string {
-	why := f.Text("reason")
-	switch why = strings.TrimSpace(why); {
-	case why == "":
+	why := machineReason(f)
+	if why == "" {
 		f.Refuse("reason", "is missing: say for the others why the machine is not to be used")
+	}
+	return why
+}
+
+// machineReason reads a reason, which may be missing.
+func machineReason(f *request.Form) string {
+	why := strings.TrimSpace(f.Text("reason"))
+	switch {
 	case utf8.RuneCountInString(why) > maxCordonReason:
 		f.Refuse("reason", "must have at most %d characters", maxCordonReason)
 	case strings.ContainsFunc(why, func(r rune) bool { return r < ' ' || r == 0x7f }):

@@ -54,6 +54,14 @@ func ReadForm[B any](c *gin.Context) (*Form, error) {
 	return f, nil
 }
 
+// ReadOptionalForm is ReadForm for a body that may be missing: the form is then empty.
+func ReadOptionalForm[B any](c *gin.Context) (*Form, error) {
+	if c.Request.ContentLength == 0 {
+		return &Form{}, nil
+	}
+	return ReadForm[B](c)
+}
+
 // duplicateField returns the name of a field that the object in the body has more than once, or "". A proxy that
 // inspects bodies may have seen the other one of the two values, so such a body is refused.
 func duplicateField(body []byte) string {

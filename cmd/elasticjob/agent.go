@@ -18,7 +18,7 @@ func (a *cli) agentCommand() *cobra.Command {
 		"A machine is named by the host name of its agent (on Kubernetes, its node), or by the id of that agent.",
 		&cobra.Command{Use: "list [TEXT]", Short: "List agents and cordoned machines", Args: optionalArg("TEXT"),
 			RunE: a.withServer(a.listAgents)},
-		a.cordonCommand(),
+		a.cordonCommand(), a.deadCommand(),
 		&cobra.Command{Use: "uncordon HOST|AGENT...", Short: "Use machines again",
 			Args: someArgs("the machine"), ValidArgsFunction: a.completion(cordonedMachines),
 			RunE: a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
@@ -96,6 +96,31 @@ func (a *cli) cordonCommand() *cobra.Command {
 	return cmd
 }
 
+func (a *cli) deadCommand() *cobra.Command {
+	var request client.DeadRequest
+	cmd := &cobra.Command{Use: "dead HOST|AGENT... [--reason TEXT]", DisableFlagsInUseLine: true,
+		Short: "State that machines are gone for good: all attempts there are over",
+		Long: "All attempts on the machine are over at once: shards of daemons and of jobs with failover run elsewhere, others are\n" +
+			"lost. It is refused while the machine was heard within the last minute. The machine stays cordoned.",
+		Args: someArgs("the machine"), ValidArgsFunction: a.completion(machineNames)}
+	cmd.Flags().StringVar(&request.Reason, "reason", "", "why, for others")
+	cmd.Flags().BoolVar(&request.Force, "force", false, "also if it was heard a moment ago: nothing of it runs any more")
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
+		return a.each(args, func(machine string) error {
+			answer, err := c.DeclareDead(ctx, machine, request)
+			if err != nil {
+				return err
+			}
+			return a.show(answer.Raw, func() error {
+				a.printf("machine %s is dead, attempts over: %d; it stays cordoned", answer.Value.Machine.Machine,
+					answer.Value.AttemptsOver)
+				return nil
+			})
+		})
+	})
+	return cmd
+}
+
 func (a *cli) listAgents(ctx context.Context, c *client.Client, args []string) error {
 	search := strings.Join(args, "")
 	var all client.Cluster
@@ -149,10 +174,15 @@ func (a *cli) cordonText(c *client.Cordon) string {
 		return ""
 	}
 	said := "cordoned"
+	if c.Dead != nil {
+		said = "declared dead"
+	}
 	if c.By != "" {
 		said += " by " + c.By
 	}
-	said += ": " + c.Reason
+	if c.Reason != "" {
+		said += ": " + c.Reason
+	}
 	if c.Until != nil {
 		said += ", ends " + a.relativeShort(c.Until)
 	}

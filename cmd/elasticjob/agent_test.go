@@ -22,7 +22,13 @@ func TestAgents(t *testing.T) {
 				`"cordon":{"since":"2026-05-01T11:00:00Z","by":"ann","reason":"disk","until":"2026-05-01T14:00:00Z"}},`+
 				`{"id":"A1","hostname":"m2","state":null,"tasks":0}],"machines":[`+
 				`{"machine":"m1","agents":["A0"],"cordon":{"since":"2026-05-01T11:00:00Z","reason":"disk"}},`+
-				`{"machine":"m9","agents":[],"cordon":{"since":"2026-05-01T11:00:00Z","by":"","reason":"away"}}]}`)
+				`{"machine":"m9","agents":[],"cordon":{"since":"2026-05-01T11:00:00Z","by":"","reason":"","dead":"2026-05-01T11:00:00Z"}}]}`)
+		case "/api/agent/m1/dead":
+			if !strings.Contains(string(body), "force") {
+				refuses(w, http.StatusConflict, "machine_heard", `heard 2s ago: wait, or add "force": true if you know`)
+				return
+			}
+			fmt.Fprint(w, `{"machine":"m1","agents":["A0"],"attemptsOver":3,"cordon":{"since":"2026-05-01T11:00:00Z"}}`)
 		case "/api/agent/none/uncordon":
 			refuses(w, http.StatusNotFound, "machine_not_found", `no host "none": GET /api/cluster lists those`)
 		default:
@@ -46,9 +52,13 @@ func TestAgents(t *testing.T) {
 `; asked != want {
 		t.Errorf("asked\n%s want\n%s", asked, want)
 	}
+	if got, want := s.ok("--server", server, "agent", "dead", "m1", "--force"),
+		"machine m1 is dead, attempts over: 3; it stays cordoned\n"; got != want {
+		t.Errorf("dead says %q, want %q", got, want)
+	}
 	list := s.ok("--server", server, "agent", "list")
 	for _, want := range []string{"m1    CORDONED", "cordoned by ann: disk, ends ", "; its clock is off", "m2    unknown",
-		"m9    CORDONED", "cordoned: away"} {
+		"m9    CORDONED", "declared dead"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list has no %q:\n%s", want, list)
 		}
@@ -64,6 +74,7 @@ func TestAgents(t *testing.T) {
 		{"cordon m1", statusUsage, "--reason is missing"},
 		{"cordon m1 --reason x --until yesterday", statusUsage, "--until yesterday: must be a time"},
 		{"cordon --reason x", statusUsage, "the machine is missing"},
+		{"dead m1 --reason burnt", statusConflict, "heard 2s ago: wait, or use --force if you know"},
 		{"uncordon none", statusNotFound, `"elasticjob agent list"`},
 	} {
 		a, _, said := newSession(t).cli("")

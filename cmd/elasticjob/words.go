@@ -17,6 +17,7 @@ var routesInWords = []routeInWords{
 	{regexp.MustCompile(`GET /api/job/jobs\b`), `"elasticjob job list"`},
 	{regexp.MustCompile(`GET /api/app/list\b`), `"elasticjob app list"`},
 	{regexp.MustCompile(`GET /api/job/tasks/running\b`), `"elasticjob run list --state RUNNING"`},
+	{regexp.MustCompile(`add "force": true if you know`), `use --force if you know`},
 	{regexp.MustCompile(`To cordon a host before it is seen, add "force": true`), `To cordon a host before it is seen, use --force`},
 	{regexp.MustCompile(`GET /api/cluster\b`), `"elasticjob agent list"`},
 	{regexp.MustCompile(`GET /api/executions\?state=WAITING,RUNNING`), `"elasticjob run list --state WAITING,RUNNING"`},

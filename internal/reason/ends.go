@@ -52,6 +52,11 @@ func ExecutorEnded(executor, agent, state, reported, message string) Reason {
 		text("reason", reported), text("message", message))
 }
 
+// MachineDead says that a task counts as ended because its machine was declared dead; by may be "".
+func MachineDead(machine, by string) Reason {
+	return build("machine_dead", text("machine", machine), text("by", by))
+}
+
 // AgentDraining says that an operator drains the task's agent.
 func AgentDraining(reported, message string) Reason {
 	return build("agent_draining", text("reason", reported), text("message", message))

@@ -157,6 +157,11 @@ func Cordoned(since, until time.Time, by, why string) Reason {
 	return build("cordoned", args...)
 }
 
+// DeclaredDead says when and by whom a machine was declared dead; by and why may be "".
+func DeclaredDead(at time.Time, by, why string) Reason {
+	return build("declared_dead", timestamp("at", at), text("by", by), text("why", why))
+}
+
 // MaintenanceBegins says that an agent's maintenance begins at from. until may be zero.
 func MaintenanceBegins(from, until time.Time) Reason {
 	return maintenance("maintenance_begins", from, until)

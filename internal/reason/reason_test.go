@@ -56,7 +56,7 @@ var examples = []Reason{
 	WithNextLaunch(2, "1 MB", "2 MB"), NeverFits(one, agent, "4 CPU"), HolderNotOnOffer("AGENT"),
 	HolderClosed("AGENT", "WHY"),
 	AgentsClosed("AGENT", "WHY", 1), StartFailed(false, 1, said, at), StartFailed(true, 1, said, at),
-	MaintenanceBegins(at, later), Cordoned(at, later, "USER", "WHY"),
+	MaintenanceBegins(at, later), Cordoned(at, later, "USER", "WHY"), DeclaredDead(at, "USER", "WHY"), MachineDead("MACHINE", "USER"),
 	HolderAvoided("AGENT", said),
 	InMaintenance(at, later), ClusterRule("WHY"), WouldFit(false, 1), WouldFit(true, 3), WouldNotFit(several, 1),
 	NoAgentSeen(),

@@ -27,6 +27,15 @@ func (c *Core) uncordon(r operator.UncordonRequested) (views.MachineView, *probl
 	return c.views.Machine(machine), nil
 }
 
+// declareDead carries out a statement that a machine is gone for good.
+func (c *Core) declareDead(r operator.DeadRequested) (v views.MachineView, over int, refused *problem.Error) {
+	machine, over, refused := c.operator.DeclareDead(r)
+	if refused != nil {
+		return v, 0, refused
+	}
+	return c.views.Machine(machine), over, nil
+}
+
 // probeUncordoned requests the offers of a machine that may be used again. They were declined with the longest filter,
 // so that shards that wait for that machine would otherwise wait for the end of the filter.
 func (c *Core) probeUncordoned() {

@@ -92,7 +92,7 @@ func New(opt step.Options) *Core {
 	c.views = views.New(st, views.Parts{Placement: c.placement, Fires: c.fires, Daemons: c.daemons, Places: c.places,
 		Notifications: c.notifications, Audit: c.audit, Minutes: c.minutes})
 	c.imports, c.watch = imports.New(st), watch.New(st, c.placement, c.fires)
-	c.operator = operator.New(st, c.audit, c.reconciler, c.views.ExecutionNotFound)
+	c.operator = operator.New(st, c.audit, c.reconciler, c.attempts, c.views.ExecutionNotFound)
 	st.Executions.Observe(c.follow)
 	return c
 }

@@ -47,7 +47,9 @@ type Reply struct {
 	App         views.AppView
 	Job         views.JobView
 	Machine     views.MachineView
-	Err         *problem.Error
+	// AttemptsOver is how many attempts are over because their machine was declared dead.
+	AttemptsOver int
+	Err          *problem.Error
 }
 
 func (c *Core) reply(r Reply) { c.decision.Replies = append(c.decision.Replies, r) }

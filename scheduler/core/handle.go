@@ -109,6 +109,8 @@ func (c *Core) request(r Request) {
 		reply.Machine, reply.Err = c.cordon(e)
 	case operator.UncordonRequested:
 		reply.Machine, reply.Err = c.uncordon(e)
+	case operator.DeadRequested:
+		reply.Machine, reply.AttemptsOver, reply.Err = c.declareDead(e)
 	case operator.KillRequested:
 		reply.Err = c.operator.Kill(e)
 	case operator.PauseRequested:

@@ -60,6 +60,14 @@ func (s *scene) cmdCordon(w *scenario.Words) error {
 	return s.steps(Request{Token: 1, Event: r})
 }
 
+func (s *scene) cmdDead(w *scenario.Words) error {
+	r := operator.DeadRequested{Machine: w.Next(), Reason: w.Option("why", ""), Actor: s.actor}
+	if len(w.List) > 0 {
+		r.Force = w.Next() == "force"
+	}
+	return s.steps(Request{Token: 1, Event: r})
+}
+
 // reportMachines reports machines as people see them.
 func (s *scene) reportMachines(all ...views.MachineView) {
 	if len(all) == 0 {
@@ -69,6 +77,9 @@ func (s *scene) reportMachines(all ...views.MachineView) {
 		text := "not cordoned"
 		if c := m.Cordon; c != nil {
 			text = fmt.Sprintf("cordoned since %s by %q: %s", c.Since.Format(time.TimeOnly), c.By, c.Reason)
+			if c.Dead != nil {
+				text += ", dead since " + c.Dead.Format(time.TimeOnly)
+			}
 			if c.Until != nil {
 				text += ", until " + c.Until.Format(time.TimeOnly)
 			}

@@ -98,6 +98,9 @@ func (s *scene) report(d Decision) {
 			s.say("answer: %s", r.ExecutionID)
 		case r.Machine.Machine != "":
 			s.reportMachines(r.Machine)
+			if r.AttemptsOver > 0 {
+				s.say("%s over", problem.Counted(r.AttemptsOver, "attempt"))
+			}
 		case r.Job.State != "":
 			s.say("answer: %s is %s", r.Job.JobName, r.Job.State)
 		default:

@@ -300,7 +300,9 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 			gone[name] = true
 		case dir == pathMachine:
 			// A cordon that ends by itself has no row.
-			if until, was := w.cordons.marked[name]; !wr.Delete {
+			if until, was := w.cordons.marked[name]; left["machine.dead "+name] > 0 {
+				delete(left, "machine.dead "+name)
+			} else if !wr.Delete {
 				must("machine.cordon " + name)
 			} else if was && until.IsZero() && left["machine.cordon "+name] == 0 {
 				must("machine.uncordon " + name)
@@ -332,7 +334,7 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 		action, name, _ := strings.Cut(row, " ")
 		switch {
 		case left[row] == 0, action == "cluster.reconcile", action == "task.kill" && check.live[name] != "",
-			action == "task.forget" && gone[name], action == "user.add":
+			action == "task.forget" && gone[name], action == "user.add", action == "machine.dead": // again
 		default:
 			w.fail("A1 a row tells of what has happened", "%s, %d times", row, left[row])
 		}

@@ -50,6 +50,13 @@ func (w *world) cordonSome() {
 		return
 	}
 	a := w.agents[rng.IntN(len(w.agents))]
+	if rng.IntN(3) == 0 {
+		if i := slices.IndexFunc(w.agents, func(a *agent) bool { return a.lost || a.cut }); i >= 0 {
+			a = w.agents[i]
+		}
+		w.declareDead(l, a)
+		return
+	}
 	r := operator.CordonRequested{Machine: a.host, Reason: "its disk fails", Force: rng.IntN(2) == 0,
 		Actor: byUser}
 	if rng.IntN(2) == 0 {
@@ -66,6 +73,41 @@ func (w *world) cordonSome() {
 		}
 	})
 	w.after(w.cordonDelay(4*time.Minute), func() { w.uncordon(a.host) })
+}
+
+// declareDead declares the machine of an agent dead. Without knowing better the operator does not insist; the leader may
+// then take the word only if it has heard nothing of the machine (rule M2).
+func (w *world) declareDead(l *leader, a *agent) {
+	force := a.lost
+	tasks := w.tasksOn(a.host)
+	for _, task := range tasks {
+		w.forgotten[task] = true // rightly or wrongly
+	}
+	w.trace.add("a user declares %s dead, by force: %v", a.host, force)
+	l.request(operator.DeadRequested{Machine: a.host, Force: force, Actor: byUser}, func(r core.Reply) {
+		if r.Err != nil {
+			w.count(MachineDeadRefused)
+			return
+		}
+		w.count(MachineDead)
+		_, cordoned := w.cordons.marked[a.host]
+		for _, task := range w.tasksOn(a.host) {
+			if cordoned && slices.Contains(tasks, task) {
+				w.fail("M2 everything on a dead machine is over", "task %s", task)
+			}
+		}
+	})
+	w.after(w.cordonDelay(4*time.Minute), func() { w.uncordon(a.host) })
+}
+
+// tasksOn returns the live tasks and the orphans on a machine.
+func (w *world) tasksOn(machine string) (tasks []string) {
+	for _, task := range slices.Concat(sorted(w.check.live), sorted(w.check.orphans)) {
+		if id, err := jobs.ParseTaskID(task); err == nil && w.cordons.hosts[id.Agent] == machine {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
 }
 
 func (w *world) uncordon(machine string) {

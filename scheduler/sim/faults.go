@@ -177,6 +177,8 @@ const (
 	MachineCordoned
 	MachineUncordoned
 	LaunchedBesideCordon
+	MachineDead
+	MachineDeadRefused
 	NumFaults
 )
 
@@ -243,6 +245,7 @@ var faultNames = [NumFaults]string{
 	"leader finds an orphan that stays STAGING", "clock leaps by days to decades", "cursor of fires taken back",
 	"given up because its executor is silent", "executor heard after its task was given up", "attempt taken back",
 	"machine cordoned", "machine uncordoned", "launch beside a cordoned machine",
+	"machine declared dead", "machine that was heard is not declared dead",
 }
 
 // ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.

@@ -49,7 +49,8 @@ var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, Offer
 	ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true,
 	AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true,
 	HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, AbdicatedRefused: true,
-	EndedWhileFetching: true, GivenUpInSilence: true, HeardAfterGivenUp: true, AttemptTakenBack: true}
+	EndedWhileFetching: true, GivenUpInSilence: true, HeardAfterGivenUp: true, AttemptTakenBack: true,
+	MachineDead: true}
 
 // TestTheChecksFindWrongOrders: worlds fail with a shell that does its steps in a wrong order, so the checks depend on
 // the order.

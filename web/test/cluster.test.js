@@ -84,6 +84,27 @@ scene('a machine is cordoned with a reason, is listed with it, and is used again
   assert.equal(await machines.count(), 0)
 })
 
+scene('a machine that was heard a moment ago is declared dead only on demand', server, async ({ open, server: s }) => {
+  const page = await open('/cluster')
+  page.problems.expect(/^answer: 409 POST \/api\/agent\/.*\/dead/)
+  await page.getByRole('region', { name: 'Agents' }).getByRole('row').nth(1).getByRole('link').first().click()
+  await page.getByRole('button', { name: 'Declare dead' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason (optional)').fill('burnt')
+  await dialog.getByRole('button', { name: 'Declare dead' }).click()
+  await dialog.getByRole('alert').getByText('was heard').waitFor()
+  await accessible(page)
+  await dialog.getByRole('button', { name: 'Declare dead anyway' }).click()
+  await page.getByText('Attempts over: 2.').waitFor()
+  await page.getByText(/^declared dead at .*: burnt$/).first().waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Declare dead' }).count(), 0)
+  const [{ machine }] = (await s.api('GET', '/api/cluster')).machines
+  await page.getByRole('button', { name: 'Uncordon', exact: true }).click()
+  await page.getByText('It is used again.').waitFor()
+  assert.ok(machine)
+  running = await s.run('order-import', 'RUNNING')
+})
+
 // No Kubernetes runs here: the page is told that there is one.
 scene('on Kubernetes there are neither executors nor a master', server, async ({ open }) => {
   const page = await open('/jobs')

@@ -23,7 +23,9 @@ type Agent struct {
 	// is since when.
 	registered   bool
 	registeredAt time.Time
-	clock        remoteClock
+	// heardAt is when the last sign arrived in this term that the agent is registered.
+	heardAt time.Time
+	clock   remoteClock
 	// registeredSince and lastRegistered are the first and the last sign, in this session, that the agent is
 	// registered. question is the invented task that is reconciled to find that out (orphans of removed frameworks).
 	registeredSince, lastRegistered  time.Time
@@ -70,6 +72,10 @@ func (a *Agent) Registered() bool { return a.registered }
 
 // RegisteredAt is when this leader last learned that the agent has registered, in the time of the term; zero if never.
 func (a *Agent) RegisteredAt() time.Time { return a.registeredAt }
+
+// HeardAt is when the last offer or update of the agent arrived in this term, or another sign that it is registered; zero
+// for none.
+func (a *Agent) HeardAt() time.Time { return a.heardAt }
 
 // Question is the invented task that asks about the agent in this session (see Set.Ask), "" for none.
 func (a *Agent) Question() string { return a.question }

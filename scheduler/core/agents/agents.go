@@ -216,6 +216,7 @@ func (as *Set) Registered(id string) bool { return as.byID[id] != nil && as.byID
 // nothing more of the tasks that it called unreachable or unknown meanwhile, because the agent may have come back
 // without them. So TakeReturned returns the agent, and its tasks are reconciled at once.
 func (as *Set) Register(a *Agent) {
+	a.heardAt = as.shared.Now()
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
 		as.shared.ClusterChanged()

@@ -111,7 +111,7 @@ func (as *Attempts) killStored(o *orphans.Orphan) {
 func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
 	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(),
-		Executor:  s.Executor(),
+		Host: s.Host(), Executor: s.Executor(),
 		Execution: ref.Exec.ID(), Attempt: s.Attempt(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
 		Grace: as.st.Executions.TaskGrace(ref), After: as.st.Executions.UnreachableAfter(ref.Exec),
 		Reported: s.Reported()}

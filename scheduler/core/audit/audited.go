@@ -96,6 +96,17 @@ func (a *Log) Uncordon(actor event.Actor, machine string, was machines.Mark) {
 		Before: cordonSide(was)})
 }
 
+// Dead records that a user declared a machine dead, how many attempts were lost by that, and how many orphans were
+// forgotten.
+func (a *Log) Dead(actor event.Actor, machine, why string, lost, forgotten int) {
+	a.Add(event.Audit{Actor: actor, Action: "machine.dead", Target: auditMachine, TargetName: machine,
+		After: string(store.Encode(struct {
+			Reason    string `json:"reason,omitempty"`
+			Lost      int    `json:"lost"`
+			Forgotten int    `json:"forgotten"`
+		}{why, lost, forgotten}))})
+}
+
 // Reconcile records that a user requested a reconciliation; explicit says that it names each task.
 func (a *Log) Reconcile(actor event.Actor, explicit bool) {
 	mode := "implicit"

@@ -23,9 +23,11 @@ type Mark struct {
 	Since time.Time `json:"since"`
 	// By is the name of the requester, "" without authentication. Reason is the requester's text.
 	By     string `json:"by,omitempty"`
-	Reason string `json:"reason"`
+	Reason string `json:"reason,omitempty"`
 	// Until is when the cordon ends by itself, by the wall clock, because people specify it; zero for never.
 	Until time.Time `json:"until,omitzero"`
+	// Dead is when an operator declared the machine dead, in the time of the term; zero if nobody has (rule M2).
+	Dead time.Time `json:"dead,omitzero"`
 }
 
 // Set keeps the mark of every cordoned machine. Between any two calls of its methods, changed has the name of every
@@ -65,10 +67,26 @@ func (s *Set) Cordon(machine, by, why string, until time.Time) (changed bool) {
 	}
 	m := Mark{Since: s.shared.Now(), By: by, Reason: why, Until: until.UTC()}
 	if kept != nil {
-		m.Since = kept.Since
+		m.Since, m.Dead = kept.Since, kept.Dead
 	}
 	s.marks[machine] = &m
 	s.noteChange(machine, step.NoteMachineCordoned, s.Why(machine).String())
+	return true
+}
+
+// DeclareDead marks a machine as dead, so that nothing is placed there until it is uncordoned: an agent that is seen
+// there again may be alive with tasks that are being done elsewhere. It returns false if the machine is marked so
+// already.
+func (s *Set) DeclareDead(machine, by, why string) (changed bool) {
+	m := Mark{Since: s.shared.Now(), By: by, Reason: why, Dead: s.shared.Now()}
+	if kept := s.marks[machine]; kept != nil {
+		if !kept.Dead.IsZero() {
+			return false
+		}
+		m.Since = kept.Since
+	}
+	s.marks[machine] = &m
+	s.noteChange(machine, step.NoteMachineDead, s.Why(machine).String())
 	return true
 }
 
@@ -122,6 +140,9 @@ func (s *Set) Why(machine string) reason.Reason {
 	if m == nil {
 		return reason.Reason{}
 	}
+	if !m.Dead.IsZero() {
+		return reason.DeclaredDead(s.shared.Shown(m.Dead), m.By, m.Reason)
+	}
 	return reason.Cordoned(s.shared.Shown(m.Since), m.Until, m.By, m.Reason)
 }
 
@@ -131,7 +152,7 @@ func (s *Set) Restore(machine string, value []byte) error {
 	if err := json.Unmarshal(value, &m); err != nil {
 		return err
 	}
-	s.shared.Clamp(0, &m.Since)
+	s.shared.Clamp(0, &m.Since, &m.Dead)
 	s.marks[machine] = &m
 	return nil
 }

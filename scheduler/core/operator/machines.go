@@ -1,13 +1,25 @@
 package operator
 
 import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
 // Cordon cordons a machine, or changes the reason and the end of its cordon, and returns the name of the machine. It is
 // refused for a host name of which no agent is known, unless the request has Force.
 func (op *Operator) Cordon(r CordonRequested) (machine string, refused *problem.Error) {
-	machine, refused = op.machineOf(r.Machine, r.Force)
+	machine, refused = op.machineOf(r.Machine)
+	if refused != nil && refused.Kind == problem.NotFound {
+		if r.Force {
+			machine, refused = r.Machine, nil
+		} else {
+			refused.Message += `. To cordon a host before it is seen, add "force": true`
+		}
+	}
 	if refused != nil {
 		return "", refused
 	}
@@ -22,7 +34,7 @@ func (op *Operator) Cordon(r CordonRequested) (machine string, refused *problem.
 // Uncordon ends the cordon of a machine, and returns the name of the machine and whether it was cordoned. It is refused
 // for a name that is neither a cordoned machine nor one with a known agent.
 func (op *Operator) Uncordon(r UncordonRequested) (machine string, changed bool, refused *problem.Error) {
-	machine, refused = op.machineOf(r.Machine, false)
+	machine, refused = op.machineOf(r.Machine)
 	if refused != nil {
 		return "", false, refused
 	}
@@ -33,9 +45,54 @@ func (op *Operator) Uncordon(r UncordonRequested) (machine string, changed bool,
 	return machine, changed, nil
 }
 
-// machineOf returns the machine that a request names by its host name or by the id of one of its agents. unknown allows
-// a host name of which no agent is known.
-func (op *Operator) machineOf(name string, unknown bool) (machine string, refused *problem.Error) {
+// heardWindow is how long nothing must have been heard of a machine before it can be declared dead without Force.
+const heardWindow = time.Minute
+
+// DeclareDead ends everything that ran on a machine, and returns the name of the machine and how many attempts are over.
+// It is refused while the machine may be alive, unless the request has Force.
+func (op *Operator) DeclareDead(r DeadRequested) (machine string, over int, refused *problem.Error) {
+	machine, refused = op.machineOf(r.Machine)
+	if refused == nil && !r.Force {
+		refused = op.mayLive(machine)
+	}
+	if refused != nil {
+		return "", 0, refused
+	}
+	lost, forgotten := op.attempts.DeclareDead(machine, reason.MachineDead(machine, r.Actor.Name))
+	if op.st.Machines.DeclareDead(machine, r.Actor.Name, r.Reason) || lost+forgotten > 0 {
+		op.audit.Dead(r.Actor, machine, r.Reason, lost, forgotten)
+	}
+	return machine, lost + forgotten, nil
+}
+
+// mayLive returns an error if the machine was heard within heardWindow, or if this leader has not listened for that
+// long.
+func (op *Operator) mayLive(machine string) *problem.Error {
+	const force = `add "force": true if you know that nothing of it runs any more`
+	var heard time.Time
+	for _, id := range op.st.Agents.OnHost(machine) {
+		moments := []time.Time{heard, op.st.Agents.Get(id).HeardAt()}
+		for _, x := range op.st.Executors.On(id) {
+			moments = append(moments, x.HeardAt()) // reports decide nothing (rule X13)
+		}
+		heard = slices.MaxFunc(moments, time.Time.Compare)
+	}
+	if ago := op.st.Now().Sub(heard); !heard.IsZero() && ago < heardWindow {
+		return problem.Errorf(problem.Conflict, "machine_heard",
+			"machine %q was heard %s ago: repeat this when nothing was heard of it for a minute, or %s", machine,
+			ago.Round(time.Second), force)
+	}
+	if s := op.st.Subscription; !s.Open() || op.st.Now().Sub(s.Began()) < heardWindow {
+		return problem.Errorf(problem.Conflict, "machine_unheard",
+			"this leader has not listened to the cluster for a minute yet, so machine %q may be alive: repeat this in a minute, or %s",
+			machine, force)
+	}
+	return nil
+}
+
+// machineOf returns the machine that a request names by its host name or by the id of one of its agents. It is NotFound
+// if neither an agent, nor an orphan, nor a cordon is known of it.
+func (op *Operator) machineOf(name string) (machine string, refused *problem.Error) {
 	if op.st.Machines.IsCordoned(name) || len(op.st.Agents.OnHost(name)) > 0 {
 		return name, nil
 	}
@@ -45,10 +102,11 @@ func (op *Operator) machineOf(name string, unknown bool) (machine string, refuse
 	case a != nil:
 		return "", problem.Errorf(problem.Conflict, "host_unknown",
 			"the host name of agent %q is not known before its next offer: name its host instead", name)
-	case unknown:
-		return name, nil
+	}
+	if o, found := op.st.Orphans.OfMachine(name); found { // its agent was forgotten
+		return cmp.Or(o.Host, o.Agent), nil
 	}
 	return "", problem.Errorf(problem.NotFound, "machine_not_found",
-		"this leader has seen no agent and no host %q: GET /api/cluster lists those that it has seen. To cordon a host before it is seen, add \"force\": true",
+		"this leader has seen no agent and no host %q: GET /api/cluster lists those that it has seen",
 		name)
 }

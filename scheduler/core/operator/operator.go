@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/attempts"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -24,13 +25,16 @@ type Operator struct {
 	st         *state.State
 	audit      *audit.Log
 	reconciler reconcile.Reconciler
+	attempts   *attempts.Attempts
 	// executionNotFound makes the error for an id that names no kept execution.
 	executionNotFound func(id string) *problem.Error
 }
 
 // New makes an Operator. notFound makes the error for an id that names no kept execution.
-func New(s *state.State, a *audit.Log, r reconcile.Reconciler, notFound func(id string) *problem.Error) *Operator {
-	return &Operator{st: s, audit: a, reconciler: r, executionNotFound: notFound}
+func New(
+	s *state.State, a *audit.Log, r reconcile.Reconciler, of *attempts.Attempts, notFound func(id string) *problem.Error,
+) *Operator {
+	return &Operator{st: s, audit: a, reconciler: r, attempts: of, executionNotFound: notFound}
 }
 
 // Trigger makes an execution now and returns its id, or returns why the request is refused. An accepted trigger is

@@ -59,6 +59,21 @@ type UncordonRequested struct {
 // CoreEvent marks UncordonRequested as an event of a step.
 func (UncordonRequested) CoreEvent() {}
 
+// DeadRequested is an operator's statement that a machine is gone for good, with everything that ran there (rule M2).
+// The reply has the machine's view and how many attempts are over, or a *problem.Error.
+type DeadRequested struct {
+	// Machine is the host name of the machine, or the id of one of its agents.
+	Machine string
+	// Reason is the requester's text, which may be "".
+	Reason string
+	// Force makes the statement count although the machine was heard a moment ago.
+	Force bool
+	Actor event.Actor
+}
+
+// CoreEvent marks DeadRequested as an event of a step.
+func (DeadRequested) CoreEvent() {}
+
 // KillRequested is a request to end a task or an execution: exactly one of TaskID and ExecutionID is set. The reply
 // has a *problem.Error if there is nothing to end.
 type KillRequested struct {

@@ -14,10 +14,12 @@ import (
 
 // Orphan is an attempt that was given up and may still run. A Set returns copies; only its methods change the orphans.
 type Orphan struct {
-	TaskID    string `json:"taskId"`
-	Job       string `json:"job"`
-	Item      int    `json:"item"`
-	Agent     string `json:"agent"`
+	TaskID string `json:"taskId"`
+	Job    string `json:"job"`
+	Item   int    `json:"item"`
+	Agent  string `json:"agent"`
+	// Host is the host name of the agent; "" if it is not known or an earlier release stored the orphan.
+	Host      string `json:"host,omitempty"`
 	Executor  string `json:"executor,omitempty"`
 	Execution string `json:"execution"`
 	// Attempt is the number of the attempt; 0 for a task of a former framework and for an orphan that an earlier
@@ -124,6 +126,17 @@ func (s *Set) IsBlocked(job string, item int) bool {
 // BlockingAmong returns an orphan that blocks one of the first shards of a job; false if there is none.
 func (s *Set) BlockingAmong(job string, shards int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item < shards })
+}
+
+// OfMachine returns an orphan that ran on a machine, named by its host or by the id of one of its agents; false if there
+// is none.
+func (s *Set) OfMachine(name string) (o Orphan, found bool) {
+	for _, o := range s.All() {
+		if name != "" && (o.Host == name || o.Agent == name) {
+			return o, true
+		}
+	}
+	return o, false
 }
 
 // first returns the blocking orphan of a job that matches and has the lowest task id.

@@ -38,6 +38,7 @@ const (
 	NoteAgentClock          NoteKind = "agent clock changed"
 	NoteExecutorQuiet       NoteKind = "executor reports changed"
 	NoteMachineCordoned     NoteKind = "machine cordoned"
+	NoteMachineDead         NoteKind = "machine declared dead"
 	NoteMachineUncordoned   NoteKind = "machine uncordoned"
 )
 

@@ -22,6 +22,15 @@ type CordonView struct {
 	Reason string `json:"reason"`
 	// Until is when it ends by itself; nil for never.
 	Until *time.Time `json:"until"`
+	// Dead is when an operator declared the machine dead; nil if nobody has.
+	Dead *time.Time `json:"dead"`
+}
+
+// DeadView is a machine that was declared dead.
+type DeadView struct {
+	MachineView
+	// AttemptsOver is how many attempts are over by that, those that had been given up before included.
+	AttemptsOver int `json:"attemptsOver"`
 }
 
 // Machine returns a machine. It has neither agents nor a cordon if nothing is known of it.
@@ -46,5 +55,5 @@ func (vs *Views) viewCordon(machine string) *CordonView {
 		return nil
 	}
 	return &CordonView{Since: vs.st.Shown(m.Since).UTC().Truncate(time.Millisecond), By: m.By, Reason: m.Reason,
-		Until: orNil(m.Until)}
+		Until: orNil(m.Until), Dead: vs.shownOrNil(m.Dead)}
 }

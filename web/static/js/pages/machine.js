@@ -16,16 +16,16 @@ const t = texts(
   {
     machines: 'Cordoned machines', machine: 'Host', agent: 'Agent', since: 'Since', by: 'By', reason: 'Reason', until: 'Until', never: 'uncordoned', away: 'not seen', acts: 'Actions',
     cordon: 'Cordon', uncordon: 'Uncordon', done: 'Nothing new is placed there.', undone: 'It is used again.', title: 'Cordon {host}?', help: 'Nothing new is placed on this machine; what runs there goes on. The mark stays when the agent restarts under another id and when another server leads.', reasonHelp: 'For everyone whose shards could run there', ends: 'Ends', cancel: 'Cancel', same: 'The same with curl', note: 'cordoned since {since}: {why}', noteBy: 'cordoned since {since} by {by}: {why}', noteUntil: '{note} (until {until})',
-    end0: 'when it is uncordoned', end1: 'in 1 hour', end4: 'in 4 hours', end24: 'in 1 day', end168: 'in 7 days',
+    dead: 'Declare dead', deadAnyway: 'Declare dead anyway', deadTitle: 'Is {host} gone for good?', deadHelp: 'All attempts on this machine are over at once: shards of daemons and of jobs with failover run elsewhere, others are lost. The machine stays cordoned.', deadRisk: 'If its processes still run, the work of their shards is done twice at the same time. Make sure that the machine is off.', deadDone: 'Attempts over: {n}.', optional: 'Reason (optional)', noteDead: 'declared dead at {since}', noteDeadBy: 'declared dead at {since} by {by}', noteWhy: '{note}: {why}', end0: 'when it is uncordoned', end1: 'in 1 hour', end4: 'in 4 hours', end24: 'in 1 day', end168: 'in 7 days',
   },
   {
     machines: '已停止调度的机器', machine: '主机', agent: 'Agent', since: '开始时间', by: '操作者', reason: '原因', until: '至', never: '恢复为止', away: '未出现', acts: '操作',
     cordon: '停止调度', uncordon: '恢复调度', done: '不再向它分配新任务。', undone: '已恢复使用。', title: '停止调度 {host}？', help: '不再向这台机器分配新任务，已在运行的任务继续运行。Agent 以新 ID 重启或更换主调度器后，此标记仍然有效。', reasonHelp: '供分片可能在此运行的所有人查看', ends: '结束', cancel: '取消', same: '用 curl 完成同样的操作', note: '自 {since} 起停止调度：{why}', noteBy: '自 {since} 起由 {by} 停止调度：{why}', noteUntil: '{note}（至 {until}）',
-    end0: '手动恢复时', end1: '1 小时后', end4: '4 小时后', end24: '1 天后', end168: '7 天后',
+    dead: '宣布永久失效', deadAnyway: '仍然宣布失效', deadTitle: '{host} 已永久失效？', deadHelp: '这台机器上的所有尝试立即视为结束：常驻作业和启用失效转移的作业，其分片在别处运行；其他分片视为丢失。这台机器保持停止调度。', deadRisk: '如果其进程仍在运行，这些分片的工作会同时执行两次。请确保机器已关机。', deadDone: '已结束的尝试：{n}。', optional: '原因（可选）', noteDead: '{since} 宣布永久失效', noteDeadBy: '{since} 由 {by} 宣布永久失效', noteWhy: '{note}：{why}', end0: '手动恢复时', end1: '1 小时后', end4: '4 小时后', end24: '1 天后', end168: '7 天后',
   },
 )
 
-/** @typedef {{since: string, by: string, reason: string, until: string | null}} Cordon */
+/** @typedef {{since: string, by: string, reason: string, until: string | null, dead: string | null}} Cordon */
 /** @typedef {{machine: string, agents: string[], cordon: Cordon}} Machine */
 
 /**
@@ -34,6 +34,10 @@ const t = texts(
  */
 export function cordonNote(cordon) {
   if (!cordon) return ''
+  if (cordon.dead) {
+    const dead = t(cordon.by ? 'noteDeadBy' : 'noteDead', { since: moment(cordon.dead, ''), by: cordon.by })
+    return cordon.reason ? t('noteWhy', { note: dead, why: cordon.reason }) : dead
+  }
   const note = t(cordon.by ? 'noteBy' : 'note', { since: moment(cordon.since, ''), by: cordon.by, why: cordon.reason })
   return cordon.until ? t('noteUntil', { note, until: moment(cordon.until, '') }) : note
 }
@@ -46,11 +50,12 @@ const Uncordon = ({ host, then, small }) => html`<${ActButton} small=${small} la
  * @param {{host: string, cordon: Cordon | undefined, then: () => void}} props
  */
 export function MachineActs({ host, cordon, then }) {
-  const [asking, setAsking] = useState(false)
+  const [asking, setAsking] = useState('')
   if (!host || !may('operator')) return null
-  if (cordon) return html`<${Uncordon} host=${host} then=${then} />`
-  return html`<button type="button" class="button" onClick=${() => setAsking(true)}>${t('cordon')}</button>
-    ${asking && html`<${CordonDialog} host=${host} then=${then} onClose=${() => setAsking(false)} />`}`
+  return html`${cordon ? html`<${Uncordon} host=${host} then=${then} />` : html`<button type="button" class="button" onClick=${() => setAsking('cordon')}>${t('cordon')}</button>`}
+    ${!cordon?.dead && html`<button type="button" class="button danger" onClick=${() => setAsking('dead')}>${t('dead')}</button>`}
+    ${asking === 'cordon' && html`<${CordonDialog} host=${host} then=${then} onClose=${() => setAsking('')} />`}
+    ${asking === 'dead' && html`<${DeadDialog} host=${host} then=${then} onClose=${() => setAsking('')} />`}`
 }
 
 const hours = /** @type {const} */ ([0, 1, 4, 24, 168])
@@ -85,6 +90,35 @@ function CordonDialog({ host, then, onClose }) {
 }
 
 /**
+ * DeadDialog asks whether a machine is gone for good, and asks again if the server has heard it a moment ago.
+ * @param {{host: string, then: () => void, onClose: () => void}} props
+ */
+function DeadDialog({ host, then, onClose }) {
+  const [busy, run] = useBusy()
+  const [reason, setReason] = useState('')
+  const [error, setError] = useState(/** @type {any} */ (null))
+  const heard = error?.status === 409
+  const request = { method: 'POST', path: `/api/agent/${seg(host)}/dead`, body: { ...(reason.trim() && { reason }), ...(heard && { force: true }) } }
+  const send = () => run(async () => {
+    try {
+      const { attemptsOver } = await call(request)
+      toast(t('deadDone', { n: attemptsOver }))
+      then()
+      onClose()
+    } catch (e) {
+      setError(e)
+    }
+  })
+  return html`<${Dialog} title=${t('deadTitle', { host })} onClose=${onClose} acts=${html`<button type="button" class="button" onClick=${onClose}>${t('cancel')}</button>
+      <button type="button" class="button danger" disabled=${busy} onClick=${send}>${busy && html`<span class="busy"></span>`}${t(heard ? 'deadAnyway' : 'dead')}</button>`}>
+    <p>${t('deadHelp')}</p><p>${t('deadRisk')}</p>
+    <label class="field"><span class="label">${t('optional')}</span><input class="input" value=${reason} onInput=${(/** @type {any} */ e) => setReason(e.target.value)} autocomplete="off" /></label>
+    ${error && html`<p class="failed" role="alert">${error.fields?.[0]?.message ?? error.message}</p>`}
+    <details><summary class="small muted">${t('same')}</summary><${Curl} requests=${[request]} /></details>
+  </${Dialog}>`
+}
+
+/**
  * Machines are all cordoned machines, also those that are away.
  * @param {{machines: Machine[], then: () => void}} props
  */
@@ -95,7 +129,7 @@ export const Machines = ({ machines, then }) => machines.length > 0 && html`<sec
     { key: 'agent', label: t('agent'), cell: (/** @type {Machine} */ m) => (m.agents.length > 0 ? html`<span class="mono muted">${m.agents.join(', ')}</span>` : html`<span class="muted">${t('away')}</span>`), title: (/** @type {Machine} */ m) => m.agents.join(', ') },
     { key: 'since', label: t('since'), cell: (/** @type {Machine} */ m) => html`<${Time} at=${m.cordon.since} />` },
     { key: 'by', label: t('by'), cell: (/** @type {Machine} */ m) => m.cordon.by || html`<span class="muted">–</span>` },
-    { key: 'reason', label: t('reason'), cell: (/** @type {Machine} */ m) => m.cordon.reason, title: (/** @type {Machine} */ m) => m.cordon.reason },
+    { key: 'reason', label: t('reason'), cell: (/** @type {Machine} */ m) => (m.cordon.dead ? cordonNote(m.cordon) : m.cordon.reason), title: (/** @type {Machine} */ m) => cordonNote(m.cordon) },
     { key: 'until', label: t('until'), cell: (/** @type {Machine} */ m) => (m.cordon.until ? html`<${Time} at=${m.cordon.until} />` : html`<span class="muted">${t('never')}</span>`) },
     ...(may('operator') ? [{ key: 'acts', label: t('acts'), cell: (/** @type {Machine} */ m) => html`<${Uncordon} small host=${m.machine} then=${then} />` }] : []),
   ]} />
