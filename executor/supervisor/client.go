@@ -20,7 +20,7 @@ import (
 type Client struct {
 	command *exec.Cmd // nil if this process is its own supervisor
 	conn    *net.UnixConn
-	files   *net.UnixConn // descriptors for processes
+	files   *net.UnixConn // carries the descriptors for processes
 	reader  sync.WaitGroup
 	lost    chan struct{}
 	close   func() error
@@ -29,11 +29,11 @@ type Client struct {
 	encoder *gob.Encoder
 
 	mu        sync.Mutex
-	last      uint64
+	lastID    uint64
 	processes map[uint64]*Process // nil once the supervisor is lost
 }
 
-// Process is one task's main process, with all of its descendants.
+// Process is the main process of a task. Its end includes the end of all of its descendants.
 type Process struct {
 	// PID and Started are set when Start returns.
 	PID     int
@@ -47,20 +47,20 @@ type Process struct {
 }
 
 // Launch starts a supervisor by running the program exe with args; that program must call [isolation.Enter] and
-// then [Serve]. The supervisor gets an empty environment and its own process group. If hidden is not nil, those
-// places are hidden from the supervisor and all of its descendants.
+// then [Serve]. The supervisor gets an empty environment and its own process group. If hidden is not nil, the
+// supervisor and all of its descendants can't see these places.
 func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, error) {
 	raiseUserLimit()
-	c, theirs, err := connect()
+	c, supervisorEnds, err := connect()
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	defer closeAll(theirs)
+	defer closeAll(supervisorEnds)
 	command := exec.Command(exe, args...)
 	command.Args[0] = "executor"
 	command.Env = []string{}
 	command.Stderr = os.Stderr
-	command.ExtraFiles = theirs // become descriptors 3 and 4
+	command.ExtraFiles = supervisorEnds // become descriptors 3 and 4
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	start := command.Start
 	if hidden != nil {
@@ -76,42 +76,43 @@ func Launch(hidden *isolation.Places, exe string, args ...string) (*Client, erro
 	return c, nil
 }
 
-// connect creates the client's sockets, and the supervisor's ends of them.
+// connect creates the two socket pairs. It returns a client with the executor's ends, and the supervisor's ends.
 func connect() (*Client, []*os.File, error) {
-	conn, theirs, err := socketPair(unix.SOCK_STREAM)
+	conn, connEnd, err := socketPair(unix.SOCK_STREAM)
 	if err != nil {
 		return nil, nil, err
 	}
-	files, theirFiles, err := socketPair(unix.SOCK_SEQPACKET)
+	files, filesEnd, err := socketPair(unix.SOCK_SEQPACKET)
 	if err != nil {
-		_, _ = conn.Close(), theirs.Close()
+		_, _ = conn.Close(), connEnd.Close()
 		return nil, nil, err
 	}
 	c := &Client{conn: conn, files: files, lost: make(chan struct{}), encoder: gob.NewEncoder(conn),
 		processes: map[uint64]*Process{}}
 	c.close = sync.OnceValue(c.end)
-	return c, []*os.File{theirs, theirFiles}, nil
+	return c, []*os.File{connEnd, filesEnd}, nil
 }
 
 func (c *Client) closeSockets() { _, _ = c.conn.Close(), c.files.Close() }
 
-// socketPair creates a pair of connected sockets: the executor's, and the supervisor's.
-func socketPair(kind int) (*net.UnixConn, *os.File, error) {
+// socketPair creates a pair of connected sockets, the executor's and the supervisor's.
+func socketPair(kind int) (own *net.UnixConn, supervisorEnd *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a socket pair: %w", err)
 	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor")
-	conn, err := net.FileConn(ours)
-	_ = ours.Close()
+	ownFile, supervisorEnd := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "executor")
+	conn, err := net.FileConn(ownFile) // duplicates the descriptor
+	_ = ownFile.Close()
 	if err != nil {
-		_ = theirs.Close()
+		_ = supervisorEnd.Close()
 		return nil, nil, fmt.Errorf("use a socket pair: %w", err)
 	}
-	return conn.(*net.UnixConn), theirs, nil // FileConn returns this type for sockets of this family
+	return conn.(*net.UnixConn), supervisorEnd, nil // FileConn returns this type for sockets of this family
 }
 
-// continueStopped continues a supervisor that was stopped, because a stopped supervisor ends no task.
+// continueStopped continues the supervisor whenever a signal has stopped it, because a stopped supervisor ends no
+// task. It returns when the supervisor is lost.
 func (c *Client) continueStopped() {
 	// The kernel sends this signal to a parent when a child stops.
 	stopped := make(chan os.Signal, 1)
@@ -127,27 +128,27 @@ func (c *Client) continueStopped() {
 	}
 }
 
-// Inside makes this process its own supervisor, as long as it lives. The process must have no children, and must
-// start none by other means. Close kills all processes that are left of all tasks.
+// Inside makes this process its own supervisor for the rest of its life. The process must have no children, and
+// must start none by other means. Close kills all remaining processes of all tasks.
 func Inside() (*Client, error) {
 	if err := Inherit(); err != nil {
 		return nil, err
 	}
 	closeOnExec()
-	c, theirs, err := connect()
+	c, supervisorEnds, err := connect()
 	if err != nil {
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	s, err := newServer(theirs[0], int(theirs[1].Fd()))
+	s, err := newServer(supervisorEnds[0], int(supervisorEnds[1].Fd()))
 	if err != nil {
-		closeAll(theirs)
+		closeAll(supervisorEnds)
 		c.closeSockets()
 		return nil, fmt.Errorf("start supervisor: %w", err)
 	}
-	s.limit = nil // the container limits tasks; fork would set a task's limit on this process
+	s.limit = nil // the container limits its tasks; fork would give this process the limit of a task
 	go func() {
-		_ = s.serve() // the client notices the end
-		closeAll(theirs)
+		_ = s.serve() // the client sees the end of the connection
+		closeAll(supervisorEnds)
 	}()
 	c.reader.Go(c.read)
 	return c, nil
@@ -172,10 +173,10 @@ func (c *Client) PID() int {
 // Lost returns a channel that is closed when the supervisor has ended.
 func (c *Client) Lost() <-chan struct{} { return c.lost }
 
-// Start starts a process and returns as soon as it runs. If a system call of the start fails, the error is a
-// [*StartError]; if the supervisor has ended, it is ErrLost. The files become the process's descriptors from 1 on.
-// Start always closes them, and before the process is forked: when the process runs, it alone holds its end of a
-// pipe.
+// Start starts a process and returns as soon as it runs. If a step of the start fails in the supervisor, the error
+// is a [*StartError]; once the supervisor is lost, it wraps ErrLost. The files become the process's descriptors from
+// 1 on. Start always closes them, and does so before the process is forked: once the process runs, no other process
+// holds its end of a pipe.
 func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 	defer closeAll(files)
 	p := &Process{client: c, started: make(chan error, 1), done: make(chan struct{})}
@@ -184,8 +185,8 @@ func (c *Client) Start(spec Spec, files ...*os.File) (*Process, error) {
 		c.mu.Unlock()
 		return nil, ErrLost
 	}
-	c.last++
-	p.id = c.last
+	c.lastID++
+	p.id = c.lastID
 	c.processes[p.id] = p
 	c.mu.Unlock()
 	if err := c.send(request{ID: p.id, Start: &spec, Files: len(files)}, files...); err != nil {
@@ -213,13 +214,14 @@ func (e *StartError) Error() string { return e.Op + ": " + e.Errno.Error() }
 // Unwrap returns the system's error number.
 func (e *StartError) Unwrap() error { return e.Errno }
 
-// Kill sends SIGTERM to the process group and, after grace, SIGKILL to all processes that are left of the task. It
-// does not wait for their end. A later call can shorten the grace.
+// Kill sends SIGTERM to the process group and, after grace, SIGKILL to all remaining processes of the task. Without
+// grace it sends SIGKILL at once. It does not wait for the end of the processes. A later call can only shorten the
+// grace.
 func (p *Process) Kill(grace time.Duration) error {
 	return p.client.send(request{ID: p.id, Grace: grace})
 }
 
-// Done returns a channel that is closed when the process has ended and nothing of it is left, or when the
+// Done returns a channel that is closed when the process and all of its descendants have ended, or when the
 // supervisor is lost.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
@@ -229,9 +231,9 @@ func (p *Process) WaitExit() (exit Exit, ok bool) {
 	return p.exit, !p.exit.At.IsZero()
 }
 
-// send sends a request, after the descriptors of a start, so that the supervisor never waits for them. The lock
-// keeps the order of both sockets the same. The descriptors are closed before the request is sent: from then on the
-// socket holds them.
+// send sends a request. It sends the files of a start first, so that the supervisor, when it reads the request, never
+// waits for them. The lock keeps both sockets in the same order. Once the second socket holds the descriptors, send
+// closes the files, which is before the supervisor can fork the process.
 func (c *Client) send(r request, files ...*os.File) error {
 	c.sendMu.Lock()
 	defer c.sendMu.Unlock()
@@ -258,6 +260,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
+// read handles the supervisor's events until the connection ends. Then the supervisor is lost, and so are all
+// processes that it has not reported as ended.
 func (c *Client) read() {
 	decoder := gob.NewDecoder(c.conn)
 	for {
@@ -292,14 +296,14 @@ func (c *Client) read() {
 	for _, p := range left {
 		select {
 		case p.started <- ErrLost:
-		default:
+		default: // the process runs already, so nobody waits for its start
 		}
 		close(p.done)
 	}
 	close(c.lost)
 }
 
-// Close kills all processes that are left of all tasks at once, and returns when none is left, or when the
+// Close kills the remaining processes of all tasks at once. It returns when all of them have ended, or when the
 // supervisor is lost. Further calls return the same result.
 func (c *Client) Close() error { return c.close() }
 

@@ -9,20 +9,20 @@
 // The supervisor is the parent of every task and a subreaper: a process that a task leaves behind becomes the
 // supervisor's child, so the supervisor can find and kill it even if it left the process group or the session. The
 // supervisor recognizes the processes of a task by their process group, by a marker in the environment
-// ([Spec.Marker]), and by a resource limit that processes inherit. It kills a process that has dropped all three
-// when no other task runs any more. When the socket closes, however the executor ended, the supervisor kills all of
-// its descendants and ends.
+// ([Spec.Marker]), and by a resource limit that processes inherit. If a process has dropped all three, the supervisor
+// kills it when only one task is left, because it must belong to that task. When the socket closes, for whatever
+// reason the executor ended, the supervisor kills all of its descendants and ends.
 //
-// Tasks that run as the supervisor's user can signal it. If a task stops it, the executor continues it. If a task
-// kills it, all tasks end with it at once: the executor inherits the processes that are left, kills them
+// Tasks that run as the supervisor's user can signal the supervisor. If a task stops it, the executor continues it.
+// If a task kills it, all main processes end at once; the executor inherits the remaining processes, kills them
 // ([Client.KillChildren]) and ends with [ErrLost].
 //
-// If the executor may create a cgroup of version 2, the supervisor and all of its descendants are in one of their
-// own, and one write to it kills them all.
+// If the supervisor may create a cgroup of version 2, it moves itself there; its descendants are then in this cgroup
+// too, and one write to it kills them all.
 //
-// A process gets the descriptors of its start ([Client.Start]) as its descriptors from 1 on: its output, and more.
-// The executor sends them over a second socket, which keeps the descriptors of one start together, before the
-// request that they belong to.
+// A process gets the files of its start ([Client.Start]) as its descriptors from 1 on; the first two are its output.
+// The executor sends these descriptors over a second socket, whose messages keep the descriptors of one start
+// together. It sends them before the request of the start.
 //
 // Tasks stay in the executor's session, so that the agent finds them.
 //
@@ -52,9 +52,9 @@ type Spec struct {
 	Marker string
 	// Dir is the working folder.
 	Dir string
-	// Processes limits the task's processes and threads; 0 means no limit. The kernel compares the limit with all
-	// threads of the user; those that the user has at the start, and the threads of the executor and of the
-	// supervisor, are added to it. Root's processes are not limited.
+	// Processes limits the task's processes and threads; 0 means no limit. The kernel compares a limit with all
+	// threads of the user. The supervisor therefore adds the number of threads that the user has at the start, and
+	// some more that the executor and the supervisor may start later. Root's processes are not limited.
 	Processes int
 	// As is the user that the process runs as; nil means the supervisor's. Any other user requires a supervisor
 	// that runs as root.
@@ -71,14 +71,14 @@ type Exit struct {
 	Killed bool
 	// At is the time of the end.
 	At time.Time
-	// Left is the number of processes that ran on when the main process ended by itself, and were then ended, and
-	// LeftNames are the names of the first of them, without arguments.
+	// Left is how many processes still ran when the main process ended by itself; the supervisor then killed them.
+	// LeftNames are the names of the first few, without arguments.
 	Left      int
 	LeftNames []string
-	// OutOfMemory means that the kernel ended a process of the supervisor's control group while this one ran, because
-	// memory was out. It is only set for a process that failed.
+	// OutOfMemory means that memory was short while this process ran, and that the kernel therefore ended a process of
+	// the supervisor's control group. It is only set for a process that failed and that Kill was not called for.
 	OutOfMemory bool
-	// MaxMemory is how many bytes of memory the process, or the largest of those that it has waited for, used at most.
+	// MaxMemory is the most memory, in bytes, that the process or one of the children that it waited for has used.
 	MaxMemory int64
 }
 
@@ -86,15 +86,15 @@ type Exit struct {
 type request struct {
 	ID    uint64
 	Start *Spec
-	Files int           // number of descriptors for it in the second socket
-	Grace time.Duration // of a kill; Start is nil then
+	Files int           // how many descriptors for the process the second socket holds
+	Grace time.Duration // the grace of a kill, if Start is nil
 }
 
 type event struct {
 	ID    uint64
-	PID   int    // the process has started
-	Op    string // the step of the start that failed
-	Errno int
-	Exit  *Exit // the process has ended, and nothing of it is left
-	At    time.Time
+	PID   int       // set when the process has started
+	Op    string    // set when the start has failed: the step that failed
+	Errno int       // belongs to Op
+	Exit  *Exit     // set when the process and all of its descendants have ended
+	At    time.Time // when the process started
 }

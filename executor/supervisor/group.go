@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group is a cgroup of version 2 with the supervisor and all of its descendants. One write kills all of them at
-// once, even those that have dropped everything else by which they are recognized; a chain of forks can't escape
-// it. The cgroup lies below the one that the executor was started in, if the executor may change that one (see
-// ownGroup). On other machines there is no such cgroup, which the zero group represents. One cgroup per task would
-// also be possible, but by measurement a start of a process in it takes half a millisecond more.
+// group is a cgroup of version 2 that holds the supervisor and all of its descendants. One write kills all of them at
+// once, even a process that the supervisor can't recognize by other means; a chain of forks can't escape it. The
+// cgroup lies below the cgroup in which the executor was started. The zero group means that there is no such cgroup,
+// because the process may not create it (see ownGroup) or the kernel can't kill a cgroup. A cgroup per task would
+// also be possible, but then, as measured, each start of a process takes half a millisecond longer.
 type group struct{ folder string }
 
 const groupPrefix = "elasticjob-"
 
-// groupOf returns the group of the supervisor with that pid; zero if there is none.
+// groupOf returns the group of the supervisor with this pid; the zero group if it has none.
 func groupOf(pid int) group {
 	own := ownGroup()
 	if own == "" {
@@ -34,7 +34,8 @@ func groupOf(pid int) group {
 	return group{folder}
 }
 
-// joinGroup creates a group and moves this process into it. It removes the groups of supervisors that have ended.
+// joinGroup creates a group and moves this process into it. Before that it removes the groups of supervisors that
+// have ended. It returns the zero group if this process can't create or join a group.
 func joinGroup() group {
 	own := ownGroup()
 	if own == "" {
@@ -79,8 +80,8 @@ func (g group) kill() {
 	}
 }
 
-// remove removes the group. All processes in it must have ended, which can take the kernel a moment to notice; so
-// remove retries for up to a second.
+// remove removes the group. All processes in it must have ended. The kernel can take a moment to notice that, so
+// remove tries for up to a second.
 func (g group) remove() {
 	for end := time.Now().Add(time.Second); g != (group{}) && time.Now().Before(end); <-time.After(time.Millisecond) {
 		if err := os.Remove(g.folder); !errors.Is(err, unix.EBUSY) {
@@ -89,9 +90,9 @@ func (g group) remove() {
 	}
 }
 
-// ownGroup returns the folder of the cgroup (version 2) that this process is in, or "" if the process may not
-// change it. It may change a cgroup that belongs to its user or, as root, one that systemd has delegated, or any
-// one if no systemd runs. See systemd's CGROUP_DELEGATION.
+// ownGroup returns the folder of the cgroup (version 2) that this process is in. It returns "" if the folder can't be
+// found, or if this process runs as root and systemd has not delegated the cgroup (see systemd's CGROUP_DELEGATION).
+// For any other user, the permissions of the folder decide whether the process can create a cgroup in it.
 func ownGroup() string {
 	line, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -126,7 +127,8 @@ func ownGroup() string {
 	return ""
 }
 
-// delegated reports whether root may create cgroups in this one: if systemd runs, it marks those that it delegates.
+// delegated reports whether root may create cgroups in this cgroup. If systemd runs, it marks the cgroups that it
+// delegates; without systemd, root may use every cgroup.
 func delegated(folder string) bool {
 	if _, err := os.Stat("/run/systemd/system"); errors.Is(err, fs.ErrNotExist) {
 		return true

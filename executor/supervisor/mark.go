@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marks are the last means to recognize the processes of a task: they also work for a process that has left its
-// group and its session and dropped its environment. A mark is a soft limit of a resource that only real-time
-// processes use (RLIMIT_RTTIME), too high to have an effect. Processes inherit limits, and programs change this one
-// only on purpose.
+// marks gives each task a mark, by which a process of the task is recognized even if it has left its group and its
+// session and has dropped its environment. A mark is a soft limit of a resource that only real-time processes use
+// (RLIMIT_RTTIME); it is too high to have an effect. Processes inherit limits, and hardly any program changes this
+// one.
 type marks struct{ base, hard uint64 }
 
 // ownMarks returns marks that differ from those of any other supervisor, because a task's descendant may be a
-// supervisor too. They are zero if the resource is limited already.
+// supervisor too. It returns zero marks, which mark nothing, if the resource is limited already.
 func ownMarks() marks {
 	const high = 1 << 60
 	var limit unix.Rlimit
@@ -25,7 +25,8 @@ func ownMarks() marks {
 	return marks{base: high | uint64(os.Getpid())<<32, hard: limit.Max}
 }
 
-// next sets the mark that processes inherit which this process starts from now on, and returns it; 0 means no mark.
+// next makes the mark of the task with this id the mark of this process: the processes that this process starts from
+// now on inherit it. It returns the mark, or 0 if they get none.
 func (m marks) next(id uint64) uint64 {
 	if m.base == 0 {
 		return 0

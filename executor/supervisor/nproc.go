@@ -27,11 +27,11 @@ type userLimit struct {
 	own     unix.Rlimit
 	counted time.Time // when the threads were counted
 	user    int       // the user whose threads were counted
-	count   threads
+	count   threads   // the result
 }
 
-// threads is the number of a user's threads on this machine. The kernel counts threads per user namespace, and also
-// in the namespaces around it.
+// threads is the number of a user's threads on this machine. The kernel counts a thread in its own user namespace and
+// in each namespace around that.
 type threads struct {
 	inside  int // in the user namespace of this process
 	outside int // in the user namespaces around it
@@ -41,8 +41,9 @@ const (
 	// countInterval is how long a count of the user's threads stays valid.
 	countInterval = 5 * time.Second
 	// ownThreads is how many threads the executor and the supervisor may start while a task runs, without taking
-	// them from the task: the limit of a task is higher by that number. The same number is reserved for them from
-	// the user's own limit, which they share with tasks that run as their user.
+	// them from the task: the limit of a task is higher by this number. If tasks run as the user of the executor,
+	// all of them share the limit of that user; there, too, this number (or an eighth of the limit, if that is
+	// less) is kept for the executor and the supervisor.
 	ownThreads = 64
 )
 
@@ -55,8 +56,8 @@ func newUserLimit() *userLimit {
 	return l
 }
 
-// raiseUserLimit gives this process, and the supervisor that inherits it, the highest limit that the user is
-// allowed.
+// raiseUserLimit raises the limit of this process to the highest value that the user may have. The supervisor
+// inherits it.
 func raiseUserLimit() {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &limit) == nil && limit.Cur < limit.Max {
@@ -64,8 +65,8 @@ func raiseUserLimit() {
 	}
 }
 
-// fork calls forkExec, which forks a task's process, with the limit of that task. If processes is 0, only the
-// user's own limit applies.
+// fork calls forkExec, which forks a task's process, while this process has the limit of that task. If processes is
+// 0, only the user's own limit applies. A nil userLimit just calls forkExec.
 func (l *userLimit) fork(processes int, as *isolation.Account, forkExec func() (int, error)) (pid int, err error) {
 	user := os.Getuid()
 	if as != nil {
@@ -79,8 +80,8 @@ func (l *userLimit) fork(processes int, as *isolation.Account, forkExec func() (
 	}
 	pid, err = l.forkWith(l.softLimit(processes, as), forkExec)
 	if errors.Is(err, syscall.EAGAIN) {
-		// Other processes of the user may have used up this task's share since the count, however recent that is: a
-		// task that creates as many processes as it may creates thousands of them during one count.
+		// Since the count, other processes of the user may have used up this task's share, however recent the count
+		// is: another task can create thousands of processes while they are counted.
 		l.counted, l.count = time.Now(), threadsOf(user)
 		pid, err = l.forkWith(l.softLimit(processes, as), forkExec)
 	}
@@ -95,32 +96,33 @@ func (l *userLimit) forkWith(soft uint64, forkExec func() (int, error)) (int, er
 	return forkExec()
 }
 
-// softLimit returns the limit of a task that may have this number of processes.
+// softLimit returns the limit to set for a task that may have this number of processes.
 func (l *userLimit) softLimit(processes int, as *isolation.Account) uint64 {
 	ceiling := l.own.Max
 	if as == nil && l.own.Cur != unix.RLIM_INFINITY {
-		// The limit of the user, which executor and supervisor share, applies to the threads of all namespaces.
+		// The task shares the user's limit with the executor and the supervisor. That limit applies to the threads of
+		// all namespaces.
 		kept := min(ownThreads, l.own.Cur/8) + uint64(l.count.outside)
 		ceiling = l.own.Cur - min(kept, l.own.Cur)
 	}
 	return min(ceiling, uint64(l.count.inside+processes+ownThreads))
 }
 
-// spareThreads exceeds the number of a supervisor's goroutines that can be in a system call at the same time or are
-// locked to a thread: those of serve, of signals and of continueParent, one for the timers of kills, and the
-// runtime's own.
+// spareThreads is more than the number of the supervisor's goroutines that need a thread at the same time, because
+// they are in a system call or locked to a thread: those of serve, of signals and of continueParent, one for the timers
+// of kills, and the runtime's own.
 const spareThreads = 16
 
-// startSpareThreads makes Go's runtime start threads before the first task. The runtime keeps them. It starts
-// another one only if a goroutine can run and no thread is idle, which does not happen in a supervisor with this
-// number of threads. So the runtime starts none while the supervisor has the limit of a task.
+// startSpareThreads makes Go's runtime start spareThreads threads before the first task. The runtime keeps them. It
+// starts another thread only if a goroutine can run and no thread is idle, which does not happen with so many threads.
+// So the runtime starts no thread while the supervisor has the limit of a task.
 func startSpareThreads() {
 	var started, ended sync.WaitGroup
 	release := make(chan struct{})
 	for range spareThreads {
 		started.Add(1)
 		ended.Go(func() {
-			runtime.LockOSThread() // no other goroutine can use its thread while it waits
+			runtime.LockOSThread() // no other goroutine can use the thread while this one waits
 			defer runtime.UnlockOSThread()
 			started.Done()
 			<-release
@@ -131,13 +133,14 @@ func startSpareThreads() {
 	ended.Wait()
 }
 
-// threadsOf counts a user's threads, as the kernel does.
+// threadsOf counts a user's threads as the kernel does. If /proc can't be read, the count is so high that it results
+// in no limit.
 func threadsOf(uid int) threads {
 	var count threads
 	parents, sizes := map[int]int{}, map[int]int{}
 	all := processes()
 	if len(all) == 0 {
-		return threads{inside: math.MaxInt32} // without a count there is no limit
+		return threads{inside: math.MaxInt32}
 	}
 	for _, pid := range all {
 		info, err := os.Stat("/proc/" + strconv.Itoa(pid))
@@ -153,7 +156,7 @@ func threadsOf(uid int) threads {
 			sizes[pid], _ = strconv.Atoi(stat[threadsField])
 		}
 	}
-	inNamespace := isolation.Entered() // then its user namespace has only this process and its descendants
+	inNamespace := isolation.Entered() // if so, only this process and its descendants are in its user namespace
 	for pid, size := range sizes {
 		if inNamespace && !descends(pid, os.Getpid(), parents) {
 			count.outside += size
@@ -164,8 +167,8 @@ func threadsOf(uid int) threads {
 	return count
 }
 
-// descends reports whether a process is ancestor or one of its descendants. The search is bounded, because the
-// parents can form a circle if the kernel reused pids while they were read.
+// descends reports whether the process pid is ancestor or descends from it. The search is bounded: if the kernel has
+// reused a pid while the parents were read, they can form a circle.
 func descends(pid, ancestor int, parents map[int]int) bool {
 	for range parents {
 		if pid == ancestor {

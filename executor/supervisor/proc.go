@@ -17,7 +17,7 @@ import (
 // peek returns the pid of a child that has ended, without reaping it. With WNOHANG it returns 0 if no child has
 // ended.
 func peek(options int) (int, error) {
-	// The first words of the C structure on 64-bit Linux; x/sys exports only the first three.
+	// childInfo begins like the C structure siginfo_t on 64-bit Linux; x/sys exports only the first three fields.
 	type childInfo struct {
 		signo, errno, code, _ int32
 		pid                   int32
@@ -41,25 +41,26 @@ func children() []int {
 	return childrenIn(files...)
 }
 
-// childrenIn reads the kernel's lists of the children of threads.
+// childrenIn reads these files, each of which lists the children of one thread. If it can read none of them, it finds
+// all children of this process in another way.
 func childrenIn(files ...string) (all []int) {
-	known := false
+	readAny := false
 	for _, file := range files {
-		data, err := os.ReadFile(file) // the thread may be gone
-		known = known || err == nil
+		data, err := os.ReadFile(file) // fails if the thread has ended
+		readAny = readAny || err == nil
 		for field := range bytes.FieldsSeq(data) {
 			if pid, err := strconv.Atoi(string(field)); err == nil {
 				all = append(all, pid)
 			}
 		}
 	}
-	if !known {
+	if !readAny {
 		return childrenByParent()
 	}
 	return all
 }
 
-// childrenByParent finds the children in all of /proc, for kernels without these lists.
+// childrenByParent finds the children of this process among all processes, for kernels without lists of children.
 func childrenByParent() []int {
 	self := strconv.Itoa(os.Getpid())
 	return slices.DeleteFunc(processes(), func(pid int) bool {
@@ -85,8 +86,8 @@ func numbersIn(folder string) (list []int) {
 	return list
 }
 
-// statOf returns the fields of /proc/PID/stat after the process's name (which may contain any character): its
-// state, its parent and so on. It returns nil if the process is gone.
+// statOf returns the fields of /proc/PID/stat that follow the process's name: its state, its parent and so on. The
+// name may contain any character. It returns nil if there is no such process.
 func statOf(pid int) []string {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -95,7 +96,8 @@ func statOf(pid int) []string {
 	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 }
 
-// nameOf returns the name of a process, without its arguments, which may be secret; "" if it has ended.
+// nameOf returns the name of a process, but not its arguments, which may be secret. It returns "" if the process has
+// ended.
 func nameOf(pid int) string {
 	if stat := statOf(pid); len(stat) == 0 || stat[0] == "Z" || stat[0] == "X" {
 		return ""
@@ -107,18 +109,19 @@ func nameOf(pid int) string {
 	return strings.TrimSpace(string(name))
 }
 
-// oomCounter reads how many processes of this process's control group the kernel has ended because memory was out. The
-// zero value always counts zero.
+// oomCounter counts the processes of this process's control group that the kernel has ended because memory was short.
+// The zero value always counts zero.
 type oomCounter struct{ file *os.File }
 
-// newOOMCounter opens the counter of the group that this process is in now.
+// newOOMCounter opens the counter of the control group that this process is in now.
 func newOOMCounter() (c oomCounter) {
 	if name := cgroup.EventsFile(os.DirFS("/")); name != "" {
-		c.file, _ = os.Open("/" + name) // nil without it
+		c.file, _ = os.Open("/" + name) // nil if it can't be opened
 	}
 	return c
 }
 
+// count returns how many processes the kernel has ended so far; 0 if it can't tell.
 func (c oomCounter) count() int64 {
 	if c.file == nil {
 		return 0

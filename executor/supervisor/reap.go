@@ -7,13 +7,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reapAtOnce is how many children are reaped before the lock is released.
+// reapAtOnce is how many children are reaped at most before the lock is released.
 const reapAtOnce = 4096
 
-// reap waits for children and reaps them, as long as the process lives. The supervisor is a subreaper, so its
-// children are the main processes of tasks and the processes that these have orphaned. It reaps all children that
-// have ended under one lock, and examines their tasks together: a task that forks without end leaves thousands of
-// orphans, and an examination of all children for each of them would be slower than the task forks.
+// reap waits for the end of children and reaps them, as long as this process lives. The supervisor is a subreaper, so
+// its children are the main processes of tasks and the processes that these have orphaned. It locks once for all
+// children that have ended, and examines their tasks together: a task that forks without end leaves thousands of
+// orphans, and if the supervisor examined all children for each of them, it would be slower than the task.
 func (s *server) reap() {
 	for {
 		switch _, err := peek(0); err {
@@ -22,7 +22,7 @@ func (s *server) reap() {
 			s.reapEnded()
 			s.wake()
 			s.mu.Unlock()
-		case syscall.ECHILD:
+		case syscall.ECHILD: // there is no child
 			<-s.started
 		}
 	}
@@ -33,8 +33,7 @@ func (s *server) reap() {
 func (s *server) reapEnded() {
 	ended := false
 	for range reapAtOnce {
-		// The child stays a zombie until its group has been signalled, so that the kernel does not reuse its pid
-		// before.
+		// Until its group has been signalled, the child stays a zombie, so that the kernel does not reuse its pid.
 		pid, err := peek(unix.WNOHANG)
 		if err != nil || pid == 0 {
 			break
@@ -47,7 +46,8 @@ func (s *server) reapEnded() {
 		}
 		var status syscall.WaitStatus
 		var used syscall.Rusage
-		if reaped, err := syscall.Wait4(pid, &status, syscall.WNOHANG, &used); p == nil || err != nil || reaped != pid {
+		reaped, err := syscall.Wait4(pid, &status, syscall.WNOHANG, &used)
+		if p == nil || err != nil || reaped != pid {
 			continue
 		}
 		delete(s.byPID, pid)
@@ -73,19 +73,20 @@ func (s *server) reapEnded() {
 }
 
 const (
-	// maxLeftNames is how many processes of Exit.Left are named.
+	// maxLeftNames is how many names Exit.LeftNames has at most.
 	maxLeftNames = 5
-	// maxExamined is how many orphans are examined for Exit.Left: a task that forks without end has thousands.
+	// maxExamined is how many orphans are examined for Exit.Left at most: a task that forks without end has
+	// thousands.
 	maxExamined = 500
 )
 
-// runningOrphans returns the names of the processes that the task's main process, which has just ended, has left
-// running. They are now children of this process; their own children follow when they end, and are not counted.
+// runningOrphans returns the names of the processes that still run after the task's main process has ended. Only
+// those are counted that are children of this process now; their own children are not.
 func (p *process) runningOrphans() (names []string) {
 	pids := orphans()
 	for _, pid := range pids[:min(len(pids), maxExamined)] {
-		if group, err := syscall.Getpgid(pid); pid == p.pid || err != nil ||
-			group != p.pid && !hasMark(pid, p.mark) && !hasVariable(pid, p.marker) {
+		group, err := syscall.Getpgid(pid)
+		if pid == p.pid || err != nil || !p.owns(pid, group) {
 			continue
 		}
 		if name := nameOf(pid); name != "" {
@@ -95,8 +96,13 @@ func (p *process) runningOrphans() (names []string) {
 	return names
 }
 
-// reportEnded reports the end of each task whose main process was reaped and that has no other process left. It
-// returns the remaining processes of all other tasks whose main process was reaped. The caller holds mu.
+// owns reports whether a process in this process group belongs to the task p, by its group, its mark or its marker.
+func (p *process) owns(pid, group int) bool {
+	return group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker)
+}
+
+// reportEnded looks at the tasks whose main process was reaped. It reports the end of those that have no other process
+// left, and returns the remaining processes of the others. The caller holds mu.
 func (s *server) reportEnded() map[*process][]int {
 	left := s.orphansByTask()
 	for p := range s.ending {
@@ -117,16 +123,17 @@ func (s *server) report(p *process) {
 	s.send(event{ID: p.id, Exit: &p.exit})
 }
 
-// sweepInterval is how long the sweeper waits for a child to end before its next round. After each round it pauses for
+// The sweeper starts its next round when a child has ended, or after sweepInterval. Before that it always pauses for
 // sweepPause, so that thousands of children that end in the meantime need only one round.
 const (
 	sweepInterval = 20 * time.Millisecond
 	sweepPause    = time.Millisecond
 )
 
-// sweep kills the processes that a main process left behind, and reports the end when none of them is left. After a
-// requested kill, processes that handle SIGTERM keep the rest of their grace. Each round kills again, regardless of
-// what was reaped in between: otherwise a fork bomb would keep the sweeper waiting forever.
+// sweep kills the processes that a main process has left behind, and reports the end of the task when all of them have
+// ended. After a requested kill, it leaves processes that handle SIGTERM the rest of their grace. Each round kills all
+// remaining processes again and does not wait for those of the last round: otherwise a fork bomb could keep the
+// sweeper waiting forever.
 func (s *server) sweep() {
 	for range s.toSweep {
 		for {
@@ -139,7 +146,7 @@ func (s *server) sweep() {
 					continue
 				}
 				for _, pid := range left[p] {
-					killTree(pid, p.pid)
+					killWithGroup(pid, p.pid)
 				}
 			}
 			done, changed := len(s.ending) == 0, s.changed
@@ -156,17 +163,18 @@ func (s *server) sweep() {
 	}
 }
 
-// killTree kills a child. It also kills the child's process group, if the child leads that group or the group is
-// the task's: one signal reaches every process of a group, and none of them can fork before it dies.
-func killTree(pid, tasks int) {
-	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == tasks) {
+// killWithGroup kills a child. It also kills the child's process group, if the child leads that group or if it is
+// taskGroup, the group of the task. One signal reaches every process of a group, and none of them can fork before it
+// dies.
+func killWithGroup(pid, taskGroup int) {
+	if group, err := syscall.Getpgid(pid); err == nil && (group == pid || group == taskGroup) {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 }
 
-// orphansByTask lists, by task, the orphans of tasks whose main process has ended. An orphan belongs to the task whose
-// process group, mark or marker it has. If only one task is left, every orphan belongs to it, even one that has
+// orphansByTask returns the orphans of each task whose main process has ended. An orphan belongs to the task whose
+// process group, mark or marker it has. If only one task is left, every orphan belongs to it, even an orphan that has
 // dropped all three. The caller holds mu.
 func (s *server) orphansByTask() map[*process][]int {
 	if len(s.ending) == 0 {
@@ -182,7 +190,7 @@ func (s *server) orphansByTask() map[*process][]int {
 			continue
 		}
 		for p := range s.ending {
-			if group == p.pid || hasMark(pid, p.mark) || hasVariable(pid, p.marker) || len(s.processes) == 1 {
+			if p.owns(pid, group) || len(s.processes) == 1 {
 				left[p] = append(left[p], pid)
 				break
 			}
@@ -191,7 +199,8 @@ func (s *server) orphansByTask() map[*process][]int {
 	return left
 }
 
-// killAll kills all children, and returns when this process has none, and so no descendant.
+// killAll kills all children until this process has none. Then it has no descendant either, because it would have
+// inherited it.
 func (s *server) killAll() {
 	for {
 		if _, err := peek(unix.WNOHANG); err == syscall.ECHILD {
@@ -220,10 +229,11 @@ func killChildren() {
 	}
 }
 
-// KillChildren kills the processes that a dead supervisor left behind: every child of this process with its process
-// group, and the orphans that this process inherits from them, until none is left or timeout has passed. It
-// returns the pids that are left. Each round kills again, because a child can fork until it is reaped. The calling
-// process must have no other children than those that it inherited, and Close must have returned.
+// KillChildren kills the processes that a dead supervisor left behind: every child of this process with the child's
+// process group, and the orphans that this process inherits from them. It returns nil when no child is left, or the
+// pids of the remaining children when timeout has passed. Each round kills all children again, because a child can
+// fork until it is dead. The calling process must have no children but those that it inherited, and Close must have
+// returned.
 func (c *Client) KillChildren(timeout time.Duration) (left []int) {
 	group := groupOf(c.PID())
 	defer group.remove()

@@ -17,18 +17,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 )
 
-// Descriptor is the supervisor's descriptor of its socket; the next one is that of the socket for the descriptors
-// of processes.
+// Descriptor is the number of the supervisor's descriptor for the socket of requests. The next number is the socket
+// that carries the descriptors for processes.
 const Descriptor = 3
 
 // maxFiles is how many descriptors a process can get at its start.
 const maxFiles = 4
 
-// Serve runs the supervisor. It returns when the executor has closed the socket, or died, and none of the
-// supervisor's descendants is left. It must be called from main, in a process that does nothing else, because it
-// reaps every child.
+// Serve runs the supervisor. After the executor has closed the socket or has died, Serve kills all of the supervisor's
+// descendants and returns when none is left. It must be called from main, in a process that does nothing else, because
+// it reaps every child.
 func Serve() error {
-	// The supervisor does one thing at a time. With more processors, each start and end would wake another thread.
+	// The supervisor does one thing at a time. With more processors, each start and each end of a process would wake
+	// another thread.
 	runtime.GOMAXPROCS(1)
 	// Orphans become children of the process's first thread. Tasks are forked on another thread, so the list of the
 	// first thread's children is the list of orphans.
@@ -36,9 +37,9 @@ func Serve() error {
 	if err := Inherit(); err != nil {
 		return err
 	}
-	// The signals are handled, not ignored, because tasks would inherit an ignored signal as ignored.
-	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
+	// These signals have no effect. They are not set to be ignored, because tasks would inherit that.
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 
 	closeOnExec()
 	startSpareThreads()
@@ -53,6 +54,7 @@ func Serve() error {
 	return err
 }
 
+// newServer returns a server for the two sockets; files is the descriptor of the one that carries descriptors.
 func newServer(socket io.ReadWriter, files int) (*server, error) {
 	null, err := syscall.Open(os.DevNull, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -66,8 +68,8 @@ func newServer(socket io.ReadWriter, files int) (*server, error) {
 	}, nil
 }
 
-// serve returns when the executor has closed the socket and no descendant of this process is left. Once called, it
-// reaps every child of this process, for as long as the process lives.
+// serve handles the executor's requests until the executor closes the socket. Then it kills all descendants of this
+// process and returns when none is left. Its goroutines go on to reap every child for as long as the process lives.
 func (s *server) serve() error {
 	go s.reap()
 	go s.sweep()
@@ -79,8 +81,8 @@ func (s *server) serve() error {
 	return err
 }
 
-// fork calls f on the thread for the forks of tasks. Tasks die with that thread (Pdeathsig), so it must stay alive.
-// It is not the process's first thread, whose children are the orphans.
+// fork calls f on the thread that forks tasks. It keeps that thread for itself, because tasks die with the thread
+// (Pdeathsig). The thread is not the process's first thread, whose children are the orphans.
 func (s *server) fork(f func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() != os.Getpid() {
@@ -88,19 +90,19 @@ func (s *server) fork(f func()) {
 		return
 	}
 	go s.fork(f)
-	select {} // keeps the first thread locked, so that f gets another one
+	select {} // keeps the first thread, so that f gets another one
 }
 
 // server is the supervisor's state, which these goroutines share: listen handles the executor's requests one after
-// the other, on the thread that forks; reap reaps children; sweep kills the processes that ended tasks left behind;
-// and a timer per kill sends SIGKILL after the grace.
+// the other, on the thread that forks; reap reaps children; sweep kills the processes that a main process has left
+// behind; and a timer per kill sends SIGKILL after the grace.
 //
-// A task is in processes and byPID while its main process lives, in processes and ending after that was reaped, and
-// in none of them once its end is reported, which is when nothing of it is left.
+// A task is in processes and byPID until its main process is reaped, and then in processes and ending until none of
+// its processes is left. Then its end is reported, and it is in none of the maps.
 type server struct {
 	socket io.ReadWriter
-	files  int // the socket for the descriptors of processes
-	null   int
+	files  int // the socket that carries descriptors for processes
+	null   int // /dev/null, the input of every process
 	marks  marks
 	limit  *userLimit // nil if no limit can be set
 
@@ -110,15 +112,15 @@ type server struct {
 	sendMu  sync.Mutex
 	encoder *gob.Encoder
 
-	// mu is held while a process is forked and entered, and while one is reaped or signalled, so that no signal
-	// goes to a pid that the kernel has given to another process.
+	// mu is held while a process is forked and entered in the maps, and while a process is reaped or signalled, so
+	// that no signal goes to a pid that the kernel has given to another process.
 	mu        sync.Mutex
 	processes map[uint64]*process
 	byPID     map[int]*process
-	ending    map[*process]bool // main process reaped, other processes left
-	changed   chan struct{}     // closed and replaced when a child was reaped or a grace has ended
+	ending    map[*process]bool // the main process is reaped, the end is not reported yet
+	changed   chan struct{}     // closed and replaced when children were reaped or a grace has ended
 
-	started chan struct{} // wakes the reaper after a start, as it may have had no child
+	started chan struct{} // wakes the reaper, which sleeps while there is no child, after a start
 	toSweep chan struct{} // wakes the sweeper when ending is not empty
 }
 
@@ -132,10 +134,11 @@ type process struct {
 	killAt time.Time
 	timer  *time.Timer
 	exit   Exit
-	// oomKills is what oom counted before the start.
+	// oomKills is the count of server.oom before the start.
 	oomKills int64
 }
 
+// listen handles the requests from the socket until the executor closes it.
 func (s *server) listen(socket io.Reader) error {
 	decoder := gob.NewDecoder(socket)
 	for {
@@ -158,12 +161,12 @@ func (s *server) listen(socket io.Reader) error {
 func (s *server) send(e event) {
 	s.sendMu.Lock()
 	defer s.sendMu.Unlock()
-	_ = s.encoder.Encode(e) // listen notices that the executor is gone
+	_ = s.encoder.Encode(e) // if the executor is gone, listen notices it
 }
 
-// receive receives the descriptors of one start. It must be called for each start that has some, so that those of
-// different starts are not mixed up. The caller closes the descriptors that it returns, even if it also returns an
-// error.
+// receive receives the descriptors of one start. It must be called for each start that has descriptors, so that those
+// of different starts are not mixed up. The caller closes the descriptors that receive returns, even those that it
+// returns with an error.
 func receive(socket, count int) (fds []int, err error) {
 	space := make([]byte, unix.CmsgSpace(maxFiles*4)) // a descriptor has 4 bytes
 	var n, flags int
@@ -185,7 +188,7 @@ func receive(socket, count int) (fds []int, err error) {
 		fds = append(fds, more...)
 	}
 	if flags&unix.MSG_CTRUNC != 0 || len(fds) != count {
-		return fds, syscall.EMFILE // the kernel passes only as many as this process may have open
+		return fds, syscall.EMFILE // this process may not open more descriptors, so the kernel has passed fewer
 	}
 	return fds, nil
 }
@@ -201,10 +204,10 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	p := &process{id: id, marker: spec.Marker, oomKills: s.oom.count()}
 	s.mu.Lock()
 	err := s.forkExec(p, spec, files)
-	at := time.Now()
-	// The process has its own copies now. The executor may write to a pipe as soon as it knows of the start, and
-	// must then get an error if the process has closed its end: a reader left open here would take the message, and
-	// it would never be answered.
+	startedAt := time.Now()
+	// The process has its own copies now. As soon as the executor knows of the start, it may write to a pipe of the
+	// process, and it must then get an error if the process has closed its end. If the end were still open here, the
+	// write would succeed, and nobody would answer it.
 	closeFiles(files)
 	if err != nil {
 		s.mu.Unlock()
@@ -213,8 +216,8 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	}
 	s.processes[id] = p
 	s.byPID[p.pid] = p
-	// This is sent under the lock, so that the event of the process's end can't overtake it.
-	s.send(event{ID: id, PID: p.pid, At: at})
+	// The event is sent under the lock, so that the event of the process's end can't overtake it.
+	s.send(event{ID: id, PID: p.pid, At: startedAt})
 	s.mu.Unlock()
 	select {
 	case s.started <- struct{}{}:
@@ -227,7 +230,7 @@ func (s *server) reportStartError(id uint64, failed *StartError) {
 	s.send(event{ID: id, Op: failed.Op, Errno: int(failed.Errno)})
 }
 
-// errnoOf returns the system's error number in an error; EINVAL if there is none.
+// errnoOf returns the system's error number that an error wraps; EINVAL if it wraps none.
 func errnoOf(err error) syscall.Errno {
 	var errno syscall.Errno
 	if !errors.As(err, &errno) {
@@ -236,8 +239,8 @@ func errnoOf(err error) syscall.Errno {
 	return errno
 }
 
-// collectFiles returns the descriptors that the executor has passed for a process. The caller closes them, even if
-// there is also an error.
+// collectFiles returns the descriptors that the executor has passed for a process. The caller closes them, even those
+// that it gets with an error.
 func (s *server) collectFiles(passed int) (files []int, failed *StartError) {
 	if passed == 0 {
 		return nil, nil
@@ -255,8 +258,8 @@ func closeFiles(files []int) {
 	}
 }
 
-// forkExec starts the process's program, and sets its pid and mark. The caller holds mu, so that no other process
-// is forked at the same time: that child would hold these descriptors until it executes its program.
+// forkExec starts the process's program, and sets the pid and the mark of p. The caller holds mu, so that no other
+// process is forked at the same time: until it executed its program, that process would hold these descriptors too.
 func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
 	descriptors := []uintptr{uintptr(s.null)}
 	for _, fd := range files {
@@ -272,7 +275,7 @@ func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
 	return err
 }
 
-// credential returns the user to ask the kernel for; nil for no change.
+// credential returns the account in the form that a fork needs; nil means that the user stays the same.
 func credential(as *isolation.Account) *syscall.Credential {
 	if as == nil {
 		return nil
@@ -280,6 +283,8 @@ func credential(as *isolation.Account) *syscall.Credential {
 	return &syscall.Credential{Uid: as.UID, Gid: as.GID, Groups: as.Groups}
 }
 
+// kill sends SIGTERM to a task and SIGKILL after grace, or SIGKILL at once without grace. A repeated kill only has an
+// effect if it shortens the grace. See Process.Kill.
 func (s *server) kill(id uint64, grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,12 +292,12 @@ func (s *server) kill(id uint64, grace time.Duration) {
 	if p == nil {
 		return
 	}
-	at := time.Now().Add(grace)
-	if p.killed && !at.Before(p.killAt) {
+	killAt := time.Now().Add(grace)
+	if p.killed && !killAt.Before(p.killAt) {
 		return
 	}
 	first := !p.killed
-	p.killed, p.killAt = true, at
+	p.killed, p.killAt = true, killAt
 	if p.timer != nil {
 		p.timer.Stop()
 	}
@@ -312,11 +317,11 @@ func (s *server) kill(id uint64, grace time.Duration) {
 	})
 }
 
-// signal signals the main process and its group. The sweeper kills the task's other processes after the main
-// process has ended. The caller holds mu.
+// signal sends a signal to the main process and to its group, unless the main process is reaped already. The sweeper
+// kills the task's other processes after the main process has ended. The caller holds mu.
 func (s *server) signal(p *process, sig syscall.Signal) {
 	if s.byPID[p.pid] != p {
-		return // reaped: its pid may belong to another process
+		return // its pid may belong to another process now
 	}
 	_ = syscall.Kill(-p.pid, sig)
 	if group, err := syscall.Getpgid(p.pid); err == nil && group != p.pid {
