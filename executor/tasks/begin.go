@@ -15,17 +15,18 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
+// run executes the task and sends its last update.
 func (t *task) run() {
 	defer t.cancel(nil)
 	report, err := t.execute()
 	t.endedAt = time.Now()
-	// The folders are released only after the cause of the end was read from them.
+	// The folders are released after the report, because the report reads the cause of the end from them.
 	defer func() {
 		for _, release := range slices.Backward(t.releases) {
 			release()
 		}
 	}()
-	why := t.killReason()
+	killReason := t.killReason()
 	switch {
 	case err == nil:
 		report()
@@ -33,15 +34,15 @@ func (t *task) run() {
 		status := t.status
 		status.Phase, status.SupervisorLost = wire.PhaseRun, true
 		status.Cause = "the process that supervises the executor's tasks was killed, and the task with it: by a task of this app, or possibly out of memory"
-		// LeftBehind returns when no process of the task is left, so that the end is not reported before. The
-		// report names the processes that it could not kill.
-		if left := t.host.LeftBehind(); len(left) > 0 {
-			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent", left)
+		// The end must not be reported while a process of the task runs, so this waits until they are killed. The
+		// report names the processes that could not be killed.
+		if unkilled := t.host.LeftBehind(); len(unkilled) > 0 {
+			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent", unkilled)
 		}
 		t.log.Error("task failed", "error", err)
 		t.report(agent.Failed, status.Cause, status)
-	case why != nil:
-		t.report(agent.Killed, why.Error()+" before its process was started", t.status)
+	case killReason != nil:
+		t.report(agent.Killed, killReason.Error()+" before its process was started", t.status)
 	default:
 		message, status := StartFailure(t.status, err)
 		t.log.Warn("task failed", "phase", status.Phase, "error", err)
@@ -49,20 +50,21 @@ func (t *task) run() {
 	}
 }
 
-// StartFailure returns the message and the status of a task that was not started because of an error.
+// StartFailure returns the message and the status to report for a task that could not be started because of err. The
+// given status is completed.
 func StartFailure(status wire.Status, err error) (message string, _ wire.Status) {
 	status.Phase, status.Cause = wire.PhaseStart, output.Readable(err.Error(), output.CauseLength)
 	status.SupervisorLost = errors.Is(err, container.ErrBegun)
-	var failed *pack.Error
-	if errors.As(err, &failed) {
-		status.Phase, status.Unreachable, status.Unanswered = failed.Phase, failed.Unreachable, failed.Unanswered
+	var packErr *pack.Error
+	if errors.As(err, &packErr) {
+		status.Phase, status.Unreachable, status.Unanswered = packErr.Phase, packErr.Unreachable, packErr.Unanswered
 	}
 	return output.Readable(err.Error(), output.MessageLength), status
 }
 
-// execute runs the task from the decoding of its description to its end, and returns the function that reports that
-// end. Rule E1 depends on the order of the steps: no process is started before announce has returned. So a task
-// that is lost without an update from announce has never begun.
+// execute decodes the task's description and runs the task to its end. It returns the function that reports that end,
+// or an error if the task could not be started or the supervisor was lost. Rule E1 depends on the order of the steps:
+// no process is started before announce has returned.
 func (t *task) execute() (report func(), err error) {
 	spec, err := wire.DecodeTask(t.data)
 	if err != nil {
@@ -101,13 +103,13 @@ func (t *task) execute() (report func(), err error) {
 	return t.runProcess(spec)
 }
 
-// announce returns when the agent has an update which says that the task's process may begin. The scheduler
-// launches a task that was lost without such an update again, because it never began (rule E1).
+// announce ensures that the scheduler counts the task as begun from now on, even if the task is lost: a lost task that
+// never began is launched again (rule E1). If this needs an update, announce returns when the agent has it; it returns
+// an error if the task is killed before.
 //
-// Only two kinds of tasks need this update: a task whose last update said that its package is being fetched, and
-// every task until the scheduler has acknowledged an update of this executor. After that acknowledgement the
-// scheduler counts a task that was lost without any update as begun. Most tasks are of neither kind and do not
-// wait.
+// Only two kinds of tasks need the update: a task whose last update said that its package is being fetched, and every
+// task until the scheduler has acknowledged an update of this executor. After that acknowledgement the scheduler
+// counts a task that was lost without any update as begun. Most tasks are of neither kind and do not wait.
 func (t *task) announce(fetching bool) error {
 	if !fetching && t.host.Ledger.Acknowledged() {
 		return nil
@@ -122,7 +124,8 @@ func (t *task) announce(fetching bool) error {
 	}
 }
 
-// fetch returns the package, and whether the task was reported as fetching it.
+// fetch returns the package, which it fetches if it is not in the store. fetching says that an update has reported the
+// task as fetching its package.
 func (t *task) fetch(spec wire.Task) (ready pack.Package, fetching bool, err error) {
 	if ready := t.host.Container.Prepared(); ready != nil {
 		return *ready, false, nil

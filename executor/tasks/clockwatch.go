@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// clockWatch notifies daemons' shards when the wall clock has been set. Their timers run by the monotonic clock,
-// which does not jump, so they would not notice. One watch polls the wall clock for all shards.
+// clockWatch notifies daemons' shards when the wall clock has been set. The timers of the shards run by the monotonic
+// clock, which does not jump, so they would not notice it. One watch polls the wall clock for all shards.
 type clockWatch struct {
 	log *slog.Logger
 
@@ -32,17 +32,18 @@ func newClockWatch(log *slog.Logger) *clockWatch {
 
 // subscribe registers a channel, whose capacity must be one. The channel gets a value whenever the clock was set,
 // until stop is called.
-func (c *clockWatch) subscribe(set chan struct{}) (stop func()) {
+func (c *clockWatch) subscribe(listener chan struct{}) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.listeners[set] = true
+	c.listeners[listener] = true
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.listeners, set)
+		delete(c.listeners, listener)
 	}
 }
 
+// watch polls the wall clock and notifies the listeners, until ctx ends.
 func (c *clockWatch) watch(ctx context.Context) {
 	begin := time.Now()
 	// ahead returns how far the wall clock has moved ahead of the monotonic clock since begin.
@@ -64,15 +65,15 @@ func (c *clockWatch) watch(ctx context.Context) {
 		}
 		last += step
 		c.mu.Lock()
-		all := slices.Collect(maps.Keys(c.listeners))
+		listeners := slices.Collect(maps.Keys(c.listeners))
 		c.mu.Unlock()
-		if step.Abs() >= minLoggedStep && len(all) > 0 {
+		if step.Abs() >= minLoggedStep && len(listeners) > 0 {
 			c.log.Warn("wall clock changed", "by", step)
 		}
-		for _, set := range all {
+		for _, listener := range listeners {
 			select {
-			case set <- struct{}{}:
-			default:
+			case listener <- struct{}{}:
+			default: // it has not taken the last notice yet
 			}
 		}
 	}

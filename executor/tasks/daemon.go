@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 	"time"
-	_ "time/tzdata" // the meaning of a zone's name must not depend on the machine
+	_ "time/tzdata" // time zones must not depend on the machine
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/daemon"
@@ -14,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// runDaemon runs the task as a daemon's shard, until it is killed or its supervisor is lost.
+// runDaemon runs the task as a daemon's shard until the task is killed, and returns the function that reports its end.
+// It returns an error if the shard can't be started or the supervisor is lost.
 func (t *task) runDaemon(spec wire.Task) (report func(), err error) {
 	s := &shard{task: t, spec: spec, began: time.Now(), events: make(chan func()), closed: make(chan struct{})}
 	zone, err := time.LoadLocation(spec.Daemon.TimeZone)
@@ -35,9 +36,9 @@ func (t *task) runDaemon(spec wire.Task) (report func(), err error) {
 	err = s.loop()
 	close(s.closed)
 	s.waiting.Wait()
-	cut := s.machine.CutOff(s.now(), s.cutOff)
+	interrupted := s.machine.CutOff(s.now(), s.cutOff)
 	s.releaseSlot()
-	status := s.statusWith(cut)
+	status := s.statusWith(interrupted)
 	if err != nil {
 		t.status = status // run reports the lost supervisor with this status
 		return nil, err
@@ -49,8 +50,8 @@ func (t *task) runDaemon(spec wire.Task) (report func(), err error) {
 	}, nil
 }
 
-// newRunner returns the runner for the shard: one that sends requests for an HTTP job, otherwise one that starts
-// processes. It checks now what would make every run fail, such as a missing command.
+// newRunner returns the shard's runner, which sends requests for an HTTP job and starts processes for any other. It
+// returns an error if every run would fail, such as for a missing command.
 func (s *shard) newRunner() (runner, error) {
 	if s.spec.HTTP != nil {
 		return newRequestRunner(s)
@@ -61,13 +62,13 @@ func (s *shard) newRunner() (runner, error) {
 	if _, err := launch.ShardContext(s.spec); err != nil {
 		return nil, err
 	}
-	root, search := s.root(s.spec), s.host.Base["PATH"]
+	root, searchPath := s.root(s.spec), s.host.Base["PATH"]
 	// Without a folder, Find must search the PATH only: no file is below os.DevNull.
 	root = cmp.Or(root, s.host.Container.StartFolder(root), os.DevNull)
-	if own, ok := s.spec.Env["PATH"]; ok {
-		search = own
+	if ownPath, ok := s.spec.Env["PATH"]; ok {
+		searchPath = ownPath
 	}
-	if _, _, err := launch.Find(root, s.spec.Command, search, s.host.As); err != nil {
+	if _, _, err := launch.Find(root, s.spec.Command, searchPath, s.host.As); err != nil {
 		return nil, err
 	}
 	return &processRunner{shard: s}, nil

@@ -2,8 +2,8 @@ package tasks
 
 import "syscall"
 
-// strangeSignal explains an exit status by which shells and the JVM report a signal: 143 and 137. It returns "" for any
-// other status and after a kill by this executor, whose reason says why.
+// strangeSignal explains the exit statuses 143 and 137, by which shells and the JVM report SIGTERM and SIGKILL. It
+// returns "" for any other status, and if this executor has killed the process, because the kill explains the status.
 func (exit processExit) strangeSignal() string {
 	if exit.Killed || exit.Signal != 0 {
 		return ""

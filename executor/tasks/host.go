@@ -15,12 +15,12 @@ import (
 
 // Options are the parts of an executor that its tasks use.
 type Options struct {
-	// App is the app that the executor is for; tasks of any other app fail. Empty means any app.
+	// App is the name of the app whose tasks the executor runs; tasks of any other app fail. Empty means any app.
 	App string
 	// AgentSandbox is the path of the sandbox in the agent's view. It is empty if no agent serves the sandbox to
 	// users.
 	AgentSandbox string
-	// Processes limits the number of each task's processes and threads; 0 means no limit.
+	// Processes is how many processes and threads each task may have; 0 means no limit.
 	Processes int
 	// Container is the pod's container that this executor runs in; nil outside of a pod.
 	Container *container.Container
@@ -29,22 +29,23 @@ type Options struct {
 	As      *isolation.Account
 	Refuses error
 	// Base is the environment that every process gets; the task's own variables override it.
-	Base       launch.Environment
+	Base launch.Environment
+	// References finds the values that a task's description only refers to.
 	References launch.References
 
 	Supervisor *supervisor.Client
-	// LeftBehind waits until the supervisor has ended and the processes that it left behind were killed. It returns
-	// the ids of the processes that could not be killed.
+	// LeftBehind waits until the supervisor has ended, and until the processes that it left behind are killed. It
+	// returns the ids of the processes that could not be killed.
 	LeftBehind func() []int
 
 	Store  *pack.Store
 	Ledger *agent.Ledger
-	// Outputs is the destination of the tasks' output. Temporaries has their TMPDIR folders, Works their working
-	// folders.
+	// Outputs takes the tasks' output. Temporaries has their TMPDIR folders, Works their working folders.
 	Outputs            output.Sink
 	Temporaries, Works *workdir.Folders
-	// KeepFailed is how many working folders of failed and timed-out tasks are kept in the folder Kept of the sandbox,
-	// apart from those of jobs that ask for it; KeepSucceeded keeps them of tasks that succeeded, too.
+	// KeepFailed is how many working folders of failed and timed-out tasks are kept in the folder Kept of the
+	// sandbox. Jobs with a limit of their own are not counted. With KeepSucceeded, the folders of tasks that succeeded
+	// are kept too.
 	KeepFailed    int
 	Kept          string
 	KeepSucceeded bool

@@ -13,9 +13,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// runRequest runs a task that consists of one request, and returns the function that reports its end. Like a
-// process, the request is reported as running if it takes longer than shortTask. A kill cuts the request off at
-// once, without a grace; the executor can't know how much of it the server has processed by then.
+// runRequest runs a task that is one HTTP request, and returns the function that reports its end. Like a process, the
+// request is reported as running if it takes longer than shortTask. A kill cuts the request off at once, without a
+// grace; the executor can't know how much of it the server has processed by then.
 func (t *task) runRequest(spec wire.Task) (report func(), err error) {
 	output, err := t.requestOutput()
 	if err != nil {
@@ -52,14 +52,14 @@ func (t *task) runRequest(spec wire.Task) (report func(), err error) {
 
 // reportResponse reports how the request of a transient task ended.
 func (t *task) reportResponse(code int, err error) {
-	status, why := t.status, t.killReason()
+	status, killReason := t.status, t.killReason()
 	if err == nil {
 		t.report(agent.Finished, fmt.Sprint("status ", code), status)
 		return
 	}
 	status.Phase = wire.PhaseRun
-	if why != nil {
-		status.Cause = why.Error() + "; its request was cut off"
+	if killReason != nil {
+		status.Cause = killReason.Error() + "; its request was cut off"
 		t.report(agent.Killed, status.Cause, status)
 		return
 	}
@@ -69,7 +69,7 @@ func (t *task) reportResponse(code int, err error) {
 	t.report(agent.Failed, output.Readable(first, output.MessageLength), status)
 }
 
-// requestOutput opens the file for the answers to a task's requests. The task closes it at its end.
+// requestOutput opens the file for the answers to the task's requests. The task closes the file at its end.
 func (t *task) requestOutput() (io.Writer, error) {
 	if err := t.beginOutput(); err != nil {
 		return nil, err

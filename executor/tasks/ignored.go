@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// ignored describes the messages on a process's pipe that the executor ignored, or missed. It explains why a run did
-// not end with an answer that its program may have tried to give. Any goroutine may use it.
+// ignored describes the messages on a process's pipe that the executor ignored or missed. They may explain why a run
+// ended without an answer, although its program tried to give one. Any goroutine may use an ignored.
 type ignored struct {
 	mu    sync.Mutex
 	first string
 	count int
 }
 
-// add records one more message, and reports whether it is the first.
-func (i *ignored) add(what string) bool {
+// add records the description of one more message, and reports whether it is the first.
+func (i *ignored) add(description string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.count++; i.count > 1 {
 		return false
 	}
-	i.first = what
+	i.first = description
 	return true
 }
 
@@ -39,39 +39,39 @@ func (i *ignored) text() string {
 	return fmt.Sprintf("; %s, and %d more", i.first, i.count-1)
 }
 
-// ignore records a message that the executor ignores.
-func (t *task) ignore(p *process, what string) {
+// ignore records a message of the process that the executor ignores.
+func (t *task) ignore(p *process, description string) {
 	p.hello.heard.Store(true)
-	t.remark(p, "message of the process ignored", "ignored on its pipe: "+t.secrets.redact(what))
+	t.remark(p, "message of the process ignored", "ignored on its pipe: "+t.secrets.redact(description))
 }
 
-// remark records what is wrong with the messages of a process. The first remark is logged, and shown as the progress of
-// the task while it runs.
-func (t *task) remark(p *process, event, what string) {
-	if p.ignored.add(what) {
-		t.log.Warn(event, "message", what)
-		t.host.reports.message(t.id, what)
+// remark records what is wrong with the messages of a process. The first remark on a process is logged, and shown as
+// the progress of the task while it runs.
+func (t *task) remark(p *process, event, problem string) {
+	if p.ignored.add(problem) {
+		t.log.Warn(event, "message", problem)
+		t.host.reports.message(t.id, problem)
 	}
 }
 
-// noHello is the remark on a process that reads its pipe and is silent.
+// noHello is the remark on a process that reads its pipe but writes nothing to it.
 const noHello = "it reads its pipe (ELASTICJOB_PIPE) and has sent no hello: " +
 	"write the whole line, with its line feed, and flush it"
 
-// helloWatch notices that a process waits for its first run and has sent no hello, mostly because its hello is still in
-// a buffer. Such a process looks like one that does not use its pipe and is one run, except that it reads its pipe: so
-// after helloInterval the watch writes a space to it, and waits until the process has taken that.
+// helloWatch notices that a process waits for its first run but has sent no hello, mostly because its hello is still
+// in a buffer. Unlike a process that does not use its pipe, such a process reads its pipe. So after helloInterval the
+// watch writes a space to the pipe, and then checks whether the process has taken the space.
 type helloWatch struct {
 	heard atomic.Bool // the process has written to its pipe
 
-	mu      sync.Mutex // guards what follows, and is held during each check
+	mu      sync.Mutex // guards the fields below, and is held during each check
 	timer   *time.Timer
 	stopped bool
-	probed  bool // the space was written
-	taken   bool // at the last check the process had taken it
+	probed  bool // the watch has written the space
+	taken   bool // the last check found that the process has taken the space
 }
 
-// helloInterval is the interval of the first checks of a helloWatch. It grows, up to a minute.
+// helloInterval is the interval between the first checks of a helloWatch. It grows, up to a minute.
 const helloInterval = 2 * time.Second
 
 // helloPipe is the part of a process's pipe that a helloWatch uses.
@@ -80,8 +80,8 @@ type helloPipe interface {
 	Taken() bool
 }
 
-// begin begins to watch a process. missing is called, at most once and not after stop has returned, if the process waits
-// without a hello: a remark on a task that has ended would stay in the reports.
+// begin begins to watch a process. It calls missing once when it has found that the hello is missing. It does not call
+// missing after stop has returned, because a remark on a task that has ended would stay in the reports.
 func (w *helloWatch) begin(p helloPipe, missing func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -101,9 +101,9 @@ func (w *helloWatch) begin(p helloPipe, missing func()) {
 	})
 }
 
-// check returns the interval until the next check, or whether a hello is missing; neither if the watch ends. The caller
-// holds mu.
-func (w *helloWatch) check(p helloPipe, interval time.Duration) (again time.Duration, missing bool) {
+// check returns the interval until the next check, or that the hello is missing. It returns neither if there is nothing
+// more to check. The caller holds mu.
+func (w *helloWatch) check(p helloPipe, interval time.Duration) (next time.Duration, missing bool) {
 	switch {
 	case w.heard.Load():
 		return 0, false

@@ -16,31 +16,31 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// process is a process of a task, with its pipe and its own folders.
+// process is a process of a task, with its pipe and its folders.
 type process struct {
 	*supervisor.Process
 	pipe     *pipe.Pipe
-	memoryMB float64 // its job's
+	memoryMB float64 // the job's setting
 	// explain returns what is wrong with the command. Call it only after the process has failed.
 	explain func() string
 	// timedOut is true from the timeout of its run until the process answers.
 	timedOut    bool
-	ignored     ignored              // the messages on its pipe that were ignored
+	ignored     ignored              // the messages on its pipe that were ignored or missed
 	hello       helloWatch           // notices that a hello is missing
 	stopCapture func()               // ends the capture of its output
-	releases    []func(workdir.Keep) // one for each of its folders
+	releases    []func(workdir.Keep) // release its folders
 }
 
-// terminate kills the process, with SIGKILL after the grace, and closes its input.
+// terminate sends the process SIGTERM, and SIGKILL after the grace. It also closes the process's input.
 func (p *process) terminate(grace time.Duration) error {
 	err := p.Kill(grace)
 	p.pipe.CloseInput()
 	return err
 }
 
-// wait returns when the process has ended and every message that it wrote to its pipe was handled. It returns false
-// if the supervisor was lost first.
-func (p *process) wait() (processExit, bool) {
+// wait returns when the process has ended and every message that it wrote to its pipe was handled. ok is false if the
+// supervisor was lost first; then nothing is known about the end of the process.
+func (p *process) wait() (_ processExit, ok bool) {
 	exit, ok := p.WaitExit()
 	p.hello.stop()
 	p.pipe.Drain()
@@ -52,16 +52,17 @@ func (p *process) wait() (processExit, bool) {
 	return end, ok
 }
 
-// release gives the process's folders back for other processes; k says whether its working folder is kept instead.
-// All processes in them must have ended.
+// release releases the process's folders, so that other processes can get them; k says whether its working folder is
+// kept instead. All processes in the folders must have ended.
 func (p *process) release(k workdir.Keep) {
 	for _, release := range p.releases {
 		release(k)
 	}
 }
 
-// keepOf returns how many working folders are kept, and the name of this one, whose process has ended. A job with
-// KeepFailed has its own limit; all other jobs share the executor's limit. The zero value keeps nothing.
+// keepOf says whether the working folder of a process that has ended is kept: under which name, and among how many
+// folders. A job with KeepFailed has its own limit; all other jobs share the executor's limit. If the folder is not
+// kept, keepOf returns the zero value.
 func (t *task) keepOf(spec wire.Task, name string, failed bool) workdir.Keep {
 	switch {
 	case !failed && !t.host.KeepSucceeded:
@@ -72,8 +73,7 @@ func (t *task) keepOf(spec wire.Task, name string, failed bool) workdir.Keep {
 	return workdir.Keep{Name: name, Number: t.host.KeepFailed}
 }
 
-// keptText says where a working folder is kept; empty if it is not, or if the folder cannot be reached
-// from outside.
+// keptText says where a working folder is kept. It returns "" if the folder is not kept, or if users can't reach it.
 func (t *task) keptText(k workdir.Keep) string {
 	if k.Number == 0 || k.Name == "" || t.host.AgentSandbox == "" {
 		return ""
@@ -81,13 +81,13 @@ func (t *task) keptText(k workdir.Keep) string {
 	return "; its working directory is kept on the agent: " + path.Join(t.host.AgentSandbox, t.host.Kept, k.Name)
 }
 
-// isFailure reports whether the process failed, or its end is unknown because the supervisor was lost. A kill is no
-// failure.
+// isFailure reports whether the process failed. It also reports true if ok is false, because the supervisor was lost
+// and the end is unknown. A kill is no failure.
 func isFailure(exit processExit, ok bool) bool {
 	return !ok || !exit.Killed && (exit.Status != 0 || exit.Signal != 0)
 }
 
-// exitOf returns an exit in the form that updates use: a status, or the description of a signal ("killed").
+// exitOf returns an exit in the form that updates use: an exit status, or the name of the signal, such as "killed".
 func exitOf(exit processExit) (status *int, signal string) {
 	if exit.Signal != 0 {
 		return nil, syscall.Signal(exit.Signal).String()
@@ -95,8 +95,8 @@ func exitOf(exit processExit) (status *int, signal string) {
 	return &exit.Status, ""
 }
 
-// processExit describes how a process ended. memoryMB is its job's setting, 0 if unknown. problem says what is wrong
-// with its command.
+// processExit describes how a process ended. memoryMB is its job's setting; 0 means that there is none. problem says
+// what is wrong with the command, if the process failed for that reason.
 type processExit struct {
 	supervisor.Exit
 	memoryMB float64
@@ -113,7 +113,7 @@ func (exit processExit) text() string {
 	switch {
 	case exit.OutOfMemory && exit.Signal == int(syscall.SIGKILL):
 		text += " by the kernel's OOM killer" + where
-	case exit.OutOfMemory: // perhaps of a child
+	case exit.OutOfMemory: // the ended process may have been a child of this one
 		text += "; meanwhile the kernel's OOM killer ended a process of this executor" + where
 	case exit.Signal == int(syscall.SIGKILL) && !exit.Killed:
 		text += ", which this executor did not send: the container that all tasks of the app share on this agent may have run out of memory"
@@ -126,13 +126,13 @@ func (exit processExit) text() string {
 	return text
 }
 
-// note says what is notable about an end, also of a process that succeeded; empty if nothing is.
+// note says what is notable about an end, even if the process succeeded. It returns "" if nothing is notable.
 func (exit processExit) note() string {
 	notes := []string{exit.leftText(), memoryText(exit.MaxMemory, exit.memoryMB)}
 	return strings.Join(slices.DeleteFunc(notes, func(n string) bool { return n == "" }), "; ")
 }
 
-// leftText says which processes a process left running, which were killed; empty if none.
+// leftText names the processes that the process left running and that were killed; "" if there were none.
 func (exit processExit) leftText() string {
 	if exit.Left == 0 {
 		return ""

@@ -15,29 +15,32 @@ import (
 )
 
 // processRunner executes a shard's runs by processes. A process that sends a hello is resident: it stays, and gets
-// each run over its pipe. The life of any other process is one run.
+// each run over its pipe. Any other process executes one run, which ends with the process.
 //
 // The shard's goroutine owns all fields except for current. There is at most one process, and none while a restart
-// is pending. A run that was given to a process ends with that process at the latest. A run that waits for the
-// hello of a restarted process fails if the process ends before; any other run that was not given yet goes to the
-// next process. Once ending is set, the process gets no run any more. Messages of a former process may arrive late:
-// hello, done and pipeClosed ignore them.
+// is pending. A run that is assigned to a process ends with that process at the latest. If the process ends before its
+// hello, a run that waits for that hello fails; any other run that is not assigned yet goes to the next process. Once
+// ending is set, the process gets no more runs. Messages of a former process may arrive late; hello, done and
+// pipeClosed ignore them.
 type processRunner struct {
 	*shard
-	count    int // number of processes started so far
+	count    int // number of processes that were started so far
 	process  *process
 	resident bool // the process has sent its hello
 	ending   bool // the runner has asked the process to end, or can't reach it any more
 
-	current atomic.Int64 // number of the run under way, 0 if none; read by the goroutine of the pipe
+	current atomic.Int64 // number of the current run, 0 if there is none; the goroutine of the pipe reads it
 
 	run      *daemon.Run // the run that is not finished yet
-	assigned bool        // the process has got the run, by its start or over its pipe
-	mark     output.Mark // start of the run's output
+	assigned bool        // the process got the run at its start or over its pipe
+	mark     output.Mark // where the run's output begins
 
 	restarts daemon.Restarts
 	restart  *time.Timer // set while the restart of a resident process is pending; else nil
 }
+
+// maxRestartBacklog is how many updates of a task may wait for their acknowledgement when a restart is reported.
+const maxRestartBacklog = 64
 
 func (r *processRunner) active() bool {
 	if r.restart != nil {
@@ -46,25 +49,27 @@ func (r *processRunner) active() bool {
 	return r.process != nil
 }
 
-// ready is false while a process that can't take runs any more ends, and while a restart is pending.
+// ready is false while a restart is pending, and while the runner waits for the end of a process that gets no more
+// runs.
 func (r *processRunner) ready() bool { return r.restart == nil && (r.process == nil || !r.ending) }
 
-// start passes the run to the resident process, or starts a process for it.
+// start passes the run to the resident process, or starts a process for it. If the process of the shard is about to end
+// or to be restarted, the run waits.
 func (r *processRunner) start(run daemon.Run) {
 	r.run, r.assigned = &run, false
 	r.current.Store(run.Number)
 	switch {
 	case r.process == nil && r.restart == nil:
 		r.launch()
-	case r.process == nil || r.ending: // the process ended while the run waited: the next one gets it
+	case r.process == nil || r.ending: // the process has ended or is ending, so the next process gets the run
 	case r.resident:
 		r.assign()
 	default:
-		r.started() // the process must send its hello within the run's timeout
+		r.started() // a process was restarted; it must send its hello within the timeout of this run
 	}
 }
 
-// launch starts a process, which also begins the pending run, if there is one.
+// launch starts a process. If a run is pending, the process gets it.
 func (r *processRunner) launch() {
 	if r.run != nil {
 		r.mark = r.host.Outputs.Mark(r.number)
@@ -72,7 +77,7 @@ func (r *processRunner) launch() {
 	p, err := r.startProcess(r.specOf(r.run), r.handleMessage, func(p *process) { r.post(func() { r.pipeClosed(p) }) })
 	switch {
 	case err != nil && (r.killed() || errors.Is(err, supervisor.ErrLost)):
-		return // loop, the shard's loop, handles both
+		return // shard.loop handles both cases
 	case err != nil && r.run != nil:
 		r.finish(daemon.Result{Cause: output.Readable(err.Error(), output.CauseLength)})
 		return
@@ -94,8 +99,8 @@ func (r *processRunner) launch() {
 	}
 }
 
-// handleMessage handles a message of the process. The goroutine that reads the pipe calls it, so it posts to the
-// shard's goroutine.
+// handleMessage handles a message of the process. The goroutine that reads the pipe calls it, so it passes all work on
+// the runner's state to the shard's goroutine.
 func (r *processRunner) handleMessage(p *process, m pipe.Message) {
 	switch m.Type {
 	case pipe.Progress:
@@ -110,6 +115,7 @@ func (r *processRunner) handleMessage(p *process, m pipe.Message) {
 	}
 }
 
+// hello handles the hello of a process, which makes it resident. A run that is pending is sent to it.
 func (r *processRunner) hello(p *process, m pipe.Message) {
 	if p != r.process || r.resident || r.ending {
 		return
@@ -127,8 +133,8 @@ func (r *processRunner) hello(p *process, m pipe.Message) {
 	}
 }
 
-// pipeClosed gives a resident process that has closed its pipe the kill grace to end by itself; mostly it has ended
-// already. After that the process is ended and its run fails, because no answer can arrive any more.
+// pipeClosed handles that a process has closed its pipe, mostly by its end. A resident process that still runs then has
+// the kill grace to end by itself. After that the runner ends it, and its run fails, because no answer can arrive.
 func (r *processRunner) pipeClosed(p *process) {
 	if p != r.process || !r.resident || r.ending {
 		return
@@ -146,7 +152,8 @@ func (r *processRunner) pipeClosed(p *process) {
 	})
 }
 
-// assign sends the run to the resident process.
+// assign sends the run to the resident process. The process may have been started for this run; then the run's output
+// began with the process.
 func (r *processRunner) assign() {
 	if !r.assigned {
 		r.mark = r.host.Outputs.Mark(r.number)
@@ -162,6 +169,7 @@ func (r *processRunner) assign() {
 
 func (r *processRunner) runID() string { return strconv.FormatInt(r.run.Number, 10) }
 
+// done handles the answer to a run, which ends the run. It ignores an answer to another run.
 func (r *processRunner) done(p *process, m pipe.Message) {
 	switch {
 	case p != r.process || r.run == nil || !r.assigned:
@@ -178,7 +186,7 @@ func (r *processRunner) done(p *process, m pipe.Message) {
 	r.finish(daemon.Result{Cause: errorText(m), Note: memoryText(peakMemory(p.PID), p.memoryMB)})
 }
 
-// terminate ends a process that can't take runs any more.
+// terminate asks a process to end. It gets no more runs.
 func (r *processRunner) terminate(p *process) {
 	r.ending = true
 	if err := p.terminate(r.grace()); err != nil {
@@ -210,15 +218,16 @@ func (r *processRunner) stop() {
 	}
 }
 
-// finish ends the run. It may begin the shard's next run before it returns, so its callers must not use the run's
-// state after it.
+// finish ends the run. Before it returns, it may begin the shard's next run, so its callers must not use the fields of
+// the run after the call.
 func (r *processRunner) finish(result daemon.Result) {
 	r.run, r.assigned = nil, false
 	r.current.Store(0)
 	r.finished(result)
 }
 
-// exited handles the end of the process.
+// exited handles the end of the process: it ends the run that the process had, and schedules a restart where a resident
+// process is expected.
 func (r *processRunner) exited(p *process, exit processExit, ok bool) {
 	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), isFailure(exit, ok) || p.timedOut)
 	p.release(keep)
@@ -250,7 +259,7 @@ func (r *processRunner) exited(p *process, exit processExit, ok bool) {
 	case r.run != nil && !resident && !r.ending:
 		r.scheduleRestart(r.restarts.Ended(lived))
 		r.finish(r.resultOf(exit, "the process ended before it sent a hello: "+text))
-	case r.run != nil: // the run has not been given to a process yet, so the next process gets it
+	case r.run != nil: // the run is not assigned yet, so the next process gets it
 		r.scheduleRestart(r.restarts.Ended(lived))
 	case resident || !r.ending:
 		wait := r.restarts.Ended(lived)
@@ -259,7 +268,8 @@ func (r *processRunner) exited(p *process, exit processExit, ok bool) {
 	}
 }
 
-// scheduleRestart starts a process after wait, also for the run that is pending then, if there is one.
+// scheduleRestart starts a process after wait, unless the task is killed before. If a run is pending then, the process
+// gets it.
 func (r *processRunner) scheduleRestart(wait time.Duration) {
 	r.restart = time.AfterFunc(wait, func() {
 		r.post(func() {
@@ -270,16 +280,17 @@ func (r *processRunner) scheduleRestart(wait time.Duration) {
 	})
 }
 
-// reportRestart reports the end of a resident process that had no run.
-func (r *processRunner) reportRestart(what string, wait time.Duration) {
-	what += fmt.Sprintf("; it will be restarted in %v", wait)
-	r.log.Warn("resident process ended", "error", what)
-	if r.host.Ledger.Backlog(r.id) < 64 {
-		r.update(agent.Running, what, nil)
+// reportRestart reports that a resident process without a run has ended or could not be started. It sends no update if
+// too many updates of the task wait for their acknowledgement.
+func (r *processRunner) reportRestart(reason string, wait time.Duration) {
+	reason += fmt.Sprintf("; it will be restarted in %v", wait)
+	r.log.Warn("resident process ended", "error", reason)
+	if r.host.Ledger.Backlog(r.id) < maxRestartBacklog {
+		r.update(agent.Running, reason, nil)
 	}
 }
 
-// resultOf returns the result of a run that failed by the end of its process.
+// resultOf returns the result of a run that failed because its process ended.
 func (r *processRunner) resultOf(exit processExit, text string) daemon.Result {
 	status, signal := exitOf(exit)
 	return daemon.Result{Cause: r.causeOf(text, r.mark), ExitStatus: status, Signal: signal}

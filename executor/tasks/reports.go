@@ -19,18 +19,19 @@ const minReportInterval = time.Second
 type reports struct {
 	mu      sync.Mutex
 	tasks   map[string]*taskEntry
-	daemons int
-	sent    time.Time
+	daemons int       // number of entries of daemons' shards
+	sent    time.Time // when the last report was due
 }
 
 type taskEntry struct {
 	wire.TaskReport
-	daemon, changed bool
+	daemon  bool // the task is a daemon's shard
+	changed bool // the progress has changed since the last report
 }
 
 func newReports() *reports { return &reports{tasks: map[string]*taskEntry{}} }
 
-// entry returns the entry of a task, and creates it if it is new. The caller holds mu.
+// entry returns the entry of a task, and creates it if there is none. The caller holds mu.
 func (r *reports) entry(id string) *taskEntry {
 	n := r.tasks[id]
 	if n == nil {
@@ -50,7 +51,7 @@ func (r *reports) progress(id string, m pipe.Message) {
 	n.changed = true
 }
 
-// message replaces the message of the progress of a task's run by one of the executor.
+// message sets the message of a task's progress to a text of the executor. It leaves the fraction as it is.
 func (r *reports) message(id, text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,8 +63,7 @@ func (r *reports) message(id, text string) {
 	n.Progress, n.changed = &now, true
 }
 
-// shard records the fire time of the run under way of a daemon's shard, zero if there is none, and the shard's
-// totals.
+// shard records the totals of a daemon's shard and the fire time of its current run, which is zero if there is no run.
 func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +78,7 @@ func (r *reports) shard(id string, fire time.Time, totals wire.Totals) {
 	n.Totals = &totals
 }
 
-// remove removes a task from the reports, and returns the progress of its run; nil if none was recorded.
+// remove removes a task from the reports, and returns its progress; nil if none was recorded.
 func (r *reports) remove(id string) *wire.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,16 +93,17 @@ func (r *reports) remove(id string) *wire.Progress {
 	return n.Progress
 }
 
-// due returns the report to send now. It returns false unless a task's progress has changed, or there are shards of
-// daemons and the last report is about wire.ReportInterval old.
-func (r *reports) due(now time.Time) (wire.Report, bool) {
+// due returns the report to send now, if one is due: if a task's progress has changed, or if there are daemons' shards
+// and the last report is about wire.ReportInterval old. The report has the tasks whose progress has changed and all
+// daemons' shards.
+func (r *reports) due(now time.Time) (_ wire.Report, isDue bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	news := r.daemons > 0 && now.Sub(r.sent) > wire.ReportInterval-minReportInterval
+	isDue = r.daemons > 0 && now.Sub(r.sent) > wire.ReportInterval-minReportInterval
 	for _, n := range r.tasks {
-		news = news || n.changed
+		isDue = isDue || n.changed
 	}
-	if !news {
+	if !isDue {
 		return wire.Report{}, false
 	}
 	report := wire.Report{Time: now.UTC()}
@@ -116,25 +117,25 @@ func (r *reports) due(now time.Time) (wire.Report, bool) {
 	return report, true
 }
 
-// send sends the reports that are due and the heartbeats, until ctx ends. A lost message is not repeated: the next one
-// replaces it.
+// send sends the reports that are due and the heartbeats, until ctx ends. It does not repeat a lost message, because
+// the next one replaces it.
 func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, log *slog.Logger) {
 	ticker := time.NewTicker(minReportInterval)
 	defer ticker.Stop()
-	refused := "" // why the last message was refused
-	message := func(data []byte, err error) {
+	lastError := "" // why the last message was not sent; logged only when it changes
+	sendMessage := func(data []byte, err error) {
 		if err == nil {
 			err = to.Message(ctx, data)
 		}
 		switch {
 		case err == nil:
-			refused = ""
-		case refused != err.Error() && ctx.Err() == nil:
-			refused = err.Error()
+			lastError = ""
+		case lastError != err.Error() && ctx.Err() == nil:
+			lastError = err.Error()
 			log.Warn("message to the scheduler not sent", "error", err)
 		}
 	}
-	for beat := (time.Time{}); ; {
+	for lastHeartbeat := (time.Time{}); ; {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -143,12 +144,12 @@ func (r *reports) send(ctx context.Context, to agent.API, ledger *agent.Ledger, 
 		if !ledger.Connected() {
 			continue
 		}
-		if time.Since(beat) > wire.HeartbeatInterval-minReportInterval/2 {
-			beat = time.Now()
-			message(wire.EncodeHeartbeat(), nil)
+		if time.Since(lastHeartbeat) > wire.HeartbeatInterval-minReportInterval/2 {
+			lastHeartbeat = time.Now()
+			sendMessage(wire.EncodeHeartbeat(), nil)
 		}
 		if report, ok := r.due(time.Now()); ok {
-			message(report.Encode())
+			sendMessage(report.Encode())
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 type requestRunner struct {
 	*shard
 	output        io.Writer
-	cancelRequest context.CancelCauseFunc // cancels the request under way, nil if there is none
+	cancelRequest context.CancelCauseFunc // cancels the current request; nil if there is none
 }
 
 func newRequestRunner(s *shard) (runner, error) {

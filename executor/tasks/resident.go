@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// checkVersion returns an error if the process speaks a version of the pipe's protocol that this executor does not
-// know.
+// checkVersion returns an error if this executor does not know the version of the pipe's protocol that the process
+// uses.
 func checkVersion(hello pipe.Message) error {
 	if hello.Version >= 1 && hello.Version <= pipe.Version {
 		return nil
@@ -20,7 +20,7 @@ func checkVersion(hello pipe.Message) error {
 		hello.SDK, hello.Version, pipe.Version)
 }
 
-// errorText returns the error text of a done message in printable form; empty if the run succeeded.
+// errorText returns the error text of a done message in printable form. It returns "" if the run succeeded.
 func errorText(done pipe.Message) string {
 	text := output.Readable(done.Error, len(done.Error))
 	if text == "" && done.Error != "" {
@@ -31,7 +31,7 @@ func errorText(done pipe.Message) string {
 
 // runMessage returns the message that asks a resident process for a run.
 func runMessage(spec wire.Task, id string) pipe.Run {
-	shard, _ := launch.ShardContext(spec) // it can't fail here: the process was started with the same context
+	shard, _ := launch.ShardContext(spec) // no error: the same context was made for the start of the process
 	return pipe.Run{
 		ID: id, FireTime: wire.FormatFireTime(spec.FireTime), Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,
 		Context: json.RawMessage(shard), Props: spec.Props,

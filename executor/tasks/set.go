@@ -1,12 +1,12 @@
-// Package tasks runs the tasks of an executor, each from its launch to its last update. A Set launches and kills
-// them. begin.go decodes a task's description and begins what executes it: a process (transient.go), an HTTP
-// request (httptask.go), or a daemon's shard (daemon.go), whose runs are processes (processrunner.go) or requests
+// Package tasks runs the tasks of an executor, each from its launch to its last update. A Set launches and kills the
+// tasks. A task decodes its description (begin.go) and is then executed as a process (transient.go), as an HTTP request
+// (httptask.go), or as a daemon's shard (daemon.go), whose runs are processes (processrunner.go) or requests
 // (requestrunner.go).
 //
-// A task reports through the ledger of package agent, with its secrets removed (redact.go). Progress and health, which
-// are sent between updates, may get lost (reports.go). The shards of a daemon share the concurrency limit of their job
-// (slots.go). A timer wakes them with a precision of microseconds (precisetimer.go), and a watch notifies them when
-// the wall clock was set (clockwatch.go).
+// A task sends its updates through the ledger of package agent, without its secrets (redact.go). Between updates it
+// reports progress and health; these reports may get lost (reports.go). The shards of a daemon share the concurrency
+// limit of their job (slots.go). A timer wakes the shards with a precision of tens of microseconds (precisetimer.go),
+// and a watch notifies them when the wall clock was set (clockwatch.go).
 package tasks
 
 import (
@@ -26,16 +26,16 @@ type Set struct {
 
 	mu     sync.Mutex
 	tasks  map[string]*task
-	closed bool // Launch begins no more tasks
-	number int
+	closed bool           // Launch begins no more tasks
+	number int            // of the last task
 	work   sync.WaitGroup // goroutines of tasks
 }
 
 // New returns an empty set.
 func New(o Options) *Set { return &Set{host: newHost(o), tasks: map[string]*task{}} }
 
-// Launch begins a task. It ignores a task whose id is known already (rule X5). After KillAll it reports the task as
-// killed.
+// Launch begins a task. It ignores a task whose id it knows already (rule X5). After KillAll it does not begin the task
+// and reports it as killed.
 func (s *Set) Launch(a agent.Assignment) {
 	if !s.host.Ledger.Add(a) {
 		s.host.Log.Warn("launch of a known task ignored", "task", a.ID)
@@ -58,8 +58,7 @@ func (s *Set) Launch(a agent.Assignment) {
 	})
 }
 
-// Kill ends a task, with the agent's grace, or with the task's own if grace is nil. It ignores an id that is not
-// known.
+// Kill ends a task with this grace, or with the task's own grace if grace is nil. It ignores an unknown id.
 func (s *Set) Kill(id string, grace *time.Duration) {
 	s.mu.Lock()
 	t := s.tasks[id]
@@ -68,27 +67,27 @@ func (s *Set) Kill(id string, grace *time.Duration) {
 		s.host.Log.Info("kill of an unknown task ignored", "task", id)
 		return
 	}
-	wait := t.grace()
+	killGrace := t.grace()
 	if grace != nil {
-		wait = *grace
+		killGrace = *grace
 	}
 	// Only the scheduler knows the reason of the kill.
-	t.kill(wait, wire.CauseKilled)
+	t.kill(killGrace, wire.CauseKilled)
 }
 
-// KillAll ends every task, with its own grace but at most maxGrace, and lets no more tasks begin. why is reported as
-// the cause.
-func (s *Set) KillAll(maxGrace time.Duration, why string) {
+// KillAll ends every task with the task's own grace, but at most maxGrace, and lets no more tasks begin. The reason is
+// reported as the cause.
+func (s *Set) KillAll(maxGrace time.Duration, reason string) {
 	s.mu.Lock()
 	s.closed = true
 	tasks := slices.Collect(maps.Values(s.tasks))
 	s.mu.Unlock()
 	for _, t := range tasks {
-		t.kill(min(t.grace(), maxGrace), why)
+		t.kill(min(t.grace(), maxGrace), reason)
 	}
 }
 
-// Wait returns when no task is left. Call it after KillAll.
+// Wait returns when all tasks have ended. Call it after KillAll.
 func (s *Set) Wait() {
 	s.work.Wait()
 	s.host.preciseTimer.wait()

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// shard drives a daemon's shard. One goroutine, that of its task, waits for events, passes them to the state
-// machine (package daemon), and carries out its decisions. Other goroutines must call post and nothing else.
+// shard drives a daemon's shard. The goroutine of its task waits for events, passes them to the state machine (package
+// daemon), and carries out the decisions of the machine. Other goroutines may only call post.
 type shard struct {
 	*task
 	spec    wire.Task
@@ -21,35 +21,37 @@ type shard struct {
 	machine *daemon.Shard
 	runner  runner
 
-	// events are functions for the shard's goroutine to call; closed is closed when it calls no more of them.
+	// events are functions that the shard's goroutine calls. closed is closed when it calls no more functions.
 	events  chan func()
 	closed  chan struct{}
-	waiting sync.WaitGroup // goroutines that wait for the end of a process or request
+	waiting sync.WaitGroup // goroutines that wait for the end of a process or a request
 
 	next   *daemon.Run   // the run to begin once the runner is ready and its slot is granted
 	slot   *slot         // belongs to the next or the current run
 	cutOff daemon.Result // the result of the run that a kill interrupted
-	// endedByForce says that its process went on after SIGTERM for the kill grace, so that SIGKILL ended it.
+	// endedByForce says that the process of that run still ran at the end of the kill grace, so that SIGKILL ended it.
 	endedByForce bool
 }
 
-// runner executes a shard's runs, one at a time: each is a process, a run of a resident process, or a request. Only
-// the shard's goroutine uses it. It reports the start and the end of a run by shard.started and shard.finished.
+// runner executes a shard's runs, one at a time, by processes or by requests. Only the shard's goroutine uses it. It
+// calls shard.started when a run starts, and shard.finished when the run has ended.
 type runner interface {
-	// ready reports whether a run could begin now. The shard requests a slot only while it is true, so that a run
-	// which waits for its runner does not keep a slot from other shards. An event follows when it becomes true.
+	// ready reports whether a run could begin now. When this becomes true, an event follows. The shard requests a slot
+	// only if the runner is ready, so that no run holds a slot, which other shards could use, while it waits for its
+	// runner.
 	ready() bool
 	// start begins a run. The previous run must have ended.
 	start(daemon.Run)
-	// cancel asks the run under way to end early; stop forces it to end.
+	// cancel asks the current run to end early; stop forces it to end.
 	cancel(reason string)
 	stop()
-	// active reports whether a process or request of the runner is left after the task was killed. An event follows
-	// when it becomes false.
+	// active reports, after the task was killed, whether a process or request of the runner has not ended yet. When
+	// this becomes false, an event follows.
 	active() bool
 }
 
-// now reads the clocks for the state machine. Lag is how far the coarse clock, which jobs read, is behind.
+// now reads the clocks for the state machine. Jobs may read the kernel's coarse clock; Lag is how far that clock is
+// behind.
 func (s *shard) now() daemon.Moment {
 	now := time.Now()
 	var coarse unix.Timespec
@@ -60,8 +62,8 @@ func (s *shard) now() daemon.Moment {
 	return daemon.Moment{Wall: now.Round(0), Lag: lag, Up: now.Sub(s.began), Backlog: s.host.Ledger.Backlog(s.id)}
 }
 
-// loop runs the shard until the task is killed and nothing of its runs is left. It returns ErrLost if the
-// supervisor is lost.
+// loop runs the shard until the task is killed and the process or request of its last run has ended. It returns
+// supervisor.ErrLost if the supervisor is lost.
 func (s *shard) loop() error {
 	s.setDrainable(true)
 	defer s.setDrainable(false)
@@ -69,7 +71,7 @@ func (s *shard) loop() error {
 	defer s.host.clock.subscribe(clockSet)()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var preciseFire <-chan struct{} // closed at the fire time, once the timer has come within preciseLead of it
+	var preciseFire <-chan struct{} // closed at the fire time; nil unless that is at most preciseLead away
 	kill := s.ctx.Done()
 	for kill != nil || s.runner.active() {
 		var granted chan struct{}
@@ -103,8 +105,8 @@ func (s *shard) loop() error {
 		s.apply(s.machine.Tick(s.now()))
 		s.host.reports.shard(s.id, s.machine.Fire(), s.machine.Totals())
 		preciseFire = nil
-		switch wait, some := s.machine.Wait(s.now()); { // read the clock after Tick: to start a run takes time
-		case !some:
+		switch wait, ok := s.machine.Wait(s.now()); { // reads the clock again, because apply may have taken time
+		case !ok: // nothing to wait for
 			timer.Stop()
 		case wait > preciseLead:
 			timer.Reset(wait - preciseLead)
@@ -123,14 +125,14 @@ func (s *shard) setDrainable(drainable bool) {
 	s.drainable = drainable
 }
 
-// drainLimit returns the time at which draining must end, in the machine's time.
+// drainLimit returns when draining must end, as the time since the shard began, which is the time of the machine.
 func (s *shard) drainLimit() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.drainDeadline.Sub(s.began)
 }
 
-// post passes f to the shard's goroutine, which calls it, unless the shard has ended.
+// post passes f to the shard's goroutine, which calls it. If the shard has ended, post does nothing.
 func (s *shard) post(f func()) {
 	select {
 	case s.events <- f:
@@ -160,15 +162,15 @@ func (s *shard) apply(d daemon.Decision) {
 	}
 }
 
-// started records that the run under way has begun. The runner calls it.
+// started records that the current run has begun. The runner calls it.
 func (s *shard) started() { s.machine.Began(s.now()) }
 
-// finished records the result of the run under way. The runner calls it.
+// finished records the result of the current run. The runner calls it.
 func (s *shard) finished(result daemon.Result) {
 	result.Cause, result.Note = s.secrets.redact(result.Cause), s.secrets.redact(result.Note)
 	if s.killed() {
 		if result.Cause != "" {
-			s.cutOff = result // the kill interrupted the run; it did not fail by itself
+			s.cutOff = result // the kill has interrupted the run, so this is no failure
 			return
 		}
 		s.machine.Drain(s.now(), 0) // no run follows this one
@@ -180,9 +182,10 @@ func (s *shard) finished(result daemon.Result) {
 	s.apply(s.machine.Ended(s.now(), result))
 }
 
-// killed reports whether the task is killed. A run that ends after that was cut off by the kill.
+// killed reports whether the task is killed. Its current run may still be ending.
 func (s *shard) killed() bool { return s.ctx.Err() != nil }
 
+// releaseSlot releases the slot, or cancels the request for it, and forgets the run that waits to begin.
 func (s *shard) releaseSlot() {
 	if s.slot != nil {
 		s.host.slots.release(s.slot)
@@ -190,7 +193,7 @@ func (s *shard) releaseSlot() {
 	s.slot, s.next = nil, nil
 }
 
-// statusWith returns the status for an update, with the run that the update is about; nil if it is about none.
+// statusWith returns the status for an update about run; nil means that the update is about no run.
 func (s *shard) statusWith(run *wire.Run) wire.Status {
 	status := s.status
 	totals := s.machine.Totals()
@@ -198,20 +201,20 @@ func (s *shard) statusWith(run *wire.Run) wire.Status {
 	return status
 }
 
-// update sends an update about the shard while it goes on.
+// update sends an update about the shard, which is not its last.
 func (s *shard) update(state agent.State, message string, run *wire.Run) {
 	s.report(state, message, s.statusWith(run))
 }
 
-// specOf returns the task's description for one run. With nil it returns the description for a process that has no run
-// yet.
+// specOf returns the task's description for this run. If run is nil, it returns the description for a process that has
+// no run yet.
 func (s *shard) specOf(run *daemon.Run) wire.Task {
 	spec := s.spec
 	spec.Source = ""
 	if run != nil {
 		spec.FireTime, spec.Source, spec.Attempt = run.Fire, run.Source, run.Attempt
 		spec.ExecutionID = spec.JobName + "@" +
-			run.Fire.UTC().Format("20060102T150405Z") // the name that the core gives the fire's execution
+			run.Fire.UTC().Format("20060102T150405Z") // the scheduler forms the id of the fire's execution in the same way
 	}
 	return spec
 }

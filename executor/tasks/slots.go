@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// slots limits how many of a job's runs are under way at once in this executor, if the job has such a limit. Slots
-// are granted in the order in which they were requested.
+// slots limits how many runs of a job this executor executes at the same time, for jobs with such a limit. A job's
+// slots are granted in the order in which they were requested.
 type slots struct {
 	mu   sync.Mutex
 	jobs map[string]*jobSlots
@@ -20,11 +20,11 @@ type jobSlots struct {
 	waiting     []*slot
 }
 
-// slot is the right of one run to be under way. granted gets a value when the slot is granted.
+// slot is the right to execute one run. granted gets a value when the slot is granted.
 type slot struct {
 	job     string
 	granted chan struct{}
-	held    bool // guarded by slots.mu
+	held    bool // the slot is granted and counts for the limit; guarded by slots.mu
 }
 
 func newSlots() *slots { return &slots{jobs: map[string]*jobSlots{}} }
@@ -40,7 +40,8 @@ func slotsFor(concurrency string) int {
 	return 0
 }
 
-// request requests a slot. The caller must release it, even if it was not granted.
+// request requests a slot. Without a limit (0) the slot is granted at once. The caller must release it, even if it was
+// not granted.
 func (s *slots) request(job string, limit int) *slot {
 	n := &slot{job: job, granted: make(chan struct{}, 1)}
 	if limit == 0 {

@@ -16,14 +16,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// startProcess starts a process of the task in a working folder that shows the package, if there is one. It calls
-// hear with each message that the process writes to its pipe, and closed when the process has closed its pipe,
-// mostly because it has ended; both in another goroutine, which ends before wait returns. The caller must call
-// wait.
-func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), closed func(*process)) (_ *process,
-	err error) {
-	// The supervisor starts processes one after the other, so more of them in preparation would not be faster. A
-	// process gets its folders only after it has got a slot: so many short tasks need few folders.
+// startProcess starts a process of the task in a working folder that shows the package, if there is one. Another
+// goroutine calls onMessage with each message that the process writes to its pipe, and onClosed when the process has
+// closed its pipe, mostly because it has ended. That goroutine ends before process.wait returns, which the caller must
+// call.
+func (t *task) startProcess(spec wire.Task, onMessage func(*process, pipe.Message),
+	onClosed func(*process)) (_ *process, err error) {
+	// The supervisor starts processes one after the other, so it would not help to prepare more than a few at once. A
+	// process gets its folders only when it may be prepared, so that many short tasks need few folders.
 	t.host.starting <- struct{}{}
 	defer func() { <-t.host.starting }()
 
@@ -50,23 +50,24 @@ func (t *task) startProcess(spec wire.Task, hear func(*process, pipe.Message), c
 		return nil, err
 	}
 	p.releases = append(p.releases, releaseWork)
-	if err := t.startInFolders(launch.Places{Temporary: temporary, Work: work, Root: root,
-		Start: cmp.Or(t.host.Container.StartFolder(root), work)}, p, spec); err != nil {
+	places := launch.Places{Temporary: temporary, Work: work, Root: root,
+		Start: cmp.Or(t.host.Container.StartFolder(root), work)}
+	if err := t.startInFolders(places, p, spec); err != nil {
 		return nil, err
 	}
 	p.hello.begin(p.pipe, func() { t.remark(p, "hello of the process missing", noHello) })
 	go p.pipe.Read(pipe.Handlers{
 		Message: func(m pipe.Message) {
 			p.hello.heard.Store(true)
-			hear(p, m)
+			onMessage(p, m)
 		},
-		Ignored: func(what string) { t.ignore(p, what) },
-		Closed:  func() { closed(p) },
+		Ignored: func(description string) { t.ignore(p, description) },
+		Closed:  func() { onClosed(p) },
 	})
 	return p, nil
 }
 
-// beginOutput prepares the folder for the task's output; only its first call has an effect.
+// beginOutput prepares the folder for the task's output. Once it has succeeded, further calls do nothing.
 func (t *task) beginOutput() error {
 	if t.outputReady {
 		return nil
@@ -81,7 +82,7 @@ func (t *task) beginOutput() error {
 
 var errNoCommand = errors.New("the app has no command to run")
 
-// root returns the folder of the package that contains the command; empty without a package.
+// root returns the folder of the package that contains the command. It returns "" if there is no package.
 func (t *task) root(spec wire.Task) string {
 	if t.fetched.Dir == "" {
 		return ""
@@ -89,8 +90,9 @@ func (t *task) root(spec wire.Task) string {
 	return pack.Root(t.fetched.Dir, spec.Command[0])
 }
 
-// startInFolders starts the process in its folders, unless the task was killed in the meantime.
-func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) error {
+// startInFolders starts the process in its folders and sets the remaining fields of p. It returns an error if the task
+// was killed before the start.
+func (t *task) startInFolders(places launch.Places, p *process, spec wire.Task) error {
 	spec, err := t.resolveReferences(spec)
 	if err != nil {
 		return err
@@ -99,15 +101,15 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 	if err != nil {
 		return err
 	}
-	env := t.host.Base.Of(spec, at, shard)
-	given := spec.Command
+	env := t.host.Base.Of(spec, places, shard)
+	commandLine := spec.Command
 	if !spec.PlainCommand {
-		given = append(slices.Clone(given), shard)
+		commandLine = append(slices.Clone(commandLine), shard)
 	}
-	if err := t.host.Temporaries.MoveLarge(env, given, launch.MayBeLarge(), at.Temporary); err != nil {
+	if err := t.host.Temporaries.MoveLarge(env, commandLine, launch.MayBeLarge(), places.Temporary); err != nil {
 		return err
 	}
-	path, args, err := launch.Find(cmp.Or(at.Root, at.Start), spec.Command, env["PATH"], t.host.As)
+	path, args, err := launch.Find(cmp.Or(places.Root, places.Start), spec.Command, env["PATH"], t.host.As)
 	if err != nil {
 		return err
 	}
@@ -115,60 +117,60 @@ func (t *task) startInFolders(at launch.Places, p *process, spec wire.Task) erro
 		return err
 	}
 	p.explain = func() string {
-		words := launch.Words{Dir: t.fetched.Dir, Root: cmp.Or(at.Root, at.Start),
+		words := launch.Words{Dir: t.fetched.Dir, Root: cmp.Or(places.Root, places.Start),
 			File: pack.FileName(spec.Package.URL)}
 		return words.Explain(spec.Command, env["PATH"], t.host.As)
 	}
-	t.secrets.addFolders(at.Work, at.Root)
-	path, args = workdir.InView(at.Root, at.Work, path, args)
+	t.secrets.addFolders(places.Work, places.Root)
+	path, args = workdir.InView(places.Root, places.Work, path, args)
 	if !spec.PlainCommand {
 		args = append(args, shard)
 	}
 	start := supervisor.Spec{
-		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: at.Start,
+		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: places.Start,
 		Processes: t.host.Processes, As: t.host.As,
 	}
 	files, stopCapture, err := t.host.Outputs.Streams(t.number, &start)
 	if err != nil {
 		return err
 	}
-	ends, theirs, err := pipe.Open(t.host.As)
+	ownEnds, processEnds, err := pipe.Open(t.host.As)
 	if err != nil {
 		output.CloseAll(files)
 		stopCapture()
 		return err
 	}
 	p.stopCapture = stopCapture
-	p.Process, err = t.host.Supervisor.Start(start, append(files, theirs...)...)
+	p.Process, err = t.host.Supervisor.Start(start, append(files, processEnds...)...)
 	if err != nil {
-		ends.Close()
+		ownEnds.Close()
 		stopCapture()
-		var refused *supervisor.StartError
-		if errors.As(err, &refused) {
-			return launch.ExplainStart(path, spec.Command[0], refused, t.host.As)
+		var startErr *supervisor.StartError
+		if errors.As(err, &startErr) {
+			return launch.ExplainStart(path, spec.Command[0], startErr, t.host.As)
 		}
 		return err
 	}
-	p.pipe = ends
+	p.pipe = ownEnds
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.process = p
 	if t.ctx.Err() != nil {
-		t.endProcess(p) // killed since the check above
+		t.endProcess(p) // the task was killed since the check above
 	}
 	return nil
 }
 
-// request returns the request of an HTTP job, with the values of its references. Reports hide these values from now
-// on.
+// request returns the request of an HTTP job, with the values of its references. From now on, reports hide the values
+// of its secret headers.
 func (t *task) request(spec wire.Task) (wire.HTTP, error) {
-	r, err := t.host.References.Request(spec)
-	t.secrets.add(headerSecrets(r.Headers))
-	return r, err
+	request, err := t.host.References.Request(spec)
+	t.secrets.add(headerSecrets(request.Headers))
+	return request, err
 }
 
-// resolveReferences returns the description with the values of its references, which it reads now. Reports hide these
-// values from now on.
+// resolveReferences reads the values that the description refers to, and returns the description with these values as
+// variables. A variable of the description itself has precedence. From now on, reports hide these values.
 func (t *task) resolveReferences(spec wire.Task) (wire.Task, error) {
 	if len(spec.EnvFiles)+len(spec.EnvVariables) == 0 {
 		return spec, nil

@@ -23,7 +23,7 @@ import (
 // DefaultGrace is the kill grace of tasks that specify none.
 const DefaultGrace = 5 * time.Second
 
-// shortTask is how long a process or request runs before it is reported as running.
+// shortTask is how long a process or request runs before an update reports it as running.
 const shortTask = 25 * time.Millisecond
 
 // task is one attempt of one shard, from its launch to its last update.
@@ -32,15 +32,15 @@ type task struct {
 	log    *slog.Logger
 	id     string
 	data   []byte
-	number string
+	number string      // its number among the executor's tasks; names its folders
 	status wire.Status // the part that every update contains
 
-	ctx    context.Context // cancelled by a kill, with its reason as the cause
+	ctx    context.Context // cancelled by a kill, with the kill's reason as the cause
 	cancel context.CancelCauseFunc
 
 	fetched     pack.Package
-	outputReady bool     // its output folder is prepared
-	releases    []func() // give back what the task uses, in reverse order
+	outputReady bool     // the folder for its output is prepared
+	releases    []func() // release what the task uses; called in reverse order
 	endedAt     time.Time
 
 	secrets redactor // removed from every report
@@ -51,8 +51,8 @@ type task struct {
 	spec          wire.Task
 	process       *process
 	killGrace     time.Duration // the grace of a kill
-	killedAt      time.Time     // when the kill came
-	drainable     bool          // it is a daemon's shard whose machine runs, so it can be drained
+	killedAt      time.Time     // when the first kill came that did not drain the task
+	drainable     bool          // the task is a daemon's shard whose loop runs, so it can be drained
 	drainDeadline time.Time
 	drainReason   string // why the shard drains
 }
@@ -67,13 +67,14 @@ func newTask(h *host, a agent.Assignment, number int) *task {
 	return t
 }
 
+// grace returns the task's own kill grace.
 func (t *task) grace() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ownGrace()
 }
 
-// ownGrace returns the task's own kill grace. The caller holds mu.
+// ownGrace is grace for a caller that holds mu.
 func (t *task) ownGrace() time.Duration {
 	if ms := t.spec.KillGraceMillis; ms > 0 {
 		return time.Duration(ms) * time.Millisecond
@@ -82,13 +83,13 @@ func (t *task) ownGrace() time.Duration {
 }
 
 // kill ends the task in any state. Later calls can only shorten the grace. If the grace exceeds the task's own, a
-// daemon's shard is drained first: its run under way may go on for the difference.
-func (t *task) kill(grace time.Duration, why string) {
+// daemon's shard is drained first: its current run may go on for the difference.
+func (t *task) kill(grace time.Duration, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if spare := grace - t.ownGrace(); spare > 0 && t.drainable && t.ctx.Err() == nil {
-		if by := time.Now().Add(spare); t.drainDeadline.IsZero() || by.Before(t.drainDeadline) {
-			t.drainDeadline, t.drainReason = by, why
+		if deadline := time.Now().Add(spare); t.drainDeadline.IsZero() || deadline.Before(t.drainDeadline) {
+			t.drainDeadline, t.drainReason = deadline, reason
 		}
 		select {
 		case t.drain <- struct{}{}:
@@ -100,13 +101,13 @@ func (t *task) kill(grace time.Duration, why string) {
 		t.killGrace, t.killedAt = grace, time.Now()
 	}
 	t.killGrace = min(t.killGrace, grace)
-	t.cancel(errors.New(why))
+	t.cancel(errors.New(reason))
 	if t.process != nil {
 		t.endProcess(t.process)
 	}
 }
 
-// endProcess ends a process of a killed task. The caller holds mu.
+// endProcess ends a process of a killed task with the grace of the kill. The caller holds mu.
 func (t *task) endProcess(p *process) {
 	if err := p.terminate(t.killGrace); err != nil {
 		t.log.Warn("process not killed", "error", err)
@@ -116,41 +117,41 @@ func (t *task) endProcess(p *process) {
 // endDrained ends the task after its shard was drained, with the task's own grace.
 func (t *task) endDrained() {
 	t.mu.Lock()
-	grace, why := t.ownGrace(), t.drainReason
+	grace, reason := t.ownGrace(), t.drainReason
 	t.mu.Unlock()
-	t.kill(grace, why)
+	t.kill(grace, reason)
 }
 
-// forced reports whether the process went on after the SIGTERM of the kill, so that SIGKILL ended it.
+// forced reports whether the process still ran at the end of the kill's grace, so that SIGKILL ended it.
 func (t *task) forced(exit processExit) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.ctx.Err() != nil && t.killGrace > 0 && exit.Killed && exit.Signal == int(syscall.SIGKILL)
 }
 
-// timedOut reports whether the kill came when a process that began at that time had exceeded the job's timeout.
-func (t *task) timedOut(began time.Time) bool {
+// timedOut reports whether a process that started at this time had exceeded the job's timeout when the kill came.
+func (t *task) timedOut(started time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	timeout := time.Duration(t.spec.TimeoutMillis) * time.Millisecond
-	return timeout > 0 && t.ctx.Err() != nil && t.killedAt.Sub(began) >= timeout
+	return timeout > 0 && t.ctx.Err() != nil && t.killedAt.Sub(started) >= timeout
 }
 
 // killReason returns the reason of the kill; nil if the task was not killed.
 func (t *task) killReason() error { return context.Cause(t.ctx) }
 
+// report sends an update with a state, without the task's secrets.
 func (t *task) report(s agent.State, message string, status wire.Status) {
 	t.deliver(s, message, status, nil)
 }
 
-// deliver reports a state, with the task's secrets removed. It closes delivered, if not nil, when the agent has the
-// report.
+// deliver is report with a channel, which may be nil. The channel is closed when the agent has the update.
 func (t *task) deliver(s agent.State, message string, status wire.Status, delivered chan struct{}) {
-	shown := func(text string) string { return t.host.Container.Reword(t.secrets.redact(text)) }
-	message, status.Cause = shown(message), shown(status.Cause)
+	cleaned := func(text string) string { return t.host.Container.Reword(t.secrets.redact(text)) }
+	message, status.Cause = cleaned(message), cleaned(status.Cause)
 	if status.Run != nil {
 		run := *status.Run
-		run.Cause, status.Run = shown(run.Cause), &run
+		run.Cause, status.Run = cleaned(run.Cause), &run
 	}
 	data, err := status.Encode()
 	if err != nil {
@@ -160,24 +161,25 @@ func (t *task) deliver(s agent.State, message string, status wire.Status, delive
 		At: time.Now(), Delivered: delivered})
 }
 
-// causeOf returns the text with the last lines of the output since the mark.
-func (t *task) causeOf(what string, since output.Mark) string {
+// causeOf returns the text followed by the last lines of the output since the mark, without secrets.
+func (t *task) causeOf(text string, since output.Mark) string {
 	t.mu.Lock()
 	charset := charsetOf(t.spec.Env)
 	t.mu.Unlock()
-	return t.host.Outputs.Cause(t.number, what, since, func(output []byte) string {
+	return t.host.Outputs.Cause(t.number, text, since, func(output []byte) string {
 		return t.secrets.redact(textfile.Show(output, charset))
 	})
 }
 
-// charsetOf returns the character encoding that a job's variables give to programs; empty if they give none.
+// charsetOf returns the character encoding that a job's variables set for programs; "" if they set none.
 func charsetOf(env map[string]string) string {
 	_, charset, _ := strings.Cut(cmp.Or(env["LC_ALL"], env["LC_CTYPE"], env["LANG"]), ".")
 	charset, _, _ = strings.Cut(charset, "@")
 	return charset
 }
 
-// firstLine returns the first line of a text, at most output.MessageLength bytes and an ellipsis; never empty.
+// firstLine returns the first line of a text. It cuts the line to output.MessageLength bytes and an ellipsis, and
+// returns "failed" instead of an empty line.
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(output.Readable(text, len(text)), "\n")
 	if len(line) > output.MessageLength {

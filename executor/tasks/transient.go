@@ -15,20 +15,20 @@ import (
 // transientRun is the id of the only run of a transient task.
 const transientRun = "1"
 
-// conversation is what a transient task's process has sent over its pipe.
+// conversation is what the executor knows about the process of a transient task, mostly from its messages.
 type conversation struct {
 	hello, done bool
 	failure     string // the error in its done message
-	refused     string // why the executor ended the process
-	closed      bool   // it closed its pipe without an answer
-	ignored     string // the ignored messages on its pipe, as the end of a reason
-	kept        string // where its working folder is kept, as the end of a reason
-	timedOut    bool   // it was killed for the job's timeout
-	// killTimer kills a process that goes on after its run, or can't answer any more; nil before that.
+	refused     string // why the executor could not use the process and ended it
+	closed      bool   // the process closed its pipe without an answer
+	ignored     string // the ignored messages on its pipe, as a text to append to a reason
+	kept        string // where its working folder is kept, as a text to append to a reason
+	timedOut    bool   // the process was killed because it exceeded the job's timeout
+	// killTimer kills a process that runs on although it has answered or can't answer any more; nil before that.
 	killTimer *time.Timer
 }
 
-// runProcess runs a task of one process, and returns the function that reports its end.
+// runProcess runs a task that is one process, and returns the function that reports its end.
 func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 	var c conversation
 	process, err := t.startProcess(spec, func(p *process, m pipe.Message) { t.handleMessage(spec, &c, p, m) },
@@ -37,9 +37,9 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 		return nil, err
 	}
 	t.status.StartTime = process.Started.UTC()
-	// A process that ends within shortTask is reported by its end only, which has its start time too: each update
-	// is work for the agent, the master and the scheduler, while other tasks wait to be started. A task that is
-	// lost before this update counts as begun (rule E1).
+	// For a process that ends within shortTask, only the end is reported, with its start time: each update is work for
+	// the agent, the master and the scheduler, while other tasks wait to be started. The scheduler counts the task as
+	// begun even if it is lost before this update (rule E1).
 	select {
 	case <-process.Done():
 	case <-time.After(shortTask):
@@ -60,8 +60,8 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 	return func() { t.reportExit(exit, c) }, nil
 }
 
-// handleMessage handles a message of the process. A process that sends a hello gets one run, and after its answer the
-// end of its stream.
+// handleMessage handles a message of the process. A process that sends a hello gets one run. After its answer its input
+// is closed, which asks it to end.
 func (t *task) handleMessage(spec wire.Task, c *conversation, p *process, m pipe.Message) {
 	switch {
 	case m.Type == pipe.Progress && (m.Run == "" || m.Run == transientRun):
@@ -80,7 +80,7 @@ func (t *task) handleMessage(spec wire.Task, c *conversation, p *process, m pipe
 	case m.Type == pipe.Done && c.hello && !c.done && m.Run == transientRun:
 		c.done, c.failure = true, t.secrets.redact(errorText(m))
 		p.pipe.CloseInput()
-		t.killLater(c, p) // its run has ended, so the process has the grace to end too
+		t.killLater(c, p) // the run has ended, so the process must end too
 	case m.Type == pipe.Done && !c.hello:
 		t.ignore(p, "a done before a hello")
 	case m.Type != pipe.Hello && m.Run != transientRun:
@@ -88,7 +88,7 @@ func (t *task) handleMessage(spec wire.Task, c *conversation, p *process, m pipe
 	}
 }
 
-// wrongRun describes a message about another run than the present one.
+// wrongRun describes a message about another run than the current run, whose id is run.
 func wrongRun(m pipe.Message, run string) string {
 	if m.Run == "" {
 		return fmt.Sprintf("a %s without its run, which is \"%s\"", m.Type, run)
@@ -96,8 +96,8 @@ func wrongRun(m pipe.Message, run string) string {
 	return fmt.Sprintf("a %s of run %q; the present one is %q", m.Type, m.Run, run)
 }
 
-// pipeClosed gives a process that closed its pipe without an answer the kill grace to end; mostly it has ended
-// already.
+// pipeClosed handles that the process has closed its pipe, mostly by its end. A process that sent a hello and no answer
+// then has the kill grace to end by itself.
 func (t *task) pipeClosed(c *conversation, p *process) {
 	if c.hello && !c.done && c.refused == "" {
 		c.closed = true
@@ -105,6 +105,7 @@ func (t *task) pipeClosed(c *conversation, p *process) {
 	}
 }
 
+// killLater kills the process, with the kill grace, if it still runs after a time as long as that grace.
 func (t *task) killLater(c *conversation, p *process) {
 	grace := t.grace()
 	c.killTimer = time.AfterFunc(grace, func() { _ = p.Kill(grace) })
@@ -116,15 +117,17 @@ func (t *task) reportExit(exit processExit, c conversation) {
 	status.Phase = wire.PhaseRun
 	status.CompleteTime = exit.At.UTC()
 	status.ExitStatus, status.Signal = exitOf(exit)
-	// A process that sent a hello may end at the end of its stream, before the kill's signal reaches it.
-	cut := exit.Killed || c.hello && (!c.done || c.failure != "")
-	if why := t.killReason(); cut && why != nil {
-		status.Cause = t.lastWords(why, c)
+	unsuccessful := c.hello && (!c.done || c.failure != "") // a resident process has not reported success
+	// A kill also closes the process's input. A process that sent a hello may end for that, before the signal reaches
+	// it.
+	cutOff := exit.Killed || unsuccessful
+	if killReason := t.killReason(); cutOff && killReason != nil {
+		status.Cause = t.lastWords(killReason, c)
 		status.Forced = t.forced(exit)
-		if c.hello && (!c.done || c.failure != "") {
+		if unsuccessful {
 			status.ExitStatus = nil // the exit status of a resident process says nothing about its run
 		}
-		message := why.Error() + ": " + exit.text() + c.ignored
+		message := killReason.Error() + ": " + exit.text() + c.ignored
 		if c.failure != "" {
 			message += "; its answer: " + c.failure
 		}
@@ -143,7 +146,7 @@ func (t *task) reportExit(exit processExit, c conversation) {
 		text = pipe.ErrClosed.Error() + c.ignored
 	case c.hello && !c.done:
 		text = "the process ended without an answer to its run: " + exit.text() + c.ignored
-	case exit.Killed: // the process went on after its run, which succeeded
+	case exit.Killed: // the run has succeeded, but the process went on
 		status.Phase, status.ExitStatus, status.Signal = "", nil, ""
 		t.report(agent.Finished, "the run has succeeded; its process did not end by itself", status)
 		return
@@ -163,10 +166,10 @@ func (t *task) reportExit(exit processExit, c conversation) {
 	t.report(agent.Failed, text, status)
 }
 
-// lastWords returns the cause of a killed task: why it was killed, and what its process said at its end. It says that
-// the process wrote nothing only if that may explain a timeout.
-func (t *task) lastWords(why error, c conversation) string {
-	text := why.Error()
+// lastWords returns the cause of a killed task: the reason of the kill, and the process's answer or the last lines of
+// its output. If there is no output, the text says so only after a timeout, which this may explain.
+func (t *task) lastWords(killReason error, c conversation) string {
+	text := killReason.Error()
 	if c.failure != "" {
 		return text + "; its answer: " + c.failure + c.ignored + c.kept
 	}
