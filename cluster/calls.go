@@ -26,7 +26,7 @@ type Kill struct {
 	TaskID, AgentID string
 	// Grace is the time between SIGTERM and SIGKILL.
 	Grace time.Duration
-	// Reason explains the kill to people; it may be empty.
+	// Reason explains the kill to users; it may be empty.
 	Reason string
 }
 
@@ -72,7 +72,7 @@ type TaskLaunch struct {
 // Description encodes Task in the form that executors read.
 func (t *TaskLaunch) Description() ([]byte, error) { return t.Task.EncodeWith(t.Shared) }
 
-// Size is an upper bound of the bytes that all tasks add to a call.
+// Size returns an upper bound of the bytes that all tasks add to a call.
 func (l *Launch) Size() (n int) {
 	for i := range l.Tasks {
 		n += l.Tasks[i].Size

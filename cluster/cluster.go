@@ -1,14 +1,14 @@
 // Package cluster defines what the scheduler core requires of a cluster: an interface and its types for offers of
 // resources, the tasks that executors run on them, and reports about those tasks. cluster/mesos implements it over the
 // Mesos v1 scheduler API, cluster/kubernetes over the Kubernetes API. cluster/local has no Driver: it is a cluster on
-// one machine that serves Mesos' API, so cluster/mesos drives it too. This package depends on none of them.
+// one machine that serves Mesos' API, so cluster/mesos drives it too. This package imports none of these three.
 //
 // A new cluster needs a Driver, the code that opens it in cmd/scheduler/server/platform, and its settings in
 // cmd/scheduler/settings.
 //
 // A Driver opens Sessions. A Session is one subscription: it delivers events in the cluster's order until it ends. It
 // never reconnects; the scheduler decides when to subscribe again (rule T6). Each call is sent once, without a retry
-// (rule L3), so an error means that the outcome is unknown unless it is a *Refused.
+// (rule L3). After a *Refused, the call was rejected; after any other error, its outcome is unknown.
 package cluster
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// ErrGone is wrapped by the errors of reading a task's files when the agent no longer has them.
+// ErrGone is wrapped by the error of reading a task's files if the agent no longer has the files.
 var ErrGone = errors.New("no longer kept")
 
-// FilesGone is an ErrGone that tells people why the files are gone and which setting controls that. Why is a clause
-// that continues an error text.
+// FilesGone is an ErrGone that says why the files are gone and which setting controls that. Why is a clause that
+// continues an error text.
 type FilesGone struct{ Why string }
 
 func (g *FilesGone) Error() string { return ErrGone.Error() + ": " + g.Why }
@@ -31,8 +31,8 @@ func (g *FilesGone) Error() string { return ErrGone.Error() + ": " + g.Why }
 // Unwrap makes errors.Is(g, ErrGone) true.
 func (g *FilesGone) Unwrap() error { return ErrGone }
 
-// ErrOneStream is wrapped by the errors of reading a task's stderr on a cluster that writes stderr into the task's
-// stdout.
+// ErrOneStream is wrapped by the error of reading a task's stderr on a cluster that writes stderr and stdout into one
+// stream.
 var ErrOneStream = errors.New("it stands in stdout")
 
 // Framework is the identity with which the scheduler subscribes.
@@ -48,9 +48,9 @@ type Framework struct {
 // Driver opens subscriptions.
 type Driver interface {
 	// Subscribe sends SUBSCRIBE and returns when the stream is open or the attempt has failed. It does not retry. ctx
-	// bounds this call only, not the session. The error wraps a FrameworkError when the cluster answers with an ERROR
-	// event, as it does for a framework id that was torn down. It wraps a *Refused with a 4xx status when the cluster
-	// rejects the credentials or the role; its text then names what to check, and a retry cannot succeed until an
+	// bounds this call only, not the session. The error wraps a FrameworkError if the cluster answers with an ERROR
+	// event, as it does for a framework id that was torn down. It wraps a *Refused with a 4xx status if the cluster
+	// rejects the credentials or the role; the text then names what to check, and a retry cannot succeed before an
 	// operator has corrected that. A *Refused with a 5xx status means that the cluster is not ready.
 	Subscribe(ctx context.Context, f Framework) (Session, error)
 }
@@ -85,10 +85,10 @@ type Session interface {
 	Close() error
 }
 
-// Demander is a Session that publishes the shards that fit on no agent, so that an autoscaler can add agents.
+// Demander is a Session that can publish which shards fit on no agent, so that an autoscaler can add agents.
 type Demander interface {
-	// ShowUnplaced replaces the published set with these shards. It is advisory: no decision depends on it, so a lost
-	// call or an error does no harm.
+	// ShowUnplaced replaces the published shards with these. No decision of the scheduler depends on it, so a lost call
+	// or an error does no harm.
 	ShowUnplaced(ctx context.Context, all []Unplaced) error
 }
 
@@ -101,7 +101,7 @@ type Unplaced struct {
 	Resources     resources.Amount
 	CPULimitMilli int64
 	Container     Container
-	// Why explains to people, in one sentence, why no agent can run the shard.
+	// Why is a sentence that explains why no agent can run the shard. Users read it.
 	Why string
 }
 

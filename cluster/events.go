@@ -34,9 +34,9 @@ type Offer struct {
 	Reserved []Reserved
 	// ExecutorIDs are the framework's executors that the master knew on the agent when it made the offer (rule X3).
 	ExecutorIDs []string
-	// Total is all resources of the agent, used or free; zero if the cluster does not report it.
+	// Total is all resources of the agent, used or free; zero if the cluster does not report them.
 	Total resources.Amount
-	// MaxTasks limits the number of tasks launched on the offer, regardless of free resources; 0 means no limit.
+	// MaxTasks is how many tasks may be launched on the offer, regardless of free resources; 0 means no limit.
 	MaxTasks int
 	// Attributes determine which apps may be placed on the agent, by the cluster's own rules (step.Options.Unfit); nil
 	// if there are none. The driver returns the same pointer for as long as the attributes are equal, and never
@@ -58,8 +58,8 @@ type Attributes struct {
 type Taint struct{ Key, Value, Effect string }
 
 // Closed reports that an agent accepts no new tasks, and why. With an empty Why it reports that the agent accepts
-// tasks again; an offer of the agent implies the same. The event only informs people, because a closed agent sends no
-// offers anyway. Not every cluster sends it.
+// tasks again; an offer of the agent implies the same. The scheduler only shows this to users, because the cluster
+// makes no offers of a closed agent anyway. Not every cluster sends the event.
 type Closed struct {
 	AgentID, Hostname string
 	// Total and Attributes are as in Offer.

@@ -12,12 +12,12 @@ type Update struct {
 	State                       State
 	Source                      Source
 	Reason                      Reason
-	// Message is the cluster's own text, for people.
+	// Message is the cluster's own text about the update, for users.
 	Message string
 	// UUID is empty for updates that need no acknowledgement.
 	UUID []byte
-	// Status is the executor's report about the task. It is nil if the update was not sent by the scheduler's own
-	// executor, or if its data could not be decoded, which is handled like an update without data.
+	// Status is the executor's report about the task. It is nil if this scheduler's executor did not send the update,
+	// or if the data of the update could not be decoded.
 	Status    *wire.Status
 	Timestamp time.Time
 	// UnreachableSince is set if State is Unreachable.
@@ -51,8 +51,8 @@ const (
 	Unknown        State = "UNKNOWN"
 )
 
-// Terminal reports whether a task in this state has ended, if its agent reported the state. Gone, Unknown and
-// Unreachable have rules of their own.
+// Terminal reports whether a task in this state has ended, provided that the task's agent reported the state. Gone,
+// Unknown and Unreachable have rules of their own.
 func (s State) Terminal() bool {
 	switch s {
 	case Finished, Failed, Killed, Error, Lost, Dropped, Gone, GoneByOperator:
@@ -80,7 +80,7 @@ const (
 	FromExecutor Source = "EXECUTOR"
 )
 
-// Reason is why the state of a task changed, as a constant of the cluster; "" if it gave none.
+// Reason is the constant by which the cluster says why the state of a task changed; "" if it gave none.
 type Reason string
 
 // The reasons that the core's rules distinguish, named as in Mesos without the prefix "REASON_". A driver passes other
