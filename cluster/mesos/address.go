@@ -22,7 +22,8 @@ type zkAddress struct {
 // String omits the credentials.
 func (a *zkAddress) String() string { return zkScheme + strings.Join(a.servers, ",") + a.path }
 
-// parseAddresses parses Options.Masters into either urls or zk.
+// parseAddresses parses Options.Masters. It returns either urls or zk. With tls, it rejects addresses of masters
+// without https.
 func parseAddresses(masters []string, tls bool) (urls []*url.URL, zk *zkAddress, err error) {
 	if len(masters) == 0 {
 		return nil, nil, errors.New("no Mesos master given: name them as zk://host:port,…/mesos or http://host:port")
@@ -59,7 +60,7 @@ func baseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// withoutUser hides the text before the last @, even in an address without a scheme.
+// withoutUser hides the user and password of an address: the text before the last @, except for the scheme.
 func withoutUser(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {
@@ -75,28 +76,28 @@ func withoutUser(address string) string {
 // parseZK parses an address in the form of Mesos' own flag --zk. Its errors contain no credentials.
 func parseZK(address string) (*zkAddress, error) {
 	rest := strings.TrimPrefix(address, zkScheme)
-	var out zkAddress
+	var a zkAddress
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		out.credentials, rest = rest[:at], rest[at+1:]
-		if user, password, ok := strings.Cut(out.credentials, ":"); !ok || user == "" || password == "" {
+		a.credentials, rest = rest[:at], rest[at+1:]
+		if user, password, ok := strings.Cut(a.credentials, ":"); !ok || user == "" || password == "" {
 			return nil, errors.New("address of the Mesos masters: the part before the @ must be user:password, as in zk://user:password@host:port/mesos")
 		}
 	}
 	hosts, path, _ := strings.Cut(rest, "/")
-	out.path = "/" + strings.Trim(path, "/")
-	bad := func(what string) (*zkAddress, error) {
-		return nil, fmt.Errorf("address of the Mesos masters: %s in %q: write zk://host:port,host:port/mesos", what,
+	a.path = "/" + strings.Trim(path, "/")
+	fail := func(mistake string) (*zkAddress, error) {
+		return nil, fmt.Errorf("address of the Mesos masters: %s in %q: write zk://host:port,host:port/mesos", mistake,
 			zkScheme+rest)
 	}
-	if out.path == "/" {
-		return bad("no path")
+	if a.path == "/" {
+		return fail("no path")
 	}
-	if strings.Contains(out.path, "//") || strings.ContainsAny(out.path, ", \t:") {
-		return bad("a bad path")
+	if strings.Contains(a.path, "//") || strings.ContainsAny(a.path, ", \t:") {
+		return fail("a bad path")
 	}
 	var err error
-	if out.servers, err = zookeeper.ParseServers(hosts); err != nil || strings.ContainsAny(hosts, " \t") {
-		return bad("a bad server")
+	if a.servers, err = zookeeper.ParseServers(hosts); err != nil || strings.ContainsAny(hosts, " \t") {
+		return fail("a bad server")
 	}
-	return &out, nil
+	return &a, nil
 }

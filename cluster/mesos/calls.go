@@ -78,8 +78,8 @@ func (s *session) StopOffers(ctx context.Context) error {
 	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_SUPPRESS, Suppress: &scheduler.Call_Suppress{}})
 }
 
-// send posts a call once (rule L3; the package comment gives the reason). It waits until the answer arrives, ctx ends
-// or the session ends, whichever comes first.
+// send posts a call once (rule L3; see the package comment). It returns when the answer arrives, or earlier if ctx or
+// the session ends.
 func (s *session) send(ctx context.Context, call *scheduler.Call) error {
 	call.FrameworkID = &mesos.FrameworkID{Value: s.framework}
 	body, err := call.Marshal()

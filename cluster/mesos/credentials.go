@@ -11,14 +11,15 @@ import (
 	"strings"
 )
 
-// maxCredentials is the largest accepted size of a credentials file in bytes. A larger file is something else.
+// maxCredentials is the maximum size of a credentials file in bytes. A larger file is not a credentials file.
 const maxCredentials = 64 << 10
 
-// Credentials are the principal and secret for HTTP basic authentication. Every way to print them hides the secret.
+// Credentials are the principal and secret for HTTP basic authentication. Their String, GoString and LogValue methods
+// hide the secret.
 type Credentials struct {
 	User, Secret string
 
-	warning string
+	warning string // see Warning
 }
 
 // ReadCredentials reads a file in either form that Mesos' own --credential accepts: principal and secret on one line,
@@ -46,9 +47,10 @@ func ReadCredentials(path string) (*Credentials, error) {
 	return c, nil
 }
 
+// parseCredentials parses the content of a credentials file. Its errors do not show the content.
 func parseCredentials(text []byte) (*Credentials, error) {
 	var c Credentials
-	text = bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\xef\xbb\xbf"))
+	text = bytes.TrimPrefix(bytes.TrimSpace(text), []byte("\xef\xbb\xbf")) // a byte order mark
 	if bytes.HasPrefix(text, []byte("{")) {
 		var doc struct {
 			Principal, Secret string
@@ -91,6 +93,7 @@ func (c Credentials) GoString() string { return c.String() }
 // LogValue hides the secret.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
+// header returns the value of the header Authorization.
 func (c *Credentials) header() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.User+":"+c.Secret))
 }

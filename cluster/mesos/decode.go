@@ -16,13 +16,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// These texts identify the ERROR events that the core handles specially.
+// An ERROR event that contains one of these texts gets a special meaning (see cluster.FrameworkError).
 const (
 	frameworkRemoved  = "Framework has been removed"
 	frameworkFailover = "Framework failed over"
 )
 
-// maxReport limits the decoded size of a report in bytes. A longer report is treated as undecodable.
+// maxReport is how many bytes of an executor's message are decoded. A longer message can't be decoded and is ignored.
 const maxReport = 1 << 20
 
 // decodeEvent converts an event. It returns nil for events that the scheduler does not need: operations, event types
@@ -59,7 +59,7 @@ func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 		if out.Heartbeat = wire.IsHeartbeat(data); out.Heartbeat {
 			return out
 		}
-		if report, ours := wire.DecodeReport(data); ours {
+		if report, ok := wire.DecodeReport(data); ok {
 			out.Report = &report
 		}
 		return out
@@ -106,9 +106,9 @@ func decodeOffer(o *mesos.Offer, tls bool) cluster.Offer {
 	return out
 }
 
-// agentURL returns "" for an offer without a URL. The scheme in an offer is the master's own, and some versions send
-// "http" regardless. With tls, which the operator configured for the whole cluster, the scheme is therefore always
-// https.
+// agentURL returns the base URL of an agent, or "" for an offer without a URL. The scheme in an offer is the master's
+// own, and some versions send "http" regardless. With tls, which the operator configured for the whole cluster, the
+// scheme is therefore always https.
 func agentURL(u *mesos.URL, tls bool) string {
 	if u == nil {
 		return ""
@@ -143,7 +143,7 @@ func usable(offered []mesos.Resource) (total resources.Amount, reserved []cluste
 		}
 		key, err := reservationKey(r)
 		if err != nil {
-			continue // a reservation without a key could not be named in a launch
+			continue // without a key, a launch can't name the reservation
 		}
 		total = total.Plus(amount)
 		if key != "" {
@@ -162,10 +162,10 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 		Message:    s.GetMessage(),
 		UUID:       s.UUID,
 	}
-	if status, ours := wire.DecodeStatus(s.Data); ours {
+	if status, ok := wire.DecodeStatus(s.Data); ok {
 		out.Status = &status
 	}
-	// The generated getters of unset enums return the first value, so the pointers are checked instead.
+	// The generated getters return an enum's first value if it is not set, so the pointers are checked instead.
 	if s.State != nil {
 		out.State = cluster.State(strings.TrimPrefix(s.State.String(), "TASK_"))
 	}
@@ -191,11 +191,12 @@ func decodeStatus(s *mesos.TaskStatus) cluster.Update {
 	return out
 }
 
-// unknownToAgent is the master's message about a task that a registered agent does not have. Its state is GONE, or
-// UNKNOWN up to Mesos 1.4.
+// unknownToAgent is the master's message about a task that a registered agent does not have. Its state in the update is
+// GONE, or UNKNOWN up to Mesos 1.4.
 const unknownToAgent = "Task is unknown to the agent"
 
-// fromSeconds rounds to microseconds, the precision of a float64 for current times.
+// fromSeconds converts a Unix time. It rounds it to microseconds, because a float64 is no more precise for current
+// times.
 func fromSeconds(s float64) time.Time {
 	return time.UnixMicro(int64(math.Round(s * 1e6))).UTC()
 }

@@ -1,8 +1,8 @@
 // Package mesos implements cluster.Driver over the v1 scheduler API of Apache Mesos. It serves both a real Mesos and
 // cluster/local, which speaks the same API.
 //
-// It sends two kinds of HTTP requests to the leading master. Both use protobuf, because mesos-go's JSON codec rejects
-// unknown enum values, and current masters send some:
+// The driver sends two kinds of HTTP requests to the leading master. Both use protobuf, because current masters send
+// enum values that mesos-go does not know, and its JSON codec rejects these:
 //
 //	SUBSCRIBE ─► one response that never ends: RecordIO frames, one event each
 //	             frame ─► scheduler.Event ─► cluster.Event ─► Session.Events
@@ -13,7 +13,7 @@
 // which do not leave this package. Files (files.go) reads sandboxes from the agents. credentials.go and tls.go hold
 // the scheduler's identity; package mesostls holds the TLS settings that executors share.
 //
-// The package uses mesos-go's generated types but not its client. That client serialises calls behind a state machine,
+// The package uses mesos-go's generated types but not its client. That client sends calls one after the other,
 // retries and redirects them, and limits an event to 4 MiB, which the offers of a few thousand agents exceed.
 //
 // # The leading master
@@ -22,8 +22,9 @@
 // lowest number leads, and its node holds its address (leader.go). Each Subscribe reads the leader, over one ZooKeeper
 // session that belongs to the Driver. The answer is never cached, so a wrong answer lasts no longer than one attempt.
 // An open session reads the leader twice a second. It ends with ErrNotLeading when ZooKeeper names another master or
-// none, and continues while ZooKeeper is unavailable. It sets no ZooKeeper watch: ZooKeeper itself needs seconds to
-// notice that a master is gone, and polling does not lose a notification together with a connection. Masters that are
+// none, and continues while ZooKeeper is unavailable. It sets no ZooKeeper watch. A watch would hardly be faster,
+// because ZooKeeper itself needs seconds to notice that a master is gone, and its notification would get lost with the
+// connection. Masters that are
 // configured by address name the leader themselves, with a redirect.
 //
 // # Ends and refusals

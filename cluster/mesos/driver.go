@@ -23,7 +23,7 @@ const (
 	mediaType     = "application/x-protobuf"
 	streamHeader  = "Mesos-Stream-Id"
 
-	// maxRedirects limits how often masters redirect to one another, as they may during an election.
+	// maxRedirects is how many redirects are followed: during an election, masters may redirect to one another.
 	maxRedirects = 5
 	// maxConns limits the connections to the master. Further calls wait for a free one.
 	maxConns = 64
@@ -33,10 +33,10 @@ const (
 
 // Options configure how the driver reaches the masters.
 type Options struct {
-	// Masters holds one of two things. It is either one ZooKeeper address at which the masters elect their leader,
-	// "zk://host:port,host:port/mesos", with "user:password@" before the hosts if ZooKeeper requires it. Or it is a
-	// list of the masters' own addresses, "http://host:port", in the order to try them. Any reachable master is
-	// enough, because it redirects to the leader.
+	// Masters is either the ZooKeeper address at which the masters elect their leader, or a list of the masters' own
+	// addresses. The former is of the form "zk://host:port,host:port/mesos", with "user:password@" before the hosts if
+	// ZooKeeper requires it. The latter are of the form "http://host:port", in the order to try them. Any reachable
+	// master is enough, because it redirects to the leader.
 	Masters []string
 	// Credentials, if not nil, are sent with every request.
 	Credentials *Credentials
@@ -77,7 +77,7 @@ var _ cluster.Driver = (*Driver)(nil)
 
 // New checks the options. It opens no connection.
 func New(opts Options) (*Driver, error) {
-	masters, at, err := parseAddresses(opts.Masters, opts.TLS != nil)
+	masters, zkAddress, err := parseAddresses(opts.Masters, opts.TLS != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +86,13 @@ func New(opts Options) (*Driver, error) {
 	}
 	opts.complete()
 	d := &Driver{masters: masters, opts: opts}
-	if at != nil {
-		d.zk = &detector{zkAddress: at, opts: &d.opts}
+	if zkAddress != nil {
+		d.zk = &detector{zkAddress: zkAddress, opts: &d.opts}
 	}
 	return d, nil
 }
 
-// complete sets defaults.
+// complete sets the defaults of options that are not set.
 func (o *Options) complete() {
 	o.Timeouts.Connect = cmp.Or(o.Timeouts.Connect, 5*time.Second)
 	o.Timeouts.Answer = cmp.Or(o.Timeouts.Answer, 15*time.Second)
@@ -105,8 +105,8 @@ func (o *Options) complete() {
 	}
 }
 
-// Close ends the connection to ZooKeeper, if there is one, and waits for its goroutines. Later calls of Subscribe fail
-// with ZooKeeper. Sessions that are still open stop following changes of the leader.
+// Close ends the connection to ZooKeeper, if the driver uses ZooKeeper, and waits for its goroutines. After that,
+// Subscribe fails, and open sessions do not notice changes of the leader. Without ZooKeeper it does nothing.
 func (d *Driver) Close() error {
 	if d.zk != nil {
 		d.zk.close()
@@ -138,14 +138,14 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 	var errs []error
 	n, start := len(d.masters), int(d.next.Load())
 	for i := range n {
-		at := (start + i) % n
-		master := d.masters[at]
+		index := (start + i) % n
+		master := d.masters[index]
 		s, err := d.subscribeWithin(ctx, n-i, master, body)
 		if err == nil {
-			d.next.Store(int64(at))
+			d.next.Store(int64(index))
 			return s, nil
 		}
-		d.next.Store(int64((at + 1) % n))
+		d.next.Store(int64((index + 1) % n))
 		errs = append(errs, fmt.Errorf("subscribe at %s: %w", master.Host,
 			explain(err, master, f, d.opts.Credentials)))
 		if ctx.Err() != nil || isFinal(err) {
@@ -155,7 +155,8 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 	return nil, errors.Join(errs...)
 }
 
-// subscribeWithin gives the master an equal share of the time left, where masters is the number still to try.
+// subscribeWithin subscribes at a master within an equal share of the remaining time. masters is the number of masters
+// that are still to be tried, this one included.
 func (d *Driver) subscribeWithin(ctx context.Context, masters int, master *url.URL, body []byte) (cluster.Session,
 	error) {
 	if end, limited := ctx.Deadline(); limited && masters > 1 {
@@ -168,6 +169,7 @@ func (d *Driver) subscribeWithin(ctx context.Context, masters int, master *url.U
 	return d.subscribeAt(ctx, master, body, nil)
 }
 
+// subscribeAtLeader subscribes at the master that leads according to ZooKeeper.
 func (d *Driver) subscribeAtLeader(ctx context.Context, f cluster.Framework, body []byte) (cluster.Session, error) {
 	l, err := d.zk.leader(ctx)
 	d.lastTried.Store(&l.node)
@@ -207,6 +209,7 @@ func (d *Driver) NewLeader(ctx context.Context) error {
 	}
 }
 
+// isFinal reports whether any other master would also answer with this error.
 func isFinal(err error) bool {
 	if errors.Is(err, ErrNoMaster) {
 		return false
@@ -215,12 +218,13 @@ func isFinal(err error) bool {
 	if errors.As(err, &refused) {
 		return refused.Status < 500
 	}
-	var failed cluster.FrameworkError
-	return errors.As(err, &failed)
+	var frameworkError cluster.FrameworkError
+	return errors.As(err, &frameworkError)
 }
 
-// subscribeAt opens a session at a master or at the leader that it redirects to. The session has its own context; the
-// end of ctx cancels it only until SUBSCRIBED has arrived. background, if not nil, runs until the session ends.
+// subscribeAt opens a session at a master, or at the leader that the master redirects to. The session has its own
+// context, which the end of ctx cancels only until SUBSCRIBED has arrived. If background is not nil, it runs in a
+// goroutine of the session and must return when the session ends.
 func (d *Driver) subscribeAt(ctx context.Context, master *url.URL, body []byte, background func(*session)) (_ *session,
 	err error) {
 	streamCtx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -295,6 +299,7 @@ func redirected(from *url.URL, location string) (*url.URL, error) {
 	return to, nil
 }
 
+// checkStream checks that an answer with status 200 is an event stream of a master.
 func checkStream(resp *http.Response) error {
 	if resp.Header.Get(streamHeader) == "" {
 		return fmt.Errorf("%w: it answers 200 without %s", ErrNoMaster, streamHeader)
@@ -324,7 +329,8 @@ func (o *Options) newTransport(conns int) *http.Transport {
 	}
 }
 
-// requestHeader is shared by many requests and must not be modified.
+// requestHeader returns the header for requests with this media type. Many requests share it, so it must not be
+// modified.
 func requestHeader(c *Credentials, media string) http.Header {
 	h := http.Header{
 		"Content-Type": {media},
@@ -337,9 +343,9 @@ func requestHeader(c *Credentials, media string) http.Header {
 	return h
 }
 
-// answerError turns an unexpected answer into an error and closes the answer. A gateway's answer on behalf of a master
-// that did not respond (502, 504) leaves the outcome unknown. Any other 4xx or 5xx, and the 307 of a master that does
-// not lead, is a rejection.
+// answerError turns an unexpected answer into an error and closes the answer. The outcome is unknown after 502 or 504,
+// by which a gateway says that the master did not respond. Any other 4xx or 5xx, and the 307 of a master that does not
+// lead, is a rejection.
 func answerError(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	drainBody(resp)

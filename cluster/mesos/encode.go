@@ -43,17 +43,17 @@ func subscribeCall(f cluster.Framework) *scheduler.Call {
 
 func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 	tasks := make([]mesos.TaskInfo, len(a.Tasks))
-	var last *mesos.ExecutorInfo
-	known := reservations{}
+	var executor *mesos.ExecutorInfo // of the current task; tasks with the same executor share it
+	parsed := reservations{}
 	for i := range a.Tasks {
 		t := &a.Tasks[i]
 		if i == 0 || !sameExecutor(&t.Executor, &a.Tasks[i-1].Executor) {
 			var err error
-			if last, err = executorInfo(&t.Executor); err != nil {
+			if executor, err = executorInfo(&t.Executor); err != nil {
 				return nil, fmt.Errorf("task %s: %w", t.TaskID, err)
 			}
 		}
-		resources, err := known.resourcesOf(t.Resources, t.Reserved)
+		resources, err := parsed.resourcesOf(t.Resources, t.Reserved)
 		if err != nil {
 			return nil, fmt.Errorf("task %s: %w", t.TaskID, err)
 		}
@@ -66,7 +66,7 @@ func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 			TaskID:    mesos.TaskID{Value: t.TaskID},
 			AgentID:   mesos.AgentID{Value: a.AgentID},
 			Resources: resources,
-			Executor:  last,
+			Executor:  executor,
 			Data:      description,
 		}
 	}
@@ -80,9 +80,9 @@ func acceptCall(a cluster.Launch) (*scheduler.Call, error) {
 	return &scheduler.Call{Type: scheduler.Call_ACCEPT, Accept: accept}, nil
 }
 
-// executorInfo is frozen (rule X4): the bytes that it produces for an Executor of a given version must never change.
-// Executors of former releases still run with those bytes, and Mesos rejects a task whose ExecutorInfo differs. A
-// change requires a new version beside the existing ones. The result depends on the argument only.
+// executorInfo encodes an executor. For each version, the bytes must never change (rule X4): executors that former
+// releases started still run with these bytes, and Mesos rejects a task whose ExecutorInfo differs. A change requires a
+// new version beside the existing ones. The result depends on the argument only.
 func executorInfo(e *cluster.Executor) (*mesos.ExecutorInfo, error) {
 	if e.Version < 1 || e.Version > executorVersion {
 		return nil, fmt.Errorf("executor %s is of version %d, this release knows 1 to %d", e.ID, e.Version,
@@ -144,15 +144,15 @@ func sameExecutor(a, b *cluster.Executor) bool {
 		maps.Equal(a.Environment, b.Environment)
 }
 
-// scalars leaves the role at its default, "*", as in unreserved offers. It omits zero amounts, which Mesos rejects as
-// invalid.
+// scalars encodes unreserved resources: the role stays at its default, "*". It omits zero amounts, which Mesos rejects
+// as invalid.
 func scalars(r resources.Amount) []mesos.Resource {
 	resources := make([]mesos.Resource, 0, 2)
 	values := &struct {
 		kind      mesos.Value_Type
 		cpus, mem mesos.Value_Scalar
-	}{kind: mesos.SCALAR} // one allocation for all values that are pointed to
-	// These are the doubles closest to the decimal fractions, as Mesos parses them.
+	}{kind: mesos.SCALAR} // one allocation for all values that the resources point to
+	// The quotients are the doubles closest to the decimal fractions, as Mesos parses them.
 	values.cpus.Value, values.mem.Value = float64(r.CPUMilli)/1000, float64(r.MemMilli)/1000
 	if r.CPUMilli != 0 {
 		resources = append(resources, mesos.Resource{Name: "cpus", Type: &values.kind, Scalar: &values.cpus})
@@ -171,11 +171,12 @@ func offerIDs(ids []string) []mesos.OfferID {
 	return out
 }
 
-// filters always sets RefuseSeconds, because Mesos' default is 5 seconds.
+// filters returns a filter for this time. It sets RefuseSeconds even for 0, because Mesos' default is 5 seconds.
 func filters(refuse time.Duration) *mesos.Filters {
 	return &mesos.Filters{RefuseSeconds: ptr(refuse.Seconds())}
 }
 
+// agentID returns nil for an unknown agent.
 func agentID(id string) *mesos.AgentID {
 	if id == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// maxRead limits one read in bytes. Agents answer with less than that.
+// maxRead is how many bytes are requested at most. Agents answer with less than that.
 const maxRead = 1 << 20
 
 // Files reads sandboxes through the agents' endpoint /files/read. Its methods may be called concurrently. A path is
@@ -27,7 +27,7 @@ type Files struct {
 	header    http.Header
 }
 
-// NewFiles opens no connection. It ignores the options Masters, Queue and Logger.
+// NewFiles returns a reader of sandboxes. It opens no connection, and ignores the options Masters, Queue and Logger.
 func NewFiles(opts Options) *Files {
 	opts.complete()
 	return &Files{transport: opts.newTransport(16), header: requestHeader(opts.Credentials, inJSON)}
@@ -36,12 +36,12 @@ func NewFiles(opts Options) *Files {
 // Close closes idle connections. Reads in progress continue.
 func (f *Files) Close() { f.transport.CloseIdleConnections() }
 
-// Read returns up to length bytes of a file from offset on. It returns fewer at the end of the file, and also before
-// it because agents limit an answer to 64 KiB, and none at or beyond the end. Callers therefore continue at
+// Read returns up to length bytes of a file from offset on. It can return fewer even before the end of the file,
+// because agents limit an answer to 64 KiB. At or beyond the end it returns none. Callers therefore continue at
 // offset+len(data) until they get no data.
 //
-// The bytes are those of the file, in any encoding: Mesos copies invalid UTF-8 into the JSON string unchanged, and
-// Read extracts it unchanged, so that a character that is split over two reads can be reassembled.
+// Read returns the bytes unchanged, whatever their encoding: Mesos copies even invalid UTF-8 into its JSON string. So a
+// character that is split over two reads can be put together again.
 func (f *Files) Read(ctx context.Context, agentURL, path string, offset int64, length int) ([]byte, error) {
 	if offset < 0 || length < 0 {
 		return nil, fmt.Errorf("read %s: offset %d and length %d must not be negative", path, offset, length)
@@ -83,7 +83,7 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 	switch resp.StatusCode {
 	case http.StatusOK:
 		defer drainBody(resp)
-		// JSON needs at most six bytes for one: \u001f.
+		// JSON needs at most six bytes for one byte of the file: \u001f.
 		body, err := io.ReadAll(io.LimitReader(resp.Body, 6*int64(length)+1024))
 		if err != nil {
 			return nil, 0, err
@@ -97,6 +97,7 @@ func (f *Files) read(ctx context.Context, agentURL, path string, offset int64, l
 	}
 }
 
+// parseChunk parses an agent's answer. It returns the bytes of the file and their offset.
 func parseChunk(body []byte) (data []byte, offset int64, err error) {
 	var answer struct {
 		Data   json.RawMessage `json:"data"`
@@ -114,8 +115,9 @@ func parseChunk(body []byte) (data []byte, offset int64, err error) {
 // escapes maps the letters of the JSON escapes that stand for a single byte to that byte.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unquote resolves, in place, the escapes in the text of a JSON string that encoding/json has validated. It keeps all
-// other bytes. encoding/json would replace invalid UTF-8, which would also shift the offsets.
+// unquote resolves the escapes of a JSON string, which it gets without the quotes, and keeps all other bytes. It writes
+// the result over in. encoding/json, which must have validated the string, would replace invalid UTF-8 and so shift the
+// offsets.
 func unquote(in []byte) []byte {
 	out := in[:0]
 	for {
@@ -134,7 +136,7 @@ func unquote(in []byte) []byte {
 			run += len(`\u0000`)
 		}
 		var text string
-		_ = json.Unmarshal(slices.Concat([]byte(`"`), in[:run], []byte(`"`)), &text) // well-formed
+		_ = json.Unmarshal(slices.Concat([]byte(`"`), in[:run], []byte(`"`)), &text) // the escapes are valid
 		out, in = append(out, text...), in[run:]
 	}
 }

@@ -31,8 +31,8 @@ var (
 // 0.24 and hold protobuf.
 const labelJSON = "json.info_"
 
-// zkSession is the timeout of the ZooKeeper session, the same as that of Mesos masters' own detector. The driver
-// stores nothing in ZooKeeper, so the timeout only limits how late a dead server is noticed.
+// zkSession is the timeout of the ZooKeeper session. Masters use the same timeout to find their leader. The driver
+// stores nothing in ZooKeeper, so the timeout only decides how soon a dead server is noticed.
 const zkSession = 10 * time.Second
 
 // leader is the leading master according to ZooKeeper.
@@ -42,8 +42,8 @@ type leader struct {
 	url  *url.URL
 }
 
-// detector finds the leading master in ZooKeeper. It caches nothing; each query is a read. All queries share one
-// ZooKeeper session, which is opened by the first query and reopened by the first query after it has ended.
+// detector finds the leading master in ZooKeeper. It caches nothing: each query reads from ZooKeeper. All queries share
+// one ZooKeeper session, which a query opens if there is none or if the last one has ended.
 type detector struct {
 	*zkAddress
 	opts *Options
@@ -51,7 +51,7 @@ type detector struct {
 	mu      sync.Mutex
 	client  *zookeeper.Client // nil before the first query
 	closed  bool
-	closing sync.WaitGroup // closing of sessions that have ended
+	closing sync.WaitGroup // goroutines that close sessions that have ended
 }
 
 // leader reads which master leads. The error wraps errNoLeader if ZooKeeper answered that no master leads.
@@ -76,7 +76,7 @@ func (d *detector) leader(ctx context.Context) (leader, error) {
 	return found, nil
 }
 
-// session returns the live ZooKeeper session, or opens a new one.
+// session returns the open ZooKeeper session, or opens a new one.
 func (d *detector) session() (_ *zookeeper.Client, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -96,6 +96,7 @@ func (d *detector) session() (_ *zookeeper.Client, err error) {
 	return d.client, err
 }
 
+// read reads the leader's node. If the node disappears meanwhile, it tries again until ctx ends.
 func (d *detector) read(ctx context.Context, c *zookeeper.Client) (leader, error) {
 	for {
 		var children []string
@@ -171,37 +172,37 @@ func (d *detector) close() {
 // leaderNode returns the node of the leading master: the JSON node with the lowest number. The path also contains
 // other nodes of the masters, such as their replicated log.
 func leaderNode(children []string) (string, error) {
-	best, lowest, old := "", int64(0), 0
+	first, lowest, oldMasters := "", int64(0), 0
 	for _, child := range children {
 		number, isJSON := strings.CutPrefix(child, labelJSON)
 		if !isJSON {
 			if strings.HasPrefix(child, "info_") {
-				old++
+				oldMasters++
 			}
 			continue
 		}
 		n, err := strconv.ParseInt(number, 10, 64)
-		if err == nil && (best == "" || n < lowest) {
-			best, lowest = child, n
+		if err == nil && (first == "" || n < lowest) {
+			first, lowest = child, n
 		}
 	}
 	switch {
-	case best != "":
-		return best, nil
+	case first != "":
+		return first, nil
 	case len(children) == 0:
 		return "", errors.New("has no children")
-	case old > 0:
+	case oldMasters > 0:
 		return "", errors.New("has only masters from before Mesos 0.24 (info_…), too old for the v1 API")
 	default:
-		few := slices.Sorted(slices.Values(children))
-		if len(few) > 3 {
-			few = append(few[:3], "…")
+		shown := slices.Sorted(slices.Values(children))
+		if len(shown) > 3 {
+			shown = append(shown[:3], "…")
 		}
-		return "", fmt.Errorf("has no child %s…, only %s: the path may be wrong", labelJSON, strings.Join(few, ", "))
+		return "", fmt.Errorf("has no child %s…, only %s: the path may be wrong", labelJSON, strings.Join(shown, ", "))
 	}
 }
 
-// masterURL parses a master's node. Like agentURL, it prefers the IP address to the hostname.
+// masterURL returns the address of the scheduler API of the master that has written this data into its node.
 func masterURL(data []byte, tls bool) (*url.URL, error) {
 	var info struct {
 		Address struct {
@@ -223,8 +224,8 @@ func masterURL(data []byte, tls bool) (*url.URL, error) {
 	return &url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(a.Port)), Path: schedulerPath}, nil
 }
 
-// preferredHost returns the IP address, because the hostname may be known only on the master's own machine. With https
-// it returns the hostname, because certificates contain names.
+// preferredHost chooses the host of a URL. It prefers the IP address, because perhaps only the machine itself can
+// resolve its hostname. With https it prefers the hostname, because certificates contain names.
 func preferredHost(scheme, ip, hostname string) string {
 	if ip == "" || (scheme == "https" && hostname != "") {
 		return hostname

@@ -39,15 +39,16 @@ func subscribeError(e cluster.FrameworkError) error {
 	return &refusedEvent{event: e, refused: &cluster.Refused{Status: http.StatusForbidden, Message: e.Message}}
 }
 
-// explain adds the meaning of a failed SUBSCRIBE and the flag to check.
-func explain(err error, master *url.URL, f cluster.Framework, given *Credentials) error {
-	if hint := hint(err, master, f, given); hint != "" {
+// explain adds to the error of a SUBSCRIBE what it means and which flag to check, if it knows that.
+func explain(err error, master *url.URL, f cluster.Framework, used *Credentials) error {
+	if hint := hint(err, master, f, used); hint != "" {
 		return fmt.Errorf("%w (%s)", err, hint)
 	}
 	return err
 }
 
-func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) string {
+// hint returns the explanation of an error, or "". used are the credentials of the request, nil if it had none.
+func hint(err error, master *url.URL, f cluster.Framework, used *Credentials) string {
 	if errors.Is(err, ErrNoMaster) {
 		return "look at --mesos: a master's port is usually 5050, an agent's 5051"
 	}
@@ -56,21 +57,21 @@ func hint(err error, master *url.URL, f cluster.Framework, given *Credentials) s
 		return connectHint(err, master)
 	}
 	message := strings.ToLower(refused.Message)
-	has := func(words string) bool { return strings.Contains(message, words) }
+	contains := func(words string) bool { return strings.Contains(message, words) }
 	switch {
-	case refused.Status == http.StatusUnauthorized && given == nil:
+	case refused.Status == http.StatusUnauthorized && used == nil:
 		return "the master requires credentials: give the scheduler's principal and secret with --mesos-credentials-file"
 	case refused.Status == http.StatusUnauthorized:
-		return fmt.Sprintf("the master does not accept principal %q with its secret: compare --mesos-credentials-file with the master's own credentials", given.User)
-	case has("does not match principal"):
+		return fmt.Sprintf("the master does not accept principal %q with its secret: compare --mesos-credentials-file with the master's own credentials", used.User)
+	case contains("does not match principal"):
 		return fmt.Sprintf("--mesos-principal is %q: leave it out, or make it the principal of --mesos-credentials-file", f.Principal)
-	case has("changing framework's principal"):
+	case contains("changing framework's principal"):
 		return fmt.Sprintf("framework %s is another principal's, and Mesos never gives a framework to principal %q: start with the former principal (--mesos-credentials-file, --mesos-principal); or, once none of its tasks runs any more, "+
 			"tear that framework down in Mesos (POST /master/teardown), and the next start registers a new one", f.ID,
 			f.Principal)
-	case has("root_submissions"), has("user '"):
+	case contains("root_submissions"), contains("user '"):
 		return fmt.Sprintf("tasks would run as user %q, see --mesos-user (default: who started this server): name another, or let the master allow this one", f.User)
-	case has("role"):
+	case contains("role"):
 		return fmt.Sprintf("--mesos-role is %q: the master must know the role (--roles) and let principal %q use it (--acls)", f.Role, f.Principal)
 	case refused.Status == http.StatusForbidden:
 		return fmt.Sprintf("the master does not let principal %q subscribe with role %q: look at --mesos-credentials-file, --mesos-role and the master's --acls", f.Principal, f.Role)
@@ -110,8 +111,8 @@ func connectHint(err error, master *url.URL) string {
 	return ""
 }
 
-// subscribeAnswer is like answered, for SUBSCRIBE. The address is configured by an operator, so any program may have
-// answered there.
+// subscribeAnswer is answerError for the answer to a SUBSCRIBE. An operator has configured the address, so a program
+// that is no Mesos master may have answered. The error then wraps ErrNoMaster.
 func subscribeAnswer(resp *http.Response) error {
 	status := resp.StatusCode
 	err := answerError(resp)
@@ -133,13 +134,14 @@ func subscribeAnswer(resp *http.Response) error {
 	return err
 }
 
-// These content types show that the answer is not from Mesos, which answers in plain text: other programs' APIs, such
-// as a scheduler's, use JSON, and pages for people use HTML.
+// An error answer with one of these content types is not from Mesos, which answers in plain text. The APIs of other
+// programs use JSON, and web pages are HTML.
 const (
 	inJSON  = "application/json"
 	webPage = "text/html"
 )
 
+// typeOf returns the media type of an answer; "" if the answer has none.
 func typeOf(resp *http.Response) string {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return kind
@@ -148,7 +150,7 @@ func typeOf(resp *http.Response) string {
 // tags matches HTML tags, even if the last one is cut off, and the parts of a page that browsers do not display.
 var tags = regexp.MustCompile(`(?is)<!--.*?(-->|$)|<(style|script)\b.*?(</(style|script)\s*>|$)|<[a-z/!?][^>]*(>|$)`)
 
-// shorten returns the beginning of a page on one line without tags. It never returns an empty string.
+// shorten returns the beginning of a web page's text, without tags and on one line. It never returns an empty string.
 func shorten(text string) string {
 	const limit = 80
 	text = html.UnescapeString(tags.ReplaceAllString(text, " "))

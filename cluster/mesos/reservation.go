@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// reservation identifies reserved resources of one agent, in the form in which Mesos sends them to a framework without
-// the capability RESERVATION_REFINEMENT. A static reservation has only a role; a dynamic one also has what its creator
-// set in Resource.reservation. Its JSON is the key of cluster.Reserved. Keys are stored with executors and become part
-// of their ExecutorInfo, so the JSON form is frozen as well (rule X4). Principal and Labels are pointers because Mesos
-// distinguishes an empty field from a missing one.
+// reservation identifies a reservation on an agent, as Mesos describes it to a framework without the capability
+// RESERVATION_REFINEMENT. A static reservation has only a role; a dynamic reservation may also have the principal and
+// the labels of its creator. The JSON form of a reservation is the key of cluster.Reserved. Keys are stored with
+// executors and become part of their ExecutorInfo, so the JSON form must never change (rule X4). Principal and Labels
+// are pointers because Mesos distinguishes an empty field from a missing one.
 type reservation struct {
 	Role      string   `json:"role"`
 	Dynamic   bool     `json:"dynamic,omitempty"`
@@ -72,7 +72,7 @@ func (k *reservation) apply(r *mesos.Resource) {
 func parseReservation(key string) (*reservation, error) {
 	var out reservation
 	decoder := json.NewDecoder(bytes.NewReader([]byte(key)))
-	decoder.DisallowUnknownFields() // an unknown field would be missing in what is sent
+	decoder.DisallowUnknownFields() // the resources sent to Mesos would lack an unknown field
 	if err := decoder.Decode(&out); err != nil || out.Role == "" {
 		return nil, fmt.Errorf("its resources are of the reservation %q, which this release can't read; use the release that wrote it, or end the executor", key)
 	}
@@ -91,36 +91,38 @@ func addReserved(all []cluster.Reserved, key string, amount resources.Amount) []
 	return append(all, cluster.Reserved{Key: key, Resources: amount})
 }
 
-// reservations has those of one call by key, so that each is parsed once, however many tasks use it.
+// reservations caches the reservations of one call by their keys, so that each key is parsed once, however many tasks
+// use it.
 type reservations map[string]*reservation
 
-func (known reservations) parse(key string) (*reservation, error) {
-	if r := known[key]; r != nil {
+// parse returns the reservation with this key.
+func (cache reservations) parse(key string) (*reservation, error) {
+	if r := cache[key]; r != nil {
 		return r, nil
 	}
 	r, err := parseReservation(key)
 	if err == nil {
-		known[key] = r
+		cache[key] = r
 	}
 	return r, err
 }
 
-// resourcesOf encodes total: first its reserved part, in the order given, then the unreserved rest. It omits zero
-// amounts, which Mesos rejects as invalid. Without reservations it is the same as scalars.
-func (known reservations) resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
+// resourcesOf encodes total: first the reserved part, in the given order, then the unreserved rest. It omits zero
+// amounts, which Mesos rejects as invalid. It returns an error if a key is unknown or the reserved part exceeds total.
+func (cache reservations) resourcesOf(total resources.Amount, reserved []cluster.Reserved) ([]mesos.Resource, error) {
 	if len(reserved) == 0 {
 		return scalars(total), nil
 	}
 	out := make([]mesos.Resource, 0, 2*len(reserved)+2)
 	rest := total
 	for _, part := range reserved {
-		of, err := known.parse(part.Key)
+		reservation, err := cache.parse(part.Key)
 		if err != nil {
 			return nil, err
 		}
 		amounts := scalars(part.Resources)
 		for i := range amounts {
-			of.apply(&amounts[i])
+			reservation.apply(&amounts[i])
 		}
 		out = append(out, amounts...)
 		rest = rest.Minus(part.Resources)

@@ -43,7 +43,7 @@ type session struct {
 	master    *url.URL
 	header    http.Header
 	framework string
-	tls       bool // whether agents speak TLS
+	tls       bool // agents speak TLS
 
 	body         io.Closer
 	records      *records
@@ -53,7 +53,7 @@ type session struct {
 	done         chan struct{}
 	background   sync.WaitGroup
 
-	// calling is held shared by calls in progress. Close locks it exclusively to wait for them.
+	// A call in progress holds calling as a reader. Close locks it as a writer, and so waits for the calls.
 	calling sync.RWMutex
 }
 
@@ -71,7 +71,8 @@ func newSession(ctx context.Context, cancel context.CancelCauseFunc, opts Option
 	}
 }
 
-// subscribed waits for the first event, for at most limit. It leaves the heartbeat timer stopped.
+// subscribed waits at most limit for the first event, which must be SUBSCRIBED. The heartbeat timer is stopped when it
+// returns.
 func (s *session) subscribed(limit time.Duration) (cluster.Subscribed, error) {
 	s.silenceLimit = limit
 	s.silenceTimer = time.AfterFunc(limit, func() { s.cancel(ErrSilent) })
@@ -102,6 +103,7 @@ func (s *session) start(first cluster.Subscribed, background func(*session)) {
 	go s.run()
 }
 
+// run delivers the events and then ends the session.
 func (s *session) run() {
 	defer close(s.done)
 	defer close(s.events)
@@ -126,14 +128,14 @@ func (s *session) deliver() error {
 		case <-s.ctx.Done():
 			return context.Cause(s.ctx)
 		}
-		if failed, ok := event.(cluster.FrameworkError); ok {
-			return failed
+		if frameworkError, ok := event.(cluster.FrameworkError); ok {
+			return frameworkError
 		}
 	}
 }
 
-// read returns the next event that the scheduler needs. Other events only show that the master is alive. The heartbeat
-// timer runs while read waits.
+// read returns the next event that the scheduler needs. It skips other events, which only show that the master is
+// alive. The heartbeat timer runs while read waits.
 func (s *session) read() (cluster.Event, error) {
 	for {
 		s.silenceTimer.Reset(s.silenceLimit)
@@ -158,7 +160,7 @@ func (s *session) read() (cluster.Event, error) {
 
 // watchLeader ends the session when ZooKeeper no longer names its master as the leader. While ZooKeeper does not
 // answer, the session continues, because a master that loses ZooKeeper ends by itself.
-func (s *session) watchLeader(d *detector, mine leader) {
+func (s *session) watchLeader(d *detector, own leader) {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	for {
@@ -167,11 +169,11 @@ func (s *session) watchLeader(d *detector, mine leader) {
 		case <-s.ctx.Done():
 			return
 		}
-		now, err := d.leader(s.ctx)
+		current, err := d.leader(s.ctx)
 		switch {
-		case err == nil && now.node == mine.node && *now.url == *mine.url:
+		case err == nil && current.node == own.node && *current.url == *own.url:
 		case err == nil:
-			s.cancel(fmt.Errorf("%w: ZooKeeper names %s", ErrNotLeading, now.url.Host))
+			s.cancel(fmt.Errorf("%w: ZooKeeper names %s", ErrNotLeading, current.url.Host))
 		case errors.Is(err, errNoLeader):
 			s.cancel(fmt.Errorf("%w: %w", ErrNotLeading, err))
 		case errors.Is(err, errClosed):
@@ -182,15 +184,17 @@ func (s *session) watchLeader(d *detector, mine leader) {
 	}
 }
 
-// Events is closed when the session has ended. Events that arrived before can still be read.
+// Events returns the channel of events. It is closed when the session has ended; events that arrived before can still
+// be read.
 func (s *session) Events() <-chan cluster.Event { return s.events }
 
-// Err returns why the session ended: ErrClosed, ErrSilent, ErrNotLeading, a cluster.FrameworkError, or an error that
-// wraps what broke the stream (io.EOF when the master closed it).
+// Err returns why the session ended: ErrClosed, ErrSilent, a cluster.FrameworkError, or an error that wraps
+// ErrNotLeading or the error that broke the stream (io.EOF if the master closed it). It returns nil while the session
+// is open.
 func (s *session) Err() error { return context.Cause(s.ctx) }
 
-// Close ends the session. When it returns, the session's goroutines have ended and no call is in progress or will be
-// sent. Close may be called more than once.
+// Close ends the session. When it returns, the session's goroutines have ended, no call is in progress, and none will
+// be sent. Close may be called more than once.
 func (s *session) Close() error {
 	s.cancel(ErrClosed)
 	s.calling.Lock() // a call that begins after this sees that the session has ended

@@ -13,8 +13,8 @@ import (
 type TLSFiles struct {
 	// CA is required. It is the file that Mesos has as LIBPROCESS_SSL_CA_FILE.
 	CA string
-	// Cert and Key are the scheduler's client certificate, for a cluster with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT. Set
-	// both or neither. They are read for each connection.
+	// Cert and Key hold the scheduler's client certificate, for a cluster with LIBPROCESS_SSL_REQUIRE_CLIENT_CERT. Set
+	// both or neither. The files are read for each connection.
 	Cert, Key string
 }
 
