@@ -28,14 +28,14 @@ const (
 	// pingAfter and pingTimeout detect a connection whose other end is frozen or gone. The client sends an HTTP/2 ping
 	// after pingAfter without traffic, and closes the connection if no answer arrives within pingTimeout.
 	pingAfter, pingTimeout = 4 * time.Second, 4 * time.Second
-	// callTimeout limits each request other than a watch, unless the caller's context ends earlier.
+	// callTimeout limits each request except for watches. The caller's context may end earlier.
 	callTimeout = 8 * time.Second
 	// retries is how often a request is repeated if the API server names a time to retry (429, or 5xx with
 	// Retry-After).
 	retries = 3
 )
 
-// API is a client of an API server: REST clients of the API groups that are used here, without client-side rate
+// API holds REST clients of an API server, one for each API group that is used here. They have no client-side rate
 // limits.
 type API struct {
 	Core, Coordination rest.Interface
@@ -112,6 +112,7 @@ func (a *API) Throttled() int64 { return a.throttled.Load() }
 // Close closes idle connections.
 func (a *API) Close() { a.transport.CloseIdleConnections() }
 
+// do sends a request and decodes the answer into into, if that is not nil.
 func do(ctx context.Context, r *rest.Request, into runtime.Object) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -198,9 +199,9 @@ func (a *API) patchPod(
 		SubResource(subresource...).Body(body), into)
 }
 
-// discard deletes a pod that is not bound, and finds it by name if its UID is unknown. It returns bound if the pod
-// turned out to be bound, and then leaves the pod alone. discard is the second half of the fence: after it, the pod is
-// either gone permanently, so that no delayed binding can start it, or it counts as launched.
+// discard deletes a pod that is not bound. It looks the pod up by name if the UID is unknown. If the pod turns out to
+// be bound, discard leaves it alone and returns true. discard is the second half of the fence: afterwards either the
+// pod is gone permanently, so that no delayed binding can start it, or it counts as launched.
 func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error) {
 	if p.UID == "" {
 		switch p, err = a.getPod(ctx, p.Namespace, p.Name); {
@@ -231,17 +232,17 @@ func (a *API) discard(ctx context.Context, p *corev1.Pod) (bound bool, err error
 		if !apierrors.IsConflict(err) {
 			return false, fmt.Errorf("delete the unbound pod %s: %w", p.Name, err)
 		}
-		now, err := a.getPod(ctx, p.Namespace, p.Name)
+		current, err := a.getPod(ctx, p.Namespace, p.Name)
 		switch {
-		case apierrors.IsNotFound(err), err == nil && now.UID != p.UID:
+		case apierrors.IsNotFound(err), err == nil && current.UID != p.UID:
 			return false, nil
 		case err != nil:
 			return false, fmt.Errorf("look at the unbound pod %s: %w", p.Name, err)
 		}
-		p = now
+		p = current
 	}
 	return false, fmt.Errorf("delete the unbound pod %s: other clients keep changing it", p.Name)
 }
 
-// discardTries limits the attempts to delete a pod that other clients modify at the same time.
+// discardTries is how often discard tries to delete a pod that other clients modify at the same time.
 const discardTries = 5

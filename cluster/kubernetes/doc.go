@@ -9,18 +9,19 @@
 //
 // Kubernetes has no subscription that a later one invalidates. A Lease per framework id takes that role: it names the
 // session that holds it. Subscribe first takes the Lease over and then lists the pods. Launch creates the pods of a
-// call, which no scheduler starts yet, reads the Lease, and binds the pods only if the Lease still names its session.
-// A pod of a deposed leader was therefore either bound before the list, so that the new leader knows it, or it is
-// unbound in the list, and the new leader deletes it by UID before it can be bound. So no leader's pod can start
-// without the knowledge of the next leader.
+// call unbound, so that they do not start. Then it reads the Lease, and binds the pods only if the Lease still names
+// its session. A pod of a deposed leader was therefore either bound before the new leader's list, so that the new
+// leader knows it, or it is unbound in that list. The new leader deletes an unbound pod by its UID before it can be
+// bound. So no pod of a leader can start without the knowledge of the next leader.
 //
 // # A session
 //
-// Two watchers list nodes and pods and follow their changes (watch.go). The session keeps accounts of nodes (nodes.go)
-// and records of pods (pods.go): of unrelated pods the resources that they use, and of the framework's own pods what
-// package pod needs to produce updates. pod.Report (pod/state.go) translates the state of a pod, also how it ended,
-// into an update. Offers come from the accounts (offers.go): a node's allocatable resources less the requests of all
-// its pods. Events leave through one queue, in the order in which the session detected them.
+// Two watchers list nodes and pods and follow their changes (watch.go). The session keeps an account of each node
+// (nodes.go) and a record of each pod (pods.go). The record of an unrelated pod holds the resources that the pod uses.
+// The record of one of the framework's pods also holds what package pod needs to produce updates. pod.Report
+// (pod/state.go) translates the state of a pod, or how it ended, into an update. Offers come from the accounts
+// (offers.go): a node offers its allocatable resources less the requests of all of its pods. Events leave through one
+// queue, in the order in which the session detected them.
 //
 // The session renews its Lease every few seconds; that is its heartbeat (lease.go). A session repairs its watches but
 // nothing else. It ends when another session holds the Lease, or when it could not renew the Lease for 15 s.

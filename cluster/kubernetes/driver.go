@@ -92,7 +92,7 @@ func (d *Driver) Close() error {
 }
 
 // SubscribeWithin returns the timeout for Subscribe. It is long enough to list the pods of a large cluster and to
-// delete many unbound ones. Each request has its own, shorter timeout.
+// delete many unbound pods. Each request has its own, shorter timeout.
 func (d *Driver) SubscribeWithin() time.Duration { return 2 * time.Minute }
 
 // Subscribe takes over the framework's Lease, lists nodes and pods, and deletes the framework's pods that were never
@@ -118,8 +118,9 @@ func (d *Driver) Subscribe(ctx context.Context, f cluster.Framework) (cluster.Se
 	return s, nil
 }
 
-// list reads all nodes and pods. If the permissions allow only the scheduler's own namespace, resources used by other
-// pods are unknown, and a node rejects the pods that do not fit.
+// list reads all nodes and pods, and returns the watchers that follow their changes. If the permissions allow only the
+// scheduler's own namespace, it reads only the pods there. The resources that other pods use are then unknown, and
+// nodes reject pods that do not fit.
 func (s *session) list(ctx context.Context) ([]*watcher, error) {
 	nodes := &watcher{api: s.api, resource: "nodes", empty: nodeList, store: nodeStore{s}, log: s.log,
 		listAfter: listAfter}
@@ -143,8 +144,8 @@ func (s *session) list(ctx context.Context) ([]*watcher, error) {
 	return []*watcher{nodes, pods}, nil
 }
 
-// discardUnbound deletes the pods that an earlier session created and did not bind. A pod that the earlier session
-// bound at the same moment is read again.
+// discardUnbound deletes the pods that an earlier session created but did not bind. If the earlier session has bound a
+// pod in the meantime, discardUnbound reads that pod again.
 func (s *session) discardUnbound(ctx context.Context) error {
 	var unbound []*corev1.Pod
 	for _, r := range s.pods {
@@ -160,9 +161,9 @@ func (s *session) discardUnbound(ctx context.Context) error {
 			if err != nil || !bound {
 				return err
 			}
-			now, err := s.api.getPod(ctx, p.Namespace, p.Name)
+			current, err := s.api.getPod(ctx, p.Namespace, p.Name)
 			if err == nil {
-				podStore{s}.put(now)
+				podStore{s}.put(current)
 			}
 			return err
 		})
@@ -173,7 +174,7 @@ func (s *session) discardUnbound(ctx context.Context) error {
 	return nil
 }
 
-// unreached returns a hint if err means that no API server answered, otherwise "".
+// unreached returns a hint for an error which means that no API server answered; "" for any other error.
 func unreached(err error) string {
 	var untrusted x509.UnknownAuthorityError
 	var otherName x509.HostnameError
@@ -187,7 +188,8 @@ func unreached(err error) string {
 	return ""
 }
 
-// explain adds what was being done, and a hint for the operator who can fix it.
+// explain adds to an error what the driver was doing, and a hint for the operator. It turns a permanent rejection into
+// a *cluster.Refused.
 func (d *Driver) explain(doing string, err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

@@ -25,9 +25,9 @@ type Pod struct {
 
 // Follower reads the output of running pods. Its methods do not block.
 type Follower interface {
-	// Running is called once in each session for a pod whose container runs. The follower passes what the container
-	// reports to report, as cluster.Update or cluster.Message, until ctx ends (it ends with the session) or Gone is
-	// called. It must not call report from within Running, because Running's caller holds locks.
+	// Running is called once in each session for a pod whose container runs. The follower passes the reports of the
+	// container to report, as cluster.Update or cluster.Message. It stops when Gone is called or ctx ends, which ends
+	// with the session. It must not call report from within Running, because the caller of Running holds locks.
 	Running(ctx context.Context, p Pod, report func(cluster.Event))
 	// Gone is called when a pod has ended or no longer exists.
 	Gone(uid types.UID)
@@ -35,14 +35,14 @@ type Follower interface {
 
 // Keeper decides how long ended pods are kept. Its methods do not block.
 type Keeper interface {
-	// Ended is called for each pod that has ended and whose end the scheduler has committed. Pods of earlier sessions
-	// follow some time after the session began. Ended may be called more than once for a pod.
+	// Ended is called for each pod that has ended and whose end the scheduler has committed. For pods that ended in
+	// earlier sessions, it is called some time after the session began. It may be called more than once for a pod.
 	Ended(ctx context.Context, p Pod, finished bool, at time.Time)
 	// Gone is called when a pod no longer exists.
 	Gone(uid types.UID)
 }
 
-// Recorder writes Kubernetes events about pods, for people. Its methods do not block.
+// Recorder writes Kubernetes events about pods, which operators read. Its methods do not block.
 type Recorder interface {
 	// Launched records that a pod was bound for the attempt t of a shard.
 	Launched(p Pod, t wire.Task)

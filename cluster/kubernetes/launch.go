@@ -20,7 +20,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// launchesAtOnce limits the concurrent requests of one Launch.
+// launchesAtOnce is how many requests of one Launch are concurrent at most.
 const launchesAtOnce = 32
 
 // ReasonPodRefused is the reason of a task whose pod could not be created or bound.
@@ -29,16 +29,16 @@ const ReasonPodRefused cluster.Reason = "POD_NOT_CREATED"
 // launch is a task that is being launched.
 type launch struct {
 	task   wire.Task
-	pod    *corev1.Pod // as built, then as created; nil after the task was rejected
+	pod    *corev1.Pod // first as built, then as created; nil after the task was rejected
 	secret *corev1.Secret
 }
 
-// bindTimeout is the part of a Launch's time that is reserved for reading the Lease and binding.
+// bindTimeout is the part of a Launch's time that is reserved for reading the Lease and for binding the pods.
 const bindTimeout = 3 * time.Second
 
-// Launch creates the tasks' pods and binds all of them, provided that the Lease still names this session after their
-// creation. A task whose pod is rejected or is not created in time is reported by an update; the others are launched.
-// An error means that it is unknown which pods were bound.
+// Launch creates the pods of the tasks. If the Lease still names this session after that, it binds them. An update
+// reports each task whose pod is rejected or not created in time; the other tasks are launched. If Launch returns an
+// error, the caller does not know which pods were bound.
 func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 	ctx, done := s.call(ctx)
 	defer done()
@@ -69,10 +69,8 @@ func (s *session) Launch(ctx context.Context, l cluster.Launch) error {
 		})
 		return s.ended("launch")
 	}
-	if err := s.forEach(ctx, all, func(ctx context.Context,
-		one *launch) error {
-		return s.bindPod(ctx, one, l.AgentID)
-	}); err != nil {
+	err := s.forEach(ctx, all, func(ctx context.Context, one *launch) error { return s.bindPod(ctx, one, l.AgentID) })
+	if err != nil {
 		return fmt.Errorf("bind pods to node %s, outcome unknown: %w", l.AgentID, s.endReason(err))
 	}
 	return nil
@@ -86,8 +84,8 @@ func (s *session) endReason(err error) error {
 	return err
 }
 
-// useOffers consumes the offers. If an offer no longer exists, it returns the offer's id; the resources of the others
-// are then offered again.
+// useOffers consumes the offers and adds the tasks to the accounts. If an offer no longer exists, it adds no task and
+// returns the id of that offer; the resources of the other offers are then offered again.
 func (s *session) useOffers(l cluster.Launch) (missing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +147,8 @@ func (s *session) correctRequests(p *corev1.Pod) {
 	}
 }
 
-// markLaunched marks the pods of a Launch as completed. From then on, an unbound one that the watch reports is
-// deleted, and one that is missing in a list requested later is considered gone.
+// markLaunched records that the Launch of these pods has completed. A pod is then considered gone if a list that is
+// requested later lacks it.
 func (s *session) markLaunched(node string, all []*launch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,6 +163,7 @@ func (s *session) markLaunched(node string, all []*launch) {
 	s.offersChanged()
 }
 
+// abandonLaunch removes a pod that is not going to be created from the launches and the accounts.
 func (s *session) abandonLaunch(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,9 +195,9 @@ func (s *session) createAll(ctx context.Context, all []*launch) {
 	})
 }
 
-// create creates a task's pod and its Secret. If the pod already exists, the answer to an earlier request was lost,
-// and create continues with the existing pod. Without an answer the pod counts as not created, because only this
-// session would bind it.
+// create creates a task's pod and its Secret. If the pod already exists, an earlier request has created it and the
+// answer was lost, so create continues with the existing pod. If create gets no answer, it rejects the task: even if
+// the pod exists, only this session would bind it.
 func (s *session) create(ctx context.Context, one *launch) {
 	requested := one.pod
 	created, err := s.api.createPod(ctx, requested)
@@ -231,14 +230,14 @@ func (s *session) create(ctx context.Context, one *launch) {
 	}
 }
 
-// isRejection reports whether an error proves that the API server did nothing. A 5xx does not prove that: one part of
-// the API server may have stopped waiting for another.
+// isRejection reports whether an error proves that the API server did nothing. A 5xx proves nothing: one part of the
+// API server may have stopped waiting for another part that went on.
 func isRejection(err error) bool {
 	var status apierrors.APIStatus
 	return isAnswer(err) && errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError
 }
 
-// createFailure explains why an object was not created, with the API server's own message if there is one.
+// createFailure explains why an object was not created, with the API server's own message if the server answered.
 func createFailure(what string, err error) string {
 	if isAnswer(err) {
 		text := "the API server rejected " + what + ": " + err.Error()
@@ -255,8 +254,8 @@ func createFailure(what string, err error) string {
 	return "the API server, or a webhook, did not answer in time when " + what + " was created: " + err.Error()
 }
 
-// forbiddenChange names a changed property of a created pod if the change makes the pod unidentifiable or unbindable,
-// or would run its shard more than once. It returns "" for any other change.
+// forbiddenChange compares a created pod with the requested one. It names a property whose change prevents that the
+// session recognizes or binds the pod, or that could run the shard more than once. It returns "" if there is none.
 func forbiddenChange(requested, created *corev1.Pod) string {
 	switch {
 	case created.Labels[pod.LabelFramework] != requested.Labels[pod.LabelFramework]:
@@ -283,8 +282,8 @@ func mayRestart(p *corev1.Pod) bool {
 	})
 }
 
-// bindPod binds a created pod. After a negative answer it checks whether the pod is bound, because the answer may be
-// to a repeated request whose first copy bound the pod.
+// bindPod binds a created pod. If the API server answers with an error, bindPod checks whether the pod is bound
+// nevertheless: the client may have repeated the request after the first one had bound the pod.
 func (s *session) bindPod(ctx context.Context, one *launch, node string) error {
 	err := s.api.bind(ctx, one.pod, node)
 	if err == nil {
@@ -309,7 +308,8 @@ func (s *session) giveUp(ctx context.Context, one *launch, p *corev1.Pod, state 
 	return nil
 }
 
-// withdraw is giveUp for a pod that no request has tried to bind, so that its deletion may be retried later.
+// withdraw is giveUp for a pod that no request has tried to bind. If the deletion fails, the task is reported all the
+// same, and the deletion is retried later.
 func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) {
 	if err := s.giveUp(ctx, one, p, state, why); err != nil {
 		s.reject(one, state, why)
@@ -317,7 +317,7 @@ func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, stat
 	}
 }
 
-// reject reports a task that was not launched.
+// reject reports a task that was not launched, and removes it from the launches and the accounts.
 func (s *session) reject(one *launch, state cluster.State, why string) {
 	name, node := one.pod.Name, ""
 	s.mu.Lock()
@@ -346,7 +346,8 @@ func isAnswer(err error) bool {
 	return code != http.StatusUnauthorized && code != 0
 }
 
-// stateOf returns DROPPED for a rejection that may be temporary, and ERROR for one that the same pod always gets.
+// stateOf returns the state of a task whose pod was not created: ERROR if the API server would always reject this pod,
+// and otherwise DROPPED.
 func stateOf(err error) cluster.State {
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
@@ -360,14 +361,15 @@ func stateOf(err error) cluster.State {
 	return cluster.Dropped
 }
 
-// quotaTexts are texts of the API server's errors for pods that a ResourceQuota rejects. None of them is a fault of
-// the job. A quota that is used up becomes free when other pods end; a quota that requires limits which the pods lack,
-// or whose usage is not computed yet, is for the namespace's administrators to fix.
+// quotaTexts are parts of the API server's errors for pods that a ResourceQuota rejects. None of these errors is a
+// fault of the job. If the quota is used up, it becomes free when other pods end. If the quota requires limits that
+// the pods lack, or if its usage is not computed, an administrator of the namespace has to correct that.
 var quotaTexts = []string{"exceeded quota: ", "failed quota: ", "status unknown for quota: ", "insufficient quota to "}
 
 func isQuotaError(err error) bool {
 	return slices.ContainsFunc(quotaTexts, func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// hasFinalizer reports whether the core has yet to commit that it knows the pod.
+// hasFinalizer reports whether a pod has the scheduler's finalizer. The pod has it until the core has committed that it
+// knows the pod.
 func hasFinalizer(p *corev1.Pod) bool { return slices.Contains(p.Finalizers, pod.Finalizer) }

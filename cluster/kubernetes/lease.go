@@ -21,9 +21,9 @@ const (
 	renewInterval, renewTimeout = 3 * time.Second, 15 * time.Second
 	// renewCall limits one renewal attempt, so that a frozen API server does not use up all of renewTimeout.
 	renewCall = 4 * time.Second
-	// clockTolerance is the largest clock difference that is ignored.
+	// clockTolerance is the largest difference between two clocks that is ignored.
 	clockTolerance = 30 * time.Second
-	// leaseTries limits the attempts to take over a Lease that others write at the same time.
+	// leaseTries is how often a session tries to take over a Lease that other clients write at the same time.
 	leaseTries = 10
 )
 
@@ -39,7 +39,7 @@ type lease struct {
 	held            *coordinationv1.Lease // as last written
 }
 
-// leaseName returns the name of a framework's Lease, which is a valid DNS name for any id.
+// leaseName returns the name of a framework's Lease. It is a valid DNS name for any framework id.
 func leaseName(framework string) string {
 	const prefix = "elasticjob-"
 	name := strings.ToLower(strings.Trim(strings.NewReplacer("_", "-", ".", "-").Replace(pod.LabelValue(framework)),
@@ -47,8 +47,8 @@ func leaseName(framework string) string {
 	return prefix + strings.TrimPrefix(name, prefix)
 }
 
-// takeOver makes the Lease name this session, regardless of its current holder. The leader election, which is not part
-// of this package, decides which scheduler may do that.
+// takeOver makes this session the holder of the Lease, regardless of the current holder. The leader election, which is
+// not part of this package, decides which scheduler may do that.
 func (l *lease) takeOver(ctx context.Context) error {
 	for range leaseTries {
 		found, err := l.get(ctx)
@@ -72,9 +72,9 @@ func (l *lease) takeOver(ctx context.Context) error {
 // returns 0 for differences within clockTolerance.
 func (l *lease) ahead() time.Duration {
 	var stamped time.Time
-	for _, by := range l.held.ManagedFields {
-		if by.Time != nil && by.Time.After(stamped) {
-			stamped = by.Time.Time
+	for _, entry := range l.held.ManagedFields {
+		if entry.Time != nil && entry.Time.After(stamped) {
+			stamped = entry.Time.Time
 		}
 	}
 	if d := l.now().Sub(stamped); !stamped.IsZero() && d.Abs() > clockTolerance {
@@ -83,8 +83,8 @@ func (l *lease) ahead() time.Duration {
 	return 0
 }
 
-// renew extends the Lease. After a conflict it reads the Lease, because another holder may have taken the framework
-// over.
+// renew renews the Lease. After a conflict it reads the Lease, because another session may have taken it over; the
+// error is then a cluster.FrameworkError.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, renewCall)
 	defer cancel()
@@ -122,23 +122,25 @@ func (l *lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	return found, do(ctx, l.api.Coordination.Get().Namespace(l.namespace).Resource("leases").Name(l.name), found)
 }
 
-// acquire makes a Lease name this session.
-func (l *lease) acquire(on *coordinationv1.Lease) {
+// acquire sets the fields of a Lease by which this session becomes its holder.
+func (l *lease) acquire(target *coordinationv1.Lease) {
 	transitions := int32(1)
-	if t := on.Spec.LeaseTransitions; t != nil {
+	if t := target.Spec.LeaseTransitions; t != nil {
 		transitions += *t
 	}
-	seconds, at := int32(renewTimeout/time.Second), metav1.NewMicroTime(l.now())
-	on.Spec.HolderIdentity, on.Spec.LeaseDurationSeconds, on.Spec.LeaseTransitions, on.Spec.AcquireTime = &l.holder,
-		&seconds, &transitions, &at
-	l.stamp(on)
+	seconds, acquired := int32(renewTimeout/time.Second), metav1.NewMicroTime(l.now())
+	target.Spec.HolderIdentity, target.Spec.LeaseDurationSeconds = &l.holder, &seconds
+	target.Spec.LeaseTransitions, target.Spec.AcquireTime = &transitions, &acquired
+	l.stamp(target)
 }
 
-func (l *lease) stamp(on *coordinationv1.Lease) {
-	at := metav1.NewMicroTime(l.now())
-	on.Spec.RenewTime = &at
+// stamp sets the time of the renewal.
+func (l *lease) stamp(target *coordinationv1.Lease) {
+	renewed := metav1.NewMicroTime(l.now())
+	target.Spec.RenewTime = &renewed
 }
 
+// write creates or updates the Lease. An update fails if the Lease has changed since it was read.
 func (l *lease) write(ctx context.Context, next *coordinationv1.Lease, create bool) error {
 	request := l.api.Coordination.Put().Name(l.name)
 	if create {

@@ -12,28 +12,28 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// account is a node together with the resources that all pods on it use. It also exists for a node that is gone but
-// still has pods.
+// account holds a node's resources and how much of them all pods on the node use. A node that is gone keeps its account
+// as long as it has pods.
 type account struct {
 	uid        types.UID // "" while no such node exists
 	total      resources.Amount
-	slots      int
+	slots      int // how many pods the node accepts
 	attributes *cluster.Attributes
-	// closed is the reason why no pods may be bound to the node, or "" if they may. lastClosed is the last Closed
-	// event that was sent for the node. offered is set once the node was offered.
+	// closed is the reason why no pods may be bound to the node; "" if pods may be bound. lastClosed is the last Closed
+	// event that was sent for the node. offered is set once the node has been offered.
 	closed     string
 	lastClosed cluster.Closed
 	offered    bool
 	// notReady is since when the node is not ready or does not exist; zero if it is ready.
 	notReady time.Time
 
-	used resources.Amount
+	used resources.Amount // by the pods on the node
 	pods int
 
 	// offer is the current offer of the node, neither used nor declined; nil if there is none.
 	offer *cluster.Offer
-	// refused and refusedSlots are the free resources at the time when the core declined them or left them over.
-	// refusedUntil is when they may be offered again.
+	// refused and refusedSlots are the free resources that the core declined, or left over in a launch. refusedUntil is
+	// when they may be offered again.
 	refused      resources.Amount
 	refusedSlots int
 	refusedUntil time.Time
@@ -54,11 +54,11 @@ func (s nodeStore) put(object runtime.Object) {
 		s.nodeGone(n.Name, a) // another machine has the name now
 		a = s.accountOf(n.Name)
 	}
-	found := a.uid == "" && !s.listed
+	inFirstList := a.uid == "" && !s.listed
 	a.uid, a.closed, a.attributes = n.UID, pod.Closed(n), pod.AttributesOf(n, a.attributes)
 	a.total, a.slots = pod.Allocatable(n)
-	since := s.notReadySince(n, found)
-	if found && !since.IsZero() {
+	since := s.notReadySince(n, inFirstList)
+	if inFirstList && !since.IsZero() {
 		a.notReady = since
 	}
 	s.nodeReady(n.Name, a, since)
@@ -83,7 +83,7 @@ func (s nodeStore) retain(uids map[types.UID]struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for name, a := range s.accounts {
-		if _, there := uids[a.uid]; a.uid != "" && !there {
+		if _, exists := uids[a.uid]; a.uid != "" && !exists {
 			s.nodeGone(name, a)
 		}
 	}
@@ -105,8 +105,8 @@ func (s *session) ready(node string) bool {
 	return a != nil && a.notReady.IsZero()
 }
 
-// nodeGone handles a node that was removed from the API. Its pods have not ended by that; they count as unreachable
-// until they are removed from the API as well.
+// nodeGone handles that a node was removed from the API. That does not end its pods: they count as unreachable until
+// they are removed from the API as well.
 func (s *session) nodeGone(name string, a *account) {
 	a.uid, a.lastClosed, a.offered = "", cluster.Closed{}, false
 	s.rescind(a)
@@ -119,7 +119,8 @@ func (s *session) nodeGone(name string, a *account) {
 	}
 }
 
-// nodeReady reports the pods of a node that became ready or is no longer ready.
+// nodeReady records since when a node is not ready; zero means that it is ready. If this has changed, it reports the
+// states of the node's pods.
 func (s *session) nodeReady(name string, a *account, notReady time.Time) {
 	changed := a.notReady.IsZero() != notReady.IsZero()
 	if changed {
@@ -135,17 +136,16 @@ func (s *session) nodeReady(name string, a *account, notReady time.Time) {
 	}
 }
 
-// notReadySince returns since when a node is not ready, or zero if it is ready. The time is normally when this session
-// observed the change. An earlier time is used only for a node that the session finds at its beginning and only if the
-// node is silent (Unknown), because the node controller sets that time; all other times come from the node's own
-// clock.
-func (s *session) notReadySince(n *corev1.Node, found bool) time.Time {
+// notReadySince returns since when a node is not ready, or zero if it is ready. The time is normally now, when this
+// session observes the change. The time in the node's condition is used only if the node is in the session's first list
+// and is silent (Unknown), because then the node controller has set it; otherwise it comes from the node's own clock.
+func (s *session) notReadySince(n *corev1.Node, inFirstList bool) time.Time {
 	for _, c := range n.Status.Conditions {
 		switch {
 		case c.Type != corev1.NodeReady:
 		case c.Status == corev1.ConditionTrue:
 			return time.Time{}
-		case found && c.Status == corev1.ConditionUnknown && c.LastTransitionTime.Add(s.ahead).Before(s.now()):
+		case inFirstList && c.Status == corev1.ConditionUnknown && c.LastTransitionTime.Add(s.ahead).Before(s.now()):
 			return c.LastTransitionTime.Add(s.ahead).UTC()
 		}
 	}

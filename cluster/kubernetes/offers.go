@@ -13,7 +13,8 @@ import (
 // together.
 const offerInterval = 50 * time.Millisecond
 
-// Decline returns offers. Their resources are not offered again for the time refuse, unless more of them become free.
+// Decline returns offers. The resources of a node are not offered again for the time refuse, unless more of them become
+// free.
 func (s *session) Decline(_ context.Context, offers []string, refuse time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,11 +48,12 @@ func (s *session) StopOffers(context.Context) error {
 	return s.ended("stop offers")
 }
 
-// free returns the free resources of a node and the number of further pods that it accepts.
-func (a *account) free() (room resources.Amount, slots int) {
+// free returns the free resources of a node and how many more pods it accepts.
+func (a *account) free() (free resources.Amount, slots int) {
 	return a.total.Minus(a.used).Max(resources.Amount{}), a.slots - a.pods
 }
 
+// refuse records that the core does not want the free resources until this time.
 func (a *account) refuse(until time.Time) {
 	a.refusedUntil = until
 	a.refused, a.refusedSlots = a.free()
@@ -65,7 +67,7 @@ func (s *session) offersChanged() {
 	}
 }
 
-// runOffers updates the offers when something changed, and when declined resources may be offered again.
+// runOffers updates the offers when a node or a pod has changed, and when declined resources may be offered again.
 func (s *session) runOffers() {
 	for s.ctx.Err() == nil {
 		s.mu.Lock()
@@ -85,8 +87,8 @@ func (s *session) runOffers() {
 	}
 }
 
-// makeOffers offers each node's free resources that are not on offer, and rescinds offers that are out of date. It
-// returns after what time declined resources may be offered again; 0 means never.
+// makeOffers offers the free resources of each node that has no offer, and replaces offers that are out of date. It
+// returns the time until declined resources may be offered again; 0 if there are none. The caller holds mu.
 func (s *session) makeOffers() (next time.Duration) {
 	var fresh []cluster.Offer
 	for name, a := range s.accounts {
@@ -94,20 +96,21 @@ func (s *session) makeOffers() (next time.Duration) {
 			delete(s.accounts, name) // its last pod has disappeared after the node
 			continue
 		}
-		room, slots := a.free()
-		some := a.uid != "" && a.closed == "" && slots > 0 && room.CPUMilli > 0 && room.MemMilli > 0
-		s.reportClosed(name, a, some)
+		free, slots := a.free()
+		open := a.uid != "" && a.closed == ""
+		usable := open && slots > 0 && free.CPUMilli > 0 && free.MemMilli > 0
+		s.reportClosed(name, a, usable)
 		if o := a.offer; o != nil {
-			if some && o.Resources == room && o.MaxTasks == slots && o.Total == a.total &&
+			if usable && o.Resources == free && o.MaxTasks == slots && o.Total == a.total &&
 				o.Attributes == a.attributes {
 				continue
 			}
 			s.rescind(a)
 		}
-		if !some || s.suppressed {
+		if !usable || s.suppressed {
 			continue
 		}
-		grown := room.CPUMilli > a.refused.CPUMilli || room.MemMilli > a.refused.MemMilli || slots > a.refusedSlots
+		grown := free.CPUMilli > a.refused.CPUMilli || free.MemMilli > a.refused.MemMilli || slots > a.refusedSlots
 		if left := a.refusedUntil.Sub(s.now()); left > 0 && !grown {
 			if next == 0 || left < next {
 				next = left
@@ -117,7 +120,7 @@ func (s *session) makeOffers() (next time.Duration) {
 		s.offered++
 		a.offer = &cluster.Offer{
 			ID: fmt.Sprintf("%s-%d", s.lease.holder, s.offered), AgentID: name, Hostname: name,
-			Resources: room, Total: a.total, MaxTasks: slots, Attributes: a.attributes,
+			Resources: free, Total: a.total, MaxTasks: slots, Attributes: a.attributes,
 		}
 		s.currentOffers[a.offer.ID], a.offered = a, true
 		fresh = append(fresh, *a.offer)
@@ -128,11 +131,12 @@ func (s *session) makeOffers() (next time.Duration) {
 	return next
 }
 
-// reportClosed tells the core that a node is not offered, and why. A full node that was offered before is not
-// reported: the core filled it itself, or gets an offer again when other pods leave the node.
-func (s *session) reportClosed(name string, a *account, some bool) {
+// reportClosed tells the core why a node is not offered, or that it is open again. usable means that the node has free
+// resources to offer. A full node that was offered before is not reported: the core has filled it itself, or gets an
+// offer again when other pods leave the node.
+func (s *session) reportClosed(name string, a *account, usable bool) {
 	why := a.closed
-	if why == "" && !some && !a.offered {
+	if why == "" && !usable && !a.offered {
 		why = "its pods use all of its resources"
 	}
 	event := cluster.Closed{AgentID: name, Hostname: name, Why: why}

@@ -17,15 +17,16 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// clearTimeout limits how long a closing session deletes placeholder pods. The next session deletes the rest.
+// clearTimeout is how long a session that is closed deletes placeholder pods. The next session deletes the rest.
 const clearTimeout = 2 * time.Second
 
-// placeholder is a placeholder pod, which only represents a shard.
+// placeholder is a placeholder pod. It never runs; it only shows autoscalers that a shard fits on no node.
 type placeholder struct {
 	uid types.UID // "" while it is being created
 	// message is the message of its condition; "" before the condition is set.
 	message string
-	// unusable is set if the pod was bound by another scheduler or has ended, so that it no longer represents a shard.
+	// unusable is set if another scheduler has bound the pod or if the pod has ended, so that it no longer represents
+	// its shard.
 	unusable bool
 }
 
@@ -42,12 +43,12 @@ func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) erro
 		return err
 	}
 	s.mu.Lock()
-	there := map[string]placeholder{}
+	existing := map[string]placeholder{}
 	for name, one := range s.placeholders {
-		there[name] = *one
+		existing[name] = *one
 	}
 	s.mu.Unlock()
-	// Each one is tried regardless of the others; only the first error is returned.
+	// Each request is made, even if others fail; only the first error is returned.
 	var group errgroup.Group
 	group.SetLimit(workers)
 	for _, u := range all {
@@ -56,22 +57,22 @@ func (d demander) ShowUnplaced(ctx context.Context, all []cluster.Unplaced) erro
 			group.Go(func() error { return err })
 			continue
 		}
-		now := there[p.Name]
-		if now.unusable {
+		current := existing[p.Name]
+		if current.unusable {
 			continue // it is deleted below, and the next call creates it again
 		}
-		delete(there, p.Name)
-		if now.message != u.Why || now.uid == "" {
-			group.Go(func() error { return s.createPlaceholder(ctx, p, now.uid, u.Why) })
+		delete(existing, p.Name)
+		if current.message != u.Why || current.uid == "" {
+			group.Go(func() error { return s.createPlaceholder(ctx, p, current.uid, u.Why) })
 		}
 	}
-	for name := range there {
+	for name := range existing {
 		group.Go(func() error { return s.deletePlaceholder(ctx, name) })
 	}
 	return group.Wait()
 }
 
-// createPlaceholder creates a placeholder pod if it does not exist, and sets its condition.
+// createPlaceholder sets the condition of a placeholder pod. If uid is empty, it creates the pod first.
 func (s *session) createPlaceholder(ctx context.Context, p *corev1.Pod, uid types.UID, why string) error {
 	if uid == "" {
 		s.mu.Lock()
@@ -97,8 +98,8 @@ func (s *session) createPlaceholder(ctx context.Context, p *corev1.Pod, uid type
 
 // deletePlaceholder deletes a placeholder pod by its name, which no other kind of pod has.
 func (s *session) deletePlaceholder(ctx context.Context, name string) error {
-	none := int64(0)
-	err := do(ctx, s.api.Core.Delete().Namespace(s.namespace).Resource("pods").Name(name).Body(&metav1.DeleteOptions{GracePeriodSeconds: &none}), nil)
+	noGrace := int64(0)
+	err := do(ctx, s.api.Core.Delete().Namespace(s.namespace).Resource("pods").Name(name).Body(&metav1.DeleteOptions{GracePeriodSeconds: &noGrace}), nil)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete placeholder pod %s: %w", name, err)
 	}

@@ -15,20 +15,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 )
 
-// podRecord is what a session knows about a pod. Of pods that are not the framework's it holds only the resources they
-// use.
+// podRecord is what a session knows about a pod. For a pod that is not the framework's, this is only where the pod is
+// and which resources it uses.
 type podRecord struct {
 	node string // "" while unbound
 	// accountedNode is the node on whose account the pod's resources count.
 	accountedNode string
 	requests      resources.Amount
 	ended         bool
-	// pod is the pod if it belongs to the framework, reduced to the fields that this package reads.
+	// pod is the pod, reduced to the fields that this package reads; nil if it does not belong to the framework.
 	pod *corev1.Pod
 	// reported is the last report of the pod that was sent.
 	reported report
-	// problemSince is since when the pod's containers cannot be started, and problemWithin how long that is tolerated.
-	// givenUp is set when this session deletes the pod for that reason.
+	// problemSince is since when the pod's containers cannot be started; zero if there is no such problem.
+	// problemWithin is how long that is tolerated. givenUp is set when this session deletes the pod for that reason.
 	problemSince  time.Time
 	problemWithin time.Duration
 	givenUp       bool
@@ -47,8 +47,8 @@ type podRecord struct {
 type report struct {
 	state      cluster.State
 	since      time.Time // of UNREACHABLE
-	killStored bool      // whether a kill is stored, of UNREACHABLE
-	problem    string    // what the start waits for, of STARTING
+	killStored bool      // of UNREACHABLE
+	problem    string    // of STARTING: what the start waits for
 }
 
 func reportOf(u cluster.Update) report {
@@ -127,20 +127,20 @@ func (s podStore) retain(uids map[types.UID]struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for uid := range s.pods {
-		if _, there := uids[uid]; !there {
+		if _, exists := uids[uid]; !exists {
 			s.removePod(uid)
 		}
 	}
 	for name, l := range s.launches {
-		// A list that was requested after the Launch lacks the pod, so it is gone.
+		// A list that was requested after the Launch lacks the pod, so the pod is gone.
 		if l.launched && l.listRequests < s.listRequests {
 			s.removeLaunch(name)
 		}
 	}
 }
 
-// isOwn reports whether a pod belongs to a task of this framework id. A copy of such a pod under another name does
-// not: its fate says nothing about the task.
+// isOwn reports whether a pod belongs to a task of this framework id. A copy of such a pod under another name does not:
+// the end of the copy says nothing about the task.
 func (s *session) isOwn(p *corev1.Pod) bool {
 	task := pod.TaskOf(p)
 	return p.Namespace == s.namespace && p.Labels[pod.LabelFramework] == s.label && task != "" &&
@@ -157,8 +157,8 @@ func (s *session) trimOwn(r *podRecord, p *corev1.Pod) *corev1.Pod {
 	return own
 }
 
-// trimmed copies the fields of an own pod that are read. All others would use memory for each pod that is kept for its
-// output.
+// trimmed copies the fields of a pod that this package reads. The other fields would use memory for every pod that is
+// kept for its output.
 func trimmed(p *corev1.Pod) *corev1.Pod {
 	t := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -176,10 +176,10 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 	if why := p.Annotations[pod.AnnotationGivenUp]; why != "" {
 		t.Annotations[pod.AnnotationGivenUp] = why
 	}
-	if execution, is := p.Labels[pod.LabelExecution]; is {
+	if execution, ok := p.Labels[pod.LabelExecution]; ok {
 		t.Labels[pod.LabelExecution] = execution
 	}
-	if daemon, is := p.Labels[pod.LabelDaemon]; is {
+	if daemon, ok := p.Labels[pod.LabelDaemon]; ok {
 		t.Labels[pod.LabelDaemon], t.Spec.TerminationGracePeriodSeconds = daemon, p.Spec.TerminationGracePeriodSeconds
 		if why := p.Annotations[pod.AnnotationDrain]; why != "" {
 			t.Annotations[pod.AnnotationDrain] = why
@@ -201,6 +201,7 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 	return t
 }
 
+// states copies the fields of container statuses that this package reads.
 func states(all []corev1.ContainerStatus) (trimmed []corev1.ContainerStatus) {
 	for i := range all {
 		trimmed = append(trimmed, corev1.ContainerStatus{Name: all[i].Name, State: all[i].State,
@@ -232,8 +233,8 @@ func (s *session) removeLaunch(name string) {
 	}
 }
 
-// removePod handles a pod that is no longer in the API. If its last state was an end, that end counts; otherwise an
-// operator removed the pod while its task was live.
+// removePod handles that a pod is no longer in the API. If the pod had ended before, its end is reported; otherwise an
+// operator has removed it while its task was live.
 func (s *session) removePod(uid types.UID) {
 	r := s.pods[uid]
 	if r == nil {
@@ -256,12 +257,13 @@ func (s *session) removePod(uid types.UID) {
 	s.keeper.Gone(uid)
 }
 
-// reportPod reports what changed in one of the framework's pods, and starts and ends its Follower.
+// reportPod reports the state of one of the framework's pods if it has changed. It also tells the Follower when the pod
+// runs and when it has ended.
 func (s *session) reportPod(r *podRecord) {
 	s.recordStartProblem(r)
 	u, bound := pod.Report(r.pod, s.circumstances(r, false))
 	if !bound || !s.listed {
-		return // the session's first list is reported when it is complete
+		return // start reports the pods of the session's first list when the list is complete
 	}
 	s.send(r, u)
 	switch {
@@ -275,9 +277,9 @@ func (s *session) reportPod(r *podRecord) {
 	}
 }
 
-// recordStartProblem records since when a pod cannot be started, by this scheduler's clock. If the pod was already in
-// that state when the session began, the time comes from the pod's own timestamps, so that a change of leaders does
-// not extend the time that a pod gets.
+// recordStartProblem records since when a pod cannot be started, by this scheduler's clock. If the problem existed when
+// the session began, the time comes from the pod's own timestamps, so that a change of leaders does not give the pod
+// more time.
 func (s *session) recordStartProblem(r *podRecord) {
 	t := pod.StartProblemOf(r.pod)
 	switch {
@@ -291,8 +293,8 @@ func (s *session) recordStartProblem(r *podRecord) {
 	}
 }
 
-// fromOutput passes on an event from a pod's output. If the pod's node is not ready, the core takes the update for the
-// return of the task, so fromOutput then repeats that the task is unreachable.
+// fromOutput passes on an event from a pod's output. The core takes an update as a sign that the task is reachable
+// again. If the pod's node is not ready, fromOutput therefore repeats that the task is unreachable.
 func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 	s.emit(e)
 	s.mu.Lock()
@@ -302,11 +304,12 @@ func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 		return
 	}
 	if u, bound := pod.Report(r.pod, s.circumstances(r, false)); bound && u.State == cluster.Unreachable {
-		u.UUID, u.Reason = nil, cluster.ReasonReconciliation // it is not a new state
+		u.UUID, u.Reason = nil, cluster.ReasonReconciliation // the state is not new
 		s.emitUpdate(u)
 	}
 }
 
+// circumstances returns what package pod must know to report a pod, in addition to the pod itself.
 func (s *session) circumstances(r *podRecord, removed bool) pod.Circumstances {
 	c := pod.Circumstances{Removed: removed}
 	if a := s.accounts[r.node]; a != nil {
@@ -343,6 +346,7 @@ func (s *session) emitUpdate(u cluster.Update) {
 	}
 }
 
+// podOf returns the identity of one of the framework's pods, for the hooks.
 func podOf(p *corev1.Pod) Pod {
 	return Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, TaskID: pod.TaskOf(p),
 		Job: p.Annotations[pod.AnnotationJob], Node: p.Spec.NodeName,

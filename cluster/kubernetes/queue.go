@@ -18,6 +18,7 @@ func (q *queue[T]) put(items ...T) {
 	q.signal()
 }
 
+// signal wakes one consumer.
 func (q *queue[T]) signal() {
 	select {
 	case q.ready <- struct{}{}:
@@ -25,7 +26,7 @@ func (q *queue[T]) signal() {
 	}
 }
 
-// take removes and returns the first item. It blocks until there is one or done is closed; ok is false for the latter.
+// take waits for an item, and removes and returns the first one. If done is closed first, ok is false.
 func (q *queue[T]) take(done <-chan struct{}) (next T, ok bool) {
 	for {
 		q.mu.Lock()

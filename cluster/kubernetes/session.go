@@ -19,21 +19,21 @@ import (
 var ErrClosed = errors.New("the session was closed")
 
 const (
-	// workers limits the concurrent requests of each kind, except those of Launch.
+	// workers is how many requests of each kind are concurrent at most, except for those of Launch.
 	workers = 8
 	// sweepInterval is the interval for checking pods that do not start and for retrying failed requests.
 	sweepInterval = time.Second
 	// lingerTimeout is how long a pod may run on after its shard has ended. The kubelet needs a moment to notice that
 	// all containers have ended.
 	lingerTimeout = 30 * time.Second
-	// endsCommittedAfter is the time after the core's first reconciliation from which the session treats the ends of
-	// earlier sessions' pods as committed. At the beginning of a session, the core asks about every task whose end it
-	// does not know.
+	// endsCommittedAfter is how long after the core's first reconciliation a pod that ended in an earlier session
+	// counts as committed, unless the core has asked about its task: at the beginning of a session, the core asks
+	// about every task whose end it does not know.
 	endsCommittedAfter = 30 * time.Second
 )
 
-// session is the time during which one holder has a framework's Lease. mu guards its state. Events leave in the order
-// in which the session detected them.
+// session is a subscription: it lasts as long as its holder has the framework's Lease. Events leave in the order in
+// which the session detected them.
 type session struct {
 	*Driver
 	framework string
@@ -51,19 +51,19 @@ type session struct {
 	finalizerQueue *queue[types.UID]   // pods whose finalizer is to be removed
 	offersStale    chan struct{}       // holds a token if the offers need an update
 	work           sync.WaitGroup
-	calls          sync.RWMutex // held shared by calls that change something
+	calls          sync.RWMutex // calls that change something hold it as readers
 
-	mu            sync.Mutex
-	listed        bool      // the first lists are complete
-	reconciledAt  time.Time // when the core first asked for reconciliation; zero before
-	listRequests  int       // number of requested pod lists
+	mu            sync.Mutex // guards the fields below
+	listed        bool       // the first lists are complete
+	reconciledAt  time.Time  // when the core first asked for reconciliation; zero before
+	listRequests  int        // number of requested pod lists
 	pods          map[types.UID]*podRecord
-	tasks         map[string]types.UID
-	launches      map[string]*launching
-	accounts      map[string]*account
-	currentOffers map[string]*account // current offers, by id of the offer
-	offered       int64
-	suppressed    bool // no offers are made until RequestOffers
+	tasks         map[string]types.UID  // the bound pods of tasks, by task id
+	launches      map[string]*launching // by name of the pod
+	accounts      map[string]*account   // by name of the node
+	currentOffers map[string]*account   // current offers, by id of the offer
+	offered       int64                 // number of offers made so far
+	suppressed    bool                  // no offers are made until RequestOffers
 	// placeholders holds the placeholder pods by name.
 	placeholders map[string]*placeholder
 }
@@ -99,8 +99,8 @@ func (s *session) start(watchers []*watcher) {
 		if u, bound := pod.Report(r.pod, s.circumstances(r, false)); bound {
 			r.endedBefore = u.State.Terminal()
 			if !hasFinalizer(r.pod) {
-				// The core asks about every task whose end it does not know. Without being asked, only pods with the
-				// finalizer are reported: they may have been bound without the core's knowledge.
+				// The core knows this pod, and asks about its task if it does not know the task's end. Pods with the
+				// finalizer are reported at once: they may have been bound without the core's knowledge.
 				r.reported = reportOf(u)
 			}
 		}
@@ -121,6 +121,7 @@ func (s *session) start(watchers []*watcher) {
 	s.work.Go(s.deliver)
 }
 
+// each calls do for the items of the queue until ctx ends.
 func each[T any](ctx context.Context, q *queue[T], do func(T)) {
 	for {
 		next, ok := q.take(ctx.Done())
@@ -149,12 +150,13 @@ func (s *session) deliver() {
 	s.log.Info("kubernetes session ended", "reason", s.Err())
 }
 
+// emit puts an event into the queue. It never blocks.
 func (s *session) emit(e cluster.Event) { s.queue.put(e) }
 
 // renew renews the Lease regularly. It ends the session when another holder has taken over the Lease, or when renewals
 // have failed for renewTimeout.
 func (s *session) renew() {
-	last := s.began
+	lastRenewed := s.began
 	for {
 		if !s.pause(renewInterval) {
 			return
@@ -163,12 +165,12 @@ func (s *session) renew() {
 		var failed cluster.FrameworkError
 		switch {
 		case err == nil:
-			last = s.now()
+			lastRenewed = s.now()
 			s.emit(cluster.Heartbeat{})
 		case errors.As(err, &failed):
 			s.cancel(failed)
 			return
-		case s.ctx.Err() == nil && s.now().Sub(last) > renewTimeout:
+		case s.ctx.Err() == nil && s.now().Sub(lastRenewed) > renewTimeout:
 			s.cancel(fmt.Errorf("%w: %w", errNotRenewed, err))
 			return
 		case s.ctx.Err() == nil:
@@ -189,13 +191,14 @@ func (s *session) pause(d time.Duration) bool {
 	}
 }
 
-// Events is closed when the session has ended.
+// Events returns the channel of events, which is closed when the session has ended.
 func (s *session) Events() <-chan cluster.Event { return s.out }
 
-// Err returns why the session ended: ErrClosed, a cluster.FrameworkError, or that the Lease could not be renewed.
+// Err returns why the session ended: ErrClosed, a cluster.FrameworkError, or an error which says that the Lease could
+// not be renewed. It returns nil while the session is open.
 func (s *session) Err() error { return context.Cause(s.ctx) }
 
-// ended returns the error of a call that comes after the session's end, and nil before.
+// ended returns the error for a call if the session has ended, and nil otherwise.
 func (s *session) ended(doing string) error {
 	if s.ctx.Err() == nil {
 		return nil
@@ -219,12 +222,12 @@ func (s *session) call(ctx context.Context) (context.Context, func()) {
 // Close ends the session. When it returns, the session's goroutines have ended and no call is in progress or will be
 // sent. Close may be called more than once.
 func (s *session) Close() error {
-	lived := s.ctx.Err() == nil
+	wasOpen := s.ctx.Err() == nil
 	s.cancel(ErrClosed)
 	s.calls.Lock() // a call that begins after this sees that the session has ended
 	defer s.calls.Unlock()
 	s.work.Wait()
-	if lived {
+	if wasOpen { // otherwise another session may have the Lease
 		s.clearPlaceholders()
 	}
 	return nil

@@ -49,8 +49,8 @@ func (s *session) Kill(ctx context.Context, k cluster.Kill) error {
 	switch {
 	case err == nil:
 		s.recorder.Killed(target, k.Reason)
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it is gone, which the watch reports
-	case isAnswer(err): // a refusal; the core repeats the kill
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // the pod is gone, which the watch reports
+	case isAnswer(err): // the API server refuses it; the core repeats the kill
 		s.log.Warn("task not killed", "by", doing, "pod", target.Name, "task", target.TaskID, "error", err)
 	default:
 		return fmt.Errorf("%s pod %s, outcome unknown: %w", doing, target.Name, s.endReason(err))
@@ -64,8 +64,8 @@ func alreadyRequested(p *corev1.Pod, drain bool, grace *int64) bool {
 	if p.DeletionTimestamp == nil {
 		return drain && p.Annotations[pod.AnnotationDrain] != ""
 	}
-	given := p.DeletionGracePeriodSeconds
-	return drain || grace == nil || given == nil || *given <= *grace
+	current := p.DeletionGracePeriodSeconds
+	return drain || grace == nil || current == nil || *current <= *grace
 }
 
 // EndExecutor does nothing, because executors end with their pods.
@@ -93,12 +93,12 @@ func (s *session) Reconcile(_ context.Context, tasks []cluster.TaskRef) error {
 	return s.ended("reconcile")
 }
 
-// reportTask reports a task's state. A live state has no UUID, so that the core does not take it for a repetition; an
-// end has the UUID of the original report.
+// reportTask reports a task's state, for a reconciliation. The report of a live state has no UUID, so that the core
+// does not take it for a repetition; the report of an end has the UUID of the original report. The caller holds mu.
 func (s *session) reportTask(t cluster.TaskRef) {
-	uid, known := s.tasks[t.TaskID]
+	uid, hasPod := s.tasks[t.TaskID]
 	r := s.pods[uid]
-	if !known || r == nil {
+	if !hasPod || r == nil {
 		s.reportMissing(t)
 		return
 	}
@@ -149,35 +149,35 @@ func (s *session) Acknowledge(_ context.Context, a cluster.Ack) error {
 	return s.ended("acknowledge")
 }
 
-// mustStayUntilEnd reports whether a pod must exist until its end is committed. A pod that was given up before it began
-// must, because it is the only record that the task never began, so that its shard may be placed again. If the node is
-// not ready, the pod need not stay, because it may never report an end.
+// mustStayUntilEnd reports whether a pod must exist until its end is committed. That is so for a pod that was given up
+// before it began: only the pod shows that the task never began and that the shard may be placed again. If the node is
+// not ready, the pod need not stay, because its end may never be reported.
 func (s *session) mustStayUntilEnd(r *podRecord) bool {
 	return r.pod.Annotations[pod.AnnotationGivenUp] != "" && !pod.Began(r.pod) && s.ready(r.node)
 }
 
-// keepEnded passes an ended pod to the keeper, because from now on only people need the pod. The time of the end is by
-// this scheduler's clock if the session observed the end. Otherwise it comes from the clocks of the cluster, which are
-// assumed to agree with each other.
+// keepEnded passes an ended pod to the keeper, because from now on only users need the pod. It does so once for each
+// pod. If the session observed the end, the time of the end comes from this scheduler's clock. Otherwise it comes from
+// the clocks of the cluster, which are assumed to agree with each other.
 func (s *session) keepEnded(r *podRecord, u cluster.Update) {
 	if !r.endCommitted.IsZero() {
 		return
 	}
 	r.endCommitted = s.now()
-	at := r.endCommitted
+	ended := r.endCommitted
 	if r.endedBefore {
-		at = u.Timestamp
-		if at.IsZero() {
-			at = r.pod.CreationTimestamp.UTC()
+		ended = u.Timestamp
+		if ended.IsZero() {
+			ended = r.pod.CreationTimestamp.UTC()
 		}
-		if at = at.Add(s.ahead); at.After(s.began) {
-			at = s.began
+		if ended = ended.Add(s.ahead); ended.After(s.began) {
+			ended = s.began
 		}
 	}
-	s.keeper.Ended(s.ctx, podOf(r.pod), u.State == cluster.Finished, at)
+	s.keeper.Ended(s.ctx, podOf(r.pod), u.State == cluster.Finished, ended)
 }
 
-// release removes the finalizer from a pod.
+// release removes the finalizer from a pod. If that fails, it is tried again later.
 func (s *session) release(uid types.UID) {
 	s.mu.Lock()
 	r := s.pods[uid]
@@ -188,8 +188,8 @@ func (s *session) release(uid types.UID) {
 	target := podOf(r.pod)
 	s.mu.Unlock()
 	err := s.api.removeFinalizer(s.ctx, target.Namespace, target.Name, target.UID)
-	// A conflict may be with other clients that keep writing the pod, so the removal is tried again. If the name
-	// belongs to another pod by now, the watch reports that, and the lookup above ends the retries.
+	// After a conflict the removal is tried again, because other clients may be writing the pod. If another pod has the
+	// name by now, the watch reports that the first one is gone, and the lookup above ends the retries.
 	if err != nil && !apierrors.IsNotFound(err) && s.ctx.Err() == nil {
 		s.log.Warn("finalizer not removed", "pod", target.Name, "task", target.TaskID, "error", err)
 		if s.pause(sweepInterval) {
@@ -212,7 +212,7 @@ func (s *session) discardUnboundPod(p *corev1.Pod) {
 	}
 }
 
-// runSweeps handles conditions that no event reports.
+// runSweeps regularly handles what depends only on time, so that no event reports it.
 func (s *session) runSweeps() {
 	for s.pause(sweepInterval) {
 		for own, why := range s.sweep() {
@@ -227,8 +227,8 @@ func (s *session) runSweeps() {
 	}
 }
 
-// deleteGivenUp deletes a pod in the version that was examined, because a container may have started since. Before
-// that it records on the pod that the pod was given up before it began.
+// deleteGivenUp deletes a pod that is given up, unless the pod has changed since it was examined: a container may have
+// started. If the pod's containers cannot be started, it first records on the pod why the pod was given up.
 func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
 	if pod.StartProblemOf(own).Why != "" {
 		marked, err := s.api.giveUpPod(s.ctx, own, why)
@@ -245,16 +245,17 @@ func (s *session) deleteGivenUp(own *corev1.Pod, why string) error {
 	return s.api.deletePod(s.ctx, own.Namespace, own.Name, own.UID, own.ResourceVersion, nil)
 }
 
-// sweep returns the pods to give up, with reasons: pods whose containers cannot be started, and pods that still run
-// after their shard has ended, for example because a webhook added a container. The caller deletes them. Until a pod is
-// gone it might still begin, so the watch reports it to the core only then. sweep also passes the ends of earlier
-// sessions' pods to the keeper.
+// sweep returns the pods that the caller must give up, with reasons: pods whose containers cannot be started, and pods
+// that still run after their shard has ended, for example because a webhook added a container. It does not report them
+// to the core: until a pod is gone, it might still begin, so the watch reports its end. sweep also passes pods that
+// ended in earlier sessions to the keeper.
 func (s *session) sweep() map[*corev1.Pod]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Ends of earlier sessions count as committed some time after the core's first reconciliation. Time alone does not
-	// suffice: a deposed leader that was frozen would delete pods whose ends the next leader does not know.
 	givenUp := map[*corev1.Pod]string{}
+	// Ends of earlier sessions count as committed some time after the core's first reconciliation. The time since the
+	// session began would not do: a deposed leader that was frozen would delete pods whose ends the next leader does
+	// not know.
 	committed := !s.reconciledAt.IsZero() && s.now().Sub(s.reconciledAt) > endsCommittedAfter
 	for _, r := range s.pods {
 		if r.pod == nil {

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// pageSize is the number of objects per list request, large enough to list the pods of a large cluster within the
-	// timeout of a Subscribe.
+	// pageSize is the number of objects per list request. It is so large that even the pods of a large cluster are
+	// listed within the timeout of a Subscribe.
 	pageSize = 2000
 	// watchDuration is the minimum duration of one watch. The API server ends the watch after it, and the next watch
 	// continues at the same version.
@@ -30,15 +30,16 @@ const (
 	silenceTimeout = 150 * time.Second
 	// minWatchPause and maxWatchPause are the shortest and the longest pause before a broken watch is reopened.
 	minWatchPause, maxWatchPause = 100 * time.Millisecond, 5 * time.Second
-	// listAfter is how long all attempts to open a watch may fail before a full list replaces it, and the interval of
-	// these lists.
+	// listAfter is how long all attempts to open a watch may fail before a full list replaces the watch. It is also the
+	// interval of these lists.
 	listAfter = 30 * time.Second
 )
 
 // store receives the objects that a watcher reads.
 type store interface {
-	// put receives an object's current state, and gone the last state of an object that no longer exists.
+	// put receives an object's current state.
 	put(object runtime.Object)
+	// gone receives the last state of an object that no longer exists.
 	gone(object runtime.Object)
 	// listing is called before a list is requested.
 	listing()
@@ -46,16 +47,16 @@ type store interface {
 	retain(uids map[types.UID]struct{})
 }
 
-// watcher keeps a store in sync with the API server's objects of one resource: it lists them and then watches them
-// from there. It lists again when the API server no longer has the changes since the last version (410), and
-// periodically if lists succeed but no watch can be opened.
+// watcher keeps a store in sync with the API server's objects of one resource: it lists the objects and then watches
+// for changes since the list. It lists again when the API server no longer has the changes since the last version
+// (410), and periodically as long as no watch can be opened.
 type watcher struct {
 	api                 *API
-	resource, namespace string // namespace is empty for all namespaces
-	empty               func() runtime.Object
+	resource, namespace string                // namespace is empty for all namespaces
+	empty               func() runtime.Object // returns an empty list of the resource
 	store               store
 	log                 *slog.Logger
-	version             string
+	version             string        // of the last object or list that was read
 	listAfter           time.Duration // the constant listAfter, except in tests
 }
 
@@ -85,8 +86,8 @@ func (w *watcher) list(ctx context.Context) error {
 			return fmt.Errorf("list %s: %w", w.resource, err)
 		}
 		if options.Continue = info.GetContinue(); options.Continue == "" {
-			// The version is set only now. Watches start from it, so after a list that broke off, the objects of the
-			// missing pages would never be reported.
+			// The version is set only when the list is complete. Watches start from it: if it were set earlier and the
+			// list then failed, the objects of the missing pages would never be reported.
 			w.version = info.GetResourceVersion()
 			w.store.retain(seen)
 			return nil
