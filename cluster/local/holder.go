@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// holder returns the pid and command line of the process that listens on a port, as far as this user may read them.
+// holder describes the process that listens on a port by its pid and command line. If this user can't find that
+// process, it says so.
 func holder(port int) string {
 	// A line of the tables contains: number, local and remote address, state (0A is LISTEN), five more fields, and the
 	// socket's inode.

@@ -1,5 +1,5 @@
 // Package local is a cluster on one machine: a Mesos master and its agents in this process. They serve Mesos' v1 HTTP
-// API on loopback so exactly that neither frameworks nor executors see a difference.
+// API, by default on loopback, so exactly that neither frameworks nor executors see a difference.
 //
 //	framework ──▶ master (package master) ──▶ agent (package agent) ──▶ executors
 //
@@ -55,13 +55,13 @@ type Options struct {
 	Join string
 
 	// Agents is the number of agents: 0 means 1, and a negative number means none. Each agent has its own IP address:
-	// AgentIP (default 127.0.0.1) and the following ones.
+	// AgentIP (default 127.0.0.1) for the first agent, and then the following addresses.
 	Agents  int
 	AgentIP netip.Addr
 	// CPUs and MemoryMB are the resources that each agent offers.
 	CPUs, MemoryMB float64
-	// GiveUpExecutors kills the executors that earlier runs left running and reports their tasks as gone. Only then
-	// may an agent's port change.
+	// GiveUpExecutors kills the executors that earlier runs left running and reports their tasks as gone. An agent's
+	// port may change only with this option.
 	GiveUpExecutors bool
 	// ReregistrationTimeout is how long executors of an earlier run have to subscribe again; 0 means 2 s.
 	ReregistrationTimeout time.Duration
@@ -75,7 +75,7 @@ type Options struct {
 	// send credentials. Executors then trust any process that listens on their agent's port.
 	NoCredentials bool
 	// Secret, if not nil, replaces the credentials in the data folder, both those that the APIs require and those
-	// that the agents send to the master. All processes of one cluster need the same.
+	// that the agents send to the master. All processes of one cluster need the same credentials.
 	Secret *Credentials
 	// TLS, if not nil, makes master and agents serve https only. It requires that master and agents run in this
 	// process.
@@ -152,27 +152,27 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	masterAt, agentsAt, err := c.listen()
+	masterListener, agentListeners, err := c.listen()
 	if err != nil {
 		return err
 	}
-	if masterAt != nil {
-		if err := c.startMaster(masterAt); err != nil {
+	if masterListener != nil {
+		if err := c.startMaster(masterListener); err != nil {
 			return err
 		}
 	}
-	for i, at := range agentsAt {
-		if err := c.startAgent(ctx, i, at); err != nil {
+	for i, listener := range agentListeners {
+		if err := c.startAgent(ctx, i, listener); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// startMaster opens and serves the master.
-func (c *Cluster) startMaster(at net.Listener) error {
+// startMaster opens the master and serves it at the listener.
+func (c *Cluster) startMaster(listener net.Listener) error {
 	opts := &c.opts
-	c.address = at.Addr().(*net.TCPAddr).AddrPort()
+	c.address = listener.Addr().(*net.TCPAddr).AddrPort()
 	opened, err := master.Open(master.Options{
 		Dir: opts.DataDir, Address: c.address, Heartbeat: opts.Heartbeat, Logger: opts.Logger.With("part", "master"),
 		Credentials: c.Credentials(), InMemoryRegistry: opts.InMemoryRegistry,
@@ -186,10 +186,11 @@ func (c *Cluster) startMaster(at net.Listener) error {
 	mux := http.NewServeMux()
 	mux.Handle("/", opened.Handler())
 	mux.Handle("POST "+link.RegisterPath, c.Credentials().Guard(link.Realm, c.links))
-	c.serve(at, mux)
+	c.serve(listener, mux)
 	return nil
 }
 
+// serve serves the handler at the listener until Close.
 func (c *Cluster) serve(listener net.Listener, handler http.Handler) {
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second,
@@ -270,16 +271,17 @@ func (c *Cluster) Close(ctx context.Context) error {
 		errs = append(errs, c.master.Close())
 	}
 	for _, server := range c.servers {
-		// A client may have connected without sending a request. All requests were answered by now.
-		patience, cancel := context.WithTimeout(ctx, time.Second)
-		if server.Shutdown(patience) != nil {
+		// All requests are answered by now, but a client may have connected without sending a request. Shutdown would
+		// wait for it.
+		shutdownCtx, cancel := context.WithTimeout(ctx, time.Second)
+		if server.Shutdown(shutdownCtx) != nil {
 			errs = append(errs, server.Close())
 		}
 		cancel()
 	}
 	c.serving.Wait()
 	for _, l := range c.listeners {
-		_ = l.Close() // those that were served are closed already
+		_ = l.Close() // fails for a listener that was served, because it is closed already
 	}
 	if c.lock != nil {
 		errs = append(errs, unlockFolder(c.lock))

@@ -29,8 +29,8 @@ func (o *Options) agents() int {
 	return max(o.Agents, 0)
 }
 
-// agentIP returns the IP address of agent i. Each agent has its own, as if it were on a machine of its own: AgentIP
-// for the first one, then the following addresses.
+// agentIP returns the IP address of agent i: AgentIP for the first agent, then the following addresses. Each agent has
+// its own address, as if it were on its own machine.
 func (o *Options) agentIP(i int) string {
 	ip := netip.MustParseAddr(loopback)
 	if o.AgentIP.IsValid() {
@@ -42,7 +42,7 @@ func (o *Options) agentIP(i int) string {
 	return ip.String()
 }
 
-// folder returns the folder of agent i for a purpose. The first agent's has no number.
+// folder returns the folder with this name of agent i. The folders of the first agent have no number.
 func (o *Options) folder(name string, i int) string {
 	if i > 0 {
 		name += "-" + strconv.Itoa(i+1)
@@ -50,15 +50,15 @@ func (o *Options) folder(name string, i int) string {
 	return filepath.Join(o.DataDir, name)
 }
 
-// startAgent starts agent i, which is served at the given listener.
-func (c *Cluster) startAgent(ctx context.Context, i int, at net.Listener) error {
+// startAgent starts agent i and serves it at the listener.
+func (c *Cluster) startAgent(ctx context.Context, i int, listener net.Listener) error {
 	opts := &c.opts
 	log := opts.Logger.With("part", "agent")
 	if opts.agents() > 1 {
 		log = log.With("number", i+1)
 	}
 	var upstream link.Upstream = c.master
-	var failed chan<- error // nil: a cluster with a master of its own continues without the agent
+	var failed chan<- error // nil for a cluster with its own master, which continues without a rejected agent
 	if opts.Join != "" {
 		upstream, failed = link.NewClient(opts.Join, c.Credentials()), c.failed
 	}
@@ -70,11 +70,11 @@ func (c *Cluster) startAgent(ctx context.Context, i int, at net.Listener) error 
 		if err != nil {
 			return err
 		}
-		at, authority = proof.Listener(at), proof.Authority()
+		listener, authority = proof.Listener(listener), proof.Authority()
 	}
 	started, err := agent.Start(ctx, agent.Options{
 		DataDir: opts.folder("agent", i), WorkDir: opts.folder("work", i),
-		IP: ip, Port: port(at), CPUs: opts.CPUs, MemMB: opts.MemoryMB, GiveUpExecutors: opts.GiveUpExecutors,
+		IP: ip, Port: port(listener), CPUs: opts.CPUs, MemMB: opts.MemoryMB, GiveUpExecutors: opts.GiveUpExecutors,
 		Logger:                log,
 		ReregistrationTimeout: opts.ReregistrationTimeout, Environment: opts.ExecutorEnvironment,
 		Isolate:     opts.IsolateExecutor,
@@ -83,21 +83,22 @@ func (c *Cluster) startAgent(ctx context.Context, i int, at net.Listener) error 
 	if err != nil {
 		return err
 	}
-	c.members = append(c.members, member{started, c.scheme() + at.Addr().String()})
-	c.serve(at, started.Handler())
+	c.members = append(c.members, member{started, c.scheme() + listener.Addr().String()})
+	c.serve(listener, started.Handler())
 	return nil
 }
 
-// forAllAgents calls each for all agents concurrently and returns the first error.
+// forAllAgents calls do for all agents concurrently and waits for all calls. It returns the first error, after the
+// name of the operation.
 func (c *Cluster) forAllAgents(
-	ctx context.Context, what string, each func(*agent.Agent, context.Context) error,
+	ctx context.Context, operation string, do func(*agent.Agent, context.Context) error,
 ) error {
 	var group errgroup.Group
 	for _, m := range c.members {
-		group.Go(func() error { return each(m.agent, ctx) })
+		group.Go(func() error { return do(m.agent, ctx) })
 	}
 	if err := group.Wait(); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+		return fmt.Errorf("%s: %w", operation, err)
 	}
 	return nil
 }

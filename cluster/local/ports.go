@@ -17,15 +17,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
-// Ports are chosen from this range. It is below the kernel's ephemeral ports, so that no outgoing connection can
-// occupy them between two runs, and below the ports that agents offer.
+// Ports are chosen from this range. It is below the kernel's ephemeral ports, so that no outgoing connection takes one
+// of them between two runs. It is also below the ports that agents offer.
 const (
 	lowestPort  = 20000
 	highestPort = 29999
 	portTries   = 200
 )
 
-// ports is the content of ports.json; 0 means none.
+// ports is the content of ports.json. A port of 0 means that none is chosen yet.
 type ports struct {
 	Master int   `json:"master,omitempty"`
 	Agents []int `json:"agents,omitempty"`
@@ -37,7 +37,7 @@ type ports struct {
 func (c *Cluster) listen() (master net.Listener, agents []net.Listener, err error) {
 	opts := &c.opts
 	path := filepath.Join(opts.DataDir, "ports.json")
-	bound, err := readPorts(path) // the ports of the last run, replaced one by one
+	bound, err := readPorts(path) // the ports of the last run, which the loop below replaces one by one
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,74 +79,79 @@ func retryInUse(listen func() (net.Listener, error)) (net.Listener, error) {
 	return l, err
 }
 
-func listenAgent(opts *Options, ip string, kept int) (net.Listener, error) {
-	listen := func() (net.Listener, error) { return bind(ip, kept) }
+// listenAgent binds an agent's port of the last run; 0 means any port. With GiveUpExecutors it may bind another port.
+func listenAgent(opts *Options, ip string, lastPort int) (net.Listener, error) {
+	listen := func() (net.Listener, error) { return bind(ip, lastPort) }
 	if opts.GiveUpExecutors {
 		l, err := listen()
-		return orAnyPort(opts, l, err, ip, kept)
+		return orAnyPort(opts, l, err, ip, lastPort)
 	}
 	l, err := retryInUse(listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("bind the agent's port %d, where the executors of the last run look for it: it is taken by %s; end that process, or give the executors up with --give-up-executors",
-			kept, holder(kept))
+			lastPort, holder(lastPort))
 	}
-	return orAnyPort(opts, l, err, ip, kept)
+	return orAnyPort(opts, l, err, ip, lastPort)
 }
 
-// orAnyPort chooses another port if the port of the last run is in use.
-func orAnyPort(opts *Options, l net.Listener, err error, ip string, kept int) (net.Listener, error) {
-	if err != nil && kept != 0 {
-		opts.Logger.Warn("port in use, choosing another", "port", kept, "by", holder(kept), "error", err)
+// orAnyPort returns l and err, the result of an attempt to bind lastPort. If that port could not be bound, it binds any
+// other port instead.
+func orAnyPort(opts *Options, l net.Listener, err error, ip string, lastPort int) (net.Listener, error) {
+	if err != nil && lastPort != 0 {
+		opts.Logger.Warn("port in use, choosing another", "port", lastPort, "by", holder(lastPort), "error", err)
 		return bind(ip, 0)
 	}
 	return l, err
 }
 
-func listenMaster(opts *Options, kept int) (net.Listener, error) {
+// listenMaster binds Options.Listen. Without this option it binds the port of the last run on loopback, or any port if
+// that is 0 or in use.
+func listenMaster(opts *Options, lastPort int) (net.Listener, error) {
 	if opts.Listen != "" {
 		l, err := retryInUse(func() (net.Listener, error) { return net.Listen("tcp4", opts.Listen) })
 		if errors.Is(err, syscall.EADDRINUSE) {
-			at, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // it resolves, since only the bind failed
-			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that process, or choose another with --listen", opts.Listen, holder(at.Port))
+			address, _ := net.ResolveTCPAddr("tcp4", opts.Listen) // no error, because only the bind has failed
+			return nil, fmt.Errorf("bind the master's address %s: it is taken by %s; end that process, or choose another with --listen", opts.Listen, holder(address.Port))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("bind the master's address: %w", err)
 		}
 		return l, nil
 	}
-	l, err := retryInUse(func() (net.Listener, error) { return bind(loopback, kept) })
-	return orAnyPort(opts, l, err, loopback, kept)
+	l, err := retryInUse(func() (net.Listener, error) { return bind(loopback, lastPort) })
+	return orAnyPort(opts, l, err, loopback, lastPort)
 }
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
 
-// bind listens on a port, or on a random free one if port is 0.
+// bind listens on a port, or on a random free port if port is 0.
 func bind(ip string, port int) (net.Listener, error) {
 	if port != 0 {
 		return net.Listen("tcp4", fmt.Sprintf("%s:%d", ip, port))
 	}
-	var last error
+	var lastErr error
 	for range portTries {
 		l, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", ip, lowestPort+rand.IntN(highestPort-lowestPort+1)))
 		if err == nil {
 			return l, nil
 		}
-		last = err
+		lastErr = err
 	}
-	return nil, fmt.Errorf("find a free port on %s between %d and %d: %w", ip, lowestPort, highestPort, last)
+	return nil, fmt.Errorf("find a free port on %s between %d and %d: %w", ip, lowestPort, highestPort, lastErr)
 }
 
+// readPorts reads the ports of the last run. A missing or empty file means that there are none.
 func readPorts(path string) (ports, error) {
 	var p ports
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(content)) == 0 {
-		return p, nil // no error: executors that look for an agent at another port are given up at its timeout
+		return p, nil // executors that look for an agent at its former port are given up after a timeout
 	}
 	if err == nil {
 		err = json.Unmarshal(content, &p)
 	}
-	wrong := func(port int) bool { return port < 0 || port > 65535 }
-	if err == nil && (slices.ContainsFunc(append([]int{p.Master}, p.Agents...), wrong)) {
+	invalid := func(port int) bool { return port < 0 || port > 65535 }
+	if err == nil && (slices.ContainsFunc(append([]int{p.Master}, p.Agents...), invalid)) {
 		err = errors.New("a port must be 0 to 65535")
 	}
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
-// Credentials are a principal and its secret. Every way to print them hides the secret.
+// Credentials are a principal and its secret. If they are printed, the secret is hidden.
 type Credentials = apihttp.Credentials
 
 // principal is the scheduler's principal in its own cluster.
@@ -23,11 +23,12 @@ const principal = "elasticjob"
 type secrets struct {
 	Principal string `json:"principal"`
 	Secret    string `json:"secret"`
-	// ExecutorKey signs executors' tokens, and the key of the agent's authority is derived from it (package identity).
-	// It must not change, because running executors keep their tokens and the authority over a restart.
+	// ExecutorKey signs the tokens of executors. The key of the agents' authority is derived from it (package
+	// identity). It must not change, because executors that run across a restart keep their tokens and the authority.
 	ExecutorKey string `json:"executor_key"`
 }
 
+// key returns the executor key; nil without credentials.
 func (s *secrets) key() apihttp.TokenKey {
 	if s == nil {
 		return nil
@@ -60,6 +61,7 @@ func openSecrets(path string) (*secrets, error) {
 	return &s, nil
 }
 
+// makeSecrets creates and stores new secrets.
 func makeSecrets(path string) (*secrets, error) {
 	s := &secrets{Principal: principal, Secret: random(), ExecutorKey: random()}
 	if err := wholefile.WriteJSON(path, s); err != nil {

@@ -1,5 +1,5 @@
-// Package queue is the queue by which the local cluster hands things on without blocking: events to frameworks and
-// executors, orders to agents, and news to the master.
+// Package queue is a queue whose producers never block. The local cluster uses it for the events of frameworks and
+// executors, for the orders of agents, and for what agents report to the master.
 package queue
 
 import (
@@ -24,8 +24,8 @@ type Queue[T any] struct {
 // New creates an empty queue that holds at most limit items, or any number if limit is 0.
 func New[T any](limit int) *Queue[T] { return &Queue[T]{limit: limit, wake: make(chan struct{}, 1)} }
 
-// Push appends items without blocking. If the queue is closed, it drops them and returns false. If the queue is full,
-// the consumer is too slow: Push closes and empties the queue, and returns false.
+// Push appends items without blocking. If the queue is closed, it drops the items and returns false. If there is no
+// room for all items, the consumer is too slow: Push then closes and empties the queue, and returns false.
 func (q *Queue[T]) Push(items ...T) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -51,7 +51,7 @@ func (q *Queue[T]) Close(last ...T) {
 	}
 }
 
-// Take removes and returns all queued items, and reports whether more may follow.
+// Take removes and returns all queued items. open says whether more items may follow.
 func (q *Queue[T]) Take() (items []T, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -59,10 +59,11 @@ func (q *Queue[T]) Take() (items []T, open bool) {
 	return items, !q.closed
 }
 
-// Wake receives a token after Push and Close. Several calls may yield one token.
+// Wake returns a channel that gets a token after Push and Close. Several of these calls may yield only one token.
 func (q *Queue[T]) Wake() <-chan struct{} { return q.wake }
 
-// Next removes and returns all queued items, and blocks while there are none. The error is ErrClosed, or ctx's.
+// Next waits for items, and removes and returns all of them. It returns ErrClosed if the queue is closed and empty, or
+// ctx's error if ctx ends first.
 func (q *Queue[T]) Next(ctx context.Context) ([]T, error) {
 	for {
 		items, open := q.Take()
@@ -80,7 +81,7 @@ func (q *Queue[T]) Next(ctx context.Context) ([]T, error) {
 	}
 }
 
-// signal wakes the consumer. The mutex must be held.
+// signal wakes the consumer. The caller holds mu.
 func (q *Queue[T]) signal() {
 	select {
 	case q.wake <- struct{}{}:
