@@ -49,6 +49,9 @@ func TestCordon(t *testing.T) {
 			`{"machine":"h","agents":["S0","S1"],"cordon":{"since":"2026-05-01T12:00:00Z","by":"ann","reason":"its disk fails","until":null,"dead":null}}`},
 		{"h/cordon", `{"reason":"a","until":"2999-01-01T00:00:00Z"}`, http.StatusOK, `"until":"2999-01-01T00:00:00Z"`},
 		{"h/cordon", `{}`, http.StatusUnprocessableEntity, `{"field":"reason","value":"","message":"is missing: say for the others`},
+		{"h/cordon", `{"until":"foo","reason":1}`, http.StatusUnprocessableEntity,
+			`"fields":[{"field":"reason","value":"","message":"must be a text"},` +
+				`{"field":"until","value":"","message":"must be a time such as 2026-05-01T12:00:00Z"}]`},
 		{"h/cordon", `{"until":"2001-01-01T00:00:00Z","reason":"a\nb","force":1,"why":1}`, http.StatusUnprocessableEntity,
 			`"fields":[{"field":"why","value":"","message":"unknown field; there are reason, until, force"},` +
 				`{"field":"reason","value":"","message":"must be one line without control characters"},` +

@@ -96,7 +96,7 @@ func (h *Handlers) dead(c *gin.Context) (any, error) {
 // cordonReason reads the reason of a cordon, which is shown to everyone who waits for the machine.
 func cordonReason(f *request.Form) string {
 	why := machineReason(f)
-	if why == "" {
+	if why == "" && !f.Refused("reason") {
 		f.Refuse("reason", "is missing: say for the others why the machine is not to be used")
 	}
 	return why
@@ -117,7 +117,7 @@ func machineReason(f *request.Form) string {
 // cordonEnd reads when a cordon ends by itself.
 func cordonEnd(f *request.Form, now time.Time) time.Time {
 	until := f.Moment("until")
-	if f.Has("until") && !until.After(now) {
+	if f.Has("until") && !until.After(now) && !f.Refused("until") {
 		f.Refuse("until", "is in the past: name a later time, or leave it out for a cordon without an end")
 	}
 	if until.Year() > 9998 {

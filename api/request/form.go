@@ -92,6 +92,11 @@ func (f *Form) Refuse(name, format string, args ...any) {
 	f.violations = append(f.violations, document.Violate(name, "", format, args...))
 }
 
+// Refused reports whether a violation of a field was recorded, so that no other is of use.
+func (f *Form) Refused(name string) bool {
+	return slices.ContainsFunc(f.violations, func(v document.Violation) bool { return v.Field == name })
+}
+
 // Has reports whether the body has the field with a value other than null.
 func (f *Form) Has(name string) bool {
 	raw, ok := f.given[name]
