@@ -45,6 +45,7 @@ func TestTheClientsTypesAreTheAPIs(t *testing.T) {
 		"get /api/execution/{executionId}":     client.Execution{},
 		"get /api/jobs":                        client.JobPage{},
 		"get /api/cluster":                     client.Cluster{},
+		"post /api/agent/{agent}/drain":        client.Machine{},
 		"post /api/agent/{agent}/dead":         client.DeadMachine{},
 		"post /api/agent/{agent}/cordon":       client.Machine{},
 		"get /api/overview":                    client.Overview{},

@@ -46,7 +46,7 @@ func TestCordon(t *testing.T) {
 		want       string
 	}{
 		{"h/cordon", `{"reason":" its disk fails "}`, http.StatusOK,
-			`{"machine":"h","agents":["S0","S1"],"cordon":{"since":"2026-05-01T12:00:00Z","by":"ann","reason":"its disk fails","until":null,"dead":null}}`},
+			`{"machine":"h","agents":["S0","S1"],"cordon":{"since":"2026-05-01T12:00:00Z","by":"ann","reason":"its disk fails","until":null,"dead":null,"drain":null}}`},
 		{"h/cordon", `{"reason":"a","until":"2999-01-01T00:00:00Z"}`, http.StatusOK, `"until":"2999-01-01T00:00:00Z"`},
 		{"h/cordon", `{}`, http.StatusUnprocessableEntity, `{"field":"reason","value":"","message":"is missing: say for the others`},
 		{"h/cordon", `{"until":"foo","reason":1}`, http.StatusUnprocessableEntity,
@@ -61,9 +61,16 @@ func TestCordon(t *testing.T) {
 		{"h/cordon", ``, http.StatusBadRequest, `with reason, until, force`},
 		{"g/cordon", `{"reason":"a"}`, http.StatusNotFound, `machine_not_found`},
 		{"a%2Fb/cordon", `{"reason":"a"}`, http.StatusNotFound, `there can be none`},
+		{"h/drain", `{"reason":"reboot","deadlineSeconds":60}`, http.StatusOK,
+			`"drain":{"since":"2026-05-01T12:00:00Z","deadline":"2026-05-01T12:01:00Z","drained":null,"left":[{"executionId":"","jobName":"my_job","item":0,"taskId":"","reason":"no room elsewhere: it needs 1 CPU; it is stopped at 2026-05-01T12:00:00Z","reasonCode":"drain_no_room"`},
+		{"h/drain", `{"deadlineSeconds":0,"force":1}`, http.StatusUnprocessableEntity,
+			`"fields":[{"field":"reason","value":"","message":"is missing: say for the others why the machine is not to be used"},` +
+				`{"field":"force","value":"","message":"must be true or false"},` +
+				`{"field":"deadlineSeconds","value":"","message":"must be a whole number from 1 to 2592000"}]`},
+		{"h/drain", `{"reason":"a","deadlineSeconds":"x"}`, http.StatusUnprocessableEntity, `{"field":"deadlineSeconds","value":"","message":"must be a whole`},
 		{"h/dead", ``, http.StatusConflict, `machine_heard`},
 		{"h/dead", `{"force":true,"reason":"burnt"}`, http.StatusOK,
-			`"reason":"burnt","until":null,"dead":"2026-05-01T12:00:00Z"},"attemptsOver":3}`},
+			`"reason":"burnt","until":null,"dead":"2026-05-01T12:00:00Z","drain":null},"attemptsOver":3}`},
 		{"h/dead", `{"forced":true}`, http.StatusUnprocessableEntity, `unknown field; did you mean force?`},
 		{"h/uncordon", ``, http.StatusOK, `{"machine":"h","agents":["S0","S1"],"cordon":null}`},
 		{"g/uncordon", ``, http.StatusNotFound, `machine_not_found`},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/history/event"
 	"github.com/elasticjob-go/elasticjob/history/search"
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
@@ -213,6 +214,18 @@ func (b *fakeScheduler) Cordon(
 		if !r.Until.IsZero() {
 			v.Cordon.Until = &r.Until
 		}
+	}
+	return v, err
+}
+
+// DrainMachine has a task left.
+func (b *fakeScheduler) DrainMachine(
+	ctx context.Context, scope explain.Scope, r operator.DrainRequested,
+) (views.MachineView, error) {
+	v, err := b.Cordon(ctx, scope, r.CordonRequested)
+	if err == nil {
+		v.Cordon.Drain = &views.DrainView{Since: noon, Deadline: new(noon.Add(r.After)), LeftTotal: 1,
+			Left: []views.DrainLeftView{{JobName: "my_job", Why: views.WhyOf(reason.DrainNoRoom("1 CPU", noon))}}}
 	}
 	return v, err
 }

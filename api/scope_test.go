@@ -128,7 +128,7 @@ func TestListsHaveTheirAppsOnly(t *testing.T) {
 			422}, // the fake's stored document is incomplete, so its rules fail first
 		{"DELETE /api/job/mine_job/deregister", auth.Admin, 200}, {"DELETE /api/app/mine-1", auth.Admin, 200},
 		{"GET /api/leader", auth.NoRole, 403}, {"GET /metrics", auth.NoRole, 403}, {"GET /api/users", auth.NoRole, 403}, {"POST /api/operate/reconcile/implicit", auth.NoRole, 403},
-		{"GET /api/operate/sandbox?appName=mine-1", auth.NoRole, 403}, {"GET /api/operate/faulty", auth.NoRole, 403}, {"GET /api/cluster", auth.NoRole, 403}, {"GET /api/cluster/agents/S0", auth.NoRole, 403}, {"GET /api/overview/fires", auth.NoRole, 403}, {"GET /api/overview/series", auth.NoRole, 403}, {`POST /api/agent/S0/cordon {"reason":"a"}`, auth.NoRole, 403}, {"POST /api/agent/S0/uncordon", auth.NoRole, 403}, {`POST /api/agent/S0/dead {"force":true}`, auth.NoRole, 403}, {"GET /api/job/statistics/tasks/running", auth.NoRole, 403},
+		{"GET /api/operate/sandbox?appName=mine-1", auth.NoRole, 403}, {"GET /api/operate/faulty", auth.NoRole, 403}, {"GET /api/cluster", auth.NoRole, 403}, {"GET /api/cluster/agents/S0", auth.NoRole, 403}, {"GET /api/overview/fires", auth.NoRole, 403}, {"GET /api/overview/series", auth.NoRole, 403}, {`POST /api/agent/S0/cordon {"reason":"a"}`, auth.NoRole, 403}, {"POST /api/agent/S0/uncordon", auth.NoRole, 403}, {`POST /api/agent/S0/drain {"reason":"a"}`, auth.NoRole, 403}, {`POST /api/agent/S0/dead {"force":true}`, auth.NoRole, 403}, {"GET /api/job/statistics/tasks/running", auth.NoRole, 403},
 	} {
 		method, rest, _ := strings.Cut(c.route, " ")
 		path, body, _ := strings.Cut(rest, " ")

@@ -25,6 +25,27 @@ type Cordon struct {
 	Until *time.Time `json:"until"`
 	// Dead is when the machine was declared dead; nil if nobody has.
 	Dead *time.Time `json:"dead"`
+	// Drain is nil unless the machine is to be emptied.
+	Drain *Drain `json:"drain"`
+}
+
+// Drain is the drain of a machine: what runs there leaves.
+type Drain struct {
+	Since time.Time `json:"since"`
+	// Deadline is when what is left is stopped; nil for never.
+	Deadline *time.Time `json:"deadline"`
+	// Drained is since when nothing is left; nil while something is.
+	Drained *time.Time `json:"drained"`
+	// Left has the first of the tasks that are left, LeftTotal their number.
+	Left      []DrainLeft `json:"left"`
+	LeftTotal int         `json:"leftTotal"`
+}
+
+// DrainLeft is a task that is left on a machine, with what holds it up.
+type DrainLeft struct {
+	JobName string `json:"jobName"`
+	Item    int    `json:"item"`
+	Why
 }
 
 // Cluster is a page of the cluster's agents, and all cordoned machines.
@@ -70,6 +91,18 @@ type CordonRequest struct {
 // Cordon cordons a machine, which is named by its host or by the id of one of its agents.
 func (c *Client) Cordon(ctx context.Context, machine string, r CordonRequest) (Answer[Machine], error) {
 	return call[Machine](ctx, c, post("api", "agent", machine, "cordon").sending(r))
+}
+
+// DrainRequest says why and how a machine is emptied.
+type DrainRequest struct {
+	CordonRequest
+	// DeadlineSeconds is after what time the rest is stopped; 0 for never.
+	DeadlineSeconds int `json:"deadlineSeconds,omitempty"`
+}
+
+// Drain cordons a machine and empties it.
+func (c *Client) Drain(ctx context.Context, machine string, r DrainRequest) (Answer[Machine], error) {
+	return call[Machine](ctx, c, post("api", "agent", machine, "drain").sending(r))
 }
 
 // DeadRequest says why a machine counts as gone for good.

@@ -52,6 +52,16 @@ func (s *Scheduler) Uncordon(ctx context.Context, scope explain.Scope, machine s
 	return reply.Machine, err
 }
 
+// DrainMachine requests that nothing new is placed on a machine and that what runs there leaves it, and returns the
+// machine once that is committed. DrainMachine adds the requester.
+func (s *Scheduler) DrainMachine(
+	ctx context.Context, scope explain.Scope, r operator.DrainRequested,
+) (views.MachineView, error) {
+	r.Actor = actorOf(ctx)
+	reply, err := s.askOfMachine(ctx, scope, r)
+	return reply.Machine, err
+}
+
 // DeclareDead ends everything that ran on a machine, because it is gone for good, and returns the machine once that is
 // committed. DeclareDead adds the requester.
 func (s *Scheduler) DeclareDead(

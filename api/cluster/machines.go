@@ -11,6 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/api/caller"
 	"github.com/elasticjob-go/elasticjob/api/failure"
 	"github.com/elasticjob-go/elasticjob/api/request"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/machines"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
@@ -22,6 +23,13 @@ type cordonBody struct {
 	Until time.Time `json:"until,omitzero"`
 	// Force cordons a host that no leader has seen yet.
 	Force bool `json:"force,omitempty"`
+}
+
+// drainBody is the body of a request to drain a machine.
+type drainBody struct {
+	cordonBody
+	// DeadlineSeconds is after what time the rest is stopped; without it, never.
+	DeadlineSeconds int `json:"deadlineSeconds,omitempty"`
 }
 
 // maxCordonReason is the maximum length of the reason of a cordon, in characters.
@@ -51,12 +59,35 @@ func (h *Handlers) cordon(c *gin.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := operator.CordonRequested{Machine: machine, Reason: cordonReason(f), Until: cordonEnd(f, h.Now()),
-		Force: f.Flag("force")}
+	r := h.cordonRequest(machine, f)
 	if err := f.With(nil); err != nil {
 		return nil, err
 	}
 	return h.Scheduler.Cordon(c.Request.Context(), caller.ScopeOf(c.Request.Context()), r)
+}
+
+// cordonRequest reads the fields of a request to cordon a machine.
+func (h *Handlers) cordonRequest(machine string, f *request.Form) operator.CordonRequested {
+	return operator.CordonRequested{Machine: machine, Reason: cordonReason(f), Until: cordonEnd(f, h.Now()),
+		Force: f.Flag("force")}
+}
+
+// drain cordons a machine and empties it.
+func (h *Handlers) drain(c *gin.Context) (any, error) {
+	machine, err := machineInPath(c)
+	if err != nil {
+		return nil, err
+	}
+	f, err := request.ReadForm[drainBody](c)
+	if err != nil {
+		return nil, err
+	}
+	r := operator.DrainRequested{CordonRequested: h.cordonRequest(machine, f),
+		After: time.Duration(f.Number("deadlineSeconds", 1, int(machines.MaxDeadline/time.Second))) * time.Second}
+	if err := f.With(nil); err != nil {
+		return nil, err
+	}
+	return h.Scheduler.DrainMachine(c.Request.Context(), caller.ScopeOf(c.Request.Context()), r)
 }
 
 // uncordon ends the cordon of a machine.

@@ -34,6 +34,8 @@ type Scheduler interface {
 	// Cordon and Uncordon change the cordon of a machine, and return the machine then.
 	Cordon(ctx context.Context, scope explain.Scope, r operator.CordonRequested) (views.MachineView, error)
 	Uncordon(ctx context.Context, scope explain.Scope, machine string) (views.MachineView, error)
+	// DrainMachine cordons a machine and empties it, and returns it then.
+	DrainMachine(ctx context.Context, scope explain.Scope, r operator.DrainRequested) (views.MachineView, error)
 	// DeclareDead ends everything that ran on a machine, and returns how many attempts are over.
 	DeclareDead(ctx context.Context, scope explain.Scope, r operator.DeadRequested) (views.DeadView, error)
 	// Leader and Health return at once, in every state of the scheduler. Leader returns the leader as this process
@@ -102,6 +104,9 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: post, Path: "/api/agent/{agent}/dead", Rule: route.OperatorsOfAll, Answer: h.dead,
 			Does: route.Does("Declares a machine dead: all attempts there are over").
 				MayRead(route.BodyOf(deadBody{})).Gives(views.DeadView{})},
+		{Method: post, Path: "/api/agent/{agent}/drain", Rule: route.OperatorsOfAll, Answer: h.drain,
+			Does: route.Does("Drains a machine: nothing new is placed there, and what runs leaves").
+				Reads(route.BodyOf(drainBody{})).Gives(views.MachineView{})},
 		{Method: post, Path: "/api/agent/{agent}/uncordon", Rule: route.OperatorsOfAll,
 			Answer: h.uncordon,
 			Does: route.Does("Ends the cordon of a machine").

@@ -3,6 +3,7 @@ package request
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -121,6 +122,16 @@ func (f *Form) Text(name string) (text string) {
 func (f *Form) Flag(name string) (flag bool) {
 	f.read(name, &flag, "must be true or false")
 	return flag
+}
+
+// Number returns a field that is a whole number within bounds. It is 0 if the field is absent.
+func (f *Form) Number(name string, minimum, maximum int) (n int) {
+	before := len(f.violations)
+	f.read(name, &n, fmt.Sprintf("must be a whole number from %d to %d", minimum, maximum))
+	if f.Has(name) && len(f.violations) == before && (n < minimum || n > maximum) {
+		f.Refuse(name, "must be a whole number from %d to %d", minimum, maximum)
+	}
+	return n
 }
 
 // Moment returns a time field. It is zero if the field is absent.

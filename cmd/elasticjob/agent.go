@@ -18,7 +18,7 @@ func (a *cli) agentCommand() *cobra.Command {
 		"A machine is named by the host name of its agent (on Kubernetes, its node), or by the id of that agent.",
 		&cobra.Command{Use: "list [TEXT]", Short: "List agents and cordoned machines", Args: optionalArg("TEXT"),
 			RunE: a.withServer(a.listAgents)},
-		a.cordonCommand(), a.deadCommand(),
+		a.cordonCommand(), a.drainCommand(), a.deadCommand(),
 		&cobra.Command{Use: "uncordon HOST|AGENT...", Short: "Use machines again",
 			Args: someArgs("the machine"), ValidArgsFunction: a.completion(cordonedMachines),
 			RunE: a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
@@ -96,6 +96,55 @@ func (a *cli) cordonCommand() *cobra.Command {
 	return cmd
 }
 
+func (a *cli) drainCommand() *cobra.Command {
+	var flags cordonFlags
+	var deadline time.Duration
+	cmd := &cobra.Command{Use: "drain HOST|AGENT... --reason TEXT", DisableFlagsInUseLine: true,
+		Short: "Place nothing new on machines, and move what runs there", Args: someArgs("the machine"),
+		Long: "Shards of daemons move one at a time, when there is room elsewhere; others may finish until the deadline. What is\n" +
+			"left then is stopped, and runs again elsewhere. \"agent list\" shows what is left. \"agent uncordon\" ends the drain.",
+		Example:           `  elasticjob agent drain node-1 --reason 'kernel update' --deadline 1h`,
+		ValidArgsFunction: a.completion(machineNames)}
+	flags.add(cmd)
+	cmd.Flags().DurationVar(&deadline, "deadline", 0, "after what time the rest is stopped: 30m, 24h; never without it")
+	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
+		request, err := flags.read(a.now())
+		if err != nil {
+			return err
+		}
+		if cmd.Flags().Changed("deadline") && deadline < time.Second {
+			return usagef("--deadline %s: must be 1s or more", deadline)
+		}
+		drain := client.DrainRequest{CordonRequest: request, DeadlineSeconds: int(deadline / time.Second)}
+		return a.each(args, func(machine string) error {
+			answer, err := c.Drain(ctx, machine, drain)
+			if err != nil {
+				return err
+			}
+			return a.show(answer.Raw, func() error {
+				a.printf("machine %s is cordoned, and drains", answer.Value.Machine)
+				a.printLeft(answer.Value)
+				return nil
+			})
+		})
+	})
+	return cmd
+}
+
+// printLeft prints what is left on a machine that is drained, and why.
+func (a *cli) printLeft(m client.Machine) {
+	if m.Cordon == nil || m.Cordon.Drain == nil {
+		return
+	}
+	d := m.Cordon.Drain
+	for _, left := range d.Left {
+		a.printf("  %s: shard %d of %s: %s", clean(m.Machine), left.Item, clean(left.JobName), clean(left.Reason))
+	}
+	if more := d.LeftTotal - len(d.Left); more > 0 {
+		a.printf("  %s: and %d more", clean(m.Machine), more)
+	}
+}
+
 func (a *cli) deadCommand() *cobra.Command {
 	var request client.DeadRequest
 	cmd := &cobra.Command{Use: "dead HOST|AGENT... [--reason TEXT]", DisableFlagsInUseLine: true,
@@ -143,7 +192,15 @@ func (a *cli) listAgents(ctx context.Context, c *client.Client, args []string) e
 	if err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
-	return a.show(raw, func() error { return a.print(a.agentTable(all), "no agent matches") })
+	return a.show(raw, func() error {
+		if err := a.print(a.agentTable(all), "no agent matches"); err != nil {
+			return err
+		}
+		for _, m := range all.Machines {
+			a.printLeft(m)
+		}
+		return nil
+	})
 }
 
 // agentTable lists the agents, and the cordoned machines of which no agent is known.
@@ -174,8 +231,16 @@ func (a *cli) cordonText(c *client.Cordon) string {
 		return ""
 	}
 	said := "cordoned"
-	if c.Dead != nil {
+	switch d := c.Drain; {
+	case c.Dead != nil:
 		said = "declared dead"
+	case d != nil && d.Drained != nil:
+		said = "drained"
+	case d != nil:
+		said = fmt.Sprintf("drains, %d left", d.LeftTotal)
+		if d.Deadline != nil {
+			said += ", stopped " + a.relativeShort(d.Deadline)
+		}
 	}
 	if c.By != "" {
 		said += " by " + c.By

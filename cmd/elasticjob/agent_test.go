@@ -21,8 +21,11 @@ func TestAgents(t *testing.T) {
 				`{"id":"A0","hostname":"m1","state":"CORDONED","since":"2026-05-01T11:00:00Z","tasks":2,"note":"its clock is off",`+
 				`"cordon":{"since":"2026-05-01T11:00:00Z","by":"ann","reason":"disk","until":"2026-05-01T14:00:00Z"}},`+
 				`{"id":"A1","hostname":"m2","state":null,"tasks":0}],"machines":[`+
-				`{"machine":"m1","agents":["A0"],"cordon":{"since":"2026-05-01T11:00:00Z","reason":"disk"}},`+
+				`{"machine":"m1","agents":["A0"],"cordon":{"since":"2026-05-01T11:00:00Z","reason":"disk","drain":{"left":[{"jobName":"d","item":1,"reason":"it waits"}],"leftTotal":1}}},`+
 				`{"machine":"m9","agents":[],"cordon":{"since":"2026-05-01T11:00:00Z","by":"","reason":"","dead":"2026-05-01T11:00:00Z"}}]}`)
+		case "/api/agent/m1/drain":
+			asked += string(body) + "\n"
+			fmt.Fprint(w, `{"machine":"m1","agents":["A0"],"cordon":{"since":"2026-05-01T11:00:00Z","drain":{"left":[{"jobName":"d","item":0,"reason":"no room elsewhere: it needs 4 GB"}],"leftTotal":3}}}`)
 		case "/api/agent/m1/dead":
 			if !strings.Contains(string(body), "force") {
 				refuses(w, http.StatusConflict, "machine_heard", `heard 2s ago: wait, or add "force": true if you know`)
@@ -56,9 +59,15 @@ func TestAgents(t *testing.T) {
 		"machine m1 is dead, attempts over: 3; it stays cordoned\n"; got != want {
 		t.Errorf("dead says %q, want %q", got, want)
 	}
+	asked = ""
+	if got, want := s.ok("--server", server, "agent", "drain", "m1", "--reason", "reboot", "--deadline", "90s"),
+		"machine m1 is cordoned, and drains\n  m1: shard 0 of d: no room elsewhere: it needs 4 GB\n  m1: and 2 more\n"; got != want ||
+		asked != `{"reason":"reboot","deadlineSeconds":90}`+"\n" {
+		t.Errorf("drain says %q, want %q; it asked %s", got, want, asked)
+	}
 	list := s.ok("--server", server, "agent", "list")
 	for _, want := range []string{"m1    CORDONED", "cordoned by ann: disk, ends ", "; its clock is off", "m2    unknown",
-		"m9    CORDONED", "declared dead"} {
+		"m9    CORDONED", "declared dead", "m1: shard 1 of d: it waits"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list has no %q:\n%s", want, list)
 		}
@@ -75,6 +84,7 @@ func TestAgents(t *testing.T) {
 		{"cordon m1 --reason x --until yesterday", statusUsage, "--until yesterday: must be a time"},
 		{"cordon --reason x", statusUsage, "the machine is missing"},
 		{"dead m1 --reason burnt", statusConflict, "heard 2s ago: wait, or use --force if you know"},
+		{"drain m1 --reason x --deadline 10ms", statusUsage, "must be 1s or more"},
 		{"uncordon none", statusNotFound, `"elasticjob agent list"`},
 	} {
 		a, _, said := newSession(t).cli("")

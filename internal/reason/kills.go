@@ -17,11 +17,15 @@ const (
 	DestinationMoved Code = "destination_moved"
 	OverridesUnfit   Code = "overrides_do_not_fit"
 	QueueFull        Code = "queue_full"
+	Drained          Code = "machine_drained"
 	TooManyOpen      Code = "too_many_open_executions"
 )
 
 // Of returns the reason with a code that has no arguments, or whose arguments are optional.
 func Of(code Code) Reason { return build(code) }
+
+// MachineDrained is Drained with the name of the machine that a task has to leave.
+func MachineDrained(machine string) Reason { return build(Drained, text("machine", machine)) }
 
 // JobPaused is Paused with the name of the job, by which a user can resume it.
 func JobPaused(job string) Reason { return build(Paused, text("job", job)) }

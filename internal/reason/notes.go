@@ -109,6 +109,38 @@ func ClockOff(agent Agent, ahead time.Duration) Reason {
 	return build(code, text("agent", agent.ID), text("host", agent.Host), duration("off", ahead.Abs()))
 }
 
+// What holds up the drain of a machine, for each task that is left there.
+
+// DrainMayFinish says that a shard may come to its end, until the deadline; zero for none.
+func DrainMayFinish(deadline time.Time) Reason { return withDeadline("drain_may_finish", deadline) }
+
+// DrainNoRoom says that no other agent has room for a daemon's shard, which needs so much. It stays until the deadline;
+// zero for none.
+func DrainNoRoom(need string, deadline time.Time) Reason {
+	return withDeadline("drain_no_room", deadline, text("need", need))
+}
+
+func withDeadline(code Code, deadline time.Time, args ...arg) Reason {
+	if !deadline.IsZero() {
+		args = append(args, timestamp("deadline", deadline))
+	}
+	return build(code, args...)
+}
+
+// DrainTurn says that a daemon's shard waits until another one has moved, or until offers have arrived.
+func DrainTurn() Reason { return build("drain_turn") }
+
+// DrainStopping says since when a shard is being stopped.
+func DrainStopping(since time.Time) Reason { return build("drain_stopping", timestamp("since", since)) }
+
+// DrainUnreachable says since when the agent of a shard does not answer.
+func DrainUnreachable(since time.Time) Reason {
+	return build("drain_unreachable", timestamp("since", since))
+}
+
+// DrainOrphan says that a task that was given up may still run.
+func DrainOrphan() Reason { return build("drain_orphan") }
+
 // Notes on daemons.
 
 // LastRunEnded says how the last unsuccessful run of a shard ended.

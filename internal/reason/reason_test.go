@@ -57,6 +57,8 @@ var examples = []Reason{
 	HolderClosed("AGENT", "WHY"),
 	AgentsClosed("AGENT", "WHY", 1), StartFailed(false, 1, said, at), StartFailed(true, 1, said, at),
 	MaintenanceBegins(at, later), Cordoned(at, later, "USER", "WHY"), DeclaredDead(at, "USER", "WHY"), MachineDead("MACHINE", "USER"),
+	MachineDrained("MACHINE"), DrainMayFinish(at), DrainNoRoom("4 CPU", at), DrainTurn(), DrainStopping(at), DrainUnreachable(at),
+	DrainOrphan(),
 	HolderAvoided("AGENT", said),
 	InMaintenance(at, later), ClusterRule("WHY"), WouldFit(false, 1), WouldFit(true, 3), WouldNotFit(several, 1),
 	NoAgentSeen(),

@@ -15,6 +15,15 @@ func (c *Core) cordon(r operator.CordonRequested) (views.MachineView, *problem.E
 	return c.views.Machine(machine), nil
 }
 
+// drainMachine carries out a request to empty a machine.
+func (c *Core) drainMachine(r operator.DrainRequested) (views.MachineView, *problem.Error) {
+	machine, refused := c.operator.DrainMachine(r)
+	if refused != nil {
+		return views.MachineView{}, refused
+	}
+	return c.views.Machine(machine), nil
+}
+
 // uncordon carries out a request to end the cordon of a machine.
 func (c *Core) uncordon(r operator.UncordonRequested) (views.MachineView, *problem.Error) {
 	machine, changed, refused := c.operator.Uncordon(r)

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/fires"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/imports"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/machinedrain"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/machines"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
@@ -64,6 +65,7 @@ type Core struct {
 	places     sandbox.Places
 	attempts   *attempts.Attempts
 	retirer    *retire.Retirer
+	drainer    *machinedrain.Drainer
 	reconciler reconcile.Reconciler
 	views      *views.Views
 	watch      *watch.Watch
@@ -85,12 +87,13 @@ func New(opt step.Options) *Core {
 	c.daemons = daemons.New(st, c.recording, c.notifications)
 	c.attempts = attempts.New(st, c.places, c.daemons, c.recording)
 	c.placement = placement.New(st, c.daemons.Describer(), c.daemons, c.fires)
+	c.drainer = machinedrain.New(st, c.placement, c.daemons)
 	c.reconciler = reconcile.New(st)
 	c.retirer = retire.New(st, c.placement.Probe)
 	c.minutes = minutes.New(st, c.recording.Sampled)
 	c.audit = audit.New(shared, st.Config, func(r audit.Row) { c.recording.Audited(r) })
 	c.views = views.New(st, views.Parts{Placement: c.placement, Fires: c.fires, Daemons: c.daemons, Places: c.places,
-		Notifications: c.notifications, Audit: c.audit, Minutes: c.minutes})
+		Notifications: c.notifications, Audit: c.audit, Minutes: c.minutes, Drainer: c.drainer})
 	c.imports, c.watch = imports.New(st), watch.New(st, c.placement, c.fires)
 	c.operator = operator.New(st, c.audit, c.reconciler, c.attempts, c.views.ExecutionNotFound)
 	st.Executions.Observe(c.follow)

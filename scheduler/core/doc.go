@@ -18,6 +18,7 @@
 //	  minutes        the activity in each minute of this term
 //	decisions
 //	  attempts       status updates, ends of attempts and their consequences, timeouts, kills, sweeps
+//	  machinedrain   machines that are emptied: daemons move, others may finish until the deadline
 //	  placement      which shard goes where; offers held, requested and declined
 //	  fires          fires that are due, missed windows, the queue rule
 //	  daemons        the standing execution of a daemon, its rollout, the runs of its shards

@@ -40,6 +40,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 	c.attempts.ResendKills()
 
 	c.placement.Launch()
+	c.drainer.Tend()
 	c.retirer.ShutDownClosing()
 	c.placement.ManageOffers()
 	c.finishDrain()
@@ -107,6 +108,8 @@ func (c *Core) request(r Request) {
 		reply.Err = c.operator.Forget(e)
 	case operator.CordonRequested:
 		reply.Machine, reply.Err = c.cordon(e)
+	case operator.DrainRequested:
+		reply.Machine, reply.Err = c.drainMachine(e)
 	case operator.UncordonRequested:
 		reply.Machine, reply.Err = c.uncordon(e)
 	case operator.DeadRequested:
@@ -147,6 +150,7 @@ func (c *Core) nextWake() time.Duration {
 	earlier(c.fires.Wake(c.placement.Lead()))
 	earlier(c.attempts.Wake())
 	earlier(c.machines.Wake())
+	earlier(c.drainer.Wake())
 	if c.shared.MatchRequested() {
 		earlier(c.shared.Now())
 	}

@@ -46,18 +46,42 @@ func (s *scene) cmdOffer(w *scenario.Words) error {
 }
 
 func (s *scene) cmdCordon(w *scenario.Words) error {
+	r, err := s.cordonRequest(w)
+	if err != nil {
+		return err
+	}
+	return s.steps(Request{Token: 1, Event: r})
+}
+
+func (s *scene) cmdDrainMachine(w *scenario.Words) error {
+	r := operator.DrainRequested{}
+	if text := w.Option("deadline", ""); text != "" {
+		limit, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		r.After = limit
+	}
+	var err error
+	if r.CordonRequested, err = s.cordonRequest(w); err != nil {
+		return err
+	}
+	return s.steps(Request{Token: 1, Event: r})
+}
+
+func (s *scene) cordonRequest(w *scenario.Words) (operator.CordonRequested, error) {
 	r := operator.CordonRequested{Machine: w.Next(), Reason: w.Option("why", "its disk fails"), Actor: s.actor}
 	if text := w.Option("for", ""); text != "" {
 		limit, err := time.ParseDuration(text)
 		if err != nil {
-			return err
+			return r, err
 		}
 		r.Until = s.wall().Add(limit)
 	}
 	if len(w.List) > 0 {
 		r.Force = w.Next() == "unknown"
 	}
-	return s.steps(Request{Token: 1, Event: r})
+	return r, nil
 }
 
 func (s *scene) cmdDead(w *scenario.Words) error {
@@ -80,11 +104,22 @@ func (s *scene) reportMachines(all ...views.MachineView) {
 			if c.Dead != nil {
 				text += ", dead since " + c.Dead.Format(time.TimeOnly)
 			}
+			if c.Drain != nil {
+				text += ", draining since " + c.Drain.Since.Format(time.TimeOnly)
+				if c.Drain.Drained != nil {
+					text += ", drained at " + c.Drain.Drained.Format(time.TimeOnly)
+				}
+			}
 			if c.Until != nil {
 				text += ", until " + c.Until.Format(time.TimeOnly)
 			}
 		}
 		s.say("machine %s with %s: %s", m.Machine, problem.Counted(len(m.Agents), "agent"), text)
+		if m.Cordon != nil && m.Cordon.Drain != nil {
+			for _, l := range m.Cordon.Drain.Left {
+				s.say("  left, shard %d of %s: %s", l.Item, l.JobName, l.Reason)
+			}
+		}
 	}
 }
 

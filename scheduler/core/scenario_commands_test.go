@@ -28,6 +28,7 @@ import (
 //	kill task TASK, kill execution ID
 //	offer AGENT cpus= mem= [runs=EXECUTOR,…] [goes-in=DURATION] [host=HOST], rescind OFFER
 //	cordon HOST|AGENT [for=DURATION] [why=TEXT] [unknown], uncordon HOST|AGENT, machines
+//	drain-machine HOST|AGENT [deadline=DURATION] [why=TEXT] [unknown]
 //	dead HOST|AGENT [why=TEXT] [force]
 //	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
 //	update TASK STATE [from= reason= message= cause= exit= supervisor=lost run=STATE@SECONDS number= retried=
@@ -81,8 +82,9 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"forget": func(s *scene, w *scenario.Words) error {
 		return s.steps(Request{Token: 1, Event: operator.ForgetRequested{TaskID: s.taskID(w.Next()), Actor: s.actor}})
 	},
-	"cordon": (*scene).cmdCordon,
-	"dead":   (*scene).cmdDead,
+	"cordon":        (*scene).cmdCordon,
+	"dead":          (*scene).cmdDead,
+	"drain-machine": (*scene).cmdDrainMachine,
 	"uncordon": func(s *scene, w *scenario.Words) error {
 		return s.steps(Request{Token: 1, Event: operator.UncordonRequested{Machine: w.Next(), Actor: s.actor}})
 	},

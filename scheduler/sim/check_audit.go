@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -277,6 +278,17 @@ func (a *audits) configured(writes []registry.Write) (rows []string) {
 	return rows
 }
 
+// drainEnds reports whether a write of a mark says only that its machine is drained now, or no longer.
+func drainEnds(w *world, wr *registry.Write) bool {
+	var mark, was map[string]any
+	_ = json.Unmarshal(wr.Value, &mark)
+	_ = json.Unmarshal(w.cordons.stored[wr.Path], &was)
+	drained := mark["drained"] != was["drained"]
+	delete(mark, "drained")
+	delete(was, "drained")
+	return drained && reflect.DeepEqual(mark, was)
+}
+
 // operated compares the rows of an ordinary commit with its changes. They must agree exactly, except for
 // reconciliation, which leaves no other trace, and for kills and pauses that the commit ends itself.
 func (a *audits) operated(writes []registry.Write, rows []string, pausing map[string][]string) {
@@ -302,8 +314,12 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 			// A cordon that ends by itself has no row.
 			if until, was := w.cordons.marked[name]; left["machine.dead "+name] > 0 {
 				delete(left, "machine.dead "+name)
+			} else if left["machine.drain "+name] > 0 {
+				delete(left, "machine.drain "+name)
 			} else if !wr.Delete {
-				must("machine.cordon " + name)
+				if !drainEnds(w, wr) {
+					must("machine.cordon " + name)
+				}
 			} else if was && until.IsZero() && left["machine.cordon "+name] == 0 {
 				must("machine.uncordon " + name)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
@@ -151,6 +152,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		}
 		if i < len(was) {
 			c.limits(e, was[i], s)
+			c.checkDrained(was[i], s)
 		}
 		if s.State == executions.Failed && strings.Contains(s.Cause.String(), notCompatible) {
 			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s",
@@ -163,7 +165,7 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if s.State == executions.Finished {
 			e.done[s.Item] = true
 		}
-		if i < len(was) && !was[i].Kill.IsZero() && !e.daemon() &&
+		if i < len(was) && !was[i].Kill.IsZero() && !was[i].Kill.Is(reason.Drained) && !e.daemon() &&
 			(s.TaskID != was[i].TaskID || !live(s.State) && s.State != executions.Killed &&
 				s.State != executions.Finished) {
 			c.w.fail("K1 a shard that is to be killed is not run again",

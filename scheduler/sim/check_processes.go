@@ -44,7 +44,8 @@ func (c *checker) beginProcess(p *process) {
 }
 
 // checkBeginsOnce checks that an attempt that may have begun is not repeated unless its job asked for that (rule E1).
-// The rule does not cover a rebooted machine, with the state of its agent, if the agent was not seen to be away.
+// The rule does not cover a rebooted machine, with the state of its agent, if the agent was not seen to be away, nor a
+// task that the drain of its machine has ended (rule M3).
 func (c *checker) checkBeginsOnce(p *process) {
 	e := c.execs[p.exec]
 	if e == nil || e.Settings == nil || e.daemon() {
@@ -53,7 +54,7 @@ func (c *checker) checkBeginsOnce(p *process) {
 	old := e.begun[p.item]
 	e.begun[p.item] = p
 	if old == nil || old.ofOriginal || old.forgotten || p.failover || e.Settings.Job.MaxRetries > 0 ||
-		c.w.forgotten[old.task] {
+		c.w.forgotten[old.task] || c.w.cordons.drained[old.task] {
 		return
 	}
 	c.w.fail("E1 what may have begun counts as begun", "execution %s, item %d: %s begins on %s after %s began on %s",

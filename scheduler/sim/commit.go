@@ -113,6 +113,7 @@ func (l *leader) committed(c term.Commit, err error) {
 	}
 	if err == nil && !c.Change {
 		w.check.afterDecision(l)
+		w.check.checkMarks(l) // its core waits for this answer, so that it has nothing that is not stored
 	}
 	l.input(func(m *term.Machine) {
 		l.out.deciding, l.out.committing = false, false

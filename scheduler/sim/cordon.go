@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core"
@@ -22,6 +23,10 @@ type cordons struct {
 	marked map[string]time.Time
 	// hosts has the machine of each agent that ever was.
 	hosts map[string]string
+	// stored has the marks as they are stored, by path.
+	stored map[string][]byte
+	// drained has the tasks that were to be stopped because their machine was drained.
+	drained map[string]bool
 }
 
 // planCordons makes an operator cordon machines from time to time, of which some are away.
@@ -65,6 +70,17 @@ func (w *world) cordonSome() {
 	}
 	if rng.IntN(3) == 0 {
 		r.Until = w.wall().Add(w.cordonDelay(3 * time.Minute))
+	}
+	if rng.IntN(3) == 0 {
+		after := []time.Duration{0, 5 * time.Second, w.cordonDelay(2 * time.Minute)}[rng.IntN(3)]
+		w.trace.add("a user drains %s, stops the rest after %s", r.Machine, after)
+		l.request(operator.DrainRequested{CordonRequested: r, After: after}, func(reply core.Reply) {
+			if reply.Err == nil {
+				w.count(MachineDraining)
+			}
+		})
+		w.after(w.cordonDelay(4*time.Minute), func() { w.uncordon(a.host) })
+		return
 	}
 	w.trace.add("a user cordons %s until %s", r.Machine, r.Until)
 	l.request(r, func(reply core.Reply) {
@@ -134,13 +150,18 @@ func (c *checker) marksCommitted(writes []registry.Write) {
 		case dir != pathMachine:
 		case writes[i].Delete:
 			delete(c.w.cordons.marked, machine)
+			delete(c.w.cordons.stored, writes[i].Path)
 			c.w.count(MachineUncordoned)
 		default:
-			var mark struct{ Until time.Time }
+			var mark struct{ Until, Draining, Drained time.Time }
 			if err := json.Unmarshal(writes[i].Value, &mark); err != nil {
 				c.w.fail("what is written can be read", "%s: %v", writes[i].Path, err)
 			}
 			c.w.cordons.marked[machine] = mark.Until
+			c.w.cordons.stored[writes[i].Path] = writes[i].Value
+			if !mark.Drained.IsZero() {
+				c.w.count(MachineDrained)
+			}
 		}
 	}
 }
@@ -163,8 +184,25 @@ func (c *checker) checkCordon(now shardRecord) {
 	}
 }
 
-// checkMarks checks that a new leader knows the marks that are stored (rule M1).
+// checkDrained counts the tasks that leave a machine that is drained, and checks that only there a task is stopped for
+// that (rule M3).
+func (c *checker) checkDrained(was, now shardRecord) {
+	if was.TaskID != now.TaskID || was.Kill.Is(reason.Drained) || !now.Kill.Is(reason.Drained) {
+		return
+	}
+	id, err := jobs.ParseTaskID(now.TaskID)
+	if _, marked := c.w.cordons.marked[c.w.cordons.hosts[id.Agent]]; err == nil && !marked {
+		c.w.fail("M3 only what is on a drained machine is stopped for that", "task %s", now.TaskID)
+	}
+	c.w.cordons.drained[now.TaskID] = true
+	c.w.count(TaskDrained)
+}
+
+// checkMarks checks after a commit that its leader knows the marks that are stored (rule M1).
 func (c *checker) checkMarks(l *leader) {
+	if l.term != c.w.store.term {
+		return // it is deposed
+	}
 	known := []string{}
 	for _, m := range l.core.Views().Machines() {
 		known = append(known, m.Machine)

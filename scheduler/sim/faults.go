@@ -179,6 +179,9 @@ const (
 	LaunchedBesideCordon
 	MachineDead
 	MachineDeadRefused
+	MachineDraining
+	MachineDrained
+	TaskDrained
 	NumFaults
 )
 
@@ -246,6 +249,7 @@ var faultNames = [NumFaults]string{
 	"given up because its executor is silent", "executor heard after its task was given up", "attempt taken back",
 	"machine cordoned", "machine uncordoned", "launch beside a cordoned machine",
 	"machine declared dead", "machine that was heard is not declared dead",
+	"machine draining", "machine drained", "task stopped because its machine is drained",
 }
 
 // ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.

@@ -84,7 +84,6 @@ func (w *world) campaign(delay time.Duration) {
 			w.fail("what a leader left can be loaded", "%v", err)
 			return
 		}
-		w.check.checkMarks(l)
 		l.scheduleDrive()
 	})
 }

@@ -50,7 +50,7 @@ var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, Offer
 	AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true,
 	HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, AbdicatedRefused: true,
 	EndedWhileFetching: true, GivenUpInSilence: true, HeardAfterGivenUp: true, AttemptTakenBack: true,
-	MachineDead: true}
+	MachineDead: true, MachineDrained: true, TaskDrained: true}
 
 // TestTheChecksFindWrongOrders: worlds fail with a shell that does its steps in a wrong order, so the checks depend on
 // the order.

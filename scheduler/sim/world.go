@@ -171,7 +171,8 @@ func newWorld(cfg Config, t *tracer) *world {
 		report:    Report{Seed: cfg.Seed},
 		forgotten: map[string]bool{}, removed: map[string]*master{}, refused: map[string]bool{},
 		roles: map[string]string{}, lastJump: -time.Hour,
-		cordons: cordons{marked: map[string]time.Time{}, hosts: map[string]string{}}}
+		cordons: cordons{marked: map[string]time.Time{}, hosts: map[string]string{}, stored: map[string][]byte{},
+			drained: map[string]bool{}}}
 	t.now = func() time.Duration { return w.now }
 	w.store = &store{clock: t.now, entries: map[string]registry.Entry{}}
 	w.check = newChecker(w)

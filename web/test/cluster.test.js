@@ -84,6 +84,27 @@ scene('a machine is cordoned with a reason, is listed with it, and is used again
   assert.equal(await machines.count(), 0)
 })
 
+scene('a machine drains, and shows what is left there', server, async ({ open }) => {
+  const page = await open('/cluster')
+  const agent = page.getByRole('region', { name: 'Agents' }).getByRole('row').nth(1)
+  await agent.getByRole('link').first().click()
+  await page.getByRole('button', { name: 'Drain', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Reason').fill('kernel update')
+  await dialog.getByLabel('Deadline').selectOption({ label: 'in 4 hours' })
+  await accessible(page)
+  await dialog.getByRole('button', { name: 'Drain', exact: true }).click()
+  await page.getByText('The machine is being emptied.').waitFor()
+  await page.getByText(/kernel update; draining, 2 left/).first().waitFor()
+  await page.goto(new URL('/cluster', page.url()).href)
+  await agent.getByText('Draining').first().waitFor()
+  const machines = page.getByRole('region', { name: 'Cordoned machines' })
+  await machines.getByText(/it runs, and may finish until/).first().waitFor()
+  await accessible(page)
+  await machines.getByRole('button', { name: 'Uncordon', exact: true }).click()
+  await agent.getByText('Registered').waitFor()
+})
+
 scene('a machine that was heard a moment ago is declared dead only on demand', server, async ({ open, server: s }) => {
   const page = await open('/cluster')
   page.problems.expect(/^answer: 409 POST \/api\/agent\/.*\/dead/)

@@ -26,8 +26,8 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, result outcome, lingerTim
 	}
 	in := as.endingOf(ref, result)
 	v := next(in)
-	as.st.Executions.EndAttempt(ref, v.attempt, result == outcomeFailed || v.state == executions.Failed, v.cause,
-		v.counts)
+	failed := result == outcomeFailed && !in.drained() || v.state == executions.Failed
+	as.st.Executions.EndAttempt(ref, v.attempt, failed, v.cause, v.counts)
 	if v.blameAgent && as.st.Config.App(e.Settings().App.AppName) != nil {
 		// Shards that bring their executors start and fail together, so those of one execution with the same attempt
 		// number count as one start.

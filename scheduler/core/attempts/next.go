@@ -91,7 +91,7 @@ func next(in ending) verdict {
 		v.attempt = executions.TimedOut
 	case in.outcome == outcomeLost:
 		v.attempt = executions.Lost
-	case in.outcome == outcomeKilled:
+	case in.outcome == outcomeKilled, in.drained():
 		v.attempt = executions.Killed
 	default:
 		v.attempt = executions.Failed
@@ -129,6 +129,10 @@ func (in *ending) afterOwnKill() verdict {
 	switch {
 	case in.daemon && in.runGoesOn():
 		return in.requeue(in.kill, in.source, 0)
+	case in.drained() && in.runGoesOn():
+		return in.requeue(in.kill, executions.FailoverSource, 0)
+	case in.drained():
+		return in.complete(executions.Killed, in.runEnds)
 	case in.outcome == outcomeFinished:
 		return in.complete(executions.Finished, in.cause)
 	case in.daemon:
@@ -137,6 +141,10 @@ func (in *ending) afterOwnKill() verdict {
 	}
 	return in.complete(executions.Killed, in.kill)
 }
+
+// drained reports whether the deadline of a drain has ended the attempt. That is neither a success nor a failure, and no
+// loss (rule M3).
+func (in *ending) drained() bool { return in.kill.Is(reason.Drained) && in.outcome != outcomeFinished }
 
 // lostWithAgent reports whether the attempt may have been lost with its agent before its timeout. Then failover
 // applies, as after any loss (rule E2).

@@ -14,6 +14,7 @@ var (
 	boom    = reason.FromText("boom")
 	asked   = reason.Of(reason.KilledOnRequest)
 	stopped = reason.Of(reason.ServerStopped)
+	drained = reason.MachineDrained("m1")
 )
 
 // TestNext has a row for each rule of what follows the end of an attempt.
@@ -57,6 +58,12 @@ func TestNext(t *testing.T) {
 		want string
 	}{
 		{"S4 the first end is final", job(result(outcomeFinished)), "FINISHED: boom"},
+		{"M3 what the deadline of a drain ends runs again", job(kill(drained), result(outcomeKilled)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt KILLED"},
+		{"M3 also if it failed as it was stopped", job(kill(drained), result(outcomeFailed)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt KILLED"},
+		{"M3 or was lost", job(kill(drained), result(outcomeLost)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt LOST"},
+		{"M3 what finished before has finished", job(kill(drained), result(outcomeFinished)), "FINISHED: boom"},
+		{"M3 unless its run is to end", job(kill(drained), runEnds(asked), result(outcomeKilled)), "KILLED: killed on request; boom"},
+		{"M3 a daemon's shard goes on", job(kill(drained), daemon, result(outcomeKilled)), "WAITING DAEMON in 1s: its machine m1 is drained; attempt KILLED"},
 
 		{"E1 a task that never began is launched again, with the same source", job(result(outcomeNeverStarted)),
 			"WAITING NORMAL_TRIGGER in 4s: boom; attempt FAILED"},

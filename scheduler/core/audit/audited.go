@@ -90,6 +90,22 @@ func (a *Log) Cordon(actor event.Actor, machine string, was machines.Mark, wasCo
 	a.Add(row)
 }
 
+// Drain records that a user drains a machine, which was cordoned as was if wasCordoned, and after what time the rest is
+// stopped.
+func (a *Log) Drain(
+	actor event.Actor, machine string, was machines.Mark, wasCordoned bool, now machines.Mark, after time.Duration,
+) {
+	row := event.Audit{Actor: actor, Action: "machine.drain", Target: auditMachine, TargetName: machine,
+		After: string(store.Encode(struct {
+			cordoned
+			DeadlineSeconds int64 `json:"deadlineSeconds,omitempty"`
+		}{cordoned{now.Reason, now.Until}, int64(after / time.Second)}))}
+	if wasCordoned {
+		row.Before = cordonSide(was)
+	}
+	a.Add(row)
+}
+
 // Uncordon records that a user ended the cordon of a machine.
 func (a *Log) Uncordon(actor event.Actor, machine string, was machines.Mark) {
 	a.Add(event.Audit{Actor: actor, Action: "machine.uncordon", Target: auditMachine, TargetName: machine,

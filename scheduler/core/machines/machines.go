@@ -28,6 +28,11 @@ type Mark struct {
 	Until time.Time `json:"until,omitzero"`
 	// Dead is when an operator declared the machine dead, in the time of the term; zero if nobody has (rule M2).
 	Dead time.Time `json:"dead,omitzero"`
+	// Draining is since when the machine is drained, zero if it is only cordoned (rule M3). Deadline is when what is
+	// left is stopped, zero for never, and Drained since when nothing is left. All are in the time of the term.
+	Draining time.Time `json:"draining,omitzero"`
+	Deadline time.Time `json:"deadline,omitzero"`
+	Drained  time.Time `json:"drained,omitzero"`
 }
 
 // Set keeps the mark of every cordoned machine. Between any two calls of its methods, changed has the name of every
@@ -68,10 +73,57 @@ func (s *Set) Cordon(machine, by, why string, until time.Time) (changed bool) {
 	m := Mark{Since: s.shared.Now(), By: by, Reason: why, Until: until.UTC()}
 	if kept != nil {
 		m.Since, m.Dead = kept.Since, kept.Dead
+		m.Draining, m.Deadline, m.Drained = kept.Draining, kept.Deadline, kept.Drained
 	}
 	s.marks[machine] = &m
 	s.noteChange(machine, step.NoteMachineCordoned, s.Why(machine).String())
 	return true
+}
+
+// MaxDeadline is the longest time that a drain may leave to what runs on a machine.
+const MaxDeadline = 30 * 24 * time.Hour
+
+// Drain marks a machine, whose cordon exists already, as one that is to be emptied. after is when what is left is
+// stopped, counted from now; 0 for never. A drain that goes on gets the new deadline.
+func (s *Set) Drain(machine string, after time.Duration) {
+	m := *s.marks[machine]
+	if m.Draining.IsZero() {
+		m.Draining = s.shared.Now()
+	}
+	m.Deadline = time.Time{}
+	if after > 0 {
+		m.Deadline = s.shared.Now().Add(after)
+	}
+	s.marks[machine] = &m
+	s.noteChange(machine, step.NoteMachineDraining, m.Reason)
+}
+
+// Draining lists the machines that are drained, sorted, also those on which nothing is left.
+func (s *Set) Draining() (machines []string) {
+	for _, machine := range s.Names() {
+		if !s.marks[machine].Draining.IsZero() {
+			machines = append(machines, machine)
+		}
+	}
+	return machines
+}
+
+// SetDrained records whether nothing is left on a machine that is drained, and returns it.
+func (s *Set) SetDrained(machine string, drained bool) bool {
+	kept := s.marks[machine]
+	if drained != kept.Drained.IsZero() {
+		return drained
+	}
+	m := *kept
+	m.Drained = time.Time{}
+	if drained {
+		m.Drained = s.shared.Now()
+		s.shared.Note(step.Note{Kind: step.NoteMachineDrained, Detail: machine})
+	}
+	s.marks[machine] = &m
+	s.changed.Add(machine)
+	s.shared.ClusterChanged()
+	return drained
 }
 
 // DeclareDead marks a machine as dead, so that nothing is placed there until it is uncordoned: an agent that is seen
@@ -152,7 +204,8 @@ func (s *Set) Restore(machine string, value []byte) error {
 	if err := json.Unmarshal(value, &m); err != nil {
 		return err
 	}
-	s.shared.Clamp(0, &m.Since, &m.Dead)
+	s.shared.Clamp(0, &m.Since, &m.Dead, &m.Draining, &m.Drained)
+	s.shared.Clamp(MaxDeadline, &m.Deadline)
 	s.marks[machine] = &m
 	return nil
 }

@@ -12,14 +12,7 @@ import (
 // Cordon cordons a machine, or changes the reason and the end of its cordon, and returns the name of the machine. It is
 // refused for a host name of which no agent is known, unless the request has Force.
 func (op *Operator) Cordon(r CordonRequested) (machine string, refused *problem.Error) {
-	machine, refused = op.machineOf(r.Machine)
-	if refused != nil && refused.Kind == problem.NotFound {
-		if r.Force {
-			machine, refused = r.Machine, nil
-		} else {
-			refused.Message += `. To cordon a host before it is seen, add "force": true`
-		}
-	}
+	machine, refused = op.cordonable(r)
 	if refused != nil {
 		return "", refused
 	}
@@ -28,6 +21,33 @@ func (op *Operator) Cordon(r CordonRequested) (machine string, refused *problem.
 		now, _ := op.st.Machines.Get(machine)
 		op.audit.Cordon(r.Actor, machine, was, cordoned, now)
 	}
+	return machine, nil
+}
+
+// cordonable returns the machine that a request to cordon names.
+func (op *Operator) cordonable(r CordonRequested) (machine string, refused *problem.Error) {
+	machine, refused = op.machineOf(r.Machine)
+	switch {
+	case refused == nil || refused.Kind != problem.NotFound:
+		return machine, refused
+	case r.Force:
+		return r.Machine, nil
+	}
+	refused.Message += `. To cordon a host before it is seen, add "force": true`
+	return "", refused
+}
+
+// DrainMachine cordons a machine like Cordon, and has it emptied, or changes the deadline of its drain.
+func (op *Operator) DrainMachine(r DrainRequested) (machine string, refused *problem.Error) {
+	machine, refused = op.cordonable(r.CordonRequested)
+	if refused != nil {
+		return "", refused
+	}
+	was, cordoned := op.st.Machines.Get(machine)
+	op.st.Machines.Cordon(machine, r.Actor.Name, r.Reason, r.Until)
+	op.st.Machines.Drain(machine, r.After)
+	now, _ := op.st.Machines.Get(machine)
+	op.audit.Drain(r.Actor, machine, was, cordoned, now, r.After)
 	return machine, nil
 }
 

@@ -38,6 +38,8 @@ type Placement struct {
 	accepts   map[int64]*sentAccept
 	acceptSeq int64
 	items     []int // 0, 1, 2, …
+	// moving are the live shards that are to run on other agents.
+	moving []Moving
 }
 
 // Fires is the part of package fires that Placement needs.

@@ -92,6 +92,11 @@ func (pl *Placement) Upcoming(upTo time.Time) (ds []offers.Demand, dueAt []time.
 			return nil, nil, true
 		}
 	}
+	for _, m := range pl.moving {
+		if s := m.Ref.Shard(); s.Live() || s.State() == executions.Waiting && s.NotBefore().After(upTo) {
+			ds, dueAt = append(ds, pl.demandOfMoving(m.Ref, excluded)), append(dueAt, m.At)
+		}
+	}
 	coming, ok := pl.fires.Upcoming(pl.st.OnWall(upTo), maxFutureLaunches)
 	if !ok {
 		return nil, nil, true

@@ -39,6 +39,8 @@ const (
 	NoteExecutorQuiet       NoteKind = "executor reports changed"
 	NoteMachineCordoned     NoteKind = "machine cordoned"
 	NoteMachineDead         NoteKind = "machine declared dead"
+	NoteMachineDraining     NoteKind = "machine draining"
+	NoteMachineDrained      NoteKind = "machine drained"
 	NoteMachineUncordoned   NoteKind = "machine uncordoned"
 )
 

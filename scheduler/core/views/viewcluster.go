@@ -83,7 +83,8 @@ type UseView struct {
 type AgentView struct {
 	ID       string `json:"id"`
 	Hostname string `json:"hostname"`
-	// State is REGISTERED; DRAINING if its maintenance has begun or begins within the hour; CORDONED if an
+	// State is REGISTERED; DRAINING if its maintenance has begun or begins within the hour, or an operator
+	// drains its machine; CORDONED if an
 	// operator has cordoned its machine; CLOSED if the cluster places no tasks there, as on a node that kubectl has
 	// cordoned; UNREACHABLE if it does not answer the master; AWAY if the master
 	// no longer has it. It is nil until the master has reported the agent in this subscription.
@@ -273,6 +274,8 @@ func (vs *Views) viewAgent(a *agents.Agent) AgentView {
 		state = "CLOSED"
 	case a.Registered() && vs.st.Agents.InMaintenance(a.ID()):
 		state = "DRAINING"
+	case a.Registered() && v.Cordon != nil && v.Cordon.Drain != nil && v.Cordon.Drain.Drained == nil:
+		state, v.Since = "DRAINING", &v.Cordon.Drain.Since
 	case a.Registered() && v.Cordon != nil:
 		state, v.Since = "CORDONED", &v.Cordon.Since
 	case a.Registered():

@@ -24,7 +24,33 @@ type CordonView struct {
 	Until *time.Time `json:"until"`
 	// Dead is when an operator declared the machine dead; nil if nobody has.
 	Dead *time.Time `json:"dead"`
+	// Drain is nil unless the machine is to be emptied.
+	Drain *DrainView `json:"drain"`
 }
+
+// DrainView is the drain of a machine.
+type DrainView struct {
+	Since time.Time `json:"since"`
+	// Deadline is when what is left is stopped; nil for never.
+	Deadline *time.Time `json:"deadline"`
+	// Drained is since when nothing is left; nil while something is.
+	Drained *time.Time `json:"drained"`
+	// Left has at most maxLeft of the tasks that are left; LeftTotal counts all.
+	Left      []DrainLeftView `json:"left"`
+	LeftTotal int             `json:"leftTotal"`
+}
+
+// DrainLeftView is a task that is left on a machine, and what holds it up.
+type DrainLeftView struct {
+	ExecutionID string `json:"executionId"`
+	JobName     string `json:"jobName"`
+	Item        int    `json:"item"`
+	TaskID      string `json:"taskId"`
+	Why
+}
+
+// maxLeft bounds how many tasks that are left on a machine are listed.
+const maxLeft = 100
 
 // DeadView is a machine that was declared dead.
 type DeadView struct {
@@ -54,6 +80,18 @@ func (vs *Views) viewCordon(machine string) *CordonView {
 	if !cordoned {
 		return nil
 	}
-	return &CordonView{Since: vs.st.Shown(m.Since).UTC().Truncate(time.Millisecond), By: m.By, Reason: m.Reason,
+	v := &CordonView{Since: vs.st.Shown(m.Since).UTC().Truncate(time.Millisecond), By: m.By, Reason: m.Reason,
 		Until: orNil(m.Until), Dead: vs.shownOrNil(m.Dead)}
+	if m.Draining.IsZero() {
+		return v
+	}
+	left := vs.drainer.Left(machine)
+	v.Drain = &DrainView{Since: vs.st.Shown(m.Draining).UTC().Truncate(time.Millisecond),
+		Deadline: vs.shownOrNil(m.Deadline), Drained: vs.shownOrNil(m.Drained), Left: []DrainLeftView{},
+		LeftTotal: len(left)}
+	for _, l := range left[:min(len(left), maxLeft)] {
+		v.Drain.Left = append(v.Drain.Left, DrainLeftView{ExecutionID: l.Execution, JobName: l.Job, Item: l.Item,
+			TaskID: l.TaskID, Why: WhyOf(l.Why)})
+	}
+	return v
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/audit"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/daemons"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/fires"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/machinedrain"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/placement"
@@ -27,6 +28,7 @@ type Views struct {
 	minutes       *minutes.Minutes
 	// heldJobs is the part of the text of Held that names jobs.
 	heldJobs string
+	drainer  *machinedrain.Drainer
 }
 
 // Parts are the parts of the core that Views reads in addition to the state.
@@ -38,10 +40,11 @@ type Parts struct {
 	Notifications *notifications.Notifications
 	Audit         *audit.Log
 	Minutes       *minutes.Minutes
+	Drainer       *machinedrain.Drainer
 }
 
 // New makes the Views of a term.
 func New(s *state.State, p Parts) *Views {
 	return &Views{st: s, placement: p.Placement, fires: p.Fires, daemons: p.Daemons, places: p.Places,
-		notifications: p.Notifications, audit: p.Audit, minutes: p.Minutes}
+		notifications: p.Notifications, audit: p.Audit, minutes: p.Minutes, drainer: p.Drainer}
 }

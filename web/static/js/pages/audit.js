@@ -29,7 +29,7 @@ const t = texts(
 
 /** @typedef {{id: string, time: string, who: string, kind: string, from: string, action: string, target: string, targetName: string, app: string, before: any, after: any}} Row */
 
-const actions = ['app.register', 'app.update', 'app.disable', 'app.enable', 'app.delete', 'job.register', 'job.update', 'job.disable', 'job.enable', 'job.delete', 'job.shutdown', 'job.pause', 'job.resume', 'job.trigger', 'execution.kill', 'task.kill', 'task.forget', 'machine.cordon', 'machine.uncordon', 'machine.dead', 'cluster.reconcile', 'user.add', 'user.update', 'user.password', 'user.logout', 'user.remove', 'token.add', 'token.remove']
+const actions = ['app.register', 'app.update', 'app.disable', 'app.enable', 'app.delete', 'job.register', 'job.update', 'job.disable', 'job.enable', 'job.delete', 'job.shutdown', 'job.pause', 'job.resume', 'job.trigger', 'execution.kill', 'task.kill', 'task.forget', 'machine.cordon', 'machine.uncordon', 'machine.drain', 'machine.dead', 'cluster.reconcile', 'user.add', 'user.update', 'user.password', 'user.logout', 'user.remove', 'token.add', 'token.remove']
 const keys = ['who', 'action', 'target', 'app', 'startTime', 'endTime']
 
 export default function Audit() {

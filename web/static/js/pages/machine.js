@@ -2,6 +2,7 @@
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'
 import { moment } from '../lib/format.js'
+import { reasonOf } from '../lib/reasons.js'
 import { may } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { ActButton, useBusy } from '../pieces/act.js'
@@ -16,16 +17,18 @@ const t = texts(
   {
     machines: 'Cordoned machines', machine: 'Host', agent: 'Agent', since: 'Since', by: 'By', reason: 'Reason', until: 'Until', never: 'uncordoned', away: 'not seen', acts: 'Actions',
     cordon: 'Cordon', uncordon: 'Uncordon', done: 'Nothing new is placed there.', undone: 'It is used again.', title: 'Cordon {host}?', help: 'Nothing new is placed on this machine; what runs there goes on. The mark stays when the agent restarts under another id and when another server leads.', reasonHelp: 'For everyone whose shards could run there', ends: 'Ends', cancel: 'Cancel', same: 'The same with curl', note: 'cordoned since {since}: {why}', noteBy: 'cordoned since {since} by {by}: {why}', noteUntil: '{note} (until {until})',
-    dead: 'Declare dead', deadAnyway: 'Declare dead anyway', deadTitle: 'Is {host} gone for good?', deadHelp: 'All attempts on this machine are over at once: shards of daemons and of jobs with failover run elsewhere, others are lost. The machine stays cordoned.', deadRisk: 'If its processes still run, the work of their shards is done twice at the same time. Make sure that the machine is off.', deadDone: 'Attempts over: {n}.', optional: 'Reason (optional)', noteDead: 'declared dead at {since}', noteDeadBy: 'declared dead at {since} by {by}', noteWhy: '{note}: {why}', end0: 'when it is uncordoned', end1: 'in 1 hour', end4: 'in 4 hours', end24: 'in 1 day', end168: 'in 7 days',
+    drain: 'Drain', drainTitle: 'Drain {host}?', drainHelp: 'Nothing new is placed on this machine, and what runs there leaves: shards of daemons move one at a time, when there is room elsewhere; others may finish. At the deadline the rest is stopped, and runs again elsewhere.', drainDone: 'The machine is being emptied.', deadline: 'Deadline', deadline0: 'none', noteDrains: '{note}; draining, {n} left', noteDrained: '{note}; drained', left: 'Left on machines that drain', job: 'Job', item: 'Shard', holds: 'What holds it up', dead: 'Declare dead', deadAnyway: 'Declare dead anyway', deadTitle: 'Is {host} gone for good?', deadHelp: 'All attempts on this machine are over at once: shards of daemons and of jobs with failover run elsewhere, others are lost. The machine stays cordoned.', deadRisk: 'If its processes still run, the work of their shards is done twice at the same time. Make sure that the machine is off.', deadDone: 'Attempts over: {n}.', optional: 'Reason (optional)', noteDead: 'declared dead at {since}', noteDeadBy: 'declared dead at {since} by {by}', noteWhy: '{note}: {why}', end0: 'when it is uncordoned', end1: 'in 1 hour', end4: 'in 4 hours', end24: 'in 1 day', end168: 'in 7 days',
   },
   {
     machines: '已停止调度的机器', machine: '主机', agent: 'Agent', since: '开始时间', by: '操作者', reason: '原因', until: '至', never: '恢复为止', away: '未出现', acts: '操作',
     cordon: '停止调度', uncordon: '恢复调度', done: '不再向它分配新任务。', undone: '已恢复使用。', title: '停止调度 {host}？', help: '不再向这台机器分配新任务，已在运行的任务继续运行。Agent 以新 ID 重启或更换主调度器后，此标记仍然有效。', reasonHelp: '供分片可能在此运行的所有人查看', ends: '结束', cancel: '取消', same: '用 curl 完成同样的操作', note: '自 {since} 起停止调度：{why}', noteBy: '自 {since} 起由 {by} 停止调度：{why}', noteUntil: '{note}（至 {until}）',
-    dead: '宣布永久失效', deadAnyway: '仍然宣布失效', deadTitle: '{host} 已永久失效？', deadHelp: '这台机器上的所有尝试立即视为结束：常驻作业和启用失效转移的作业，其分片在别处运行；其他分片视为丢失。这台机器保持停止调度。', deadRisk: '如果其进程仍在运行，这些分片的工作会同时执行两次。请确保机器已关机。', deadDone: '已结束的尝试：{n}。', optional: '原因（可选）', noteDead: '{since} 宣布永久失效', noteDeadBy: '{since} 由 {by} 宣布永久失效', noteWhy: '{note}：{why}', end0: '手动恢复时', end1: '1 小时后', end4: '4 小时后', end24: '1 天后', end168: '7 天后',
+    drain: '排空', drainTitle: '排空 {host}？', drainHelp: '不再向这台机器分配新任务，正在运行的任务移走：常驻作业的分片在别处有空间时逐个移动，其他分片可运行到结束。到截止时间仍未结束的会停止，并在别处重新运行。', drainDone: '正在排空这台机器。', deadline: '截止时间', deadline0: '无', noteDrains: '{note}；正在排空，剩余 {n} 个', noteDrained: '{note}；已排空', left: '排空中的机器上剩余的任务', job: '作业', item: '分片', holds: '未移走的原因', dead: '宣布永久失效', deadAnyway: '仍然宣布失效', deadTitle: '{host} 已永久失效？', deadHelp: '这台机器上的所有尝试立即视为结束：常驻作业和启用失效转移的作业，其分片在别处运行；其他分片视为丢失。这台机器保持停止调度。', deadRisk: '如果其进程仍在运行，这些分片的工作会同时执行两次。请确保机器已关机。', deadDone: '已结束的尝试：{n}。', optional: '原因（可选）', noteDead: '{since} 宣布永久失效', noteDeadBy: '{since} 由 {by} 宣布永久失效', noteWhy: '{note}：{why}', end0: '手动恢复时', end1: '1 小时后', end4: '4 小时后', end24: '1 天后', end168: '7 天后',
   },
 )
 
-/** @typedef {{since: string, by: string, reason: string, until: string | null, dead: string | null}} Cordon */
+/** @typedef {{since: string, by: string, reason: string, until: string | null, dead: string | null, drain: Drain | null}} Cordon */
+/** @typedef {import('../lib/reasons.js').Answer & {executionId: string, jobName: string, item: number, taskId: string}} Left */
+/** @typedef {{since: string, deadline: string | null, drained: string | null, left: Left[], leftTotal: number}} Drain */
 /** @typedef {{machine: string, agents: string[], cordon: Cordon}} Machine */
 
 /**
@@ -38,7 +41,8 @@ export function cordonNote(cordon) {
     const dead = t(cordon.by ? 'noteDeadBy' : 'noteDead', { since: moment(cordon.dead, ''), by: cordon.by })
     return cordon.reason ? t('noteWhy', { note: dead, why: cordon.reason }) : dead
   }
-  const note = t(cordon.by ? 'noteBy' : 'note', { since: moment(cordon.since, ''), by: cordon.by, why: cordon.reason })
+  let note = t(cordon.by ? 'noteBy' : 'note', { since: moment(cordon.since, ''), by: cordon.by, why: cordon.reason })
+  if (cordon.drain) note = t(cordon.drain.drained ? 'noteDrained' : 'noteDrains', { note, n: cordon.drain.leftTotal })
   return cordon.until ? t('noteUntil', { note, until: moment(cordon.until, '') }) : note
 }
 
@@ -53,25 +57,27 @@ export function MachineActs({ host, cordon, then }) {
   const [asking, setAsking] = useState('')
   if (!host || !may('operator')) return null
   return html`${cordon ? html`<${Uncordon} host=${host} then=${then} />` : html`<button type="button" class="button" onClick=${() => setAsking('cordon')}>${t('cordon')}</button>`}
+    ${!cordon?.dead && !cordon?.drain && html`<button type="button" class="button" onClick=${() => setAsking('drain')}>${t('drain')}</button>`}
     ${!cordon?.dead && html`<button type="button" class="button danger" onClick=${() => setAsking('dead')}>${t('dead')}</button>`}
-    ${asking === 'cordon' && html`<${CordonDialog} host=${host} then=${then} onClose=${() => setAsking('')} />`}
+    ${(asking === 'cordon' || asking === 'drain') && html`<${CordonDialog} host=${host} drains=${asking === 'drain'} then=${then} onClose=${() => setAsking('')} />`}
     ${asking === 'dead' && html`<${DeadDialog} host=${host} then=${then} onClose=${() => setAsking('')} />`}`
 }
 
 const hours = /** @type {const} */ ([0, 1, 4, 24, 168])
 
-/** @param {{host: string, then: () => void, onClose: () => void}} props */
-function CordonDialog({ host, then, onClose }) {
+/** @param {{host: string, drains: boolean, then: () => void, onClose: () => void}} props */
+function CordonDialog({ host, drains, then, onClose }) {
   const [busy, run] = useBusy()
   const [reason, setReason] = useState('')
   const [end, setEnd] = useState(0)
   const [error, setError] = useState(/** @type {any} */ (null))
-  const until = end ? { until: new Date(Date.now() + end * 3_600_000).toISOString().replace(/\.\d+Z/, 'Z') } : {}
-  const request = { method: 'POST', path: `/api/agent/${seg(host)}/cordon`, body: { reason, ...until } }
+  const deadline = drains && end ? { deadlineSeconds: end * 3600 } : {}
+  const until = !drains && end ? { until: new Date(Date.now() + end * 3_600_000).toISOString().replace(/\.\d+Z/, 'Z') } : {}
+  const request = { method: 'POST', path: `/api/agent/${seg(host)}/${drains ? 'drain' : 'cordon'}`, body: { reason, ...until, ...deadline } }
   const send = () => run(async () => {
     try {
       await call(request)
-      toast(t('done'))
+      toast(t(drains ? 'drainDone' : 'done'))
       then()
       onClose()
     } catch (e) {
@@ -79,11 +85,11 @@ function CordonDialog({ host, then, onClose }) {
     }
   })
   const fault = error?.fields?.find((/** @type {any} */ f) => f.field === 'reason')?.message
-  return html`<${Dialog} title=${t('title', { host })} onClose=${onClose} acts=${html`<button type="button" class="button" onClick=${onClose}>${t('cancel')}</button>
-      <button type="button" class="button main" disabled=${busy || !reason.trim()} onClick=${send}>${busy && html`<span class="busy"></span>`}${t('cordon')}</button>`}>
-    <p class="muted">${t('help')}</p>
+  return html`<${Dialog} title=${t(drains ? 'drainTitle' : 'title', { host })} onClose=${onClose} acts=${html`<button type="button" class="button" onClick=${onClose}>${t('cancel')}</button>
+      <button type="button" class="button main" disabled=${busy || !reason.trim()} onClick=${send}>${busy && html`<span class="busy"></span>`}${t(drains ? 'drain' : 'cordon')}</button>`}>
+    <p class="muted">${t(drains ? 'drainHelp' : 'help')}</p>
     <label class="field"><span class="label">${t('reason')}</span><input class="input" value=${reason} onInput=${(/** @type {any} */ e) => setReason(e.target.value)} autocomplete="off" />${fault ? html`<span class="error" role="alert">${fault}</span>` : html`<span class="help">${t('reasonHelp')}</span>`}</label>
-    <label class="field"><span class="label">${t('ends')}</span><select class="input" value=${end} onChange=${(/** @type {any} */ e) => setEnd(Number(e.target.value))}>${hours.map((n) => html`<option value=${n}>${t(`end${n}`)}</option>`)}</select></label>
+    <label class="field"><span class="label">${t(drains ? 'deadline' : 'ends')}</span><select class="input" value=${end} onChange=${(/** @type {any} */ e) => setEnd(Number(e.target.value))}>${hours.map((n) => html`<option value=${n}>${drains && n === 0 ? t('deadline0') : t(`end${n}`)}</option>`)}</select></label>
     ${error && !fault && html`<p class="failed" role="alert">${error.message}</p>`}
     <details><summary class="small muted">${t('same')}</summary><${Curl} requests=${[request]} /></details>
   </${Dialog}>`
@@ -129,8 +135,20 @@ export const Machines = ({ machines, then }) => machines.length > 0 && html`<sec
     { key: 'agent', label: t('agent'), cell: (/** @type {Machine} */ m) => (m.agents.length > 0 ? html`<span class="mono muted">${m.agents.join(', ')}</span>` : html`<span class="muted">${t('away')}</span>`), title: (/** @type {Machine} */ m) => m.agents.join(', ') },
     { key: 'since', label: t('since'), cell: (/** @type {Machine} */ m) => html`<${Time} at=${m.cordon.since} />` },
     { key: 'by', label: t('by'), cell: (/** @type {Machine} */ m) => m.cordon.by || html`<span class="muted">–</span>` },
-    { key: 'reason', label: t('reason'), cell: (/** @type {Machine} */ m) => (m.cordon.dead ? cordonNote(m.cordon) : m.cordon.reason), title: (/** @type {Machine} */ m) => cordonNote(m.cordon) },
+    { key: 'reason', label: t('reason'), cell: (/** @type {Machine} */ m) => (m.cordon.dead || m.cordon.drain ? cordonNote(m.cordon) : m.cordon.reason), title: (/** @type {Machine} */ m) => cordonNote(m.cordon) },
     { key: 'until', label: t('until'), cell: (/** @type {Machine} */ m) => (m.cordon.until ? html`<${Time} at=${m.cordon.until} />` : html`<span class="muted">${t('never')}</span>`) },
     ...(may('operator') ? [{ key: 'acts', label: t('acts'), cell: (/** @type {Machine} */ m) => html`<${Uncordon} small host=${m.machine} then=${then} />` }] : []),
   ]} />
+  <${LeftOn} machines=${machines} />
 </section>`
+
+/** LeftOn is what is left on machines that drain, and what holds it up. @param {{machines: Machine[]}} props */
+function LeftOn({ machines }) {
+  const rows = machines.flatMap((m) => (m.cordon.drain?.left ?? []).map((l) => ({ ...l, machine: m.machine })))
+  return rows.length > 0 && html`<${Table} label=${t('left')} rows=${rows} id=${(/** @type {Left} */ l) => l.taskId} columns=${[
+    { key: 'machine', label: t('machine'), cell: (/** @type {any} */ l) => l.machine },
+    { key: 'job', label: t('job'), cell: (/** @type {Left} */ l) => html`<a href=${link.job(l.jobName)}>${l.jobName}</a>`, title: (/** @type {Left} */ l) => l.jobName },
+    { key: 'item', label: t('item'), num: true, cell: (/** @type {Left} */ l) => l.item },
+    { key: 'holds', label: t('holds'), cell: (/** @type {Left} */ l) => reasonOf(l), title: (/** @type {Left} */ l) => reasonOf(l) },
+  ]} />`
+}
