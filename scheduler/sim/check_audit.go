@@ -284,8 +284,11 @@ func drainEnds(w *world, wr *registry.Write) bool {
 	_ = json.Unmarshal(wr.Value, &mark)
 	_ = json.Unmarshal(w.cordons.stored[wr.Path], &was)
 	drained := mark["drained"] != was["drained"]
-	delete(mark, "drained")
-	delete(was, "drained")
+	// A leader whose clock is behind takes times that are to come as the time of its election.
+	for _, field := range []string{"drained", "since", "draining", "deadline"} {
+		delete(mark, field)
+		delete(was, field)
+	}
 	return drained && reflect.DeepEqual(mark, was)
 }
 
