@@ -364,3 +364,21 @@ func TestE4AnExecutorIsHeardAgain(t *testing.T) {
 		t.Errorf("given up: %v, explain: %+v", b.lost(), b.explain("my_job"))
 	}
 }
+
+// TestE4AnExecutorIsHeardAgainByTheNextLeader: the previous leader has stored that it was silent.
+func TestE4AnExecutorIsHeardAgainByTheNextLeader(t *testing.T) {
+	t.Parallel()
+	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
+	b.until(30 * time.Second)
+	b.update(b.launches[0], cluster.Unreachable, func(u *cluster.Update) {
+		u.Source, u.Reason = cluster.FromMaster, "AGENT_REMOVED"
+	})
+	b.restart()
+	b.update(b.launches[0], cluster.Running, func(u *cluster.Update) {
+		u.Source, u.Reason = cluster.FromMaster, "RECONCILIATION"
+	})
+	b.beatFor(5 * time.Minute)
+	if len(b.lost()) > 0 {
+		t.Errorf("given up: %v", b.lost())
+	}
+}

@@ -62,22 +62,24 @@ func (as *Attempts) askAboutOrphansOf(executor string) {
 	}
 }
 
-// endSilence records that an executor is no longer silent: it has sent a heartbeat, or an update about any of its
-// tasks. It does nothing if the executor was not silent.
+// endSilence records that an executor is not silent: it has sent a heartbeat, an update about any of its tasks, or a
+// request for leases. Its tasks may have been silent under an earlier leader, so that only they know.
 func (as *Attempts) endSilence(x *executors.Executor) {
-	if x.SilentSince().IsZero() {
-		return
+	if since := x.SilentSince(); !since.IsZero() {
+		as.st.Executors.MarkSilent(x, time.Time{})
+		as.st.Agents.EndSilence(x.Agent())
+		as.st.RequestMatch()
+		delete(as.silence.givenUp, x.Agent())
+		as.st.Note(step.Note{Kind: step.NoteExecutorHeartbeats,
+			Detail: fmt.Sprintf("%s on agent %s is heard again, after %s without a heartbeat", x.ID(), x.Agent(),
+				as.st.Now().Sub(since).Round(time.Second))})
 	}
-	away := as.st.Now().Sub(x.SilentSince()).Round(time.Second)
-	as.st.Executors.MarkSilent(x, time.Time{})
-	as.st.Agents.EndSilence(x.Agent())
-	as.st.RequestMatch()
-	delete(as.silence.givenUp, x.Agent())
-	as.st.Note(step.Note{Kind: step.NoteExecutorHeartbeats,
-		Detail: fmt.Sprintf("%s on agent %s is heard again, after %s without a heartbeat", x.ID(), x.Agent(),
-			away)})
 	for _, ref := range as.tasksOf(x) {
-		if ref.Shard().Silent() && as.st.Executions.MarkHeard(ref) {
+		if !ref.Shard().Silent() {
+			continue
+		}
+		away := as.st.Now().Sub(ref.Shard().Unreachable()).Round(time.Second)
+		if as.st.Executions.MarkHeard(ref) {
 			as.recording.Trace(ref, ref.Shard().ClusterState(), event.FromScheduler, "",
 				reason.FromText(fmt.Sprintf("agent %s was away for %s", x.Agent(), away)), as.st.Wall(), "")
 		}
@@ -116,7 +118,9 @@ func (as *Attempts) detectSilence() {
 		since := slices.MaxFunc([]time.Time{x.HeardAt(), x.BusySince(), sl.listeningSince}, time.Time.Compare)
 		if now.Sub(since) < silentAfter {
 			heard[x.Agent()] = true
-			as.endSilence(x)
+			if !x.SilentSince().IsZero() {
+				as.endSilence(x)
+			}
 			continue
 		}
 		as.markSilent(x, since)
