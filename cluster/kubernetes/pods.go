@@ -287,7 +287,7 @@ func (s *session) recordStartProblem(r *podRecord) {
 		r.problemSince = time.Time{}
 	case r.problemSince.IsZero() || r.problemWithin != t.Within:
 		r.problemSince, r.problemWithin = s.now(), t.Within
-		if since := t.Since.Add(s.ahead); (t.Known || !s.listed) && since.Before(r.problemSince) {
+		if since := t.Since.Add(s.ahead); (t.SinceExact || !s.listed) && since.Before(r.problemSince) {
 			r.problemSince = since
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// The API server would reject at each launch what is rejected as malformed when an app is published, and accepts what
-// is accepted then.
+// TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer checks that the API server accepts the templates that Check accepts,
+// and rejects those that Check rejects as malformed.
 func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 	t.Parallel()
 	k := kubernetesserver.Start(t, kubernetesserver.Options{})
@@ -39,7 +39,7 @@ func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 	for _, text := range acceptedTemplates {
 		made, _ := build(t, settings(), with(text))
 		if a := judged(made); a.Status != http.StatusCreated {
-			t.Errorf("%s: taken, and refused by the API server: %s", text, a.Body)
+			t.Errorf("%s: accepted by Check but rejected by the API server: %s", text, a.Body)
 		}
 	}
 	plain, _ := build(t, settings(), with(""))
@@ -53,7 +53,7 @@ func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 			continue // it cannot even be merged
 		}
 		if a := judged(json.RawMessage(merged)); a.Status < http.StatusBadRequest {
-			t.Errorf("%s: refused, and taken by the API server: %d", text, a.Status)
+			t.Errorf("%s: rejected by Check but accepted by the API server: %d", text, a.Status)
 		}
 	}
 }

@@ -18,21 +18,22 @@ import (
 type Settings struct {
 	// Namespace is the namespace of the pods.
 	Namespace string
-	// Image is the project's task image. It contains the executor, and runs the tasks of apps that name no image.
+	// Image is the project's task image, which contains the executor. HTTP jobs run in it, and so do the jobs of apps
+	// that name no image.
 	Image string
 	// Template is the installation's pod template in the form that ReadTemplate returns; nil for none. Apps' templates
 	// are merged onto it.
 	Template []byte
-	// AssignedUser means that the platform assigns the user ids of pods, as OpenShift does: pods name none, and templates
-	// may.
+	// AssignedUser is set if the platform assigns the user ids of pods, as OpenShift does. Pods then name no user id
+	// unless a template does.
 	AssignedUser bool
 	// Authorities are the certificates that executors trust in addition to their image's, in PEM form.
 	Authorities string
 }
 
 const (
-	// executorPath is the executor's path in the project's image. copiedPath is where it copies itself for an app's
-	// image.
+	// executorPath is the executor's path in the project's image. copiedPath is the path of the copy that the init
+	// container makes for a container with an app's image.
 	executorPath = "/opt/elasticjob/executor"
 	copiedPath   = workFolder + "/executor"
 	// workFolder is the executor's working folder: a folder of the project's image, or the mount of workVolume.
@@ -45,23 +46,23 @@ const (
 	graceMargin = 10 * time.Second
 )
 
-// Grace returns the grace period in whole seconds of a pod whose job's processes get the time kill between SIGTERM and
-// SIGKILL. It adds a margin for the executor, which must outlive the processes.
+// Grace returns a pod's grace period in whole seconds. It is the time kill, which the job's processes get between
+// SIGTERM and SIGKILL, plus a margin for the executor, which must outlive the processes.
 func Grace(kill time.Duration) int64 {
 	return int64((max(kill, 0) + graceMargin + time.Second - 1) / time.Second)
 }
 
-// Drains reports whether a kill with this grace must let a daemon's shard end after its current run. That is so if the
-// grace is longer than the one in the pod's spec.
+// Drains reports whether a kill with this grace lets a daemon's shard complete its current run. It does if the grace is
+// longer than the one in the pod's spec. Shards of other jobs are never drained.
 func Drains(p *corev1.Pod, kill time.Duration) bool {
 	own := p.Spec.TerminationGracePeriodSeconds
 	return p.Labels[LabelDaemon] != "" && own != nil && kill > time.Duration(*own)*time.Second
 }
 
-// Build builds the unbound pod of a task. It also builds the Secret that the pod mounts, if the task's description is
-// confidential or too long for a variable, and nil otherwise. The Secret must be owned by the pod and must exist
-// before the pod is bound. The templates of the installation and of the app add to the pod but cannot change what the
-// scheduler decides. The error says what a template violates.
+// Build builds the unbound pod of a task. If the task's description is confidential or too long for a variable, Build
+// also returns a Secret for the pod to mount; otherwise the Secret is nil. The caller must make the pod the Secret's
+// owner, and must create the Secret before it binds the pod. The templates of the installation and of the app add to
+// the pod but cannot change what the scheduler decides. If one of them is invalid, the error says what it violates.
 func (s Settings) Build(l cluster.TaskLaunch, framework string) (*corev1.Pod, *corev1.Secret, error) {
 	t := l.Task
 	merged, err := s.merge(s.baseTemplate(t, l), l.Container)
@@ -101,7 +102,7 @@ func usesProjectImage(t wire.Task, l cluster.TaskLaunch) bool {
 // baseTemplate returns the pod onto which the templates are merged. It holds the defaults that an app may override.
 func (s Settings) baseTemplate(t wire.Task, l cluster.TaskLaunch) *corev1.PodTemplateSpec {
 	yes, no := true, false
-	own := func(name string) corev1.Container {
+	withProjectUser := func(name string) corev1.Container {
 		c := confined(name)
 		if uid := int64(imageUser); !s.AssignedUser {
 			c.SecurityContext.RunAsUser = &uid
@@ -116,10 +117,10 @@ func (s Settings) baseTemplate(t wire.Task, l cluster.TaskLaunch) *corev1.PodTem
 		},
 	}
 	if usesProjectImage(t, l) {
-		spec.Containers = []corev1.Container{own(Container)}
+		spec.Containers = []corev1.Container{withProjectUser(Container)}
 	} else {
-		spec.InitContainers, spec.Containers = []corev1.Container{own(Prepare)},
-			[]corev1.Container{confined(Container)}
+		spec.InitContainers = []corev1.Container{withProjectUser(Prepare)}
+		spec.Containers = []corev1.Container{confined(Container)}
 	}
 	return &corev1.PodTemplateSpec{Spec: spec}
 }
@@ -145,8 +146,8 @@ func (s Settings) setControlled(spec *corev1.PodSpec, t wire.Task, l cluster.Tas
 	}
 	spec.Volumes = without(spec.Volumes, func(v corev1.Volume) bool { return isOurVolume(v.Name) })
 
-	own := usesProjectImage(t, l)
-	if own && len(task.volumes) == 0 && needsNoVolume(spec) {
+	projectImage := usesProjectImage(t, l)
+	if projectImage && len(task.volumes) == 0 && needsNoVolume(spec) {
 		task.variables = append(task.variables, corev1.EnvVar{Name: begunVariable, Value: begunFile})
 	} else {
 		spec.Volumes = append(spec.Volumes,
@@ -155,9 +156,9 @@ func (s Settings) setControlled(spec *corev1.PodSpec, t wire.Task, l cluster.Tas
 		spec.Volumes = append(spec.Volumes, task.volumes...)
 		task.mounts = append([]corev1.VolumeMount{{Name: workVolume, MountPath: workFolder}}, task.mounts...)
 	}
-	if own {
-		// A template may configure the init container even if the app has no image. This pod has no init container of
-		// that name.
+	if projectImage {
+		// A template may configure the container Prepare for all apps, but a pod in the project's image needs no such
+		// container.
 		spec.InitContainers = without(spec.InitContainers, func(c corev1.Container) bool { return c.Name == Prepare })
 	}
 	for i := range spec.InitContainers {
@@ -169,22 +170,27 @@ func (s Settings) setControlled(spec *corev1.PodSpec, t wire.Task, l cluster.Tas
 		c := &spec.Containers[i]
 		switch {
 		case c.Name != Container:
-		case own:
+		case projectImage:
 			setControlledContainer(c, s.Image, []string{executorPath, "pod"}, requirements(l), task)
 		default:
 			setControlledContainer(c, l.Container.Image, []string{copiedPath, "pod"}, requirements(l), task)
 		}
-		if c.Name == Container && (!own || l.Container.Image == "") {
+		// An HTTP job runs in the project's image even if its app names an image. The app's pull policy is for the
+		// app's image, and does not apply to such a job.
+		replacesAppImage := projectImage && l.Container.Image != ""
+		if c.Name == Container && !replacesAppImage {
 			c.ImagePullPolicy = corev1.PullPolicy(l.Container.PullPolicy)
 		}
 	}
 }
 
+// setControlledContainer sets the fields that the scheduler controls in a container that runs the executor. The pull
+// policy is that of Kubernetes by default.
 func setControlledContainer(
-	c *corev1.Container, image string, command []string, need corev1.ResourceRequirements, task description,
+	c *corev1.Container, image string, command []string, resources corev1.ResourceRequirements, task description,
 ) {
 	c.Image, c.Command, c.Args, c.ImagePullPolicy = image, command, nil, ""
-	c.Resources = need
+	c.Resources = resources
 	c.RestartPolicy, c.RestartPolicyRules = nil, nil
 	// The executor writes the message. If the executor could not be executed, only the container's output says why.
 	c.TerminationMessagePath, c.TerminationMessagePolicy = corev1.TerminationMessagePathDefault,
@@ -195,9 +201,9 @@ func setControlledContainer(
 		func(m corev1.VolumeMount) bool { return isOurPath(m.MountPath) || isOurVolume(m.Name) }), task.mounts...)
 }
 
-// needsNoVolume reports whether a pod in the project's image may use the container's own file system. For a pod with
-// any volume, the kubelet checks only every 0.3 s whether the volume is ready (podAttachAndMountRetryInterval), which
-// is longer than everything else until a shard's first line.
+// needsNoVolume reports whether a pod in the project's image can do without a volume and use the container's own file
+// system instead. This starts shards faster: the kubelet checks only every 0.3 s whether a pod's volumes are ready
+// (podAttachAndMountRetryInterval), and all other steps until a shard's first line of output take less time together.
 func needsNoVolume(spec *corev1.PodSpec) bool {
 	return len(spec.Volumes) == 0 && !spec.HostIPC && !slices.ContainsFunc(spec.Containers,
 		func(c corev1.Container) bool {
@@ -206,8 +212,9 @@ func needsNoVolume(spec *corev1.PodSpec) bool {
 		})
 }
 
-// requirements returns a container's requests and limits. The memory request of a shard is also its limit. CPU has a
-// limit only if the job sets one; otherwise the request only guarantees its share when other containers compete.
+// requirements returns a container's requests and limits. The memory request is also the limit. CPU has a limit only if
+// the job sets one, and the limit is never below the request. Without a limit, the request only guarantees the shard's
+// part of the CPU when other containers compete for it.
 func requirements(l cluster.TaskLaunch) corev1.ResourceRequirements {
 	need := l.Resources
 	cpu := *resource.NewMilliQuantity(need.CPUMilli, resource.DecimalSI)
@@ -235,7 +242,7 @@ func toleratesUnready(t corev1.Toleration) bool {
 	return t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable
 }
 
-// without returns a list without the elements that match. It does not modify the given list.
+// without returns a copy of the list without the elements that match.
 func without[T any](list []T, match func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(list), match)
 }

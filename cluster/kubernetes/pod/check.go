@@ -22,8 +22,8 @@ const field = "podTemplate"
 // MaxTemplateBytes limits the size of a template, because each of the app's pods contains all of it.
 const MaxTemplateBytes = 64 << 10
 
-// ReadTemplate parses the installation's template: YAML or JSON with the fields metadata and spec of a
-// PodTemplateSpec.
+// ReadTemplate parses the installation's template, which is YAML or JSON with the fields metadata and spec of a
+// PodTemplateSpec. It returns the template as JSON. The error for an invalid template contains the violations.
 func ReadTemplate(doc []byte) ([]byte, error) {
 	template, err := yaml.YAMLToJSONStrict(doc)
 	if err != nil {
@@ -35,12 +35,14 @@ func ReadTemplate(doc []byte) ([]byte, error) {
 	return template, nil
 }
 
-// Check returns all violations of a standalone template, JSON with the fields of a PodTemplateSpec: unknown fields,
-// values of a wrong type or form, references to something that does not exist, and fields that the scheduler controls.
-// It does not check what only the API server knows, such as whether a volume's claim exists.
+// Check returns the violations of the installation's template in JSON, sorted by field and at most maxViolations. A
+// violation is an unknown field, a value of a wrong type or form, a reference to something that does not exist, or a
+// field that the scheduler controls. Check cannot find out what only the API server knows, such as whether a volume's
+// claim exists.
 func Check(template []byte) document.Violations { return Settings{}.Check(template) }
 
-// Check checks the template of an app, which may refer to volumes and containers in the installation's template.
+// Check returns the violations of an app's template. It is like the function Check, but the template may refer to
+// volumes and containers of the installation's template.
 func (s Settings) Check(template []byte) document.Violations {
 	if len(template) > MaxTemplateBytes {
 		return document.Violations{document.Violate(field, "", "is longer than %d KiB", MaxTemplateBytes>>10)}
@@ -55,9 +57,9 @@ func (s Settings) Check(template []byte) document.Violations {
 			"an object with metadata and spec is expected, found %s", found(tree))}
 	}
 	c := &fieldCheck{unsure: map[string]bool{}}
-	c.controlled(object)
+	c.checkControlled(object)
 	var own, base corev1.PodTemplateSpec
-	good, err := json.Marshal(c.value(field, object, reflect.TypeFor[corev1.PodTemplateSpec]()))
+	good, err := json.Marshal(c.checkValue(field, object, reflect.TypeFor[corev1.PodTemplateSpec]()))
 	if err == nil {
 		err = json.Unmarshal(good, &own)
 	}
@@ -68,15 +70,16 @@ func (s Settings) Check(template []byte) document.Violations {
 		c.violate(field, "", "can't be read: %s", err)
 		return c.bad
 	}
-	c.metadata(&own)
-	c.placement(&own.Spec)
-	c.volumes(&own.Spec, &base.Spec)
-	c.containers(&own.Spec, &base.Spec)
+	c.checkMetadata(&own)
+	c.checkPlacement(&own.Spec)
+	c.checkVolumes(&own.Spec, &base.Spec)
+	c.checkContainers(&own.Spec, &base.Spec)
 	slices.SortStableFunc(c.bad, func(a, b document.Violation) int { return cmp.Compare(a.Field, b.Field) })
 	return c.bad
 }
 
-// controlledFields maps the fields that the scheduler controls, by their paths below a pod's template, to the reason.
+// controlledFields holds the fields that a template cannot set, because the scheduler controls them. It maps a field's
+// path within the template to the reason.
 var controlledFields = map[string]string{
 	"spec.nodeName":                      "the scheduler places shards; choose nodes with nodeSelector",
 	"spec.schedulerName":                 "the scheduler itself binds the pods of shards",
@@ -95,7 +98,7 @@ var controlledFields = map[string]string{
 
 const shardResources = "the job sets a shard's resources: cpuCount and memoryMB"
 
-// controlledContainerFields does the same for fields of the containers that the scheduler creates.
+// controlledContainerFields is the same for the fields of the containers that the scheduler creates.
 var controlledContainerFields = map[string]string{
 	"image":                    "it is a field of the app: image",
 	"imagePullPolicy":          "it is a field of the app: imagePullPolicy",
@@ -112,10 +115,11 @@ var controlledContainerFields = map[string]string{
 	"stdinOnce":                "jobs have no input",
 }
 
-// controlled reports fields that the scheduler controls, even if the template has other violations.
-func (c *fieldCheck) controlled(template map[string]any) {
+// checkControlled reports the fields that the scheduler controls. It reads the unparsed template, so that it finds them
+// even if the template has other violations.
+func (c *fieldCheck) checkControlled(template map[string]any) {
 	for _, path := range sorted(controlledFields) {
-		if value, given := at(template, strings.Split(path, ".")); given {
+		if value, given := lookup(template, strings.Split(path, ".")); given {
 			c.violate(field+"."+path, value, "can't be set: %s", controlledFields[path])
 		}
 	}
@@ -128,7 +132,7 @@ func (c *fieldCheck) controlled(template map[string]any) {
 		}
 	}
 	for _, path := range []string{"spec", "spec.containers", "spec.initContainers"} {
-		if removed(template, strings.Split(path, ".")) {
+		if isNull(template, strings.Split(path, ".")) {
 			c.violate(field+"."+path, nil,
 				"can't be null: that would remove the scheduler's own part of the pod; leave it out")
 		}
@@ -137,22 +141,23 @@ func (c *fieldCheck) controlled(template map[string]any) {
 	for _, ours := range [][2]string{{"containers", Container}, {"initContainers", Prepare}} {
 		list, name := ours[0], ours[1]
 		containers, _ := spec[list].([]any)
-		for i, one := range containers {
-			given, _ := one.(map[string]any)
-			if given["name"] != name {
+		for i := range containers {
+			container, _ := containers[i].(map[string]any)
+			if container["name"] != name {
 				continue
 			}
-			for _, of := range sorted(given) {
-				if why := controlledContainerFields[of]; why != "" {
-					c.violate(fmt.Sprintf("%s.spec.%s[%d].%s", field, list, i, of), given[of], "can't be set: %s", why)
+			for _, key := range sorted(container) {
+				if why := controlledContainerFields[key]; why != "" {
+					c.violate(fmt.Sprintf("%s.spec.%s[%d].%s", field, list, i, key), container[key],
+						"can't be set: %s", why)
 				}
 			}
 		}
 	}
 }
 
-// at returns the value at a path of a tree. A null value counts as missing.
-func at(tree any, path []string) (value any, given bool) {
+// lookup returns the value at a path of a tree. A null value counts as missing.
+func lookup(tree any, path []string) (value any, given bool) {
 	for _, name := range path {
 		object, _ := tree.(map[string]any)
 		tree = object[name]
@@ -160,17 +165,19 @@ func at(tree any, path []string) (value any, given bool) {
 	return tree, tree != nil
 }
 
-// removed reports whether a path of a tree holds null, which removes the value that the template is merged onto.
-func removed(tree map[string]any, path []string) bool {
+// isNull reports whether a path of a tree holds an explicit null. In a template, null removes the value onto which the
+// template is merged.
+func isNull(tree map[string]any, path []string) bool {
 	value, given := tree[path[0]]
 	if len(path) == 1 {
 		return given && value == nil
 	}
 	below, _ := value.(map[string]any)
-	return removed(below, path[1:])
+	return isNull(below, path[1:])
 }
 
-func (c *fieldCheck) metadata(t *corev1.PodTemplateSpec) {
+// checkMetadata checks the names and values of labels and the names of annotations.
+func (c *fieldCheck) checkMetadata(t *corev1.PodTemplateSpec) {
 	check := func(kind string, entries map[string]string, invalid func(string) []string) {
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
 			path := fmt.Sprintf("%s.metadata.%s.%s", field, kind, key)

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/secrets"
 )
 
-// volumes checks the volumes of a template that is merged onto base.
-func (c *fieldCheck) volumes(own, base *corev1.PodSpec) {
+// checkVolumes checks the volumes of a template that is merged onto base.
+func (c *fieldCheck) checkVolumes(own, base *corev1.PodSpec) {
 	var seen []string
 	for i, v := range own.Volumes {
 		path := fmt.Sprintf("%s.spec.volumes[%d]", field, i)
@@ -33,20 +33,22 @@ func (c *fieldCheck) volumes(own, base *corev1.PodSpec) {
 	}
 }
 
-// containers checks the containers of a template that is merged onto base.
-func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
-	known := map[string]bool{}
+// checkContainers checks the containers of a template that is merged onto base.
+func (c *fieldCheck) checkContainers(own, base *corev1.PodSpec) {
+	volumes := map[string]bool{}
 	for _, v := range append(slices.Clone(base.Volumes), own.Volumes...) {
-		known[v.Name] = true
+		volumes[v.Name] = true
 	}
-	unread := c.violates(field+".spec.volumes") || known[""] // an unparsed volume may be the right one
+	// A container may refer to a volume that could not be parsed.
+	volumesIncomplete := c.hasViolation(field+".spec.volumes") || volumes[""]
 	var seen []string
-	check := func(list string, all, there []corev1.Container, ours string) {
+	check := func(list string, all, baseContainers []corev1.Container, ours string) {
 		for i := range all {
 			one, before := &all[i], corev1.Container{}
 			path := fmt.Sprintf("%s.spec.%s[%d]", field, list, i)
-			if at := slices.IndexFunc(there, func(b corev1.Container) bool { return b.Name == one.Name }); at >= 0 {
-				before = there[at]
+			index := slices.IndexFunc(baseContainers, func(b corev1.Container) bool { return b.Name == one.Name })
+			if index >= 0 {
+				before = baseContainers[index]
 			}
 			switch {
 			case list == "containers" && one.Name != Container:
@@ -57,8 +59,7 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 						Container)
 				}
 			case one.Name == "":
-				c.missing(path, "name", "is missing: it identifies the container; the job's is %s",
-					Container)
+				c.missing(path, "name", "is missing: it identifies the container; the job's is %s", Container)
 			case list == "initContainers" && one.Name == Container:
 				c.violate(path+".name", one.Name, "is the name of the job's container; choose another")
 			case slices.Contains(seen, one.Name):
@@ -68,18 +69,18 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 					Prepare)
 			}
 			seen = append(seen, one.Name)
-			c.container(path, one, one.Name == ours)
-			c.privilege(path, one, &before, one.Name == ours)
+			c.checkContainer(path, one, one.Name == ours)
+			c.checkPrivilege(path, one, &before, one.Name == ours)
 			for j, m := range one.VolumeMounts {
-				if m.Name != "" && !unread && !known[m.Name] && !isOurVolume(m.Name) {
+				if m.Name != "" && !volumesIncomplete && !volumes[m.Name] && !isOurVolume(m.Name) {
 					c.violate(fmt.Sprintf("%s.volumeMounts[%d].name", path, j), m.Name,
 						"is not a volume in podTemplate.spec.volumes")
 				}
 			}
-			if list == "initContainers" &&
-				(one.RestartPolicy == nil || *one.RestartPolicy != corev1.ContainerRestartPolicyAlways) &&
-				before.RestartPolicy == nil {
-				c.sidecarOnly(path, one)
+			isSidecar := one.RestartPolicy != nil && *one.RestartPolicy == corev1.ContainerRestartPolicyAlways ||
+				before.RestartPolicy != nil
+			if list == "initContainers" && !isSidecar {
+				c.rejectSidecarFields(path, one)
 			}
 		}
 	}
@@ -87,8 +88,8 @@ func (c *fieldCheck) containers(own, base *corev1.PodSpec) {
 	check("containers", own.Containers, base.Containers, Container)
 }
 
-// container checks one container of a template. ours is set for the containers that the scheduler creates.
-func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
+// checkContainer checks one container of a template. ours is set for the containers that the scheduler creates.
+func (c *fieldCheck) checkContainer(path string, one *corev1.Container, ours bool) {
 	for i, v := range one.Env {
 		if v.Value != "" && secrets.IsName(v.Name) {
 			c.violate(fmt.Sprintf("%s.env[%d].value", path, i), nil,
@@ -120,7 +121,7 @@ func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 		ports = append(ports, p.Name)
 	}
 	if !ours {
-		c.noResources(path, one)
+		c.rejectResources(path, one)
 		return
 	}
 	for i, v := range one.Env {
@@ -136,34 +137,35 @@ func (c *fieldCheck) container(path string, one *corev1.Container, ours bool) {
 	}
 }
 
-// privilege rejects a privileged container that may not gain privileges. That is the default for the containers that
-// the scheduler creates, unless a template overrides it.
-func (c *fieldCheck) privilege(path string, one, before *corev1.Container, ours bool) {
-	refused := ours
+// checkPrivilege rejects a container that is privileged although its allowPrivilegeEscalation is false. That is false by
+// default for the containers that the scheduler creates. before is the container of the same name onto which one is
+// merged.
+func (c *fieldCheck) checkPrivilege(path string, one, before *corev1.Container, ours bool) {
+	escalationDenied := ours
 	for _, of := range []*corev1.SecurityContext{before.SecurityContext, one.SecurityContext} {
 		if of != nil && of.AllowPrivilegeEscalation != nil {
-			refused = !*of.AllowPrivilegeEscalation
+			escalationDenied = !*of.AllowPrivilegeEscalation
 		}
 	}
-	if s := one.SecurityContext; refused && s != nil && s.Privileged != nil && *s.Privileged {
+	if s := one.SecurityContext; escalationDenied && s != nil && s.Privileged != nil && *s.Privileged {
 		c.violate(path+".securityContext.privileged", true, "requires allowPrivilegeEscalation: true")
 	}
 }
 
-// sidecarOnly rejects fields that only sidecar containers may have.
-func (c *fieldCheck) sidecarOnly(path string, one *corev1.Container) {
-	for _, given := range []struct {
+// rejectSidecarFields rejects the fields that an init container may have only if it is a sidecar.
+func (c *fieldCheck) rejectSidecarFields(path string, one *corev1.Container) {
+	for _, f := range []struct {
 		name  string
-		there bool
+		given bool
 	}{{"lifecycle", one.Lifecycle != nil}, {"livenessProbe", one.LivenessProbe != nil},
 		{"readinessProbe", one.ReadinessProbe != nil}, {"startupProbe", one.StartupProbe != nil}} {
-		if given.there {
-			c.violate(path+"."+given.name, nil, "is only for init containers with restartPolicy: Always")
+		if f.given {
+			c.violate(path+"."+f.name, nil, "is only for init containers with restartPolicy: Always")
 		}
 	}
 }
 
-// sources returns the names of a volume's sources. A valid volume has exactly one.
+// sources returns the names of a volume's sources, such as emptyDir. A valid volume has exactly one.
 func sources(v corev1.Volume) (names []string) {
 	all := reflect.ValueOf(v.VolumeSource)
 	for i := range all.NumField() {
@@ -175,10 +177,10 @@ func sources(v corev1.Volume) (names []string) {
 	return names
 }
 
-// noResources rejects resource requests of containers other than the shard's own. The scheduler places shards by the
-// resources of their jobs, so the pod must need exactly those. A container with a limit and no request requests its
-// limit.
-func (c *fieldCheck) noResources(path string, one *corev1.Container) {
+// rejectResources rejects the resource requests of a container that the scheduler did not create. The scheduler places a
+// shard by the resources of its job, so the pod must request exactly those. A limit without a request counts as a
+// request, as in Kubernetes.
+func (c *fieldCheck) rejectResources(path string, one *corev1.Container) {
 	for _, name := range slices.Sorted(maps.Keys(one.Resources.Requests)) {
 		if q := one.Resources.Requests[name]; !q.IsZero() {
 			c.violate(path+".resources.requests."+string(name), q.String(), "must be 0: %s, and its pod requests no more",

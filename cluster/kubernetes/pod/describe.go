@@ -23,15 +23,16 @@ const (
 	// maxVariable is the longest task that is passed in a variable. Linux cannot start a process with a variable of
 	// 128 KiB.
 	maxVariable = 64 << 10
-	// The file that tells the executor to drain, and the variable that names it. Its folder is mounted as a whole,
-	// because the kubelet does not update files that are mounted individually.
+	// drainFile tells the executor to drain, and drainVariable holds its path. The volume is the whole drainFolder,
+	// because the kubelet does not update a file that is mounted individually.
 	drainVariable = "ELASTICJOB_DRAIN_FILE"
 	drainFolder   = "/elasticjob-drain"
 	drainVolume   = "elasticjob-drain"
 	drainFile     = "drain"
-	// The file that prevents a container that is started twice from running its task twice, if the pod has no volume
-	// for that purpose, and the variable that names it. All containers in a pod's sandbox share this folder, and
-	// the kubelet creates no second sandbox for a pod that is never restarted and has had a container.
+	// The executor creates begunFile before it runs its task, so that a container that is started twice does not run
+	// the task twice. begunVariable holds the file's path. It is only for pods without workVolume, where such a file
+	// would be otherwise. All containers of a pod share /dev/shm, and the kubelet keeps it as long as the pod exists:
+	// a pod that is never restarted and has had a container gets no second sandbox.
 	begunVariable = "ELASTICJOB_BEGUN_FILE"
 	begunFile     = "/dev/shm/elasticjob-begun"
 )
@@ -44,9 +45,9 @@ type description struct {
 	secret    *corev1.Secret
 }
 
-// describeTask puts a task into a variable, which everyone with read access to pods can see, or into a Secret beside
-// the pod.
-func describeTask(t wire.Task, data []byte, of *corev1.Pod) description {
+// describeTask passes a task, encoded as data, to its pod p in a variable. Everyone with read access to pods can see
+// variables, and their length is limited. A task that contains secrets or is too long is therefore passed in a Secret.
+func describeTask(t wire.Task, data []byte, p *corev1.Pod) description {
 	if len(data) <= maxVariable && !holdsSecrets(t) {
 		// The kubelet replaces $(NAME) in values of variables, and $$ by $.
 		return description{variables: []corev1.EnvVar{{Name: taskVariable,
@@ -56,18 +57,18 @@ func describeTask(t wire.Task, data []byte, of *corev1.Pod) description {
 	return description{
 		variables: []corev1.EnvVar{{Name: fileVariable, Value: taskFolder + "/" + taskFile}},
 		volumes: []corev1.Volume{{Name: taskVolume,
-			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: of.Name}}}},
+			VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: p.Name}}}},
 		mounts: []corev1.VolumeMount{{Name: taskVolume, MountPath: taskFolder, ReadOnly: true}},
 		secret: &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Name: of.Name, Namespace: of.Namespace, Labels: maps.Clone(of.Labels),
-				Annotations: maps.Clone(of.Annotations)},
+			ObjectMeta: metav1.ObjectMeta{Name: p.Name, Namespace: p.Namespace, Labels: maps.Clone(p.Labels),
+				Annotations: maps.Clone(p.Annotations)},
 			Type: corev1.SecretTypeOpaque, Immutable: &immutable,
 			Data: map[string][]byte{taskFile: slices.Clone(data)},
 		},
 	}
 }
 
-// withDrainFile adds to the description of a daemon's task the drain file. The file is empty until the pod has the
+// withDrainFile adds the drain file to the description of a daemon's task. The file is empty until the pod has the
 // annotation AnnotationDrain.
 func withDrainFile(d description) description {
 	d.variables = append(d.variables, corev1.EnvVar{Name: drainVariable, Value: drainFolder + "/" + drainFile})
@@ -83,10 +84,12 @@ func withDrainFile(d description) description {
 // holdsSecrets reports whether a task contains values that are marked as secrets, values whose names indicate secrets,
 // or URLs with credentials.
 func holdsSecrets(t wire.Task) bool {
-	secret := func(name, text string) bool { return len(secrets.Of(name, text, slices.Contains(t.Secrets, name))) > 0 }
+	isSecret := func(name, text string) bool {
+		return len(secrets.Of(name, text, slices.Contains(t.Secrets, name))) > 0
+	}
 	for _, texts := range []map[string]string{t.Env, t.Props} {
 		for name, text := range texts {
-			if secret(name, text) {
+			if isSecret(name, text) {
 				return true
 			}
 		}
@@ -100,7 +103,7 @@ func holdsSecrets(t wire.Task) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(texts, func(text string) bool { return secret("", text) })
+	return slices.ContainsFunc(texts, func(text string) bool { return isSecret("", text) })
 }
 
 func isOurVariable(name string) bool { return strings.HasPrefix(name, "ELASTICJOB_") }

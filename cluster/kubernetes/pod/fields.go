@@ -18,10 +18,12 @@ import (
 // maxViolations limits the number of reported violations of one template.
 const maxViolations = 50
 
-// maxPath is longer than any path of fields in the API. Longer paths, which contain names chosen by users, are cut.
+// maxPath is longer than any path of fields in the API. A longer path contains names that users chose, and is shortened
+// in violations.
 const maxPath = 250
 
-// fieldCheck checks JSON against the Go types of the API: field names, types of values, and their form.
+// fieldCheck checks JSON against the Go types of the API: the names of fields and the types and form of their values.
+// It collects the violations in bad.
 type fieldCheck struct {
 	bad document.Violations
 	// unsure holds the paths of objects that have an unknown field or could not be parsed. Such an object's missing
@@ -29,9 +31,10 @@ type fieldCheck struct {
 	unsure map[string]bool
 }
 
-// violate records one violation per field; further ones are ignored.
+// violate records a violation of the field at a path. It ignores a second violation of the same field, and all
+// violations after maxViolations. It shows the value only if that is a string, a boolean or a number.
 func (c *fieldCheck) violate(path string, value any, format string, args ...any) {
-	if len(c.bad) >= maxViolations || c.violates(path) {
+	if len(c.bad) >= maxViolations || c.hasViolation(path) {
 		return
 	}
 	shown := ""
@@ -41,21 +44,21 @@ func (c *fieldCheck) violate(path string, value any, format string, args ...any)
 	case bool, json.Number:
 		shown = fmt.Sprint(v)
 	}
-	one := document.Violate(path, shown, format, args...)
+	violation := document.Violate(path, shown, format, args...)
 	if len(path) <= maxPath {
-		one.Field = path
+		violation.Field = path // Violate shortens even the paths of fields in the API
 	}
-	c.bad = append(c.bad, one)
+	c.bad = append(c.bad, violation)
 }
 
-// violates reports whether a field has a violation.
-func (c *fieldCheck) violates(path string) bool {
-	return slices.ContainsFunc(c.bad, func(one document.Violation) bool { return one.Field == path })
+// hasViolation reports whether a violation of the field at a path is recorded.
+func (c *fieldCheck) hasViolation(path string) bool {
+	return slices.ContainsFunc(c.bad, func(v document.Violation) bool { return v.Field == path })
 }
 
-// value checks the value at a path against a type, and returns the part of it that can be parsed as that type. null
-// stands for a missing value of any type.
-func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
+// checkValue checks the value at a path against a type, and returns the part of it that can be parsed as that type. A
+// null stands for a missing value of any type, so it is no violation.
+func (c *fieldCheck) checkValue(path string, value any, t reflect.Type) (good any) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -63,7 +66,7 @@ func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
 		return nil
 	}
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		if !reads(value, t) {
+		if !parsesAs(value, t) {
 			c.violate(path, value, "is not a %s", typeText(t))
 			return nil
 		}
@@ -72,25 +75,25 @@ func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
 	switch t.Kind() {
 	case reflect.Struct:
 		if given, ok := value.(map[string]any); ok {
-			return c.fields(path, given, t)
+			return c.checkFields(path, given, t)
 		}
 	case reflect.Map:
 		if given, ok := value.(map[string]any); ok {
-			return c.entries(path, given, t.Elem())
+			return c.checkEntries(path, given, t.Elem())
 		}
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
 			break
 		}
 		if given, ok := value.([]any); ok {
-			return c.list(path, given, t.Elem())
+			return c.checkList(path, given, t.Elem())
 		}
 	default:
 		if text, ok := value.(string); ok && secrets.HideURLs(text) != text {
 			c.violate(path, nil, "contains credentials, and everyone who may see the app would see them; put it into a Secret and refer to that")
 		}
-		if reads(value, t) {
-			c.enumValue(path, value, t)
+		if parsesAs(value, t) {
+			c.checkEnum(path, value, t)
 			return value
 		}
 	}
@@ -99,43 +102,47 @@ func (c *fieldCheck) value(path string, value any, t reflect.Type) (good any) {
 	return nil
 }
 
-// reads reports whether a value can be parsed as a type.
-func reads(value any, t reflect.Type) bool {
+// parsesAs reports whether a value can be parsed as a type.
+func parsesAs(value any, t reflect.Type) bool {
 	text, err := json.Marshal(value)
 	return err == nil && json.Unmarshal(text, reflect.New(t).Interface()) == nil
 }
 
-func (c *fieldCheck) entries(path string, given map[string]any, t reflect.Type) map[string]any {
+// checkEntries checks the values of a map against their type. It rejects keys that begin with $, which
+// StrategicMergePatch would take for directives.
+func (c *fieldCheck) checkEntries(path string, given map[string]any, t reflect.Type) map[string]any {
 	good := map[string]any{}
 	for _, name := range sorted(given) {
 		if strings.HasPrefix(name, "$") {
 			c.violate(path+"."+name, given[name], "patch directives are not supported; null removes a value")
 			continue
 		}
-		good[name] = c.value(path+"."+name, given[name], t)
+		good[name] = c.checkValue(path+"."+name, given[name], t)
 	}
 	return good
 }
 
-func (c *fieldCheck) list(path string, given []any, t reflect.Type) []any {
+// checkList checks the elements of a list against their type. Unlike a field, an element cannot be null.
+func (c *fieldCheck) checkList(path string, given []any, t reflect.Type) []any {
 	good := make([]any, len(given))
-	for i, one := range given {
+	for i, element := range given {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if one == nil {
+		if element == nil {
 			c.unsure[at] = true
 			c.violate(at, nil, "%s is expected, found nothing", expected(t))
 		}
-		good[i] = c.value(at, one, t)
+		good[i] = c.checkValue(at, element, t)
 	}
 	return good
 }
 
-// fields checks that an object has only fields of the type, and checks their values.
-func (c *fieldCheck) fields(path string, given map[string]any, t reflect.Type) map[string]any {
+// checkFields checks that an object has only the fields of a struct type, and checks their values and the constraints
+// of the type.
+func (c *fieldCheck) checkFields(path string, given map[string]any, t reflect.Type) map[string]any {
 	known, good := map[string]reflect.Type{}, map[string]any{}
 	fieldsOf(t, known)
 	for _, name := range sorted(given) {
-		of, ok := known[name]
+		fieldType, ok := known[name]
 		if !ok {
 			message := "unknown field; known are " + strings.Join(sorted(known), ", ")
 			if near := spelling.Nearest(name, sorted(known)); near != "" {
@@ -145,13 +152,14 @@ func (c *fieldCheck) fields(path string, given map[string]any, t reflect.Type) m
 			c.violate(path+"."+name, given[name], "%s", message)
 			continue
 		}
-		good[name] = c.value(path+"."+name, given[name], of)
+		good[name] = c.checkValue(path+"."+name, given[name], fieldType)
 	}
-	c.constraints(path, good, t)
+	c.checkConstraints(path, good, t)
 	return good
 }
 
-// fieldsOf collects the fields of a struct by their JSON names, including those of embedded structs.
+// fieldsOf adds the types of a struct's fields to into, by their JSON names. It includes the fields of embedded
+// structs.
 func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -165,7 +173,7 @@ func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 	}
 }
 
-// expected describes a type for people.
+// expected describes, in the words of a violation, which value a type requires.
 func expected(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -187,6 +195,7 @@ func expected(t reflect.Type) string {
 	}
 }
 
+// found describes, in the words of a violation, which kind of value was given.
 func found(value any) string {
 	switch value.(type) {
 	case map[string]any:
@@ -204,7 +213,7 @@ func found(value any) string {
 	}
 }
 
-// typeText describes, for people, a type that parses its own JSON.
+// typeText describes, in the words of a violation, a type that parses its own JSON.
 func typeText(t reflect.Type) string {
 	switch t.Name() {
 	case "Quantity":
@@ -219,7 +228,7 @@ func typeText(t reflect.Type) string {
 
 func sorted[V any](entries map[string]V) []string { return slices.Sorted(maps.Keys(entries)) }
 
-// readTree parses one JSON value and keeps numbers as they are written.
+// readTree parses a text that is one JSON value. It keeps numbers as they are written.
 func readTree(text []byte) (tree any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

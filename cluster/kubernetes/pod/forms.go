@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// enumValues maps enumerated types to their values, without the empty value of types that have a default.
+// enumValues maps enumerated types to their values. An empty value, which stands for the default, is not listed.
 var enumValues = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.PullPolicy]():           {"Always", "IfNotPresent", "Never"},
 	reflect.TypeFor[corev1.Protocol]():             {"TCP", "UDP", "SCTP"},
@@ -54,7 +54,7 @@ var requiredFields = map[reflect.Type][]string{
 	reflect.TypeFor[corev1.NodeSelectorRequirement]():           {"key", "operator"},
 }
 
-// validators maps text fields to their validators. Only the first error of a validator is reported.
+// validators maps types to the validators of their text fields. Only the first error of a validator is reported.
 var validators = map[reflect.Type]map[string]func(string) []string{
 	reflect.TypeFor[corev1.Volume]():                        {"name": validation.IsDNS1123Label},
 	reflect.TypeFor[corev1.Container]():                     {"name": validation.IsDNS1123Label, "image": trimmed},
@@ -85,11 +85,12 @@ var validators = map[reflect.Type]map[string]func(string) []string{
 	},
 }
 
-// exclusiveFields maps types to fields of which an object may set at most one, or must set exactly one if exactly is
-// set. For the others none may be right, because the template is merged with the installation's.
+// exclusiveFields maps types to fields of which an object may set at most one. If required is set, the object must set
+// one of them. It is not set where the object may be merged onto one in the installation's template that already has
+// such a field.
 var exclusiveFields = map[reflect.Type]struct {
-	of      []string
-	exactly bool
+	names    []string
+	required bool
 }{
 	reflect.TypeFor[corev1.EnvVarSource]():     {fieldNames[corev1.EnvVarSource](), true},
 	reflect.TypeFor[corev1.EnvVar]():           {[]string{"value", "valueFrom"}, false},
@@ -101,6 +102,7 @@ var exclusiveFields = map[reflect.Type]struct {
 	reflect.TypeFor[corev1.VolumeMount]():      {[]string{"subPath", "subPathExpr"}, false},
 }
 
+// fieldNames returns the JSON names of a struct's fields.
 func fieldNames[T any]() []string {
 	known := map[string]reflect.Type{}
 	fieldsOf(reflect.TypeFor[T](), known)
@@ -128,15 +130,15 @@ func relativePath(path string) []string {
 	return noParentSegments(path)
 }
 
-// enumValue checks a value of an enumerated type.
-func (c *fieldCheck) enumValue(path string, value any, t reflect.Type) {
+// checkEnum checks the value if its type is enumerated.
+func (c *fieldCheck) checkEnum(path string, value any, t reflect.Type) {
 	if text, _ := value.(string); text != "" && enumValues[t] != nil && !slices.Contains(enumValues[t], text) {
-		c.violate(path, text, "must be %s", or(enumValues[t]))
+		c.violate(path, text, "must be %s", joinOr(enumValues[t]))
 	}
 }
 
-// constraints checks an object whose fields have been parsed.
-func (c *fieldCheck) constraints(path string, good map[string]any, t reflect.Type) {
+// checkConstraints checks the parsed fields of an object against requiredFields, validators and exclusiveFields.
+func (c *fieldCheck) checkConstraints(path string, good map[string]any, t reflect.Type) {
 	for _, name := range requiredFields[t] {
 		if empty(good[name]) {
 			c.missing(path, name, "is missing")
@@ -149,19 +151,20 @@ func (c *fieldCheck) constraints(path string, good map[string]any, t reflect.Typ
 			}
 		}
 	}
-	if one, ok := exclusiveFields[t]; ok {
-		given := slices.DeleteFunc(slices.Clone(one.of),
+	if exclusive, ok := exclusiveFields[t]; ok {
+		given := slices.DeleteFunc(slices.Clone(exclusive.names),
 			func(name string) bool { return good[name] == nil || good[name] == "" })
 		switch {
 		case len(given) > 1:
 			c.violate(path, nil, "has %s, but may have only one of them", strings.Join(given, " and "))
-		case len(given) == 0 && one.exactly && !c.unsure[path]:
-			c.violate(path, nil, "needs one of %s", strings.Join(one.of, ", "))
+		case len(given) == 0 && exclusive.required && !c.unsure[path]:
+			c.violate(path, nil, "needs one of %s", strings.Join(exclusive.names, ", "))
 		}
 	}
 }
 
-// missing records that an object lacks a field, unless the field may be present under a misspelt name.
+// missing records that an object lacks a field. It does nothing if the object has an unknown field, which may be the
+// missing one with a misspelt name.
 func (c *fieldCheck) missing(path, name, format string, args ...any) {
 	if !c.unsure[path] {
 		c.violate(path+"."+name, nil, format, args...)
@@ -174,7 +177,8 @@ func empty(value any) bool {
 	return value == nil || value == "" || isList && len(list) == 0 || fmt.Sprint(value) == "0"
 }
 
-func or(words []string) string {
+// joinOr joins two or more words: "a, b or c".
+func joinOr(words []string) string {
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

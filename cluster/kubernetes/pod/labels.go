@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// labelsOf returns the labels by which people and tools find a task's pod. A label value cannot contain the @ of an
-// execution's id, so _ replaces it.
+// labelsOf returns the labels by which users and tools find a task's pod. _ replaces the @ of an execution's id, which
+// a label value cannot contain.
 func labelsOf(t wire.Task, framework string) map[string]string {
 	all := map[string]string{
 		LabelFramework: LabelValue(framework),
@@ -28,8 +28,8 @@ func labelsOf(t wire.Task, framework string) map[string]string {
 	return all
 }
 
-// LabelValue converts a text to a label value. It returns a valid text unchanged. It reduces any other to the valid
-// characters, truncates it, and appends a hash of the whole text.
+// LabelValue converts a text to a label value. It returns a valid text unchanged. In any other text it replaces the
+// invalid characters, truncates the text, and appends a hash of the original.
 func LabelValue(text string) string {
 	if len(validation.IsValidLabelValue(text)) == 0 {
 		return text
@@ -47,7 +47,8 @@ func LabelValue(text string) string {
 	return strings.TrimLeft(word+"-"+hash, "-_.")
 }
 
-// with returns a map with more entries, which take precedence.
+// with returns a map of all entries; those of more take precedence. It modifies neither map, but may return more
+// itself.
 func with(entries, more map[string]string) map[string]string {
 	all := maps.Clone(entries)
 	if all == nil {

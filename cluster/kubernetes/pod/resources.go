@@ -17,26 +17,26 @@ func Ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// AccountedNode returns the node whose resources a pod uses, "" for none: the node that it is bound to, or the one
-// where its scheduler preempts other pods for it (status.nominatedNodeName). The freed resources belong to that pod
-// although it is not bound yet; a task placed on them would be the next to be preempted.
+// AccountedNode returns the node whose resources a pod uses, or "" if there is none. That is the node to which the pod
+// is bound, or else the node on which its scheduler preempts other pods for it (status.nominatedNodeName). The
+// preempted resources count as used although the pod is not bound yet: a task that takes them would be preempted next.
 func AccountedNode(p *corev1.Pod) string { return cmp.Or(p.Spec.NodeName, p.Status.NominatedNodeName) }
 
 // Requests returns the resources that a pod uses on its node, by the rules of Kubernetes. That is the sum of its
-// containers and sidecars, or, if that is more, the largest init container plus the sidecars before it. Requests at
-// pod level replace that. The pod's overhead is added. A container that is being resized counts with its new or its
-// current allocation, whichever is larger.
+// containers and sidecars, or, if that is more, the largest init container plus the sidecars before it. A request for
+// the pod as a whole replaces this sum for its resource. The pod's overhead is added. A container that is being resized
+// counts with its new or its current allocation, whichever is larger.
 func Requests(p *corev1.Pod) resources.Amount {
-	given := map[string]resources.Amount{}
+	allocated := map[string]resources.Amount{}
 	for _, all := range [][]corev1.ContainerStatus{p.Status.ContainerStatuses, p.Status.InitContainerStatuses} {
 		for i := range all {
-			given[all[i].Name] = amountOf(all[i].AllocatedResources, ceil)
+			allocated[all[i].Name] = amountOf(all[i].AllocatedResources, ceil)
 		}
 	}
 	need := func(c *corev1.Container) resources.Amount {
-		return amountOf(c.Resources.Requests, ceil).Max(given[c.Name])
+		return amountOf(c.Resources.Requests, ceil).Max(allocated[c.Name])
 	}
-	var together, sidecars, largest resources.Amount
+	var sidecars, largest resources.Amount
 	for i := range p.Spec.InitContainers {
 		c := &p.Spec.InitContainers[i]
 		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
@@ -46,7 +46,7 @@ func Requests(p *corev1.Pod) resources.Amount {
 		}
 		largest = largest.Max(sidecars.Plus(need(c)))
 	}
-	together = sidecars
+	together := sidecars
 	for i := range p.Spec.Containers {
 		together = together.Plus(need(&p.Spec.Containers[i]))
 	}
@@ -68,24 +68,26 @@ func Allocatable(n *corev1.Node) (all resources.Amount, pods int) {
 	return amountOf(n.Status.Allocatable, floor), int(n.Status.Allocatable.Pods().Value())
 }
 
+// amountOf converts a list to the amounts of CPU and memory. round is floor for resources that a node offers and ceil
+// for those that a pod requests.
 func amountOf(l corev1.ResourceList, round func(bytes int64) int64) resources.Amount {
 	return resources.Amount{CPUMilli: l.Cpu().MilliValue(), MemMilli: round(bytesOf(l.Memory()))}
 }
 
-// maxMemory limits amounts of memory in bytes, so that their sums cannot overflow, whatever an object contains. It is
-// 4 PiB, more than any node has.
+// maxMemory is 4 PiB, more than any node has. Amounts of memory are limited to it, so that their sums cannot overflow
+// whatever an object contains.
 const maxMemory = int64(1) << 52
 
 func bytesOf(q *resource.Quantity) int64 { return min(max(q.Value(), 0), maxMemory) }
 
-// floor and ceil convert bytes to thousandths of a MiB.
+// floor and ceil convert bytes to thousandths of a MiB, rounding down and up.
 func floor(bytes int64) int64 { return bytes>>20*1000 + (bytes&(1<<20-1))*1000>>20 }
 func ceil(bytes int64) int64 {
 	return bytes>>20*1000 + ((bytes&(1<<20-1))*1000+1<<20-1)>>20
 }
 
-// Closed returns why no pods may be bound to a node: it is cordoned, being removed, not ready or under pressure. It
-// returns "" if they may.
+// Closed returns why no pods may be bound to a node: the node is being removed, cordoned, not ready, under pressure or
+// without a network. It returns "" if pods may be bound.
 func Closed(n *corev1.Node) string {
 	switch {
 	case n.DeletionTimestamp != nil:
@@ -118,7 +120,7 @@ var conditionTaints = map[string]bool{
 }
 
 // AttributesOf returns a node's labels and those of its taints that repel pods and do not merely repeat its
-// conditions. If they equal last, it returns last.
+// conditions. If they equal last, it returns last itself, so that callers can compare pointers.
 func AttributesOf(n *corev1.Node, last *cluster.Attributes) *cluster.Attributes {
 	var taints []cluster.Taint
 	for _, t := range n.Spec.Taints {

@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// The reasons of updates that only Kubernetes has.
+// These reasons occur only in updates from Kubernetes.
 const (
 	// ReasonDeleted means that the pod was deleted, and not by the scheduler. ReasonDisrupted means that it was
 	// evicted or preempted, or that its node shut down.
@@ -28,9 +28,9 @@ const (
 
 // Circumstances are facts about a pod that the pod object itself does not contain.
 type Circumstances struct {
-	// NotReady is since when the pod's node has not been ready; zero if it is ready.
+	// NotReady is the time since which the pod's node has not been ready; zero if the node is ready.
 	NotReady time.Time
-	// ProblemFor is for how long the pod's containers could not be started.
+	// ProblemFor is how long the problem that StartProblemOf returns has existed.
 	ProblemFor time.Duration
 	// Removed is set if the pod is no longer in the API.
 	Removed bool
@@ -40,12 +40,13 @@ type Circumstances struct {
 // reused.
 func folderOf(p *corev1.Pod) string { return p.Namespace + "/" + p.Name + "/" + string(p.UID) }
 
-// Report converts the state of a pod into an update of its task. bound is false for a pod that was never bound, which
-// has no update. The same state of the same pod always yields the same UUID.
+// Report converts the state of a pod into an update of its task. For a pod that was never bound there is no update, and
+// bound is false. The same state of the same pod always yields the same UUID. The updates GONE_BY_OPERATOR and
+// UNREACHABLE have no UUID, because the pod's node reports neither.
 //
 // An update's source is the agent if the kubelet reports the state, the executor if the shard's own container does,
-// and the master if neither can report anything. The kubelet's report is enough for a task that has not begun: from an
-// end with the source agent after a STARTING in the phase FETCH, the core concludes that the task never began.
+// and the master if neither can report anything. The source matters when a task ends: from an end with the source agent
+// after a STARTING in the phase FETCH, the core concludes that the task never began.
 func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	if p.Spec.NodeName == "" {
 		return u, false
@@ -54,7 +55,7 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	switch {
 	case ended(p, shard):
-		end(p, shard.State.Terminated, c, &u)
+		setEnd(p, shard.State.Terminated, &u)
 	case c.Removed:
 		u.State, u.Source, u.Reason = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved
 		u.Message = "its pod " + p.Name +
@@ -73,7 +74,8 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		u.State, u.Message = cluster.Starting, startMessage(p, c.ProblemFor)
 		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p)}
 	}
-	// Another component wrote its end. Its kubelet may be alive, and then ends it now.
+	// A component other than the kubelet marked the pod as failed. If the kubelet is alive, it ends the container now,
+	// so the container may still run for a moment.
 	if u.State == cluster.Lost && shard.State.Terminated == nil {
 		u.Source, u.Reason = cluster.FromMaster, cluster.ReasonTaskRemoved
 	}
@@ -81,16 +83,17 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	return u, true
 }
 
-// uuid makes repeated states equal. A pod has one end. A different reason for not starting is a new state.
+// uuid returns an update's UUID, which is the same for repeated updates of one state. All terminal states have the same
+// UUID, because a pod ends only once. A different reason for not starting counts as a new state.
 func uuid(p *corev1.Pod, u cluster.Update) []byte {
-	of := string(p.UID) + "/" + string(u.State)
+	identity := string(p.UID) + "/" + string(u.State)
 	switch {
 	case u.State.Terminal():
-		of = string(p.UID) + "/END"
+		identity = string(p.UID) + "/END"
 	case u.State == cluster.Starting && u.Message != "":
-		of += "/" + Gist(u.Message)
+		identity += "/" + Gist(u.Message)
 	}
-	sum := sha256.Sum256([]byte(of))
+	sum := sha256.Sum256([]byte(identity))
 	return sum[:16]
 }
 
@@ -105,6 +108,8 @@ const statusUnknown = "ContainerStatusUnknown"
 // Began reports whether the shard's own container was ever started, according to the pod's status.
 func Began(p *corev1.Pod) bool { return began(statusOf(p.Status.ContainerStatuses, Container)) }
 
+// began reports whether a container was ever started. If the runtime failed to start it, began returns false only if
+// the runtime's message proves that nothing ran.
 func began(s corev1.ContainerStatus) bool {
 	switch t := s.State.Terminated; {
 	case s.State.Running != nil:
@@ -123,8 +128,8 @@ func notStarted(t *corev1.ContainerStateTerminated) bool {
 	return t.Reason == "StartError" || t.Reason == "ContainerCannotRun"
 }
 
-// nothingStarted are error texts of container runtimes which prove that nothing ran in the container. connectionLost
-// are error texts for a lost connection to the container, which may then have been started.
+// nothingStarted are parts of a container runtime's errors which prove that nothing ran in the container.
+// connectionLost are parts of errors about a lost connection to the runtime, which may have started the container.
 var (
 	nothingStarted = []string{"oci runtime create failed", "runc create failed", "executable file not found",
 		"no such file", "permission denied", "exec format error", "is a directory", "not a directory"}
@@ -136,18 +141,19 @@ var (
 // because there is no such file.
 const messageUnreadable = "Error on reading termination "
 
+// nothingRan reports whether a runtime's message proves that nothing ran in a container that could not be started.
 func nothingRan(message string) bool {
 	message, _, _ = strings.Cut(message, messageUnreadable)
-	within := func(words []string) bool {
-		return slices.ContainsFunc(words,
-			func(word string) bool { return strings.Contains(strings.ToLower(message), word) })
+	containsAny := func(parts []string) bool {
+		return slices.ContainsFunc(parts,
+			func(part string) bool { return strings.Contains(strings.ToLower(message), part) })
 	}
-	return within(nothingStarted) && !within(connectionLost)
+	return containsAny(nothingStarted) && !containsAny(connectionLost)
 }
 
 // reportedByKubelet reports whether the kubelet itself reported how a pod ended. Other components also mark pods as
-// failed: the garbage collector does so for pods of removed nodes. A kubelet may have started their containers a
-// second or two before it would have reported that.
+// failed: the garbage collector does so for pods of removed nodes. The kubelet may have started the containers of such
+// a pod in the last seconds and not have reported that yet.
 func reportedByKubelet(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	if t != nil || p.Status.Reason != "" && p.Status.Reason != nodeLost {
 		return true
@@ -160,14 +166,16 @@ func reportedByKubelet(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 // nodeLost is the reason that a controller gives pods whose kubelet is silent.
 const nodeLost = "NodeLost"
 
-// startUnknown reports whether a container runtime says that a container has ended but not when it started. The
-// runtime was then killed in between. A status that the executor wrote takes precedence.
+// startUnknown reports whether the container runtime says that a container has ended, but not when it started. That
+// happens if the runtime is killed while it starts the container. If the executor wrote a status, the container was
+// started, and startUnknown returns false.
 func startUnknown(t *corev1.ContainerStateTerminated) bool {
 	_, status := wire.DecodeStatus([]byte(t.Message))
 	return !status && !t.StartedAt.IsZero() && t.StartedAt.Unix() == 0
 }
 
-// isUnknown reports whether it is unknown how, or whether, a container ended; why explains that.
+// isUnknown reports whether it is unknown how a container ended or whether it was started; why explains that. t is nil
+// if the container has no end.
 func isUnknown(t *corev1.ContainerStateTerminated, node string) (why string, unknown bool) {
 	switch {
 	case t == nil:
@@ -183,6 +191,7 @@ func isUnknown(t *corev1.ContainerStateTerminated, node string) (why string, unk
 	return "", false
 }
 
+// statusOf returns the status of a container, or an empty status if there is none.
 func statusOf(all []corev1.ContainerStatus, name string) corev1.ContainerStatus {
 	for i := range all {
 		if all[i].Name == name {
@@ -192,34 +201,34 @@ func statusOf(all []corev1.ContainerStatus, name string) corev1.ContainerStatus 
 	return corev1.ContainerStatus{Name: name}
 }
 
-// end sets in u how a pod has ended. t is the end of the shard's own container; nil if it has none.
-func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
+// setEnd sets in u how a pod has ended. t is the end of the shard's own container; nil if it has none.
+func setEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, u *cluster.Update) {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	if t != nil {
 		u.Timestamp = t.FinishedAt.UTC()
 	}
-	disrupted, disruption := disruption(p)
+	disrupted, disruptedWhy := disruption(p)
 	switch why, unknown := isUnknown(t, u.AgentID); {
 	case t != nil && t.ExitCode == 0 && !unknown, t == nil && p.Status.Phase == corev1.PodSucceeded:
 		u.State, u.Source, u.Status = cluster.Finished, cluster.FromExecutor, statusAtEnd(p, t, "")
 	case p.Status.Reason == "DeadlineExceeded":
-		// The source is the executor, so that the task counts as failed by itself (rule E3), like a process that ran
-		// for too long.
+		// The source is the executor, so that the job itself counts as the cause of the failure (rule E3), as for a
+		// process that ran for too long.
 		u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromExecutor, ReasonDeadline, p.Status.Message
 		u.Status = statusAtEnd(p, t, "its pod was active for longer than activeDeadlineSeconds of its template allows")
 	case p.Status.Reason == "Evicted" && !strings.HasPrefix(p.Status.Message, "The node") && began(shard):
-		// The kubelet evicts pods because the node lacks a resource, or because one pod exceeds its own disk limits.
-		// It also refuses pods when the node lacks a resource.
+		// A kubelet evicts a pod because the node lacks a resource ("The node was low on …"), or, as here, because the
+		// pod exceeds its own disk limits. It rejects pods with the same reason, but those have not begun.
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerDisk, strings.TrimSpace(p.Status.Message)
 		u.Status = statusAtEnd(p, t, u.Message)
 	case reportedByKubelet(p, t) && !began(shard):
-		neverBegan(p, t, c, u)
+		setNeverBegan(p, t, u)
 	case disrupted || unknown:
-		// The source is the executor if the container has an end, whose data says whether the process began. Otherwise
-		// it is the master, because a silent executor has not said that nothing began.
+		// If the container's end is known, its status says whether the process began, and the source is the executor.
+		// Otherwise the source is the master, because nothing proves that the process did not begin.
 		u.State, u.Source, u.Message = cluster.Lost, cluster.FromExecutor, why
 		if disrupted {
-			u.Reason, u.Message = ReasonDisrupted, disruption
+			u.Reason, u.Message = ReasonDisrupted, disruptedWhy
 		}
 		if unknown {
 			u.Source, t = cluster.FromMaster, nil
@@ -246,50 +255,50 @@ func end(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *
 	}
 }
 
-// endOf describes how a container ended.
-func endOf(what string, t *corev1.ContainerStateTerminated) string {
-	return fmt.Sprintf("%s ended with status %d (%s)", what, t.ExitCode, t.Reason)
+// endOf describes how a container ended. container is the text by which the description names it.
+func endOf(container string, t *corev1.ContainerStateTerminated) string {
+	return fmt.Sprintf("%s ended with status %d (%s)", container, t.ExitCode, t.Reason)
 }
 
-// causeOf returns the cause in a termination message that the executor did not write, or "" if the message is empty.
-// Either the job wrote it, or it is the end of the output of a container in which the executor could not be executed,
-// and holds the container runtime's error.
-func causeOf(what string, t *corev1.ContainerStateTerminated) string {
+// causeOf describes how a container ended whose termination message is not from the executor, and quotes the message.
+// It returns "" if the message is empty. The message was written by the job, or it is the end of the container's
+// output. If the executor could not be executed, that output is the container runtime's error.
+func causeOf(container string, t *corev1.ContainerStateTerminated) string {
 	words := strings.TrimSpace(t.Message)
 	if words == "" {
 		return ""
 	}
-	return endOf(what, t) + ": " + words
+	return endOf(container, t) + ": " + words
 }
 
-// neverBegan sets in u why a pod ended whose shard's container was not started.
-func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstances, u *cluster.Update) {
+// setNeverBegan sets in u why a pod ended before its shard's container was started.
+func setNeverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, u *cluster.Update) {
 	prepare, failed := failedInit(p)
 	// A pod that started while it was being given up has the annotation but was not deleted.
 	givenUp := p.DeletionTimestamp != nil && p.Annotations[AnnotationGivenUp] != ""
 	switch disrupted, why := disruption(p); {
 	case givenUp:
-		startFailed(p, p.Annotations[AnnotationGivenUp], u)
+		setStartFailed(p, p.Annotations[AnnotationGivenUp], u)
 	case p.DeletionTimestamp != nil:
 		u.State, u.Reason, u.Message = cluster.Killed, cluster.ReasonKilledDuringLaunch,
 			"its pod was deleted before its container was started"
 	case disrupted:
 		u.State, u.Reason, u.Message = cluster.Dropped, ReasonDisrupted, why
 	case t != nil && t.Reason != statusUnknown:
-		startFailed(p, fmt.Sprintf("its container could not be started (%s): %s", t.Reason, t.Message), u)
+		setStartFailed(p, fmt.Sprintf("its container could not be started (%s): %s", t.Reason, t.Message), u)
 	case failed && prepare.State.Terminated.Reason == "OOMKilled":
 		u.State, u.Reason, u.Message = cluster.Failed, cluster.ReasonContainerMemory,
 			"the init container "+prepare.Name+" was killed (OOMKilled)"
 		u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p),
 			Cause: "over the memory limit of its container: " + u.Message}
 	case failed:
-		ended := prepare.State.Terminated
-		u.State, u.Source, u.Timestamp = cluster.Failed, cluster.FromExecutor, ended.FinishedAt.UTC()
-		u.Message = endOf("the init container "+prepare.Name, ended)
-		status, ok := wire.DecodeStatus([]byte(ended.Message))
+		end := prepare.State.Terminated
+		u.State, u.Source, u.Timestamp = cluster.Failed, cluster.FromExecutor, end.FinishedAt.UTC()
+		u.Message = endOf("the init container "+prepare.Name, end)
+		status, ok := wire.DecodeStatus([]byte(end.Message))
 		if !ok {
 			status = wire.Status{Phase: wire.PhaseFetch,
-				Cause: cmp.Or(causeOf("the init container "+prepare.Name, ended), u.Message)}
+				Cause: cmp.Or(causeOf("the init container "+prepare.Name, end), u.Message)}
 		}
 		status.Dir, status.StartTime = folderOf(p), time.Time{}
 		u.Status = &status
@@ -300,17 +309,18 @@ func neverBegan(p *corev1.Pod, t *corev1.ContainerStateTerminated, c Circumstanc
 	}
 }
 
-// startFailed sets in u that an image could not be pulled or a container could not be created from it (rule L6).
-func startFailed(p *corev1.Pod, why string, u *cluster.Update) {
+// setStartFailed sets in u that an image could not be pulled, or that no container could be created from the image
+// (rule L6).
+func setStartFailed(p *corev1.Pod, why string, u *cluster.Update) {
 	u.State, u.Source, u.Reason, u.Message = cluster.Failed, cluster.FromAgent, cluster.ReasonContainerLaunchFailed,
 		why
 	u.Status = &wire.Status{Phase: wire.PhaseFetch, Dir: folderOf(p), Cause: why}
 	u.UUID = uuid(p, *u)
 }
 
-// wasDeleted reports whether a container ended because its pod was deleted, by the scheduler or by someone else. The
-// exit status shows that: the container ended by a signal, or with the status of an executor that was killed.
-// Timestamps do not show it, because the end is by the node's clock.
+// wasDeleted reports whether a container ended because its pod was deleted, by the scheduler or by another client. The
+// exit status shows that: the container ended by a signal, or with the status of an executor that was killed. The order
+// of deletion and end would not show it, because their times come from the clocks of two machines.
 func wasDeleted(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	return p.DeletionTimestamp != nil && t.ExitCode >= 128
 }
@@ -323,7 +333,7 @@ func drained(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	return p.Annotations[AnnotationDrain] != "" && t.ExitCode == statusKilled
 }
 
-// disruption returns whether the cluster itself ended a pod, and why.
+// disruption returns whether the cluster itself ended a pod, and a message that says why.
 func disruption(p *corev1.Pod) (disrupted bool, why string) {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
@@ -338,7 +348,7 @@ func disruption(p *corev1.Pod) (disrupted bool, why string) {
 	return false, ""
 }
 
-// failedInit returns the first init container that failed.
+// failedInit returns the status of the first init container that failed, and false if there is none.
 func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
 	for _, s := range p.Status.InitContainerStatuses {
 		if t := s.State.Terminated; t != nil && t.ExitCode != 0 && t.Reason != statusUnknown {
@@ -348,8 +358,9 @@ func failedInit(p *corev1.Pod) (corev1.ContainerStatus, bool) {
 	return corev1.ContainerStatus{}, false
 }
 
-// statusAtEnd returns the executor's final status, completed with what the kubelet knows. cause, if not "", replaces
-// the executor's cause, because the executor does not know what ended its container from outside.
+// statusAtEnd returns the executor's final status, completed with what the kubelet knows. Without the container's end
+// t, the status holds only the folder and the cause. If cause is not empty, it replaces the executor's cause, because
+// the executor does not know what ended its container from outside.
 func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string) *wire.Status {
 	var status wire.Status
 	var ok bool
@@ -380,6 +391,7 @@ func statusAtEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, cause string
 	return &status
 }
 
+// memoryLimit returns the memory limit of the shard's container, or "" if it has none.
 func memoryLimit(p *corev1.Pod) string {
 	for i := range p.Spec.Containers {
 		if c := &p.Spec.Containers[i]; c.Name == Container && !c.Resources.Limits.Memory().IsZero() {

@@ -300,7 +300,7 @@ func TestTroubleCountsFromThePod(t *testing.T) {
 	for name, c := range map[string]struct {
 		pod   *corev1.Pod
 		after time.Duration
-		known bool
+		exact bool
 	}{
 		"volumes":                              {podIs(waiting("ContainerCreating", ""), ready(corev1.ConditionFalse, time.Second)), time.Second, true},
 		"volumes, and its node's clock is off": {podIs(waiting("ContainerCreating", ""), ready(corev1.ConditionFalse, -time.Hour)), 0, true},
@@ -310,7 +310,7 @@ func TestTroubleCountsFromThePod(t *testing.T) {
 	} {
 		c.pod.CreationTimestamp = at(0)
 		if got := pod.StartProblemOf(c.pod); got.Why == "" || !got.Since.Equal(created.Add(c.after)) ||
-			got.Known != c.known {
+			got.SinceExact != c.exact {
 			t.Errorf("%s: %+v, want it since %s", name, got, created.Add(c.after))
 		}
 	}

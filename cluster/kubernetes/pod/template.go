@@ -11,28 +11,29 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/document"
 )
 
-// merge merges the templates of the installation and of the app, in this order, onto a pod's basis. It merges as
-// kubectl merges patches: maps by key, and lists such as containers, volumes and variables by name.
-func (s Settings) merge(basis *corev1.PodTemplateSpec, app cluster.Container) (*corev1.PodTemplateSpec, error) {
+// merge merges the templates of the installation and of the app, in this order, onto base. It merges as kubectl merges
+// patches: maps by key, and lists such as containers, volumes and variables by name. Without templates it returns base
+// itself.
+func (s Settings) merge(base *corev1.PodTemplateSpec, app cluster.Container) (*corev1.PodTemplateSpec, error) {
 	if len(s.Template) == 0 && len(app.Template) == 0 {
-		return basis, nil
+		return base, nil
 	}
-	merged, err := json.Marshal(basis)
+	merged, err := json.Marshal(base)
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range []struct {
+	for _, t := range []struct {
 		template []byte
 		check    func([]byte) document.Violations
 	}{{s.Template, Check}, {app.Template, s.Check}} {
-		template := one.template
-		if len(template) == 0 {
+		if len(t.template) == 0 {
 			continue
 		}
-		if err := one.check(template).OrNil(); err != nil {
+		if err := t.check(t.template).OrNil(); err != nil {
 			return nil, fmt.Errorf("podTemplate can't be used: %w", err)
 		}
-		if merged, err = strategicpatch.StrategicMergePatch(merged, template, corev1.PodTemplateSpec{}); err != nil {
+		merged, err = strategicpatch.StrategicMergePatch(merged, t.template, corev1.PodTemplateSpec{})
+		if err != nil {
 			return nil, fmt.Errorf("merge the podTemplate: %w", err)
 		}
 	}

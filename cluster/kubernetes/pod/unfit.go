@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 )
 
-// placement rejects constraints that Unfit cannot evaluate.
-func (c *fieldCheck) placement(spec *corev1.PodSpec) {
+// checkPlacement rejects node selectors, node affinity and tolerations that are invalid or that Unfit cannot evaluate.
+func (c *fieldCheck) checkPlacement(spec *corev1.PodSpec) {
 	path := field + ".spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
 	for i, term := range terms(spec) {
 		if len(term.MatchFields) > 0 {
@@ -21,7 +21,7 @@ func (c *fieldCheck) placement(spec *corev1.PodSpec) {
 				"can't be set: choose nodes by their labels; %s is one", corev1.LabelHostname)
 		}
 		for j, e := range term.MatchExpressions {
-			c.expression(fmt.Sprintf("%s[%d].matchExpressions[%d]", path, i, j), e)
+			c.checkExpression(fmt.Sprintf("%s[%d].matchExpressions[%d]", path, i, j), e)
 		}
 	}
 	for _, key := range sorted(spec.NodeSelector) {
@@ -49,28 +49,29 @@ func (c *fieldCheck) placement(spec *corev1.PodSpec) {
 	}
 }
 
-func (c *fieldCheck) expression(at string, e corev1.NodeSelectorRequirement) {
-	values := func(right bool, message string) {
-		if !right {
+// checkExpression checks that an expression has the values that its operator requires.
+func (c *fieldCheck) checkExpression(at string, e corev1.NodeSelectorRequirement) {
+	require := func(valid bool, message string) {
+		if !valid {
 			c.violate(at+".values", strings.Join(e.Values, ", "), "%s", message)
 		}
 	}
 	switch e.Operator {
 	case corev1.NodeSelectorOpIn, corev1.NodeSelectorOpNotIn:
-		values(len(e.Values) > 0, "must have one or more")
+		require(len(e.Values) > 0, "must have one or more")
 	case corev1.NodeSelectorOpExists, corev1.NodeSelectorOpDoesNotExist:
-		values(len(e.Values) == 0, "must be left out: the operator only checks for the label")
+		require(len(e.Values) == 0, "must be left out: the operator only checks for the label")
 	case corev1.NodeSelectorOpGt, corev1.NodeSelectorOpLt:
-		right := len(e.Values) == 1
-		if right {
+		oneNumber := len(e.Values) == 1
+		if oneNumber {
 			_, err := strconv.ParseInt(e.Values[0], 10, 64)
-			right = err == nil
+			oneNumber = err == nil
 		}
-		values(right, "must be one whole number, in quotes")
+		require(oneNumber, "must be one whole number, in quotes")
 	}
 }
 
-// terms returns the required node selector terms, of which a node must match at least one; nil if there are none.
+// terms returns the terms of the required node affinity; nil if there is none. A node must match at least one of them.
 func terms(spec *corev1.PodSpec) []corev1.NodeSelectorTerm {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil ||
 		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
@@ -85,41 +86,42 @@ func terms(spec *corev1.PodSpec) []corev1.NodeSelectorTerm {
 func (s Settings) Unfit(app cluster.Container) func(on *cluster.Attributes) string {
 	merged, err := s.merge(&corev1.PodTemplateSpec{}, cluster.Container{Template: app.Template})
 	if err != nil {
-		// Such an app cannot be published, so it was written directly into the registry.
+		// An app with an invalid template cannot be published, so this one was written directly into the registry.
 		why := "the app's " + err.Error()
 		return func(*cluster.Attributes) string { return why }
 	}
 	return func(on *cluster.Attributes) string { return unfit(&merged.Spec, on) }
 }
 
+// unfit implements Unfit for the merged pod.
 func unfit(spec *corev1.PodSpec, on *cluster.Attributes) string {
 	for _, key := range sorted(spec.NodeSelector) {
 		if have, ok := on.Labels[key]; !ok || have != spec.NodeSelector[key] {
 			return fmt.Sprintf("it lacks the label %s=%s, which the app asks for", key, spec.NodeSelector[key])
 		}
 	}
-	if why := unmetAffinity(terms(spec), on.Labels, spec); why != "" {
+	if why := unmetAffinity(spec, on.Labels); why != "" {
 		return why
 	}
 	for _, t := range on.Taints {
 		if t.Effect != string(corev1.TaintEffectPreferNoSchedule) && !slices.ContainsFunc(spec.Tolerations,
-			func(by corev1.Toleration) bool { return tolerates(by, t) }) {
+			func(toleration corev1.Toleration) bool { return tolerates(toleration, t) }) {
 			return fmt.Sprintf("it has the taint %s, which the app does not tolerate", taintText(t))
 		}
 	}
 	return ""
 }
 
-// unmetAffinity returns which part of the app's required node affinity a node does not meet. A node must meet one term
-// completely.
-func unmetAffinity(of []corev1.NodeSelectorTerm, labels map[string]string, spec *corev1.PodSpec) string {
+// unmetAffinity says which expressions of the app's required node affinity a node does not meet: the first of each
+// term. It returns "" if there is no such affinity or if the node meets all expressions of one term.
+func unmetAffinity(spec *corev1.PodSpec, labels map[string]string) string {
 	required := spec.Affinity != nil && spec.Affinity.NodeAffinity != nil &&
 		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
 	if !required {
 		return ""
 	}
 	var lacks []string
-	for _, term := range of {
+	for _, term := range terms(spec) {
 		missed, empty := "", len(term.MatchExpressions) == 0 // an empty term matches no node
 		for _, e := range term.MatchExpressions {
 			if !matches(e, labels) {
@@ -140,6 +142,7 @@ func unmetAffinity(of []corev1.NodeSelectorTerm, labels map[string]string, spec 
 	return "it does not meet the app's node affinity: " + strings.Join(lacks, ", or ")
 }
 
+// matches reports whether labels meet an expression, by the rules of Kubernetes.
 func matches(e corev1.NodeSelectorRequirement, labels map[string]string) bool {
 	have, ok := labels[e.Key]
 	switch e.Operator {
@@ -166,6 +169,7 @@ func matches(e corev1.NodeSelectorRequirement, labels map[string]string) bool {
 	return false
 }
 
+// expressionText describes in which way a node does not meet an expression.
 func expressionText(e corev1.NodeSelectorRequirement) string {
 	switch e.Operator {
 	case corev1.NodeSelectorOpExists:
@@ -185,14 +189,17 @@ func expressionText(e corev1.NodeSelectorRequirement) string {
 	return fmt.Sprintf("its label %s is none of %s", e.Key, strings.Join(e.Values, ", "))
 }
 
-func tolerates(by corev1.Toleration, t cluster.Taint) bool {
+// tolerates reports whether a toleration tolerates a taint, by the rules of Kubernetes.
+func tolerates(toleration corev1.Toleration, t cluster.Taint) bool {
+	otherEffect := toleration.Effect != "" && string(toleration.Effect) != t.Effect
+	otherKey := toleration.Key != "" && toleration.Key != t.Key
 	switch {
-	case by.Effect != "" && string(by.Effect) != t.Effect, by.Key != "" && by.Key != t.Key:
+	case otherEffect || otherKey:
 		return false
-	case by.Operator == corev1.TolerationOpExists:
+	case toleration.Operator == corev1.TolerationOpExists:
 		return true
 	}
-	return by.Key != "" && by.Value == t.Value
+	return toleration.Key != "" && toleration.Value == t.Value
 }
 
 func taintText(t cluster.Taint) string {

@@ -13,9 +13,9 @@ import (
 // LabelUnplaced is "true" on placeholder pods for shards that fit on no node, and missing on all other pods.
 const LabelUnplaced = "elasticjob/unplaced"
 
-// Unplaced builds the placeholder pod of a shard that fits on no node, so that an autoscaler adds a node. It requests
-// the same resources as the shard's own pod, but has none of that pod's identifying labels and no task. No scheduler
-// binds it. Its name depends on the shard only.
+// Unplaced builds the placeholder pod of a shard that fits on no node. The placeholder makes an autoscaler add a node:
+// it requests the same resources as the shard's own pod and is never bound. It has no task and none of the labels that
+// identify the shard's own pod. Its name depends on the shard only.
 func (s Settings) Unplaced(u cluster.Unplaced, framework string) (*corev1.Pod, error) {
 	id := fmt.Sprintf("unplaced-%s@-@%d@-@%s@-@%s", u.Job, u.Item, u.Execution, framework)
 	p, _, err := s.Build(cluster.TaskLaunch{TaskID: id, Task: wire.Task{JobName: u.Job, Item: u.Item},
@@ -25,8 +25,8 @@ func (s Settings) Unplaced(u cluster.Unplaced, framework string) (*corev1.Pod, e
 	}
 	p.Finalizers = nil
 	delete(p.Annotations, AnnotationTask)
-	for _, of := range []string{LabelJob, LabelExecution, LabelItem, LabelAttempt} {
-		delete(p.Labels, of)
+	for _, label := range []string{LabelJob, LabelExecution, LabelItem, LabelAttempt} {
+		delete(p.Labels, label)
 	}
 	p.Labels[LabelUnplaced] = "true"
 	return p, nil

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// permanentProblems are reasons of waiting containers that only a different pod can resolve. temporaryProblems are
-// reasons that may resolve by themselves.
+// permanentProblems and temporaryProblems are reasons why a container waits. A permanent problem remains for the life of
+// the pod. A temporary one may resolve by itself.
 var (
 	permanentProblems = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
 	temporaryProblems = map[string]bool{
@@ -22,30 +22,31 @@ var (
 	}
 )
 
-// These limits say how long an obstacle to starting may last: startTimeout for an image that cannot be pulled,
-// readyTimeout for volumes or network that cannot be set up, which depend on more components.
+// A problem may last for startTimeout if an image cannot be pulled or a container cannot be created, and for
+// readyTimeout if the volumes or the network cannot be set up, because these depend on more components.
 const (
 	startTimeout = 30 * time.Second
 	readyTimeout = 5 * time.Minute
-	// reportAfter is how long such volumes or network may be missing before it is reported, because every pod begins
-	// in that state.
+	// reportAfter is how long volumes or network may be missing before an update says so. Every pod begins in that
+	// state.
 	reportAfter = 10 * time.Second
 )
 
-// StartProblem is what prevents the shard's container from starting. The zero value means nothing does.
+// StartProblem is what prevents the shard's container from starting. The zero value means that there is no problem.
 type StartProblem struct {
-	// Why is the kubelet's message.
+	// Why describes the problem, with the kubelet's message if there is one.
 	Why string
 	// Within is how long the problem may last; 0 if waiting cannot help.
 	Within time.Duration
 	// Since is the earliest time at which the problem can have begun, by the cluster's clocks and not before the pod's
-	// creation. It is the exact time if Known is set.
-	Since time.Time
-	Known bool
+	// creation. SinceExact is set if the problem began at exactly that time.
+	Since      time.Time
+	SinceExact bool
 }
 
-// StartProblemOf returns what prevents a pod from starting. Containers that a webhook added are ignored, and so is
-// everything once the shard's container runs.
+// StartProblemOf returns the problem that prevents the shard's container from starting. It considers the init containers
+// and the shard's container, but not the others that a webhook may have added. It returns no problem once the shard's
+// container has started, nor for a pod that is unbound, is being deleted or has ended.
 func StartProblemOf(p *corev1.Pod) StartProblem {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	if Ended(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil ||
@@ -68,14 +69,15 @@ func StartProblemOf(p *corev1.Pod) StartProblem {
 		return StartProblem{
 			Why: fmt.Sprintf("its node can't set up its volumes or its network: "+
 				"kubectl -n %s get events --field-selector involvedObject.name=%s says more", p.Namespace, p.Name),
-			Within: readyTimeout, Since: later(p.CreationTimestamp.Time, c.LastTransitionTime.Time), Known: true,
+			Within: readyTimeout, Since: later(p.CreationTimestamp.Time, c.LastTransitionTime.Time),
+			SinceExact: true,
 		}
 	}
 	return StartProblem{}
 }
 
-// startable returns since when only the image can have kept a pod's containers from starting: the time from which its
-// volumes and network are ready and the preceding init containers have ended.
+// startable returns the time from which only the image can have prevented a pod's next container from starting: its
+// volumes and network were ready, and the preceding init containers had ended.
 func startable(p *corev1.Pod) time.Time {
 	since := p.CreationTimestamp.Time
 	if c := readyToStart(p); c != nil {
@@ -85,13 +87,14 @@ func startable(p *corev1.Pod) time.Time {
 		switch s := &p.Status.InitContainerStatuses[i].State; {
 		case s.Terminated != nil:
 			since = later(since, s.Terminated.FinishedAt.Time)
-		case s.Running != nil: // a sidecar, which runs beside them
+		case s.Running != nil: // a sidecar, which need not end before the next container starts
 			since = later(since, s.Running.StartedAt.Time)
 		}
 	}
 	return since
 }
 
+// readyToStart returns the condition that says whether a pod's volumes and network are ready; nil if it is missing.
 func readyToStart(p *corev1.Pod) *corev1.PodCondition {
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.PodReadyToStartContainers {
@@ -108,7 +111,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// startMessage describes what the start of a pod waits for, or returns "" if that is not worth reporting.
+// startMessage describes the problem that prevents a pod from starting. It returns "" if there is none, or if only
+// volumes or network have been missing for less than reportAfter.
 func startMessage(p *corev1.Pod, problemFor time.Duration) string {
 	t := StartProblemOf(p)
 	if t.Within == readyTimeout && problemFor < reportAfter {
@@ -117,8 +121,8 @@ func startMessage(p *corev1.Pod, problemFor time.Duration) string {
 	return t.Why
 }
 
-// Gist returns a message without digits. Two messages with the same gist are the same news, because kubelets count
-// attempts and seconds in their messages.
+// Gist returns a message without digits. Messages with the same gist say the same: kubelets count attempts and seconds
+// in their messages.
 func Gist(words string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
