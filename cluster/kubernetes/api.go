@@ -139,10 +139,12 @@ func (a *API) createSecret(ctx context.Context, s *corev1.Secret) error {
 
 // bind binds a pod to a node. The request fails if the pod has another UID by now.
 func (a *API) bind(ctx context.Context, p *corev1.Pod, node string) error {
-	return do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Name(p.Name).SubResource("binding").Body(&corev1.Binding{
+	binding := &corev1.Binding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
 		Target:     corev1.ObjectReference{Kind: "Node", Name: node},
-	}), nil)
+	}
+	return do(ctx, a.Core.Post().Namespace(p.Namespace).Resource("pods").Name(p.Name).SubResource("binding").
+		Body(binding), nil)
 }
 
 // deletePod deletes the pod if it still has this UID and, unless version is empty, this resource version. A nil grace

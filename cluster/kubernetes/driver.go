@@ -174,7 +174,8 @@ func (s *session) discardUnbound(ctx context.Context) error {
 	return nil
 }
 
-// unreached returns a hint for an error which means that no API server answered; "" for any other error.
+// unreached returns a hint for an error which means that there is no trusted connection to an API server; "" for any
+// other error.
 func unreached(err error) string {
 	var untrusted x509.UnknownAuthorityError
 	var otherName x509.HostnameError

@@ -84,8 +84,9 @@ func (s *session) endReason(err error) error {
 	return err
 }
 
-// useOffers consumes the offers and adds the tasks to the accounts. If an offer no longer exists, it adds no task and
-// returns the id of that offer; the resources of the other offers are then offered again.
+// useOffers consumes the offers and adds the tasks to the accounts. If an offer no longer exists, useOffers adds no task
+// and returns the id of that offer; the resources of the other offers are then offered again. It returns "(none)" if l
+// names no offer.
 func (s *session) useOffers(l cluster.Launch) (missing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,8 +309,8 @@ func (s *session) giveUp(ctx context.Context, one *launch, p *corev1.Pod, state 
 	return nil
 }
 
-// withdraw is giveUp for a pod that no request has tried to bind. If the deletion fails, the task is reported all the
-// same, and the deletion is retried later.
+// withdraw is giveUp for a pod that no request has tried to bind. If the deletion fails, withdraw reports the task
+// nevertheless, because only this session could bind the pod, and the deletion is retried later.
 func (s *session) withdraw(ctx context.Context, one *launch, p *corev1.Pod, state cluster.State, why string) {
 	if err := s.giveUp(ctx, one, p, state, why); err != nil {
 		s.reject(one, state, why)
@@ -336,7 +337,8 @@ func (s *session) reportWithoutPod(task, node string, state cluster.State, reaso
 		Message: message, Timestamp: s.now()})
 }
 
-// isAnswer reports whether err is the API server's own answer that it did not do what was requested.
+// isAnswer reports whether err is an answer of the API server about the request. An answer that rejects the client's
+// credentials (401) does not count. See isRejection for what an answer proves.
 func isAnswer(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {

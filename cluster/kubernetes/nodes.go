@@ -61,7 +61,7 @@ func (s nodeStore) put(object runtime.Object) {
 	if inFirstList && !since.IsZero() {
 		a.notReady = since
 	}
-	s.nodeReady(n.Name, a, since)
+	s.setNotReady(n.Name, a, since)
 	s.offersChanged()
 }
 
@@ -113,15 +113,15 @@ func (s *session) nodeGone(name string, a *account) {
 	if s.listed {
 		s.emit(cluster.Failure{AgentID: name})
 	}
-	s.nodeReady(name, a, s.now())
+	s.setNotReady(name, a, s.now())
 	if a.pods == 0 {
 		delete(s.accounts, name)
 	}
 }
 
-// nodeReady records since when a node is not ready; zero means that it is ready. If this has changed, it reports the
-// states of the node's pods.
-func (s *session) nodeReady(name string, a *account, notReady time.Time) {
+// setNotReady records since when a node is not ready; zero means that the node is ready. If the node becomes ready or
+// stops being ready, setNotReady reports the states of its pods.
+func (s *session) setNotReady(name string, a *account, notReady time.Time) {
 	changed := a.notReady.IsZero() != notReady.IsZero()
 	if changed {
 		a.notReady = notReady

@@ -40,7 +40,7 @@ func (s *session) RequestOffers(context.Context) error {
 	return s.ended("request offers")
 }
 
-// StopOffers makes no further offers. Existing offers remain valid.
+// StopOffers stops making offers until RequestOffers is called. Existing offers remain valid.
 func (s *session) StopOffers(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
-// clearTimeout is how long a session that is closed deletes placeholder pods. The next session deletes the rest.
+// clearTimeout limits how long Close deletes placeholder pods. The next session deletes the rest.
 const clearTimeout = 2 * time.Second
 
 // placeholder is a placeholder pod. It never runs; it only shows autoscalers that a shard fits on no node.
@@ -99,7 +99,8 @@ func (s *session) createPlaceholder(ctx context.Context, p *corev1.Pod, uid type
 // deletePlaceholder deletes a placeholder pod by its name, which no other kind of pod has.
 func (s *session) deletePlaceholder(ctx context.Context, name string) error {
 	noGrace := int64(0)
-	err := do(ctx, s.api.Core.Delete().Namespace(s.namespace).Resource("pods").Name(name).Body(&metav1.DeleteOptions{GracePeriodSeconds: &noGrace}), nil)
+	err := do(ctx, s.api.Core.Delete().Namespace(s.namespace).Resource("pods").Name(name).
+		Body(&metav1.DeleteOptions{GracePeriodSeconds: &noGrace}), nil)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete placeholder pod %s: %w", name, err)
 	}

@@ -112,8 +112,8 @@ func (s *session) start(watchers []*watcher) {
 		s.work.Go(func() { w.run(s.ctx) })
 	}
 	for range workers {
-		s.work.Go(func() { each(s.ctx, s.unboundPods, s.discardUnboundPod) })
-		s.work.Go(func() { each(s.ctx, s.finalizerQueue, s.release) })
+		s.work.Go(func() { consume(s.ctx, s.unboundPods, s.discardUnboundPod) })
+		s.work.Go(func() { consume(s.ctx, s.finalizerQueue, s.release) })
 	}
 	s.work.Go(s.runOffers)
 	s.work.Go(s.renew)
@@ -121,8 +121,8 @@ func (s *session) start(watchers []*watcher) {
 	s.work.Go(s.deliver)
 }
 
-// each calls do for the items of the queue until ctx ends.
-func each[T any](ctx context.Context, q *queue[T], do func(T)) {
+// consume takes items from the queue and calls do for each until ctx ends.
+func consume[T any](ctx context.Context, q *queue[T], do func(T)) {
 	for {
 		next, ok := q.take(ctx.Done())
 		if !ok || ctx.Err() != nil {

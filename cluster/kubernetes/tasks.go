@@ -261,8 +261,10 @@ func (s *session) sweep() map[*corev1.Pod]string {
 		if r.pod == nil {
 			continue
 		}
-		due := !r.givenUp && s.ready(r.node) && !(r.releasing && hasFinalizer(r.pod))
-		if t := pod.StartProblemOf(r.pod); due && t.Why != "" && s.now().Sub(r.problemSince) >= t.Within {
+		// deleteGivenUp sets the finalizer again, so it must not run while a worker is about to remove the finalizer.
+		losesFinalizer := r.releasing && hasFinalizer(r.pod)
+		mayGiveUp := !r.givenUp && s.ready(r.node) && !losesFinalizer
+		if t := pod.StartProblemOf(r.pod); mayGiveUp && t.Why != "" && s.now().Sub(r.problemSince) >= t.Within {
 			r.givenUp = true
 			givenUp[r.pod] = t.Why
 		}

@@ -100,11 +100,11 @@ func (w *watcher) get(options *metav1.ListOptions) *rest.Request {
 		VersionedParams(options, w.api.params)
 }
 
-// run follows the changes after a list until ctx ends. It reopens a watch that ended, after a pause if the watch
-// brought no changes. If every watch has failed for listAfter, for example because a proxy cuts them, it reads lists
-// instead.
+// run follows the changes after a list until ctx ends. It reopens a watch that ended, after a pause if the watch failed
+// or was very short without changes. If every watch has failed for listAfter, for example because a proxy cuts watches,
+// it reads lists instead.
 func (w *watcher) run(ctx context.Context) {
-	pause, current := minWatchPause, time.Now()
+	pause, lastCurrent := minWatchPause, time.Now()
 	for ctx.Err() == nil {
 		before, began := w.version, time.Now()
 		err := w.watch(ctx)
@@ -114,15 +114,15 @@ func (w *watcher) run(ctx context.Context) {
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
 			w.log.Info("watch expired, listing again", "resource", w.resource)
 			err = w.list(ctx)
-		} else if err != nil && w.version == before && time.Since(current) > w.listAfter && ctx.Err() == nil {
+		} else if err != nil && w.version == before && time.Since(lastCurrent) > w.listAfter && ctx.Err() == nil {
 			w.log.Warn("watch not opened, listing instead: changes are seen late", "resource",
 				w.resource, "every", w.listAfter, "error", err)
 			if w.list(ctx) == nil {
-				current = time.Now()
+				lastCurrent = time.Now()
 			}
 		}
 		if err == nil || w.version != before {
-			pause, current = minWatchPause, time.Now()
+			pause, lastCurrent = minWatchPause, time.Now()
 		}
 		if err == nil || ctx.Err() != nil {
 			continue

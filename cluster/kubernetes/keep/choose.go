@@ -11,30 +11,33 @@ import (
 // Ended is the pod of a task that has ended.
 type Ended struct {
 	kubernetes.Pod
+	// Finished is set if the task finished. It is not set if the task failed, was killed or was lost.
 	Finished bool
-	At       time.Time
+	// At is when the task ended.
+	At time.Time
 }
 
-// run is the ended pods of one execution, which are kept or deleted together, because an investigation of one failed
-// shard also needs the output of the others. All pods of a daemon have the same execution id, so each of them forms a
-// run of its own.
+// run holds the ended pods of one execution. Unless they are very many, they are kept or deleted together, because an
+// investigation of a failed shard also needs the output of the other shards. All pods of a daemon have the same
+// execution id, so each pod of a daemon forms a run of its own.
 type run struct {
 	job, execution string
 	pods           []Ended
 	// finished is set if all its tasks finished. last is when the last of them ended.
 	finished bool
 	last     time.Time
-	// share is the fraction of its job's limit that the run and the job's newer runs use. A run with a share above 1
-	// is not kept.
+	// share is the rank of the run among its job's runs with the same value of finished, divided by their limit. The
+	// newest run has the rank 1. A run with a share above 1 is not kept.
 	share float64
 }
 
 // Choose returns the pods to delete, oldest first, and when the next pod reaches its maximum age; zero if none is
 // kept.
 //
-// Each job keeps its newest runs. If these are more pods than Rules.Pods, all jobs lose their oldest runs in
-// proportion to their limits, so that a job that fails constantly cannot displace the other jobs. Of a run with more
-// than a quarter of Rules.Pods, failed pods are kept first, and the rest as far as the other runs leave space.
+// Each job keeps its newest runs. If these have more pods than Rules.Pods, all jobs lose their oldest runs in
+// proportion to their limits, so that a job that fails constantly cannot displace the other jobs. A large run gets a
+// quarter of Rules.Pods at first, for its failed pods before others. Its remaining pods are kept as far as the other
+// runs leave room.
 func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Time) {
 	runs := runsOf(ended)
 	r.rank(runs)
@@ -43,7 +46,7 @@ func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Tim
 			cmp.Compare(a.job, b.job), cmp.Compare(a.execution, b.execution))
 	})
 	room := r.Pods
-	var rest []Ended // of large runs
+	var rest []Ended // pods that are kept only if there is room left after all runs
 	for _, one := range runs {
 		until := one.last.Add(r.For)
 		if one.share > 1 || !now.Before(until) {
@@ -65,7 +68,7 @@ func (r Rules) Choose(now time.Time, ended []Ended) (gone []Ended, next time.Tim
 	return gone, next
 }
 
-// failedFirst orders failed before finished.
+// failedFirst compares two values of finished, so that false is first.
 func failedFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -76,6 +79,7 @@ func failedFirst(a, b bool) int {
 	return 1
 }
 
+// runsOf groups pods into runs, whose shares are not set yet.
 func runsOf(ended []Ended) []*run {
 	type key struct{ namespace, job, execution string }
 	byKey := map[key]*run{}
@@ -104,20 +108,20 @@ func (r Rules) rank(runs []*run) {
 	slices.SortFunc(runs, func(a, b *run) int {
 		return cmp.Or(b.last.Compare(a.last), cmp.Compare(a.execution, b.execution))
 	})
-	type row struct {
+	type key struct {
 		job      string
 		finished bool
 	}
-	seen := map[row]int{}
+	ranks := map[key]int{}
 	for _, one := range runs {
-		of, limit := row{one.job, one.finished}, r.Failed
+		k, limit := key{one.job, one.finished}, r.Failed
 		if one.finished {
 			limit = r.Finished
 		}
-		seen[of]++
+		ranks[k]++
 		one.share = 2
-		if seen[of] <= limit {
-			one.share = float64(seen[of]) / float64(limit)
+		if rank := ranks[k]; rank <= limit {
+			one.share = float64(rank) / float64(limit)
 		}
 	}
 }

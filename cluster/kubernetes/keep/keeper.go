@@ -18,8 +18,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/kubernetes"
 )
 
-// Pods are deleted in batches of batchSize pods, by workers concurrent requests, with a pause after each batch, so
-// that other clients of the API server are not delayed. A failed deletion is retried with the next batch.
+// A Keeper deletes pods in batches of batchSize, with at most workers requests at the same time and a pause after each
+// batch, so that it does not delay other clients of the API server. The next batch retries failed deletions.
 const (
 	batchSize     = 50
 	workers       = 4
@@ -38,7 +38,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Keeper implements kubernetes.Keeper. It deletes ended pods that the rules do not keep, by UID.
+// Keeper implements kubernetes.Keeper. It deletes the ended pods that the rules do not keep.
 type Keeper struct {
 	opt     Options
 	wake    chan struct{}
@@ -49,8 +49,8 @@ type Keeper struct {
 	ended map[types.UID]entry
 }
 
-// entry is an ended pod together with the session that observed its end. Only while that session lives may the pod be
-// deleted.
+// entry is an ended pod together with the session that reported its end. The pod may be deleted only while that session
+// lives.
 type entry struct {
 	Ended
 	session context.Context
@@ -77,7 +77,7 @@ func (k *Keeper) Close() {
 	k.running.Wait()
 }
 
-// Ended adds an ended pod, which is then kept or deleted by the rules.
+// Ended adds an ended pod, which is then kept or deleted by the rules until the session ends.
 func (k *Keeper) Ended(session context.Context, p kubernetes.Pod, finished bool, at time.Time) {
 	k.mu.Lock()
 	k.ended[p.UID] = entry{Ended{p, finished, at}, session}
@@ -95,6 +95,8 @@ func (k *Keeper) Gone(uid types.UID) {
 	delete(k.ended, uid)
 }
 
+// run deletes pods batch by batch. When none is left to delete, it waits for another ended pod or for the maximum age of
+// one that is kept.
 func (k *Keeper) run(ctx context.Context) {
 	for {
 		gone, next := k.choose()
@@ -123,7 +125,7 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// choose returns the pods to delete, among those of live sessions.
+// choose returns the pods to delete and the time at which to choose again. It forgets the pods of ended sessions.
 func (k *Keeper) choose() (gone []Ended, next time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -146,7 +148,7 @@ func (k *Keeper) delete(ctx context.Context, gone []Ended) {
 	}
 }
 
-// deleteOne deletes a pod if it still has this UID.
+// deleteOne deletes a pod if it still has this UID. It forgets a pod that no longer exists.
 func (k *Keeper) deleteOne(ctx context.Context, e Ended) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()

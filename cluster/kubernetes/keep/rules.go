@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Rules limit the ended runs that are kept: per job with the pods of all their shards, in pods of all jobs, and in
-// time.
+// Rules limit which ended runs are kept: by the number of each job's runs, by the number of all jobs' pods, and by age.
 type Rules struct {
 	// Finished and Failed limit the runs of each job. A run with an attempt that did not finish counts as failed, as
 	// soon as that attempt has ended.

@@ -1,6 +1,6 @@
 // Package podevent records the scheduler's decisions about pods as Kubernetes events, which kubectl describe pod
-// shows. Events are for people and may be lost: the Recorder writes them at a limited rate, and counts those that it
-// drops.
+// shows. No program depends on these events, so they may be lost: the Recorder writes them at a limited rate, and
+// counts the events that it drops.
 package podevent
 
 import (
@@ -33,12 +33,12 @@ const (
 	maxMessage = 1024
 )
 
-// Recorder implements kubernetes.Recorder.
+// Recorder implements kubernetes.Recorder. Its methods may be called concurrently.
 type Recorder struct {
 	core    rest.Interface
 	log     *slog.Logger
 	queue   chan *corev1.Event
-	rate    *rate.Limiter
+	limiter *rate.Limiter
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
@@ -52,20 +52,20 @@ var _ kubernetes.Recorder = (*Recorder)(nil)
 // New starts a Recorder that writes events through a client of the API server's core group, until Close.
 func New(core rest.Interface, log *slog.Logger) *Recorder {
 	r := &Recorder{core: core, log: log, queue: make(chan *corev1.Event, maxQueued),
-		rate: rate.NewLimiter(perSecond, burst)}
+		limiter: rate.NewLimiter(perSecond, burst)}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.running.Go(func() { r.run(ctx) })
 	return r
 }
 
-// Close stops the Recorder and drops the events that still wait.
+// Close stops the Recorder. Events that are still queued are lost and not counted.
 func (r *Recorder) Close() {
 	r.cancel()
 	r.running.Wait()
 }
 
-// Dropped returns the number of dropped events.
+// Dropped returns how many events were dropped so far, because the queue was full or the API server rejected them.
 func (r *Recorder) Dropped() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *Recorder) Launched(p kubernetes.Pod, t wire.Task) {
 			t.Attempt, t.Item, t.JobName, launchReason(t), p.Node, t.ExecutionID))
 }
 
-// launchReason returns the reason for an attempt.
+// launchReason says in the words of an event why an attempt was launched.
 func launchReason(t wire.Task) string {
 	switch {
 	case t.Daemon != nil:
@@ -108,6 +108,7 @@ func (r *Recorder) GivenUp(p kubernetes.Pod, why string) {
 	r.add(p, corev1.EventTypeWarning, "GivenUp", "given up and deleted: "+why)
 }
 
+// add queues an event, or drops it if the queue is full.
 func (r *Recorder) add(p kubernetes.Pod, kind, reason, message string) {
 	now := metav1.Now()
 	e := &corev1.Event{
@@ -128,7 +129,7 @@ func (r *Recorder) run(ctx context.Context) {
 	for {
 		select {
 		case e := <-r.queue:
-			if r.rate.Wait(ctx) != nil {
+			if r.limiter.Wait(ctx) != nil {
 				return
 			}
 			if err := r.write(ctx, e); err != nil && ctx.Err() == nil {
@@ -146,7 +147,7 @@ func (r *Recorder) write(ctx context.Context, e *corev1.Event) error {
 	return r.core.Post().Namespace(e.Namespace).Resource("events").Body(e).MaxRetries(1).Do(ctx).Error()
 }
 
-// countDropped counts a dropped event.
+// countDropped counts a dropped event, and logs it unless it has logged another one within logInterval.
 func (r *Recorder) countDropped(why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,11 +20,11 @@ type Options struct {
 	// Folder holds the texts that are being read. Files in it are unlinked right after their creation.
 	Folder string
 	// Budget limits the total size of texts in bytes, 512 MiB by default. MaxTexts limits their number, 200 by
-	// default.
+	// default, except that texts with readers are not dropped for it.
 	Budget   int64
 	MaxTexts int
-	// Idle is the time without a read after which a text is dropped, 15 s by default. Pause is the time after which a
-	// text that broke off is requested again, 1 s by default.
+	// Idle is the time without a read after which a text is dropped, 15 s by default. Pause is the minimum time before
+	// a text that broke off is requested again, 1 s by default.
 	Idle, Pause time.Duration
 	// Quiet is the time without new data after which the existing output counts as complete, 200 ms by default.
 	Quiet time.Duration
@@ -32,6 +32,7 @@ type Options struct {
 	now func() time.Time
 }
 
+// complete sets the defaults.
 func (o *Options) complete() {
 	o.Idle, o.Pause = cmp.Or(o.Idle, 15*time.Second), cmp.Or(o.Pause, time.Second)
 	o.Quiet = cmp.Or(o.Quiet, 200*time.Millisecond)
@@ -53,7 +54,7 @@ type Files struct {
 
 	mu     sync.Mutex
 	texts  map[podRef]*text
-	bytes  int64
+	bytes  int64 // reserved by all texts
 	closed bool
 }
 
@@ -107,7 +108,7 @@ func (f *Files) Size(ctx context.Context, _, path string) (int64, error) {
 // text returns the text that a path names, once its existing output has been read. Its file stays open until the
 // caller calls release.
 func (f *Files) text(ctx context.Context, path string) (t *text, release func(), err error) {
-	at, stream, err := parsePath(path)
+	ref, stream, err := parsePath(path)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -116,7 +117,7 @@ func (f *Files) text(ctx context.Context, path string) (t *text, release func(),
 	case stream != "stdout":
 		return nil, nil, fmt.Errorf("%w: there is no %s of pods", cluster.ErrGone, stream)
 	}
-	if t, err = f.find(at); err != nil {
+	if t, err = f.acquire(ref); err != nil {
 		return nil, nil, err
 	}
 	release = func() { f.release(t) }
@@ -129,44 +130,46 @@ func (f *Files) text(ctx context.Context, path string) (t *text, release func(),
 	}
 }
 
-// find returns the text of a pod and starts following it if needed. It adds one reader to the text.
-func (f *Files) find(at podRef) (*text, error) {
+// acquire returns the text of a pod and adds a reader to it. It starts to follow the pod's output if no text exists or
+// if the text is stale.
+func (f *Files) acquire(ref podRef) (*text, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
 		return nil, context.Canceled
 	}
 	now := f.opt.now()
-	t := f.texts[at]
+	t := f.texts[ref]
 	if t != nil && t.stale(now, f.opt.Pause) {
 		f.forget(t)
 		t = nil
 	}
 	if t == nil {
 		var err error
-		if t, err = f.begin(at); err != nil {
+		if t, err = f.begin(ref); err != nil {
 			return nil, err
 		}
 	}
-	t.used = now
+	t.lastRead = now
 	t.readers++
 	return t, nil
 }
 
+// release removes a reader from a text.
 func (f *Files) release(t *text) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch t.readers--; {
 	case t.readers > 0:
-	case f.texts[t.at] == t:
+	case f.texts[t.ref] == t:
 		t.idle.Reset(f.opt.Idle)
-	default: // it was dropped
+	default: // the text was dropped while it had readers
 		_ = t.file.Close()
 	}
 }
 
 // begin starts following a pod's output. f.mu must be held.
-func (f *Files) begin(at podRef) (*text, error) {
+func (f *Files) begin(ref podRef) (*text, error) {
 	if other := f.leastUsed(); other != nil && len(f.texts) >= f.opt.MaxTexts {
 		f.forget(other)
 	}
@@ -175,10 +178,10 @@ func (f *Files) begin(at podRef) (*text, error) {
 		err = os.Remove(file.Name())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store the output of pod %s: %w", at.name, err)
+		return nil, fmt.Errorf("store the output of pod %s: %w", ref.name, err)
 	}
 	ctx, stop := context.WithCancel(f.ctx)
-	t := &text{at: at, file: file, stop: stop, ready: make(chan struct{})}
+	t := &text{ref: ref, file: file, stop: stop, ready: make(chan struct{})}
 	t.idle = time.AfterFunc(f.opt.Idle, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -186,17 +189,18 @@ func (f *Files) begin(at podRef) (*text, error) {
 			f.forget(t)
 		}
 	})
-	f.texts[at] = t
+	f.texts[ref] = t
 	f.running.Go(func() { t.follow(ctx, f) })
 	return t, nil
 }
 
-// forget drops a text, at most once. Current readers keep its file open. f.mu must be held.
+// forget drops a text. It does nothing if the text was dropped before. If the text has readers, its file stays open
+// until the last one calls release. f.mu must be held.
 func (f *Files) forget(t *text) {
-	if f.texts[t.at] != t {
+	if f.texts[t.ref] != t {
 		return
 	}
-	delete(f.texts, t.at)
+	delete(f.texts, t.ref)
 	f.bytes -= t.reserved
 	t.idle.Stop()
 	t.stop()
@@ -205,12 +209,12 @@ func (f *Files) forget(t *text) {
 	}
 }
 
-// makeRoom reserves more bytes for a text, and drops other texts if the budget is exceeded. It reports whether the
-// bytes fit.
-func (f *Files) makeRoom(t *text, more int64) bool {
+// reserve reserves more bytes of the budget for a text. If the budget is used up, reserve drops texts without readers.
+// It returns false if the bytes do not fit nevertheless, or if t itself was dropped.
+func (f *Files) reserve(t *text, more int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.texts[t.at] != t {
+	if f.texts[t.ref] != t {
 		return false
 	}
 	for f.bytes+more > f.opt.Budget {
@@ -229,7 +233,7 @@ func (f *Files) makeRoom(t *text, more int64) bool {
 func (f *Files) leastUsed() *text {
 	var least *text
 	for _, t := range f.texts {
-		if t.readers == 0 && (least == nil || t.used.Before(least.used)) {
+		if t.readers == 0 && (least == nil || t.lastRead.Before(least.lastRead)) {
 			least = t
 		}
 	}

@@ -35,27 +35,28 @@ type FollowerOptions struct {
 }
 
 // Follower implements kubernetes.Follower. It reads the executors' records in the output of running pods: runs of
-// daemons, and progress. It follows at most MaxPods pods, daemons before others. A record that is read twice yields
-// the same event with the same UUID. Records about other tasks than the pod's own are dropped.
+// daemons, and progress. It follows at most MaxPods pods, daemons before others. A record of a run that is read twice
+// yields updates with the same UUID. Records about other tasks than the pod's own are dropped.
 type Follower struct {
 	opt     FollowerOptions
-	from    source
+	source  source
 	running sync.WaitGroup
 
 	mu         sync.Mutex
 	pods       map[types.UID]*followed
-	active     int
+	active     int         // how many of pods are followed; the others wait
 	waiting    []*followed // in the order of arrival
 	fullLogged bool        // the log has said that daemons wait
 }
 
-// followed is a pod that is followed or waits to be.
+// followed is a pod that is followed or waits for that.
 type followed struct {
 	kubernetes.Pod
 	ctx    context.Context // of its session
 	report func(cluster.Event)
-	stop   context.CancelFunc // nil while it waits
-	forget func() bool        // cancels the removal at the session's end
+	stop   context.CancelFunc // nil while the pod waits
+	// cancelRemoval cancels the removal of the pod at the end of its session.
+	cancelRemoval func() bool
 }
 
 var _ kubernetes.Follower = (*Follower)(nil)
@@ -64,13 +65,14 @@ var _ kubernetes.Follower = (*Follower)(nil)
 func NewFollower(opt FollowerOptions) *Follower {
 	opt.MaxPods = cmp.Or(opt.MaxPods, MaxFollowed)
 	opt.MinPause, opt.MaxPause = cmp.Or(opt.MinPause, time.Second), cmp.Or(opt.MaxPause, 30*time.Second)
-	return &Follower{opt: opt, from: source{opt.Core}, pods: map[types.UID]*followed{}}
+	return &Follower{opt: opt, source: source{opt.Core}, pods: map[types.UID]*followed{}}
 }
 
 // Wait returns when no pod is followed any more. Call it after all sessions have ended.
 func (f *Follower) Wait() { f.running.Wait() }
 
-// Running follows a pod, or queues it until another one is no longer followed.
+// Running follows a pod until Gone is called or ctx ends. If the limit is reached, a daemon's pod takes the place of a
+// pod that is not a daemon's, which then waits. Any other pod waits itself.
 func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cluster.Event)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +80,7 @@ func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cl
 		f.remove(old)
 	}
 	one := &followed{Pod: p, ctx: ctx, report: report}
-	one.forget = context.AfterFunc(ctx, func() {
+	one.cancelRemoval = context.AfterFunc(ctx, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.remove(one)
@@ -88,10 +90,11 @@ func (f *Follower) Running(ctx context.Context, p kubernetes.Pod, report func(cl
 	if p.Daemon && f.active >= f.opt.MaxPods {
 		f.displace()
 	}
-	f.begin()
-	if full := one.stop == nil && p.Daemon; full && !f.fullLogged {
+	f.followWaiting()
+	if daemonWaits := one.stop == nil && p.Daemon; daemonWaits && !f.fullLogged {
 		f.fullLogged = true
-		f.opt.Logger.Warn("runs of daemons delayed until other pods have ended: too many pods are followed", "limit", f.opt.MaxPods, "pod", p.Name, "task", p.TaskID)
+		f.opt.Logger.Warn("runs of daemons delayed until other pods have ended: too many pods are followed",
+			"limit", f.opt.MaxPods, "pod", p.Name, "task", p.TaskID)
 	}
 }
 
@@ -104,23 +107,23 @@ func (f *Follower) Gone(uid types.UID) {
 	}
 }
 
-// remove stops following a pod, at most once. f.mu must be held.
+// remove stops following a pod. It does nothing if the pod was removed before. f.mu must be held.
 func (f *Follower) remove(one *followed) {
 	if f.pods[one.UID] != one {
 		return
 	}
 	delete(f.pods, one.UID)
-	one.forget()
+	one.cancelRemoval()
 	if one.stop == nil {
 		f.waiting = slices.DeleteFunc(f.waiting, func(other *followed) bool { return other == one })
 		return
 	}
 	one.stop()
 	f.active--
-	f.begin()
+	f.followWaiting()
 }
 
-// displace moves a followed pod that is not a daemon's back to the waiting pods, if there is one. f.mu must be held.
+// displace stops following one pod that is not a daemon's, if there is one, and lets it wait. f.mu must be held.
 func (f *Follower) displace() {
 	for _, one := range f.pods {
 		if one.stop != nil && !one.Daemon {
@@ -133,8 +136,8 @@ func (f *Follower) displace() {
 	}
 }
 
-// begin follows waiting pods up to the limit, daemons first. f.mu must be held.
-func (f *Follower) begin() {
+// followWaiting starts to follow waiting pods up to the limit, daemons first. f.mu must be held.
+func (f *Follower) followWaiting() {
 	for f.active < f.opt.MaxPods && len(f.waiting) > 0 {
 		next := max(slices.IndexFunc(f.waiting, func(one *followed) bool { return one.Daemon }), 0)
 		one := f.waiting[next]
@@ -149,9 +152,9 @@ func (f *Follower) begin() {
 
 const (
 	// firstSeconds is how far back the output of an already running pod is read. It is longer than a change of leaders
-	// takes. Later records contain totals that include earlier ones.
+	// takes. Older records can be skipped, because later ones contain totals that include them.
 	firstSeconds = 3600
-	// overlap is how much output is read twice when an output is followed again.
+	// overlap is by how much time the second read of an output overlaps with the first.
 	overlap = 5 * time.Second
 )
 
@@ -188,7 +191,7 @@ func (f *Follower) follow(ctx context.Context, p kubernetes.Pod, report func(clu
 func (f *Follower) readRecords(
 	ctx context.Context, p kubernetes.Pod, seconds int64, report func(cluster.Event),
 ) (opened, last time.Time, err error) {
-	stream, err := f.from.follow(ctx, podRef{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
+	stream, err := f.source.follow(ctx, podRef{p.Namespace, p.Name, string(p.UID)}, pod.Container, seconds)
 	if err != nil {
 		return opened, last, err
 	}
@@ -213,8 +216,8 @@ func (f *Follower) readRecords(
 	}
 }
 
-// eventOf converts a record of a pod into an event; nil if it means nothing. A job can write records as well, but only
-// those about its own task are accepted.
+// eventOf converts a record of a pod into an event, or returns nil if the record is not for the scheduler. A job can
+// write records as well, so eventOf accepts only those about the pod's own task.
 func eventOf(p kubernetes.Pod, r wire.PodRecord) cluster.Event {
 	switch {
 	case r.Report != nil:
