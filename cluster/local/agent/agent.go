@@ -57,10 +57,10 @@ type Agent struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
-	// joined ends with the first registration. If the master permanently rejects the agent, joined's cause is the
+	// joining ends with the first registration, or when the master permanently rejects the agent. Its cause is then the
 	// reason.
-	joined     context.Context
-	registered context.CancelCauseFunc
+	joining    context.Context
+	endJoining context.CancelCauseFunc
 
 	mu         sync.Mutex
 	recovering bool
@@ -80,10 +80,10 @@ type framework struct {
 	tasks     map[string]*task
 }
 
-// Start recovers the executors of earlier runs and registers with the master as soon as each of them has subscribed
-// again or was given up: at once if there are none, and after at most ReregistrationTimeout otherwise. The caller must
-// serve Handler from now on, so that executors can subscribe. ctx bounds Start only. With GiveUpExecutors, Start waits
-// until all executors are dead.
+// Start recovers the executors of earlier runs. With GiveUpExecutors, it kills them and waits until they are dead. The
+// agent registers with the master in the background, as soon as each recovered executor has subscribed again or was
+// given up: at once if there are none, and after at most ReregistrationTimeout otherwise. The caller must serve Handler
+// from now on, so that executors can subscribe. ctx bounds Start only.
 func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, error) {
 	options.complete()
 	boot, err := bootID()
@@ -118,11 +118,12 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 	}
 	a.closeIdle = sync.OnceFunc(func() { close(a.idle) })
 	a.ctx, a.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	a.joined, a.registered = context.WithCancelCause(context.WithoutCancel(ctx))
+	a.joining, a.endJoining = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := a.recover(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the agent: %w", err), a.Close(ctx))
 	}
-	a.work.Go(func() { boxes.run(a.ctx, a.sandboxesInUse) }) // from here on it is known which are in use
+	// Sandboxes are removed only after the recovery, because before that no executor counts as using its sandbox.
+	a.work.Go(func() { boxes.run(a.ctx, a.sandboxesInUse) })
 	return a, nil
 }
 
@@ -130,8 +131,8 @@ func Start(ctx context.Context, options Options, master link.Upstream) (*Agent, 
 // rejects the agent.
 func (a *Agent) Registered(ctx context.Context) error {
 	select {
-	case <-a.joined.Done():
-		if why := context.Cause(a.joined); !errors.Is(why, context.Canceled) {
+	case <-a.joining.Done():
+		if why := context.Cause(a.joining); !errors.Is(why, context.Canceled) {
 			return why
 		}
 		return nil
@@ -184,9 +185,9 @@ func (a *Agent) Close(ctx context.Context) error {
 	return errors.Join(append(errs, a.sandboxes.close())...)
 }
 
-// EndAll ends all executors, each with SHUTDOWN, its grace period and then SIGKILL to its session, and waits until all
-// their processes are gone (rule O4). Unacknowledged updates are kept for the next Start. After EndAll the agent
-// rejects every task.
+// EndAll ends all executors and waits until all their processes are gone (rule O4). Each executor gets SHUTDOWN and,
+// after its grace period, SIGKILL. Unacknowledged updates are kept for the next Start. After EndAll the agent rejects
+// every task.
 func (a *Agent) EndAll(ctx context.Context) error {
 	a.mu.Lock()
 	if !a.ending {
@@ -204,7 +205,7 @@ func (a *Agent) EndAll(ctx context.Context) error {
 	}
 }
 
-// signalIdle wakes EndAll if no executor is left.
+// signalIdle wakes EndAll, if that was called and no executor is left.
 func (a *Agent) signalIdle() {
 	if !a.ending {
 		return
@@ -236,7 +237,8 @@ func (a *Agent) eachExecutor(do func(*executorRun)) {
 	}
 }
 
-func (a *Agent) framework(info mesos.FrameworkInfo) *framework {
+// updateFramework records the current description of a framework, and adds the framework if it is new here.
+func (a *Agent) updateFramework(info mesos.FrameworkInfo) *framework {
 	id := info.GetID().GetValue()
 	f := a.frameworks[id]
 	if f == nil {
@@ -254,6 +256,7 @@ func (a *Agent) forgetIfIdle(f *framework) {
 	}
 }
 
+// journals returns the folder of the executors' journals.
 func journals(dataDir string) string { return filepath.Join(dataDir, "executors") }
 
 // loadID reads or creates the agent's id. The id does not change during the life of the data folder.
@@ -266,7 +269,9 @@ func loadID(dataDir string) (string, error) {
 	switch data, err := os.ReadFile(name); {
 	case err == nil:
 		if err := json.Unmarshal(data, &kept); err != nil || kept.ID == "" {
-			return "", fmt.Errorf("read the agent's id: %s has none (%w): bring back a copy of it, or remove it and start with --give-up-executors for a new one: the tasks that the registry has for this agent then count as lost",
+			return "", fmt.Errorf("read the agent's id: %s has none (%w): bring back a copy of it, or remove it and "+
+				"start with --give-up-executors for a new one: the tasks that the registry has for this agent then "+
+				"count as lost",
 				name, cmp.Or(err, errors.New("it is empty")))
 		}
 		return kept.ID, nil

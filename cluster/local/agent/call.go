@@ -20,7 +20,7 @@ const unfinishedRecovery = "Agent has not finished recovery"
 // heartbeat is the interval of HEARTBEAT events to executors.
 const heartbeat = 30 * time.Minute
 
-// answer is an HTTP status with its text.
+// answer is an HTTP status and the body that is sent with it.
 type answer struct {
 	status int
 	text   string
@@ -61,15 +61,15 @@ func validate(call *executor.Call) string {
 	status := call.GetUpdate().GetStatus()
 	switch {
 	case call.Type == executor.Call_UNKNOWN,
-		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil, call.Type == executor.Call_UPDATE &&
-			call.Update == nil:
+		call.Type == executor.Call_SUBSCRIBE && call.Subscribe == nil,
+		call.Type == executor.Call_UPDATE && call.Update == nil:
 		return "Expecting 'type', and what belongs to it, to be present"
 	case call.Type == executor.Call_MESSAGE && call.Message == nil:
 		return "Expecting 'message' to be present"
-	case call.Type == executor.Call_MESSAGE &&
-		call.Message.Data == nil: // possible in JSON, where mesos-go does not enforce required fields
+	case call.Type == executor.Call_MESSAGE && call.Message.Data == nil:
+		// This is possible in JSON, for which mesos-go does not enforce required fields.
 		return "Expecting 'message.data' to be present"
-	case call.Type != executor.Call_UPDATE:
+	case call.Type != executor.Call_UPDATE: // the checks below are for updates
 	case len(status.UUID) != 16:
 		return "Expecting 'uuid' to be present and valid"
 	case status.ExecutorID != nil && status.ExecutorID.Value != call.ExecutorID.Value:
@@ -81,9 +81,10 @@ func validate(call *executor.Call) string {
 	return ""
 }
 
-// find returns the executor that sent a call. If container is not empty, the executor must run in that container, to
-// which its token belongs. The agent's lock must be held.
-func (a *Agent) find(call *executor.Call, container string) (*executorRun, answer) {
+// findCaller returns the executor that sent a call, or nil and the answer that rejects the call. container is the one
+// to which the call's token belongs, and must be the executor's own; it is empty if executors have no tokens. The
+// agent's lock must be held.
+func (a *Agent) findCaller(call *executor.Call, container string) (*executorRun, answer) {
 	f := a.frameworks[call.FrameworkID.Value]
 	if f == nil {
 		return nil, answer{http.StatusBadRequest, "Framework cannot be found"}
@@ -105,9 +106,9 @@ func (a *Agent) handleReport(call *executor.Call, container string) answer {
 	if a.recovering || a.closed {
 		return answer{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
-	ex, refused := a.find(call, container)
+	ex, rejection := a.findCaller(call, container)
 	if ex == nil {
-		return refused
+		return rejection
 	}
 	if ex.state == registering {
 		return answer{http.StatusForbidden, "Executor is not subscribed"}
@@ -127,7 +128,8 @@ func (a *Agent) handleReport(call *executor.Call, container string) answer {
 // framework is slow. Mesos has no limit.
 const maxMessage = 1 << 20
 
-// forwardMessage sends an executor's message to the master. As in Mesos, it is lost while the agent is not registered.
+// forwardMessage sends an executor's message to the master. It drops a message that is too large and, as in Mesos, all
+// messages while the agent is not registered.
 func (a *Agent) forwardMessage(ex *executorRun, data []byte) {
 	switch {
 	case !a.inSession:
@@ -141,11 +143,12 @@ func (a *Agent) forwardMessage(ex *executorRun, data []byte) {
 	}
 }
 
+// serveSubscribe handles SUBSCRIBE. It sends events to the executor until the subscription ends.
 func (a *Agent) serveSubscribe(w http.ResponseWriter, r *http.Request, call *executor.Call, container string) {
 	a.awaitLaunch(r.Context(), call)
-	s, refused := a.subscribe(call, container)
+	s, rejection := a.subscribe(call, container)
 	if s == nil {
-		apihttp.Answer(w, refused.status, refused.text)
+		apihttp.Answer(w, rejection.status, rejection.text)
 		return
 	}
 	defer a.work.Done()
@@ -172,17 +175,18 @@ func (a *Agent) awaitLaunch(ctx context.Context, call *executor.Call) {
 	}
 }
 
-// subscribe connects an executor: it processes the updates that the executor still has, drops the tasks that never
-// reached it, and sends it the queued tasks. The session is counted in a.work.
+// subscribe opens a session for an executor. It records the updates that the executor still has, drops the tasks that
+// never reached it, and sends it the queued tasks. An executor that is to end gets only SHUTDOWN. subscribe returns nil
+// and an answer if it rejects the call. Otherwise the caller must call a.work.Done when the session has ended.
 func (a *Agent) subscribe(call *executor.Call, container string) (*session, answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
 		return nil, answer{http.StatusServiceUnavailable, unfinishedRecovery}
 	}
-	ex, refused := a.find(call, container)
+	ex, rejection := a.findCaller(call, container)
 	if ex == nil {
-		return nil, refused
+		return nil, rejection
 	}
 	s := queue.New[encoding.Marshaler](0)
 	a.work.Add(1)
@@ -217,9 +221,11 @@ func (a *Agent) subscribe(call *executor.Call, container string) (*session, answ
 	return s, answer{}
 }
 
-// handleUnacknowledged handles the unacknowledged updates and tasks of a subscription.
-func (a *Agent) handleUnacknowledged(ex *executorRun, brings *executor.Call_Subscribe) error {
-	for _, u := range brings.UnacknowledgedUpdates {
+// handleUnacknowledged records the updates that an executor sends with its subscription. It then drops the tasks that
+// were sent to the executor and that the executor did not receive. The executor still has a task that it received and
+// has not reported.
+func (a *Agent) handleUnacknowledged(ex *executorRun, call *executor.Call_Subscribe) error {
+	for _, u := range call.UnacknowledgedUpdates {
 		if len(u.Status.UUID) != 16 {
 			continue
 		}
@@ -227,12 +233,12 @@ func (a *Agent) handleUnacknowledged(ex *executorRun, brings *executor.Call_Subs
 			return err
 		}
 	}
-	knows := map[string]bool{}
-	for i := range brings.UnacknowledgedTasks {
-		knows[brings.UnacknowledgedTasks[i].TaskID.Value] = true
+	received := map[string]bool{}
+	for i := range call.UnacknowledgedTasks {
+		received[call.UnacknowledgedTasks[i].TaskID.Value] = true
 	}
 	for _, t := range ex.inOrder() {
-		if t.sent && t.state == mesos.TASK_STAGING && !knows[t.id] {
+		if t.sent && t.state == mesos.TASK_STAGING && !received[t.id] {
 			a.log.Info("task never reached its executor", "task", t.id, "executor", ex.id)
 			a.fail(t, cause{mesos.TASK_DROPPED, mesos.REASON_AGENT_RESTARTED, "Task launched during agent restart"})
 		}
@@ -259,7 +265,7 @@ func (a *Agent) sendQueued(ex *executorRun) {
 		t.sent = true
 	}
 	ex.everSent = true
-	ex.send(launches(waiting)...)
+	ex.send(launchEvents(waiting)...)
 }
 
 // disconnected records the end of a subscription. The executor continues and is expected to subscribe again.

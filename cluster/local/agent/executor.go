@@ -45,32 +45,32 @@ type executorRun struct {
 	session  *session      // queue of events for the executor; nil while it is not connected
 	cancel   func()        // ends the launch before the fork
 	launched chan struct{} // closed when the launch is complete; nil if an earlier run launched it
-	everSent bool
-	// forget is set if the framework was removed, so that no one waits for the executor's updates.
+	everSent bool          // whether any task was sent to the executor
+	// forget is set once the framework was removed. Its updates are then dropped, because nobody acknowledges them.
 	forget bool
-	// endCause, if not nil, replaces the cause that is reported for the tasks.
+	// endCause, if not nil, is reported for the tasks that still live when the executor ends.
 	endCause *cause
 
-	tasks map[string]*task // live tasks, and those with unacknowledged updates
-	next  int              // place of the next task
+	tasks        map[string]*task // live tasks, and those with unacknowledged updates
+	nextPosition int
 }
 
 // session is the event queue of one subscription of an executor. Queued events must not be modified.
 type session = queue.Queue[encoding.Marshaler]
 
-// cause is what is reported for the tasks of an executor that ended.
+// cause is what the agent itself reports about the end of a task.
 type cause struct {
 	state   mesos.TaskState
 	reason  mesos.TaskStatus_Reason
 	message string
 }
 
-// inOrder returns the tasks in order: first those that were sent, then those that wait.
+// inOrder returns the tasks in the order of their launch, but those that were sent before those that wait.
 func (ex *executorRun) inOrder() []*task {
 	return slices.SortedFunc(maps.Values(ex.tasks), func(a, b *task) int {
 		switch {
 		case a.sent == b.sent:
-			return cmp.Compare(a.place, b.place)
+			return cmp.Compare(a.position, b.position)
 		case a.sent:
 			return -1
 		}
@@ -78,11 +78,12 @@ func (ex *executorRun) inOrder() []*task {
 	})
 }
 
-// queued returns the tasks that wait for the executor.
+// queued returns the live tasks that wait for the executor's subscription.
 func (ex *executorRun) queued() []*task {
 	return slices.DeleteFunc(ex.inOrder(), func(t *task) bool { return t.sent || t.ended() })
 }
 
+// send sends events to the executor. They are lost if it is not connected.
 func (ex *executorRun) send(events ...*executor.Event) {
 	for _, event := range events {
 		if ex.session != nil {
@@ -104,7 +105,8 @@ func (a *Agent) writeJournal(ex *executorRun, records ...record) {
 	}
 }
 
-// shutdown asks an executor to end, and kills its session after the grace period.
+// shutdown asks an executor to end, and kills it after the grace period. It does nothing if the executor is ending
+// already.
 func (a *Agent) shutdown(ex *executorRun) {
 	if ex.state == terminating || ex.state == terminated {
 		return
@@ -116,9 +118,10 @@ func (a *Agent) shutdown(ex *executorRun) {
 	a.killAfterGrace(ex)
 }
 
+// killAfterGrace kills an executor that has not ended after its grace period. An executor without a process, which
+// cannot have received SHUTDOWN, is killed at once.
 func (a *Agent) killAfterGrace(ex *executorRun) {
 	if ex.proc == nil {
-		// No process runs yet that could be asked.
 		ex.kill()
 		return
 	}
@@ -139,7 +142,7 @@ func (a *Agent) graceOf(ex *executorRun) time.Duration {
 	return a.options.ShutdownGrace
 }
 
-// kill ends the launch or the process. The goroutine that watches the process then kills the rest of its session.
+// kill kills the executor's process, or cancels its launch. watchExecutor then kills the rest of the process's session.
 func (ex *executorRun) kill() {
 	if ex.proc != nil {
 		ex.proc.kill()
@@ -148,7 +151,7 @@ func (ex *executorRun) kill() {
 	}
 }
 
-// destroy kills an executor and reports why for its tasks.
+// destroy kills an executor without a grace period. When it has ended, its live tasks are reported with this cause.
 func (a *Agent) destroy(ex *executorRun, why cause) {
 	a.log.Warn("executor killed", "executor", ex.id, "reason", why.message)
 	ex.endCause = &why
@@ -157,11 +160,13 @@ func (a *Agent) destroy(ex *executorRun, why cause) {
 	ex.kill()
 }
 
+// setState sets the state of an executor. With any state other than registering, the recovery no longer waits for the
+// executor.
 func (a *Agent) setState(ex *executorRun, s state) {
 	ex.state = s
 	if s != registering && a.awaited[ex] {
 		delete(a.awaited, ex)
-		a.recovered()
+		a.endRecovery()
 	}
 }
 
@@ -180,11 +185,12 @@ func (a *Agent) watchExecutor(ex *executorRun, w *watched) {
 	if err := w.close(); err != nil {
 		a.log.Error("executor's pidfd not closed", "executor", ex.id, "error", err)
 	}
-	a.ended(ex, status)
+	a.executorEnded(ex, status)
 }
 
-// ended reports to the master that an executor is gone, and after that the ends of its tasks.
-func (a *Agent) ended(ex *executorRun, status int) {
+// executorEnded records that an executor is gone, with its wait status. It reports that to the master, and after that
+// the ends of its live tasks.
+func (a *Agent) executorEnded(ex *executorRun, status int) {
 	if ex.state == terminated {
 		return
 	}
@@ -195,8 +201,8 @@ func (a *Agent) ended(ex *executorRun, status int) {
 	}
 	a.writeJournal(ex, record{Kind: recEnded})
 	a.setState(ex, terminated)
-	named := link.Executor{Framework: ex.framework.info.GetID().GetValue(), Executor: ex.id}
-	a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: named, WaitStatus: status}})
+	id := link.Executor{Framework: ex.framework.info.GetID().GetValue(), Executor: ex.id}
+	a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: id, WaitStatus: status}})
 	why := cause{mesos.TASK_FAILED, mesos.REASON_EXECUTOR_TERMINATED, "Executor terminated"}
 	if ex.endCause != nil {
 		why = *ex.endCause
@@ -212,7 +218,8 @@ func (a *Agent) ended(ex *executorRun, status int) {
 
 // retireIfDone removes an executor that has ended and has nothing left to report. Its sandbox is kept for a while.
 func (a *Agent) retireIfDone(ex *executorRun) {
-	if ex.state != terminated || len(ex.tasks) > 0 && !ex.forget {
+	hasUnreported := len(ex.tasks) > 0 && !ex.forget
+	if ex.state != terminated || hasUnreported {
 		return
 	}
 	f := ex.framework
@@ -234,7 +241,7 @@ func (a *Agent) retireIfDone(ex *executorRun) {
 
 // compact rewrites the journal when most of it belongs to tasks that have ended.
 func (a *Agent) compact(ex *executorRun) {
-	if ex.journal.size < ex.journal.rewrite {
+	if ex.journal.size < ex.journal.rewriteAt {
 		return
 	}
 	if err := ex.journal.replace(ex.snapshot()); err != nil {
@@ -249,7 +256,7 @@ func (ex *executorRun) snapshot() []record {
 		records = append(records, record{Kind: recForked, Proc: &ex.proc.process})
 	}
 	if ex.everSent {
-		records = append(records, record{Kind: recSent})
+		records = append(records, record{Kind: recSent}) // without tasks, which may all have ended
 	}
 	for _, t := range ex.inOrder() {
 		records = append(records, t.snapshot()...)
@@ -263,6 +270,7 @@ func (ex *executorRun) snapshot() []record {
 	return records
 }
 
+// runRecord returns the first record of the executor's journal.
 func (ex *executorRun) runRecord() record {
 	return record{Kind: recRun, Run: &run{Container: ex.container, Mark: ex.mark, Framework: proto(ex.framework.info),
 		Executor: proto(ex.info)}}

@@ -22,8 +22,8 @@ import (
 //
 // A sandbox is served from the executor's start until the sandbox is removed, even after the end of the executor or
 // its framework. Each sandbox is opened as an os.Root, so that links that a job created cannot lead out of it. Mesos'
-// virtual paths to an executor's latest run are not supported. The scheduler keeps the paths of ended runs, so another
-// work folder than the present one may stand before the rest: where it was before it was moved.
+// virtual paths to an executor's latest run are not supported. The scheduler keeps the paths of ended runs. If the work
+// folder was moved since, such a path begins with the former work folder, and is served as well.
 
 // readLimit is the maximum size of one answer in bytes: 16 pages.
 const readLimit = 64 << 10
@@ -63,8 +63,9 @@ func (s *sandboxes) openFile(name string) (*os.File, int64, error) {
 	return file, info.Size(), nil
 }
 
-// belowWorkDir returns the parts of a path below the work folder, the first eight of which are those of a run; nil for
-// any other path.
+// belowWorkDir splits the part of a path that is below the work folder. The first eight parts are those of a run, from
+// slaves to <container>; the ninth, if there is one, is the path within the sandbox. For a path that begins with
+// another folder, belowWorkDir takes that for a former work folder. It returns nil if the path is not in a sandbox.
 func belowWorkDir(name, workDir string) []string {
 	below, found := strings.CutPrefix(name, workDir+"/")
 	for rest := name; ; below = "slaves/" + rest {
@@ -79,6 +80,8 @@ func belowWorkDir(name, workDir string) []string {
 	}
 }
 
+// serveRead handles /files/read. The answer contains the data from an offset on, and that offset. Without an offset in
+// the query, it contains no data, and the file's size as offset.
 func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	name := query.Get("path")
@@ -133,7 +136,7 @@ func (s *sandboxes) serveRead(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(fmt.Appendf(body, `,"offset":%d}`, at))
 }
 
-// queryNumber parses a number of at least -1. It returns -1 if the query does not have the name.
+// queryNumber parses a number of at least -1 in a query. It returns -1 if the query has no such parameter.
 func queryNumber(query url.Values, name string) (int64, error) {
 	if !query.Has(name) {
 		return -1, nil

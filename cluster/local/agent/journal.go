@@ -27,7 +27,7 @@ type journal struct {
 	path      string
 	file      *os.File
 	size      int64
-	rewrite   int64 // the size at which it is rewritten
+	rewriteAt int64 // the size at which it is rewritten
 	allocated int64 // the size up to which blocks are allocated
 }
 
@@ -37,7 +37,7 @@ const rewriteAbove = 1 << 20
 // preallocateStep is the size in bytes by which blocks are allocated. At least half of it is always allocated ahead.
 const preallocateStep = 1 << 20
 
-// record is one line. Kind determines its meaning; see the constants.
+// record is one line of a journal. Kind determines its meaning; see the constants.
 type record struct {
 	Kind string `json:"k"`
 	// Task is the id of the task that the record is about.
@@ -45,8 +45,8 @@ type record struct {
 	// Tasks are the ids of a recSent record.
 	Tasks []string                    `json:"ts,omitempty"`
 	Info  *link.Proto[mesos.TaskInfo] `json:"i,omitempty"`
-	// Status is an update. UUID is that of an acknowledged update; in the task record of a rewritten journal, it holds
-	// the UUIDs of all acknowledged updates, concatenated.
+	// Status is the update of a recUpdate record. UUID is that of the acknowledged update in a recAcked record. In a
+	// recTask record of a rewritten journal, UUID holds the UUIDs of all acknowledged updates, concatenated.
 	Status *link.Proto[mesos.TaskStatus] `json:"p,omitempty"`
 	UUID   []byte                        `json:"u,omitempty"`
 	Run    *run                          `json:"run,omitempty"`
@@ -77,19 +77,20 @@ type run struct {
 	Executor  link.Proto[mesos.ExecutorInfo]  `json:"executor"`
 }
 
+// createJournal creates a journal with its first records.
 func createJournal(path string, first ...record) (*journal, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create an executor's journal: %w", err)
 	}
-	j := &journal{path: path, file: file, rewrite: rewriteAbove}
+	j := &journal{path: path, file: file, rewriteAt: rewriteAbove}
 	if err := j.append(first...); err != nil {
 		return nil, errors.Join(err, j.remove())
 	}
 	return j, nil
 }
 
-// openJournal reads a journal and opens it for appending.
+// openJournal opens a journal for appending and returns its records. It cuts off a last record that is incomplete.
 func openJournal(path string) (*journal, []record, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -112,7 +113,7 @@ func openJournal(path string) (*journal, []record, error) {
 	if err := file.Truncate(int64(whole)); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("cut the torn end off a journal: %w", err), file.Close())
 	}
-	j := &journal{path: path, file: file, size: int64(whole), rewrite: rewriteAbove}
+	j := &journal{path: path, file: file, size: int64(whole), rewriteAt: rewriteAbove}
 	j.preallocate()
 	return j, records, nil
 }
@@ -153,7 +154,8 @@ func (j *journal) preallocate() {
 	}
 }
 
-// replace replaces the journal by the records with a rename, so that a crash leaves either the old or the new one.
+// replace replaces the journal by a new file with these records. It renames that file, so that a crash leaves either
+// the old or the new one.
 func (j *journal) replace(records []record) error {
 	lines, err := encode(records)
 	if err != nil {
@@ -171,7 +173,7 @@ func (j *journal) replace(records []record) error {
 		return fmt.Errorf("rewrite an executor's journal: %w", errors.Join(err, file.Close()))
 	}
 	err = j.file.Close()
-	j.file, j.size, j.rewrite, j.allocated = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines))), 0
+	j.file, j.size, j.rewriteAt, j.allocated = file, int64(len(lines)), max(rewriteAbove, 4*int64(len(lines))), 0
 	j.preallocate()
 	return err
 }

@@ -19,18 +19,18 @@ import (
 )
 
 const (
-	// sessionTimeout limits the time until SIGKILL takes effect.
+	// sessionTimeout limits how long killSession waits for the end of the processes that it killed.
 	sessionTimeout = 10 * time.Second
 	// recoveryTimeout is how long executors try to reach their agent again.
 	recoveryTimeout = 15 * time.Minute
 )
 
-// exited1 and killedEarly are the wait statuses of "exit 1", with which Mesos' containers end if their launch fails,
-// and of SIGKILL.
+// These wait statuses are reported for an executor that never ran. exited1 is that of "exit 1", which Mesos reports if
+// the launch of a container fails. killedEarly is that of SIGKILL, for an executor that was killed before the fork.
 const exited1, killedEarly = 1 << 8, 9
 
-// launch creates the sandbox, fetches the programs, and forks the executor. It does not hold the agent's lock while it
-// does so, and ends when ctx ends.
+// launch creates the sandbox, fetches the programs and forks the executor, without the agent's lock. It then records
+// the result. If ctx ends before the fork, the executor counts as killed.
 func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	w, err := a.prepareAndFork(ctx, ex)
 	a.mu.Lock()
@@ -49,17 +49,18 @@ func (a *Agent) launch(ctx context.Context, ex *executorRun) {
 	}
 	switch {
 	case err == nil:
-		a.forked(ex, w)
+		a.executorForked(ex, w)
 	case ctx.Err() != nil:
-		a.ended(ex, killedEarly)
+		a.executorEnded(ex, killedEarly)
 	default:
 		a.log.Warn("executor not launched", "executor", ex.id, "container", ex.container, "error", err)
 		ex.endCause = &cause{mesos.TASK_FAILED, mesos.REASON_CONTAINER_LAUNCH_FAILED,
 			"Failed to launch container: " + err.Error()}
-		a.ended(ex, exited1)
+		a.executorEnded(ex, exited1)
 	}
 }
 
+// prepareAndFork does the part of launch that needs no lock. It returns the executor's process.
 func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, error) {
 	if err := a.sandboxes.create(ex.sandbox); err != nil {
 		return nil, err
@@ -98,8 +99,9 @@ func (a *Agent) prepareAndFork(ctx context.Context, ex *executorRun) (*watched, 
 	return w, err
 }
 
-// forked starts watching a new executor.
-func (a *Agent) forked(ex *executorRun, w *watched) {
+// executorForked records the process of a new executor and watches it. If the executor does not subscribe in time,
+// executorForked destroys it.
+func (a *Agent) executorForked(ex *executorRun, w *watched) {
 	a.writeJournal(ex, record{Kind: recForked, Proc: &w.process})
 	a.log.Info("executor started", "executor", ex.id, "container", ex.container, "pid", w.PID)
 	ex.proc = w
@@ -117,9 +119,9 @@ func (a *Agent) forked(ex *executorRun, w *watched) {
 	})
 }
 
-// programOf returns the program to execute: sh -c for a shell command, and otherwise the command's value with its
-// arguments, the first of which is argv[0]. A path with a slash may name a fetched program, which has no file in the
-// sandbox except for shell commands. A name without a slash is looked up in PATH.
+// programOf returns the program to execute. For a shell command, that is sh -c. For any other command, the value is the
+// program's path, and the arguments are its argv including argv[0]. A path with a slash may name a fetched program,
+// which is executed although there is no such file in the sandbox. A name without a slash is looked up in PATH.
 func programOf(command *mesos.CommandInfo, fetched fetcher.Programs) (p program, err error) {
 	p.path, p.argv = command.GetValue(), command.Arguments
 	switch {
@@ -137,15 +139,15 @@ func programOf(command *mesos.CommandInfo, fetched fetcher.Programs) (p program,
 }
 
 // environment returns an executor's environment, as Mesos composes it: PATH from the agent's own environment, the
-// agent's variables, then the command's, then Options.Environment. Later variables replace earlier ones, so nothing
-// replaces the last ones, which are for authentication and MESOS_SANDBOX.
+// agent's variables, then the command's, then Options.Environment. Later variables replace earlier ones. Nothing can
+// therefore replace the last ones: those for authentication and TLS, and MESOS_SANDBOX.
 func (a *Agent) environment(ex *executorRun, command *mesos.CommandInfo) []string {
 	var env []string
 	set := func(name, value string) {
 		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 		env = append(env, name+"="+value)
 	}
-	a.mu.Lock() // each launch replaces the framework's description
+	a.mu.Lock() // because each launch of a task replaces the framework's description
 	o, f := &a.options, ex.framework.info
 	a.mu.Unlock()
 	set("PATH", cmp.Or(os.Getenv("PATH"), "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"))

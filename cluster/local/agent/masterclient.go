@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
+// minRetry and maxRetry are the shortest and the longest pause before the agent tries to register again.
 const (
 	minRetry = 50 * time.Millisecond
 	maxRetry = time.Second
@@ -18,8 +19,8 @@ const (
 // permanently rejects the agent.
 func (a *Agent) stayRegistered(ctx context.Context) {
 	logged, wait := "", minRetry
-	for again := false; ; again = true {
-		session, err := a.master.Register(ctx, a.registration(again))
+	for repeated := false; ; repeated = true {
+		session, err := a.master.Register(ctx, a.registration(repeated))
 		switch {
 		case ctx.Err() != nil:
 			if err == nil {
@@ -28,7 +29,7 @@ func (a *Agent) stayRegistered(ctx context.Context) {
 			return
 		case errors.Is(err, link.ErrGone), errors.Is(err, link.ErrCredentials):
 			a.log.Error("agent refused by its master", "agent", a.id, "error", err)
-			a.refuse(err)
+			a.handleRejection(err)
 			return
 		case err != nil:
 			if logged != err.Error() {
@@ -50,11 +51,11 @@ func (a *Agent) stayRegistered(ctx context.Context) {
 	}
 }
 
-// refuse handles a permanent rejection by the master. If the agent was marked gone, it ends all its executors.
-func (a *Agent) refuse(err error) {
+// handleRejection handles a permanent rejection by the master. If the agent was marked gone, it ends all executors.
+func (a *Agent) handleRejection(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.registered(err)
+	a.endJoining(err)
 	select {
 	case a.options.Failed <- err:
 	default: // one reason is enough, and there may be no receiver
@@ -71,12 +72,12 @@ func (a *Agent) runSession(ctx context.Context, session link.Session) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a.setInSession(true)
 	defer a.setInSession(false)
-	a.registered(nil)
-	var obeying sync.WaitGroup
-	defer obeying.Wait()
+	a.endJoining(nil)
+	var handlingOrders sync.WaitGroup
+	defer handlingOrders.Wait()
 	defer session.Close()
 	defer cancel(nil)
-	obeying.Go(func() {
+	handlingOrders.Go(func() {
 		for {
 			orders, err := session.Orders()
 			if err != nil {
@@ -101,18 +102,19 @@ func (a *Agent) runSession(ctx context.Context, session link.Session) error {
 	}
 }
 
-func (a *Agent) setInSession(is bool) {
+func (a *Agent) setInSession(inSession bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.inSession = is
+	a.inSession = inSession
 }
 
-// registration describes everything that the agent has. A repeated registration includes all pending news, so these
-// are dropped. Reporting them later would be wrong, because an executor that ended may have a successor by then.
-func (a *Agent) registration(again bool) link.Registration {
+// registration describes everything that the agent has. A repeated registration drops all queued news, because it
+// contains what they say. To report them afterwards would be wrong: an executor that ended may have a successor by
+// then.
+func (a *Agent) registration(repeated bool) link.Registration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if again {
+	if repeated {
 		a.news.Take()
 	}
 	r := link.Registration{Agent: proto(a.info)}

@@ -55,12 +55,13 @@ type Options struct {
 	// ShutdownGrace is the time between SHUTDOWN and SIGKILL unless the ExecutorInfo sets one; 5 s by default.
 	ShutdownGrace time.Duration
 
-	// KeepSandboxes and KeepFor limit the sandboxes of ended executors that are kept: by default the last 50, for 1
-	// week.
+	// KeepSandboxes and KeepFor limit how many sandboxes of ended executors are kept, and for how long: 50 and 1 week
+	// by default.
 	KeepSandboxes int
 	KeepFor       time.Duration
 }
 
+// complete sets the defaults.
 func (o *Options) complete() {
 	o.RegistrationTimeout = cmp.Or(o.RegistrationTimeout, time.Minute)
 	o.ReregistrationTimeout = cmp.Or(o.ReregistrationTimeout, 2*time.Second)
@@ -74,6 +75,7 @@ const diskMB = 10_000
 // endpoint returns the agent's address in the form that executors receive.
 func (o *Options) endpoint() string { return net.JoinHostPort(o.IP, strconv.Itoa(o.Port)) }
 
+// info returns the description with which the agent registers.
 func (o *Options) info(id string) mesos.AgentInfo {
 	port := int32(o.Port)
 	scalar := func(name string, value float64) mesos.Resource {

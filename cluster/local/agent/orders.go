@@ -36,14 +36,14 @@ func (a *Agent) handleOrder(o *link.Order) {
 	}
 }
 
-// runTasks launches tasks. Each one goes to its executor, which is started once if it does not exist.
+// runTasks passes tasks to their executors. It starts an executor that does not exist yet.
 func (a *Agent) runTasks(run *link.Run) {
-	f := a.framework(run.Framework.Of)
+	f := a.updateFramework(run.Framework.Of)
 	// All tasks of one executor are recorded and sent together.
 	var executors []*executorRun
 	tasks := map[*executorRun][]*task{}
 	for i := range run.Tasks {
-		ex, t := a.place(f, run.Tasks[i].Of)
+		ex, t := a.createTask(f, run.Tasks[i].Of)
 		if t == nil {
 			continue
 		}
@@ -58,37 +58,39 @@ func (a *Agent) runTasks(run *link.Run) {
 	a.forgetIfIdle(f)
 }
 
-// place finds or creates the executor of a task. It returns nil if the task was rejected.
-func (a *Agent) place(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
-	refuse := func(reason mesos.TaskStatus_Reason, message string) (*executorRun, *task) {
+// createTask returns a new task and its executor, which it creates if needed. If the task cannot be launched,
+// createTask reports that and returns nil.
+func (a *Agent) createTask(f *framework, info mesos.TaskInfo) (*executorRun, *task) {
+	reject := func(reason mesos.TaskStatus_Reason, message string) (*executorRun, *task) {
 		a.drop(f, info, cause{mesos.TASK_DROPPED, reason, message})
 		return nil, nil
 	}
 	id := info.GetExecutor().GetExecutorID().Value
 	if !validID(id) || !validID(f.info.GetID().GetValue()) {
-		return refuse(mesos.REASON_TASK_INVALID, "'"+id+"' contains invalid characters")
+		return reject(mesos.REASON_TASK_INVALID, "'"+id+"' contains invalid characters")
 	}
 	if a.ending {
-		return refuse(mesos.REASON_AGENT_DISCONNECTED, "Agent is shutting down")
+		return reject(mesos.REASON_AGENT_DISCONNECTED, "Agent is shutting down")
 	}
 	ex := f.executors[id]
 	switch {
 	case ex == nil:
-		started, err := a.newExecutor(f, *info.Executor)
+		created, err := a.newExecutor(f, *info.Executor)
 		if err != nil {
 			a.log.Error("executor not started", "task", info.TaskID.Value, "executor", id, "error", err)
-			return refuse(mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: "+err.Error())
+			return reject(mesos.REASON_CONTAINER_LAUNCH_FAILED, "Failed to launch container: "+err.Error())
 		}
-		ex = started
+		ex = created
 	case ex.state == terminating || ex.state == terminated:
-		return refuse(mesos.REASON_EXECUTOR_TERMINATED, "Executor "+ex.state.String())
+		return reject(mesos.REASON_EXECUTOR_TERMINATED, "Executor "+ex.state.String())
 	}
-	t := &task{framework: f, ex: ex, info: info, id: info.TaskID.Value, place: ex.next, state: mesos.TASK_STAGING}
-	ex.next++
+	t := &task{framework: f, ex: ex, info: info, id: info.TaskID.Value, position: ex.nextPosition,
+		state: mesos.TASK_STAGING}
+	ex.nextPosition++
 	return ex, t
 }
 
-// newExecutor records a run of an executor in its journal. It starts no process yet.
+// newExecutor creates the journal of a new executor. It starts no process yet.
 func (a *Agent) newExecutor(f *framework, info mesos.ExecutorInfo) (*executorRun, error) {
 	ex := &executorRun{
 		framework: f, info: info, id: info.ExecutorID.Value, container: uuid.NewString(), mark: newMark(),
@@ -107,7 +109,8 @@ func (a *Agent) journalOf(container string) string {
 	return filepath.Join(journals(a.options.DataDir), container+".journal")
 }
 
-// assign records tasks for ex and sends them if it is connected. The first tasks of a new executor start it.
+// assign records tasks for an executor, and sends them if the executor is connected. The first tasks of a new executor
+// start its launch. If the tasks cannot be recorded, they are dropped.
 func (a *Agent) assign(ex *executorRun, tasks []*task) {
 	send := ex.state == running && ex.session != nil
 	records := make([]record, 0, len(tasks))
@@ -115,15 +118,15 @@ func (a *Agent) assign(ex *executorRun, tasks []*task) {
 		t.sent = send
 		records = append(records, t.record())
 	}
-	begin := ex.cancel == nil && ex.proc == nil
+	isNew := ex.cancel == nil && ex.proc == nil
 	if err := ex.journal.append(records...); err != nil {
 		a.log.Error("tasks not recorded", "executor", ex.id, "tasks", len(tasks), "error", err)
 		for _, t := range tasks {
 			a.drop(ex.framework, t.info, cause{mesos.TASK_DROPPED, mesos.REASON_CONTAINER_LAUNCH_FAILED,
 				"Failed to checkpoint the task: " + err.Error()})
 		}
-		if begin {
-			a.ended(ex, unknownStatus)
+		if isNew {
+			a.executorEnded(ex, unknownStatus)
 		}
 		return
 	}
@@ -132,9 +135,9 @@ func (a *Agent) assign(ex *executorRun, tasks []*task) {
 	}
 	if send {
 		ex.everSent = true
-		ex.send(launches(tasks)...)
+		ex.send(launchEvents(tasks)...)
 	}
-	if begin {
+	if isNew {
 		ctx, cancel := context.WithCancel(a.ctx)
 		ex.cancel = cancel
 		a.work.Go(func() {
@@ -145,7 +148,7 @@ func (a *Agent) assign(ex *executorRun, tasks []*task) {
 	a.compact(ex)
 }
 
-func launches(tasks []*task) []*executor.Event {
+func launchEvents(tasks []*task) []*executor.Event {
 	events := make([]*executor.Event, 0, len(tasks))
 	for _, t := range tasks {
 		events = append(events, &executor.Event{Type: executor.Event_LAUNCH,
@@ -154,7 +157,7 @@ func launches(tasks []*task) []*executor.Event {
 	return events
 }
 
-// killTask kills a task: through its executor, or directly if the executor has not received it yet.
+// killTask asks a task's executor to kill the task. A task that was not sent to its executor yet ends at once.
 func (a *Agent) killTask(kill *link.Kill) {
 	f := a.frameworks[kill.Framework]
 	if f == nil {
@@ -207,19 +210,20 @@ func (a *Agent) shutdownFramework(id string) {
 	a.forgetIfIdle(f)
 }
 
-// acknowledge removes the oldest update of a task if it has this UUID, and sends the next one.
-func (a *Agent) acknowledge(of *link.Acknowledgement) {
-	f := a.frameworks[of.Framework]
-	if f == nil || f.tasks[of.Task] == nil {
+// acknowledge removes the oldest update of a task if it has the UUID of the acknowledgement, and sends the next update.
+// It removes a task that has ended and has no more updates.
+func (a *Agent) acknowledge(ack *link.Acknowledgement) {
+	f := a.frameworks[ack.Framework]
+	if f == nil || f.tasks[ack.Task] == nil {
 		return
 	}
-	t := f.tasks[of.Task]
-	if !t.acknowledged(of.UUID) {
-		a.log.Debug("acknowledgement ignored, its update is not the oldest", "task", of.Task)
+	t := f.tasks[ack.Task]
+	if !t.acknowledge(ack.UUID) {
+		a.log.Debug("acknowledgement ignored, its update is not the oldest", "task", ack.Task)
 		return
 	}
 	if t.ex != nil {
-		a.writeJournal(t.ex, record{Kind: recAcked, Task: of.Task, UUID: of.UUID})
+		a.writeJournal(t.ex, record{Kind: recAcked, Task: ack.Task, UUID: ack.UUID})
 	}
 	if !t.complete() {
 		if len(t.pending) > 0 {
@@ -227,16 +231,17 @@ func (a *Agent) acknowledge(of *link.Acknowledgement) {
 		}
 		return
 	}
-	delete(f.tasks, of.Task)
+	delete(f.tasks, ack.Task)
 	if ex := t.ex; ex != nil {
-		delete(ex.tasks, of.Task)
+		delete(ex.tasks, ack.Task)
 		a.compact(ex)
 		a.retireIfDone(ex)
 	}
 	a.forgetIfIdle(f)
 }
 
-// subscribedAgain immediately repeats the oldest unacknowledged update of each task.
+// subscribedAgain handles that a framework has subscribed again. It immediately repeats the oldest unacknowledged
+// update of each of the framework's tasks, because the framework may not have received it.
 func (a *Agent) subscribedAgain(info mesos.FrameworkInfo) {
 	if f := a.frameworks[info.GetID().GetValue()]; f != nil {
 		f.info = info

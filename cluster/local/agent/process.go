@@ -26,9 +26,11 @@ type process struct {
 	Boot string `json:"boot"`
 }
 
-// unknownStatus is reported for a process whose wait status is not available because it is not a child, as in Mesos.
+// unknownStatus is reported for a process without a known wait status, as in Mesos. Only the parent of a process gets
+// the wait status, so it is unknown for an executor that an earlier run of the agent started.
 const unknownStatus = -1
 
+// bootID returns the machine's boot id, which is different after each boot.
 func bootID() (string, error) {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -68,6 +70,7 @@ func (p process) lives() bool {
 	return err == nil && s.start == p.Start
 }
 
+// eachProcess calls do for each process of the machine.
 func eachProcess(do func(stat)) error {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -198,9 +201,9 @@ type program struct {
 // isolation is Options.Isolate for one executor, or nil.
 type isolation func(attr *syscall.SysProcAttr, env *[]string, start func() error) error
 
-// fork starts the program in a session of its own in dir. Its output goes to the files stdout and stderr there, and
-// its input is empty. The process has the mark, by which it is found if its pid is not recorded. fork does not wait
-// for it.
+// fork starts a process that executes the program in dir, in a session of its own. The process writes its output to the
+// files stdout and stderr in dir, and its input is empty. It has the mark, by which it is found if its pid was not
+// recorded. fork does not wait for its end.
 func fork(p program, dir, boot string, mark uint64, isolate isolation) (process, error) {
 	attr := &os.ProcAttr{Dir: dir, Env: p.env, Sys: &syscall.SysProcAttr{Setsid: true}}
 	for _, name := range []string{os.DevNull, filepath.Join(dir, "stdout"), filepath.Join(dir, "stderr")} {
@@ -232,8 +235,9 @@ func fork(p program, dir, boot string, mark uint64, isolate isolation) (process,
 // busyTimeout is how long a freshly fetched program may be considered open for writing.
 const busyTimeout = time.Second
 
-// start starts a process and retries for a moment. A file cannot be executed while a process has it open for writing.
-// A process that is being forked at that moment inherits such a descriptor until it executes its own program.
+// start starts a process. It retries for busyTimeout if the program's file is open for writing in another process,
+// which the kernel does not allow. A process that is being forked inherits such a descriptor from this one, and has it
+// until it executes its own program.
 func start(p program, attr *os.ProcAttr, mark uint64, isolate isolation) (child *os.Process, err error) {
 	for end := time.Now().Add(busyTimeout); ; <-time.After(5 * time.Millisecond) {
 		if isolate == nil {

@@ -92,7 +92,8 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	}
 	var err error
 	a.locked(func() {
-		err = a.handleUnacknowledged(ex, &executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
+		err = a.handleUnacknowledged(ex,
+		&executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
 	})
 	if err == nil {
 		t.Error("a subscription whose updates can't be recorded is taken")
@@ -120,7 +121,7 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
 	b.mu.Lock()
-	ex, err := b.newExecutor(b.framework(testFramework()), *testExecutorInfo("ex1"))
+	ex, err := b.newExecutor(b.updateFramework(testFramework()), *testExecutorInfo("ex1"))
 	if err == nil {
 		one := b.newTask(ex, "ex1")
 		one.info = b.task("ex1", "", nil)
@@ -142,7 +143,7 @@ func TestKillDuringForkIsNotLost(t *testing.T) {
 	}
 	b.shutdownExecutor(ex.id)
 	b.mu.Lock()
-	b.forked(ex, w)
+	b.executorForked(ex, w)
 	close(ex.launched)
 	b.mu.Unlock()
 	eventually(t, "the end of the process", func() bool { return !alive(p.PID) })

@@ -12,8 +12,8 @@ import (
 	mesos "github.com/mesos/mesos-go/api/v1/lib"
 )
 
-// recover reads the journals and starts watching the executors that are still alive. Recovery ends, and the agent
-// registers, when no executor is awaited any more (see recovered).
+// recover reads the journals and watches the executors that are still alive. Recovery ends, and the agent registers,
+// when no executor is awaited any more (see endRecovery).
 func (a *Agent) recover(ctx context.Context) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -36,7 +36,7 @@ func (a *Agent) recover(ctx context.Context) error {
 				"Executor did not reregister within " + mesosDuration(timeout)})
 		}
 	})
-	a.recovered()
+	a.endRecovery()
 	return nil
 }
 
@@ -48,6 +48,7 @@ type recoveredRun struct {
 	shutdown bool // its shutdown has begun
 }
 
+// load reads all journals.
 func (a *Agent) load() ([]*recoveredRun, error) {
 	entries, err := os.ReadDir(journals(a.options.DataDir))
 	if err != nil {
@@ -55,8 +56,8 @@ func (a *Agent) load() ([]*recoveredRun, error) {
 	}
 	var runs []*recoveredRun
 	for _, entry := range entries {
-		container, is := strings.CutSuffix(entry.Name(), ".journal")
-		if !is { // left over from a rewrite that crashed
+		container, isJournal := strings.CutSuffix(entry.Name(), ".journal")
+		if !isJournal { // left over from a rewrite that crashed
 			if err := os.Remove(filepath.Join(journals(a.options.DataDir), entry.Name())); err != nil {
 				return nil, fmt.Errorf("remove an unfinished journal: %w", err)
 			}
@@ -82,7 +83,7 @@ func (a *Agent) load() ([]*recoveredRun, error) {
 	return runs, nil
 }
 
-// replay reconstructs an executor from its journal.
+// replay reconstructs an executor from the records of its journal, and adds it to its framework.
 func (a *Agent) replay(j *journal, records []record) (*recoveredRun, error) {
 	first := records[0]
 	if first.Kind != recRun || first.Run == nil {
@@ -90,7 +91,7 @@ func (a *Agent) replay(j *journal, records []record) (*recoveredRun, error) {
 	}
 	framework, info := first.Run.Framework.Of, first.Run.Executor.Of
 	ex := &executorRun{
-		framework: a.framework(framework), info: info, id: info.ExecutorID.Value, container: first.Run.Container,
+		framework: a.updateFramework(framework), info: info, id: info.ExecutorID.Value, container: first.Run.Container,
 		mark: first.Run.Mark, journal: j, tasks: map[string]*task{},
 	}
 	ex.sandbox = a.sandboxOf(framework.GetID().GetValue(), ex.id, ex.container)
@@ -107,6 +108,7 @@ func (a *Agent) replay(j *journal, records []record) (*recoveredRun, error) {
 	return r, nil
 }
 
+// apply applies one record of the journal.
 func (r *recoveredRun) apply(rec *record) error {
 	ex := r.ex
 	t := ex.tasks[rec.Task]
@@ -115,11 +117,11 @@ func (r *recoveredRun) apply(rec *record) error {
 		r.proc = rec.Proc
 	case recTask:
 		ex.tasks[rec.Task] = &task{
-			framework: ex.framework, ex: ex, id: rec.Task, info: rec.Info.Of, place: ex.next, sent: rec.Sent,
-			state: mesos.TASK_STAGING,
+			framework: ex.framework, ex: ex, id: rec.Task, info: rec.Info.Of, position: ex.nextPosition,
+			sent: rec.Sent, state: mesos.TASK_STAGING,
 			uuids: slices.Collect(slices.Chunk(rec.UUID, 16)),
 		}
-		ex.next++
+		ex.nextPosition++
 		ex.everSent = ex.everSent || rec.Sent
 	case recSent:
 		ex.everSent = true
@@ -133,7 +135,7 @@ func (r *recoveredRun) apply(rec *record) error {
 			t.appendUpdate(&rec.Status.Of)
 		}
 	case recAcked:
-		if t != nil && t.acknowledged(rec.UUID) && t.complete() {
+		if t != nil && t.acknowledge(rec.UUID) && t.complete() {
 			delete(ex.tasks, t.id)
 		}
 	case recShutdown:
@@ -160,7 +162,7 @@ func (a *Agent) findUnrecorded(runs []*recoveredRun) error {
 		return fmt.Errorf("look for executors whose start was not recorded: %w", err)
 	}
 	for _, r := range runs {
-		if p, is := marked[r.ex.mark]; is && r.proc == nil {
+		if p, found := marked[r.ex.mark]; found && r.proc == nil {
 			r.proc = &p
 			a.writeJournal(r.ex, record{Kind: recForked, Proc: &p})
 		}
@@ -168,7 +170,8 @@ func (a *Agent) findUnrecorded(runs []*recoveredRun) error {
 	return nil
 }
 
-// resume decides how to continue with an executor of an earlier run.
+// resume continues with an executor of an earlier run: it watches the executor if that is alive, and otherwise reports
+// its end.
 func (a *Agent) resume(ctx context.Context, r *recoveredRun) error {
 	ex := r.ex
 	if r.ended {
@@ -178,13 +181,13 @@ func (a *Agent) resume(ctx context.Context, r *recoveredRun) error {
 	}
 	// After a reboot the pid is meaningless.
 	if r.proc == nil || r.proc.Boot != a.boot {
-		a.ended(ex, unknownStatus)
+		a.executorEnded(ex, unknownStatus)
 		return nil
 	}
 	w, err := watch(*r.proc)
 	if errors.Is(err, errGone) {
 		a.cleanUp(ctx, ex, *r.proc)
-		a.ended(ex, unknownStatus)
+		a.executorEnded(ex, unknownStatus)
 		return nil
 	}
 	if err != nil {
@@ -206,7 +209,7 @@ func (a *Agent) resume(ctx context.Context, r *recoveredRun) error {
 	return nil
 }
 
-// killAbandoned kills an executor and waits until it is gone.
+// killAbandoned kills an executor for GiveUpExecutors, and waits until it is gone.
 func (a *Agent) killAbandoned(ctx context.Context, ex *executorRun) {
 	a.log.Info("executor given up", "executor", ex.id, "pid", ex.proc.PID)
 	ex.proc.kill()
@@ -217,10 +220,10 @@ func (a *Agent) killAbandoned(ctx context.Context, ex *executorRun) {
 	if err := ex.proc.close(); err != nil {
 		a.log.Error("executor's pidfd not closed", "executor", ex.id, "error", err)
 	}
-	a.ended(ex, status)
+	a.executorEnded(ex, status)
 }
 
-// cleanUp kills the remaining processes of an executor's session.
+// cleanUp kills the remaining processes of the session that an executor's process p leads or led.
 func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
@@ -229,9 +232,9 @@ func (a *Agent) cleanUp(ctx context.Context, ex *executorRun, p process) {
 	}
 }
 
-// recovered ends the recovery when no executor is awaited any more. The agent then registers, and only after that does
-// it report what happened meanwhile (rule O3).
-func (a *Agent) recovered() {
+// endRecovery ends the recovery if no executor is awaited any more. The agent then registers, and only after that it
+// reports what happened meanwhile (rule O3).
+func (a *Agent) endRecovery() {
 	if !a.recovering || a.closed || len(a.awaited) > 0 {
 		return
 	}
@@ -244,6 +247,7 @@ func (a *Agent) recovered() {
 	}
 }
 
+// sandboxesInUse returns the sandboxes of the executors that have not been retired.
 func (a *Agent) sandboxesInUse() map[string]bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -24,8 +24,8 @@ type sandboxes struct {
 	root    *os.Root // the work folder
 	log     *slog.Logger
 	wake    chan struct{}
-	// making guards the folders above a run, so that none is removed while another run is created in it.
-	making sync.Mutex
+	// parents guards the folders above those of runs, so that none of them is removed while a run is created in it.
+	parents sync.Mutex
 }
 
 func openSandboxes(options Options) (*sandboxes, error) {
@@ -40,8 +40,8 @@ func (s *sandboxes) close() error { return s.root.Close() }
 
 // create creates the folder of a run.
 func (s *sandboxes) create(sandbox string) error {
-	s.making.Lock()
-	defer s.making.Unlock()
+	s.parents.Lock()
+	defer s.parents.Unlock()
 	err := s.inside(sandbox, func(name string) error { return s.root.MkdirAll(name, 0o711) })
 	if err != nil {
 		return fmt.Errorf("create a sandbox: %w", err)
@@ -49,8 +49,8 @@ func (s *sandboxes) create(sandbox string) error {
 	return nil
 }
 
-// inside calls f with the folder's name relative to the opened work folder. The path of the work folder is
-// not resolved again, so a replacement of the folder has no effect.
+// inside calls f with the name of a folder relative to the opened work folder. It does not resolve the work folder's
+// path again, so it has no effect if that folder is replaced.
 func (s *sandboxes) inside(folder string, f func(name string) error) error {
 	name, err := filepath.Rel(s.options.WorkDir, folder)
 	if err != nil {
@@ -92,14 +92,16 @@ func (s *sandboxes) run(ctx context.Context, used func() map[string]bool) {
 	}
 }
 
-// sweep removes all but the newest sandboxes of ended executors, of this and of earlier runs of the agent. Their age
-// counts from now.
+// sweep removes the sandboxes of ended executors, of this and of earlier runs of the agent, except for the newest
+// KeepSandboxes that ended less than KeepFor before now.
 func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool, now time.Time) error {
 	runs, err := fs.Glob(s.root.FS(), "slaves/*/frameworks/*/executors/*/runs/*")
 	if err != nil {
 		return err
 	}
-	inUse := used() // an executor is known before its sandbox is created
+	// An executor counts as a user before its sandbox is created. A sandbox that was listed above is therefore in use
+	// if and only if used still returns it.
+	inUse := used()
 	type ended struct {
 		path string
 		at   time.Time
@@ -120,13 +122,14 @@ func (s *sandboxes) sweep(ctx context.Context, used func() map[string]bool, now 
 	return err
 }
 
+// remove removes the folder of a run, and its parent folders that are empty then.
 func (s *sandboxes) remove(run string) error {
 	if err := s.root.RemoveAll(run); err != nil {
 		return err
 	}
-	s.making.Lock()
-	defer s.making.Unlock()
-	// Also remove the parent folders, up to the agent's, as long as they are empty.
+	s.parents.Lock()
+	defer s.parents.Unlock()
+	// The last parent folder to be removed is the frameworks folder of the agent.
 	for dir := filepath.Dir(run); strings.Count(dir, string(filepath.Separator)) > 1; dir = filepath.Dir(dir) {
 		if s.root.Remove(dir) != nil {
 			break

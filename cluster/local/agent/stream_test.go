@@ -63,7 +63,7 @@ func (a *Agent) receive(ex *executorRun, status mesos.TaskStatus) error {
 // running adds an executor with one task that is being sent to it.
 func (a *Agent) running(t *testing.T, id string) *executorRun {
 	t.Helper()
-	ex, err := a.newExecutor(a.framework(testFramework()), *testExecutorInfo("ex1"))
+	ex, err := a.newExecutor(a.updateFramework(testFramework()), *testExecutorInfo("ex1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,9 +74,9 @@ func (a *Agent) running(t *testing.T, id string) *executorRun {
 }
 
 func (a *Agent) newTask(ex *executorRun, id string) *task {
-	ex.next++
+	ex.nextPosition++
 	return &task{framework: ex.framework, ex: ex, id: id, info: mesos.TaskInfo{TaskID: mesos.TaskID{Value: id}},
-		place: ex.next, state: mesos.TASK_STAGING}
+		position: ex.nextPosition, state: mesos.TASK_STAGING}
 }
 
 func testStatus(task, uuid string, state mesos.TaskState) mesos.TaskStatus {
@@ -225,7 +225,7 @@ func TestDurationsOfMesos(t *testing.T) {
 func BenchmarkTask(b *testing.B) {
 	dir := b.TempDir()
 	a := newStillAgent(b, Options{DataDir: dir, WorkDir: dir})
-	ex, err := a.newExecutor(a.framework(testFramework()), *testExecutorInfo("ex1"))
+	ex, err := a.newExecutor(a.updateFramework(testFramework()), *testExecutorInfo("ex1"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -21,10 +21,11 @@ const retryMin, retryMax = 10 * time.Second, 10 * time.Minute
 type task struct {
 	framework *framework
 	// ex is nil for a task that never reached an executor. Such a task is in no journal.
-	ex    *executorRun
-	info  mesos.TaskInfo
-	id    string
-	place int
+	ex   *executorRun
+	info mesos.TaskInfo
+	id   string
+	// position is the task's number in the order in which the executor's tasks were launched.
+	position int
 	// sent is set once the task was sent to its executor.
 	sent bool
 	// state is the latest known state, reported or not.
@@ -54,8 +55,8 @@ func (t *task) appendUpdate(status *mesos.TaskStatus) {
 	t.state = status.GetState()
 }
 
-// acknowledged removes the oldest update from the stream if it has this id, and reports whether it did.
-func (t *task) acknowledged(id []byte) bool {
+// acknowledge removes the oldest update from the stream if it has this UUID, and reports whether it has.
+func (t *task) acknowledge(id []byte) bool {
 	if len(t.pending) == 0 || !bytes.Equal(t.pending[0].UUID, id) {
 		return false
 	}
@@ -67,6 +68,7 @@ func (t *task) acknowledged(id []byte) bool {
 // complete reports whether the task has ended and all its updates are acknowledged.
 func (t *task) complete() bool { return t.ended() && len(t.pending) == 0 }
 
+// record returns the record of the task itself, without its updates.
 func (t *task) record() record {
 	info := proto(t.info)
 	return record{Kind: recTask, Task: t.id, Info: &info, Sent: t.sent}
@@ -100,13 +102,13 @@ func (a *Agent) report(t *task, status *mesos.TaskStatus) {
 	}
 }
 
-// sendOldest sends the oldest update for the first time.
+// sendOldest sends the oldest update at once, and repeats it at intervals that begin with retryMin.
 func (a *Agent) sendOldest(t *task) {
 	t.retry = retryMin
 	a.forward(t)
 }
 
-// forward sends the oldest update and repeats it at intervals that double.
+// forward sends the oldest update, and repeats it until it is acknowledged. It does nothing during the recovery.
 func (a *Agent) forward(t *task) {
 	if a.recovering || len(t.pending) == 0 {
 		return
@@ -158,7 +160,7 @@ func (a *Agent) drop(f *framework, info mesos.TaskInfo, why cause) {
 	f.tasks[t.id] = t
 	id := info.GetExecutor().GetExecutorID().Value
 	if ex := f.executors[id]; id != "" && (ex == nil || ex.state == terminated) {
-		// The master counted an executor with this launch, even if it had already heard of that executor's end.
+		// With this launch, the master has counted the executor as running again. It must learn that there is none.
 		a.news.Push(link.News{Ended: &link.ExecutorEnded{Executor: link.Executor{Framework: f.info.GetID().GetValue(),
 			Executor: id}, WaitStatus: unknownStatus}})
 	}
@@ -181,8 +183,8 @@ func (a *Agent) completeStatus(ex *executorRun, status *mesos.TaskStatus) {
 	}
 }
 
-// handleUpdate handles an executor's update. It acknowledges the update to the executor once it is recorded, or if it
-// is ignored, because the executor repeats unacknowledged updates.
+// handleUpdate handles an executor's update. It acknowledges the update to the executor once the update is recorded.
+// It also acknowledges an update that it ignores, because the executor would repeat the update forever.
 func (a *Agent) handleUpdate(ex *executorRun, status mesos.TaskStatus) error {
 	id := status.TaskID.Value
 	t := ex.tasks[id]
@@ -205,6 +207,7 @@ func (a *Agent) handleUpdate(ex *executorRun, status mesos.TaskStatus) error {
 	return nil
 }
 
+// timestamp returns the current time in seconds since 1970, as Mesos' updates have it.
 func (a *Agent) timestamp() *float64 {
 	seconds := float64(time.Now().UnixNano()) / 1e9
 	return &seconds
