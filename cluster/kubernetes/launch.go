@@ -84,9 +84,9 @@ func (s *session) endReason(err error) error {
 	return err
 }
 
-// useOffers consumes the offers and adds the tasks to the accounts. If an offer no longer exists, useOffers adds no task
-// and returns the id of that offer; the resources of the other offers are then offered again. It returns "(none)" if l
-// names no offer.
+// useOffers consumes the offers and adds the tasks to the accounts. If an offer no longer exists, useOffers adds no
+// task and returns the id of that offer; the resources of the other offers are then offered again. It returns "(none)"
+// if l names no offer.
 func (s *session) useOffers(l cluster.Launch) (missing string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

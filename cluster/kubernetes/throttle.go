@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// throttledTransport counts the answers by which the API server defers requests (429). The client repeats such a request
-// after the time that the server names. throttledTransport adds a random delay, so that requests that were deferred
-// together are not repeated together. If the request's deadline is too close for the delay, the caller gets the 429
-// itself. The caller then knows that the request was not executed; a deadline that expires during the wait would leave
-// that open.
+// throttledTransport counts the answers by which the API server defers requests (429). The client repeats such a
+// request after the time that the server names. throttledTransport adds a random delay, so that requests that were
+// deferred together are not repeated together. If the request's deadline is too close for the delay, the caller gets
+// the 429 itself. The caller then knows that the request was not executed; a deadline that expires during the wait
+// would leave that open.
 type throttledTransport struct {
 	http.RoundTripper
 	throttled *atomic.Int64

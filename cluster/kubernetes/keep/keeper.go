@@ -95,8 +95,8 @@ func (k *Keeper) Gone(uid types.UID) {
 	delete(k.ended, uid)
 }
 
-// run deletes pods batch by batch. When none is left to delete, it waits for another ended pod or for the maximum age of
-// one that is kept.
+// run deletes pods batch by batch. When none is left to delete, it waits for another ended pod or for the maximum age
+// of one that is kept.
 func (k *Keeper) run(ctx context.Context) {
 	for {
 		gone, next := k.choose()

@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/kubernetesserver"
 )
 
-// TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer checks that the API server accepts the templates that Check accepts,
-// and rejects those that Check rejects as malformed.
+// TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer checks that the API server accepts the templates that Check
+// accepts, and rejects those that Check rejects as malformed.
 func TestOnKubernetesTemplatesAreJudgedAsByTheAPIServer(t *testing.T) {
 	t.Parallel()
 	k := kubernetesserver.Start(t, kubernetesserver.Options{})

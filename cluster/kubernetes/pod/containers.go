@@ -54,8 +54,9 @@ func (c *fieldCheck) checkContainers(own, base *corev1.PodSpec) {
 			case list == "containers" && one.Name != Container:
 				if one.Name != "" || !c.unsure[path] {
 					c.violate(path+".name", one.Name,
-						"must be %s, the container that the job runs in: another one would continue after the job has ended; "+
-							"make it an init container with restartPolicy: Always, a sidecar, which ends with the job",
+						"must be %s, the container that the job runs in: another one would continue after the job has "+
+							"ended; make it an init container with restartPolicy: Always, a sidecar, which ends with "+
+							"the job",
 						Container)
 				}
 			case one.Name == "":
@@ -132,13 +133,14 @@ func (c *fieldCheck) checkContainer(path string, one *corev1.Container, ours boo
 	}
 	for i, d := range one.VolumeDevices {
 		if isOurVolume(d.Name) || isOurPath(d.DevicePath) {
-			c.violate(fmt.Sprintf("%s.volumeDevices[%d]", path, i), d.Name, "is, or hides, one of the executor's folders")
+			c.violate(fmt.Sprintf("%s.volumeDevices[%d]", path, i), d.Name,
+				"is, or hides, one of the executor's folders")
 		}
 	}
 }
 
-// checkPrivilege rejects a container that is privileged although its allowPrivilegeEscalation is false. That is false by
-// default for the containers that the scheduler creates. before is the container of the same name onto which one is
+// checkPrivilege rejects a container that is privileged although its allowPrivilegeEscalation is false. That is false
+// by default for the containers that the scheduler creates. before is the container of the same name onto which one is
 // merged.
 func (c *fieldCheck) checkPrivilege(path string, one, before *corev1.Container, ours bool) {
 	escalationDenied := ours
@@ -177,14 +179,14 @@ func sources(v corev1.Volume) (names []string) {
 	return names
 }
 
-// rejectResources rejects the resource requests of a container that the scheduler did not create. The scheduler places a
-// shard by the resources of its job, so the pod must request exactly those. A limit without a request counts as a
+// rejectResources rejects the resource requests of a container that the scheduler did not create. The scheduler places
+// a shard by the resources of its job, so the pod must request exactly those. A limit without a request counts as a
 // request, as in Kubernetes.
 func (c *fieldCheck) rejectResources(path string, one *corev1.Container) {
 	for _, name := range slices.Sorted(maps.Keys(one.Resources.Requests)) {
 		if q := one.Resources.Requests[name]; !q.IsZero() {
-			c.violate(path+".resources.requests."+string(name), q.String(), "must be 0: %s, and its pod requests no more",
-				shardResources)
+			c.violate(path+".resources.requests."+string(name), q.String(),
+				"must be 0: %s, and its pod requests no more", shardResources)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(one.Resources.Limits)) {

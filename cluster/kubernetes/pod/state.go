@@ -183,10 +183,12 @@ func isUnknown(t *corev1.ContainerStateTerminated, node string) (why string, unk
 	case notStarted(t):
 		return "it is not known whether its container was started (" + t.Reason + "): " + t.Message, true
 	case startUnknown(t):
-		return fmt.Sprintf("it is not known whether its container was started, which is said to have ended with status %d: the container runtime of %s was probably killed at that moment", t.ExitCode, node), true
+		return fmt.Sprintf("it is not known whether its container was started, which is said to have ended with "+
+			"status %d: the container runtime of %s was probably killed at that moment", t.ExitCode, node), true
 	case t.Reason == statusUnknown, t.Reason == "Unknown" && t.ExitCode == 255:
 		return "the kubelet of " + node +
-			" no longer knows how its container ended: the machine or its container runtime was probably restarted", true
+			" no longer knows how its container ended: the machine or its container runtime was probably " +
+			"restarted", true
 	}
 	return "", false
 }

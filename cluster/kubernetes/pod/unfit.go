@@ -34,7 +34,8 @@ func (c *fieldCheck) checkPlacement(spec *corev1.PodSpec) {
 	for i, t := range spec.Tolerations {
 		at := fmt.Sprintf("%s.spec.tolerations[%d]", field, i)
 		if toleratesUnready(t) {
-			c.violate(at+".key", t.Key, "can't be set: the job decides about a shard on a node that does not answer (failover)")
+			c.violate(at+".key", t.Key,
+				"can't be set: the job decides about a shard on a node that does not answer (failover)")
 		}
 		if t.Key == "" && t.Operator != corev1.TolerationOpExists && !c.unsure[at] {
 			c.violate(at+".operator", string(t.Operator),

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// permanentProblems and temporaryProblems are reasons why a container waits. A permanent problem remains for the life of
-// the pod. A temporary one may resolve by itself.
+// permanentProblems and temporaryProblems are reasons why a container waits. A permanent problem remains for the life
+// of the pod. A temporary one may resolve by itself.
 var (
 	permanentProblems = map[string]bool{"InvalidImageName": true, "ErrImageNeverPull": true}
 	temporaryProblems = map[string]bool{
@@ -44,9 +44,9 @@ type StartProblem struct {
 	SinceExact bool
 }
 
-// StartProblemOf returns the problem that prevents the shard's container from starting. It considers the init containers
-// and the shard's container, but not the others that a webhook may have added. It returns no problem once the shard's
-// container has started, nor for a pod that is unbound, is being deleted or has ended.
+// StartProblemOf returns the problem that prevents the shard's container from starting. It considers the init
+// containers and the shard's container, but not the others that a webhook may have added. It returns no problem once
+// the shard's container has started, nor for a pod that is unbound, is being deleted or has ended.
 func StartProblemOf(p *corev1.Pod) StartProblem {
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	if Ended(p) || p.DeletionTimestamp != nil || p.Spec.NodeName == "" || shard.State.Running != nil ||

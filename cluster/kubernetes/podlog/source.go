@@ -73,8 +73,8 @@ func (s source) followPod(ctx context.Context, ref podRef) (io.ReadCloser, error
 	return stream, nil
 }
 
-// follow returns a container's output as a stream that ends with the container. The stream begins with the oldest output
-// that the node still has, or, if seconds is not 0, with the output of the last seconds by the node's clock.
+// follow returns a container's output as a stream that ends with the container. The stream begins with the oldest
+// output that the node still has, or, if seconds is not 0, with the output of the last seconds by the node's clock.
 func (s source) follow(ctx context.Context, ref podRef, container string, seconds int64) (io.ReadCloser, error) {
 	request := s.core.Get().Namespace(ref.namespace).Resource("pods").Name(ref.name).SubResource("log").
 		Param("container", container).Param("follow", "true")

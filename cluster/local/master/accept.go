@@ -9,8 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/link"
 )
 
-// accept consumes offers. Resources that no valid launch uses become free again, except for the call's filter. A
-// rejected launch is reported as an update without a UUID.
+// accept launches tasks with the resources of offers. The resources that no valid launch uses become free again, and
+// the call's filter hides them from the framework for some time. A task that cannot be launched is reported in an
+// update without a UUID.
 func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 	agentID, available, fault := m.useOffers(f, call.OfferIDs)
 	if fault != "" {
@@ -37,17 +38,17 @@ func (m *Master) accept(f *framework, call *scheduler.Call_Accept) {
 		launches = true
 		available = m.launch(f, a, op.GetLaunch().GetTaskInfos(), available)
 	}
-	lasts := refusal(call.Filters)
+	refuseFor := refuseTime(call.Filters)
 	if !launches {
-		lasts = max(declineFloor, lasts)
+		refuseFor = max(declineFloor, refuseFor)
 	}
-	f.refuse(agentID, available, lasts)
+	f.refuse(agentID, available, refuseFor)
 	m.wake()
 }
 
-// useOffers removes the offers and frees their resources; a valid launch uses them again. It returns the offers' agent
-// and resources. fault is set if an offer does not belong to the framework, or belongs to another agent than the
-// previous one.
+// useOffers removes the offers, whose resources become free until a launch uses them. It returns the offers' agent and
+// resources. fault says why the offers cannot be used together: there are none, one is no longer the framework's, or
+// they belong to different agents. The offers that exist are removed even then.
 func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, held resources, fault string) {
 	if len(ids) == 0 {
 		fault = "No offers specified"
@@ -60,19 +61,22 @@ func (m *Master) useOffers(f *framework, ids []mesos.OfferID) (agentID string, h
 		}
 		m.dropOffer(o)
 		if agentID != "" && agentID != o.agentID {
-			fault = fmt.Sprintf("Aggregated offers must belong to one single agent. Offer %s uses agent %s and agent %s", id.Value, o.agentID, agentID)
+			fault = fmt.Sprintf(
+				"Aggregated offers must belong to one single agent. Offer %s uses agent %s and agent %s", id.Value,
+				o.agentID, agentID)
 		}
 		agentID, held = o.agentID, held.plus(o.resources)
 	}
 	return agentID, held, fault
 }
 
+// reject reports to the framework that a task was not launched.
 func (m *Master) reject(f *framework, task mesos.TaskInfo, state mesos.TaskState, message string,
 	reason mesos.TaskStatus_Reason) {
 	m.log.Info("launch rejected", "task", task.TaskID.Value, "reason", reason.String(), "message", message)
 	status := masterStatus(task.TaskID.Value, state, message, reason)
 	status.AgentID = &task.AgentID
-	f.send(update(status))
+	f.send(updateEvent(status))
 }
 
 // launch sends the valid tasks to the agent and returns the resources that remain of available.
@@ -80,8 +84,8 @@ func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, availabl
 	run := make([]link.Proto[mesos.TaskInfo], 0, len(tasks))
 	for i := range tasks {
 		task := tasks[i]
-		complete(f, &task)
-		need, fault := m.invalidTask(f, a, &task, available)
+		completeExecutor(f, &task)
+		need, fault := m.validateTask(f, a, &task, available)
 		if fault != "" {
 			m.reject(f, task, mesos.TASK_ERROR, fault, mesos.REASON_TASK_INVALID)
 			continue
@@ -99,8 +103,8 @@ func (m *Master) launch(f *framework, a *agent, tasks []mesos.TaskInfo, availabl
 	return available
 }
 
-// complete fills in the fields that an ExecutorInfo may omit, before the task is validated.
-func complete(f *framework, task *mesos.TaskInfo) {
+// completeExecutor replaces the task's ExecutorInfo by a copy with the fields that a framework may omit.
+func completeExecutor(f *framework, task *mesos.TaskInfo) {
 	if task.Executor == nil {
 		return
 	}

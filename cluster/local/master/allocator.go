@@ -13,24 +13,28 @@ import (
 )
 
 const (
-	// Free resources of an agent below both limits are not offered: Mesos' MIN_CPUS and MIN_MEM.
+	// If both the free CPUs and the free memory of an agent are below these limits, in thousandths of a CPU and of a
+	// MB, they are not offered. The limits are Mesos' MIN_CPUS and MIN_MEM.
 	minCPUs, minMem = 10, 32_000
 	// batchDelay is how long the allocator collects freed resources before it makes offers.
 	batchDelay = 200 * time.Microsecond
 	// declineFloor is the minimum time before a declined offer is repeated. Without it, a framework that declines with
 	// a filter of 0 s would get the same offer in a tight loop. In Mesos the allocation interval, 1 s, prevents that.
-	declineFloor  = 100 * time.Millisecond
+	declineFloor = 100 * time.Millisecond
+	// defaultRefuse is how long a filter lasts that names no time, maxRefuse how long any filter may last.
 	defaultRefuse = 5 * time.Second
-	maxRefusal    = 365 * 24 * time.Hour
+	maxRefuse     = 365 * 24 * time.Hour
 )
 
+// offer is an offer that its framework has neither accepted nor declined.
 type offer struct {
 	id, agentID string
 	framework   *framework
 	resources   resources
 }
 
-// filter hides resources from a framework until a given time.
+// filter prevents that a framework gets an offer of an agent's free resources until a given time, unless these exceed
+// the refused ones.
 type filter struct {
 	refused resources
 	until   time.Time
@@ -44,8 +48,8 @@ func (m *Master) wake() {
 	}
 }
 
-// allocator makes offers when resources have become free or a filter has expired.
-func (m *Master) allocator(ctx context.Context) {
+// runAllocator makes offers when resources have become free or a filter has expired, until ctx ends.
+func (m *Master) runAllocator(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -71,14 +75,14 @@ func (m *Master) allocator(ctx context.Context) {
 	}
 }
 
-// allocate offers all free resources to the frameworks that may have them. It returns when the first of the filters
-// that prevented an offer expires; zero if no filter did.
+// allocate offers the free resources of each agent to a framework whose filters allow it. It returns the first time at
+// which a filter that prevented an offer expires; zero if no filter prevented any.
 func (m *Master) allocate(now time.Time) time.Time {
 	if m.closed {
 		return time.Time{}
 	}
 	var next time.Time
-	made := map[*framework][]mesos.Offer{}
+	offers := map[*framework][]mesos.Offer{}
 	candidates := make([]*framework, 0, len(m.frameworks))
 	for _, f := range m.frameworks {
 		if f.stream != nil && !f.suppressed {
@@ -92,18 +96,18 @@ func (m *Master) allocate(now time.Time) time.Time {
 		}
 		rand.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
 		for _, f := range candidates {
-			if until := f.filtered(a, now); !until.IsZero() {
+			if until := f.filteredUntil(a, now); !until.IsZero() {
 				if next.IsZero() || until.Before(next) {
 					next = until
 				}
 				continue
 			}
-			made[f] = append(made[f], m.offer(f, a))
+			offers[f] = append(offers[f], m.makeOffer(f, a))
 			break // the offer contains all that is free
 		}
 	}
-	for f, offers := range made {
-		f.send(&scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: offers}})
+	for f, list := range offers {
+		f.send(&scheduler.Event{Type: scheduler.Event_OFFERS, Offers: &scheduler.Event_Offers{Offers: list}})
 	}
 	return next
 }
@@ -111,13 +115,13 @@ func (m *Master) allocate(now time.Time) time.Time {
 // isScarce reports whether r is too little to be offered.
 func (r resources) isScarce() bool { return r[cpus] < minCPUs && r[mem] < minMem }
 
-// filtered returns until when the framework's filters hide the free resources of a; zero if they do not. It removes
-// expired filters.
-func (f *framework) filtered(a *agent, now time.Time) time.Time {
-	held := slices.DeleteFunc(f.filters[a.id], func(x filter) bool { return !x.until.After(now) })
-	f.filters[a.id] = held
+// filteredUntil returns until when the framework's filters hide the free resources of a; zero if they do not. It
+// removes expired filters.
+func (f *framework) filteredUntil(a *agent, now time.Time) time.Time {
+	current := slices.DeleteFunc(f.filters[a.id], func(x filter) bool { return !x.until.After(now) })
+	f.filters[a.id] = current
 	var until time.Time
-	for _, x := range held {
+	for _, x := range current {
 		if x.until.After(until) && x.refused.contains(a.free()) {
 			until = x.until
 		}
@@ -125,7 +129,8 @@ func (f *framework) filtered(a *agent, now time.Time) time.Time {
 	return until
 }
 
-func (m *Master) offer(f *framework, a *agent) mesos.Offer {
+// makeOffer makes an offer of all free resources of an agent.
+func (m *Master) makeOffer(f *framework, a *agent) mesos.Offer {
 	o := &offer{id: fmt.Sprintf("%s-O%d", m.id, m.nextOffer), agentID: a.id, framework: f, resources: a.free()}
 	m.nextOffer++
 	m.offers[o.id] = o
@@ -158,7 +163,7 @@ func (m *Master) agentURL(info *mesos.AgentInfo) *mesos.URL {
 // free returns the resources that no task, executor or offer holds.
 func (a *agent) free() resources { return a.total.minus(a.used) }
 
-// free frees resources of an agent.
+// free frees resources of an agent, if the agent is still registered, and wakes the allocator.
 func (m *Master) free(agentID string, r resources) {
 	if a := m.agents[agentID]; a != nil {
 		a.used = a.used.minus(r)
@@ -172,7 +177,8 @@ func (m *Master) dropOffer(o *offer) {
 	delete(m.offers, o.id)
 }
 
-// withdrawOffers removes all offers of a framework without an event, because it has disconnected or subscribes again.
+// withdrawOffers removes all offers of a framework. It sends no event: the framework has disconnected, or subscribes
+// again and then knows no offers.
 func (m *Master) withdrawOffers(f *framework) {
 	for _, o := range m.offers {
 		if o.framework == f {
@@ -181,6 +187,7 @@ func (m *Master) withdrawOffers(f *framework) {
 	}
 }
 
+// decline removes the offers and hides their resources from the framework for the time of the call's filter.
 func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
 	refused := map[string]resources{}
 	for _, id := range call.OfferIDs {
@@ -192,25 +199,27 @@ func (m *Master) decline(f *framework, call *scheduler.Call_Decline) {
 		refused[o.agentID] = refused[o.agentID].plus(o.resources)
 	}
 	for agentID, r := range refused {
-		f.refuse(agentID, r, max(declineFloor, refusal(call.Filters)))
+		f.refuse(agentID, r, max(declineFloor, refuseTime(call.Filters)))
 	}
 }
 
-// refuse hides r from the framework for a time. It does nothing if r or the time is zero.
-func (f *framework) refuse(agentID string, r resources, lasts time.Duration) {
-	if r != (resources{}) && lasts > 0 {
-		f.filters[agentID] = append(f.filters[agentID], filter{r, time.Now().Add(lasts)})
+// refuse adds a filter that hides resources of an agent from the framework for the given time. It does nothing if r or
+// the time is zero.
+func (f *framework) refuse(agentID string, r resources, refuseFor time.Duration) {
+	if r != (resources{}) && refuseFor > 0 {
+		f.filters[agentID] = append(f.filters[agentID], filter{r, time.Now().Add(refuseFor)})
 	}
 }
 
-func refusal(filters *mesos.Filters) time.Duration {
+// refuseTime returns how long the filters of a call last.
+func refuseTime(filters *mesos.Filters) time.Duration {
 	if filters == nil || filters.RefuseSeconds == nil {
 		return defaultRefuse
 	}
 	seconds := *filters.RefuseSeconds
 	switch {
-	case seconds >= maxRefusal.Seconds():
-		return maxRefusal
+	case seconds >= maxRefuse.Seconds():
+		return maxRefuse
 	case seconds >= 0:
 		return time.Duration(seconds * float64(time.Second))
 	default: // negative or NaN
@@ -218,7 +227,7 @@ func refusal(filters *mesos.Filters) time.Duration {
 	}
 }
 
-// revive immediately offers all free resources again.
+// revive removes the framework's filters and its suppression, and makes offers at once.
 func (m *Master) revive(f *framework) {
 	f.suppressed = false
 	clear(f.filters)

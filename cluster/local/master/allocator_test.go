@@ -59,7 +59,7 @@ func TestRefusalIsMesos(t *testing.T) {
 		{seconds(1.5), 1500 * time.Millisecond},
 		{seconds(1e300), 365 * 24 * time.Hour},
 	} {
-		if got := refusal(tt.filters); got != tt.want {
+		if got := refuseTime(tt.filters); got != tt.want {
 			t.Errorf("%v: %v, expected %v", tt.filters, got, tt.want)
 		}
 	}

@@ -20,7 +20,7 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 	if !apihttp.ReadCall(w, r, &call) {
 		return
 	}
-	if fault := m.malformed(&call); fault != "" {
+	if fault := m.validateCall(&call); fault != "" {
 		apihttp.Answer(w, http.StatusBadRequest, "Failed to validate scheduler::Call: "+fault)
 		return
 	}
@@ -33,18 +33,21 @@ func (m *Master) serveScheduler(w http.ResponseWriter, r *http.Request) {
 		m.serveSubscribe(w, r, call.Subscribe)
 		return
 	}
-	status, text := m.call(&call, stream, hasStream)
+	status, text := m.executeCall(&call, stream, hasStream)
 	apihttp.Answer(w, status, text)
 }
 
-// malformed returns what is missing or wrong in a call, or "".
-func (m *Master) malformed(call *scheduler.Call) string {
+// validateCall returns what is missing or wrong in a call, or "".
+func (m *Master) validateCall(call *scheduler.Call) string {
 	incomplete := map[scheduler.Call_Type]bool{
-		scheduler.Call_UNKNOWN: true, scheduler.Call_SUBSCRIBE: call.GetSubscribe().GetFrameworkInfo() == nil,
-		scheduler.Call_ACCEPT: call.Accept == nil, scheduler.Call_DECLINE: call.Decline == nil,
-		scheduler.Call_KILL:     call.Kill == nil,
-		scheduler.Call_SHUTDOWN: call.Shutdown == nil, scheduler.Call_ACKNOWLEDGE: call.Acknowledge == nil,
-		scheduler.Call_RECONCILE: call.Reconcile == nil,
+		scheduler.Call_UNKNOWN:     true,
+		scheduler.Call_SUBSCRIBE:   call.GetSubscribe().GetFrameworkInfo() == nil,
+		scheduler.Call_ACCEPT:      call.Accept == nil,
+		scheduler.Call_DECLINE:     call.Decline == nil,
+		scheduler.Call_KILL:        call.Kill == nil,
+		scheduler.Call_SHUTDOWN:    call.Shutdown == nil,
+		scheduler.Call_ACKNOWLEDGE: call.Acknowledge == nil,
+		scheduler.Call_RECONCILE:   call.Reconcile == nil,
 	}[call.Type]
 	switch {
 	case incomplete:
@@ -66,8 +69,8 @@ func (m *Master) malformed(call *scheduler.Call) string {
 	return ""
 }
 
-// call executes a valid call other than SUBSCRIBE and returns the answer.
-func (m *Master) call(call *scheduler.Call, stream []string, hasStream bool) (status int, text string) {
+// executeCall executes a valid call other than SUBSCRIBE and returns the answer.
+func (m *Master) executeCall(call *scheduler.Call, stream []string, hasStream bool) (status int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	id := call.FrameworkID.Value
@@ -82,8 +85,8 @@ func (m *Master) call(call *scheduler.Call, stream []string, hasStream bool) (st
 	case !hasStream:
 		return http.StatusBadRequest, "All non-subscribe calls should include the 'Mesos-Stream-Id' header"
 	case stream[0] != f.stream.id:
-		return http.StatusBadRequest, fmt.Sprintf(
-			"The stream ID '%s' included in this request didn't match the stream ID currently associated with framework ID %s", stream[0], id)
+		return http.StatusBadRequest, fmt.Sprintf("The stream ID '%s' included in this request didn't match the "+
+			"stream ID currently associated with framework ID %s", stream[0], id)
 	}
 	switch call.Type {
 	case scheduler.Call_ACCEPT:
@@ -108,6 +111,7 @@ func (m *Master) call(call *scheduler.Call, stream []string, hasStream bool) (st
 	return http.StatusAccepted, ""
 }
 
+// kill passes the kill to the task's agent. It answers for a task that the master does not know as reconciliation does.
 func (m *Master) kill(f *framework, call *scheduler.Call_Kill) {
 	t := f.tasks[call.TaskID.Value]
 	if t == nil {
@@ -119,16 +123,18 @@ func (m *Master) kill(f *framework, call *scheduler.Call_Kill) {
 		if call.KillPolicy != nil {
 			kill.Kill.Policy = &link.Proto[mesos.KillPolicy]{Of: *call.KillPolicy}
 		}
-		a.orders.Push(kill) // a disconnected agent misses it, and the framework repeats it
+		a.orders.Push(kill) // a disconnected agent does not get it; the framework repeats the kill
 	}
 }
 
+// shutdown passes the shutdown of an executor to its agent.
 func (m *Master) shutdown(f *framework, call *scheduler.Call_Shutdown) {
 	if a := m.agents[call.AgentID.Value]; a != nil {
 		a.orders.Push(link.Order{ShutdownExecutor: &link.Executor{Framework: f.id, Executor: call.ExecutorID.Value}})
 	}
 }
 
+// acknowledge passes the acknowledgement to the task's agent. It forgets a task whose end is acknowledged.
 func (m *Master) acknowledge(f *framework, call *scheduler.Call_Acknowledge) {
 	a := m.agents[call.AgentID.Value]
 	if a == nil {

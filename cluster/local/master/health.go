@@ -18,26 +18,27 @@ const (
 	DefaultAgentReregisterTimeout = 10 * time.Minute
 )
 
-// health pings the agents until ctx ends.
-func (m *Master) health(ctx context.Context) {
+// watchAgents pings the agents until ctx ends. Once, after AgentReregisterTimeout, it gives up the agents that have not
+// registered again.
+func (m *Master) watchAgents(ctx context.Context) {
 	ping := time.NewTicker(m.opts.AgentPingTimeout)
 	defer ping.Stop()
-	back := time.NewTimer(m.opts.AgentReregisterTimeout)
-	defer back.Stop()
+	reregister := time.NewTimer(m.opts.AgentReregisterTimeout)
+	defer reregister.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ping.C:
-			m.ping()
-		case <-back.C:
+			m.pingAgents()
+		case <-reregister.C:
 			m.expireAbsent()
 		}
 	}
 }
 
-// ping marks agents unreachable that have answered none of the last pings, and pings the others.
-func (m *Master) ping() {
+// pingAgents marks the agents as unreachable that have answered none of the last pings, and pings the others.
+func (m *Master) pingAgents() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -59,7 +60,7 @@ func (m *Master) AgentTimeout() time.Duration {
 	return m.opts.AgentPingTimeout * time.Duration(m.opts.MaxAgentPingTimeouts+1)
 }
 
-// rescind withdraws all offers of an agent and sends RESCIND events.
+// rescind removes all offers of an agent and sends RESCIND events.
 func (m *Master) rescind(a *agent) {
 	for _, o := range m.offers {
 		if o.agentID == a.id {
@@ -70,14 +71,16 @@ func (m *Master) rescind(a *agent) {
 	}
 }
 
-// markUnreachable removes an agent until it registers again.
+// markUnreachable removes an agent that does not answer, and reports its tasks as unreachable. The agent may register
+// again.
 func (m *Master) markUnreachable(a *agent) {
 	const why = "health check timed out"
 	since := m.recordUnreachable(a.id, why)
 	m.lost[a.id] = m.removeAgent(a, mesos.TASK_UNREACHABLE, mesos.REASON_AGENT_REMOVED, why, since)
 }
 
-// recordUnreachable records that an agent is unreachable, and returns since when.
+// recordUnreachable records in the registry that an agent is unreachable since now, and returns that time. If the file
+// cannot be written, it is recorded in memory only.
 func (m *Master) recordUnreachable(id, why string) *mesos.TimeInfo {
 	m.log.Warn("agent unreachable", "agent", id, "reason", why)
 	record := agentRecord{Unreachable: time.Now()}
@@ -88,11 +91,11 @@ func (m *Master) recordUnreachable(id, why string) *mesos.TimeInfo {
 	return timeInfo(record.Unreachable)
 }
 
-// removeAgent reports to the frameworks first their tasks on an agent, then their rescinded offers, then the agent's
-// failure. It ends the agent's session, so that the agent, if it can, registers again with everything that it has. It
-// returns the tasks.
+// removeAgent removes an agent and ends its session. An agent that is alive can then register again with everything
+// that it has. The frameworks get first updates of their tasks on the agent, then the RESCIND of their offers, then the
+// agent's failure. removeAgent returns the tasks.
 func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskStatus_Reason, why string,
-	since *mesos.TimeInfo) (had []*task) {
+	since *mesos.TimeInfo) (removed []*task) {
 	delete(m.agents, a.id)
 	a.orders.Close()
 	for _, f := range m.frameworks {
@@ -101,7 +104,7 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 				continue
 			}
 			delete(f.tasks, t.id)
-			had = append(had, t)
+			removed = append(removed, t)
 			t.sendLost(state, reason, why, since)
 		}
 		delete(f.executors, a.id)
@@ -109,11 +112,11 @@ func (m *Master) removeAgent(a *agent, state mesos.TaskState, reason mesos.TaskS
 	}
 	m.rescind(a)
 	m.sendFailure(a.id)
-	return had
+	return removed
 }
 
-// expireAbsent marks the agents in the registry unreachable that did not register again. Their tasks are unknown to
-// this master, so it cannot report them.
+// expireAbsent marks the agents in the registry as unreachable that did not register again. The master does not know
+// their tasks, so it cannot report them.
 func (m *Master) expireAbsent() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,7 +129,8 @@ func (m *Master) expireAbsent() {
 	}
 }
 
-// absentAgents returns the agents in the registry that have not registered with this master yet.
+// absentAgents returns the agents that the master expects: those in the registry that have not registered with it yet
+// and are neither unreachable nor gone.
 func (m *Master) absentAgents() []string {
 	var ids []string
 	for id, record := range m.registry.Agents {
@@ -141,9 +145,10 @@ func (m *Master) absentAgents() []string {
 func (t *task) sendLost(state mesos.TaskState, reason mesos.TaskStatus_Reason, why string, since *mesos.TimeInfo) {
 	status := t.status(why, reason)
 	status.State, status.ContainerStatus, status.UnreachableTime = &state, nil, since
-	t.framework.send(update(status))
+	t.framework.send(updateEvent(status))
 }
 
+// sendFailure tells all frameworks that an agent has failed.
 func (m *Master) sendFailure(agentID string) {
 	for _, f := range m.frameworks {
 		f.send(&scheduler.Event{Type: scheduler.Event_FAILURE,

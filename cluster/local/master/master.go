@@ -13,8 +13,8 @@
 // The master pings the agents. An agent that does not answer is unreachable, with all its tasks, until it registers
 // again. So is an agent in the registry that does not register again in time.
 //
-// All free resources of an agent are offered to one framework at a time, to whichever comes first, as soon as there
-// are any.
+// As soon as an agent has free resources, all of them are offered to one framework, which is chosen at random from
+// those whose filters allow it.
 package master
 
 import (
@@ -57,8 +57,8 @@ type Options struct {
 	Heartbeat time.Duration
 	// Credentials, if not nil, are required of every framework. A framework's principal is then theirs.
 	Credentials *apihttp.Credentials
-	// AgentPingTimeout is how long an agent has to answer a ping. After MaxAgentPingTimeouts unanswered pings in a row
-	// it is unreachable. 0 means Mesos' defaults.
+	// AgentPingTimeout is how long an agent has to answer a ping, and the interval of pings. After MaxAgentPingTimeouts
+	// unanswered pings in a row the agent is unreachable. 0 means Mesos' defaults.
 	AgentPingTimeout     time.Duration
 	MaxAgentPingTimeouts int
 	// AgentReregisterTimeout is how long after the start an agent in the registry may take to register again before it
@@ -81,7 +81,7 @@ type Master struct {
 
 	wakeAllocator chan struct{}
 	stop          context.CancelFunc
-	background    sync.WaitGroup
+	background    sync.WaitGroup // the master's own goroutines
 
 	mu         sync.Mutex
 	closed     bool
@@ -138,8 +138,8 @@ func Open(opts Options) (*Master, error) {
 		}
 		m.startExpiry(m.addFramework(info))
 	}
-	m.background.Go(func() { m.allocator(ctx) })
-	m.background.Go(func() { m.health(ctx) })
+	m.background.Go(func() { m.runAllocator(ctx) })
+	m.background.Go(func() { m.watchAgents(ctx) })
 	return m, nil
 }
 
@@ -198,10 +198,11 @@ type framework struct {
 	// filters are the framework's filters, by agent.
 	filters map[string][]filter
 	tasks   map[string]*task
-	// executors are by agent and executor id.
+	// executors are the running executors, by agent and executor id.
 	executors map[string]map[string]*mesos.ExecutorInfo
 }
 
+// task is a task that its agent has, or that is on its way to the agent, until the end of the task is acknowledged.
 type task struct {
 	id, agentID string
 	framework   *framework
@@ -217,12 +218,13 @@ type task struct {
 	order int
 }
 
+// agent is a registered agent, from its registration until it is unreachable or gone.
 type agent struct {
 	id   string
 	info mesos.AgentInfo
 	// orders is the queue of the agent's session. The session has ended when the queue is closed.
 	orders *queue.Queue[link.Order]
-	// total is the agent's resources, used those that tasks, executors and offers hold.
+	// total is all resources of the agent, used what tasks, executors and offers hold.
 	total, used resources
 	// unanswered counts the pings since the last answer.
 	unanswered int
@@ -230,12 +232,14 @@ type agent struct {
 	disconnected bool
 }
 
+// send sends an event to the framework. The event is lost if the framework is not subscribed.
 func (f *framework) send(event *scheduler.Event) {
 	if f.stream != nil {
 		f.stream.push(event)
 	}
 }
 
+// addFramework adds a framework to the master, but not to the registry.
 func (m *Master) addFramework(info mesos.FrameworkInfo) *framework {
 	f := &framework{
 		id:        info.GetID().Value,
@@ -256,12 +260,13 @@ func (f *framework) cancelExpiry() {
 	}
 }
 
-// startExpiry removes the framework unless it subscribes within its failover timeout.
+// startExpiry schedules the removal of the framework after its failover timeout. cancelExpiry, which a subscription
+// calls, prevents it.
 func (m *Master) startExpiry(f *framework) {
 	f.cancelExpiry()
-	// Mesos' longest duration is also 292 years.
-	const longest = float64(1<<63-1) / float64(time.Second)
-	timeout := time.Duration(min(max(f.info.GetFailoverTimeout(), 0), longest/2) * float64(time.Second))
+	// A Duration cannot be longer than 292 years, and neither can Mesos' durations.
+	const maxSeconds = float64(1<<63-1) / float64(time.Second)
+	timeout := time.Duration(min(max(f.info.GetFailoverTimeout(), 0), maxSeconds/2) * float64(time.Second))
 	var timer *time.Timer
 	timer = time.AfterFunc(timeout, func() {
 		m.mu.Lock()

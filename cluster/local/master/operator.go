@@ -17,8 +17,8 @@ import (
 // goneMessage is Mesos' message about an agent that was marked gone.
 const goneMessage = "Agent has been marked gone"
 
-// serveOperator handles POST /api/v1. It implements the calls of the operator API that change the answers to
-// frameworks, and the one that is needed to use them: GET_AGENTS, MARK_AGENT_GONE and TEARDOWN.
+// serveOperator handles POST /api/v1. Of the operator API it implements MARK_AGENT_GONE and TEARDOWN, which change the
+// answers to frameworks, and GET_AGENTS, which lists the ids for MARK_AGENT_GONE.
 func (m *Master) serveOperator(w http.ResponseWriter, r *http.Request) {
 	var call master.Call
 	if !apihttp.ReadCall(w, r, &call) {
@@ -53,7 +53,8 @@ func (m *Master) listAgents() *master.Response {
 	return &master.Response{Type: master.Response_GET_AGENTS, GetAgents: &master.Response_GetAgents{Agents: agents}}
 }
 
-// teardown removes a framework with all its tasks and executors. The framework cannot subscribe again.
+// teardown removes a framework with all its tasks and executors. The framework cannot subscribe again. It returns the
+// answer.
 func (m *Master) teardown(id string) (status int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,7 +72,8 @@ func (m *Master) teardown(id string) (status int, text string) {
 	return http.StatusOK, ""
 }
 
-// markGone removes an agent permanently. Its tasks are reported as gone and its executors are ended.
+// markGone removes an agent permanently. The agent's tasks are reported as gone, and its executors are ended if the
+// agent is registered. It returns the answer.
 func (m *Master) markGone(id string) (status int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wholefile"
 )
 
-// registry is the state that outlives a master's process. It is one file that is replaced as a whole; without a path
-// it is in memory only.
+// registry is the state that outlives a master's process. It is stored in one file, which is replaced as a whole.
+// Without a path it is in memory only.
 type registry struct {
 	path string
 	registryState
@@ -29,23 +29,24 @@ type registryState struct {
 	Frameworks map[string][]byte `json:"frameworks"`
 	// Removed are the ids of removed frameworks, which cannot subscribe again, oldest first.
 	Removed []string `json:"removed"`
-	// Agents are all agents that ever registered, by id. Their number needs no limit, because there is one per data
-	// folder.
+	// Agents are all agents that ever registered, by id. Their number needs no limit, because each data folder has only
+	// one agent.
 	Agents map[string]agentRecord `json:"agents"`
 }
 
 // agentRecord is the registry's record of an agent. The zero record means that the agent is registered or expected
 // back.
 type agentRecord struct {
-	// Unreachable is since when the agent is unreachable.
+	// Unreachable is since when the agent is unreachable; zero if it is not.
 	Unreachable time.Time `json:"unreachable,omitzero"`
-	// Gone is set after an operator marked the agent gone. It cannot register again.
+	// Gone is set after an operator marked the agent gone. The agent cannot register again.
 	Gone bool `json:"gone,omitempty"`
 }
 
-// maxRemoved limits the size of the file. Forgetting an old id does no harm, because ids are never generated twice.
+// maxRemoved limits the length of Removed. To forget an old id does no harm, because no id is generated twice.
 const maxRemoved = 1000
 
+// openRegistry reads the registry, which is empty if the file does not exist or path is empty.
 func openRegistry(path string) (*registry, error) {
 	r := &registry{path: path}
 	r.Frameworks, r.Agents = map[string][]byte{}, map[string]agentRecord{}
@@ -55,13 +56,14 @@ func openRegistry(path string) (*registry, error) {
 			err = json.Unmarshal(content, &r.registryState)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read the local master's registry %s: %w; move it away to forget all frameworks and agents", path, err)
+			return nil, fmt.Errorf("read the local master's registry %s: %w; "+
+				"move it away to forget all frameworks and agents", path, err)
 		}
 	}
 	return r, nil
 }
 
-// change applies do to the registry and writes it before it returns. If the write fails, nothing has changed.
+// change applies do to the registry and writes the file before it returns. If the write fails, nothing has changed.
 func (r *registry) change(do func(*registryState)) error {
 	next := registryState{
 		Frameworks: maps.Clone(r.Frameworks), Removed: slices.Clone(r.Removed), Agents: maps.Clone(r.Agents),

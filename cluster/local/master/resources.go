@@ -10,6 +10,7 @@ import (
 // resourceNames are the kinds of resources that local agents have.
 var resourceNames = [...]string{"cpus", "mem", "disk"}
 
+// These are the indexes of the kinds in resourceNames.
 const cpus, mem, disk = 0, 1, 2
 
 // resources are amounts in thousandths, Mesos' own precision, in the order of resourceNames. They are always
@@ -18,23 +19,23 @@ type resources [len(resourceNames)]int64
 
 func milli(v float64) int64 { return int64(math.Round(v * 1000)) }
 
-// parse sums resources in protobuf form. fault, in Mesos' wording, names the first one that no agent here offers.
+// parse sums resources in protobuf form. fault, in Mesos' wording, names the first resource that is invalid or that no
+// agent here offers.
 func parse(sent []mesos.Resource) (sum resources, fault string) {
 	for i := range sent {
 		r := &sent[i]
 		value := r.GetScalar().GetValue()
 		problem := "it is not offered"
-		for at, name := range resourceNames {
-			switch {
-			case r.Name != name || r.GetType() != mesos.SCALAR || r.Revocable != nil || r.Shared != nil ||
-				r.Disk != nil,
-				r.GetRole() != "" && r.GetRole() != "*", r.Reservation != nil, len(r.Reservations) > 0:
+		for i, name := range resourceNames {
 			// A double represents thousandths exactly only up to this limit.
-			case math.IsNaN(value) || value > 1e12 || milli(value) <= 0:
+			tooLarge := value > 1e12
+			switch {
+			case r.Name != name || !isPlain(r):
+			case math.IsNaN(value) || tooLarge || milli(value) <= 0:
 				problem = "Invalid scalar resource: value <= 0, or too large"
 			default:
 				problem = ""
-				sum[at] += milli(value)
+				sum[i] += milli(value)
 			}
 		}
 		if problem != "" {
@@ -44,7 +45,14 @@ func parse(sent []mesos.Resource) (sum resources, fault string) {
 	return sum, ""
 }
 
-// amount sums resources that are known to be valid: they were launched, or belong to an agent.
+// isPlain reports whether a resource is a scalar that is neither reserved, shared nor revocable, and no disk of its
+// own.
+func isPlain(r *mesos.Resource) bool {
+	return r.GetType() == mesos.SCALAR && r.Revocable == nil && r.Shared == nil && r.Disk == nil &&
+		(r.GetRole() == "" || r.GetRole() == "*") && r.Reservation == nil && len(r.Reservations) == 0
+}
+
+// amount sums resources that are known to be valid, because they belong to an agent or to a launched task or executor.
 func amount(valid []mesos.Resource) resources {
 	sum, _ := parse(valid)
 	return sum
@@ -65,6 +73,7 @@ func (r resources) minus(other resources) resources {
 	return r
 }
 
+// contains reports whether r is at least other in every kind.
 func (r resources) contains(other resources) bool {
 	for i := range r {
 		if r[i] < other[i] {

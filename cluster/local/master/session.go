@@ -36,8 +36,8 @@ func (s *session) Close() {
 	m.rescind(a)
 }
 
-// Report implements link.Session. News after a later registration are ignored, because the agent will report them
-// again.
+// Report implements link.Session. It rejects news if the session has ended, because the next registration of the agent
+// contains them.
 func (s *session) Report(news link.News) error {
 	m, a := s.master, s.agent
 	m.mu.Lock()
@@ -49,24 +49,25 @@ func (s *session) Report(news link.News) error {
 	case news.Pong:
 		a.unanswered = 0
 	case news.Update != nil:
-		m.update(a, news.Update)
+		m.forwardUpdate(a, news.Update)
 	case news.Ended != nil:
 		m.executorEnded(a, news.Ended)
 	case news.Message != nil:
-		m.message(a, news.Message)
+		m.forwardMessage(a, news.Message)
 	}
 	return nil
 }
 
-// Register implements link.Upstream. Frameworks that only the agent remembers are restored; removed ones are shut down
-// on the agent. A connected framework gets updates of the tasks of an agent that this master did not remember, or that
-// was unreachable. Tasks that a known agent does not report never reached it.
+// Register implements link.Upstream. It restores the frameworks that only the agent remembers, and shuts down removed
+// frameworks on the agent. If the agent is not in the registry or was unreachable, connected frameworks get updates of
+// its tasks. If the agent has registered with this master before, the tasks that it does not report never reached it,
+// and are dropped.
 func (m *Master) Register(_ context.Context, r link.Registration) (link.Session, error) {
 	info := r.Agent.Of
 	id := info.GetID().GetValue()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	record, had := m.registry.Agents[id]
+	record, inRegistry := m.registry.Agents[id]
 	switch {
 	case m.closed:
 		return nil, errClosed
@@ -78,17 +79,18 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 	if err := m.registry.setAgent(id, agentRecord{}); err != nil {
 		return nil, err
 	}
-	known := m.agents[id] != nil
-	remembered, reason := had && record.Unreachable.IsZero(), "Unknown agent reregistered"
-	if !record.Unreachable.IsZero() {
+	registeredBefore := m.agents[id] != nil
+	wasUnreachable := !record.Unreachable.IsZero()
+	remembered, reason := inRegistry && !wasUnreachable, "Unknown agent reregistered"
+	if wasUnreachable {
 		reason = "Unreachable agent re-reregistered" // Mesos' spelling
 	}
-	a := m.admit(id, info)
+	a := m.addAgent(id, info)
 
 	for _, f := range r.Frameworks {
-		if of := f.Of.GetID().GetValue(); m.registry.isRemoved(of) {
-			a.orders.Push(link.Order{ShutdownFramework: of})
-		} else if m.frameworks[of] == nil {
+		if frameworkID := f.Of.GetID().GetValue(); m.registry.isRemoved(frameworkID) {
+			a.orders.Push(link.Order{ShutdownFramework: frameworkID})
+		} else if m.frameworks[frameworkID] == nil {
 			m.startExpiry(m.addFramework(f.Of))
 		}
 	}
@@ -112,13 +114,13 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 		if !remembered {
 			status := t.status(reason, mesos.REASON_AGENT_REREGISTERED)
 			status.State = t.latest.Enum() // a copy, because t changes while this is sent
-			f.send(update(status))
+			f.send(updateEvent(status))
 		}
 		if link.Terminal(t.latest) {
 			m.release(t)
 		}
 	}
-	if known {
+	if registeredBefore {
 		m.dropMissing(a, &r)
 	}
 	for _, f := range m.frameworks {
@@ -135,8 +137,8 @@ func (m *Master) Register(_ context.Context, r link.Registration) (link.Session,
 // maxOrders limits the queued orders of an agent; the session of a slower agent ends.
 const maxOrders = 100_000
 
-// admit adds the agent, whose resources are offered from then on, and replaces its previous registration.
-func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
+// addAgent adds an agent, whose resources are offered from then on. It replaces the agent's previous registration.
+func (m *Master) addAgent(id string, info mesos.AgentInfo) *agent {
 	a := &agent{id: id, info: info, total: amount(info.Resources), orders: queue.New[link.Order](maxOrders)}
 	delete(m.lost, id)
 	if before := m.agents[id]; before != nil {
@@ -147,7 +149,8 @@ func (m *Master) admit(id string, info mesos.AgentInfo) *agent {
 	return a
 }
 
-// dropMissing removes the tasks and executors that a restarted agent does not have.
+// dropMissing removes the tasks and executors that an agent does not report when it registers again. It reports these
+// tasks as dropped unless their end was reported before.
 func (m *Master) dropMissing(a *agent, r *link.Registration) {
 	type key struct{ framework, id string }
 	tasks, executors := map[key]bool{}, map[key]bool{}
@@ -167,7 +170,7 @@ func (m *Master) dropMissing(a *agent, r *link.Registration) {
 			if !link.Terminal(t.reported) {
 				status := t.status("Reconciliation: task unknown to the agent", mesos.REASON_RECONCILIATION)
 				status.State = mesos.TASK_DROPPED.Enum()
-				f.send(update(status))
+				f.send(updateEvent(status))
 			}
 		}
 		for id, e := range f.executors[a.id] {
@@ -179,6 +182,7 @@ func (m *Master) dropMissing(a *agent, r *link.Registration) {
 	}
 }
 
+// recover takes over the state of a task from its agent.
 func (t *task) recover(s *link.TaskState) {
 	t.latest = s.Latest
 	if s.Status != nil {
@@ -187,6 +191,7 @@ func (t *task) recover(s *link.TaskState) {
 	}
 }
 
+// addExecutor adds an executor, whose resources are in use from then on.
 func (m *Master) addExecutor(f *framework, a *agent, info *mesos.ExecutorInfo) {
 	if f.executors[a.id] == nil {
 		f.executors[a.id] = map[string]*mesos.ExecutorInfo{}
@@ -195,6 +200,7 @@ func (m *Master) addExecutor(f *framework, a *agent, info *mesos.ExecutorInfo) {
 	a.used = a.used.plus(amount(info.Resources))
 }
 
+// addTask adds a task, whose resources are in use from then on.
 func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo) *task {
 	m.nextTask++
 	t := &task{
@@ -206,21 +212,22 @@ func (m *Master) addTask(f *framework, a *agent, info *mesos.TaskInfo) *task {
 	return t
 }
 
-// release frees a task's resources, once.
+// release frees a task's resources. It does nothing if they were freed before.
 func (m *Master) release(t *task) {
 	m.free(t.agentID, t.resources)
 	t.resources = resources{}
 }
 
-// update passes an update on to the framework. As in Mesos, it does so even for a task that the master does not know.
-func (m *Master) update(a *agent, u *link.StatusUpdate) {
+// forwardUpdate passes an update on to the framework. As in Mesos, it does so even for a task that the master does not
+// know.
+func (m *Master) forwardUpdate(a *agent, u *link.StatusUpdate) {
 	status := &u.Status.Of
 	f := m.frameworks[u.Framework]
 	if f == nil {
 		m.log.Warn("update ignored, its framework is unknown", "framework", u.Framework, "task", status.TaskID.Value)
 		return
 	}
-	f.send(update(*status))
+	f.send(updateEvent(*status))
 	t := f.tasks[status.TaskID.Value]
 	if t == nil {
 		return
@@ -233,11 +240,12 @@ func (m *Master) update(a *agent, u *link.StatusUpdate) {
 		m.release(t)
 	}
 	if f.executors[a.id][t.executor.ExecutorID.Value] == nil && !link.Terminal(t.latest) {
-		// The executor that it was launched on has ended, so it runs on a new one.
+		// The task lives although the executor of its launch has ended, so the agent has started a new executor.
 		m.addExecutor(f, a, t.executor)
 	}
 }
 
+// executorEnded frees the resources of an executor that has ended, and tells its framework.
 func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
 	f := m.frameworks[ended.Framework]
 	if f == nil {
@@ -255,12 +263,13 @@ func (m *Master) executorEnded(a *agent, ended *link.ExecutorEnded) {
 	}})
 }
 
-// message passes an executor's message on. As in Mesos, a message to a disconnected framework is lost.
-func (m *Master) message(a *agent, of *link.Message) {
-	if f := m.frameworks[of.Framework]; f != nil {
+// forwardMessage passes an executor's message on to the framework. As in Mesos, a message to a disconnected framework
+// is lost.
+func (m *Master) forwardMessage(a *agent, message *link.Message) {
+	if f := m.frameworks[message.Framework]; f != nil {
 		f.send(&scheduler.Event{Type: scheduler.Event_MESSAGE, Message: &scheduler.Event_Message{
-			AgentID: mesos.AgentID{Value: a.id}, ExecutorID: mesos.ExecutorID{Value: of.Executor.Executor},
-			Data: of.Data,
+			AgentID: mesos.AgentID{Value: a.id}, ExecutorID: mesos.ExecutorID{Value: message.Executor.Executor},
+			Data: message.Data,
 		}})
 	}
 }

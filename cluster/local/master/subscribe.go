@@ -17,7 +17,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/cluster/local/queue"
 )
 
-// closeTimeout is how long the end of a stream may take to be written.
+// closeTimeout limits how long a stream that is ended takes to write its last events.
 const closeTimeout = 5 * time.Second
 
 // subscription is one stream of events. Its queue is filled under the master's mutex and written by the request that
@@ -25,7 +25,7 @@ const closeTimeout = 5 * time.Second
 type subscription struct {
 	id     string
 	events *queue.Queue[encoding.Marshaler]
-	// abandon ends the writing and thereby the request.
+	// abandon ends the request at once, without the queued events.
 	abandon context.CancelFunc
 }
 
@@ -33,7 +33,7 @@ func newSubscription(limit int, abandon context.CancelFunc) *subscription {
 	return &subscription{id: uuid.NewString(), events: queue.New[encoding.Marshaler](limit), abandon: abandon}
 }
 
-// heartbeat is sent after the first event of a stream and then at regular intervals.
+// heartbeat is the second event of a stream, and is sent at regular intervals after that.
 var heartbeat = &scheduler.Event{Type: scheduler.Event_HEARTBEAT}
 
 // push queues an event. A subscriber that is too slow is disconnected.
@@ -49,6 +49,7 @@ func (s *subscription) end(last ...encoding.Marshaler) {
 	time.AfterFunc(closeTimeout, s.abandon)
 }
 
+// serveSubscribe handles SUBSCRIBE. It sends events to the framework until the subscription ends.
 func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *scheduler.Call_Subscribe) {
 	ctx, abandon := context.WithCancel(r.Context())
 	defer abandon()
@@ -64,7 +65,8 @@ func (m *Master) serveSubscribe(w http.ResponseWriter, r *http.Request, call *sc
 	}
 }
 
-// subscribe makes s the stream of the framework and queues its first events.
+// subscribe makes s the stream of the framework, which it adds if it is new, and queues the first events. It ends an
+// earlier stream of the framework. A removed framework gets only an ERROR event.
 func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,8 +95,8 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	if f.stream != nil {
 		f.stream.end(errorEvent("Framework failed over"))
 	}
-	// Filters remain. Mesos clears them when it sees a framework's connection end, but the connection of a subscriber
-	// whose host froze is still open.
+	// The filters remain if the former stream is still open, as in Mesos, which clears them when the connection ends.
+	// That is so if the former subscriber's host froze.
 	m.withdrawOffers(f)
 	f.suppressed = len(call.SuppressedRoles) > 0
 	f.stream = s
@@ -115,7 +117,7 @@ func (m *Master) subscribe(call *scheduler.Call_Subscribe, s *subscription) erro
 	return nil
 }
 
-// unsubscribed handles the end of a stream, for any reason.
+// unsubscribed handles that a stream has ended, for any reason. It does nothing if the framework has a later stream.
 func (m *Master) unsubscribed(s *subscription) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,12 +10,13 @@ import (
 // maxID is the maximum length of a file name, because ids become folder names.
 const maxID = 255
 
-// invalidTask returns, in Mesos' wording, why a task cannot be launched with the available resources. If it can, fault
-// is "" and need is the resources of the task, plus those of its executor if that does not run yet.
-func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (need resources,
+// validateTask checks whether a task can be launched with the available resources. If not, fault says why in Mesos'
+// wording. Otherwise fault is "", and need is the resources of the task, plus those of its executor if that does not
+// run yet.
+func (m *Master) validateTask(f *framework, a *agent, task *mesos.TaskInfo, available resources) (need resources,
 	fault string) {
 	id := task.TaskID.Value
-	if fault = invalidID(id); fault != "" {
+	if fault = validateID(id); fault != "" {
 		return need, fault
 	}
 	switch {
@@ -26,26 +27,28 @@ func (m *Master) invalidTask(f *framework, a *agent, task *mesos.TaskInfo, avail
 	case len(task.Resources) == 0:
 		return need, "Task uses no resources"
 	case task.Executor == nil || task.Command != nil:
-		return need, "Task should have ExecutorInfo, and no CommandInfo: agents of this cluster have no executor of their own"
+		return need, "Task should have ExecutorInfo, and no CommandInfo: " +
+			"agents of this cluster have no executor of their own"
 	}
-	own, fault := parse(task.Resources)
+	taskNeed, fault := parse(task.Resources)
 	if fault != "" {
 		return need, fault
 	}
-	executors, fault := f.invalidExecutor(a, task.Executor)
-	if need = own.plus(executors); fault == "" && !available.contains(need) {
+	executorNeed, fault := f.validateExecutor(a, task.Executor)
+	if need = taskNeed.plus(executorNeed); fault == "" && !available.contains(need) {
 		fault = fmt.Sprintf("Total resources %s required by task and its executor is more than available %s", need,
 			available)
 	}
 	return need, fault
 }
 
-// invalidExecutor validates an executor and returns the resources that it needs: none if it already runs.
-func (f *framework) invalidExecutor(a *agent, e *mesos.ExecutorInfo) (need resources, fault string) {
+// validateExecutor checks an executor and returns the resources that it needs: none if it already runs. fault is "" if
+// the executor is valid.
+func (f *framework) validateExecutor(a *agent, e *mesos.ExecutorInfo) (need resources, fault string) {
 	if e.Type != mesos.ExecutorInfo_CUSTOM || e.Command == nil || e.GetFrameworkID().GetValue() != f.id {
 		return need, "ExecutorInfo should have the type 'CUSTOM', a command, and the framework's own ID"
 	}
-	if fault = invalidID(e.ExecutorID.Value); fault != "" {
+	if fault = validateID(e.ExecutorID.Value); fault != "" {
 		return need, fault
 	}
 	if need, fault = parse(e.Resources); fault != "" {
@@ -53,14 +56,16 @@ func (f *framework) invalidExecutor(a *agent, e *mesos.ExecutorInfo) (need resou
 	}
 	if running := f.executors[a.id][e.ExecutorID.Value]; running != nil {
 		if !running.Equal(e) {
-			fault = fmt.Sprintf("ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\nExisting ExecutorInfo:\n%v\nExecutorInfo:\n%v", running, e)
+			fault = fmt.Sprintf("ExecutorInfo is not compatible with existing ExecutorInfo with same ExecutorID.\n"+
+				"Existing ExecutorInfo:\n%v\nExecutorInfo:\n%v", running, e)
 		}
 		need = resources{}
 	}
 	return need, fault
 }
 
-func invalidID(id string) string {
+// validateID returns why an id cannot be used, or "".
+func validateID(id string) string {
 	switch {
 	case id == "":
 		return "ID must not be empty"
