@@ -93,7 +93,7 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 	var err error
 	a.locked(func() {
 		err = a.handleUnacknowledged(ex,
-		&executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
+			&executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
 	})
 	if err == nil {
 		t.Error("a subscription whose updates can't be recorded is taken")

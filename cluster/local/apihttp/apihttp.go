@@ -28,7 +28,7 @@ const MaxBody = 64 << 20
 const (
 	mediaJSON     = "application/json"
 	mediaProtobuf = "application/x-protobuf"
-	text          = "text/plain; charset=utf-8"
+	mediaText     = "text/plain; charset=utf-8"
 )
 
 // ReadCall parses the request body into call, as JSON or protobuf according to its Content-Type. If that fails, it
@@ -62,10 +62,10 @@ func ReadCall(w http.ResponseWriter, r *http.Request, call encoding.Unmarshaler)
 	return true
 }
 
-// Answer sends a status with Mesos' text for it. 202 without a text means that a call was accepted; its results arrive
-// as events.
+// Answer sends a status and a text. The status 202 without a text means that a call was accepted; its results arrive as
+// events.
 func Answer(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("Content-Type", text)
+	w.Header().Set("Content-Type", mediaText)
 	w.Header().Set("Content-Length", strconv.Itoa(len(message)))
 	w.WriteHeader(status)
 	// The client may have disconnected, and no one else needs the answer.

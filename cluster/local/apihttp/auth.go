@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The realms that Mesos names in its challenges.
+// These are the realms that Mesos names in its challenges.
 const (
 	RealmScheduler = "mesos-master-scheduler"
 	RealmOperator  = "mesos-master-readwrite"
@@ -19,8 +19,8 @@ const (
 	RealmFiles     = "mesos-agent-readonly"
 )
 
-// Credentials are for HTTP basic authentication: of frameworks to the master, and of readers of sandboxes to the
-// agent. Every way to print them hides the secret.
+// Credentials are for HTTP basic authentication: of frameworks, operators and agents to the master, and of readers of
+// sandboxes to the agent. Formatting and logging them hides the secret.
 type Credentials struct{ Principal, Secret string }
 
 // String hides the secret.
@@ -32,8 +32,8 @@ func (c Credentials) GoString() string { return c.String() }
 // LogValue hides the secret.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// Guard passes only requests with the credentials to next and answers others with 401. With nil credentials it passes
-// all requests.
+// Guard returns a handler that passes requests with these credentials to next and answers others with 401. If c is nil,
+// it returns next itself.
 func (c *Credentials) Guard(realm string, next http.Handler) http.Handler {
 	if c == nil {
 		return next
@@ -54,6 +54,7 @@ func (c *Credentials) Guard(realm string, next http.Handler) http.Handler {
 	})
 }
 
+// challenge answers 401 and asks for authentication by this scheme.
 func challenge(w http.ResponseWriter, scheme string) {
 	w.Header().Set("WWW-Authenticate", scheme)
 	Answer(w, http.StatusUnauthorized, "401 Unauthorized.")
@@ -73,9 +74,9 @@ func (k TokenKey) Token(container string) string {
 // Admit returns the container to which the request's token belongs. Without a valid token it answers 401 and returns
 // false.
 func (k TokenKey) Admit(w http.ResponseWriter, r *http.Request) (container string, admitted bool) {
-	token, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	token, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	container, _, _ = strings.Cut(token, ".")
-	if !is || !hmac.Equal([]byte(token), []byte(k.Token(container))) {
+	if !isBearer || !hmac.Equal([]byte(token), []byte(k.Token(container))) {
 		challenge(w, fmt.Sprintf("Bearer realm=%q", RealmExecutor))
 		return "", false
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 // Stream answers the SUBSCRIBE request r with events in RecordIO frames: the queued events, and heartbeat at the given
-// interval, until the queue is closed or ctx ends. The events are in protobuf if the Accept header names it, and
-// otherwise in JSON. The headers are sent before the first event, so that the subscriber knows that its request was
-// accepted.
+// interval. It returns nil when the queue is closed and all its events are written, and an error when ctx ends or a
+// write fails. The events are in protobuf if the Accept header names it, and otherwise in JSON. The headers are sent
+// before the first event, so that the subscriber knows that its request was accepted.
 func Stream(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, headers http.Header,
 	events *queue.Queue[encoding.Marshaler], interval time.Duration, heartbeat encoding.Marshaler,
@@ -54,7 +54,7 @@ func Stream(
 	}
 }
 
-// stream is for one goroutine.
+// stream writes events to one subscriber. Only one goroutine may use it.
 type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -76,16 +76,16 @@ func (s *stream) send(ctx context.Context, events ...encoding.Marshaler) error {
 		fmt.Fprintf(&frames, "%d\n", len(frame))
 		frames.Write(frame)
 	}
-	abort := make(chan struct{})
+	aborted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
-		defer close(abort)
+		defer close(aborted)
 		// Some ResponseWriters have no deadlines; the write then ends with the connection.
 		_ = s.control.SetWriteDeadline(time.Now())
 	})
 	_, err := s.w.Write(frames.Bytes())
 	err = errors.Join(err, s.control.Flush())
 	if !stop() {
-		<-abort
+		<-aborted
 		err = errors.Join(ctx.Err(), err)
 	}
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// cache keeps fetched programs by URI for as long as the agent runs. Concurrent requests for a program share one
-// download, for example when a hundred executors start together.
+// cache keeps fetched programs by URI for as long as the agent runs. When many executors start together, they share one
+// download of their program.
 type cache struct {
 	dir      string
 	download func(ctx context.Context, uri string, to io.Writer) error
@@ -19,13 +19,14 @@ type cache struct {
 	entries map[string]*entry
 }
 
-// entry is a program in the cache. It is complete once done is closed.
+// entry is a program in the cache. Its other fields are set once done is closed.
 type entry struct {
 	done    chan struct{}
 	program *os.File
 	err     error
 }
 
+// newCache creates an empty cache in a folder. It removes what the folder contains.
 func newCache(dir string, download func(context.Context, string, io.Writer) error) (*cache, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, fmt.Errorf("clear the fetcher's cache: %w", err)
@@ -36,8 +37,9 @@ func newCache(dir string, download func(context.Context, string, io.Writer) erro
 	return &cache{dir: dir, download: download, entries: map[string]*entry{}}, nil
 }
 
-// get opens the program of uri, and fetches it first if needed. If the fetch fails, it fails for all callers that
-// waited for it, and the next caller tries again.
+// get opens the program of uri, and fetches it first if needed. If a fetch fails, it fails for all callers that waited
+// for it, and the next caller tries again. If a fetch fails because its caller was cancelled, one of the waiting
+// callers repeats it.
 func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 	for {
 		c.mu.Lock()
@@ -54,17 +56,16 @@ func (c *cache) get(ctx context.Context, uri string) (*os.File, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		// If the fetching caller was cancelled, the others try again.
 		if e.err == nil {
 			return reopen(e.program)
 		}
-		if !errors.Is(e.err, context.Canceled) {
+		if callerCancelled := errors.Is(e.err, context.Canceled); !callerCancelled {
 			return nil, e.err
 		}
 	}
 }
 
-// fill fetches an entry for all callers that wait for it.
+// fill fetches the program of an entry for all callers that wait for it. It removes the entry if that fails.
 func (c *cache) fill(ctx context.Context, uri string, e *entry) (*os.File, error) {
 	defer close(e.done)
 	if e.program, e.err = c.fetch(ctx, uri); e.err != nil {
@@ -105,7 +106,7 @@ func reopen(file *os.File) (*os.File, error) {
 	return os.Open(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 }
 
-// close drops all entries.
+// close drops all entries. An entry that is being fetched remains until the process ends.
 func (c *cache) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +117,7 @@ func (c *cache) close() {
 			if e.program != nil {
 				_ = e.program.Close()
 			}
-		default: // its fetch continues, and its file disappears with the process
+		default:
 		}
 	}
 }

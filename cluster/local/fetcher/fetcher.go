@@ -2,10 +2,10 @@
 // https and file. A program whose URI says "cache" is downloaded once and kept. It fetches programs only; executors
 // fetch the packages of their apps themselves.
 //
-// A program is an unlinked file from before its download on, reachable through descriptors only, and is executed
-// through one. The executed program is therefore exactly the fetched one, and matches its checksum if the URI ends
-// with one. A named file would not be safe, because tasks may run as the agent's user. Only for shell commands, which
-// find programs by name, copies are placed into the sandbox.
+// A program is downloaded into a file that is unlinked before, so it can be read and executed only through its
+// descriptor. The executed program is therefore exactly the fetched one. If its URI ends with a checksum, the program
+// matches that. A file with a name would not be safe, because tasks may run as the agent's user and could replace it.
+// Shell commands find programs by name, so these commands get copies in the sandbox.
 package fetcher
 
 import (
@@ -33,7 +33,8 @@ type Fetcher struct {
 	client *http.Client
 }
 
-// downloadTimeout limits the time of one download. The scheduler that serves its executor is on the same machine.
+// downloadTimeout limits the time of one download. A minute suffices, because the scheduler that serves the program is
+// on the same machine.
 const downloadTimeout = time.Minute
 
 // New creates a fetcher and its cache folder. The folder belongs to the fetcher alone and is emptied, as in
@@ -96,6 +97,7 @@ func (f *Fetcher) Fetch(ctx context.Context, uris []mesos.CommandInfo_URI) (Prog
 	return all, nil
 }
 
+// fetch fetches one program, from the cache if its URI says so. name is the program's name in the sandbox.
 func (f *Fetcher) fetch(ctx context.Context, uri *mesos.CommandInfo_URI) (name string, program *os.File, err error) {
 	if name, err = outputName(uri); err != nil {
 		return "", nil, err

@@ -1,7 +1,7 @@
-// Package identity lets executors recognize their agent. An executor outlives its agent's process, and while the
-// agent is down any program of the machine can listen at its port. So an executor speaks TLS with its agent and
-// trusts only certificates of the agent's own authority, which it has in its environment from its start. Any
-// other listener gets neither the executor's token nor its updates, and can't give it orders.
+// Package identity lets executors recognize their agent. An executor outlives its agent's process, and while the agent
+// is down any program of the machine can listen at the agent's port. So an executor speaks TLS with its agent and
+// trusts only certificates of the agent's own authority, whose certificate the executor has in its environment from
+// its start. Any other listener gets neither the executor's token nor its updates, and cannot give it orders.
 //
 // The authority's key is derived from a secret that stays in the data folder. It is the same after every restart,
 // so that running executors trust the agent that returns.
@@ -27,8 +27,8 @@ type Identity struct {
 	config    *tls.Config
 }
 
-// New creates the identity of the agent at an address from a secret that only the agent knows. Executors that trust
-// the authority of an identity with the same secret trust this one as well.
+// New creates the identity of the agent at an address, from a secret that only the agent knows. All identities from one
+// secret have the same authority's key, so executors that trust one of them trust all.
 func New(secret []byte, ip net.IP) (*Identity, error) {
 	seed, err := hkdf.Key(sha256.New, secret, nil, "authority of the agent's certificates", ed25519.SeedSize)
 	if err != nil {
@@ -62,8 +62,8 @@ func New(secret []byte, ip net.IP) (*Identity, error) {
 	}, nil
 }
 
-// certificate signs a certificate that never expires, because the clock of a machine may be far off. Without an
-// issuer it is self-signed.
+// certificate signs a certificate for a public key with the issuer's key. Without an issuer, the certificate is
+// self-signed. It never expires, because the clock of a machine may be far off.
 func certificate(template, issuer *x509.Certificate, public any, key ed25519.PrivateKey) (*x509.Certificate, error) {
 	template.NotBefore, template.NotAfter = time.Unix(0, 0), time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	if issuer == nil {

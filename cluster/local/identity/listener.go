@@ -10,23 +10,25 @@ import (
 // tlsHandshake is the first byte of every TLS connection. No HTTP request begins with it.
 const tlsHandshake = 0x16
 
+// listener accepts connections with and without TLS.
 type listener struct {
 	net.Listener
 	config *tls.Config
 }
 
-// Accept does not wait for the first byte, because a silent client would block all others.
+// Accept returns a connection before its first byte has arrived, because otherwise a silent client would block all
+// others.
 func (l *listener) Accept() (net.Conn, error) {
 	raw, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
 	return &conn{raw, sync.OnceValue(func() net.Conn {
-		begun := &peeked{raw, bufio.NewReader(raw)}
-		if first, err := begun.read.Peek(1); err == nil && first[0] == tlsHandshake {
-			return tls.Server(begun, l.config)
+		buffered := &peeked{raw, bufio.NewReader(raw)}
+		if first, err := buffered.reader.Peek(1); err == nil && first[0] == tlsHandshake {
+			return tls.Server(buffered, l.config)
 		}
-		return begun // the next read returns Peek's error again
+		return buffered // the next read returns Peek's error again
 	})}, nil
 }
 
@@ -46,8 +48,8 @@ func (c *conn) Write(p []byte) (int, error) { return c.protocol().Write(p) }
 // peeked is a connection whose first byte was read ahead.
 type peeked struct {
 	net.Conn
-	read *bufio.Reader
+	reader *bufio.Reader
 }
 
 // Read returns the bytes that were read ahead first.
-func (p *peeked) Read(b []byte) (int, error) { return p.read.Read(b) }
+func (p *peeked) Read(b []byte) (int, error) { return p.reader.Read(b) }

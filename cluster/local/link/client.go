@@ -70,9 +70,9 @@ func (c *Client) Register(ctx context.Context, r Registration) (_ Session, err e
 		}
 		return nil, fmt.Errorf("it answered %d: %s", response.StatusCode, bytes.TrimSpace(text))
 	}
-	conn, both := response.Body.(io.ReadWriteCloser)
+	conn, isUpgraded := response.Body.(io.ReadWriteCloser)
 	silence, err := strconv.ParseFloat(response.Header.Get(silenceHeader), 64)
-	if err != nil || silence <= 0 || !both {
+	if err != nil || silence <= 0 || !isUpgraded {
 		return nil, errors.Join(errors.New("its answer is not that of a local master"), response.Body.Close())
 	}
 	s := &clientSession{conn: conn, orders: json.NewDecoder(conn), news: json.NewEncoder(conn),

@@ -30,15 +30,16 @@ var ErrCredentials = errors.New("the master rejects this agent's credentials: gi
 
 // Upstream is a master as its agents see it.
 type Upstream interface {
-	// Register registers the agent with everything that it has, and opens a session. The agent calls it after its
-	// recovery; until then the master does not answer for the agent's tasks (rule O3). It ends an earlier session of
-	// the agent. ErrGone and ErrCredentials are permanent; after any other error the agent tries again.
+	// Register registers an agent with everything that it has, and opens a session. It ends an earlier session of the
+	// agent. The agent calls it only after its recovery; until then the master does not answer for the agent's tasks
+	// (rule O3). ErrGone and ErrCredentials are permanent; after any other error the agent tries again.
 	Register(ctx context.Context, r Registration) (Session, error)
 }
 
 // Session is the time from one registration to the next.
 type Session interface {
-	// Orders waits for orders and returns them in order. An error means that the session has ended.
+	// Orders waits for orders and returns them in the order in which they are to be executed. An error means that the
+	// session has ended.
 	Orders() ([]Order, error)
 	// Report sends news to the master. An error means that the session has ended.
 	Report(News) error
@@ -115,7 +116,8 @@ type Run struct {
 	Tasks     []Proto[mesos.TaskInfo]
 }
 
-// Kill kills a task. The agent answers with an update, or not at all, if it does not know the task.
+// Kill kills a task. If the agent does not know the task, it reports the task as dropped. If it does not know the
+// framework either, it does nothing.
 type Kill struct {
 	Framework, Task string
 	Policy          *Proto[mesos.KillPolicy] `json:",omitempty"`
@@ -150,8 +152,9 @@ type StatusUpdate struct {
 	Latest mesos.TaskState
 }
 
-// ExecutorEnded reports that an executor is gone or could not be started, with its wait status (exit 5 is 1280). Until
-// then the executor's resources are in use, and offers list it. The report precedes the last updates of its tasks.
+// ExecutorEnded reports that an executor is gone or could not be started. It precedes the last updates of the
+// executor's tasks. Until the master receives it, the executor's resources are in use, and offers list the executor.
+// WaitStatus is that of wait(2), such as 1280 for exit 5, or -1 if it is unknown.
 type ExecutorEnded struct {
 	Executor
 	WaitStatus int

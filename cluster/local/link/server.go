@@ -18,7 +18,7 @@ const (
 	RegisterPath = "/agent/v1/register"
 	// protocol is the protocol to which a registration upgrades its connection.
 	protocol = "elasticjob-agent"
-	// silenceHeader is the time in seconds without any order after which the session is broken.
+	// silenceHeader holds the time in seconds without any order after which the agent considers the session broken.
 	silenceHeader = "Agent-Silence"
 	// Realm is named in the challenge to agents without credentials.
 	Realm = "local-cluster-agent"
@@ -51,7 +51,8 @@ func (s *Server) Close() {
 	defer s.open.Unlock()
 }
 
-// ServeHTTP implements http.Handler for registrations, which are sent to RegisterPath.
+// ServeHTTP implements http.Handler for registrations, which are sent to RegisterPath. It returns when the session of
+// the registration has ended.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.open.RLock()
 	defer s.open.RUnlock()
@@ -94,7 +95,9 @@ func (s *Server) serve(w http.ResponseWriter, session Session) error {
 	})()
 	err = conn.SetDeadline(time.Time{})
 	if err == nil {
-		_, err = fmt.Fprintf(buffered, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %.3f\r\n\r\n", protocol, silenceHeader, s.silence.Seconds())
+		_, err = fmt.Fprintf(buffered,
+			"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s: %.3f\r\n\r\n",
+			protocol, silenceHeader, s.silence.Seconds())
 	}
 	if err == nil {
 		err = buffered.Flush()
