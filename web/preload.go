@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	// script matches the scripts of the page.
-	script = regexp.MustCompile(`<script[^>]* src="\{static\}/([^"]+)"`)
-	// imports matches static imports, and exports from another module, with a relative path. It does not match
-	// import(…), which loads a module only when it is needed.
+	// scripts matches the scripts of the page.
+	scripts = regexp.MustCompile(`<script[^>]* src="\{static\}/([^"]+)"`)
+	// imports matches imports and exports from another module with a relative path. It does not match import(…), which
+	// loads a module only when it is needed.
 	imports = regexp.MustCompile(`(?m)^\s*(?:(?:import|export)\b[^'"();=]*\bfrom|import)\s*['"](\.\.?/[^'"]+)['"]`)
 )
 
@@ -20,21 +20,21 @@ var (
 func preload(index []byte, texts map[string][]byte) []byte {
 	var modules []string
 	add := func(name string) {
-		if _, there := texts[name]; there && !slices.Contains(modules, name) {
+		if _, exists := texts[name]; exists && !slices.Contains(modules, name) {
 			modules = append(modules, name)
 		}
 	}
-	for _, s := range script.FindAllSubmatch(index, -1) {
+	for _, s := range scripts.FindAllSubmatch(index, -1) {
 		add(string(s[1]))
 	}
-	first := len(modules)
+	imported := len(modules) // the index of the first module that the page does not name itself
 	for i := 0; i < len(modules); i++ {
 		for _, m := range imports.FindAllSubmatch(texts[modules[i]], -1) {
 			add(path.Join(path.Dir(modules[i]), string(m[1])))
 		}
 	}
 	var links bytes.Buffer
-	for _, name := range modules[first:] {
+	for _, name := range modules[imported:] {
 		links.WriteString(`<link rel="modulepreload" href="` + placeholder + "/" + name + `">` + "\n")
 	}
 	return bytes.Replace(index, []byte("</head>"), append(links.Bytes(), "</head>"...), 1)

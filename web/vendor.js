@@ -1,11 +1,11 @@
-// Writes static/vendor: the libraries that the pages import, as the packages pinned in package.json have them. With --check it
-// writes nothing, and fails if what is there is something else.
+// Writes static/vendor, which contains the libraries that the pages import, from the packages that package.json pins. With --check it
+// writes nothing, and fails if static/vendor differs.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 
 const folder = new URL('static/vendor/', import.meta.url)
 const read = (/** @type {string} */ file) => readFileSync(new URL(`node_modules/${file}`, import.meta.url), 'utf8')
 
-// Browsers take relative paths alone, and find no map of the source here.
+// Browsers accept only relative paths, and there are no source maps here.
 const forBrowsers = (/** @type {string} */ text) =>
   text.replace(/from"preact"/g, 'from"./preact.js"').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n')
 
@@ -17,7 +17,7 @@ const wanted = {
   'hooks.d.ts': "export * from 'preact/hooks'\n",
   'htm.js': forBrowsers(read('htm/dist/htm.module.js')),
   'htm.d.ts': "export { default } from 'htm'\n",
-  // The package has its module in full only, twice as large when compressed.
+  // The package has its module only unminified, which is twice as large when compressed.
   'uplot.js': `${read('uplot/dist/uPlot.iife.min.js').trimEnd()}\nexport default uPlot;\n`,
   'uplot.d.ts': "export { default } from 'uplot'\n",
   'uplot.css': read('uplot/dist/uPlot.min.css'),

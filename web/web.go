@@ -1,8 +1,8 @@
 // Package web serves the console: its page, the page with the description of the API, and the files of both.
 //
-// A browser runs the files below static as they are; there is no build step. The address of each file contains a hash
-// over all files, so that browsers can cache files forever and never mix those of two versions. Browsers revalidate
-// the page itself each time, and it contains the hash.
+// A browser runs the files below static unchanged; there is no build step. The address of each file contains a hash
+// over all files, so that browsers can cache files forever and never mix those of two versions. The page contains the
+// hash, and browsers revalidate the page each time.
 package web
 
 import (
@@ -28,7 +28,7 @@ var static embed.FS
 func Static() fs.FS {
 	files, err := fs.Sub(static, "static")
 	if err != nil {
-		panic(err) // the name is valid
+		panic(err) // cannot happen, because the name is valid
 	}
 	return files
 }
@@ -41,22 +41,24 @@ const (
 	placeholder = "{static}"
 )
 
-// Console serves the files. It reads them at the first request.
+// Console serves the pages and files. It reads them at the first request.
 type Console struct {
 	load func() (*content, error)
 }
 
-// New returns a console with these files, which must include index.html and docs.html.
+// New returns a console with these files, which must include index.html and docs.html. If they do not, or cannot be
+// read, every page is answered with that error.
 func New(files fs.FS) *Console {
 	return &Console{load: sync.OnceValues(func() (*content, error) { return load(files) })}
 }
 
-// Page answers with the page for any path; the script in it reads the path.
+// Page answers with the same page for any path. The page's script reads the path.
 func (c *Console) Page(w http.ResponseWriter, r *http.Request) { c.page(w, r, page) }
 
 // Docs answers with the page that shows the description of the API.
 func (c *Console) Docs(w http.ResponseWriter, r *http.Request) { c.page(w, r, docs) }
 
+// page answers with one of the pages.
 func (c *Console) page(w http.ResponseWriter, r *http.Request, name string) {
 	all, err := c.load()
 	if err != nil {
@@ -72,11 +74,11 @@ func (c *Console) page(w http.ResponseWriter, r *http.Request, name string) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	all.page(name, strings.Count(r.URL.EscapedPath(), "/")).write(w, r)
+	all.pageAt(name, strings.Count(r.URL.EscapedPath(), "/")).write(w, r)
 }
 
-// Static answers with the file whose address, /static/{hash}/{file}, is the path of the request. If there is none,
-// for example because a page of another version requests it, Static writes nothing and returns false.
+// Static answers with the file whose address, /static/{hash}/{file}, is the path of the request. If there is no such
+// file, for example because a page of another version requests it, Static writes nothing and returns false.
 func (c *Console) Static(w http.ResponseWriter, r *http.Request) bool {
 	all, err := c.load()
 	if err != nil {
@@ -95,10 +97,10 @@ func (c *Console) Static(w http.ResponseWriter, r *http.Request) bool {
 // maxDepth is the number of slashes in the longest path of a page.
 const maxDepth = 8
 
-// page returns a page with addresses of its files that are relative to a path with so many slashes. Relative addresses
-// also work if a proxy serves the console below a path, of which this server knows nothing. Deeper paths are none of
-// the console's, and get the page with absolute addresses.
-func (c *content) page(name string, slashes int) *file {
+// pageAt returns a page for a path with so many slashes. The addresses of files in it are relative to that path, so
+// that they also work if a proxy serves the console below another path, which this server does not know. The console
+// has no path with more than maxDepth slashes; the page for such a path has absolute addresses.
+func (c *content) pageAt(name string, slashes int) *file {
 	depth := slashes
 	if depth < 1 || depth > maxDepth {
 		depth = 0
@@ -109,12 +111,12 @@ func (c *content) page(name string, slashes int) *file {
 // content is everything that a console serves.
 type content struct {
 	folder string             // the folder of the files' addresses: /static/ and the hash
-	pages  map[string][]*file // for each number of slashes; the first is absolute
+	pages  map[string][]*file // by name and number of slashes; the first of each has absolute addresses
 	tag    string             // the ETag of the pages
 	files  map[string]*file
 }
 
-// load reads all files.
+// load reads all files, but for the type declarations, and prepares the answers.
 func load(files fs.FS) (*content, error) {
 	texts, hash := map[string][]byte{}, sha256.New()
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -144,7 +146,8 @@ func load(files fs.FS) (*content, error) {
 			if depth > 0 {
 				folder = strings.Repeat("../", depth-1) + strings.TrimPrefix(folder, "/")
 			}
-			all.pages[name] = append(all.pages[name], newFile(name, bytes.ReplaceAll(text, []byte(placeholder), []byte(folder))))
+			withAddresses := bytes.ReplaceAll(text, []byte(placeholder), []byte(folder))
+			all.pages[name] = append(all.pages[name], newFile(name, withAddresses))
 		}
 	}
 	for name, text := range texts {
@@ -156,7 +159,7 @@ func load(files fs.FS) (*content, error) {
 // file is a response body, plain and compressed.
 type file struct {
 	kind          string
-	plain, zipped []byte // zipped is nil if it were not smaller
+	plain, zipped []byte // zipped is nil if compression does not make the text smaller
 }
 
 func newFile(name string, text []byte) *file {
@@ -171,11 +174,12 @@ func newFile(name string, text []byte) *file {
 	return f
 }
 
+// write sends the file, compressed if the client accepts that.
 func (f *file) write(w http.ResponseWriter, r *http.Request) {
 	h, body := w.Header(), f.plain
 	h.Set("Content-Type", f.kind)
 	h.Add("Vary", "Accept-Encoding")
-	if f.zipped != nil && takesGzip(r) {
+	if f.zipped != nil && acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		body = f.zipped
 	}
@@ -185,8 +189,8 @@ func (f *file) write(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// kindOf returns the content type for the extension of a name. It does not use the machine's own table, which may
-// differ.
+// kindOf returns the content type for the extension of a name. It does not use the machine's own table, because that is
+// not the same on every machine.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -201,10 +205,10 @@ func kindOf(name string) string {
 	return "text/plain; charset=utf-8"
 }
 
-// takesGzip reports whether the client accepts gzip: Accept-Encoding names it, and not with q=0.
-func takesGzip(r *http.Request) bool {
-	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, params, err := mime.ParseMediaType(strings.TrimSpace(one))
+// acceptsGzip reports whether the client accepts gzip: Accept-Encoding names it, and not with q=0.
+func acceptsGzip(r *http.Request) bool {
+	for encoding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, params, err := mime.ParseMediaType(strings.TrimSpace(encoding))
 		if err != nil || name != "gzip" {
 			continue
 		}

@@ -1,4 +1,4 @@
-// Acting, on whatever page: once, and with the curl line that does the same.
+// Actions on any page: each happens once, and has a curl command that does the same.
 import assert from 'node:assert/strict'
 import { scene, useServer } from './lib/scene.js'
 import { until } from './lib/until.js'

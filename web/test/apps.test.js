@@ -1,4 +1,4 @@
-// Apps: published, looked into, edited, disabled, deleted.
+// Apps are published, examined, edited, disabled and deleted.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
@@ -27,7 +27,7 @@ scene('a package is looked into before it is published, and pinned', server, asy
   await page.getByRole('heading', { name: 'Publish an app' }).waitFor()
   await until('the address is wrong', () => address.getAttribute('aria-invalid'))
   assert.ok(!(await s.api('GET', '/api/app/list')).some((/** @type {any} */ a) => a.appName === 'looked'), 'it is not published')
-  // A script with its first line and without an execute bit is run by its interpreter.
+  // A script without an execute bit is run by the interpreter that its first line names.
   await writeFile(join(s.dir, 'plain.sh'), '#!/bin/sh\necho good\n', { mode: 0o644 })
   execFileSync('tar', ['-C', s.dir, '-cf', join(s.dir, 'plain.tar'), 'plain.sh'])
   await address.fill(`file://${s.dir}/plain.tar`)
@@ -84,7 +84,7 @@ scene('an edit shows what will change', server, async ({ open, server: s }) => {
   assert.deepEqual([memoryMB, appCacheEnable], [48, false])
 })
 
-// No Kubernetes runs here: the page is told that there is one, and the server, which knows better, refuses what is about images.
+// There is no Kubernetes in this test. The page is told that there is, and the server rejects fields about images.
 scene('on Kubernetes an app has an image and a pod template, and what is refused stands at its field', server, async ({ open, server: s }) => {
   await s.app('moved', 'true')
   const page = await open('/apps')
@@ -135,7 +135,7 @@ scene('to delete an app names its jobs, and asks for its name', server, async ({
   await s.app('doomed', 'true')
   await s.job('with-it', 'doomed', {})
   const page = await open('/apps/app/doomed')
-  // The stream of changes may tell of the deletion before its answer has made the page leave.
+  // The stream of changes may report the deletion before the answer to the request makes the console leave the page.
   page.problems.expect(/^answer: 404 GET \/api\/(app|job)\//)
   await page.getByRole('button', { name: 'Delete', exact: true }).click()
   const dialog = page.getByRole('dialog')

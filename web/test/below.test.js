@@ -1,4 +1,4 @@
-// The console below a path: a proxy serves it there, and removes the path from requests, as nginx does.
+// The console below a path, where a proxy serves it. Like nginx, the proxy removes the path from requests.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'

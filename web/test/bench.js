@@ -1,11 +1,11 @@
-// Part of make bench: what the console is like with a server that has very many jobs. node bench.js URL SECONDS prints figures as JSON.
+// Part of make bench: the speed of the console with a server that has very many jobs. node bench.js URL SECONDS prints figures as JSON.
 import { closeBrowser, context, watch } from './lib/browser.js'
 import { drawn } from './lib/views.js'
 
 const [url, seconds] = process.argv.slice(2)
 const server = { url }
 
-/** asked is how long each of several answers takes, in milliseconds. */
+/** asked measures how long several answers take, in milliseconds. */
 async function asked(/** @type {string} */ path) {
   const took = []
   for (let i = 0; i < 21; i++) {
@@ -18,7 +18,7 @@ async function asked(/** @type {string} */ path) {
   return took
 }
 
-/** opened is what a browser sees that has never been here. */
+/** opened measures the first visit of a browser. */
 async function opened() {
   const window = await context(server)
   const page = await watch(await window.newPage())
@@ -34,7 +34,7 @@ async function opened() {
   return seen
 }
 
-/** lasting is how smooth a list is while its rows change for so many seconds, and how much memory that takes. */
+/** lasting measures how smoothly a list is drawn while its rows change for SECONDS, and how much memory that takes. */
 async function lasting() {
   const page = await watch(await (await context(server, { still: false })).newPage())
   await page.goto('/jobs?sort=lastRun&order=DESC')

@@ -1,4 +1,4 @@
-// What jobs run on.
+// The page of the cluster.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
@@ -126,7 +126,7 @@ scene('a machine that was heard a moment ago is declared dead only on demand', s
   running = await s.run('order-import', 'RUNNING')
 })
 
-// No Kubernetes runs here: the page is told that there is one.
+// There is no Kubernetes in this test. The page is told that there is.
 scene('on Kubernetes there are neither executors nor a master', server, async ({ open }) => {
   const page = await open('/jobs')
   await page.route('**/api/schema/app', async (route) => {

@@ -1,4 +1,4 @@
-// What happens elsewhere is seen here: in another window, and of a server that is killed and comes back.
+// The page shows changes that another window made, and recovers when the server is killed and started again.
 import assert from 'node:assert/strict'
 import { scene, useServer } from './lib/scene.js'
 
@@ -18,7 +18,7 @@ scene('a server that is killed is missed, and found again', server, async ({ ope
   await page.evaluate(() => Object.assign(window, { same: true }))
   await server.kill()
   await page.getByText('Connection lost for').waitFor()
-  // What was there is there still.
+  // The page still shows the job.
   assert.equal(await page.getByRole('link', { name: 'nightly-invoices' }).count(), 1)
   await server.start()
   await server.job('made-meanwhile', 'billing')

@@ -1,4 +1,4 @@
-// The page of the API's description: searched, opened, its lines copied, read in the dark and on a phone.
+// The page with the API's description: search, details, copied commands, the dark theme and a phone.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { accessible, fits } from './lib/browser.js'

@@ -1,4 +1,4 @@
-// Executions: the list of them, and one of them.
+// The list of executions, and the page of one.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
@@ -70,7 +70,7 @@ scene('what an execution waits for stands there', server, async ({ open }) => {
 })
 
 scene('the time line is zoomed by dragging, and the address has it', server, async ({ open }) => {
-  const page = await open(at('retried')) // it pauses before it is run again: some milliseconds could not be zoomed
+  const page = await open(at('retried')) // this execution pauses before its retry; a few milliseconds could not be zoomed
   const scale = page.locator('.line-scale')
   await scale.waitFor()
   const box = await scale.boundingBox()

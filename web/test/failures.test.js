@@ -1,4 +1,4 @@
-// Requests that fail: every view recovers by itself, or says so with a way to try again.
+// After a failed request, every view recovers by itself, or shows the failure with a button to retry.
 import assert from 'node:assert/strict'
 import { demo } from './lib/demo.js'
 import { scene, useServer } from './lib/scene.js'
@@ -16,7 +16,7 @@ const server = useServer({
 const failed = /^no answer: net::ERR_CONNECTION_RESET /
 
 /**
- * firstFails makes the first request to each path that matches fail, and gives the paths of those that did.
+ * firstFails makes the first request to each matching path fail, and returns the paths that have failed.
  * @param {import('playwright-core').Page} page
  * @param {RegExp} which
  */
@@ -35,7 +35,7 @@ async function firstFails(page, which) {
 /** @param {import('./lib/browser.js').Page} page */
 const noAlert = (page) => page.waitForFunction(() => !document.querySelector('.notice.error'))
 
-// Views that show what others do, by the same module.
+// Views that are drawn by the same module as another view.
 const alike = [
   'app-new', 'jobs-found', 'jobs-none', 'job', 'job-waiting', 'job-long-name', 'execution-finished', 'log-failed', 'unknown',
 ]
@@ -44,9 +44,9 @@ for (const name of Object.keys(views(nowhere)).filter((n) => !alike.includes(n))
   scene(`${name}: each of its requests fails once`, server, async ({ open }) => {
     const page = await open('about:blank', { as: 'admin' })
     page.problems.expect(failed)
-    // What the server itself answers, such as what an empty form lacks.
+    // Errors that the server itself answers, such as about the missing fields of an empty form.
     page.problems.expect(/^answer: 4\d\d /)
-    // The page asks for the stream of changes itself: those of a SharedWorker are out of reach here.
+    // The page itself requests the stream of changes, because the test cannot reach the requests of a SharedWorker.
     await page.addInitScript(() => Reflect.deleteProperty(window, 'SharedWorker'))
     const paths = await firstFails(page, /^\/api\//)
     await page.goto(views(seeded)[name])
@@ -88,7 +88,7 @@ scene('stylesheets that fail are asked for again', server, async ({ open }) => {
   const paths = await firstFails(page, /\.css$/)
   await page.goto('/jobs')
   await drawn(page)
-  // What was not answered has a sheet in its place, which may not be read.
+  // For a stylesheet that was not loaded, there is a sheet whose rules cannot be read.
   await page.waitForFunction(() => {
     try {
       return [...document.styleSheets].every((s) => s.cssRules.length > 0)

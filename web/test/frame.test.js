@@ -1,4 +1,4 @@
-// What is around every page: theme, language, navigation, palette.
+// The frame of every page: theme, language, navigation and palette.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
@@ -49,7 +49,7 @@ scene('theme and language are switched, and remembered', server, async ({ open }
   await page.getByRole('heading', { level: 1, name: '作业' }).waitFor()
   assert.equal(await html.getAttribute('data-theme'), 'dark')
   assert.equal(await html.getAttribute('lang'), 'zh-CN')
-  // Back at what the system wants, the page follows it.
+  // With the system's theme chosen again, the page follows the system.
   await page.getByRole('button', { name: '主题：深色' }).click()
   await page.getByRole('button', { name: '主题：跟随系统' }).waitFor()
   assert.equal(await html.getAttribute('data-theme'), 'light')
@@ -129,7 +129,7 @@ scene('a page that can not be loaded, as from a server of another version, says 
   await page.route('**/js/pages/cluster.js', (r) => r.fulfill({ status: 404 }))
   await page.getByRole('link', { name: 'Cluster' }).click()
   await page.getByRole('heading', { level: 1, name: 'This page is not loaded yet' }).waitFor()
-  // Its button loads the whole page again.
+  // The button of the message loads the whole console again.
   await Promise.all([page.waitForEvent('load'), page.getByRole('alert').getByRole('button').click()])
   await page.getByRole('heading', { level: 1, name: 'This page is not loaded yet' }).waitFor()
   await page.unroute('**/js/pages/cluster.js')

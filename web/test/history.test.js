@@ -1,4 +1,4 @@
-// What was recorded, searched as in the original.
+// The history and its searches, as in the original.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
@@ -50,7 +50,7 @@ scene('so are changes of states', server, async ({ open }) => {
   await page.getByText('1 to 1 of 1').waitFor()
   await page.getByLabel('From', { exact: true }).fill('2100-01-01T00:00')
   await page.getByRole('heading', { name: 'No matching records' }).waitFor()
-  assert.match(page.url(), /startTime=2099-12-31T23%3A00%3A00Z/) // the reader's zone, as in the rows
+  assert.match(page.url(), /startTime=2099-12-31T23%3A00%3A00Z/) // the filter is in the zone in which the rows are shown
 })
 
 scene('filters stand in one row; the rare ones are folded away, unless the address has one of them', server, async ({ open }) => {

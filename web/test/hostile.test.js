@@ -1,4 +1,4 @@
-// Whatever somebody writes, or a job prints, is shown as text.
+// Everything that users write or jobs print is shown as text.
 import assert from 'node:assert/strict'
 import { fits } from './lib/browser.js'
 import { hostile } from './lib/demo.js'
@@ -49,7 +49,7 @@ scene('of output', server, async ({ open }) => {
     await page.getByText(text).first().waitFor({ state: 'attached' })
   }
   await isText(page)
-  await fits(page) // long lines and all
+  await fits(page) // even with long lines
 })
 
 scene('of addresses', server, async ({ open }) => {

@@ -1,4 +1,4 @@
-// A job's page, as somebody uses it who looks after the job.
+// A job's page, as its operator uses it.
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { accessible } from './lib/browser.js'
@@ -106,7 +106,7 @@ scene('pausing is undone from what says that it was done', server, async ({ open
 
 scene('what ends work under way says so, and a deletion asks for the name', server, async ({ open, server }) => {
   const page = await open('/jobs/job/mine-slow', { as: 'admin' })
-  // The stream of changes may tell of the deletion before its answer has made the page leave.
+  // The stream of changes may report the deletion before the answer to the request makes the console leave the page.
   page.problems.expect(/^answer: 404 GET \/api\/job\/(jobs\/)?mine-slow/)
   await page.getByRole('button', { name: 'More', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Disable' }).click()

@@ -1,4 +1,4 @@
-// The form of a job: registering, copying, editing.
+// The form of a job: register, copy and edit.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
@@ -118,7 +118,7 @@ scene('a copy has all but the name', server, async ({ open }) => {
   await name.blur()
   await until('the name is taken', () => name.getAttribute('aria-invalid'))
   await name.fill('copied')
-  // The message about the name moves the fields below it when it goes.
+  // When the message about the name disappears, the fields below it move.
   await until('the name is free', async () => (await name.getAttribute('aria-invalid')) !== 'true')
   await until('the command is copied', async () => (await page.getByRole('textbox', { name: /^Command/ }).inputValue()) === 'echo hi')
   await page.getByRole('checkbox', { name: /^Sharding context/ }).uncheck()

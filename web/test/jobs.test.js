@@ -1,4 +1,4 @@
-// The jobs: from none to many, found, and what is done to them.
+// The list of jobs: empty and with many jobs, its search, and the actions on jobs.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'

@@ -1,4 +1,4 @@
-// Who may see and do what.
+// Logins, and what each role may see and do.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { demo } from './lib/demo.js'
@@ -19,7 +19,7 @@ const server = useServer({
 
 scene('one logs in where one wanted to be, and out', server, async ({ open }) => {
   const page = await open('/cluster')
-  page.problems.expect(/^answer: 401 /) // what is under way at the logout, too
+  page.problems.expect(/^answer: 401 /) // also for requests that are in progress at the logout
   await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
   await accessible(page)
   await page.getByLabel('User').fill('viewer')
@@ -42,7 +42,7 @@ scene('a login that ends is noticed', server, async ({ open }) => {
   page.problems.expect(/^answer: 401 /)
   await page.getByRole('heading', { level: 1, name: 'Jobs' }).waitFor()
   await server.api('DELETE', '/api/users/operator/logins')
-  // Whatever asks next finds it out, the stream of changes perhaps before the link is followed, which is hidden then.
+  // The next request notices the logout. If that is the stream of changes, the link is hidden before it is followed.
   await page.getByRole('link', { name: 'Cluster', includeHidden: true }).evaluate((a) => /** @type {HTMLElement} */ (a).click())
   await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
 })
@@ -63,7 +63,7 @@ scene('who logs out in one tab is out in all of them, and who logs in as another
   await one.getByLabel('Password').fill(password)
   await one.keyboard.press('Enter')
   await one.getByText('operator · operator').waitFor()
-  await other.evaluate(() => document.dispatchEvent(new Event('visibilitychange'))) // as if one turned to that tab
+  await other.evaluate(() => document.dispatchEvent(new Event('visibilitychange'))) // as if the user switched to that tab
   await other.getByText('operator · operator').waitFor()
 })
 
@@ -79,7 +79,7 @@ scene('what was typed outlives the session, for the same person only', server, a
   await description.fill('what was typed')
   for (const [name, left] of [['admin', 'what was typed'], ['viewer', '']]) {
     await page.context().clearCookies()
-    // Whatever asks next finds that the session is over, and then the button is hidden: it is pressed in any case.
+    // The next request notices that the session has ended, and the button is hidden then. The test presses it in any case.
     await page.getByRole('button', { name: 'Register', includeHidden: true }).evaluate((b) => /** @type {HTMLElement} */ (b).click())
     await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
     await enter(name)

@@ -1,4 +1,4 @@
-// A login by an OpenID provider.
+// A login with an OpenID provider.
 import { after } from 'node:test'
 import { accessible } from './lib/browser.js'
 import { startProvider } from './lib/openid.js'
@@ -10,7 +10,7 @@ const server = useServer({ args: ['--oidc-issuer', provider.url, '--oidc-client-
 
 scene('one comes back logged in, and goes on where the console begins', server, async ({ open }) => {
   const page = await open('/jobs')
-  // Nobody is logged in at first; and what is under way when the session ends is refused, too.
+  // Nobody is logged in at first. Requests that are in progress when the session ends are rejected as well.
   page.problems.expect(/^answer: 401 GET \/api\//)
   const way = page.getByRole('link', { name: 'Log in with OpenID' })
   await way.waitFor()

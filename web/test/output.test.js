@@ -1,4 +1,4 @@
-// Output, as one reads it while it is written and afterwards.
+// The output of a task, while it is written and afterwards.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'
@@ -96,7 +96,7 @@ scene('a search of a large output, of which each request looks at a part, goes o
   await page.route(/\/logs\/search\?/, async (route) => {
     const answer = await (await route.fetch()).json()
     const offset = Number(new URL(route.request().url()).searchParams.get('offset'))
-    const next = offset + 100_000 // this part of it
+    const next = offset + 100_000 // the search continues in the next part
     parts++
     await route.fulfill({ json: { ...answer, matches: answer.matches.filter((/** @type {{offset: number}} */ m) => m.offset < next), next: next < answer.size ? next : null } })
   })

@@ -1,4 +1,4 @@
-// Users, tokens, passwords, and the audit of it all.
+// Users, tokens, passwords, and the audit.
 import assert from 'node:assert/strict'
 import { accessible } from './lib/browser.js'
 import { scene, useServer } from './lib/scene.js'

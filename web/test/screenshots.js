@@ -8,7 +8,7 @@ import { Server } from './lib/server.js'
 import { drawn, views } from './lib/views.js'
 
 const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url))
-const [only] = process.argv.slice(2) // a view's name, for who mends one
+const [only] = process.argv.slice(2) // the name of a view, to picture only this one
 const server = new Server()
 try {
   await mkdir(folder, { recursive: true })
@@ -25,7 +25,7 @@ try {
           const page = await windows[name === 'login' ? 'nobody' : 'somebody'].newPage()
           await page.goto(address)
           await drawn(page)
-          // As if the screen were as high as the page.
+          // The picture shows the whole height of the page.
           const height = await page.evaluate(() => document.documentElement.scrollHeight)
           await page.setViewportSize({ width, height: Math.min(2400, Math.max(900, height)) })
           await drawn(page)

@@ -1,4 +1,4 @@
-// A browser has six connections to a server, for all of its tabs: many tabs take no more of them than one.
+// All tabs of a browser together have only six connections to a server. Many tabs must use no more of them than one tab.
 import assert from 'node:assert/strict'
 import { scene, useServer } from './lib/scene.js'
 import { talk, talking } from './lib/talking.js'
@@ -8,7 +8,7 @@ const part = encodeURIComponent
 
 const server = useServer({ seed: (s) => s.app('talk', talk) })
 
-/** streams is how many clients follow what changes. */
+/** streams returns the number of clients that follow the stream of changes. */
 async function streams() {
   const text = await (await fetch(`${server.url}/metrics`)).text()
   return Number(/^elasticjob_event_streams (\d+)$/m.exec(text)?.[1])
@@ -67,7 +67,7 @@ scene('a tab has another hub when the one of all tabs has crashed, and one of it
   assert.equal(workers.length, 1)
   await cdp.send('Target.closeTarget', { targetId: workers[0].targetId })
   await until('its stream has ended', async () => await streams() === 1)
-  // As when somebody comes back to the tab: what it says is not answered.
+  // As when the user returns to the tab. The hub does not answer its message.
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
   await until('there is another one', async () => await streams() === 2)
   await server.job('after', 'talk')

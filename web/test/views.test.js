@@ -1,4 +1,4 @@
-// Every view, looked at by somebody who may see all: none complains, none keeps anybody from using it, and none is wider than its screen.
+// Every view for a user who may see everything: it reports no problem, is accessible, and is not wider than the screen.
 import assert from 'node:assert/strict'
 import { accessible, fits } from './lib/browser.js'
 import { demo } from './lib/demo.js'
@@ -24,7 +24,7 @@ for (const look of looks) {
   for (const name of Object.keys(views(nowhere))) {
     scene(`${name}, ${look.theme}, in ${look.language}, ${look.width} pixels wide`, server, async ({ open }) => {
       const page = await open(views(seeded)[name], look)
-      if (name === 'job-new') page.problems.expect(/^answer: 422 POST \/api\/job\/check$/) // it says what is missing yet
+      if (name === 'job-new') page.problems.expect(/^answer: 422 POST \/api\/job\/check$/) // the check of the empty form
       await drawn(page)
       assert.notEqual(await page.title(), 'broken')
       await fits(page)

@@ -1,13 +1,13 @@
-// The page of the API's description begins here.
+// Starts the page with the description of the API.
 import { html, render } from './lib/html.js'
-import { learnSession } from './lib/session.js'
-import { mendStyles } from './lib/styles.js'
+import { readSession } from './lib/session.js'
+import { retryStyles } from './lib/styles.js'
 import { followTheme } from './lib/store.js'
 import { Docs } from './docs/page.js'
 
-mendStyles()
+retryStyles()
 followTheme()
-await learnSession()
+await readSession()
 const box = /** @type {Element} */ (document.getElementById('docs'))
-box.replaceChildren() // it says that this is loading
+box.replaceChildren() // removes the text that says that the page is loading
 render(html`<${Docs} />`, box)

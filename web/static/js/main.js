@@ -1,15 +1,15 @@
-// The console begins here.
+// Starts the console.
 import { html, render } from './lib/html.js'
-import { learnSession } from './lib/session.js'
+import { readSession } from './lib/session.js'
 import { followTheme } from './lib/store.js'
-import { mendStyles } from './lib/styles.js'
+import { retryStyles } from './lib/styles.js'
 import { startRouter } from './lib/router.js'
 import { Console } from './frame/console.js'
 
-mendStyles()
+retryStyles()
 followTheme()
 startRouter()
-await learnSession()
+await readSession()
 const box = /** @type {Element} */ (document.getElementById('console'))
-box.replaceChildren() // it says that this is loading
+box.replaceChildren() // removes the text that says that the page is loading
 render(html`<${Console} />`, box)

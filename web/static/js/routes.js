@@ -1,4 +1,4 @@
-// Which module draws which address. The order counts: the first that fits.
+// Which module draws which address. The first route whose pattern matches is used.
 /** @type {import('./lib/router.js').Route[]} */
 export const routes = [
   { pattern: '/', section: 'overview', load: () => import('./pages/overview.js') },
@@ -23,7 +23,7 @@ export const routes = [
 ]
 
 /**
- * links to the console's own pages.
+ * link has the addresses of the console's own pages.
  */
 export const link = {
   app: (/** @type {string} */ name) => `/apps/app/${encodeURIComponent(name)}`,

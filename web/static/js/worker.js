@@ -1,4 +1,4 @@
-// The console's SharedWorker: it runs the hub for all tabs of a browser.
+// The console's SharedWorker. It runs the hub for all tabs of a browser.
 import { events } from './lib/events.js'
 import { Hub } from './lib/hub.js'
 

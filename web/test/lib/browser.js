@@ -1,4 +1,4 @@
-// A real browser, whose pages must not say that anything is wrong.
+// A real browser whose pages must report no problems.
 import assert from 'node:assert/strict'
 import { accessSync, constants } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -19,7 +19,7 @@ const isThere = (/** @type {string} */ file) => {
   }
 }
 
-/** findChromium is the browser that CHROMIUM names, or one that is in PATH. */
+/** findChromium returns the browser that CHROMIUM names, or one in PATH. */
 function findChromium() {
   if (process.env.CHROMIUM) return process.env.CHROMIUM
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
@@ -28,7 +28,7 @@ function findChromium() {
   throw new Error('there is no Chromium: install it (Debian: apt-get install chromium), or name it by CHROMIUM')
 }
 
-/** launch starts the browser. It keeps itself apart from this machine but for root, for whom Chromium can't. */
+/** launch starts the browser, with Chromium's sandbox unless the tests run as root, which Chromium does not support. */
 export function launch() {
   return chromium.launch({ executablePath: findChromium(), chromiumSandbox: process.getuid?.() !== 0, args: ['--disable-dev-shm-usage'] })
 }
@@ -46,13 +46,13 @@ export function launch() {
 
 /** @type {ReturnType<typeof launch> | undefined} */
 let browser
-/** closeBrowser ends the browser that windows were opened in. */
+/** closeBrowser ends the browser. */
 export async function closeBrowser() {
   await (await browser)?.close()
 }
 
 /**
- * context makes a window of somebody's own: nothing is shared with other ones.
+ * context opens a window that shares nothing with others.
  * @param {{url: string}} server
  * @param {View} [view]
  */
@@ -69,7 +69,7 @@ export async function context(server, { as, theme = 'light', language = 'en', wi
   return made
 }
 
-/** Problems are what a page has complained of. */
+/** Problems collects the problems that a page reports. */
 export class Problems {
   /** @type {string[]} */
   #all = []
@@ -82,14 +82,14 @@ export class Problems {
   }
 
   /**
-   * expect says that problems of this kind belong to the test.
+   * expect says that the test causes problems of this kind.
    * @param {RegExp} kind
    */
   expect(kind) {
     this.#expected.push(kind)
   }
 
-  /** check fails if there were others. */
+  /** check fails if there were any other problems. */
   check() {
     const others = this.#all.filter((text) => !this.#expected.some((kind) => kind.test(text)))
     assert.deepEqual(others, [], 'the page has complained')
@@ -97,8 +97,8 @@ export class Problems {
 }
 
 /**
- * watch collects all that is wrong with a page: errors and warnings of its console, errors that nobody caught, what its
- * content policy forbade, answers that are errors, and requests that got none.
+ * watch collects the problems of a page: errors and warnings in its console, uncaught errors, violations of the content security
+ * policy, error answers, and requests without an answer.
  * @param {import('playwright-core').Page} page
  */
 export async function watch(page) {
@@ -107,7 +107,7 @@ export async function watch(page) {
   page.setDefaultTimeout(patience)
   page.on('pageerror', (e) => problems.add(`error: ${e.stack ?? e}`))
   page.on('console', (m) => {
-    // What failed to load is told by its request, with the address.
+    // A failed load is reported by its request, with the address.
     if (['error', 'warning'].includes(m.type()) && !m.text().startsWith('Failed to load resource')) problems.add(`console: ${m.text()} (${m.location().url})`)
   })
   page.on('response', (r) => {
@@ -115,7 +115,7 @@ export async function watch(page) {
   })
   page.on('requestfailed', (r) => {
     const why = r.failure()?.errorText
-    // The page itself ended it, or was left.
+    // The page itself aborted the request, or was left.
     if (why !== 'net::ERR_ABORTED') problems.add(`no answer: ${why} ${r.method()} ${new URL(r.url()).pathname}`)
   })
   page.on('dialog', (d) => {
@@ -135,7 +135,7 @@ export async function watch(page) {
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /**
- * accessible fails if axe finds anything in the page that keeps somebody from using it.
+ * accessible fails if axe finds violations of accessibility in the page.
  * @param {import('playwright-core').Page} page
  */
 export async function accessible(page) {
@@ -149,7 +149,7 @@ export async function accessible(page) {
 }
 
 /**
- * fits fails if a page is wider than its screen, so that one would have to move it to read it.
+ * fits fails if a page is wider than its screen, so that users would have to scroll sideways.
  * @param {import('playwright-core').Page} page
  */
 export async function fits(page) {

@@ -1,14 +1,14 @@
-// What a server has that somebody looks at: jobs that ran well, fail, run, wait, and are switched off.
+// The content of a server for tests: jobs that succeeded, fail, run, wait, and are disabled.
 
 /** @typedef {{finished: string, failed: string, running: string, waiting: string, task: string, failedTask: string, agent: string}} Demo */
 
-/** hostile is what somebody may write into every text field; it must be shown as it is. */
+/** hostile is a text for every text field. It must be shown unchanged. */
 export const hostile = `<script>document.title='broken'</script><img src=x onerror=alert(1)> \u202Etxt.exe\u202C ${'w'.repeat(40)}`
 
-/** longName is the longest that a name may be. */
+/** longName is a name of the maximum length. */
 export const longName = 'a-job-with-a-name-that-is-as-long-as-a-name-may-be-'.padEnd(99, 'and-so-on-') + 'x'
 
-/** moments to pause for, in shell: so little that a run takes some time. */
+/** work is a shell command that sleeps briefly, so that runs have different durations. */
 const work = 'sleep 0.0$((ELASTICJOB_SHARDING_ITEM + 1))'
 
 const scripts = {
@@ -40,7 +40,7 @@ sleep 3600`,
 }
 
 /**
- * demo puts it all into a server, and says what there is to look at.
+ * demo creates this content in a server, and returns the ids for the views.
  * @param {import('./server.js').Server} server
  * @returns {Promise<Demo>}
  */

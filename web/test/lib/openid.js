@@ -1,10 +1,10 @@
-// An OpenID Connect provider for tests: whoever comes is logged in at once.
+// An OpenID Connect provider for tests, which logs in everyone at once.
 import { createSign, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 
 /**
- * startProvider starts one that says the same of everybody.
+ * startProvider starts a provider that returns the same claims for everyone.
  * @param {Record<string, unknown>} claims
  */
 export async function startProvider(claims) {

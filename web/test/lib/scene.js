@@ -1,4 +1,4 @@
-// A scene is a test: a server, somebody with a browser, and what is seen.
+// A scene is a test with a server and a browser.
 import { after, before, test } from 'node:test'
 import { closeBrowser, context, watch } from './browser.js'
 import { Server } from './server.js'
@@ -9,8 +9,8 @@ import { Server } from './server.js'
 /** @typedef {{open: (path: string, view?: View & {beside?: Page}) => Promise<Page>, server: Server}} Stage */
 
 /**
- * useServer has the scenes of a file share a server, which is there before the first and ends after the last. With people,
- * one logs in.
+ * useServer starts a server that the scenes of a file share, before the first scene, and ends it after the last. With people, the
+ * server has users, who must log in.
  * @param {{people?: boolean, args?: string[], seed?: (server: Server) => Promise<unknown>}} [options]
  */
 export function useServer({ people = false, args = [], seed } = {}) {
@@ -27,8 +27,8 @@ export function useServer({ people = false, args = [], seed } = {}) {
 after(closeBrowser)
 
 /**
- * scene is a test with a server, in which any number of pages are opened. It fails, too, if one of them complains of
- * something that the test has not said it expects.
+ * scene is a test with a server that opens any number of pages. It also fails if a page reports a problem that the test does not
+ * expect.
  * @param {string} name
  * @param {Server} server
  * @param {(stage: Stage) => Promise<void>} play
@@ -40,7 +40,7 @@ export function scene(name, server, play) {
     try {
       await play({
         server,
-        // A page that is opened beside another one is a tab of the same browser; others have nothing in common.
+        // A page that is opened beside another one is a tab of the same browser. Other pages share nothing.
         async open(path, view = {}) {
           const page = await watch(await (view.beside?.context() ?? await context(server, view)).newPage())
           pages.push(page)
@@ -55,7 +55,7 @@ export function scene(name, server, play) {
       throw e
     } finally {
       for (const page of pages) {
-        // What a scene has put in the way of requests may be under way still, and fail with the page.
+        // Routes of the scene may still handle requests, and would fail when the page is closed.
         if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' })
         await page.context().close()
       }
@@ -64,7 +64,7 @@ export function scene(name, server, play) {
 }
 
 /**
- * look takes a picture of what was there when a scene failed, into the folder that PICTURES names.
+ * look saves pictures of the pages of a failed scene into the folder that PICTURES names.
  * @param {string} name
  * @param {Page[]} pages
  */

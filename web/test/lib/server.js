@@ -1,4 +1,4 @@
-// A server of a test's own: the real program, with real jobs.
+// A server for one test: the real program with real jobs.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { until } from './until.js'
 
 const program = process.env.ELASTICJOB_SCHEDULER ?? fileURLToPath(new URL('../../../bin/scheduler', import.meta.url))
 
-/** people are those who can log in where a server has users, by name; all have the same password. */
+/** people are the users of a server with users, by name. All have the same password. */
 export const people = /** @type {const} */ ({
   admin: { role: 'admin' },
   operator: { role: 'operator' },
@@ -36,7 +36,7 @@ export class Server {
   }
 
   /**
-   * start starts it, at the port that it had before, and waits until it is ready.
+   * start starts the server, at the same port as before, and waits until it is ready.
    */
   async start() {
     this.dir ||= await mkdtemp(join(tmpdir(), 'elasticjob-console-'))
@@ -59,7 +59,7 @@ export class Server {
     await until('the server is ready', async () => (await fetch(`${this.url}/readyz`)).ok)
   }
 
-  /** addPeople closes it: from then on one logs in. */
+  /** addPeople adds users to the server, which requires a login from then on. */
   async addPeople() {
     for (const [name, grant] of Object.entries(people)) {
       await this.api('POST', '/api/users', { name, password, ...grant })
@@ -68,7 +68,7 @@ export class Server {
   }
 
   /**
-   * api asks it, as an admin, and gives what it answers.
+   * api sends a request as an admin, and returns the answer.
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
@@ -85,7 +85,7 @@ export class Server {
   }
 
   /**
-   * app publishes an app of one script.
+   * app publishes an app that consists of one script.
    * @param {string} name
    * @param {string} script
    * @param {object} [fields]
@@ -109,7 +109,7 @@ export class Server {
   }
 
   /**
-   * run triggers a job, waits until the execution has one of some states, and gives it.
+   * run triggers a job, waits until the execution has one of the given states, and returns it.
    * @param {string} job
    * @param {...string} states
    */
@@ -119,7 +119,7 @@ export class Server {
   }
 
   /**
-   * reached waits until an execution has one of some states.
+   * reached waits until an execution has one of the given states.
    * @param {string} id
    * @param {...string} states
    */
@@ -130,7 +130,7 @@ export class Server {
     })
   }
 
-  /** kill ends it as kill -9 does. Its tasks run on. */
+  /** kill ends the server as kill -9 does. Its tasks continue to run. */
   async kill() {
     const child = this.#process
     assert.ok(child, 'the server runs')
@@ -139,10 +139,10 @@ export class Server {
     this.#process = null
   }
 
-  /** end ends it and its tasks, removes all that it had, and looks for what must not be in its log. */
+  /** end ends the server and its tasks, removes its files, and fails if its log contains what it must not. */
   async end() {
     try {
-      if (!this.#process && this.#port) await this.start() // for its tasks
+      if (!this.#process && this.#port) await this.start() // only a running server can end its tasks
       const child = this.#process
       if (child && child.exitCode === null) {
         child.kill('SIGTERM')
@@ -157,7 +157,7 @@ export class Server {
     }
   }
 
-  /** log is the end of what it has logged. */
+  /** log returns the end of the server's log. */
   log() {
     return this.#log.slice(-4000)
   }

@@ -1,9 +1,9 @@
-// A job that says what it is told to.
+// A job whose output the test controls.
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from './until.js'
 
-/** talk is the script of its app. It says a line for each that is put into a file, and ends when there is a file named end. */
+/** talk is the script of its app. It prints each line that is added to a file, and ends when a file named end exists. */
 export const talk = `
 i=0
 while [ ! -e "$ELASTICJOB_JOB_PARAMETER/end" ]; do
@@ -13,7 +13,7 @@ while [ ! -e "$ELASTICJOB_JOB_PARAMETER/end" ]; do
 done`
 
 /**
- * talking registers such a job, runs it, and waits until its task has begun.
+ * talking registers and triggers such a job, and waits until its task has begun.
  * @param {import('./server.js').Server} server with an app `talk` of that script
  * @param {string} name
  */

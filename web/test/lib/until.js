@@ -1,11 +1,11 @@
-// Waiting for what one wants.
+// Waiting for conditions.
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** patience is how long what should come at once may take: everything is tested at once on a busy machine. */
+/** patience is the timeout for conditions that should hold at once. It is long, because all tests run at once on a busy machine. */
 export const patience = 60_000
 
 /**
- * until looks again and again until look gives something, and gives that.
+ * until calls look repeatedly until it returns a truthy value, and returns that.
  * @template T
  * @param {string} what
  * @param {() => T | undefined | false | null | Promise<T | undefined | false | null>} look

@@ -1,10 +1,10 @@
-// Every view of the console that is looked at: by the pictures, and by the test that no view complains.
+// All views of the console, for the screenshots and for the test that no view reports a problem.
 import { longName } from './demo.js'
 
 const part = encodeURIComponent
 
 /**
- * views are the addresses, by the name that their pictures have.
+ * views returns the addresses by the names of their pictures.
  * @param {import('./demo.js').Demo} demo
  * @returns {Record<string, string>}
  */
@@ -41,12 +41,12 @@ export const views = (demo) => ({
 })
 
 /**
- * drawn waits until a view shows what it has to show.
+ * drawn waits until a view is complete.
  * @param {import('playwright-core').Page} page
  */
 export async function drawn(page) {
   await page.getByRole('heading', { level: 1 }).first().waitFor()
   await page.waitForFunction(() => !document.querySelector('[aria-busy="true"], .busy'))
-  // Two frames later it is on the screen.
+  // Two frames later, the view is on the screen.
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))))
 }

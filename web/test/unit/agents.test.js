@@ -65,7 +65,7 @@ test('names are not passed on to who comes next', async () => {
   /** @type {(agents: {id: string, hostname: string}[]) => void} */
   let answer = () => {}
   const all = directory(() => new Promise((done) => (answer = done)))
-  all.learn([{ id: 'S0', hostname: 'db-1' }])
+  all.add([{ id: 'S0', hostname: 'db-1' }])
   all.nameOf('S1')
   await null
   all.forget()

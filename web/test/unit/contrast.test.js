@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 const css = readFileSync(new URL('../../static/css/tokens.css', import.meta.url), 'utf8')
 
-/** tokensOf reads the colours of one block. */
+/** tokensOf returns the colours of one block. */
 const tokensOf = (/** @type {string} */ selector) => {
   const begin = css.indexOf(`\n${selector} {`)
   assert.ok(begin >= 0, `tokens.css has ${selector}`)
@@ -31,7 +31,7 @@ const contrast = (/** @type {string} */ one, /** @type {string} */ other) => {
 const grounds = ['bg', 'bg-raised', 'bg-sunken', 'bg-hover']
 const states = Object.keys(light).filter((name) => `${name}-soft` in light)
 
-/** pairs are what stands before what, and the least contrast of it. */
+/** pairs are a foreground, its background and their minimum contrast. */
 const pairs = [
   ...['text', 'text-2', ...states].flatMap((front) => grounds.map((ground) => /** @type {const} */ ([front, ground, 4.5]))),
   ...states.flatMap((state) => [state, 'text', 'text-2'].map((front) => /** @type {const} */ ([front, `${state}-soft`, 4.5]))),

@@ -1,4 +1,4 @@
-// Output that is followed, request by request.
+// Following output, request by request.
 import '../lib/nobrowser.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -50,7 +50,7 @@ function stage(t, at, has) {
   })
   return {
     document, file, stop,
-    /** What was asked, heard and waited for since the last time. */
+    /** The requests, calls and delays since the last call of seen. */
     async seen() {
       await settled()
       await settled()
@@ -79,7 +79,7 @@ test('what comes is asked for by its offset, at once where there is more, until 
 })
 
 test('a file that has begun again is read from its beginning', async (t) => {
-  const { next, seen } = stage(t, 100, { text: 'new', live: undefined }) // an older leader does not say whether it lives
+  const { next, seen } = stage(t, 100, { text: 'new', live: undefined }) // an older leader does not say whether the task lives
   assert.deepEqual(await seen(), [[100], ['from 0', 'open'], [0]])
   next()
   assert.deepEqual(await seen(), [[0], ['new'], [1000]])

@@ -1,4 +1,4 @@
-// The stream that all tabs share.
+// The hub, whose stream all tabs share.
 import '../lib/nobrowser.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { Hub } from '../../static/js/lib/hub.js'
 
 /** @typedef {{say: (event: string, data?: unknown) => void, end: (error?: Error) => void, signal: AbortSignal}} Stream */
 
-/** stage is a hub whose streams and waits are in the hands of the test. */
+/** stage returns a hub whose streams and delays the test controls. */
 function stage() {
   /** @type {Stream[]} */
   const streams = []
@@ -45,7 +45,7 @@ function stage() {
     hub.add(port)
     return {
       say: (/** @type {import('../../static/js/lib/hub.js').Wish} */ wish) => port.onmessage({ data: wish }),
-      /** What it has heard since it was asked last, in short. */
+      /** The messages since the last call of heard, in short form. */
       heard: async () => {
         await settled()
         return news.splice(0).map((n) => n.connection?.state ?? (n.changed?.all ? 'all' : n.changed ? n.changed.jobs.join() : Object.keys(n)[0]) ?? 'alive')

@@ -1,4 +1,4 @@
-// What of static/js needs no browser.
+// Parts of static/js that require no browser.
 import '../lib/nobrowser.js'
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

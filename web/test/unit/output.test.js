@@ -1,4 +1,4 @@
-// What is made of a program's output.
+// The output of a program as lines.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { looks, plain, segments, visible } from '../../static/js/lib/ansi.js'
@@ -67,7 +67,7 @@ test('older bytes come before, and join the line that they cut', () => {
 })
 
 test('no more is kept than is allowed, and what is dropped is known', () => {
-  const o = new Output({ most: 10_000, mostLines: 300 })
+  const o = new Output({ most: 10_000, maxLines: 300 })
   for (let i = 0; i < 5000; i++) {
     o.append(bytes(`line ${i}\n`))
     o.bound('begin')

@@ -48,11 +48,11 @@ test('what was dismissed stays so until something new is wrong', () => {
     forgetEnded(now, total)
     assert.deepEqual(worstOf(now, dismissed.get()), shown, what)
   }
-  // It ended while the page was looked at, and is back.
+  // The problem ended while the page was open, and has occurred again.
   for (const [total, shown] of /** @type {[number, any][]} */ ([[1, waits], [101, undefined]])) {
     dismissed.set([])
     dismiss([fails, ...others])
-    forgetEnded([fails], total) // b waits no longer, if these are all
+    forgetEnded([fails], total) // b has ended, if these are all problems
     assert.deepEqual(worstOf([fails, waits], dismissed.get()), shown, `of ${total}`)
   }
 })

@@ -6,7 +6,7 @@ import { causeOf, inWords, messageOf, noteOf, notesOf, reasonOf, shortReasonOf, 
 import { chinese } from '../../static/js/lib/reasonwords.js'
 import { language } from '../../static/js/lib/store.js'
 
-// The words that package reason finds for its examples.
+// The words of package reason for its examples.
 const known = JSON.parse(readFileSync(new URL('../../../internal/reason/testdata/words.json', import.meta.url), 'utf8'))
 
 test("reasons have the server's words", () => {

@@ -1,4 +1,4 @@
-// What is tried again, and when.
+// Retries and their delays.
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The rules that the console's files are written by, as far as they can be read off them.
+// Rules for the console's files that a test can check.
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('../../static/', import.meta.url))
 
-/** filesIn are the console's own files below a folder. @returns {string[]} */
+/** filesIn returns the console's own files below a folder. @returns {string[]} */
 const filesIn = (/** @type {string} */ path) =>
   readdirSync(join(folder, path)).flatMap((name) => (name === 'vendor' ? [] : statSync(join(folder, path, name)).isDirectory() ? filesIn(join(path, name)) : [join(path, name)]))
 
 const files = filesIn('.').map((name) => ({ name, text: readFileSync(join(folder, name), 'utf8') }))
 const own = (/** @type {string} */ end) => files.filter(({ name }) => name.endsWith(end))
 
-/** lines are those of files that match, for the message. */
+/** lines returns the matching lines of files, for the message. */
 const lines = (/** @type {typeof files} */ among, /** @type {RegExp} */ wrong) =>
   among.flatMap(({ name, text }) => text.split('\n').flatMap((line, i) => (wrong.test(line) ? [`${name}:${i + 1}: ${line.trim().slice(0, 150)}`] : [])))
 

@@ -1,4 +1,4 @@
-// An OpenAPI description, in the form in which the page shows it.
+// Converts an OpenAPI description to the form in which the page shows it.
 
 /** @typedef {Record<string, any>} Schema */
 /** @typedef {{name: string, in: string, description: string, required?: boolean, schema: Schema, example?: any}} Parameter */
@@ -10,7 +10,7 @@
 const methods = ['get', 'post', 'put', 'delete']
 
 /**
- * resolve is a part of a description, or what it refers to.
+ * resolve returns a part of a description, or the part to which it refers.
  * @param {any} description
  * @param {any} part
  */
@@ -20,7 +20,7 @@ export function resolve(description, part) {
 }
 
 /**
- * groupsOf are all operations, in the groups and the order in which they are shown.
+ * groupsOf returns all operations, in the groups and the order in which they are shown.
  * @param {any} description
  * @returns {Group[]}
  */
@@ -51,7 +51,7 @@ function operationOf(description, method, path, of) {
 }
 
 /**
- * search leaves what has all words in its method, path, summary or group.
+ * search returns the operations whose method, path, summary, id and group together contain all words.
  * @param {Group[]} groups
  * @param {string} typed
  * @returns {Group[]}
@@ -66,7 +66,7 @@ export function search(groups, typed) {
 }
 
 /**
- * typeOf says in some words what a schema is.
+ * typeOf describes the type of a schema.
  * @param {Schema} [schema]
  * @returns {string}
  */
@@ -81,7 +81,7 @@ export function typeOf(schema = {}) {
 }
 
 /**
- * boundsOf says which values a schema takes.
+ * boundsOf describes which values a schema allows.
  * @param {Schema} [schema]
  */
 export function boundsOf(schema = {}) {
@@ -94,7 +94,7 @@ export function boundsOf(schema = {}) {
 }
 
 /**
- * requestOf is an example of an operation's request: with what it needs, and the body as the description has it.
+ * requestOf returns an example of an operation's request, with the required parameters and the body of the description.
  * @param {Operation} o
  * @returns {import('../lib/api.js').Request}
  */

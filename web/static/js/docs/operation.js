@@ -1,4 +1,4 @@
-// One operation, folded until somebody wants to know more.
+// One operation, whose details are folded.
 import { html, useState } from '../lib/html.js'
 import { curlLine } from '../lib/curl.js'
 import { texts } from '../lib/texts.js'
@@ -21,7 +21,7 @@ const t = texts(
 const shown = (value) => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
 
 /**
- * Operation shows one; its details are drawn when it is opened.
+ * Operation shows an operation. Its details are drawn when it is opened.
  * @param {{of: import('./description.js').Operation, opened: boolean}} props
  */
 export function Operation({ of, opened }) {

@@ -1,4 +1,4 @@
-// The API's description as a page: groups of operations, and the schemas of what they take and give.
+// The page with the API's description: groups of operations, and the schemas of requests and answers.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { loginNeeded } from '../lib/api.js'
 import { useResource } from '../lib/resource.js'
@@ -19,7 +19,7 @@ const t = texts(
   { title: 'API', console: '控制台', search: '搜索 API', none: '没有匹配的接口。', schemas: '数据结构', groups: '分组', other: 'English', count: '{n} 个接口', file: 'openapi.json', skip: '跳到内容' },
 )
 
-/** Docs is the page, or the way to be let in. */
+/** Docs is the page, or the way to log in. */
 export function Docs() {
   const who = useSignal(session)
   const login = useSignal(loginNeeded)
@@ -74,7 +74,7 @@ function SchemaOf({ name, of, opened }) {
 }
 
 /**
- * useAnchor is what the address points at, which is opened and brought into view.
+ * useAnchor returns the anchor in the address, and scrolls to the element with this id.
  * @param {boolean} drawn
  */
 function useAnchor(drawn) {

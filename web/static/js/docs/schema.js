@@ -8,11 +8,11 @@ const t = texts(
   { field: '字段', type: '类型', about: '说明', needed: '始终存在', values: '取值：{all}。', old: '无作用' },
 )
 
-/** schemaAnchor is where on the page a schema is. */
+/** schemaAnchor returns the anchor of a schema on the page. */
 export const schemaAnchor = (/** @type {string} */ name) => `schema-${name}`
 
 /**
- * Type is a schema in some words, with a link to those that have a name.
+ * Type describes the type of a schema, with a link if the schema has a name.
  * @param {{of?: import('./description.js').Schema}} props
  */
 export function Type({ of }) {
@@ -23,7 +23,7 @@ export function Type({ of }) {
 }
 
 /**
- * Fields are those of an object's schema; of any other, what it is.
+ * Fields shows the fields of an object's schema, or the type of any other schema.
  * @param {{of: import('./description.js').Schema}} props
  */
 export function Fields({ of }) {

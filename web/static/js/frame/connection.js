@@ -9,7 +9,7 @@ const t = texts(
   { lost: '与调度器的连接已断开', stale: '，以下内容停留在断开时。正在自动重连。', now: '立即重试' },
 )
 
-/** ConnectionBar is there while the stream of changes is lost. */
+/** ConnectionBar is shown while the stream of changes is lost. */
 export function ConnectionBar() {
   const c = useSignal(connection)
   if (c.state !== 'lost') return null

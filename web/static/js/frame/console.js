@@ -1,4 +1,4 @@
-// The whole: login, or the frame with the page of the address in it.
+// The whole console: the login, or the frame with the page of the address.
 import { html, useEffect, useState, useErrorBoundary } from '../lib/html.js'
 import { agents } from '../lib/agents.js'
 import { loginNeeded } from '../lib/api.js'
@@ -6,7 +6,7 @@ import { connect, disconnect } from '../lib/live.js'
 import { delayOf, mayPass } from '../lib/retry.js'
 import { match, place } from '../lib/router.js'
 import { forgetAll } from '../lib/resource.js'
-import { session, sessionError, learnSession } from '../lib/session.js'
+import { session, sessionError, readSession } from '../lib/session.js'
 import { useSignal } from '../lib/signal.js'
 import { language, narrowNav, zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
@@ -23,7 +23,7 @@ const t = texts(
   { skip: '跳到内容', unknown: '没有这个页面', unknownHelp: '此地址没有内容。可以在作业列表中查找，或按 Ctrl-K 搜索。', jobs: '作业', broken: '此页面出错', brokenHelp: '这是控制台的问题，其他部分仍可使用。', notLoaded: '此页面尚未加载', notLoadedHelp: '控制台的一个文件未能获取，正在自动重试。如果一直无法加载，可能是调度器已更换版本，请重新加载页面。' },
 )
 
-/** Console is everything that is drawn. */
+/** Console draws the login or the page. */
 export function Console() {
   useSignal(language)
   useSignal(zone)
@@ -36,8 +36,8 @@ export function Console() {
     agents.forget()
   }, [person])
   useEffect(() => (person && !login ? connect(person) : disconnect()), [person, login])
-  if (!who && !login) return error?.code === 'no_users' ? html`<${NoUsers} />` : html`<main class="content"><${Failure} error=${error ?? new Error('')} again=${learnSession} busy=${mayPass(error)} /></main>`
-  // A page outlives the end of its session, with what was typed into it: whoever logs in as the same one goes on there.
+  if (!who && !login) return error?.code === 'no_users' ? html`<${NoUsers} />` : html`<main class="content"><${Failure} error=${error ?? new Error('')} again=${readSession} busy=${mayPass(error)} /></main>`
+  // The page stays, hidden and with what was typed into it, when its session ends. If the same user logs in, it is shown again.
   return html`${login && html`<${Login} /><${Toasts} />`}${who && html`<div key=${`${person} ${language.get()}`} hidden=${login}><${Frame} /></div>`}`
 }
 
@@ -60,9 +60,8 @@ const Unknown = () => html`<${Page} title=${t('unknown')}><p>${t('unknownHelp')}
 const loaded = new Map()
 
 /**
- * Lazy draws a page when its module is there, and asks for the module until it is. Some browsers keep a failure until
- * the whole is loaded again, and another version of the server has its files elsewhere, which only the whole says: so
- * one can load that, too.
+ * Lazy draws a page when its module was loaded, and retries a failed load. It also offers to load the whole console again: some
+ * browsers do not retry a failed module, and a server of another version has its modules at other addresses.
  * @param {{route: import('../lib/router.js').Route, params: Record<string, string>}} props
  */
 function Lazy({ route, params }) {

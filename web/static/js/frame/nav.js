@@ -1,7 +1,7 @@
 import { html, useEffect, useState } from '../lib/html.js'
 import { call } from '../lib/api.js'
 import { afterLeaving, place } from '../lib/router.js'
-import { learnSession, may, session } from '../lib/session.js'
+import { readSession, may, session } from '../lib/session.js'
 import { useSignal } from '../lib/signal.js'
 import { language, narrowNav, theme, zone } from '../lib/store.js'
 import { texts } from '../lib/texts.js'
@@ -26,7 +26,7 @@ const t = texts(
 /** @typedef {'overview' | 'apps' | 'jobs' | 'executions' | 'cluster' | 'history' | 'audit' | 'users' | 'tokens'} Section */
 
 /**
- * sections are the pages of the navigation that who is here may see.
+ * sections returns the pages of the navigation that the user may see.
  * @returns {{id: Section, to: string, admin?: boolean}[]}
  */
 export function sections() {
@@ -38,7 +38,7 @@ export function sections() {
   return all.filter((s) => (s.admin ? may('admin') : s.id !== 'cluster' || may('viewer')))
 }
 
-/** sectionName is what a section is called. */
+/** sectionName returns the name of a section. */
 export const sectionName = (/** @type {Section} */ id) => t(id)
 
 /** @template T @param {T[]} of @param {T} now */
@@ -57,11 +57,11 @@ export async function logOut() {
   } catch (e) {
     toast(String(/** @type {Error} */ (e).message), { error: true })
   }
-  await learnSession()
+  await readSession()
 }
 
 /**
- * Nav is the navigation at the left, and on small screens a bar with a menu.
+ * Nav is the navigation: a column at the left, or on small screens a bar with a menu.
  * @param {{section: string, onSearch: () => void}} props
  */
 export function Nav({ section, onSearch }) {
@@ -96,7 +96,7 @@ export function Nav({ section, onSearch }) {
 function Leader() {
   const o = useSignal(overview)
   if (!o) return null
-  if (!o.leader && !may('viewer')) return null // it is not told to whom sees some apps only
+  if (!o.leader && !may('viewer')) return null // users who may see only some apps do not get it
   return html`<div class="who" title=${o.version}>${o.leader ? t('leads', { address: o.leader.address, term: o.leader.term }) : t('noLeader')}</div>`
 }
 

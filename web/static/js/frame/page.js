@@ -1,4 +1,4 @@
-// What each page is drawn in: breadcrumb, search, its one main act, problems, and the content.
+// The frame of each page: breadcrumb, search, main action, problems, and the content.
 import { html, useEffect } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 import { Icon } from '../pieces/icon.js'
@@ -9,7 +9,8 @@ import { Problems } from './problems.js'
 const t = texts({ search: 'Search jobs, apps, pages', path: 'Where you are' }, { search: '搜索作业、应用、页面', path: '当前位置' })
 
 /**
- * Page is a page. Its title stands last in the breadcrumb, and as its heading; acts stand at the right of that, the main one in the header.
+ * Page draws a page. Its title is the last part of the breadcrumb and the heading. Actions are at the right of the heading, the main
+ * one in the header.
  * @param {{title: string, crumbs?: {to: string, text: string}[], heading?: any, main?: any, acts?: any, class?: string, children?: any}} props
  */
 export function Page({ title, crumbs = [], heading, main, acts, class: style = '', children }) {

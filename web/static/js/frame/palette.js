@@ -1,4 +1,4 @@
-// The command palette: any job, app, page in three keys.
+// The command palette, which finds any job, app or page with a few keys.
 import { within } from '../lib/base.js'
 import { html, useEffect, useId, useRef, useState } from '../lib/html.js'
 import { get, loginNeeded, withQuery } from '../lib/api.js'
@@ -18,10 +18,10 @@ const t = texts(
 
 const open = signal(false)
 
-/** showPalette opens it from anywhere. */
+/** showPalette opens the palette. */
 export const showPalette = () => open.set(true)
 
-/** usePalette has `/` and Ctrl-K open it. */
+/** usePalette opens the palette when the user presses `/` or Ctrl-K. */
 export function usePalette() {
   const is = useSignal(open)
   useEffect(() => {
@@ -80,7 +80,7 @@ export function Palette({ onClose }) {
 }
 
 /**
- * search finds what is called so: pages and actions here, jobs and apps at the server.
+ * search finds pages and actions here, and jobs and apps on the server, by parts of their names.
  * @param {string} typed
  * @param {AbortSignal} signal
  * @param {(own: Entry[]) => void} meanwhile shows what is here while the server does not answer

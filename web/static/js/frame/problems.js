@@ -1,4 +1,4 @@
-// Each page answers first: is anything wrong, and where?
+// The line at the top of each page that shows the worst problem.
 import { html, useEffect } from '../lib/html.js'
 import { useAgentNames } from '../lib/agents.js'
 import { dismiss, dismissed, forgetEnded, idOf, sentenceOf, worstOf } from '../lib/problems.js'
@@ -17,13 +17,13 @@ const t = texts(
   { fine: '一切正常。', more: '以及另外 {n} 项', dismiss: '忽略，直到出现新问题', dismissed: '已忽略 {n} 个问题', show: '显示' },
 )
 
-/** overview is what GET /api/overview answered last; every page's head and the overview's page are drawn of it. */
+/** overview is the last answer to GET /api/overview. The head of every page and the overview page use it. */
 export const overview = signal(/** @type {any} */ (null))
 
-/** overviewFailure is why there was no answer yet. */
+/** overviewFailure is the error while there was no answer yet. */
 export const overviewFailure = signal(/** @type {{error: Error, again: () => void, busy: boolean} | null} */ (null))
 
-/** Problems says in one line what is wrong: the worst, and how much more there is. It can be dismissed until something new is wrong. */
+/** Problems shows in one line the worst problem and the number of others. Users can dismiss it until there is a new problem. */
 export function Problems() {
   const { data, error, retrying, reload } = useResource('/api/overview', { on: () => true, gap: 2000, every: 15_000 })
   useEffect(() => {
@@ -52,7 +52,7 @@ export function Problems() {
 }
 
 /**
- * placeOf is where a problem is looked at.
+ * placeOf returns the address of the page that shows a problem.
  * @param {import('../lib/problems.js').Problem} p
  */
 export function placeOf(p) {

@@ -1,4 +1,4 @@
-// What agents are called. Answers about executions have the ids of agents; people know their hosts.
+// The names of agents. Answers about executions contain the ids of agents, but users know the hosts.
 import { get, withQuery } from './api.js'
 import { patiently } from './retry.js'
 import { may } from './session.js'
@@ -7,27 +7,28 @@ import { signal, useSignal } from './signal.js'
 /** @typedef {{id: string, hostname: string}} Named */
 
 /**
- * namesOf gives each agent its host's name and, where agents share a host, the end of its id behind it: as much of it as it takes.
+ * namesOf names each agent by its host. Where agents share a host, the name also has the end of the id, as much of it as is needed to
+ * distinguish them.
  * @param {Map<string, string>} hosts by the ids of agents
  * @returns {Map<string, string>} by the ids of agents
  */
 export function namesOf(hosts) {
   /** @type {Map<string, string[]>} */
-  const on = new Map()
-  for (const [id, host] of hosts) on.set(host, [...(on.get(host) ?? []), id])
+  const byHost = new Map()
+  for (const [id, host] of hosts) byHost.set(host, [...(byHost.get(host) ?? []), id])
   const ends = [(/** @type {string} */ id) => id.slice(id.lastIndexOf('-') + 1), (/** @type {string} */ id) => id.slice(-12), (/** @type {string} */ id) => id]
-  return new Map([...on].flatMap(([host, ids]) => {
+  return new Map([...byHost].flatMap(([host, ids]) => {
     const end = ends.find((of) => new Set(ids.map(of)).size === ids.length) ?? ends[2]
     return ids.map((id) => /** @type {[string, string]} */ ([id, ids.length === 1 ? host : `${host} (${end(id)})`]))
   }))
 }
 
-// For so many milliseconds an agent that is not there is not looked for again: a new leader learns of agents by their offers.
+// After so many milliseconds an agent that was not found is looked for again: a new leader learns of agents only by their offers.
 const missingFor = 60_000
 
 /**
- * directory knows the names of agents. It reads all of them when it is asked for one that it does not know; one that is still not
- * among them, as it has left the cluster, keeps its id.
+ * directory knows the names of agents. It reads all of them when it is asked for an agent that it does not know. An agent that is not
+ * found then, because it has left the cluster, is named by its id.
  * @param {() => Promise<Named[]>} read
  * @param {() => number} [now] in milliseconds
  */
@@ -40,31 +41,31 @@ export function directory(read, now = Date.now) {
   let reading = false
   let user = 0
   /** @param {Named[]} agents */
-  function learn(agents) {
+  function add(agents) {
     const news = agents.filter((a) => a.hostname && hosts.get(a.id) !== a.hostname)
     if (news.length === 0) return
     for (const a of news) hosts.set(a.id, a.hostname)
     names.set(namesOf(hosts))
   }
-  async function look() {
+  async function readMissing() {
     if (reading || wanted.size === 0) return
     reading = true
     const [of, asked] = [user, wanted]
     wanted = new Set()
     /** @type {Named[]} */
-    const found = await read().catch(() => []) // ids do, then
+    const found = await read().catch(() => []) // after an error, agents are named by their ids
     reading = false
     if (of === user) {
-      learn(found)
+      add(found)
       for (const id of asked) if (!hosts.has(id)) missing.set(id, now())
     }
-    await look()
+    await readMissing()
   }
   return {
     names,
-    learn,
+    add,
     /**
-     * nameOf is what an agent is called; an answer may have its host's name beside its id.
+     * nameOf returns the name of an agent, or until that is known its hostname, if the caller has it, or its id.
      * @param {string} id
      * @param {string} [hostname]
      */
@@ -73,11 +74,11 @@ export function directory(read, now = Date.now) {
       if (name !== undefined || !id) return name ?? ''
       if (now() - (missing.get(id) ?? -Infinity) >= missingFor) {
         wanted.add(id)
-        queueMicrotask(look)
+        queueMicrotask(readMissing)
       }
       return hostname || id
     },
-    /** forget is for when somebody else is here, who may see less. */
+    /** forget removes all names. It is called when another user has logged in, who may see fewer agents. */
     forget() {
       user++
       hosts = new Map()
@@ -88,7 +89,7 @@ export function directory(read, now = Date.now) {
   }
 }
 
-/** readAll asks for all agents, page by page: nobody gets them who sees some apps only. @returns {Promise<Named[]>} */
+/** readAll reads all agents, page by page. Users who may see only some apps get none. @returns {Promise<Named[]>} */
 async function readAll() {
   /** @type {Named[]} */
   const all = []
@@ -102,7 +103,7 @@ async function readAll() {
 
 export const agents = directory(readAll)
 
-/** useAgentNames gives the function that says what an agent is called, and draws the component again when more names are known. */
+/** useAgentNames returns the function nameOf, and draws the component again when more names are known. */
 export function useAgentNames() {
   useSignal(agents.names)
   return agents.nameOf

@@ -1,8 +1,9 @@
-// What a program wrote for a terminal, as text with colours. Colours, bold and underline are kept; every other escape
-// sequence is left out, none is ever obeyed, and what else can't be seen is shown as a picture of it.
+// Turns what a program wrote for a terminal into text with colours. Colours, bold and underline are kept. Every other escape
+// sequence is left out, and none is executed. Other invisible characters are shown as symbols.
 
 /**
- * Style is how a piece of text looks; null is as usual. A colour is one of 16 by its number, or the nearest of those.
+ * Style is how a piece of text looks; null means the default. A colour is the number of one of 16; other colours are
+ * replaced by the nearest of these.
  * @typedef {{fg: number | null, bg: number | null, bold: boolean, underline: boolean, dim: boolean}} Style
  */
 
@@ -11,14 +12,16 @@
 /** @type {Style} */
 const usual = { fg: null, bg: null, bold: false, underline: false, dim: false }
 
-// CSI, OSC and the like with their text, escapes of two characters; unfinished ones to the end of the line.
+// Matches CSI, OSC and similar sequences with their text, and escapes of two characters. An unfinished sequence extends to the
+// end of the line.
 const sequence = /\x1b\[[0-?]*[ -/]*(?:[@-~]|$)|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)|\x1b[ -/]*(?:[0-~]|$)|\x9b[0-?]*[ -/]*[@-~]/g
 
 const hidden = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
 const names = new Map(Object.entries({ '\u061c': 'ALM', '\u200b': 'ZWSP', '\u200c': 'ZWNJ', '\u200d': 'ZWJ', '\u200e': 'LRM', '\u200f': 'RLM', '\u2028': 'LS', '\u2029': 'PS', '\u202a': 'LRE', '\u202b': 'RLE', '\u202c': 'PDF', '\u202d': 'LRO', '\u202e': 'RLO', '\u2066': 'LRI', '\u2067': 'RLI', '\u2068': 'FSI', '\u2069': 'PDI', '\ufeff': 'BOM' }))
 
 /**
- * visible is a text with pictures for what can't be seen or would turn the text around it. Joiners stay: emoji and some scripts are made with them.
+ * visible replaces characters that are invisible, or that would reverse the text around them, by symbols. It keeps joiners, which
+ * emoji and some scripts require.
  * @param {string} text
  */
 export const visible = (text) => text.replace(hidden, (c) => {
@@ -30,15 +33,15 @@ export const visible = (text) => text.replace(hidden, (c) => {
 })
 
 /**
- * plain is a text without escape sequences, as it is searched.
+ * plain returns a text without escape sequences, in the form in which it is searched.
  * @param {string} text
  */
 export const plain = (text) => visible(/[\x1b\x9b]/.test(text) ? text.replace(sequence, '') : text)
 
 /**
- * segments is a text in pieces of one style each, and the style that the next line begins with.
+ * segments splits a text into pieces of one style each. It also returns the style with which the next line begins.
  * @param {string} text
- * @param {Style | null} style what the line begins with
+ * @param {Style | null} style the style with which the line begins
  * @returns {{segments: Segment[], style: Style | null}}
  */
 export function segments(text, style = null) {
@@ -60,7 +63,7 @@ export function segments(text, style = null) {
 }
 
 /**
- * applied is a style after a sequence of SGR codes.
+ * applied returns the style that results from a style and SGR codes.
  * @param {Style | null} before
  * @param {string} codes
  * @returns {Style | null}
@@ -104,7 +107,7 @@ function of256(n) {
 }
 
 /**
- * nearest is the colour of the 16 that a true one comes nearest to, so that it can be read in both themes.
+ * nearest returns the nearest of the 16 colours, which are readable in both themes.
  * @param {number} r @param {number} g @param {number} b
  */
 function nearest(r, g, b) {
@@ -118,7 +121,7 @@ function nearest(r, g, b) {
 }
 
 /**
- * looks are the classes of a style, '' for the usual one.
+ * looks returns the CSS classes of a style, '' for the default.
  * @param {Style | null} style
  */
 export function looks(style) {

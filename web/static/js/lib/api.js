@@ -1,10 +1,10 @@
-// The REST API, as curl has it.
+// Requests to the REST API.
 import { within } from './base.js'
 import { signal } from './signal.js'
 
 /** @typedef {{field: string, value: string, message: string}} Violation */
 
-/** ApiError is an answer that is an error, or that there was none (status 0). */
+/** ApiError is an error that the server answered, or means that there was no answer (status 0). */
 export class ApiError extends Error {
   /**
    * @param {number} status
@@ -22,7 +22,7 @@ export class ApiError extends Error {
   }
 }
 
-/** loginNeeded is true while the server answers 401: nobody is logged in here, or no more. */
+/** loginNeeded is true while the server answers 401, because nobody is logged in or the login has ended. */
 export const loginNeeded = signal(false)
 
 /**
@@ -34,7 +34,7 @@ export const loginNeeded = signal(false)
  */
 
 /**
- * call sends a request and gives its answer: JSON, or text. It throws ApiError, or the AbortError of signal.
+ * call sends a request and returns the answer, parsed JSON or a text. It throws an ApiError, or an AbortError when signal aborts.
  * @param {Request} request
  * @param {{signal?: AbortSignal}} [how]
  * @returns {Promise<any>}
@@ -46,7 +46,7 @@ export async function call(request, how = {}) {
 }
 
 /**
- * bodyOf reads an answer's body. A connection that ends within it is no answer.
+ * bodyOf reads an answer's body. If the connection ends meanwhile, it throws the error for no answer.
  * @param {Response} answer
  * @param {'json' | 'text' | 'arrayBuffer'} as
  * @param {AbortSignal} [signal]
@@ -64,7 +64,7 @@ export async function bodyOf(answer, as, signal) {
 const noAnswer = () => new ApiError(0, 'no_answer', 'The server does not answer. Is it running, and is there a way to it from here?')
 
 /**
- * send is call for who wants the answer's headers or stream, too.
+ * send sends a request like call, but returns the Response, for callers that read its headers or stream.
  * @param {Request} request
  * @param {{signal?: AbortSignal}} [how]
  */
@@ -101,14 +101,14 @@ async function asError(answer) {
 }
 
 /**
- * get gives the answer to a GET.
+ * get returns the answer to a GET.
  * @param {string} path
  * @param {AbortSignal} [signal]
  */
 export const get = (path, signal) => call({ method: 'GET', path }, { signal })
 
 /**
- * withQuery is a path with a query; what is empty is left out.
+ * withQuery returns a path with a query. It leaves out empty values and false.
  * @param {string} path
  * @param {Record<string, string | number | boolean | undefined | null>} query
  */
@@ -122,7 +122,7 @@ export function withQuery(path, query) {
 }
 
 /**
- * seg is a name as a part of a path.
+ * seg returns a name in the form of a path segment.
  * @param {string | number} name
  */
 export const seg = (name) => encodeURIComponent(String(name))

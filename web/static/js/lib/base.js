@@ -1,5 +1,5 @@
-// The path below which a proxy serves the console: '' for the whole host, /jobs for https://host/jobs/. The server does not
-// know it. The scripts do, by their own address.
+// The path below which a proxy serves the console: '' for the root of a host, /jobs for https://host/jobs/. The server does not
+// know this path. The scripts find it in their own address.
 const own = /^(.*)\/static\/[^/]+\/js\/lib\/base\.js$/
 
 /** @param {string} address of this module */
@@ -8,13 +8,13 @@ export const baseOf = (address) => own.exec(new URL(address).pathname)?.[1] ?? '
 const base = baseOf(import.meta.url)
 
 /**
- * within is the address of a path of this server, as a browser needs it. Paths within the console are those of the server.
+ * within returns the address that the browser requires for a path of the server. Everywhere else, paths are those of the server.
  * @param {string} path
  */
 export const within = (path) => (path.startsWith('/') && !path.startsWith('//') ? base + path : path)
 
 /**
- * localPath is the path of this server for a browser's path; null for one of another server on the same host.
+ * localPath returns the server's path for a path of the browser, or null if that belongs to another server on the same host.
  * @param {string} pathname
  */
 export const localPath = (pathname, below = base) => (pathname === below ? '/' : pathname.startsWith(`${below}/`) ? pathname.slice(below.length) : null)

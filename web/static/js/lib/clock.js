@@ -1,4 +1,4 @@
-// A clock that components share, so that relative times go on.
+// A clock that all components share, to update relative times.
 import { useEffect, useState } from './html.js'
 
 /** @type {Set<() => void>} */
@@ -6,11 +6,11 @@ const ticking = new Set()
 /** @type {ReturnType<typeof setInterval> | undefined} */
 let timer
 
-/** useNow gives the time in milliseconds, and draws the component again each second while the page is looked at. */
+/** useNow returns the time in milliseconds, and draws the component again each second while the page is visible. */
 export function useNow() {
-  const [, again] = useState(0)
+  const [, redraw] = useState(0)
   useEffect(() => {
-    const tick = () => again((n) => n + 1)
+    const tick = () => redraw((n) => n + 1)
     ticking.add(tick)
     timer ??= setInterval(() => {
       if (!document.hidden) for (const f of [...ticking]) f()

@@ -1,4 +1,4 @@
-// Words for codes in answers that name what made a run or what somebody did.
+// Words for codes in answers: what created a run, and which action a user took.
 import { texts } from './texts.js'
 
 const sources = texts(
@@ -21,8 +21,8 @@ const acts = texts(
   },
 )
 
-/** sourceWord is what made an execution or a row of the history, or what kind of run it was. A code without a word stays. */
+/** sourceWord names what created an execution or a row of the history, or which kind of run it was. It returns unknown codes unchanged. */
 export const sourceWord = (/** @type {string} */ code) => sources(/** @type {any} */ (code))
 
-/** actionWord is what somebody did, by the code that the audit has for it. A code without a word stays. */
+/** actionWord names an action by its code in the audit. It returns unknown codes unchanged. */
 export const actionWord = (/** @type {string} */ code) => acts(/** @type {any} */ (code))

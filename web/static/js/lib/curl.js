@@ -1,4 +1,4 @@
-// The line that does in a shell what a button does here.
+// Shell commands that do the same as buttons of the console.
 import { within } from './base.js'
 import { session } from './session.js'
 
@@ -6,7 +6,7 @@ import { session } from './session.js'
 const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 /**
- * curlLine is a request as a line for a POSIX shell.
+ * curlLine returns the curl command for a request, as a line for a POSIX shell.
  * @param {import('./api.js').Request} request
  * @param {string} [origin]
  */

@@ -1,14 +1,14 @@
-// What differs between two documents, field by field.
+// Compares two documents field by field.
 
 /** @typedef {{field: string, kind: 'added' | 'removed' | 'changed' | 'hidden', before: unknown, after: unknown}} Difference */
 
 const isMap = (/** @type {unknown} */ v) => typeof v === 'object' && v !== null && !Array.isArray(v)
 
-/** mask is what stands in documents where a secret is. */
+/** mask replaces secrets in documents. */
 export const mask = '******'
 
 /**
- * same says whether two values are the same as JSON, whatever the order of fields.
+ * same reports whether two values are the same JSON. The order of fields does not matter.
  * @param {unknown} a
  * @param {unknown} b
  * @returns {boolean}
@@ -21,9 +21,9 @@ export function same(a, b) {
 }
 
 /**
- * differences lists the fields that differ, in the order of the later document; fields within fields as `props.name`. Where
- * documents hold only what has changed (`onlyChanges`), as the audit's do, a secret that stands in both has changed: it is
- * `hidden`.
+ * differences lists the fields that differ, in the order of the later document. Nested fields are named like `props.name`. With
+ * `onlyChanges`, the documents hold only what has changed, as those of the audit do. A secret that is in both has then changed,
+ * and is listed as `hidden`.
  * @param {unknown} before
  * @param {unknown} after
  * @param {{onlyChanges?: boolean}} [how]
@@ -47,7 +47,7 @@ export function differences(before, after, { onlyChanges = false } = {}) {
 }
 
 /**
- * middles parts two texts into what they begin and end with in common, and what stands between.
+ * middles splits two texts into their common beginning, the different middles, and their common end.
  * @param {string} a
  * @param {string} b
  * @returns {[head: string, a: string, b: string, tail: string]}
@@ -58,7 +58,7 @@ export function middles(a, b) {
   while (head < most && a[head] === b[head]) head++
   let tail = 0
   while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++
-  if (head && /[\ud800-\udbff]/.test(a[head - 1])) head-- // no half of a character
+  if (head && /[\ud800-\udbff]/.test(a[head - 1])) head-- // does not split a character
   if (tail && /[\udc00-\udfff]/.test(a[a.length - tail])) tail--
   return [a.slice(0, head), a.slice(head, a.length - tail), b.slice(head, b.length - tail), a.slice(a.length - tail)]
 }

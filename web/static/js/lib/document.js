@@ -1,11 +1,11 @@
-// Documents of jobs and apps, as forms change them.
+// Changes to the documents of jobs and apps in forms.
 import { same } from './diff.js'
 
 /** @typedef {Record<string, any>} Doc */
 
 /**
- * changeOf is the body of an update that makes one document of the other: the name, the fields that differ, and null for
- * those that are gone, which sets their default.
+ * changeOf returns the body of an update that changes the document `before` into `after`: the name, the fields that differ, and
+ * null for removed fields, which sets their default.
  * @param {Doc} before
  * @param {Doc} after
  * @param {string} nameField
@@ -20,8 +20,8 @@ export function changeOf(before, after, nameField) {
 }
 
 /**
- * rebased is a document with the changes that were made to `base` made to `theirs` instead. `both` are the fields that both
- * have changed, and differently: mine are taken.
+ * rebased applies the changes from `base` to `mine` to `theirs` instead. `both` are the fields that both sides have changed to
+ * different values; those of `mine` win.
  * @param {Doc} base
  * @param {Doc} theirs
  * @param {Doc} mine
@@ -41,7 +41,7 @@ export function rebased(base, theirs, mine) {
 }
 
 /**
- * getField reads `cron`, or `props.email.host`, which is the field email.host of props.
+ * getField reads a field such as `cron`, or such as `props.email.host`, which is the entry email.host of props.
  * @param {Doc} doc
  * @param {string} field
  */
@@ -51,8 +51,8 @@ export function getField(doc, field) {
 }
 
 /**
- * withField is a document with another value of a field; undefined leaves it out, and a map without entries, too. Maps hold
- * texts, so a number or a truth becomes one there.
+ * withField returns a document with another value of a field. The value undefined removes the field, and also its map if that is
+ * empty then. The entries of maps are texts, so a number or boolean is converted.
  * @param {Doc} doc
  * @param {string} field
  * @param {unknown} value

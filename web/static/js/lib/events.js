@@ -1,10 +1,10 @@
-// The stream of events, read by fetch: EventSource hides the answer's status, and the heartbeat that shows a dead
-// connection.
+// The stream of events. It is read by fetch, because EventSource hides the answer's status and the heartbeats, without which a
+// dead connection is not noticed.
 import { send } from './api.js'
 
-/** @typedef {{event: string, data: any}} Event an event and what its JSON says; a comment has no name */
+/** @typedef {{event: string, data: any}} Event an event and its parsed JSON; for a comment, event is '' */
 
-/** silence is after how long without data a connection counts as dead, in milliseconds: a comment comes every 15 s. */
+/** silence is the time without data in milliseconds after which a connection counts as dead. The server sends a comment every 15 s. */
 const silence = 45_000
 
 /**

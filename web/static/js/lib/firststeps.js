@@ -1,15 +1,15 @@
-// What is to be done on a server that has no job yet.
+// The first steps on a server that has no job yet.
 import { seg } from './api.js'
 
 /** @typedef {import('./api.js').Request} Request */
 /** @typedef {{name: 'publish' | 'register' | 'trigger', done: boolean, requests: Request[]}} Step */
 
 /**
- * stepsOf are the steps to the first run, with the requests that take each of them with the built-in example: none where the
- * step is done, or where the example is not known, as to those who may not publish it. The app of the example may be there
- * already, as after a job of it was deleted.
- * @param {{app?: any, jobs?: any[]} | undefined} example what GET /api/example answered
- * @param {{appName: string}[] | undefined} apps those that there are
+ * stepsOf returns the steps to the first run, each with the requests that take it with the built-in example. A step that is done
+ * has no requests. Neither has any step if the example is not known, for example because the user may not publish it. The app of
+ * the example may exist already, for example after a job of it was deleted.
+ * @param {{app?: any, jobs?: any[]} | undefined} example the answer to GET /api/example
+ * @param {{appName: string}[] | undefined} apps the existing apps
  * @returns {Step[]}
  */
 export function stepsOf(example, apps) {

@@ -1,9 +1,10 @@
-// Reads a task's output: its end first, parts of it by offset, and what comes.
+// Reads a task's output: the end, parts by offset, and new output as the task writes it.
 import { bodyOf, seg, send, withQuery } from './api.js'
 import { delayOf, mayPass } from './retry.js'
 
 /**
- * A part of the output; `live` says whether more may be written after `size`, `dropped` how much is gone at the begin.
+ * Part is a part of the output. `live` is set if the task may write more after `size`; `dropped` is how many bytes are missing at
+ * the beginning.
  * @typedef {{bytes: Uint8Array, from: number, size: number, dropped: number, live: boolean}} Part
  */
 
@@ -35,18 +36,18 @@ export async function readPart(task, query, signal) {
 /**
  * @typedef {'open' | 'ended' | 'lost' | 'gone'} FollowState
  * @typedef {object} Follower
- * @property {() => number} at where what comes next begins
+ * @property {() => number} at returns the offset of the next output
  * @property {(bytes: Uint8Array) => void} take
- * @property {(at: number) => void} restart what comes next begins at another place: the job has emptied the file, or what comes between was dropped
+ * @property {(at: number) => void} restart says that the next output has another offset: the job has emptied the file, or output was dropped
  * @property {(state: FollowState, error: Error | null) => void} become
  */
 
-/** every is the interval between two requests that found all there was, in milliseconds. */
+/** every is the delay in milliseconds before the next request, once all existing output has been read. */
 const every = 1000
 
 /**
- * follow passes new output to a follower until the task has ended, or the function that it returns is called. It polls
- * while the page is visible, and holds no connection: a browser has six to a server, for all of its tabs.
+ * follow passes new output to a follower until the task has ended or the returned function is called. It polls while the page is
+ * visible, and keeps no connection open: all tabs of a browser together have only six connections to a server.
  * @param {string} task
  * @param {string} stream
  * @param {Follower} follower
@@ -72,13 +73,13 @@ export function follow(task, stream, follower) {
     } catch (e) {
       if (abort.signal.aborted) return
       const error = /** @type {import('./api.js').ApiError} */ (e)
-      if (!mayPass(error) && error.status !== 401) return become('gone', error) // after a login it goes on
+      if (!mayPass(error) && error.status !== 401) return become('gone', error) // a 401 is retried, because the user may log in
       become('lost', error)
       timer = setTimeout(run, delayOf(++tries, error))
     }
   }
   /**
-   * ask reads the next part. It returns the delay before the next request in milliseconds, null if the task has ended.
+   * ask reads the next part. It returns the delay before the next request in milliseconds, or null if the task has ended.
    */
   const ask = async () => {
     const offset = follower.at()

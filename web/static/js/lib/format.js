@@ -1,4 +1,4 @@
-// Numbers, durations, sizes and times, as people read them.
+// Formats numbers, durations, sizes and times for users.
 import { language } from './store.js'
 import { locale } from './texts.js'
 
@@ -24,7 +24,7 @@ export function size(bytes) {
 export const memory = (mb) => (mb == null ? '–' : size(mb * 1024 * 1024))
 
 /**
- * duration is 420 ms, 3.2 s, 4 min 10 s, 3 h 5 min, 2 d 4 h.
+ * duration formats milliseconds, such as 420 ms, 3.2 s, 4 min 10 s, 3 h 5 min, 2 d 4 h.
  * @param {number | null | undefined} ms
  */
 export function duration(ms) {
@@ -43,7 +43,7 @@ export function duration(ms) {
 }
 
 /**
- * ago is "3 min ago" or "in 20 s", from one moment to another.
+ * ago formats a time relative to another one, such as "3 min ago" or "in 20 s".
  * @param {number} at
  * @param {number} now
  */
@@ -71,7 +71,7 @@ function formatter(zone, options) {
 }
 
 /**
- * moment is a time in a zone ('' for one's own): 2026-05-01 12:00:00, with the zone's short name if asked for.
+ * moment formats a time in a zone ('' for the browser's): 2026-05-01 12:00:00, with the zone's short name if zoneName is set.
  * @param {number | string} at
  * @param {string} zone
  * @param {{seconds?: boolean, millis?: boolean, zoneName?: boolean}} [how]
@@ -92,8 +92,8 @@ export function moment(at, zone, { seconds = true, millis = false, zoneName = fa
 }
 
 /**
- * momentIn is the moment that a clock in a zone ('' for one's own) shows as 2026-05-01T12:00:00, in UTC; '' of what is
- * no time.
+ * momentIn returns in UTC the time that a clock in a zone ('' for the browser's) shows as 2026-05-01T12:00:00. It returns '' if the
+ * text is not a time.
  * @param {string} typed
  * @param {string} zone
  */
@@ -102,7 +102,7 @@ export function momentIn(typed, zone) {
   if (Number.isNaN(at)) return ''
   const wall = at
   const offset = () => Date.parse(`${moment(at, zone).replace(' ', 'T')}Z`) - at
-  // The offset there is first taken at a moment that is some hours off, on which side of a change of clocks it may be.
+  // The first offset is that of a time some hours off, possibly on the other side of a clock change. The second one is right.
   if (zone) for (let i = 0; i < 2; i++) at = wall - offset()
   return `${new Date(at).toISOString().slice(0, 19)}Z`
 }

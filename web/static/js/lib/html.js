@@ -1,10 +1,10 @@
-// What components are made of, from one place.
+// Exports everything that components are built from.
 import { h } from '../../vendor/preact.js'
 import htm from '../../vendor/htm.js'
 import { within } from './base.js'
 
 /**
- * element is h, whose links name paths of this server.
+ * element is h with links whose href is a path of the server.
  * @param {any} type @param {any} props @param {any[]} children
  */
 const element = (type, props, ...children) => h(type, type === 'a' && typeof props?.href === 'string' ? { ...props, href: within(props.href) } : props, ...children)

@@ -1,4 +1,4 @@
-// One stream of changes for all tabs of a browser, which has six connections to a server for all of them.
+// One stream of changes for all tabs of a browser, which together have only six connections to a server.
 import { ApiError } from './api.js'
 import { delayOf, pause } from './retry.js'
 
@@ -6,17 +6,17 @@ import { delayOf, pause } from './retry.js'
 /** @typedef {{state: 'connecting' | 'open' | 'lost', since: number}} Connection */
 
 /**
- * @typedef {object} Wish what a tab says to the hub
- * @property {string} [join] it wants to hear of changes, on behalf of whoever is logged in there
- * @property {boolean} [leave] it does not any more
- * @property {boolean} [retry] a lost stream is to be opened now
+ * @typedef {object} Wish a message of a tab to the hub
+ * @property {string} [join] the tab wants to receive changes, on behalf of the user who is logged in there
+ * @property {boolean} [leave] the tab wants no more changes
+ * @property {boolean} [retry] the hub is to open a lost stream now
  *
- * @typedef {object} News what the hub says to its tabs; without any of these, that it is there
+ * @typedef {object} News a message of the hub to its tabs; without any of these properties it is a heartbeat
  * @property {Connection} [connection]
  * @property {Change} [changed]
  * @property {any} [summary]
  * @property {true} [refused] nobody is logged in
- * @property {true} [session] another tab names somebody else than the stream was opened for
+ * @property {true} [session] another tab joined on behalf of another user than that of the stream
  */
 
 /** @typedef {Pick<MessagePort, 'postMessage' | 'onmessage'>} Port */
@@ -25,7 +25,7 @@ import { delayOf, pause } from './retry.js'
 const everything = { jobs: [], executions: [], apps: [], cluster: true, all: true }
 
 /**
- * lingering is for how long the stream outlives the last member, in milliseconds: one often switches from tab to tab.
+ * lingering is how long the stream stays open without members, in milliseconds, because users often switch between tabs.
  */
 const lingering = 30_000
 
@@ -43,7 +43,7 @@ export class Hub {
     this.wait = wait
     /** @type {Set<Port>} */
     this.members = new Set()
-    /** The user whom the stream was opened for: it has only what he may see. */
+    /** The user for whom the stream was opened. It contains only what this user may see. */
     this.person = ''
     /** @type {any} the newest one, null before the first */
     this.summary = null
@@ -51,11 +51,11 @@ export class Hub {
     this.connection = { state: 'connecting', since: Date.now() }
     /** @type {AbortController | null} ends the stream and its retries */
     this.stream = null
-    /** Cancels linger. */
+    /** Aborted to cancel linger. */
     this.empty = new AbortController()
   }
 
-  /** add serves a tab. @param {Port} port */
+  /** add receives the messages of a tab. @param {Port} port */
   add(port) {
     port.onmessage = ({ data }) => this.hear(port, data)
   }
@@ -72,7 +72,7 @@ export class Hub {
     this.empty.abort()
     this.members.add(port)
     if (this.person && person !== this.person) {
-      // Either this tab knows of a login that the others do not, or the other way round.
+      // This tab or the others have not noticed the latest login. All of them ask the server.
       this.tell({ session: true })
       this.close()
     }
@@ -82,7 +82,7 @@ export class Hub {
     if (this.connection.state === 'open') port.postMessage({ summary: this.summary, changed: everything })
   }
 
-  /** linger closes the stream of a hub that stays without members. */
+  /** linger closes the stream after lingering, unless a tab joins before. */
   async linger() {
     this.empty = new AbortController()
     await this.wait(lingering, this.empty.signal).then(() => this.close(), () => {})
@@ -129,7 +129,7 @@ export class Hub {
       if (this.members.size === 0) return this.close()
       if (error instanceof ApiError && error.status === 401) this.tell({ refused: true })
       if (this.connection.state !== 'connecting' || tries > 0) this.become('lost')
-      // A stream that ended with its leader's term is soon open at the next one.
+      // A stream that ended with its leader's term can soon be opened at the next leader.
       await this.wait(delayOf(++tries, error), signal).catch(() => {})
       if (signal.aborted) return
     }

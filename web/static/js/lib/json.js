@@ -1,9 +1,9 @@
-// JSON that people type: what is wrong with it is said with line and column, by every browser in the same words.
+// Parses JSON that users type. Errors have line and column, in the same words in every browser.
 
 /** @typedef {{what: 'end' | 'value' | 'name' | 'colon' | 'comma' | 'string' | 'object' | 'twice', found: string, line: number, column: number}} JSONProblem */
 
 /**
- * parseObject reads a text that should be one JSON object.
+ * parseObject parses a text that must be one JSON object.
  * @param {string} text
  * @returns {{value: Record<string, any>, problem?: undefined} | {value?: undefined, problem: JSONProblem}}
  */
@@ -16,13 +16,13 @@ export function parseObject(text) {
   return { value: JSON.parse(text) }
 }
 
-/** pretty is a document as people read it. */
+/** pretty formats a document as indented JSON. */
 export const pretty = (/** @type {unknown} */ value) => JSON.stringify(value, null, 2)
 
 /** @typedef {{at: number, what: JSONProblem['what'], found?: string}} Fault */
 
 /**
- * firstFault is where a text first is no JSON object, null if it is one.
+ * firstFault returns the first place at which a text is not a JSON object, or null if it is one.
  * @param {string} text
  * @returns {Fault | null}
  */

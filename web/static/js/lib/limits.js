@@ -1,19 +1,19 @@
-// Numbers of the scheduler that help texts say. They stand nowhere else in the console; test/documents compares them
-// with the code.
+// Numbers of the scheduler in help texts. The console has them nowhere else, and test/documents compares them with the
+// scheduler's code.
 export const limits = {
   /** The longest name of an app or a job, in characters. */
   name: 100,
   shards: 10_000,
   retries: 100,
-  /** How many fires of a job wait with misfire. */
+  /** How many missed fires of a job with misfire are queued. */
   queuedFires: 100,
-  /** How late a new leader makes fires without misfire, in milliseconds. */
+  /** How late a new leader still fires a job without misfire, in milliseconds. */
   late: 60_000,
-  /** How long a retry waits, in milliseconds, unless the job says it, and how far that doubles. */
+  /** The delay before a retry in milliseconds, unless the job sets it, and the limit to which it doubles. */
   backoff: 200,
   backoffMost: 60_000,
-  /** How often the address of a package that is kept is asked for new bytes, in milliseconds. */
+  /** How often a cached package is compared with its address, in milliseconds. */
   packageCheck: 30_000,
-  /** The least length of a password, in characters. */
+  /** The minimum length of a password, in characters. */
   password: 8,
 }

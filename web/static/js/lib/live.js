@@ -1,25 +1,24 @@
-// The changes that this tab hears of from the hub, which all tabs of the browser share. A hidden tab is no member of the
-// hub.
+// Changes that this tab receives from the hub, which all tabs of the browser share. A hidden tab is not a member of the hub.
 import { loginNeeded } from './api.js'
 import { events } from './events.js'
 import { Hub } from './hub.js'
-import { learnSession } from './session.js'
+import { readSession } from './session.js'
 import { signal } from './signal.js'
 
 /** @typedef {import('./hub.js').Change} Change */
 
-/** connection is how the stream does; since is the time of the last change of that, in milliseconds. */
+/** connection is the state of the stream. since is when the state last changed, in milliseconds. */
 export const connection = signal(/** @type {import('./hub.js').Connection} */ ({ state: 'connecting', since: Date.now() }))
 
-/** summary is the newest numbers of the overview, null before the first. */
+/** summary holds the newest numbers of the overview; null before the first. */
 export const summary = signal(/** @type {any} */ (null))
 
 /** @type {Set<(change: Change) => void>} */
 const listeners = new Set()
 
 /**
- * onChange calls f with each change until the function that it gives is called. After a time without a stream anything may
- * have changed: then `all` is set.
+ * onChange calls f with each change until the returned function is called. After a time without a stream, anything may have
+ * changed; the change then has `all` set.
  * @param {(change: Change) => void} f
  */
 export function onChange(f) {
@@ -27,37 +26,37 @@ export function onChange(f) {
   return () => void listeners.delete(f)
 }
 
-// How long the hub may take to answer a join, and be silent afterwards, in milliseconds: it passes on the stream's
-// heartbeat, every 15 s.
-const answering = 5000
-const silence = 30_000
+// How long the hub may take to answer a join, and how long it may be silent afterwards, in milliseconds. It passes on the
+// stream's heartbeats, which arrive every 15 s.
+const joinTimeout = 5000
+const silenceTimeout = 30_000
 
 const url = new URL('../worker.js', import.meta.url).href
 /** The only script that a page may run as a worker: the trusted types policy ignores its argument. */
 const { trustedTypes } = /** @type {any} */ (globalThis)
 const script = trustedTypes?.createPolicy('worker', { createScriptURL: () => url }).createScriptURL('') ?? url
 
-/** Who is here, empty for nobody. */
-let person = ''
+/** The user who is logged in; empty for none. */
+let user = ''
 /** @type {MessagePort | null} of the hub */
 let port = null
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer
 
-const here = () => person !== '' && !document.hidden
+const isMember = () => user !== '' && !document.hidden
 
 /**
- * attach connects this tab to the hub in the SharedWorker, or, if the browser has none or could not load it, to a hub
- * in this page.
- * @param {boolean} [alone] the hub in this page is used
+ * attach connects this tab to the hub in the SharedWorker. If the browser has no SharedWorker or could not load it, attach uses
+ * a hub in this page.
+ * @param {boolean} [alone] use the hub in this page
  */
 function attach(alone) {
   port?.postMessage({ leave: true })
   port?.close()
   const next = alone ? hubOfPage() : hubOfBrowser()
   port = next
-  next.onmessage = ({ data }) => next === port && hear(data)
-  look()
+  next.onmessage = ({ data }) => next === port && receive(data)
+  sendMembership()
 }
 
 /** @type {Hub | undefined} */
@@ -81,52 +80,52 @@ function hubOfBrowser() {
 }
 
 /** @param {import('./hub.js').News} news */
-function hear(news) {
-  if (!here()) return // it was sent before the hub knew
-  within(silence)
+function receive(news) {
+  if (!isMember()) return // the hub sent it before it knew that this tab has left
+  expectNews(silenceTimeout)
   if (news.connection) connection.set(news.connection)
   if ('summary' in news) summary.set(news.summary)
   if (news.changed) for (const f of [...listeners]) f(news.changed)
   if (news.refused) loginNeeded.set(true)
-  if (news.session) void learnSession()
+  if (news.session) void readSession()
 }
 
 /**
- * within connects this tab to a hub again if it hears nothing for some time: the browser may run the worker in the
- * process of a tab, and nobody is told when that crashes. A worker that was only slow gets a second port of the same
- * tab.
+ * expectNews connects this tab to a hub again if no message arrives in time. The browser may run the worker in the process of
+ * another tab, and does not report when that process crashes. If the worker was only slow, it gets a second port of this tab.
  * @param {number} ms
  */
-function within(ms) {
+function expectNews(ms) {
   clearTimeout(timer)
   timer = setTimeout(() => attach(), ms)
 }
 
-function look() {
+/** sendMembership tells the hub whether this tab is a member. */
+function sendMembership() {
   clearTimeout(timer)
-  port?.postMessage(here() ? { join: person } : { leave: true })
-  if (here()) within(answering)
+  port?.postMessage(isMember() ? { join: user } : { leave: true })
+  if (isMember()) expectNews(joinTimeout)
 }
 
 /**
- * connect starts to listen for changes on behalf of a user, until disconnect.
- * @param {string} who
+ * connect receives changes on behalf of a user until disconnect is called.
+ * @param {string} name
  */
-export function connect(who) {
-  person = who
-  document.addEventListener('visibilitychange', look)
-  if (port) look()
+export function connect(name) {
+  user = name
+  document.addEventListener('visibilitychange', sendMembership)
+  if (port) sendMembership()
   else attach()
 }
 
-/** disconnect stops listening. */
+/** disconnect receives no more changes. */
 export function disconnect() {
-  person = ''
-  document.removeEventListener('visibilitychange', look)
-  look()
+  user = ''
+  document.removeEventListener('visibilitychange', sendMembership)
+  sendMembership()
   connection.set({ state: 'connecting', since: Date.now() })
   summary.set(null)
 }
 
-/** reconnectNow tries at once what would be tried in some seconds. */
+/** reconnectNow opens a lost stream at once, instead of after the delay. */
 export const reconnectNow = () => port?.postMessage({ retry: true })

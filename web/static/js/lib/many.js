@@ -1,17 +1,17 @@
-// Many requests, a few at a time.
+// Sends many requests, a few at a time.
 import { call } from './api.js'
 
 /** @typedef {{request: import('./api.js').Request, error: Error | null}} Outcome */
 
 /**
- * sendMany sends requests, at most `atOnce` at the same time, and tells after each how many are done. It never fails: what
- * failed says so. After a 401 nothing more is sent.
+ * sendMany sends requests, at most `atOnce` at the same time, and calls `onProgress` with the number of completed ones after each.
+ * It never rejects: each outcome has its own error. After a 401 it sends no more requests.
  * @param {import('./api.js').Request[]} requests
- * @param {(done: number) => void} told
+ * @param {(done: number) => void} onProgress
  * @param {{atOnce?: number, send?: (request: import('./api.js').Request) => Promise<unknown>}} [how]
  * @returns {Promise<Outcome[]>}
  */
-export async function sendMany(requests, told, { atOnce = 4, send = call } = {}) {
+export async function sendMany(requests, onProgress, { atOnce = 4, send = call } = {}) {
   /** @type {Outcome[]} */
   const outcomes = []
   let next = 0
@@ -32,7 +32,7 @@ export async function sendMany(requests, told, { atOnce = 4, send = call } = {})
         }
       }
       outcomes[i] = { request: requests[i], error }
-      told(++done)
+      onProgress(++done)
     }
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, requests.length) }, work))

@@ -1,8 +1,8 @@
-// Lines of several outputs in the order of time.
+// Merges the lines of several outputs by time.
 import { plain } from './ansi.js'
 
 /** @typedef {import('./output.js').Line} Line */
-/** @typedef {{id: string, source: number, line: Line, time: number, said: boolean}} Merged a line and when it was written; `said` is whether the line says so */
+/** @typedef {{id: string, source: number, line: Line, time: number, said: boolean}} Merged a line and when it was written; `said` is set if the line itself contains the time */
 
 const stamp = /(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ?(Z|[+-]\d\d:?\d\d))?/
 
@@ -10,7 +10,7 @@ const stamp = /(\d{4})[-/](\d\d)[-/](\d\d)[T ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9
 const times = new WeakMap()
 
 /**
- * timeOf is when a line says that it was written, in milliseconds, NaN if it does not. A time without zone is taken for UTC.
+ * timeOf returns the time that a line contains, in milliseconds, or NaN if it contains none. A time without a zone counts as UTC.
  * @param {Line} line
  */
 export function timeOf(line) {
@@ -28,11 +28,11 @@ export function timeOf(line) {
 }
 
 /**
- * merged puts lines in the order of time. A line that says none stands behind the one before it in its own output, or, where
- * none has said any, where it came in while it was followed.
+ * merged sorts lines by time. A line without a time follows the previous line of its output. If no earlier line of its output has
+ * a time, it is sorted by the time at which it arrived here.
  * @param {{key: number, lines: Line[]}[]} outputs
- * @param {number} most the newest so many
- * @returns {{lines: Merged[], silent: number[]}} and the outputs whose lines say no times
+ * @param {number} most the maximum number of lines; the newest are returned
+ * @returns {{lines: Merged[], silent: number[]}} the lines, and the outputs whose lines contain no times
  */
 export function merged(outputs, most = 100_000) {
   /** @type {Merged[]} */
@@ -45,18 +45,18 @@ export function merged(outputs, most = 100_000) {
     for (const line of lines) {
       const time = timeOf(line)
       const said = !Number.isNaN(time)
-      if (said) last = Number.isNaN(last) ? time : Math.max(last, time) // its own order stays
+      if (said) last = Number.isNaN(last) ? time : Math.max(last, time) // keeps the order of lines within an output
       any ||= said
       all.push({ id: `${key}:${line.at}`, source: key, line, time: Number.isNaN(last) ? line.arrived : last, said })
     }
     if (!any && lines.length) silent.push(key)
   }
-  all.sort((a, b) => a.time - b.time) // stable: what is of one time stays in the order of its output
+  all.sort((a, b) => a.time - b.time) // stable: lines with the same time keep the order of their output
   return { lines: all.length > most ? all.slice(-most) : all, silent }
 }
 
 /**
- * inLots is a list in lots of 100, for Lines.
+ * inLots splits a list into lots of 100, for Lines.
  * @template L
  * @param {L[]} lines
  */

@@ -1,39 +1,39 @@
-// A part of a file of output, in lines: the bytes from one offset to another, which grows at both ends and is cut at the
-// end that nobody looks at. Lines stand in blocks, which change as a whole, so that what has not changed is not drawn again.
+// A part of an output file, in lines: the bytes from one offset to another. The part grows at both ends, and is cut at the end
+// that is not visible. Lines are in blocks. A block is replaced as a whole, so that unchanged blocks need not be drawn again.
 import { segments } from './ansi.js'
 
 /**
  * @typedef {import('./ansi.js').Style} Style
- * @typedef {{at: number, bytes: number, text: string, whole: boolean, style: Style | null, arrived: number}} Line a line; `at` is where it begins, `whole` whether its end is there
+ * @typedef {{at: number, bytes: number, text: string, whole: boolean, style: Style | null, arrived: number}} Line a line; `at` is its offset, `whole` is set if its end was read
  * @typedef {{key: number, lines: Line[], bytes: number}} Block
  */
 
 const blockLines = 100
-const lineMost = 4 << 20 // a longer line is taken for several
+const maxLineBytes = 4 << 20 // a longer line is split
 
-/** Output is what is loaded of one stream. Changes make new blocks, and raise version. */
+/** Output is the loaded part of one stream. Each change creates new blocks and increases version. */
 export class Output {
-  /** @param {{most?: number, mostLines?: number}} [bounds] */
-  constructor({ most = 8 << 20, mostLines = 100_000 } = {}) {
+  /** @param {{most?: number, maxLines?: number}} [bounds] */
+  constructor({ most = 8 << 20, maxLines = 100_000 } = {}) {
     this.most = most
-    this.mostLines = mostLines
+    this.maxLines = maxLines
     this.version = 0
     this.keys = 0
     /** @type {Block[]} */
     this.blocks = []
-    /** @type {number} where the first line begins */
+    /** @type {number} the offset of the first line */
     this.from = 0
-    /** @type {number} where what comes next begins */
+    /** @type {number} the offset of the bytes to append next */
     this.to = 0
-    /** @type {number} how many lines there are */
+    /** @type {number} the number of lines */
     this.lines = 0
-    /** @type {number | null} the number of the first line, where it is known */
+    /** @type {number | null} the line number of the first line; null if it is not known */
     this.first = 1
-    /** @type {Uint8Array} the begin of a character whose end has not come */
+    /** @type {Uint8Array} the first bytes of a character whose last bytes have not been appended yet */
     this.rest = new Uint8Array(0)
   }
 
-  /** begin forgets all; what comes next stands at an offset. @param {number} offset */
+  /** begin removes all lines. The next bytes to append are those at an offset. @param {number} offset */
   begin(offset) {
     this.blocks = []
     this.from = offset
@@ -44,7 +44,7 @@ export class Output {
     this.version++
   }
 
-  /** append takes the bytes that follow. @param {Uint8Array} bytes @param {number} [arrived] when, in milliseconds; 0 for unknown */
+  /** append adds the bytes that follow. @param {Uint8Array} bytes @param {number} [arrived] when they arrived, in milliseconds; 0 for unknown */
   append(bytes, arrived = 0) {
     if (!bytes.length) return
     this.to += bytes.length
@@ -57,7 +57,7 @@ export class Output {
     const lines = inLines(all.subarray(0, end), begin, arrived)
     if (open && lines.length) {
       const [more] = lines
-      if (open.bytes + more.bytes <= lineMost) {
+      if (open.bytes + more.bytes <= maxLineBytes) {
         lines[0] = { ...open, text: open.text + more.text, bytes: open.bytes + more.bytes, whole: more.whole }
       } else {
         lines.unshift({ ...open, whole: true })
@@ -69,7 +69,7 @@ export class Output {
     this.version++
   }
 
-  /** prepend takes the bytes before; of a line whose begin is not among them, only what ends where the first one begins. @param {Uint8Array} bytes */
+  /** prepend adds the bytes before the first line. It skips a line whose beginning is missing, unless there is no other. @param {Uint8Array} bytes */
   prepend(bytes) {
     if (!bytes.length) return
     const offset = this.from - bytes.length
@@ -81,9 +81,9 @@ export class Output {
     const lines = inLines(bytes.subarray(skip), offset + skip, 0)
     const head = this.blocks[0]
     const last = lines.at(-1)
-    if (head && last && !last.whole) { // the first line had begun before
+    if (head && last && !last.whole) { // the present first line is the end of a line
       const [line, ...others] = head.lines
-      if (last.bytes + line.bytes <= lineMost) {
+      if (last.bytes + line.bytes <= maxLineBytes) {
         lines[lines.length - 1] = { ...line, at: last.at, bytes: last.bytes + line.bytes, text: last.text + line.text }
         this.blocks[0] = { key: head.key, lines: others, bytes: head.bytes - line.bytes }
         this.lines--
@@ -102,10 +102,10 @@ export class Output {
     this.version++
   }
 
-  /** bound drops what is too much: at the begin, or at the end. It reports whether it did. @param {'begin' | 'end'} end */
+  /** bound drops the lines beyond the limits, at the beginning or at the end. It reports whether it dropped any. @param {'begin' | 'end'} end */
   bound(end) {
     let dropped = false
-    while (this.blocks.length > 2 && (this.to - this.from > this.most || this.lines > this.mostLines)) {
+    while (this.blocks.length > 2 && (this.to - this.from > this.most || this.lines > this.maxLines)) {
       dropped = true
       const gone = /** @type {Block} */ (end === 'begin' ? this.blocks.shift() : this.blocks.pop())
       this.lines -= gone.lines.length
@@ -156,7 +156,7 @@ export class Output {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * inLines is bytes in lines.
+ * inLines splits bytes into lines.
  * @param {Uint8Array} bytes
  * @param {number} offset where they begin
  * @param {number} arrived
@@ -168,8 +168,8 @@ function inLines(bytes, offset, arrived) {
     const n = bytes.indexOf(10, at)
     let end = n < 0 ? bytes.length : n + 1
     let whole = n >= 0
-    if (end - at > lineMost) {
-      end = at + lineMost
+    if (end - at > maxLineBytes) {
+      end = at + maxLineBytes
       while ((bytes[end] & 0xc0) === 0x80) end--
       whole = true
     }
@@ -181,7 +181,7 @@ function inLines(bytes, offset, arrived) {
   return lines
 }
 
-/** styleOn has each line begin with the style that the one before ended with. @param {Line[]} lines @param {Line | null} before */
+/** styleOn sets the style with which each line begins, which is the one with which the previous line ends. @param {Line[]} lines @param {Line | null} before */
 function styleOn(lines, before) {
   let style = before ? ends(before) : null
   for (const l of lines) {
@@ -202,7 +202,7 @@ function joined(a, b) {
   return all
 }
 
-/** wholeEnd is where the last whole character ends. @param {Uint8Array} bytes */
+/** wholeEnd returns where the last complete character ends. @param {Uint8Array} bytes */
 function wholeEnd(bytes) {
   for (let i = 1; i <= Math.min(3, bytes.length); i++) {
     const b = bytes[bytes.length - i]
@@ -213,7 +213,7 @@ function wholeEnd(bytes) {
   return bytes.length
 }
 
-/** charBegin is where the first whole character begins. @param {Uint8Array} bytes */
+/** charBegin returns where the first complete character begins. @param {Uint8Array} bytes */
 function charBegin(bytes) {
   let i = 0
   while (i < 3 && i < bytes.length && (bytes[i] & 0xc0) === 0x80) i++

@@ -1,4 +1,4 @@
-// What is wrong, as a sentence, and what of it somebody has seen and dismissed.
+// Problems as sentences, and which of them the user has dismissed.
 import { agents } from './agents.js'
 import { messageOf } from './reasons.js'
 import { remembered } from './store.js'
@@ -20,7 +20,7 @@ const t = texts(
 const worded = ['FAILING', 'WAITING', 'LATE', 'AGENT_UNREACHABLE', 'NOT_SUBSCRIBED', 'FAULTY', 'START_FAILURES', 'MISSED', 'UNNOTIFIED', 'DAEMON_SILENT']
 
 /**
- * sentenceOf says what is wrong. A kind without words here, such as the server's own warnings, has its message.
+ * sentenceOf describes a problem. If there are no words for its kind, as for the server's own warnings, that is the server's message.
  * @param {Problem} p
  */
 export function sentenceOf(p) {
@@ -30,26 +30,26 @@ export function sentenceOf(p) {
 }
 
 /**
- * idOf tells a problem from others. It is the same for as long as the problem lasts: since when that is known may move, as it
- * does of a daemon that fails, and a warning of the server may count.
+ * idOf identifies a problem, and stays the same as long as the problem lasts. It does not contain since, which may change while a
+ * daemon fails, and no numbers of the server's warnings, which may count.
  * @param {Problem} p
  */
 export const idOf = (p) => [p.kind, p.job, p.app, p.agent, p.path, worded.includes(p.kind) ? '' : p.message.replace(/\d+/g, '#')].join('|')
 
-// Those that were dismissed, by their ids.
+// The ids of the dismissed problems.
 export const dismissed = remembered('dismissed', /** @type {string[]} */ ([]), /** @type {(v: unknown) => v is string[]} */ ((v) => Array.isArray(v) && v.every((id) => typeof id === 'string')))
 
-const mostDismissed = 500
+const maxDismissed = 500
 
 /**
- * dismiss has these problems shown no more.
+ * dismiss hides these problems until they have ended.
  * @param {Problem[]} problems
  */
-export const dismiss = (problems) => dismissed.set([...new Set([...dismissed.get(), ...problems.map(idOf)])].slice(-mostDismissed))
+export const dismiss = (problems) => dismissed.set([...new Set([...dismissed.get(), ...problems.map(idOf)])].slice(-maxDismissed))
 
 /**
- * forgetEnded takes from what was dismissed the problems that have ended, so that each is shown when it comes again. Where
- * not all problems are known, none has ended for sure.
+ * forgetEnded removes the problems that have ended from the dismissed ones, so that they are shown when they occur again. It does
+ * nothing if not all problems are known, because a problem that is not listed may then still last.
  * @param {Problem[]} problems
  * @param {number} total
  */
@@ -61,7 +61,7 @@ export function forgetEnded(problems, total) {
 }
 
 /**
- * worstOf is the first problem, and so the worst, that was not dismissed.
+ * worstOf returns the first problem that was not dismissed. Problems are sorted, so that is the worst.
  * @param {Problem[]} problems
  * @param {string[]} without
  */

@@ -1,7 +1,7 @@
-// Many numbers in few words.
+// Summarizes lists of numbers.
 
 /**
- * ranges is 0–2, 5 for 0, 1, 2, 5; of many stretches only the first are named, and … stands for the others.
+ * ranges formats 0, 1, 2, 5 as 0–2, 5. Of many ranges it names only the first, and … stands for the others.
  * @param {number[]} numbers
  * @param {number} [most]
  */
@@ -18,7 +18,8 @@ export function ranges(numbers, most = 6) {
 }
 
 /**
- * quantile is the value that a share of values is at most, null of none. It is one of the values, as the server's is.
+ * quantile returns the value that a share of the values does not exceed, or null without values. Like the server's, it is one of
+ * the values.
  * @param {number[]} values
  * @param {number} share
  */
@@ -29,7 +30,7 @@ export function quantile(values, share) {
 }
 
 /**
- * groupBy puts what has the same key together, in the order of the first of each.
+ * groupBy groups elements by their keys. The groups are in the order of their first elements.
  * @template T
  * @param {T[]} all
  * @param {(one: T) => string} key

@@ -1,9 +1,10 @@
-// What a page shows of a task's output: loaded at the end or around a place, longer at both ends as one scrolls, and followed.
+// The part of a task's output that a page shows. It is loaded at the end or around an offset, grows at both ends as the user
+// scrolls, and follows the output.
 import { follow, page, readPart } from './follow.js'
 import { Output } from './output.js'
 import { delayOf, mayPass } from './retry.js'
 
-/** Reader loads and follows one stream; `changed` is called after each change, at most once a frame. */
+/** Reader loads and follows one stream. It calls `changed` after each change, at most once per frame. */
 export class Reader {
   /**
    * @param {string} task
@@ -23,18 +24,18 @@ export class Reader {
     /** @type {Error | null} */
     this.error = null
     this.size = 0
-    /** Whether its end is looked at: then what is too much is dropped at the begin. */
+    /** Whether the end is visible. Lines beyond the limits are then dropped at the beginning. */
     this.stick = true
-    /** How many lines came since its end was looked at last. */
+    /** How many lines have arrived since the end was last visible. */
     this.fresh = 0
-    /** How many bytes at the begin are gone. */
+    /** How many bytes at the beginning of the output no longer exist. */
     this.dropped = 0
     this.restarted = false
     this.abort = new AbortController()
     this.busy = false
-    /** When it last failed to load more, in milliseconds. */
+    /** When loading last failed, in milliseconds. */
     this.failed = 0
-    /** How often in a row it failed to start. */
+    /** How often in a row starting has failed. */
     this.tries = 0
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined
@@ -45,11 +46,11 @@ export class Reader {
     this.frame = 0
   }
 
-  /** start loads what is around an offset, or the end. @param {number | null} at */
+  /** start loads the output around an offset, or its end if at is null. @param {number | null} at */
   async start(at) {
     clearTimeout(this.timer)
     this.detach()
-    this.abort.abort() // what is on its way belongs to another place
+    this.abort.abort() // pending answers belong to another place
     this.abort = new AbortController()
     this.state = 'loading'
     this.stick = at === null
@@ -58,7 +59,7 @@ export class Reader {
       const offset = at === null ? 0 : Math.max(0, at - page / 2)
       const part = await readPart(this.task, at === null ? { stream: this.stream, tail: page } : { stream: this.stream, offset, limit: page }, signal)
       this.output.begin(part.from)
-      // What is before the first begin of a line is left to who scrolls up.
+      // The beginning of the first line may be missing, so that line is loaded only when the user scrolls up.
       const skip = at === null || offset === 0 ? 0 : Math.max(0, Math.min(part.bytes.indexOf(10) + 1, at - offset))
       this.output.begin(part.from + skip)
       this.output.append(part.bytes.subarray(skip))
@@ -71,7 +72,7 @@ export class Reader {
     this.attach()
   }
 
-  /** older loads what is before. */
+  /** older loads the output before the loaded part. */
   async older() {
     if (this.busy || this.state !== 'ready' || this.atBegin() || Date.now() < this.failed + 5000) return
     await this.guarded(async (signal) => {
@@ -84,7 +85,7 @@ export class Reader {
     })
   }
 
-  /** newer loads what is behind, where that does not come by itself. */
+  /** newer loads the output after the loaded part, unless that is followed. */
   async newer() {
     if (this.busy || this.state !== 'ready' || this.unfollow || this.following !== 'off' || Date.now() < this.failed + 5000) return
     await this.guarded(async (signal) => {
@@ -98,7 +99,7 @@ export class Reader {
     this.attach()
   }
 
-  /** look says whether its end is looked at. @param {boolean} stick */
+  /** look records whether the end is visible. @param {boolean} stick */
   look(stick) {
     if (stick) this.fresh = 0
     if (this.stick === stick) return
@@ -106,13 +107,13 @@ export class Reader {
     this.tell()
   }
 
-  /** toEnd shows its end, loading it where it isn't there. */
+  /** toEnd shows the end, and loads it if needed. */
   toEnd() {
     if (this.following === 'off') void this.start(null)
     else this.look(true)
   }
 
-  /** stop ends all of it. */
+  /** stop ends all requests. The reader cannot be used again. */
   stop() {
     this.detach()
     clearTimeout(this.timer)
@@ -147,12 +148,12 @@ export class Reader {
     this.pending = []
   }
 
-  /** atBegin says whether there is nothing older. */
+  /** atBegin reports whether no older output exists. */
   atBegin() {
     return this.output.from <= this.dropped
   }
 
-  /** restart begins again at an offset, where the file was emptied or what comes next was dropped. @param {number} at */
+  /** restart removes all lines and continues at an offset, because the file was emptied or output was dropped. @param {number} at */
   restart(at) {
     this.pending = []
     this.output.begin(at)
@@ -162,7 +163,7 @@ export class Reader {
     this.tell()
   }
 
-  /** flush puts what came into the output; it is called once a frame. */
+  /** flush appends the bytes that have arrived to the output. It is called once per frame. */
   flush() {
     const { output } = this
     if (this.pending.length) {
@@ -173,13 +174,13 @@ export class Reader {
       this.size = Math.max(this.size, output.to)
       if (!this.stick) this.fresh += output.lines - before
       if (this.stick) output.bound('begin')
-      else if (output.bound('end')) this.detach() // who reads above keeps what he reads
+      else if (output.bound('end')) this.detach() // keeps the lines that the user is reading
     }
     this.changed()
   }
 
   tell() {
-    if (document.hidden) { // no frames are drawn then
+    if (document.hidden) { // a hidden page has no frames
       this.flush()
     } else if (!this.frame) {
       this.frame = requestAnimationFrame(() => {
@@ -190,7 +191,7 @@ export class Reader {
   }
 
   /**
-   * guarded does work that may fail, and gives why it did, unless that was aborted.
+   * guarded does work that may fail. It records and returns the error; null if the work succeeded or was aborted.
    * @param {(signal: AbortSignal) => Promise<void>} work
    * @returns {Promise<Error | null>}
    */

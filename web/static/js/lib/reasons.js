@@ -1,5 +1,5 @@
-// Why something is as it is, in the user's language. The server says it in English, with a code and arguments beside it:
-// the words of the codes in Chinese are those of internal/reason/zh.txt, and are filled in as internal/reason/words.go says.
+// Reasons in the user's language. The server sends each reason in English, with its code and arguments. The Chinese words of the
+// codes are those of internal/reason/zh.txt, and arguments are filled in as in internal/reason/words.go.
 import { chinese } from './reasonwords.js'
 import { language } from './store.js'
 
@@ -14,8 +14,8 @@ export const messageOf = (/** @type {Answer} */ of) => said(of?.message, of?.mes
 export const noteOf = (/** @type {Answer} */ of) => said(of?.note, of?.noteCode, of?.noteArgs)
 
 /**
- * shortReasonOf is the reason of a run for narrow places, as in elasticjob run list: of one whose process wrote an exception,
- * or ended with a plain exit status, the shard and the last line that says why; of any other the whole reason.
+ * shortReasonOf returns the reason of a run for narrow places, as elasticjob run list does. If the process wrote an exception or
+ * ended with an exit status, that is the shard and the last line that says why. Otherwise it is the whole reason.
  * @param {Answer} of
  */
 export function shortReasonOf(of) {
@@ -41,8 +41,8 @@ export const notesOf = (of) => (of?.notes ?? []).map((/** @type {string} */ note
 const said = (sentence = '', code, args) => (language.get() === 'zh' ? inWords(chinese, sentence, code, args) : sentence)
 
 /**
- * inWords fills in the template of a code. A code without one, here or in an argument, leaves the sentence as it is, and
- * so does a text of the job's own.
+ * inWords fills in the template of a code. It returns the sentence unchanged if the code, or a code in an argument, has no
+ * template, or if the sentence is the job's own text.
  * @param {Record<string, string>} templates
  * @param {string} sentence
  * @param {string} [code]
@@ -79,7 +79,7 @@ function fill(templates, code, args = {}) {
 }
 
 /**
- * taskToForget is the task whose end is waited for, of which an operator may know that it has ended.
+ * taskToForget returns the task for whose end something waits. An operator who knows that it has ended can confirm that.
  * @param {{reasonCode?: string, reasonArgs?: Args}} why
  * @returns {string | undefined}
  */

@@ -1,5 +1,5 @@
-// What a page shows of the server: fetched, kept fresh by the stream of changes, and kept when a fetch fails, which is
-// then tried again.
+// Data of the server that a page shows. It is fetched, and fetched again when the stream of changes reports a change. When a
+// fetch fails, the old data stays and the fetch is retried.
 import { useEffect, useRef, useState } from './html.js'
 import { get } from './api.js'
 import { onChange } from './live.js'
@@ -8,43 +8,44 @@ import { delayOf, mayPass } from './retry.js'
 /**
  * @template [T=any]
  * @typedef {object} Resource
- * @property {T | undefined} data the last answer, while there is one
+ * @property {T | undefined} data the last answer; undefined before the first
  * @property {Error | null} error why the last request failed
- * @property {boolean} retrying whether it failed and is tried again by itself
- * @property {boolean} loading whether nothing has been answered yet
- * @property {string | null} path what data is of: with stay, for a moment not the path that was asked for
- * @property {number} at when data was answered, in milliseconds
- * @property {() => void} reload asks again now
- * @property {(change: (data: T) => T) => void} patch changes what is shown until the next answer
+ * @property {boolean} retrying whether the last request failed and is retried automatically
+ * @property {boolean} loading whether there was neither an answer nor an error yet
+ * @property {string | null} path the path that data belongs to; with stay, that is the previous path until there is an answer
+ * @property {number} at when data arrived, in milliseconds
+ * @property {() => void} reload sends the request again now
+ * @property {(change: (data: T) => T) => void} patch changes data until the next answer
  */
 
 /** @typedef {import('./live.js').Change} Change */
 
-// What was shown of an address, so that going back shows it at once.
+// The last answers, so that going back to a page shows its data at once.
 const kept = new Map()
-const keptMost = 40
+const maxKept = 40
 
 /** @param {string} path @param {{data: any, at: number}} entry */
 function keep(path, entry) {
   kept.delete(path)
   kept.set(path, entry)
-  if (kept.size > keptMost) kept.delete(kept.keys().next().value)
+  if (kept.size > maxKept) kept.delete(kept.keys().next().value)
 }
 
-/** forgetAll is for when somebody else logs in. */
+/** forgetAll removes all answers. It is called when another user logs in. */
 export const forgetAll = () => kept.clear()
 
 /**
- * useResource follows what GET path answers. `on` says which changes are reason to ask again, at most once in `gap` milliseconds
- * (1,000); `every` asks again after so many milliseconds in any case. A path of null asks nothing. With `stay`, what the path
- * before answered is shown until this one answers: for lists whose filters change as one types.
+ * useResource keeps the answer to GET path up to date. `on` says which changes require a new request; there is at most one in `gap`
+ * milliseconds (1,000 by default). `every` repeats the request after so many milliseconds in any case. If path is null, there are no
+ * requests. With `stay`, the data of the previous path stays until this path is answered, for lists whose filters change while the
+ * user types.
  * @template [T=any]
  * @param {string | null} path
  * @param {{on?: (change: Change) => boolean, every?: number, gap?: number, stay?: boolean, read?: (path: string, signal: AbortSignal) => Promise<T>}} [how]
  * @returns {Resource<T>}
  */
 export function useResource(path, how = {}) {
-  const [, again] = useState(0)
+  const [, redraw] = useState(0)
   const latest = useRef(how)
   latest.current = how
   /** @type {{current: {path: string | null, data: any, of: string | null, at: number, error: Error | null, reload: () => void}}} */
@@ -58,7 +59,7 @@ export function useResource(path, how = {}) {
 
   useEffect(() => {
     if (path === null) return
-    const draw = () => again((n) => n + 1)
+    const draw = () => redraw((n) => n + 1)
     let busy = false
     let due = false
     let last = 0
@@ -119,7 +120,7 @@ export function useResource(path, how = {}) {
     patch: (change) => {
       if (mine.data === undefined) return
       mine.data = change(mine.data)
-      again((n) => n + 1)
+      redraw((n) => n + 1)
     },
   }
 }

@@ -1,12 +1,12 @@
-// What is tried again by itself: a request that got no answer, or one that says "not now". A page that asks once and
-// gives up would stay as it is until somebody loads it again.
+// Automatic retries of requests that got no answer or a temporary error. Without them, a page would show the error until the user
+// loads it again.
 import { ApiError } from './api.js'
 
 /**
- * delayOf is how long to wait after so many failed tries, in milliseconds: longer each time, and not the same for all
- * pages, so that they don't all ask a server at once when it is back.
- * @param {number} tries from 1 on
- * @param {unknown} [error] why the last one failed; what it says of the wait counts
+ * delayOf returns the delay before the next try in milliseconds. It grows with the number of failed tries, and is random, so that
+ * not all pages send requests at the same moment to a server that has returned.
+ * @param {number} tries the number of failed tries, from 1 on
+ * @param {unknown} [error] the error of the last try; the delay is at least its retryAfter
  */
 export function delayOf(tries, error) {
   const wait = Math.min(500 * 2 ** Math.min(tries - 1, 4), 8000) * (0.75 + Math.random() / 2)
@@ -14,19 +14,19 @@ export function delayOf(tries, error) {
 }
 
 /**
- * mayPass reports whether an error may be gone at the next try: there was no answer, the server is not able to answer
- * now, or it was asked too often. Other answers are about the request itself.
+ * mayPass reports whether a retry may succeed: there was no answer, the server could not answer, or there were too many requests.
+ * Any other error is about the request itself.
  * @param {unknown} error
  */
 export const mayPass = (error) =>
   error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)
 
 /**
- * patiently asks until there is an answer, or an error that does not pass, or the signal aborts.
+ * patiently calls ask until it succeeds, fails with an error for which mayPass is false, or the signal aborts.
  * @template T
  * @param {() => Promise<T>} ask
  * @param {AbortSignal} signal
- * @param {(error: ApiError) => void} [failed] is told of each try that failed and is repeated
+ * @param {(error: ApiError) => void} [failed] is called with the error of each try that is repeated
  * @returns {Promise<T>}
  */
 export async function patiently(ask, signal, failed) {
@@ -42,7 +42,7 @@ export async function patiently(ask, signal, failed) {
 }
 
 /**
- * pause resolves after some time, and rejects when the signal aborts.
+ * pause resolves after ms milliseconds, and rejects when the signal aborts.
  * @param {number} ms
  * @param {AbortSignal} signal
  */

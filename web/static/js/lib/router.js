@@ -1,4 +1,4 @@
-// Addresses and pages. Each view has an address: the page in its path, filters, sort, tab and the like in its query.
+// Addresses of views. The path names the page; the query holds filters, sort order, tab and the like.
 import { localPath, within } from './base.js'
 import { signal, useSignal } from './signal.js'
 
@@ -8,14 +8,15 @@ import { signal, useSignal } from './signal.js'
 const here = () => localPath(location.pathname) ?? '/'
 const read = (/** @type {number} */ key) => ({ path: here(), query: new URLSearchParams(location.search), key })
 
-/** place is the address that is shown; key grows with each that is gone to. */
+/** place is the current address. key increases with each navigation. */
 export const place = signal(/** @type {Place} */ (read(0)))
 
 /** @type {((leave: () => void) => void) | null} */
 let guard = null
 
 /**
- * guardLeaving has f asked before another page is shown; f leaves by calling what it is given. null ends that.
+ * guardLeaving makes the router call f before it shows another page. f receives a function that it calls to allow that. null removes
+ * the guard.
  * @param {((leave: () => void) => void) | null} f
  */
 export function guardLeaving(f) {
@@ -23,7 +24,7 @@ export function guardLeaving(f) {
 }
 
 /**
- * afterLeaving calls f, which ends the page that is shown, at once or when the one who was asked by guardLeaving has agreed.
+ * afterLeaving calls f, which closes the current page, as soon as the guard of guardLeaving allows it: at once if there is none.
  * @param {() => void} f
  */
 export function afterLeaving(f) {
@@ -45,7 +46,7 @@ function leaveFor(to, how) {
 }
 
 /**
- * go shows an address.
+ * go shows the page of an address.
  * @param {string} to
  * @param {{replace?: boolean}} [how]
  */
@@ -56,15 +57,15 @@ export function go(to, how = {}) {
   place.set(read(place.get().key + 1))
 }
 
-/** startRouter follows the browser's own ways, and has links within the console load no page. */
+/** startRouter handles the browser's back and forward buttons, and links within the console, which need not load the page again. */
 export function startRouter() {
-  // The icon's address is relative. The browser would look it up again, below each new address.
+  // The icon's address is relative. The browser would resolve it again relative to each new address.
   const icon = /** @type {HTMLLinkElement | null} */ (document.querySelector('link[rel=icon]'))
   icon?.setAttribute('href', icon.href)
   addEventListener('popstate', () => {
     const to = here() + location.search + location.hash
     const { path, query, key } = place.get()
-    if (guard && here() !== path) history.pushState(null, '', within(path) + (query.size ? `?${query}` : '')) // stays until the answer
+    if (guard && here() !== path) history.pushState(null, '', within(path) + (query.size ? `?${query}` : '')) // the address stays until the user has decided
     if (!leaveFor(to, {})) place.set(read(key + 1))
   })
   document.addEventListener('click', (e) => {
@@ -73,14 +74,14 @@ export function startRouter() {
     if (!(a instanceof HTMLAnchorElement) || a.target || a.hasAttribute('download') || a.origin !== location.origin) return
     const path = localPath(a.pathname)
     if (path === null || /^\/(api|artifacts|static|metrics|healthz|readyz)(\/|$)/.test(path)) return
-    if (a.pathname === location.pathname && a.search === location.search && a.hash) return // within the page
+    if (a.pathname === location.pathname && a.search === location.search && a.hash) return // a link within the page
     e.preventDefault()
     go(path + a.search + a.hash)
   })
 }
 
 /**
- * match finds the route of a path, and the names in it. A pattern is such as /jobs/:job/settings.
+ * match finds the route of a path and the values of its parameters. A pattern is, for example, /jobs/:job/settings.
  * @param {Route[]} routes
  * @param {string} path
  */
@@ -106,8 +107,8 @@ export function match(routes, path) {
 }
 
 /**
- * useQuery gives what the address says beyond its path, and a way to change it: what is set to '' is left out. A change
- * replaces the address unless `push` is set, for what one wants to come back to.
+ * useQuery returns the query of the address, and a function that changes it. A parameter that is set to '' is removed. With `push`,
+ * the change is a new entry of the browser's history; otherwise it replaces the address.
  * @returns {[Record<string, string>, (change: Record<string, string | number | undefined>, how?: {push?: boolean}) => void]}
  */
 export function useQuery() {
@@ -116,7 +117,7 @@ export function useQuery() {
 }
 
 /**
- * setQuery changes the address' query, as useQuery says.
+ * setQuery is the function that useQuery returns.
  * @param {Record<string, string | number | undefined>} change
  * @param {{push?: boolean}} [how]
  */
@@ -125,7 +126,7 @@ export function setQuery(change, how = {}) {
 }
 
 /**
- * queryWith is the present address with another query: for links to a sort, a page, a tab.
+ * queryWith returns the current address with changes to its query, for links to a sort order, a page or a tab.
  * @param {Record<string, string | number | undefined>} change
  */
 export function queryWith(change) {

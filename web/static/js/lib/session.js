@@ -1,4 +1,4 @@
-// Who is here, and what he may do.
+// The user who is logged in, and what this user may do.
 import { get, ApiError, loginNeeded } from './api.js'
 import { delayOf, mayPass } from './retry.js'
 import { signal } from './signal.js'
@@ -6,10 +6,10 @@ import { signal } from './signal.js'
 /** @typedef {'metrics' | 'viewer' | 'operator' | 'admin'} Role */
 /** @typedef {{name: string, kind: string, role: Role, apps?: string[], expires?: string}} Session */
 
-/** session is who is here; null while nobody is known. */
+/** session is the current login; null while there is none. */
 export const session = signal(/** @type {Session | null} */ (null))
 
-/** sessionError is why nobody is known though no login is missing, such as that there are no users yet. */
+/** sessionError is why there is no session although no login is required, for example because the server does not answer. */
 export const sessionError = signal(/** @type {ApiError | null} */ (null))
 
 let tries = 0
@@ -17,10 +17,10 @@ let tries = 0
 let timer
 
 /**
- * learnSession asks the server who is here, and asks again by itself where that can't be known now: nothing is shown
- * before there is an answer.
+ * readSession asks the server who is logged in. It repeats the request after an error that may pass, because the console shows
+ * nothing before there is an answer.
  */
-export async function learnSession() {
+export async function readSession() {
   clearTimeout(timer)
   try {
     session.set(await get('/api/session'))
@@ -32,14 +32,14 @@ export async function learnSession() {
     session.set(null)
     loginNeeded.set(error.status === 401)
     sessionError.set(error.status === 401 ? null : error)
-    if (mayPass(error)) timer = setTimeout(learnSession, delayOf(++tries, error))
+    if (mayPass(error)) timer = setTimeout(readSession, delayOf(++tries, error))
   }
 }
 
 const rank = { metrics: 0, viewer: 1, operator: 2, admin: 3 }
 
 /**
- * may says whether who is here has a role for an app, or, without an app, for all.
+ * may reports whether the user has a role for an app, or, without an app, for all apps.
  * @param {Role} role
  * @param {string} [app]
  */
@@ -51,7 +51,7 @@ export function may(role, app) {
 }
 
 /**
- * mayAny says whether he has the role for any app at all.
+ * mayAny reports whether the user has the role for at least one app.
  * @param {Role} role
  */
 export function mayAny(role) {
@@ -60,7 +60,7 @@ export function mayAny(role) {
 }
 
 /**
- * matches is Go's path.Match for what patterns of apps have: *, ?, [abc], \.
+ * matches does what Go's path.Match does for patterns of apps: *, ?, [abc], \.
  * @param {string} pattern
  * @param {string} name
  */

@@ -1,8 +1,8 @@
-// What settings were, from what they are and how they came to be so.
+// Reconstructs earlier settings from the current ones and the changes since then.
 
 /**
- * settingsAfter are the settings after each of a job's changes, the newest first, from what they are now: an update has what
- * the fields that it changed were before.
+ * settingsAfter returns the settings after each of a job's changes, the newest first. It starts with the current settings and undoes
+ * one change after the other: an update contains the previous values of the fields that it changed.
  * @param {any[]} rows
  * @param {any} now
  */
@@ -18,7 +18,7 @@ export function settingsAfter(rows, now) {
 }
 
 /**
- * undone is a document without an update: a field that the update has only after it was not there before.
+ * undone returns a document before an update. A field that only `after` contains did not exist before.
  * @param {any} doc
  * @param {{before: any, after: any}} update
  */

@@ -1,4 +1,4 @@
-// A value that components follow.
+// Values that components follow.
 import { useState, useEffect } from './html.js'
 
 /**
@@ -7,7 +7,7 @@ import { useState, useEffect } from './html.js'
  */
 
 /**
- * signal makes a value that can be followed. Setting the same value again tells nobody.
+ * signal creates a value that can be followed. Setting the same value again calls no follower.
  * @template T
  * @param {T} value
  * @returns {Signal<T>}
@@ -30,17 +30,17 @@ export function signal(value) {
 }
 
 /**
- * useSignal gives a signal's value, and draws the component again when it changes.
+ * useSignal returns a signal's value, and draws the component again when it changes.
  * @template T
  * @param {Signal<T>} s
  * @returns {T}
  */
 export function useSignal(s) {
-  const [, again] = useState(0)
+  const [, redraw] = useState(0)
   const value = s.get()
   useEffect(() => {
-    if (!Object.is(s.get(), value)) again((n) => n + 1)
-    return s.follow(() => again((n) => n + 1))
+    if (!Object.is(s.get(), value)) redraw((n) => n + 1)
+    return s.follow(() => redraw((n) => n + 1))
   }, [s])
   return value
 }

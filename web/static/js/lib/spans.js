@@ -1,4 +1,4 @@
-// What happened to each shard of an execution, as stretches of time that can be drawn.
+// The life of each shard of an execution, as periods of time that can be drawn.
 import { causeOf, reasonOf } from './reasons.js'
 
 /**
@@ -12,7 +12,7 @@ import { causeOf, reasonOf } from './reasons.js'
  * @property {string} state
  * @property {string} cause
  * @property {number | null} exitStatus
- * @property {boolean} failover whether it took over from one that was lost
+ * @property {boolean} failover whether it replaced a lost task
  */
 
 /**
@@ -20,7 +20,7 @@ import { causeOf, reasonOf } from './reasons.js'
  * @property {'wait' | 'start' | 'run'} kind
  * @property {number} from
  * @property {number} to
- * @property {string} reason what was waited for
+ * @property {string} reason for what the shard waited
  * @property {Attempt} [attempt]
  */
 
@@ -30,17 +30,17 @@ import { causeOf, reasonOf } from './reasons.js'
 const ms = (/** @type {string | null | undefined} */ time) => (time ? new Date(time).getTime() : null)
 const over = ['FINISHED', 'FAILED', 'KILLED']
 
-/** isOver says whether an execution in this state has ended. */
+/** isOver reports whether an execution in this state has ended. */
 export const isOver = (/** @type {string} */ state) => over.includes(state)
 
-/** isFailover says whether a task took over from one that was lost: its id has it. */
+/** isFailover reports whether a task replaced a lost one, which its id says. */
 export const isFailover = (/** @type {string} */ taskId) => taskId.split('@-@')[2] === 'FAILOVER'
 
-/** hasEarlier says whether there were more attempts than the one that each shard tells of. */
+/** hasEarlier reports whether any shard had an attempt before its current one. */
 export const hasEarlier = (/** @type {any} */ e) => e.shards.some((/** @type {any} */ s) => s.attempt > 1 || isFailover(s.taskId ?? '')) || (e.life ?? []).some((/** @type {any} */ m) => m.kind === 'REQUEUED')
 
 /**
- * attemptsOf puts together what an execution, its life and the rows of the history say of each task, by shard.
+ * attemptsOf returns the attempts by shard, from the execution, its life and the rows of the history.
  * @param {any} execution
  * @param {any[]} rows
  */
@@ -71,7 +71,7 @@ export function attemptsOf(execution, rows) {
     for (const e of s.earlier ?? []) Object.assign(task(e.taskId, s.item), { attempt: e.attempt })
     if (!s.taskId || (s.state === 'WAITING' && !tasks.has(s.taskId))) continue
     const one = task(s.taskId, s.item)
-    if (s.state === 'WAITING') continue // what it tells of is the attempt before
+    if (s.state === 'WAITING') continue // its data is that of the previous attempt
     Object.assign(one, { attempt: s.attempt, agent: s.agent || one.agent, began: ms(s.startTime) ?? one.began, ended: ms(s.completeTime) ?? (over.includes(s.state) ? one.ended : null), state: s.state, cause: causeOf(s), exitStatus: s.exitStatus })
   }
   /** @type {Map<number, Attempt[]>} */
@@ -83,10 +83,10 @@ export function attemptsOf(execution, rows) {
 }
 
 /**
- * spansOf is an execution as rows of bars, up to `now` while it goes on.
+ * spansOf returns an execution as rows of bars. The bars of a live execution extend to `now`.
  * @param {any} execution
  * @param {any[]} rows of the history, of all its attempts
- * @param {any[]} waiting what waits now, and for what, as explain has it
+ * @param {any[]} waiting the waiting shards with their reasons, from explain
  * @param {number} now
  * @returns {Spans}
  */
@@ -124,7 +124,7 @@ export function spansOf(execution, rows, waiting, now) {
 }
 
 /**
- * ticks are round distances from the begin, some of them, between two.
+ * ticks returns round times between two times, at most about `most` of them.
  * @param {number} from
  * @param {number} to
  * @param {number} most

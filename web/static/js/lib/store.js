@@ -1,10 +1,10 @@
-// What a user has chosen, and the browser remembers.
+// Choices of the user that the browser stores.
 import { signal } from './signal.js'
 
 const prefix = 'elasticjob.'
 
 /**
- * remembered is a signal whose value outlives the page. What can't be read or written is not remembered.
+ * remembered returns a signal whose value is stored. Without storage, or if the stored value is not valid, it begins with the preset.
  * @template T
  * @param {string} name
  * @param {T} preset
@@ -23,14 +23,14 @@ export function remembered(name, preset, valid) {
     try {
       localStorage.setItem(prefix + name, JSON.stringify(v))
     } catch {
-      // It holds for this page, then.
+      // The value then lasts only as long as the page.
     }
   })
   return s
 }
 
 /**
- * oneOf is a check for remembered: one of some words.
+ * oneOf returns a check for remembered: the value must be one of some words.
  * @template {string} T
  * @param {readonly T[]} words
  * @returns {(value: unknown) => value is T}
@@ -44,7 +44,7 @@ export const language = remembered('language', /** @type {'en' | 'zh'} */ (navig
 export const zone = remembered('zone', /** @type {'mine' | 'job' | 'utc'} */ ('mine'), oneOf(['mine', 'job', 'utc']))
 export const narrowNav = remembered('narrow', false, (v) => typeof v === 'boolean')
 
-/** followTheme puts the theme, the language and later changes of them on the document. */
+/** followTheme sets the theme and the language of the document, now and whenever they change. */
 export function followTheme() {
   const dark = matchMedia('(prefers-color-scheme: dark)')
   const apply = () => {

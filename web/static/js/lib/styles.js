@@ -1,18 +1,18 @@
-// Stylesheets that were not answered.
+// Retries stylesheets that could not be loaded.
 import { delayOf } from './retry.js'
 
 /**
- * mendStyles asks again for the page's stylesheets that failed. Scripts run when all of them are there or have failed.
+ * retryStyles loads the page's stylesheets again that have failed. It need not wait, because scripts run only when all stylesheets were
+ * loaded or have failed.
  */
-export function mendStyles() {
+export function retryStyles() {
   for (const link of document.querySelectorAll('link[rel="stylesheet"]')) {
     if (link instanceof HTMLLinkElement && !isThere(link)) mend(link, 1)
   }
 }
 
 /**
- * isThere reports whether a stylesheet was answered. Chromium has a sheet in the place of one that was not, which may not
- * be read.
+ * isThere reports whether a stylesheet was loaded. For one that was not, Chromium has a sheet whose rules cannot be read.
  * @param {HTMLLinkElement} link
  */
 function isThere(link) {

@@ -1,7 +1,7 @@
-// What the server takes of apps: on Kubernetes images and pod templates, elsewhere packages alone.
+// What apps may have: images and pod templates on Kubernetes, only packages elsewhere.
 import { useResource } from './resource.js'
 
-/** useTakesImages says whether apps may have images here; undefined until it is known. */
+/** useTakesImages returns whether apps may have images; undefined until that is known. */
 export function useTakesImages() {
   const schema = useResource('/api/schema/app')
   return schema.data && schema.data.properties?.image !== undefined

@@ -1,10 +1,9 @@
-// Texts in English and Chinese. They stand beside the page that shows them, both languages together; tsc sees to it that
-// each has the same keys.
+// Texts in English and Chinese. Each page contains its own texts in both languages, and tsc checks that both have the same keys.
 import { language } from './store.js'
 
 /**
- * texts gives t(key, values). {name} in a text is a value; {n|shard|shards} is "1 shard" or "3 shards".
- * A key without a text is its own, as are codes of a later server.
+ * texts returns a function t(key, values). In a text, {name} stands for a value, and {n|shard|shards} for "1 shard" or "3 shards".
+ * For a key without a text, such as a code of a newer server, t returns the key.
  * @template {Record<string, string>} T
  * @param {T} en
  * @param {{[K in keyof T]: string}} zh
@@ -21,7 +20,7 @@ export function texts(en, zh) {
 }
 
 /**
- * fill puts values into a text.
+ * fill fills values into a text.
  * @param {string} text
  * @param {Record<string, unknown>} [values]
  */
@@ -35,5 +34,5 @@ export function fill(text, values = {}) {
   })
 }
 
-/** locale is that of numbers and times. */
+/** locale returns the locale for numbers and times. */
 export const locale = () => (language.get() === 'zh' ? 'zh-CN' : 'en-GB')

@@ -1,13 +1,13 @@
-// The zone that times are shown in.
+// The time zone in which times are shown.
 import { signal, useSignal } from './signal.js'
 import { zone } from './store.js'
 
-/** serverZone is the zone of jobs that name none, as the leader says it; '' while it is not known, or has no name. */
+/** serverZone is the zone of jobs that name none, from the leader; '' while it is not known, or if it has no name. */
 export const serverZone = signal('')
 
 /**
- * zoneFor is the zone that a user wants times in; '' is the browser's own. What belongs to no one job, such as a chart,
- * counts as a job that names no zone.
+ * zoneFor returns the zone in which to show times to the user; '' is the browser's own. Data that belongs to no single job, such as a
+ * chart, counts as that of a job without a zone.
  * @param {'mine' | 'job' | 'utc'} choice
  * @param {string | undefined} job the job's zone, '' for none of its own
  * @param {string} server that of jobs without one
@@ -15,7 +15,7 @@ export const serverZone = signal('')
 export const zoneFor = (choice, job, server) => (choice === 'mine' ? '' : (choice === 'job' && (job || server)) || 'UTC')
 
 /**
- * useZone is zoneFor as things are, and draws anew when they change.
+ * useZone returns zoneFor the current choices, and draws the component again when they change.
  * @param {string} [job] the job's zone
  */
 export const useZone = (job) => zoneFor(useSignal(zone), job, useSignal(serverZone))

@@ -1,4 +1,4 @@
-// One agent: what runs on it, and by which executors.
+// One agent: the tasks that run on it, and their executors.
 import { html } from '../lib/html.js'
 import { useAgentNames } from '../lib/agents.js'
 import { seg } from '../lib/api.js'

@@ -1,4 +1,4 @@
-// One app: what it is, its jobs, and where its executors keep their files.
+// One app: its settings, its jobs, and the sandboxes of its executors.
 import { html } from '../lib/html.js'
 import { seg, withQuery } from '../lib/api.js'
 import { memory, number } from '../lib/format.js'
@@ -81,7 +81,8 @@ export default function App({ app }) {
 }
 
 /**
- * switching is what disables or enables an app. Where nothing of it runs that can be undone, else it says first what is killed.
+ * switching returns the action that disables or enables an app. If jobs of the app run, the user must confirm a disable, and is told
+ * what is killed.
  * @param {string} app
  * @param {boolean} isOff
  * @param {import('../pieces/jobtable.js').JobPage} [jobs]
@@ -97,7 +98,7 @@ function switching(app, isOff, jobs) {
 }
 
 /**
- * deletion deletes an app with its jobs, which it names.
+ * deletion returns the action that deletes an app. The user is asked first, with the names of the jobs that are deleted as well.
  * @param {string} app
  * @param {import('../pieces/jobtable.js').JobPage} [jobs]
  * @returns {import('../pieces/act.js').Act}

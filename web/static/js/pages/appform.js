@@ -1,4 +1,4 @@
-// An app, to be published or edited.
+// The form to publish or edit an app.
 import { html, useState } from '../lib/html.js'
 import { seg, withQuery } from '../lib/api.js'
 import { duration } from '../lib/format.js'

@@ -60,7 +60,7 @@ function List({ all, query, setQuery }) {
 }
 
 /**
- * useJobCounts asks how many jobs each of some apps has, one after the other, and whether the app is disabled.
+ * useJobCounts reads for some apps, one after the other, how many jobs each has and whether it is disabled.
  * @param {string[]} names
  */
 function useJobCounts(names) {
@@ -73,7 +73,7 @@ function useJobCounts(names) {
         setCounts((before) => new Map(before).set(app, { total, off: byState.APP_DISABLED > 0 }))
       }
     }
-    ask().catch(() => {}) // the list itself says what is wrong
+    ask().catch(() => {}) // the list itself shows the error
     return () => abort.abort()
   }, [names.join('\n')])
   return counts

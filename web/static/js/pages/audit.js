@@ -1,4 +1,4 @@
-// What people have changed.
+// The audit: the changes that users made.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, withQuery } from '../lib/api.js'
 import { actionWord } from '../lib/codewords.js'
@@ -77,7 +77,7 @@ export default function Audit() {
   </${Page}>`
 }
 
-/** joined is the newest rows and those before, each once. @param {Row[]} newest @param {Row[]} older */
+/** joined returns the newest rows followed by the older ones, without duplicates. @param {Row[]} newest @param {Row[]} older */
 function joined(newest, older) {
   const known = new Set(newest.map((r) => r.id))
   return [...newest, ...older.filter((r) => !known.has(r.id))]
@@ -86,7 +86,7 @@ function joined(newest, older) {
 /** @param {Row} r */
 const whoOf = (r) => r.who || (r.kind === 'registry' ? t('nobody') : r.kind === 'machine' ? t('machine') : '–')
 
-/** changed are the names of the fields that changed. @param {Row} r */
+/** changed returns the names of the fields that changed. @param {Row} r */
 function changed(r) {
   const names = [...new Set([...Object.keys(r.before ?? {}), ...Object.keys(r.after ?? {})])]
   if (names.length === 0) return t('show')

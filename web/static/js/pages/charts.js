@@ -1,4 +1,4 @@
-// What was, over the last hour, day or week.
+// Charts of the last hour, day or week.
 import { html } from '../lib/html.js'
 import { duration, number } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'
@@ -18,7 +18,7 @@ const t = texts(
 )
 
 /**
- * Charts are those of the overview, with one switch for all.
+ * Charts draws the charts of the overview, with one switch for the period of all.
  * @param {{range: string, onRange: (range: string) => void}} props
  */
 export function Charts({ range, onRange }) {

@@ -1,4 +1,4 @@
-// What jobs run on: agents, executors, and what is wrong with them.
+// The cluster: agents, executors, and their problems.
 import { html, useEffect } from '../lib/html.js'
 import { agents } from '../lib/agents.js'
 import { get, withQuery } from '../lib/api.js'
@@ -45,7 +45,7 @@ const perPage = 100
 /** @param {string} path @param {AbortSignal} signal */
 async function readCluster(path, signal) {
   const cluster = await get(path, signal)
-  agents.learn(cluster.agents)
+  agents.add(cluster.agents)
   return cluster
 }
 
@@ -81,7 +81,7 @@ export default function Cluster() {
   </${Page}>`
 }
 
-/** useAnchor goes to the part of the page that the address names, once it is there. @param {boolean} ready */
+/** useAnchor scrolls to the part of the page that the address names, once that part is drawn. @param {boolean} ready */
 function useAnchor(ready) {
   useEffect(() => {
     if (!ready || !location.hash) return
@@ -91,7 +91,8 @@ function useAnchor(ready) {
 }
 
 /**
- * Subscription is what the leader has of its cluster. Pods have no master: there its id is that of the leader's own session.
+ * Subscription shows the leader's subscription to the cluster. On Kubernetes there is no master: its id is then that of the leader's
+ * own session.
  * @param {{of: any, pods: boolean | undefined}} props
  */
 function Subscription({ of: c, pods }) {
@@ -118,13 +119,13 @@ const Agents = ({ agents }) => html`<${Table} label=${t('agents')} rows=${agents
 ]} />`
 
 /**
- * noteOfAgent is what an operator should know of an agent.
+ * noteOfAgent returns what an operator should know about an agent, such as that it is cordoned.
  * @param {Agent} a
  */
 export const noteOfAgent = (a) => [cordonNote(a.cordon), noteOf(a), a.maintenance && t('maintenance', { from: moment(a.maintenance.from, ''), until: a.maintenance.until ? moment(a.maintenance.until, '') : '?' })].filter(Boolean).join('; ')
 
 /**
- * Executors are what starts an app's tasks on an agent.
+ * Executors shows the executors, each of which starts the tasks of an app on an agent.
  * @param {{executors: Executor[]}} props
  */
 export const Executors = ({ executors }) => html`<${Table} label=${t('executors')} rows=${executors} id=${(/** @type {Executor} */ e) => e.id} columns=${[
@@ -142,7 +143,7 @@ export const Executors = ({ executors }) => html`<${Table} label=${t('executors'
 ]} />`
 
 /**
- * StartFailures are apps that are kept off agents.
+ * StartFailures shows the apps that are not launched on agents on which they failed to start.
  * @param {{rows: {app: string, agent: string, hostname: string, host: string, failures: number, notBefore: string, cause: string}[]}} props
  */
 export const StartFailures = ({ rows }) => html`<${Table} label=${t('starts')} rows=${rows} id=${(/** @type {any} */ r) => `${r.app} ${r.agent} ${r.host}`} columns=${[

@@ -1,4 +1,4 @@
-// The next hour's fires, minute by minute.
+// The number of fires in each minute of the next hour.
 import { html } from '../lib/html.js'
 import { number } from '../lib/format.js'
 import { useResource } from '../lib/resource.js'

@@ -1,4 +1,4 @@
-// One execution: what it came of, how it goes or went, shard by shard.
+// One execution: what created it, and how each shard runs or ran.
 import { html, useEffect, useMemo, useRef } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
 import { sourceWord } from '../lib/codewords.js'
@@ -34,7 +34,7 @@ const t = texts(
 )
 
 /**
- * earlier reads the rows of all attempts that the history has, up to 2,000 of them.
+ * earlier reads the rows of all attempts in the history, at most 2,000.
  * @param {string} path
  * @param {AbortSignal} signal
  */
@@ -87,13 +87,13 @@ function Body(props) {
   return isOver(props.execution.state) ? html`<${Drawn} ...${props} now=${0} />` : html`<${Ticking} ...${props} />`
 }
 
-/** Ticking draws it anew each second, while it goes on. */
+/** Ticking draws a live execution again each second. */
 const Ticking = (/** @type {any} */ props) => html`<${Drawn} ...${props} now=${useNow()} />`
 
 /** @param {{execution: any, rows: any[], waiting: any[], job: any, reload: () => void, now: number}} props */
 function Drawn({ execution: e, rows, waiting, job, reload, now }) {
   const [query, setQuery] = useQuery()
-  const until = e.shards.length > 200 ? Math.floor(now / 5000) * 5000 : now // of very many, not each second
+  const until = e.shards.length > 200 ? Math.floor(now / 5000) * 5000 : now // with very many shards, only every 5 s
   const spans = useMemo(() => spansOf(e, rows, waiting, until), [e, rows, waiting, until])
   const begins = spans.shards.flatMap((s) => s.attempts.map((a) => a.began ?? Infinity))
   const began = begins.reduce((a, b) => Math.min(a, b), Infinity)
@@ -125,7 +125,7 @@ const over = (/** @type {any} */ e) => isOver(e.state)
 const Fact = ({ label, below, children }) => html`<div class="card"><dt class="label">${label}</dt><dd class="fact">${children}</dd>${below && html`<dd class="small muted">${below}</dd>`}</div>`
 
 /**
- * useKeys runs what belongs to a key, unless somebody types.
+ * useKeys calls the function of a key when it is pressed, unless the user is typing into a field.
  * @param {Record<string, () => void>} keys
  * @param {unknown[]} on
  */

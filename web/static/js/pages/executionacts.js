@@ -1,4 +1,4 @@
-// What can be done to an execution.
+// The actions on an execution.
 import { html } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { may } from '../lib/session.js'
@@ -20,7 +20,7 @@ const t = texts(
 )
 
 /**
- * executionActs are what may be done to it now.
+ * executionActs returns the actions that are possible now.
  * @param {{execution: any, app: string, changed: () => void}} props
  */
 export function executionActs({ execution: e, app, changed }) {

@@ -61,7 +61,7 @@ export default function ExecutionLog({ execution }) {
 }
 
 /**
- * inOrder has shards in the order in which somebody wants to see them: what went wrong, what runs, the rest.
+ * inOrder sorts shards by interest: first failed ones, then running ones, then the others.
  * @param {Shard[]} shards
  */
 function inOrder(shards) {

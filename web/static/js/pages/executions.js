@@ -1,4 +1,4 @@
-// All executions, the newest fire first.
+// The list of all executions, the newest fire first.
 import { html } from '../lib/html.js'
 import { useQuery } from '../lib/router.js'
 import { texts } from '../lib/texts.js'

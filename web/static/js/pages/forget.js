@@ -1,4 +1,5 @@
-// What something waits for; where that is the end of a task on an agent that is away, a way to say that it has ended.
+// The reason why something waits. If it waits for the end of a task on an agent that is away, the user can confirm that the task
+// has ended.
 import { html } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { reasonOf, taskToForget } from '../lib/reasons.js'

@@ -1,4 +1,4 @@
-// What was recorded: runs of shards, changes of tasks' states, statistics.
+// The history: runs of shards, changes of tasks' states, statistics.
 import { html } from '../lib/html.js'
 import { useQuery } from '../lib/router.js'
 import { may } from '../lib/session.js'

@@ -1,4 +1,4 @@
-// A job: how it is, what it waits for, how its executions went, its settings and who changed them.
+// One job: its state, what it waits for, its executions, its settings and their changes.
 import { html } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { queryWith, useQuery } from '../lib/router.js'

@@ -1,4 +1,4 @@
-// What can be done to a job on its page.
+// The actions on a job, on its page.
 import { html, useState } from '../lib/html.js'
 import { go } from '../lib/router.js'
 import { may } from '../lib/session.js'
@@ -16,7 +16,7 @@ const t = texts({ edit: 'Edit', copy: 'Copy', more: 'More', moreOf: 'More for {j
 /** @typedef {import('../pieces/jobacts.js').JobActName} JobActName */
 
 /**
- * jobActs are what may be done now: the main one, and the others.
+ * jobActs returns the actions that are possible now: the main one and the others.
  * @param {{doc: any, explain: any, changed: () => void}} props
  */
 export function jobActs({ doc, explain, changed }) {
@@ -36,7 +36,7 @@ export function jobActs({ doc, explain, changed }) {
 }
 
 /**
- * Seldom holds what is not done often.
+ * Seldom is the menu with the less frequent actions.
  * @param {{job: KnownJob, acts: JobActName[], copies: boolean, changed: () => void}} props
  */
 function Seldom({ job, acts, copies, changed }) {

@@ -1,4 +1,4 @@
-// Who changed a job, what of it, and when.
+// The changes of a job: who changed what, and when.
 import { html, useState } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
 import { actionWord } from '../lib/codewords.js'

@@ -1,4 +1,4 @@
-// A daemon's shards: they stand, and fire by themselves.
+// The shards of a daemon, which run permanently and fire by themselves.
 import { html } from '../lib/html.js'
 import { seg, withQuery } from '../lib/api.js'
 import { duration, number } from '../lib/format.js'
@@ -29,7 +29,7 @@ export function Daemon({ job, explain, jobZone }) {
 }
 
 /**
- * DaemonShards is how each shard of a daemon gets on.
+ * DaemonShards shows the state of each shard of a daemon.
  * @param {{shards: any[], jobZone: string}} props
  */
 export const DaemonShards = ({ shards, jobZone }) => html`<${Table} label=${t('title')} rows=${shards} id=${(/** @type {any} */ s) => String(s.item)} columns=${[

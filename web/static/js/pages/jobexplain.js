@@ -1,4 +1,4 @@
-// Why a job is as it is: what waits and for what, what runs, what became no run, how the last one failed.
+// Explains the state of a job: waiting shards and their reasons, running shards, fires without a run, and why the last run failed.
 import { html } from '../lib/html.js'
 import { number, percent } from '../lib/format.js'
 import { groupBy, ranges } from '../lib/ranges.js'

@@ -1,4 +1,4 @@
-// When a job fires next, in the zone that one likes.
+// The next fires of a job, in the zone that the user chooses.
 import { html, useRef } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { moment } from '../lib/format.js'
@@ -23,7 +23,7 @@ export function NextFires({ doc, explain }) {
   const shown = useZone(doc.timeZone)
   const server = useSignal(serverZone)
   const speech = useSignal(language)
-  const due = useRef(Infinity) // when the list is old
+  const due = useRef(Infinity) // when the list must be read again
   const first = explain.nextFires[0] ?? ''
   const cron = useResource(doc.cron ? withQuery('/api/cron', { cron: doc.cron, timeZone: doc.timeZone, count: 10, language: speech }) : null, { on: () => due.current < Date.now(), every: 60_000 })
   due.current = cron.data?.nextFires[0] ? new Date(cron.data.nextFires[0].time).getTime() : Infinity

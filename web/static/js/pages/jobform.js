@@ -1,4 +1,4 @@
-// A job, to be registered, copied or edited.
+// The form to register, copy or edit a job.
 import { html } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { duration, number } from '../lib/format.js'
@@ -129,7 +129,7 @@ function Fields({ doc, checked, update }) {
 }
 
 /**
- * HowItRuns chooses the family of properties that says what runs; another choice removes those of the one before.
+ * HowItRuns chooses the family of properties that says what the job runs. A change removes the properties of the previous family.
  * @param {{family: string}} props
  */
 function HowItRuns({ family }) {

@@ -1,4 +1,4 @@
-// A job at a glance: how it is and why, what comes next, how it went.
+// A job at a glance: its state and the reason, its next fires and its last runs.
 import { html } from '../lib/html.js'
 import { seg, withQuery } from '../lib/api.js'
 import { duration, number, percent } from '../lib/format.js'
@@ -77,7 +77,7 @@ function Cards({ explain, statistics, jobZone }) {
 }
 
 /**
- * Durations draws how long runs took, with the median and the 95th percentile of the 20 up to each.
+ * Durations draws the durations of runs. For each run it also draws the median and the 95th percentile of the last 20 until then.
  * @param {{runs: import('../pieces/strip.js').Column[], jobZone: string}} props
  */
 function Durations({ runs, jobZone }) {

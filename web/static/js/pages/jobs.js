@@ -1,4 +1,4 @@
-// All jobs: searched, filtered, sorted and paged by the server, all of it in the address.
+// The list of all jobs. The server searches, filters, sorts and pages it as the address says.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { useResource } from '../lib/resource.js'
@@ -29,14 +29,14 @@ const order = ['RUNNING', 'WAITING', 'READY', 'ON_TRIGGER', 'PAUSED', 'SHUTTING_
 const failedStates = 'FAILED'
 
 /**
- * SearchField tells what is typed when nothing more was typed for 150 ms.
+ * SearchField calls onSearch with its text when the user has not typed for 150 ms.
  * @param {{value: string, label: string, onSearch: (text: string) => void}} props
  */
 export function SearchField({ value, label, onSearch }) {
   const [typed, setTyped] = useState(value)
   const told = useRef(value)
   useEffect(() => {
-    if (value !== told.current) setTyped((told.current = value)) // the address has changed otherwise
+    if (value !== told.current) setTyped((told.current = value)) // the address has changed in another way
   }, [value])
   useEffect(() => {
     if (typed === told.current) return
@@ -91,7 +91,7 @@ export default function Jobs() {
 }
 
 /**
- * StateChips filter by states, and say how many there are of each.
+ * StateChips filters by state, and shows the number of jobs in each state.
  * @param {{byState: Record<string, number>, chosen: string[], onChange: (chosen: string[]) => void, children?: any}} props
  */
 export function StateChips({ byState, chosen, onChange, children }) {
@@ -108,7 +108,7 @@ export function StateChips({ byState, chosen, onChange, children }) {
 }
 
 /**
- * AppChoice is a choice of one of all apps.
+ * AppChoice lets the user choose an app.
  * @param {{value: string, onChange: (app: string) => void}} props
  */
 function AppChoice({ value, onChange }) {

@@ -1,4 +1,4 @@
-// A job's settings, to be read.
+// Shows a job's settings.
 import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 import { Copy, Curl } from '../pieces/curl.js'
@@ -28,7 +28,7 @@ const groups = [
 ]
 const named = new Set(groups.flatMap(([, fields]) => fields))
 
-/** What the fields are that hold a number of seconds. */
+/** The fields that hold a number of seconds. */
 const seconds = ['timeoutSeconds', 'retryBackoffSeconds', 'killGraceSeconds', 'unreachableSeconds']
 
 /** @param {{doc: any}} props */
@@ -74,7 +74,7 @@ function Part({ value }) {
 }
 
 /**
- * Code is a text of a document, which may have hundreds of kilobytes: a long one scrolls in a box of its own.
+ * Code shows a text of a document. A long text, which may have hundreds of kilobytes, scrolls in a box of its own.
  * @param {{text: string}} props
  */
 const Code = ({ text }) => (text.length > 1000 ? html`<pre class="document" tabindex="0">${text}</pre>` : html`<code>${text}</code>`)

@@ -1,4 +1,4 @@
-// All that happened to an execution, as a list.
+// The events of an execution, as a list.
 import { html, useState } from '../lib/html.js'
 import { sourceWord } from '../lib/codewords.js'
 import { duration, moment } from '../lib/format.js'
@@ -32,8 +32,8 @@ export function Life({ life, note, jobZone }) {
 }
 
 /**
- * said is a moment's message. That of an end begins with the state, and that of what several shards wait for with how
- * many they are: neither is a part of the reason.
+ * said returns the message of an event. The message of an end begins with the state, and that of a wait of several shards with their
+ * number. These beginnings are not part of the reason.
  * @param {any} m
  */
 function said(m) {

@@ -1,4 +1,4 @@
-// One task's output.
+// The output of one task.
 import { html, useState } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
 import { logsPath } from '../lib/follow.js'
@@ -24,7 +24,7 @@ export const wrapLines = remembered('wrap', false, (v) => typeof v === 'boolean'
 const streams = ['stdout', 'stderr']
 
 /**
- * withoutHistory reads what the history has; where there is none, nothing.
+ * withoutHistory reads from the history. If there is no history, it returns nothing.
  * @param {string} path
  * @param {AbortSignal} signal
  */
@@ -38,7 +38,7 @@ async function withoutHistory(path, signal) {
 }
 
 /**
- * taskParts is what a task's id says.
+ * taskParts returns the parts of a task's id.
  * @param {string} task
  */
 export function taskParts(task) {
@@ -73,13 +73,13 @@ export default function TaskLog({ task }) {
 }
 
 /**
- * StreamSwitch chooses which output is shown.
+ * StreamSwitch lets the user choose the stream.
  * @param {{stream: string, onChange: (stream: string) => void}} props
  */
 export const StreamSwitch = ({ stream, onChange }) => html`<div class="segments" role="group" aria-label=${t('streams')}>${streams.map((s) => html`<button key=${s} type="button" aria-pressed=${s === stream} onClick=${() => onChange(s)}>${s}</button>`)}</div>`
 
 /**
- * SearchBox asks for what is searched; Enter, or the button, searches all of the output, where there is a way to.
+ * SearchBox asks for a text to search. With onAll, Enter and a button search the whole output.
  * @param {{query: string, onChange: (q: string) => void, onAll?: () => void}} props
  */
 export function SearchBox({ query, onChange, onAll }) {

@@ -1,8 +1,8 @@
-// Who is there, and what to do where nobody can be.
+// The login, and help for a server without users.
 import { html, useEffect, useState } from '../lib/html.js'
 import { call, get } from '../lib/api.js'
 import { patiently } from '../lib/retry.js'
-import { learnSession, session } from '../lib/session.js'
+import { readSession, session } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
 import { useBusy } from '../pieces/act.js'
 import { Copy } from '../pieces/curl.js'
@@ -19,7 +19,7 @@ const t = texts(
   },
 )
 
-/** Login asks who is there. The address stays, so that one is then where one wanted to be. */
+/** Login asks for name and password. The address stays, so that the page that the user wanted is shown after the login. */
 export function Login() {
   const [username, setUsername] = useState('')
   const [password, setPassword] = useState('')
@@ -33,8 +33,8 @@ export function Login() {
     const abort = new AbortController()
     const unknown = () => setWays({ password: true, openId: false })
     patiently(() => get('/api/login', abort.signal), abort.signal, unknown).then(setWays, () => abort.signal.aborted || unknown())
-    // A login in another tab is this one's, too. Without one nothing changes: the page behind this keeps what was typed.
-    const look = () => document.hidden || get('/api/session', abort.signal).then(learnSession, () => {})
+    // A login in another tab is also valid here. Without one, the page behind the login stays, with what was typed into it.
+    const look = () => document.hidden || get('/api/session', abort.signal).then(readSession, () => {})
     document.addEventListener('visibilitychange', look)
     return () => {
       document.removeEventListener('visibilitychange', look)
@@ -46,7 +46,7 @@ export function Login() {
     void run(async () => {
       try {
         await call({ method: 'POST', path: '/api/session', body: { username, password } })
-        await learnSession()
+        await readSession()
       } catch (problem) {
         const failed = /** @type {import('../lib/api.js').ApiError} */ (problem)
         setPassword('')
@@ -83,13 +83,13 @@ function useLeft(until) {
   return left
 }
 
-/** NoUsers says how to make the first user, where a server that others reach has none. */
+/** NoUsers says how to create the first user of a server that other machines can reach and that has no users. */
 export function NoUsers() {
   const line = 'scheduler user add NAME --role admin'
   return html`<main class="content login"><div class="box stack">
     <h1>${t('noUsers')}</h1>
     <p>${t('noUsersHelp')}</p>
     <div class="curl"><pre tabindex="0">${line}</pre><${Copy} text=${line} /></div>
-    <div class="row spread"><button type="button" class="button main" onClick=${learnSession}>${t('again')}</button><button type="button" class="link-button" onClick=${turnLanguage}>${t('other')}</button></div>
+    <div class="row spread"><button type="button" class="button main" onClick=${readSession}>${t('again')}</button><button type="button" class="link-button" onClick=${turnLanguage}>${t('other')}</button></div>
   </div></main>`
 }

@@ -1,4 +1,4 @@
-// Machines that are taken out of use: nothing new is placed on a cordoned one.
+// Cordoned machines, on which no new tasks are placed, and dead machines.
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'
 import { moment } from '../lib/format.js'
@@ -32,7 +32,7 @@ const t = texts(
 /** @typedef {{machine: string, agents: string[], cordon: Cordon}} Machine */
 
 /**
- * cordonNote says since when, by whom and why a machine is cordoned.
+ * cordonNote describes a cordon: since when, by whom and why.
  * @param {Cordon | undefined} cordon
  */
 export function cordonNote(cordon) {
@@ -50,7 +50,7 @@ export function cordonNote(cordon) {
 const Uncordon = ({ host, then, small }) => html`<${ActButton} small=${small} label=${t('uncordon')} requests=${[{ method: 'POST', path: `/api/agent/${seg(host)}/uncordon` }]} done=${t('undone')} then=${then} />`
 
 /**
- * MachineActs are what can be done to a machine.
+ * MachineActs shows the actions on a machine.
  * @param {{host: string, cordon: Cordon | undefined, then: () => void}} props
  */
 export function MachineActs({ host, cordon, then }) {
@@ -96,7 +96,7 @@ function CordonDialog({ host, drains, then, onClose }) {
 }
 
 /**
- * DeadDialog asks whether a machine is gone for good, and asks again if the server has heard it a moment ago.
+ * DeadDialog asks whether a machine is gone permanently. It asks again if the server has heard from the machine recently.
  * @param {{host: string, then: () => void, onClose: () => void}} props
  */
 function DeadDialog({ host, then, onClose }) {
@@ -125,7 +125,7 @@ function DeadDialog({ host, then, onClose }) {
 }
 
 /**
- * Machines are all cordoned machines, also those that are away.
+ * Machines shows all cordoned machines, including those that are away.
  * @param {{machines: Machine[], then: () => void}} props
  */
 export const Machines = ({ machines, then }) => machines.length > 0 && html`<section class="stack" id="machines" aria-label=${t('machines')}>

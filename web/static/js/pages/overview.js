@@ -1,4 +1,4 @@
-// The cluster at a glance: what needs a look, what happens now, what comes next, what was.
+// The cluster at a glance: problems, current work, next fires, and charts of the past.
 import { html, useState } from '../lib/html.js'
 import { duration, memory, number, percent, size } from '../lib/format.js'
 import { summary as liveSummary } from '../lib/live.js'
@@ -40,7 +40,7 @@ export default function Overview() {
   const s = newer ?? all?.summary
   const [taught, setTaught] = useState(false)
   const nothing = s && Object.values(s.jobs).every((/** @type {any} */ n) => n === 0)
-  // Nothing is shown before what stands above it has its height.
+  // A part is shown only when the parts above it have their final height, so that it does not move.
   const settled = all && (!nothing || taught)
   return html`<${Page} title=${t('title')}>
     ${nothing && html`<${FirstSteps} of="overview" onReady=${() => setTaught(true)} />`}

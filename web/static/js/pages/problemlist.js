@@ -1,4 +1,4 @@
-// What needs attention, the worst first.
+// The problems, the worst first.
 import { html, useState } from '../lib/html.js'
 import { useAgentNames } from '../lib/agents.js'
 import { idOf, sentenceOf } from '../lib/problems.js'
@@ -16,7 +16,7 @@ const t = texts(
 /** @typedef {import('../lib/problems.js').Problem} Problem */
 
 /**
- * ProblemList is the list; the first eight, until all are asked for.
+ * ProblemList shows the first eight problems, or all when the user asks for them.
  * @param {{problems: Problem[] | undefined, total: number | undefined}} props
  */
 export function ProblemList({ problems, total }) {

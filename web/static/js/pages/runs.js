@@ -1,4 +1,4 @@
-// A list of executions: of all jobs, or of one.
+// A list of executions, of all jobs or of one.
 import { html, useEffect, useState } from '../lib/html.js'
 import { bodyOf, get, send, withQuery } from '../lib/api.js'
 import { sourceWord } from '../lib/codewords.js'
@@ -28,7 +28,7 @@ const t = texts(
 /** @typedef {{rows: any[], next: string, warning: string}} Part */
 
 /**
- * part reads one part of a list, and where its older rows are.
+ * part reads one part of a list, and the address of its older rows.
  * @param {string} path
  * @param {AbortSignal} [signal]
  * @returns {Promise<Part>}
@@ -42,7 +42,7 @@ const states = ['WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'KILLED']
 const spans = /** @type {const} */ ([['1h', 'hour'], ['24h', 'day'], ['168h', 'week']])
 
 /**
- * Runs is the list with its filters, which stand in the address.
+ * Runs shows the list with its filters, which are in the address.
  * @param {{job?: string, jobZone?: string, query: Record<string, string>, setQuery: (change: Record<string, string>) => void}} props
  */
 export function Runs({ job, jobZone, query, setQuery }) {
@@ -122,8 +122,8 @@ function Rows({ rows, job, jobZone }) {
 }
 
 /**
- * neighbour finds the execution of a job before or after another one: null if there is none. Lists begin at the newest, so
- * for the one after it asks for a stretch of time that is as long as it has to be.
+ * neighbour finds the execution of a job before or after another one, or returns null if there is none. Lists begin with the newest
+ * execution. To find the next one, neighbour therefore requests growing periods of time after the given execution.
  * @param {{jobName: string, executionId: string, fireTime: string}} of
  * @param {'before' | 'after'} which
  * @returns {Promise<string | null>}

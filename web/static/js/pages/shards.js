@@ -1,4 +1,4 @@
-// The shards of an execution, and what each of its tasks came to.
+// The shards of an execution, and the outcome of each of their tasks.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { useAgentNames } from '../lib/agents.js'
 import { seg } from '../lib/api.js'

@@ -1,4 +1,4 @@
-// API tokens: what machines log in with.
+// API tokens, with which programs log in.
 import { within } from '../lib/base.js'
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'

@@ -1,4 +1,4 @@
-// A trigger with settings for one run.
+// Triggers a job with settings for one run.
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'
 import { may } from '../lib/session.js'
@@ -20,11 +20,11 @@ const t = texts(
   },
 )
 
-/** triggered says that an execution was made, and leads to it. */
+/** triggered shows a message that an execution was created, with a link to it. */
 export const triggered = (/** @type {string} */ id) => toast(t('triggered'), { link: { to: link.execution(id), text: t('show') } })
 
 /**
- * Own triggers a job with settings for one run.
+ * Own is the action that triggers a job with settings for one run.
  * @param {{doc: any, done: () => void}} props
  */
 export function Own({ doc, done }) {

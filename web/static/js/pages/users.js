@@ -1,4 +1,4 @@
-// Who may log in, and what they may do.
+// Users and their permissions.
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'
 import { limits } from '../lib/limits.js'
@@ -63,7 +63,7 @@ export default function Users() {
 }
 
 /**
- * Edit adds a user, or changes what one may do.
+ * Edit adds a user or changes a user's permissions.
  * @param {{user?: User, first?: boolean, onClose: () => void, onDone: () => void}} props
  */
 function Edit({ user, first, onClose, onDone }) {

@@ -1,4 +1,4 @@
-// Acting: what is safe acts at once and can be undone from the toast; what is not says first what will happen.
+// Actions. A safe action happens at once, and can be undone from the toast. Any other action first says what will happen.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { call } from '../lib/api.js'
 import { texts } from '../lib/texts.js'
@@ -13,13 +13,13 @@ const t = texts(
 )
 
 /**
- * Act says what a button does.
+ * Act describes what a button does.
  * @typedef {object} Act
  * @property {string} label what it does: "Trigger now", not "OK"
  * @property {import('./icon.js').IconName} [icon]
- * @property {import('../lib/api.js').Request[]} requests what is sent, one after the other
+ * @property {import('../lib/api.js').Request[]} requests the requests, which are sent one after the other
  * @property {string} [done] what to say when it is done
- * @property {import('../lib/api.js').Request[] | (() => Promise<import('../lib/api.js').Request[] | undefined>)} [undo] what undoes it; a function finds that out before it is done
+ * @property {import('../lib/api.js').Request[] | (() => Promise<import('../lib/api.js').Request[] | undefined>)} [undo] the requests that undo the action; a function is called before the action to find them
  * @property {{title: string, text: any, name?: string}} [confirm] what will happen, for what can't be undone; with a name, that has to be typed
  * @property {boolean} [danger]
  * @property {boolean} [main]
@@ -32,7 +32,7 @@ const t = texts(
  */
 
 /**
- * perform sends an act's requests and says how that went. It gives the answers, or null after an error.
+ * perform sends an action's requests and shows the result in a toast. It returns the answers, or null after an error.
  * @param {Pick<Act, 'label' | 'requests' | 'done' | 'undo' | 'then'>} act
  * @returns {Promise<any[] | null>}
  */
@@ -56,7 +56,7 @@ export async function perform(act) {
 }
 
 /**
- * useBusy runs one thing at a time, and says after 150 ms that it does.
+ * useBusy runs one function at a time, and reports after 150 ms that one is running.
  * @returns {[busy: boolean, run: (work: () => Promise<unknown>) => Promise<void>]}
  */
 export function useBusy() {
@@ -80,7 +80,7 @@ export function useBusy() {
 }
 
 /**
- * ActButton is an act as a button, with its curl line beside it.
+ * ActButton shows an action as a button, with its curl command beside it.
  * @param {Act} act
  */
 export function ActButton(act) {
@@ -101,7 +101,7 @@ export function ActButton(act) {
 }
 
 /**
- * Confirm says what will happen, and does it when that is wanted.
+ * Confirm says what will happen, and performs the action when the user confirms.
  * @param {{act: Act, onClose: () => void}} props
  */
 export function Confirm({ act, onClose }) {

@@ -1,4 +1,4 @@
-// An agent, wherever one is named: by its host, with its id on hover, and a link to its page.
+// The name of an agent: its host, with the id on hover and a link to its page.
 import { html } from '../lib/html.js'
 import { useAgentNames } from '../lib/agents.js'
 import { link } from '../routes.js'

@@ -1,7 +1,7 @@
 import { html, useId } from '../lib/html.js'
 
 /**
- * Ask is an input with its label above, and below it the help, or what is wrong. The child is given the input's attributes.
+ * Ask shows an input with its label above, and the help or the error below. The child is called with the input's attributes.
  * @param {{label: string, help?: string, error?: string, children: (attributes: Record<string, unknown>) => any}} props
  */
 export function Ask({ label, help, error, children }) {

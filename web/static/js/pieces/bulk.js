@@ -1,4 +1,4 @@
-// What can be done to several jobs at once.
+// Actions on several jobs at once.
 import { html, useState } from '../lib/html.js'
 import { ApiError } from '../lib/api.js'
 import { sendMany } from '../lib/many.js'
@@ -28,7 +28,7 @@ const t = texts(
 const ways = { pause: 'resume', resume: 'pause', enable: 'disable', disable: 'enable' }
 
 /**
- * Selection is the bar with what can be done to what is selected.
+ * Selection is the bar with the actions on the selected jobs.
  * @param {{jobs: JobRow[], onClear: () => void, onDone: () => void}} props
  */
 export function Selection({ jobs, onClear, onDone }) {
@@ -45,7 +45,7 @@ export function Selection({ jobs, onClear, onDone }) {
 
 /** @param {{act: JobActName, jobs: JobRow[], onClose: () => void, onDone: () => void}} props */
 function Many({ act, jobs: all, onClose, onDone }) {
-  const [jobs] = useState(() => all.filter((j) => mayDo(j, act))) // as they were when one was asked
+  const [jobs] = useState(() => all.filter((j) => mayDo(j, act))) // the jobs as they were when the dialog was opened
   const [done, setDone] = useState(-1)
   const requests = jobs.map((j) => jobRequest(j.jobName, act))
   const label = jobActLabel(act)

@@ -1,4 +1,4 @@
-// Lines over time. All charts of a page share their crosshair; where nothing is known there is a gap.
+// Lines over time. All charts of a page share their crosshair. Missing data is a gap in a line.
 import uPlot from '../../vendor/uplot.js'
 import { html, useEffect, useRef } from '../lib/html.js'
 import { useSignal } from '../lib/signal.js'
@@ -32,7 +32,7 @@ const t = texts({ time: 'Time', none: 'No data in this period yet.', summary: '{
 const height = 160
 let styled = false
 
-/** withStyle loads the library's own style with the first chart. */
+/** withStyle loads the library's stylesheet with the first chart. */
 function withStyle() {
   if (styled) return
   styled = true
@@ -141,7 +141,7 @@ function options(props, width, zoneName) {
 }
 
 /**
- * showLast has the legend show the last point while nobody points at another.
+ * showLast makes the legend show the last point while the user points at none.
  * @param {uPlot} chart
  */
 function showLast(chart) {

@@ -1,4 +1,4 @@
-// A cron that speaks: in words, and when it fires next, in the job's zone and one's own.
+// A cron in words, and its next fires in the zones of the job and of the browser.
 import { html, useEffect, useState } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { moment } from '../lib/format.js'
@@ -15,7 +15,7 @@ const t = texts(
 /** @typedef {{cron: string, timeZone: string, words: string, nextFires: {time: string, local: string, note: string}[], notes: string[]}} CronView */
 
 /**
- * useDelayed is a value when it has not changed for so many milliseconds.
+ * useDelayed returns a value once it has not changed for so many milliseconds, and until then the previous one.
  * @template T
  * @param {T} value
  * @param {number} ms
@@ -30,7 +30,7 @@ export function useDelayed(value, ms) {
 }
 
 /**
- * CronSays explains a cron, as one types. It says nothing of one that is wrong: that stands at the field.
+ * CronSays explains a cron while the user types it. It shows nothing for an invalid cron, whose error is at the field.
  * @param {{cron: string, timeZone?: string}} props
  */
 export function CronSays({ cron, timeZone = '' }) {
@@ -42,7 +42,7 @@ export function CronSays({ cron, timeZone = '' }) {
 }
 
 /**
- * CronFires shows what GET /api/cron answers.
+ * CronFires shows the answer to GET /api/cron.
  * @param {{view: CronView}} props
  */
 export function CronFires({ view }) {

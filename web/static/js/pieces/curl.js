@@ -19,7 +19,7 @@ export function Copy({ text, label }) {
 }
 
 /**
- * copyText puts a text into the clipboard, also where there is no secure context, as with http from another machine.
+ * copyText copies a text to the clipboard. It also works without a secure context, such as over http from another machine.
  * @param {string} text
  */
 export async function copyText(text) {
@@ -33,7 +33,7 @@ export async function copyText(text) {
 }
 
 /**
- * Curl shows the lines that do in a shell what is done here.
+ * Curl shows the shell commands for some requests.
  * @param {{requests: import('../lib/api.js').Request[]}} props
  */
 export function Curl({ requests }) {

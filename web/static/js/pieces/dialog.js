@@ -3,7 +3,7 @@ import { loginNeeded } from '../lib/api.js'
 import { useSignal } from '../lib/signal.js'
 
 /**
- * Dialog is a window over the page; the browser keeps the focus in it, and Escape closes it. It is open as long as it is drawn.
+ * Dialog is a window over the page. The browser keeps the focus in it, and Escape closes it. It is open as long as it is drawn.
  * @param {{title: string, onClose: () => void, wide?: boolean, class?: string, children?: any, acts?: any}} props
  */
 export function Dialog({ title, onClose, wide, class: extra = '', children, acts }) {
@@ -11,7 +11,7 @@ export function Dialog({ title, onClose, wide, class: extra = '', children, acts
   const id = useId()
   const login = useSignal(loginNeeded)
   useEffect(() => {
-    if (login) return // what is asked of the whole page comes first
+    if (login) return // the login, which covers the whole page, comes first
     const before = /** @type {HTMLElement | null} */ (document.activeElement)
     const dialog = ref.current
     dialog?.showModal()

@@ -1,4 +1,4 @@
-// Two documents, field by field: of a change of settings, and of what a form would change.
+// The differences between two documents, of a past change or of what a form would change.
 import { html } from '../lib/html.js'
 import { differences, middles } from '../lib/diff.js'
 import { texts } from '../lib/texts.js'
@@ -19,8 +19,8 @@ function Value({ value, text }) {
 }
 
 /**
- * Diff shows what differs between two documents; null and undefined are documents without a field. `onlyChanges` is for
- * documents that hold nothing but what has changed, as the audit's do. `heads` are other words than before and after.
+ * Diff shows the differences between two documents. null and undefined count as documents without fields. `onlyChanges` is for
+ * documents that hold only what has changed, as those of the audit do. `heads` replaces the headings before and after.
  * @param {{before: unknown, after: unknown, onlyChanges?: boolean, heads?: [string, string]}} props
  */
 export function Diff({ before, after, onlyChanges, heads = [t('before'), t('after')] }) {

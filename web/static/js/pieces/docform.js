@@ -1,5 +1,5 @@
-// A form and its document as JSON beside it: both edit the same thing. Who leaves with changes is asked; what an edit changes is
-// shown before it is saved, and what somebody else has changed meanwhile, too.
+// A form, and beside it the same document as JSON, which can also be edited. The form asks before the user leaves with changes. Before
+// it saves an edit, it shows what the edit changes, and what others have changed meanwhile.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { ApiError, call } from '../lib/api.js'
 import { same } from '../lib/diff.js'
@@ -37,11 +37,11 @@ const t = texts(
 /**
  * @typedef {object} DocFormProps
  * @property {Doc} first what the form begins with: of an edit, the stored document
- * @property {import('../lib/resource.js').Resource<Doc>} [stored] the stored document as it is, of an edit
+ * @property {import('../lib/resource.js').Resource<Doc>} [stored] the document that is edited, as it is stored now
  * @property {string} nameField
  * @property {string} saveLabel what the button of a new document says
- * @property {(body: Doc, update: boolean) => import('../lib/api.js').Request} request what saves it; of an edit, the body has only what changes
- * @property {(body: Doc, update: boolean) => import('../lib/api.js').Request} [check] what checks it as one types
+ * @property {(body: Doc, update: boolean) => import('../lib/api.js').Request} request returns the request that saves the document; the body of an update has only the changed fields
+ * @property {(body: Doc, update: boolean) => import('../lib/api.js').Request} [check] returns the request that checks the document while the user types
  * @property {(name: string) => string} to where one is after saving
  * @property {string} back where Cancel leads
  * @property {(doc: Doc, checked: any) => any} children the groups of fields; checked is the last answer of check
@@ -65,7 +65,7 @@ export function DocForm({ first, stored, nameField, saveLabel, request, check, t
   const body = update ? changeOf(base, doc, nameField) : doc
   const dirty = !same(doc, base) || (problem !== undefined && text !== pretty(base))
   const [checked, found, about] = useCheck(check && !problem && (dirty || update) ? check(body, update) : null)
-  // What was said of a field counts until it is changed: the next answer is on its way.
+  // A violation of a field is shown until the field changes. The answer for the new value will then follow.
   const wrong = found.filter(({ field }) => same(about[rootOf(field)], body[rootOf(field)]))
   const violations = [...wrong, ...refused.filter((r) => !wrong.some((w) => w.field === r.field))]
   useLeaving(dirty, (leave) => setLeaving({ leave }))
@@ -162,7 +162,7 @@ export function DocForm({ first, stored, nameField, saveLabel, request, check, t
 }
 
 /**
- * Rest shows what is wrong with what has no field in the form, such as a name that is unknown. It is drawn after all fields.
+ * Rest shows the violations of fields that the form does not have, such as unknown fields. It is drawn after all fields.
  * @param {{violations: Violation[], placed: {current: Set<string>}, show: boolean}} props
  */
 function Rest({ violations, placed, show }) {
@@ -175,7 +175,7 @@ function Rest({ violations, placed, show }) {
 const fieldsOfCodes = { job_exists: 'jobName', app_exists: 'appName', app_not_found: 'appName' }
 
 /**
- * violationsOf are what an error says of fields; that a name is taken is about its field, too.
+ * violationsOf returns the violations in an error. An error about a name that exists or does not exist becomes a violation of its field.
  * @param {ApiError} error
  * @returns {Violation[]}
  */
@@ -191,8 +191,8 @@ const rootOf = (field) => field.split(/[.[]/)[0]
 const isWithin = (path, field) => path.startsWith(`${field}.`) || path.startsWith(`${field}[`)
 
 /**
- * useCheck asks whether a document is right when it has not changed for half a second. It gives the last answer, and the
- * document that this is about.
+ * useCheck sends a document to the server to be checked when it has not changed for half a second. It returns the last answer, and the
+ * document that this answer is about.
  * @param {import('../lib/api.js').Request | null} request
  * @returns {[checked: any, wrong: Violation[], about: Doc]}
  */
@@ -215,7 +215,7 @@ function useCheck(request) {
 }
 
 /**
- * useLeaving asks before changes are lost: by the console's own dialog, and by the browser's where the page itself is left.
+ * useLeaving asks before changes are lost: with a dialog of the console, or with the browser's when the user leaves the console.
  * @param {boolean} dirty
  * @param {(leave: () => void) => void} ask
  */

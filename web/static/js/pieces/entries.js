@@ -1,4 +1,4 @@
-// Maps of texts in a form: the environment, and properties of a job's own. A row is a name, what kind of value, and the value.
+// Maps of texts in a form: the environment, and properties that the job defines. A row is a name, a kind of value, and the value.
 import { html, useEffect, useId, useRef, useState } from '../lib/html.js'
 import { same } from '../lib/diff.js'
 import { texts } from '../lib/texts.js'
@@ -34,7 +34,7 @@ export const toRows = (map) => Object.entries(map).map(([name, v]) => {
 export const toMap = (rows) => Object.fromEntries(rows.filter((r) => r.name !== '').map(({ name, kind, value }) => [name, kind === 'text' ? value : kind === 'secret' ? { value, secret: true } : { [kind]: value }]))
 
 /**
- * Entries edits the entries of a map field that `mine` says are its own; the others stay as they are.
+ * Entries edits the entries of a map field for which `mine` returns true. The others stay unchanged.
  * @param {{field: 'env' | 'props', label: string, help: any, kinds: Kind[], mine?: (name: string) => boolean}} props
  */
 export function Entries({ field, label, help, kinds, mine = () => true }) {
@@ -45,7 +45,7 @@ export function Entries({ field, label, help, kinds, mine = () => true }) {
   const [rows, setRows] = useState(() => toRows(own))
   const box = useRef(/** @type {HTMLDivElement | null} */ (null))
   useEffect(() => {
-    if (!same(toMap(rows), own)) setRows(toRows(own)) // it was changed elsewhere
+    if (!same(toMap(rows), own)) setRows(toRows(own)) // the field was changed elsewhere
   }, [JSON.stringify(own)])
   const change = (/** @type {Row[]} */ next) => {
     setRows(next)

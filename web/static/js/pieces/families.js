@@ -1,4 +1,4 @@
-// Properties that have a meaning, by family: how a job runs otherwise than by its app's script, and how people are notified.
+// Families of properties with a meaning: what a job runs instead of its app's script, and how users are notified.
 import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 import { Check, Choice, NumberField, Text } from './field.js'
@@ -55,7 +55,7 @@ const names = {
 }
 
 /**
- * hasField says whether a property has a field among those of a family.
+ * hasField reports whether a family has a field for a property.
  * @param {string} prefix
  * @param {string} property
  */
@@ -64,19 +64,19 @@ export const hasField = (prefix, property) => names[prefix]?.includes(property) 
 const byHandler = /** @type {Record<string, string>} */ ({ EMAIL: 'email.', WECHAT: 'wechat.', DINGTALK: 'dingtalk.', WEBHOOK: 'webhook.' })
 
 /**
- * handlerFamily is the beginning of the properties that an error handler reads, '' if it reads none.
+ * handlerFamily returns the prefix of the properties that an error handler reads, or '' if it reads none.
  * @param {string | undefined} handler
  */
 export const handlerFamily = (handler) => byHandler[handler ?? ''] ?? ''
 
 /**
- * runFamily says by which properties a job runs: script., http., or '' for its app's script.
+ * runFamily returns the prefix of the properties that say what a job runs: script., http., or '' for its app's script.
  * @param {Record<string, any> | undefined} props
  */
 export const runFamily = (props) => Object.keys(props ?? {}).map((k) => ['script.', 'http.'].find((p) => k.startsWith(p))).find(Boolean) ?? ''
 
 /**
- * FamilyFields are the fields of a family.
+ * FamilyFields shows the fields of a family.
  * @param {{prefix: string}} props
  */
 export const FamilyFields = ({ prefix }) => fields[prefix]?.() ?? null

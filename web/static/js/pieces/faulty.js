@@ -1,4 +1,4 @@
-// Documents in the registry that can't be used, and what to do about them.
+// Documents in the registry that cannot be used, and what to do about them.
 import { html } from '../lib/html.js'
 import { reasonOf } from '../lib/reasons.js'
 import { useResource } from '../lib/resource.js'
@@ -21,7 +21,7 @@ const t = texts(
 
 /** @typedef {{path: string, kind: string, name: string, reason: string, since: string, lastGood: boolean}} Document */
 
-/** Faulty lists them, at #faulty. */
+/** Faulty lists these documents, at the anchor #faulty. */
 export function Faulty() {
   const faulty = useResource('/api/operate/faulty', { on: (c) => c.cluster || c.apps.length > 0, every: 30_000 })
   return html`<section class="stack" id="faulty" aria-label=${t('title')}>

@@ -1,4 +1,4 @@
-// Fields of a form: label above, help below, and an error in place of the help, with what to do.
+// Fields of a form, with the label above and the help or the error below.
 import { createContext, html, useContext, useEffect, useId, useRef, useState } from '../lib/html.js'
 import { getField } from '../lib/document.js'
 import { texts } from '../lib/texts.js'
@@ -6,13 +6,13 @@ import { texts } from '../lib/texts.js'
 const t = texts({ preset: 'default: {value}', given: 'given: {value}', needed: 'required' }, { preset: '默认：{value}', given: '填写的是：{value}', needed: '必填' })
 
 /**
- * Form is what its fields know of the document that they edit.
+ * Form is what the fields of a form know about the document that they edit.
  * @typedef {object} Form
  * @property {import('../lib/document.js').Doc} doc
  * @property {(field: string, value: unknown) => void} set undefined leaves the field out, for its default
- * @property {(field: string) => import('../lib/api.js').Violation[]} errors of a field, those that are to be shown now
+ * @property {(field: string) => import('../lib/api.js').Violation[]} errors returns the violations of a field that are to be shown now
  * @property {(field: string) => void} touch says that somebody was in a field
- * @property {(violations: import('../lib/api.js').Violation[]) => void} refuse shows what else was found to be wrong, each at its field
+ * @property {(violations: import('../lib/api.js').Violation[]) => void} refuse shows further violations, each at its field
  * @property {boolean} disabled
  */
 
@@ -22,7 +22,7 @@ export const useForm = () => useContext(FormContext)
 
 /**
  * @typedef {object} FieldProps
- * @property {string} name the field's in the document, such as cron or props.http.url
+ * @property {string} name the field's name in the document, such as cron or props.http.url
  * @property {string} label
  * @property {any} [help]
  * @property {boolean} [needed] says that it can't be left out
@@ -30,13 +30,13 @@ export const useForm = () => useContext(FormContext)
  */
 
 /**
- * Violations are what is wrong with a value: the rule, and what was given.
+ * Violations shows the violations of a field, each with the rule and the given value.
  * @param {{of: import('../lib/api.js').Violation[], field?: string}} props
  */
 const Violations = ({ of, field }) => html`${of.map((v) => html`<span key=${v.message} class="error-line">${v.field === field || !field ? '' : html`<code>${v.field}</code> `}${v.message}${v.value !== '' && v.value.length <= 80 && html` <span class="nowrap">(${t('given', { value: v.value })})</span>`}</span>`)}`
 
 /**
- * Field is the frame of one: its child is given the attributes of its input.
+ * Field is the frame of a field. Its child is called with the attributes of the input.
  * @param {FieldProps & {children: (attributes: Record<string, unknown>) => any}} props
  */
 export function Field({ name, label, help, needed, wide, children }) {
@@ -53,13 +53,14 @@ export function Field({ name, label, help, needed, wide, children }) {
 }
 
 /**
- * plain is the text of a value: properties may be objects with the text in them.
+ * plain returns the text of a value. A property may be an object that contains the text.
  * @param {unknown} value
  */
 const plain = (value) => (value === undefined || value === null ? '' : typeof value === 'object' ? String(/** @type {any} */ (value).value ?? '') : String(value))
 
 /**
- * Line is the input of a text. A text that has or had several lines gets room for them: without it the line breaks would be lost.
+ * Line is the input of a text. If the text has or had several lines, the input has several lines as well, because otherwise the line
+ * breaks would be lost.
  * @param {Record<string, any> & {value: string, rows?: number}} props
  */
 export function Line({ rows, type, list, ...all }) {
@@ -69,7 +70,7 @@ export function Line({ rows, type, list, ...all }) {
 }
 
 /**
- * Text is a field of a text. What is empty is left out of the document, unless `keep` is set.
+ * Text is the field of a text. An empty text is left out of the document, unless `keep` is set.
  * @param {FieldProps & {preset?: string, placeholder?: string, mono?: boolean, rows?: number, keep?: boolean, readOnly?: boolean, list?: string[], type?: string, after?: any}} props
  */
 export function Text(props) {
@@ -89,8 +90,8 @@ export function Text(props) {
 }
 
 /**
- * NumberField is one of a number; what is typed stays as it was typed. What is no number goes into the document as it is, and the
- * server says what is wrong.
+ * NumberField is the field of a number. It keeps the text that the user typed. A text that is not a number goes into the document
+ * unchanged, and the server reports the violation.
  * @param {FieldProps & {preset?: number | string, unit?: string}} props
  */
 export function NumberField(props) {
@@ -100,7 +101,7 @@ export function NumberField(props) {
   const [typed, setTyped] = useState(plain(value))
   const read = (/** @type {string} */ text) => (text.trim() === '' ? undefined : Number.isFinite(Number(text)) ? Number(text) : text)
   useEffect(() => {
-    if (plain(read(typed)) !== plain(value)) setTyped(plain(value)) // it was changed elsewhere
+    if (plain(read(typed)) !== plain(value)) setTyped(plain(value)) // the field was changed elsewhere
   }, [value])
   const set = (/** @type {any} */ e) => {
     setTyped(e.target.value)
@@ -110,7 +111,7 @@ export function NumberField(props) {
 }
 
 /**
- * Choice is a field of one of some words.
+ * Choice is the field of a value from a list.
  * @param {FieldProps & {options: {value: string, label: string}[]}} props
  */
 export function Choice(props) {
@@ -123,7 +124,7 @@ export function Choice(props) {
 }
 
 /**
- * Check is a field that is true or false. While the document leaves it out, it shows the preset, its default.
+ * Check is the field of a boolean. If the document does not contain it, it shows the default, preset.
  * @param {FieldProps & {preset?: boolean}} props
  */
 export function Check({ name, label, help, preset = false }) {
@@ -139,7 +140,7 @@ export function Check({ name, label, help, preset = false }) {
 }
 
 /**
- * Group is some fields under a title.
+ * Group shows fields under a title.
  * @param {{title: string, children?: any}} props
  */
 export const Group = ({ title, children }) => html`<fieldset class="box group-box"><legend>${title}</legend><div class="group">${children}</div></fieldset>`

@@ -1,4 +1,4 @@
-// Filters of a search, each in the address.
+// The filters of a search, which are in the address.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { moment, momentIn } from '../lib/format.js'
 import { setQuery } from '../lib/router.js'
@@ -14,8 +14,8 @@ const t = texts(
 /** @typedef {{key: string, label: string, options?: {value: string, text: string}[], time?: boolean, rare?: boolean}} Filter */
 
 /**
- * Filters asks for values and puts them into the address, half a second after the last key. Rare ones are folded away, unless the
- * address has one of them.
+ * Filters asks for values and puts them into the address half a second after the last key. Rare filters are folded, unless the
+ * address contains one of them.
  * @param {{of: Filter[], query: Record<string, string>, label: string}} props
  */
 export function Filters({ of, query, label }) {
@@ -49,7 +49,7 @@ const asTyped = (at, zone) => (Number.isNaN(Date.parse(at ?? '')) ? '' : moment(
 const change = (key, value) => setQuery({ [key]: value, page: '', after: '' })
 
 /**
- * Typed is a text that is told half a second after it was typed.
+ * Typed is an input that calls onChange half a second after the user has typed.
  * @param {{id: string, value: string, onChange: (v: string) => void}} props
  */
 function Typed({ id, value, onChange }) {

@@ -1,4 +1,4 @@
-// Where there is no job yet: what to do next, by the forms, by curl, or with the built-in example by one button.
+// The first steps where there is no job yet: by the forms, by curl, or by one button with the built-in example.
 import { html, useEffect } from '../lib/html.js'
 import { stepsOf } from '../lib/firststeps.js'
 import { useResource } from '../lib/resource.js'
@@ -26,7 +26,7 @@ const t = texts(
 const forms = { publish: '/apps/new', register: '/jobs/new', trigger: '' }
 
 /**
- * FirstSteps says what leads to the first run, in place of what there is none of: of a page, or of everything.
+ * FirstSteps shows the steps to the first run, instead of the empty list of a page or of the whole overview.
  * @param {{of: 'overview' | 'jobs' | 'apps', onReady?: () => void}} props onReady is called when all of it is there
  */
 export function FirstSteps({ of, onReady }) {

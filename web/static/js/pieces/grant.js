@@ -1,4 +1,4 @@
-// What somebody may do: a role, for all apps or for some.
+// Permissions: a role, for all apps or for some.
 import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 import { Ask } from './ask.js'
@@ -17,13 +17,13 @@ const t = texts(
 export const roles = /** @type {const} */ (['viewer', 'operator', 'admin', 'metrics'])
 /** @typedef {typeof roles[number]} Role */
 
-/** roleName is a role in the user's language. @param {string} role */
+/** roleName returns the name of a role in the user's language. @param {string} role */
 export const roleName = (role) => (roles.includes(/** @type {Role} */ (role)) ? t(/** @type {Role} */ (role)) : role)
 
-/** appsText is for which apps a grant is. @param {string[] | undefined} apps */
+/** appsText describes for which apps a grant is. @param {string[] | undefined} apps */
 export const appsText = (apps) => (apps?.length ? apps.join(', ') : t('all'))
 
-/** appsOf is what was typed for apps, as a grant has it. @param {string} typed @returns {{apps?: string[]}} */
+/** appsOf parses the text that the user typed for apps. @param {string} typed @returns {{apps?: string[]}} */
 export function appsOf(typed) {
   const apps = typed.split(/[\s,]+/).filter(Boolean)
   return apps.length ? { apps } : {}
@@ -39,7 +39,7 @@ export function Grant({ role, apps, errors, onRole, onApps, only = roles }) {
 }
 
 /**
- * errorsOf are the errors of a request by field; what is of no field that is asked for stands under ''.
+ * errorsOf returns the errors of a request by field. Errors of fields that the form does not have are under ''.
  * @param {unknown} problem
  * @param {string[]} fields
  */

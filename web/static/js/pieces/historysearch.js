@@ -1,4 +1,4 @@
-// The two searches of the history, as the original has them.
+// The two searches of the history, as in the original.
 import { html, useState } from '../lib/html.js'
 import { withQuery } from '../lib/api.js'
 import { sourceWord } from '../lib/codewords.js'
@@ -31,7 +31,7 @@ const t = texts(
 const perPage = 50
 
 /**
- * useSearch asks for one page of a search, as the address says.
+ * useSearch reads one page of a search, as the address says.
  * @param {string} path
  * @param {string[]} keys
  * @param {Record<string, string>} query
@@ -46,7 +46,7 @@ function useSearch(path, keys, query) {
 const onSort = (/** @type {string} */ sort, /** @type {string} */ order) => setQuery({ sort, order, page: '', after: '' })
 
 /**
- * Found draws a page of what was found, or says why there is none.
+ * Found shows a page of the result, or says why there is none.
  * @param {{found: import('../lib/resource.js').Resource<any>, page: number, query: Record<string, string>, children: (rows: any[]) => any}} props
  */
 function Found({ found, page, query, children }) {

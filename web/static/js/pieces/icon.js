@@ -1,6 +1,6 @@
 import { html } from '../lib/html.js'
 
-// Strokes on a grid of 16.
+// Icons as strokes on a grid of 16.
 const paths = {
   overview: 'M2 9l6-6 6 6M4 8v5h8V8',
   apps: 'M2.5 5L8 2l5.5 3v6L8 14l-5.5-3zM2.5 5L8 8l5.5-3M8 8v6',
@@ -41,7 +41,7 @@ const paths = {
 /** @typedef {keyof typeof paths} IconName */
 
 /**
- * Icon is a drawing for those who see; what it stands for is said by a word or a label beside it.
+ * Icon is only a drawing. Its meaning must also be said by a word or a label beside it.
  * @param {{name: IconName, size?: number}} props
  */
 export function Icon({ name, size = 16 }) {

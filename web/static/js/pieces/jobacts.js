@@ -1,4 +1,4 @@
-// What can be done to a job, by what is known of it.
+// The actions on a job, depending on its state.
 import { get, seg } from '../lib/api.js'
 import { may } from '../lib/session.js'
 import { texts } from '../lib/texts.js'
@@ -34,7 +34,7 @@ const t = texts(
  * @property {number} [waiting] how many wait
  */
 
-/** jobActNames are all acts, in the order in which they are shown. */
+/** jobActNames are all actions, in the order in which they are shown. */
 export const jobActNames = /** @type {const} */ (['trigger', 'pause', 'resume', 'enable', 'disable', 'shutdown', 'delete'])
 
 /** jobActLabel is what an act is called. */
@@ -43,7 +43,7 @@ export const jobActLabel = (/** @type {JobActName} */ name) => t(name)
 const off = ['DISABLED', 'SHUTTING_DOWN']
 
 /**
- * mayDo says whether an act makes sense in a job's state, and who is here may do it.
+ * mayDo reports whether an action is possible in a job's state and allowed to the user.
  * @param {KnownJob} job
  * @param {JobActName} act
  */
@@ -61,7 +61,7 @@ export function mayDo(job, act) {
 }
 
 /**
- * jobRequest is what does an act.
+ * jobRequest returns the request of an action.
  * @param {string} jobName
  * @param {JobActName} act
  * @returns {import('../lib/api.js').Request}
@@ -83,7 +83,7 @@ const facts = {
 }
 
 /**
- * losses says what of a job's work an act ends, '' if nothing.
+ * losses describes which work of a job an action ends, '' for none.
  * @param {number} running
  * @param {number} waiting
  */
@@ -92,7 +92,7 @@ export function losses(running, waiting) {
 }
 
 /**
- * jobAct is an act on one job. What ends work that is under way asks first; a deletion asks for the name.
+ * jobAct returns an action on one job. An action that ends running work asks first; a deletion asks for the job's name.
  * @param {KnownJob} job
  * @param {JobActName} act
  * @returns {import('./act.js').Act}
@@ -114,8 +114,8 @@ export function jobAct(job, act) {
 const bringsTo = { DISABLED: 'disable', PAUSED: 'pause', SHUTTING_DOWN: 'shutdown' }
 
 /**
- * registration is what registers a job again as it is, nothing if that is not possible: what is secret is hidden from us, too, and a faulty
- * document is no way back.
+ * registration returns the requests that register a job again with its current settings. It returns undefined if that is not possible:
+ * the console cannot read secrets, and a faulty document cannot be registered.
  * @param {KnownJob} job
  * @returns {Promise<import('../lib/api.js').Request[] | undefined>}
  */

@@ -1,4 +1,4 @@
-// The table of jobs: of all of them, and of an app's.
+// The table of jobs, of all or of one app.
 import { html, useState } from '../lib/html.js'
 import { seg } from '../lib/api.js'
 import { duration, number } from '../lib/format.js'
@@ -51,7 +51,7 @@ const t = texts(
  */
 /** @typedef {{total: number, byState: Record<string, number>, rows: JobRow[]}} JobPage */
 
-/** typeWord is what an execution type is called. */
+/** typeWord returns the name of an execution type. */
 export const typeWord = (/** @type {string} */ type) => (type === 'TRANSIENT' || type === 'DAEMON' ? t(type) : type)
 
 const hideable = /** @type {const} */ (['state', 'app', 'lastRun', 'runs', 'cron', 'nextFire', 'duration', 'shards', 'failures', 'type', 'description'])
@@ -59,11 +59,11 @@ const hideable = /** @type {const} */ (['state', 'app', 'lastRun', 'runs', 'cron
 
 /** @type {(value: unknown) => value is Hideable[]} */
 const isColumns = /** @type {any} */ ((/** @type {unknown} */ v) => Array.isArray(v) && v.every((k) => hideable.includes(k)))
-// As long as nobody has chosen: on usual screens all but the description can be read without moving the table sideways.
+// The columns until the user has chosen some. On usual screens, all but the description fit without scrolling sideways.
 const preset = /** @type {Hideable[]} */ (innerWidth < 1800 ? ['duration', 'shards', 'failures', 'type'] : ['type'])
 const hidden = remembered('jobs.hidden', preset, isColumns)
 
-/** ColumnChoice is the button where one chooses the columns of all tables of jobs. */
+/** ColumnChoice is the button with which the user chooses the columns of all tables of jobs. */
 export function ColumnChoice() {
   const off = useSignal(hidden)
   const turn = (/** @type {Hideable} */ key) => hidden.set(off.includes(key) ? off.filter((k) => k !== key) : [...off, key])
@@ -98,7 +98,7 @@ const columns = [
 ]
 
 /**
- * JobTable draws jobs with what can be done to each. `without` leaves columns away, whatever the user has chosen.
+ * JobTable shows jobs with the actions on each. `without` hides columns regardless of the user's choice.
  * @param {{rows: JobRow[], question: string, sorted?: {key: string, order: 'ASC' | 'DESC'}, onSort?: (key: string, order: 'ASC' | 'DESC') => void, selected?: Set<string>, onSelect?: (s: Set<string>) => void, onDone: () => void, without?: Hideable[]}} props
  */
 export function JobTable({ rows, question, sorted, onSort, selected, onSelect, onDone, without = [] }) {
@@ -140,7 +140,7 @@ function RowActs({ job, ask, onDone }) {
 }
 
 /**
- * documentOf is where a job's document is.
+ * documentOf returns the path of a job's document.
  * @param {string} jobName
  */
 export const documentOf = (jobName) => `/api/job/jobs/${seg(jobName)}`

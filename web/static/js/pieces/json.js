@@ -1,4 +1,4 @@
-// A document as JSON, to be edited: with line numbers, and what is wrong by line and column.
+// An editor for a document in JSON, with line numbers, and errors by line and column.
 import { html, useId } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 
@@ -14,7 +14,7 @@ const t = texts(
 )
 
 /**
- * jsonProblemText says what is wrong.
+ * jsonProblemText describes an error.
  * @param {import('../lib/json.js').JSONProblem} problem
  */
 export const jsonProblemText = (problem) => t('at', { line: problem.line, column: problem.column, what: t(problem.what, { found: problem.found.trim() ? problem.found : '␣' }) })

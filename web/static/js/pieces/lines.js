@@ -1,5 +1,5 @@
-// Many lines, of which those near the window are drawn. What one reads stays where it is while lines come above or below;
-// at the end it follows them.
+// Many lines, of which only those near the window are drawn. The visible lines stay in place while lines are added above or below. If
+// the end is visible, new lines scroll into view.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js'
 
 /**
@@ -10,7 +10,8 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../
 const rowHeight = 18
 
 /**
- * Lines draws lots of lines. `row` draws a line as an element whose data-id is its id; `deps` are what it depends on beside the line.
+ * Lines shows lines, which are given in lots. `row` draws a line as an element whose data-id is the line's id; `deps` are the other
+ * values on which the drawing depends.
  * @template L
  * @param {{lots: Lot<L>[], id: (line: L) => string, row: (line: L, n: number) => any, deps: unknown[], first: number | null, stick: boolean, label: string, aloud: boolean, wrap: boolean, find?: string | null, onStick: (stick: boolean) => void, onNear: (end: 'begin' | 'end') => void, above?: any, below?: any}} props
  */
@@ -124,7 +125,7 @@ function LotRows({ lot, i, first, row, deps }) {
 }
 
 /**
- * range is which of some heights are between two places, and how much is before those.
+ * range returns which elements of a list of heights are between two positions, and the total height before them.
  * @param {number[]} heights @param {number} from @param {number} to
  */
 function range(heights, from, to) {
@@ -139,7 +140,7 @@ function range(heights, from, to) {
 /** @param {HTMLElement} box @param {string} id */
 const rowOf = (box, id) => /** @type {HTMLElement | null} */ (box.querySelector(`[data-id="${CSS.escape(id)}"]`))
 
-/** atTop is the first row that can be seen, and how far below the top of the window. @param {HTMLElement} box */
+/** atTop returns the first visible row, and its distance from the top of the window. @param {HTMLElement} box */
 function atTop(box) {
   for (const lot of /** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll('.lot'))) {
     if (lot.offsetTop + lot.offsetHeight <= box.scrollTop) continue

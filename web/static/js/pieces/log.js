@@ -1,4 +1,4 @@
-// Output as one reads it: lines with numbers that link, colours, what was searched, and the end followed.
+// Shows output: lines with linked numbers, colours and the searched text. It follows the end.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { looks, plain, segments } from '../lib/ansi.js'
 import { number, size } from '../lib/format.js'
@@ -28,7 +28,7 @@ const t = texts(
 const shownFirst = 4000
 
 /**
- * useReader reads a stream as long as the component is there.
+ * useReader reads a stream as long as the component exists.
  * @param {string} task
  * @param {string} stream
  * @param {number | null} at
@@ -46,7 +46,7 @@ export function useReader(task, stream, at) {
 }
 
 /**
- * Log is a reader's output, with what it does below it.
+ * Log shows the output of a reader, and below it the state of the reader.
  * @param {{reader: Reader, at: number | null, query: string, wrap: boolean, aloud: boolean, label: string, live?: boolean, linkTo: (at: number) => string}} props
  */
 export function Log({ reader, at, query, wrap, aloud, label, live, linkTo }) {
@@ -107,7 +107,7 @@ export function stateOf(reader) {
 export const idOf = (l) => String(l.at)
 
 /**
- * Row is a line. One that is long is cut.
+ * Row shows a line. A long line is cut.
  * @param {{line: Line, n: number, query: string, at: boolean, to: string, id?: string, tag?: any}} props
  */
 export function Row({ line, n, query, at, to, id = idOf(line), tag }) {
@@ -153,7 +153,7 @@ function places(text, query) {
 let counted = { query: '', counts: new WeakMap() }
 
 /**
- * countIn is how many lines have a text.
+ * countIn returns how many lines contain a text.
  * @param {{lines: Line[]}[]} blocks
  * @param {string} query
  */
@@ -172,7 +172,7 @@ export function countIn(blocks, query) {
 }
 
 /**
- * matching are the lines that have a text.
+ * matching returns the lines that contain a text.
  * @param {{lines: Line[]}[]} blocks
  * @param {string} query
  */
@@ -181,7 +181,7 @@ export function matching(blocks, query) {
   return blocks.flatMap((b) => b.lines.filter((l) => plain(l.text).toLowerCase().includes(want)))
 }
 
-/** lineAt is the line that a byte is in, null when it isn't loaded, or was dropped. @param {{lines: Line[]}[]} blocks @param {number} at */
+/** lineAt returns the line that contains a byte, or null if that line is not loaded or was dropped. @param {{lines: Line[]}[]} blocks @param {number} at */
 function lineAt(blocks, at) {
   for (const b of blocks) {
     const last = b.lines[b.lines.length - 1]

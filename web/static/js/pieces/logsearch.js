@@ -1,4 +1,4 @@
-// A search in all of an output, at its agent: what is found leads there.
+// A search in the whole output, which the agent performs. Each result is a link to its line.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get, seg, withQuery } from '../lib/api.js'
 import { plain } from '../lib/ansi.js'
@@ -14,8 +14,8 @@ const t = texts(
 /** @typedef {{offset: number, at: number, line: string}} Match */
 
 /**
- * LogSearch searches until something is found or all of it was looked through, and goes on when that is wanted. A request looks at a part of
- * a large output.
+ * LogSearch searches until it has found something or has searched the whole output, and continues when the user asks for that. Each
+ * request searches only a part of a large output.
  * @param {{task: string, stream: string, query: string, at: number | null, linkTo: (at: number) => string, onClose: () => void}} props
  */
 export function LogSearch({ task, stream, query, at, linkTo, onClose }) {

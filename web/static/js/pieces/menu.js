@@ -1,11 +1,11 @@
-// What opens at a button and closes by Escape or a click elsewhere: a menu, or anything else.
+// Menus and other content that opens at a button, and closes with Escape or a click elsewhere.
 import { html, useEffect, useId, useLayoutEffect, useRef, useState } from '../lib/html.js'
 import { Icon } from './icon.js'
 
 /** @typedef {{label: string, icon?: import('./icon.js').IconName, to?: string, run?: () => void, danger?: boolean}} Item */
 
 /**
- * Popover is a button and what opens at it. Its children are drawn only while it is open.
+ * Popover is a button with content that opens at it. Its children are drawn only while it is open.
  * @param {{label: string, icon?: import('./icon.js').IconName, text?: any, small?: boolean, role?: string, children: (close: () => void) => any}} props
  */
 export function Popover({ label, icon, text, small, role, children }) {
@@ -50,7 +50,7 @@ export function Popover({ label, icon, text, small, role, children }) {
 }
 
 /**
- * Menu is a button with things to do or to go to.
+ * Menu is a button that opens a list of actions and links.
  * @param {{label: string, icon?: import('./icon.js').IconName, text?: any, small?: boolean, items: Item[]}} props
  */
 export function Menu({ label, icon = 'more', text, small, items }) {

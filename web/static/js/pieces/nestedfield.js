@@ -1,4 +1,4 @@
-// Fields of a form whose values are nested: a list of names, and an object as JSON.
+// Fields of a form with nested values: a list of names, and an object as JSON.
 import { html, useEffect, useState } from '../lib/html.js'
 import { same } from '../lib/diff.js'
 import { getField } from '../lib/document.js'
@@ -7,8 +7,8 @@ import { Field, useForm } from './field.js'
 import { jsonProblemText } from './json.js'
 
 /**
- * useTyped is a field's text as it was typed, which stands for a value of the document. What can't be read goes into the document as it
- * is, and the server says what is wrong.
+ * useTyped keeps the text that the user typed for a value of the document. A text that cannot be parsed goes into the document
+ * unchanged, and the server reports the violation.
  * @param {string} name
  * @param {(value: unknown) => string} write
  * @param {(text: string) => unknown} read undefined leaves the field out
@@ -19,7 +19,7 @@ function useTyped(name, write, read) {
   const value = getField(form.doc, name)
   const [typed, setTyped] = useState(() => write(value))
   useEffect(() => {
-    if (!same(read(typed), value)) setTyped(write(value)) // it was changed elsewhere
+    if (!same(read(typed), value)) setTyped(write(value)) // the field was changed elsewhere
   }, [value])
   const type = (/** @type {any} */ e) => {
     setTyped(e.target.value)
@@ -35,7 +35,7 @@ const readNames = (/** @type {string} */ text) => {
 }
 
 /**
- * Names is a field of a list of names, with commas or spaces between them.
+ * Names is the field of a list of names, separated by commas or spaces.
  * @param {import('./field.js').FieldProps & {placeholder?: string}} props
  */
 export function Names(props) {
@@ -47,7 +47,7 @@ const writeTree = (/** @type {unknown} */ value) => (value === undefined || valu
 const readTree = (/** @type {string} */ text) => (text.trim() === '' ? undefined : (parseObject(text).value ?? text))
 
 /**
- * Tree is a field of an object, as JSON.
+ * Tree is the field of an object, as JSON.
  * @param {import('./field.js').FieldProps & {placeholder?: string}} props
  */
 export function Tree(props) {

@@ -1,4 +1,4 @@
-// In place of what can't be shown: nothing there, an error, still loading.
+// Notices in place of content that is empty, failed to load or is still loading.
 import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 import { Time } from './time.js'
@@ -9,13 +9,13 @@ const t = texts(
 )
 
 /**
- * Empty says what would be here, and the one step to get it.
+ * Empty says what would be here, and the step that leads to it.
  * @param {{title: string, children?: any}} props
  */
 export const Empty = ({ title, children }) => html`<div class="notice"><h2>${title}</h2>${children}</div>`
 
 /**
- * Failure says what failed and what to do; busy says that it is tried again by itself.
+ * Failure says what failed and what to do. busy is set if it is retried automatically.
  * @param {{error: any, again?: () => void, busy?: boolean}} props
  */
 export const Failure = ({ error, again, busy = false }) => html`<div class="notice error" role="alert" aria-busy=${busy}>
@@ -26,7 +26,7 @@ export const Failure = ({ error, again, busy = false }) => html`<div class="noti
 </div>`
 
 /**
- * Loaded shows what a resource has: its data, with its age where a newer answer failed; else the error; else that it loads.
+ * Loaded shows a resource: its data, with their age if a newer request has failed, or the error, or that it is loading.
  * @template T
  * @param {{of: import('../lib/resource.js').Resource<T>, children: (data: T) => any}} props
  */
@@ -35,5 +35,5 @@ export function Loaded({ of, children }) {
   return html`${of.error && html`<div class="connection" role="status">${of.error.message} <${Time} at=${of.at} /> <button type="button" class="link-button" onClick=${of.reload}>${t('again')}</button></div>`}${children(of.data)}`
 }
 
-/** NotAllowed stands in place of a form that who is here may not send. */
+/** NotAllowed replaces a form that the user may not submit. */
 export const NotAllowed = () => html`<div class="notice" role="alert"><h2>${t('notAllowed')}</h2><p>${t('notAllowedHelp')}</p></div>`

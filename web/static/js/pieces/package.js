@@ -1,4 +1,4 @@
-// What is in an app's package: fetched and looked at by the server.
+// The content of an app's package, which the server fetches and examines.
 import { html, useState } from '../lib/html.js'
 import { ApiError, call } from '../lib/api.js'
 import { duration, number, size } from '../lib/format.js'
@@ -21,7 +21,7 @@ const t = texts(
 
 /** @typedef {{size: number, sha256: string, format: string, files: {name: string, size: number, executable: boolean}[], filesTotal: number, script: {path: string, found: boolean, executable: boolean, interpreter: string}, problems: import('../lib/api.js').Violation[], millis: number}} PackageView */
 
-/** PackageCheck is the panel with the button, within a form of an app. */
+/** PackageCheck is the panel with the button, in the form of an app. */
 export function PackageCheck() {
   const form = useForm()
   const [busy, run] = useBusy()
@@ -52,7 +52,7 @@ export function PackageCheck() {
 }
 
 /**
- * PackageFacts shows what a check has found.
+ * PackageFacts shows the result of a check.
  * @param {{view: PackageView, pinned?: string, pin: () => void}} props
  */
 function PackageFacts({ view, pinned, pin }) {

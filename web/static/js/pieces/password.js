@@ -1,4 +1,4 @@
-// Passwords: one's own, and those that an admin sets.
+// Dialogs for the user's own password, and for those that an admin sets.
 import { html, useState } from '../lib/html.js'
 import { call, loginNeeded, seg } from '../lib/api.js'
 import { limits } from '../lib/limits.js'
@@ -21,13 +21,13 @@ const t = texts(
 )
 
 /**
- * PasswordField asks for a password; an error stands in place of the help.
+ * PasswordField asks for a password. An error replaces the help.
  * @param {{label: string, value: string, onChange: (v: string) => void, help?: string, error?: string, autocomplete: string, autofocus?: boolean}} props
  */
 export const PasswordField = ({ label, value, onChange, help, error, autocomplete, autofocus }) => html`<${Ask} label=${label} help=${help} error=${error}>${(/** @type {any} */ a) => html`<input ...${a} type="password" autocomplete=${autocomplete} autofocus=${autofocus} required value=${value} onInput=${(/** @type {any} */ e) => onChange(e.target.value)} />`}</${Ask}>`
 
 /**
- * SetPassword is a dialog that sets one.
+ * SetPassword is a dialog that sets a password.
  * @param {{name: string, own?: boolean, onClose: () => void}} props
  */
 export function SetPassword({ name, own, onClose }) {
@@ -67,7 +67,7 @@ export function SetPassword({ name, own, onClose }) {
 }
 
 /**
- * OwnPassword is the entry of the navigation that changes one's own.
+ * OwnPassword is the entry of the navigation that changes the user's own password.
  * @param {{name: string}} props
  */
 export function OwnPassword({ name }) {

@@ -1,4 +1,4 @@
-// Where a job's shards would go now.
+// The placement preview: on which agents a job's shards would run now.
 import { html } from '../lib/html.js'
 import { reasonOf } from '../lib/reasons.js'
 import { texts } from '../lib/texts.js'
@@ -10,7 +10,7 @@ const t = texts(
 )
 
 /**
- * ranges writes numbers such as 0–3, 7.
+ * ranges formats numbers such as 0–3, 7.
  * @param {number[]} items in ascending order
  */
 export function ranges(items) {
@@ -25,7 +25,8 @@ export function ranges(items) {
 }
 
 /**
- * Placement shows what POST /api/job/check says of it; null is not known yet, or that the document is wrong.
+ * Placement shows the placement in the answer to POST /api/job/check. checked is null while there is no answer, or if the document is
+ * invalid.
  * @param {{checked: any}} props
  */
 export function Placement({ checked }) {

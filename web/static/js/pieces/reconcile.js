@@ -1,4 +1,4 @@
-// Asks the cluster what it knows of tasks, now.
+// Requests a reconciliation with the cluster.
 import { html, useEffect, useState } from '../lib/html.js'
 import { call } from '../lib/api.js'
 import { texts } from '../lib/texts.js'
@@ -21,7 +21,7 @@ const t = texts(
 /** @param {'explicit' | 'implicit'} kind */
 const request = (kind) => ({ method: 'POST', path: `/api/operate/reconcile/${kind}` })
 
-/** Reconcile has a button for each way; while it is too soon for another one, they say when. */
+/** Reconcile shows a button for each kind of reconciliation. After one, the buttons say when the next is possible. */
 export function Reconcile() {
   const [until, setUntil] = useState(0)
   const [, tick] = useState(0)

@@ -1,4 +1,4 @@
-// The last runs of a job as a small strip: the newest at the right, the height by how it went, each a link.
+// The last runs of a job as a small strip of links. The newest is at the right, and the height shows the outcome.
 import { html } from '../lib/html.js'
 import { duration, moment } from '../lib/format.js'
 import { texts } from '../lib/texts.js'
@@ -11,8 +11,8 @@ const t = texts({ run: '{state}, fired {time}', took: '{state}, fired {time}, to
 /** @typedef {{executionId: string, state: string, fireTime: string, durationMillis: number | null}} Run */
 
 /**
- * Runs draws at most 30 of them. The strip has the same width however many there are. Its links are for the pointer: by
- * keyboard one comes to the last run by the name beside it, and to all by the job's page.
+ * Runs draws at most 30 runs, always in the same width. Its links are for the pointer only. With the keyboard, users reach the last run
+ * by the name beside the strip, and all runs on the job's page.
  * @param {{runs: Run[], jobZone?: string}} props
  */
 export function Runs({ runs, jobZone }) {

@@ -1,4 +1,4 @@
-// States: the same colour, word and shape everywhere. Never colour alone.
+// States, with the same colour, word and shape everywhere. Colour alone never carries a meaning.
 import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 
@@ -27,13 +27,13 @@ const looks = {
 }
 
 /**
- * lookOf is a state's style (a class is `s-` and that) and mark; of a Mesos state, TASK_ is left away.
+ * lookOf returns the style and the mark of a state. The CSS class is `s-` and the style. The TASK_ of a Mesos state is ignored.
  * @param {string} state
  */
 export const lookOf = (state) => looks[state.replace(/^TASK_/, '')] ?? ['off', '·']
 
 /**
- * stateWord is a state in the user's language.
+ * stateWord returns the word for a state in the user's language.
  * @param {string} state
  */
 export function stateWord(state) {
@@ -42,7 +42,7 @@ export function stateWord(state) {
 }
 
 /**
- * State shows a state. `bare` has no background, `count` stands behind the word.
+ * State shows a state. With `bare` it has no background. `count` follows the word.
  * @param {{of: string, bare?: boolean, count?: number, title?: string}} props
  */
 export function State({ of, bare, count, title }) {

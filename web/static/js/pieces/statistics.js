@@ -22,7 +22,7 @@ const every = 30_000
 /** @typedef {{successCount: number, failedCount: number, statisticsTime: string}} Results */
 /** @typedef {{runningCount?: number, registeredCount?: number, statisticsTime: string}} Count */
 
-/** Statistics draws them. */
+/** Statistics draws the charts. */
 export function Statistics() {
   const results = useResource('/api/job/statistics/tasks/results', { every })
   const tasks = useResource('/api/job/statistics/tasks/running', { every })
@@ -55,7 +55,7 @@ function both(tasks, jobs) {
 }
 
 /**
- * lastDay sums results up by five minutes. A minute in which nothing ended has no row; before the first there is nothing known.
+ * lastDay sums up results by five minutes. A minute in which nothing ended has no row. Before the first row, nothing is known.
  * @param {Results[]} rows
  */
 function lastDay(rows) {
@@ -74,7 +74,8 @@ function lastDay(rows) {
 }
 
 /**
- * evenly puts rows at even steps, with null where there is none, so that a gap is drawn as a gap; of many, the highest of as many as leave 400 points.
+ * evenly puts rows at even steps, with null for missing ones, so that they are drawn as gaps. If there are more than 400 points, each
+ * point is the highest of several rows.
  * @template {{statisticsTime: string}} R
  * @param {R[]} rows in any order
  * @param {number} step seconds

@@ -1,5 +1,5 @@
-// The heat strip: one column an execution, the newest at the right, one cell a shard; colour by state, shade by how long it took
-// against the job's median.
+// The heat strip. A column is an execution, the newest at the right; a cell is a shard. The colour shows the state, and the shade the
+// duration relative to the job's median.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { duration, moment, number } from '../lib/format.js'
 import { go } from '../lib/router.js'
@@ -17,19 +17,19 @@ const t = texts(
 /** @typedef {{item: number, state: string, durationMillis: number | null, attempt: number, taskId: string | null}} Cell */
 /** @typedef {{executionId: string, fireTime: string, source: string, state: string, durationMillis: number | null, waitMillis: number | null, shards: Cell[] | null, counts: Record<string, number>}} Column */
 
-const mostCells = 40
+const maxCells = 40
 const cell = 10
 const step = cell + 2
 const folded = 120 // the height of a column of shares
 
-/** stripHeight is what a strip of executions of so many shards takes, with its legend, so that its place can be kept. */
-export const stripHeight = (/** @type {number} */ shards) => (shards > mostCells ? folded : shards * step - 2) + 28 + 32
+/** stripHeight returns the height of a strip of executions of so many shards, with its legend, so that its place can be reserved. */
+export const stripHeight = (/** @type {number} */ shards) => (shards > maxCells ? folded : shards * step - 2) + 28 + 32
 
-// What of a column of shares stands where: the worst at the bottom.
+// The order of states in a column of shares, with the worst at the bottom.
 const order = ['WAITING', 'ARMED', 'LAUNCHING', 'RUNNING', 'FINISHED', 'KILLED', 'LOST', 'TIMED_OUT', 'FAILED']
 
 /**
- * shade is how strong a cell's colour is: 1 to 3.
+ * shade returns the strength of a cell's colour, 1 to 3.
  * @param {number | null} took
  * @param {number | null} median
  */
@@ -39,7 +39,7 @@ export function shade(took, median) {
 }
 
 /**
- * shares is how a column is cut: each state its part of the height, none so small that it can't be seen.
+ * shares divides the height of a column among the states in proportion to their counts. Each part is large enough to be visible.
  * @param {Record<string, number>} counts
  * @param {number} height
  */
@@ -59,7 +59,7 @@ export function shares(counts, height) {
 export function Strip({ executions: newestOf, median, jobZone }) {
   const over = useRef(false)
   const held = useRef(newestOf)
-  // While somebody points at it, columns stay where they are, and change in place.
+  // While the user points at the strip, columns do not move; they only change in place.
   const fresh = new Map(newestOf.map((e) => [e.executionId, e]))
   held.current = over.current && held.current.length ? held.current.map((e) => fresh.get(e.executionId) ?? e) : newestOf
   const executions = held.current
@@ -67,7 +67,7 @@ export function Strip({ executions: newestOf, median, jobZone }) {
   const [tip, show, hide] = useTip()
   const box = useRef(/** @type {HTMLDivElement | null} */ (null))
   const zone = useZone(jobZone)
-  const fold = executions.some((e) => !e.shards || e.shards.length > mostCells)
+  const fold = executions.some((e) => !e.shards || e.shards.length > maxCells)
   const rows = fold ? 0 : Math.max(1, ...executions.map((e) => e.shards?.length ?? 0))
   const height = fold ? folded : rows * step - 2
   const newest = executions.at(-1)?.executionId ?? ''
@@ -136,7 +136,7 @@ function Mark({ state, shade: strength, row, at }) {
   </g>`
 }
 
-// Never colour alone: what did not go well has a sign in its cell.
+// A cell of a shard that did not finish also has a sign, because colour alone must not carry a meaning.
 /** @type {Record<string, string>} */
 const signs = { failed: 'M3 3l4 4M7 3l-4 4', timedout: 'M3 2.5h4L3 7.500h4z', lost: 'M5 2.500v3M5 7.200v.3', killed: 'M3 5h4', running: 'M5 2v6' }
 

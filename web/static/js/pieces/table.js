@@ -1,4 +1,4 @@
-// A table: sort by head, rows that are chosen, keys j k Enter x, and new rows that wait until nobody points at the table.
+// A table with sortable columns, selectable rows and the keys j, k, Enter and x. New rows wait while the user points at the table.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { go } from '../lib/router.js'
 import { texts } from '../lib/texts.js'
@@ -87,7 +87,7 @@ function toggled(set, key) {
 }
 
 /**
- * useSteady holds new rows back while somebody points at the table; rows that are shown change in place.
+ * useSteady holds back new rows while the user points at the table. Rows that are shown change in place.
  * @template R
  * @param {R[]} rows
  * @param {(row: R) => string} id
@@ -123,7 +123,7 @@ export function useSteady(rows, id, gather, question = '') {
 }
 
 /**
- * useTableKeys moves through rows by j and k, opens one by Enter and chooses it by x, unless somebody types.
+ * useTableKeys moves between rows with j and k, opens a row with Enter and selects it with x, unless the user is typing into a field.
  * @template R
  * @param {{rows: R[], id: (row: R) => string, at: string, setAt: (key: string) => void, to?: (row: R) => string, selected?: Set<string>, onSelect?: (s: Set<string>) => void, box: {current: HTMLElement | null}}} p
  */
@@ -137,7 +137,7 @@ function useTableKeys(p) {
       const target = /** @type {HTMLElement} */ (e.target)
       if (target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return
       const first = document.querySelector('.table-box')
-      if (first !== box.current && !box.current?.contains(target)) return // keys are for the first table of a page, or the one that has the focus
+      if (first !== box.current && !box.current?.contains(target)) return // keys apply to the table with the focus, or else to the first one of the page
       const i = rows.findIndex((r) => id(r) === at)
       if (e.key === 'j' || e.key === 'k') {
         const next = rows[Math.min(Math.max(i + (e.key === 'j' ? 1 : -1), 0), rows.length - 1)]
@@ -158,7 +158,7 @@ function useTableKeys(p) {
 }
 
 /**
- * Pager leads through pages of a list.
+ * Pager shows links to the pages of a list.
  * @param {{page: number, perPage: number, total: number, atLeast?: boolean, onPage: (page: number) => void}} props
  */
 export function Pager({ page, perPage, total, atLeast, onPage }) {

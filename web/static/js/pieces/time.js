@@ -4,7 +4,7 @@ import { ago, duration, moment } from '../lib/format.js'
 import { useZone } from '../lib/zone.js'
 
 /**
- * Time shows a time: relative up to a day, with the absolute one, its zone included, as its title. `exact` shows it absolute.
+ * Time shows a time. Up to a day it is relative, and its title is the absolute time with the zone. With `exact` it is always absolute.
  * @param {{at: string | number | null | undefined, jobZone?: string, exact?: boolean, none?: string}} props
  */
 export function Time({ at, jobZone, exact, none = '–' }) {
@@ -23,7 +23,7 @@ function Ago({ at, iso, title, text }) {
 }
 
 /**
- * Since shows how long something has lasted, and goes on.
+ * Since shows for how long something has lasted so far.
  * @param {{at: string | number | null | undefined}} props
  */
 export function Since({ at }) {

@@ -1,4 +1,4 @@
-// An execution over time: one row a shard, its bars from the fire to the end, attempts behind each other.
+// An execution over time. Each shard is a row, with bars for its attempts from the fire to the end.
 import { html, useMemo, useRef, useState } from '../lib/html.js'
 import { agents, useAgentNames } from '../lib/agents.js'
 import { duration, moment } from '../lib/format.js'
@@ -23,10 +23,10 @@ const t = texts(
 /** @typedef {import('../lib/spans.js').Bar} Bar */
 
 const rowHeight = 24
-const mostRows = 18 // more of them scroll
+const maxRows = 18 // more rows scroll
 
 /**
- * Timeline draws spans. `zoom` are milliseconds since the fire, null for all of it.
+ * Timeline draws spans. `zoom` is a period in milliseconds since the fire; null shows everything.
  * @param {{spans: Spans, zoom: [from: number, to: number] | null, onZoom: (zoom: [number, number] | null) => void, jobZone?: string, to: (item: number) => string}} props
  */
 export function Timeline({ spans, zoom, onZoom, jobZone, to }) {
@@ -42,10 +42,10 @@ export function Timeline({ spans, zoom, onZoom, jobZone, to }) {
   const at = (/** @type {number} */ x) => (100 * (x - a)) / width
   const marks = useMemo(() => ticks(a, b, 7), [a, b])
   const first = Math.max(0, Math.floor(top / rowHeight) - 4)
-  const rows = spans.shards.slice(first, first + mostRows + 8)
-  const scrolls = spans.shards.length > mostRows
+  const rows = spans.shards.slice(first, first + maxRows + 8)
+  const scrolls = spans.shards.length > maxRows
   const states = [...new Set(spans.shards.flatMap((r) => r.bars.flatMap((bar) => (bar.kind === 'run' && bar.attempt ? bar.attempt.state : []))))]
-  const fold = Math.min(mostRows, spans.shards.length) * rowHeight
+  const fold = Math.min(maxRows, spans.shards.length) * rowHeight
 
   const zoomBy = (/** @type {number} */ factor) => {
     const middle = (a + b) / 2
@@ -114,7 +114,7 @@ export function Timeline({ spans, zoom, onZoom, jobZone, to }) {
 const look = (bar) => `bar bar-${bar.kind}${bar.kind === 'run' && bar.attempt ? ` s-${lookOf(bar.attempt.state)[0]}` : ''}`
 
 /**
- * says is a bar in words.
+ * says describes a bar in words.
  * @param {Bar} bar
  */
 function says(bar) {

@@ -1,10 +1,11 @@
-// What is said of a mark under the pointer, or of the one that has the focus.
+// Tips for the mark under the pointer or with the focus.
 import { html, useState } from '../lib/html.js'
 
 /** @typedef {{x: number, y: number, text: any}} Tip */
 
 /**
- * useTip gives a tip to draw, and ways to say where and what. It is for those who see: what it says is a label, too.
+ * useTip returns a tip to draw, and functions that set its place and text. Screen readers ignore the tip, so the mark's label must say
+ * the same.
  * @returns {[drawn: any, show: (at: {clientX: number, clientY: number}, text: any) => void, hide: () => void]}
  */
 export function useTip() {
@@ -16,7 +17,7 @@ export function useTip() {
 }
 
 /**
- * under is a place below an element, for what has the focus.
+ * under returns the place below an element, for the element with the focus.
  * @param {Element} element
  */
 export function under(element) {

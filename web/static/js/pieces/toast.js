@@ -1,4 +1,4 @@
-// What was done, or went wrong, in a corner; with a way back where there is one.
+// Messages in a corner of the page about what was done or has failed, with a button to undo it where that is possible.
 import { html } from '../lib/html.js'
 import { signal, useSignal } from '../lib/signal.js'
 import { texts } from '../lib/texts.js'
@@ -12,7 +12,7 @@ const toasts = signal(/** @type {Toast[]} */ ([]))
 let last = 0
 
 /**
- * toast shows a message: for 8 seconds, an error until it is closed.
+ * toast shows a message for 8 seconds, or an error until the user closes it.
  * @param {string} text
  * @param {{error?: boolean, undo?: () => void, link?: {to: string, text: string}}} [how]
  */
@@ -25,7 +25,7 @@ export function toast(text, { error = false, undo, link } = {}) {
 /** @param {number} id */
 const drop = (id) => toasts.set(toasts.get().filter((x) => x.id !== id))
 
-/** Toasts is their place; it is there once. */
+/** Toasts draws the messages. The page contains it once. */
 export function Toasts() {
   const all = useSignal(toasts)
   return html`<div class="toasts" role="status" aria-live="polite">

@@ -1,4 +1,5 @@
-// How much of something is used: by us, free, and by others, which is hatched. While nothing is offered, what is free is not known.
+// A bar that shows how much of a resource the scheduler uses, how much is free, and, hatched, how much others use. Without an offer,
+// the free amount is not known.
 import { html } from '../lib/html.js'
 import { texts } from '../lib/texts.js'
 
@@ -10,7 +11,7 @@ const t = texts(
 /** @typedef {{total: number | null, used: number | null, free: number | null}} Use */
 
 /**
- * UseBar shows a use, as bar and as numbers.
+ * UseBar shows the use as a bar and as numbers.
  * @param {{use: Use, format: (n: number | null | undefined) => string, label: string}} props
  */
 export function UseBar({ use, format, label }) {
