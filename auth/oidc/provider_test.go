@@ -101,8 +101,8 @@ func code(err error) string {
 	return ""
 }
 
-// TestClaimsOutsideTheToken checks providers that have a claim at userinfo only, and those that leave out a long list of
-// groups.
+// TestClaimsOutsideTheToken checks providers that have a claim at userinfo only, and those that leave out a long list
+// of groups.
 func TestClaimsOutsideTheToken(t *testing.T) {
 	t.Parallel()
 	everybody := map[string]any{"groups": []string{"everybody"}}

@@ -171,8 +171,8 @@ func (c *command) read(text string, v value, word string, add func(Span, string)
 // oracle matches a word with a user and password, as Oracle's programs read it.
 var oracle = regexp.MustCompile(`^(?:userid=)?[A-Za-z][\w$#]*/([^@/]+)(?:@.*)?$`)
 
-// portMapping matches a mapping of ports, the value of docker's -p. It is no password, although a known program, such as
-// mongo, may be the name of a container before it.
+// portMapping matches a mapping of ports, the value of docker's -p. It is no password, although a known program, such
+// as mongo, may be the name of a container before it.
 var portMapping = regexp.MustCompile(`^[\d.]+:\d+`)
 
 // option reads a word that begins with a minus.

@@ -35,8 +35,8 @@ func urlSecrets(text string) []Span {
 	}
 }
 
-// userOf returns the part of a URL before the '@', without the scheme. If the text after the first colon is not a port, it is
-// a password, even if it contains special characters that are not encoded.
+// userOf returns the part of a URL before the '@', without the scheme. If the text after the first colon is not a
+// port, it is a password, even if it contains special characters that are not encoded.
 func userOf(address string) string {
 	host := address[:lengthUntil(address, "/?#")]
 	at := strings.LastIndexByte(host, '@')

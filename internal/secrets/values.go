@@ -97,8 +97,8 @@ func endsWord(rest string) bool {
 	return rest == "" || strings.IndexByte(" \t\r\n;,&|<>(){}[]\"'`\\:./+", rest[0]) >= 0
 }
 
-// maxUnquotedScan is the number of bytes of a value without quotes that are scanned before the value counts as a secret. It
-// bounds the time for a hostile text with many beginnings of values.
+// maxUnquotedScan is the number of bytes of a value without quotes that are scanned before the value counts as a
+// secret. It bounds the time for a hostile text with many beginnings of values.
 const maxUnquotedScan = 512
 
 // pairAhead matches the beginning of another pair after a comma.
@@ -155,7 +155,8 @@ func wordEnd(text string, at int) int {
 var (
 	// reference matches placeholders, such as $NAME.
 	reference = regexp.MustCompile(`\$\w+|\$\{[^}]*\}|%\w+%|%\(\w+\)s|\{\w*\}|<[\w -]*>`)
-	// literalDollar matches what would be a reference, were it not between single quotes, where shells do not expand it.
+	// literalDollar matches what would be a reference, were it not between single quotes, where shells do not expand
+	// it.
 	literalDollar = regexp.MustCompile(`^\$[a-z]`)
 	// expression matches code whose result is the value.
 	expression = regexp.MustCompile(`^[A-Za-z_][\w.]*[(\[]|^(?:self|this|args|config|cfg|settings|options|opts|os|env|process)\.[\w.]+$`)

@@ -71,8 +71,8 @@ func sharedNodeHas(client *zk.Conn, packet []byte) bool {
 	return err == nil && string(value) == "after"
 }
 
-// testSharedValueWithoutZooKeeper checks that a call returns when its context ends, and that a write that was never sent is not
-// reported as unknown.
+// testSharedValueWithoutZooKeeper checks that a call returns when its context ends, and that a write that was never
+// sent is not reported as unknown.
 func testSharedValueWithoutZooKeeper(t *testing.T, server *zkserver.Server) {
 	t.Parallel()
 	cable := newCable()

@@ -55,7 +55,8 @@ secretGenerator:
     literals: ["ELASTICJOB_REGISTRY=%[3]s"]
 `
 
-// otherUser is a pod that meets the restricted standard and the quota, but names a user outside of the platform's range.
+// otherUser is a pod that meets the restricted standard and the quota, but names a user outside of the platform's
+// range.
 const otherUser = `
 apiVersion: v1
 kind: Pod

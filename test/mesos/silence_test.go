@@ -9,7 +9,8 @@ import (
 )
 
 // TestSilentMachine kills an agent with all its executors, while the master is too patient to notice: their silence is
-// enough. With failover the shard runs on the other agent; without, it is lost, and the job's next execution runs there.
+// enough. With failover the shard runs on the other agent; without, it is lost, and the job's next execution runs
+// there.
 func TestSilentMachine(t *testing.T) {
 	both(t, system.Setup{Agents: 2, MissedPings: 1000}, func(t *testing.T, c *system.Cluster) {
 		c.StartServers(1)

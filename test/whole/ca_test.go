@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/internal/system"
 )
 
-// TestCompanyAuthority: with --ca-file the server's webhooks and the executors' packages and HTTP jobs trust a company's
-// authority, and jobs get none of it. Without the flag the reasons name it.
+// TestCompanyAuthority: with --ca-file the server's webhooks and the executors' packages and HTTP jobs trust a
+// company's authority, and jobs get none of it. Without the flag the reasons name it.
 func TestCompanyAuthority(t *testing.T) {
 	t.Parallel()
 	ca := certificates.New(t)
