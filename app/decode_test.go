@@ -58,7 +58,8 @@ func TestDecodeDefaults(t *testing.T) {
 	}
 	base := stored()
 	base.AppCacheEnable = false
-	got, _, err := app.Schema.Decode([]byte(`{"cpuCount":null,"memoryMB":null,"appCacheEnable":null,"bootstrapScript":null}`), base)
+	got, _, err := app.Schema.Decode(
+		[]byte(`{"cpuCount":null,"memoryMB":null,"appCacheEnable":null,"bootstrapScript":null}`), base)
 	want := stored()
 	want.CPUCount, want.MemoryMB, want.BootstrapScript = 1, 128, ""
 	if err != nil || got != want {
@@ -143,7 +144,8 @@ func TestDecodeAcceptsWholeNumbersInAnyForm(t *testing.T) {
 // answer, and that each field has only one.
 func TestDecodeAndCheckTogether(t *testing.T) {
 	t.Parallel()
-	cfg, _, err := app.Schema.Decode([]byte(`{"appName":"a/b","appURL":7,"cpuCount":-1,"bootstrapScript":"x","colour":"red"}`), app.Default())
+	cfg, _, err := app.Schema.Decode(
+		[]byte(`{"appName":"a/b","appURL":7,"cpuCount":-1,"bootstrapScript":"x","colour":"red"}`), app.Default())
 	all := documenttest.Violations(t, err).And(cfg.Check(app.CheckOptions{}))
 	var fields []string
 	for _, v := range all {
@@ -236,7 +238,8 @@ func FuzzDecode(f *testing.F) {
 		case err != nil:
 			t.Errorf("another error: %v", err)
 		default:
-			if again, _, err := app.Schema.Decode(documenttest.Encode(t, got), app.Default()); err != nil || again != got {
+			if again, _, err := app.Schema.Decode(documenttest.Encode(t, got), app.Default()); err != nil ||
+				again != got {
 				t.Errorf("got %+v, then %+v, %v", got, again, err)
 			}
 		}

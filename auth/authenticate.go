@@ -64,11 +64,13 @@ func (a *Access) Authenticate(token string) (Principal, error) {
 }
 
 var (
-	errBadToken     = refused(BadToken, "this token is not valid here: it is incomplete, belongs to another cluster, or was removed")
+	errBadToken = refused(BadToken,
+		"this token is not valid here: it is incomplete, belongs to another cluster, or was removed")
 	errTokenExpired = refused(TokenExpired, "this token has expired: log in again, or ask for another one")
 	errTokenRevoked = refused(TokenRevoked,
 		"this login has ended, by a logout or because its user was changed: log in again")
-	errFromFuture = refused(BadToken, "this token was issued in the future: the clocks of the servers are more than a minute apart; correct them")
+	errFromFuture = refused(BadToken,
+		"this token was issued in the future: the clocks of the servers are more than a minute apart; correct them")
 )
 
 // authenticateAPIToken returns the principal of an API token that is in the document and has not expired.

@@ -197,7 +197,8 @@ func TestAQuietStreamIsOpenedAgain(t *testing.T) {
 	c.SetTimeouts(0, 0)
 	var got strings.Builder
 	var dropped int64
-	if err := c.CopyLog(t.Context(), &got, client.Output{Task: "t", Follow: true, Dropped: func(n int64) { dropped += n }}); err != nil ||
+	if err := c.CopyLog(t.Context(), &got,
+		client.Output{Task: "t", Follow: true, Dropped: func(n int64) { dropped += n }}); err != nil ||
 		got.String() != "hello\n" || dropped != 70000 {
 		t.Errorf("%q, %d dropped, %v: want what came after the connection broke", got.String(), dropped, err)
 	}

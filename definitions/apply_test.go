@@ -294,7 +294,8 @@ func TestUnknownAppsToRemoveAreNoted(t *testing.T) {
 	server := newServer()
 	apply(t, server, billing, options{})
 	plan := planOf(t, server, billing, definitions.PlanOptions{PruneApps: []string{"biling", "billing"}})
-	if want := []string{"--prune-app biling: the server has no such app; did you mean billing?"}; !slices.Equal(plan.Notes, want) {
+	want := []string{"--prune-app biling: the server has no such app; did you mean billing?"}
+	if !slices.Equal(plan.Notes, want) {
 		t.Errorf("notes %q, want %q", plan.Notes, want)
 	}
 }

@@ -45,7 +45,8 @@ func TestDecodeUpdate(t *testing.T) {
 	base := stored()
 	base.Props = document.Texts{"a": {Value: "1"}, "b": {Value: "2"}}
 	base.Env = document.Texts{"X": {Value: "1"}}
-	got, _, err := jobs.Schema.Decode([]byte(`{"jobName":"my_job","cron":null,"props":{"c":"3"},"env":null,"failover":true}`), base)
+	got, _, err := jobs.Schema.Decode(
+		[]byte(`{"jobName":"my_job","cron":null,"props":{"c":"3"},"env":null,"failover":true}`), base)
 	if err != nil {
 		t.Fatal(err)
 	}

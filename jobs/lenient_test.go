@@ -44,7 +44,8 @@ func TestLenientJobs(t *testing.T) {
 		"a shard twice": {change: func(c *jobs.Config) { c.ShardingItemParameters = "0=a,0=b" },
 			notes: []string{"of two parameters for a shard, the last one counts: 1"}},
 		"an unknown property": {change: func(c *jobs.Config) {
-			c.Props = propsOf("script.command.line", "run.sh", "script.shell", "bash", "email.debugging", "x", "own", "y")
+			c.Props = propsOf("script.command.line", "run.sh", "script.shell", "bash", "email.debugging", "x", "own",
+				"y")
 		}, want: func(c *jobs.Config) { c.Props = propsOf("script.command.line", "run.sh", "own", "y") },
 			notes: []string{"props.email.debugging is not known", "props.script.shell is not known"}},
 		"incomplete mail settings": {change: func(c *jobs.Config) {
@@ -58,12 +59,14 @@ func TestLenientJobs(t *testing.T) {
 		}, want: func(c *jobs.Config) { c.JobErrorHandlerType, c.Props = "", document.Texts{} },
 			notes: []string{"props.dingtalk.secret is empty", "props.dingtalk.webhook must be a whole http", "give props.dingtalk.webhook"}},
 		"mail settings as Java reads them": {change: func(c *jobs.Config) {
-			c.JobErrorHandlerType, c.Props = "EMAIL", with("email.useSsl", "no", "email.to", "b@example.com; c@example.com")
+			c.JobErrorHandlerType, c.Props = "EMAIL",
+				with("email.useSsl", "no", "email.to", "b@example.com; c@example.com")
 		}, want: func(c *jobs.Config) {
 			c.Props = with("email.useSsl", "false", "email.to", "b@example.com,c@example.com")
 		}, notes: []string{"props.email.to must be", "props.email.useSsl must be true or false: it is read as false"}},
 		"the manual's spelling of a timeout": {change: func(c *jobs.Config) {
-			c.JobErrorHandlerType, c.Props = "WECHAT", propsOf("wechat.webhook", "https://example.com/x", "wechat.connectTimeout", "0")
+			c.JobErrorHandlerType, c.Props = "WECHAT",
+				propsOf("wechat.webhook", "https://example.com/x", "wechat.connectTimeout", "0")
 		}, want: func(c *jobs.Config) {
 			c.Props = propsOf("wechat.webhook", "https://example.com/x", "wechat.connectTimeoutMilliseconds", "30000")
 		}, notes: []string{"is read as wechat.connectTimeoutMilliseconds", "it is read as 30000"}},
@@ -80,10 +83,13 @@ func TestLenientJobs(t *testing.T) {
 			want:  func(c *jobs.Config) { c.Props = propsOf("script.command.line", `run.sh --re 'a b' 'x;y' '$HOME'`) },
 			notes: []string{"passed to the program"}},
 		"an HTTP job as the original reads it": {change: func(c *jobs.Config) {
-			c.Props = propsOf("http.uri", "http://me:secret@example.com/a", "http.url", "http://example.com/b", "http.method", "GET", "http.data", "x", "http.read.timeout.milliseconds", "0")
+			c.Props = propsOf("http.uri", "http://me:secret@example.com/a", "http.url", "http://example.com/b",
+				"http.method", "GET", "http.data", "x", "http.read.timeout.milliseconds", "0")
 		}, want: func(c *jobs.Config) {
-			c.Props = propsOf("http.uri", "http://example.com/a", "http.method", "GET", "http.read.timeout.milliseconds", "86400000")
-		}, notes: []string{"it is read as 86400000", "props.http.uri must not hold a user", "props.http.url has no effect beside", "props.http.data has no effect with the method GET"}},
+			c.Props = propsOf("http.uri", "http://example.com/a", "http.method", "GET",
+				"http.read.timeout.milliseconds", "86400000")
+		}, notes: []string{"it is read as 86400000", "props.http.uri must not hold a user",
+			"props.http.url has no effect beside", "props.http.data has no effect with the method GET"}},
 		"properties of a program that is no HTTP job": {change: func(c *jobs.Config) { c.Props = propsOf("http.method", "GET", "http.retries", "1") },
 			want: func(c *jobs.Config) { c.Props = document.Texts{} }, notes: []string{"props.http.retries is not known", "props.http.method has no effect without http.uri"}},
 	} {

@@ -17,7 +17,8 @@ import (
 // withSecrets returns a job with secrets wherever a document may contain them.
 func withSecrets() jobs.Config {
 	c := stored()
-	c.JobParameter, c.ShardingItemParameters = `from https://me:hunter2@h/x {"db":{"password":"hunter2"}}`, "0=ftp://me:hunter2@h --token hunter2"
+	c.JobParameter, c.ShardingItemParameters = `from https://me:hunter2@h/x {"db":{"password":"hunter2"}}`,
+		"0=ftp://me:hunter2@h --token hunter2"
 	c.Description = "see https://h/x?token=hunter2"
 	c.Env = document.Texts{
 		"LEVEL": {Value: "debug"}, "DB_PASSWORD": {Value: "hunter2"}, "MARKED": {Value: "hunter2", Secret: true}, "DB_URL": {Value: "mysql://me:hunter2@h/x"},
@@ -70,7 +71,8 @@ func TestSecretHeaders(t *testing.T) {
 	t.Parallel()
 	c := stored()
 	c.Props = document.Texts{jobs.PropHTTPURL: {Value: "http://h/"}, jobs.PropHTTPMethod: {Value: "GET"}}
-	secret := []string{"Authorization", "Proxy-Authorization", "cookie", "X-API-Key", "X-Auth-Token", "X-Amz-Signature", "Private-Token", "X-Key"}
+	secret := []string{"Authorization", "Proxy-Authorization", "cookie", "X-API-Key", "X-Auth-Token",
+		"X-Amz-Signature", "Private-Token", "X-Key"}
 	public := []string{"Accept", "X-Tenant", "X-Monkey", "Author", "Host", "X-Keyboard"}
 	for _, name := range append(slices.Clone(secret), public...) {
 		c.Props[jobs.PropHTTPHeader+name] = document.Text{Value: "Bearer hunter2"}
@@ -184,7 +186,8 @@ func TestSecretsAreKept(t *testing.T) {
 	for _, v := range bad {
 		fields = append(fields, v.Field)
 	}
-	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "jobParameter", "props.apiKey",
+	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "jobParameter",
+		"props.apiKey",
 		"props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
 	if diff := cmp.Diff(want, fields); err != nil || diff != "" {
 		t.Errorf("registered as a new job: %v %s", err, diff)
@@ -216,7 +219,8 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 		return func(c *jobs.Config) { c.Props[name] = document.Text{Value: value} }
 	}
 	parameters := []string{"jobParameter", "shardingItemParameters"}
-	ofExecutors := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "props.apiKey", "props.http.data",
+	ofExecutors := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "props.apiKey",
+		"props.http.data",
 		"props.http.url", "props.marked", "props.source"}, parameters...)
 	for name, test := range map[string]struct {
 		change       func(*jobs.Config)
@@ -308,7 +312,8 @@ func TestReferencesAreChecked(t *testing.T) {
 	}
 	job := stored()
 	job.Props = document.Texts{"a": {FromFile: "/x"}, jobs.PropScript: {FromEnv: "X"}}
-	if bad, _ := job.Check(options()); len(bad) != 2 || !strings.Contains(bad[0].Message, "only env and http.header. can name one") {
+	if bad, _ := job.Check(options()); len(bad) != 2 ||
+		!strings.Contains(bad[0].Message, "only env and http.header. can name one") {
 		t.Errorf("%v", bad)
 	}
 }

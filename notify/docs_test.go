@@ -72,7 +72,8 @@ func TestTemplatesInTheDocument(t *testing.T) {
 				value = value.(map[string]any)[name]
 			}
 		}
-		if got, ok := value.(string); !ok || !strings.Contains(got, "Job 'my_job' exception occur\n\"C:\\dir\" is <down>") {
+		if got, ok := value.(string); !ok ||
+			!strings.Contains(got, "Job 'my_job' exception occur\n\"C:\\dir\" is <down>") {
 			t.Errorf("%s: its text is %v", body, value)
 		}
 	}

@@ -182,8 +182,9 @@ func TestARefusedRecipient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := mailserver.Start(t, test.server)
-			err := sender().Notify(t.Context(), failed(jobs.HandlerEmail, mailProps(server, props{jobs.PropEmailSSL: "false",
-				jobs.PropEmailCC: "c@example.com", jobs.PropEmailBCC: "d@example.com"})))
+			err := sender().Notify(t.Context(),
+				failed(jobs.HandlerEmail, mailProps(server, props{jobs.PropEmailSSL: "false",
+					jobs.PropEmailCC: "c@example.com", jobs.PropEmailBCC: "d@example.com"})))
 			if test.want == "" && err != nil {
 				t.Fatal(err)
 			} else if test.want != "" {

@@ -135,17 +135,19 @@ func TestManyJobsInOneText(t *testing.T) {
 	for _, jobsMore := range []int{1, 20, 1000} {
 		n := failed(jobs.HandlerWechat, props{jobs.PropWechatWebhook: url})
 		for i := range jobsMore {
-			n.Others = append(n.Others, notifications.Other{Job: fmt.Sprintf("other_%d", i), Report: notifications.Report{
-				Failure: notifications.Failure{Execution: "e", Shards: n.Shards}, Further: 2,
-				First: now.Add(-time.Duration(i) * time.Minute), Last: now.Add(time.Duration(i) * time.Minute)}})
+			n.Others = append(n.Others, notifications.Other{Job: fmt.Sprintf("other_%d", i),
+				Report: notifications.Report{
+					Failure: notifications.Failure{Execution: "e", Shards: n.Shards}, Further: 2,
+					First: now.Add(-time.Duration(i) * time.Minute), Last: now.Add(time.Duration(i) * time.Minute)}})
 		}
 		if err := sender().Notify(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 		text := contentOf(t, <-got)
 		first, last := now.Add(-time.Duration(jobsMore-1)*time.Minute), now.Add(time.Duration(jobsMore-1)*time.Minute)
-		for _, want := range []string{"my_job", "other_0", fmt.Sprintf("jobs that failed: %d, with %d failures", jobsMore,
-			3*jobsMore), first.Format(time.RFC3339), last.Format(time.RFC3339)} {
+		for _, want := range []string{"my_job", "other_0",
+			fmt.Sprintf("jobs that failed: %d, with %d failures", jobsMore, 3*jobsMore),
+			first.Format(time.RFC3339), last.Format(time.RFC3339)} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%d jobs: %q is not in %s", jobsMore, want, text)
 			}
@@ -208,7 +210,8 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", s.body, want)
 	}
 	delete(p, jobs.PropWebhookSecret)
-	p[jobs.PropWebhookAuthorization], p[jobs.PropWebhookTemplate] = "Bearer "+token, `{"t":{{json .text}},"n":{{.furtherFailures}}}`
+	p[jobs.PropWebhookAuthorization], p[jobs.PropWebhookTemplate] = "Bearer "+token,
+		`{"t":{{json .text}},"n":{{.furtherFailures}}}`
 	if err := sender().Notify(t.Context(), failed(jobs.HandlerWebhook, p)); err != nil {
 		t.Fatal(err)
 	}

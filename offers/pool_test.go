@@ -51,7 +51,8 @@ func TestPool(t *testing.T) {
 	})
 	checkSame(t, "offers", p.Len(), 3)
 	checkSame(t, "old", p.OlderThan(noon), []offers.Offer{o2, o1})
-	checkSame(t, "agents without the old", p.Agents(), []offers.Agent{{ID: "S2", Host: "h1", Free: resources.New(0.5, 64)}})
+	checkSame(t, "agents without the old", p.Agents(),
+		[]offers.Agent{{ID: "S2", Host: "h1", Free: resources.New(0.5, 64)}})
 	p.Add(o1)
 	checkSame(t, "taken", p.TakeAgent("S2"), []offers.Offer{o1, o3})
 	checkSame(t, "taken again", p.TakeAgent("S2"), []offers.Offer(nil))

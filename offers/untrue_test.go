@@ -19,9 +19,11 @@ var (
 		`|, but (?:none of the \d+ agents|the only agent) on offer may (?:not )?be used)(?:[:;] |$)(.*)$`)
 	neverSentence = regexp.MustCompile(`^no agent can ever hold one shard: it needs (\S+ CPU, \S+ MB)(?:, and (\S+ CPU, \S+ MB) for the executor of (\w+))?; ` +
 		`the nearest, agent (\w+) \(host (\w+)\), has (\S+) CPU, (\S+) MB$`)
-	reservedPart = regexp.MustCompile(`(?:(\d+) agents are reserved, such as )?agent (\w+) \(host \w+\) (?:is reserved )?for execution (\w+)`)
-	fullPart     = regexp.MustCompile(`(?:(\d+) agents are full, such as )?agent (\w+) \(host \w+\)(?: is full)?: it has as many (tasks) as it takes`)
-	avoidedPart  = regexp.MustCompile(`(?:(\d+) agents are avoided, such as )?agent (\w+) \(host \w+\)(?: is avoided)?: bad luck with (\w+)$`)
+	reservedPart = regexp.MustCompile(
+		`(?:(\d+) agents are reserved, such as )?agent (\w+) \(host \w+\) (?:is reserved )?for execution (\w+)`)
+	fullPart    = regexp.MustCompile(`(?:(\d+) agents are full, such as )?agent (\w+) \(host \w+\)(?: is full)?: it has as many (tasks) as it takes`)
+	avoidedPart = regexp.MustCompile(
+		`(?:(\d+) agents are avoided, such as )?agent (\w+) \(host \w+\)(?: is avoided)?: bad luck with (\w+)$`)
 )
 
 // milli parses an amount exactly; "" is zero.

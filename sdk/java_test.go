@@ -71,7 +71,8 @@ func TestJava(t *testing.T) {
 		t.Parallel()
 		p := java.resident(t)
 		for own, want := range map[string]string{"north": "own parameter north", "": "own parameter null"} {
-			line := strings.Replace(runLine("run"+own, "own"), `"shardingParameter":"own"`, `"shardingParameter":"`+own+`"`, 1)
+			line := strings.Replace(runLine("run"+own, "own"), `"shardingParameter":"own"`,
+				`"shardingParameter":"`+own+`"`, 1)
 			p.send(line)
 			if failure, _ := p.done("run" + own); !strings.Contains(failure, want) {
 				t.Errorf("%q: %q, want %q", own, failure, want)

@@ -92,7 +92,8 @@ func TestPython(t *testing.T) {
 	t.Run("the syntax of Python 3.6", func(t *testing.T) {
 		t.Parallel()
 		const check = `import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 6))`
-		if output, err := exec.Command(programPath(t, "python3"), "-c", check, "python/elasticjob.py").CombinedOutput(); err != nil {
+		command := exec.Command(programPath(t, "python3"), "-c", check, "python/elasticjob.py")
+		if output, err := command.CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, output)
 		}
 	})

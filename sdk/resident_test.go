@@ -102,7 +102,8 @@ func TestOddMessages(t *testing.T) {
 		t.Run("fields of a later version", func(t *testing.T) {
 			t.Parallel()
 			p := l.resident(t)
-			p.send(`{"type":"run","run":"r","deadline":{"a":[1]},"context":{"jobParameter":"fail seen","zone":"z"}}` + "\n")
+			p.send(`{"type":"run","run":"r","deadline":{"a":[1]},"context":{"jobParameter":"fail seen","zone":"z"}}` +
+				"\n")
 			if failure, _ := p.done("r"); !strings.Contains(failure, "seen") {
 				t.Errorf("%q", failure)
 			}
@@ -148,7 +149,8 @@ func TestARunTooEarly(t *testing.T) {
 		}
 		p.send(`{"type":"cancel","run":"r2","reason":"the wrong one"}` + "\n")
 		p.send(`{"type":"cancel","run":"r1","reason":"it took longer than 60 s"}` + "\n")
-		if failure, _ := p.done("r1"); !strings.Contains(failure, "cancelled by the executor: it took longer than 60 s") {
+		if failure, _ := p.done("r1"); !strings.Contains(failure,
+			"cancelled by the executor: it took longer than 60 s") {
 			t.Errorf("%q", failure)
 		}
 		p.expectAlive()
@@ -184,7 +186,8 @@ func TestSIGTERM(t *testing.T) {
 				t.Errorf("%q", failure)
 			}
 			p.expectExit(0)
-			if got := p.errors.String(); !strings.HasPrefix(got, "elasticjob: the run ended early: ") || strings.Count(got, "\n") != 1 {
+			if got := p.errors.String(); !strings.HasPrefix(got, "elasticjob: the run ended early: ") ||
+				strings.Count(got, "\n") != 1 {
 				t.Errorf("it wrote %s", got)
 			}
 		})

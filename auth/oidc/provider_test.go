@@ -332,7 +332,8 @@ func TestAProviderThatIsAwayAtTheStart(t *testing.T) {
 		var ended sync.WaitGroup
 		ended.Go(func() { p.Run(t.Context()) })
 		synctest.Wait()
-		if _, _, err := p.Begin(); code(err) != oidc.Unavailable || !strings.Contains(err.Error(), "unknown authority") ||
+		if _, _, err := p.Begin(); code(err) != oidc.Unavailable ||
+			!strings.Contains(err.Error(), "unknown authority") ||
 			!strings.Contains(err.Error(), "--ca-file") {
 			t.Error(err)
 		}

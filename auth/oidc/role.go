@@ -126,7 +126,9 @@ func (c claims) grant(claim string, roles []Role) (auth.Grant, error) {
 	if len(values) == 0 {
 		return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but neither its ID token nor its userinfo has the claim %q, which --oidc-role matches: have the provider add it, request its scope with --oidc-scopes, or name another claim with --oidc-roles-claim", claim)
 	}
-	return auth.Grant{}, fail(NoRole, "you are logged in at the provider, but no --oidc-role of this server matches your claim %q, which is %s", claim, list(values))
+	return auth.Grant{}, fail(NoRole,
+		"you are logged in at the provider, but no --oidc-role of this server matches your claim %q, which is %s",
+		claim, list(values))
 }
 
 // list returns the first of the strings for a message, quoted, and the number of the others.

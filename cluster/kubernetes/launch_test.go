@@ -133,7 +133,8 @@ func TestRefusedPods(t *testing.T) {
 				!strings.Contains(u.Message, tt.message) {
 				t.Errorf("it is reported as %+v", u)
 			}
-			for part, hint := range map[string]string{"must specify": "cpuLimit", "runAsUser": "--kubernetes-assigned-user"} {
+			for part, hint := range map[string]string{"must specify": "cpuLimit",
+				"runAsUser": "--kubernetes-assigned-user"} {
 				if strings.Contains(u.Message, hint) != strings.Contains(tt.message, part) {
 					t.Errorf("%q: does it say %s?", u.Message, hint)
 				}

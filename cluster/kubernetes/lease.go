@@ -28,7 +28,8 @@ const (
 )
 
 // errNotRenewed ends a session whose Lease could not be renewed.
-var errNotRenewed = errors.New("the session could not renew its Lease in time: check whether the API server answers, and its log")
+var errNotRenewed = errors.New(
+	"the session could not renew its Lease in time: check whether the API server answers, and its log")
 
 // lease is the fence: the Lease of a framework id, which names the session that holds it.
 type lease struct {

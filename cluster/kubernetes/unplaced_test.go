@@ -104,7 +104,8 @@ func TestShardsWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.until(taskID(3), cluster.Starting)
-	if now := c.offer("node1", func(o cluster.Offer) bool { return o.Resources != free }).Resources; now != free.Minus(resources.New(0.5, 64)) {
+	now := c.offer("node1", func(o cluster.Offer) bool { return o.Resources != free }).Resources
+	if now != free.Minus(resources.New(0.5, 64)) {
 		t.Errorf("free is %s, and was %s", now, free)
 	}
 	c.shows(f, nil)

@@ -142,7 +142,8 @@ func (d *detector) explain(c *zookeeper.Client, err error) error {
 	case errors.Is(err, zk.ErrNoAuth) && d.credentials == "":
 		return fmt.Errorf("read %s in ZooKeeper: permission denied: add the user that the masters have, as zk://user:password@…: %w", d, err)
 	case errors.Is(err, zk.ErrNoAuth), errors.Is(err, zk.ErrAuthFailed):
-		return fmt.Errorf("read %s in ZooKeeper: permission denied for the given user: check user and password: %w", d, err)
+		return fmt.Errorf("read %s in ZooKeeper: permission denied for the given user: check user and password: %w", d,
+			err)
 	case zookeeper.Answered(err):
 		return fmt.Errorf("ZooKeeper at %s: %w", d, err)
 	case c.Context().Err() != nil:

@@ -105,7 +105,9 @@ func (c *crontab) readEntry(line int, text, comment string) {
 		user, rest = cutWord(rest)
 	} else if first, command := cutWord(rest); slices.Contains(systemUsers, first) && command != "" {
 		user, rest = first, command
-		c.remarkOnce(line, false, fmt.Sprintf("%s was read as the user of the entry, as in /etc/crontab; give --system if other entries have one, too", first))
+		c.remarkOnce(line, false, fmt.Sprintf(
+			"%s was read as the user of the entry, as in /etc/crontab; give --system if other entries have one, too",
+			first))
 	}
 	for flag, command := cutWord(rest); bsdFlags[flag] != ""; flag, command = cutWord(rest) {
 		c.note(line, "", "the flag %s is left out: %s", flag, bsdFlags[flag])
@@ -134,7 +136,8 @@ func (c *crontab) readEntry(line int, text, comment string) {
 	first, second := cutWord(rest)
 	looksLikeUser := plainWord.MatchString(first) && first != "cd" && !slices.Contains(wrappers, first)
 	if !c.options.System && user == "" && looksLikeUser && programPath.MatchString(second) {
-		c.lost(line, c.last().Name(), "if %s is not a program but the user who runs the entry, import with --system", first)
+		c.lost(line, c.last().Name(), "if %s is not a program but the user who runs the entry, import with --system",
+			first)
 	}
 }
 

@@ -187,7 +187,8 @@ type entryTime struct {
 }
 
 // columnLike matches words that are probably columns of a time, not commands.
-var columnLike = regexp.MustCompile(`(?i)^(?:\*|\?|\d+|sun|mon|tue|wed|thu|fri|sat)(?:[-/,]?(?:\*|\d+|sun|mon|tue|wed|thu|fri|sat))*$`)
+var columnLike = regexp.MustCompile(
+	`(?i)^(?:\*|\?|\d+|sun|mon|tue|wed|thu|fri|sat)(?:[-/,]?(?:\*|\d+|sun|mon|tue|wed|thu|fri|sat))*$`)
 
 // cutTime splits an entry into its time and the rest, which is "" if there is no command. It accepts further columns,
 // because other schedulers than cron have a first column for seconds or a last column for the year, or both.
@@ -253,8 +254,8 @@ func (t entryTime) aliasCrons() (crons []string, note string, err error) {
 		return nil, fmt.Sprintf("%s: no cron fires every %s, as it divides neither a minute, an hour nor a day; choose a cron",
 			t.alias, interval), nil
 	}
-	return []string{expression}, fmt.Sprintf("%s became cron %q, which counts from the full minute, hour or day", t.alias,
-		expression), nil
+	return []string{expression}, fmt.Sprintf("%s became cron %q, which counts from the full minute, hour or day",
+		t.alias, expression), nil
 }
 
 // sixColumns is crons for six columns. The first one may be for seconds, or the last one for the year. If both are

@@ -90,7 +90,8 @@ func LiteNodes(source string, nodes []LiteNode, options Options) (*Result, error
 		case node.Disabled > 0 && node.Disabled == node.Servers:
 			job.settings["disabled"] = setting{text: "true", key: "disabled"}
 		case node.Disabled > 0:
-			l.lost(0, node.Job, "it is disabled on %d of %d servers; here a job is disabled or enabled as a whole", node.Disabled, node.Servers)
+			l.lost(0, node.Job, "it is disabled on %d of %d servers; here a job is disabled or enabled as a whole",
+				node.Disabled, node.Servers)
 		}
 		l.jobs = append(l.jobs, job)
 	}
@@ -283,7 +284,8 @@ func (r *liteJobReader) takeProgram() {
 		r.lost(r.line, "an HTTP job must have %s: give its address in props", jobs.PropHTTPURL)
 	case isHTTP:
 	case kind != "" && kind != "SIMPLE" && kind != "DATAFLOW":
-		r.lost(r.line, "the type %s is not known: set props %s to the command that runs a shard", jobType, jobs.PropScript)
+		r.lost(r.line, "the type %s is not known: set props %s to the command that runs a shard", jobType,
+			jobs.PropScript)
 	default:
 		if class != "" {
 			class = " " + class

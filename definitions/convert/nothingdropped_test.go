@@ -32,7 +32,8 @@ func everything(t *testing.T, r *convert.Result, err error) string {
 func TestNothingIsDropped(t *testing.T) {
 	t.Parallel()
 	const value = "zz9"
-	columns := []string{"id", "job_group", "job_desc", "add_time", "update_time", "author", "alarm_email", "schedule_type",
+	columns := []string{"id", "job_group", "job_desc", "add_time", "update_time", "author", "alarm_email",
+		"schedule_type",
 		"schedule_conf", "misfire_strategy", "executor_route_strategy", "executor_handler", "executor_param",
 		"executor_block_strategy", "executor_timeout", "executor_fail_retry_count", "glue_type", "glue_source",
 		"glue_remark", "glue_updatetime", "child_jobid", "trigger_status", "trigger_last_time", "trigger_next_time",
@@ -67,7 +68,8 @@ func TestNothingIsDropped(t *testing.T) {
 			return convert.XXLJob("x", []byte(`{"data":[{`+strings.Join(fields, ",")+`}]}`), convert.Options{Now: now})
 		}},
 		"Spring's YAML": {settings, func(name string) (*convert.Result, error) {
-			return convert.Lite("x", []byte("elasticjob:\n  jobs:\n    j:\n      "+name+": "+value+"\n      b: c\n"), convert.Options{Now: now})
+			return convert.Lite("x", []byte("elasticjob:\n  jobs:\n    j:\n      "+name+": "+value+"\n      b: c\n"),
+				convert.Options{Now: now})
 		}},
 		"properties": {settings, func(name string) (*convert.Result, error) {
 			return convert.Lite("x", []byte("elasticjob.jobs.j."+name+"="+value+"\n"), convert.Options{Now: now})
@@ -76,11 +78,13 @@ func TestNothingIsDropped(t *testing.T) {
 			return convert.Lite("x", []byte("jobName: j\n"+name+": "+value+"\n"), convert.Options{Now: now})
 		}},
 		"XML": {settings, func(name string) (*convert.Result, error) {
-			return convert.Lite("x", fmt.Appendf(nil, `<e:job xmlns:e="http://shardingsphere.apache.org/schema/elasticjob" id="j" %s="%s"/>`,
+			return convert.Lite("x", fmt.Appendf(nil,
+				`<e:job xmlns:e="http://shardingsphere.apache.org/schema/elasticjob" id="j" %s="%s"/>`,
 				name, value), convert.Options{Now: now})
 		}},
 		"XML elements": {settings, func(name string) (*convert.Result, error) {
-			return convert.Lite("x", fmt.Appendf(nil, `<e:job xmlns:e="http://shardingsphere.apache.org/schema/elasticjob" id="j"><e:%s>%s</e:%s></e:job>`,
+			return convert.Lite("x", fmt.Appendf(nil,
+				`<e:job xmlns:e="http://shardingsphere.apache.org/schema/elasticjob" id="j"><e:%s>%s</e:%s></e:job>`,
 				name, value, name), convert.Options{Now: now})
 		}},
 		"Spring's other keys": {[]string{"a", "a.b", "elasticjob.a", "elasticjob.tracing.a", "elasticjob.regCenter.a"}, func(name string) (*convert.Result, error) {
@@ -107,7 +111,8 @@ func TestNothingIsDropped(t *testing.T) {
 // a variable or a remark.
 func TestEachEntryOfACrontabCounts(t *testing.T) {
 	t.Parallel()
-	lines := []string{"0 3 * * * /bin/a", "@daily /bin/b", "@never /bin/c", "61 * * * * /bin/d", "* * * *", "a b c d e f",
+	lines := []string{"0 3 * * * /bin/a", "@daily /bin/b", "@never /bin/c", "61 * * * * /bin/d", "* * * *",
+		"a b c d e f",
 		"~ * * * * /bin/e", "#0 3 * * * /bin/f", "MAILTO=x", "RANDOM_DELAY=5", "A=b", "@reboot /bin/g", "0 3 * * * *",
 		"@every /bin/h", "&bootrun 0 * * * * /bin/i", "%daily * 3 /bin/j"}
 	for _, line := range lines {

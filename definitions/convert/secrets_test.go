@@ -61,7 +61,9 @@ func TestNoSecretIsImported(t *testing.T) {
 	}
 	lite := func(settings string) func() (*convert.Result, error) {
 		return func() (*convert.Result, error) {
-			return convert.Lite("x.yml", []byte("elasticjob:\n  jobs:\n    a:\n      cron: 0 0 3 * * ?\n      shardingTotalCount: 1\n"+settings), convert.Options{Now: now})
+			return convert.Lite("x.yml", []byte(
+				"elasticjob:\n  jobs:\n    a:\n      cron: 0 0 3 * * ?\n      shardingTotalCount: 1\n"+settings),
+				convert.Options{Now: now})
 		}
 	}
 	cron := func(text string) func() (*convert.Result, error) {
@@ -87,11 +89,13 @@ func TestNoSecretIsImported(t *testing.T) {
 		"another shell":      cron("SHELL=/usr/bin/fish\n* * * * * run --password hunter2\n"),
 		"entry without time": cron("run --password hunter2\n"),
 		"app": func() (*convert.Result, error) {
-			return convert.Crontab("x", []byte("* * * * * x\n"), convert.Options{Now: now, AppURL: "https://h/a.tar?token=hunter2"}), nil
+			return convert.Crontab("x", []byte("* * * * * x\n"),
+				convert.Options{Now: now, AppURL: "https://h/a.tar?token=hunter2"}), nil
 		},
 	} {
 		result, err := read()
-		if all := everything(t, result, err); err != nil || strings.Contains(all, "hunter2") || !strings.Contains(all, "TO DO") {
+		if all := everything(t, result, err); err != nil || strings.Contains(all, "hunter2") ||
+			!strings.Contains(all, "TO DO") {
 			t.Errorf("%s: %s", name, all)
 		}
 	}

@@ -46,7 +46,9 @@ func XXLJob(file string, text []byte, options Options) (*Result, error) {
 
 // XXLJobTables converts jobs of XXL-JOB from its tables in a database. others are the names of further tables of
 // XXL-JOB, which were not read.
-func XXLJobTables(database string, tables map[string]*sqldump.Table, others []string, options Options) (*Result, error) {
+func XXLJobTables(
+	database string, tables map[string]*sqldump.Table, others []string, options Options,
+) (*Result, error) {
 	x := newXXL(database, options)
 	for _, name := range others {
 		x.leaveTable(0, name, "")
@@ -204,7 +206,8 @@ func (j *xxlJob) takeRoute(group record) (broadcast bool) {
 		j.d.Job.Failover = true
 	case "", "FIRST", "LAST", "ROUND", "RANDOM", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED":
 	default:
-		j.lost("executor_route_strategy %s is not known; shards are placed by the CPU and memory that they take", strategy)
+		j.lost("executor_route_strategy %s is not known; shards are placed by the CPU and memory that they take",
+			strategy)
 	}
 	return false
 }
@@ -315,7 +318,8 @@ func (j *xxlJob) takeGlue(handler string, broadcast bool) {
 		j.notePrivileged(j.line, j.d.Name(), source)
 		shell, _, _ := strings.Cut(script.interpreter, " ")
 		source = j.takeSecrets(j.d, j.line, shell, source)
-		setCommand(j.d, fmt.Sprintf("%s %s %s", script.interpreter, quote(script.prologue+"\n"+source), quote(j.d.Name())))
+		setCommand(j.d, fmt.Sprintf("%s %s %s", script.interpreter, quote(script.prologue+"\n"+source),
+			quote(j.d.Name())))
 		if strings.HasPrefix(source, "#!") && !strings.Contains(firstLine(source), "bash") && kind == "GLUE_SHELL" {
 			j.note(j.line, j.d.Name(), "its script is run by bash, as in XXL-JOB, and not by %s", firstLine(source))
 		}

@@ -24,7 +24,9 @@ func TestWhatHealsWithTimeIsNoLoss(t *testing.T) {
 	dsn := s.Database(t)
 	migrate(t, mysqlOf(t, dsn))
 	user, _, _ := strings.Cut(dsn, ":")
-	if _, err := root.Exec(fmt.Sprintf("CREATE USER reader_%s IDENTIFIED BY 'very-secret'; GRANT SELECT ON %s.* TO reader_%s", user, user, user)); err != nil {
+	if _, err := root.Exec(fmt.Sprintf(
+		"CREATE USER reader_%s IDENTIFIED BY 'very-secret'; GRANT SELECT ON %s.* TO reader_%s", user, user,
+		user)); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ dsn, says string }{

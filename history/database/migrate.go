@@ -57,7 +57,9 @@ func (d *DB) Versions(ctx context.Context) (current, required int64, err error) 
 	case err != nil:
 		return 0, required, fmt.Errorf("read the version of the history's database: %w%s", err, netproblem.Advice(err))
 	case current > required:
-		return current, required, fmt.Errorf("%w: its version is %d, this program's %d: use a later release, or another database", ErrNewer, current, required)
+		return current, required, fmt.Errorf(
+			"%w: its version is %d, this program's %d: use a later release, or another database", ErrNewer, current,
+			required)
 	}
 	return current, required, nil
 }

@@ -169,7 +169,9 @@ func mayWrite(t *testing.T, d *DB) *DB {
 		t.Fatal(err)
 	}
 	s := server.Server(t)
-	if _, err := s.Root(t).Exec(fmt.Sprintf("CREATE USER rows_%s IDENTIFIED BY 'secret'; GRANT SELECT, INSERT, UPDATE, DELETE ON %s.* TO rows_%s", name, name, name)); err != nil {
+	if _, err := s.Root(t).Exec(fmt.Sprintf(
+		"CREATE USER rows_%s IDENTIFIED BY 'secret'; GRANT SELECT, INSERT, UPDATE, DELETE ON %s.* TO rows_%s", name,
+		name, name)); err != nil {
 		t.Fatal(err)
 	}
 	return mysqlOf(t, s.DSN("rows_"+name, "secret", name))

@@ -256,7 +256,8 @@ func TestHostileTextIsComparedOnly(t *testing.T) {
 		}
 		own := someRuns()[123].JobName
 		if answer, err := d.Runs(t.Context(),
-			question(t, search.Runs, url.Values{"jobName": {own}}.Encode())); err != nil || len(answer.Rows) != 1 || answer.Rows[0].JobName != own {
+			question(t, search.Runs, url.Values{"jobName": {own}}.Encode())); err != nil || len(answer.Rows) != 1 ||
+			answer.Rows[0].JobName != own {
 			t.Errorf("the job %q: %v %v", own, answer.Rows, err)
 		}
 	})

@@ -66,7 +66,8 @@ func TestMigrationsWithoutGetLock(t *testing.T) {
 			if err := holder.SessionLock(t.Context(), conn); err != nil {
 				t.Fatal(err)
 			}
-			if err := waiter.SessionLock(t.Context(), conn); err == nil || !strings.Contains(err.Error(), "another process has been migrating") {
+			if err := waiter.SessionLock(t.Context(), conn); err == nil ||
+				!strings.Contains(err.Error(), "another process has been migrating") {
 				t.Errorf("while another one migrates: %v", err)
 			}
 			// A holder that has ended does not renew its row, which then expires.
@@ -94,7 +95,8 @@ func TestMigrationsWithoutGetLock(t *testing.T) {
 func TestDeniedRowLock(t *testing.T) {
 	t.Parallel()
 	dsn := server.Server(t).Database(t)
-	for _, statement := range []string{"CREATE TABLE IF NOT EXISTS ELASTICJOB_LOCK", "INSERT IGNORE INTO ELASTICJOB_LOCK",
+	for _, statement := range []string{"CREATE TABLE IF NOT EXISTS ELASTICJOB_LOCK",
+		"INSERT IGNORE INTO ELASTICJOB_LOCK",
 		"UPDATE ELASTICJOB_LOCK"} {
 		d := refusing(t, dsn, mariadb.Refusals{"GET_LOCK": nil, statement: {Number: 1142, Message: "command denied"}})
 		if _, _, err := d.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "command denied") {

@@ -39,7 +39,8 @@ func TestAuthorities(t *testing.T) {
 		if names := strings.Contains(Advice(err), "--ca-file"); names != c.names {
 			t.Errorf("%s: the advice is %q", name, Advice(err))
 		}
-		if text := Text(err); strings.Contains(text, "--ca-file") != c.names || !strings.Contains(text, "its certificate") {
+		if text := Text(err); strings.Contains(text, "--ca-file") != c.names ||
+			!strings.Contains(text, "its certificate") {
 			t.Errorf("%s: the text is %q", name, text)
 		}
 	}

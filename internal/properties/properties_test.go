@@ -39,7 +39,8 @@ func TestPropertiesAreReadAsJavaDoes(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"\n\na=\\u00g0", `a=\u12`, `\u=1`} {
-		if _, err := properties.Parse(properties.Latin1([]byte(text))); err == nil || !strings.Contains(err.Error(), "line ") {
+		if _, err := properties.Parse(properties.Latin1([]byte(text))); err == nil ||
+			!strings.Contains(err.Error(), "line ") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

@@ -26,15 +26,18 @@ var examples = []Reason{
 	Of(Deregistered).Saying(said), Of(Disabled).Saying(said), Of(ShutDown).Saying(said), Of(AppMissing).Saying(said),
 	Of(NoDaemonAnyMore).Saying(said), Of(BecameDaemon).Saying(said), Of(DestinationMoved).Saying(said),
 	JobPaused("JOB").Saying(said), AppIsDisabled("APP").Saying(said),
-	ShardingTotalCountChanged(2, 3).Saying(said), OverridesDoNotFit("PROBLEM").Saying(said), DroppedFromQueue(100), DroppedOfTooMany(1000),
+	ShardingTotalCountChanged(2, 3).Saying(said), OverridesDoNotFit("PROBLEM").Saying(said), DroppedFromQueue(100),
+	DroppedOfTooMany(1000),
 
 	said, Of(FrameworkRemoved), Of(LostBeforeImport), OverMemoryLimit("MESSAGE"), OverDiskLimit("MESSAGE"),
 	ExecutorEnded("EXECUTOR", "AGENT", "FAILED", "EXECUTOR_TERMINATED", "MESSAGE"),
 	ExecutorEnded("", "AGENT", "FAILED", "EXECUTOR_TERMINATED", "MESSAGE"), AgentDraining("DRAINING", "MESSAGE"),
 	ClusterReported("LOST", "RECONCILIATION", "MESSAGE"), EndUnexplained("LOST"), LaunchRefused("MESSAGE"),
 	LostTooOften(1, said), NotStartedTooOften(false, 3, "AGENT", said), NotStartedTooOften(true, 3, "AGENT", said),
-	TimedOut(5*time.Second, 3, said), EndedByForce(said), ShardsForced(1, 3), ShardsForced(2, 3), StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
-	NoHeartbeat("AGENT", time.Minute), TakenBack("AGENT", time.Minute), EndedAfterGivenUp(), TookMachines(2, said), ExecutorsSilent(at),
+	TimedOut(5*time.Second, 3, said), EndedByForce(said), ShardsForced(1, 3), ShardsForced(2, 3),
+	StuckStaging("AGENT", time.Minute), AgentUnreachable("AGENT", time.Minute),
+	NoHeartbeat("AGENT", time.Minute), TakenBack("AGENT", time.Minute), EndedAfterGivenUp(), TookMachines(2, said),
+	ExecutorsSilent(at),
 	CannotStay(5, said), ShardsFailed(2, 1, 3, 2, said), ShardsKilled(1, 3, 2, said), OfItem(2, said),
 
 	Of(Stopping), NotConnected(""), Of(NothingOffered), Of(AboutToPlace), DocumentFaulty("PATH", said),
@@ -56,9 +59,9 @@ var examples = []Reason{
 	WithNextLaunch(2, "1 MB", "2 MB"), NeverFits(one, agent, "4 CPU"), HolderNotOnOffer("AGENT"),
 	HolderClosed("AGENT", "WHY"),
 	AgentsClosed("AGENT", "WHY", 1), StartFailed(false, 1, said, at), StartFailed(true, 1, said, at),
-	MaintenanceBegins(at, later), Cordoned(at, later, "USER", "WHY"), DeclaredDead(at, "USER", "WHY"), MachineDead("MACHINE", "USER"),
-	MachineDrained("MACHINE"), DrainMayFinish(at), DrainNoRoom("4 CPU", at), DrainTurn(), DrainStopping(at), DrainUnreachable(at),
-	DrainOrphan(),
+	MaintenanceBegins(at, later), Cordoned(at, later, "USER", "WHY"), DeclaredDead(at, "USER", "WHY"),
+	MachineDead("MACHINE", "USER"), MachineDrained("MACHINE"), DrainMayFinish(at), DrainNoRoom("4 CPU", at), DrainTurn(),
+	DrainStopping(at), DrainUnreachable(at), DrainOrphan(),
 	HolderAvoided("AGENT", said),
 	InMaintenance(at, later), ClusterRule("WHY"), WouldFit(false, 1), WouldFit(true, 3), WouldNotFit(several, 1),
 	NoAgentSeen(),
@@ -214,7 +217,8 @@ func TestArgs(t *testing.T) {
 func TestShortened(t *testing.T) {
 	t.Parallel()
 	short := func(text string) string { return text[:min(len(text), 10)] }
-	if got := LostTooOften(2, FromText("a very long text")).Shortened(short).String(); got != "lost 2 times; last: a very lon" {
+	got := LostTooOften(2, FromText("a very long text")).Shortened(short).String()
+	if got != "lost 2 times; last: a very lon" {
 		t.Error(got)
 	}
 	if r := Of(Disabled); r.Shortened(short).content != r.content {

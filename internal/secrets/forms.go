@@ -15,7 +15,8 @@ var form = regexp.MustCompile(`(\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-
 
 // formHints are parts of texts. Every text that form matches contains at least one of them: "ig" is in sig= and
 // signature=.
-var formHints = []string{"gh", "github_pat_", "glpat-", "xox", "k_", "sk-ant-", "AIza", "npm_", "dop_", "hvs.", "SG.", "eyJ", "//", "ig", "PRIVATE KEY"}
+var formHints = []string{"gh", "github_pat_", "glpat-", "xox", "k_", "sk-ant-", "AIza", "npm_", "dop_", "hvs.", "SG.",
+	"eyJ", "//", "ig", "PRIVATE KEY"}
 
 // formSecrets returns the secrets that are known by their form.
 func formSecrets(text string) (found []Span) {

@@ -31,9 +31,9 @@ func IsName(name string) bool {
 // In a text, a name with one of these words at its end or at its beginning does not name a secret. It says something
 // about a secret, such as --password-file, --token-count and --ask-password.
 var (
-	lastWords = []string{"file", "files", "path", "dir", "folder", "url", "uri", "endpoint", "host", "name", "names", "id",
-		"count", "limit", "length", "len", "size", "min", "max", "ttl", "timeout", "expiry", "expires", "expiration", "age",
-		"type", "kind", "format", "policy", "manager", "store", "provider", "service", "env", "var", "stdin", "prompt",
+	lastWords = []string{"file", "files", "path", "dir", "folder", "url", "uri", "endpoint", "host", "name", "names",
+		"id", "count", "limit", "length", "len", "size", "min", "max", "ttl", "timeout", "expiry", "expires",
+		"expiration", "age", "type", "kind", "format", "policy", "manager", "store", "provider", "service", "env", "var", "stdin", "prompt",
 		"field", "column", "header", "param", "index", "version", "ref", "arn", "label", "fd", "command", "program",
 		"helper", "enabled", "required", "reset", "rotation", "days", "interval", "strength", "regex", "pattern",
 		"description", "budget", "usage", "price", "rate", "mode", "audience", "scope", "issuer", "class", "encoder"}

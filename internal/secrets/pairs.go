@@ -124,7 +124,8 @@ func pairAt(text string, i int) (p pair, ok bool) {
 	}
 	p.spaced = len(text)-len(value) > p.at
 	p.at = len(text) - len(value)
-	return p, p.name != "" && value != "" && (isCredentialHeader(p.name) || isValueName(strings.TrimPrefix(p.name, "-D")))
+	return p, p.name != "" && value != "" &&
+		(isCredentialHeader(p.name) || isValueName(strings.TrimPrefix(p.name, "-D")))
 }
 
 // isCredentialHeader reports whether a name is that of a header with credentials, alone or at the end of a longer one.
@@ -270,7 +271,8 @@ func (p pair) isCode(text string, v value) bool {
 }
 
 // named matches a name and a value that are two entries of an object, in JSON, YAML or XML.
-var named = regexp.MustCompile(`\b(?:name|key)["']?\s?[:=]\s?["']?([\w.-]{1,100})["']?\s*,?\s*["']?value["']?\s?[:=]\s*`)
+var named = regexp.MustCompile(
+	`\b(?:name|key)["']?\s?[:=]\s?["']?([\w.-]{1,100})["']?\s*,?\s*["']?value["']?\s?[:=]\s*`)
 
 // namedValues returns the secrets whose names are values themselves: {"name":"password","value":"x"}.
 func namedValues(text string) (found []Span) {

@@ -159,7 +159,8 @@ var (
 	// it.
 	literalDollar = regexp.MustCompile(`^\$[a-z]`)
 	// expression matches code whose result is the value.
-	expression = regexp.MustCompile(`^[A-Za-z_][\w.]*[(\[]|^(?:self|this|args|config|cfg|settings|options|opts|os|env|process)\.[\w.]+$`)
+	expression = regexp.MustCompile(
+		`^[A-Za-z_][\w.]*[(\[]|^(?:self|this|args|config|cfg|settings|options|opts|os|env|process)\.[\w.]+$`)
 	// location matches file paths, and references to secret stores.
 	location = regexp.MustCompile(`^(?:/(?:etc|run|var|home|opt|tmp|usr|secrets?|mnt|root|data|srv|proc|dev)/|\.{1,2}/|~/|[A-Za-z]:\\|@|[A-Za-z][\w+.-]*://|(?:env|file|fd|vault|ssm|arn|keychain|file_env):)`)
 	// pattern matches a regular expression.

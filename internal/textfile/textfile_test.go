@@ -63,7 +63,8 @@ func TestUnknownEncodingsAreNamedWithACommand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := textfile.Decode([]byte(test.text), test.declared); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := textfile.Decode([]byte(test.text), test.declared); err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want %q", err, test.want)
 			}
 		})

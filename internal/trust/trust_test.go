@@ -17,7 +17,8 @@ import (
 // TestAdd checks that clients without settings of their own trust an added authority, and still no other one.
 func TestAdd(t *testing.T) {
 	serve := func(ca *certificates.Authority) string {
-		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+		server := httptest.NewUnstartedServer(
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 		issued := ca.Good()
 		pair, err := tls.X509KeyPair(issued.Cert, issued.Key)
 		if err != nil {

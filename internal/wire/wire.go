@@ -318,7 +318,8 @@ func (t Task) EncodeWith(shared Shared) ([]byte, error) {
 	if len(shared) == 0 {
 		return t.Encode()
 	}
-	data, err := json.Marshal(own{t.version(), t.TaskID, t.Item, t.ShardingParameter, t.Source, t.Attempt, t.FencingToken, t.Daemon})
+	data, err := json.Marshal(own{t.version(), t.TaskID, t.Item, t.ShardingParameter, t.Source, t.Attempt,
+		t.FencingToken, t.Daemon})
 	if err != nil {
 		return nil, fmt.Errorf("describe task %s: %w", t.TaskID, err)
 	}

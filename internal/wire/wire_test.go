@@ -43,7 +43,8 @@ func TestTaskRoundTrip(t *testing.T) {
 		t.Error(err, diff)
 	}
 	// Nor may it send a request without the headers or the proxy.
-	for _, request := range []wire.HTTP{{Headers: map[string]wire.Header{"A": {File: "/s/a"}}}, {Proxy: "http://proxy"}} {
+	for _, request := range []wire.HTTP{{Headers: map[string]wire.Header{"A": {File: "/s/a"}}},
+		{Proxy: "http://proxy"}} {
 		want.Version, want.HTTP = 3, &request
 		data, err = want.Encode()
 		got, err2 := wire.DecodeTask(data)

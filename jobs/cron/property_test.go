@@ -107,7 +107,8 @@ func TestNextIsTheFirstInstantAfter(t *testing.T) {
 		s := mustParse(t, p.text, z)
 		after := drawInstant(t, z)
 		next := s.Next(after)
-		for at := after.Truncate(time.Second).Add(time.Second); at.Before(after.Add(2 * time.Hour)); at = at.Add(time.Second) {
+		end := after.Add(2 * time.Hour)
+		for at := after.Truncate(time.Second).Add(time.Second); at.Before(end); at = at.Add(time.Second) {
 			if p.fires(at) != at.Equal(next) {
 				t.Fatalf("%q in %s after %v: Next is %v; fires(%v) = %t", p.text, z, after, next, at, p.fires(at))
 			}

@@ -20,7 +20,8 @@ import (
 
 func main() {
 	bin := flag.String("bin", "bin", "folder of the programs")
-	only := flag.String("only", "", "measure just these, separated by commas: latency, throughput, many, console, scheduler, core")
+	only := flag.String("only", "",
+		"measure just these, separated by commas: latency, throughput, many, console, scheduler, core")
 	seconds := flag.Int("seconds", 60, "how long a measurement lasts")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

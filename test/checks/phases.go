@@ -206,7 +206,8 @@ func quick(about string, unit []string) []phase {
 		consoleLint(),
 		vet(),
 		{
-			name: "quickstart", about: "README's quick start, a trial on Mesos and the demo, typed", waits: true, needs: built,
+			name: "quickstart", about: "README's quick start, a trial on Mesos and the demo, typed", waits: true,
+			needs: built,
 			steps: []step{tests(trials), tests(goTest{packages: []string{"./examples/demo"}, cached: true})},
 		},
 		{

@@ -223,7 +223,8 @@ func TestBelowAPath(t *testing.T) {
 	base := outer + "/jobs"
 	serve(t, m, t.TempDir(), fmt.Sprintf("server { listen 127.0.0.1:%d; %s }\n", ports[0], location), client, base)
 	source := regexp.MustCompile(`src="([^"]+)"`)
-	for _, path := range []string{"", "/", "/jobs", "/jobs/job/my_job", "/executions/execution/a@-@b/log", "/api/docs"} {
+	for _, path := range []string{"", "/", "/jobs", "/jobs/job/my_job", "/executions/execution/a@-@b/log",
+		"/api/docs"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, http.NoBody)
 		if err != nil {
 			t.Fatal(err)

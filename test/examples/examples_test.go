@@ -53,7 +53,8 @@ func TestGoDataflow(t *testing.T) {
 func TestPythonScript(t *testing.T) {
 	r := follow(t)
 	_, e := r.example("python-script")
-	if got := r.wrote(e); !regexp.MustCompile(`^shard 0 of 2: \d old files removed\nshard 1 of 2: \d old files removed\n$`).MatchString(got) {
+	if got := r.wrote(e); !regexp.MustCompile(
+		`^shard 0 of 2: \d old files removed\nshard 1 of 2: \d old files removed\n$`).MatchString(got) {
 		t.Errorf("it wrote %q", got)
 	}
 	if left := names(t, filepath.Join(r.tmp, "to-clean")); !slices.Equal(left, []string{"new"}) {
@@ -64,7 +65,8 @@ func TestPythonScript(t *testing.T) {
 func TestPythonResidentRunsOnce(t *testing.T) {
 	r := follow(t)
 	_, e := r.example("python-resident")
-	if got := r.wrote(e); !regexp.MustCompile(`^run 1 of process \d+: shard 0 of 2\nrun 1 of process \d+: shard 1 of 2\n$`).MatchString(got) {
+	if got := r.wrote(e); !regexp.MustCompile(
+		`^run 1 of process \d+: shard 0 of 2\nrun 1 of process \d+: shard 1 of 2\n$`).MatchString(got) {
 		t.Errorf("it wrote %q", got)
 	}
 }
@@ -129,7 +131,8 @@ func TestJavaSimple(t *testing.T) {
 func TestJavaDataflow(t *testing.T) {
 	r := follow(t)
 	_, e := r.java(0, 1, 2)
-	if got := r.wrote(e); strings.Count(got, " | DATAFLOW\n") != 9 || !strings.Contains(got, "[order 24 (north), order 27 (north)]") {
+	if got := r.wrote(e); strings.Count(got, " | DATAFLOW\n") != 9 ||
+		!strings.Contains(got, "[order 24 (north), order 27 (north)]") {
 		t.Errorf("it wrote %q", got)
 	}
 }

@@ -185,7 +185,8 @@ func check(packages []pkg) []string {
 			}
 		}
 		if packageOf(from) == "" && !isOutside(from) {
-			broken = append(broken, fmt.Sprintf("%s is not in the layout: give it a place in the table order of test/imports/rules.go", from))
+			broken = append(broken, fmt.Sprintf(
+				"%s is not in the layout: give it a place in the table order of test/imports/rules.go", from))
 		}
 		for _, forbidden := range never[packageOf(from)] {
 			for _, path := range p.Deps {

@@ -144,7 +144,8 @@ func (s *Server) Database(t testing.TB) (dsn string) {
 	t.Helper()
 	name := fmt.Sprintf("history%d", s.made.Add(1))
 	password := "secret-of-" + name
-	if _, err := s.Root(t).Exec(fmt.Sprintf("CREATE DATABASE %s; CREATE USER %s IDENTIFIED BY '%s'; GRANT ALL ON %s.* TO %s",
+	if _, err := s.Root(t).Exec(fmt.Sprintf(
+		"CREATE DATABASE %s; CREATE USER %s IDENTIFIED BY '%s'; GRANT ALL ON %s.* TO %s",
 		name, name, password, name, name)); err != nil {
 		t.Fatalf("mariadb: make a database: %v", err)
 	}

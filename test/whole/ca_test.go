@@ -27,7 +27,8 @@ func TestCompanyAuthority(t *testing.T) {
 	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/app.tar":
-			_, _ = w.Write(system.Tar(t, "", system.Files{"bin/start.sh": "#!/bin/sh\nenv | grep -c CA_CERTIFICATES\nexit 3\n"}))
+			_, _ = w.Write(system.Tar(t, "",
+				system.Files{"bin/start.sh": "#!/bin/sh\nenv | grep -c CA_CERTIFICATES\nexit 3\n"}))
 		case "/hook":
 			body, _ := io.ReadAll(r.Body)
 			told <- string(body)

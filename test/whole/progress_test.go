@@ -25,7 +25,8 @@ printf '%s\n' '{"type":"progress","fraction":1,"message":"all rows"}' >&4`), nil
 	}
 	release()
 	m.Await(id, "FINISHED")
-	if text := m.OK("GET", "/api/execution/"+id, ""); !strings.Contains(text, `"progress":{"fraction":1,"message":"all rows",`) {
+	if text := m.OK("GET", "/api/execution/"+id, ""); !strings.Contains(text,
+		`"progress":{"fraction":1,"message":"all rows",`) {
 		t.Errorf("after its end: %s", text)
 	}
 }

@@ -83,7 +83,9 @@ func TestStop(t *testing.T) {
 // TestStopTwice: after a second signal the tasks keep running, and the next start finds them.
 func TestStopTwice(t *testing.T) {
 	m := start(t, "--kill-grace", "30s")
-	m.App("stops", system.Files{"bin/start.sh": script(`trap 'touch "$LEDGER.heard"' TERM; touch "$LEDGER.up"; while [ ! -e "$LEDGER.go" ]; do sleep 0.1; done`)}, nil)
+	m.App("stops", system.Files{"bin/start.sh": script(
+		`trap 'touch "$LEDGER.heard"' TERM; touch "$LEDGER.up"; while [ ! -e "$LEDGER.go" ]; do sleep 0.1; done`)},
+		nil)
 	m.Job("stops", "stops", nil)
 	id := m.Trigger("stops")
 	exists := func(suffix string) {

@@ -71,7 +71,8 @@ func commitTime(root string) (time.Time, error) {
 		git.Dir = root
 		out, err := git.Output()
 		if err != nil {
-			return time.Time{}, fmt.Errorf("ask git for the time of the commit: %w; outside of a clone set SOURCE_DATE_EPOCH to it", err)
+			return time.Time{}, fmt.Errorf(
+				"ask git for the time of the commit: %w; outside of a clone set SOURCE_DATE_EPOCH to it", err)
 		}
 		text = strings.TrimSpace(string(out))
 	}

@@ -67,7 +67,8 @@ func TestCPULimits(t *testing.T) {
 			}
 		}
 	}
-	u, err := settings().Unplaced(cluster.Unplaced{Job: "j", Resources: resources.New(0.1, 64), CPULimitMilli: 200}, framework)
+	u, err := settings().Unplaced(cluster.Unplaced{Job: "j", Resources: resources.New(0.1, 64), CPULimitMilli: 200},
+		framework)
 	if err != nil || u.Spec.Containers[0].Resources.Limits.Cpu().MilliValue() != 200 {
 		t.Errorf("a placeholder: %v", err)
 	}
@@ -95,7 +96,8 @@ func TestAssignedUsers(t *testing.T) {
 		}
 	}
 	s.Template = []byte(`{"spec":{"securityContext":{"runAsUser":1000670001}}}`)
-	if p, _ := build(t, s, nil); p.Spec.SecurityContext.RunAsUser == nil || *p.Spec.SecurityContext.RunAsUser != 1000670001 {
+	if p, _ := build(t, s, nil); p.Spec.SecurityContext.RunAsUser == nil ||
+		*p.Spec.SecurityContext.RunAsUser != 1000670001 {
 		t.Error("the template's user is not set")
 	}
 }

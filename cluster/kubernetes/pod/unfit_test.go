@@ -80,7 +80,8 @@ func TestUnfitByTheInstallationsTemplate(t *testing.T) {
 }
 
 func BenchmarkUnfit(b *testing.B) {
-	app := cluster.Container{Template: []byte(affinity(`{"matchExpressions":[{"key":"zone","operator":"In","values":["a","b"]}]}`))}
+	app := cluster.Container{Template: []byte(
+		affinity(`{"matchExpressions":[{"key":"zone","operator":"In","values":["a","b"]}]}`))}
 	on := &cluster.Attributes{Labels: map[string]string{"zone": "c"}}
 	b.Run("app", func(b *testing.B) {
 		for b.Loop() {

@@ -141,7 +141,8 @@ func TestTaskThatNeverArrived(t *testing.T) {
 	t.Parallel()
 	b := startBench(t).ready()
 	b.run(b.task("t1", "quiet", testExecutorInfo("ex1")))
-	eventually(t, "the subscription", func() bool { ex := b.executor("ex1"); b.mu.Lock(); defer b.mu.Unlock(); return ex.everSent })
+	eventually(t, "the subscription",
+		func() bool { ex := b.executor("ex1"); b.mu.Lock(); defer b.mu.Unlock(); return ex.everSent })
 	ex := b.executor("ex1")
 	b.mu.Lock()
 	lost := &task{framework: ex.framework, ex: ex, id: "t2", info: b.task("t2", "quiet", testExecutorInfo("ex1")),

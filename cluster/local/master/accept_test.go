@@ -141,7 +141,8 @@ func TestExecutorInfoMustNotChange(t *testing.T) {
 	f.call("SHUTDOWN", fmt.Sprintf(`"shutdown":{"executor_id":{"value":"ex1"},"agent_id":{"value":%q}}`, a.id()))
 	a.asked(t, "shutdown ex1")
 	a.ended(f.id, "ex1", 1280)
-	if got := compact(f.next("FAILURE")["failure"]); got != fmt.Sprintf(`{"agent_id":{"value":%q},"executor_id":{"value":"ex1"},"status":1280}`, a.id()) {
+	if got := compact(f.next("FAILURE")["failure"]); got != fmt.Sprintf(
+		`{"agent_id":{"value":%q},"executor_id":{"value":"ex1"},"status":1280}`, a.id()) {
 		t.Errorf("%s", got)
 	}
 }

@@ -132,8 +132,8 @@ func (d *Dump) table(name string) *Table {
 }
 
 // nonColumnWords are the first words of entries of a CREATE TABLE that are not columns.
-var nonColumnWords = []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "SPATIAL", "CHECK",
-	"PERIOD", "EXCLUDE", "LIKE"}
+var nonColumnWords = []string{"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "SPATIAL",
+	"CHECK", "PERIOD", "EXCLUDE", "LIKE"}
 
 // create applies a CREATE TABLE. It returns why it could not, or why another CREATE may change rows, or "".
 func (d *Dump) create(e []token) (why string) {

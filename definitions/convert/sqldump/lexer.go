@@ -163,7 +163,8 @@ func (l *lexer) skip() {
 		case strings.HasPrefix(rest, "--"), rest[0] == '#' && l.backslash,
 			rest[0] == '\\' && l.lineStart && !l.backslash:
 			l.comment("\n") // a line that begins with a backslash is a command of psql
-		case executedComment.MatchString(rest) && l.backslash && executedComment.FindStringSubmatch(rest)[1] != "999999":
+		case executedComment.MatchString(rest) && l.backslash &&
+			executedComment.FindStringSubmatch(rest)[1] != "999999":
 			l.move(len(executedComment.FindString(rest)))
 		case strings.HasPrefix(rest, "*/"):
 			l.move(2)

@@ -360,11 +360,13 @@ func (m *Machine) end() {
 var markedGone = regexp.MustCompile(`(?m)^.*"level":"ERROR".*the agent has been marked gone.*\n`)
 
 // fileLost matches the expected errors of a server whose registry's file was removed or truncated.
-var fileLost = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(registry failed|registry lost|the registry can't be used).*\n`)
+var fileLost = regexp.MustCompile(
+	`(?m)^.*"level":"ERROR".*(registry failed|registry lost|the registry can't be used).*\n`)
 
 // tlsWrong matches the expected errors of a server whose certificate cannot be reloaded, or whose use of TLS differs
 // from the leader's.
-var tlsWrong = regexp.MustCompile(`(?m)^.*"level":"ERROR".*(TLS certificate not reloaded|the leader (does not speak|speaks) TLS).*\n`)
+var tlsWrong = regexp.MustCompile(
+	`(?m)^.*"level":"ERROR".*(TLS certificate not reloaded|the leader (does not speak|speaks) TLS).*\n`)
 
 // Until calls look repeatedly until it returns "". After [Patience] it fails with the last result of look.
 func (m *Machine) Until(what string, look func() (missing string)) {
