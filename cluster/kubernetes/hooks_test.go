@@ -59,7 +59,7 @@ func (w witness) expect(t *testing.T, want string) {
 				return
 			}
 		case <-time.After(patience):
-			t.Fatalf("nobody said %q", want)
+			t.Fatalf("no call with %q", want)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func TestGivenUpAndNotOnRecord(t *testing.T) {
 		}
 	})
 	if f.Pod("jobs", name) == nil {
-		t.Fatal("it is gone, and nobody knows how it ended")
+		t.Fatal("the pod is gone before its end was committed")
 	}
 	c.subscribe()
 	u := c.until(taskID(0), cluster.Failed)
@@ -357,6 +357,6 @@ func TestSilence(t *testing.T) {
 	}
 	var failed cluster.FrameworkError
 	if errors.As(c.Err(), &failed) {
-		t.Errorf("it was taken for the word of another scheduler: %+v", failed)
+		t.Errorf("it was taken for a takeover by another scheduler: %+v", failed)
 	}
 }

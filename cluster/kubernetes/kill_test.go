@@ -145,7 +145,7 @@ func TestAKillIsKeptForANodeThatIsAway(t *testing.T) {
 	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
 	away := c.until(taskID(0), cluster.Unreachable)
 	if away.KillStored {
-		t.Error("a kill is kept that nobody has asked for")
+		t.Error("a kill that was never requested is reported as stored")
 	}
 	kill := cluster.Kill{TaskID: taskID(0), AgentID: "node1", Grace: 5 * time.Second}
 	if err := c.Kill(t.Context(), kill); err != nil {

@@ -288,7 +288,7 @@ func TestOthers(t *testing.T) {
 	f.runs(taskID(0))
 	c.until(taskID(0), cluster.Running) // earlier questions are answered by now
 	if len(c.told) != 1 {
-		t.Errorf("there were updates of others' tasks: %v", c.told)
+		t.Errorf("updates of tasks of others: %v", c.told)
 	}
 }
 

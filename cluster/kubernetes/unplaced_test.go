@@ -201,7 +201,7 @@ func TestShardsShownByEarlierSessions(t *testing.T) {
 
 	plain := subscribe(t, f)
 	if _, can := plain.Session.(cluster.Demander); can {
-		t.Error("a session shows shards without being told to")
+		t.Error("a session shows shards although that is disabled")
 	}
 	eventually.Works(t, "to delete what is left", func() error {
 		if got := f.shown(); len(got) > 0 {

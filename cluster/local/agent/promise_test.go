@@ -96,7 +96,7 @@ func whatIsNotRecordedIsNotAcknowledged(t *testing.T) {
 			&executor.Call_Subscribe{UnacknowledgedUpdates: []executor.Call_Update{{Status: finished}}})
 	})
 	if err == nil {
-		t.Error("a subscription whose updates can't be recorded is taken")
+		t.Error("a subscription whose updates can't be recorded is accepted")
 	}
 	pass(time.Minute)
 	if got := acknowledged(); len(got) > 0 || len(m.all()) > 0 {

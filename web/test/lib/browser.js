@@ -37,11 +37,11 @@ export function launch() {
 
 /**
  * @typedef {object} View how a page is opened
- * @property {Person} [as] who has logged in
- * @property {'light' | 'dark'} [theme] what the system wants
- * @property {'en' | 'zh'} [language] what the browser wants
+ * @property {Person} [as] the user who is logged in
+ * @property {'light' | 'dark'} [theme] the system's theme
+ * @property {'en' | 'zh'} [language] the browser's language
  * @property {number} [width]
- * @property {boolean} [still] without movement
+ * @property {boolean} [still] whether animations are off
  */
 
 /** @type {ReturnType<typeof launch> | undefined} */

@@ -9,13 +9,13 @@ const limit = 4 * (64 << 10)
 
 /**
  * @param {import('node:test').TestContext} t
- * @param {number} at where it begins
- * @param {{text?: string, live?: boolean, status?: number, dropped?: number}} has what the server has
+ * @param {number} at the offset at which following begins
+ * @param {{text?: string, live?: boolean, status?: number, dropped?: number}} has the output and the answers of the server
  */
 function stage(t, at, has) {
   const document = Object.assign(new EventTarget(), { hidden: false })
   Object.defineProperty(globalThis, 'document', { value: document, configurable: true })
-  /** @type {{offset: number, limit: number}[]} what was asked since it was looked at last */
+  /** @type {{offset: number, limit: number}[]} the requests since the last call of seen */
   let asked = []
   /** @type {number[]} */
   let waits = []

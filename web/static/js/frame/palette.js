@@ -83,7 +83,7 @@ export function Palette({ onClose }) {
  * search finds pages and actions here, and jobs and apps on the server, by parts of their names.
  * @param {string} typed
  * @param {AbortSignal} signal
- * @param {(own: Entry[]) => void} meanwhile shows what is here while the server does not answer
+ * @param {(own: Entry[]) => void} meanwhile is called with the console's own entries, before the server has answered
  * @returns {Promise<Entry[]>}
  */
 async function search(typed, signal, meanwhile) {

@@ -30,7 +30,7 @@ const missingFor = 60_000
  * directory knows the names of agents. It reads all of them when it is asked for an agent that it does not know. An agent that is not
  * found then, because it has left the cluster, is named by its id.
  * @param {() => Promise<Named[]>} read
- * @param {() => number} [now] in milliseconds
+ * @param {() => number} [now] the clock, in milliseconds
  */
 export function directory(read, now = Date.now) {
   const names = signal(/** @type {Map<string, string>} */ (new Map()))

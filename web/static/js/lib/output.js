@@ -158,7 +158,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 /**
  * inLines splits bytes into lines.
  * @param {Uint8Array} bytes
- * @param {number} offset where they begin
+ * @param {number} offset the offset of the first byte
  * @param {number} arrived
  */
 function inLines(bytes, offset, arrived) {

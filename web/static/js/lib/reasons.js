@@ -54,7 +54,7 @@ export const inWords = (templates, sentence, code, args) => (code && code !== 't
  * @param {Record<string, string>} templates
  * @param {string} code
  * @param {Args} [args]
- * @returns {string | undefined} nothing without a template
+ * @returns {string | undefined} undefined without a template
  */
 function fill(templates, code, args = {}) {
   if (!Object.hasOwn(templates, code)) return undefined

@@ -9,8 +9,8 @@ export const serverZone = signal('')
  * zoneFor returns the zone in which to show times to the user; '' is the browser's own. Data that belongs to no single job, such as a
  * chart, counts as that of a job without a zone.
  * @param {'mine' | 'job' | 'utc'} choice
- * @param {string | undefined} job the job's zone, '' for none of its own
- * @param {string} server that of jobs without one
+ * @param {string | undefined} job the job's zone, '' if the job names none
+ * @param {string} server the zone of jobs that name none
  */
 export const zoneFor = (choice, job, server) => (choice === 'mine' ? '' : (choice === 'job' && (job || server)) || 'UTC')
 

@@ -72,7 +72,7 @@ export default function JobForm({ job }) {
   </${Page}>`
 }
 
-/** @param {Doc} doc of a job that is copied: it has no name yet, and secrets are not copied */
+/** @param {Doc} doc the document of a copied job; the copy has no name yet, and does not get the secrets */
 const copyOf = (doc) => ({ ...doc, jobName: '' })
 
 /** @param {Doc} body @param {boolean} update @returns {import('../lib/api.js').Request} */

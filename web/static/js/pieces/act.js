@@ -15,20 +15,20 @@ const t = texts(
 /**
  * Act describes what a button does.
  * @typedef {object} Act
- * @property {string} label what it does: "Trigger now", not "OK"
+ * @property {string} label says what the action does: "Trigger now", not "OK"
  * @property {import('./icon.js').IconName} [icon]
  * @property {import('../lib/api.js').Request[]} requests the requests, which are sent one after the other
- * @property {string} [done] what to say when it is done
+ * @property {string} [done] the message when the action is done
  * @property {import('../lib/api.js').Request[] | (() => Promise<import('../lib/api.js').Request[] | undefined>)} [undo] the requests that undo the action; a function is called before the action to find them
- * @property {{title: string, text: any, name?: string}} [confirm] what will happen, for what can't be undone; with a name, that has to be typed
+ * @property {{title: string, text: any, name?: string}} [confirm] says what will happen, for an action that cannot be undone; if it has a name, the user must type that
  * @property {boolean} [danger]
  * @property {boolean} [main]
  * @property {boolean} [small]
- * @property {boolean} [iconOnly] shows the icon alone; the label is its title
+ * @property {boolean} [iconOnly] whether to show only the icon, with the label as its title
  * @property {boolean} [disabled]
  * @property {string} [title]
- * @property {boolean} [noCurl] leaves the curl button away, where many such buttons stand side by side
- * @property {(answers: any[]) => void} [then] called when it is done
+ * @property {boolean} [noCurl] whether to leave out the curl button, where many actions are side by side
+ * @property {(answers: any[]) => void} [then] is called with the answers when the action is done
  */
 
 /**

@@ -19,12 +19,12 @@ const t = texts({ time: 'Time', none: 'No data in this period yet.', summary: '{
 
 /**
  * @typedef {object} ChartProps
- * @property {string} label what is shown, for who can't see it
- * @property {number[]} times seconds since 1970, growing
+ * @property {string} label the name of the chart for screen readers
+ * @property {number[]} times seconds since 1970, in ascending order
  * @property {Line[]} lines
- * @property {[lower: number, upper: number]} [range] two lines with the space between them filled, by their place in lines
+ * @property {[lower: number, upper: number]} [range] the indexes of two lines between which the space is filled
  * @property {(value: number | null) => string} format
- * @property {string} [jobZone] the zone of the job that it is about
+ * @property {string} [jobZone] the zone of the job whose data is shown
  * @property {number} [height]
  * @property {(index: number) => void} [onPick] called with the point that was clicked
  */

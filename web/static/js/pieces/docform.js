@@ -36,16 +36,16 @@ const t = texts(
 
 /**
  * @typedef {object} DocFormProps
- * @property {Doc} first what the form begins with: of an edit, the stored document
+ * @property {Doc} first the document with which the form begins; for an edit, the stored one
  * @property {import('../lib/resource.js').Resource<Doc>} [stored] the document that is edited, as it is stored now
  * @property {string} nameField
- * @property {string} saveLabel what the button of a new document says
+ * @property {string} saveLabel the label of the button that saves a new document
  * @property {(body: Doc, update: boolean) => import('../lib/api.js').Request} request returns the request that saves the document; the body of an update has only the changed fields
  * @property {(body: Doc, update: boolean) => import('../lib/api.js').Request} [check] returns the request that checks the document while the user types
- * @property {(name: string) => string} to where one is after saving
- * @property {string} back where Cancel leads
+ * @property {(name: string) => string} to returns the address to show after saving
+ * @property {string} back the address of Cancel
  * @property {(doc: Doc, checked: any) => any} children the groups of fields; checked is the last answer of check
- * @property {(doc: Doc, checked: any) => any} [side] what stands beside them, over the JSON
+ * @property {(doc: Doc, checked: any) => any} [side] what is shown beside them, above the JSON
  */
 
 /** @param {DocFormProps} props */

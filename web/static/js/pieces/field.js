@@ -9,9 +9,9 @@ const t = texts({ preset: 'default: {value}', given: 'given: {value}', needed: '
  * Form is what the fields of a form know about the document that they edit.
  * @typedef {object} Form
  * @property {import('../lib/document.js').Doc} doc
- * @property {(field: string, value: unknown) => void} set undefined leaves the field out, for its default
+ * @property {(field: string, value: unknown) => void} set sets the value of a field; undefined removes the field, which then has its default
  * @property {(field: string) => import('../lib/api.js').Violation[]} errors returns the violations of a field that are to be shown now
- * @property {(field: string) => void} touch says that somebody was in a field
+ * @property {(field: string) => void} touch records that the user has left a field
  * @property {(violations: import('../lib/api.js').Violation[]) => void} refuse shows further violations, each at its field
  * @property {boolean} disabled
  */
@@ -25,8 +25,8 @@ export const useForm = () => useContext(FormContext)
  * @property {string} name the field's name in the document, such as cron or props.http.url
  * @property {string} label
  * @property {any} [help]
- * @property {boolean} [needed] says that it can't be left out
- * @property {boolean} [wide] over all columns of its group
+ * @property {boolean} [needed] whether the field is required
+ * @property {boolean} [wide] whether the field extends over all columns of its group
  */
 
 /**

@@ -42,7 +42,7 @@ export function Filters({ of, query, label }) {
   </form>`
 }
 
-/** @param {string | undefined} at what stands in the address @param {string} zone */
+/** @param {string | undefined} at the value in the address @param {string} zone */
 const asTyped = (at, zone) => (Number.isNaN(Date.parse(at ?? '')) ? '' : moment(at ?? '', zone).replace(' ', 'T'))
 
 /** @param {string} key @param {string} value */

@@ -27,7 +27,7 @@ const forms = { publish: '/apps/new', register: '/jobs/new', trigger: '' }
 
 /**
  * FirstSteps shows the steps to the first run, instead of the empty list of a page or of the whole overview.
- * @param {{of: 'overview' | 'jobs' | 'apps', onReady?: () => void}} props onReady is called when all of it is there
+ * @param {{of: 'overview' | 'jobs' | 'apps', onReady?: () => void}} props onReady is called when everything is loaded
  */
 export function FirstSteps({ of, onReady }) {
   const admin = may('admin', 'example')

@@ -29,9 +29,9 @@ const t = texts(
  * @property {string} jobName
  * @property {string} appName
  * @property {string} jobExecutionType
- * @property {string} state as explain has it
+ * @property {string} state the state of the job, as in explain
  * @property {number} [running] how many of its shards run
- * @property {number} [waiting] how many wait
+ * @property {number} [waiting] how many of its shards wait
  */
 
 /** jobActNames are all actions, in the order in which they are shown. */

@@ -11,7 +11,7 @@ import { jsonProblemText } from './json.js'
  * unchanged, and the server reports the violation.
  * @param {string} name
  * @param {(value: unknown) => string} write
- * @param {(text: string) => unknown} read undefined leaves the field out
+ * @param {(text: string) => unknown} read parses the text; undefined removes the field
  * @returns {{typed: string, type: (e: any) => void}}
  */
 function useTyped(name, write, read) {

@@ -14,26 +14,26 @@ const t = texts(
  * @property {string} key
  * @property {string} label
  * @property {(row: R) => any} cell
- * @property {(row: R) => string | undefined} [title] what the cell has as its title; by default its text, if the cell is a text
+ * @property {(row: R) => string | undefined} [title] returns the title of the cell; by default that is the cell's text, if it is a text
  * @property {boolean} [num]
- * @property {boolean} [sort] its head sorts by its key
+ * @property {boolean} [sort] whether a click on the head sorts by the key
  */
 
 /**
  * @template R
  * @typedef {object} TableProps
- * @property {string} label what the table has, for who can't see it
+ * @property {string} label the name of the table for screen readers
  * @property {R[]} rows
  * @property {(row: R) => string} id
  * @property {Column<R>[]} columns
- * @property {(row: R) => string} [to] where Enter and a double click lead
+ * @property {(row: R) => string} [to] returns the address that Enter and a double click open
  * @property {{key: string, order: 'ASC' | 'DESC'}} [sorted]
  * @property {(key: string, order: 'ASC' | 'DESC') => void} [onSort]
  * @property {Set<string>} [selected]
  * @property {(selected: Set<string>) => void} [onSelect]
- * @property {(row: R) => any} [acts] what appears at the right of a row
- * @property {boolean} [gather] whether new rows wait behind "n new" while somebody points at the table
- * @property {string} [question] what the rows answer: those of another question are shown at once
+ * @property {(row: R) => any} [acts] returns the actions at the right of a row
+ * @property {boolean} [gather] whether new rows wait behind "n new" while the user points at the table
+ * @property {string} [question] identifies the request that the rows answer; rows of another request are shown at once
  */
 
 /**
