@@ -1,4 +1,4 @@
-// Cordoned machines, on which no new tasks are placed, and dead machines.
+// Machines that are cordoned, so that no new tasks are placed on them, that drain or that are dead.
 import { html, useState } from '../lib/html.js'
 import { call, seg } from '../lib/api.js'
 import { moment } from '../lib/format.js'
@@ -32,7 +32,7 @@ const t = texts(
 /** @typedef {{machine: string, agents: string[], cordon: Cordon}} Machine */
 
 /**
- * cordonNote describes a cordon: since when, by whom and why.
+ * cordonNote describes a cordon: since when, by whom and why, and how far the machine has drained.
  * @param {Cordon | undefined} cordon
  */
 export function cordonNote(cordon) {
@@ -142,7 +142,7 @@ export const Machines = ({ machines, then }) => machines.length > 0 && html`<sec
   <${LeftOn} machines=${machines} />
 </section>`
 
-/** LeftOn is what is left on machines that drain, and what holds it up. @param {{machines: Machine[]}} props */
+/** LeftOn shows the tasks that are left on draining machines, each with the reason why it has not moved. @param {{machines: Machine[]}} props */
 function LeftOn({ machines }) {
   const rows = machines.flatMap((m) => (m.cordon.drain?.left ?? []).map((l) => ({ ...l, machine: m.machine })))
   return rows.length > 0 && html`<${Table} label=${t('left')} rows=${rows} id=${(/** @type {Left} */ l) => l.taskId} columns=${[
