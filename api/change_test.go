@@ -118,7 +118,8 @@ func (w watched) Leader() (scheduler.LeaderView, bool) {
 	return l, ok
 }
 
-// TestALateAnswerCounts: a server that has just handed over leadership may still answer a write that it received before.
+// TestALateAnswerCounts: a server that has just handed over leadership may still answer a write that it received
+// before.
 func TestALateAnswerCounts(t *testing.T) {
 	t.Parallel()
 	came, proceed := make(chan struct{}), make(chan struct{})

@@ -56,7 +56,8 @@ func TestTheClientsTypesAreTheAPIs(t *testing.T) {
 		t.Run(route, func(t *testing.T) {
 			t.Parallel()
 			method, path, _ := strings.Cut(route, " ")
-			schema := inside(t, document, "paths", path, method, "responses", "200", "content", "application/json", "schema")
+			schema := inside(t, document, "paths", path, method, "responses", "200", "content", "application/json",
+				"schema")
 			var missing []string
 			switch {
 			case method == "get" && strings.HasPrefix(path, "/api/app/"), strings.HasPrefix(path, "/api/job/jobs"):

@@ -273,7 +273,8 @@ func TestReasonsAreDescribed(t *testing.T) {
 	found := map[string]bool{}
 	for name, schema := range d.Components.Schemas {
 		for field, of := range schema.Properties {
-			if beside := regexp.MustCompile(`^(reason|failure|waitingFor|cause|message)(Code|Args)$`); !beside.MatchString(field) {
+			beside := regexp.MustCompile(`^(reason|failure|waitingFor|cause|message)(Code|Args)$`)
+			if !beside.MatchString(field) {
 				continue
 			}
 			if found[field] = true; of.Description == "" {
@@ -284,7 +285,8 @@ func TestReasonsAreDescribed(t *testing.T) {
 	if len(found) != 10 {
 		t.Errorf("described are %v", found)
 	}
-	for _, example := range regexp.MustCompile(`"(?:reason|failure|waitingFor|cause|message)Code": ?"([^"]*)"`).FindAllSubmatch(text, -1) {
+	code := regexp.MustCompile(`"(?:reason|failure|waitingFor|cause|message)Code": ?"([^"]*)"`)
+	for _, example := range code.FindAllSubmatch(text, -1) {
 		if !slices.Contains(reason.Codes(), reason.Code(example[1])) {
 			t.Errorf("an example has the code %q", example[1])
 		}

@@ -222,13 +222,18 @@ func TestAnExecutionHasALife(t *testing.T) {
 	}
 	state, finished := "FINISHED", storedExecutions()
 	finished[2].Shards[0].State, finished[2].Shards[0].Success = &state, true
-	h.executions, h.life = finished, []search.Moment{{Time: at(noon), Kind: "TASK_FINISHED", TaskID: "t", Message: "much memory", MessageCode: "text"}}
-	if _, got := call(t, server, "GET", "/api/execution/exec-0", ""); !strings.Contains(got, `"note":"much memory","noteCode":"text"`) {
+	h.executions, h.life = finished,
+		[]search.Moment{{Time: at(noon), Kind: "TASK_FINISHED", TaskID: "t", Message: "much memory",
+			MessageCode: "text"}}
+	if _, got := call(t, server, "GET", "/api/execution/exec-0", ""); !strings.Contains(got,
+		`"note":"much memory","noteCode":"text"`) {
 		t.Error(got)
 	}
-	h.executions, h.life = storedExecutions(), []search.Moment{{Time: at(noon), Kind: "DROPPED", Message: "the job is busy"}}
+	h.executions, h.life = storedExecutions(),
+		[]search.Moment{{Time: at(noon), Kind: "DROPPED", Message: "the job is busy"}}
 	if answer, text := call(t, server, "GET", "/api/execution/none", ""); readError(t, answer,
-		text).Error.Code != "execution_not_found" || !strings.Contains(text, "does not exist, because its fire was dropped: the job is busy") {
+		text).Error.Code != "execution_not_found" ||
+		!strings.Contains(text, "does not exist, because its fire was dropped: the job is busy") {
 		t.Error(text)
 	}
 	h.life = nil

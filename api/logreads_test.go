@@ -113,7 +113,8 @@ func TestOutputWhoseBeginningWasDropped(t *testing.T) {
 			t.Errorf("%s: %v", query, h)
 		}
 	}
-	if _, got := call(t, server, "GET", "/api/task/t1/logs/search?q=abcde&limit=1", ""); !strings.HasPrefix(got, `{"matches":[{"offset":2097152,`) {
+	if _, got := call(t, server, "GET", "/api/task/t1/logs/search?q=abcde&limit=1", ""); !strings.HasPrefix(got,
+		`{"matches":[{"offset":2097152,`) {
 		t.Error(got)
 	}
 	f.set(stdout, rest[:16])

@@ -39,7 +39,8 @@ func TestReferenceOfMetrics(t *testing.T) {
 	call(t, server, "GET", "/api/job/jobs/any", "")
 	_, scrape := call(t, server, "GET", "/metrics", "")
 	rows := map[string]string{}
-	for _, f := range regexp.MustCompile(`(?m)^# HELP (elasticjob_\S+) (.+)\n# TYPE \S+ (\S+)$`).FindAllStringSubmatch(scrape, -1) {
+	family := regexp.MustCompile(`(?m)^# HELP (elasticjob_\S+) (.+)\n# TYPE \S+ (\S+)$`)
+	for _, f := range family.FindAllStringSubmatch(scrape, -1) {
 		name, help, kind := f[1], f[2], f[3]
 		sample := regexp.MustCompile(`(?m)^` + name + `(?:_bucket)?(?:\{(.*)\})? \S+$`).FindStringSubmatch(scrape)
 		if sample == nil {

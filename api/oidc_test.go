@@ -99,7 +99,8 @@ func TestLoginByOpenID(t *testing.T) {
 		t.Fatalf("%d %s %v", answer.StatusCode, text, answer.Header)
 	}
 	if want := (auth.Principal{Name: "alice", Kind: auth.OIDC,
-		Grant: auth.Grant{Role: auth.Operator}}); l.issuer.whom.Name != want.Name || l.issuer.whom.Kind != want.Kind || l.issuer.whom.Role != want.Role {
+		Grant: auth.Grant{Role: auth.Operator}}); l.issuer.whom.Name != want.Name || l.issuer.whom.Kind != want.Kind ||
+		l.issuer.whom.Role != want.Role {
 		t.Errorf("%+v", l.issuer.whom)
 	}
 	set := answer.Cookies()

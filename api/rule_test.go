@@ -112,7 +112,8 @@ func TestEveryRouteAsksWhoItIs(t *testing.T) {
 			case r.Who == "everybody":
 			case a.role == auth.NoRole:
 				want = http.StatusUnauthorized
-			case r.Who == "any user or token" && !strings.HasSuffix(r.Path, "/password"): // of another user: admins only
+				// Only admins may set the password of another user.
+			case r.Who == "any user or token" && !strings.HasSuffix(r.Path, "/password"):
 			case a.role < r.Needs, strings.HasSuffix(r.Who, "for all apps") && a.apps != nil,
 				strings.HasSuffix(r.Path, "/password") && (a.role < auth.Admin || a.apps != nil):
 				want = http.StatusForbidden

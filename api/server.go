@@ -189,8 +189,9 @@ func New(opts Options) *Server {
 	s.admission = admission.New(admission.Options{Answers: s.answers, Access: opts.Access, State: s.access.State,
 		Proofs: opts.Proofs, Advertise: opts.Advertise, RuleOf: s.ruleOf})
 	s.forwarder = forward.New(forward.Options{Log: s.log, Answers: s.answers, Scheduler: opts.Scheduler,
-		Proof: s.admission.ForwardHeaders, TLS: opts.TLS, Advertise: opts.Advertise, ForwardTimeout: opts.ForwardTimeout,
-		AnswerGrace: opts.AnswerGrace, ShuttingDown: s.shuttingDown})
+		Proof: s.admission.ForwardHeaders, TLS: opts.TLS, Advertise: opts.Advertise,
+		ForwardTimeout: opts.ForwardTimeout,
+		AnswerGrace:    opts.AnswerGrace, ShuttingDown: s.shuttingDown})
 	s.table = s.routes()
 	s.reservedNames = map[string][]string{"appName": route.ReservedNames(s.table, "appName"),
 		"jobName": route.ReservedNames(s.table, "jobName")}

@@ -322,7 +322,9 @@ func TestForwardingIsProven(t *testing.T) {
 	if r.Header.Get("X-Elasticjob-Forwarded-For") != "127.0.0.1" {
 		t.Errorf("%q", right)
 	}
-	for path, status := range map[string]int{"GET /api/app/list?x=1": 400 /* it knows no x */, "GET /api/app/list": 403, "GET /api/app/list?x=2": 403, "POST /api/app/list?x=1": 403, "GET /api/job/jobs?x=1": 403} {
+	for path, status := range map[string]int{"GET /api/app/list?x=1": 400, /* it knows no x */
+		"GET /api/app/list": 403, "GET /api/app/list?x=2": 403, "POST /api/app/list?x=1": 403,
+		"GET /api/job/jobs?x=1": 403} {
 		method, path, _ := strings.Cut(path, " ")
 		if answer, text := fetch(t, client, method, leader+path, nil, right...); answer.StatusCode != status {
 			t.Errorf("%s %s: %d %s, want %d", method, path, answer.StatusCode, text, status)

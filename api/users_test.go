@@ -101,7 +101,9 @@ func TestUsersAndTokens(t *testing.T) {
 	ok("DELETE", "/api/users/bob", "", "true")
 	refused("DELETE", "/api/users/bob", "", 404, "user_not_found")
 
-	made := ok("POST", "/api/tokens", `{"name":"ci","role":"operator","apps":["billing-*"],"expires":"2999-01-01T00:00:00Z"}`, `"expires":"2999-01-01T00:00:00Z"`)
+	made := ok("POST", "/api/tokens",
+		`{"name":"ci","role":"operator","apps":["billing-*"],"expires":"2999-01-01T00:00:00Z"}`,
+		`"expires":"2999-01-01T00:00:00Z"`)
 	secret, _ := made["token"].(string)
 	if !strings.HasPrefix(secret, "ejt_") {
 		t.Fatalf("made %v", made)

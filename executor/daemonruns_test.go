@@ -74,7 +74,8 @@ func TestDaemonRunsHaveNotes(t *testing.T) {
 			task := daemonOf("d", program)
 			task.CPUs, task.MemoryMB = 0.5, 64
 			a.launch(task)
-			if r := a.awaitRuns("d", wire.RunFinished, 1)[0]; !strings.HasPrefix(r.Note, "it used up to ") || r.Cause != "" {
+			if r := a.awaitRuns("d", wire.RunFinished, 1)[0]; !strings.HasPrefix(r.Note, "it used up to ") ||
+				r.Cause != "" {
 				t.Errorf("%+v", r.Run)
 			}
 		})

@@ -73,7 +73,8 @@ func TestFinishedTask(t *testing.T) {
 	task.Command = []string{"job.sh"}
 	task.Env = map[string]string{"OWN": "yes", "LANG": "de_DE.UTF-8", "ELASTICJOB_TASK_ID": "forged"}
 	task.Package.Cache = false
-	task.Command = []string{"sh", "-c", `echo "$# $0"; echo err >&2; cat; pwd; ls; env >env.out; cat env.out; sleep 0.2`}
+	task.Command = []string{"sh", "-c",
+		`echo "$# $0"; echo err >&2; cat; pwd; ls; env >env.out; cat env.out; sleep 0.2`}
 	a.launch(task) // runs long enough to be reported as running
 	_, status := a.await("t1", mesos.TASK_FINISHED)
 	if got := a.states("t1"); got != "STARTING STARTING RUNNING FINISHED" {
@@ -276,23 +277,27 @@ func TestBadTaskData(t *testing.T) {
 func TestKill(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
-	task := taskOf("gentle", script(t, `trap 'echo bye; echo why >&2; exit 0' TERM; echo up; while :; do sleep 0.01; done`))
+	task := taskOf("gentle", script(t,
+		`trap 'echo bye; echo why >&2; exit 0' TERM; echo up; while :; do sleep 0.01; done`))
 	a.launch(task)
 	_, status := a.await("gentle", mesos.TASK_RUNNING)
 	a.read(status.Dir + "/stdout")
 	a.kill("gentle")
 	a.kill("gentle")
 	if _, status = a.await("gentle", mesos.TASK_KILLED); !strings.Contains(a.read(status.Dir+"/stdout"), "bye") ||
-		!strings.HasPrefix(status.Cause, "killed; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") || status.Forced {
+		!strings.HasPrefix(status.Cause, "killed; end of stderr:\n") || !strings.HasSuffix(status.Cause, "why") ||
+		status.Forced {
 		t.Errorf("%+v", status)
 	}
-	task = taskOf("deaf", script(t, `trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))
+	task = taskOf("deaf", script(t,
+		`trap '' TERM; setsid sh -c 'trap "" TERM; echo $$; exec sleep 1000' & while :; do sleep 0.01; done`))
 	task.KillGraceMillis = 50
 	a.launch(task)
 	_, status = a.await("deaf", mesos.TASK_RUNNING)
 	child := strings.TrimSpace(a.read(status.Dir + "/stdout"))
 	a.kill("deaf")
-	if _, status = a.await("deaf", mesos.TASK_KILLED); status.Signal != "killed" || status.ExitStatus != nil || !status.Forced {
+	if _, status = a.await("deaf", mesos.TASK_KILLED); status.Signal != "killed" || status.ExitStatus != nil ||
+		!status.Forced {
 		t.Errorf("%+v", status)
 	}
 	waitGone(t, "/proc/"+child)

@@ -343,7 +343,9 @@ func TestTaskKillsItsSession(t *testing.T) {
 		return len(strings.Fields(string(text))) == 2
 	})
 	// The script kills the processes of this session, which is the executor's.
-	a.launch(taskOf("killer", script(t, fmt.Sprintf(`for p in $(ps -o pid= --sid %d); do [ $p = $$ ] || kill -9 $p; done; kill -9 $$`, a.cmd.Process.Pid))))
+	a.launch(taskOf("killer", script(t,
+		fmt.Sprintf(`for p in $(ps -o pid= --sid %d); do [ $p = $$ ] || kill -9 $p; done; kill -9 $$`,
+			a.cmd.Process.Pid))))
 	a.exit()
 	for _, pid := range inSession(a.cmd.Process.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // an agent does this after an executor's end

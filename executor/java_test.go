@@ -35,7 +35,8 @@ exec java -XX:TieredStopAtLevel=1 Main.java`))
 		t.Errorf("%q, want %q", zone, want)
 	}
 	trace := run("trace", `find(500);`)
-	for _, part := range []string{"java.lang.IllegalStateException: read conf/app.yml (Main.java:4)\n", "Caused by: java.net.ConnectException: Connection refused (10.0.0.7:3306)"} {
+	for _, part := range []string{"java.lang.IllegalStateException: read conf/app.yml (Main.java:4)\n",
+		"Caused by: java.net.ConnectException: Connection refused (10.0.0.7:3306)"} {
 		if !strings.Contains(trace, part) {
 			t.Errorf("no %q in %q", part, trace)
 		}

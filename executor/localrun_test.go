@@ -223,12 +223,14 @@ func ignoreExit(err error) error {
 func TestRunKeepsTheWorkingDirectory(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{0, 3, 124} {
-		tr := newTrial(t, map[string]string{"job.sh": fmt.Sprintf("#!/bin/sh\necho x >result.txt\n[ %[1]d != 124 ] || exec sleep 1000\nexit %[1]d\n", status),
+		tr := newTrial(t, map[string]string{"job.sh": fmt.Sprintf(
+			"#!/bin/sh\necho x >result.txt\n[ %[1]d != 124 ] || exec sleep 1000\nexit %[1]d\n", status),
 			"job.json": `{"jobName":"j","appName":"a","jobExecutionType":"TRANSIENT","shardingTotalCount":1,"cpuCount":1,"memoryMB":64,"timeoutSeconds":1}`})
 		c := tr.command("--app", "job.sh", "--script", "./job.sh", "--job", "job.json", "--keep")
 		said, _ := c.CombinedOutput()
 		_, at, _ := strings.Cut(strings.TrimSpace(string(said)), "its working directory is kept at ")
-		if text, err := os.ReadFile(filepath.Join(at, "result.txt")); string(text) != "x\n" || strings.Contains(at, "failed") || c.ProcessState.ExitCode() != status {
+		if text, err := os.ReadFile(filepath.Join(at, "result.txt")); string(text) != "x\n" ||
+			strings.Contains(at, "failed") || c.ProcessState.ExitCode() != status {
 			t.Errorf("%s: %q, %v", said, text, err)
 		}
 	}

@@ -120,7 +120,8 @@ func TestCheckPackage(t *testing.T) {
 			executor.ScriptFacts{Path: "a", Found: true, Executable: true, Interpreter: "/usr/bin/env"}, "tar.gz",
 			`bootstrapScript: the first line of a names "nosuchpython", which is not in the PATH of this agent (`},
 		{"an archive", packed(t, map[string]string{"a*": "PK\x03\x04"}), "/p.tar.gz", executor.PackageCheck{Command: []string{"a"}},
-			executor.ScriptFacts{Path: "a", Found: true, Executable: true}, "tar.gz", "bootstrapScript: a is an archive: name what runs it first"},
+			executor.ScriptFacts{Path: "a", Found: true, Executable: true}, "tar.gz",
+			"bootstrapScript: a is an archive: name what runs it first"},
 		{"a file of this machine", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"/bin/sh"}, OfAgent: true},
 			executor.ScriptFacts{Path: "/bin/sh", Found: true, Executable: true}, "tar.gz", ""},
 		{"no program", good, "/p.tar.gz", executor.PackageCheck{Command: []string{"/etc/passwd"}, OfAgent: true},
@@ -308,8 +309,9 @@ func TestACheckOfAWrongName(t *testing.T) {
 		"timeout 5 java -jar ap.jar":  {inFolder, "/p.tar.gz", []string{"ap.jar is not in the package; did you mean lib/app.jar?"}},
 	} {
 		for _, ofAgent := range []bool{false, true} {
-			facts, err := executor.CheckPackage(t.Context(), executor.PackageCheck{URL: serving(t, test.content) + test.file,
-				Command: strings.Fields(command), Folder: t.TempDir(), OfAgent: ofAgent})
+			facts, err := executor.CheckPackage(t.Context(),
+				executor.PackageCheck{URL: serving(t, test.content) + test.file,
+					Command: strings.Fields(command), Folder: t.TempDir(), OfAgent: ofAgent})
 			if err != nil {
 				t.Fatal(err)
 			}

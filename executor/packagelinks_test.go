@@ -19,8 +19,10 @@ func TestCheckOfLinksToTheMachine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	archive := tar.NewWriter(&out)
-	for name, to := range map[string]string{"venv/bin/python3": "/bin/sh", "venv/bin/gone": "/no/such", "venv/bin/closed": "/proc/1/exe"} {
-		if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to, Mode: 0o777}); err != nil {
+	for name, to := range map[string]string{"venv/bin/python3": "/bin/sh", "venv/bin/gone": "/no/such",
+		"venv/bin/closed": "/proc/1/exe"} {
+		if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: name, Linkname: to,
+			Mode: 0o777}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,9 +38,11 @@ func TestCheckOfLinksToTheMachine(t *testing.T) {
 		"python3": "", "gone": "venv/bin/gone is a link to /no/such, which is not on this agent",
 		"closed": "venv/bin/closed is a link to /proc/1/exe, which is not on this agent, or which the user that jobs run as can't reach",
 	} {
-		facts, err := executor.CheckPackage(t.Context(), executor.PackageCheck{URL: url, Command: []string{"venv/bin/" + name, "x.py"},
-			Folder: t.TempDir(), OfAgent: true, RunAs: as})
-		if got := fmt.Sprint(facts.Problems); err != nil || want == "" && strings.Contains(got, "link") || !strings.Contains(got, want) ||
+		facts, err := executor.CheckPackage(t.Context(),
+			executor.PackageCheck{URL: url, Command: []string{"venv/bin/" + name, "x.py"},
+				Folder: t.TempDir(), OfAgent: true, RunAs: as})
+		if got := fmt.Sprint(facts.Problems); err != nil || want == "" && strings.Contains(got, "link") ||
+			!strings.Contains(got, want) ||
 			facts.Script.Found != (want == "") {
 			t.Errorf("%s: %s, %+v, %v", name, got, facts.Script, err)
 		}

@@ -25,7 +25,8 @@ import (
 // grace. This process must be the first process of the container, or at least have no children.
 func (p Pod) Run(ctx context.Context, log *slog.Logger) Ending {
 	c := container.Current(p.Folder, p.Begun)
-	if err := container.CheckBegun(p.Begun); err != nil { // first, so that no later failure hides that the task has begun
+	// This check comes first, so that no later failure hides that the task has begun.
+	if err := container.CheckBegun(p.Begun); err != nil {
 		return NotStarted(err)
 	}
 	var err error

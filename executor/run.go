@@ -85,7 +85,8 @@ func runWith(ctx context.Context, config Config, api agent.API, log *slog.Logger
 		LeftBehind: func() []int { <-orphaned; return left },
 		Store:      store, Ledger: ledger, Outputs: outputs,
 		Temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
-		Works:       works, KeepFailed: config.KeepFailed, Kept: keptFolder, KeepSucceeded: config.keepSucceeded, Log: log,
+		Works:       works, KeepFailed: config.KeepFailed, Kept: keptFolder, KeepSucceeded: config.keepSucceeded,
+		Log: log,
 	})
 	s := &session{config: config, log: log, agent: api, ledger: ledger, tasks: all}
 	background, stop := context.WithCancel(context.Background())

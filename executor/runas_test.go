@@ -296,7 +296,8 @@ func TestAsRootPackagesAreWhatTheirUserCanRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.launch(taskOf("t", url))
-	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause, "permission denied: jobs run as user nobody,") {
+	if _, status := a.await("t", mesos.TASK_FAILED); !strings.Contains(status.Cause,
+		"permission denied: jobs run as user nobody,") {
 		t.Errorf("cause %q", status.Cause)
 	}
 }

@@ -63,7 +63,8 @@ func TestMemoryShare(t *testing.T) {
 	if got := a.read(status.Dir + "/stdout"); got != "0.5 64\n" {
 		t.Errorf("its share is %q", got)
 	}
-	if !strings.HasPrefix(status.Cause, "it used up to ") || !strings.Contains(status.Cause, " MB of memory, and its job has memoryMB 64, which is not enforced here") {
+	if !strings.HasPrefix(status.Cause, "it used up to ") ||
+		!strings.Contains(status.Cause, " MB of memory, and its job has memoryMB 64, which is not enforced here") {
 		t.Errorf("cause %q", status.Cause)
 	}
 }
@@ -109,7 +110,8 @@ func TestLastWordsOfKilledTasks(t *testing.T) {
 func TestLastProgress(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
-	a.launch(taskOf("t", script(t, `for i in 1 2 3 4; do echo '{"type":"progress","fraction":'0.$i',"message":"row '$i'"}' >&4; done`)))
+	a.launch(taskOf("t", script(t,
+		`for i in 1 2 3 4; do echo '{"type":"progress","fraction":'0.$i',"message":"row '$i'"}' >&4; done`)))
 	_, status := a.await("t", mesos.TASK_FINISHED)
 	if p := status.Progress; p == nil || p.Fraction != 0.4 || p.Message != "row 4" || p.Notice {
 		t.Errorf("%+v", p)

@@ -176,8 +176,8 @@ func TestPackageIsToldByItsSum(t *testing.T) {
 	}
 }
 
-// TestKeepFailed: the working folders of the newest failed tasks are kept, as many as configured, and no others. A job's
-// own number counts for the job alone; the reason says where the folder is.
+// TestKeepFailed: the working folders of the newest failed tasks are kept, as many as configured, and no others. A
+// job's own number counts for the job alone; the reason says where the folder is.
 func TestKeepFailed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -187,8 +187,7 @@ func TestSecretsAreKept(t *testing.T) {
 		fields = append(fields, v.Field)
 	}
 	want := []string{"description", "env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "jobParameter",
-		"props.apiKey",
-		"props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
+		"props.apiKey", "props.marked", "props.script.command.line", "props.source", "shardingItemParameters"}
 	if diff := cmp.Diff(want, fields); err != nil || diff != "" {
 		t.Errorf("registered as a new job: %v %s", err, diff)
 	}
@@ -220,8 +219,7 @@ func TestSecretsStayWhereTheyAreSent(t *testing.T) {
 	}
 	parameters := []string{"jobParameter", "shardingItemParameters"}
 	ofExecutors := append([]string{"env.DB_PASSWORD", "env.DB_URL", "env.JAVA_OPTS", "env.MARKED", "props.apiKey",
-		"props.http.data",
-		"props.http.url", "props.marked", "props.source"}, parameters...)
+		"props.http.data", "props.http.url", "props.marked", "props.source"}, parameters...)
 	for name, test := range map[string]struct {
 		change       func(*jobs.Config)
 		notKept      []string // the fields whose secrets are not kept

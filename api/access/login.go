@@ -97,7 +97,8 @@ func (h *Handlers) beginSession(c *gin.Context) (any, error) {
 func (h *Handlers) endSession(c *gin.Context) (any, error) {
 	who := caller.Of(c.Request.Context()).Principal
 	if who.Session == "" {
-		return nil, failure.BadRequest("no_session", "the request was not made with a login, so there is no login to end")
+		return nil, failure.BadRequest("no_session",
+			"the request was not made with a login, so there is no login to end")
 	}
 	setSession(c, "", time.Time{})
 	return true, h.changeError(c, h.Access.Logout(c.Request.Context(), who))

@@ -159,7 +159,8 @@ func (h *Handlers) requireSoundPackage(c *gin.Context, config app.Config) (*Pack
 	return &facts, err
 }
 
-var checkFirst = request.Flag("check", "Fetches the package first, and publishes nothing if something is wrong with it.")
+var checkFirst = request.Flag("check",
+	"Fetches the package first, and publishes nothing if something is wrong with it.")
 
 // withOptionalCheck returns a handler that calls withCheck if the query has check=true, and withoutCheck otherwise.
 func withOptionalCheck(withoutCheck, withCheck route.Handler) route.Handler {

@@ -99,7 +99,8 @@ func (k *Keeper) recordFault(log *slog.Logger, err error) {
 	k.fault.Store(&text)
 	if text != k.loggedFault {
 		k.loggedFault = text
-		log.Error("TLS certificate not reloaded: the previous one stays in force", "expires", k.NotAfter(), "error", err)
+		log.Error("TLS certificate not reloaded: the previous one stays in force", "expires", k.NotAfter(), "error",
+			err)
 	}
 }
 

@@ -76,11 +76,12 @@ var apiTags = []openapi.Tag{
 // typeFacts returns what reflection cannot find about the Go types of bodies and answers.
 func typeFacts() openapi.Types {
 	appHints, jobHints := app.Hints(), jobs.Hints()
-	text := openapi.Schema{"description": "A string, or an object that marks it as secret or names its source.", "anyOf": []any{
-		openapi.Schema{"type": "string"},
-		openapi.Schema{"type": "object",
-			"properties": map[string]any{"value": route.TextSchema, "secret": openapi.Schema{"type": "boolean"},
-				"fromFile": route.TextSchema, "fromEnv": route.TextSchema}}}}
+	text := openapi.Schema{"description": "A string, or an object that marks it as secret or names its source.",
+		"anyOf": []any{
+			openapi.Schema{"type": "string"},
+			openapi.Schema{"type": "object",
+				"properties": map[string]any{"value": route.TextSchema, "secret": openapi.Schema{"type": "boolean"},
+					"fromFile": route.TextSchema, "fromEnv": route.TextSchema}}}}
 	return openapi.Types{
 		Names: map[reflect.Type]string{
 			reflect.TypeFor[app.Config](): "AppDocument", reflect.TypeFor[jobs.Config](): "JobDocument",
@@ -93,8 +94,9 @@ func typeFacts() openapi.Types {
 			reflect.TypeFor[search.Page[search.Trace]]():      "TraceEvents",
 			reflect.TypeFor[search.Page[history.AuditRow]]():  "AuditRows",
 			reflect.TypeFor[search.Page[history.ChangeRow]](): "ChangeRows",
-			reflect.TypeFor[search.Run]():                     "RunEvent", reflect.TypeFor[search.Trace](): "TraceEvent",
-			reflect.TypeFor[executions.State](): "RunState", reflect.TypeFor[executions.Source](): "RunSource",
+			reflect.TypeFor[search.Run]():                     "RunEvent",
+			reflect.TypeFor[search.Trace]():                   "TraceEvent",
+			reflect.TypeFor[executions.State]():               "RunState", reflect.TypeFor[executions.Source](): "RunSource",
 			reflect.TypeFor[cluster.State](): "TaskState",
 			reflect.TypeFor[auth.Kind]():     "CallerKind", reflect.TypeFor[search.Time](): "TimeOrNull",
 			reflect.TypeFor[search.Cell]():       "GridCell",

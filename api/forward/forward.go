@@ -345,7 +345,8 @@ func (a *attempt) checkTokenAccepted(response *http.Response) error {
 // that another server has forwarded is not forwarded again.
 func (h *Forwarder) leaderAddress(r *http.Request) (string, error) {
 	if from := r.Header.Get(admission.ForwardedBy); from != "" {
-		return "", failure.Unchanged("not_leading", "the server at %s forwarded this to a server that does not lead: try again",
+		return "", failure.Unchanged("not_leading",
+			"the server at %s forwarded this to a server that does not lead: try again",
 			failure.Quoted(from))
 	}
 	leader, ok := h.Scheduler.Leader()

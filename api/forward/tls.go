@@ -44,8 +44,9 @@ func (a *attempt) tlsFailure(err error) error {
 	case errors.As(err, &untrusted):
 		a.server.Log.Error("the leader's certificate is not trusted: nothing is forwarded", "leader", a.address,
 			"error", err)
-		return failure.Unchanged("leader_not_trusted", "this server does not trust the certificate of the leader at %s: "+
-			"give all servers --tls-ca with its issuer's certificate, and check that it is for the host of the leader's --advertise (%v)",
+		return failure.Unchanged("leader_not_trusted",
+			"this server does not trust the certificate of the leader at %s: "+
+				"give all servers --tls-ca with its issuer's certificate, and check that it is for the host of the leader's --advertise (%v)",
 			a.address, untrusted.Err)
 	}
 	return nil

@@ -45,7 +45,7 @@ type point struct {
 	minutes, sampled, loaded                     int64 // minutes with any data, with task samples, with launch data
 	finished, failed, launched, running, waiting int64
 	fires                                        int64
-	delayP50                                     float64 // the sum of the medians, each multiplied by its minute's fires
+	delayP50                                     float64 // the sum of the medians, each times its minute's fires
 	delayP95                                     float64 // of the worst minute
 }
 
@@ -108,7 +108,8 @@ func orNull(n int64, value float64) *float64 {
 // mean returns sum/n, or nil if n is 0.
 func mean(n int64, sum float64) *float64 { return orNull(n, sum/float64(max(n, 1))) }
 
-var seriesRange = request.Choice("range", "Length of the time range, in steps of 1, 5 or 30 minutes.", "hour", "day", "week")
+var seriesRange = request.Choice("range", "Length of the time range, in steps of 1, 5 or 30 minutes.", "hour", "day",
+	"week")
 
 // series answers from the history. Without a history, or while the history cannot be read, it answers from the memory
 // of this leader, which covers only its own term.

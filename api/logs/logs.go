@@ -123,7 +123,8 @@ func (h *Handlers) sendPages(c *gin.Context, w http.ResponseWriter, l *outputRea
 			return
 		default:
 			// A server that no longer leads does not know whether the task still runs.
-			if failures++; failures < maxReadFailures && isTemporary(err) && failure.Refusal(err).Code != "not_leading" {
+			if failures++; failures < maxReadFailures && isTemporary(err) &&
+				failure.Refusal(err).Code != "not_leading" {
 				continue
 			}
 			h.Log.WarnContext(c.Request.Context(), "task output cut off", "task", l.taskID, "error", err)

@@ -68,7 +68,9 @@ var schedulerFamilies = []family[stats.Stats]{
 			put(float64(s.ExecutionsFailed), string(executions.Failed))
 			put(float64(s.ExecutionsKilled), string(executions.Killed))
 		}),
-	histogram("execution_wait_seconds", "from the creation of an execution, by a cron or a trigger, to its launch, for any reason", func(s *stats.Stats) *stats.Histogram { return &s.ExecutionWait }),
+	histogram("execution_wait_seconds",
+		"from the creation of an execution, by a cron or a trigger, to its launch, for any reason",
+		func(s *stats.Stats) *stats.Histogram { return &s.ExecutionWait }),
 	histogram("execution_run_seconds", "from an execution's first process to its last one's end",
 		func(s *stats.Stats) *stats.Histogram { return &s.ExecutionRun }),
 

@@ -93,7 +93,8 @@ func nameInBody(c *gin.Context) (string, error) {
 func PathValue(c *gin.Context, variable string) (string, error) {
 	text, err := url.PathUnescape(c.Param(variable))
 	if err != nil {
-		return "", failure.BadRequest("bad_path", "the %s in the path is not correctly percent-encoded: %v", variable, err)
+		return "", failure.BadRequest("bad_path", "the %s in the path is not correctly percent-encoded: %v", variable,
+			err)
 	}
 	return text, nil
 }

@@ -137,7 +137,8 @@ func (h *Handlers) allExecutions(
 			return nil, history.Unreadable(readErr)
 		}
 		if readErr != nil {
-			answer.Warn(c, "these are only the executions that the scheduler remembers: "+history.Unreadable(readErr).Error())
+			answer.Warn(c, "these are only the executions that the scheduler remembers: "+
+				history.Unreadable(readErr).Error())
 		}
 	}
 	if jobUnknown && len(stored) == 0 {

@@ -71,7 +71,8 @@ func (h *Handlers) explain(c *gin.Context) (any, error) {
 		return nil, err
 	}
 	e, err := caller.ReadWith(c.Request.Context(), h.Scheduler, explain.Reader.Explain, name)
-	e.NextFires, e.Waiting, e.Running = answer.OrEmpty(e.NextFires), answer.OrEmpty(e.Waiting), answer.OrEmpty(e.Running)
+	e.NextFires, e.Waiting, e.Running = answer.OrEmpty(e.NextFires), answer.OrEmpty(e.Waiting),
+		answer.OrEmpty(e.Running)
 	return e, err
 }
 

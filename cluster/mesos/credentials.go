@@ -57,7 +57,8 @@ func parseCredentials(text []byte) (*Credentials, error) {
 			Credentials       json.RawMessage
 		}
 		if err := json.Unmarshal(text, &doc); err != nil {
-			return nil, errors.New(`begins like JSON, but is not of the form {"principal":"…","secret":"…"}`) // json's own error quotes the text
+			// The error of package json quotes the text, which may contain the secret.
+			return nil, errors.New(`begins like JSON, but is not of the form {"principal":"…","secret":"…"}`)
 		}
 		if doc.Credentials != nil {
 			return nil, errors.New(`is the master's list ("credentials"): give a file with only the scheduler's principal and secret`)

@@ -45,7 +45,8 @@ type cordonFlags struct {
 func (f *cordonFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.request.Reason, "reason", "", "why, for everyone whose shards could run there (required)")
-	flags.StringVar(&f.until, "until", "", "when it ends by itself: a time (RFC 3339), or a duration from now: 30m, 24h")
+	flags.StringVar(&f.until, "until", "",
+		"when it ends by itself: a time (RFC 3339), or a duration from now: 30m, 24h")
 	flags.BoolVar(&f.request.Force, "force", false, "also a host that the server has not seen")
 }
 
@@ -153,7 +154,8 @@ func (a *cli) deadCommand() *cobra.Command {
 			"lost. It is refused while the machine was heard within the last minute. The machine stays cordoned.",
 		Args: someArgs("the machine"), ValidArgsFunction: a.completion(machineNames)}
 	cmd.Flags().StringVar(&request.Reason, "reason", "", "why, for others")
-	cmd.Flags().BoolVar(&request.Force, "force", false, "also if it was heard a moment ago: nothing of it runs any more")
+	cmd.Flags().BoolVar(&request.Force, "force", false,
+		"also if it was heard a moment ago: nothing of it runs any more")
 	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		return a.each(args, func(machine string) error {
 			answer, err := c.DeclareDead(ctx, machine, request)

@@ -66,8 +66,8 @@ func TestAgents(t *testing.T) {
 		t.Errorf("drain says %q, want %q; it asked %s", got, want, asked)
 	}
 	list := s.ok("--server", server, "agent", "list")
-	for _, want := range []string{"m1    CORDONED", "cordoned by ann: disk, ends ", "; its clock is off", "m2    unknown",
-		"m9    CORDONED", "declared dead", "m1: shard 1 of d: it waits"} {
+	for _, want := range []string{"m1    CORDONED", "cordoned by ann: disk, ends ", "; its clock is off",
+		"m2    unknown", "m9    CORDONED", "declared dead", "m1: shard 1 of d: it waits"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list has no %q:\n%s", want, list)
 		}

@@ -24,7 +24,10 @@ import (
 func serve(t *testing.T, handle http.HandlerFunc) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked.Add(1); handle(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		handle(w, r)
+	}))
 	t.Cleanup(server.Close)
 	return server.URL, asked
 }
@@ -254,7 +257,8 @@ func TestAWaitTellsTheReason(t *testing.T) {
 	if status := a.run(t.Context(), []string{"--server", server, "run", "wait", "j@1"}); status != 0 {
 		t.Errorf("status %d", status)
 	}
-	for _, want := range []string{"14:00:00 waiting: no room: \"elasticjob job pause j\"\n", "14:00:00 shard 1 waiting: tried again\n"} {
+	for _, want := range []string{"14:00:00 waiting: no room: \"elasticjob job pause j\"\n",
+		"14:00:00 shard 1 waiting: tried again\n"} {
 		if strings.Count(text(), want) != 1 {
 			t.Errorf("%q is not there once in:\n%s", want, text())
 		}
@@ -314,7 +318,8 @@ func TestACheckOfAJobLooksForItsScript(t *testing.T) {
 			switch {
 			case r.URL.Path == "/api/job/check":
 				fmt.Fprint(w, `{"document":{"appName":"a","props":{"script.command.line":"java -jar lib/ap.jar"}}}`)
-			case string(body) != `{"appName":"a","bootstrapScript":"java -jar lib/ap.jar"}` || r.URL.RawQuery != "update=true":
+			case string(body) != `{"appName":"a","bootstrapScript":"java -jar lib/ap.jar"}` ||
+				r.URL.RawQuery != "update=true":
 				refuses(w, http.StatusBadRequest, "test", r.URL.String()+" "+string(body))
 			case test.pack == "":
 				refuses(w, http.StatusForbidden, "forbidden", "only for publishers")
@@ -367,7 +372,8 @@ func TestTheLastFailedRunOfADaemonIsShown(t *testing.T) {
 			fmt.Fprintf(w, `{"executionId":"j@1","state":"RUNNING","shards":[{"item":0,"daemon":{"lastRun":%s,"lastFailure":%s}}]}`, last, bad)
 		})
 		status, out, said := newSession(t).run("", "--server", server, "run", "show", "j@1")
-		if status != 0 || strings.Count(out, "shard 0: its last failed run FAILED") != want || strings.Count(out, "no luck") != 1 {
+		if status != 0 || strings.Count(out, "shard 0: its last failed run FAILED") != want ||
+			strings.Count(out, "no luck") != 1 {
 			t.Errorf("last run %s: status %d: %s%s", last, status, out, said)
 		}
 	}

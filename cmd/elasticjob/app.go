@@ -70,8 +70,9 @@ func (a *cli) writeAppCommand(isNew bool) *cobra.Command {
 	}
 	cmd.Args = optionalArg("NAME")
 	fieldFlags(cmd, appFields, &file, isNew)
-	cmd.Flags().BoolVar(&check, "check", false, "first let the server fetch the package and look for the command in it, "+
-		"and change nothing if it finds a problem")
+	cmd.Flags().BoolVar(&check, "check", false,
+		"first let the server fetch the package and look for the command in it, "+
+			"and change nothing if it finds a problem")
 	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		d, err := a.gather(cmd, args, file, "appName", appFields)
 		if err != nil {

@@ -71,7 +71,8 @@ Exit status:
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.server, "server", "", "the server's `URL`, such as https://jobs.example.com")
 	flags.StringVar(&a.context, "context", "", "the `NAME` of the context whose server is used")
-	flags.StringVar(&a.ca, "ca", "", "a `FILE` with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
+	flags.StringVar(&a.ca, "ca", "",
+		"a `FILE` with the authority (PEM) that signed the server's certificate (ELASTICJOB_CA)")
 	flags.StringVarP(&a.output, "output", "o", "table",
 		"the `FORM`: table, json or yaml; the last two are the server's answers as they are")
 	a.complete(root, "context", contextSource(a))

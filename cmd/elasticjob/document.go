@@ -121,7 +121,8 @@ func (d document) defaultsText(subject string, cpuCount, memoryMB float64) strin
 	if len(amounts) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s takes %s by default (%s)", subject, strings.Join(amounts, " and "), strings.Join(flags, ", "))
+	return fmt.Sprintf("%s takes %s by default (%s)", subject, strings.Join(amounts, " and "),
+		strings.Join(flags, ", "))
 }
 
 func (d document) raw() (json.RawMessage, error) { return json.Marshal(d) }

@@ -71,7 +71,8 @@ func (a *cli) importFrom(
 	flags.Float64Var(&o.CPUCount, "cpu", 0.1, "CPU of a shard")
 	flags.Float64Var(&o.MemoryMB, "memory", 128, "memory of a shard in MB")
 	flags.StringVar(&o.TimeZone, "time-zone", "", "the zone of crons that name none, such as Asia/Shanghai")
-	flags.BoolVar(&o.Disabled, "disabled", false, "disable all jobs, to try them while the other scheduler still runs them")
+	flags.BoolVar(&o.Disabled, "disabled", false,
+		"disable all jobs, to try them while the other scheduler still runs them")
 	var finish func() error
 	if more != nil {
 		finish = more(cmd, &o)

@@ -85,8 +85,9 @@ func (a *cli) writeJobCommand(isNew bool) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&env, "env", nil, "a variable of the job's processes, `NAME=VALUE`; may be given again")
 	flags.StringArrayVar(&props, "prop", nil, "a property, `NAME=VALUE`; may be given again")
-	flags.BoolVar(&check, "check", false, "only report what is wrong, the next fires and whether the shards would fit; "+
-		"a script.command.line is looked for in the app's package. Nothing is changed")
+	flags.BoolVar(&check, "check", false,
+		"only report what is wrong, the next fires and whether the shards would fit; "+
+			"a script.command.line is looked for in the app's package. Nothing is changed")
 	if !isNew {
 		flags.StringArrayVar(&unsetEnv, "unset-env", nil,
 			"a variable, by its `NAME`, to be removed; may be given again")

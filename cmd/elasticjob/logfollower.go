@@ -73,7 +73,8 @@ func (f *logFollower) task(id, prefix string) {
 // second one; print then prints nothing for it.
 func (f *logFollower) print(ctx context.Context, o client.Output, prefix string) error {
 	o.Dropped = func(bytes int64) {
-		fmt.Fprintf(f.err, "note: %d bytes of %s are left out: the executor has dropped them and keeps the end\n", bytes, o.Stream)
+		fmt.Fprintf(f.err, "note: %d bytes of %s are left out: the executor has dropped them and keeps the end\n",
+			bytes, o.Stream)
 	}
 	err := f.cli.printStream(ctx, f.client, o, f.tail, f.writer(o.Stream), prefix)
 	if len(f.streams) > 1 && client.HasCode(err, "one_stream") {

@@ -43,7 +43,8 @@ shards begin with the number of the shard. For a job it prints the last run.`,
 	flags.StringVar(&r.stream, "stream", "both", "stdout, stderr or both")
 	flags.IntSliceVar(&r.items, "item", nil, "these shards only, by their numbers")
 	flags.IntVar(&r.tail, "tail", -1, "begin with so many lines before the end; -1: all")
-	flags.IntVar(&r.attempt, "attempt", 0, "this attempt of each shard, from 1; the last four are kept; 0: the last one")
+	flags.IntVar(&r.attempt, "attempt", 0,
+		"this attempt of each shard, from 1; the last four are kept; 0: the last one")
 	completeWords(cmd, "stream", "stdout", "stderr", "both")
 	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		streams := []string{r.stream}

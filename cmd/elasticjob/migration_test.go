@@ -23,7 +23,8 @@ func TestMigrationFromOtherSystems(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	replaced := strings.NewReplacer("zk1.example.com:2181", liteZooKeeperWithJobs(t), "xxl-job.dsn", xxlDatabaseWithJobs(t, folder))
+	replaced := strings.NewReplacer("zk1.example.com:2181", liteZooKeeperWithJobs(t), "xxl-job.dsn",
+		xxlDatabaseWithJobs(t, folder))
 	blocks := regexp.MustCompile("(?s)TestMigrationFromOtherSystems -->\n```sh\n(elasticjob [^\n]*)\n.*?```\n```text\n(.*?)```").
 		FindAllStringSubmatch(string(text), -1)
 	if len(blocks) != 2 {
@@ -50,7 +51,8 @@ func TestMigrationFromOtherSystems(t *testing.T) {
 func TestImportWithoutASourceNamesThem(t *testing.T) {
 	t.Parallel()
 	for system, flag := range map[string]string{"xxl-job": "--db", "elasticjob-lite": "--zk"} {
-		if status, _, report := newSession(t).run("", "import", system); status != statusUsage || !strings.Contains(report, "FILE, or "+flag) {
+		if status, _, report := newSession(t).run("", "import", system); status != statusUsage ||
+			!strings.Contains(report, "FILE, or "+flag) {
 			t.Errorf("%s: status %d: %s", system, status, report)
 		}
 	}

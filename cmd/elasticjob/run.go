@@ -83,7 +83,8 @@ func (a *cli) runTable(rows []client.Summary) *table {
 	t := &table{columns: []column{{title: "RUN", minWidth: 30}, {title: "STATE"}, {title: "BY"}, {title: "FIRED"},
 		{title: "TOOK", right: true}, {title: "SHARDS", minWidth: 8}, {title: "REASON", minWidth: 8}}}
 	for _, run := range rows {
-		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)), text(a.relativeShort(&run.FireTime)),
+		t.add(text(run.ExecutionID), state(run.State), text(sourceWord(run.Source)),
+			text(a.relativeShort(&run.FireTime)),
 			text(millisText(run.DurationMillis)), text(counts(run.Shards)), text(shortReason(run.Why)))
 	}
 	return t

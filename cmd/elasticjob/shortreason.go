@@ -10,8 +10,8 @@ import (
 )
 
 var (
-	// outputEnd and keptFolder match parts of an executor's text about the end of a process. That reason has no arguments,
-	// so only its text has these parts.
+	// outputEnd and keptFolder match parts of an executor's text about the end of a process. That reason has no
+	// arguments, so only its text has these parts.
 	outputEnd  = regexp.MustCompile(`(?:^|; )end of std(?:err|out):\s`)
 	keptFolder = regexp.MustCompile(`; (its working directory is kept on the agent: [^;\n]*)`)
 	// plainExit matches an exit status, which says less than the last line of the output.

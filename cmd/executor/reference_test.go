@@ -14,7 +14,8 @@ func TestReferenceOfRun(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
 	text.WriteString("| flag | |\n|---|---|\n")
-	for _, found := range regexp.MustCompile(`(?m)^  (--\S+(?: [\w.]+)?)  +(.*(?:\n {5,}.*)*)$`).FindAllStringSubmatch(runUsage, -1) {
+	flag := regexp.MustCompile(`(?m)^  (--\S+(?: [\w.]+)?)  +(.*(?:\n {5,}.*)*)$`)
+	for _, found := range flag.FindAllStringSubmatch(runUsage, -1) {
 		fmt.Fprintf(&text, "| `%s` | %s |\n", found[1], reference.Cell(strings.Join(strings.Fields(found[2]), " ")))
 	}
 	reference.Check(t, "../../docs/configuration.md", "flags of executor run", text.String())

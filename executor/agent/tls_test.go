@@ -171,7 +171,8 @@ func TestTrustInTheAgent(t *testing.T) {
 			server.TLS, server.Config.ErrorLog = c.server, log.New(io.Discard, "", 0)
 			server.StartTLS()
 			defer server.Close()
-			config, err := (&tlsEnvironment{getenv: func(name string) string { return c.env[name] }}).config(server.Listener.Addr().String())
+			config, err := (&tlsEnvironment{getenv: func(name string) string { return c.env[name] }}).config(
+				server.Listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,7 +203,8 @@ func TestTrustThatCannotBe(t *testing.T) {
 		"/no/such/file":                     {"LIBPROCESS_SSL_ENABLED": "1", "LIBPROCESS_SSL_CA_FILE": "/no/such/file"},
 		"no certificate":                    {"LIBPROCESS_SSL_ENABLED": "1", "ELASTICJOB_MESOS_CA": "nonsense"},
 	} {
-		if _, err := (&tlsEnvironment{getenv: func(name string) string { return env[name] }}).config("127.0.0.1:5051"); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := (&tlsEnvironment{getenv: func(name string) string { return env[name] }}).config(
+			"127.0.0.1:5051"); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("want %q, got %v", name, err)
 		}
 	}

@@ -46,7 +46,8 @@ func (c *Container) Begin() error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("mark the task as begun: %w; %s must be writable and have free space", err, filepath.Dir(c.begun))
+		return fmt.Errorf("mark the task as begun: %w; %s must be writable and have free space", err,
+			filepath.Dir(c.begun))
 	}
 	return nil
 }

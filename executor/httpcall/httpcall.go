@@ -209,7 +209,8 @@ func (l *requestLimits) transport() *http.Transport {
 				switch {
 				case err == nil:
 					return &timeoutConn{Conn: conn, limits: l}, nil
-				case transient != nil && ctx.Err() != nil: // the timeout ended this attempt, but is not why there is no connection
+				case transient != nil && ctx.Err() != nil:
+					// The timeout ended this attempt, but it is not the reason why there is no connection.
 					return nil, errConnect{transient}
 				case !isTransient(err):
 					return nil, errConnect{err}
@@ -285,14 +286,16 @@ func (l *requestLimits) explain(ctx context.Context, address *url.URL, err error
 	var connect errConnect
 	switch isConnect := errors.As(err, &connect); {
 	case isConnect && isTransient(err):
-		return fmt.Errorf("no connection to %s, tried for %s (http.connect.timeout.milliseconds): %w", address.Host, l.connect,
-			connect.error)
+		return fmt.Errorf("no connection to %s, tried for %s (http.connect.timeout.milliseconds): %w", address.Host,
+			l.connect, connect.error)
 	case isConnect && errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no connection to %s within %s (http.connect.timeout.milliseconds)", address.Host, l.connect)
 	case isConnect:
 		return fmt.Errorf("no connection to %s: %w%s", address.Host, connect.error, netproblem.Advice(err))
 	case l.timedOut.Load():
-		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", address.Host, event, l.read)
+		return fmt.Errorf("%s: %s: nothing came within %s (http.read.timeout.milliseconds)", address.Host, event,
+			l.read)
 	}
-	return fmt.Errorf("%s: %s: %s%s", address.Host, event, output.Readable(err.Error(), maxCause), netproblem.Advice(err))
+	return fmt.Errorf("%s: %s: %s%s", address.Host, event, output.Readable(err.Error(), maxCause),
+		netproblem.Advice(err))
 }

@@ -105,7 +105,8 @@ func TestRequestIsWhatTheJobSays(t *testing.T) {
 				header := r.Header.Get("shardingContext")
 				if err := errors.Join(json.Unmarshal([]byte(header), &got),
 					json.Unmarshal([]byte(shard),
-						&want)); err != nil || fmt.Sprint(got) != fmt.Sprint(want) || !strings.Contains(header, `na\u00efve \ud83d\ude00 \n\u007f`) {
+						&want)); err != nil || fmt.Sprint(got) != fmt.Sprint(want) ||
+					!strings.Contains(header, `na\u00efve \ud83d\ude00 \n\u007f`) {
 					t.Errorf("shardingContext is %s, %v", header, err)
 				}
 				user, password, _ := r.BasicAuth()
@@ -162,7 +163,8 @@ func TestAnswers(t *testing.T) {
 		"failure of bytes": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(404)
 			_, _ = w.Write([]byte("\xff\xfe\x00na\xefve\x1b[31m\n"))
-		}, 404, "HTTP/1.1 404 Not Found\n\xff\xfe\x00na\xefve\x1b[31m\n", []string{"answered 404 Not Found:\n\ufffdna\ufffdve"}},
+		}, 404, "HTTP/1.1 404 Not Found\n\xff\xfe\x00na\xefve\x1b[31m\n",
+			[]string{"answered 404 Not Found:\n\ufffdna\ufffdve"}},
 		"failure with a long body": {func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(503)
 			_, _ = io.WriteString(w, long)
@@ -346,11 +348,13 @@ func TestServersThatListenLater(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	url := serving(t, func(_ http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer x" || r.Header.Get("User-Agent") != "mine" || r.Host != "inside.example.com" {
+		if r.Header.Get("Authorization") != "Bearer x" || r.Header.Get("User-Agent") != "mine" ||
+			r.Host != "inside.example.com" {
 			t.Errorf("%s %v", r.Host, r.Header)
 		}
 	})
-	headers := map[string]wire.Header{"authorization": {Value: "Bearer x"}, "User-Agent": {Value: "mine"}, "host": {Value: "inside.example.com"}}
+	headers := map[string]wire.Header{"authorization": {Value: "Bearer x"}, "User-Agent": {Value: "mine"},
+		"host": {Value: "inside.example.com"}}
 	if _, _, err := ask(t.Context(), wire.HTTP{URL: url, Headers: headers}, "{}"); err != nil {
 		t.Error(err)
 	}

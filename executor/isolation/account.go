@@ -131,8 +131,8 @@ func (a *Account) CheckEntry(path string) error {
 			return err
 		}
 		if !a.mayEnter(info) {
-			return fmt.Errorf("user %s can't enter %s (mode %04o): chmod o+x it, or take another folder", a.Name, folder,
-				info.Mode().Perm())
+			return fmt.Errorf("user %s can't enter %s (mode %04o): chmod o+x it, or take another folder", a.Name,
+				folder, info.Mode().Perm())
 		}
 		if folder == path {
 			return nil

@@ -44,7 +44,8 @@ func TestUnsharedIsNoOneElse(t *testing.T) {
 			running[firstUnshared+n] = true
 		}
 		as, err := unshared(etc, c.start, running)
-		if want := accountOfIDs(firstUnshared+c.want, firstUnshared+c.want); err != nil || !reflect.DeepEqual(as, want) {
+		if want := accountOfIDs(firstUnshared+c.want, firstUnshared+c.want); err != nil ||
+			!reflect.DeepEqual(as, want) {
 			t.Errorf("%s: %+v, %v, want %+v", name, as, err, want)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 
 // NotOnAgent says that there is no file at an absolute path.
 func NotOnAgent(name string) string {
-	return "there is no file " + name + " on this agent: name one that is there, or one in the package without a slash at its beginning"
+	return "there is no file " + name +
+		" on this agent: name one that is there, or one in the package without a slash at its beginning"
 }
 
 // LeadsOut says that a name leads out of the package.
@@ -31,7 +32,8 @@ func NotInPackage(root, name string) string {
 	if len(files) == 0 {
 		return name + " is not in the package, which is empty: pack again with the script in it"
 	}
-	return name + " is not in the package" + holding(files, more) + ": name one of its files, or pack again with the script in it"
+	return name + " is not in the package" + holding(files, more) +
+		": name one of its files, or pack again with the script in it"
 }
 
 // NotFound says that a name without a slash is neither a file of the package nor a program in the search path.
@@ -130,5 +132,6 @@ func InterpreterProblem(file, name, search string, isProgram func(file string) b
 		lookPath(program, search, isProgram) != "" {
 		return ""
 	}
-	return fmt.Sprintf("the first line of %s names %q, which is not in the PATH of this agent (%s)%s", name, program, search, next)
+	return fmt.Sprintf("the first line of %s names %q, which is not in the PATH of this agent (%s)%s", name, program,
+		search, next)
 }

@@ -106,8 +106,8 @@ func (r References) resolve(field, app string, files, variables map[string]strin
 			problems = append(problems, fmt.Errorf("%s%s: %s is the executor's own variable, which jobs must not use",
 				field, name, variable))
 		case !isSet:
-			problems = append(problems, fmt.Errorf("%s%s: the executor's environment on this agent has no %s", field, name,
-				variable))
+			problems = append(problems, fmt.Errorf("%s%s: the executor's environment on this agent has no %s", field,
+				name, variable))
 		case len(value) > maxSecret:
 			problems = append(problems, fmt.Errorf("%s%s: %s is longer than 64 KiB", field, name, variable))
 		}

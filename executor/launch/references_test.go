@@ -71,8 +71,8 @@ func TestReferences(t *testing.T) {
 	for path, want := range map[string]string{
 		folder + "/none": "there is no such file on this agent", folder + "/db/x": "not a directory",
 		folder: "not a regular file", folder + "/apps": "is for the app that its folder",
-		folder + "/pipe": "not a regular file", folder + "/too-long": "longer than 64 KiB", folder + "/zero": "zero byte",
-		folder + "/leads-out": "escapes", folder + "/leads-out-absolutely": "escapes",
+		folder + "/pipe": "not a regular file", folder + "/too-long": "longer than 64 KiB",
+		folder + "/zero": "zero byte", folder + "/leads-out": "escapes", folder + "/leads-out-absolutely": "escapes",
 		folder + "/up/outside":       "escapes",
 		folder + "/apps/billing/key": "and not for other", folder + "/apps/other/../billing/key": "and not for other",
 		folder + "/apps/othe":  "and not for other",
@@ -108,11 +108,13 @@ func TestReferences(t *testing.T) {
 func TestReferencesOfHeaders(t *testing.T) {
 	t.Parallel()
 	folder := secretFiles(t)
-	r := References{folders: []string{folder}, lookup: func(name string) (string, bool) { return "of the executor", name == "GIVEN" }}
+	r := References{folders: []string{folder},
+		lookup: func(name string) (string, bool) { return "of the executor", name == "GIVEN" }}
 	of := func(headers map[string]wire.Header) wire.Task {
 		return wire.Task{AppName: "billing", HTTP: &wire.HTTP{URL: "http://h", Headers: headers}}
 	}
-	got, err := r.Request(of(map[string]wire.Header{"A": {Value: "plain"}, "B": {File: folder + "/apps/billing/key"}, "C": {Variable: "GIVEN"}}))
+	got, err := r.Request(of(map[string]wire.Header{"A": {Value: "plain"}, "B": {File: folder + "/apps/billing/key"},
+		"C": {Variable: "GIVEN"}}))
 	want := wire.HTTP{URL: "http://h", Headers: map[string]wire.Header{"A": {Value: "plain"},
 		"B": {Value: "of billing", Secret: true}, "C": {Value: "of the executor", Secret: true}}}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -122,7 +124,8 @@ func TestReferencesOfHeaders(t *testing.T) {
 		"there is no such file": {File: folder + "/none"}, "not in a folder for secrets": {File: "/etc/passwd"},
 		"line breaks": {File: folder + "/two-lines"}, "has no NONE": {Variable: "NONE"}, "executor's own": {Variable: "MESOS_X"},
 	} {
-		if _, err := r.Request(of(map[string]wire.Header{"X": header})); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := r.Request(of(map[string]wire.Header{"X": header})); err == nil ||
+			!strings.Contains(err.Error(), want) ||
 			!strings.HasPrefix(err.Error(), "props.http.header.X: ") {
 			t.Errorf("%+v: %v", header, err)
 		}

@@ -231,8 +231,8 @@ func (w *Words) checkShell(script string) {
 	}
 }
 
-// checkFile adds a problem if something is wrong with the file that a word names. For a word that is only mentioned, and so may
-// not name a file, it does so only if another folder of the package has the file.
+// checkFile adds a problem if something is wrong with the file that a word names. For a word that is only mentioned,
+// and so may not name a file, it does so only if another folder of the package has the file.
 func (w *Words) checkFile(word string, how use) {
 	if how == mentioned {
 		if w.Ended {
@@ -282,12 +282,14 @@ func (w *Words) checkFile(word string, how use) {
 func (w *Words) checkMissing(name string, how use) {
 	if top, err := filepath.Rel(w.Dir, w.Root); err == nil && top != "." {
 		if inside, ok := strings.CutPrefix(name, top+"/"); ok && exists(filepath.Join(w.Root, inside)) {
-			w.add(name + " is not found: the command runs in " + top + ", the only directory at the package's top, so name the file " + inside)
+			w.add(name + " is not found: the command runs in " + top +
+				", the only directory at the package's top, so name the file " + inside)
 			return
 		}
 	}
 	found, _, _ := findSimilar(w.Root, name)
-	below := slices.DeleteFunc(slices.Clone(found), func(file string) bool { return !strings.HasSuffix(file, "/"+name) })
+	below := slices.DeleteFunc(slices.Clone(found),
+		func(file string) bool { return !strings.HasSuffix(file, "/"+name) })
 	switch {
 	case how != mentioned && len(found) == 0 && isSimilar(name, w.File) && path.Ext(name) == path.Ext(w.File):
 		// The package was unpacked because the command does not name it.

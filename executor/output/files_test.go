@@ -95,8 +95,8 @@ func size(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// The beginning of an output is dropped while it grows. Its end keeps its offsets, and nothing that is written meanwhile
-// is lost.
+// The beginning of an output is dropped while it grows. Its end keeps its offsets, and nothing that is written
+// meanwhile is lost.
 func TestTheBeginningOfALargeOutputIsDropped(t *testing.T) {
 	t.Parallel()
 	const limit, line, width = 1 << 20, "0123456789abcdefghijkl%015d\n", 38
@@ -189,7 +189,8 @@ func TestOutputIsBoundedWhateverATaskDoesToItsFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer CloseAll(files)
-			if err := errors.Join(spoil(files[0], o.file("1", "stdout")), writeString(files[0], "precious")); err != nil {
+			if err := errors.Join(spoil(files[0], o.file("1", "stdout")),
+				writeString(files[0], "precious")); err != nil {
 				t.Fatal(err)
 			}
 			for deadline := time.Now().Add(20 * time.Second); ; <-time.After(time.Millisecond) {

@@ -15,7 +15,8 @@ var (
 		`(UnsatisfiedLinkError|NoClassDefFoundError|ClassNotFoundException|ExceptionInInitializerError).*\borg[./]apache[./]mesos\b|` +
 		`\bat org\.apache\.mesos\.Mesos(ExecutorDriver|NativeLibrary)\b`)
 	// Stack frames of the original: of 3.0, of its alphas, and of 2.1.
-	inOriginal = regexp.MustCompile(`\bat (org\.apache\.shardingsphere\.elasticjob\.cloud|com\.dangdang\.ddframe\.job\.cloud)\.(executor|api)\.`)
+	inOriginal = regexp.MustCompile(
+		`\bat (org\.apache\.shardingsphere\.elasticjob\.cloud|com\.dangdang\.ddframe\.job\.cloud)\.(executor|api)\.`)
 	// Stack frames of the original's executor for one item without Mesos, which works here too.
 	inLocal = regexp.MustCompile(`\bat [\w.]+\.cloud\.executor\.local\.`)
 )

@@ -366,7 +366,8 @@ func (t *transfer) copy(body io.Reader, alive func()) error {
 			}
 			_, _ = t.sum.Write(buffer[:n]) // a hash returns no error
 			if now := time.Now(); now.After(t.nextProgress) {
-				t.log.Info("package fetch in progress", "url", redact(t.url.String()), "bytes", t.received, "of", t.total)
+				t.log.Info("package fetch in progress", "url", redact(t.url.String()), "bytes", t.received, "of",
+					t.total)
 				t.nextProgress = now.Add(progressInterval)
 			}
 		}

@@ -53,7 +53,8 @@ func TestURL(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				<-time.After(5 * time.Millisecond)
 			}
-		}, change: func(l *pack.Limits) { l.Transfer = 150 * time.Millisecond }, want: "not fetched within 150ms", requests: 1},
+		}, change: func(l *pack.Limits) { l.Transfer = 150 * time.Millisecond }, want: "not fetched within 150ms",
+			requests: 1},
 		{name: "dribbles with the limits in no hurry", answer: func(w http.ResponseWriter, r request) {
 			for i := range 40 {
 				_, _ = io.WriteString(w, longScript[i:i+1])
@@ -71,7 +72,8 @@ func TestURL(t *testing.T) {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond }, want: "the server sent no data within 400ms", requests: 1, unanswered: true},
+		}, change: func(l *pack.Limits) { l.FirstByte = 400 * time.Millisecond },
+			want: "the server sent no data within 400ms", requests: 1, unanswered: true},
 		{name: "slow behind its first byte", answer: func(w http.ResponseWriter, r request) {
 			for i := range 40 {
 				_, _ = io.WriteString(w, longScript[i:i+1])
@@ -85,7 +87,8 @@ func TestURL(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				<-time.After(5 * time.Millisecond)
 			}
-		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond }, want: "at least 1024 a second are required", requests: 1},
+		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond },
+			want: "at least 1024 a second are required", requests: 1},
 		{name: "drips in the end", answer: func(w http.ResponseWriter, r request) {
 			_, _ = io.WriteString(w, longScript)
 			for r.Context().Err() == nil {
@@ -93,13 +96,15 @@ func TestURL(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 				<-time.After(5 * time.Millisecond)
 			}
-		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond }, want: "at least 1024 a second are required", requests: 1},
+		}, change: func(l *pack.Limits) { l.RateOver = 200 * time.Millisecond },
+			want: "at least 1024 a second are required", requests: 1},
 		{name: "closes without an answer", answer: func(http.ResponseWriter, request) { panic(http.ErrAbortHandler) }, want: "EOF", requests: 2, unanswered: true},
 		{name: "silent in between", answer: func(w http.ResponseWriter, r request) {
 			_, _ = io.WriteString(w, "#!")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
-		}, change: func(l *pack.Limits) { l.Stall = 400 * time.Millisecond }, want: "broken after 2 bytes: the transfer stalled", requests: 2},
+		}, change: func(l *pack.Limits) { l.Stall = 400 * time.Millisecond },
+			want: "broken after 2 bytes: the transfer stalled", requests: 2},
 		{name: "breaks off each time", answer: func(w http.ResponseWriter, r request) { brokenOff(w, longScript) }, want: fmt.Sprintf("broken after %d bytes: unexpected EOF", half), requests: 2},
 		{name: "breaks off without length", answer: func(w http.ResponseWriter, r request) {
 			_, _ = io.WriteString(w, "#!")

@@ -140,8 +140,9 @@ func TestOutside(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"abs": "/etc", "abs/passwd": "/etc/passwd", "./chain/x": "/etc/x", "inside": "",
-		"file": "", "loop": "", "none": "", "../x": "", "file/x": ""} {
+	for name, want := range map[string]string{"abs": "/etc", "abs/passwd": "/etc/passwd", "./chain/x": "/etc/x",
+		"inside": "",
+		"file":   "", "loop": "", "none": "", "../x": "", "file/x": ""} {
 		if got := pack.Outside(dir, name); got != want {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -46,7 +46,8 @@ func Open(as *isolation.Account) (p *Pipe, theirs []*os.File, err error) {
 	// Only the executor's ends are non-blocking: a process expects reads and writes that block.
 	err = errors.Join(unix.SetNonblock(fds[1], true), unix.SetNonblock(fds[2], true))
 	if as != nil { // Java and shells open descriptors by their paths, /proc/self/fd/3, which requires the right owner
-		err = errors.Join(err, unix.Fchown(fds[0], int(as.UID), int(as.GID)), unix.Fchown(fds[3], int(as.UID), int(as.GID)))
+		err = errors.Join(err, unix.Fchown(fds[0], int(as.UID), int(as.GID)),
+			unix.Fchown(fds[3], int(as.UID), int(as.GID)))
 	}
 	file := func(i int) *os.File { return os.NewFile(uintptr(fds[i]), "pipe of a process") }
 	p = &Pipe{in: file(1), out: file(2), read: make(chan struct{})}

@@ -73,14 +73,17 @@ func TestMessages(t *testing.T) {
 			[]pipe.Message{{Type: "progress", Message: "a" + long[:198]}, {Type: "done", Error: long[:4096]}}},
 		"what is no message": {"hi\n\n\x00\xff\n[]\n7\nnull\n{}\n" + `{"type":"other"}` + "\n" +
 			`{"type":"done","run":7}` + "\n" + `{"type":"done"}` + "\n",
-			[]pipe.Message{ignored("the line hi" + noMessage), ignored("the line \x00\xff" + noMessage), ignored("the line []" + noMessage),
-				ignored("the line 7" + noMessage), ignored("the message null" + noType), ignored("the message {}" + noType),
-				ignored(`the message {"type":"other"}` + noType),
-				ignored(`the field run of the message {"type":"done","run":7} is of the wrong type: number`), {Type: "done"}}},
+			[]pipe.Message{ignored("the line hi" + noMessage), ignored("the line \x00\xff" + noMessage),
+				ignored("the line []" + noMessage),
+				ignored("the line 7" + noMessage), ignored("the message null" + noType),
+				ignored("the message {}" + noType), ignored(`the message {"type":"other"}` + noType),
+				ignored(`the field run of the message {"type":"done","run":7} is of the wrong type: number`),
+				{Type: "done"}}},
 		"an error that is an object": {`{"type":"done","run":"1","error":{"code":1}}` + "\n",
 			[]pipe.Message{ignored(`the field error of the message {"type":"done","run":"1","error":{"code":1}} is of the wrong type: object`)}},
 		"indented": {"{\n  \"type\": \"done\",\n  \"run\": \"1\"\n}\n", []pipe.Message{ignored("the line {" + noMessage),
-			ignored(`the line "type": "done",` + noMessage), ignored(`the line "run": "1"` + noMessage), ignored("the line }" + noMessage)}},
+			ignored(`the line "type": "done",` + noMessage), ignored(`the line "run": "1"` + noMessage),
+			ignored("the line }" + noMessage)}},
 		"a long stack": {`{"type":"done","error":"a.B: x\n` + strings.Repeat(`\tat a.B.c(B.java:1)\n`, 1000) + `Caused by: a.C: y"}` + "\n",
 			[]pipe.Message{{Type: "done", Error: "a.B: x (B.java:1)\nCaused by: a.C: y"}}},
 		"GBK": {"{\"type\":\"done\",\"error\":\"\xb4\xed\xce\xf3: \xce\xde\xb7\xa8\xc1\xac\xbd\xd3\"}\n",
@@ -111,8 +114,9 @@ func TestUnfinishedLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go p.Read(pipe.Handlers{Message: func(m pipe.Message) { told <- m }, Ignored: func(what string) { told <- ignored(what) },
-		Closed: func() { close(told) }})
+	go p.Read(pipe.Handlers{Message: func(m pipe.Message) { told <- m },
+		Ignored: func(what string) { told <- ignored(what) },
+		Closed:  func() { close(told) }})
 	defer p.Close()
 	_, _ = io.WriteString(theirs[1], `{"type":"done",`)
 	if got := <-told; got != ignored(unfinished) {
@@ -226,7 +230,8 @@ func TestProbe(t *testing.T) {
 	}
 	line, err := bufio.NewReader(theirs[0]).ReadString('\n')
 	var message struct{ Type, Run string }
-	if err := errors.Join(err, json.Unmarshal([]byte(line), &message)); err != nil || line[0] != ' ' || message.Type != "cancel" {
+	if err := errors.Join(err, json.Unmarshal([]byte(line), &message)); err != nil || line[0] != ' ' ||
+		message.Type != "cancel" {
 		t.Errorf("%q, %v", line, err)
 	}
 	_ = theirs[0].Close()

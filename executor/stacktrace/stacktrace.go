@@ -18,8 +18,9 @@ var (
 	// atFrame matches frames of Java, Node.js and .NET.
 	atFrame = regexp.MustCompile(`^\s+at \S.*(?:[)\]]|:\d+:\d+|:line \d+)(?: \{)?$`)
 	// goFunction and goPlace match the two lines of a frame of Go.
-	goFunction = regexp.MustCompile(`^(?:created by \S+(?: in goroutine \d+)?|[\w./*()\[\]·{}~%-]+\.[\w.*()\[\]·{}-]+(?:\(.*\))?|panic\(.*\))$`)
-	goPlace    = regexp.MustCompile(`^\t\S.*\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?$`)
+	goFunction = regexp.MustCompile(
+		`^(?:created by \S+(?: in goroutine \d+)?|[\w./*()\[\]·{}~%-]+\.[\w.*()\[\]·{}-]+(?:\(.*\))?|panic\(.*\))$`)
+	goPlace = regexp.MustCompile(`^\t\S.*\.(?:go|s):\d+(?: \+0x[0-9a-f]+)?$`)
 	// otherLine matches the other lines of traces: headings, notes about omitted frames, and frames of Ruby and PHP.
 	otherLine = regexp.MustCompile("^(?:" + strings.Join([]string{
 		`(?:Exception Group )?Traceback \(most recent call last\):`, `\s*\[Previous line repeated \d+ more times?\]`,
@@ -31,11 +32,13 @@ var (
 	// thrown matches the line of an exception in Python.
 	thrown = regexp.MustCompile(`^\s*[A-Za-z_][\w.]*(?:: .*)?$`)
 	// withoutMessage matches an exception without a message, which only the place of its frame explains.
-	withoutMessage = regexp.MustCompile(`^\s*(?:Exception in thread ".*" |Caused by: |Suppressed: |Uncaught )?[\w.$]*(?:Exception|Error|Throwable)$`)
+	withoutMessage = regexp.MustCompile(
+		`^\s*(?:Exception in thread ".*" |Caused by: |Suppressed: |Uncaught )?[\w.$]*(?:Exception|Error|Throwable)$`)
 
 	// beginsException matches the beginning of an exception with a message.
-	beginsException = regexp.MustCompile(`^[\s|+]*(?:Exception in thread "[^"]*" |Caused by: |Suppressed: |Uncaught |Unhandled exception\. )?` +
-		`(?:[\w.$]*(?:Exception|Error|Throwable)|panic): `)
+	beginsException = regexp.MustCompile(
+		`^[\s|+]*(?:Exception in thread "[^"]*" |Caused by: |Suppressed: |Uncaught |Unhandled exception\. )?` +
+			`(?:[\w.$]*(?:Exception|Error|Throwable)|panic): `)
 
 	// javaPlace and otherPlace match the file and the line of a frame of Java, and of Node.js and .NET. pythonPlace
 	// matches those of a frame of Python.
@@ -46,18 +49,19 @@ var (
 	// of the SDK, and for Python and Node.js those of installed packages.
 	library = regexp.MustCompile(`^\s+at (?:[\w.@-]*/)*(?:java|javax|jdk|sun|com\.sun|kotlin|scala|groovy|` +
 		`io\.github\.elasticjob\.[A-Z]\w*)\.|\(node:|/node_modules/|at node:`)
-	pythonLibrary = regexp.MustCompile(`File "(?:<frozen |.*(?:[/\\](?:site|dist)-packages|\blib(?:64)?[/\\]python[\d.]+)[/\\]|` +
-		`(?:.*[/\\])?elasticjob\.py")`)
+	pythonLibrary = regexp.MustCompile(
+		`File "(?:<frozen |.*(?:[/\\](?:site|dist)-packages|\blib(?:64)?[/\\]python[\d.]+)[/\\]|` +
+			`(?:.*[/\\])?elasticjob\.py")`)
 )
 
 // Shorten returns a text without the frames of the stack traces of Java, Python, Node.js, Go, .NET, Ruby and PHP in it.
 //
-// To an exception of Java, Python, Node.js and .NET it appends the place in the program's own code that threw the exception,
-// such as "(Share.java:17)". An exception that has neither a message nor such a place keeps the frame that threw it. An
-// exception of Python without a message keeps its own frame with the line of the program.
+// To an exception of Java, Python, Node.js and .NET it appends the place in the program's own code that threw the
+// exception, such as "(Share.java:17)". An exception that has neither a message nor such a place keeps the frame that
+// threw it. An exception of Python without a message keeps its own frame with the line of the program.
 //
-// A long message loses its middle, so that where the text is cut, neither the class and the beginning of the message nor
-// the place is lost. Shorten returns the text unchanged if nothing else would be left.
+// A long message loses its middle, so that where the text is cut, neither the class and the beginning of the message
+// nor the place is lost. Shorten returns the text unchanged if nothing else would be left.
 func Shorten(text string) string {
 	var s shortener
 	given := text
@@ -130,11 +134,11 @@ func placeText(match []string) string {
 // shortener is the state of reading a text line by line.
 type shortener struct {
 	kept []string
-	// placed means that the last kept line ends with the place of its exception. unplaced means that it is the first frame of
-	// an exception that has neither a message nor, so far, a place.
+	// placed means that the last kept line ends with the place of its exception. unplaced means that it is the first
+	// frame of an exception that has neither a message nor, so far, a place.
 	placed, unplaced bool
-	// frame is a frame of Python, with its source lines, that precedes the exception that it threw: the last frame in the
-	// program's own code, in which case own is set, or else the last frame.
+	// frame is a frame of Python, with its source lines, that precedes the exception that it threw: the last frame in
+	// the program's own code, in which case own is set, or else the last frame.
 	frame []string
 	own   bool
 	// inFrame means that lines that are indented deeper than depth belong to a frame of Python. isFrame means that they
@@ -218,8 +222,8 @@ func (s *shortener) keep(line, plain string) {
 	s.frame, s.own = nil, false
 }
 
-// startsFrame reports whether a line matches a pattern. It first compares the word with which all such lines begin after
-// their indentation, because that is much faster.
+// startsFrame reports whether a line matches a pattern. It first compares the word with which all such lines begin
+// after their indentation, because that is much faster.
 func startsFrame(line, word string, pattern *regexp.Regexp) bool {
 	return strings.HasPrefix(strings.TrimLeft(line, " \t"), word) && pattern.MatchString(line)
 }

@@ -110,7 +110,8 @@ func TestALongMessageLosesItsMiddle(t *testing.T) {
 		long + "end":                                                                            `^[北x]+end$`,
 	} {
 		got := stacktrace.Shorten(text)
-		if !regexp.MustCompile(want).MatchString(got) || strings.Contains(got, "…") && len(got) > 800 || !utf8.ValidString(got) {
+		if !regexp.MustCompile(want).MatchString(got) || strings.Contains(got, "…") && len(got) > 800 ||
+			!utf8.ValidString(got) {
 			t.Errorf("%d bytes, which begin with %.100q: want %s", len(got), got, want)
 		}
 	}

@@ -37,7 +37,8 @@ func (t *task) run() {
 		// The end must not be reported while a process of the task runs, so this waits until they are killed. The
 		// report names the processes that could not be killed.
 		if unkilled := t.host.LeftBehind(); len(unkilled) > 0 {
-			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent", unkilled)
+			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent",
+				unkilled)
 		}
 		t.log.Error("task failed", "error", err)
 		t.report(agent.Failed, status.Cause, status)

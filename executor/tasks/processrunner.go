@@ -83,7 +83,8 @@ func (r *processRunner) launch() {
 		return
 	case err != nil:
 		wait := r.restarts.Ended(0)
-		r.reportRestart("the resident process could not be started: "+output.Readable(err.Error(), output.CauseLength), wait)
+		r.reportRestart("the resident process could not be started: "+output.Readable(err.Error(), output.CauseLength),
+			wait)
 		r.scheduleRestart(wait)
 		return
 	}

@@ -13,7 +13,8 @@ import (
 func secretsOf(spec wire.Task) (values []string) {
 	maps := []map[string]string{spec.Env, spec.Props}
 	if h := spec.HTTP; h != nil {
-		maps = append(maps, map[string]string{"http.url": h.URL, "http.uri": h.URL, "http.data": h.Data, "http.proxy": h.Proxy})
+		maps = append(maps, map[string]string{"http.url": h.URL, "http.uri": h.URL, "http.data": h.Data,
+			"http.proxy": h.Proxy})
 		values = append(values, headerSecrets(h.Headers)...)
 	}
 	for _, texts := range maps {

@@ -33,7 +33,8 @@ func errorText(done pipe.Message) string {
 func runMessage(spec wire.Task, id string) pipe.Run {
 	shard, _ := launch.ShardContext(spec) // no error: the same context was made for the start of the process
 	return pipe.Run{
-		ID: id, FireTime: wire.FormatFireTime(spec.FireTime), Source: spec.Source, Attempt: spec.Attempt, ExecutionID: spec.ExecutionID,
-		Context: json.RawMessage(shard), Props: spec.Props,
+		ID: id, FireTime: wire.FormatFireTime(spec.FireTime), Source: spec.Source, Attempt: spec.Attempt,
+		ExecutionID: spec.ExecutionID,
+		Context:     json.RawMessage(shard), Props: spec.Props,
 	}
 }

@@ -214,7 +214,7 @@ func (s *shard) specOf(run *daemon.Run) wire.Task {
 	if run != nil {
 		spec.FireTime, spec.Source, spec.Attempt = run.Fire, run.Source, run.Attempt
 		spec.ExecutionID = spec.JobName + "@" +
-			run.Fire.UTC().Format("20060102T150405Z") // the scheduler forms the id of the fire's execution in the same way
+			run.Fire.UTC().Format("20060102T150405Z") // as in the scheduler's id of the fire's execution
 	}
 	return spec
 }

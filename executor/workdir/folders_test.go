@@ -129,7 +129,8 @@ func TestWorkFolderIsAsItShouldBe(t *testing.T) {
 				"a/b/c": root + "/a/b/c", "a/d": root + "/a/d", "within": "a/b"}
 			works := New(Options{Sandbox: openSandbox(t), Dir: "work", Log: slog.New(slog.DiscardHandler)})
 			t.Cleanup(func() {
-				if err := pack.RemoveBelow(works.opt.Sandbox, works.opt.Dir); err != nil { // even those without permissions
+				// This removes even folders without permissions.
+				if err := pack.RemoveBelow(works.opt.Sandbox, works.opt.Dir); err != nil {
 					t.Error(err)
 				}
 			})

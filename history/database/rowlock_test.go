@@ -96,8 +96,7 @@ func TestDeniedRowLock(t *testing.T) {
 	t.Parallel()
 	dsn := server.Server(t).Database(t)
 	for _, statement := range []string{"CREATE TABLE IF NOT EXISTS ELASTICJOB_LOCK",
-		"INSERT IGNORE INTO ELASTICJOB_LOCK",
-		"UPDATE ELASTICJOB_LOCK"} {
+		"INSERT IGNORE INTO ELASTICJOB_LOCK", "UPDATE ELASTICJOB_LOCK"} {
 		d := refusing(t, dsn, mariadb.Refusals{"GET_LOCK": nil, statement: {Number: 1142, Message: "command denied"}})
 		if _, _, err := d.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), "command denied") {
 			t.Errorf("%s: %v", statement, err)

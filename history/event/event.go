@@ -80,7 +80,7 @@ type Execution struct {
 	Made   time.Time     `json:"made"` // the time of its creation; later than Fire after a time without a leader
 	Launch time.Time     `json:"launch,omitzero"`
 	Begin  time.Time     `json:"begin,omitzero"` // the begin of its first process
-	End    time.Time     `json:"end,omitzero"`   // the end of its last process or, without any process, of the execution
+	End    time.Time     `json:"end,omitzero"`   // the end of its last process, or without any, of the execution
 	Shards int           `json:"shards,omitempty"`
 	// States counts its shards by their final states.
 	States map[string]int `json:"states,omitempty"`

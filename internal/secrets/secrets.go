@@ -99,7 +99,8 @@ func Redact(text string, known []string) string {
 		}
 		parts = append(parts, url.QueryEscape(s), url.PathEscape(s))
 	}
-	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) }) // the longest first, which may contain others
+	// The longest part is first, because it may contain others.
+	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) })
 	for _, s := range parts {
 		if len(s) >= minSecretLength {
 			text = strings.ReplaceAll(text, s, Hidden)

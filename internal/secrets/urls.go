@@ -19,7 +19,8 @@ func urlSecrets(text string) []Span {
 		}
 		scheme, begin := text[from:from+i], from+i+len("://")
 		end := begin + lengthUntil(text[begin:min(len(text), begin+maxURL)], " \t\r\n\"'`<>|\\")
-		if next := strings.Index(text[begin:end], "://"); next >= 0 { // another URL follows, in a list or as a parameter
+		if next := strings.Index(text[begin:end], "://"); next >= 0 {
+			// Another URL follows, in a list or as a parameter.
 			end = begin + len(strings.TrimRightFunc(text[begin:begin+next], unicode.IsLetter))
 		}
 		address := text[begin:end]

@@ -182,7 +182,8 @@ func isSecret(v, quote string) bool {
 		return true
 	case (quote == "'" || quote == `'\''`) && literalDollar.MatchString(v):
 		return true
-	case slices.ContainsFunc([]string{"$(", "`", "{{", "#{", "${{", "@{"}, func(p string) bool { return strings.HasPrefix(v, p) }),
+	case slices.ContainsFunc([]string{"$(", "`", "{{", "#{", "${{", "@{"},
+		func(prefix string) bool { return strings.HasPrefix(v, prefix) }),
 		slices.Contains(notSecretWords, strings.ToLower(v)), location.MatchString(v), pattern.MatchString(v),
 		quote == "" && (v[0] == '-' || expression.MatchString(v)):
 		return false

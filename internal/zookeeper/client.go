@@ -56,7 +56,7 @@ type Client struct {
 
 	ctx     context.Context // ends with the session
 	end     context.CancelCauseFunc
-	ready   chan struct{} // closed when a server has answered or refused a request, or the session has ended before that
+	ready   chan struct{} // closed when a server has answered or refused a request, or the session has ended
 	joinErr error         // the result of Join; set before ready is closed
 
 	mu    sync.Mutex

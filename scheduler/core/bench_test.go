@@ -90,7 +90,9 @@ func BenchmarkUpdate(b *testing.B) {
 	c := New(step.DefaultOptions())
 	e := launched(c, executions.NewExecution{ID: "my_job@20261121T080000Z", Job: "my_job",
 		Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}, store.InlineShards, func(item int) executions.NewTask {
-		return executions.NewTask{TaskID: fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", item), Agent: "S0", Executor: "my_app@-@S0@-@1"}
+		return executions.NewTask{TaskID: fmt.Sprintf(
+			"my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", item), Agent: "S0",
+			Executor: "my_app@-@S0@-@1"}
 	})
 	for b.Loop() {
 		c.executions.RecordUpdate(e.Ref(7), nil)

@@ -126,7 +126,8 @@ func TestTheLastFailedRunOfADaemonIsShown(t *testing.T) {
 	if f := d.LastFailure; f == nil || !f.FireTime.Equal(failed) || f.FailureCause != "no luck" {
 		t.Errorf("the last failed run is %+v", f)
 	}
-	if f := s.explain("my_job").LastFailure; f == nil || !f.FireTime.Equal(failed) || !strings.Contains(f.Reason, "no luck") {
+	if f := s.explain("my_job").LastFailure; f == nil || !f.FireTime.Equal(failed) ||
+		!strings.Contains(f.Reason, "no luck") {
 		t.Errorf("explain: the last failed run is %+v", f)
 	}
 }
@@ -144,9 +145,11 @@ func TestRunsOfADisabledDaemon(t *testing.T) {
 		s.run(launches)
 		fire := s.wall().Add(10 * time.Second)
 		s.after(10 * time.Second)
-		run := &wire.Run{Number: 1, Fire: fire, State: wire.RunFinished, Note: "it used up to 300 MB", Start: fire, Complete: fire}
+		run := &wire.Run{Number: 1, Fire: fire, State: wire.RunFinished, Note: "it used up to 300 MB", Start: fire,
+			Complete: fire}
 		s.update(launches[0], cluster.Running, func(u *cluster.Update) {
-			u.UUID, u.Status = []byte("run of "+launches[0].TaskID), &wire.Status{Run: run, Totals: &wire.Totals{Runs: 7, Failed: 2}}
+			u.UUID, u.Status = []byte("run of "+launches[0].TaskID),
+				&wire.Status{Run: run, Totals: &wire.Totals{Runs: 7, Failed: 2}}
 		})
 		id = s.core.executions.Standing("my_job").ID()
 		for _, disabled := range []bool{false, true} {
@@ -155,7 +158,8 @@ func TestRunsOfADisabledDaemon(t *testing.T) {
 				s.update(launches[0], cluster.Killed)
 			}
 			d := s.execution(id).Shards[0].Daemon
-			if d == nil || d.Runs != 7 || d.Failed != 2 || d.LastRun == nil || d.LastRun.Note != "it used up to 300 MB" ||
+			if d == nil || d.Runs != 7 || d.Failed != 2 || d.LastRun == nil ||
+				d.LastRun.Note != "it used up to 300 MB" ||
 				(d.NextFireTime == nil) != disabled {
 				t.Errorf("disabled %t: %+v", disabled, d)
 			}
@@ -164,7 +168,8 @@ func TestRunsOfADisabledDaemon(t *testing.T) {
 				t.Errorf("disabled %t: explain notes %q", disabled, notes)
 			}
 			ofRun := executions.ID("my_job", fire)
-			if _, err := s.core.views.Execution(ofRun); err == nil || !strings.Contains(err.Error(), "GET /api/execution/"+id) {
+			if _, err := s.core.views.Execution(ofRun); err == nil ||
+				!strings.Contains(err.Error(), "GET /api/execution/"+id) {
 				t.Errorf("disabled %t: the execution of run %s is not %s: %v", disabled, ofRun, id, err)
 			}
 		}
@@ -177,7 +182,8 @@ func TestRunsOfADisabledDaemon(t *testing.T) {
 	if d := s.execution(first).Shards[0].Daemon; d != nil {
 		t.Errorf("the counts of %s are shown with %s: %+v", second, first, d)
 	}
-	if _, err := s.core.views.Execution(executions.ID("my_job", s.execution(first).FireTime.Add(time.Second))); err == nil ||
+	if _, err := s.core.views.Execution(executions.ID("my_job",
+		s.execution(first).FireTime.Add(time.Second))); err == nil ||
 		!strings.Contains(err.Error(), first) {
 		t.Errorf("a run of %s: %v", first, err)
 	}

@@ -66,7 +66,8 @@ func TestDocumentsAreBounded(t *testing.T) {
 	got := s.core.views.Facts().Documents
 	if sum := int64(len(s.stored["/config/app/my_app"]) + len(s.stored["/config/app/other"]) +
 		len(s.stored["/config/job/a"]) +
-		len(s.stored["/config/job/c"])); got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 || got.LargestApp < 8000 {
+		len(s.stored["/config/job/c"])); got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 ||
+		got.LargestApp < 8000 {
 		t.Errorf("%+v, want %d bytes", got, sum)
 	}
 	refused(config.UpdateJob{Config: sized("a", "my_app", 8001), Version: 0})

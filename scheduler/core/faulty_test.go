@@ -244,8 +244,10 @@ func (s *stage) loadClosed(paths ...string) (*Core, error) {
 func TestD15DocumentsOfTheOriginalAreReadLeniently(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.edit("/config/app/my_app", "appName: my_app\nappURL: http://host/a.tgz\nbootstrapScript: cd app && ./start.sh\n", 0)
-	if v, err := s.core.views.App("my_app"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"), "run by a shell") {
+	s.edit("/config/app/my_app", "appName: my_app\nappURL: http://host/a.tgz\nbootstrapScript: cd app && ./start.sh\n",
+		0)
+	if v, err := s.core.views.App("my_app"); err != nil ||
+		!strings.Contains(strings.Join(v.Notes, ";"), "run by a shell") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	const job = "appName: my_app\ncpuCount: 0.1\ncron: 0/5 * * * * ?\njobExecutionType: TRANSIENT\njobName: my_job\n" +

@@ -79,7 +79,8 @@ func TestExecutionsAreListed(t *testing.T) {
 	}
 	// A deregistered job's runs are still listed.
 	s.apply(s.core.planDeregisterJob("other"))
-	if list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", MustExist: true, Limit: 1}); err != nil ||
+	if list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", MustExist: true,
+		Limit: 1}); err != nil ||
 		len(list) != 1 || list[0].State != executions.Killed {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -150,7 +151,8 @@ func TestExplainTellsOfThePast(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x.LastRun == nil || x.LastRun.ExecutionID != ids[1] ||
-			!strings.Contains(x.LastRun.Reason, "shard 0 failed (1 of 1 shard did not finish): exit status 3") || x.LastSuccess == nil ||
+			!strings.Contains(x.LastRun.Reason, "shard 0 failed (1 of 1 shard did not finish): exit status 3") ||
+			x.LastSuccess == nil ||
 			x.LastSuccess.ExecutionID != ids[0] {
 			t.Fatalf("last run %+v, last success %+v", x.LastRun, x.LastSuccess)
 		}

@@ -111,7 +111,8 @@ func (s *scene) report(d Decision) {
 		s.say("NOTIFY by %s: %s of %s failed, first item %d: %s; further failures: %d", n.Job.JobErrorHandlerType,
 			problem.Counted(n.FailedShards, "shard"), n.Execution, n.Shards[0].Item, n.Shards[0].Cause, n.Further)
 		for _, o := range n.Others {
-			s.say("  with %s of %s; further failures: %d", problem.Counted(o.FailedShards, "shard"), o.Execution, o.Further)
+			s.say("  with %s of %s; further failures: %d", problem.Counted(o.FailedShards, "shard"), o.Execution,
+				o.Further)
 		}
 	}
 	counts := map[string]int{}

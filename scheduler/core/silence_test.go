@@ -36,7 +36,8 @@ func startBeating(t *testing.T, agents int, change func(*jobs.Config)) *beating 
 	for i := range agents {
 		id := fmt.Sprint("S", i+1)
 		b.agents = append(b.agents, id)
-		offers = append(offers, cluster.Offer{ID: "O" + id, AgentID: id, Hostname: id, Resources: resources.New(3, 8192)})
+		offers = append(offers, cluster.Offer{ID: "O" + id, AgentID: id, Hostname: id,
+			Resources: resources.New(3, 8192)})
 	}
 	b.step(b.clusterEvent(cluster.Offers{Offers: offers}))
 	b.launches = b.accepted()
@@ -128,7 +129,8 @@ func TestE4WithoutFailoverTheJobGoesOn(t *testing.T) {
 	b := startBeating(t, 1, func(*jobs.Config) {})
 	b.until(61 * time.Second)
 	for e := range b.core.executions.AllEnded() {
-		if s := e.Shard(0); s.State() != executions.Lost || s.Cause().String() != "agent S1 was silent for 1m0s, so the shard was given up; it may still run there" {
+		if s := e.Shard(0); s.State() != executions.Lost ||
+			s.Cause().String() != "agent S1 was silent for 1m0s, so the shard was given up; it may still run there" {
 			t.Fatalf("%s: %s", s.State(), s.Cause())
 		}
 	}
@@ -172,7 +174,8 @@ func TestE4SilenceIsEnoughForANewMaster(t *testing.T) {
 	}
 }
 
-// TestE4WhatIsNotSilence: executors that never sent a heartbeat, a leader that stood still, a new leader, and no session.
+// TestE4WhatIsNotSilence: executors that never sent a heartbeat, a leader that stood still, a new leader, and no
+// session.
 func TestE4WhatIsNotSilence(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -246,7 +246,8 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	s.update(l, cluster.Finished, func(u *cluster.Update) {
-		u.Source, u.Status = cluster.FromExecutor, &wire.Status{StartTime: s.wall(), Progress: &wire.Progress{Fraction: 1, Message: "all"}}
+		u.Source, u.Status = cluster.FromExecutor,
+			&wire.Status{StartTime: s.wall(), Progress: &wire.Progress{Fraction: 1, Message: "all"}}
 	})
 	if p := s.execution(id).Shards[0].Progress; p == nil || p.Fraction != 1 || p.Message != "all" {
 		t.Errorf("after the end: %+v", p)

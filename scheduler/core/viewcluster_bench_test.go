@@ -29,7 +29,9 @@ func BenchmarkCluster(b *testing.B) {
 		launched(s.core, executions.NewExecution{ID: job + "@20261121T080000Z", Job: job}, perAgent,
 			func(item int) executions.NewTask {
 				s.core.executors.Allot(x, resources.New(1, 512), false)
-				return executions.NewTask{TaskID: fmt.Sprintf("%s@-@%d@-@READY@-@%s@-@0f8e1a2b-0000-4000-8000-000000000001", job, item, id), Agent: id, Executor: x.ID()}
+				return executions.NewTask{TaskID: fmt.Sprintf(
+					"%s@-@%d@-@READY@-@%s@-@0f8e1a2b-0000-4000-8000-000000000001", job, item, id), Agent: id,
+					Executor: x.ID()}
 			})
 	}
 	b.Run("names", func(b *testing.B) {

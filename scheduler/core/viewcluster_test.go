@@ -70,7 +70,8 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
 	s.unreachable(launches[0])
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
-	s.showsAgent("a partition", "S1", `{"id":"S1","hostname":"S1","state":"UNREACHABLE","since":"2026-11-21T08:00:01Z",`+known,
+	s.showsAgent("a partition", "S1",
+		`{"id":"S1","hostname":"S1","state":"UNREACHABLE","since":"2026-11-21T08:00:01Z",`+known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
 	s.update(launches[0], cluster.Running, func(u *cluster.Update) { u.UUID = []byte("again") })
 	s.showsAgent("it is back", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:01Z",`+

@@ -68,5 +68,6 @@ func newChecker(w *world) *checker {
 		endedExecutors: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},
 		runs: map[string]runsRecord{}, cut: map[string]wire.Run{},
-		running: map[shardOf][]*process{}, tokens: map[shardOf]lastToken{}, kills: map[string]wantedKill{}, ofOriginal: map[*process]bool{}}
+		running: map[shardOf][]*process{}, tokens: map[shardOf]lastToken{}, kills: map[string]wantedKill{},
+		ofOriginal: map[*process]bool{}}
 }

@@ -91,8 +91,8 @@ func (w *world) cordonSome() {
 	w.after(w.cordonDelay(4*time.Minute), func() { w.uncordon(a.host) })
 }
 
-// declareDead declares the machine of an agent dead. Without knowing better the operator does not insist; the leader may
-// then take the word only if it has heard nothing of the machine (rule M2).
+// declareDead declares the machine of an agent dead. Without knowing better the operator does not insist; the leader
+// may then take the word only if it has heard nothing of the machine (rule M2).
 func (w *world) declareDead(l *leader, a *agent) {
 	force := a.lost
 	tasks := w.tasksOn(a.host)

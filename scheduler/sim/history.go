@@ -233,7 +233,8 @@ func (r *row) content() string { return strconv.Itoa(r.revision) + r.text }
 
 // executionEnded records that the end of an execution was committed.
 func (h *history) executionEnded(e *execRecord) {
-	rows := []row{{key: "execution " + e.record.ID, revision: historyevent.Again(historyevent.Ended, e.record.Reopened)}}
+	rows := []row{{key: "execution " + e.record.ID,
+		revision: historyevent.Again(historyevent.Ended, e.record.Reopened)}}
 	e.all(func(s shardRecord) {
 		if s.TaskID != "" && !e.record.daemon() && (!s.Start.IsZero() || s.State == executions.Failed) {
 			rows = append(rows, row{key: "run " + historyevent.ID(s.TaskID),
@@ -254,7 +255,9 @@ func (h *history) forgotten(id string) {
 		for _, o := range h.outboxes {
 			for _, b := range o.batches {
 				if h.isCommitted(&b.Batch) && slices.ContainsFunc(b.Executions,
-					func(e historyevent.Execution) bool { return e.ID == id && e.Revision == h.ended[id][0].revision }) {
+					func(e historyevent.Execution) bool {
+						return e.ID == id && e.Revision == h.ended[id][0].revision
+					}) {
 					h.w.count(HistoryForgottenUnstored)
 					h.onDisk[id] = append(h.onDisk[id], o)
 				}

@@ -65,7 +65,8 @@ func TestOpenID(t *testing.T) {
 		return answer, answer.Cookies()
 	}
 	answer, cookies := login("ops")
-	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "../../" { // the console, also below a path
+	// The relative address leads to the console, also if a proxy serves it below a path.
+	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "../../" {
 		t.Fatalf("%s to %q", answer.Status, answer.Header.Get("Location"))
 	}
 	session := ""

@@ -27,8 +27,7 @@ func TestAllThatIsWrongWithRulesIsNamed(t *testing.T) {
 	t.Parallel()
 	_, err := keep.Parse("finished=-1,failed=1001,pods=10001,for=721h,kept=1,")
 	for _, part := range []string{`"finished=-1": must be 0 to 1000 runs of each job`,
-		`"failed=1001": must be 0 to 1000`,
-		`"pods=10001": must be 0 to 10000 pods`, `"for=721h": must be 0s to 720h`,
+		`"failed=1001": must be 0 to 1000`, `"pods=10001": must be 0 to 10000 pods`, `"for=721h": must be 0s to 720h`,
 		`"kept=1": unknown; known are finished, failed, pods, for`, `"": unknown`} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%v does not say %s", err, part)

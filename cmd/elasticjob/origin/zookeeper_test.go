@@ -68,12 +68,14 @@ func TestLiteNodes(t *testing.T) {
 	for _, one := range result.Remarks {
 		remarks.WriteString(one.String() + "\n")
 	}
-	for _, want := range []string{"mails: it is disabled on 1 of 2 servers", "the configuration of broken is not read"} {
+	for _, want := range []string{"mails: it is disabled on 1 of 2 servers",
+		"the configuration of broken is not read"} {
 		if !strings.Contains(remarks.String(), want) {
 			t.Errorf("%q is not in\n%s", want, remarks.String())
 		}
 	}
-	if _, err := origin.LiteNodes(t.Context(), server.Address()+"/nowhere", ""); err == nil || !strings.Contains(err.Error(), "does not exist") {
+	if _, err := origin.LiteNodes(t.Context(), server.Address()+"/nowhere", ""); err == nil ||
+		!strings.Contains(err.Error(), "does not exist") {
 		t.Error(err)
 	}
 }
@@ -81,7 +83,8 @@ func TestLiteNodes(t *testing.T) {
 func TestUnreachableZooKeeper(t *testing.T) {
 	t.Parallel()
 	_, err := origin.LiteNodes(t.Context(), "127.0.0.1:1/orders", "")
-	if err == nil || !strings.Contains(err.Error(), "connection refused") || !strings.Contains(err.Error(), "127.0.0.1:1") {
+	if err == nil || !strings.Contains(err.Error(), "connection refused") ||
+		!strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Error(err)
 	}
 }
@@ -89,7 +92,8 @@ func TestUnreachableZooKeeper(t *testing.T) {
 func TestAddressesWithoutANamespace(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "localhost:2181", "localhost:2181/"} {
-		if _, err := origin.LiteNodes(t.Context(), address, ""); err == nil || !strings.Contains(err.Error(), "HOSTS/NAMESPACE") {
+		if _, err := origin.LiteNodes(t.Context(), address, ""); err == nil ||
+			!strings.Contains(err.Error(), "HOSTS/NAMESPACE") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}

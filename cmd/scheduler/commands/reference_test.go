@@ -226,7 +226,8 @@ func TestReferenceOfLimits(t *testing.T) {
 	t.Parallel()
 	_, listed, _ := strings.Cut(fmt.Sprint(new(executor.Config).Set("none=1")), "known are ")
 	defaults := map[string]string{}
-	for _, found := range regexp.MustCompile(`([a-z-]+) (\w+)[, ]`).FindAllStringSubmatch(New().Flags().Lookup("executor-limit").Usage, -1) {
+	for _, found := range regexp.MustCompile(`([a-z-]+) (\w+)[, ]`).FindAllStringSubmatch(
+		New().Flags().Lookup("executor-limit").Usage, -1) {
 		defaults[found[1]] = found[2]
 	}
 	var text strings.Builder

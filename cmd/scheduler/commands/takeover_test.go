@@ -29,8 +29,10 @@ func TestTakeoverCheck(t *testing.T) {
 	write(root+"/config/app/my_app", "appCacheEnable: true\nappName: my_app\nappURL: http://host/a.tar.gz\n"+
 		"bootstrapScript: bin\\start.sh\ncpuCount: 0.1\neventTraceSamplingCount: 0\nmemoryMB: 64.0\n")
 	write(root+"/config/job/good", originalJob("good", oneShard))
-	write(root+"/config/job/many", originalJob("many", "shardingItemParameters: 0=a=b,1=c,2=d,\nshardingTotalCount: 2\n"))
-	write(root+"/config/job/mail", originalJob("mail", "jobErrorHandlerType: EMAIL\nprops:\n  email.host: h\n"+oneShard))
+	write(root+"/config/job/many",
+		originalJob("many", "shardingItemParameters: 0=a=b,1=c,2=d,\nshardingTotalCount: 2\n"))
+	write(root+"/config/job/mail",
+		originalJob("mail", "jobErrorHandlerType: EMAIL\nprops:\n  email.host: h\n"+oneShard))
 	write(root+"/config/job/off", originalJob("off", oneShard))
 	write(root+"/config/job/resident", strings.Replace(originalJob("resident", oneShard), "TRANSIENT", "DAEMON", 1))
 	write(root+"/state/disable/job/off", "off")
@@ -66,7 +68,8 @@ func TestTakeoverCheck(t *testing.T) {
 	write(root+"/config/app/broken", "appName: other\n")
 	write(root+"/config/job/of_broken", strings.Replace(originalJob("of_broken", oneShard), "my_app", "broken", 1))
 	out, err = run("--check", "--zk", address)
-	if err == nil || errors.Is(err, commandline.ErrUsage) || !strings.Contains(err.Error(), "3 apps and jobs are FAULTY") ||
+	if err == nil || errors.Is(err, commandline.ErrUsage) ||
+		!strings.Contains(err.Error(), "3 apps and jobs are FAULTY") ||
 		!strings.Contains(out, "app broken: FAULTY: its appName") ||
 		!strings.Contains(out, "job of_broken: FAULTY: its app broken is") ||
 		!strings.Contains(out, "job zero: FAULTY: ") || !strings.Contains(out, "shardingTotalCount") {
@@ -87,7 +90,8 @@ func TestTakeoverCheck(t *testing.T) {
 	}
 }
 
-// TestTakeoverCheckOfTheDocument types the command of docs/migration.md, and looks for the lines that the document shows.
+// TestTakeoverCheckOfTheDocument types the command of docs/migration.md, and looks for the lines that the document
+// shows.
 func TestTakeoverCheckOfTheDocument(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/migration.md")
@@ -105,12 +109,15 @@ func TestTakeoverCheckOfTheDocument(t *testing.T) {
 	const root = "/elasticjob-cloud"
 	const oneShard = "shardingItemParameters: ''\nshardingTotalCount: 1\n"
 	writeNode(t, conn, root+"/config/app/my_app", "appName: my_app\nappURL: http://host/a.tar.gz\nbootstrapScript: bin/start.sh\ncpuCount: 0.1\nmemoryMB: 64.0\n")
-	writeNode(t, conn, root+"/config/job/mail", originalJob("mail", "jobErrorHandlerType: EMAIL\nprops:\n  email.host: h\n"+oneShard))
+	writeNode(t, conn, root+"/config/job/mail",
+		originalJob("mail", "jobErrorHandlerType: EMAIL\nprops:\n  email.host: h\n"+oneShard))
 	writeNode(t, conn, root+"/config/job/off", originalJob("off", oneShard))
-	writeNode(t, conn, root+"/config/job/zero", originalJob("zero", "shardingItemParameters: ''\nshardingTotalCount: 0\n"))
+	writeNode(t, conn, root+"/config/job/zero",
+		originalJob("zero", "shardingItemParameters: ''\nshardingTotalCount: 0\n"))
 	writeNode(t, conn, root+"/state/disable/job/off", "off")
 	writeNode(t, conn, root+"/ha/election", "")
-	if _, err := conn.CreateProtectedEphemeralSequential(root+"/ha/election/lock-", []byte("10.0.0.7:8899"), zk.WorldACL(zk.PermAll)); err != nil {
+	if _, err := conn.CreateProtectedEphemeralSequential(root+"/ha/election/lock-", []byte("10.0.0.7:8899"),
+		zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
 	args := strings.Fields(strings.ReplaceAll(line, "zk1.example.com:2181,zk2.example.com:2181", server.Address()))

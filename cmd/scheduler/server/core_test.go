@@ -78,10 +78,12 @@ func TestExecutorsGetTheCA(t *testing.T) {
 			map[string]string{"ELASTICJOB_CA_CERTIFICATES": certificate}, ""},
 		"a company's CA beside the cluster's": {
 			[]string{"--mesos", "https://h:1", "--ca-file", ca, "--mesos-ca-file", big},
-			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system", "ELASTICJOB_CA_CERTIFICATES": certificate}, "too large",
+			map[string]string{"LIBPROCESS_SSL_ENABLED": "true", "ELASTICJOB_MESOS_CA": "system",
+				"ELASTICJOB_CA_CERTIFICATES": certificate}, "too large",
 		},
 		"a company's CA on this machine": {[]string{"--local", "--data-dir", dir, "--ca-file", ca},
-			map[string]string{"ELASTICJOB_SECRETS_DIR": filepath.Join(dir, "secrets"), "ELASTICJOB_CA_CERTIFICATES": certificate}, ""},
+			map[string]string{"ELASTICJOB_SECRETS_DIR": filepath.Join(dir, "secrets"),
+				"ELASTICJOB_CA_CERTIFICATES": certificate}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

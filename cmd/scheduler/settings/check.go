@@ -41,7 +41,8 @@ func (c *Config) checkRegistryOnly(r *report) {
 	r.Unless(!c.Local.On || !zk, "%s and %s contradict each other: on one machine users and tokens are kept in a file",
 		r.source("local"), r.source("zk"))
 	r.require(zk, "--zk", "zk-namespace", "zk-digest-file")
-	r.Unless(c.Elected() || c.DataDir != "", "--data-dir is missing: there is no home folder to derive it from; name a folder")
+	r.Unless(c.Elected() || c.DataDir != "",
+		"--data-dir is missing: there is no home folder to derive it from; name a folder")
 }
 
 // checkLocation checks the location of the jobs and of the state, and the flags that depend on these.

@@ -64,7 +64,8 @@ func misspelt(env map[string]string, names []string) []string {
 			continue
 		}
 		if near := spelling.Nearest(suffix, suffixes); near != "" {
-			notes = append(notes, fmt.Sprintf("the environment variable %s has no effect; the nearest that has one is %s%s",
+			notes = append(notes, fmt.Sprintf(
+				"the environment variable %s has no effect; the nearest that has one is %s%s",
 				name, EnvPrefix, near))
 		}
 	}

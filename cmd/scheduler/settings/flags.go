@@ -103,8 +103,9 @@ func (c *Config) jobFlags(f *pflag.FlagSet) {
 	f.DurationVar(&c.Jobs.UnreachableAfter, "unreachable-after", time.Minute,
 		"how long an agent may be silent before the shards on it are given up, 15s to 168h, unless their job has unreachableSeconds")
 	f.BoolVar(&c.Jobs.Spread, "spread", false, "place shards on the emptiest agents instead of filling the fullest")
-	f.StringVar(&c.Jobs.RunAs, "run-as", "", "run jobs as this user on the agents: name, uid or UID:GID (which need not exist there). "+
-		"Executors must run as root, and root executors require it. With --local, a root server uses unused ids by default, or else root, and logs which")
+	f.StringVar(&c.Jobs.RunAs, "run-as", "",
+		"run jobs as this user on the agents: name, uid or UID:GID (which need not exist there). "+
+			"Executors must run as root, and root executors require it. With --local, a root server uses unused ids by default, or else root, and logs which")
 	f.BoolVar(&c.Local.HideData, "hide-data", true,
 		"with --local, where jobs run as the user of this server: hide the data folder and the secret files that flags name from them. "+
 			"Programs that become another user, such as sudo, or make user namespaces don't work in jobs then")

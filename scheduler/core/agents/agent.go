@@ -73,8 +73,8 @@ func (a *Agent) Registered() bool { return a.registered }
 // RegisteredAt is when this leader last learned that the agent has registered, in the time of the term; zero if never.
 func (a *Agent) RegisteredAt() time.Time { return a.registeredAt }
 
-// HeardAt is when the last offer or update of the agent arrived in this term, or another sign that it is registered; zero
-// for none.
+// HeardAt is when the last offer or update of the agent arrived in this term, or another sign that it is registered;
+// zero for none.
 func (a *Agent) HeardAt() time.Time { return a.heardAt }
 
 // Question is the invented task that asks about the agent in this session (see Set.Ask), "" for none.

@@ -142,8 +142,8 @@ func (in *ending) afterOwnKill() verdict {
 	return in.complete(executions.Killed, in.kill)
 }
 
-// drained reports whether the deadline of a drain has ended the attempt. That is neither a success nor a failure, and no
-// loss (rule M3).
+// drained reports whether the deadline of a drain has ended the attempt. That is neither a success nor a failure, and
+// no loss (rule M3).
 func (in *ending) drained() bool { return in.kill.Is(reason.Drained) && in.outcome != outcomeFinished }
 
 // lostWithAgent reports whether the attempt may have been lost with its agent before its timeout. Then failover

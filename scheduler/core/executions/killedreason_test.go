@@ -22,7 +22,8 @@ func TestKilledReason(t *testing.T) {
 		"shard 0 was killed (1 of 2 shards killed): killed on request":            {shards: []Shard{plain, finished}},
 		"shard 1 was killed (2 of 3 shards killed): " + forced.rec.Cause.String(): {shards: []Shard{plain, forced, finished}},
 	} {
-		if got := e.killedReason(); got.String() != want || want != "" && !e.rec.Kill.IsZero() && got.Code() != asked.Code() {
+		if got := e.killedReason(); got.String() != want || want != "" && !e.rec.Kill.IsZero() &&
+			got.Code() != asked.Code() {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

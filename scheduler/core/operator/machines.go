@@ -68,8 +68,8 @@ func (op *Operator) Uncordon(r UncordonRequested) (machine string, changed bool,
 // heardWindow is how long nothing must have been heard of a machine before it can be declared dead without Force.
 const heardWindow = time.Minute
 
-// DeclareDead ends everything that ran on a machine, and returns the name of the machine and how many attempts are over.
-// It is refused while the machine may be alive, unless the request has Force.
+// DeclareDead ends everything that ran on a machine, and returns the name of the machine and how many attempts are
+// over. It is refused while the machine may be alive, unless the request has Force.
 func (op *Operator) DeclareDead(r DeadRequested) (machine string, over int, refused *problem.Error) {
 	machine, refused = op.machineOf(r.Machine)
 	if refused == nil && !r.Force {

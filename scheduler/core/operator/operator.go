@@ -1,7 +1,7 @@
 // Package operator carries out the requests of users that change no document: triggers, kills, pauses, statements that
-// an orphan has ended, cordons of machines, and reconciliation. It owns no state. It checks each request against the state of the term,
-// calls the transitions of the owners of that state, and adds the requester to the audit log. A refused request
-// changes nothing and returns an error that says what to do instead.
+// an orphan has ended, cordons of machines, and reconciliation. It owns no state. It checks each request against the
+// state of the term, calls the transitions of the owners of that state, and adds the requester to the audit log. A
+// refused request changes nothing and returns an error that says what to do instead.
 package operator
 
 import (
@@ -32,7 +32,8 @@ type Operator struct {
 
 // New makes an Operator. notFound makes the error for an id that names no kept execution.
 func New(
-	s *state.State, a *audit.Log, r reconcile.Reconciler, of *attempts.Attempts, notFound func(id string) *problem.Error,
+	s *state.State, a *audit.Log, r reconcile.Reconciler, of *attempts.Attempts,
+	notFound func(id string) *problem.Error,
 ) *Operator {
 	return &Operator{st: s, audit: a, reconciler: r, attempts: of, executionNotFound: notFound}
 }

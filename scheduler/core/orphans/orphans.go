@@ -128,8 +128,8 @@ func (s *Set) BlockingAmong(job string, shards int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item < shards })
 }
 
-// OfMachine returns an orphan that ran on a machine, named by its host or by the id of one of its agents; false if there
-// is none.
+// OfMachine returns an orphan that ran on a machine, named by its host or by the id of one of its agents; false if
+// there is none.
 func (s *Set) OfMachine(name string) (o Orphan, found bool) {
 	for _, o := range s.All() {
 		if name != "" && (o.Host == name || o.Agent == name) {

@@ -169,10 +169,11 @@ func (h *Recording) TraceOrphan(o *orphans.Orphan, u cluster.Update) {
 		source = event.FromExecutor
 	}
 	name := "TASK_" + string(u.State)
-	h.rows.Traces = append(h.rows.Traces, event.Trace{ID: event.ID(o.TaskID, name, "given up"), Job: o.Job, Task: o.TaskID,
-		Agent: o.Agent, Source: source, Type: id.Type, Item: o.Item, State: name, Reason: string(u.Reason),
-		Message: reason.EndedAfterGivenUp(), Execution: o.Execution, Attempt: o.Attempt,
-		Time: h.shared.ReportedTime(u.Timestamp)})
+	h.rows.Traces = append(h.rows.Traces,
+		event.Trace{ID: event.ID(o.TaskID, name, "given up"), Job: o.Job, Task: o.TaskID,
+			Agent: o.Agent, Source: source, Type: id.Type, Item: o.Item, State: name, Reason: string(u.Reason),
+			Message: reason.EndedAfterGivenUp(), Execution: o.Execution, Attempt: o.Attempt,
+			Time: h.shared.ReportedTime(u.Timestamp)})
 }
 
 // DaemonRun records the beginning or the end of one run of a daemon's shard.

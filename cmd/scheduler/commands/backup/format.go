@@ -75,7 +75,8 @@ func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err 
 	}
 	lines := json.NewDecoder(bytes.NewReader(text))
 	if err := lines.Decode(&header); err != nil || header.Format == 0 {
-		return header, nil, errors.Join(errors.New("standard input is not a backup: give a file that scheduler backup has written"), err)
+		return header, nil, errors.Join(
+			errors.New("standard input is not a backup: give a file that scheduler backup has written"), err)
 	}
 	if header.Format != backupFormat {
 		return header, nil, fmt.Errorf("the backup has format %d, written by release %s; this release, %s, knows format %d: use release %s or a later one",
@@ -92,10 +93,13 @@ func readBackup(in io.Reader) (header backupHeader, nodes []zookeeper.Node, err 
 	checked := text[:min(int(lines.InputOffset())+1, len(text))] // including the end of the line
 	var trailer backupTrailer
 	if err := lines.Decode(&trailer); err != nil || trailer.SHA256 == "" {
-		return header, nil, errors.Join(fmt.Errorf("the backup was cut off: its last line, with the checksum of %d nodes, is missing", len(nodes)), err)
+		return header, nil, errors.Join(
+			fmt.Errorf("the backup was cut off: its last line, with the checksum of %d nodes, is missing", len(nodes)),
+			err)
 	}
 	if trailer.SHA256 != checksum(checked) || lines.More() {
-		return header, nil, errors.New("the backup is damaged: it does not match its checksum; take another copy of it, or an earlier backup")
+		return header, nil, errors.New(
+			"the backup is damaged: it does not match its checksum; take another copy of it, or an earlier backup")
 	}
 	return header, nodes, nil
 }

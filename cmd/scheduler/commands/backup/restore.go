@@ -16,7 +16,8 @@ import (
 func restoreCommand() *cobra.Command {
 	var open bool
 	var nextToken int64
-	cmd := registryCommand("restore", "Read a backup from standard input into an empty namespace of ZooKeeper, or an empty database",
+	cmd := registryCommand("restore",
+		"Read a backup from standard input into an empty namespace of ZooKeeper, or an empty database",
 		`restore writes a backup of scheduler backup into an empty or missing namespace, or into a database without a registry:
 
   scheduler restore --zk h1:2181,h2:2181 <elasticjob.backup

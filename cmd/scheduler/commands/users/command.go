@@ -38,7 +38,8 @@ func (p *accountCommand) named(use, short string, run func(cmd *cobra.Command, n
 	p.prepare(cmd)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
-			return fmt.Errorf("exactly one name is required: %s NAME; %s --help lists all flags", cmd.CommandPath(), cmd.CommandPath())
+			return fmt.Errorf("exactly one name is required: %s NAME; %s --help lists all flags", cmd.CommandPath(),
+				cmd.CommandPath())
 		}
 		return nil
 	}

@@ -92,7 +92,9 @@ func (p *accountCommand) warnOtherServers(cmd *cobra.Command, all accounts) {
 		return // the running server itself has added the user
 	}
 	if p.config.Elected() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "This closes only the servers that use %s: give their --zk and --zk-namespace, or their --registry.\n", p.config.RegistryLocation())
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"This closes only the servers that use %s: give their --zk and --zk-namespace, or their --registry.\n",
+			p.config.RegistryLocation())
 		return
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "No server uses %s now: one with another --data-dir stays open.\n",

@@ -156,7 +156,9 @@ func TestUsersNeedTheServersDatabase(t *testing.T) {
 		}
 	}
 	var tables int
-	if err := server.Root(t).QueryRow("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'REGISTRY%' AND TABLE_SCHEMA = ?", databaseOf(t, other)).Scan(&tables); err != nil || tables > 0 {
+	if err := server.Root(t).QueryRow(
+		"SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE 'REGISTRY%' AND TABLE_SCHEMA = ?",
+		databaseOf(t, other)).Scan(&tables); err != nil || tables > 0 {
 		t.Errorf("%d tables, %v", tables, err)
 	}
 	if _, _, err := typed(t, password, "user", "add", "ann", "--role", "admin", "--registry", used); err != nil {
