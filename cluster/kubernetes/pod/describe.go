@@ -30,9 +30,9 @@ const (
 	drainVolume   = "elasticjob-drain"
 	drainFile     = "drain"
 	// The executor creates begunFile before it runs its task, so that a container that is started twice does not run
-	// the task twice. begunVariable holds the file's path. It is only for pods without workVolume, where such a file
-	// would be otherwise. All containers of a pod share /dev/shm, and the kubelet keeps it as long as the pod exists:
-	// a pod that is never restarted and has had a container gets no second sandbox.
+	// the task twice. begunVariable holds the file's path. Only pods without workVolume have this variable; in other
+	// pods, such a file is in that volume. All containers of a pod share /dev/shm, and the kubelet keeps it as long as
+	// the pod exists: a pod that is never restarted and has had a container gets no second sandbox.
 	begunVariable = "ELASTICJOB_BEGUN_FILE"
 	begunFile     = "/dev/shm/elasticjob-begun"
 )

@@ -173,7 +173,7 @@ func fieldsOf(t reflect.Type, into map[string]reflect.Type) {
 	}
 }
 
-// expected describes, in the words of a violation, which value a type requires.
+// expected names the kind of value that a type requires, for the message of a violation.
 func expected(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -195,7 +195,7 @@ func expected(t reflect.Type) string {
 	}
 }
 
-// found describes, in the words of a violation, which kind of value was given.
+// found names the kind of value that was given, for the message of a violation.
 func found(value any) string {
 	switch value.(type) {
 	case map[string]any:
@@ -213,7 +213,7 @@ func found(value any) string {
 	}
 }
 
-// typeText describes, in the words of a violation, a type that parses its own JSON.
+// typeText names a type that parses its own JSON, for the message of a violation.
 func typeText(t reflect.Type) string {
 	switch t.Name() {
 	case "Quantity":

@@ -86,8 +86,8 @@ var validators = map[reflect.Type]map[string]func(string) []string{
 }
 
 // exclusiveFields maps types to fields of which an object may set at most one. If required is set, the object must set
-// one of them. It is not set where the object may be merged onto one in the installation's template that already has
-// such a field.
+// one of them. It is not set for objects that may lack all of them: an object is merged onto the one in the
+// installation's template, which may already have such a field.
 var exclusiveFields = map[reflect.Type]struct {
 	names    []string
 	required bool

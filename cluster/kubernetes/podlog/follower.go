@@ -154,7 +154,7 @@ const (
 	// firstSeconds is how far back the output of an already running pod is read. It is longer than a change of leaders
 	// takes. Older records can be skipped, because later ones contain totals that include them.
 	firstSeconds = 3600
-	// overlap is by how much time the second read of an output overlaps with the first.
+	// overlap is the period that is read again when an output that broke off is followed again.
 	overlap = 5 * time.Second
 )
 

@@ -24,7 +24,7 @@ type text struct {
 	ready     chan struct{} // closed when the output that existed at the beginning was read, or reading it failed
 	readyOnce sync.Once
 
-	mu   sync.Mutex // guards the fields below
+	mu   sync.Mutex // guards size, endedAt and err
 	size int64
 	// endedAt is when follow ended; zero before. err says why; nil if the container has ended.
 	endedAt time.Time
