@@ -1,6 +1,6 @@
 // Package machinedrain empties machines that an operator drains (rule M3). Nothing new is placed there, because such a
-// machine is cordoned. Shards of executions may come to their end. Shards of daemons are moved one at a time: a shard is
-// killed only when another agent has room for it on offer. What is left at the deadline is killed and runs again
+// machine is cordoned. Shards of executions may come to their end. Shards of daemons are moved one at a time: a shard
+// is killed only when another agent has room for it on offer. What is left at the deadline is killed and runs again
 // elsewhere.
 //
 // The marks belong to package machines. A Drainer owns only which shard it moved last and when it asked for offers;
@@ -50,8 +50,8 @@ type progress struct {
 	execution string
 	item      int
 	movedAt   time.Time
-	// askedAt is when offers were last requested, and tries how often that was in vain. noRoom has the tasks that the
-	// last match could not place.
+	// askedAt is when offers were last requested, and tries how often that was in vain. noRoom has the tasks for which
+	// no other agent has room.
 	askedAt time.Time
 	tries   int
 	noRoom  map[string]bool
@@ -134,14 +134,16 @@ func (d *Drainer) move(machine string, refs []executions.TaskRef) (moving []plac
 		p.noRoom = nil
 		return nil
 	}
-	if i, matched := d.placement.FirstWithRoom(candidates); i >= 0 {
+	i, matched := d.placement.FirstWithRoom(candidates)
+	if i >= 0 {
 		ref := candidates[i]
 		*p = progress{execution: ref.Exec.ID(), item: ref.Shard().Item(), movedAt: d.st.Now()}
 		d.stop(ref, machine)
 		return []placement.Moving{{Ref: ref, At: d.st.Now()}}
-	} else if matched || p.noRoom == nil {
-		d.setNoRoom(p, candidates, matched)
 	}
+	// The offers that were requested would be here by now.
+	asked := !p.askedAt.IsZero() && d.st.Now().Sub(p.askedAt) >= d.st.Opt.OfferAhead
+	d.setNoRoom(p, candidates, matched || asked)
 	if interval := step.Backoff(minAskInterval, maxAskInterval, p.tries-1); p.askedAt.IsZero() ||
 		d.st.Now().Sub(p.askedAt) >= interval {
 		p.askedAt = d.st.Now()
@@ -156,11 +158,14 @@ func (d *Drainer) move(machine string, refs []executions.TaskRef) (moving []plac
 	return moving
 }
 
-// setNoRoom records which candidates have no room on the offers at hand, if there are any.
-func (d *Drainer) setNoRoom(p *progress, candidates []executions.TaskRef, matched bool) {
+// setNoRoom records that the candidates have no room elsewhere, if that is known now. A candidate of which that was
+// known keeps it until it has room.
+func (d *Drainer) setNoRoom(p *progress, candidates []executions.TaskRef, known bool) {
 	now := map[string]bool{}
 	for _, ref := range candidates {
-		now[ref.Shard().TaskID()] = matched || p.tries > 0
+		if id := ref.Shard().TaskID(); known || p.noRoom[id] {
+			now[id] = true
+		}
 	}
 	if !maps.Equal(now, p.noRoom) {
 		p.noRoom = now

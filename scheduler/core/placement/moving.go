@@ -9,9 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// Moving is a shard of a daemon that is to run on another agent (rule M3): a live one, or one that has ended for that and
-// whose next attempt is not due yet. Offers for it are requested at At, in the time of the term, and those that can hold
-// it are held.
+// Moving is a shard of a daemon that is to run on another agent (rule M3): a live one, or one that has ended for that
+// and whose next attempt is not due yet. Offers for it are requested at At, in the time of the term, and those that can
+// hold it are held.
 type Moving struct {
 	Ref executions.TaskRef
 	At  time.Time

@@ -47,7 +47,7 @@ export const chinese = {
   drain_no_room: "别处没有空间：需要 {need}[；将于 {deadline} 停止]",
   drain_orphan: "已放弃，可能仍在运行",
   drain_stopping: "自 {since} 起正在停止",
-  drain_turn: "等其他分片移走、并收到 Offer 后移动",
+  drain_turn: "其他 Agent 有空间时移动；每次只移动一个分片",
   drain_unreachable: "其 Agent 自 {since} 起没有应答",
   end_unexplained: "集群报告 {state}，其 Agent 未说明原因",
   ended_after_given_up: "该任务此前已被放弃；这次结束不改变任何结果",

@@ -1,0 +1,34 @@
+package core
+
+import (
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+)
+
+// TestM3EachShardWithoutRoomElsewhereSaysSo: the second shard has only begun when the drain does, so it may not be
+// moved yet. Later it may, and there is no room for it, either, and no offer that would show that.
+func TestM3EachShardWithoutRoomElsewhereSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.app()
+	s.job(func(c *jobs.Config) {
+		c.JobExecutionType, c.Cron, c.ShardingTotalCount = jobs.Daemon, "0/10 * * * * ?", 2
+	})
+	s.offer("S1", 8, 8192)
+	s.run(s.accepted())
+	s.step(Request{Token: 3, Event: operator.DrainRequested{CordonRequested: operator.CordonRequested{Machine: "S1",
+		Reason: "kernel update"}}})
+	s.until(5 * time.Minute)
+	left := s.core.drainer.Left("S1")
+	if len(left) != 2 {
+		t.Fatalf("%+v", left)
+	}
+	for _, l := range left {
+		if l.Why.Code() != "drain_no_room" {
+			t.Errorf("item %d: %s", l.Item, l.Why)
+		}
+	}
+}
