@@ -97,9 +97,12 @@ func (a *cli) cordonCommand() *cobra.Command {
 	return cmd
 }
 
+// maxDeadline is the longest deadline of a drain that the server takes.
+const maxDeadline = 720 * time.Hour
+
 func (a *cli) drainCommand() *cobra.Command {
 	var flags cordonFlags
-	var deadline time.Duration
+	var deadline string
 	cmd := &cobra.Command{Use: "drain HOST|AGENT... --reason TEXT", DisableFlagsInUseLine: true,
 		Short: "Place nothing new on machines, and move what runs there", Args: someArgs("the machine"),
 		Long: "Shards of daemons move one at a time, when there is room elsewhere; others may finish until the deadline. What is\n" +
@@ -107,16 +110,20 @@ func (a *cli) drainCommand() *cobra.Command {
 		Example:           `  elasticjob agent drain node-1 --reason 'kernel update' --deadline 1h`,
 		ValidArgsFunction: a.completion(machineNames)}
 	flags.add(cmd)
-	cmd.Flags().DurationVar(&deadline, "deadline", 0, "after what time the rest is stopped: 30m, 24h; never without it")
+	cmd.Flags().StringVar(&deadline, "deadline", "", "after what time the rest is stopped: 30m, 24h; never without it")
 	cmd.RunE = a.withServer(func(ctx context.Context, c *client.Client, args []string) error {
 		request, err := flags.read(a.now())
 		if err != nil {
 			return err
 		}
-		if cmd.Flags().Changed("deadline") && deadline < time.Second {
-			return usagef("--deadline %s: must be 1s or more", deadline)
+		drain := client.DrainRequest{CordonRequest: request}
+		if cmd.Flags().Changed("deadline") {
+			d, err := time.ParseDuration(deadline)
+			if err != nil || d < time.Second || d > maxDeadline {
+				return usagef("--deadline %s: must be a duration from 1s to 720h, such as 30m", deadline)
+			}
+			drain.DeadlineSeconds = int(d / time.Second)
 		}
-		drain := client.DrainRequest{CordonRequest: request, DeadlineSeconds: int(deadline / time.Second)}
 		return a.each(args, func(machine string) error {
 			answer, err := c.Drain(ctx, machine, drain)
 			if err != nil {

@@ -84,7 +84,9 @@ func TestAgents(t *testing.T) {
 		{"cordon m1 --reason x --until yesterday", statusUsage, "--until yesterday: must be a time"},
 		{"cordon --reason x", statusUsage, "the machine is missing"},
 		{"dead m1 --reason burnt", statusConflict, "heard 2s ago: wait, or use --force if you know"},
-		{"drain m1 --reason x --deadline 10ms", statusUsage, "must be 1s or more"},
+		{"drain m1 --reason x --deadline 10ms", statusUsage, "--deadline 10ms: must be a duration from 1s to 720h"},
+		{"drain m1 --reason x --deadline 721h", statusUsage, "--deadline 721h: must be a duration"},
+		{"drain m1 --reason x --deadline soon", statusUsage, "--deadline soon: must be a duration"},
 		{"uncordon none", statusNotFound, `"elasticjob agent list"`},
 	} {
 		a, _, said := newSession(t).cli("")
