@@ -10,8 +10,8 @@ import (
 var (
 	// scripts matches the scripts of the page.
 	scripts = regexp.MustCompile(`<script[^>]* src="\{static\}/([^"]+)"`)
-	// imports matches imports and exports from another module with a relative path. It does not match import(…), which
-	// loads a module only when it is needed.
+	// imports matches imports and exports from another module with a relative path. It does not match import(…),
+	// which loads a module only when it is needed.
 	imports = regexp.MustCompile(`(?m)^\s*(?:(?:import|export)\b[^'"();=]*\bfrom|import)\s*['"](\.\.?/[^'"]+)['"]`)
 )
 
