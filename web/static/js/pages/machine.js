@@ -145,7 +145,7 @@ export const Machines = ({ machines, then }) => machines.length > 0 && html`<sec
 /** LeftOn shows the tasks that are left on draining machines, each with the reason why it has not moved. @param {{machines: Machine[]}} props */
 function LeftOn({ machines }) {
   const rows = machines.flatMap((m) => (m.cordon.drain?.left ?? []).map((l) => ({ ...l, machine: m.machine })))
-  return rows.length > 0 && html`<${Table} label=${t('left')} rows=${rows} id=${(/** @type {Left} */ l) => l.taskId} columns=${[
+  return rows.length > 0 && html`<h3>${t('left')}</h3><${Table} label=${t('left')} rows=${rows} id=${(/** @type {Left} */ l) => l.taskId} columns=${[
     { key: 'machine', label: t('machine'), cell: (/** @type {any} */ l) => l.machine },
     { key: 'job', label: t('job'), cell: (/** @type {Left} */ l) => html`<a href=${link.job(l.jobName)}>${l.jobName}</a>`, title: (/** @type {Left} */ l) => l.jobName },
     { key: 'item', label: t('item'), num: true, cell: (/** @type {Left} */ l) => l.item },
