@@ -29,10 +29,10 @@ type Cordon struct {
 	Drain *Drain `json:"drain"`
 }
 
-// Drain is the drain of a machine: what runs there leaves.
+// Drain is the drain of a machine: its tasks move or end.
 type Drain struct {
 	Since time.Time `json:"since"`
-	// Deadline is when what is left is stopped; nil for never.
+	// Deadline is when the remaining tasks are stopped; nil for never.
 	Deadline *time.Time `json:"deadline"`
 	// Drained is since when nothing is left; nil while something is.
 	Drained *time.Time `json:"drained"`

@@ -52,7 +52,7 @@ func (s *Scheduler) Uncordon(ctx context.Context, scope explain.Scope, machine s
 	return reply.Machine, err
 }
 
-// DrainMachine requests that nothing new is placed on a machine and that what runs there leaves it, and returns the
+// DrainMachine requests that nothing new is placed on a machine and that its tasks move or end, and returns the
 // machine once that is committed. DrainMachine adds the requester.
 func (s *Scheduler) DrainMachine(
 	ctx context.Context, scope explain.Scope, r operator.DrainRequested,

@@ -105,7 +105,7 @@ func (h *Handlers) Routes() []route.Route {
 			Does: route.Does("Declares a machine dead: all attempts there are over").
 				MayRead(route.BodyOf(deadBody{})).Gives(views.DeadView{})},
 		{Method: post, Path: "/api/agent/{agent}/drain", Rule: route.OperatorsOfAll, Answer: h.drain,
-			Does: route.Does("Drains a machine: nothing new is placed there, and what runs leaves").
+			Does: route.Does("Drains a machine: nothing new is placed there, and its tasks move or end").
 				Reads(route.BodyOf(drainBody{})).Gives(views.MachineView{})},
 		{Method: post, Path: "/api/agent/{agent}/uncordon", Rule: route.OperatorsOfAll,
 			Answer: h.uncordon,

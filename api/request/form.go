@@ -93,7 +93,7 @@ func (f *Form) Refuse(name, format string, args ...any) {
 	f.violations = append(f.violations, document.Violate(name, "", format, args...))
 }
 
-// Refused reports whether a violation of a field was recorded, so that no other is of use.
+// Refused reports whether a violation of a field was recorded. The caller then checks that field no further.
 func (f *Form) Refused(name string) bool {
 	return slices.ContainsFunc(f.violations, func(v document.Violation) bool { return v.Field == name })
 }

@@ -104,9 +104,9 @@ func (a *cli) drainCommand() *cobra.Command {
 	var flags cordonFlags
 	var deadline string
 	cmd := &cobra.Command{Use: "drain HOST|AGENT... --reason TEXT", DisableFlagsInUseLine: true,
-		Short: "Place nothing new on machines, and move what runs there", Args: someArgs("the machine"),
-		Long: "Shards of daemons move one at a time, when there is room elsewhere; others may finish until the deadline. What is\n" +
-			"left then is stopped, and runs again elsewhere. \"agent list\" shows what is left. \"agent uncordon\" ends the drain.",
+		Short: "Empty machines: place nothing new there, and move or end their tasks", Args: someArgs("the machine"),
+		Long: "Shards of daemons move one at a time, when there is room elsewhere; others may finish until the deadline. The\n" +
+			"rest is stopped then, and runs again elsewhere. \"agent list\" shows the remaining tasks. \"agent uncordon\" ends the drain.",
 		Example:           `  elasticjob agent drain node-1 --reason 'kernel update' --deadline 1h`,
 		ValidArgsFunction: a.completion(machineNames)}
 	flags.add(cmd)
@@ -139,7 +139,7 @@ func (a *cli) drainCommand() *cobra.Command {
 	return cmd
 }
 
-// printLeft prints what is left on a machine that is drained, and why.
+// printLeft prints the tasks that remain on a machine that is drained, each with what holds it up.
 func (a *cli) printLeft(m client.Machine) {
 	if m.Cordon == nil || m.Cordon.Drain == nil {
 		return

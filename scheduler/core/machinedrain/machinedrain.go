@@ -4,7 +4,7 @@
 // elsewhere.
 //
 // The marks belong to package machines. A Drainer owns only which shard it moved last and when it asked for offers;
-// none of that is stored, because a new leader finds the same by looking at what is left on the machine.
+// none of that is stored, because a new leader finds the same by looking at the tasks that remain on the machine.
 package machinedrain
 
 import (
@@ -50,8 +50,8 @@ type progress struct {
 	execution string
 	item      int
 	movedAt   time.Time
-	// askedAt is when offers were last requested, and tries how often that was in vain. noRoom has the tasks for which
-	// no other agent has room.
+	// askedAt is when offers were last requested, and tries how often no offer with room came. noRoom has the tasks for
+	// which no other agent has room.
 	askedAt time.Time
 	tries   int
 	noRoom  map[string]bool
@@ -268,7 +268,7 @@ type Left struct {
 	Why                    reason.Reason
 }
 
-// Left lists what is left on a machine that is drained, by job and item.
+// Left lists the tasks that remain on a machine that is drained, by job and item.
 func (d *Drainer) Left(machine string) (all []Left) {
 	mark, _ := d.st.Machines.Get(machine)
 	var deadline time.Time

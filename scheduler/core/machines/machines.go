@@ -83,8 +83,8 @@ func (s *Set) Cordon(machine, by, why string, until time.Time) (changed bool) {
 // MaxDeadline is the longest time that a drain may leave to what runs on a machine.
 const MaxDeadline = 30 * 24 * time.Hour
 
-// Drain marks a machine, whose cordon exists already, as one that is to be emptied. after is when what is left is
-// stopped, counted from now; 0 for never. A drain that goes on gets the new deadline.
+// Drain marks a machine, whose cordon exists already, as one that is to be emptied. after is when the remaining
+// tasks are stopped, counted from now; 0 for never. A drain that goes on gets the new deadline.
 func (s *Set) Drain(machine string, after time.Duration) {
 	m := *s.marks[machine]
 	if m.Draining.IsZero() {

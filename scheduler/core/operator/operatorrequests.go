@@ -59,11 +59,11 @@ type UncordonRequested struct {
 // CoreEvent marks UncordonRequested as an event of a step.
 func (UncordonRequested) CoreEvent() {}
 
-// DrainRequested is a request to empty a machine: it is cordoned, and what runs there leaves (rule M3). The reply has
+// DrainRequested is a request to empty a machine: it is cordoned, and its tasks move or end (rule M3). The reply has
 // the machine's view or a *problem.Error.
 type DrainRequested struct {
 	CordonRequested
-	// After is when what is left is stopped, counted from now; 0 for never.
+	// After is when the remaining tasks are stopped, counted from now; 0 for never.
 	After time.Duration
 }
 

@@ -31,7 +31,7 @@ type CordonView struct {
 // DrainView is the drain of a machine.
 type DrainView struct {
 	Since time.Time `json:"since"`
-	// Deadline is when what is left is stopped; nil for never.
+	// Deadline is when the remaining tasks are stopped; nil for never.
 	Deadline *time.Time `json:"deadline"`
 	// Drained is since when nothing is left; nil while something is.
 	Drained *time.Time `json:"drained"`
