@@ -78,6 +78,10 @@ type Term interface {
 	// as a user, may for a moment see only a part of a large commit. An external edit at that moment counts as made
 	// after the commit.
 	Commit(ctx context.Context, writes []Write) error
+	// Confirm returns nil if a read that began after the call shows that this is still the present term. No later term
+	// had begun when Confirm was called. The error is ErrTermEnded if another one has, or another error if the registry
+	// did not answer, so that nothing is known.
+	Confirm(ctx context.Context) error
 	// Changed returns a channel of the paths of entries that others may have created, changed or deleted since the
 	// term began: users may edit the entries under /config and /state/disable. A change of an entry's read permission
 	// may be reported late. The term's own commits may be reported too. Changed returns nil if only terms can write to

@@ -84,6 +84,20 @@ func (t *term) recordCommit(changes int64) {
 	t.registry.memory.observe(now, now)
 }
 
+// Confirm reads the fence's row.
+func (t *term) Confirm(ctx context.Context) error {
+	found, err := t.registry.readRows(ctx)
+	switch ended := t.Err(); {
+	case ended != nil:
+		return ended
+	case err != nil:
+		return fmt.Errorf("confirm the term: %w", err)
+	case found.Term != t.leader.Term || found.Holder != t.holder:
+		return fmt.Errorf("%w: another server leads", registry.ErrTermEnded)
+	}
+	return nil
+}
+
 // Finish ends the term, waits for the goroutines of the term, and releases the lease if the term still holds it.
 func (t *term) Finish(reason error) {
 	t.end(reason)

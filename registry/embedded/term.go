@@ -115,6 +115,24 @@ func (t *term) view(ctx context.Context, read func(*bolt.Bucket) error) error {
 	return t.registry.view(entriesBucket, read)
 }
 
+// Confirm checks that the term has not ended, and that its file, which no other process can open, is still in its
+// place.
+func (t *term) Confirm(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := t.registry
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := t.Err(); err != nil {
+		return err
+	}
+	if err := r.checkFile(); err != nil {
+		return fmt.Errorf("%w: %w", registry.ErrTermEnded, err)
+	}
+	return nil
+}
+
 // Commit writes and syncs. After a failed write the term has ended, and all further writes fail. The commit may still
 // have happened, if the page that makes it valid was written.
 func (t *term) Commit(ctx context.Context, writes []registry.Write) error {

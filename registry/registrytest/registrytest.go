@@ -44,6 +44,7 @@ func Run(t *testing.T, newStore func(t *testing.T) Store) {
 		{"an empty commit is a fenced write", emptyCommit},
 		{"T1 term numbers grow", termNumbers},
 		{"T2 a deposed term changes nothing", deposed},
+		{"a term is confirmed until another begins", confirmed},
 		{"T2 a deposed term learns of it", deposedHears},
 		{"a resigned term has ended", resigned},
 		{"a closed registry ends its term", closed},

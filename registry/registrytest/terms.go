@@ -68,6 +68,24 @@ func deposed(t *testing.T, s Store) {
 	}
 }
 
+// confirmed checks that a term is confirmed until another one begins, also before the deposed term notices that.
+func confirmed(t *testing.T, s Store) {
+	r, old := s.lead(t)
+	if err := old.Confirm(t.Context()); err != nil {
+		t.Fatalf("the present term: %v", err)
+	}
+	next := s.depose(t, r)
+	wantEnded(t, old.Confirm(t.Context()))
+	if err := next.Confirm(t.Context()); err != nil {
+		t.Fatalf("the next term: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := next.Confirm(ended); err == nil || errors.Is(err, registry.ErrTermEnded) {
+		t.Errorf("without an answer: %v", err)
+	}
+}
+
 func deposedHears(t *testing.T, s Store) {
 	r, old := s.lead(t)
 	select {

@@ -95,6 +95,35 @@ func (t *term) watchElection() {
 	}
 }
 
+// Confirm reads the fence after a sync: the server that answers then knows every term that had begun before.
+func (t *term) Confirm(ctx context.Context) error {
+	path := t.namespace.full(fencePath)
+	err := t.client.Do(ctx, func() error {
+		if _, err := t.client.Sync(path); err != nil {
+			return err
+		}
+		value, _, err := t.client.Get(path)
+		if err != nil {
+			return err
+		}
+		now, err := readFence(value)
+		if err != nil {
+			return err
+		}
+		if now.candidate != t.candidate.name {
+			return registry.ErrTermEnded
+		}
+		return nil
+	})
+	if ended := t.Err(); ended != nil {
+		return ended
+	}
+	if err != nil {
+		return fmt.Errorf("confirm the term: %w", err)
+	}
+	return nil
+}
+
 // Finish ends the term, waits for a running commit, closes the session and waits for all goroutines of the term.
 func (t *term) Finish(reason error) {
 	t.end(reason)
