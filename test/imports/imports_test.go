@@ -174,7 +174,7 @@ func TestWhatTheRulesRefuse(t *testing.T) {
 		"a test's package":                {from: "test/whole", imports: module + "/cluster/local"},
 		"up":                              {from: "internal/wire", imports: module + "/executor", want: "internal/wire imports executor: imports go down the layout only, and executor stands above internal/wire"},
 		"from a part up":                  {from: "registry/embedded", imports: module + "/scheduler", want: "scheduler stands above registry"},
-		"jobs know few":                   {from: "jobs", imports: module + "/internal/wire", want: "jobs imports no other package but jobs/cron, app, internal/document, internal/resources, internal/spelling"},
+		"jobs know few":                   {from: "jobs", imports: module + "/internal/wire", want: "jobs imports no other package but jobs/cron, app, internal/document, internal/lease, internal/resources, internal/spelling"},
 		"what executors import of jobs":   {from: "executor/daemon", imports: module + "/jobs", want: "jobs stands above executor"},
 		"document knows few":              {from: "internal/document", imports: module + "/registry", want: "internal/document imports no other package but internal/spelling"},
 		"spelling is below all":           {from: "internal/spelling", imports: module + "/internal/resources", want: "internal/resources stands above internal/spelling"},

@@ -21,6 +21,7 @@ var order = []string{
 	"cluster", "internal/document",
 	"executor",
 	"internal/wire",
+	"internal/lease",
 	"jobs/cron", // separate from jobs, because executors fire daemons
 	"registry",
 	"history",
@@ -50,12 +51,13 @@ var outside = []string{"test", "examples", "tools"}
 var only = map[string][]string{
 	"offers":               {"internal/resources", "internal/reason"},
 	"internal/reason":      {},
-	"jobs":                 {"jobs/cron", "app", "internal/document", "internal/resources", "internal/spelling", "internal/secrets"},
+	"jobs":                 {"jobs/cron", "app", "internal/document", "internal/lease", "internal/resources", "internal/spelling", "internal/secrets"},
 	"jobs/cron":            {},
 	"app":                  {"internal/document", "internal/resources", "internal/secrets"},
 	"definitions":          {"jobs", "jobs/cron", "app", "internal/document", "internal/spelling", "internal/secrets", "internal/textfile", "internal/properties"},
 	"internal/document":    {"internal/spelling", "internal/secrets"},
-	"internal/wire":        {},
+	"internal/wire":        {"internal/lease"},
+	"internal/lease":       {},
 	"web":                  {},
 	"history/event":        {"internal/reason"},
 	"history/search":       {"history/event"},
@@ -151,7 +153,7 @@ var parts = []string{
 	"tasks", "sandbox",
 	"state",
 	"config", "startfailures", "executions", "executors", "subscription", "orphans", "agents", "machines",
-	"fencing",
+	"fencing", "leases",
 	"step",
 	"clock", "stats", "store", "problem",
 }
