@@ -85,6 +85,12 @@ type Session interface {
 	Close() error
 }
 
+// Messenger is a Session that can send a message to an executor.
+type Messenger interface {
+	// SendMessage sends data to an executor. It may get lost, also if no error is returned.
+	SendMessage(ctx context.Context, executorID, agentID string, data []byte) error
+}
+
 // Demander is a Session that can publish which shards fit on no agent, so that an autoscaler can add agents.
 type Demander interface {
 	// ShowUnplaced replaces the published shards with these. No decision of the scheduler depends on it, so a lost call

@@ -3,6 +3,7 @@ package cluster
 import (
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
@@ -94,6 +95,8 @@ type Message struct {
 	AgentID, ExecutorID string
 	// Heartbeat is set if the message is a heartbeat of the executor.
 	Heartbeat bool
+	// Lease is a request for leases of exclusive tasks, whose signature was not checked; nil for any other message.
+	Lease *lease.Message
 	// Report is any other decoded message. It is nil if the message could not be decoded; such a message is ignored.
 	Report *wire.Report
 }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 )
 
 // CheckOptions are the inputs of Check besides the document.
@@ -73,10 +75,11 @@ func (c Config) Check(opts CheckOptions) (document.Violations, []string) {
 		checkRange("retryBackoffSeconds", c.RetryBackoffSeconds, MaxRetryBackoffSeconds),
 		checkRange("killGraceSeconds", c.KillGraceSeconds, MaxKillGraceSeconds),
 		c.checkUnreachable(),
+		c.checkLease(),
 		checkRange("keepFailed", c.KeepFailed, MaxKeepFailed),
 	)
 	bad = append(bad, c.checkEnv()...).And(Schema.CheckText(c))
-	return append(bad, c.checkSize()...), slices.Concat(notes, propNotes, handlerNotes, c.exposureNotes())
+	return append(bad, c.checkSize()...), slices.Concat(notes, propNotes, handlerNotes, c.leaseNotes(), c.exposureNotes())
 }
 
 // checkRange checks that a value is from 0 to limit.
@@ -93,6 +96,39 @@ func (c Config) checkUnreachable() document.Violations {
 			"must be from %d to %d, or 0 for the server's default", MinUnreachableSeconds, MaxUnreachableSeconds)}
 	}
 	return nil
+}
+
+// checkLease checks the settings of leases (rule K5). What a request has started goes on when the request ends, so no
+// lease can end it.
+func (c Config) checkLease() (bad document.Violations) {
+	if n := c.LeaseSeconds; n != 0 && (n < lease.MinSeconds || n > lease.MaxSeconds) {
+		bad = append(bad, document.Violate("leaseSeconds", strconv.Itoa(n), "must be from %d to %d, or 0 for %d",
+			lease.MinSeconds, lease.MaxSeconds, lease.DefaultSeconds))
+	}
+	if _, isRequest := c.HTTP(); isRequest && c.Exclusive {
+		bad = append(bad, document.Violate("exclusive", "true", "is for jobs with a process: what an HTTP request has started can't be ended"))
+	}
+	return bad
+}
+
+// leaseNotes returns warnings about settings of leases. A lease shows that an executor runs, not that the job works, so
+// a shard that hangs could block its job for ever.
+func (c Config) leaseNotes() (notes []string) {
+	if !c.Exclusive && c.LeaseSeconds > 0 {
+		notes = append(notes, "leaseSeconds has no effect without exclusive: true")
+	}
+	if c.Exclusive && c.TimeoutSeconds == 0 {
+		notes = append(notes, "exclusive: a process that hangs keeps its lease and blocks its shard; set timeoutSeconds")
+	}
+	return notes
+}
+
+// Lease returns the length of the leases of an exclusive job, 0 if the job is not exclusive.
+func (c Config) Lease() time.Duration {
+	if !c.Exclusive {
+		return 0
+	}
+	return time.Duration(cmp.Or(c.LeaseSeconds, lease.DefaultSeconds)) * time.Second
 }
 
 // checkSize checks the size of the document, and that of a run's settings.

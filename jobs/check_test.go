@@ -96,6 +96,14 @@ func TestCheck(t *testing.T) {
 		{"shortest silence", func(c *config) { c.UnreachableSeconds = 15 }, "", ""},
 		{"too short silence", func(c *config) { c.UnreachableSeconds = 14 }, "unreachableSeconds", "from 15 to 604800, or 0"},
 		{"too long silence", func(c *config) { c.UnreachableSeconds = 604_801 }, "unreachableSeconds", "from 15 to 604800, or 0"},
+		{"shortest lease", func(c *config) { c.Exclusive, c.LeaseSeconds, c.TimeoutSeconds = true, 10, 1 }, "", ""},
+		{"too short lease", func(c *config) { c.Exclusive, c.LeaseSeconds, c.TimeoutSeconds = true, 9, 1 }, "leaseSeconds", "from 10 to 3600, or 0 for 60"},
+		{"too long lease", func(c *config) { c.Exclusive, c.LeaseSeconds, c.TimeoutSeconds = true, 3601, 1 }, "leaseSeconds", "from 10 to 3600"},
+		{"lease of a job that is not exclusive", func(c *config) { c.LeaseSeconds = 60 }, "", "leaseSeconds has no effect"},
+		{"exclusive job without limit", func(c *config) { c.Exclusive = true }, "", "set timeoutSeconds"},
+		{"exclusive request", func(c *config) {
+			c.Exclusive, c.TimeoutSeconds, c.Props = true, 1, document.Texts{jobs.PropHTTPURL: {Value: "http://h/"}, jobs.PropHTTPMethod: {Value: "GET"}}
+		}, "exclusive", "with a process"},
 		{"env", func(c *config) { c.Env = document.Texts{"_a1": {Value: ""}, "PATH": {Value: "/bin"}} }, "", ""},
 		{"env with dash", func(c *config) { c.Env = document.Texts{"a-b": {Value: "hunter2"}} }, "env.a-b", "letters, digits"},
 		{"env with digit", func(c *config) { c.Env = document.Texts{"1a": {Value: ""}} }, "env.1a", "letters, digits"},

@@ -74,6 +74,11 @@ type Config struct {
 	// UnreachableSeconds (added) is how long the agent of a shard may be silent before the shard is given up; 0 means
 	// the server's default.
 	UnreachableSeconds int `json:"unreachableSeconds,omitempty"`
+	// Exclusive (added) means that two attempts of a shard never run at the same time, not even if an agent is cut off
+	// (rule K5). An executor holds a lease for each such task, and ends the task when it can't renew the lease.
+	Exclusive bool `json:"exclusive,omitempty"`
+	// LeaseSeconds (added) is the length of the leases of an exclusive job; 0 means lease.DefaultSeconds.
+	LeaseSeconds int `json:"leaseSeconds,omitempty"`
 	// KeepFailed (added) is how many working directories of the job's failed and timed-out processes each executor
 	// keeps; 0 means the executors' limit keep-failed.
 	KeepFailed int `json:"keepFailed,omitempty"`

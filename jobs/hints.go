@@ -3,6 +3,7 @@ package jobs
 import (
 	"github.com/elasticjob-go/elasticjob/app"
 	"github.com/elasticjob-go/elasticjob/internal/document"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 )
 
 // Hints returns the additional information about a job's fields that forms and editors need.
@@ -32,6 +33,8 @@ func Hints() map[string]document.Hint {
 		"retryBackoffSeconds": {Maximum: MaxRetryBackoffSeconds, Description: "How long a shard that failed waits until it is run again; each time twice as long. 0: 200 milliseconds."},
 		"killGraceSeconds":    {Maximum: MaxKillGraceSeconds, Description: "The time between SIGTERM and SIGKILL. 0: the server's --kill-grace."},
 		"unreachableSeconds":  {Maximum: MaxUnreachableSeconds, Description: "How long the agent of a shard may be silent before the shard is given up: with failover it then runs elsewhere, otherwise it is LOST. 15 or more; 0: the server's --unreachable-after."},
+		"exclusive":           {Description: "No two attempts of a shard ever run at once, not even if an agent is cut off. Without a scheduler for longer than leaseSeconds, the job's shards are stopped."},
+		"leaseSeconds":        {Maximum: lease.MaxSeconds, Description: "How long an exclusive shard may run without an answer of a scheduler. 10 or more; 0: 60."},
 		"keepFailed":          {Maximum: MaxKeepFailed, Description: "How many working directories of failed and timed-out attempts each executor keeps. 0: the executors' limit keep-failed."},
 		"env":                 {Description: "Variables of the job's processes: texts, or {\"value\":…,\"secret\":true}, {\"fromFile\":…} or {\"fromEnv\":…} of the agent."},
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
@@ -35,6 +36,10 @@ type scriptedCluster struct {
 	acked    int
 	// ids are the ids of the launched tasks, by their names.
 	ids map[string]string
+	// lease is that of the task that was launched last; nil if it needs none.
+	lease *lease.Grant
+	// sent is the data of the last message to an executor.
+	sent []byte
 }
 
 func newCluster(d *diary) *scriptedCluster {
@@ -143,6 +148,7 @@ func (t *scriptedSession) Launch(ctx context.Context, a cluster.Launch) error {
 		name := t.c.diary.called(l.TaskID, fmt.Sprintf("%s/%d#", parsed.Job, parsed.Item))
 		t.c.mu.Lock()
 		t.c.ids[name] = l.TaskID
+		t.c.lease = l.Task.Lease
 		t.c.mu.Unlock()
 		tasks = append(tasks, name)
 	}
@@ -165,6 +171,13 @@ func (t *scriptedSession) Launch(ctx context.Context, a cluster.Launch) error {
 
 func (t *scriptedSession) Kill(ctx context.Context, k cluster.Kill) error {
 	return t.call(ctx, 2, "KILL %s", k.TaskID)
+}
+
+func (t *scriptedSession) SendMessage(_ context.Context, _, _ string, data []byte) error {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.c.sent = data
+	return nil
 }
 
 func (t *scriptedSession) EndExecutor(ctx context.Context, id, agent string) error {

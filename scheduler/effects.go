@@ -198,6 +198,10 @@ func (r *termRunner) subscribe(c term.Subscribe) {
 		r.work.Go(func() { r.showUnplaced(calls, demander) })
 	}
 	for e := range s.Events() {
+		if m, ok := e.(cluster.Message); ok && m.Lease != nil {
+			r.work.Go(func() { r.answerByMessage(calls, s, m) })
+			continue
+		}
 		r.inbox.put(func(m *term.Machine) { m.ClusterEvent(c.Session, e) })
 	}
 	err = s.Err()

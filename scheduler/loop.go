@@ -36,6 +36,9 @@ type termRunner struct {
 	stopped chan struct{} // closed when the machine makes no more steps
 	drained chan struct{} // closed when nothing is left on the cluster after Drain
 
+	confirmer   *confirmer             // for the answers to requests for leases
+	leaseSecret atomic.Pointer[[]byte] // once it is known: it stays the same
+
 	askMu sync.Mutex
 	token uint64                     // of the last request
 	asks  map[uint64]chan core.Reply // the requesters that wait, by token
@@ -67,6 +70,7 @@ type openSession struct {
 func newTermRunner(s *Scheduler, won registry.Term, c *core.Core, began time.Time) *termRunner {
 	r := &termRunner{s: s, term: won, core: c, began: began, gate: newStateGate(), notes: newNoteLog(s.opt.Logger),
 		inbox:     inbox{ready: make(chan struct{}, 1)},
+		confirmer: newConfirmer(won),
 		machine:   term.New(c, s.opt.Random, term.Options{RefusedTimeout: s.opt.RefusedTimeout}),
 		launching: semaphore.NewWeighted(maxLaunching),
 		stopped:   make(chan struct{}), drained: make(chan struct{}), asks: map[uint64]chan core.Reply{},
@@ -218,6 +222,11 @@ func (s *Scheduler) ask(ctx context.Context, request core.Event) (core.Reply, er
 	if err != nil {
 		return core.Reply{}, err
 	}
+	return r.ask(ctx, request)
+}
+
+// ask passes a request to the machine of this term and waits for the answer.
+func (r *termRunner) ask(ctx context.Context, request core.Event) (core.Reply, error) {
 	answer := make(chan core.Reply, 1)
 	r.askMu.Lock()
 	r.token++

@@ -24,6 +24,7 @@ type scriptedRegistry struct {
 	// done. They may wait.
 	onCampaign func() error
 	onCommit   func([]registry.Write) error
+	onConfirm  func() error
 	trouble    error
 	standby    bool
 	changed    chan string
@@ -175,6 +176,17 @@ func (t *scriptedTerm) Err() error {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()
 	return t.err
+}
+
+func (t *scriptedTerm) Confirm(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.r.diary.say("REGISTRY confirms the term")
+	if t.r.onConfirm != nil {
+		return t.r.onConfirm()
+	}
+	return t.Err()
 }
 
 func (t *scriptedTerm) List(_ context.Context, path string) ([]registry.Entry, error) {

@@ -114,6 +114,7 @@ func (s *session) nodeGone(name string, a *account) {
 		s.emit(cluster.Failure{AgentID: name})
 	}
 	s.setNotReady(name, a, s.now())
+	s.reportPods(name) // some have ended for sure now
 	if a.pods == 0 {
 		delete(s.accounts, name)
 	}
@@ -125,8 +126,13 @@ func (s *session) setNotReady(name string, a *account, notReady time.Time) {
 	changed := a.notReady.IsZero() != notReady.IsZero()
 	if changed {
 		a.notReady = notReady
+		s.reportPods(name)
 	}
-	if !changed || !s.listed {
+}
+
+// reportPods reports the states of the pods on a node that have changed with it.
+func (s *session) reportPods(name string) {
+	if !s.listed {
 		return
 	}
 	for _, r := range s.pods {

@@ -313,7 +313,7 @@ func (s *session) fromOutput(uid types.UID, e cluster.Event) {
 func (s *session) circumstances(r *podRecord, removed bool) pod.Circumstances {
 	c := pod.Circumstances{Removed: removed}
 	if a := s.accounts[r.node]; a != nil {
-		c.NotReady = a.notReady
+		c.NotReady, c.NoNode = a.notReady, a.uid == ""
 	}
 	if !r.problemSince.IsZero() {
 		c.ProblemFor = s.now().Sub(r.problemSince)

@@ -368,3 +368,20 @@ func TestClosedSession(t *testing.T) {
 		t.Errorf("a launch behind its end: %v", err)
 	}
 }
+
+// TestMarkedAsFailedOnASilentNode: what somebody writes into the status of a pod whose kubelet is silent is no proof
+// that its container has ended. The removal of the node is.
+func TestMarkedAsFailedOnASilentNode(t *testing.T) {
+	t.Parallel()
+	f, c, _ := withOneRunning(t)
+	f.AddNode("node1", "4", "1Gi", "10", corev1.ConditionUnknown)
+	c.until(taskID(0), cluster.Unreachable)
+	f.PutPod("jobs", pod.Name(taskID(0)), func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
+	if u := c.update(taskID(0)); u.State != cluster.Unreachable || !u.KillStored {
+		t.Errorf("it is reported as %+v", u)
+	}
+	f.RemoveNode("node1")
+	if u := c.until(taskID(0), cluster.Lost); u.Reason != cluster.ReasonTaskRemoved || u.Source != cluster.FromMaster {
+		t.Errorf("after the removal of its node: %+v", u)
+	}
+}

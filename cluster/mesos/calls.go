@@ -49,6 +49,15 @@ func (s *session) EndExecutor(ctx context.Context, executorID, agentID string) e
 	}})
 }
 
+// SendMessage sends data to an executor. It may get lost.
+func (s *session) SendMessage(ctx context.Context, executorID, agentID string, data []byte) error {
+	return s.send(ctx, &scheduler.Call{Type: scheduler.Call_MESSAGE, Message: &scheduler.Call_Message{
+		ExecutorID: mesos.ExecutorID{Value: executorID},
+		AgentID:    mesos.AgentID{Value: agentID},
+		Data:       data,
+	}})
+}
+
 // Reconcile requests the state of the given tasks, or of all tasks if none are given.
 func (s *session) Reconcile(ctx context.Context, tasks []cluster.TaskRef) error {
 	refs := make([]scheduler.Call_Reconcile_Task, len(tasks))

@@ -112,6 +112,14 @@ func TestCalls(t *testing.T) {
 				ExecutorID: mesosapi.ExecutorID{Value: "e1"}, AgentID: mesosapi.AgentID{Value: "S0"},
 			}},
 		},
+		"message": {
+			func(ctx context.Context) error {
+				return s.(cluster.Messenger).SendMessage(ctx, "e1", "S0", []byte("data"))
+			},
+			scheduler.Call{Type: scheduler.Call_MESSAGE, Message: &scheduler.Call_Message{
+				ExecutorID: mesosapi.ExecutorID{Value: "e1"}, AgentID: mesosapi.AgentID{Value: "S0"}, Data: []byte("data"),
+			}},
+		},
 		"reconcile": {
 			func(ctx context.Context) error {
 				return s.Reconcile(ctx, []cluster.TaskRef{{TaskID: "t1", AgentID: "S0"}, {TaskID: "t2"}})

@@ -12,6 +12,7 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/scheduler"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
@@ -57,6 +58,10 @@ func decodeEvent(e *scheduler.Event, tls bool) cluster.Event {
 		out := cluster.Message{AgentID: m.AgentID.Value, ExecutorID: m.ExecutorID.Value}
 		data := m.Data[:min(len(m.Data), maxReport)]
 		if out.Heartbeat = wire.IsHeartbeat(data); out.Heartbeat {
+			return out
+		}
+		if request, ok := lease.Unpack(data); ok {
+			out.Lease = &request
 			return out
 		}
 		if report, ok := wire.DecodeReport(data); ok {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/cluster/mesos"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
@@ -296,6 +297,9 @@ func TestEventsBeyondTheRecordings(t *testing.T) {
 		"our executor's message": {message(`{"v":1,"tasks":[{"taskId":"t1"}]}`),
 			cluster.Message{AgentID: "S0", ExecutorID: "e1",
 				Report: &wire.Report{Version: 1, Tasks: []wire.TaskReport{{TaskID: "t1"}}}}},
+		"request for leases": {message(string(lease.Message{Holder: "e1", Body: []byte("b"), Signature: "s"}.Pack())),
+			cluster.Message{AgentID: "S0", ExecutorID: "e1",
+				Lease: &lease.Message{Holder: "e1", Body: []byte("b"), Signature: "s"}}},
 		"heartbeat": {message(string(wire.EncodeHeartbeat())),
 			cluster.Message{AgentID: "S0", ExecutorID: "e1", Heartbeat: true}},
 		"message that is no JSON":   {message("\x00\xff"), cluster.Message{AgentID: "S0", ExecutorID: "e1"}},

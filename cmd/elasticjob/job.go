@@ -31,6 +31,8 @@ var jobFields = []field{
 	{flag: "retry-backoff", name: "retryBackoffSeconds", zero: 0, usage: "seconds until a failed shard is retried, each time twice as long; 0: 200 milliseconds"},
 	{flag: "kill-grace", name: "killGraceSeconds", zero: 0, usage: "seconds between SIGTERM and SIGKILL; 0: the server's"},
 	{flag: "unreachable-after", name: "unreachableSeconds", zero: 0, usage: "seconds of silence of an agent after which its shards are given up; 0: the server's"},
+	{flag: "exclusive", name: "exclusive", zero: false, usage: "never run two attempts of a shard at once, not even if an agent is cut off; see --lease"},
+	{flag: "lease", name: "leaseSeconds", zero: 0, usage: "seconds for which an exclusive shard runs without an answer of a scheduler; 0: 60"},
 	{flag: "keep-failed", name: "keepFailed", zero: 0, usage: "how many working directories of failed attempts each executor keeps; 0: the executors' limit"},
 	{flag: "concurrency", name: "jobExecutorServiceHandlerType", zero: "", usage: "how many shards of a daemon an executor runs at once: CPU, SINGLE_THREAD; empty: all"},
 	{flag: "error-handler", name: "jobErrorHandlerType", zero: "", usage: "how a failed run is handled: LOG, IGNORE, EMAIL, WECHAT, DINGTALK or WEBHOOK, with their settings in --prop; empty: LOG"},

@@ -52,6 +52,9 @@ func ExecutorEnded(executor, agent, state, reported, message string) Reason {
 		text("reason", reported), text("message", message))
 }
 
+// EndConfirmed says that a task counts as ended because an operator confirmed its end; by may be "".
+func EndConfirmed(by string) Reason { return build("end_confirmed", text("by", by)) }
+
 // MachineDead says that a task counts as ended because its machine was declared dead; by may be "".
 func MachineDead(machine, by string) Reason {
 	return build("machine_dead", text("machine", machine), text("by", by))

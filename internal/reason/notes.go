@@ -91,6 +91,12 @@ func AgentSilent(agent string, since time.Time) Reason {
 	return build("agent_silent", text("agent", agent), timestamp("since", since))
 }
 
+// ExclusiveUnreachable says that the shard's exclusive task has no lease, so that the shard waits for the end of its
+// node (rule K5), and since when its agent does not answer.
+func ExclusiveUnreachable(task, agent string, since time.Time) Reason {
+	return build("exclusive_unreachable", text("task", task), text("agent", agent), timestamp("since", since))
+}
+
 // CauseMissing says that the cluster has reported the shard's end in that state, and that its agent has not given a
 // cause.
 func CauseMissing(state string) Reason { return build("cause_missing", text("state", state)) }

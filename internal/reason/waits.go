@@ -52,6 +52,11 @@ func (o Orphaned) MayBeEnding(at time.Time) Reason {
 	return build("orphan_ending", text("task", o.Task), text("agent", o.Agent), timestamp("at", at))
 }
 
+// HoldsLease says that the attempt is exclusive, and when its lease is over at the latest (rule K5).
+func (o Orphaned) HoldsLease(until time.Time) Reason {
+	return build("orphan_holds_lease", text("task", o.Task), text("agent", o.Agent), timestamp("until", until))
+}
+
 // StuckStaging says that the attempt was abandoned because it stayed in STAGING, and may have started since.
 func (o Orphaned) StuckStaging() Reason { return o.because("orphan_staging") }
 

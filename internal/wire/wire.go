@@ -9,13 +9,16 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 )
 
 // Version is the newest version that this code writes and reads. A task has the oldest version that supports its
-// fields, so that older executors read it too. An older executor must refuse a task with references to secrets, and a
-// request with headers or a proxy of its own, because it would ignore them.
+// fields, so that older executors read it too. An older executor must refuse a task with references to secrets, a
+// request with headers or a proxy of its own, and an exclusive task, because it would ignore them.
 const (
-	Version          = 3
+	Version          = 4
+	requestVersion   = 3
 	referenceVersion = 2
 	firstVersion     = 1
 )
@@ -72,7 +75,9 @@ type Task struct {
 	TimeZone string `json:"timeZone,omitempty"`
 	// Secrets are the names in Env and Props that are marked as secrets. Other secrets are recognized by their names.
 	Secrets []string `json:"secrets,omitempty"`
-	// KillGraceMillis is the time between SIGTERM and SIGKILL.
+	// Lease is set for an exclusive task: it runs only while it has a lease (rule K5).
+	Lease *lease.Grant `json:"lease,omitempty"`
+	// KillGraceMillis is the time between SIGTERM and SIGKILL; 0 means DefaultKillGrace.
 	KillGraceMillis int64 `json:"killGraceMillis"`
 	// TimeoutMillis is the time after which the scheduler kills the task. It is 0 for no timeout, for a daemon, and if
 	// the scheduler is older than this field. By it the executor knows that a kill at that time is for the timeout.
@@ -83,6 +88,9 @@ type Task struct {
 	// ExecutionID do not belong to a run then: each run has its own.
 	Daemon *Daemon `json:"daemon,omitempty"`
 }
+
+// DefaultKillGrace is the time between SIGTERM and SIGKILL of a task that names none.
+const DefaultKillGrace = 5 * time.Second
 
 // HTTP is the request of an HTTP job.
 type HTTP struct {
@@ -182,6 +190,10 @@ type Status struct {
 	// SupervisorLost means that the process that supervises the executor's tasks was killed together with this task,
 	// or that the task's container was started a second time. The task may have begun.
 	SupervisorLost bool `json:"supervisorLost,omitempty"`
+	// Unkilled means that processes of the task are left, because the kernel could not end them.
+	Unkilled bool `json:"unkilled,omitempty"`
+	// LeaseLost means that the task was killed because it had no lease any more (rule K5).
+	LeaseLost bool `json:"leaseLost,omitempty"`
 	// PackageSHA256 is the checksum in hexadecimal of the fetched package with which the task ran.
 	PackageSHA256 string `json:"packageSHA256,omitempty"`
 	// PackageNote says that the cached package on the agent had been modified, so that it was fetched again for this
@@ -288,19 +300,21 @@ type shared struct {
 	Source            *struct{} `json:"source,omitempty"`
 	Attempt           *struct{} `json:"attempt,omitempty"`
 	FencingToken      *struct{} `json:"fencingToken,omitempty"`
+	Lease             *struct{} `json:"lease,omitempty"`
 	Daemon            *struct{} `json:"daemon,omitempty"`
 }
 
 // own has the fields of Task that are not in Shared.
 type own struct {
-	Version           int     `json:"v"`
-	TaskID            string  `json:"taskId"`
-	Item              int     `json:"item"`
-	ShardingParameter string  `json:"shardingParameter,omitempty"`
-	Source            string  `json:"source"`
-	Attempt           int     `json:"attempt"`
-	FencingToken      int64   `json:"fencingToken,omitempty"`
-	Daemon            *Daemon `json:"daemon,omitempty"`
+	Version           int          `json:"v"`
+	TaskID            string       `json:"taskId"`
+	Item              int          `json:"item"`
+	ShardingParameter string       `json:"shardingParameter,omitempty"`
+	Source            string       `json:"source"`
+	Attempt           int          `json:"attempt"`
+	FencingToken      int64        `json:"fencingToken,omitempty"`
+	Lease             *lease.Grant `json:"lease,omitempty"`
+	Daemon            *Daemon      `json:"daemon,omitempty"`
 }
 
 // EncodeShared encodes the part of t that is the same for all shards and attempts of its execution.
@@ -319,7 +333,7 @@ func (t Task) EncodeWith(shared Shared) ([]byte, error) {
 		return t.Encode()
 	}
 	data, err := json.Marshal(own{t.version(), t.TaskID, t.Item, t.ShardingParameter, t.Source, t.Attempt,
-		t.FencingToken, t.Daemon})
+		t.FencingToken, t.Lease, t.Daemon})
 	if err != nil {
 		return nil, fmt.Errorf("describe task %s: %w", t.TaskID, err)
 	}
@@ -330,8 +344,10 @@ func (t Task) EncodeWith(shared Shared) ([]byte, error) {
 // version returns the oldest version that supports all fields of t.
 func (t Task) version() int {
 	switch {
-	case t.HTTP != nil && (len(t.HTTP.Headers) > 0 || t.HTTP.Proxy != ""):
+	case t.Lease != nil:
 		return Version
+	case t.HTTP != nil && (len(t.HTTP.Headers) > 0 || t.HTTP.Proxy != ""):
+		return requestVersion
 	case len(t.EnvFiles)+len(t.EnvVariables) > 0:
 		return referenceVersion
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
@@ -58,7 +59,7 @@ func TestTaskRoundTrip(t *testing.T) {
 // and future field belongs to one of the parts.
 func TestTaskInTwoParts(t *testing.T) {
 	t.Parallel()
-	full := wire.Task{HTTP: &wire.HTTP{}, Daemon: &wire.Daemon{}}
+	full := wire.Task{HTTP: &wire.HTTP{}, Daemon: &wire.Daemon{}, Lease: &lease.Grant{}}
 	fill(reflect.ValueOf(&full).Elem())
 	full.Version = wire.Version
 	for name, want := range map[string]wire.Task{"full": full, "empty": {Version: 1, ExecutionID: "e"}} {
@@ -75,7 +76,7 @@ func TestTaskInTwoParts(t *testing.T) {
 		other := want
 		other.TaskID, other.Item, other.ShardingParameter, other.Source, other.Attempt, other.Daemon = "o", 9, "p",
 			"s", 7, nil
-		other.FencingToken = 8
+		other.FencingToken, other.Lease = 8, &lease.Grant{Seconds: 10}
 		if same, _ := other.EncodeShared(); !bytes.Equal(same, shared) {
 			t.Errorf("%s: another shard's differs: %s, %s", name, same, shared)
 		}

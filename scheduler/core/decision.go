@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -50,6 +51,8 @@ type Reply struct {
 	// AttemptsOver is how many attempts are over because their machine was declared dead.
 	AttemptsOver int
 	Err          *problem.Error
+	Lease        *lease.Answer // nil if the request was a copy
+	LeaseSecret  []byte
 }
 
 func (c *Core) reply(r Reply) { c.decision.Replies = append(c.decision.Replies, r) }

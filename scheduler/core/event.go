@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/history/event"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
@@ -83,6 +84,20 @@ func (LaunchAnswered) CoreEvent()  {}
 type HistoryStored struct{ Batches int64 }
 
 func (HistoryStored) CoreEvent() {}
+
+// LeaseRequested is a holder's request for leases, whose signature was checked (rule K5). The reply has the answer. It
+// may be sent only after the registry has confirmed the term.
+type LeaseRequested struct{ Request lease.Request }
+
+// CoreEvent marks LeaseRequested as an event of a step.
+func (LeaseRequested) CoreEvent() {}
+
+// LeaseSecretRequested asks for the secret of leases, with which the signatures of requests are checked. The reply has
+// none until the first exclusive task is launched. It is the same for good then.
+type LeaseSecretRequested struct{}
+
+// CoreEvent marks LeaseSecretRequested as an event of a step.
+func (LeaseSecretRequested) CoreEvent() {}
 
 // AuditRequested adds audit rows about changes that were made outside of the core, such as changes of users. Its rows
 // have ids, so that a repeated row is kept once. The reply is empty.

@@ -116,6 +116,10 @@ func (c *Core) request(r Request) {
 		reply.Machine, reply.AttemptsOver, reply.Err = c.declareDead(e)
 	case operator.KillRequested:
 		reply.Err = c.operator.Kill(e)
+	case LeaseRequested:
+		reply.Lease = c.attempts.RenewLeases(e.Request)
+	case LeaseSecretRequested:
+		reply.LeaseSecret = c.st.Leases.Secret()
 	case operator.PauseRequested:
 		reply.Job, reply.Err = c.pause(e)
 	}
@@ -173,6 +177,7 @@ func (c *Core) write() {
 	c.executors.Write(r)
 	c.orphans.Write(r)
 	c.st.Fencing.Write(r)
+	c.st.Leases.Write(r)
 	c.startFailures.Write(r)
 	c.machines.Write(r)
 	c.executions.Write(r, c.recording.StoredEnd(), c.recording.RecordedEnd())

@@ -155,6 +155,8 @@ func (c *Core) loadOther(e registry.Entry, dir string) (err error) {
 		err = c.executors.RestoreCounter(e.Value)
 	case e.Path == store.PathFencing:
 		err = c.st.Fencing.Restore(e.Value)
+	case e.Path == store.PathLeaseSecret:
+		err = c.st.Leases.Restore(e.Value)
 	case e.Path == store.PathFramework:
 		c.subscription.RestoreID(string(e.Value))
 	case e.Path == store.PathOurFramework:
@@ -198,6 +200,7 @@ func (c *Core) joinLoaded() error {
 			}
 		}
 	}
+	c.attempts.RestoreLeases()
 	c.notifications.ScheduleAll()
 	for _, x := range c.executors.Sorted() {
 		if !c.executors.Usable(x) {

@@ -283,6 +283,7 @@ func newStage(t testing.TB) *stage {
 	t.Helper()
 	s := &stage{t: t, opt: step.DefaultOptions(), rnd: rand.NewPCG(1, 2), stored: map[string][]byte{},
 		now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}
+	s.opt.LeaseURLs = []string{"http://127.0.0.1:18899"}
 	s.restart()
 	return s
 }

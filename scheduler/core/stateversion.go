@@ -17,7 +17,8 @@ import (
 //	0  no version is stored (the first releases)
 //	1  the version itself
 //	2  reasons are codes with arguments, not sentences
-const StateVersion = 2
+//	3  attempts and orphans of exclusive jobs have leases (rule K5)
+const StateVersion = 3
 
 // stateVersion is the stored record of the version. The first leader of a newer release writes it in its first commit,
 // together with the first state of that release. From then on earlier releases refuse the state.

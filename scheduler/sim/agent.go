@@ -71,6 +71,7 @@ type process struct {
 	lingers    bool // its executor is dead, and the supervisor is about to kill it
 	ofOriginal bool // of the original
 	removed    bool // its framework was removed; the agent may not know yet
+	exclusive  bool // its job is exclusive
 	forgotten  bool // its machine rebooted, so that the agent forgot it
 }
 

@@ -146,13 +146,13 @@ func (c *checker) shardsChanged(e *execRecord, was, now []shardRecord) {
 		if i >= len(was) || was[i].TaskID != s.TaskID {
 			c.checkCordon(s)
 		}
-		if i < len(was) && returned(was[i], s) {
-			c.checkReturned(e, s)
-			continue
-		}
 		if i < len(was) {
-			c.limits(e, was[i], s)
 			c.checkDrained(was[i], s)
+			if returned(was[i], s) {
+				c.checkReturned(e, s)
+				continue
+			}
+			c.limits(e, was[i], s)
 		}
 		if s.State == executions.Failed && strings.Contains(s.Cause.String(), notCompatible) {
 			c.w.fail("X1 an executor that the master knows otherwise fails no shard", "execution %s, item %d: %s",

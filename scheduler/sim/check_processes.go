@@ -22,6 +22,9 @@ func (c *checker) beginProcess(p *process) {
 		}
 	}
 	c.checkBeginsOnce(p)
+	if p.exclusive {
+		c.checkExclusive(p)
+	}
 	key := shardOf{p.job, p.item}
 	for _, old := range c.running[key] {
 		switch {

@@ -187,8 +187,9 @@ func (c *checker) checkCordon(now shardRecord) {
 // checkDrained counts the tasks that leave a machine that is drained, and checks that only there a task is stopped for
 // that (rule M3).
 func (c *checker) checkDrained(was, now shardRecord) {
-	if was.TaskID != now.TaskID || was.Kill.Is(reason.Drained) || !now.Kill.Is(reason.Drained) {
-		return
+	known := was.TaskID == now.TaskID && was.Kill.Is(reason.Drained)
+	if known || !now.Kill.Is(reason.Drained) {
+		return // an attempt may be taken back and stopped in one commit
 	}
 	id, err := jobs.ParseTaskID(now.TaskID)
 	if _, marked := c.w.cordons.marked[c.w.cordons.hosts[id.Agent]]; err == nil && !marked {

@@ -18,6 +18,7 @@ type executor struct {
 	acknowledged bool
 	// stopped is set while the executor's process is stopped (SIGSTOP). Its actions wait in deferred.
 	stopped  bool
+	holders  map[string]*holder // those that ask for leases of its tasks
 	deferred []func()
 	hung     bool     // stopped for so long that the scheduler abandons tasks in state STAGING
 	queued   []string // tasks to be passed to the executor once it is ready
@@ -149,7 +150,11 @@ func (a *agent) begin(x *executor, t *task) {
 		x.deferred = append(x.deferred, func() { a.begin(x, t) })
 		return
 	}
-	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id}
+	if a.beginWithLease(x, t) {
+		return
+	}
+	p := &process{task: t.launch.TaskID, job: t.wire.JobName, exec: t.wire.ExecutionID, item: t.wire.Item, agent: a.id,
+		exclusive: t.wire.Lease != nil || w.exclusive() && w.unleased()}
 	p.wasAway = t.wasAway || a.with == nil || a.with != w.platform()
 	p.removed = w.removed[t.launch.Executor.Framework] != nil
 	t.process, t.start, t.last = p, w.wall(), p
@@ -169,6 +174,10 @@ func (a *agent) begin(x *executor, t *task) {
 	}
 	duration := w.between(time.Millisecond, 3*time.Second)
 	switch w.rng.IntN(8) {
+	case 7:
+		if p.exclusive && !w.calm { // it outlives its lease
+			duration = w.between(time.Second, 5*time.Minute)
+		}
 	case 0, 1:
 		if !w.calm {
 			duration = w.between(time.Second, w.users.longest)

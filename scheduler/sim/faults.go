@@ -182,6 +182,9 @@ const (
 	MachineDraining
 	MachineDrained
 	TaskDrained
+	LeaseUnanswered
+	LeaseOfDeposed
+	LeaseRanOut
 	NumFaults
 )
 
@@ -250,6 +253,7 @@ var faultNames = [NumFaults]string{
 	"machine cordoned", "machine uncordoned", "launch beside a cordoned machine",
 	"machine declared dead", "machine that was heard is not declared dead",
 	"machine draining", "machine drained", "task stopped because its machine is drained",
+	"request for leases unanswered", "deposed leader asked for leases", "lease of a task runs out",
 }
 
 // ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.

@@ -221,15 +221,18 @@ func crashesAt(e term.Effect) (before, after Fault, seen bool) {
 	return NumFaults, NumFaults, false
 }
 
-// onlyHeartbeats reports whether nothing but heartbeats of executors has happened.
-func onlyHeartbeats(events []core.Event) bool {
+// isRoutine reports whether nothing but heartbeats of executors and requests for leases has happened.
+func isRoutine(events []core.Event) bool {
 	return len(events) > 0 && !slices.ContainsFunc(events, func(e core.Event) bool {
-		of, is := e.(core.ClusterEvent)
-		if !is {
-			return true
+		switch e := e.(type) {
+		case core.ClusterEvent:
+			m, is := e.Event.(cluster.Message)
+			return !is || !m.Heartbeat
+		case core.Request:
+			_, is := e.Event.(core.LeaseRequested)
+			return !is
 		}
-		m, is := of.Event.(cluster.Message)
-		return !is || !m.Heartbeat
+		return true
 	})
 }
 
@@ -238,7 +241,7 @@ func (l *leader) start(e term.Effect) {
 	w.check.effect(l, e)
 	switch e := e.(type) {
 	case term.Decided:
-		if !onlyHeartbeats(e.Events) {
+		if !isRoutine(e.Events) {
 			w.report.Steps++
 		}
 		w.check.checkDecision(l, e.Events, e.Decision)

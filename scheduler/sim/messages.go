@@ -42,7 +42,7 @@ func (a *agent) reportProgress(x *executor, p *process, t *task, duration time.D
 }
 
 // beats reports whether the executors of the world send heartbeats. In other worlds they are of an earlier release.
-func (w *world) beats() bool { return !w.cfg.Pods && w.cfg.Seed%4 == 1 }
+func (w *world) beats() bool { return !w.cfg.Pods && (w.cfg.Seed%4 == 1 || w.exclusive()) }
 
 // beat sends a heartbeat of an executor, unless it is stopped, and goes on until it ends.
 func (a *agent) beat(x *executor) {

@@ -246,6 +246,7 @@ func (u *users) job(name string) jobs.Config {
 		cfg.CPUCount, cfg.MemoryMB = max(cpu/8, 0.001), max(mem/8, 1)
 	}
 	u.limit(&cfg)
+	w.makeExclusive(&cfg)
 	return cfg
 }
 

@@ -53,6 +53,10 @@ const (
 	// ReloadsAnywhere reads a document again from a server that may lag behind the commit whose conflict caused the
 	// read (rule T4).
 	ReloadsAnywhere
+	// LeaseFromAnswer counts a lease from the answer's arrival instead of the asking, AnswersUnconfirmed answers a
+	// request for leases without a confirmation of the term (rule K5).
+	LeaseFromAnswer
+	AnswersUnconfirmed
 )
 
 // Report describes a world after its end.
@@ -131,6 +135,7 @@ type world struct {
 	masters   int
 	agents    []*agent
 	agentNo   int
+	holders   uint64 // number of holders of leases so far
 	leaders   []*leader
 	leading   *leader // the leader of the present term
 	users     *users
@@ -194,6 +199,9 @@ func newWorld(cfg Config, t *tracer) *world {
 	w.opt.MaxQueuedFires = 2 + w.rng.IntN(8)
 	if w.rng.IntN(4) == 0 {
 		w.opt.ExecutorIdle = 0
+	}
+	if !w.unleased() {
+		w.opt.LeaseURLs = []string{"http://127.0.0.1:18899"}
 	}
 	w.refusedMost = []time.Duration{0, time.Minute}[w.rng.IntN(2)]
 	w.chooseFaults()

@@ -30,6 +30,8 @@ const (
 type Circumstances struct {
 	// NotReady is the time since which the pod's node has not been ready; zero if the node is ready.
 	NotReady time.Time
+	// NoNode is set if there is no such node in the API.
+	NoNode bool
 	// ProblemFor is how long the problem that StartProblemOf returns has existed.
 	ProblemFor time.Duration
 	// Removed is set if the pod is no longer in the API.
@@ -54,7 +56,7 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 	u = cluster.Update{TaskID: TaskOf(p), AgentID: p.Spec.NodeName, Source: cluster.FromAgent}
 	shard := statusOf(p.Status.ContainerStatuses, Container)
 	switch {
-	case ended(p, shard):
+	case ended(p, shard) && !c.mayRun(p, shard):
 		setEnd(p, shard.State.Terminated, &u)
 	case c.Removed:
 		u.State, u.Source, u.Reason = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved
@@ -63,8 +65,8 @@ func Report(p *corev1.Pod, c Circumstances) (u cluster.Update, bound bool) {
 		return u, true
 	case !c.NotReady.IsZero():
 		u.State, u.Source, u.UnreachableSince = cluster.Unreachable, cluster.FromMaster, c.NotReady
-		// A kubelet that receives a pod in this state creates no container for it.
-		u.KillStored = p.DeletionTimestamp != nil
+		// A kubelet that receives a pod in one of these states creates no container for it.
+		u.KillStored = p.DeletionTimestamp != nil || Ended(p)
 		u.Message = "node " + u.AgentID + " is not ready"
 		return u, true
 	case shard.State.Running != nil:
@@ -163,6 +165,21 @@ func reportedByKubelet(p *corev1.Pod, t *corev1.ContainerStateTerminated) bool {
 	})
 }
 
+// mayRun reports whether the shard's container may still run although its pod was marked as failed: another component
+// than the kubelet did that, and the node is not ready, so that its kubelet does not end the container now. The garbage
+// collector marks only pods whose node was removed, or is out of service according to an operator.
+func (c Circumstances) mayRun(p *corev1.Pod, shard corev1.ContainerStatus) bool {
+	if c.NotReady.IsZero() || c.NoNode || c.Removed || reportedByKubelet(p, shard.State.Terminated) {
+		return false
+	}
+	return !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue && c.Reason == deletionByPodGC
+	})
+}
+
+// deletionByPodGC is the reason of the garbage collector's condition of pods that it is about to remove.
+const deletionByPodGC = "DeletionByPodGC"
+
 // nodeLost is the reason that a controller gives pods whose kubelet is silent.
 const nodeLost = "NodeLost"
 
@@ -243,6 +260,10 @@ func setEnd(p *corev1.Pod, t *corev1.ContainerStateTerminated, u *cluster.Update
 	case drained(p, t):
 		u.State, u.Source, u.Message = cluster.Killed, cluster.FromExecutor,
 			"it was drained, and ended after the current run"
+		u.Status = statusAtEnd(p, t, "")
+	case leaseLost(t):
+		// It was lost, and did not fail by itself, as when its node is cut off from the servers.
+		u.State, u.Source, u.Message = cluster.Killed, cluster.FromExecutor, "it had no lease any more"
 		u.Status = statusAtEnd(p, t, "")
 	case t.Reason == "OOMKilled":
 		u.State, u.Reason = cluster.Failed, cluster.ReasonContainerMemory
@@ -348,6 +369,12 @@ func disruption(p *corev1.Pod) (disrupted bool, why string) {
 			p.Status.Message))
 	}
 	return false, ""
+}
+
+// leaseLost reports whether the executor ended the shard because it had no lease any more.
+func leaseLost(t *corev1.ContainerStateTerminated) bool {
+	status, ok := wire.DecodeStatus([]byte(t.Message))
+	return ok && status.LeaseLost
 }
 
 // failedInit returns the status of the first init container that failed, and false if there is none.

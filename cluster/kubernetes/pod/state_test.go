@@ -116,6 +116,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	failed, succeeded := corev1.PodFailed, corev1.PodSucceeded
 	notReady := pod.Circumstances{NotReady: noon}
+	noNode := pod.Circumstances{NotReady: noon, NoNode: true}
 	gone := pod.Circumstances{Removed: true}
 	for _, tt := range []struct {
 		name   string
@@ -163,6 +164,8 @@ func TestReport(t *testing.T) {
 		{name: "it was drained", pod: podIs(exited(143, "Error", ""), annotated(pod.AnnotationDrain, "paused")), state: cluster.Killed, source: cluster.FromExecutor, says: "drained", began: true},
 		{name: "it was drained in its start", pod: podIs(exited(143, "Error", `{"v":1,"phase":"FETCH","cause":"killed"}`), annotated(pod.AnnotationDrain, "paused")), state: cluster.Killed, source: cluster.FromExecutor, says: "drained"},
 		{name: "it failed while it was to drain", pod: podIs(exited(3, "Error", ""), annotated(pod.AnnotationDrain, "paused")), state: cluster.Failed, source: cluster.FromExecutor, began: true},
+		{name: "its lease was over", pod: podIs(exited(143, "Error", `{"v":1,"phase":"RUN","leaseLost":true,"cause":"its lease is over","startTime":"2026-11-23T12:00:00Z"}`)), state: cluster.Killed, source: cluster.FromExecutor, says: "its lease is over", began: true},
+		{name: "it got no lease", pod: podIs(exited(143, "Error", `{"v":1,"phase":"START","leaseLost":true,"cause":"the scheduler has ended it"}`)), state: cluster.Killed, source: cluster.FromExecutor, says: "no lease"},
 		{name: "it is to drain", pod: podIs(running(), annotated(pod.AnnotationDrain, "paused")), state: cluster.Running, source: cluster.FromExecutor},
 		{name: "its pod was deleted before it began", pod: podIs(phase(failed, "", ""), neverMade(), deleted(0)), state: cluster.Killed, source: cluster.FromAgent, reason: cluster.ReasonKilledDuringLaunch},
 		{name: "it ran for too long", pod: podIs(phase(failed, "DeadlineExceeded", "Pod was active"), exited(137, "Error", "")), state: cluster.Failed, source: cluster.FromExecutor, reason: pod.ReasonDeadline, says: "activeDeadlineSeconds", began: true},
@@ -181,6 +184,14 @@ func TestReport(t *testing.T) {
 		{name: "marked by the garbage collector after its init container had failed", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 1, "Error", `{"v":1,"phase":"FETCH","cause":"404"}`), waiting("PodInitializing", ""), disrupted("DeletionByPodGC", "node not found")), state: cluster.Dropped, source: cluster.FromAgent, reason: pod.ReasonDisrupted},
 		{name: "its node was lost while it was being made", pod: podIs(phase(failed, "NodeLost", "Node is unresponsive"), waiting("ContainerCreating", "")), state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "NodeLost"},
 		{name: "marked as failed by somebody", pod: podIs(phase(failed, "", ""), waiting("ContainerCreating", ""), deleted(0)), state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "its kubelet has not said"},
+		{name: "marked as failed by somebody while its node is not ready", pod: podIs(phase(failed, "", ""), running()), in: notReady, state: cluster.Unreachable, source: cluster.FromMaster, plain: true},
+		{name: "marked as failed by somebody, and its node was removed", pod: podIs(phase(failed, "", ""), running()), in: noNode, state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "its kubelet has not said"},
+		{name: "its node is silent, and somebody marked it as lost", pod: podIs(phase(failed, "NodeLost", "Node is unresponsive"), running()), in: notReady, state: cluster.Unreachable, source: cluster.FromMaster, plain: true},
+		{name: "to be preempted, and marked as failed by somebody while its node is not ready", pod: podIs(phase(failed, "", ""), running(), disrupted("PreemptionByScheduler", "for another"), deleted(0)), in: notReady, state: cluster.Unreachable, source: cluster.FromMaster, plain: true},
+		{name: "marked by the garbage collector because its node is out of service", pod: podIs(phase(failed, "", ""), running(), disrupted("DeletionByPodGC", "out-of-service")), in: notReady, state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "out-of-service"},
+		{name: "marked by the garbage collector because its node was removed", pod: podIs(phase(failed, "", ""), running(), disrupted("DeletionByPodGC", "node not found")), in: noNode, state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "node not found"},
+		{name: "its kubelet said that it failed, and its node is not ready", pod: podIs(phase(failed, "", ""), exited(255, "Unknown", "")), in: notReady, state: cluster.Lost, source: cluster.FromMaster, says: "no longer knows"},
+		{name: "marked as failed by somebody while its node was not ready, and removed", pod: podIs(phase(failed, "", ""), running()), in: pod.Circumstances{NotReady: noon, Removed: true}, state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "its kubelet has not said"},
 		{name: "marked as failed while its init container ran", pod: podIs(phase(failed, "", ""), waiting("PodInitializing", "")), state: cluster.Lost, source: cluster.FromMaster, reason: cluster.ReasonTaskRemoved, says: "its kubelet has not said"},
 		{name: "its pod was deleted while its init container ran", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 143, "Error", ""), waiting("PodInitializing", ""), deleted(0)), state: cluster.Killed, source: cluster.FromAgent, reason: cluster.ReasonKilledDuringLaunch},
 		{name: "its pod was deleted before its init container was made", pod: podIs(phase(failed, "", ""), initEnded(pod.Prepare, 137, "ContainerStatusUnknown", ""), waiting("PodInitializing", ""), deleted(0)), state: cluster.Killed, source: cluster.FromAgent, reason: cluster.ReasonKilledDuringLaunch},

@@ -84,6 +84,9 @@ func (as *Attempts) takeBack(o *orphans.Orphan, state cluster.State) bool {
 	}
 	as.st.Orphans.Remove(o.TaskID)
 	ref := e.Ref(o.Item)
+	if o.Lease > 0 {
+		as.st.Leases.Record(o.TaskID) // it may have asked an earlier leader, or only now
+	}
 	away := as.st.Now().Sub(as.st.Executions.TakeBack(ref)).Round(time.Second)
 	as.st.Note(step.Note{Kind: step.NoteTaskReturned, Job: o.Job, Execution: o.Execution, Task: o.TaskID,
 		Detail: fmt.Sprintf("agent %s was away for %s; its task goes on", o.Agent, away)})
@@ -110,11 +113,13 @@ func (as *Attempts) killStored(o *orphans.Orphan) {
 // newOrphan returns the record of an attempt that may still run after it was given up.
 func (as *Attempts) newOrphan(ref executions.TaskRef) orphans.Orphan {
 	s := ref.Shard()
-	return orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(),
+	o := orphans.Orphan{TaskID: s.TaskID(), Job: ref.Exec.Job(), Item: s.Item(), Agent: s.Agent(),
 		Host: s.Host(), Executor: s.Executor(),
 		Execution: ref.Exec.ID(), Attempt: s.Attempt(), Since: as.st.Now(), Framework: as.st.Subscription.FrameworkID(),
 		Grace: as.st.Executions.TaskGrace(ref), After: as.st.Executions.UnreachableAfter(ref.Exec),
 		Reported: s.Reported()}
+	as.addLease(&o, ref)
+	return o
 }
 
 // updateOrphan applies a status update of an orphan (rule E5). The orphan is taken back if it is alive, or if its
@@ -143,7 +148,7 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 		as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
 	case cluster.Unknown:
 		if as.st.Agents.Registered(o.Agent) && o.Until.IsZero() {
-			as.st.Orphans.Remove(o.TaskID)
+			as.st.Orphans.EndUnseen(o.TaskID)
 			return
 		}
 		as.st.Orphans.MarkAway(o.TaskID, as.st.Now())
@@ -159,7 +164,11 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 		// A master reports a removed task as gone before its processes have ended.
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) {
 			as.recording.TraceOrphan(o, u)
-			as.st.Orphans.Remove(o.TaskID)
+			if as.knowsEnd(u) {
+				as.st.Orphans.Remove(o.TaskID)
+			} else {
+				as.st.Orphans.EndUnseen(o.TaskID)
+			}
 		}
 	}
 }
@@ -192,9 +201,12 @@ func (as *Attempts) addEnding(o orphans.Orphan, lingerTime time.Duration) {
 func (as *Attempts) sweepOrphans() {
 	for _, o := range as.st.Orphans.All() {
 		as.SupersedeAwaited(o.Job)
+		as.st.Orphans.CountLease(o.TaskID)
 		switch {
-		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanRetention, !o.Until.IsZero() && !as.st.Now().Before(o.Until):
+		case as.st.Now().Sub(o.Since) > as.st.Opt.OrphanRetention:
 			as.st.Orphans.Remove(o.TaskID)
+		case !o.Until.IsZero() && !as.st.Now().Before(o.Until):
+			as.st.Orphans.EndUnseen(o.TaskID)
 		case o.Away.IsZero() || !as.st.Subscription.Open() || !o.Reported:
 		case as.st.Now().Sub(o.Away) >= cmp.Or(o.After, as.st.Opt.UnreachableAfter):
 			as.st.Orphans.Unblock(o.TaskID)

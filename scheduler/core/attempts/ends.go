@@ -41,6 +41,7 @@ func (as *Attempts) endAttempt(ref executions.TaskRef, result outcome, lingerTim
 		}
 		as.st.Executors.Close(x)
 	}
+	as.st.Leases.Forget(s.TaskID())
 	if v.state.Terminal() {
 		as.st.Executions.CompleteShard(ref, v.state)
 		if lingerTime > 0 {

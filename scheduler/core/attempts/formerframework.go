@@ -110,7 +110,7 @@ func (as *Attempts) applyAgentAnswer(agentID string, u cluster.Update) {
 		as.AgentRegistered(agentID)
 	case cluster.GoneByOperator: // an operator has declared the agent gone
 		for _, o := range as.st.Orphans.FormerOn(agentID, as.st.Subscription.FrameworkID()) {
-			as.st.Orphans.Remove(o.TaskID)
+			as.st.Orphans.EndUnseen(o.TaskID)
 		}
 	case cluster.Unreachable, cluster.Unknown:
 		as.st.Agents.MarkNotRegistered(agentID)
@@ -136,7 +136,7 @@ func (as *Attempts) AgentRegistered(agentID string) {
 		// Another master and its agents may not know of the removal, so only the time with the master that removed the
 		// framework counts.
 		if o.RemovedBy == as.st.Subscription.MasterID() && registeredFor >= as.st.RemovedWait() {
-			as.st.Orphans.Remove(o.TaskID)
+			as.st.Orphans.EndUnseen(o.TaskID)
 		}
 	}
 }

@@ -30,6 +30,7 @@ func (as *Attempts) Sweep() {
 	as.sweepOrphans()
 	as.askAboutUnreachable(lastSweep)
 	as.askAboutFormerAgents()
+	as.st.Leases.KeepHolders(as.isHolder)
 }
 
 // sweepTask checks one live task, and ends its attempt or asks the cluster about it if a time of these rules has
@@ -62,6 +63,7 @@ func (as *Attempts) sweepTask(ref executions.TaskRef) {
 			}
 			as.st.Executions.RecordEnd(ref, end)
 			as.recording.TraceDecided(ref, u.State, s.Cause())
+			as.keepUnseen(ref)
 			as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), 0)
 		}
 	case !s.Unreachable().IsZero():
@@ -94,10 +96,12 @@ func (as *Attempts) sweepUnreachable(ref executions.TaskRef) {
 	away := as.st.Now().Sub(s.Unreachable())
 	switch {
 	case away < as.st.Executions.UnreachableAfter(e):
+	case s.Unleased(): // nothing ends it if it still runs: only a report of its end frees the shard (rule K5)
 	case s.StuckStaging():
 		as.abandon(ref, reason.StuckStaging(s.Agent(), as.st.Now().Sub(s.Launched()).Round(time.Second)))
 	case !s.Silent() && as.st.Agents.Registered(s.Agent()):
 		// The agent is back, perhaps with the task: the master's answer about the task is awaited (package reconcile).
+	case as.holdsLease(s): // the executor runs, and reaches this leader
 	case !as.mayGiveUp(s):
 	case s.Silent() && !s.Away():
 		as.abandon(ref, reason.NoHeartbeat(s.Agent(), away.Round(time.Second)))

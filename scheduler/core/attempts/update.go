@@ -271,6 +271,9 @@ func (as *Attempts) updateTerminal(ref executions.TaskRef, u cluster.Update) {
 	if as.mayLinger(s, u) {
 		lingerTime = as.st.Executions.TaskGrace(ref) + executions.RefusedTimeout
 	}
+	if !as.knowsEnd(u) {
+		as.keepUnseen(ref)
+	}
 	as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), lingerTime)
 }
 

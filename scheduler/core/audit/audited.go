@@ -8,7 +8,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/machines"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
@@ -63,13 +62,13 @@ func (a *Log) Kill(actor event.Actor, e *executions.Execution, task string, stat
 	a.Add(row)
 }
 
-// Forget records that a user declared an orphan as ended.
-func (a *Log) Forget(actor event.Actor, o *orphans.Orphan) {
-	a.Add(event.Audit{Actor: actor, Action: "task.forget", Target: auditTask, TargetName: o.TaskID,
-		App: a.config.AppNameOf(o.Job), Before: string(store.Encode(struct {
+// Forget records that a user declared a task as ended.
+func (a *Log) Forget(actor event.Actor, task, job, agent string) {
+	a.Add(event.Audit{Actor: actor, Action: "task.forget", Target: auditTask, TargetName: task,
+		App: a.config.AppNameOf(job), Before: string(store.Encode(struct {
 			Job   string `json:"job"`
 			Agent string `json:"agent"`
-		}{o.Job, o.Agent}))})
+		}{job, agent}))})
 }
 
 // cordoned is the content of a row about a machine.

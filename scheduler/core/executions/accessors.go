@@ -135,6 +135,12 @@ func (e *Execution) LaunchedAt() time.Time { return e.rec.LaunchedAt }
 // Losses counts the attempts of the shard that were lost while their agent stayed (rule E2); see Tries.
 func (s *Shard) Losses() int { return s.rec.Losses }
 
+// Lease is the length of the leases of an exclusive attempt (rule K5), 0 if it is not exclusive.
+func (s *Shard) Lease() time.Duration { return s.rec.Lease }
+
+// Unleased reports whether the attempt is exclusive, but has no lease (rule K5).
+func (s *Shard) Unleased() bool { return s.rec.Unleased }
+
 // Need is the resources that a daemon's present attempt was allotted. It is zero for other jobs (see Execution.Needs).
 func (s *Shard) Need() resources.Amount { return s.rec.Need }
 

@@ -61,6 +61,12 @@ type attempt struct {
 	Need     resources.Amount `json:"rs,omitzero"`
 	Settings string           `json:"sf,omitempty"`
 	Grace    time.Duration    `json:"gr,omitempty"`
+	// Lease is the length of the leases of an exclusive attempt; 0 for any other. It is stored because the settings of
+	// its execution may have changed since.
+	Lease time.Duration `json:"le,omitempty"`
+	// Unleased is set for an exclusive attempt that has no lease, because its task can't ask for one. Only a report of
+	// its end, or an operator, ends it.
+	Unleased bool `json:"ul,omitempty"`
 	// Drain is set while the wanted kill lets the present run come to its end.
 	Drain bool `json:"dr,omitempty"`
 

@@ -35,14 +35,18 @@ type NewTask struct {
 	Need     resources.Amount
 	Settings string
 	Grace    time.Duration
+	// Lease is the length of the leases of an exclusive attempt; 0 for any other. Unleased is set for an exclusive
+	// attempt without a lease.
+	Lease    time.Duration
+	Unleased bool
 }
 
 // Launch gives a waiting shard its next attempt.
 func (es *Set) Launch(ref TaskRef, t NewTask) {
 	a := attempt{TaskID: t.TaskID, Agent: t.Agent, AgentURL: t.AgentURL, Host: t.Host, Original: t.Original,
 		Executor: t.Executor,
-		Need:     t.Need, Settings: t.Settings, Grace: t.Grace, Launched: es.shared.Now(), acceptSeq: t.Accept,
-		sentWith: t.Accept}
+		Need:     t.Need, Settings: t.Settings, Grace: t.Grace, Lease: t.Lease, Unleased: t.Unleased,
+		Launched: es.shared.Now(), acceptSeq: t.Accept, sentWith: t.Accept}
 	s := ref.Shard()
 	ref.must(s.rec.State == Waiting, "is launched")
 	s.rec.State, s.rec.NotBefore = Launching, time.Time{}

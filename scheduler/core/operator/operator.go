@@ -264,11 +264,18 @@ func (op *Operator) Reconcile(e ReconcileRequested) *problem.Error {
 // blocks. It is refused for a task that is no orphan.
 func (op *Operator) Forget(f ForgetRequested) *problem.Error {
 	o, found := op.st.Orphans.Get(f.TaskID)
+	if ref, live := op.st.Executions.Task(f.TaskID); !found && live {
+		job, agent := ref.Exec.Job(), ref.Shard().Agent()
+		if op.attempts.ForgetUnleased(f.TaskID, reason.EndConfirmed(f.Actor.Name)) {
+			op.audit.Forget(f.Actor, f.TaskID, job, agent)
+			return nil
+		}
+	}
 	if !found {
 		return problem.Errorf(problem.NotFound, "task_not_abandoned",
 			"task %q was not abandoned; GET /api/job/{jobName}/explain names those that were", f.TaskID)
 	}
-	op.audit.Forget(f.Actor, &o)
+	op.audit.Forget(f.Actor, o.TaskID, o.Job, o.Agent)
 	op.st.Orphans.Remove(f.TaskID)
 	return nil
 }

@@ -24,7 +24,8 @@ type TriggerRequested struct {
 // CoreEvent marks TriggerRequested as an event of a step.
 func (TriggerRequested) CoreEvent() {}
 
-// ForgetRequested is an operator's statement that an orphan has ended (rule E5).
+// ForgetRequested is an operator's statement that an orphan has ended (rule E5), or an unreachable exclusive task
+// without a lease (rule K5).
 type ForgetRequested struct {
 	TaskID string
 	Actor  event.Actor

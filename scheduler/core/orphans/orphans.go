@@ -52,6 +52,15 @@ type Orphan struct {
 	// Grace is the grace of its kills, that of the server if 0.
 	Grace time.Duration `json:"grace,omitempty"`
 
+	// Lease is, for an exclusive attempt, how long after the last request for its lease its processes may live (rule
+	// K5); 0 for any other. Waited is how much of that has passed, as far as it is stored: a chain of leaders adds up
+	// to it. countsFrom is since when this leader has counted; Unseen means that the cluster has reported its end, but
+	// not its executor, so that it is removed once Waited has reached Lease.
+	Lease      time.Duration `json:"lease,omitempty"`
+	Waited     time.Duration `json:"waited,omitempty"`
+	Unseen     bool          `json:"unseen,omitempty"`
+	countsFrom time.Time
+
 	// Reported is set when the cluster has reported the task in this session and since its agent last registered. A
 	// cluster that keeps kills has then kept the one that was sent for the task. Reported is not stored: a new leader
 	// has to ask.
@@ -60,7 +69,19 @@ type Orphan struct {
 
 // isBlocking reports whether no later attempt of the shard may start. A later one may start only while the present
 // master says that the agent is away: before that answer the orphan may be alive on an agent that is back (promise 2).
-func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Reported }
+// An exclusive one must also have lost its lease.
+func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Reported || o.HoldsLease() }
+
+// HoldLease records that the processes of an exclusive attempt may live for d after askedAt, when its lease was last
+// asked for.
+func (o *Orphan) HoldLease(d time.Duration, askedAt time.Time) { o.Lease, o.countsFrom = d, askedAt }
+
+// HoldsLease reports whether an exclusive orphan may live on its lease.
+func (o *Orphan) HoldsLease() bool { return o.Waited < o.Lease }
+
+// LeaseEnds returns when the lease of an exclusive orphan is over, with its grace and all margins. It is meaningful
+// only while HoldsLease is true.
+func (o *Orphan) LeaseEnds() time.Time { return o.countsFrom.Add(o.Lease - o.Waited) }
 
 // Set has all orphans, with indexes over them. These hold between any two calls of its methods:
 //
@@ -172,6 +193,16 @@ func (s *Set) ResetFormer() { s.former = nil }
 
 // Restore adds a stored orphan while a term is loaded.
 func (s *Set) Restore(o Orphan) {
+	o.countsFrom = s.shared.Now()
+	s.insert(o)
+}
+
+// insert adds an orphan, or replaces the one with its task id.
+func (s *Set) insert(o Orphan) {
+	if old := s.byID[o.TaskID]; old != nil {
+		s.onExecutor[old.Executor]--
+		s.endReturnable(old)
+	}
 	s.byID[o.TaskID], s.former = &o, nil
 	if s.ofJob[o.Job] == nil {
 		s.ofJob[o.Job] = map[string]*Orphan{}
@@ -181,11 +212,15 @@ func (s *Set) Restore(o Orphan) {
 	if o.Returnable {
 		s.returnable[o.Executor]++
 	}
+	if o.HoldsLease() {
+		// The shard is free at the moment at which the lease is over.
+		s.shared.Timers.At(o.LeaseEnds(), func(time.Time) { s.CountLease(o.TaskID) })
+	}
 }
 
 // Add adds an orphan, which is stored with the step.
 func (s *Set) Add(o Orphan) {
-	s.Restore(o)
+	s.insert(o)
 	s.changed.Add(o.TaskID)
 	s.shared.NeedChanged()
 }
@@ -208,6 +243,47 @@ func (s *Set) Remove(taskID string) {
 	s.endReturnable(o)
 	s.changed.Add(taskID)
 	s.requestChecks(o.isBlocking(), false)
+}
+
+// EndUnseen records that the cluster says that an orphan has ended. The orphan is removed at once unless it is
+// exclusive and may live on its lease, of which only its executor knows.
+func (s *Set) EndUnseen(taskID string) {
+	o := s.byID[taskID]
+	switch {
+	case o == nil:
+	case !o.HoldsLease():
+		s.Remove(taskID)
+	default:
+		s.change(taskID, func(o *Orphan) bool {
+			was := o.Unseen && !o.Blocks
+			o.Unseen, o.Blocks, o.Reported = true, false, true
+			return !was
+		})
+	}
+}
+
+// leaseStoreInterval is the interval at which the wait for the end of a lease is stored.
+const leaseStoreInterval = 10 * time.Second
+
+// CountLease counts the time that has passed as waited for the end of an exclusive orphan's lease, and stores it every
+// leaseStoreInterval. It removes an Unseen orphan when its lease is over.
+func (s *Set) CountLease(taskID string) {
+	o := s.byID[taskID]
+	if o == nil || !o.HoldsLease() {
+		return
+	}
+	now := s.shared.Now()
+	passed := now.Sub(o.countsFrom)
+	over := o.Waited+passed >= o.Lease
+	switch {
+	case over && o.Unseen:
+		s.Remove(taskID)
+	case over, passed >= leaseStoreInterval:
+		s.change(taskID, func(o *Orphan) bool {
+			o.Waited, o.countsFrom = min(o.Waited+passed, o.Lease), now
+			return true
+		})
+	}
 }
 
 // MarkReported records that the cluster has reported an orphan.
@@ -289,10 +365,10 @@ func (s *Set) RecordStaged(taskID string, since time.Time) {
 // Unblock is called.
 func (s *Set) MarkAlive(taskID string) {
 	s.change(taskID, func(o *Orphan) bool {
-		if o.Away.IsZero() && o.Blocks {
+		if o.Away.IsZero() && o.Blocks && !o.Unseen {
 			return false
 		}
-		o.Blocks, o.Away = true, time.Time{}
+		o.Blocks, o.Away, o.Unseen = true, time.Time{}, false
 		return true
 	})
 }

@@ -1,9 +1,13 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/offers"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
@@ -181,12 +185,25 @@ func (pl *Placement) launchShard(d *demand, item int, agentID string, x *executo
 	next := executions.NewTask{TaskID: id, Agent: agentID, AgentURL: agent.URL(), Host: agent.Host(), Original: lost,
 		Executor: info.ID, Accept: pl.acceptSeq}
 	need := d.settings.Job.Resources()
+	next.Lease = d.settings.Job.Lease()
+	if len(pl.st.Opt.LeaseURLs) == 0 {
+		next.Lease, next.Unleased = 0, next.Lease > 0
+	}
+	if next.Lease > 0 {
+		// The grace that the executor was told counts after the end of the lease, whatever the next leader's is.
+		next.Grace = cmp.Or(pl.st.Executions.KillGrace(e), wire.DefaultKillGrace)
+	}
 	if e.Daemon() {
 		pl.daemons.PrepareLaunch(e, item, &next)
 	}
 	pl.st.Executions.Launch(e.Ref(item), next)
 	task := pl.tasks.Describe(e, s, id)
 	task.FencingToken = pl.st.Fencing.Next()
+	if next.Lease > 0 {
+		holder := cmp.Or(info.ID, id)
+		task.Lease = &lease.Grant{Seconds: int(next.Lease / time.Second), Holder: holder,
+			Key: pl.st.Leases.Key(holder), URLs: pl.st.Opt.LeaseURLs}
+	}
 	return cluster.TaskLaunch{
 		TaskID: id, Name: jobs.TaskID{Job: e.Job(), Item: item, Type: kind, Agent: agentID}.Name(),
 		Resources: need, CPULimitMilli: d.settings.Job.CPULimitMilli(), Reserved: takeReserved(stock, need),

@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/fencing"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/leases"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/machines"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/orphans"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
@@ -39,6 +40,8 @@ type State struct {
 	Orphans *orphans.Set
 	// Fencing owns the counter of fencing tokens.
 	Fencing *fencing.Tokens
+	// Leases owns when leases of exclusive tasks were asked for.
+	Leases *leases.Set
 	// StartFailures owns the failed starts that keep apps off agents.
 	StartFailures *startfailures.Set
 	// Subscription owns the framework id, the session and the takeover.
@@ -49,7 +52,7 @@ type State struct {
 func New(s *step.Shared) *State {
 	st := &State{Shared: s, Config: config.New(s), Executions: executions.New(s), Agents: agents.New(s),
 		Machines:  machines.New(s),
-		Executors: executors.New(s), Orphans: orphans.New(s), Fencing: fencing.New(s),
+		Executors: executors.New(s), Orphans: orphans.New(s), Fencing: fencing.New(s), Leases: leases.New(s),
 		Subscription: subscription.New(s)}
 	st.StartFailures = startfailures.New(s, func(id string) bool { return st.Executions.Get(id) != nil })
 	return st

@@ -80,6 +80,9 @@ type Options struct {
 	// History is set if there is a history to record in. Then Term, the number of the term, is positive.
 	History bool
 	Term    int64
+	// LeaseURLs are the addresses at which executors ask for leases of exclusive tasks. If there is none, exclusive
+	// tasks get no lease, and are never given up (rule K5).
+	LeaseURLs []string
 	// JobMetrics bounds the number of jobs that have metrics of their own.
 	JobMetrics int
 

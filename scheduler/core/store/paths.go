@@ -24,6 +24,7 @@ const (
 	PathMadeUp       = "/scheduler/fires-made-up"   // spans whose fires were made for missed windows, by job
 	PathCounter      = "/scheduler/counter"         // the number of the last executor
 	PathFencing      = "/scheduler/fencing-token"   // the highest fencing token that is reserved
+	PathLeaseSecret  = "/scheduler/lease-secret"    // the secret of the keys with which leases are asked for
 	PathJobState     = "/scheduler/job"             // records of jobs beside their documents
 	PathExecution    = "/scheduler/execution"       // executions, by id
 	PathShards       = "/scheduler/shards"          // chunks of the shards of large executions

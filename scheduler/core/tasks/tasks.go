@@ -99,12 +99,18 @@ func (ts *Describer) Fingerprint(e *executions.Execution, item int) string {
 	if limit := e.Settings().Job.CPULimitMilli(); limit > 0 {
 		sent = append(sent, limit)
 	}
+	if length := e.Settings().Job.Lease(); length > 0 {
+		sent = append(sent, length)
+	}
 	return store.Fingerprint(string(store.Encode(sent)))
 }
 
 // besidesDescription is an upper bound of the size of a task in a call without its description: ids, resources, and
 // the executor.
 const besidesDescription = 768
+
+// leaseBytes is an upper bound of the size of a task's lease.Grant without its URLs.
+const leaseBytes = 512
 
 // Describe returns the description of the shard's present attempt for its executor; id is the task id.
 func (ts *Describer) Describe(e *executions.Execution, s *executions.Shard, id string) wire.Task {
@@ -150,6 +156,12 @@ func (ts *Describer) Size(e *executions.Execution, settings *executions.Settings
 	}
 	for name, value := range ts.st.Opt.ExecutorEnvironment {
 		executor += len(name) + len(value)
+	}
+	if settings.Job.Exclusive {
+		executor += leaseBytes
+		for _, url := range ts.st.Opt.LeaseURLs {
+			executor += len(url) + len(`"",`)
+		}
 	}
 	key.TaskBytes, key.SharedBytes = shared+longest+executor+besidesDescription, shared
 	e.KeepDescribed(key)

@@ -102,7 +102,7 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 			x.Running = append(x.Running,
 				RunningView{ExecutionID: e.ID(), Item: s.Item(), TaskID: s.TaskID(), State: s.State(),
 					Agent: s.Agent(), Since: vs.st.Shown(s.Launched()).Truncate(time.Millisecond),
-					OptionalWhy: OptionalWhy(WhyOf(reason.FromText(s.WaitText()))), Progress: s.ShownProgress()})
+					OptionalWhy: OptionalWhy(WhyOf(vs.liveReason(s))), Progress: s.ShownProgress()})
 			if why := vs.runningNote(s).Or(vs.st.QuietNote(e, s)); !why.IsZero() {
 				x.Note(reason.OfItem(s.Item(), why))
 			}
@@ -116,6 +116,15 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 
 // maxItemsExplained bounds how many shards of one waiting execution are listed.
 const maxItemsExplained = 1000
+
+// liveReason returns the reason why a live shard has not begun, or why it waits although its agent does not answer:
+// its exclusive task has no lease (rule K5).
+func (vs *Views) liveReason(s *executions.Shard) reason.Reason {
+	if s.Unleased() && !s.Unreachable().IsZero() {
+		return reason.ExclusiveUnreachable(s.TaskID(), s.Agent(), vs.st.Shown(s.Unreachable()))
+	}
+	return reason.FromText(s.WaitText())
+}
 
 // runningNote returns what is notable about the task of a live shard: its kill is wanted, its agent does not answer,
 // or the cause of its end is awaited.

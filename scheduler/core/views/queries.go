@@ -115,7 +115,7 @@ func (vs *Views) Execution(id string) (ExecutionView, error) {
 		}
 	}
 	for i := range e.NumShards() {
-		shard := viewShard(e.Shard(i))
+		shard := vs.viewShard(e.Shard(i))
 		shard.Daemon = vs.viewDaemon(e, i)
 		if shard.State == executions.Waiting {
 			shard.OptionalWhy = OptionalWhy(WhyOf(vs.ShardWaitReason(e, e.Shard(i))))
@@ -141,11 +141,11 @@ func (vs *Views) ExecutionNotFound(id string) *problem.Error {
 }
 
 // viewShard returns the view of a shard, without what depends on its execution.
-func viewShard(s *executions.Shard) ShardView {
+func (vs *Views) viewShard(s *executions.Shard) ShardView {
 	v := ShardView{Item: s.Item(), State: s.State(), Attempt: s.Attempt(), Agent: s.Agent(), TaskID: s.TaskID(),
 		ExitStatus: s.Exit(), PackageSHA256: s.Package(), Progress: s.ShownProgress()}
 	if s.Live() {
-		v.OptionalWhy = OptionalWhy(WhyOf(reason.FromText(s.WaitText())))
+		v.OptionalWhy = OptionalWhy(WhyOf(vs.liveReason(s)))
 	}
 	if s.State() != executions.Finished {
 		v.setFailure(s.Cause())
@@ -220,6 +220,8 @@ func (vs *Views) FailoverShards() []FailoverView {
 func (vs *Views) orphanReason(o *orphans.Orphan) reason.Reason {
 	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
 	switch former := vs.st.Subscription.IsFormer(o); {
+	case o.HoldsLease():
+		return of.HoldsLease(vs.st.Shown(o.LeaseEnds()))
 	case !o.Until.IsZero():
 		return of.MayBeEnding(vs.st.Shown(o.Until))
 	case !former && !o.Blocks && !o.Staged.IsZero():

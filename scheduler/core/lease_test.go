@@ -1,0 +1,315 @@
+package core
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/internal/lease"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// exclusive makes a job of one exclusive shard, whose next attempt may start 23 s after its lease was last asked for.
+func exclusive(j *jobs.Config) {
+	j.ShardingTotalCount, j.Failover = 1, true
+	j.Exclusive, j.LeaseSeconds, j.KillGraceSeconds, j.UnreachableSeconds = true, 10, 5, 15
+}
+
+// exclusiveWait is how long the next attempt of that job waits.
+const exclusiveWait = 23 * time.Second
+
+// leaseNumber numbers the requests of the only holder of a test.
+type leaseNumber uint64
+
+// ask sends a request for the lease of a task and returns the answer.
+func (n *leaseNumber) ask(s *stage, l cluster.TaskLaunch) lease.Answer {
+	s.t.Helper()
+	*n++
+	r := lease.Request{Holder: l.Task.Lease.Holder, Start: 1, Number: uint64(*n), Term: s.opt.Term,
+		Tasks: []string{l.TaskID}}
+	a := askWith(s, r)
+	if a == nil || a.Number != r.Number || a.Start != r.Start || a.Term != s.opt.Term {
+		s.t.Fatalf("%+v", a)
+	}
+	return *a
+}
+
+func askWith(s *stage, r lease.Request) *lease.Answer {
+	s.t.Helper()
+	d := s.step(Request{Token: 7, Event: LeaseRequested{Request: r}})
+	if len(d.Replies) != 1 {
+		s.t.Fatalf("%d replies", len(d.Replies))
+	}
+	return d.Replies[0].Lease
+}
+
+// TestK5TheNextAttemptWaitsForTheLease checks when the next attempt of an exclusive shard is launched, counted from the
+// moment at which its lease was last asked for.
+func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
+	t.Parallel()
+	executorEnded := fromAgent(cluster.ReasonExecutorTerminated)
+	for name, test := range map[string]struct {
+		change func(*jobs.Config)
+		end    func(*stage, cluster.TaskLaunch)
+		want   time.Duration // at least, and at most two seconds later
+	}{
+		"its executor reports that it was killed": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Killed)
+		}, 0},
+		"its agent says that its executor has ended": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Failed, executorEnded)
+		}, exclusiveWait},
+		"the master says that it is gone": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
+		}, exclusiveWait},
+		"only reconciliation says that it has ended": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Failed, fromMaster(cluster.ReasonReconciliation))
+		}, max(exclusiveWait, step.DefaultOptions().EndUnclear)},
+		"its agent is unreachable": {exclusive, func(s *stage, l cluster.TaskLaunch) { s.unreachable(l) },
+			exclusiveWait},
+		"its agent is unreachable, and its lease is long": {func(j *jobs.Config) {
+			exclusive(j)
+			j.LeaseSeconds = 60
+		}, func(s *stage, l cluster.TaskLaunch) { s.unreachable(l) }, 83 * time.Second},
+		"it is not exclusive": {func(j *jobs.Config) { exclusive(j); j.Exclusive = false },
+			func(s *stage, l cluster.TaskLaunch) { s.update(l, cluster.Failed, executorEnded) }, 0},
+		"an operator says that it has ended": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Failed, executorEnded)
+			s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}})
+		}, 0},
+		"a new leader counts from its own election": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.until(5 * time.Second)
+			s.restart()
+			s.update(l, cluster.Failed, executorEnded)
+		}, 5*time.Second + exclusiveWait},
+		"a new leader has a shorter grace": {func(j *jobs.Config) {
+			exclusive(j)
+			j.KillGraceSeconds = 0
+		}, func(s *stage, l cluster.TaskLaunch) {
+			s.opt.KillGrace = time.Second
+			s.restart()
+			s.update(l, cluster.Failed, executorEnded)
+		}, exclusiveWait},
+		"its executor says that processes are left": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Failed, func(u *cluster.Update) {
+				u.Status = &wire.Status{StartTime: s.now, SupervisorLost: true, Unkilled: true}
+			})
+		}, exclusiveWait},
+		"new leaders add up what was waited": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Failed, executorEnded)
+			for range 2 {
+				s.until(11 * time.Second)
+				s.restart()
+			}
+		}, exclusiveWait},
+		"a new leader doubts what was not stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Failed, executorEnded)
+			s.until(8 * time.Second)
+			s.restart()
+		}, 8*time.Second + exclusiveWait},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, n := newStage(t), leaseNumber(0)
+			l := s.startOn("S1", test.change)
+			if l.Task.Lease != nil {
+				n.ask(s, l)
+			}
+			asked := s.now
+			test.end(s, l)
+			for s.now.Sub(asked) < 20*time.Minute {
+				s.offer("S2", 8, 8192)
+				if next := s.accepted(); len(next) > 0 {
+					if waited := s.now.Sub(asked); waited < test.want || waited > test.want+2*time.Second {
+						t.Errorf("launched after %s, want %s", waited, test.want)
+					}
+					return
+				}
+				s.until(500 * time.Millisecond)
+			}
+			t.Error("it is not launched again")
+		})
+	}
+}
+
+// TestK5AnAttemptThatNeverHadALeaseDelaysNothing: without a lease it never began.
+func TestK5AnAttemptThatNeverHadALeaseDelaysNothing(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	l := s.startOn("S1", exclusive)
+	s.update(l, cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
+	if isOrphan(s.core, l.TaskID) {
+		t.Error("it blocks its shard")
+	}
+	var n leaseNumber
+	if a := n.ask(s, l); !slices.Equal(a.Ended, []string{l.TaskID}) {
+		t.Errorf("it gets a lease later: %+v", a)
+	}
+}
+
+// TestK5WhoGetsALease checks the answers to requests.
+func TestK5WhoGetsALease(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before  func(*stage, cluster.TaskLaunch)
+		granted bool
+	}{
+		"a running task":             {func(*stage, cluster.TaskLaunch) {}, true},
+		"under a new leader":         {func(s *stage, _ cluster.TaskLaunch) { s.restart() }, true},
+		"while the cluster is away":  {func(s *stage, _ cluster.TaskLaunch) { s.unsubscribe() }, true},
+		"given up, but not replaced": {giveUp, true},
+		"not if a kill is wanted": {func(s *stage, _ cluster.TaskLaunch) {
+			s.step(Request{Token: 3, Event: operator.KillRequested{ExecutionID: s.created[0]}})
+		}, false},
+		"not after its end": {func(s *stage, l cluster.TaskLaunch) { s.update(l, cluster.Finished) }, false},
+		"not if the cluster says it ended": {func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
+		}, false},
+		"not after it was replaced": {func(s *stage, l cluster.TaskLaunch) {
+			giveUp(s, l)
+			s.until(2 * exclusiveWait)
+			runElsewhere(s)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, n := newStage(t), leaseNumber(0)
+			l := s.startOn("S1", exclusive)
+			n.ask(s, l)
+			test.before(s, l)
+			a := n.ask(s, l)
+			if granted := slices.Contains(a.Granted, l.TaskID); granted != test.granted ||
+				granted == slices.Contains(a.Ended, l.TaskID) {
+				t.Errorf("%+v", a)
+			}
+			if e := s.execution(s.created[0]); test.granted &&
+				(e.Shards[0].State != executions.Running || e.Shards[0].TaskID != l.TaskID) {
+				t.Errorf("%+v", e.Shards[0])
+			}
+		})
+	}
+}
+
+// giveUp lets an attempt's agent be unreachable until it is given up.
+func giveUp(s *stage, l cluster.TaskLaunch) {
+	s.t.Helper()
+	s.unreachable(l)
+	s.until(15*time.Second + step.SweepInterval)
+	if !isOrphan(s.core, l.TaskID) {
+		s.t.Fatal("it was not given up")
+	}
+}
+
+// TestK5AnExecutorThatAsksIsNotGivenUp: its agent is cut off from the cluster, but the executor reaches the leader.
+func TestK5AnExecutorThatAsksIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	s, n := newStage(t), leaseNumber(0)
+	l := s.startOn("S1", exclusive)
+	s.unreachable(l)
+	for i := range 60 {
+		if a := n.ask(s, l); len(a.Granted) != 1 {
+			t.Fatalf("%+v", a)
+		}
+		if i > 0 && len(s.last.Writes) > 0 { // the first one shows that its executor sends heartbeats
+			t.Fatalf("a renewal writes %v", s.last.Writes)
+		}
+		s.until(5 * time.Second)
+	}
+	s.until(15*time.Second + step.SweepInterval)
+	if !isOrphan(s.core, l.TaskID) {
+		t.Error("it was not given up when it no longer asked")
+	}
+}
+
+// TestK5WhichRequestsRenewNothing checks that a copy of a request, a late one and one of another holder renew nothing.
+func TestK5WhichRequestsRenewNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change   func(r *lease.Request)
+		answered bool
+		granted  bool
+	}{
+		"the next one":                 {func(r *lease.Request) { r.Number++ }, true, true},
+		"of a holder that began again": {func(r *lease.Request) { r.Start, r.Number = 8, 1 }, true, true},
+		"the same again":               {func(*lease.Request) {}, false, false},
+		"one that was late":            {func(r *lease.Request) { r.Number-- }, false, false},
+		"of another holder":            {func(r *lease.Request) { r.Holder = "y" }, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			l := s.startOn("S1", exclusive)
+			r := lease.Request{Holder: l.Task.Lease.Holder, Start: 5, Number: 3, Tasks: []string{l.TaskID}}
+			if a := askWith(s, r); a == nil {
+				t.Fatal("the first one is not answered")
+			}
+			test.change(&r)
+			if a := askWith(s, r); (a != nil) != test.answered || a != nil && (len(a.Granted) == 1) != test.granted {
+				t.Errorf("got %+v", a)
+			}
+		})
+	}
+}
+
+// TestK5WhoTakesAnAttemptBack checks that only its own holder, and only after it has heard of the present term, takes
+// an attempt back that was given up.
+func TestK5WhoTakesAnAttemptBack(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(*lease.Request)
+		back   bool
+		ended  bool
+	}{
+		"its holder":                  {func(*lease.Request) {}, true, false},
+		"its holder, in another term": {func(r *lease.Request) { r.Term-- }, false, false},
+		"another holder":              {func(r *lease.Request) { r.Holder = "y" }, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, n := newStage(t), leaseNumber(0)
+			l := s.startOn("S1", exclusive)
+			n.ask(s, l)
+			giveUp(s, l)
+			r := lease.Request{Holder: l.Task.Lease.Holder, Start: 1, Number: 9, Term: s.opt.Term,
+				Tasks: []string{l.TaskID}}
+			test.change(&r)
+			a := askWith(s, r)
+			if isOrphan(s.core, l.TaskID) == test.back || (len(a.Ended) == 1) != test.ended ||
+				(len(a.Granted) == 1) != test.back {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
+// TestK5AnOrphanThatWasSeenAliveBlocks: the cluster has said before that it is gone.
+func TestK5AnOrphanThatWasSeenAliveBlocks(t *testing.T) {
+	t.Parallel()
+	s, n := newStage(t), leaseNumber(0)
+	l := s.startOn("S1", exclusive)
+	n.ask(s, l)
+	s.update(l, cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
+	s.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	s.until(10 * exclusiveWait)
+	if !isOrphan(s.core, l.TaskID) {
+		t.Error("it was removed")
+	}
+}
+
+// TestK5AnOrphanThatIsAddedAgainCountsOnce: an executor gets tasks again when its last orphan has ended.
+func TestK5AnOrphanThatIsAddedAgainCountsOnce(t *testing.T) {
+	t.Parallel()
+	s, n := newStage(t), leaseNumber(0)
+	l := s.startOn("S1", func(j *jobs.Config) { exclusive(j); j.Failover = false })
+	n.ask(s, l)
+	s.update(l, cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
+	s.until(2 * exclusiveWait)
+	if isOrphan(s.core, l.TaskID) || s.core.st.Orphans.ExistOn(l.Executor.ID) {
+		t.Error("its executor still has orphans")
+	}
+}

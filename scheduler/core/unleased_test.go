@@ -1,0 +1,172 @@
+package core
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/elasticjob-go/elasticjob/cluster"
+	"github.com/elasticjob-go/elasticjob/jobs"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
+)
+
+// unleased runs the shard of an exclusive job on node S1 of a Kubernetes whose pods can't ask for leases, and lets the
+// node be away for longer than any time of rule E4.
+func unleased(t *testing.T, change func(*jobs.Config)) (*stage, cluster.TaskLaunch) {
+	t.Helper()
+	s := own(t)
+	s.opt.LeaseURLs = nil
+	s.restart()
+	l := s.startOn("S1", change)
+	s.unreachable(l)
+	s.until(time.Hour)
+	return s, l
+}
+
+// storedKill makes an update say that the cluster has stored a kill of the task for its node.
+func storedKill(u *cluster.Update) { u.KillStored = true }
+
+// removedFromCluster makes an update say that an operator, or the removal of its node, has removed the task.
+func removedFromCluster(u *cluster.Update) {
+	u.Source, u.Reason, u.UUID = cluster.FromMaster, cluster.ReasonTaskRemoved, nil
+}
+
+// TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard checks what ends an exclusive attempt without a lease whose node
+// does not answer. The next attempt begins at once, or after a time in which its processes must have ended.
+func TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard(t *testing.T) {
+	t.Parallel()
+	grace := 5 * time.Second // of exclusive's job
+	for name, test := range map[string]struct {
+		change func(*jobs.Config)
+		then   func(*stage, cluster.TaskLaunch)
+		frees  bool
+		after  time.Duration
+	}{
+		"it stays away": {exclusive, func(*stage, cluster.TaskLaunch) {}, false, 0},
+		"a new leader":  {exclusive, func(s *stage, _ cluster.TaskLaunch) { s.restart() }, false, 0},
+		"a new leader, and it is still away": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.restart()
+			s.unreachable(l)
+		}, false, 0},
+		"its kill is requested, and stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.step(Request{Token: 3, Event: operator.KillRequested{TaskID: l.TaskID}})
+			s.update(l, cluster.Unreachable, fromMaster(""), storedKill)
+		}, false, 0},
+		"its deletion by somebody is stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Unreachable, fromMaster(cluster.ReasonReconciliation), storedKill)
+		}, false, 0},
+		"its job times out": {func(j *jobs.Config) { exclusive(j); j.TimeoutSeconds = 600 },
+			func(*stage, cluster.TaskLaunch) {}, false, 0},
+		"its node is removed, but not its pod": {exclusive, func(s *stage, _ cluster.TaskLaunch) {
+			s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
+		}, false, 0},
+		"its executor reports its end": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Lost)
+		}, true, 0},
+		"its kubelet reports its end": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.Lost, fromAgent(""))
+		}, true, 0},
+		"its pod is removed from the cluster": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.update(l, cluster.GoneByOperator, removedFromCluster)
+		}, true, grace + executions.RefusedTimeout},
+		"its pod was removed while no leader watched": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.restart()
+			s.update(l, cluster.Gone, fromMaster(cluster.ReasonReconciliation))
+		}, true, grace + executions.RefusedTimeout},
+		"an operator declares its machine dead": {exclusive, func(s *stage, _ cluster.TaskLaunch) {
+			s.step(Request{Token: 3, Event: operator.DeadRequested{Machine: "S1"}})
+		}, true, 0},
+		"an operator confirms its end": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+			s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}})
+		}, true, 0},
+		"it is not exclusive": {func(j *jobs.Config) { exclusive(j); j.Exclusive = false },
+			func(s *stage, l cluster.TaskLaunch) {
+				s.update(l, cluster.Unreachable, fromMaster(""), storedKill)
+			}, true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, l := unleased(t, test.change)
+			test.then(s, l)
+			began := s.now
+			for s.now.Sub(began) < time.Hour {
+				s.offer("S2", 8, 8192)
+				if next := s.accepted(); len(next) > 0 {
+					waited := s.now.Sub(began)
+					if !test.frees || waited < test.after || waited > test.after+2*time.Second {
+						t.Errorf("launched after %s", waited)
+					}
+					return
+				}
+				s.until(time.Second)
+			}
+			if test.frees {
+				t.Error("it is not launched again")
+			}
+			if isOrphan(s.core, l.TaskID) {
+				t.Error("it was given up")
+			}
+		})
+	}
+}
+
+// TestK5WithoutAddressesNoTaskGetsALease: a pod that can't ask would never begin.
+func TestK5WithoutAddressesNoTaskGetsALease(t *testing.T) {
+	t.Parallel()
+	s, l := unleased(t, exclusive)
+	if l.Task.Lease != nil {
+		t.Errorf("it has the lease %+v", l.Task.Lease)
+	}
+	s.opt.LeaseURLs = []string{"http://127.0.0.1:18899"} // they are set later: that changes nothing for this attempt
+	s.restart()
+	s.unreachable(l)
+	s.until(time.Hour)
+	if isOrphan(s.core, l.TaskID) {
+		t.Error("it was given up")
+	}
+	s.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	if e := s.execution(s.created[0]); e.Shards[0].State != executions.Running || e.Shards[0].TaskID != l.TaskID {
+		t.Errorf("its node is back: %+v", e.Shards[0])
+	}
+	s.update(l, cluster.Finished)
+	if e := s.execution(s.created[0]); e.State != executions.Finished {
+		t.Errorf("it has finished: %+v", e)
+	}
+}
+
+// TestK5AnUnreachableTaskWithoutALeaseIsExplained: explain and the shard say for what the shard waits. The operator who
+// confirms its end is named in its cause, and only an unreachable task can be confirmed.
+func TestK5AnUnreachableTaskWithoutALeaseIsExplained(t *testing.T) {
+	t.Parallel()
+	s := own(t)
+	s.opt.LeaseURLs = nil
+	s.restart()
+	l := s.startOn("S1", func(j *jobs.Config) { exclusive(j); j.Failover = false })
+	forget := func() Reply {
+		return s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}}).Replies[0]
+	}
+	if forget().Err == nil {
+		t.Error("a task that runs is forgotten")
+	}
+	s.unreachable(l)
+	s.until(2 * time.Minute)
+	want := "task " + l.TaskID + " of this exclusive job may still run on agent S1"
+	x, e := s.explain("my_job"), s.execution(s.created[0])
+	if len(x.Running) != 1 || !strings.HasPrefix(x.Running[0].Reason, want) ||
+		x.Running[0].ReasonCode != "exclusive_unreachable" {
+		t.Errorf("explain: %+v", x.Running)
+	}
+	if !strings.HasPrefix(e.Shards[0].Reason, want) {
+		t.Errorf("the shard: %+v", e.Shards[0])
+	}
+	reply := forget()
+	if e := s.execution(s.created[0]); reply.Err != nil || e.Shards[0].State != executions.Lost ||
+		e.Shards[0].FailureCause != "an operator confirmed that it had ended" {
+		t.Errorf("%v, %+v", reply.Err, e.Shards[0])
+	}
+	if kills := calls[step.CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != l.TaskID {
+		t.Errorf("it may begin again when its node is back: %+v", s.last.Calls)
+	}
+}
