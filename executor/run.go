@@ -14,6 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/agent"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/executor/lease"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
 	"github.com/elasticjob-go/elasticjob/executor/tasks"
@@ -78,17 +79,23 @@ func runWith(ctx context.Context, config Config, api agent.API, log *slog.Logger
 	works := workdir.New(workdir.Options{
 		Sandbox: sandbox, Dir: workFoldersFolder, Kept: keptFolder, As: as, Log: log,
 	})
+	holding := lease.Options{Log: log}
+	if config.container == nil { // a pod has no agent
+		holding.Send = api.Message
+	}
+	leases := lease.New(holding)
 	all := tasks.New(tasks.Options{
 		App: config.App, AgentSandbox: config.AgentSandbox, Processes: config.Processes, Container: config.container,
 		As: as, Refuses: refusal, Base: config.container.Environment(launch.BaseEnvironment(as)),
 		References: launch.NewReferences(config.Secrets, os.LookupEnv), Supervisor: supervised,
+		Leases:     leases,
 		LeftBehind: func() []int { <-orphaned; return left },
 		Store:      store, Ledger: ledger, Outputs: outputs,
 		Temporaries: workdir.New(workdir.Options{Sandbox: sandbox, Dir: temporariesFolder, As: as, Log: log}),
 		Works:       works, KeepFailed: config.KeepFailed, Kept: keptFolder, KeepSucceeded: config.keepSucceeded,
 		Log: log,
 	})
-	s := &session{config: config, log: log, agent: api, ledger: ledger, tasks: all}
+	s := &session{config: config, log: log, agent: api, ledger: ledger, tasks: all, leases: leases}
 	background, stop := context.WithCancel(context.Background())
 	var helpers sync.WaitGroup
 	defer func() {

@@ -11,7 +11,9 @@ import (
 	"github.com/mesos/mesos-go/api/v1/lib/executor"
 
 	"github.com/elasticjob-go/elasticjob/executor/agent"
+	"github.com/elasticjob-go/elasticjob/executor/lease"
 	"github.com/elasticjob-go/elasticjob/executor/tasks"
+	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
 // Errors of [Run]. In each case all tasks were stopped at once.
@@ -32,6 +34,7 @@ type session struct {
 	agent  agent.API
 	ledger *agent.Ledger
 	tasks  *tasks.Set
+	leases *lease.Holder
 }
 
 // listen keeps the executor subscribed. At SHUTDOWN it closes shutdown. It returns when the tasks must be stopped at
@@ -101,6 +104,8 @@ func (s *session) handleEvent(e *executor.Event, onShutdown func()) {
 		s.tasks.Kill(e.Kill.TaskID.Value, grace)
 	case e.Type == executor.Event_ACKNOWLEDGED && e.Acknowledged != nil:
 		s.ledger.Acknowledge(e.Acknowledged.TaskID.Value, e.Acknowledged.UUID)
+	case e.Type == executor.Event_MESSAGE && e.Message != nil:
+		s.leases.Receive(e.Message.Data)
 	case e.Type == executor.Event_SHUTDOWN:
 		onShutdown()
 	case e.Type == executor.Event_ERROR && e.Error != nil:
@@ -130,7 +135,7 @@ const reportReserve = 3 * time.Second
 // taskGrace of 0 means the default grace, as in wire.Task.
 func ShutdownGrace(taskGrace time.Duration) time.Duration {
 	if taskGrace <= 0 {
-		taskGrace = tasks.DefaultGrace
+		taskGrace = wire.DefaultKillGrace
 	}
 	return taskGrace + reportReserve + reportReserve/2
 }

@@ -221,6 +221,11 @@ func (p *Process) Kill(grace time.Duration) error {
 	return p.client.send(request{ID: p.id, Grace: grace})
 }
 
+// Renew moves the end of the process's lease to a later time of CLOCK_BOOTTIME.
+func (p *Process) Renew(until time.Duration) error {
+	return p.client.send(request{ID: p.id, Until: until})
+}
+
 // Done returns a channel that is closed when the process and all of its descendants have ended, or when the
 // supervisor is lost.
 func (p *Process) Done() <-chan struct{} { return p.done }

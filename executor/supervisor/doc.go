@@ -56,6 +56,10 @@ type Spec struct {
 	// threads of the user. The supervisor therefore adds the number of threads that the user has at the start, and
 	// some more that the executor and the supervisor may start later. Root's processes are not limited.
 	Processes int
+	// Until is the end of the lease of an exclusive task, as a time of CLOCK_BOOTTIME; 0 for any other task. The
+	// supervisor then kills the process, with LeaseGrace, unless the executor has renewed the lease (Process.Renew).
+	Until      time.Duration
+	LeaseGrace time.Duration
 	// As is the user that the process runs as; nil means the supervisor's. Any other user requires a supervisor
 	// that runs as root.
 	As *isolation.Account
@@ -69,6 +73,8 @@ type Exit struct {
 	Signal int
 	// Killed means that Kill was called before the process ended.
 	Killed bool
+	// LeaseOver means that the supervisor has killed the process because its lease was over.
+	LeaseOver bool
 	// At is the time of the end.
 	At time.Time
 	// Left is how many processes still ran when the main process ended by itself; the supervisor then killed them.
@@ -87,7 +93,8 @@ type request struct {
 	ID    uint64
 	Start *Spec
 	Files int           // how many descriptors for the process the second socket holds
-	Grace time.Duration // the grace of a kill, if Start is nil
+	Grace time.Duration // the grace of a kill, if Start is nil and Until 0
+	Until time.Duration // the new end of a lease, if Start is nil
 }
 
 type event struct {

@@ -51,7 +51,8 @@ func (s *server) reapEnded() {
 			continue
 		}
 		delete(s.byPID, pid)
-		p.exit = Exit{Status: status.ExitStatus(), Killed: p.killed, At: time.Now(), Left: len(left),
+		p.exit = Exit{Status: status.ExitStatus(), Killed: p.killed, LeaseOver: p.leaseOver,
+			At: time.Now(), Left: len(left),
 			LeftNames: left[:min(len(left), maxLeftNames)], MaxMemory: used.Maxrss << 10}
 		if status.Signaled() {
 			p.exit.Signal = int(status.Signal())

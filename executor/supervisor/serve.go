@@ -65,6 +65,7 @@ func newServer(socket io.ReadWriter, files int) (*server, error) {
 		encoder:   gob.NewEncoder(socket),
 		processes: map[uint64]*process{}, byPID: map[int]*process{}, ending: map[*process]bool{},
 		started: make(chan struct{}, 1), changed: make(chan struct{}), toSweep: make(chan struct{}, 1),
+		leased: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -73,6 +74,7 @@ func newServer(socket io.ReadWriter, files int) (*server, error) {
 func (s *server) serve() error {
 	go s.reap()
 	go s.sweep()
+	go s.watchLeases()
 	end := make(chan error)
 	go s.fork(func() { end <- s.listen(s.socket) })
 	err := <-end
@@ -122,6 +124,7 @@ type server struct {
 
 	started chan struct{} // wakes the reaper, which sleeps while there is no child, after a start
 	toSweep chan struct{} // wakes the sweeper when ending is not empty
+	leased  chan struct{} // wakes watchLeases when a process with a lease was started
 }
 
 // process is a task, from the start of its main process until its end is reported. server.mu guards it.
@@ -134,6 +137,9 @@ type process struct {
 	killAt time.Time
 	timer  *time.Timer
 	exit   Exit
+	// until is the end of the task's lease by CLOCK_BOOTTIME, 0 if it needs none.
+	until, leaseGrace time.Duration
+	leaseOver         bool // it was killed for that
 	// oomKills is the count of server.oom before the start.
 	oomKills int64
 }
@@ -150,9 +156,12 @@ func (s *server) listen(socket io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("read from executor: %w", err)
 		}
-		if r.Start != nil {
+		switch {
+		case r.Start != nil:
 			s.start(r.ID, r.Start, r.Files)
-		} else {
+		case r.Until > 0:
+			s.renew(r.ID, r.Until)
+		default:
 			s.kill(r.ID, r.Grace)
 		}
 	}
@@ -196,6 +205,9 @@ func receive(socket, count int) (fds []int, err error) {
 // start starts a process, and reports that it runs or why it could not be started.
 func (s *server) start(id uint64, spec *Spec, passed int) {
 	files, failed := s.collectFiles(passed)
+	if failed == nil && spec.Until > 0 && bootTime() >= spec.Until {
+		failed = &StartError{Op: "start after the end of the lease", Errno: syscall.ETIME}
+	}
 	if failed != nil {
 		closeFiles(files)
 		s.reportStartError(id, failed)
@@ -214,6 +226,7 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 		s.reportStartError(id, &StartError{Op: "exec", Errno: errnoOf(err)})
 		return
 	}
+	p.until, p.leaseGrace = spec.Until, spec.LeaseGrace
 	s.processes[id] = p
 	s.byPID[p.pid] = p
 	// The event is sent under the lock, so that the event of the process's end can't overtake it.
@@ -222,6 +235,12 @@ func (s *server) start(id uint64, spec *Spec, passed int) {
 	select {
 	case s.started <- struct{}{}:
 	default:
+	}
+	if spec.Until > 0 {
+		select {
+		case s.leased <- struct{}{}:
+		default:
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ func (t *task) run() {
 		// The end must not be reported while a process of the task runs, so this waits until they are killed. The
 		// report names the processes that could not be killed.
 		if unkilled := t.host.LeftBehind(); len(unkilled) > 0 {
+			status.Unkilled = true
 			status.Cause += fmt.Sprintf("; processes %v of its tasks can't be killed and are left on the agent",
 				unkilled)
 		}
@@ -92,6 +93,11 @@ func (t *task) execute() (report func(), err error) {
 	if err := t.announce(fetching); err != nil {
 		return nil, err
 	}
+	release, err := t.awaitLease(spec)
+	if err != nil {
+		return nil, err
+	}
+	t.releases = append(t.releases, release)
 	if err := t.host.Container.Begin(); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/executor/container"
 	"github.com/elasticjob-go/elasticjob/executor/isolation"
 	"github.com/elasticjob-go/elasticjob/executor/launch"
+	"github.com/elasticjob-go/elasticjob/executor/lease"
 	"github.com/elasticjob-go/elasticjob/executor/output"
 	"github.com/elasticjob-go/elasticjob/executor/pack"
 	"github.com/elasticjob-go/elasticjob/executor/supervisor"
@@ -34,6 +35,8 @@ type Options struct {
 	References launch.References
 
 	Supervisor *supervisor.Client
+	// Leases holds the leases of exclusive tasks.
+	Leases *lease.Holder
 	// LeftBehind waits until the supervisor has ended, and until the processes that it left behind are killed. It
 	// returns the ids of the processes that could not be killed.
 	LeftBehind func() []int

@@ -230,6 +230,7 @@ func (r *processRunner) finish(result daemon.Result) {
 // exited handles the end of the process: it ends the run that the process had, and schedules a restart where a resident
 // process is expected.
 func (r *processRunner) exited(p *process, exit processExit, ok bool) {
+	r.endedWithLease(exit)
 	keep := r.keepOf(r.spec, r.number+"-"+strconv.Itoa(r.count), isFailure(exit, ok) || p.timedOut)
 	p.release(keep)
 	resident := r.resident

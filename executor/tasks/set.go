@@ -97,6 +97,7 @@ func (s *Set) Wait() {
 func (s *Set) Serve(ctx context.Context, to agent.API) {
 	var all sync.WaitGroup
 	all.Go(func() { s.host.clock.watch(ctx) })
+	all.Go(func() { s.host.Leases.Serve(ctx) })
 	all.Go(func() { s.host.reports.send(ctx, to, s.host.Ledger, s.host.Log) })
 	all.Wait()
 }

@@ -113,7 +113,7 @@ func (t *task) startInFolders(places launch.Places, p *process, spec wire.Task) 
 	if err != nil {
 		return err
 	}
-	if err := context.Cause(t.ctx); err != nil {
+	if err := cmp.Or(context.Cause(t.ctx), t.checkLease()); err != nil {
 		return err
 	}
 	p.explain = func() string {
@@ -128,7 +128,7 @@ func (t *task) startInFolders(places launch.Places, p *process, spec wire.Task) 
 	}
 	start := supervisor.Spec{
 		Path: path, Args: args, Env: env.List(), Marker: launch.TaskVariable + "=" + spec.TaskID, Dir: places.Start,
-		Processes: t.host.Processes, As: t.host.As,
+		Processes: t.host.Processes, As: t.host.As, Until: t.lease(), LeaseGrace: t.grace(),
 	}
 	files, stopCapture, err := t.host.Outputs.Streams(t.number, &start)
 	if err != nil {
@@ -155,6 +155,9 @@ func (t *task) startInFolders(places launch.Places, p *process, spec wire.Task) 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.process = p
+	if t.leaseEnds > start.Until {
+		_ = p.Renew(t.leaseEnds) // renewed since the request of the start; an error means that the process has ended
+	}
 	if t.ctx.Err() != nil {
 		t.endProcess(p) // the task was killed since the check above
 	}

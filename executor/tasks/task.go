@@ -20,9 +20,6 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/wire"
 )
 
-// DefaultGrace is the kill grace of tasks that specify none.
-const DefaultGrace = 5 * time.Second
-
 // shortTask is how long a process or request runs before an update reports it as running.
 const shortTask = 25 * time.Millisecond
 
@@ -50,6 +47,8 @@ type task struct {
 	mu            sync.Mutex
 	spec          wire.Task
 	process       *process
+	leaseLost     bool          // it was killed because it had no lease any more
+	leaseEnds     time.Duration // the end of an exclusive task's lease, by lease.Now
 	killGrace     time.Duration // the grace of a kill
 	killedAt      time.Time     // when the first kill came that did not drain the task
 	drainable     bool          // the task is a daemon's shard whose loop runs, so it can be drained
@@ -79,7 +78,7 @@ func (t *task) ownGrace() time.Duration {
 	if ms := t.spec.KillGraceMillis; ms > 0 {
 		return time.Duration(ms) * time.Millisecond
 	}
-	return DefaultGrace
+	return wire.DefaultKillGrace
 }
 
 // kill ends the task in any state. Later calls can only shorten the grace. If the grace exceeds the task's own, a
@@ -153,6 +152,9 @@ func (t *task) deliver(s agent.State, message string, status wire.Status, delive
 		run := *status.Run
 		run.Cause, status.Run = cleaned(run.Cause), &run
 	}
+	t.mu.Lock()
+	status.LeaseLost = t.leaseLost && s == agent.Killed
+	t.mu.Unlock()
 	data, err := status.Encode()
 	if err != nil {
 		t.log.Error("task status not encoded", "error", err)

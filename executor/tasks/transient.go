@@ -46,6 +46,7 @@ func (t *task) runProcess(spec wire.Task) (report func(), err error) {
 		t.report(agent.Running, "process "+strconv.Itoa(process.PID)+" runs", t.status)
 	}
 	exit, ok := process.wait()
+	t.endedWithLease(exit)
 	t.status.Progress = t.host.reports.remove(t.id)
 	c.ignored, c.timedOut = process.ignored.text(), t.timedOut(process.Started)
 	if c.killTimer != nil {

@@ -1,0 +1,462 @@
+// Package lease holds the leases of an executor's exclusive tasks (rule K5). A Holder asks the scheduler's servers for
+// them, and ends each task whose lease is over.
+//
+// A lease lasts from the moment at which the Holder asked, by CLOCK_BOOTTIME, which goes on while the machine is
+// suspended. So neither a slow answer nor a clock that is set stretches it. The supervisor process knows the same
+// deadlines, and ends the tasks if the executor can't.
+package lease
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/elasticjob-go/elasticjob/internal/lease"
+)
+
+// Now returns the present time of CLOCK_BOOTTIME.
+func Now() time.Duration {
+	var t unix.Timespec
+	// It can't fail: Linux has had this clock since 2.6.39.
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t)
+	return time.Duration(t.Nano())
+}
+
+// Task is an exclusive task that needs a lease.
+type Task struct {
+	ID    string
+	Grant lease.Grant
+	// Renewed is called with the end of each new lease, as a time of Now; before the first one the task must not begin.
+	Renewed func(until time.Duration)
+	// End is called once if the task must end; why says why. late is for how long its lease has been over, which is part
+	// of its grace; 0 if the scheduler has ended it.
+	End func(why string, late time.Duration)
+}
+
+// Options are what a Holder uses.
+type Options struct {
+	// Now is the clock of leases, Wall the wall clock. Nil means Now and time.Now.
+	Now  func() time.Duration
+	Wall func() time.Time
+	// Lookup returns the addresses of a host. Nil means the resolver of this machine.
+	Lookup func(ctx context.Context, host string) ([]string, error)
+	// Send sends data to the scheduler by way of the cluster, and may lose it; nil if there is no such way. The answer
+	// is passed to Receive.
+	Send func(ctx context.Context, data []byte) error
+	Log  *slog.Logger
+}
+
+// Holder holds leases. Any goroutine may call its methods.
+type Holder struct {
+	opt    Options
+	client *http.Client
+	start  uint64
+
+	mu     sync.Mutex
+	tasks  map[string]*held
+	number uint64
+	term   int64
+	urls   []string
+	// warned is when it was last logged that no server answers, since one did; zero if it was not. Only ask uses it.
+	warned time.Duration
+	// holder and key are those of the tasks, which all have the same.
+	holder, key string
+	answers     string // the server that answered last
+	failed      error  // why no server has answered; nil if one has
+	// sent has, by number, the times of the requests that were sent by way of the cluster and may still be answered.
+	sent    map[uint64]time.Duration
+	changed chan struct{} // has a value when a task was added
+}
+
+// held is a task with its lease.
+type held struct {
+	Task
+	until time.Duration // zero before the first lease
+	ended bool          // End was called
+}
+
+// New returns a Holder without tasks.
+func New(o Options) *Holder {
+	if o.Now == nil {
+		o.Now = Now
+	}
+	if o.Wall == nil {
+		o.Wall = time.Now
+	}
+	if o.Lookup == nil {
+		o.Lookup = net.DefaultResolver.LookupHost
+	}
+	return &Holder{opt: o, start: rand.Uint64(), tasks: map[string]*held{},
+		sent: map[uint64]time.Duration{}, changed: make(chan struct{}, 1),
+		// A proxy of the job's environment does not know the servers. Each request has a connection of its own after a
+		// failure, because an error closes it.
+		client: &http.Client{Transport: &http.Transport{MaxIdleConns: 4, IdleConnTimeout: time.Minute}}}
+}
+
+// Hold begins to ask for the leases of a task.
+func (h *Holder) Hold(t Task) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tasks[t.ID] = &held{Task: t}
+	h.holder, h.key = t.Grant.Holder, t.Grant.Key
+	for _, url := range t.Grant.URLs {
+		if !slices.Contains(h.urls, url) {
+			h.urls = append(h.urls, url)
+		}
+	}
+	select {
+	case h.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Release ends the lease of a task, of which nothing is left.
+func (h *Holder) Release(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.tasks, id)
+}
+
+// Serve asks for leases and watches their ends until ctx ends.
+func (h *Holder) Serve(ctx context.Context) {
+	var both sync.WaitGroup
+	both.Go(func() { h.watch(ctx) }) // on a goroutine of its own: nothing that can block stands before the end of a task
+	both.Go(func() { h.renew(ctx) })
+	both.Wait()
+	h.client.CloseIdleConnections()
+}
+
+// maxJump is how far the wall clock may go ahead of the clock of leases between two looks at them.
+const maxJump = 2 * time.Second
+
+// watch ends each task whose lease is over. It looks at least every lease.CheckInterval.
+func (h *Holder) watch(ctx context.Context) {
+	tick := time.NewTicker(lease.CheckInterval / 2)
+	defer tick.Stop()
+	now, wall := h.clocks()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		before, wallBefore := now, wall
+		now, wall = h.clocks()
+		jump := wall.Sub(wallBefore) - (now - before)
+		for _, end := range h.over(now, jump) {
+			end()
+		}
+	}
+}
+
+// over marks the tasks whose lease is over as ended, and returns calls of their End. jump is how far the wall clock has
+// gone ahead.
+func (h *Holder) over(now, jump time.Duration) (ends []func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.tasks {
+		why := ""
+		switch {
+		case t.until == 0 || t.ended:
+			continue
+		case jump >= maxJump:
+			// A virtual machine that was paused does not know for how long. Its wall clock is set when it goes on.
+			why = fmt.Sprintf("the clock has jumped %s ahead, so the machine may have been paused for longer than its lease",
+				jump.Round(time.Second))
+		case now >= t.until:
+			why = fmt.Sprintf("its lease is over: no scheduler has answered for %d s", t.Grant.Seconds)
+		default:
+			continue
+		}
+		t.ended = true
+		ends = append(ends, func() { t.End(why, max(now-t.until, 0)) })
+	}
+	return ends
+}
+
+// clocks reads both clocks. It reads them again if this process stood still in between.
+func (h *Holder) clocks() (now time.Duration, wall time.Time) {
+	for {
+		before := h.opt.Now()
+		wall = h.opt.Wall().Round(0)
+		if now = h.opt.Now(); now-before < maxJump/4 {
+			return now, wall
+		}
+	}
+}
+
+// renew asks for the leases of all tasks, again and again while there are some.
+func (h *Holder) renew(ctx context.Context) {
+	for {
+		length := h.shortest()
+		var again <-chan time.Time
+		if length > 0 {
+			began := time.Now()
+			h.ask(ctx, length)
+			again = time.After(lease.Renewal(length) - time.Since(began))
+		}
+		select {
+		case <-again:
+		case <-h.changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// shortest returns the length of the shortest lease, 0 if there is no task.
+func (h *Holder) shortest() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	shortest := 0
+	for _, t := range h.tasks {
+		if shortest == 0 || t.Grant.Seconds < shortest {
+			shortest = t.Grant.Seconds
+		}
+	}
+	return time.Duration(shortest) * time.Second
+}
+
+// maxAsk is how long one server may take to answer.
+const maxAsk = 10 * time.Second
+
+// ask asks the servers, one after the other, until one has answered. Each may take a sixth of the lease, and at most
+// maxAsk, because a lease must survive the loss of some requests.
+func (h *Holder) ask(ctx context.Context, length time.Duration) {
+	if h.Failed() != nil {
+		h.send(ctx) // at once: the servers may take long to fail again
+	}
+	var failed []error
+	for to, err := range h.servers(ctx, length/6) {
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		asked := h.opt.Now()
+		r, key := h.request()
+		a, err := h.post(ctx, to, min(length/6, maxAsk), r, key)
+		if err == nil {
+			h.warned = 0
+			h.apply(to, asked, a)
+			return
+		}
+		failed = append(failed, fmt.Errorf("%s: %w", to, err))
+	}
+	if ctx.Err() == nil {
+		err := errors.Join(failed...)
+		if now := h.opt.Now(); h.warned == 0 || now-h.warned >= warnInterval {
+			h.warned = now
+			h.opt.Log.Warn("no scheduler renews leases by HTTP", "error", err)
+		}
+		h.mu.Lock()
+		isNew := h.failed == nil
+		h.failed = err
+		h.mu.Unlock()
+		if isNew {
+			h.send(ctx)
+		}
+	}
+}
+
+// maxSent is how many requests that were sent by way of the cluster may be answered at a time.
+const maxSent = 16
+
+// send sends a request by way of the cluster, if there is one.
+func (h *Holder) send(ctx context.Context) {
+	if h.opt.Send == nil {
+		return
+	}
+	asked := h.opt.Now()
+	r, key := h.request()
+	h.mu.Lock()
+	h.sent[r.Number] = asked
+	if len(h.sent) > maxSent {
+		delete(h.sent, slices.Min(slices.Collect(maps.Keys(h.sent))))
+	}
+	h.mu.Unlock()
+	if err := h.opt.Send(ctx, r.Seal(key).Pack()); err != nil && ctx.Err() == nil {
+		h.opt.Log.Warn("request for leases not sent by way of the cluster", "error", err)
+	}
+}
+
+// Receive applies an answer that came by way of the cluster. It ignores what is not the answer to such a request.
+func (h *Holder) Receive(data []byte) {
+	m, ok := lease.Unpack(data)
+	if !ok {
+		return
+	}
+	h.mu.Lock()
+	key := h.key
+	h.mu.Unlock()
+	a, err := m.OpenAnswer(key)
+	if err != nil || a.Start != h.start {
+		h.opt.Log.Warn("answer about leases ignored", "error", err)
+		return
+	}
+	h.mu.Lock()
+	asked, waited := h.sent[a.Number]
+	delete(h.sent, a.Number)
+	h.mu.Unlock()
+	if waited {
+		h.apply("", asked, a)
+	}
+}
+
+// Failed returns why no server has answered the last request; nil if one has, or none was asked.
+func (h *Holder) Failed() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.failed
+}
+
+// warnInterval is the interval at which it is logged that no server answers. In a pod the log is the job's output.
+const warnInterval = time.Minute
+
+// servers yields the server that answered last, and then the others. It looks up their names only then, so that leases
+// are renewed without a name service as long as that server answers.
+func (h *Holder) servers(ctx context.Context, limit time.Duration) iter.Seq2[string, error] {
+	h.mu.Lock()
+	last, urls := h.answers, slices.Clone(h.urls)
+	h.mu.Unlock()
+	return func(yield func(string, error) bool) {
+		if last != "" && !yield(last, nil) {
+			return
+		}
+		for _, url := range urls {
+			all, err := h.resolve(ctx, url, limit)
+			if err != nil && !yield("", err) {
+				return
+			}
+			for _, one := range all {
+				if one != last && !yield(one, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// resolve returns the servers at a URL: one for each address of its host. The name of a headless Service has the
+// addresses of all servers, of which only the leader answers; a connection to the name would reach one of them, and
+// perhaps always the same.
+func (h *Holder) resolve(ctx context.Context, text string, limit time.Duration) (all []string, err error) {
+	u, err := url.Parse(text)
+	if err != nil || net.ParseIP(u.Hostname()) != nil {
+		return []string{text}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	addresses, err := h.opt.Lookup(ctx, u.Hostname())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	for _, address := range addresses {
+		at := *u
+		at.Host = net.JoinHostPort(address, cmp.Or(u.Port(), "80"))
+		all = append(all, at.String())
+	}
+	return all, nil
+}
+
+// request returns the next request.
+func (h *Holder) request() (r lease.Request, key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.number++
+	r = lease.Request{Holder: h.holder, Start: h.start, Number: h.number, Term: h.term}
+	for _, id := range slices.Sorted(maps.Keys(h.tasks)) {
+		if !h.tasks[id].ended {
+			r.Tasks = append(r.Tasks, id)
+		}
+	}
+	return r, h.key
+}
+
+// post sends a request to a server, and returns its answer.
+func (h *Holder) post(
+	ctx context.Context, to string, limit time.Duration, r lease.Request, key string,
+) (lease.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	m := r.Seal(key)
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, to+lease.Path, bytes.NewReader(m.Body))
+	if err != nil {
+		return lease.Answer{}, err
+	}
+	q.Header.Set(lease.HolderHeader, m.Holder)
+	q.Header.Set(lease.SignatureHeader, m.Signature)
+	resp, err := h.client.Do(q)
+	if err != nil {
+		h.client.CloseIdleConnections() // the next request gets a new connection
+		return lease.Answer{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, lease.MaxBody))
+	switch {
+	case err != nil:
+		return lease.Answer{}, err
+	case resp.StatusCode != http.StatusOK:
+		return lease.Answer{}, fmt.Errorf("%s: %s", resp.Status, strings.TrimSpace(string(text[:min(len(text), 300)])))
+	}
+	answer := lease.Message{Holder: r.Holder, Body: text, Signature: resp.Header.Get(lease.SignatureHeader)}
+	a, err := answer.OpenAnswer(key)
+	if err == nil && (a.Start != r.Start || a.Number != r.Number) {
+		err = errors.New("it answers another request")
+	}
+	return a, err
+}
+
+// apply applies the answer of a server, "" if it came by way of the cluster, to a request that was made at a time. It
+// ignores the answer of a leader whose successor was heard already.
+func (h *Holder) apply(from string, asked time.Duration, a lease.Answer) {
+	for _, tell := range h.read(from, asked, a) {
+		tell()
+	}
+}
+
+// read records an answer, and returns the calls that follow from it.
+func (h *Holder) read(from string, asked time.Duration, a lease.Answer) (calls []func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if a.Term < h.term {
+		return nil
+	}
+	h.term = a.Term
+	if from != "" { // it did not come by way of the cluster
+		h.answers, h.failed = from, nil
+	}
+	for _, id := range a.Granted {
+		t := h.tasks[id]
+		if t == nil || t.ended {
+			continue
+		}
+		until := asked + time.Duration(t.Grant.Seconds)*time.Second
+		if until > h.opt.Now() && until > t.until {
+			t.until = until
+			calls = append(calls, func() { t.Renewed(until) })
+		}
+	}
+	for _, id := range a.Ended {
+		if t := h.tasks[id]; t != nil && !t.ended {
+			t.ended = true
+			calls = append(calls, func() { t.End("the scheduler has ended it", 0) })
+		}
+	}
+	return calls
+}
