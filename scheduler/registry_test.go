@@ -24,7 +24,6 @@ type scriptedRegistry struct {
 	// done. They may wait.
 	onCampaign func() error
 	onCommit   func([]registry.Write) error
-	onConfirm  func() error
 	trouble    error
 	standby    bool
 	changed    chan string
@@ -32,11 +31,19 @@ type scriptedRegistry struct {
 
 	mu      sync.Mutex
 	next    string // see answerNext
+	confirm func() error
 	entries map[string]registry.Entry
 	number  int64
 	terms   int // of ours
 	term    *scriptedTerm
 	leader  registry.Leader
+}
+
+// confirmWith sets what terms answer when they are asked to confirm themselves, their own error if it is nil.
+func (r *scriptedRegistry) confirmWith(confirm func() error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.confirm = confirm
 }
 
 func newRegistry(d *diary) *scriptedRegistry {
@@ -183,8 +190,11 @@ func (t *scriptedTerm) Confirm(ctx context.Context) error {
 		return err
 	}
 	t.r.diary.say("REGISTRY confirms the term")
-	if t.r.onConfirm != nil {
-		return t.r.onConfirm()
+	t.r.mu.Lock()
+	confirm := t.r.confirm
+	t.r.mu.Unlock()
+	if confirm != nil {
+		return confirm()
 	}
 	return t.Err()
 }

@@ -33,7 +33,7 @@ func TestRenewLeases(t *testing.T) {
 			"not confirmed":        {grant.Key, func() error { return registry.ErrTermEnded }, registry.ErrTermEnded},
 			"signed by a stranger": {"key", func() error { return fmt.Errorf("%s: it must not be asked", t.Name()) }, lease.ErrSignature},
 		} {
-			s.registry.onConfirm = test.onConfirm
+			s.registry.confirmWith(test.onConfirm)
 			m, err := s.RenewLeases(t.Context(), r.Seal(test.key))
 			r.Number++
 			if !errors.Is(err, test.err) || err != nil && m.Body != nil {
@@ -46,7 +46,7 @@ func TestRenewLeases(t *testing.T) {
 				t.Errorf("%s: %+v, %v", name, a, err)
 			}
 		}
-		s.registry.onConfirm = nil
+		s.registry.confirmWith(nil)
 		r.Number = 1
 		if m, err := s.RenewLeases(t.Context(), r.Seal(grant.Key)); err == nil {
 			t.Errorf("a copy is answered: %s", m.Body)
@@ -69,11 +69,11 @@ func TestRenewLeasesByMessage(t *testing.T) {
 			defer s.cluster.mu.Unlock()
 			return s.cluster.sent
 		}
-		s.registry.onConfirm = func() error { return registry.ErrTermEnded }
+		s.registry.confirmWith(func() error { return registry.ErrTermEnded })
 		if data := ask(); data != nil {
 			t.Errorf("answered without a confirmed term: %s", data)
 		}
-		s.registry.onConfirm = nil
+		s.registry.confirmWith(nil)
 		m, ok := lease.Unpack(ask())
 		if a, err := m.OpenAnswer(grant.Key); !ok || err != nil || a.Number != r.Number || !slices.Equal(a.Granted, r.Tasks) {
 			t.Errorf("got %+v, %v", a, err)

@@ -41,9 +41,14 @@ patches:
                 env:
                   - {name: ELASTICJOB_LISTEN, value: "127.0.0.1:%[1]d"}
                   - {name: ELASTICJOB_ADVERTISE, value: "127.0.0.1:%[1]d"}
+                  - {name: ELASTICJOB_LEASE_LISTEN, value: "127.0.0.1:%[5]d"}
                   - {name: KUBERNETES_SERVICE_HOST, value: "127.0.0.1"}
                   - {name: KUBERNETES_SERVICE_PORT, value: "%[2]s"}
-                ports: [{name: http, containerPort: %[1]d}, {$patch: delete, containerPort: 8899}]
+                ports:
+                  - {name: http, containerPort: %[1]d}
+                  - {name: lease, containerPort: %[5]d}
+                  - {$patch: delete, containerPort: 8899}
+                  - {$patch: delete, containerPort: 18899}
 images: [{name: elasticjob, newName: docker.io/local/server, newTag: "1"}]
 configMapGenerator:
   - name: elasticjob
@@ -76,7 +81,7 @@ spec:
 // which the API requires a login.
 func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserver.Kubectl) {
 	database := mariadb.Start(t)
-	ports, err := child.FreePorts(1)
+	ports, err := child.FreePorts(2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +92,7 @@ func installed(t *testing.T, c *kubernetesserver.Cluster, kubectl kubernetesserv
 		files, err = filepath.Rel(dir, files)
 	}
 	err = errors.Join(err, os.WriteFile(filepath.Join(dir, "kustomization.yaml"),
-		fmt.Appendf(nil, overlay, ports[0], api, database.Database(t), files), 0o600))
+		fmt.Appendf(nil, overlay, ports[0], api, database.Database(t), files, ports[1]), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ var places = map[string]string{
 	"executor": "executor", "supervisor": "executor/supervisor", "daemon": "executor/daemon",
 	"local": "cluster/local", "agent": "cluster/local/agent", "master": "cluster/local/master",
 	"history": "history", "zookeeper": "registry/zookeeper", "database": "registry/database",
+	"lease": "internal/lease", "pod": "cluster/kubernetes/pod",
 }
 
 var inCode = regexp.MustCompile("`([^`]*)`")

@@ -5,6 +5,7 @@
 //	quick start    an app, a job, a run, its output; what kubectl shows of its pods
 //	images         an app of an image, with a package and without
 //	ends           exit status, memory, a missing image, package or script: state and reason
+//	exclusive      leases of pods, and without one the wait for a node that is away
 //	waits          no room, a cordoned node, a quota: explain
 //	kill           a run that is killed leaves no process
 //	names          jobs whose names are no DNS labels, or as long as they may be

@@ -62,6 +62,7 @@ func TestOnKubernetesBroken(t *testing.T) {
 		{"node deleted", nodeDeleted},
 		{"node away", nodeAway},
 		{"deleted unseen", deletedUnseen},
+		{"exclusive without a lease", exclusiveWithoutLease},
 	} {
 		mended := t.Run(each.name, func(t *testing.T) {
 			w := newWorld(t, k, alone)

@@ -1,13 +1,18 @@
 package commands
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/elasticjob-go/elasticjob/cluster/kubernetes/pod"
 )
 
 // TestKubernetesServers: deploy/kubernetes starts the servers with existing flags. Kubernetes restarts a server that
@@ -63,5 +68,78 @@ func TestKubernetesServers(t *testing.T) {
 		!slices.Equal(s.MatchLabelKeys, []string{"pod-template-hash"}) ||
 		s.LabelSelector.String() != servers.Spec.Selector.String() {
 		t.Errorf("the servers are spread by %+v", s)
+	}
+}
+
+// TestKubernetesLeases: jobs' pods find the port for leases of every server, also of one that is not ready, by the name
+// in --lease-urls. With the network policy they reach no other port, and nobody else reaches that one.
+func TestKubernetesLeases(t *testing.T) {
+	t.Parallel()
+	objects := func(path, kind string, each func(content []byte)) {
+		for part := range strings.SplitSeq(text(t, path), "\n---\n") {
+			if strings.Contains(part, "\nkind: "+kind+"\n") {
+				each([]byte(part))
+			}
+		}
+	}
+	parse := func(content []byte, into any) {
+		if err := yaml.UnmarshalStrict(content, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var servers appsv1.Deployment
+	objects("deploy/kubernetes/base/servers.yaml", "Deployment", func(content []byte) { parse(content, &servers) })
+	services := map[string]corev1.Service{}
+	objects("deploy/kubernetes/base/servers.yaml", "Service", func(content []byte) {
+		var s corev1.Service
+		parse(content, &s)
+		services[s.Name] = s
+	})
+	server, environment := servers.Spec.Template.Spec.Containers[0], map[string]string{}
+	for _, v := range server.Env {
+		environment[v.Name] = v.Value
+	}
+	leases, found := services["elasticjob-leases"]
+	if !found || leases.Spec.ClusterIP != corev1.ClusterIPNone || !leases.Spec.PublishNotReadyAddresses ||
+		!maps.Equal(leases.Spec.Selector, servers.Spec.Selector.MatchLabels) {
+		t.Fatalf("the Service is %+v", leases.Spec)
+	}
+	port := leases.Spec.Ports[0]
+	at := fmt.Sprintf(":%d", port.Port)
+	if want := "http://" + leases.Name + "." + leases.Namespace + ".svc" + at; environment["ELASTICJOB_LEASE_URLS"] != want {
+		t.Errorf("pods ask %s, not %s", environment["ELASTICJOB_LEASE_URLS"], want)
+	}
+	if listen := environment["ELASTICJOB_LEASE_LISTEN"]; listen != "0.0.0.0"+at {
+		t.Errorf("servers listen on %s", listen)
+	}
+	if !slices.ContainsFunc(server.Ports, func(p corev1.ContainerPort) bool {
+		return p.Name == port.TargetPort.StrVal && p.ContainerPort == port.Port
+	}) {
+		t.Errorf("the server has the ports %+v", server.Ports)
+	}
+	if trial := text(t, "deploy/kubernetes/trial/servers.yaml"); strings.Contains(trial, "LEASE") {
+		t.Error("the trial has settings of its own")
+	}
+
+	reached := map[string]int{}
+	objects("deploy/kubernetes/network-policy/policies.yaml", "NetworkPolicy", func(content []byte) {
+		var policy networkingv1.NetworkPolicy
+		parse(content, &policy)
+		for _, rule := range policy.Spec.Ingress {
+			for _, from := range rule.From {
+				who := "others"
+				if n, p := from.NamespaceSelector, from.PodSelector; n != nil &&
+					n.MatchLabels[corev1.LabelMetadataName] == environment["ELASTICJOB_KUBERNETES_NAMESPACE"] &&
+					p != nil && p.MatchExpressions[0].Key == pod.LabelJob {
+					who = "jobs"
+				}
+				for _, p := range rule.Ports {
+					reached[who+" reach "+p.Port.StrVal]++
+				}
+			}
+		}
+	})
+	if want := map[string]int{"jobs reach lease": 1, "others reach http": 2}; !maps.Equal(reached, want) {
+		t.Errorf("the network policy lets %v", reached)
 	}
 }

@@ -59,6 +59,8 @@ var takes = map[string]setting{
 	"history-outbox-mb":        {takes: "1 to 1,048,576", refused: []string{"0", "1048577"}},
 	"listen":                   {takes: "`host:port`", refused: []string{"h", "127.0.0.1:x"}},
 	"advertise":                {takes: "`host:port`, not all addresses", refused: []string{"0.0.0.0:80", "h"}},
+	"lease-listen":             {takes: "`host:port`", refused: []string{"h", "127.0.0.1:x"}},
+	"lease-urls":               {takes: "`http://host:port`, separated by commas", refused: []string{"h:1", "http://h/x"}},
 	"api-token-file":           {takes: aFile, refused: []string{"/none"}},
 	"login-lifetime":           {takes: "1m to 168h", refused: []string{"59s", "169h"}},
 	"tls-cert":                 {takes: aFile, refused: []string{"/none"}, counts: "the file within a second"},

@@ -12,12 +12,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
 )
 
-// listen listens on the API's address. If the address is in use, the error says what to do.
-func listen(address string) (net.Listener, error) {
+// listen listens on an address, which the flag sets. If the address is in use, the error says what to do.
+func listen(address, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %s: the address is taken, perhaps by another scheduler; end that, or choose another with --listen",
-			address)
+		return nil, fmt.Errorf("listen on %s: the address is taken, perhaps by another scheduler; end that, or choose another with %s",
+			address, flag)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/elasticjob-go/elasticjob/api"
+	"github.com/elasticjob-go/elasticjob/api/lease"
 	"github.com/elasticjob-go/elasticjob/cluster/local"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/server/lifecycle"
 	"github.com/elasticjob-go/elasticjob/cmd/scheduler/settings"
@@ -26,6 +27,7 @@ type parts struct {
 	scheduler *scheduler.Scheduler
 	web       *api.Server
 	listener  net.Listener
+	leases    net.Listener   // where executors ask for leases
 	socket    net.Listener   // the admin socket, or nil
 	machine   *local.Cluster // nil without --local
 	log       *slog.Logger
@@ -128,6 +130,7 @@ func (p parts) endTasks(c *settings.Config) error {
 func (p parts) serve(ctx context.Context) error {
 	serving, ctx := errgroup.WithContext(ctx)
 	serving.Go(func() error { return p.web.Serve(ctx, p.listener) })
+	serving.Go(func() error { return lease.Serve(ctx, p.leases, p.scheduler.RenewLeases) })
 	if p.socket != nil {
 		serving.Go(func() error { return p.web.ServeSocket(ctx, p.socket) })
 	}

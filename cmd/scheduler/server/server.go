@@ -78,12 +78,17 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 		return err
 	}
 	defer closeAccess()
-	listener, err := listen(c.API.Listen)
+	listener, err := listen(c.API.Listen, "--listen")
 	if err != nil {
 		return err
 	}
 	defer listener.Close() // the API also closes it, when it has served
 	address := cmp.Or(c.API.Advertise, listener.Addr().String())
+	leases, err := listen(c.Lease.ListenOn(c.API.Listen), "--lease-listen")
+	if err != nil {
+		return err
+	}
+	defer leases.Close() // its server also closes it
 	cluster, err := platform.Open(ctx, c, address, held, log)
 	if err != nil {
 		return err
@@ -100,6 +105,7 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 	defer lifecycle.Closing(&err, history.End)
 	options := coreOptions(c, zone, cluster.ExecutorBinary)
 	options.Held = holdReason
+	options.LeaseURLs = c.LeaseURLs(leases.Addr().String(), address)
 	sched := scheduler.New(scheduler.Options{
 		History: history.Scheduler, Registry: reg, Driver: cluster.Driver, Advertise: address, Logger: log,
 		Point: c.Failpoint, RefusedTimeout: refusedTimeout(c), Notifier: notify.New(time.Now), Audits: access,
@@ -127,6 +133,7 @@ func assemble(ctx context.Context, c *settings.Config, log *slog.Logger, out io.
 		return err
 	}
 	return run(ctx, c, parts{scheduler: sched, web: server, listener: reserve.Listener(listener), socket: socket,
+		leases:  reserve.Listener(leases),
 		machine: cluster.Machine, log: log, out: out})
 }
 

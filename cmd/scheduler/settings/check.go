@@ -24,6 +24,7 @@ func (c *Config) check(r *report, uid int, fileRead bool) {
 	c.ZooKeeper.check(r)
 	c.Registry.check(r, c.Local.On, c.ZooKeeper.Servers != "")
 	c.API.check(r)
+	c.Lease.check(r)
 	address := cmp.Or(c.API.Advertise, c.API.Listen)
 	c.TLS.check(r, address)
 	c.OpenID.check(r, c.Scheme()+"://"+address)

@@ -21,6 +21,7 @@ type Config struct {
 	History    History
 	API        API
 	TLS        TLS
+	Lease      Lease
 	OpenID     OpenID
 	Jobs       Jobs
 	CA         CA

@@ -91,6 +91,7 @@ func (c *Config) accessFlags(f *pflag.FlagSet) {
 		"file with a token that has all rights, sent as Authorization: Bearer; readable by its owner only. The same on all servers")
 	f.DurationVar(&c.API.LoginLifetime, "login-lifetime", auth.DefaultLoginLifetime,
 		"how long a login lasts, 1m to 168h")
+	c.Lease.flags(f)
 	c.TLS.flags(f)
 	c.OpenID.flags(f)
 }

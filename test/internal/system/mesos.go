@@ -179,9 +179,9 @@ func (c *Cluster) KillMachine(n int) {
 	}
 }
 
-// FreezeMachine stops (SIGSTOP) all processes in the work folder of an agent: the agent, its executors, their
-// supervisors and their tasks. thaw lets them go on.
-func (c *Cluster) FreezeMachine(n int) (thaw func()) {
+// MachineProcesses returns all processes in the work folder of an agent: the agent, its executors, their supervisors and
+// their tasks.
+func (c *Cluster) MachineProcesses(n int) []int {
 	c.Helper()
 	pids, err := child.Using(c.Mesos.AgentDir(n))
 	if err != nil {
@@ -190,10 +190,22 @@ func (c *Cluster) FreezeMachine(n int) (thaw func()) {
 	if len(pids) == 0 {
 		c.Fatalf("no process uses the work folder of agent %d", n)
 	}
+	return pids
+}
+
+// FreezeMachine freezes all processes of a machine. thaw lets them go on.
+func (c *Cluster) FreezeMachine(n int) (thaw func()) {
+	c.Helper()
+	return c.Freeze(c.MachineProcesses(n))
+}
+
+// Freeze stops processes (SIGSTOP). thaw lets them go on, in the same order.
+func (c *Cluster) Freeze(pids []int) (thaw func()) {
+	c.Helper()
 	signal := func(sig syscall.Signal) {
 		for _, pid := range pids {
 			if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
-				c.Fatalf("signal %d to process %d of agent %d: %v", sig, pid, n, err)
+				c.Fatalf("signal %d to process %d: %v", sig, pid, err)
 			}
 		}
 	}

@@ -71,7 +71,7 @@ test('notes are said in the language of the console', () => {
 test('the task that may have ended is that of the code', () => {
   const orphan = { code: 'orphan_may_run', args: { task: 'TASK', agent: 'AGENT' } }
   for (const [reasonCode, reasonArgs, task] of /** @type {[string | undefined, any, string | undefined][]} */ ([
-    ['orphan_may_run', orphan.args, 'TASK'], ['after_attempt', { now: orphan, last: { code: 'text', args: { text: 'POST /api/task/OTHER/forget' } } }, 'TASK'],
+    ['orphan_may_run', orphan.args, 'TASK'], ['exclusive_unreachable', orphan.args, 'TASK'], ['after_attempt', { now: orphan, last: { code: 'text', args: { text: 'POST /api/task/OTHER/forget' } } }, 'TASK'],
     ['job_disabled', undefined, undefined], [undefined, undefined, undefined], ['text', undefined, undefined], ['lost_too_often', { task: 'TASK' }, undefined],
   ])) assert.equal(taskToForget({ reasonCode, reasonArgs }), task, reasonCode)
 })

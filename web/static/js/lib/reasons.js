@@ -91,7 +91,7 @@ export const taskToForget = ({ reasonCode, reasonArgs }) => orphanIn(reasonCode,
  * @returns {string | undefined}
  */
 function orphanIn(code, args = {}) {
-  if (code?.startsWith('orphan_')) return /** @type {string} */ (args.task)
+  if (code?.startsWith('orphan_') || code === 'exclusive_unreachable') return /** @type {string} */ (args.task)
   for (const value of Object.values(args)) {
     const found = typeof value === 'string' ? undefined : orphanIn(value.code, value.args)
     if (found) return found

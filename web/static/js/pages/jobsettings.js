@@ -9,12 +9,12 @@ const t = texts(
   {
     json: 'As JSON', curl: 'Registered by', hidden: 'hidden', empty: 'empty', none: 'not set', seconds: '{n} s', yes: 'yes', no: 'no', what: 'General', schedule: 'Schedule', resources: 'Resources', shards: 'Shards and parameters', failure: 'Failure handling', rest: 'More', value: '{value}', fromFile: 'from the file {file} on the agent', fromEnv: 'from the variable {name} on the agent', settings: 'Settings',
     secrets: 'Secrets are shown as ******; replace them by the real values to register the job elsewhere.',
-    jobName: 'Name', appName: 'App', jobExecutionType: 'Type', cron: 'Cron', timeZone: 'Time zone', misfire: 'Queue fires that find it running (misfire)', shardingTotalCount: 'Shards', shardingItemParameters: 'Shard parameters', jobParameter: 'Job parameter', cpuCount: 'CPU per shard', cpuLimit: 'CPU limit', memoryMB: 'Memory per shard, MB', jobExecutorServiceHandlerType: 'Shards at once', failover: 'Run lost shards again (failover)', timeoutSeconds: 'Timeout', maxRetries: 'Retries', retryBackoffSeconds: 'Retry delay', killGraceSeconds: 'Kill grace period', unreachableSeconds: 'Given up after silence', keepFailed: 'Directories of failures kept', env: 'Variables', props: 'Properties', description: 'Description', jobErrorHandlerType: 'Notify',
+    jobName: 'Name', appName: 'App', jobExecutionType: 'Type', cron: 'Cron', timeZone: 'Time zone', misfire: 'Queue fires that find it running (misfire)', shardingTotalCount: 'Shards', shardingItemParameters: 'Shard parameters', jobParameter: 'Job parameter', cpuCount: 'CPU per shard', cpuLimit: 'CPU limit', memoryMB: 'Memory per shard, MB', jobExecutorServiceHandlerType: 'Shards at once', failover: 'Run lost shards again (failover)', timeoutSeconds: 'Timeout', maxRetries: 'Retries', retryBackoffSeconds: 'Retry delay', killGraceSeconds: 'Kill grace period', unreachableSeconds: 'Given up after silence', exclusive: 'Never two attempts at once (exclusive)', leaseSeconds: 'Lease', keepFailed: 'Directories of failures kept', env: 'Variables', props: 'Properties', description: 'Description', jobErrorHandlerType: 'Notify',
   },
   {
     json: 'JSON', curl: '注册命令', hidden: '已隐藏', empty: '空', none: '未设置', seconds: '{n} 秒', yes: '是', no: '否', what: '基本信息', schedule: '调度', resources: '资源', shards: '分片与参数', failure: '失败处理', rest: '其他', value: '{value}', fromFile: '来自 Agent 上的文件 {file}', fromEnv: '来自 Agent 上的变量 {name}', settings: '配置',
     secrets: '敏感值显示为 ******；在别处注册作业时请填入真实值。',
-    jobName: '名称', appName: '应用', jobExecutionType: '类型', cron: 'Cron', timeZone: '时区', misfire: '错过任务重执行', shardingTotalCount: '分片总数', shardingItemParameters: '分片参数', jobParameter: '作业参数', cpuCount: '每个分片的 CPU', cpuLimit: 'CPU 上限', memoryMB: '每个分片的内存（MB）', jobExecutorServiceHandlerType: '同时运行的分片', failover: '失效转移', timeoutSeconds: '超时', maxRetries: '重试次数', retryBackoffSeconds: '重试间隔', killGraceSeconds: '终止宽限期', unreachableSeconds: '失联放弃时间', keepFailed: '保留的失败工作目录', env: '环境变量', props: '属性', description: '描述', jobErrorHandlerType: '失败通知',
+    jobName: '名称', appName: '应用', jobExecutionType: '类型', cron: 'Cron', timeZone: '时区', misfire: '错过任务重执行', shardingTotalCount: '分片总数', shardingItemParameters: '分片参数', jobParameter: '作业参数', cpuCount: '每个分片的 CPU', cpuLimit: 'CPU 上限', memoryMB: '每个分片的内存（MB）', jobExecutorServiceHandlerType: '同时运行的分片', failover: '失效转移', timeoutSeconds: '超时', maxRetries: '重试次数', retryBackoffSeconds: '重试间隔', killGraceSeconds: '终止宽限期', unreachableSeconds: '失联放弃时间', exclusive: '独占（同一分片不会同时运行两次）', leaseSeconds: '租约', keepFailed: '保留的失败工作目录', env: '环境变量', props: '属性', description: '描述', jobErrorHandlerType: '失败通知',
   },
 )
 
@@ -24,12 +24,12 @@ const groups = [
   ['schedule', ['cron', 'timeZone', 'misfire']],
   ['resources', ['cpuCount', 'cpuLimit', 'memoryMB', 'jobExecutorServiceHandlerType']],
   ['shards', ['shardingTotalCount', 'shardingItemParameters', 'jobParameter', 'env']],
-  ['failure', ['failover', 'timeoutSeconds', 'maxRetries', 'retryBackoffSeconds', 'killGraceSeconds', 'unreachableSeconds', 'keepFailed', 'jobErrorHandlerType']],
+  ['failure', ['failover', 'timeoutSeconds', 'maxRetries', 'retryBackoffSeconds', 'killGraceSeconds', 'unreachableSeconds', 'exclusive', 'leaseSeconds', 'keepFailed', 'jobErrorHandlerType']],
 ]
 const named = new Set(groups.flatMap(([, fields]) => fields))
 
 /** The fields that hold a number of seconds. */
-const seconds = ['timeoutSeconds', 'retryBackoffSeconds', 'killGraceSeconds', 'unreachableSeconds']
+const seconds = ['timeoutSeconds', 'retryBackoffSeconds', 'killGraceSeconds', 'unreachableSeconds', 'leaseSeconds']
 
 /** @param {{doc: any}} props */
 export function Settings({ doc }) {
