@@ -91,6 +91,12 @@ func AgentSilent(agent string, since time.Time) Reason {
 	return build("agent_silent", text("agent", agent), timestamp("since", since))
 }
 
+// LeaseNotAsked says that the executor of an exclusive task has not asked for its lease since the launch, without which
+// the task does not begin (rule K5).
+func LeaseNotAsked(task, agent string, since time.Time) Reason {
+	return build("lease_not_asked", text("task", task), text("agent", agent), timestamp("since", since))
+}
+
 // ExclusiveUnreachable says that the shard's exclusive task has no lease, so that the shard waits for the end of its
 // node (rule K5), and since when its agent does not answer.
 func ExclusiveUnreachable(task, agent string, since time.Time) Reason {

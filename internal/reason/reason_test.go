@@ -78,6 +78,7 @@ var examples = []Reason{
 	ClockBehind(at), ClockLeapt(at, at), FiresTakenBack(at, at), FiresMadeAhead(at),
 	NothingUntilThatEnds(said), ShownAsLastKnown("WHY"), TimeoutKillRequested(at), KillRequested(at),
 	EndsWithRun(said), AgentSilent("AGENT", at), ExclusiveUnreachable("TASK", "AGENT", at),
+	LeaseNotAsked("TASK", "AGENT", at),
 	CauseMissing("LOST"), ExecutorQuiet(time.Minute, "AGENT"),
 	ClockOff(agent, time.Second), ClockOff(agent, -time.Second), LastRunEnded(at, "FAILED", said),
 	MoreLastRunsEnded(2), RollingOut(1, false, 1), RollingOut(1, true, 2), AgentAway("HOST", 1),

@@ -313,3 +313,26 @@ func TestK5AnOrphanThatIsAddedAgainCountsOnce(t *testing.T) {
 		t.Error("its executor still has orphans")
 	}
 }
+
+// TestK5ExplainSaysThatNoLeaseWasAskedFor: its executor may reach no server.
+func TestK5ExplainSaysThatNoLeaseWasAskedFor(t *testing.T) {
+	t.Parallel()
+	s, n := newStage(t), leaseNumber(0)
+	l := s.startOn("S1", exclusive)
+	says := func() bool {
+		x := s.explain("my_job")
+		return len(x.Running) == 1 && x.Running[0].ReasonCode == "lease_not_asked"
+	}
+	s.until(14 * time.Second)
+	if says() {
+		t.Error("after 14 s")
+	}
+	s.until(time.Second)
+	if !says() {
+		t.Errorf("after 15 s: %+v", s.explain("my_job").Running)
+	}
+	n.ask(s, l)
+	if says() {
+		t.Error("although it has one")
+	}
+}

@@ -117,11 +117,18 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 // maxItemsExplained bounds how many shards of one waiting execution are listed.
 const maxItemsExplained = 1000
 
+// leaseAskedWithin is how soon after its launch an executor usually asks for the lease of an exclusive task.
+const leaseAskedWithin = 15 * time.Second
+
 // liveReason returns the reason why a live shard has not begun, or why it waits although its agent does not answer:
 // its exclusive task has no lease (rule K5).
 func (vs *Views) liveReason(s *executions.Shard) reason.Reason {
-	if s.Unleased() && !s.Unreachable().IsZero() {
+	switch {
+	case s.Unleased() && !s.Unreachable().IsZero():
 		return reason.ExclusiveUnreachable(s.TaskID(), s.Agent(), vs.st.Shown(s.Unreachable()))
+	case s.WaitText() == "" && s.Lease() > 0 && vs.st.Leases.AskedAt(s.TaskID()).IsZero() &&
+		vs.st.Now().Sub(s.Launched()) >= leaseAskedWithin:
+		return reason.LeaseNotAsked(s.TaskID(), s.Agent(), vs.st.Shown(s.Launched()))
 	}
 	return reason.FromText(s.WaitText())
 }

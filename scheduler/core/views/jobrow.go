@@ -222,7 +222,7 @@ func (vs *Views) waitingFor(j *config.Job) reason.Reason {
 			case s.State() == executions.Waiting:
 				wait(s.WaitSince(), func() reason.Reason { return vs.ShardWaitReason(e, s) })
 			case s.WaitsOnAgent():
-				wait(s.Launched(), func() reason.Reason { return reason.FromText(s.WaitText()) })
+				wait(s.Launched(), func() reason.Reason { return vs.liveReason(s) })
 			}
 		}
 	}

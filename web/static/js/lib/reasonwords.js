@@ -86,6 +86,7 @@ export const chinese = {
   last_run_ended: "最近一次运行（{fire} 的触发）以 {state} 结束[：{cause}]",
   launch_refused: "集群拒绝启动：{message}",
   launches_held: "暂不启动任何任务：{why}；请禁用占用内存的作业（POST /api/job/NAME/disable）或为调度器增加内存，然后重启调度器，即恢复启动",
+  lease_not_asked: "独占任务 {task} 于 {since} 启动后尚未申请租约，没有租约不会开始执行；请检查 Agent {agent} 能否访问 --lease-urls 中的服务器",
   lost_before_import: "在原调度器下丢失",
   lost_too_often: "已丢失 {times} 次；最近一次：{last}",
   machine_dead: "其机器 {machine} 已[由 {by} ]宣布为永久失效",
