@@ -34,6 +34,7 @@ func TestNoAnswerOfTheMasterBreaksTheCore(t *testing.T) {
 	}
 }
 
+// playAdversarialMaster plays 400 random events of a seed.
 func playAdversarialMaster(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := newStage(t)
@@ -45,41 +46,41 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 	s.opt.Strategy = []offers.Strategy{offers.Pack, offers.Spread}[r.IntN(2)]
 	s.restart()
 	var launches []cluster.TaskLaunch
-	var execs []string
+	var executorIDs []string
 	pick := func(texts ...string) string { return texts[r.IntN(len(texts))] }
-	agent := func() string { return pick("S1", "S2", "S3", "S4", "", "weird @-@ ü") }
+	randomAgent := func() string { return pick("S1", "S2", "S3", "S4", "", "weird @-@ ü") }
 	jobNames := []string{"a", "b", "c", "d", "e"}
 	appNames := []string{"x", "y"}
 	states := []cluster.State{cluster.Staging, cluster.Starting, cluster.Running, cluster.Killing, cluster.Finished,
 		cluster.Failed, cluster.Killed, cluster.Error, cluster.Lost, cluster.Dropped, cluster.Unreachable,
 		cluster.Gone, cluster.GoneByOperator, cluster.Unknown, "NEWER", ""}
 	steps := 0
-	check := func(what string) {
+	check := func(event string) {
 		steps++
 		if bad := s.contradiction(); bad != "" {
-			t.Fatalf("seed %d step %d after %s: %s", seed, steps, what, bad)
+			t.Fatalf("seed %d step %d after %s: %s", seed, steps, event, bad)
 		}
 		for _, name := range jobNames {
 			if x, err := s.core.views.Explain(name); err == nil {
 				for _, w := range x.Waiting {
 					if w.Reason == "" {
-						t.Fatalf("seed %d after %s: no reason: %+v", seed, what, w)
+						t.Fatalf("seed %d after %s: a shard waits without a reason: %+v", seed, event, w)
 					}
 				}
 			}
 		}
 		if len(s.last.Calls) > 2000 {
-			t.Fatalf("seed %d: %d calls in a step after %s", seed, len(s.last.Calls), what)
+			t.Fatalf("seed %d: %d calls in a step after %s", seed, len(s.last.Calls), event)
 		}
 		for _, c := range calls[step.CallLaunch](s.last) {
 			for _, l := range c.Launch.Tasks {
 				launches = append(launches, l)
-				execs = append(execs, l.Executor.ID)
+				executorIDs = append(executorIDs, l.Executor.ID)
 			}
 		}
 	}
-	update := func() cluster.Update {
-		u := cluster.Update{TaskID: pick("junk", "", "a@-@0@-@READY@-@S1@-@aa"), AgentID: agent(),
+	randomUpdate := func() cluster.Update {
+		u := cluster.Update{TaskID: pick("junk", "", "a@-@0@-@READY@-@S1@-@aa"), AgentID: randomAgent(),
 			State: states[r.IntN(len(states))]}
 		if len(launches) > 0 && r.IntN(10) > 0 {
 			l := launches[max(0, len(launches)-1-r.IntN(12))]
@@ -104,11 +105,10 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		if r.IntN(3) == 0 {
 			u.UnreachableSince = s.now.Add(-time.Duration(r.IntN(20)) * time.Minute)
 		}
-		u.Status = nil
 		return u
 	}
 	for range 400 {
-		switch k := r.IntN(30); k {
+		switch r.IntN(30) {
 		case 0, 1:
 			a := app.Default()
 			a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount, a.MemoryMB = appNames[r.IntN(2)],
@@ -168,8 +168,8 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 		case 9, 10, 11, 12, 13:
 			var list []cluster.Offer
 			for range 1 + r.IntN(3) {
-				s.offerN++
-				o := cluster.Offer{ID: fmt.Sprint("O", s.offerN-r.IntN(2)), AgentID: agent(), Hostname: pick("", "h"),
+				s.offerCount++
+				o := cluster.Offer{ID: fmt.Sprint("O", s.offerCount-r.IntN(2)), AgentID: randomAgent(), Hostname: pick("", "h"),
 					Resources: resources.Amount{CPUMilli: int64(r.IntN(9000) - 500),
 						MemMilli: int64(r.IntN(9_000_000) - 10000)}}
 				for _, x := range s.core.executors.IDs() {
@@ -188,27 +188,28 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			s.step(s.clusterEvent(cluster.Offers{Offers: list}))
 			check("offers")
 		case 14:
-			s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprint("O", r.IntN(s.offerN+2))}))
+			s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprint("O", r.IntN(s.offerCount+2))}))
 			check("rescind")
 		case 15, 16, 17, 18, 19, 20, 21:
-			s.step(s.clusterEvent(update()))
+			s.step(s.clusterEvent(randomUpdate()))
 			check("update")
 		case 22, 23:
-			var ev []Event
+			var answers []Event
 			for _, a := range s.accepts {
 				if r.IntN(5) > 0 {
-					ev = append(ev, LaunchAnswered{Session: s.core.subscription.Number(), Seq: a.Seq,
+					answers = append(answers, LaunchAnswered{Session: s.core.subscription.Number(), Seq: a.Seq,
 						OK: r.IntN(5) > 0, Message: "m"})
 				}
 			}
 			s.accepts = nil
-			ev = append(ev, LaunchAnswered{Session: s.core.subscription.Number(), Seq: int64(r.IntN(50)), OK: true})
-			s.step(ev...)
+			answers = append(answers,
+				LaunchAnswered{Session: s.core.subscription.Number(), Seq: int64(r.IntN(50)), OK: true})
+			s.step(answers...)
 			check("answered")
 		case 24:
-			f := cluster.Failure{AgentID: agent()}
-			if len(execs) > 0 && r.IntN(2) == 0 {
-				f.ExecutorID = execs[r.IntN(len(execs))]
+			f := cluster.Failure{AgentID: randomAgent()}
+			if len(executorIDs) > 0 && r.IntN(2) == 0 {
+				f.ExecutorID = executorIDs[r.IntN(len(executorIDs))]
 			}
 			s.step(s.clusterEvent(f))
 			check("failure")
@@ -218,7 +219,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "x", Removed: r.IntN(3) == 0})
 				check("ended")
 			case 1:
-				s.setClock(time.Duration(r.IntN(40)-20) * time.Minute)
+				s.moveClock(time.Duration(r.IntN(40)-20) * time.Minute)
 				check("jump")
 			case 2:
 				if r.IntN(6) == 0 {
@@ -232,18 +233,19 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 				check("forget")
 			case 4:
 				before, wasDraining := s.everything(), s.core.shared.Draining()
-				s.skew = s.began.Sub(s.loaded) // so that Load clamps no time
+				// Load clamps times that are ahead of the wall clock, so jumps of the clock in this term are undone.
+				s.skew = s.wallAtLoad.Sub(s.loadedAt)
 				s.core = s.load()
 				if after := s.everything(); after != before && !wasDraining {
-					a, b := strings.Split(after, "\n"), strings.Split(before, "\n")
-					for _, l := range a {
-						if !slices.Contains(b, l) {
+					linesAfter, linesBefore := strings.Split(after, "\n"), strings.Split(before, "\n")
+					for _, l := range linesAfter {
+						if !slices.Contains(linesBefore, l) {
 							t.Log("only after the restart: ", l)
 						}
 					}
-					for _, l := range b {
-						if !slices.Contains(a, l) {
-							t.Log("only before it: ", l)
+					for _, l := range linesBefore {
+						if !slices.Contains(linesAfter, l) {
+							t.Log("only before the restart: ", l)
 						}
 					}
 					t.Fatalf("seed %d, step %d: a new leader loads another state", seed, steps)
@@ -260,7 +262,7 @@ func playAdversarialMaster(t *testing.T, seed uint64) {
 			end := s.now.Add(time.Duration(r.IntN(30)) * time.Second)
 			for i := 0; s.now.Before(end); i++ {
 				if i > 5000 {
-					t.Fatalf("seed %d: busy", seed)
+					t.Fatalf("seed %d: the core keeps asking for steps", seed)
 				}
 				at := end
 				if w := s.wake(); !w.IsZero() && w.Before(at) {

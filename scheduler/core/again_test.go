@@ -17,14 +17,14 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// TestRunAgain checks that a run which repeats another gets the overrides of that run, also after it has ended and
-// under another leader.
+// TestRunAgain checks that a run which repeats an earlier run gets the overrides of that run, even if the earlier run
+// has ended and another leader leads.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.JobParameter = "the job's"; j.Misfire = true })
-	parameter := "its own"
+	parameter := "its own" // of the first run
 	env := document.Texts{"LEVEL": {Value: "debug"}, "KEY": {Value: "hush", Secret: true}}
 	s.offer("S1", 8, 8000)
 	trigger := func(r operator.TriggerRequested) (string, *problem.Error) {
@@ -32,14 +32,14 @@ func TestRunAgain(t *testing.T) {
 		reply := s.step(Request{Token: 7, Event: r}).Replies[0]
 		return reply.ExecutionID, reply.Err
 	}
-	// finishRun launches and ends the waiting run, and returns its parameter and environment.
+	// finishRun launches the waiting run, ends it, and returns its parameter and environment.
 	finishRun := func() (parameter string, env map[string]string) {
 		t.Helper()
-		s.until(time.Second)
+		s.runFor(time.Second)
 		s.offer("S1", 8, 8000)
-		launches := s.accepted()
+		launches := s.answerAccepts()
 		if len(launches) != 1 {
-			t.Fatalf("%d launches", len(launches))
+			t.Fatalf("%d tasks were launched, want 1", len(launches))
 		}
 		task := launches[0].Task
 		s.update(launches[0], cluster.Running, saysSandbox(t, runOf(launches[0], "c-1")))
@@ -53,10 +53,10 @@ func TestRunAgain(t *testing.T) {
 	second, err := trigger(operator.TriggerRequested{RerunOf: first, Key: "once"})
 	if twice, _ := trigger(operator.TriggerRequested{RerunOf: first, Key: "once"}); err != nil || second == first ||
 		twice != second {
-		t.Fatalf("%s %s %v", second, twice, err)
+		t.Fatalf("the run of %s is repeated as %s, and for the same key as %s: %v", first, second, twice, err)
 	}
-	if p, e := finishRun(); p != parameter || e["LEVEL"] != "debug" || e["KEY"] != "hush" {
-		t.Errorf("%q %v", p, e)
+	if p, env := finishRun(); p != parameter || env["LEVEL"] != "debug" || env["KEY"] != "hush" {
+		t.Errorf("the second run has parameter %q and environment %v", p, env)
 	}
 	row := s.core.views.Audits(search.Audits{Action: "job.trigger", Limit: 1})[0]
 	if want := `{"execution":"` + second + `","repeats":"` + first +
@@ -66,46 +66,47 @@ func TestRunAgain(t *testing.T) {
 	view, viewErr := s.core.views.Execution(second)
 	if shown := view.Overrides; viewErr != nil || shown == nil || *shown.JobParameter != parameter ||
 		shown.Env["LEVEL"].Value != "debug" || shown.Env["KEY"].Value != "******" {
-		t.Errorf("%v %+v", viewErr, shown)
+		t.Errorf("the overrides of the second run are shown as %+v, %v", shown, viewErr)
 	}
 	plain, _ := trigger(operator.TriggerRequested{Job: "my_job"})
 	finishRun()
 	if view, err := s.core.views.Execution(plain); err != nil || view.Overrides != nil {
-		t.Errorf("%v %+v", err, view.Overrides)
+		t.Errorf("a run without overrides shows %+v, %v", view.Overrides, err)
 	}
 	if _, err := trigger(operator.TriggerRequested{RerunOf: plain, NoEnv: true}); err != nil {
 		t.Error(err)
 	}
-	if p, e := finishRun(); p != "the job's" || e["LEVEL"] != "" {
-		t.Errorf("%q %v", p, e)
+	if p, env := finishRun(); p != "the job's" || env["LEVEL"] != "" {
+		t.Errorf("a run without overrides, repeated, has parameter %q and environment %v", p, env)
 	}
-	refused := func(want string, r operator.TriggerRequested) {
+	expectRefused := func(want string, r operator.TriggerRequested) {
 		t.Helper()
 		if _, err := trigger(r); err == nil || err.Code != want || strings.Contains(err.Message, "hush") {
-			t.Errorf("want %s: %v", want, err)
+			t.Errorf("refused with %v, want %s", err, want)
 		}
 	}
-	refused("not_allowed", operator.TriggerRequested{RerunOf: first, NoEnv: true})
-	refused("execution_not_found", operator.TriggerRequested{RerunOf: "none"})
+	expectRefused("not_allowed", operator.TriggerRequested{RerunOf: first, NoEnv: true})
+	expectRefused("execution_not_found", operator.TriggerRequested{RerunOf: "none"})
 	s.apply(s.core.planDeregisterJob("my_job"))
-	refused("job_not_found", operator.TriggerRequested{RerunOf: first})
+	expectRefused("job_not_found", operator.TriggerRequested{RerunOf: first})
 	// A job of the same name may belong to another app.
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.AppName = "other_app" })
-	refused("job_moved", operator.TriggerRequested{RerunOf: first})
+	expectRefused("job_moved", operator.TriggerRequested{RerunOf: first})
 	if view, err := s.core.views.Execution(first); err != nil || view.Overrides != nil {
-		t.Errorf("%v %+v", err, view.Overrides)
+		t.Errorf("the overrides of the former app's run are shown: %+v, %v", view.Overrides, err)
 	}
 }
 
-// TestOwnSecretsGoWhereTheyWereGivenTo checks that a secret parameter which a trigger gave to a run of an HTTP job is
-// not sent to another address after the job was changed, neither by the run itself nor by a run that repeats it.
+// TestOwnSecretsGoWhereTheyWereGivenTo triggers a run of an HTTP job with its own parameter, and then changes the job.
+// The run is killed, and may not be repeated, if the secret would go to another address, or if the job belongs to
+// another app.
 func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		parameter string
 		change    func(*jobs.Config)
-		moved     bool
+		refused   bool
 	}{
 		"another address": {"from https://me:hush@h/x", func(j *jobs.Config) { j.Props = httpProps("http://evil/") }, true},
 		"no secret":       {"2026-05-01", func(j *jobs.Config) { j.Props = httpProps("http://evil/") }, false},
@@ -121,11 +122,11 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 			first := s.step(Request{Token: 7, Event: operator.TriggerRequested{Job: "my_job",
 				Overrides: jobs.Overrides{JobParameter: &test.parameter}}}).Replies[0].ExecutionID
 			s.updateJob("my_job", test.change)
-			if v := s.execution(first); (v.State == executions.Killed) != test.moved {
+			if v := s.execution(first); (v.State == executions.Killed) != test.refused {
 				t.Errorf("the run itself is %s: %s", v.State, v.Reason)
 			}
 			reply := s.step(Request{Token: 8, Event: operator.TriggerRequested{RerunOf: first}}).Replies[0]
-			if (reply.Err != nil && reply.Err.Code == "job_moved") != test.moved {
+			if (reply.Err != nil && reply.Err.Code == "job_moved") != test.refused {
 				t.Errorf("run again: %v", reply.Err)
 			}
 		})

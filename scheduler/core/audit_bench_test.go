@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// BenchmarkChange measures an operator's change of a job's document, which is planned, committed and applied.
+// BenchmarkChange measures how long a user's change of a job takes to be planned, committed and applied.
 func BenchmarkChange(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	n := 0
@@ -40,7 +40,7 @@ func BenchmarkPause(b *testing.B) {
 	}
 }
 
-// BenchmarkDeleteApp measures the plan of a change that deletes 10,000 jobs as well.
+// BenchmarkDeleteApp measures how long it takes to plan the deletion of an app and its 10,000 jobs.
 func BenchmarkDeleteApp(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	for b.Loop() {
@@ -49,16 +49,15 @@ func BenchmarkDeleteApp(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadAudits measures how much 10,000 rows add to the beginning of a term; with a history, up to the last
-// batch that contains them.
+// BenchmarkLoadAudits measures how much longer a term takes to begin with 10,000 audit rows. With a history, this
+// includes the steps that put all rows into batches.
 func BenchmarkLoadAudits(b *testing.B) {
 	var stored Stored
 	for i := range audit.AuditRows {
 		row := event.Audit{ID: event.ID(fmt.Sprint(i)),
 			Actor: event.Actor{Name: "somebody", Kind: "user", From: "10.0.0.7"}, Action: "job.update",
-			Target:     config.TargetJob,
-			TargetName: fmt.Sprint("job", i), App: "my_app", Before: `{"jobParameter":"` + strings.Repeat("x",
-				100) + `"}`, After: `{"jobParameter":"y"}`}
+			Target: config.TargetJob, TargetName: fmt.Sprint("job", i), App: "my_app",
+			Before: `{"jobParameter":"` + strings.Repeat("x", 100) + `"}`, After: `{"jobParameter":"y"}`}
 		stored.Entries = append(stored.Entries,
 			registry.Entry{Path: store.Under(store.PathAudit, fmt.Sprint(i+1)), Value: store.Encode(row)})
 	}
@@ -71,7 +70,7 @@ func BenchmarkLoadAudits(b *testing.B) {
 				if err := s.core.Load(s.wall(), stored); err != nil || len(s.core.audit.Rows()) != audit.AuditRows {
 					b.Fatal(err, len(s.core.audit.Rows()))
 				}
-				for steps := 1; ; steps++ {
+				for {
 					if s.core.Step(s.clocks(), s.rnd, nil); len(s.core.recording.ToAudit()) == 0 {
 						break
 					}

@@ -20,19 +20,19 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// handIn hands in rows of that size, each with an id of its own.
-func handIn(s *stage, from, n, size int) {
+// requestAudits requests n audit rows with ids that count from the given number, each of about size bytes.
+func requestAudits(s *stage, from, n, size int) {
 	s.t.Helper()
 	var rows []event.Audit
 	for i := range n {
 		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%06d", from+i), Time: s.wall(), Action: "user.add",
-			Target: "user", TargetName: "u",
-			After: strings.Repeat("x", size)})
+			Target: "user", TargetName: "u", After: strings.Repeat("x", size)})
 	}
 	s.step(Request{Token: 1, Event: AuditRequested{Rows: rows}})
 	s.step() // the limits are enforced one step later
 }
 
+// storedAudits returns the number of audit rows in the registry, and their bytes.
 func storedAudits(s *stage) (n, bytes int) {
 	for path, value := range s.stored {
 		if strings.HasPrefix(path, store.PathAudit+"/") {
@@ -42,7 +42,8 @@ func storedAudits(s *stage) (n, bytes int) {
 	return n, bytes
 }
 
-// TestA1TheNewestRowsAreKept: without a history the newest rows are kept, and the registry has the same ones.
+// TestA1TheNewestRowsAreKept checks that without a history the newest rows are kept, up to a number and a size, in
+// memory and in the registry.
 func TestA1TheNewestRowsAreKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ rows, size, kept int }{
@@ -53,11 +54,11 @@ func TestA1TheNewestRowsAreKept(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			for n := 0; n < c.rows; n += 100 {
-				handIn(s, n, 100, c.size)
+				requestAudits(s, n, 100, c.size)
 			}
 			stored, bytes := storedAudits(s)
 			if stored != len(s.core.audit.Rows()) || bytes != s.core.audit.Bytes() || s.core.audit.NumIDs() != stored {
-				t.Fatalf("%d of %d bytes are stored, %d of %d bytes with %d ids kept", stored, bytes,
+				t.Fatalf("%d rows of %d bytes are stored; %d rows of %d bytes with %d ids are kept", stored, bytes,
 					len(s.core.audit.Rows()), s.core.audit.Bytes(), s.core.audit.NumIDs())
 			}
 			if stored > c.kept || stored < c.kept-40 || bytes > audit.AuditBytes {
@@ -66,24 +67,24 @@ func TestA1TheNewestRowsAreKept(t *testing.T) {
 			s.restart()
 			rows := s.core.views.Audits(search.Audits{Limit: 1})
 			if want := fmt.Sprintf("id-%06d", c.rows-1); len(rows) != 1 || rows[0].ID != want {
-				t.Errorf("the newest is %+v, want %s", rows, want)
+				t.Errorf("the newest row is %+v, want %s", rows, want)
 			}
 			if n := len(s.core.views.Audits(search.Audits{Limit: audit.AuditRows})); n != stored {
-				t.Errorf("%d are found by the next leader, want %d", n, stored)
+				t.Errorf("the next leader finds %d rows, want %d", n, stored)
 			}
 		})
 	}
 }
 
-// TestA1RowsStayUntilTheyAreStored: a row is kept until the history has stored it; beyond the limits, until it is in a
-// batch.
+// TestA1RowsStayUntilTheyAreStored checks that with a history a row is kept until the database has it. Beyond the
+// limits it is kept only until it is in a batch.
 func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.History, s.opt.Term = true, 1
 	s.restart()
 	recorded := map[string]bool{}
-	look := func() {
+	record := func() {
 		for _, a := range s.last.History.Audits {
 			recorded[a.ID] = true
 		}
@@ -94,7 +95,7 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 			rows = append(rows, event.Audit{ID: fmt.Sprint("id-", n+i), Time: s.wall()})
 		}
 		s.step(Request{Token: 1, Event: AuditRequested{Rows: rows}})
-		for look(); len(s.core.recording.ToAudit()) > 0; look() {
+		for record(); len(s.core.recording.ToAudit()) > 0; record() {
 			s.step()
 		}
 	}
@@ -105,36 +106,36 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 	}
 	s.step(HistoryStored{Batches: s.core.recording.Batches() - 1})
 	if n, _ := storedAudits(s); n != recording.AuditsPerStep {
-		t.Errorf("%d rows are left, want those of the last batch", n)
+		t.Errorf("%d rows are left, want the %d of the last batch", n, recording.AuditsPerStep)
 	}
 	s.step(HistoryStored{Batches: s.core.recording.Batches()})
 	if n, _ := storedAudits(s); n != 0 || s.core.audit.NumIDs() != 0 || s.core.audit.Bytes() != 0 {
-		t.Errorf("%d rows are left with all stored", n)
+		t.Errorf("%d rows are left although the database has all", n)
 	}
 }
 
-// TestA1AChangeThatIsNotMadeLeavesNoRow: no row is kept of a change that failed, although its row had a number.
+// TestA1AChangeThatIsNotMadeLeavesNoRow checks that no row of a change is kept whose commit failed, although its row
+// had a number.
 func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	d := s.step(Request{Token: 7, Event: ChangeRequested{Change: config.SetAppDisabled{Name: "my_app", Disabled: true},
 		Actor: event.Actor{Name: "alice"}}})
-	if !slices.ContainsFunc(d.Change, func(w registry.Write) bool {
-		return strings.HasPrefix(w.Path,
-			store.PathAudit)
-	}) {
-		t.Fatalf("%+v has no row", d.Change)
+	isRow := func(w registry.Write) bool { return strings.HasPrefix(w.Path, store.PathAudit) }
+	if !slices.ContainsFunc(d.Change, isRow) {
+		t.Fatalf("the planned change has no row: %+v", d.Change)
 	}
-	// The commit met a conflict: the next step has other changes.
+	// The commit meets a conflict, so ChangeCommitted never comes. The next steps have other changes.
 	s.step(Request{Token: 8, Event: operator.PauseRequested{Job: "nosuch"}})
 	s.step(Request{Token: 9, Event: operator.ReconcileRequested{}})
 	if rows := s.core.views.Audits(search.Audits{Action: "app.disable", Limit: 10}); len(rows) != 0 {
-		t.Errorf("%+v", rows)
+		t.Errorf("the failed change has rows: %+v", rows)
 	}
 }
 
-// TestA1ASecretThatChangesIsSaidWithoutIt: the row says that the field has changed, and contains neither value.
+// TestA1ASecretThatChangesIsSaidWithoutIt checks that a row names a changed field with a secret, and contains neither
+// its old nor its new value.
 func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -150,17 +151,17 @@ func TestA1ASecretThatChangesIsSaidWithoutIt(t *testing.T) {
 		func(j jobs.Config) (jobs.Config, error) { webhook("hunter2")(&j); return j, nil }))
 	rows := s.core.views.Audits(search.Audits{Action: "job.update", Limit: 10})
 	if len(rows) != 1 || !strings.Contains(rows[0].Before, "props") || !strings.Contains(rows[0].After, "props") {
-		t.Fatalf("%+v", rows)
+		t.Fatalf("rows without the field that has changed: %+v", rows)
 	}
 	for path, value := range s.stored {
 		if strings.HasPrefix(path, store.PathAudit) && strings.Contains(string(value), "hunter") {
-			t.Errorf("%s: %s", path, value)
+			t.Errorf("the row at %s contains the secret: %s", path, value)
 		}
 	}
 }
 
-// TestA1LongFieldsAreCutAndSaySo: long fields are replaced by their sizes, the others stay, and the result is JSON of
-// a bounded size.
+// TestA1LongFieldsAreCutAndSaySo checks that a row has the size of a long field instead of its value, that other fields
+// stay, and that the result is JSON of a bounded size.
 func TestA1LongFieldsAreCutAndSaySo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -182,18 +183,19 @@ func TestA1LongFieldsAreCutAndSaySo(t *testing.T) {
 		t.Errorf("env: %v", after["env"])
 	}
 	if d, _ := after["jobParameter"].(string); len(d) != 3000 || after["jobName"] != "my_job" {
-		t.Errorf("what fits is cut, too: %s", row.After)
+		t.Errorf("a field that fits is cut, too: %s", row.After)
 	}
 }
 
-// TestA1Search covers each filter, and checks that pages have no gaps and no repetitions.
+// TestA1Search searches with each filter, and checks that pages have no gaps and no repetitions.
 func TestA1Search(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	at := s.wall().Truncate(time.Millisecond)
+	first := s.wall().Truncate(time.Millisecond)
 	var rows []event.Audit
 	for i := range 30 {
-		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%02d", i), Time: at.Add(time.Duration(i/4) * time.Second),
+		rows = append(rows, event.Audit{ID: fmt.Sprintf("id-%02d", i),
+			Time:   first.Add(time.Duration(i/4) * time.Second),
 			Actor:  event.Actor{Name: []string{"alice", "bob"}[i%2]},
 			Action: []string{"job.update", "user.add", "app.update"}[i%3], Target: []string{"job", "user", "app"}[i%3],
 			TargetName: fmt.Sprint("n", i%5), App: fmt.Sprint("a", i%7)})
@@ -209,7 +211,7 @@ func TestA1Search(t *testing.T) {
 		"target": {search.Audits{Target: "job"}, 10},
 		"name":   {search.Audits{TargetName: "n3"}, 6},
 		"app":    {search.Audits{App: "a6"}, 4},
-		"time":   {search.Audits{From: at.Add(time.Second), Until: at.Add(2 * time.Second)}, 8},
+		"time":   {search.Audits{From: first.Add(time.Second), Until: first.Add(2 * time.Second)}, 8},
 		"two":    {search.Audits{Who: "alice", Target: "app"}, 5},
 		"none":   {search.Audits{Who: "carol"}, 0},
 	} {
@@ -235,8 +237,8 @@ func TestA1Search(t *testing.T) {
 	}
 }
 
-// TestA1NoSecretOfAURLIsInARow: no row contains the parts of an app and of a trigger's own parameter that answers
-// hide.
+// TestA1NoSecretOfAURLIsInARow checks that rows hide the secrets in the URL of an app and in the parameter of a
+// trigger, as answers to users do.
 func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -254,18 +256,18 @@ func TestA1NoSecretOfAURLIsInARow(t *testing.T) {
 		Overrides: jobs.Overrides{JobParameter: &parameter}}})
 	for path, value := range s.stored {
 		if strings.HasPrefix(path, store.PathAudit+"/") && strings.Contains(string(value), "hush") {
-			t.Errorf("%s: %s", path, value)
+			t.Errorf("the row at %s contains the secret: %s", path, value)
 		}
 	}
 	for _, row := range s.core.views.Audits(search.Audits{Limit: audit.AuditRows}) {
 		if strings.Contains(row.Before+row.After, "hush") {
-			t.Errorf("%s: %s %s", row.Action, row.Before, row.After)
+			t.Errorf("users see the secret in the row of %s: %s %s", row.Action, row.Before, row.After)
 		}
 	}
 }
 
-// A pause was answered, and the job is deleted externally in the same step. Both have rows, in this order, although
-// nothing is left of the pause.
+// TestA1WhatTheSameCommitUndoesKeepsItsRow pauses a job that is deleted externally in the same step. Both changes have
+// rows, in this order, although the deletion undoes the pause.
 func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -274,7 +276,7 @@ func TestA1WhatTheSameCommitUndoesKeepsItsRow(t *testing.T) {
 	d := s.step(Request{Token: 1, Event: operator.PauseRequested{Job: "my_job", Paused: true}},
 		config.JobChanged{Name: "my_job"})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil {
-		t.Fatalf("the pause is answered with %+v", d.Replies)
+		t.Fatalf("the pause is refused: %+v", d.Replies)
 	}
 	var rows []string
 	removed := false

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// TestTheOnlyMachineIsCordoned checks that explain names the cordon, although the declined offers of the machine are no
-// longer there, and that it does not name it while another machine may be used.
+// TestTheOnlyMachineIsCordoned checks that explain names the cordon of the only machine, although its offers were
+// declined and are no longer there. While another machine may be used, explain does not name the cordon.
 func TestTheOnlyMachineIsCordoned(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -18,10 +18,10 @@ func TestTheOnlyMachineIsCordoned(t *testing.T) {
 	s.offer("S1", 4, 4000)
 	s.step(Request{Token: 3, Event: operator.CordonRequested{Machine: "S1", Reason: "its disk fails"}})
 	s.trigger()
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	why := func() string { return s.explain("my_job").Waiting[0].Why.Reason }
 	if got := why(); !strings.Contains(got, "is avoided: it is cordoned") || !strings.Contains(got, "its disk fails") {
-		t.Errorf("got %q", got)
+		t.Errorf("explain does not name the cordon: %q", got)
 	}
 	s.offer("S2", 0.01, 10)
 	if got := why(); strings.Contains(got, "nothing yet") {

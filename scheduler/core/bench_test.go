@@ -14,12 +14,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// manyJobs returns a stage with n jobs that fire once a year, and one that fires every second.
+// manyJobs returns a stage with n jobs that fire once a year, and my_job, which fires every second.
 func manyJobs(b *testing.B, n int) *stage {
 	b.Helper()
 	begin := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	s := &stage{opt: step.DefaultOptions(), rnd: constantSource{}, stored: map[string][]byte{}, now: begin,
-		loaded: begin}
+		loadedAt: begin}
 	a := app.Default()
 	a.AppName, a.AppURL, a.BootstrapScript, a.CPUCount = "my_app", "http://127.0.0.1/p.tar", "run", 0.1
 	var stored Stored
@@ -46,13 +46,13 @@ func manyJobs(b *testing.B, n int) *stage {
 	return s
 }
 
-// constantSource is a source that always returns the same number.
+// constantSource is a source of randomness that always returns the same number.
 type constantSource struct{}
 
 func (constantSource) Uint64() uint64 { return 0x1234567890abcdef }
 
-// BenchmarkFire measures a step that makes one fire, which waits or is dropped. Its cost must not depend on the number
-// of jobs.
+// BenchmarkFire measures a step that makes one fire, which then waits or is dropped. The step must not take longer if
+// there are more jobs.
 func BenchmarkFire(b *testing.B) {
 	for _, n := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprintf("jobs=%d", n), func(b *testing.B) {
@@ -85,14 +85,14 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate measures a status update of one of 50 shards. The write contains all of them.
+// BenchmarkUpdate measures a status update of one shard of an execution whose shards are all in one record, and the
+// write of that record.
 func BenchmarkUpdate(b *testing.B) {
 	c := New(step.DefaultOptions())
 	e := launched(c, executions.NewExecution{ID: "my_job@20261121T080000Z", Job: "my_job",
 		Fire: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)}, store.InlineShards, func(item int) executions.NewTask {
-		return executions.NewTask{TaskID: fmt.Sprintf(
-			"my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", item), Agent: "S0",
-			Executor: "my_app@-@S0@-@1"}
+		id := fmt.Sprintf("my_job@-@%d@-@READY@-@S0@-@0f8e1a2b-0000-4000-8000-000000000001", item)
+		return executions.NewTask{TaskID: id, Agent: "S0", Executor: "my_app@-@S0@-@1"}
 	})
 	for b.Loop() {
 		c.executions.RecordUpdate(e.Ref(7), nil)
@@ -100,7 +100,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkLoadYAML measures how long a new leader takes to load 100,000 jobs of the original.
+// BenchmarkLoadYAML measures how long a new leader takes to load 100,000 jobs from YAML documents.
 func BenchmarkLoadYAML(b *testing.B) {
 	a, j := app.Default(), jobs.Default()
 	a.AppName, a.AppURL, a.BootstrapScript = "my_app", "http://127.0.0.1/p.tar", "run"
@@ -135,9 +135,9 @@ func BenchmarkExecution(b *testing.B) {
 			s.job(oneShard)
 			batches := int64(0)
 			for b.Loop() {
-				launches := s.start(4)
-				s.run(launches)
-				s.finish(launches)
+				launches := s.startWithCPUs(4)
+				s.reportRunning(launches)
+				s.reportFinished(launches)
 				if s.last.History.Number > 0 {
 					batches = s.last.History.Number
 				}
@@ -148,14 +148,14 @@ func BenchmarkExecution(b *testing.B) {
 	}
 }
 
-// launched returns an execution of which all shards run.
+// launched returns a new execution whose shards all run. task returns the task of an item.
 func launched(c *Core, m executions.NewExecution, shards int,
 	task func(item int) executions.NewTask) *executions.Execution {
 	c.executions.Observe(nil)
 	e := c.executions.Enqueue(m)
-	with := executions.Settings{App: app.Default(), Job: jobs.Default()}
-	with.Job.ShardingTotalCount = shards
-	c.executions.LaunchFirst(e, &with)
+	settings := executions.Settings{App: app.Default(), Job: jobs.Default()}
+	settings.Job.ShardingTotalCount = shards
+	c.executions.LaunchFirst(e, &settings)
 	for item := range shards {
 		c.executions.Launch(e.Ref(item), task(item))
 		c.executions.MarkRunning(e.Ref(item), m.Fire)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 )
 
-// TestT4AnUpdateOfADocumentThatHasChangedIsRefused checks that an update with an older version is refused, because it
-// would undo the changes that were made since.
+// TestT4AnUpdateOfADocumentThatHasChangedIsRefused checks that an update of an older version is refused, because it
+// would undo the changes since that version.
 func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -32,13 +32,13 @@ func TestT4AnUpdateOfADocumentThatHasChangedIsRefused(t *testing.T) {
 		d := s.step(Request{Token: 7, Event: ChangeRequested{Change: change}})
 		if len(d.Change) > 0 || len(d.Replies) != 1 || d.Replies[0].Token != 7 || d.Replies[0].Err == nil ||
 			d.Replies[0].Err.Code != config.StaleVersion {
-			t.Errorf("%s: %+v, %+v", name, d.Change, d.Replies)
+			t.Errorf("%s: planned %+v, answered %+v", name, d.Change, d.Replies)
 		}
 	}
 }
 
-// TestT4AChangeIsSeenOnlyAfterItsCommit checks that a change is visible, and its request is answered, only after its
-// commit, and once.
+// TestT4AChangeIsSeenOnlyAfterItsCommit checks that users see a change only after its commit. The request is answered
+// then, and only once.
 func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -55,18 +55,18 @@ func TestT4AChangeIsSeenOnlyAfterItsCommit(t *testing.T) {
 	}
 	d = s.step(ChangeCommitted{Token: 7})
 	if len(d.Replies) != 1 || d.Replies[0].Err != nil || d.Replies[0].Job.Config.JobName != "my_job" {
-		t.Errorf("%+v", d.Replies)
+		t.Errorf("after the commit: %+v", d.Replies)
 	}
 	if d = s.step(ChangeCommitted{Token: 7}); len(d.Replies) > 0 {
 		t.Errorf("answered twice: %+v", d.Replies)
 	}
 }
 
-// committed commits a planned change of configuration, and returns what was written.
-func (s *stage) committed(p *config.Planned) []registry.Write {
+// commit commits a planned change of configuration, and returns the writes of the commit.
+func (s *stage) commit(p *config.Planned) []registry.Write {
 	s.t.Helper()
-	audits, audit := s.core.audit.Plan(s.core.config.AuditOf(s.actor, p.Events...))
-	writes := slices.Concat(p.Writes, audits)
+	auditWrites, audit := s.core.audit.Plan(s.core.config.AuditOf(s.actor, p.Events...))
+	writes := slices.Concat(p.Writes, auditWrites)
 	for _, w := range writes {
 		if w.Delete {
 			delete(s.stored, w.Path)
@@ -80,7 +80,7 @@ func (s *stage) committed(p *config.Planned) []registry.Write {
 	return writes
 }
 
-// The methods below return plans, which tests inspect or commit (stage.apply).
+// The methods below return plans, which tests inspect, or commit with stage.apply.
 
 func (c *Core) planRegisterApp(cfg app.Config) (*config.Planned, error) {
 	return c.config.Plan(config.RegisterApp{Config: cfg})
@@ -118,7 +118,7 @@ func (c *Core) planUpdateApp(name string, change func(app.Config) (app.Config, e
 
 func (c *Core) planUpdateJob(name string, change func(jobs.Config) (jobs.Config, error)) (*config.Planned, error) {
 	v, err := c.views.Job(name)
-	if err != nil {
+	if err != nil { // the plan is refused for a job that does not exist
 		return c.config.Plan(config.UpdateJob{Config: jobs.Config{JobName: name}})
 	}
 	cfg, err := change(v.Config)

@@ -17,8 +17,8 @@ import (
 // to2099 is the time from the beginning of a stage to the year 2099.
 var to2099 = time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC).Sub(time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC))
 
-// newStageOfLeaps returns a stage with an app. Its core keeps hardly any ended executions, so that only the cursor
-// shows which fires were made.
+// newStageOfLeaps returns a stage with an app. Its core keeps only one ended execution, so that only the fire cursor
+// tells which fires were made.
 func newStageOfLeaps(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -28,15 +28,16 @@ func newStageOfLeaps(t *testing.T) *stage {
 	return s
 }
 
-// named returns a change of a job's name and cron, to one shard.
+// named changes a job to one shard, a name and a cron.
 func named(name, cron string) func(*jobs.Config) {
 	return func(j *jobs.Config) { j.JobName, j.Cron, j.ShardingTotalCount = name, cron, 1 }
 }
 
-// live lets time pass, from fire to fire, and ends every execution as soon as it is created.
-func (s *stage) live(d time.Duration) {
+// fireFor lets a duration pass, from fire to fire. It kills every execution as soon as it is created, so that no fire
+// waits for an earlier one.
+func (s *stage) fireFor(d time.Duration) {
 	s.t.Helper()
-	s.stepAndEnd() // the clock may have been set
+	s.stepAndKill() // the clock may have been set
 	for end := s.now.Add(d); s.now.Before(end); {
 		at, fires := s.core.fires.Next()
 		if at = at.Add(-s.skew); !fires || at.After(end) {
@@ -45,12 +46,12 @@ func (s *stage) live(d time.Duration) {
 		if s.now = s.now.Add(time.Millisecond); at.After(s.now) {
 			s.now = at
 		}
-		s.stepAndEnd()
+		s.stepAndKill()
 	}
 }
 
-// stepAndEnd steps and kills all open executions.
-func (s *stage) stepAndEnd() {
+// stepAndKill takes a step, and then kills all open executions.
+func (s *stage) stepAndKill() {
 	s.t.Helper()
 	s.step()
 	for _, id := range s.core.executions.OpenIDs() {
@@ -58,7 +59,7 @@ func (s *stage) stepAndEnd() {
 	}
 }
 
-// createdOf returns the fire times in the ids of all created executions of a job.
+// createdOf returns the fire times of all executions of a job that were created, as in their ids.
 func (s *stage) createdOf(job string) (fires []string) {
 	for _, id := range s.created {
 		if fire, isOfJob := strings.CutPrefix(id, job+"@"); isOfJob {
@@ -79,30 +80,30 @@ func (s *stage) checkOnce() {
 	}
 }
 
-// TestF4FiresGoOnAfterALeapOfTheClock checks a clock that is in 2099 for five seconds. Every fire of the true time
-// must be made exactly once, also by another leader.
+// TestF4FiresGoOnAfterALeapOfTheClock sets the clock to 2099 for five seconds. Every fire of the true time must be made
+// exactly once, even if the leader changes meanwhile.
 func TestF4FiresGoOnAfterALeapOfTheClock(t *testing.T) {
 	t.Parallel()
-	for name, restart := range map[string]func(s *stage, at string){
+	for name, restart := range map[string]func(s *stage, moment string){
 		"one leader":                 func(*stage, string) {},
-		"another leader in the leap": func(s *stage, at string) { s.restartAt(at, "leap") },
-		"another leader after it":    func(s *stage, at string) { s.restartAt(at, "back") },
+		"another leader in the leap": func(s *stage, moment string) { restartIf(s, moment == "leap") },
+		"another leader after it":    func(s *stage, moment string) { restartIf(s, moment == "back") },
 	} {
 		for _, misfire := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				s := newStageOfLeaps(t)
 				s.job(named("my_job", "0/10 * * * * ?"), func(j *jobs.Config) { j.Misfire = misfire })
-				s.live(time.Minute)
+				s.fireFor(time.Minute)
 				s.skew = to2099
 				restart(s, "leap")
-				s.live(5 * time.Second)
+				s.fireFor(5 * time.Second)
 				s.skew = 0
 				restart(s, "back")
-				s.live(time.Minute)
+				s.fireFor(time.Minute)
 				s.checkOnce()
-				for at := range 12 {
-					want := time.Date(2026, 11, 21, 8, 0, 10*at+10, 0, time.UTC).Format("20060102T150405Z")
+				for i := range 12 {
+					want := time.Date(2026, 11, 21, 8, 0, 10*i+10, 0, time.UTC).Format("20060102T150405Z")
 					if !slices.Contains(s.createdOf("my_job"), want) {
 						t.Errorf("the fire of %s was not made", want)
 					}
@@ -112,15 +113,15 @@ func TestF4FiresGoOnAfterALeapOfTheClock(t *testing.T) {
 	}
 }
 
-// restartAt restarts the core if at is the wanted moment.
-func (s *stage) restartAt(at, want string) {
-	if at == want {
+// restartIf restarts the core if a condition holds.
+func restartIf(s *stage, condition bool) {
+	if condition {
 		s.restart()
 	}
 }
 
-// TestF2ChangesWhileTheClockWasAheadCountFromItsReturn checks jobs that are registered, enabled or changed while the
-// clock is ahead. They must fire when the clock is right again, if none of their fires was made ahead.
+// TestF2ChangesWhileTheClockWasAheadCountFromItsReturn registers, enables and changes jobs while the clock is ahead.
+// They must fire as soon as the clock is right again, because none of their fires was made ahead.
 func TestF2ChangesWhileTheClockWasAheadCountFromItsReturn(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"years": to2099, "two days": 48 * time.Hour} {
@@ -138,7 +139,7 @@ func TestF2ChangesWhileTheClockWasAheadCountFromItsReturn(t *testing.T) {
 			s.job(named("registered", "0/10 * * * * ?"))
 			s.skew = 0
 			s.step()
-			s.live(15 * time.Second)
+			s.fireFor(15 * time.Second)
 			for _, job := range []string{"enabled", "changed", "registered"} {
 				if fires := s.createdOf(job); !slices.Equal(fires, []string{"20261121T080010Z"}) {
 					t.Errorf("%s made the fires %v", job, fires)
@@ -148,7 +149,8 @@ func TestF2ChangesWhileTheClockWasAheadCountFromItsReturn(t *testing.T) {
 	}
 }
 
-// TestF4TheFirstTermBeginsInALeap checks a first term that begins while the clock is wrong.
+// TestF4TheFirstTermBeginsInALeap checks that fires are made at the true time after the very first term began while the
+// clock was ahead.
 func TestF4TheFirstTermBeginsInALeap(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)
@@ -157,17 +159,17 @@ func TestF4TheFirstTermBeginsInALeap(t *testing.T) {
 	s.restart()
 	s.app()
 	s.job(named("my_job", "0/10 * * * * ?"))
-	s.live(20 * time.Second)
+	s.fireFor(20 * time.Second)
 	s.skew = 0
-	s.live(20 * time.Second)
+	s.fireFor(20 * time.Second)
 	s.checkOnce()
 	if fires := s.createdOf("my_job"); !slices.Contains(fires, "20261121T080030Z") {
 		t.Errorf("made the fires %v", fires)
 	}
 }
 
-// TestF4FiresMadeAheadStayMade checks a clock that passes some days twice. The fires that were made ahead must not be
-// made again: neither as late fires of jobs with misfire, nor for a job that was removed and registered again, nor by
+// TestF4FiresMadeAheadStayMade lets the clock pass some days twice. The fires that were made ahead must not be made a
+// second time: neither as late fires of jobs with misfire, nor for a job that was removed and registered again, nor by
 // another leader. All other fires must be made.
 func TestF4FiresMadeAheadStayMade(t *testing.T) {
 	t.Parallel()
@@ -176,28 +178,28 @@ func TestF4FiresMadeAheadStayMade(t *testing.T) {
 		s.job(named("plain", "0 0 0/3 * * ?"))
 		s.job(named("late", "0 0 0/3 * * ?"), withMisfire)
 		s.job(named("again", "0 0 0/3 * * ?"), withMisfire)
-		s.live(4 * time.Hour)
+		s.fireFor(4 * time.Hour)
 		s.skew = 72 * time.Hour
-		s.live(24 * time.Hour) // by the clock from the 24th, 12:00, to the 25th, 12:00
+		s.fireFor(24 * time.Hour) // by the clock from the 24th, 12:00, to the 25th, 12:00
 		s.skew = 0
 		s.step()
 		s.apply(s.core.planDeregisterJob("again"))
-		s.live(time.Hour)
+		s.fireFor(time.Hour)
 		s.job(named("again", "0 0 0/3 * * ?"), withMisfire)
 		for range 5 * 6 {
 			if restarts {
 				s.restart()
 			}
-			s.live(4 * time.Hour)
+			s.fireFor(4 * time.Hour)
 		}
 		s.checkOnce()
-		for job, except := range map[string]func(time.Time) bool{
-			// Late fires of the time in which the clock was ahead (rule F3).
+		for job, mayBeMissing := range map[string]func(time.Time) bool{
+			// A job without misfire makes no late fires for the time in which the clock was ahead (rule F3).
 			"plain": func(at time.Time) bool { return at.Day() < 22 || at.Day() == 22 && at.Hour() <= 9 },
 			"late":  func(time.Time) bool { return false },
 		} {
 			for at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC); at.Before(s.now); at = at.Add(3 * time.Hour) {
-				if !slices.Contains(s.createdOf(job), at.Format("20060102T150405Z")) && !except(at) {
+				if !slices.Contains(s.createdOf(job), at.Format("20060102T150405Z")) && !mayBeMissing(at) {
 					t.Errorf("%s did not make the fire of %s", job, at)
 				}
 			}
@@ -205,8 +207,8 @@ func TestF4FiresMadeAheadStayMade(t *testing.T) {
 	}
 }
 
-// TestF4ALeapOfTheClockIsReported checks that a leap is a problem and a note of explain, until a day has passed or the
-// clock is back. The return of the clock must be logged.
+// TestF4ALeapOfTheClockIsReported checks that a leap is shown as a problem and as a note of explain until a day has
+// passed or the clock is back. The return of the clock must be logged.
 func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 	t.Parallel()
 	problems := func(s *stage) (found []views.Problem) {
@@ -218,20 +220,19 @@ func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 		return found
 	}
 	for name, leap := range map[string]func(s *stage){
-		"within a term": func(s *stage) { s.skew = 48 * time.Hour; s.live(time.Second) },
+		"within a term": func(s *stage) { s.skew = 48 * time.Hour; s.fireFor(time.Second) },
 		"without a leader": func(s *stage) {
 			s.skew = 48 * time.Hour
 			s.restart()
-			s.live(time.Second)
+			s.fireFor(time.Second)
 		},
-		"before another leader": func(s *stage) { s.skew = 48 * time.Hour; s.live(time.Second); s.restart() },
+		"before another leader": func(s *stage) { s.skew = 48 * time.Hour; s.fireFor(time.Second); s.restart() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStageOfLeaps(t)
 			s.job(named("my_job", "0 0 * * * ?"))
-			s.live(90 * time.Minute)
-			noted := false
+			s.fireFor(90 * time.Minute)
 			leap(s)
 			found := problems(s)
 			if len(found) != 1 || !found[0].Why.Is("clock_leapt") || found[0].Since.IsZero() {
@@ -240,12 +241,13 @@ func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 			if x := s.explain("my_job"); !strings.Contains(strings.Join(x.Notes, "; "), "the clock jumped from") {
 				t.Errorf("explain: %v", x.Notes)
 			}
-			back := s.setClock(-48 * time.Hour)
+			back := s.moveClock(-48 * time.Hour)
+			noted := false
 			for _, n := range back.Notes {
 				noted = noted || n.Kind == step.NoteClockBack
 			}
 			if found = problems(s); len(found) != 0 || !noted {
-				t.Errorf("the clock is back: %+v; noted: %v", found, noted)
+				t.Errorf("after the clock is back: problems %+v; noted: %v", found, noted)
 			}
 			if next := s.explain("my_job").NextFires[0]; next.Day() != 21 || next.Hour() != 10 {
 				t.Errorf("the next fire is %s", next)
@@ -256,23 +258,23 @@ func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 		t.Parallel()
 		s := newStageOfLeaps(t)
 		s.job(named("my_job", "0 0 * * * ?"))
-		s.live(90 * time.Minute)
+		s.fireFor(90 * time.Minute)
 		s.skew = 48 * time.Hour
-		s.live(25 * time.Hour)
+		s.fireFor(25 * time.Hour)
 		if found := problems(s); len(found) != 0 {
-			t.Errorf("a day later: %+v", found)
+			t.Errorf("after a day: problems %+v", found)
 		}
 	})
 	t.Run("not again for a job that fires daily", func(t *testing.T) {
 		t.Parallel()
 		s := newStageOfLeaps(t)
 		s.job(named("my_job", "0 0 0 * * ?"))
-		s.live(90 * time.Minute)
+		s.fireFor(90 * time.Minute)
 		s.skew = 48 * time.Hour
 		for range 3 {
-			s.live(25 * time.Hour)
+			s.fireFor(25 * time.Hour)
 			if found := problems(s); len(found) != 0 {
-				t.Errorf("%+v", found)
+				t.Errorf("problems %+v", found)
 			}
 		}
 	})
@@ -280,24 +282,24 @@ func TestF4ALeapOfTheClockIsReported(t *testing.T) {
 		t.Parallel()
 		s := newStageOfLeaps(t)
 		s.job(named("my_job", "0 0 0 1 * ?"))
-		s.live(45 * 24 * time.Hour)
+		s.fireFor(45 * 24 * time.Hour)
 		if found := problems(s); len(s.created) != 2 || len(found) != 0 {
-			t.Errorf("%v; problems: %+v", s.created, found)
+			t.Errorf("executions %v, want 2; problems %+v", s.created, found)
 		}
 	})
 }
 
-// TestF4WithoutALeapTheCursorStays checks that the core waits after a step back of less than a day, and after a larger
-// one without a leap before it.
+// TestF4WithoutALeapTheCursorStays sets the clock back without a leap before that. If it goes back by less than a day,
+// the cursor must not go back. In any case no execution is created twice.
 func TestF4WithoutALeapTheCursorStays(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)
 	s.job(named("my_job", "0 0 * * * ?"))
-	s.live(90 * time.Minute)
+	s.fireFor(90 * time.Minute)
 	for _, back := range []time.Duration{20 * time.Hour, 70 * time.Hour} {
 		before := s.core.fires.MadeUpTo()
 		s.skew -= back
-		s.live(time.Minute)
+		s.fireFor(time.Minute)
 		if got := s.core.fires.MadeUpTo(); got.Before(before) && back < 24*time.Hour {
 			t.Errorf("the cursor went from %s to %s", before, got)
 		}
@@ -305,35 +307,36 @@ func TestF4WithoutALeapTheCursorStays(t *testing.T) {
 	s.checkOnce()
 }
 
-// TestAnOlderReleaseLeadsInBetween checks that a release without support of leaps can lead in between. The cursor's
-// record must have the older form. Leaps are stored in other entries, which such a release neither reads nor writes.
+// TestAnOlderReleaseLeadsInBetween checks that a release that does not know leaps can lead for a while. The cursor's
+// record must have its older form. Leaps are stored in separate entries, which such a release neither reads nor writes.
 func TestAnOlderReleaseLeadsInBetween(t *testing.T) {
 	t.Parallel()
 	s := newStageOfLeaps(t)
 	s.job(named("my_job", "0/10 * * * * ?"))
-	s.live(time.Minute)
+	s.fireFor(time.Minute)
 	s.skew = to2099
-	s.live(5 * time.Second)
+	s.fireFor(5 * time.Second)
 	s.skew = 0
-	s.live(time.Minute)
+	s.fireFor(time.Minute)
 	record := string(s.stored[store.PathCursor])
 	if record != `{"time":"2026-11-21T08:02:00Z","job":"~"}` {
 		t.Errorf("the record is %s", record)
 	}
+	// The older release makes the fires up to 8:03.
 	s.stored[store.PathCursor] = []byte(`{"time":"2026-11-21T08:03:00Z","job":"~"}`)
 	s.restart()
 	s.skew = to2099
-	s.live(5 * time.Second)
+	s.fireFor(5 * time.Second)
 	s.skew = 0
-	s.live(2 * time.Minute)
+	s.fireFor(2 * time.Minute)
 	s.checkOnce()
 	if fires := s.createdOf("my_job"); !slices.Contains(fires, "20261121T080310Z") {
 		t.Errorf("made the fires %v", fires)
 	}
 }
 
-// TestF4ARestoredCopyFiresWhenTheClockIsRight restores a copy of the registry, made before, during or after a leap. It
-// is restored while the clock is ahead, or later.
+// TestF4ARestoredCopyFiresWhenTheClockIsRight makes a copy of the registry before, during or after a leap, and restores
+// it while the clock is ahead, or later. The fires after the leap must all be made.
 func TestF4ARestoredCopyFiresWhenTheClockIsRight(t *testing.T) {
 	t.Parallel()
 	for _, copied := range []string{"before", "leap", "back"} {
@@ -342,26 +345,26 @@ func TestF4ARestoredCopyFiresWhenTheClockIsRight(t *testing.T) {
 				t.Parallel()
 				s := newStageOfLeaps(t)
 				s.job(named("my_job", "0/10 * * * * ?"))
-				s.live(time.Minute)
+				s.fireFor(time.Minute)
 				var backup map[string][]byte
-				moment := func(at string) {
-					if at == copied {
+				reach := func(moment string) {
+					if moment == copied {
 						backup = maps.Clone(s.stored)
 					}
-					if at == restored && backup != nil {
+					if moment == restored && backup != nil {
 						s.stored, s.created = maps.Clone(backup), nil
 						s.restart()
 					}
 				}
-				moment("before")
+				reach("before")
 				s.skew = to2099
-				s.live(5 * time.Second)
-				moment("leap")
-				s.live(5 * time.Second)
+				s.fireFor(5 * time.Second)
+				reach("leap")
+				s.fireFor(5 * time.Second)
 				s.skew = 0
-				s.live(10 * time.Second)
-				moment("back")
-				s.live(30 * time.Second)
+				s.fireFor(10 * time.Second)
+				reach("back")
+				s.fireFor(30 * time.Second)
 				fires := s.createdOf("my_job")
 				for _, want := range []string{"20261121T080130Z", "20261121T080140Z", "20261121T080150Z"} {
 					if !slices.Contains(fires, want) {

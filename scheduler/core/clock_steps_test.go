@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// newStageOfTenCrons returns a stage with ten jobs that fire together every five seconds. Its core makes two fires in
-// a step.
+// newStageOfTenCrons returns a stage with ten jobs that fire together every five seconds. Its core makes two fires per
+// step.
 func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -27,12 +27,12 @@ func newStageOfTenCrons(t *testing.T, change ...func(*jobs.Config)) *stage {
 	return s
 }
 
-// TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished checks a clock that jumps an hour ahead, which opens a missed
-// window, and is set right while the core processes the window.
+// TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished sets the clock an hour ahead, which opens a missed window, and
+// sets it right while the core crosses the window. The core must leave the window and make the fires of the true time.
 func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	s.skew = time.Hour
 	s.step()
 	if _, crosses := s.core.fires.MissedLeft(); !crosses {
@@ -41,63 +41,63 @@ func TestF4AMissedWindowOfAClockThatWasAheadIsNotFinished(t *testing.T) {
 	s.skew = 0
 	s.step()
 	made := s.core.views.Stats().Fires
-	s.until(20 * time.Second)
+	s.runFor(20 * time.Second)
 	if cursor := s.core.fires.MadeUpTo(); cursor.After(s.now) {
 		t.Errorf("the cursor is at %s, now it is %s", cursor, s.now)
 	}
 	if s.core.views.Stats().Fires == made {
-		t.Error("no fires in twenty seconds")
+		t.Error("no fires were made in 20 s")
 	}
 }
 
 // TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead loads the state while the clock is an hour ahead, and sets
-// the clock right before the first step.
+// it right before the first step. The idle executor must be shut down after its usual time.
 func TestX9AnIdleExecutorIsNotKeptForAsLongAsTheClockWasAhead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)
-	s.finish(l)
+	s.reportFinished(l)
 	s.skew = time.Hour
 	s.core = s.load()
 	s.skew = 0
 	s.step()
-	s.subscribed()
-	s.until(s.opt.ExecutorIdle + time.Second)
+	s.answerSubscribe()
+	s.runFor(s.opt.ExecutorIdle + time.Second)
 	if x := s.core.executors.Get(l[0].Executor.ID); x != nil && !x.IsClosing() {
-		t.Errorf("idle for %s, and kept", s.opt.ExecutorIdle)
+		t.Errorf("an executor is kept that was idle for %s", s.opt.ExecutorIdle)
 	}
 }
 
-// TestF2FiresThatWereMadeAheadAreNotMadeAgain makes fires while the clock is ahead. Then it sets the clock right, and
-// disables and enables a job. The fires must not be made again.
+// TestF2FiresThatWereMadeAheadAreNotMadeAgain makes fires while the clock is ahead, sets the clock right, and disables
+// and enables a job. Its fires must not be made a second time.
 func TestF2FiresThatWereMadeAheadAreNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t, withMisfire)
 	s.opt.MaxEnded = 1
 	s.restart()
-	s.live(time.Minute)
+	s.fireFor(time.Minute)
 	before := len(s.createdOf("j0"))
 	s.skew = 10 * time.Minute
 	s.step()
 	if _, crosses := s.core.fires.MissedLeft(); !crosses || len(s.createdOf("j0")) == before {
-		t.Fatal("the first job's part of the missed window is not crossed, or the whole window is")
+		t.Fatal("want fires of the first job, and a missed window that is not crossed yet")
 	}
 	s.skew = 0
 	s.step()
 	s.apply(s.core.planDisableJob("j0", true))
 	s.apply(s.core.planDisableJob("j0", false))
-	s.live(10 * time.Minute)
+	s.fireFor(10 * time.Minute)
 	s.checkOnce()
 }
 
-// TestNoOfferIsHeldForFiresThatTheClockHasPutOff sets the clock back while the core makes the fires of one instant. No
-// offer must be held for the remaining fires.
+// TestNoOfferIsHeldForFiresThatTheClockHasPutOff sets the clock back while the core makes the fires of one due batch.
+// No offers must be held for the remaining fires, which are now an hour away.
 func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTenCrons(t)
-	for end := s.now.Add(time.Minute); !s.core.fires.InBatch(); s.after(100 * time.Millisecond) {
+	for end := s.now.Add(time.Minute); !s.core.fires.InBatch(); s.stepAfter(100 * time.Millisecond) {
 		if s.now.After(end) {
-			t.Fatal("the fires of each instant fit into one step")
+			t.Fatal("each due batch fits into one step")
 		}
 	}
 	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); !all {
@@ -106,7 +106,7 @@ func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	s.skew = -time.Hour
 	s.step()
 	if _, _, all := s.core.placement.Upcoming(s.now.Add(time.Second)); all || !s.core.fires.InBatch() {
-		t.Errorf("all offers are held: %v; fires of the instant remain: %v", all, s.core.fires.InBatch())
+		t.Errorf("all offers are held: %v; fires of the batch remain: %v", all, s.core.fires.InBatch())
 	}
 }
 
@@ -114,13 +114,13 @@ func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	s.after(3 * time.Hour)
+	s.stepAfter(3 * time.Hour)
 	s.job(hourly)
-	s.setClock(-2*time.Hour - 30*time.Minute)
+	s.moveClock(-2*time.Hour - 30*time.Minute)
 	s.job(hourly, func(j *jobs.Config) { j.JobName = "other" })
-	s.until(time.Hour)
+	s.runFor(time.Hour)
 	if _, err := s.core.views.Execution("other@20261121T090000Z"); err != nil {
-		t.Errorf("a job with the same cron, registered while the clock was ahead, prevents its fires: %v", err)
+		t.Errorf("no fire, because a job with the same cron was registered while the clock was ahead: %v", err)
 	}
 	if s.core.executions.Get("my_job@20261121T090000Z") != nil {
 		t.Error("a job fired for a time before it was registered")
@@ -133,18 +133,18 @@ func TestL2TheReservationComesThoughTheClockSteppedBack(t *testing.T) {
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 2, 3 })
 	s.offer("S1", 8, 8192)
-	s.after(3 * time.Hour)
+	s.stepAfter(3 * time.Hour)
 	s.trigger()
 	s.offer("S1", 4, 8192)
-	s.setClock(-3 * time.Hour)
+	s.moveClock(-3 * time.Hour)
 	for range 5 {
 		if s.core.placement.Held().Free("S1").IsZero() {
 			s.offer("S1", 4, 8192)
 		}
-		s.until(8 * time.Second)
+		s.runFor(8 * time.Second)
 	}
 	if _, ok := s.core.placement.Reserved(); !ok {
-		t.Fatal("no agent is reserved for an execution that waits for 40 s")
+		t.Fatal("no agent is reserved for an execution that has waited for 40 s")
 	}
 }
 
@@ -155,15 +155,15 @@ func TestF4AShellDoesNotSleepThroughAStepBack(t *testing.T) {
 	s.job(everyFiveSeconds)
 	s.step()
 	if got := s.wake().Sub(s.now); got <= 0 || got > 5*time.Second {
-		t.Errorf("it sleeps for %s, want until the next fire", got)
+		t.Errorf("the shell sleeps for %s, want until the next fire", got)
 	}
-	s.setClock(-time.Hour)
+	s.moveClock(-time.Hour)
 	if got := s.wake().Sub(s.now); got > clock.MaxSleep {
-		t.Errorf("it sleeps for %s: a clock that is set right meanwhile would be noticed too late", got)
+		t.Errorf("the shell sleeps for %s: it would notice too late that the clock is set right", got)
 	}
-	s.setClock(2 * time.Hour)
+	s.moveClock(2 * time.Hour)
 	if got := s.wake().Sub(s.now); got > 5*time.Second {
-		t.Errorf("it sleeps for %s though fires are due", got)
+		t.Errorf("the shell sleeps for %s although fires are due", got)
 	}
 }
 
@@ -173,17 +173,17 @@ func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 	s.app()
 	s.job(oneShard)
 	id, l := s.launch()
-	s.run(l)
-	s.after(3 * time.Hour)
-	s.unreachable(l[0])
-	s.setClock(-3 * time.Hour)
-	s.until(50 * time.Second)
+	s.reportRunning(l)
+	s.stepAfter(3 * time.Hour)
+	s.reportUnreachable(l[0])
+	s.moveClock(-3 * time.Hour)
+	s.runFor(50 * time.Second)
 	if got := s.execution(id).State; got != executions.Running {
-		t.Fatalf("%s after 50 seconds, want a minute", got)
+		t.Fatalf("%s after 50 s on an unreachable agent, want RUNNING until a minute has passed", got)
 	}
-	s.until(20 * time.Second)
+	s.runFor(20 * time.Second)
 	if got := s.execution(id).State; got != executions.Failed {
-		t.Fatalf("its agent has been reported as unreachable for 70 seconds: it is %s", got)
+		t.Fatalf("%s after 70 s on an unreachable agent, want FAILED", got)
 	}
 }
 
@@ -193,14 +193,14 @@ func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 2 })
 	s.offer("S1", 8, 8192)
-	s.after(3 * time.Hour)
+	s.stepAfter(3 * time.Hour)
 	s.trigger()
 	s.offer("S1", 2, 8192)
 	if s.core.placement.Held().Len() == 0 {
 		t.Fatal("the offer is not held for the waiting shards")
 	}
-	s.setClock(-3 * time.Hour)
-	s.until(s.opt.OfferHold + 2*time.Second)
+	s.moveClock(-3 * time.Hour)
+	s.runFor(s.opt.OfferHold + 2*time.Second)
 	if n := s.core.placement.Held().Len(); n > 0 {
 		t.Fatalf("%d unusable offers are still held", n)
 	}
@@ -210,11 +210,11 @@ func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)
-	s.finish(l)
-	s.setClock(-2 * time.Hour)
-	s.until(2 * time.Minute)
+	s.reportFinished(l)
+	s.moveClock(-2 * time.Hour)
+	s.runFor(2 * time.Minute)
 	if x := s.core.executors.Get(l[0].Executor.ID); x != nil && !x.IsClosing() {
-		t.Fatal("an idle executor is kept until the clock has caught up")
+		t.Fatal("an idle executor is kept for 2 minutes, as if it had to wait for the clock")
 	}
 }
 
@@ -223,16 +223,15 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	s := newStage(t)
 	l := s.runJob(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
 	s.update(l[0], cluster.Failed)
-	s.setClock(-2 * time.Hour)
+	s.moveClock(-2 * time.Hour)
 	s.restart()
-	s.until(time.Second)
+	s.runFor(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatalf("no offers are requested for a waiting shard: %s",
-			s.core.views.ShardWaitReason(s.core.executions.Launchable()[0],
-				s.core.executions.Launchable()[0].Shard(0)))
+		e := s.core.executions.Launchable()[0]
+		t.Fatalf("no offers are requested for a waiting shard: %s", s.core.views.ShardWaitReason(e, e.Shard(0)))
 	}
-	if s.offer("S1", 8, 8192); len(s.accepted()) != 1 {
-		t.Error("it is not launched")
+	if s.offer("S1", 8, 8192); len(s.answerAccepts()) != 1 {
+		t.Error("the shard is not launched")
 	}
 }
 
@@ -247,8 +246,8 @@ func TestT8ATakeoverEndsThoughTheClockSteppedBack(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable,
 		Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Second)}))
 	s.answer(s.nextQuestion())
-	s.setClock(-3 * time.Hour)
-	s.until(30 * time.Minute)
+	s.moveClock(-3 * time.Hour)
+	s.runFor(30 * time.Minute)
 	if s.core.subscription.InTakeover() {
 		t.Errorf("the takeover does not end: %s", s.core.subscription.TakeoverReason())
 	}
@@ -260,13 +259,13 @@ func TestK1AKillIsRepeatedThoughTheClockSteppedBack(t *testing.T) {
 	s.runJob(oneShard)
 	s.now = s.now.Add(time.Hour)
 	s.apply(s.core.planDisableJob("my_job", true))
-	s.skew += -time.Hour
-	n := 0
+	s.skew -= time.Hour
+	kills := 0
 	for range 60 {
-		n += len(calls[step.CallKill](s.after(10 * time.Second)))
+		kills += len(calls[step.CallKill](s.stepAfter(10 * time.Second)))
 	}
-	if n == 0 {
-		t.Fatal("the kill is not sent again for an hour")
+	if kills == 0 {
+		t.Fatal("the kill is not repeated in ten minutes")
 	}
 }
 
@@ -277,7 +276,7 @@ func TestF4AShellNeverSleepsLong(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.Cron = "0 0 3 * * ?" })
 	s.step()
 	if sleep := s.wake().Sub(s.now); sleep <= 0 || sleep > 10*time.Second {
-		t.Fatalf("it sleeps %s; a wall clock that steps forward meanwhile would be noticed too late", sleep)
+		t.Fatalf("the shell sleeps for %s: it would notice too late that the wall clock steps forward", sleep)
 	}
 }
 
@@ -286,20 +285,20 @@ func TestF4NoFiresWhileTheClockIsBehindTheCursor(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(everyFiveSeconds, withMisfire)
-	s.until(11 * time.Second)
+	s.runFor(11 * time.Second)
 	made := s.core.views.Stats().Fires
-	s.skew += -time.Hour
+	s.skew -= time.Hour
 	s.step()
-	s.until(30 * time.Minute)
+	s.runFor(30 * time.Minute)
 	if got := s.core.views.Stats().Fires; got != made {
-		t.Fatalf("%d fires made behind the cursor", got-made)
+		t.Fatalf("%d fires were made while the clock was behind the cursor", got-made)
 	}
 	x, err := s.core.views.Explain("my_job")
 	if err != nil || len(x.Notes) == 0 || !strings.Contains(x.Notes[0], "clock") {
 		t.Fatalf("explain has no note about the clock: %+v, %v", x, err)
 	}
-	s.until(31 * time.Minute)
+	s.runFor(31 * time.Minute)
 	if got := s.core.views.Stats().Fires; got == made {
-		t.Fatal("no fires once the clock has passed the cursor")
+		t.Fatal("no fires were made after the clock passed the cursor")
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestAgentsThatAreClosed checks the reasons when only an agent that takes no tasks now is large enough for a shard:
-// none claims that no agent will ever fit.
+// TestAgentsThatAreClosed checks why a shard waits if the only agent that is large enough takes no tasks now. The
+// reason must not claim that no agent will ever have room. Once the agent takes tasks, the shard is launched.
 func TestAgentsThatAreClosed(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 32 })
 	s.trigger()
@@ -27,15 +27,15 @@ func TestAgentsThatAreClosed(t *testing.T) {
 	closed := cluster.Closed{AgentID: "n2", Hostname: "n2", Total: resources.New(64, 8000), Why: "it is cordoned"}
 	s.step(s.clusterEvent(closed))
 	expectReason("with no other agent", "agent n2 takes no tasks now: it is cordoned")
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
 	expectReason("with a small agent", "agent n2 could, but it is cordoned")
 	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) > 0 {
-		t.Errorf("it has the notes %q, %v", v.Notes, err)
+		t.Errorf("the job has the notes %q, %v", v.Notes, err)
 	}
 	s.step(s.clusterEvent(cluster.Closed{AgentID: "n2", Hostname: "n2"}))
-	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
-	if l := s.accepted(); len(l) != 1 {
-		t.Errorf("%d launched although it is open", len(l))
+	s.offerAgent(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
+	if l := s.answerAccepts(); len(l) != 1 {
+		t.Errorf("%d tasks are launched on the agent that takes tasks again, want 1", len(l))
 	}
 }
 
@@ -43,8 +43,8 @@ func TestAgentsThatAreClosed(t *testing.T) {
 // whether it has made offers or not.
 func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	t.Parallel()
-	s := own(t)
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
+	s := newStageOfTaskExecutors(t)
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
 	closed := cluster.Closed{AgentID: "n1", Hostname: "n1", Total: resources.New(4, 4000), Why: "it is cordoned"}
 	s.step(s.clusterEvent(closed))
 	closed.AgentID, closed.Hostname, closed.Why = "n2", "n2", "it is not ready"
@@ -59,26 +59,27 @@ func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	expectShown("n1", "CLOSED", "takes no tasks now: it is cordoned")
 	expectShown("n2", "CLOSED", "takes no tasks now: it is not ready")
 	if f := s.core.views.Facts().Agents; f.Total != 2 || f.Closed != 2 || f.Unreachable != 0 {
-		t.Errorf("the overview says %+v", f)
+		t.Errorf("the overview shows %+v", f)
 	}
 	s.step(s.clusterEvent(cluster.Closed{AgentID: "n1", Hostname: "n1"}))
 	expectShown("n1", "REGISTERED", "")
 	if f := s.core.views.Facts().Agents; f.Total != 2 || f.Closed != 1 {
-		t.Errorf("the overview says %+v", f)
+		t.Errorf("the overview shows %+v", f)
 	}
 }
 
-// TestAgentsThatAreGoneHoldNothing checks that the capacity of an agent that has left the cluster does not count.
+// TestAgentsThatAreGoneHoldNothing checks that the largest amounts that a job's note names are not those of an agent
+// that has left the cluster.
 func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 32 })
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
-	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 4000), Total: resources.New(4, 4000)})
+	s.offerAgent(cluster.Offer{AgentID: "n2", Resources: resources.New(64, 8000), Total: resources.New(64, 8000)})
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "n2"}))
 	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) != 1 ||
 		!strings.Contains(v.Notes[0], "the largest amounts seen are 4 CPU") {
-		t.Errorf("it has the notes %q, %v", v.Notes, err)
+		t.Errorf("the job has the notes %q, %v", v.Notes, err)
 	}
 }

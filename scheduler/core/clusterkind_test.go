@@ -10,24 +10,24 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestClusterKind checks that a state is loaded only on the kind of cluster that it was made on, and that a registry
-// without a state is loaded on any kind.
+// TestClusterKind checks that a state is loaded only on the kind of cluster where it was made. An empty registry is
+// loaded on any kind.
 func TestClusterKind(t *testing.T) {
 	t.Parallel()
 	framework := registry.Entry{Path: store.PathFramework, Value: []byte("elasticjob-1")}
 	kubernetes := registry.Entry{Path: store.PathClusterKind, Value: []byte("Kubernetes")}
 	for _, c := range []struct {
 		name    string
-		kind    string
+		kind    string // of the cluster; "" for Mesos
 		stored  []registry.Entry
-		refused string
+		refused string // part of the error; "" if there is none
 	}{
 		{name: "nothing is stored", kind: "Kubernetes"},
 		{name: "of Mesos on Mesos", stored: []registry.Entry{framework}},
 		{name: "of Kubernetes on Kubernetes", kind: "Kubernetes", stored: []registry.Entry{framework, kubernetes}},
 		{name: "of Mesos on Kubernetes", kind: "Kubernetes", stored: []registry.Entry{framework}, refused: "on Kubernetes: its state was made on Mesos or --local"},
 		{name: "of Kubernetes on Mesos", stored: []registry.Entry{framework, kubernetes}, refused: "on Mesos or --local: its state was made on Kubernetes"},
-		{name: "of Kubernetes, whose framework id somebody has removed, on Mesos", stored: []registry.Entry{kubernetes}, refused: "was made on Kubernetes"},
+		{name: "of Kubernetes without its framework id, on Mesos", stored: []registry.Entry{kubernetes}, refused: "was made on Kubernetes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -37,13 +37,13 @@ func TestClusterKind(t *testing.T) {
 			err := New(opt).Load(s.now, Stored{Entries: c.stored})
 			if (err != nil) != (c.refused != "") ||
 				err != nil && (!strings.Contains(err.Error(), c.refused) || !errors.Is(err, registry.ErrUnusable)) {
-				t.Errorf("%v, want %q", err, c.refused)
+				t.Errorf("got the error %v, want %q", err, c.refused)
 			}
 		})
 	}
 }
 
-// TestClusterKindIsWrittenWithTheFrameworkID checks that one commit has both, so that no state lacks its kind.
+// TestClusterKindIsWrittenWithTheFrameworkID checks that one commit writes both, so that no state is without its kind.
 func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"", "Kubernetes"} {
@@ -61,7 +61,7 @@ func TestClusterKindIsWrittenWithTheFrameworkID(t *testing.T) {
 		}
 		if got, found := written[store.PathClusterKind]; got != kind || found != (kind != "") ||
 			written[store.PathFramework] == "" {
-			t.Errorf("%q: written are %v", kind, written)
+			t.Errorf("on the kind %q the commit writes %v", kind, written)
 		}
 	}
 }

@@ -38,9 +38,9 @@ func podStage(t *testing.T) *stage {
 
 func (s *stage) offerWith(agent string, labels map[string]string) {
 	s.t.Helper()
-	s.offerN++
+	s.offerCount++
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
-		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, Resources: resources.New(8, 4096),
+		ID: fmt.Sprintf("O%d", s.offerCount), AgentID: agent, Hostname: agent, Resources: resources.New(8, 4096),
 		Total:      resources.New(8, 4096),
 		Attributes: &cluster.Attributes{Labels: labels},
 	}}}))
@@ -66,7 +66,7 @@ func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 		t.Fatalf("%+v %s", s.accepts, text)
 	}
 	s.offerWith("node-2", map[string]string{"disk": "ssd"})
-	launches := s.accepted()
+	launches := s.answerAccepts()
 	want := cluster.Container{Image: "registry.example/a:1", PullPolicy: "Always", PullSecrets: []string{"mirror"},
 		Template: []byte(`{"spec":{"nodeSelector":{"disk":"ssd"}}}`)}
 	if len(launches) != 3 {

@@ -20,20 +20,20 @@ func TestOneRunFromFireToEnd(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(everyFiveSeconds)
-	s.until(4950 * time.Millisecond)
+	s.runFor(4950 * time.Millisecond)
 	s.offer("S1", 8, 8192)
 	s.now = s.now.Truncate(5 * time.Second).Add(5*time.Second + time.Millisecond)
 	s.step()
-	launches := s.accepted()
+	launches := s.answerAccepts()
 	if len(launches) != 3 {
 		t.Fatalf("%d launches, want 3; calls %+v, notes %+v", len(launches), s.last.Calls, s.last.Notes)
 	}
-	s.run(launches)
+	s.reportRunning(launches)
 	id := "my_job@20261121T080005Z"
 	if v := s.execution(id); v.State != executions.Running {
 		t.Fatalf("state %s, want RUNNING", v.State)
 	}
-	s.finish(launches)
+	s.reportFinished(launches)
 	v := s.execution(id)
 	if v.State != executions.Finished || v.Source != executions.NormalTrigger ||
 		!v.FireTime.Equal(time.Date(2026, 11, 21, 8, 0, 5, 0, time.UTC)) {
@@ -51,7 +51,7 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	s.app()
 	s.job()
 	id, launches := s.launch()
-	s.run(launches[:2])
+	s.reportRunning(launches[:2])
 	s.restart()
 	var asked []string
 	for _, c := range calls[step.CallReconcile](s.last) {
@@ -66,17 +66,17 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	s.update(launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	s.update(launches[1], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	s.update(launches[2], cluster.Gone, fromMaster(cluster.ReasonReconciliation))
-	s.until(time.Second)
+	s.runFor(time.Second)
 	s.offer("S1", 8, 8192, launches[0].Executor.ID)
-	second := s.accepted()
+	second := s.answerAccepts()
 	if len(second) != 1 || second[0].TaskID == launches[2].TaskID {
 		t.Fatalf("launched %+v, want item 2 alone under a new id (L5)", second)
 	}
 	if second[0].Executor.ID != launches[0].Executor.ID {
 		t.Fatalf("executor %s, want the running %s", second[0].Executor.ID, launches[0].Executor.ID)
 	}
-	s.run(second)
-	s.finish(slices.Concat(launches[:2], second))
+	s.reportRunning(second)
+	s.reportFinished(slices.Concat(launches[:2], second))
 	if v := s.execution(id); v.State != executions.Finished || v.Shards[2].Attempt != 2 {
 		t.Fatalf("%+v", v)
 	}
@@ -96,7 +96,7 @@ func TestL1FirstLaunchIsNotSplit(t *testing.T) {
 		t.Fatalf("reason %q does not say that 0.1 CPU is missing", v.Reason)
 	}
 	s.offer("S1", 0.1, 10)
-	if got := s.accepted(); len(got) != 3 {
+	if got := s.answerAccepts(); len(got) != 3 {
 		t.Fatalf("%d launches once two offers of the agent suffice, want 3", len(got))
 	}
 }
@@ -133,8 +133,8 @@ func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 100, 0.01 })
 		s.trigger()
 		s.offer("S1", 80, 81920)
-		l := s.accepted()
-		s.run(l)
+		l := s.answerAccepts()
+		s.reportRunning(l)
 		cause := strings.Repeat(text, 4000)
 		for _, launch := range l {
 			s.update(launch, cluster.Failed, func(u *cluster.Update) { u.Status = &wire.Status{Cause: cause} })
@@ -153,7 +153,7 @@ func TestAllDamageIsReportedAtOnce(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	s.start(8)
+	s.startWithCPUs(8)
 	n := 0
 	for path := range s.stored {
 		if strings.HasPrefix(path, store.PathExecution+"/") || strings.HasPrefix(path, store.PathExecutor+"/") {

@@ -14,7 +14,7 @@ func TestCPULimit(t *testing.T) {
 		s := newStage(t)
 		s.app()
 		s.job(func(j *jobs.Config) { j.CPULimit = limit })
-		launched := s.start(8)[0]
+		launched := s.startWithCPUs(8)[0]
 		if want := int64(limit * 1000); launched.CPULimitMilli != want {
 			t.Errorf("limit %v: launched with %d, want %d", limit, launched.CPULimitMilli, want)
 		}

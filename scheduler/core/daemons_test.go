@@ -22,8 +22,8 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 		c.JobExecutionType, c.Cron, c.ShardingTotalCount = jobs.Daemon, "0/10 * * * * ?", 2
 	})
 	s.offer("S1", 8, 8192)
-	launches := s.accepted()
-	s.run(launches)
+	launches := s.answerAccepts()
+	s.reportRunning(launches)
 	s.step(Request{Token: 1, Event: operator.KillRequested{TaskID: launches[0].TaskID}})
 	s.step(Drain{})
 	for _, l := range launches {
@@ -49,8 +49,8 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 		c.JobExecutionType, c.Cron, c.ShardingTotalCount = jobs.Daemon, "0/10 * * * * ?", 2
 	})
 	s.offer("S1", 8, 8192)
-	launches := s.accepted()
-	s.run(launches)
+	launches := s.answerAccepts()
+	s.reportRunning(launches)
 	silent := func() (found []views.Problem) {
 		for _, trouble := range s.core.views.Facts().Problems {
 			if trouble.Kind == views.ProblemDaemonSilent {
@@ -63,7 +63,7 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 		t.Fatalf("it has just begun: %+v", got)
 	}
 	for range 90 {
-		s.after(time.Second)
+		s.stepAfter(time.Second)
 	}
 	got := silent()
 	if len(got) != 1 || got[0].Job != "my_job" || got[0].App != "my_app" || got[0].Agent != "S1" ||
@@ -71,7 +71,7 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 		s.wall().Sub(got[0].Since) < time.Minute {
 		t.Errorf("after 90 s: %+v", got)
 	}
-	s.says(launches[0], wire.Report{Time: s.wall()})
+	s.sendReport(launches[0], wire.Report{Time: s.wall()})
 	if got := silent(); len(got) != 0 {
 		t.Errorf("its executor was heard: %+v", got)
 	}
@@ -105,11 +105,11 @@ func TestTheLastFailedRunOfADaemonIsShown(t *testing.T) {
 	s.app()
 	s.job(oneShard, func(c *jobs.Config) { c.JobExecutionType, c.Cron = jobs.Daemon, "0/10 * * * * ?" })
 	s.offer("S1", 8, 8192)
-	launches := s.accepted()
-	s.run(launches)
+	launches := s.answerAccepts()
+	s.reportRunning(launches)
 	failed := s.wall().Add(10 * time.Second)
 	for i, state := range []string{wire.RunFailed, wire.RunFinished} {
-		s.after(10 * time.Second)
+		s.stepAfter(10 * time.Second)
 		fire := failed.Add(time.Duration(i) * 10 * time.Second)
 		run := &wire.Run{Number: int64(i + 1), Fire: fire, State: state, Start: fire, Complete: fire}
 		if state == wire.RunFailed {
@@ -141,10 +141,10 @@ func TestRunsOfADisabledDaemon(t *testing.T) {
 	s.job(oneShard, func(c *jobs.Config) { c.JobExecutionType, c.Cron = jobs.Daemon, "0/10 * * * * ?" })
 	started := func() (id string) {
 		s.offer("S1", 8, 8192)
-		launches := s.accepted()
-		s.run(launches)
+		launches := s.answerAccepts()
+		s.reportRunning(launches)
 		fire := s.wall().Add(10 * time.Second)
-		s.after(10 * time.Second)
+		s.stepAfter(10 * time.Second)
 		run := &wire.Run{Number: 1, Fire: fire, State: wire.RunFinished, Note: "it used up to 300 MB", Start: fire,
 			Complete: fire}
 		s.update(launches[0], cluster.Running, func(u *cluster.Update) {
@@ -176,7 +176,7 @@ func TestRunsOfADisabledDaemon(t *testing.T) {
 		return id
 	}
 	first := started()
-	s.after(time.Minute)
+	s.stepAfter(time.Minute)
 	s.apply(s.core.planDisableJob("my_job", false))
 	second := started()
 	if d := s.execution(first).Shards[0].Daemon; d != nil {

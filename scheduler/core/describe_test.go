@@ -45,7 +45,7 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 					"shards follow with the next launch: each is sent 43 KiB of settings, and one call to an agent holds 256 KiB") {
 				t.Errorf("%+v", x.Waiting)
 			}
-			s.until(time.Second)
+			s.runFor(time.Second)
 			if s.core.placement.RevivedAt().Before(launched) {
 				t.Fatal("the agent's offers are not asked for")
 			}
@@ -57,7 +57,7 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 			}
 		}
 		launched = s.now
-		launches = append(launches, s.accepted()...)
+		launches = append(launches, s.answerAccepts()...)
 	}
 	for i, l := range launches {
 		if &l.Shared[0] != &launches[i-i%5].Shared[0] {
@@ -102,7 +102,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 			Event: operator.TriggerRequested{Job: "my_job"}}).Replies[0].Err; err == nil {
 			t.Error("it was triggered")
 		}
-		s.until(2 * time.Hour)
+		s.runFor(2 * time.Hour)
 		s.offer("S1", 64, 64000)
 		if len(s.accepts) > 0 {
 			t.Error("it was launched")
@@ -155,12 +155,12 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(func(j *jobs.Config) { huge(j); j.ShardingTotalCount, j.CPUCount = 100, 0.1 })
 		id := s.trigger()
 		s.offer("S1", 64, 64000)
-		first := s.accepted()
-		s.run(first)
+		first := s.answerAccepts()
+		s.reportRunning(first)
 		s.opt.RunBytes = 10 << 20
 		s.restart()
 		s.offer("S1", 64, 64000)
-		s.until(time.Minute)
+		s.runFor(time.Minute)
 		if x := s.explain("my_job"); len(s.accepts) > 0 || len(x.Waiting) != 100-len(first) ||
 			!strings.Contains(x.Waiting[0].Reason,
 				"its 62 shards that wait are given 421 KiB of settings each, 26 MiB together, and at most 10 MiB can be launched") ||
@@ -183,16 +183,16 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.job(func(j *jobs.Config) { huge(j); j.ShardingTotalCount, j.CPUCount, j.MaxRetries = 30, 0.1, 1 })
 		s.trigger()
 		s.offer("S1", 64, 64000)
-		first := s.accepted()
-		s.run(first)
+		first := s.answerAccepts()
+		s.reportRunning(first)
 		s.opt.RunBytes = 10 << 20 // of 12 MiB
 		s.restart()
 		for _, l := range first[:20] {
-			s.fails(l)
+			s.reportFailed(l)
 		}
-		s.until(time.Minute)
+		s.runFor(time.Minute)
 		s.offer("S1", 64, 64000)
-		if again := s.accepted(); len(first) != 30 || len(again) != 20 {
+		if again := s.answerAccepts(); len(first) != 30 || len(again) != 20 {
 			t.Errorf("%d of 20 are run again: %+v", len(again), s.explain("my_job").Waiting[:1])
 		}
 	})
@@ -210,9 +210,9 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		}
 		s.apply(s.core.planUpdateApp("my_app",
 			func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/start.sh"; return a, nil }))
-		s.until(time.Second)
+		s.runFor(time.Second)
 		s.offer("S1", 64, 1e6)
-		if got := s.accepted(); len(got) != 10_000 {
+		if got := s.answerAccepts(); len(got) != 10_000 {
 			t.Errorf("%d launched", len(got))
 		}
 	})
@@ -234,7 +234,7 @@ func TestWhoseCommandGetsTheContext(t *testing.T) {
 		s := newStage(t)
 		s.app()
 		s.job(func(j *jobs.Config) { j.Props = test.props })
-		task := s.start(8)[0].Task
+		task := s.startWithCPUs(8)[0].Task
 		if task.PlainCommand != test.plain {
 			t.Errorf("%s: %v", name, task.PlainCommand)
 		}
@@ -267,7 +267,7 @@ func TestTheTimeZoneOfATask(t *testing.T) {
 			s.trigger()
 		}
 		s.offer("S1", 8, 8192)
-		task := s.accepted()[0].Task
+		task := s.answerAccepts()[0].Task
 		if task.TimeZone != test.want || task.Daemon != nil && task.Daemon.TimeZone != test.zone {
 			t.Errorf("%+v: %q, %+v", test, task.TimeZone, task.Daemon)
 		}

@@ -18,10 +18,10 @@ func TestM3EachShardWithoutRoomElsewhereSaysSo(t *testing.T) {
 		c.JobExecutionType, c.Cron, c.ShardingTotalCount = jobs.Daemon, "0/10 * * * * ?", 2
 	})
 	s.offer("S1", 8, 8192)
-	s.run(s.accepted())
+	s.reportRunning(s.answerAccepts())
 	s.step(Request{Token: 3, Event: operator.DrainRequested{CordonRequested: operator.CordonRequested{Machine: "S1",
 		Reason: "kernel update"}}})
-	s.until(5 * time.Minute)
+	s.runFor(5 * time.Minute)
 	left := s.core.drainer.Left("S1")
 	if len(left) != 2 {
 		t.Fatalf("%+v", left)

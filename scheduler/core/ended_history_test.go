@@ -21,14 +21,14 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	s.app()
 	s.job(oneShard)
 	id, l := s.launch()
-	s.run(l)
+	s.reportRunning(l)
 	s.update(l[0], cluster.Finished)
 	s.job(oneShard, withMisfire, func(j *jobs.Config) {
 		j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?",
 			100
 	})
 	for range 2000 {
-		s.after(time.Second)
+		s.stepAfter(time.Second)
 	}
 	s.restart()
 	if v := s.execution(id); v.State != executions.Finished {
@@ -58,7 +58,7 @@ func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.Cron = "* * * * * ?" })
 	writes := 0
 	for range 600 {
-		for _, w := range s.after(time.Second).Writes {
+		for _, w := range s.stepAfter(time.Second).Writes {
 			if w.Path == store.Under(store.PathJobState, "my_job") {
 				writes++
 			}

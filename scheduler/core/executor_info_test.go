@@ -26,13 +26,13 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 		t.Helper()
 		s.trigger()
 		s.offer("S1", 8, 8192, executors...)
-		s.until(time.Second)
-		l := s.accepted()
+		s.runFor(time.Second)
+		l := s.answerAccepts()
 		if len(l) != 1 {
 			t.Fatalf("launched %v", l)
 		}
-		s.run(l)
-		s.finish(l)
+		s.reportRunning(l)
+		s.reportFinished(l)
 		return l[0].Executor
 	}
 	first := launch()
@@ -60,11 +60,11 @@ func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)
-	s.finish(l)
+	s.reportFinished(l)
 	s.restart() // the executor's FAILURE came while there was no leader
 	s.trigger()
 	s.offer("S1", 8, 8192)
-	second := s.accepted()
+	second := s.answerAccepts()
 	if len(second) != 1 || second[0].Executor.ID == l[0].Executor.ID {
 		t.Fatalf("launched on %v; executor %s is missing in the offer, so it is dead", second, l[0].Executor.ID)
 	}
@@ -73,12 +73,12 @@ func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	first := s.startOn("S1", func(*jobs.Config) {})
+	first := s.runJobOn("S1", func(*jobs.Config) {})
 	x := first.Executor.ID
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 2 })
 	s.triggerJob("other_job")
 	s.offer("S1", 4, 1000, x)
-	refused := s.accepted()
+	refused := s.answerAccepts()
 	for _, l := range refused {
 		if l.Executor.ID != x {
 			t.Fatalf("launched on %s", l.Executor.ID)
@@ -86,9 +86,9 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 		s.update(l, cluster.Error, fromMaster(cluster.ReasonTaskInvalid),
 			func(u *cluster.Update) { u.ExecutorMismatch = true })
 	}
-	s.until(time.Second)
+	s.runFor(time.Second)
 	s.offer("S1", 4, 1000, x)
-	second := s.accepted()
+	second := s.answerAccepts()
 	if len(refused) != 2 || len(second) != 2 || second[0].Executor.ID == x ||
 		second[1].Executor.ID != second[0].Executor.ID {
 		t.Fatalf("refused %d, then %+v", len(refused), second)
@@ -101,7 +101,7 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 		t.Errorf("the task on it is touched: %+v", s.last.Calls)
 	}
 	s.update(first, cluster.Finished)
-	s.until(time.Second)
+	s.runFor(time.Second)
 	if c := s.core.executors.Get(x); c == nil || !c.IsClosing() || c.ShutdownTry() == 0 {
 		t.Errorf("without tasks it gets no SHUTDOWN: %+v", c)
 	}
@@ -116,14 +116,14 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 		s := newStage(t)
 		s.opt.Role = tt.before
 		s.restart()
-		first := s.startOn("S1", func(*jobs.Config) {})
+		first := s.runJobOn("S1", func(*jobs.Config) {})
 		s.opt.Role = tt.now
 		s.restart()
 		s.update(first, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "other_job", 1 })
 		s.triggerJob("other_job")
 		s.offer("S1", 4, 1000, first.Executor.ID)
-		l := s.accepted()
+		l := s.answerAccepts()
 		if len(l) != 1 || (l[0].Executor.ID == first.Executor.ID) != tt.same {
 			t.Errorf("role %q, then %q: launched %+v", tt.before, tt.now, l)
 		}

@@ -15,13 +15,13 @@ import (
 )
 
 // says makes the executor of a task send a report.
-func (s *stage) says(l cluster.TaskLaunch, r wire.Report) Decision {
+func (s *stage) sendReport(l cluster.TaskLaunch, r wire.Report) Decision {
 	s.t.Helper()
 	data := &r
-	return s.message(l, data)
+	return s.sendMessage(l, data)
 }
 
-func (s *stage) message(l cluster.TaskLaunch, r *wire.Report) Decision {
+func (s *stage) sendMessage(l cluster.TaskLaunch, r *wire.Report) Decision {
 	s.t.Helper()
 	return s.step(s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l.Executor.ID, Report: r}))
 }
@@ -31,20 +31,20 @@ func TestX13ReportsDecideNothing(t *testing.T) {
 	t.Parallel()
 	var decided [3][]Decision
 	for i, report := range []func(s *stage, l cluster.TaskLaunch){
-		func(s *stage, l cluster.TaskLaunch) { s.message(l, nil) },
+		func(s *stage, l cluster.TaskLaunch) { s.sendMessage(l, nil) },
 		func(s *stage, l cluster.TaskLaunch) {
-			s.says(l, wire.Report{Time: s.wall().Add(time.Hour), Tasks: []wire.TaskReport{
+			s.sendReport(l, wire.Report{Time: s.wall().Add(time.Hour), Tasks: []wire.TaskReport{
 				{TaskID: l.TaskID, Progress: &wire.Progress{Fraction: 1}, Fire: s.wall(), Totals: &wire.Totals{Runs: math.MaxInt64}},
 				{TaskID: "nobody's"}, {}}})
 		},
 		func(s *stage, l cluster.TaskLaunch) {
-			s.message(l, &wire.Report{})
+			s.sendMessage(l, &wire.Report{})
 		},
 	} {
 		s := newStage(t)
 		s.app()
 		s.job(oneShard)
-		l := s.start(8)[0]
+		l := s.startWithCPUs(8)[0]
 		follow := func() {
 			d := s.last
 			d.Notes = nil
@@ -54,14 +54,14 @@ func TestX13ReportsDecideNothing(t *testing.T) {
 		s.update(l, cluster.Running)
 		follow()
 		report(s, l)
-		s.until(time.Minute)
+		s.runFor(time.Minute)
 		follow()
 		s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 		report(s, l)
 		s.update(l, cluster.Finished)
 		follow()
 		report(s, l)
-		s.until(20 * time.Minute)
+		s.runFor(20 * time.Minute)
 		follow()
 	}
 	for _, with := range decided[1:] {
@@ -88,8 +88,8 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 		{2300 * time.Millisecond, true, "is 2.3s ahead of"},
 		{time.Hour, true, "is 1h0m0s ahead of"},
 	} {
-		s.after(wire.ReportInterval)
-		d := s.says(l, wire.Report{Time: s.wall().Add(r.ahead)})
+		s.stepAfter(wire.ReportInterval)
+		d := s.sendReport(l, wire.Report{Time: s.wall().Add(r.ahead)})
 		if named := d.Changed.Cluster && slices.Contains(d.Changed.Jobs, "my_job"); named != r.named {
 			t.Errorf("%s ahead: named %t, want %t", r.ahead, named, r.named)
 		}
@@ -98,7 +98,7 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 			t.Errorf("%s ahead: shown %q, want %q", r.ahead, shown, r.want)
 		}
 	}
-	s.setClock(900 * time.Millisecond) // too little to count as a setting of the clock
+	s.moveClock(900 * time.Millisecond) // too little to count as a setting of the clock
 	if now := strings.Join(s.explain("my_job").Notes, "; "); now != shown {
 		t.Errorf("shown %q, and then without a word %q", shown, now)
 	}
@@ -121,7 +121,7 @@ func TestX13AQuietExecutorIsShown(t *testing.T) {
 	wait := func(d time.Duration) {
 		t.Helper()
 		for end := s.now.Add(d); s.now.Before(end); {
-			s.after(time.Second)
+			s.stepAfter(time.Second)
 			for _, n := range s.last.Notes {
 				if n.Kind == step.NoteExecutorQuiet {
 					notes = append(notes, n.Detail)
@@ -137,14 +137,14 @@ func TestX13AQuietExecutorIsShown(t *testing.T) {
 		}
 	}
 	wait(50 * time.Second)
-	s.says(l, wire.Report{Time: s.wall()})
+	s.sendReport(l, wire.Report{Time: s.wall()})
 	wait(55 * time.Second)
 	expect(0, "")
 	wait(20 * time.Second)
 	expect(1, "item 0: its executor last reported 1m15s ago, although agent S1 is registered")
 	wait(10 * time.Minute)
 	expect(1, "ago, although")
-	s.says(l, wire.Report{Time: s.wall()})
+	s.sendReport(l, wire.Report{Time: s.wall()})
 	if got := s.last.Notes; len(got) != 1 || !strings.Contains(got[0].Detail, "reports again") {
 		t.Errorf("noted %+v", got)
 	}

@@ -13,23 +13,23 @@ func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testi
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)
-	s.finish(l)
+	s.reportFinished(l)
 	s.trigger()
 	s.offer("S1", 7, 8192, l[0].Executor.ID)
 	// The executor crashes while the ACCEPT is on its way, so the agent starts it a second time.
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: l[0].Executor.ID, Status: 9}))
-	second := s.accepted()
+	second := s.answerAccepts()
 	if len(second) != 1 || second[0].Executor.ID != l[0].Executor.ID {
 		t.Fatalf("launched %v, want one task on the same executor", second)
 	}
-	s.run(second)
+	s.reportRunning(second)
 	if d := s.offer("S1", 6, 8000, l[0].Executor.ID); len(calls[step.CallShutdown](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor that runs one of our tasks")
 	}
-	s.finish(second)
+	s.reportFinished(second)
 	s.trigger()
 	s.offer("S1", 7, 8000, l[0].Executor.ID)
-	if third := s.accepted(); len(third) != 1 || third[0].Executor.ID == l[0].Executor.ID {
+	if third := s.answerAccepts(); len(third) != 1 || third[0].Executor.ID == l[0].Executor.ID {
 		t.Fatalf("launched %v; an executor whose end was reported gets nothing more", third)
 	}
 }
@@ -39,15 +39,15 @@ func TestX3AnExecutorThatNeverStartedIsPaidForAgain(t *testing.T) {
 	s := newStage(t)
 	s.app() // its executor takes 0.5 CPU
 	s.job(oneShard)
-	l := s.start(1.6)
+	l := s.startWithCPUs(1.6)
 	s.update(l[0], cluster.Dropped, fromMaster(cluster.ReasonInvalidOffers))
 	s.offer("S1", 1.4, 8192)
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	if len(s.accepts) > 0 {
 		t.Fatal("launched on 1.4 CPU, although the shard and its executor, which was never started, need 1.5")
 	}
 	s.offer("S1", 1.5, 8192)
-	if got := s.accepted(); len(got) != 1 {
+	if got := s.answerAccepts(); len(got) != 1 {
 		t.Fatalf("%d launches on what just fits, want 1", len(got))
 	}
 }
@@ -57,9 +57,9 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	s := newStage(t)
 	l := s.runJob(oneShard)
 	x := l[0].Executor.ID
-	s.finish(l)
+	s.reportFinished(l)
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"})) // the agent was removed
-	s.until(50 * time.Minute)                              // far longer than SHUTDOWN is repeated on a registered agent
+	s.runFor(50 * time.Minute)                             // far longer than SHUTDOWN is repeated on a registered agent
 	if s.core.executors.Get(x) == nil {
 		t.Fatal("the executor is forgotten while it may still run")
 	}
@@ -79,12 +79,12 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	s.app()
 	s.job(oneShard)
 	s.job(oneShard, func(j *jobs.Config) { j.JobName = "other" })
-	first := s.start(8)
-	s.run(first)
+	first := s.startWithCPUs(8)
+	s.reportRunning(first)
 	x := first[0].Executor.ID
 	s.triggerJob("other")
 	s.offer("S1", 8, 8192, x)
-	second := s.accepted()
+	second := s.answerAccepts()
 	if len(second) != 1 || second[0].Executor.ID != x {
 		t.Fatalf("%+v, want one task on %s", second, x)
 	}
@@ -95,12 +95,12 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	if d := s.offer("S1", 6, 8192, x); len(calls[step.CallShutdown](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor whose last ACCEPT has a live task (X2)")
 	}
-	s.run(second)
+	s.reportRunning(second)
 	if d := s.offer("S1", 6, 8192, x); len(calls[step.CallShutdown](d)) > 0 {
 		t.Fatal("SHUTDOWN for an executor with a running task (X2)")
 	}
-	s.finish(second)
-	s.until(time.Second)
+	s.reportFinished(second)
+	s.runFor(time.Second)
 	if r := s.core.executors.Get(x); r == nil || r.ShutdownTry() == 0 {
 		t.Fatalf("an executor that ended once is not shut down when its tasks have ended: %+v", r)
 	}
@@ -116,11 +116,11 @@ func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 	s.trigger()
 	s.offer("S1", 4, 8192)
 	first := s.accepts[0].Launch.Tasks
-	s.run(first)
-	s.finish(first)
+	s.reportRunning(first)
+	s.reportFinished(first)
 	s.trigger()
 	s.offer("S1", 4, 8192) // made before the ACCEPT, delivered after all of its tasks have ended
-	launches := s.accepted()
+	launches := s.answerAccepts()
 	if len(launches) != 6 {
 		t.Fatalf("%d launches, want 6", len(launches))
 	}

@@ -23,7 +23,7 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 		s.app()
 		s.job(oneShard)
 		id, l := s.launch()
-		s.run(l)
+		s.reportRunning(l)
 		end(s)
 		s.update(l[0], cluster.Finished)
 		if v := s.execution(id); v.State != executions.Finished || v.Reason != "" {
@@ -73,7 +73,7 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 	if got := state(); got != "WAITING" || why.String() != noImage || row.WaitingSince.IsZero() {
 		t.Errorf("no shard can begin, and it is %s: %q since %v", got, why, row.WaitingSince)
 	}
-	s.run(l[:1])
+	s.reportRunning(l[:1])
 	if got := state(); got != "RUNNING" {
 		t.Errorf("one shard runs, and it is %s", got)
 	}
@@ -139,7 +139,7 @@ func TestAnExecutorsEndIsASentence(t *testing.T) {
 	s.app()
 	s.job(oneShard)
 	id, l := s.launch()
-	s.run(l)
+	s.reportRunning(l)
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated),
 		func(u *cluster.Update) { u.ExecutorID, u.Message = "", "Executor terminated" })
 	want := "its executor my_app@-@S1@-@1 on agent S1 ended before the task did (FAILED, EXECUTOR_TERMINATED: Executor terminated): it was killed, was over a limit, or had a fault; " +
@@ -179,15 +179,15 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) {
 		j.JobName, j.AppName, j.CPUCount, j.Cron = "other", "other_app", 2, "0/5 * * * * ?"
 	})
-	l := s.start(4)
-	s.run(l)
-	s.finish(l)
-	s.until(time.Second)
+	l := s.startWithCPUs(4)
+	s.reportRunning(l)
+	s.reportFinished(l)
+	s.runFor(time.Second)
 	s.now = s.now.Truncate(5 * time.Second).Add(3500 * time.Millisecond)
 	s.step()
 	s.offer("S2", 1, 8192) // held for the fire that is soon
 	for range 30 {
-		s.until(time.Second)
+		s.runFor(time.Second)
 		if s.core.placement.Held().Len() == 0 {
 			s.offer("S2", 1, 8192)
 		}

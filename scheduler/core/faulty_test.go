@@ -216,7 +216,7 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	if _, err := s.core.views.App("bad_app"); err != nil {
 		t.Fatalf("registering does not replace a document that can't be used: %v", err)
 	}
-	s.until(6 * time.Second)
+	s.runFor(6 * time.Second)
 	if s.core.executions.NumOpen() == 0 {
 		t.Fatal("the good job made no fire")
 	}

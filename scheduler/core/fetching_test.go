@@ -19,7 +19,7 @@ func TestFetchingIsReportedOnce(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
 	s.trigger()
 	s.offer("S1", 8, 8192)
-	l := s.accepted()[0]
+	l := s.answerAccepts()[0]
 	report := func(uuid string, data *wire.Status) bool {
 		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Status = []byte(uuid), data })
 		ref := s.core.executions.Ref(l.TaskID)

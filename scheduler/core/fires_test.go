@@ -27,11 +27,11 @@ func TestF5OneExecutionAtATime(t *testing.T) {
 			s := newStage(t)
 			s.app()
 			s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = tt.misfire })
-			s.until(4950 * time.Millisecond)
+			s.runFor(4950 * time.Millisecond)
 			s.offer("S1", 8, 8192)
-			s.until(60 * time.Millisecond)
-			s.run(s.accepted())
-			s.until(20 * time.Second)
+			s.runFor(60 * time.Millisecond)
+			s.reportRunning(s.answerAccepts())
+			s.runFor(20 * time.Second)
 			x, err := s.core.views.Explain("my_job")
 			if err != nil {
 				t.Fatal(err)
@@ -54,11 +54,11 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = true })
-	s.until(4950 * time.Millisecond)
+	s.runFor(4950 * time.Millisecond)
 	s.offer("S1", 8, 8192)
-	s.until(7 * time.Second)
-	l := s.accepted()
-	s.run(l)
+	s.runFor(7 * time.Second)
+	l := s.answerAccepts()
+	s.reportRunning(l)
 	s.apply(s.core.planDisableJob("my_job", true))
 	if got := calls[step.CallKill](s.last); len(got) != 3 {
 		t.Fatalf("%d kills, want 3", len(got))
@@ -73,12 +73,12 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	if n := s.core.executions.NumOpen(); n != 0 {
 		t.Fatalf("%d executions left", n)
 	}
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	s.apply(s.core.planDisableJob("my_job", false))
 	if n := s.core.executions.NumOpen(); n != 0 {
 		t.Fatalf("enabling made %d executions for fires from while the job was disabled", n)
 	}
-	s.until(6 * time.Second)
+	s.runFor(6 * time.Second)
 	if n := s.core.executions.NumOpen(); n == 0 {
 		t.Fatal("the enabled job does not fire")
 	}
@@ -90,7 +90,7 @@ func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	l := s.runJob(everyFiveSeconds)
 	s.apply(s.core.planDeregisterJob("my_job"))
 	s.job(everyFiveSeconds)
-	s.until(6 * time.Second)
+	s.runFor(6 * time.Second)
 	x := s.explain("my_job")
 	if len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "ended first") {
 		t.Fatalf("%+v", x)
@@ -98,9 +98,9 @@ func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	for _, launch := range l {
 		s.update(launch, cluster.Killed)
 	}
-	s.until(200 * time.Millisecond)
+	s.runFor(200 * time.Millisecond)
 	s.offer("S1", 8, 8192)
-	if got := s.accepted(); len(got) != 3 {
+	if got := s.answerAccepts(); len(got) != 3 {
 		t.Fatalf("%d launches once the old tasks have ended, want 3", len(got))
 	}
 }
@@ -112,7 +112,7 @@ func TestF1TheCursorNeverGoesBack(t *testing.T) {
 	for i := range 3 {
 		s.job(func(c *jobs.Config) { c.JobName, c.Cron = fmt.Sprintf("job_%d", i), "0 * * * * ?" })
 	}
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	want := string(s.stored[store.PathCursor])
 	s.opt.FiresPerStep = 1
 	core := s.load()

@@ -22,8 +22,8 @@ func TestHeldLaunchesNothing(t *testing.T) {
 		})
 	}
 	s.job(oneShard)
-	launched := s.start(8)
-	s.run(launched)
+	launched := s.startWithCPUs(8)
+	s.reportRunning(launched)
 	for _, name := range []string{"small", "large", "largest"} {
 		s.triggerJob(name)
 	}
@@ -37,7 +37,7 @@ func TestHeldLaunchesNothing(t *testing.T) {
 		t.Error(held)
 	}
 	s.offer("S2", 64, 64000)
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	if len(s.accepts) > 0 || s.core.placement.Held().Len() > 0 {
 		t.Errorf("%d ACCEPTs, %d offers held", len(s.accepts), s.core.placement.Held().Len())
 	}
@@ -53,7 +53,7 @@ func TestHeldLaunchesNothing(t *testing.T) {
 	s.opt.Held = ""
 	s.restart()
 	s.offer("S2", 64, 64000)
-	if got := s.accepted(); len(got) != 8 || s.core.views.Held() != "" {
+	if got := s.answerAccepts(); len(got) != 8 || s.core.views.Held() != "" {
 		t.Errorf("%d launched", len(got))
 	}
 }

@@ -19,11 +19,11 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	s.job(oneShard, withMisfire)
 	id := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: "my_job", Key: "k"}}).Replies[0].ExecutionID
 	s.offer("S1", 8, 8192)
-	l := s.accepted()
-	s.run(l)
-	s.finish(l)
-	l = s.start(8)
-	s.run(l)
+	l := s.answerAccepts()
+	s.reportRunning(l)
+	s.reportFinished(l)
+	l = s.startWithCPUs(8)
+	s.reportRunning(l)
 	// One batch of events ends an execution, which displaces the one with the key, and repeats the key.
 	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished,
 		Source: cluster.FromExecutor, UUID: []byte("x")}),
@@ -40,7 +40,7 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 		s.core.executions.Get(id) != nil {
 		t.Fatalf("after a restart: %+v", d.Replies)
 	}
-	s.until(25 * time.Hour)
+	s.runFor(25 * time.Hour)
 	if s.core.executions.NumKeys() != 0 {
 		t.Fatal("keys are kept for ever")
 	}

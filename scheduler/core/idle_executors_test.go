@@ -22,9 +22,9 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = name+"_job", name+"_app" })
 		s.triggerJob(name + "_job")
 		s.offer("S1", 3, 8192, idle[:i]...)
-		l := s.accepted()
-		s.run(l)
-		s.finish(l)
+		l := s.answerAccepts()
+		s.reportRunning(l)
+		s.reportFinished(l)
 		idle[i] = l[0].Executor.ID
 	}
 	for _, name := range names {
@@ -32,14 +32,14 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 		s.triggerJob(name + "_job")
 	}
 	s.offer("S1", 2.5, 8192, idle...)
-	s.until(time.Second)
+	s.runFor(time.Second)
 	if x := s.core.executors.Get(idle[1]); !x.IsClosing() || s.core.executors.Get(idle[0]).IsClosing() {
 		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v",
 			s.core.executors.Get(idle[0]).IsClosing(), x.IsClosing())
 	}
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
 	s.offer("S1", 3, 8192, idle[0])
-	if l := s.accepted(); len(l) != 1 || l[0].Executor.ID != idle[0] {
+	if l := s.answerAccepts(); len(l) != 1 || l[0].Executor.ID != idle[0] {
 		t.Fatalf("launched %+v, want one task on %s", l, idle[0])
 	}
 }
@@ -55,16 +55,16 @@ func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
 		})
 		var runs []string
 		for i := range 300 {
-			s.until(s.now.Truncate(period).Add(period + time.Millisecond).Sub(s.now))
+			s.runFor(s.now.Truncate(period).Add(period + time.Millisecond).Sub(s.now))
 			s.offer("S1", 8, 8192, runs...)
-			l := s.accepted()
+			l := s.answerAccepts()
 			if len(l) != 1 {
 				t.Fatalf("%d launches", len(l))
 			}
 			runs = []string{l[0].Executor.ID}
-			s.run(l)
-			s.after(time.Duration(100+i*37%200) * time.Millisecond)
-			s.finish(l)
+			s.reportRunning(l)
+			s.stepAfter(time.Duration(100+i*37%200) * time.Millisecond)
+			s.reportFinished(l)
 		}
 		if n := s.core.shared.Timers.Len(); n > 20 {
 			t.Errorf("a run every %s: %d timers after 300", period, n)
@@ -80,9 +80,9 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	s.app(func(a *app.Config) { a.CPUCount = 3 })
 	s.app(func(a *app.Config) { a.AppName, a.CPUCount = "other_app", 0.5 })
 	s.job(oneShard)
-	l := s.start(4)
-	s.run(l)
-	s.finish(l)
+	l := s.startWithCPUs(4)
+	s.reportRunning(l)
+	s.reportFinished(l)
 	idle := l[0].Executor.ID
 	for i := range 10 {
 		s.job(func(j *jobs.Config) {
@@ -90,14 +90,14 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 		})
 		s.triggerJob(fmt.Sprint("big", i))
 	}
-	s.after(time.Second)
+	s.stepAfter(time.Second)
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "small", "other_app", 1 })
 	s.triggerJob("small")
 	for range 10 {
 		if s.core.placement.Held().Len() == 0 {
 			s.offer("S1", 1, 8000, idle)
 		}
-		s.until(2 * time.Second)
+		s.runFor(2 * time.Second)
 	}
 	if !s.core.executors.Get(idle).IsClosing() {
 		x, _ := s.core.views.Explain("small")
@@ -111,9 +111,9 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	s.app()
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard)
-	l := s.start(8)
-	s.run(l)
-	s.finish(l)
+	l := s.startWithCPUs(8)
+	s.reportRunning(l)
+	s.reportFinished(l)
 	// Each of the three shards fits, but all of them only without the idle executor.
 	s.job(func(j *jobs.Config) {
 		j.JobName, j.AppName, j.ShardingTotalCount, j.CPUCount = "big", "other_app", 3, 2.5
@@ -121,7 +121,7 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	s.triggerJob("big")
 	d := s.offer("S1", 7.5, 8192, l[0].Executor.ID)
 	if got := calls[step.CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
-		d = s.after(2 * time.Second)
+		d = s.stepAfter(2 * time.Second)
 		if got = calls[step.CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 			t.Fatalf("SHUTDOWN %+v, want the idle executor's", got)
 		}
@@ -134,8 +134,8 @@ func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {
 	for _, backoff := range []int{5, 600} {
 		s := newStage(t)
 		l := s.runJob(oneShard, func(j *jobs.Config) { j.MaxRetries, j.RetryBackoffSeconds = 1, backoff })
-		s.fails(l[0])
-		s.until(s.opt.ExecutorIdle + 2*time.Second)
+		s.reportFailed(l[0])
+		s.runFor(s.opt.ExecutorIdle + 2*time.Second)
 		if x := s.core.executors.Get(l[0].Executor.ID); x == nil || x.IsClosing() != (backoff > 60) {
 			t.Errorf("retried after %d s, with no offer: %+v", backoff, x)
 		}
@@ -154,7 +154,7 @@ func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 20 })
 	s.triggerJob("long")
 	s.offer("S0", 2, 8192)
-	s.run(s.accepted())
+	s.reportRunning(s.answerAccepts())
 	s.trigger()
 	var offers []cluster.Offer
 	for i := range 20 {
@@ -162,9 +162,9 @@ func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
 			AgentURL: "http://a:5051", Resources: resources.New(1.5, 8192)})
 	}
 	s.step(s.clusterEvent(cluster.Offers{Offers: offers}))
-	for _, l := range s.accepted() {
+	for _, l := range s.answerAccepts() {
 		s.update(l, cluster.Running)
-		s.after(37 * time.Millisecond)
+		s.stepAfter(37 * time.Millisecond)
 		s.update(l, cluster.Finished)
 	}
 	if n := s.core.executors.Len(); n != 21 {

@@ -60,7 +60,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 			"no offers are held now; the agents seen so far have room for 4 of 9 shards beside what runs on them (each takes 1 CPU"},
 		{"others run there", func(s *stage) {
 			s.job()
-			s.run(s.start(4.5))
+			s.reportRunning(s.startWithCPUs(4.5))
 		}, candidate(2), false, nil, "the agents seen so far have room for 1 of 2 shards"},
 		{"on offer", func(s *stage) { s.hold("S1", 4) }, candidate(3), true, placedOn("S1", 3), ""},
 		{"on offer, and too little", func(s *stage) { s.hold("S1", 4) }, candidate(9), false, nil,
@@ -118,7 +118,7 @@ func TestACheckIsTrue(t *testing.T) {
 	s.triggerJob("my_job_2")
 	s.offer("S1", 8, 4096)
 	var got []views.PlacedShardView
-	for _, task := range s.accepted() {
+	for _, task := range s.answerAccepts() {
 		if id, err := jobs.ParseTaskID(task.TaskID); err == nil && id.Job == "my_job_2" {
 			got = append(got, views.PlacedShardView{Item: id.Item, Agent: id.Agent, Hostname: "S1"})
 		}

@@ -20,8 +20,8 @@ func TestK1AnsweredKillsWakeNobody(t *testing.T) {
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount, c.CPUCount, c.MemoryMB = shards, 0.01, 1 })
 	s.trigger()
 	s.offer("S1", 80, 81920)
-	launches := s.accepted()
-	s.run(launches)
+	launches := s.answerAccepts()
+	s.reportRunning(launches)
 	for i, l := range launches {
 		s.now = s.now.Add(time.Millisecond)
 		s.step(Request{Token: uint64(i), Event: operator.KillRequested{TaskID: l.TaskID}})

@@ -29,7 +29,7 @@ func BenchmarkRenewLeases(b *testing.B) {
 	s.step(s.clusterEvent(cluster.Offers{Offers: offers}))
 	keys, requests := map[string]string{}, map[string]*lease.Request{}
 	var holders []string
-	for _, l := range s.accepted() {
+	for _, l := range s.answerAccepts() {
 		s.update(l, cluster.Running, func(u *cluster.Update) { u.AgentID = agentOf(l) })
 		g := l.Task.Lease
 		if requests[g.Holder] == nil {

@@ -70,12 +70,12 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 		"only reconciliation says that it has ended": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.update(l, cluster.Failed, fromMaster(cluster.ReasonReconciliation))
 		}, max(exclusiveWait, step.DefaultOptions().EndUnclear)},
-		"its agent is unreachable": {exclusive, func(s *stage, l cluster.TaskLaunch) { s.unreachable(l) },
+		"its agent is unreachable": {exclusive, func(s *stage, l cluster.TaskLaunch) { s.reportUnreachable(l) },
 			exclusiveWait},
 		"its agent is unreachable, and its lease is long": {func(j *jobs.Config) {
 			exclusive(j)
 			j.LeaseSeconds = 60
-		}, func(s *stage, l cluster.TaskLaunch) { s.unreachable(l) }, 83 * time.Second},
+		}, func(s *stage, l cluster.TaskLaunch) { s.reportUnreachable(l) }, 83 * time.Second},
 		"it is not exclusive": {func(j *jobs.Config) { exclusive(j); j.Exclusive = false },
 			func(s *stage, l cluster.TaskLaunch) { s.update(l, cluster.Failed, executorEnded) }, 0},
 		"an operator says that it has ended": {exclusive, func(s *stage, l cluster.TaskLaunch) {
@@ -83,7 +83,7 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 			s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}})
 		}, 0},
 		"a new leader counts from its own election": {exclusive, func(s *stage, l cluster.TaskLaunch) {
-			s.until(5 * time.Second)
+			s.runFor(5 * time.Second)
 			s.restart()
 			s.update(l, cluster.Failed, executorEnded)
 		}, 5*time.Second + exclusiveWait},
@@ -103,20 +103,20 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 		"new leaders add up what was waited": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.update(l, cluster.Failed, executorEnded)
 			for range 2 {
-				s.until(11 * time.Second)
+				s.runFor(11 * time.Second)
 				s.restart()
 			}
 		}, exclusiveWait},
 		"a new leader doubts what was not stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.update(l, cluster.Failed, executorEnded)
-			s.until(8 * time.Second)
+			s.runFor(8 * time.Second)
 			s.restart()
 		}, 8*time.Second + exclusiveWait},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, n := newStage(t), leaseNumber(0)
-			l := s.startOn("S1", test.change)
+			l := s.runJobOn("S1", test.change)
 			if l.Task.Lease != nil {
 				n.ask(s, l)
 			}
@@ -124,13 +124,13 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 			test.end(s, l)
 			for s.now.Sub(asked) < 20*time.Minute {
 				s.offer("S2", 8, 8192)
-				if next := s.accepted(); len(next) > 0 {
+				if next := s.answerAccepts(); len(next) > 0 {
 					if waited := s.now.Sub(asked); waited < test.want || waited > test.want+2*time.Second {
 						t.Errorf("launched after %s, want %s", waited, test.want)
 					}
 					return
 				}
-				s.until(500 * time.Millisecond)
+				s.runFor(500 * time.Millisecond)
 			}
 			t.Error("it is not launched again")
 		})
@@ -141,7 +141,7 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 func TestK5AnAttemptThatNeverHadALeaseDelaysNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.startOn("S1", exclusive)
+	l := s.runJobOn("S1", exclusive)
 	s.update(l, cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	if isOrphan(s.core, l.TaskID) {
 		t.Error("it blocks its shard")
@@ -172,14 +172,14 @@ func TestK5WhoGetsALease(t *testing.T) {
 		}, false},
 		"not after it was replaced": {func(s *stage, l cluster.TaskLaunch) {
 			giveUp(s, l)
-			s.until(2 * exclusiveWait)
+			s.runFor(2 * exclusiveWait)
 			runElsewhere(s)
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, n := newStage(t), leaseNumber(0)
-			l := s.startOn("S1", exclusive)
+			l := s.runJobOn("S1", exclusive)
 			n.ask(s, l)
 			test.before(s, l)
 			a := n.ask(s, l)
@@ -198,8 +198,8 @@ func TestK5WhoGetsALease(t *testing.T) {
 // giveUp lets an attempt's agent be unreachable until it is given up.
 func giveUp(s *stage, l cluster.TaskLaunch) {
 	s.t.Helper()
-	s.unreachable(l)
-	s.until(15*time.Second + step.SweepInterval)
+	s.reportUnreachable(l)
+	s.runFor(15*time.Second + step.SweepInterval)
 	if !isOrphan(s.core, l.TaskID) {
 		s.t.Fatal("it was not given up")
 	}
@@ -209,8 +209,8 @@ func giveUp(s *stage, l cluster.TaskLaunch) {
 func TestK5AnExecutorThatAsksIsNotGivenUp(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
-	l := s.startOn("S1", exclusive)
-	s.unreachable(l)
+	l := s.runJobOn("S1", exclusive)
+	s.reportUnreachable(l)
 	for i := range 60 {
 		if a := n.ask(s, l); len(a.Granted) != 1 {
 			t.Fatalf("%+v", a)
@@ -218,9 +218,9 @@ func TestK5AnExecutorThatAsksIsNotGivenUp(t *testing.T) {
 		if i > 0 && len(s.last.Writes) > 0 { // the first one shows that its executor sends heartbeats
 			t.Fatalf("a renewal writes %v", s.last.Writes)
 		}
-		s.until(5 * time.Second)
+		s.runFor(5 * time.Second)
 	}
-	s.until(15*time.Second + step.SweepInterval)
+	s.runFor(15*time.Second + step.SweepInterval)
 	if !isOrphan(s.core, l.TaskID) {
 		t.Error("it was not given up when it no longer asked")
 	}
@@ -243,7 +243,7 @@ func TestK5WhichRequestsRenewNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			l := s.startOn("S1", exclusive)
+			l := s.runJobOn("S1", exclusive)
 			r := lease.Request{Holder: l.Task.Lease.Holder, Start: 5, Number: 3, Tasks: []string{l.TaskID}}
 			if a := askWith(s, r); a == nil {
 				t.Fatal("the first one is not answered")
@@ -272,7 +272,7 @@ func TestK5WhoTakesAnAttemptBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, n := newStage(t), leaseNumber(0)
-			l := s.startOn("S1", exclusive)
+			l := s.runJobOn("S1", exclusive)
 			n.ask(s, l)
 			giveUp(s, l)
 			r := lease.Request{Holder: l.Task.Lease.Holder, Start: 1, Number: 9, Term: s.opt.Term,
@@ -291,11 +291,11 @@ func TestK5WhoTakesAnAttemptBack(t *testing.T) {
 func TestK5AnOrphanThatWasSeenAliveBlocks(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
-	l := s.startOn("S1", exclusive)
+	l := s.runJobOn("S1", exclusive)
 	n.ask(s, l)
 	s.update(l, cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
 	s.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
-	s.until(10 * exclusiveWait)
+	s.runFor(10 * exclusiveWait)
 	if !isOrphan(s.core, l.TaskID) {
 		t.Error("it was removed")
 	}
@@ -305,10 +305,10 @@ func TestK5AnOrphanThatWasSeenAliveBlocks(t *testing.T) {
 func TestK5AnOrphanThatIsAddedAgainCountsOnce(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
-	l := s.startOn("S1", func(j *jobs.Config) { exclusive(j); j.Failover = false })
+	l := s.runJobOn("S1", func(j *jobs.Config) { exclusive(j); j.Failover = false })
 	n.ask(s, l)
 	s.update(l, cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
-	s.until(2 * exclusiveWait)
+	s.runFor(2 * exclusiveWait)
 	if isOrphan(s.core, l.TaskID) || s.core.st.Orphans.ExistOn(l.Executor.ID) {
 		t.Error("its executor still has orphans")
 	}
@@ -318,16 +318,16 @@ func TestK5AnOrphanThatIsAddedAgainCountsOnce(t *testing.T) {
 func TestK5ExplainSaysThatNoLeaseWasAskedFor(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
-	l := s.startOn("S1", exclusive)
+	l := s.runJobOn("S1", exclusive)
 	says := func() bool {
 		x := s.explain("my_job")
 		return len(x.Running) == 1 && x.Running[0].ReasonCode == "lease_not_asked"
 	}
-	s.until(14 * time.Second)
+	s.runFor(14 * time.Second)
 	if says() {
 		t.Error("after 14 s")
 	}
-	s.until(time.Second)
+	s.runFor(time.Second)
 	if !says() {
 		t.Errorf("after 15 s: %+v", s.explain("my_job").Running)
 	}

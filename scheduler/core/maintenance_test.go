@@ -19,8 +19,8 @@ func TestMaintenanceKeepsNewTasksAway(t *testing.T) {
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
 	s.trigger()
 	offer := func(agent string, begins time.Duration) {
-		s.offerN++
-		s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent,
+		s.offerCount++
+		s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprintf("O%d", s.offerCount), AgentID: agent,
 			Hostname: agent, AgentURL: "http://" + agent,
 			Resources: resources.New(8, 8000), Unavailable: s.now.Add(begins)}}}))
 	}
@@ -79,14 +79,14 @@ func TestOffersOfAgentsAboutToGoAreNotAskedForAgain(t *testing.T) {
 	s.app()
 	s.job()
 	s.trigger()
-	s.until(time.Second)
+	s.runFor(time.Second)
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1",
 		Resources: resources.Amount{CPUMilli: 4000, MemMilli: 4_000_000}, Unavailable: s.now.Add(time.Minute)}}}))
 	if len(calls[step.CallDecline](s.last)) != 1 {
 		t.Fatalf("%+v", s.last.Calls)
 	}
 	for range 20 {
-		s.until(100 * time.Millisecond)
+		s.runFor(100 * time.Millisecond)
 		if len(calls[step.CallRevive](s.last)) > 0 {
 			t.Fatal("they are asked for again")
 		}

@@ -31,7 +31,7 @@ func TestF11MarksSetByHand(t *testing.T) {
 			s.job(oneShard, func(j *jobs.Config) { j.JobName = c.job })
 			s.triggerJob(c.job)
 			s.offer("S1", 8, 8192)
-			s.run(s.accepted())
+			s.reportRunning(s.answerAccepts())
 			entry := registry.Entry{Path: store.Under(store.PathJobDisabled, c.job), Value: []byte(c.value)}
 			d := s.step(s.core.Reloaded(entry.Path, entry, true)...)
 			view, err := s.core.views.Job(c.job)
@@ -68,7 +68,7 @@ func TestF11AJobCalledShutdownIsDisabled(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.JobName = "shutdown" })
 	s.triggerJob("shutdown")
 	s.offer("S1", 8, 8192)
-	s.run(s.accepted())
+	s.reportRunning(s.answerAccepts())
 	s.apply(s.core.planDisableJob("shutdown", true))
 	s.restart()
 	if len(calls[step.CallKill](s.last)) != 1 {

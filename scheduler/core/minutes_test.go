@@ -29,7 +29,7 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 			var loads []event.Load
 			until := func(moment time.Duration) {
 				t.Helper()
-				for end := s.began.Add(moment); s.now.Before(end); {
+				for end := s.wallAtLoad.Add(moment); s.now.Before(end); {
 					if wake := s.wake(); !wake.IsZero() && wake.Before(end) && wake.After(s.now) {
 						s.now = wake
 					} else {
@@ -40,18 +40,18 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 			}
 			s.triggerJob("waits")
 			until(30 * time.Second)
-			s.after(40 * time.Millisecond)
+			s.stepAfter(40 * time.Millisecond)
 			s.offer("S1", 8, 8000)
-			l := s.accepted()
+			l := s.answerAccepts()
 			if len(l) != 3 {
 				t.Fatalf("%d launched", len(l))
 			}
-			s.run(l)
-			s.finish(l[:1])
+			s.reportRunning(l)
+			s.reportFinished(l[:1])
 			until(time.Minute)
-			s.fails(l[1])
+			s.reportFailed(l[1])
 			until(3 * time.Minute)
-			minute := func(n int) time.Time { return s.began.Add(time.Duration(n) * time.Minute) }
+			minute := func(n int) time.Time { return s.wallAtLoad.Add(time.Duration(n) * time.Minute) }
 			want := []search.Activity{
 				{Time: minute(0), Finished: 1, Running: 2, Launched: 3, Waiting: 4, Fires: 1, DelayP50: 37.5, DelayP95: 48.8},
 				{Time: minute(1), Failed: 1, Running: 1, Waiting: 4},
@@ -85,11 +85,11 @@ func TestAWeekOfMinutesIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	for i := range 2 * minutes.MaxMinutes {
-		s.core.minutes.Sample(s.began.Add(time.Duration(i) * time.Minute))
+		s.core.minutes.Sample(s.wallAtLoad.Add(time.Duration(i) * time.Minute))
 	}
 	if got := s.core.views.Activity(time.Time{}); len(got) < minutes.MaxMinutes ||
 		len(got) > minutes.MaxMinutes*9/8 ||
-		!got[len(got)-1].Time.Equal(s.began.Add((2*minutes.MaxMinutes-2)*time.Minute)) {
+		!got[len(got)-1].Time.Equal(s.wallAtLoad.Add((2*minutes.MaxMinutes-2)*time.Minute)) {
 		t.Errorf("%d minutes up to %v", len(got), got[len(got)-1].Time)
 	}
 }

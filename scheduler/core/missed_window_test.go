@@ -95,7 +95,7 @@ func TestF3MissedFires(t *testing.T) {
 			s.job(everyFiveSeconds, func(j *jobs.Config) { j.Misfire = tt.misfire })
 			s.now = s.now.Add(tt.away)
 			s.restart()
-			s.until(10 * time.Millisecond)
+			s.runFor(10 * time.Millisecond)
 			if got := s.core.executions.NumOpen(); got != tt.want {
 				t.Fatalf("%d executions wait, want %d", got, tt.want)
 			}

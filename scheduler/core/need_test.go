@@ -87,7 +87,7 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(everyFiveSeconds)
-	s.until(4950 * time.Millisecond)
+	s.runFor(4950 * time.Millisecond)
 	s.offer("S1", 8, 8192)
 	if s.core.placement.Held().Len() != 1 {
 		t.Fatal("the offer is not held for the fire in 50 ms")
@@ -109,7 +109,7 @@ func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 	s.offer("S1", 32, 8192)
 	revived := 0
 	for range 6000 {
-		s.until(10 * time.Millisecond)
+		s.runFor(10 * time.Millisecond)
 		if n := len(calls[step.CallRevive](s.last)); n > 0 {
 			revived += n
 			s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("P", s.now.UnixNano()),

@@ -25,7 +25,7 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	for _, a := range agents { // four CPU each, of which one is free
 		s.offer(a, 4, 8192)
 	}
-	s.until(10 * time.Second)
+	s.runFor(10 * time.Second)
 	revived := 0
 	countRevives := func(d Decision) {
 		n := len(calls[step.CallRevive](d))
@@ -80,13 +80,13 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 		s.triggerJob(name)
 	}
 	s.offer("S1", 64, 64000)
-	l := s.accepted()
-	s.run(l)
-	s.finish(l)
-	s.until(time.Second)
+	l := s.answerAccepts()
+	s.reportRunning(l)
+	s.reportFinished(l)
+	s.runFor(time.Second)
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 	for range 3600 {
-		s.after(time.Second)
+		s.stepAfter(time.Second)
 		if n := len(calls[step.CallRevive](s.last)); n > 1 {
 			t.Fatalf("%d REVIVE at once", n)
 		}
@@ -100,17 +100,17 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.Cron = "0/1 * * * * ?" })
-	s.until(time.Second)
+	s.runFor(time.Second)
 	s.offer("S1", 8, 8192)
-	s.until(time.Second)
-	l := s.accepted()
+	s.runFor(time.Second)
+	l := s.answerAccepts()
 	if len(l) != 1 {
 		t.Fatalf("%d launches", len(l))
 	}
-	s.run(l)
+	s.reportRunning(l)
 	held, offered := 0, 0
 	for range 600 {
-		s.until(100 * time.Millisecond)
+		s.runFor(100 * time.Millisecond)
 		if s.core.placement.Held().Len() > 0 {
 			held++
 			continue
@@ -122,7 +122,7 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 		t.Errorf("offers were held for %d of 600 moments", held)
 	}
 	// Once the run has ended, offers are held for the next fire.
-	s.finish(l)
+	s.reportFinished(l)
 	if len(calls[step.CallRevive](s.last)) == 0 && s.core.placement.Held().Len() == 0 {
 		t.Error("nothing is revived for the next fire")
 	}

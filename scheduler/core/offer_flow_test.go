@@ -41,7 +41,7 @@ func TestOffersGoWithTheirAgent(t *testing.T) {
 		t.Fatalf("launched on an agent that was removed: %+v", s.accepts)
 	}
 	s.offer("S3", 5, 8192)
-	if got := len(s.accepted()); got != 3 {
+	if got := len(s.answerAccepts()); got != 3 {
 		t.Errorf("%d shards were launched, want 3", got)
 	}
 }
@@ -55,11 +55,11 @@ func TestAChangedJobIsMatchedAgain(t *testing.T) {
 		s.job(oneShard, func(j *jobs.Config) { j.CPUCount = cpus })
 		s.trigger()
 		s.offer("S1", 4, 8192)
-		s.until(time.Second)
+		s.runFor(time.Second)
 		s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
 		revived := len(calls[step.CallRevive](s.last))
 		for range 10 {
-			s.until(100 * time.Millisecond)
+			s.runFor(100 * time.Millisecond)
 			revived += len(calls[step.CallRevive](s.last))
 		}
 		if revived == 0 {
@@ -87,7 +87,7 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	}
 	revives := 0
 	for end := s.now.Add(5 * time.Second); s.now.Before(end); {
-		s.until(50 * time.Millisecond)
+		s.runFor(50 * time.Millisecond)
 		revives += len(calls[step.CallRevive](s.last))
 	}
 	if revives > 1 {
@@ -157,7 +157,7 @@ func newScarceCluster(t *testing.T, cpus float64, shards int) *scarceCluster {
 	for _, a := range []string{"S1", "S2", "S3"} {
 		s.offer(a, 8, 8000)
 	}
-	s.until(time.Second)
+	s.runFor(time.Second)
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = shards, cpus })
 	s.trigger()
 	s.hear()
@@ -198,7 +198,7 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 			s.triggerJob("small_job")
 			s.hear()
 			s.play(300 * time.Millisecond)
-			if l := s.accepted(); len(l) != 1 || !strings.HasPrefix(l[0].TaskID, "small_job") {
+			if l := s.answerAccepts(); len(l) != 1 || !strings.HasPrefix(l[0].TaskID, "small_job") {
 				t.Errorf("launched %+v", l)
 			}
 		})
@@ -212,14 +212,14 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 	s.filters["S3"], s.filters["S2"] = s.now.Add(time.Hour), s.now.Add(time.Hour)
 	s.triggerJob("first_job")
 	s.offer("S1", 3, 3000)
-	l := s.accepted()
+	l := s.answerAccepts()
 	if len(l) != 1 {
 		t.Fatalf("launched %+v", l)
 	}
-	s.run(l)
-	s.until(20 * time.Second)
+	s.reportRunning(l)
+	s.runFor(20 * time.Second)
 	s.offer("S1", 1.5, 2000, l[0].Executor.ID)
-	s.until(8 * time.Second)
+	s.runFor(8 * time.Second)
 	if s.core.placement.Held().Len() > 0 {
 		t.Fatal("what does not help is held")
 	}

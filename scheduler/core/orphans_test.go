@@ -19,23 +19,23 @@ func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard, withFailover)
-	s.unreachable(l[0])
+	s.reportUnreachable(l[0])
 	for s.core.orphans.Len() == 0 {
-		s.after(30 * time.Second)
+		s.stepAfter(30 * time.Second)
 	}
 	replaceAndLose(s)
 	d := s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
 	if len(calls[step.CallKill](d)) != 1 {
 		t.Fatal("an orphan seen alive is killed")
 	}
-	s.after(10 * time.Second)
+	s.stepAfter(10 * time.Second)
 	s.offer("S3", 8, 8192)
 	if len(s.accepts) > 0 {
 		t.Fatal("the third attempt is launched while the first is known to run on an agent that is back")
 	}
 	s.update(l[0], cluster.Killed)
 	s.offer("S3", 8, 8192)
-	if got := s.accepted(); len(got) != 1 {
+	if got := s.answerAccepts(); len(got) != 1 {
 		t.Fatalf("%d launches after the orphan's end, want 1", len(got))
 	}
 }
@@ -52,27 +52,27 @@ func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard, withFailover)
-	s.unreachable(l[0])
-	s.until(3 * time.Minute)
+	s.reportUnreachable(l[0])
+	s.runFor(3 * time.Minute)
 	if s.core.orphans.Len() != 1 {
 		t.Fatal("the attempt was not abandoned")
 	}
 	replaceAndLose(s)
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-	s.until(10 * time.Second)
-	s.unreachable(l[0])
+	s.runFor(10 * time.Second)
+	s.reportUnreachable(l[0])
 	s.offer("S2", 8, 8192)
-	s.until(100 * time.Second)
+	s.runFor(100 * time.Second)
 	s.restart()
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	s.offer("S2", 8, 8192)
 	if len(s.accepts) > 0 {
 		t.Fatal("a second attempt beside one that was alive just now, or before the new master was asked about it")
 	}
-	s.unreachable(l[0])
-	s.until(10 * time.Second)
+	s.reportUnreachable(l[0])
+	s.runFor(10 * time.Second)
 	s.offer("S2", 8, 8192)
-	if got := s.accepted(); len(got) != 1 {
+	if got := s.answerAccepts(); len(got) != 1 {
 		t.Fatalf("%d launches, want the shard's next attempt", len(got))
 	}
 }
@@ -81,10 +81,10 @@ func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t
 func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.startOn("S1", func(*jobs.Config) {})
+	l := s.runJobOn("S1", func(*jobs.Config) {})
 	s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable,
 		Source: cluster.FromMaster, UnreachableSince: s.now}))
-	s.until(11 * time.Minute) // abandoned
+	s.runFor(11 * time.Minute) // abandoned
 	s.removeFramework()
 	for _, call := range calls[step.CallReconcile](s.last) {
 		for _, ref := range call.Tasks {
@@ -98,7 +98,7 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 			Reason: cluster.ReasonReconciliation}))
 	}
 	s.step(Request{Token: 2, Event: operator.ReconcileRequested{Explicit: true}})
-	s.until(5 * time.Minute)
+	s.runFor(5 * time.Minute)
 	if s.core.orphans.Len() != 1 || !s.core.orphans.IsBlocked("my_job", 0) {
 		t.Fatalf("orphans %v", s.core.orphans.All())
 	}
@@ -111,9 +111,9 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.startOn("S1", func(j *jobs.Config) { j.Failover = true })
+	s.runJobOn("S1", func(j *jobs.Config) { j.Failover = true })
 	s.removeFramework()
-	s.until(10 * time.Second)
+	s.runFor(10 * time.Second)
 	s.offer("S2", 4, 1000)
 	if s.core.placement.Held().Len() > 0 || len(calls[step.CallDecline](s.last)) != 1 {
 		t.Errorf("%+v", s.last.Calls)
@@ -133,8 +133,8 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 	}{
 		"it was given up for that": {stuckStaged, nil, 0},
 		"it was given up because its agent was away": {func(s *stage, l cluster.TaskLaunch) {
-			s.unreachable(l)
-			s.until(3 * time.Minute)
+			s.reportUnreachable(l)
+			s.runFor(3 * time.Minute)
 			replaceAndLose(s)
 		}, nil, given + time.Minute},
 		"an earlier release gave it up": {func(s *stage, l cluster.TaskLaunch) {
@@ -153,7 +153,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			}
 		}, time.Hour},
 		"its agent was away meanwhile": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
-			s.unreachable(l)
+			s.reportUnreachable(l)
 			s.update(l, cluster.Staging, staged)
 		}, given + time.Minute},
 	} {
@@ -162,14 +162,14 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			s := newStage(t)
 			s.app()
 			s.job(oneShard, withFailover)
-			l := s.start(8)[0]
+			l := s.startWithCPUs(8)[0]
 			s.update(l, cluster.Staging, staged)
 			test.abandoned(s, l)
 			if s.core.orphans.Len() != 1 {
 				t.Fatal("it was not given up")
 			}
 			s.restart()
-			s.until(time.Second)
+			s.runFor(time.Second)
 			s.offer("S2", 8, 8192)
 			if len(s.accepts) > 0 {
 				t.Fatal("launched again before the master was asked about it")
@@ -187,7 +187,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			}
 			begin := s.now
 			for s.offer("S2", 8, 8192); len(s.accepts) == 0 && s.now.Sub(begin) < time.Hour; s.offer("S2", 8, 8192) {
-				s.until(30 * time.Second)
+				s.runFor(30 * time.Second)
 				if test.holds < time.Hour && s.now.Sub(begin)%(5*time.Minute) == 0 {
 					s.update(l, cluster.Staging, staged)
 				}
@@ -202,7 +202,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 // stuckStaged lets time pass until a task that stays in STAGING is abandoned.
 func stuckStaged(s *stage, l cluster.TaskLaunch) {
 	s.t.Helper()
-	for begin := s.now; s.core.orphans.Len() == 0 && s.now.Sub(begin) < time.Hour; s.until(30 * time.Second) {
+	for begin := s.now; s.core.orphans.Len() == 0 && s.now.Sub(begin) < time.Hour; s.runFor(30 * time.Second) {
 		s.update(l, cluster.Staging, fromMaster(cluster.ReasonReconciliation))
 	}
 }

@@ -24,7 +24,7 @@ func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 			s.app()
 			s.job(func(j *jobs.Config) { j.Failover, j.ShardingTotalCount = failover, 1 })
 			id, l := s.launch()
-			s.run(l)
+			s.reportRunning(l)
 			s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 			v := s.execution(id)
 			if !failover {
@@ -36,9 +36,9 @@ func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 			if v.State != executions.Running || v.Shards[0].State != executions.Waiting {
 				t.Fatalf("%+v", v)
 			}
-			s.until(time.Second)
+			s.runFor(time.Second)
 			s.offer("S2", 8, 8192)
-			again := s.accepted()
+			again := s.answerAccepts()
 			if len(again) != 1 || !strings.Contains(again[0].TaskID, "@-@FAILOVER@-@S2@-@") {
 				t.Fatalf("%+v", again)
 			}
@@ -67,23 +67,23 @@ func TestE2LossesWithAgents(t *testing.T) {
 			id := s.trigger()
 			for i := range 6 {
 				agent := fmt.Sprint("S", i)
-				s.offerN++
-				s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offerN),
+				s.offerCount++
+				s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: fmt.Sprint("O", s.offerCount),
 					AgentID: agent, Hostname: fmt.Sprint("h", i%test.hosts), Resources: resources.New(8, 8192)}}}))
-				l := s.accepted()
+				l := s.answerAccepts()
 				if len(l) == 0 {
 					break
 				}
-				s.run(l)
+				s.reportRunning(l)
 				if test.silent {
-					s.unreachable(l[0])
+					s.reportUnreachable(l[0])
 				}
 				s.step(s.clusterEvent(cluster.Failure{AgentID: agent}))
-				s.until(time.Minute)
+				s.runFor(time.Minute)
 				if !test.silent {
 					s.update(l[0], cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
 				}
-				s.until(2 * time.Minute)
+				s.runFor(2 * time.Minute)
 			}
 			v := s.execution(id)
 			if v.State != test.want {
@@ -105,9 +105,9 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 			s.app()
 			s.job(oneShard)
 			id, l := s.launch()
-			s.run(l)
+			s.reportRunning(l)
 			s.update(l[0], cluster.Failed, fromMaster(reason))
-			s.until(14 * time.Minute)
+			s.runFor(14 * time.Minute)
 			if v := s.execution(id); v.State != executions.Running {
 				t.Fatalf("%s before the agent said why: %s", v.State, v.Reason)
 			}
@@ -133,9 +133,9 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 		s.app()
 		s.job(oneShard)
 		id, l := s.launch()
-		s.run(l)
+		s.reportRunning(l)
 		s.update(l[0], state, fromMaster(cluster.ReasonReconciliation))
-		s.until(16 * time.Minute)
+		s.runFor(16 * time.Minute)
 		cause := s.core.executions.EndedByID(id).Shard(0).Cause()
 		if v := s.execution(id); (v.State == executions.Finished) != (state == cluster.Finished) ||
 			cause.String() != want {
@@ -150,10 +150,10 @@ func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	l := s.start(8)
+	l := s.startWithCPUs(8)
 	s.update(l[0], cluster.Running, func(u *cluster.Update) { u.Timestamp = time.Unix(1e12, 0) })
 	s.restart()
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	s.update(l[0], cluster.Finished)
 	if n := s.core.executions.NumOpen(); n != 0 {
 		t.Errorf("%d executions go on", n)

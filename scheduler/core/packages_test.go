@@ -26,7 +26,7 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 			j.JobName, j.AppName, j.Misfire = fmt.Sprint("hangs_", i), "hanging_app", i%2 == 0
 		}
 	})
-	p.hangs, p.taskTime = "hangs_", 10*time.Second
+	p.hangingPrefix, p.taskTime = "hangs_", 10*time.Second
 	last, longest, tried := p.now, time.Duration(0), 0
 	p.launched = func(id string) {
 		if strings.HasPrefix(id, "hangs_") {
@@ -49,7 +49,7 @@ func TestL8AHostThatHangsStopsNoOtherJob(t *testing.T) {
 		t.Errorf("explain says %+v, %v", x.Waiting, err)
 	}
 	// The host is back.
-	p.hangs, p.taskTime = "", time.Second
+	p.hangingPrefix, p.taskTime = "", time.Second
 	before := tried
 	p.run(3 * time.Minute)
 	if tried < before+200 {
@@ -65,9 +65,9 @@ func TestL8AnAppThatRunsIsNotHeldUpByAnother(t *testing.T) {
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard)
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName = "other", "other_app" })
-	l := s.start(8)
-	s.run(l)
-	s.finish(l)
+	l := s.startWithCPUs(8)
+	s.reportRunning(l)
+	s.reportFinished(l)
 	s.core.startFailures.RecordUnreachable(*s.core.config.App("other_app").Config(), "other@1", s.now,
 		reason.FromText("nobody answers"))
 	for job, waits := range map[string]bool{"my_job": false, "other": true} {
@@ -110,7 +110,7 @@ func TestL8WhomAFailureHolds(t *testing.T) {
 			status.Unreachable = wire.HostPort(test.failed.AppURL)
 		}
 		data := &status
-		s.update(s.start(8)[0], cluster.Failed, func(u *cluster.Update) { u.Status = data })
+		s.update(s.startWithCPUs(8)[0], cluster.Failed, func(u *cluster.Update) { u.Status = data })
 		for job, waits := range map[string]bool{"my_job": true, "other": test.waits} {
 			a := s.core.config.App(s.core.config.AppNameOf(job))
 			if got := s.core.startFailures.Wait(a.Config(), "x").MustWait(); got != waits {
@@ -147,7 +147,7 @@ func TestPackageOfAnAttempt(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
-	l := s.start(8)
+	l := s.startWithCPUs(8)
 	id := s.core.executions.Ref(l[0].TaskID).Exec.ID()
 	sum := func() string { return s.execution(id).Shards[0].PackageSHA256 }
 	with := func(sum, note string) func(*cluster.Update) {
@@ -174,9 +174,9 @@ func TestPackageOfAnAttempt(t *testing.T) {
 	}
 	s.update(l[0], cluster.Failed, with(one, "somebody changed it"))
 	s.accepts = nil
-	s.after(time.Minute)
+	s.stepAfter(time.Minute)
 	s.offer("S1", 8, 8192, l[0].Executor.ID)
-	next := s.accepted()
+	next := s.answerAccepts()
 	if len(next) != 1 || sum() != "" {
 		t.Fatalf("launched %d, with %q", len(next), sum())
 	}
@@ -204,9 +204,9 @@ func TestL8OneExecutionOfEachAppTries(t *testing.T) {
 		for _, job := range jobNames {
 			s.triggerJob(job)
 		}
-		s.until(2 * time.Minute)
+		s.runFor(2 * time.Minute)
 		s.offer("S1", 8, 8192)
-		for _, l := range s.accepted() {
+		for _, l := range s.answerAccepts() {
 			id, _ := jobs.ParseTaskID(l.TaskID)
 			running[id.Job] = l
 			launched = append(launched, id.Job)

@@ -33,7 +33,7 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover, j.UnreachableSeconds = 1, failover, 120 })
 			s.trigger()
 			s.offer("S1", 8, 8000)
-			l := s.accepted()[0]
+			l := s.answerAccepts()[0]
 			s.update(l, cluster.Running)
 			if !c.registered {
 				s.core.agents.MarkUnreachable("S1", s.now)
@@ -61,11 +61,11 @@ func TestE2E4EachPartitionAwareState(t *testing.T) {
 			if c.atOnce {
 				continue
 			}
-			s.until(since.Add(unreachableAfter).Sub(s.now) - 10*time.Second)
+			s.runFor(since.Add(unreachableAfter).Sub(s.now) - 10*time.Second)
 			if lost, waiting := outcome(); lost || waiting {
 				t.Errorf("%s, failover %v: abandoned too early", c.state, failover)
 			}
-			s.until(20 * time.Second)
+			s.runFor(20 * time.Second)
 			if lost, waiting := outcome(); lost == failover || waiting != failover {
 				t.Errorf("%s, failover %v, after %s: lost %v, to be run again %v", c.state, failover, unreachableAfter,
 					lost, waiting)

@@ -16,7 +16,7 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job()
-	s.start(10)
+	s.startWithCPUs(10)
 	var stored []registry.Entry
 	found := false
 	for _, e := range s.entries() {

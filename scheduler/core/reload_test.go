@@ -139,8 +139,8 @@ func TestReconcileAsked(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.offer("S1", 8, 8000)
-	launches := s.accepted()
-	s.run(launches)
+	launches := s.answerAccepts()
+	s.reportRunning(launches)
 	s.step(Request{Token: 2, Event: operator.ReconcileRequested{Explicit: true}})
 	if asked := calls[step.CallReconcile](s.last); len(asked) != 1 || len(asked[0].Tasks) != 3 ||
 		s.last.Replies[0].Err != nil {
@@ -167,7 +167,7 @@ func TestAnAppRemovedByHandIsKilledInOrder(t *testing.T) {
 		s.triggerJob(fmt.Sprint("j", i))
 	}
 	s.offer("S1", 8, 8192)
-	s.accepted()
+	s.answerAccepts()
 	s.edit("/config/app/my_app", "", 0)
 	var killed []string
 	for _, k := range calls[step.CallKill](s.last) {

@@ -33,7 +33,7 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
-			s.startOn("S1", func(j *jobs.Config) { j.Failover = tt.failover })
+			s.runJobOn("S1", func(j *jobs.Config) { j.Failover = tt.failover })
 			s.removeFramework()
 			if !tt.failover {
 				s.trigger() // its execution has failed; the next one's shard waits for the orphan
@@ -54,10 +54,10 @@ func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) 
 	t.Parallel()
 	for _, failover := range []bool{true, false} {
 		s := newStage(t)
-		l := s.startOn("S1", func(j *jobs.Config) { j.Failover, j.UnreachableSeconds = failover, 120 })
+		l := s.runJobOn("S1", func(j *jobs.Config) { j.Failover, j.UnreachableSeconds = failover, 120 })
 		s.step(s.clusterEvent(cluster.Update{TaskID: l.TaskID, AgentID: "S1", State: cluster.Unreachable,
 			Source: cluster.FromMaster, UnreachableSince: s.now}))
-		s.until(time.Minute)
+		s.runFor(time.Minute)
 		s.removeFramework()
 		if !failover {
 			s.trigger()
@@ -74,13 +74,13 @@ func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) 
 func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.startOn("S1", func(*jobs.Config) {})
+	l := s.runJobOn("S1", func(*jobs.Config) {})
 	s.removeFramework()
 	s.trigger()
-	s.until(10 * time.Second)
+	s.runFor(10 * time.Second)
 	s.answerAboutAgent("S1", cluster.Gone)
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "the master is gone"})
-	s.until(time.Second)
+	s.runFor(time.Second)
 	s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-2"})
 	if _, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Gone); launched {
 		t.Fatal("launched beside what may run")
@@ -99,16 +99,16 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.startOn("S1", func(*jobs.Config) {})
+	s.runJobOn("S1", func(*jobs.Config) {})
 	s.removeFramework()
-	s.until(10 * time.Second)
+	s.runFor(10 * time.Second)
 	for _, state := range []cluster.State{cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone, cluster.Gone,
 		cluster.Unreachable, cluster.Gone} {
 		s.answerAboutAgent("S1", state)
-		s.until(20 * time.Second)
+		s.runFor(20 * time.Second)
 	}
 	s.answerAboutAgent("S1", cluster.Gone)
-	s.until(3 * time.Minute)
+	s.runFor(3 * time.Minute)
 	s.answerAboutAgent("S1", cluster.Gone)
 	if s.core.orphans.Len() != 1 {
 		t.Error("the orphan has ended")
@@ -118,11 +118,11 @@ func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.startOn("S1", func(*jobs.Config) {})
+	s.runJobOn("S1", func(*jobs.Config) {})
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Removed: true, Reason: "Framework has been removed"})
 	s.trigger()
 	for len(calls[step.CallSubscribe](s.last)) == 0 {
-		s.after(time.Second)
+		s.stepAfter(time.Second)
 	}
 	s.step(SessionBegan{Session: calls[step.CallSubscribe](s.last)[0].Session,
 		MasterID: "master-2"}) // it does not know of the removal
@@ -137,10 +137,10 @@ func (s *stage) removeFramework() {
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Removed: true, Reason: "Framework has been removed"})
 	for range 10 {
 		if len(calls[step.CallSubscribe](s.last)) > 0 {
-			s.subscribed()
+			s.answerSubscribe()
 			return
 		}
-		s.after(time.Second)
+		s.stepAfter(time.Second)
 	}
 	s.t.Fatal("it does not subscribe again")
 }
@@ -162,12 +162,12 @@ func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.Sta
 	launched bool) {
 	s.t.Helper()
 	for begin := s.now; s.now.Sub(begin) < d; {
-		s.until(10 * time.Second)
+		s.runFor(10 * time.Second)
 		if answer != "" && s.core.agents.GetOrAdd(agent).Question() != "" {
 			s.answerAboutAgent(agent, answer)
 		}
 		s.offer("S2", 4, 1000)
-		if len(s.accepted()) > 0 {
+		if len(s.answerAccepts()) > 0 {
 			return s.now.Sub(begin), true
 		}
 	}

@@ -26,27 +26,27 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := own(t)
+			s := newStageOfTaskExecutors(t)
 			s.app()
 			s.job(oneShard, withFailover)
 			id := s.trigger()
 			offer := cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)}
-			s.offers(offer)
-			l := s.accepted()[0]
+			s.offerAgent(offer)
+			l := s.answerAccepts()[0]
 			s.update(l, cluster.Running)
 			s.update(l, cluster.Running, removed)
-			s.until(s.opt.KillGrace + executions.RefusedTimeout - time.Second)
+			s.runFor(s.opt.KillGrace + executions.RefusedTimeout - time.Second)
 			offer.AgentID = "n2"
-			s.offers(offer)
-			if len(s.accepted()) > 0 {
+			s.offerAgent(offer)
+			if len(s.answerAccepts()) > 0 {
 				t.Fatal("the next attempt begins while the first may live")
 			}
 			if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why, "tried again at") {
 				t.Errorf("it waits because %s", why)
 			}
-			s.until(2 * time.Second)
-			s.offers(offer)
-			if len(s.accepted()) != 1 {
+			s.runFor(2 * time.Second)
+			s.offerAgent(offer)
+			if len(s.answerAccepts()) != 1 {
 				t.Errorf("%+v", s.execution(id).Shards[0])
 			}
 		})
@@ -57,13 +57,13 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 // until the removed task must have ended.
 func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard)
 	s.trigger()
 	offer := cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)}
-	s.offers(offer)
-	l := s.accepted()[0]
+	s.offerAgent(offer)
+	l := s.answerAccepts()[0]
 	s.update(l, cluster.Running)
 	removed := func(u *cluster.Update) {
 		u.State, u.Source, u.Reason, u.UUID = cluster.GoneByOperator, cluster.FromMaster, cluster.ReasonTaskRemoved,
@@ -72,19 +72,19 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	s.update(l, cluster.Running, removed)
 	id := s.trigger()
 	s.update(l, cluster.Running, removed) // the cluster answers every question so
-	s.until(s.opt.KillGrace + executions.RefusedTimeout - time.Second)
+	s.runFor(s.opt.KillGrace + executions.RefusedTimeout - time.Second)
 	offer.AgentID = "n2"
-	s.offers(offer)
-	if len(s.accepted()) > 0 {
+	s.offerAgent(offer)
+	if len(s.answerAccepts()) > 0 {
 		t.Fatal("the next execution begins while the attempt of the last one may live")
 	}
 	if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why,
 		"was removed from the cluster, and may still be ending") {
 		t.Errorf("it waits because %s", why)
 	}
-	s.until(step.SweepInterval + 2*time.Second)
-	s.offers(offer)
-	if len(s.accepted()) != 1 {
+	s.runFor(step.SweepInterval + 2*time.Second)
+	s.offerAgent(offer)
+	if len(s.answerAccepts()) != 1 {
 		t.Errorf("%+v", s.execution(id).Shards[0])
 	}
 }
@@ -94,12 +94,12 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 // abandoned attempt then never begins.
 func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard, withFailover)
 	s.trigger()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 1000)})
-	l := s.accepted()[0]
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 1000)})
+	l := s.answerAccepts()[0]
 	away, since := fromMaster(""), s.now
 	unreachable := func(killStored bool) Decision {
 		return s.update(l, cluster.Unreachable, away, func(u *cluster.Update) {
@@ -107,13 +107,13 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 		})
 	}
 	launchesElsewhere := func() int {
-		s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(4, 1000)})
+		s.offerAgent(cluster.Offer{AgentID: "n2", Resources: resources.New(4, 1000)})
 		return len(s.accepts)
 	}
 	kills := func(d Decision) int { return len(calls[step.CallKill](d)) }
 	unreachable(false)
 	for s.core.orphans.Len() == 0 {
-		if kills(s.after(5*time.Second)) > 0 && s.core.orphans.Len() == 0 {
+		if kills(s.stepAfter(5*time.Second)) > 0 && s.core.orphans.Len() == 0 {
 			t.Fatal("it is killed before it is abandoned")
 		}
 	}
@@ -128,7 +128,7 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	}
 	questions := 0
 	for range 60 {
-		for _, r := range calls[step.CallReconcile](s.after(time.Second)) {
+		for _, r := range calls[step.CallReconcile](s.stepAfter(time.Second)) {
 			questions += len(r.Tasks)
 		}
 	}

@@ -81,7 +81,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 		if s.core.placement.Held().Len() == 0 {
 			s.offer("S1", 4, 8192) // another framework has the rest
 		}
-		s.until(time.Second)
+		s.runFor(time.Second)
 	}
 	first, _ := s.core.placement.Reserved()
 	s.triggerJob("small")
@@ -90,7 +90,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 		if s.core.placement.Held().Len() == 0 {
 			s.offer("S1", 4, 8192)
 		}
-		s.until(time.Second)
+		s.runFor(time.Second)
 	}
 	if len(s.accepts) > 0 {
 		t.Fatal("what is reserved was used by another execution")
@@ -98,7 +98,7 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	s.offer("S1", 8, 8192) // everything is free at the moment in which the reservation ends
 	s.now = first.Until
 	s.step()
-	launched := s.accepted()
+	launched := s.answerAccepts()
 	if len(launched) == 0 || !strings.HasPrefix(launched[0].TaskID, "large@") {
 		t.Errorf("launched: %+v", launched)
 	}
@@ -109,12 +109,12 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	lost := s.runJob(oneShard, withFailover, func(j *jobs.Config) { j.CPUCount = 3 })
-	s.unreachable(lost[0])
-	s.until(3 * time.Minute)
+	s.reportUnreachable(lost[0])
+	s.runFor(3 * time.Minute)
 	s.offer("S2", 8, 8192)
-	again := s.accepted()
-	s.run(again)
-	s.finish(again)
+	again := s.answerAccepts()
+	s.reportRunning(again)
+	s.reportFinished(again)
 	s.trigger()
 	s.offer("S3", 2, 8192)
 	s.update(lost[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
@@ -126,7 +126,7 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 		if s.core.placement.Held().Len() == 0 {
 			s.offer("S3", 2, 8192)
 		}
-		s.until(time.Second)
+		s.runFor(time.Second)
 		if r, ok := s.core.placement.Reserved(); ok {
 			t.Fatalf("%+v is for an execution that may not be launched", r)
 		}
@@ -141,8 +141,8 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	s.app()
 	s.job(oneShard)
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "large", 7 })
-	l := s.start(8)
-	s.run(l)
+	l := s.startWithCPUs(8)
+	s.reportRunning(l)
 	s.update(l[0], cluster.Finished, func(u *cluster.Update) {
 		u.Status = &(wire.Status{StartTime: s.now.Add(-3 * time.Hour), CompleteTime: s.now})
 	})
@@ -152,7 +152,7 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 		if s.core.placement.Held().Len() == 0 {
 			s.offer("S1", 4, 8192, l[0].Executor.ID) // another framework has the rest
 		}
-		s.until(time.Second)
+		s.runFor(time.Second)
 		switch r, ok := s.core.placement.Reserved(); {
 		case !ok && !began.IsZero():
 			return
@@ -175,11 +175,11 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 100 })
 	s.trigger()
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "big", 7 })
-	s.after(time.Millisecond, Request{Token: 2, Event: operator.TriggerRequested{Job: "big"}})
+	s.stepAfter(time.Millisecond, Request{Token: 2, Event: operator.TriggerRequested{Job: "big"}})
 	for range 10 {
 		s.offer("S1", 2, 2048)
-		s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerN)}))
-		s.until(10 * time.Second)
+		s.step(s.clusterEvent(cluster.Rescind{OfferID: fmt.Sprintf("O%d", s.offerCount)}))
+		s.runFor(10 * time.Second)
 	}
 	s.offer("S1", 2, 2048)
 	if r, ok := s.core.placement.Reserved(); !ok || s.core.executions.Get(r.Execution).Job() != "big" {
@@ -192,9 +192,9 @@ func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	l := s.start(4.5)
-	s.run(l)
-	s.finish(l)
+	l := s.startWithCPUs(4.5)
+	s.reportRunning(l)
+	s.reportFinished(l)
 	idle := l[0].Executor.ID
 	s.app(func(a *app.Config) { a.AppName = "other_app" })
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.AppName, j.CPUCount = "other_job", "other_app", 3.9 })
@@ -213,10 +213,10 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 3 })
 	s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "big", 2, 5 })
 	s.offer("S2", 8, 8192)
-	l := s.start(8)
-	s.run(l)
+	l := s.startWithCPUs(8)
+	s.reportRunning(l)
 	s.offer("S1", 7.5, 8192, l[0].Executor.ID) // the master knows already that the task has ended
-	s.finish(l)
+	s.reportFinished(l)
 	s.triggerJob("big")
 	for range 20 {
 		if s.core.placement.Held().Free("S1").IsZero() {
@@ -225,7 +225,7 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 		if s.core.placement.Held().Free("S2").IsZero() {
 			s.offer("S2", 4, 8192) // another framework uses the rest
 		}
-		s.until(10 * time.Second)
+		s.runFor(10 * time.Second)
 		if r, _ := s.core.placement.Reserved(); slices.Contains(r.Agents, "S1") && slices.Contains(r.Agents, "S2") {
 			return
 		}
@@ -242,16 +242,16 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.trigger()
 	s.offer("S1", 8, 8192)
 	s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
-	s.setClock(-time.Hour)
+	s.moveClock(-time.Hour)
 	s.trigger() // by the clock it is the first
 	s.offer("S1", 8, 8192)
-	l := s.accepted()
+	l := s.answerAccepts()
 	if len(l) != 1 || !s.core.placement.Suppressed() {
 		t.Fatalf("%d launches, offers suppressed: %v", len(l), s.core.placement.Suppressed())
 	}
-	s.run(l)
-	s.finish(l)
-	s.until(time.Second)
+	s.reportRunning(l)
+	s.reportFinished(l)
+	s.runFor(time.Second)
 	if s.core.placement.Suppressed() {
 		t.Fatal("no offers are requested the one that waits and fits now")
 	}
@@ -276,14 +276,14 @@ func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 4 })
-	l := s.start(8)
-	s.run(l)
+	l := s.startWithCPUs(8)
+	s.reportRunning(l)
 	executor := s.core.executors.Get(l[0].Executor.ID).Info().Resources.CPUs()
 	s.offer("S1", 8-executor, 4096, l[0].Executor.ID) // the task's 4 CPUs are free again
 	if n := s.core.views.UseOf(s.core.agents.Get("S1")).Total().CPUs(); n != 8 {
 		t.Errorf("%v CPUs of 8, an end on its way", n)
 	}
-	s.finish(l)
+	s.reportFinished(l)
 	if n := s.core.views.AgentTotals().Capacity.CPUs(); n != 8 {
 		t.Errorf("%v CPUs of 8", n)
 	}
@@ -294,7 +294,7 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.CPUCount = 3 })
-	l := s.start(8)
+	l := s.startWithCPUs(8)
 	s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "other", 3 })
 	for n := range 9 { // it is avoided for long
@@ -303,9 +303,9 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	s.triggerJob("other")
 	s.offer("S1", 8, 8192)
 	s.offer("S2", 2, 8192)
-	s.until(31 * time.Second)
+	s.runFor(31 * time.Second)
 	s.offer("S1", 8, 8192)
-	s.until(time.Second)
+	s.runFor(time.Second)
 	if r, _ := s.core.placement.Reserved(); slices.Contains(r.Agents, "S1") {
 		t.Errorf("S1 is reserved for %s, which may not use it", r.Execution)
 	}
@@ -321,7 +321,7 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Rescind{OfferID: "O1"}))
 	s.triggerJob("big")
 	s.offer("S1", 2, 8000)
-	s.until(31 * time.Second)
+	s.runFor(31 * time.Second)
 	s.offer("S1", 2, 8000)
 	if _, ok := s.core.placement.Reserved(); !ok {
 		t.Fatal("no reservation")

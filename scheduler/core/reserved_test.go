@@ -26,7 +26,7 @@ func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount, c.CPUCount, c.MemoryMB = 2, 1, 256 })
 	s.trigger()
 	s.offerReserved(2.5, 1024, nil, part("dynamic", 0.25, 0), part("static", 0.5, 400))
-	l := s.accepted()
+	l := s.answerAccepts()
 	if len(l) != 2 {
 		t.Fatalf("%d launches", len(l))
 	}
@@ -52,17 +52,17 @@ func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount, c.CPUCount, c.MemoryMB, c.Cron = 1, 1, 256, "" })
 	s.trigger()
 	s.offerReserved(4, 4096, nil, part("static", 0.2, 0))
-	first := s.accepted()
-	s.run(first)
-	s.finish(first)
+	first := s.answerAccepts()
+	s.reportRunning(first)
+	s.reportFinished(first)
 	for _, restart := range []bool{false, true} {
 		if restart {
 			s.restart()
 		}
 		s.trigger()
 		s.offerReserved(4, 4096, []string{first[0].Executor.ID}, part("other", 0.7, 1000))
-		s.until(time.Second)
-		l := s.accepted()
+		s.runFor(time.Second)
+		l := s.answerAccepts()
 		if len(l) != 1 {
 			t.Fatalf("restart %v: %d launches", restart, len(l))
 		}
@@ -72,8 +72,8 @@ func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 		if want := []cluster.Reserved{part("other", 0.7, 256)}; !slices.Equal(l[0].Reserved, want) {
 			t.Errorf("restart %v: the task takes %+v, want %+v", restart, l[0].Reserved, want)
 		}
-		s.run(l)
-		s.finish(l)
+		s.reportRunning(l)
+		s.reportFinished(l)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.offer("S1", 8, 8192)
-	for _, l := range s.accepted() {
+	for _, l := range s.answerAccepts() {
 		if l.Reserved != nil || l.Executor.Reserved != nil {
 			t.Errorf("%+v and %+v", l.Reserved, l.Executor.Reserved)
 		}
@@ -95,9 +95,9 @@ func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 // offerReserved offers resources with reserved parts.
 func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cluster.Reserved) {
 	s.t.Helper()
-	s.offerN++
+	s.offerCount++
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
-		ID: "R" + string(rune('a'+s.offerN)), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
+		ID: "R" + string(rune('a'+s.offerCount)), AgentID: "S1", Hostname: "S1", AgentURL: "http://S1:5051",
 		Resources: resources.New(cpus, mem), Reserved: parts, ExecutorIDs: executors,
 	}}}))
 }

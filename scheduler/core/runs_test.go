@@ -27,15 +27,15 @@ func someRuns(t *testing.T) (s *stage, ids [4]string) {
 	for i := range 3 {
 		ids[i] = s.trigger()
 		s.offer("S1", 8, 8192)
-		l := s.accepted()
-		s.run(l)
-		switch s.after(time.Minute); i {
+		l := s.answerAccepts()
+		s.reportRunning(l)
+		switch s.stepAfter(time.Minute); i {
 		case 0:
-			s.finish(l)
+			s.reportFinished(l)
 		case 1:
-			s.fails(l[0])
+			s.reportFailed(l[0])
 		}
-		s.after(time.Second)
+		s.stepAfter(time.Second)
 	}
 	d := s.step(Request{Token: 2, Event: operator.TriggerRequested{Job: "other"}})
 	ids[3] = d.Replies[0].ExecutionID
@@ -142,7 +142,7 @@ func TestExplainTellsOfThePast(t *testing.T) {
 	s, ids := someRuns(t)
 	s.updateJob("my_job", func(j *jobs.Config) { j.Cron = "* * * * * ?" })
 	for range 130 {
-		s.after(time.Second) // its third run goes on
+		s.stepAfter(time.Second) // its third run goes on
 	}
 	look := func() views.Explanation {
 		t.Helper()

@@ -38,7 +38,7 @@ func sandboxStage(t *testing.T) (*stage, cluster.TaskLaunch) {
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 1 })
 	s.trigger()
 	s.offer("S1", 8, 8000)
-	return s, s.accepted()[0]
+	return s, s.answerAccepts()[0]
 }
 
 func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
@@ -60,8 +60,8 @@ func TestSandboxesAndOutputKeepTheirFramework(t *testing.T) {
 	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
 	s.update(l, cluster.Finished)
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Removed: true, Reason: "Framework has been removed"})
-	s.until(time.Second)
-	s.subscribedAgain()
+	s.runFor(time.Second)
+	s.answerEarlierSubscribe()
 	if s.core.subscription.FrameworkID() == l.Executor.Framework {
 		t.Fatal("the framework id is the same")
 	}
@@ -101,7 +101,7 @@ func TestASecondRunOfAnExecutorHasASandboxOfItsOwn(t *testing.T) {
 	s.job(func(c *jobs.Config) { c.ShardingTotalCount = 2 })
 	s.trigger()
 	s.offer("S1", 8, 8000)
-	launches := s.accepted()
+	launches := s.answerAccepts()
 	for i, l := range launches {
 		s.update(l, cluster.Running, saysSandbox(t, runOf(l, fmt.Sprint("c-", i))))
 	}
@@ -130,7 +130,7 @@ func TestOutputOfTheLastAttemptWhileItsShardWaits(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
 	s.trigger()
 	s.offer("S1", 8, 8000)
-	l := s.accepted()[0]
+	l := s.answerAccepts()[0]
 	s.update(l, cluster.Running, saysSandbox(t, runOf(l, "c-1")))
 	s.update(l, cluster.Failed)
 	s.expectOutput(l.TaskID, runOf(l, "c-1")+"/tasks/1")
@@ -161,9 +161,9 @@ func TestOutputOfEarlierAttempts(t *testing.T) {
 		}
 	}
 	for n := range 5 {
-		s.until(time.Minute)
+		s.runFor(time.Minute)
 		s.offer(fmt.Sprint("S", n), 8, 8000)
-		launches := s.accepted()
+		launches := s.answerAccepts()
 		l := launches[len(launches)-1]
 		run := strings.ReplaceAll(runOf(l, fmt.Sprint("c-", n)), "/S1/", fmt.Sprintf("/S%d/", n))
 		s.update(l, cluster.Running, saysSandbox(t, run))
@@ -192,7 +192,7 @@ func TestAnAttemptWithoutOutputSaysSo(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
 	id := s.trigger()
 	s.offer("S1", 8, 8000)
-	l := s.accepted()[0]
+	l := s.answerAccepts()[0]
 	s.update(l, cluster.Failed)
 	for range 2 {
 		_, err := s.core.views.LogPlace(l.TaskID)

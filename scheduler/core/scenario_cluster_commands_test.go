@@ -31,8 +31,8 @@ func (s *scene) cmdOffer(w *scenario.Words) error {
 	}
 	agent, cpus, mem := w.Next(), w.Number("cpus", 8), w.Number("mem", 8192)
 	goes := w.Option("goes-in", "")
-	s.offerN++
-	o := cluster.Offer{ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: w.Option("host", agent),
+	s.offerCount++
+	o := cluster.Offer{ID: fmt.Sprintf("O%d", s.offerCount), AgentID: agent, Hostname: w.Option("host", agent),
 		AgentURL: "http://" + agent + ":5051", Resources: resources.New(cpus, mem), ExecutorIDs: runs}
 	if goes != "" {
 		in, err := time.ParseDuration(goes)

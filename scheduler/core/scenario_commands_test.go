@@ -205,7 +205,7 @@ func (s *scene) cmdCrash(w *scenario.Words) error {
 		s.opt.Term++
 	}
 	s.core = New(s.opt)
-	s.loaded, s.began = s.now, s.wall()
+	s.loadedAt, s.wallAtLoad = s.now, s.wall()
 	if err := s.core.Load(s.wall(), Stored{Entries: entries}); err != nil {
 		return err
 	}

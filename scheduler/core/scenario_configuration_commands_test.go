@@ -31,7 +31,7 @@ func (s *scene) planned(p *config.Planned, err error) error {
 		}
 	}
 	s.say("COMMIT %s", strings.Join(writes, ", "))
-	s.reportAudits(s.committed(p))
+	s.reportAudits(s.commit(p))
 	s.report(s.last)
 	return nil
 }

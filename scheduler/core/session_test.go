@@ -50,7 +50,7 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 				t.Fatalf("launched with an offer that is void: %+v", s.accepts)
 			}
 			s.offer("S2", 5, 8192)
-			if got := len(s.accepted()); got != 3 {
+			if got := len(s.answerAccepts()); got != 3 {
 				t.Errorf("%d shards were launched with offers of this session, want 3", got)
 			}
 		})
@@ -117,7 +117,7 @@ func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	for range 5 { // the pauses have grown
 		s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "connection refused"})
 		for len(calls[step.CallSubscribe](s.last)) == 0 {
-			s.after(time.Second)
+			s.stepAfter(time.Second)
 		}
 	}
 	tried := s.core.subscription.Number()
@@ -145,7 +145,7 @@ func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 			}
 		}
 		for len(calls[step.CallSubscribe](s.last)) == 0 {
-			s.after(time.Second)
+			s.stepAfter(time.Second)
 		}
 	}
 	begin := s.now
@@ -171,7 +171,7 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1; j.Cron = "0 0/2 * * * ?" })
-	s.until(time.Minute)
+	s.runFor(time.Minute)
 	s.restart()
 	fire := time.Date(2026, 11, 21, 8, 2, 0, 0, time.UTC)
 	for len(calls[step.CallRevive](s.last)) == 0 {

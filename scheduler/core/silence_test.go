@@ -40,7 +40,7 @@ func startBeating(t *testing.T, agents int, change func(*jobs.Config)) *beating 
 			Resources: resources.New(3, 8192)})
 	}
 	b.step(b.clusterEvent(cluster.Offers{Offers: offers}))
-	b.launches = b.accepted()
+	b.launches = b.answerAccepts()
 	if len(b.launches) != agents {
 		t.Fatalf("%d launches", len(b.launches))
 	}
@@ -68,7 +68,7 @@ func (b *beating) beatFor(d time.Duration, except ...string) {
 				b.beat(b.launches[i], id)
 			}
 		}
-		b.until(min(wire.HeartbeatInterval, end.Sub(b.now)))
+		b.runFor(min(wire.HeartbeatInterval, end.Sub(b.now)))
 	}
 }
 
@@ -102,22 +102,22 @@ func TestE4SilenceIsNoticedSoonerThanByTheCluster(t *testing.T) {
 		if seconds == 0 {
 			given = time.Minute
 		}
-		b.until(given - time.Millisecond)
+		b.runFor(given - time.Millisecond)
 		if len(b.lost()) > 0 {
 			t.Fatalf("%d: given up too early", seconds)
 		}
 		// The silence itself is noticed by a sweep.
-		b.until(time.Millisecond + max(0, 15*time.Second+step.SweepInterval-given))
+		b.runFor(time.Millisecond + max(0, 15*time.Second+step.SweepInterval-given))
 		if len(b.lost()) != 1 {
 			t.Fatalf("%d: not given up", seconds)
 		}
-		b.until(time.Second)
+		b.runFor(time.Second)
 		b.offer("S1", 3, 8192)
 		if len(b.accepts) > 0 {
 			t.Fatal("launched on the silent agent")
 		}
 		b.offer("S2", 3, 8192)
-		if got := b.accepted(); len(got) != 1 {
+		if got := b.answerAccepts(); len(got) != 1 {
 			t.Fatalf("%d launches elsewhere", len(got))
 		}
 	}
@@ -127,7 +127,7 @@ func TestE4SilenceIsNoticedSoonerThanByTheCluster(t *testing.T) {
 func TestE4WithoutFailoverTheJobGoesOn(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(*jobs.Config) {})
-	b.until(61 * time.Second)
+	b.runFor(61 * time.Second)
 	for e := range b.core.executions.AllEnded() {
 		if s := e.Shard(0); s.State() != executions.Lost ||
 			s.Cause().String() != "agent S1 was silent for 1m0s, so the shard was given up; it may still run there" {
@@ -136,7 +136,7 @@ func TestE4WithoutFailoverTheJobGoesOn(t *testing.T) {
 	}
 	b.trigger()
 	b.offer("S2", 3, 8192)
-	if got := b.accepted(); len(got) != 1 {
+	if got := b.answerAccepts(); len(got) != 1 {
 		t.Fatalf("%d launches of the next execution", len(got))
 	}
 }
@@ -145,24 +145,24 @@ func TestE4WithoutFailoverTheJobGoesOn(t *testing.T) {
 func TestE4SilenceIsEnoughForANewMaster(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(b *beating){
-		"a new session": func(b *beating) { b.unsubscribe(); b.until(10 * time.Second); b.resubscribe() },
+		"a new session": func(b *beating) { b.unsubscribe(); b.runFor(10 * time.Second); b.resubscribe() },
 		"a new leader":  func(b *beating) { b.restart() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
-			b.until(time.Second)
+			b.runFor(time.Second)
 			change(b)
-			b.until(58 * time.Second)
+			b.runFor(58 * time.Second)
 			if name == "a new leader" && len(b.lost()) > 0 {
 				t.Fatal("given up too early")
 			}
-			b.until(2*time.Second + 2*step.SweepInterval)
+			b.runFor(2*time.Second + 2*step.SweepInterval)
 			if len(b.lost()) != 1 {
 				t.Fatal("not given up")
 			}
 			b.offer("S2", 3, 8192)
-			if got := b.accepted(); len(got) != 1 {
+			if got := b.answerAccepts(); len(got) != 1 {
 				t.Fatalf("%d launches elsewhere", len(got))
 			}
 			b.beat(b.launches[0], "S1")
@@ -182,11 +182,11 @@ func TestE4WhatIsNotSilence(t *testing.T) {
 		pass func(*beating)
 		then time.Duration // until it is given up
 	}{
-		"the leader stands still": {func(b *beating) { b.after(10 * time.Minute) }, time.Minute},
-		"a new leader":            {func(b *beating) { b.until(50 * time.Second); b.restart() }, time.Minute},
+		"the leader stands still": {func(b *beating) { b.stepAfter(10 * time.Minute) }, time.Minute},
+		"a new leader":            {func(b *beating) { b.runFor(50 * time.Second); b.restart() }, time.Minute},
 		"no session": {func(b *beating) {
 			b.unsubscribe()
-			b.until(10 * time.Minute)
+			b.runFor(10 * time.Minute)
 			b.resubscribe()
 			b.update(b.launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 		}, 15 * time.Second},
@@ -196,11 +196,11 @@ func TestE4WhatIsNotSilence(t *testing.T) {
 			b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
 			test.pass(b)
 			b.update(b.launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-			b.until(test.then - 2*time.Second)
+			b.runFor(test.then - 2*time.Second)
 			if len(b.lost()) > 0 {
 				t.Fatal("given up too early")
 			}
-			b.until(2*time.Second + 2*step.SweepInterval)
+			b.runFor(2*time.Second + 2*step.SweepInterval)
 			if len(b.lost()) != 1 {
 				t.Error("not given up")
 			}
@@ -209,8 +209,8 @@ func TestE4WhatIsNotSilence(t *testing.T) {
 	t.Run("an executor of an earlier release", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t)
-		l := s.startOn("S1", func(j *jobs.Config) { j.Failover = true })
-		s.until(10 * time.Minute)
+		l := s.runJobOn("S1", func(j *jobs.Config) { j.Failover = true })
+		s.runFor(10 * time.Minute)
 		if isOrphan(s.core, l.TaskID) {
 			t.Error("given up, although it never sends heartbeats")
 		}
@@ -278,9 +278,9 @@ func TestE5WhatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
 	l, remembered := b.launches[0], fromMaster(cluster.ReasonReconciliation)
-	b.until(30 * time.Second)
+	b.runFor(30 * time.Second)
 	b.update(l, cluster.Running, remembered)
-	b.until(31 * time.Second)
+	b.runFor(31 * time.Second)
 	if len(b.lost()) != 1 {
 		t.Fatal("not given up")
 	}
@@ -294,7 +294,7 @@ func TestE5WhatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
 	if !b.core.orphans.IsBlocked("my_job", 0) {
 		t.Fatal("a new leader starts the shard before it has listened")
 	}
-	b.until(20 * time.Second)
+	b.runFor(20 * time.Second)
 	if b.core.orphans.IsBlocked("my_job", 0) {
 		t.Error("it still blocks its shard")
 	}
@@ -303,7 +303,7 @@ func TestE5WhatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
 	if !b.core.orphans.IsBlocked("my_job", 0) {
 		t.Error("it is heard, and does not block its shard")
 	}
-	b.until(time.Second)
+	b.runFor(time.Second)
 	if d := b.update(l, cluster.Running, remembered); len(calls[step.CallKill](d)) > 0 || isOrphan(b.core, l.TaskID) {
 		t.Error("it is seen alive, and is not taken back")
 	}
@@ -315,11 +315,11 @@ func TestE4AnAgentIsBackWithoutTheExecutor(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
 	l := b.launches[0]
-	b.until(20 * time.Second)
-	b.unreachable(l)
-	b.until(10 * time.Second)
+	b.runFor(20 * time.Second)
+	b.reportUnreachable(l)
+	b.runFor(10 * time.Second)
 	b.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
-	b.until(40 * time.Second)
+	b.runFor(40 * time.Second)
 	if o, found := b.core.orphans.Get(l.TaskID); !found || !o.Silent {
 		t.Fatalf("%+v, %v", o, found)
 	}
@@ -337,15 +337,15 @@ func TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives(t *testing.T) {
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.Failover = 2, true })
 	id, l := s.launch()
-	s.run(l)
+	s.reportRunning(l)
 	s.step(s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l[0].Executor.ID, Heartbeat: true}))
-	s.until(50 * time.Second)
+	s.runFor(50 * time.Second)
 	s.update(l[0], cluster.Finished)
-	s.until(45 * time.Second)
+	s.runFor(45 * time.Second)
 	if e := s.execution(id); e.Shards[1].State != executions.Running || isOrphan(s.core, l[1].TaskID) {
 		t.Fatalf("45 s after its executor was heard: %+v", e.Shards[1])
 	}
-	s.until(20 * time.Second)
+	s.runFor(20 * time.Second)
 	if !isOrphan(s.core, l[1].TaskID) {
 		t.Error("not given up 65 s after its executor was heard")
 	}
@@ -355,7 +355,7 @@ func TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives(t *testing.T) {
 func TestE4AnExecutorIsHeardAgain(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
-	b.until(57 * time.Second)
+	b.runFor(57 * time.Second)
 	says := func() bool {
 		return strings.Contains(fmt.Sprintf("%+v", b.explain("my_job")), "has not answered since")
 	}
@@ -372,7 +372,7 @@ func TestE4AnExecutorIsHeardAgain(t *testing.T) {
 func TestE4AnExecutorIsHeardAgainByTheNextLeader(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
-	b.until(30 * time.Second)
+	b.runFor(30 * time.Second)
 	b.update(b.launches[0], cluster.Unreachable, func(u *cluster.Update) {
 		u.Source, u.Reason = cluster.FromMaster, "AGENT_REMOVED"
 	})

@@ -19,7 +19,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// simulatedMaster is a master in simulated time. It offers free resources once a second and after a REVIVE, as Mesos
+// simulatedMaster is a master in simulated time. It offers free resources once a second and after each REVIVE, as Mesos
 // does, and measures how long the core holds its offers.
 type simulatedMaster struct {
 	taskTime   time.Duration // how long tasks run
@@ -30,23 +30,23 @@ type simulatedMaster struct {
 	now, began time.Time
 	suppressed bool
 	agents     []*simulatedAgent
-	offered    int
-	inbox      []Event
-	running    []simulatedTask // by the time of their end
-	held       time.Duration   // the time for which offers were held, summed over the agents
-	tasks      int
+	offered    int                 // the number of offers made
+	inbox      []Event             // the events of the next step
+	running    []simulatedTask     // by the time of their end
+	held       time.Duration       // the time for which offers were held, summed over the agents
+	tasks      int                 // the number of launched tasks
 	revived    int                 // the number of REVIVEs
 	launched   func(taskID string) // if not nil, called for each task
-	// hangs is the beginning of the names of jobs that cannot fetch their package. The attempt to fetch takes as long
-	// as a task.
-	hangs string
+	// hangingPrefix is what the names of jobs begin with that cannot fetch their package; "" means that all can. The
+	// attempt to fetch takes as long as a task.
+	hangingPrefix string
 }
 
 // simulatedAgent is an agent of the simulated master.
 type simulatedAgent struct {
 	id            string
 	free          resources.Amount            // used by no task and no executor
-	offers        map[string]resources.Amount // the part of free that is on offer, by offer
+	offers        map[string]resources.Amount // the part of free that is on offer, by the id of the offer
 	filtered      resources.Amount            // the part of free that a filter keeps from being offered
 	filteredUntil time.Time                   // the end of the filter
 	executors     map[string]bool
@@ -61,7 +61,7 @@ func (a *simulatedAgent) unoffered() resources.Amount {
 	return left
 }
 
-// endOffers ends offers, and filters the part of them that is not used.
+// endOffers ends offers. It filters the part of them that is not used until the given time.
 func (a *simulatedAgent) endOffers(ids []string, used resources.Amount, until time.Time) {
 	var unused resources.Amount
 	for _, id := range ids {
@@ -73,7 +73,6 @@ func (a *simulatedAgent) endOffers(ids []string, used resources.Amount, until ti
 	}
 }
 
-// simulatedTask is a running task.
 type simulatedTask struct {
 	began, ends time.Time
 	agent       *simulatedAgent
@@ -93,21 +92,7 @@ func (p *simulatedMaster) run(d time.Duration) {
 			p.revivedAt = time.Time{}
 			p.allocate()
 		}
-		for len(p.running) > 0 && !p.running[0].ends.After(p.now) {
-			t := p.running[0]
-			p.running = p.running[1:]
-			t.agent.free = t.agent.free.Plus(t.task.Resources)
-			u := cluster.Update{TaskID: t.task.TaskID, AgentID: t.agent.id, ExecutorID: t.task.Executor.ID,
-				State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte(t.task.TaskID + "f"),
-				Timestamp: p.now}
-			status := wire.Status{StartTime: t.began, CompleteTime: p.now}
-			if strings.HasPrefix(t.task.TaskID, p.hangs) && p.hangs != "" {
-				u.State, status = cluster.Failed, wire.Status{Phase: wire.PhaseFetch, Unreachable: "hangs:80",
-					Cause: "hangs:80 gave no answer"}
-			}
-			u.Status = &status
-			p.send(u)
-		}
+		p.endTasks()
 		events := p.inbox
 		p.inbox = nil
 		decision := p.core.Step(clock.Now{Wall: p.now, Elapsed: p.now.Sub(p.began)}, p.rnd, events)
@@ -127,7 +112,7 @@ func (p *simulatedMaster) run(d time.Duration) {
 		if len(p.inbox) > 0 {
 			next = 0
 		}
-		next = max(next, time.Millisecond) // a commit
+		next = max(next, time.Millisecond) // the duration of a commit
 		for _, a := range p.agents {
 			if len(a.offers) > 0 {
 				p.held += next
@@ -137,17 +122,36 @@ func (p *simulatedMaster) run(d time.Duration) {
 	}
 }
 
-// send sends an event to the core, in its next step.
+// endTasks reports the ends of the tasks whose time is over, and frees their resources.
+func (p *simulatedMaster) endTasks() {
+	for len(p.running) > 0 && !p.running[0].ends.After(p.now) {
+		t := p.running[0]
+		p.running = p.running[1:]
+		t.agent.free = t.agent.free.Plus(t.task.Resources)
+		u := cluster.Update{TaskID: t.task.TaskID, AgentID: t.agent.id, ExecutorID: t.task.Executor.ID,
+			State: cluster.Finished, Source: cluster.FromExecutor, UUID: []byte(t.task.TaskID + "f"),
+			Timestamp: p.now}
+		status := wire.Status{StartTime: t.began, CompleteTime: p.now}
+		if p.hangingPrefix != "" && strings.HasPrefix(t.task.TaskID, p.hangingPrefix) {
+			u.State, status = cluster.Failed, wire.Status{Phase: wire.PhaseFetch, Unreachable: "hangs:80",
+				Cause: "hangs:80 gave no answer"}
+		}
+		u.Status = &status
+		p.send(u)
+	}
+}
+
+// send gives the core an event in its next step.
 func (p *simulatedMaster) send(e cluster.Event) {
 	p.inbox = append(p.inbox, ClusterEvent{Session: p.core.subscription.Number(), Event: e})
 }
 
-// allocate offers the free resources, unless offers are suppressed or filtered.
+// allocate offers the free resources of all agents, except filtered ones. It does nothing while offers are suppressed.
 func (p *simulatedMaster) allocate() {
 	if p.suppressed {
 		return
 	}
-	var made []cluster.Offer
+	var offers []cluster.Offer
 	for _, a := range p.agents {
 		free := a.unoffered()
 		if free.CPUMilli <= 0 || p.now.Before(a.filteredUntil) && free.Fits(a.filtered) {
@@ -156,11 +160,11 @@ func (p *simulatedMaster) allocate() {
 		p.offered++
 		id := fmt.Sprintf("O%d", p.offered)
 		a.offers[id] = free
-		made = append(made, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id,
+		offers = append(offers, cluster.Offer{ID: id, AgentID: a.id, Hostname: a.id, AgentURL: "http://" + a.id,
 			Resources: free, ExecutorIDs: step.SortedKeys(a.executors)})
 	}
-	if len(made) > 0 {
-		p.send(cluster.Offers{Offers: made})
+	if len(offers) > 0 {
+		p.send(cluster.Offers{Offers: offers})
 	}
 }
 
@@ -202,10 +206,10 @@ func (p *simulatedMaster) handle(call step.Call) {
 	}
 }
 
-// executorSize is the size of the executors of all apps.
+// executorSize is the size of every app's executor.
 var executorSize = resources.New(0.1, 32)
 
-// accept launches the tasks of an ACCEPT on an agent.
+// accept answers an ACCEPT, and runs its tasks on the agent.
 func (p *simulatedMaster) accept(a *simulatedAgent, call step.CallLaunch) {
 	p.inbox = append(p.inbox, LaunchAnswered{Session: p.core.subscription.Number(), Seq: call.Seq, OK: true})
 	var used resources.Amount
@@ -225,14 +229,15 @@ func (p *simulatedMaster) accept(a *simulatedAgent, call step.CallLaunch) {
 	a.endOffers(call.Launch.OfferIDs, used, p.now.Add(call.Launch.Refuse))
 }
 
-// newSimulatedMaster returns a master whose core has 1,000 jobs with a cron each. Its agents have much room.
+// newSimulatedMaster returns a master whose agents have room for everything. Its core has 1,000 small jobs, and cron
+// returns the cron of the i-th one.
 func newSimulatedMaster(b testing.TB, cron func(i int) string) *simulatedMaster {
 	b.Helper()
 	return newSimulatedJobs(b, 1000, func(i int, j *jobs.Config) { j.Cron = cron(i) })
 }
 
-// newSimulatedJobs returns a master whose core has n jobs of one small shard each, changed by change. Its agents have
-// much room.
+// newSimulatedJobs returns a master whose agents have room for everything. Its core has n jobs, which change may
+// change: each has one small shard.
 func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
 	p := newSimulatedCluster(b, 20, resources.New(16, 16000), n, change)
@@ -241,13 +246,14 @@ func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *
 	return p
 }
 
-// newSimulatedCluster returns a master with a number of agents of one size, before the first step of its core.
+// newSimulatedCluster returns a master with agents of one size, before the first step of its core. The core has n jobs
+// of one small shard each, which change may change.
 func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 	change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
 	p := &simulatedMaster{reviveTime: 10 * time.Millisecond, taskTime: 5 * time.Second,
-		core: New(step.DefaultOptions()),
-		rnd:  rand.NewPCG(1, 2), now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
+		core: New(step.DefaultOptions()), rnd: rand.NewPCG(1, 2),
+		now: time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC), suppressed: true}
 	for i := range agents {
 		p.agents = append(p.agents, &simulatedAgent{id: fmt.Sprintf("S%02d", i), free: size,
 			offers: map[string]resources.Amount{}, executors: map[string]bool{}})
@@ -274,8 +280,8 @@ func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 	return p
 }
 
-// squeeze lets other frameworks use most of the cluster, after the core has learned the capacity of the agents. Then
-// it triggers a job that does not fit into the rest.
+// squeeze lets other frameworks use most of the cluster, once the core has measured the capacity of the agents. Then
+// it triggers a job that change makes too large for the rest.
 func (p *simulatedMaster) squeeze(b testing.TB, change func(*jobs.Config)) {
 	b.Helper()
 	j := *p.core.config.Job("job_000").Config()

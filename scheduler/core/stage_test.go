@@ -26,25 +26,25 @@ import (
 type stage struct {
 	t    testing.TB
 	core *Core
-	opt  step.Options
+	opt  step.Options // of the next core
 	rnd  rand.Source
-	// now is the true time; the wall clock is ahead of it by skew.
+	// now is the true time. The wall clock is ahead of it by skew.
 	now  time.Time
 	skew time.Duration
-	// loaded is the true time at which the term began, and began the wall clock at that time.
-	loaded, began time.Time
-	stored        map[string][]byte
-	last          Decision
-	offerN        int
-	actor         event.Actor // the requester
-	// accepts are the ACCEPTs that are not answered yet.
+	// loadedAt is the true time at which the present term began. wallAtLoad is the time of the wall clock then.
+	loadedAt, wallAtLoad time.Time
+	stored               map[string][]byte // the values of the registry, by path
+	last                 Decision          // of the last step
+	offerCount           int               // of the offers that were made; their ids contain it
+	actor                event.Actor       // the requester
+	// accepts are the ACCEPTs that the master has not answered yet.
 	accepts []step.CallLaunch
 	// created are the ids of all created executions, in the order of their creation.
 	created []string
 }
 
-// fails reports that a task has failed with exit status 3, after a minute.
-func (s *stage) fails(l cluster.TaskLaunch) {
+// reportFailed reports that a task has failed with exit status 3, after it ran for a minute.
+func (s *stage) reportFailed(l cluster.TaskLaunch) {
 	s.t.Helper()
 	status := 3
 	st := wire.Status{StartTime: s.now.Add(-time.Minute), CompleteTime: s.now, ExitStatus: &status,
@@ -58,14 +58,14 @@ func (s *stage) restart() {
 	s.t.Helper()
 	s.core = s.load()
 	s.step()
-	s.subscribed()
+	s.answerSubscribe()
 }
 
-// load returns a core with the stored state.
+// load begins a term: it returns a new core that has loaded the stored state.
 func (s *stage) load() *Core {
 	s.t.Helper()
 	core := New(s.opt)
-	s.loaded, s.began = s.now, s.wall()
+	s.loadedAt, s.wallAtLoad = s.now, s.wall()
 	if err := core.Load(s.wall(), Stored{Entries: s.entries()}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -75,18 +75,18 @@ func (s *stage) load() *Core {
 // wall returns the time of the wall clock.
 func (s *stage) wall() time.Time { return s.now.Add(s.skew) }
 
-// clocks returns the times for a step of the present term.
-func (s *stage) clocks() clock.Now { return clock.Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loaded)} }
+// clocks returns the times that a step of the present term is given.
+func (s *stage) clocks() clock.Now { return clock.Now{Wall: s.wall(), Elapsed: s.now.Sub(s.loadedAt)} }
 
-// wake returns when the core wants the next step; the zero time means never.
+// wake returns the true time of the next step that the core requested, or zero if it requested none.
 func (s *stage) wake() time.Time {
 	if s.last.Wake == 0 {
 		return time.Time{}
 	}
-	return s.loaded.Add(s.last.Wake)
+	return s.loadedAt.Add(s.last.Wake)
 }
 
-// entries returns the stored state in the order of paths.
+// entries returns the stored state in the order of its paths.
 func (s *stage) entries() (all []registry.Entry) {
 	for _, path := range step.SortedKeys(s.stored) {
 		all = append(all, registry.Entry{Path: path, Value: s.stored[path]})
@@ -94,8 +94,8 @@ func (s *stage) entries() (all []registry.Entry) {
 	return all
 }
 
-// subscribed answers the SUBSCRIBE of the last step.
-func (s *stage) subscribed() {
+// answerSubscribe answers the SUBSCRIBE of the last step.
+func (s *stage) answerSubscribe() {
 	s.t.Helper()
 	number := int64(-1)
 	for _, c := range s.last.Calls {
@@ -109,7 +109,7 @@ func (s *stage) subscribed() {
 	s.step(SessionBegan{Session: number, MasterID: "master-1"})
 }
 
-// step makes the core take a step with events, and stores its writes.
+// step makes the core take a step with the events, and stores what the core writes.
 func (s *stage) step(events ...Event) Decision {
 	s.t.Helper()
 	s.last = s.core.Step(s.clocks(), s.rnd, events)
@@ -129,22 +129,22 @@ func (s *stage) step(events ...Event) Decision {
 	return s.last
 }
 
-// after lets a duration pass, and steps.
-func (s *stage) after(d time.Duration, events ...Event) Decision {
+// stepAfter lets a duration pass without a step, and then takes one.
+func (s *stage) stepAfter(d time.Duration, events ...Event) Decision {
 	s.t.Helper()
 	s.now = s.now.Add(d)
 	return s.step(events...)
 }
 
-// setClock moves the wall clock by a duration, forward or back, and steps.
-func (s *stage) setClock(by time.Duration) Decision {
+// moveClock moves the wall clock by a duration, forward or back, and takes a step.
+func (s *stage) moveClock(by time.Duration) Decision {
 	s.t.Helper()
 	s.skew += by
 	return s.step()
 }
 
-// until lets a duration pass, with a step whenever the core requests one, and another at the end.
-func (s *stage) until(d time.Duration) {
+// runFor lets a duration pass. It takes a step whenever the core requests one, and another at the end.
+func (s *stage) runFor(d time.Duration) {
 	s.t.Helper()
 	end := s.now.Add(d)
 	for i := 0; ; i++ {
@@ -166,16 +166,16 @@ func (s *stage) until(d time.Duration) {
 	s.step()
 }
 
-// apply commits a planned change.
+// apply commits a planned change, and fails the test if the change was refused.
 func (s *stage) apply(p *config.Planned, err error) {
 	s.t.Helper()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.committed(p)
+	s.commit(p)
 }
 
-// app registers my_app, changed by change.
+// app registers my_app with the given changes.
 func (s *stage) app(change ...func(*app.Config)) {
 	s.t.Helper()
 	a := app.Default()
@@ -187,7 +187,8 @@ func (s *stage) app(change ...func(*app.Config)) {
 	s.apply(s.core.planRegisterApp(a))
 }
 
-// job registers my_job, a transient job of my_app with three shards of 1 CPU and 64 MB, changed by change.
+// job registers my_job, with the given changes. Without them it is a transient job of my_app with three shards of 1 CPU
+// and 64 MB.
 func (s *stage) job(change ...func(*jobs.Config)) {
 	s.t.Helper()
 	j := jobs.Default()
@@ -204,18 +205,18 @@ func (s *stage) clusterEvent(e cluster.Event) Event {
 	return ClusterEvent{Session: s.core.subscription.Number(), Event: e}
 }
 
-// offer offers resources of an agent on which the given executors run.
+// offer makes the master offer CPUs and megabytes of memory of an agent on which the given executors run.
 func (s *stage) offer(agent string, cpus, mem float64, executors ...string) Decision {
 	s.t.Helper()
-	s.offerN++
+	s.offerCount++
 	return s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
-		ID: fmt.Sprintf("O%d", s.offerN), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
+		ID: fmt.Sprintf("O%d", s.offerCount), AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",
 		Resources: resources.New(cpus, mem), ExecutorIDs: executors,
 	}}}))
 }
 
-// accepted answers all ACCEPTs with 202 and returns their launches.
-func (s *stage) accepted() []cluster.TaskLaunch {
+// answerAccepts answers all ACCEPTs with 202, and returns the launches that they contain.
+func (s *stage) answerAccepts() []cluster.TaskLaunch {
 	s.t.Helper()
 	var launches []cluster.TaskLaunch
 	var answers []Event
@@ -230,39 +231,38 @@ func (s *stage) accepted() []cluster.TaskLaunch {
 	return launches
 }
 
-// update sends a status update of a task, by default from its executor.
-func (s *stage) update(l cluster.TaskLaunch, state cluster.State, more ...func(*cluster.Update)) Decision {
+// update sends a status update of a task. It comes from the executor, unless a change says otherwise.
+func (s *stage) update(l cluster.TaskLaunch, state cluster.State, changes ...func(*cluster.Update)) Decision {
 	s.t.Helper()
 	id, err := jobs.ParseTaskID(l.TaskID)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	u := cluster.Update{TaskID: l.TaskID, AgentID: id.Agent, ExecutorID: l.Executor.ID, State: state,
-		Source: cluster.FromExecutor,
-		UUID:   fmt.Appendf(nil, "%s-%s", state, l.TaskID), Timestamp: s.now}
-	for _, f := range more {
+		Source: cluster.FromExecutor, UUID: fmt.Appendf(nil, "%s-%s", state, l.TaskID), Timestamp: s.now}
+	for _, f := range changes {
 		f(&u)
 	}
 	return s.step(s.clusterEvent(u))
 }
 
-// run reports that tasks run.
-func (s *stage) run(launches []cluster.TaskLaunch) {
+// reportRunning reports that tasks are running.
+func (s *stage) reportRunning(launches []cluster.TaskLaunch) {
 	s.t.Helper()
 	for _, l := range launches {
 		s.update(l, cluster.Running)
 	}
 }
 
-// finish reports that tasks have finished.
-func (s *stage) finish(launches []cluster.TaskLaunch) {
+// reportFinished reports that tasks have finished.
+func (s *stage) reportFinished(launches []cluster.TaskLaunch) {
 	s.t.Helper()
 	for _, l := range launches {
 		s.update(l, cluster.Finished)
 	}
 }
 
-// trigger triggers my_job, and returns the id of the execution.
+// trigger triggers my_job, and returns the id of the new execution.
 func (s *stage) trigger() string {
 	s.t.Helper()
 	return s.triggerJob("my_job").Replies[0].ExecutionID
@@ -288,11 +288,12 @@ func newStage(t testing.TB) *stage {
 	return s
 }
 
-// fromMaster and fromAgent make an update one of the master or of an agent, with a reason.
+// fromMaster makes an update come from the master, with a reason. It needs no acknowledgement, so it has no UUID.
 func fromMaster(reason cluster.Reason) func(*cluster.Update) {
 	return func(u *cluster.Update) { u.Source, u.Reason, u.UUID = cluster.FromMaster, reason, nil }
 }
 
+// fromAgent makes an update come from an agent, with a reason.
 func fromAgent(reason cluster.Reason) func(*cluster.Update) {
 	return func(u *cluster.Update) { u.Source, u.Reason = cluster.FromAgent, reason }
 }
@@ -320,16 +321,16 @@ func withMisfire(j *jobs.Config) { j.Misfire = true }
 
 func hourly(j *jobs.Config) { j.Cron = "0 0 * * * ?" }
 
-// start triggers my_job and launches it on agent S1, which has the given number of CPUs.
-func (s *stage) start(cpus float64) []cluster.TaskLaunch {
+// startWithCPUs triggers my_job, offers agent S1 with that many CPUs, and returns what was launched there.
+func (s *stage) startWithCPUs(cpus float64) []cluster.TaskLaunch {
 	s.t.Helper()
 	s.trigger()
 	s.offer("S1", cpus, 8192)
-	return s.accepted()
+	return s.answerAccepts()
 }
 
-// unreachable reports that the agent of a task is unreachable since now.
-func (s *stage) unreachable(l cluster.TaskLaunch) {
+// reportUnreachable makes the master report that the agent of a task is unreachable from now on.
+func (s *stage) reportUnreachable(l cluster.TaskLaunch) {
 	s.t.Helper()
 	s.update(l, cluster.Unreachable, fromMaster(""), func(u *cluster.Update) { u.UnreachableSince = s.now })
 }
@@ -344,40 +345,40 @@ func (s *stage) unsubscribe() {
 	}
 }
 
-// resubscribe ends the session and begins another.
+// resubscribe ends the session, and begins the next.
 func (s *stage) resubscribe() {
 	s.t.Helper()
 	s.unsubscribe()
-	s.subscribed()
+	s.answerSubscribe()
 }
 
-// subscribedAgain answers a SUBSCRIBE that was sent in an earlier step.
-func (s *stage) subscribedAgain() {
+// answerEarlierSubscribe answers a SUBSCRIBE that was sent before the last step.
+func (s *stage) answerEarlierSubscribe() {
 	s.t.Helper()
 	s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-1"})
 }
 
-// startOn registers my_app and my_job with one shard, runs it on an agent, and returns its launch.
-func (s *stage) startOn(agent string, change func(*jobs.Config)) cluster.TaskLaunch {
+// runJobOn registers my_app and my_job, runs the only shard of the job on an agent, and returns the launch.
+func (s *stage) runJobOn(agent string, change func(*jobs.Config)) cluster.TaskLaunch {
 	s.t.Helper()
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1; change(j) })
 	s.trigger()
 	s.offer(agent, 4, 1000)
-	l := s.accepted()
-	if len(l) != 1 {
-		s.t.Fatalf("%d launched", len(l))
+	launches := s.answerAccepts()
+	if len(launches) != 1 {
+		s.t.Fatalf("%d tasks were launched, want 1", len(launches))
 	}
-	s.run(l)
-	return l[0]
+	s.reportRunning(launches)
+	return launches[0]
 }
 
-// launch triggers my_job, and launches its shards on agent S1, which has 8 CPUs.
+// launch triggers my_job, and launches its shards on agent S1, which offers 8 CPUs.
 func (s *stage) launch() (id string, launches []cluster.TaskLaunch) {
 	s.t.Helper()
 	id = s.trigger()
 	s.offer("S1", 8, 8192)
-	return id, s.accepted()
+	return id, s.answerAccepts()
 }
 
 // runJob registers my_app and my_job, and runs the job's shards on agent S1.
@@ -385,12 +386,12 @@ func (s *stage) runJob(change ...func(*jobs.Config)) []cluster.TaskLaunch {
 	s.t.Helper()
 	s.app()
 	s.job(change...)
-	launches := s.start(8)
-	s.run(launches)
+	launches := s.startWithCPUs(8)
+	s.reportRunning(launches)
 	return launches
 }
 
-// triggerJob triggers a job.
+// triggerJob triggers a job, and fails the test if the request is refused.
 func (s *stage) triggerJob(name string) Decision {
 	s.t.Helper()
 	d := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: name}})
@@ -409,7 +410,7 @@ func (s *stage) updateJob(name string, change func(*jobs.Config)) {
 	}))
 }
 
-// explain returns the core's explanation of a job.
+// explain returns what users see when they ask why a job does not run.
 func (s *stage) explain(job string) views.Explanation {
 	s.t.Helper()
 	x, err := s.core.views.Explain(job)

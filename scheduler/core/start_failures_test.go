@@ -18,16 +18,16 @@ func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) 
 	s.job(oneShard)
 	id := s.trigger()
 	for i := range 5 {
-		s.until(time.Minute)
+		s.runFor(time.Minute)
 		s.offer("S1", 8, 8192)
-		l := s.accepted()
+		l := s.answerAccepts()
 		if len(l) != 1 {
 			t.Fatalf("try %d: %d launches", i+1, len(l))
 		}
 		s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed),
 			func(u *cluster.Update) { u.Message = "no such file" })
 		if i == 0 {
-			s.until(300 * time.Millisecond)
+			s.runFor(300 * time.Millisecond)
 			s.offer("S1", 8, 8192)
 			x := s.explain("my_job")
 			if len(s.accepts) > 0 || len(x.Waiting) != 1 ||
@@ -49,12 +49,12 @@ func TestF8FailedStartsSurviveALeader(t *testing.T) {
 	s.trigger()
 	for range 4 {
 		s.offer("S1", 8, 8000)
-		launches := s.accepted()
+		launches := s.answerAccepts()
 		if len(launches) != 1 {
 			t.Fatalf("%d launches", len(launches))
 		}
 		s.update(launches[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed))
-		s.until(10 * time.Second)
+		s.runFor(10 * time.Second)
 	}
 	before, _ := s.core.startFailures.Of("my_app", "S1")
 	s.restart()

@@ -62,7 +62,7 @@ func TestQueuesAreMeasured(t *testing.T) {
 	s.trigger()
 	s.trigger()
 	expect("the second run waits for the first", queues{ready: 1, blocked: 1, daemon: 3})
-	s.after(time.Minute)
+	s.stepAfter(time.Minute)
 	if st := s.core.views.Stats(); st.Ready.Oldest != time.Minute || st.Daemon.Oldest != time.Minute ||
 		st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
 		t.Errorf("%+v", st)
@@ -71,11 +71,11 @@ func TestQueuesAreMeasured(t *testing.T) {
 	expect("the job is paused", queues{blocked: 2, daemon: 3})
 	s.step(Request{Token: 8, Event: operator.PauseRequested{Job: "my_job"}})
 	s.offer("S1", 8, 8192)
-	l := s.accepted()
+	l := s.answerAccepts()
 	if len(l) != 5 {
 		t.Fatalf("%d launched", len(l))
 	}
-	s.run(l)
+	s.reportRunning(l)
 	expect("all run but the second", queues{blocked: 1})
 	var mine []cluster.TaskLaunch
 	for _, one := range l {
@@ -85,7 +85,7 @@ func TestQueuesAreMeasured(t *testing.T) {
 			s.update(one, cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
 		}
 	}
-	s.fails(mine[0])
+	s.reportFailed(mine[0])
 	s.update(mine[1], cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
 	expect("all have ended, and wait", queues{blocked: 1, failover: 1, retry: 1, daemon: 3})
 	st := s.core.views.Stats()
@@ -101,30 +101,30 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, everyFiveSeconds, func(j *jobs.Config) { j.MaxRetries, j.Misfire = 1, true })
-	s.until(5 * time.Second)
-	s.after(20 * time.Millisecond)
+	s.runFor(5 * time.Second)
+	s.stepAfter(20 * time.Millisecond)
 	s.offer("S1", 8, 8192)
-	first := s.accepted()[0]
+	first := s.answerAccepts()[0]
 	began := s.now.Add(480 * time.Millisecond) // half a second after the fire
 	says := func(l cluster.TaskLaunch, state cluster.State, st wire.Status) {
 		t.Helper()
 		data := &st
 		s.update(l, state, func(u *cluster.Update) { u.Status, u.UUID = data, []byte(s.now.String()) })
 	}
-	s.after(time.Second)
+	s.stepAfter(time.Second)
 	says(first, cluster.Running, wire.Status{StartTime: began})
-	s.after(time.Second)
+	s.stepAfter(time.Second)
 	says(first, cluster.Running, wire.Status{StartTime: began})
 	status := 1
-	s.after(8 * time.Second) // a fire waits by now: its delay is not the scheduler's
+	s.stepAfter(8 * time.Second) // a fire waits by now: its delay is not the scheduler's
 	says(first, cluster.Failed, wire.Status{StartTime: began, CompleteTime: began.Add(9 * time.Second),
 		ExitStatus: &status})
-	s.after(time.Minute)
+	s.stepAfter(time.Minute)
 	s.offer("S1", 8, 8192)
-	second := s.accepted()[0]
+	second := s.answerAccepts()[0]
 	says(second, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(2 * time.Second)})
 	s.offer("S1", 8, 8192)
-	third := s.accepted()[0]
+	third := s.answerAccepts()[0]
 	says(third, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(3 * time.Second)})
 	st := s.core.views.Stats()
 	for name, c := range map[string]struct {

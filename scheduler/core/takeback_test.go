@@ -33,10 +33,10 @@ func TestE5AnAttemptIsTakenBackUnlessItWasReplaced(t *testing.T) {
 		"a new leader leads":                {oneShard, (*stage).restart, true},
 		"the next execution waits for room": {oneShard, func(s *stage) { s.trigger() }, true},
 		"the job is paused":                 {oneShard, func(s *stage) { s.step(Request{Token: 3, Event: operator.PauseRequested{Job: "my_job", Paused: true}}) }, true},
-		"its executor was idle for an hour": {oneShard, func(s *stage) { s.until(time.Hour) }, true},
+		"its executor was idle for an hour": {oneShard, func(s *stage) { s.runFor(time.Hour) }, true},
 		"its shard runs elsewhere":          {withFailover, func(s *stage) { runElsewhere(s) }, false},
 		"the next execution runs":           {oneShard, func(s *stage) { s.trigger(); runElsewhere(s) }, false},
-		"the next execution has ended":      {oneShard, func(s *stage) { s.trigger(); s.offer("S2", 8, 8192); s.finish(s.accepted()) }, false},
+		"the next execution has ended":      {oneShard, func(s *stage) { s.trigger(); s.offer("S2", 8, 8192); s.reportFinished(s.answerAccepts()) }, false},
 		"its job was deregistered":          {oneShard, func(s *stage) { s.apply(s.core.planDeregisterJob("my_job")) }, false},
 		"its job is another one of that name": {oneShard, func(s *stage) {
 			s.apply(s.core.planDeregisterJob("my_job"))
@@ -57,11 +57,11 @@ func TestE5AnAttemptIsTakenBackUnlessItWasReplaced(t *testing.T) {
 				s.trigger()
 			}
 			s.offer("S1", 8, 8192)
-			l := s.accepted()
-			s.run(l)
+			l := s.answerAccepts()
+			s.reportRunning(l)
 			id := s.created[0]
-			s.unreachable(l[0])
-			s.until(time.Minute)
+			s.reportUnreachable(l[0])
+			s.runFor(time.Minute)
 			if !isOrphan(s.core, l[0].TaskID) {
 				t.Fatal("it was not given up")
 			}
@@ -80,7 +80,7 @@ func TestE5AnAttemptIsTakenBackUnlessItWasReplaced(t *testing.T) {
 				t.Fatalf("%+v", e)
 			}
 			// It is not given up again at once, no other attempt starts beside it, and its end counts.
-			s.until(30 * time.Second)
+			s.runFor(30 * time.Second)
 			s.offer("S2", 8, 8192)
 			if len(s.accepts) > 0 {
 				t.Fatal("another attempt starts beside it")
@@ -92,7 +92,7 @@ func TestE5AnAttemptIsTakenBackUnlessItWasReplaced(t *testing.T) {
 				t.Errorf("at the end: %+v", e)
 			}
 			s.offer("S2", 8, 8192)
-			if want := len(s.created) - 1; len(s.accepted()) != want && e.Source != executions.DaemonSource {
+			if want := len(s.created) - 1; len(s.answerAccepts()) != want && e.Source != executions.DaemonSource {
 				t.Errorf("the next execution does not run")
 			}
 		})
@@ -102,13 +102,13 @@ func TestE5AnAttemptIsTakenBackUnlessItWasReplaced(t *testing.T) {
 // runElsewhere runs what waits on agent S2.
 func runElsewhere(s *stage) []cluster.TaskLaunch {
 	s.t.Helper()
-	s.until(5 * time.Second)
+	s.runFor(5 * time.Second)
 	s.offer("S2", 8, 8192)
-	l := s.accepted()
+	l := s.answerAccepts()
 	if len(l) == 0 {
 		s.t.Fatal("nothing is launched on S2")
 	}
-	s.run(l)
+	s.reportRunning(l)
 	return l
 }
 
@@ -118,8 +118,8 @@ func TestE5NoEndNumberIsUsedTwice(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)
-	s.unreachable(l[0])
-	s.until(2 * time.Minute)
+	s.reportUnreachable(l[0])
+	s.runFor(2 * time.Minute)
 	former := s.core.executions.EndedByID(s.created[0]).EndNumber()
 	s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
 	s.restart()
@@ -133,13 +133,13 @@ func TestE5NoEndNumberIsUsedTwice(t *testing.T) {
 func TestE5ANewLeaderPlacesNothingBesideAHungExecutor(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
-	b.until(2 * time.Minute)
+	b.runFor(2 * time.Minute)
 	if len(b.lost()) != 1 {
 		t.Fatal("not given up")
 	}
 	b.restart()
 	b.update(b.launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
-	b.until(time.Minute)
+	b.runFor(time.Minute)
 	b.offer("S1", 3, 8192)
 	if len(b.accepts) > 0 {
 		t.Error("launched on its agent")
@@ -155,11 +155,11 @@ func TestE5TheNextExecutionIsFreedOnKubernetes(t *testing.T) {
 	s.restart()
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 2 })
-	l := s.start(8)
-	s.run(l)
+	l := s.startWithCPUs(8)
+	s.reportRunning(l)
 	s.trigger()
-	s.unreachable(l[0])
-	s.until(2 * time.Minute)
+	s.reportUnreachable(l[0])
+	s.runFor(2 * time.Minute)
 	if !isOrphan(s.core, l[0].TaskID) {
 		t.Fatal("not given up")
 	}
@@ -185,8 +185,8 @@ func TestE5TheEndOfAnAttemptThatWasAwayCounts(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			l := s.runJob(oneShard)
-			s.unreachable(l[0])
-			s.until(2 * time.Minute)
+			s.reportUnreachable(l[0])
+			s.runFor(2 * time.Minute)
 			s.update(l[0], test.state, test.more)
 			if e := s.execution(s.created[0]); e.Shards[0].State != test.want || len(orphanIDs(s.core)) > 0 {
 				t.Errorf("%+v, orphans %v", e, orphanIDs(s.core))
@@ -203,7 +203,7 @@ func TestE5TheHistoryOfAnAttemptThatWasAway(t *testing.T) {
 	s.restart()
 	s.app()
 	s.job(oneShard)
-	l := s.start(8)[0]
+	l := s.startWithCPUs(8)[0]
 	var rows []string
 	record := func() {
 		for _, e := range s.last.History.Rows.Executions {
@@ -219,9 +219,9 @@ func TestE5TheHistoryOfAnAttemptThatWasAway(t *testing.T) {
 	}
 	for range 2 {
 		update(cluster.Running)
-		s.unreachable(l)
+		s.reportUnreachable(l)
 		for end := s.now.Add(time.Minute); s.now.Before(end); {
-			s.after(time.Second)
+			s.stepAfter(time.Second)
 			record()
 		}
 	}
@@ -249,10 +249,10 @@ func TestE5TheEndOfWhatWasReplacedIsRecorded(t *testing.T) {
 			s.job(oneShard, withFailover)
 			id := s.trigger()
 			s.offer("S1", 8, 8192)
-			first := s.accepted()
-			s.run(first)
-			s.unreachable(first[0])
-			s.until(time.Minute)
+			first := s.answerAccepts()
+			s.reportRunning(first)
+			s.reportUnreachable(first[0])
+			s.runFor(time.Minute)
 			second := runElsewhere(s)
 			s.update(first[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
 			d := s.update(first[0], end)
@@ -261,7 +261,7 @@ func TestE5TheEndOfWhatWasReplacedIsRecorded(t *testing.T) {
 				rows[0].State != "TASK_"+string(end) || rows[0].Message.Code() != reason.EndedAfterGivenUp().Code() {
 				t.Errorf("recorded: %+v", rows)
 			}
-			s.finish(second)
+			s.reportFinished(second)
 			if e := s.execution(id); e.State != executions.Finished || e.Shards[0].TaskID != second[0].TaskID {
 				t.Errorf("%+v", e)
 			}

@@ -37,7 +37,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	// The master is silent: the question is repeated, at growing intervals.
 	asked := 0
 	for range 600 {
-		s.after(time.Second)
+		s.stepAfter(time.Second)
 		asked += len(s.questions())
 		if q := s.questions(); len(q) > 0 {
 			first = q[0]
@@ -72,7 +72,7 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	}
 	kills := 0
 	for range 60 {
-		s.after(time.Second)
+		s.stepAfter(time.Second)
 		kills += len(calls[step.CallKill](s.last))
 	}
 	if kills < 3 {
@@ -112,7 +112,7 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable,
 		Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
 	s.answer(s.nextQuestion())
-	s.until(10 * time.Second)
+	s.runFor(10 * time.Second)
 	if s.core.subscription.InTakeover() {
 		t.Fatal("not taken over after the task was unreachable for a minute")
 	}
@@ -175,7 +175,7 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	check(t, s)
 	// Only the lost shards run.
 	s.offer("S1", 8, 8000)
-	launches := s.accepted()
+	launches := s.answerAccepts()
 	items := map[string][]int{}
 	for _, l := range launches {
 		id, err := jobs.ParseTaskID(l.TaskID)

@@ -14,7 +14,7 @@ import (
 )
 
 // own is a stage whose tasks bring their executors, as on Kubernetes.
-func own(t *testing.T) *stage {
+func newStageOfTaskExecutors(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
 	s.opt.TaskExecutors = true
@@ -23,10 +23,10 @@ func own(t *testing.T) *stage {
 }
 
 // offers makes an offer with everything that a cluster may report of an agent.
-func (s *stage) offers(o cluster.Offer) Decision {
+func (s *stage) offerAgent(o cluster.Offer) Decision {
 	s.t.Helper()
-	s.offerN++
-	o.ID, o.Hostname = "P"+o.AgentID+time.Duration(s.offerN).String(), o.AgentID
+	s.offerCount++
+	o.ID, o.Hostname = "P"+o.AgentID+time.Duration(s.offerCount).String(), o.AgentID
 	return s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}}))
 }
 
@@ -34,12 +34,12 @@ func (s *stage) offers(o cluster.Offer) Decision {
 // and its agent's account counts it, in the next term as well.
 func TestTasksThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job()
 	s.trigger()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192), Total: resources.New(4, 1000)})
-	launched := s.accepted()
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192), Total: resources.New(4, 1000)})
+	launched := s.answerAccepts()
 	if len(launched) != 3 {
 		t.Fatalf("%d of 3 shards were launched on just their own size", len(launched))
 	}
@@ -60,27 +60,27 @@ func TestTasksThatBringTheirExecutors(t *testing.T) {
 			t.Errorf("%s: %+v, %v", when, a.AgentView, err)
 		}
 	}
-	s.run(launched)
+	s.reportRunning(launched)
 	see("while they run", 3, 3)
 	s.restart()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 808), Total: resources.New(4, 1000)})
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 808), Total: resources.New(4, 1000)})
 	see("in the next term", 3, 3)
 	if a, _ := s.core.views.Agent("n1"); a.CPUs.Total == nil || *a.CPUs.Total != 4 {
 		t.Errorf("%+v", a.CPUs)
 	}
-	s.finish(launched)
+	s.reportFinished(launched)
 	see("at their end", 0, 0)
 }
 
 // The reason why a task does not begin is shown until it begins.
 func TestTasksThatDoNotBegin(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard)
 	id := s.trigger()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
-	l := s.accepted()[0]
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
+	l := s.answerAccepts()[0]
 	says := func(u cluster.Update, want string) {
 		t.Helper()
 		u.TaskID, u.AgentID = l.TaskID, "n1"
@@ -108,10 +108,10 @@ func TestTasksThatDoNotBegin(t *testing.T) {
 // The resources of an app's executor are not accounted, so they make no job too large.
 func TestNotesOfJobsThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192), Total: resources.New(3, 192)})
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192), Total: resources.New(3, 192)})
 	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) > 0 {
 		t.Errorf("a job that just fits has the notes %q, %v", v.Notes, err)
 	}
@@ -126,7 +126,7 @@ func TestNotesOfJobsThatBringTheirExecutors(t *testing.T) {
 func TestNotesOfJobsWithTooLittleMemory(t *testing.T) {
 	t.Parallel()
 	small := func(j *jobs.Config) { j.MemoryMB = 8 }
-	s, shared := own(t), newStage(t)
+	s, shared := newStageOfTaskExecutors(t), newStage(t)
 	for _, on := range []*stage{s, shared} {
 		on.app()
 		on.job(small)
@@ -143,12 +143,12 @@ func TestNotesOfJobsWithTooLittleMemory(t *testing.T) {
 // Agents that take a limited number of tasks count for shards that start together, too.
 func TestAgentsThatTakeFewTasks(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job()
 	id := s.trigger()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(30, 3000), MaxTasks: 2})
-	if l := s.accepted(); len(l) > 0 {
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(30, 3000), MaxTasks: 2})
+	if l := s.answerAccepts(); len(l) > 0 {
 		t.Fatalf("%d launched", len(l))
 	}
 	x, err := s.core.views.Explain("my_job")
@@ -156,8 +156,8 @@ func TestAgentsThatTakeFewTasks(t *testing.T) {
 		!strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is full: it has as many tasks as it takes") {
 		t.Errorf("%+v, %v", x.Waiting, err)
 	}
-	s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(30, 3000), MaxTasks: 1})
-	if l := s.accepted(); len(l) != 3 {
+	s.offerAgent(cluster.Offer{AgentID: "n2", Resources: resources.New(30, 3000), MaxTasks: 1})
+	if l := s.answerAccepts(); len(l) != 3 {
 		t.Errorf("%d launched of %s", len(l), id)
 	}
 }
@@ -180,8 +180,8 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 	s.job(oneShard)
 	s.trigger()
 	slow := &cluster.Attributes{}
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: slow})
-	if l := s.accepted(); len(l) > 0 {
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: slow})
+	if l := s.answerAccepts(); len(l) > 0 {
 		t.Fatalf("%d launched", len(l))
 	}
 	x, err := s.core.views.Explain("my_job")
@@ -190,13 +190,13 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 		t.Errorf("%+v, %v", x.Waiting, err)
 	}
 	before := asked
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: slow})
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: slow})
 	if asked != before {
 		t.Error("the same attributes were looked at again")
 	}
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000),
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000),
 		Attributes: &cluster.Attributes{Labels: map[string]string{"disk": "ssd"}}})
-	if l := s.accepted(); len(l) != 1 {
+	if l := s.answerAccepts(); len(l) != 1 {
 		t.Errorf("%d launched", len(l))
 	}
 }
@@ -205,18 +205,18 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 // abandoned (S1).
 func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard, withFailover)
 	s.trigger()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
-	l := s.accepted()[0]
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
+	l := s.answerAccepts()[0]
 	s.update(l, cluster.Running)
-	s.after(time.Minute)
-	s.unreachable(l)
-	s.after(time.Second)
+	s.stepAfter(time.Minute)
+	s.reportUnreachable(l)
+	s.stepAfter(time.Second)
 	s.update(l, cluster.Running)
-	s.until(s.opt.UnreachableAfter + time.Minute)
+	s.runFor(s.opt.UnreachableAfter + time.Minute)
 	if v := s.execution(s.core.executions.Ref(l.TaskID).Exec.ID()); v.Shards[0].State != executions.Running ||
 		v.Shards[0].TaskID != l.TaskID {
 		t.Errorf("%+v", v.Shards[0])
@@ -226,12 +226,12 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 // Progress comes from the task's agent where there is no executor to name.
 func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard)
 	id := s.trigger()
-	s.offers(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
-	l := s.accepted()[0]
+	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
+	l := s.answerAccepts()[0]
 	s.update(l, cluster.Running)
 	says := func(agent string) *executions.Progress {
 		s.step(s.clusterEvent(cluster.Message{AgentID: agent,
@@ -258,15 +258,15 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 // fetches, before that (L6).
 func TestAgentsThatFetchInVain(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
 	s.trigger()
 	offer := cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192)}
 	fetches := &wire.Status{Phase: wire.PhaseFetch}
 	for times := range 2 {
-		s.offers(offer)
-		launched := s.accepted()
+		s.offerAgent(offer)
+		launched := s.answerAccepts()
 		if len(launched) != 1 {
 			t.Fatalf("%d launched", len(launched))
 		}
@@ -275,9 +275,9 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 		s.update(launched[0], cluster.Failed, func(u *cluster.Update) {
 			u.Source, u.Reason, u.Message = cluster.FromAgent, cluster.ReasonContainerLaunchFailed, "no such image"
 		})
-		s.after(300 * time.Millisecond) // its shard is ready again, its agent is not
-		s.offers(offer)
-		if l := s.accepted(); len(l) > 0 {
+		s.stepAfter(300 * time.Millisecond) // its shard is ready again, its agent is not
+		s.offerAgent(offer)
+		if l := s.answerAccepts(); len(l) > 0 {
 			t.Fatalf("it is launched there at once after %d failures", times+1)
 		}
 		x, err := s.core.views.Explain("my_job")
@@ -285,6 +285,6 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 			len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, want) {
 			t.Errorf("it does not say that it %s: %+v, %v", want, x.Waiting, err)
 		}
-		s.after(time.Minute)
+		s.stepAfter(time.Minute)
 	}
 }

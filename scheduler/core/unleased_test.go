@@ -16,12 +16,12 @@ import (
 // node be away for longer than any time of rule E4.
 func unleased(t *testing.T, change func(*jobs.Config)) (*stage, cluster.TaskLaunch) {
 	t.Helper()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.opt.LeaseURLs = nil
 	s.restart()
-	l := s.startOn("S1", change)
-	s.unreachable(l)
-	s.until(time.Hour)
+	l := s.runJobOn("S1", change)
+	s.reportUnreachable(l)
+	s.runFor(time.Hour)
 	return s, l
 }
 
@@ -48,7 +48,7 @@ func TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard(t *testing.T) {
 		"a new leader":  {exclusive, func(s *stage, _ cluster.TaskLaunch) { s.restart() }, false, 0},
 		"a new leader, and it is still away": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.restart()
-			s.unreachable(l)
+			s.reportUnreachable(l)
 		}, false, 0},
 		"its kill is requested, and stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.step(Request{Token: 3, Event: operator.KillRequested{TaskID: l.TaskID}})
@@ -93,14 +93,14 @@ func TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard(t *testing.T) {
 			began := s.now
 			for s.now.Sub(began) < time.Hour {
 				s.offer("S2", 8, 8192)
-				if next := s.accepted(); len(next) > 0 {
+				if next := s.answerAccepts(); len(next) > 0 {
 					waited := s.now.Sub(began)
 					if !test.frees || waited < test.after || waited > test.after+2*time.Second {
 						t.Errorf("launched after %s", waited)
 					}
 					return
 				}
-				s.until(time.Second)
+				s.runFor(time.Second)
 			}
 			if test.frees {
 				t.Error("it is not launched again")
@@ -121,8 +121,8 @@ func TestK5WithoutAddressesNoTaskGetsALease(t *testing.T) {
 	}
 	s.opt.LeaseURLs = []string{"http://127.0.0.1:18899"} // they are set later: that changes nothing for this attempt
 	s.restart()
-	s.unreachable(l)
-	s.until(time.Hour)
+	s.reportUnreachable(l)
+	s.runFor(time.Hour)
 	if isOrphan(s.core, l.TaskID) {
 		t.Error("it was given up")
 	}
@@ -140,18 +140,18 @@ func TestK5WithoutAddressesNoTaskGetsALease(t *testing.T) {
 // confirms its end is named in its cause, and only an unreachable task can be confirmed.
 func TestK5AnUnreachableTaskWithoutALeaseIsExplained(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.opt.LeaseURLs = nil
 	s.restart()
-	l := s.startOn("S1", func(j *jobs.Config) { exclusive(j); j.Failover = false })
+	l := s.runJobOn("S1", func(j *jobs.Config) { exclusive(j); j.Failover = false })
 	forget := func() Reply {
 		return s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}}).Replies[0]
 	}
 	if forget().Err == nil {
 		t.Error("a task that runs is forgotten")
 	}
-	s.unreachable(l)
-	s.until(2 * time.Minute)
+	s.reportUnreachable(l)
+	s.runFor(2 * time.Minute)
 	want := "task " + l.TaskID + " of this exclusive job may still run on agent S1"
 	x, e := s.explain("my_job"), s.execution(s.created[0])
 	if len(x.Running) != 1 || !strings.HasPrefix(x.Running[0].Reason, want) ||

@@ -23,16 +23,16 @@ func TestUnplacedShards(t *testing.T) {
 		"no agent at all": {func(s *stage) { s.trigger() }, 3, "offered nothing"},
 		"too few for all its shards, which start together": {func(s *stage) {
 			s.trigger()
-			s.offers(small)
+			s.offerAgent(small)
 		}, 3, "start together"},
 		"a shard larger than any agent": {func(s *stage) {
 			s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 5 })
 			s.trigger()
-			s.offers(small)
+			s.offerAgent(small)
 		}, 3, "agent"},
 		"placed": {func(s *stage) {
 			s.trigger()
-			s.offers(cluster.Offer{AgentID: "n2", Resources: resources.New(9, 9000), Total: resources.New(9, 9000)})
+			s.offerAgent(cluster.Offer{AgentID: "n2", Resources: resources.New(9, 9000), Total: resources.New(9, 9000)})
 		}, 0, ""},
 		"the job is disabled": {func(s *stage) {
 			s.trigger()
@@ -44,14 +44,14 @@ func TestUnplacedShards(t *testing.T) {
 		}, 0, ""},
 		"behind a run that is placed": {func(s *stage) {
 			s.trigger()
-			s.run(s.offersAndAccepts(cluster.Offer{AgentID: "n2", Resources: resources.New(3, 9000),
+			s.reportRunning(s.offersAndAccepts(cluster.Offer{AgentID: "n2", Resources: resources.New(3, 9000),
 				Total: resources.New(9, 9000)}))
 			s.trigger()
 		}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := own(t)
+			s := newStageOfTaskExecutors(t)
 			s.app()
 			s.job()
 			c.happens(s)
@@ -75,17 +75,17 @@ func TestUnplacedShards(t *testing.T) {
 // A retried shard is unplaced only after its backoff.
 func TestUnplacedRetry(t *testing.T) {
 	t.Parallel()
-	s := own(t)
+	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
 	s.trigger()
 	l := s.offersAndAccepts(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 64), Total: resources.New(1, 64)})
-	s.run(l)
-	s.fails(l[0])
+	s.reportRunning(l)
+	s.reportFailed(l[0])
 	if got := s.core.views.Unplaced(9); len(got) != 0 {
 		t.Errorf("listed during its backoff: %+v", got)
 	}
-	s.after(time.Hour)
+	s.stepAfter(time.Hour)
 	if got := s.core.views.Unplaced(9); len(got) != 1 || got[0].Item != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -93,6 +93,6 @@ func TestUnplacedRetry(t *testing.T) {
 
 func (s *stage) offersAndAccepts(o cluster.Offer) []cluster.TaskLaunch {
 	s.t.Helper()
-	s.offers(o)
-	return s.accepted()
+	s.offerAgent(o)
+	return s.answerAccepts()
 }

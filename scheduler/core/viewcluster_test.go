@@ -61,14 +61,14 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	s.showsAgent("launched", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+
 		known,
 		fmt.Sprintf(executor, "STARTING", `"2026-11-21T08:00:00Z"`, "null"))
-	launches := s.accepted()
-	s.run(launches)
+	launches := s.answerAccepts()
+	s.reportRunning(launches)
 	report := &wire.Report{Time: s.now}
-	s.after(time.Second, s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: launches[0].Executor.ID,
+	s.stepAfter(time.Second, s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: launches[0].Executor.ID,
 		Report: report}))
 	s.showsAgent("runs", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
-	s.unreachable(launches[0])
+	s.reportUnreachable(launches[0])
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 	s.showsAgent("a partition", "S1",
 		`{"id":"S1","hostname":"S1","state":"UNREACHABLE","since":"2026-11-21T08:00:01Z",`+known,
@@ -77,7 +77,7 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	s.showsAgent("it is back", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:01Z",`+
 		known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
-	s.after(time.Second, s.clusterEvent(cluster.Failure{AgentID: "S1"}))
+	s.stepAfter(time.Second, s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 	s.showsAgent("it was removed", "S1",
 		`{"id":"S1","hostname":"S1","state":"AWAY","since":"2026-11-21T08:00:02Z",`+known,
 		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
@@ -96,7 +96,7 @@ func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, everyFiveSeconds)
-	s.until(4900 * time.Millisecond) // a fire is due: offers are held for it
+	s.runFor(4900 * time.Millisecond) // a fire is due: offers are held for it
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{
 		{ID: "O1", AgentID: "S1", Hostname: "h1", Resources: resources.New(8, 8000), Unavailable: s.now.Add(2 * time.Hour)},
 		{ID: "O2", AgentID: "S2", Hostname: "h0", Resources: resources.New(4, 4000), Unavailable: s.now.Add(time.Minute), AvailableAgain: s.now.Add(time.Hour)},
@@ -152,9 +152,9 @@ func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	id, launches := s.launch()
 	s.offer("S2", 1, 100)
 	s.update(launches[1], cluster.Starting)
-	s.run(launches[2:])
+	s.reportRunning(launches[2:])
 	s.step(Request{Token: 1, Event: operator.KillRequested{TaskID: launches[3].TaskID}})
-	s.unreachable(launches[4])
+	s.reportUnreachable(launches[4])
 	v, err := s.core.views.Agent("S1")
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestStartFailuresAreShown(t *testing.T) {
 	s.job(oneShard)
 	s.trigger()
 	s.offer("S1", 8, 8192)
-	s.update(s.accepted()[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed),
+	s.update(s.answerAccepts()[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed),
 		func(u *cluster.Update) { u.Message = "no such file" })
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
