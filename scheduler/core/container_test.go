@@ -36,24 +36,26 @@ func podStage(t *testing.T) *stage {
 	return s
 }
 
+// offerWith offers 8 CPUs and 4 GB of an agent with labels.
 func (s *stage) offerWith(agent string, labels map[string]string) {
 	s.t.Helper()
 	s.offerCount++
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{
-		ID: fmt.Sprintf("O%d", s.offerCount), AgentID: agent, Hostname: agent, Resources: resources.New(8, 4096),
-		Total:      resources.New(8, 4096),
+		ID: fmt.Sprintf("O%d", s.offerCount), AgentID: agent, Hostname: agent,
+		Resources: resources.New(8, 4096), Total: resources.New(8, 4096),
 		Attributes: &cluster.Attributes{Labels: labels},
 	}}}))
 }
 
+// inContainer makes an app run in containers, on agents with the label disk=ssd.
 func inContainer(a *app.Config) {
 	a.AppURL, a.Image, a.ImagePullPolicy, a.ImagePullSecrets = "", "registry.example/a:1", "Always",
 		document.ListOf("mirror")
 	a.PodTemplate = `{"spec":{"nodeSelector":{"disk":"ssd"}}}`
 }
 
-// TestAppsSayWhatTheirContainersAre checks that launches carry the container settings of their app, and that these
-// decide which agents fit. Explain says why another agent does not fit.
+// TestAppsSayWhatTheirContainersAre checks that launches carry the container settings of their app, that these settings
+// decide which agents fit, and that explain names the reason why another agent does not fit.
 func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	t.Parallel()
 	s := podStage(t)
@@ -63,14 +65,14 @@ func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	s.offerWith("node-1", map[string]string{"disk": "hdd"})
 	if text := fmt.Sprint(s.explain("my_job")); len(s.accepts) > 0 ||
 		!strings.Contains(text, "it lacks the label disk=ssd, which the app asks for") {
-		t.Fatalf("%+v %s", s.accepts, text)
+		t.Fatalf("with an agent that does not fit: launched %+v, explain %s", s.accepts, text)
 	}
 	s.offerWith("node-2", map[string]string{"disk": "ssd"})
 	launches := s.answerAccepts()
 	want := cluster.Container{Image: "registry.example/a:1", PullPolicy: "Always", PullSecrets: []string{"mirror"},
 		Template: []byte(`{"spec":{"nodeSelector":{"disk":"ssd"}}}`)}
 	if len(launches) != 3 {
-		t.Fatalf("%+v", launches)
+		t.Fatalf("launched %+v, want 3 tasks", launches)
 	}
 	for _, l := range launches {
 		if diff := cmp.Diff(want, l.Container); diff != "" {
@@ -79,7 +81,7 @@ func TestAppsSayWhatTheirContainersAre(t *testing.T) {
 	}
 }
 
-// TestX1ContainersMakeOtherExecutors checks that the key of an app without container settings is that of earlier
+// TestX1ContainersMakeOtherExecutors checks that an app without container settings has the same key as in earlier
 // releases, so that its executors are kept (X1), and that each container setting changes the key.
 func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 	t.Parallel()
@@ -100,12 +102,12 @@ func TestX1ContainersMakeOtherExecutors(t *testing.T) {
 		keys = append(keys, executors.Key(other))
 	}
 	if slices.Sort(keys); len(slices.Compact(keys)) != 6 {
-		t.Error(keys)
+		t.Errorf("some settings have the same key: %v", keys)
 	}
 }
 
-// TestContainersAreStored checks that an app with an image is stored in either format, and that its changes are
-// audited. On a cluster without containers, the app is not used.
+// TestContainersAreStored checks that an app with an image is stored in either format of documents, and that its
+// changes are audited. A cluster without containers does not use the app.
 func TestContainersAreStored(t *testing.T) {
 	t.Parallel()
 	for _, format := range []step.DocumentFormat{step.JSONDocuments, step.YAMLDocuments} {
@@ -121,17 +123,17 @@ func TestContainersAreStored(t *testing.T) {
 		row := s.core.views.Audits(search.Audits{Action: "app.update", Limit: 1})[0]
 		if row.Before != `{"image":"registry.example/a:1","podTemplate":{"spec":{"nodeSelector":{"disk":"ssd"}}}}` ||
 			row.After != `{"image":"registry.example/a:2","podTemplate":{"metadata":{"labels":{"team":"a"}}}}` {
-			t.Errorf("%+v", row)
+			t.Errorf("the audit row is %+v", row)
 		}
 		want := *s.core.config.App("my_app").Config()
 		s.restart()
 		if got := s.core.config.App("my_app"); got == nil || *got.Config() != want {
-			t.Fatalf("read again: %+v, want %+v", got, want)
+			t.Fatalf("the next leader reads %+v, want %+v", got, want)
 		}
 		s.opt.TaskExecutors, s.opt.Unfit = false, nil
 		s.restart()
 		if a := s.core.config.App("my_app"); a != nil && a.Config().Image != "" {
-			t.Errorf("used without containers: %+v", a)
+			t.Errorf("an app with an image is used on a cluster without containers: %+v", a)
 		}
 	}
 }

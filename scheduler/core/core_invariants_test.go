@@ -10,7 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// contradiction describes an invariant of the core that does not hold; "" if all hold.
+// contradiction describes an invariant of the core that does not hold, or returns "" if all hold.
 func (s *stage) contradiction() string {
 	c := s.core
 	if why := c.config.Contradiction(); why != "" {
@@ -35,31 +35,31 @@ func (s *stage) contradiction() string {
 				u.tasks++
 				u.used = u.used.Plus(e.Settings().Job.Resources())
 				if o, blocks := c.orphans.Blocking(e.Job(), sh.Item()); blocks && !o.Until.IsZero() {
-					return "live beside a blocking orphan " + sh.TaskID()
+					return "a task is live although an orphan blocks its shard: " + sh.TaskID()
 				}
 			}
 		}
 		if e.Launched() && waiting && !e.Launchable() {
-			return "waiting, but not launchable: " + id
+			return "an execution has waiting shards, but is not launchable: " + id
 		}
 		j := c.config.Job(e.Job())
 		if j == nil || !slices.Contains(c.executions.Queue(j.Name()), e) {
-			return "not in a queue: " + id
+			return "an open execution is in no queue: " + id
 		}
-		if !e.Launched() && c.executions.Queue(j.Name())[0] == e && j.Config() != nil && !e.Launchable() &&
-			!c.config.IsFaulty(j) {
-			return "first in its queue, but not launchable: " + id
+		isNext := !e.Launched() && c.executions.Queue(j.Name())[0] == e
+		if isNext && j.Config() != nil && !c.config.IsFaulty(j) && !e.Launchable() {
+			return "an execution is the first in its queue, but not launchable: " + id
 		}
 	}
 	for _, j := range c.config.AllJobs() {
-		n := 0
+		running := 0
 		for _, e := range c.executions.Queue(j.Name()) {
 			if e.Launched() && e.GoesOn() {
-				n++
+				running++
 			}
 		}
-		if n > 1 {
-			return "two executions run of job " + j.Name()
+		if running > 1 {
+			return "more than one execution runs of job " + j.Name()
 		}
 		if j.Config() == nil && len(c.executions.Queue(j.Name())) == 0 && !c.config.IsFaulty(j) {
 			return "a removed job is kept without reason: " + j.Name()
@@ -71,7 +71,7 @@ func (s *stage) contradiction() string {
 			u = &usage{}
 		}
 		if x.Tasks() != u.tasks || x.Used() != u.used || x.Pending() < 0 {
-			return fmt.Sprintf("executor %s: %d tasks, counted %d; uses %v, counted %v; pending %d", id, u.tasks,
+			return fmt.Sprintf("executor %s has %d tasks, counted as %d, uses %v, counted as %v, and has %d pending", id, u.tasks,
 				x.Tasks(), u.used, x.Used(), x.Pending())
 		}
 	}
@@ -81,7 +81,7 @@ func (s *stage) contradiction() string {
 	return contradictionOfParts(c)
 }
 
-// contradictionOfParts is contradiction for the smaller parts of the core.
+// contradictionOfParts is like contradiction, for the start failures, agents and executors of the core.
 func contradictionOfParts(c *Core) string {
 	if why := c.startFailures.Contradiction(); why != "" {
 		return why
@@ -101,7 +101,7 @@ func contradictionOfParts(c *Core) string {
 	return c.executors.Contradiction()
 }
 
-// everything returns the state that the next leader must also have, as a text.
+// everything returns, as text, the state that the next leader must also have.
 func (s *stage) everything() string {
 	out := ""
 	c := s.core

@@ -53,14 +53,14 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	id, launches := s.launch()
 	s.reportRunning(launches[:2])
 	s.restart()
-	var asked []string
+	var reconciled []string
 	for _, c := range calls[step.CallReconcile](s.last) {
 		for _, ref := range c.Tasks {
-			asked = append(asked, ref.TaskID)
+			reconciled = append(reconciled, ref.TaskID)
 		}
 	}
-	if len(asked) != 3 {
-		t.Fatalf("asked about %q, want all three tasks", asked)
+	if len(reconciled) != 3 {
+		t.Fatalf("the master was asked about %q, want all three tasks", reconciled)
 	}
 	// The third task never reached its agent: the master reports GONE for it (E1).
 	s.update(launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
@@ -70,7 +70,7 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	s.offer("S1", 8, 8192, launches[0].Executor.ID)
 	second := s.answerAccepts()
 	if len(second) != 1 || second[0].TaskID == launches[2].TaskID {
-		t.Fatalf("launched %+v, want item 2 alone under a new id (L5)", second)
+		t.Fatalf("launched %+v, want only item 2, under a new id (L5)", second)
 	}
 	if second[0].Executor.ID != launches[0].Executor.ID {
 		t.Fatalf("executor %s, want the running %s", second[0].Executor.ID, launches[0].Executor.ID)
@@ -90,17 +90,19 @@ func TestL1FirstLaunchIsNotSplit(t *testing.T) {
 	id := s.trigger()
 	s.offer("S1", 3.4, 8192)
 	if got := calls[step.CallLaunch](s.last); len(got) != 0 {
-		t.Fatalf("launched %+v with 3.4 CPUs; 3 shards of 1 and an executor of 0.5 need 3.5", got)
+		t.Fatalf("launched %+v with 3.4 CPUs, although 3 shards of 1 and an executor of 0.5 need 3.5", got)
 	}
 	if v := s.execution(id); !strings.Contains(v.Reason, "0.1 CPU") {
 		t.Fatalf("reason %q does not say that 0.1 CPU is missing", v.Reason)
 	}
 	s.offer("S1", 0.1, 10)
 	if got := s.answerAccepts(); len(got) != 3 {
-		t.Fatalf("%d launches once two offers of the agent suffice, want 3", len(got))
+		t.Fatalf("%d launches after two offers that suffice together, want 3", len(got))
 	}
 }
 
+// TestTheSameEventsGiveTheSameDecisions repeats the same events, which end twenty executions in one step. They must end
+// in the same order each time.
 func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 	t.Parallel()
 	var first []string
@@ -120,11 +122,13 @@ func TestTheSameEventsGiveTheSameDecisions(t *testing.T) {
 		if i == 0 {
 			first = order
 		} else if !slices.Equal(first, order) {
-			t.Fatalf("%q, then %q", first, order)
+			t.Fatalf("the executions ended in the order %q, then %q", first, order)
 		}
 	}
 }
 
+// TestRecordsKeepToTheCommitLimit lets 100 shards fail with long causes, of characters that are long in JSON. No record
+// may become too large for a commit.
 func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"\x01", "\xff", "\"", "<", "é"} {
@@ -133,11 +137,11 @@ func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = 100, 0.01 })
 		s.trigger()
 		s.offer("S1", 80, 81920)
-		l := s.answerAccepts()
-		s.reportRunning(l)
+		launches := s.answerAccepts()
+		s.reportRunning(launches)
 		cause := strings.Repeat(text, 4000)
-		for _, launch := range l {
-			s.update(launch, cluster.Failed, func(u *cluster.Update) { u.Status = &wire.Status{Cause: cause} })
+		for _, l := range launches {
+			s.update(l, cluster.Failed, func(u *cluster.Update) { u.Status = &wire.Status{Cause: cause} })
 		}
 		for path, value := range s.stored {
 			if len(value) > 500_000 {
@@ -154,15 +158,15 @@ func TestAllDamageIsReportedAtOnce(t *testing.T) {
 	s.app()
 	s.job(oneShard)
 	s.startWithCPUs(8)
-	n := 0
+	damaged := 0
 	for path := range s.stored {
 		if strings.HasPrefix(path, store.PathExecution+"/") || strings.HasPrefix(path, store.PathExecutor+"/") {
 			s.stored[path] = []byte("{junk")
-			n++
+			damaged++
 		}
 	}
 	err := New(s.opt).Load(s.now, Stored{Entries: s.entries()})
-	if n < 2 || err == nil || strings.Count(err.Error(), "state is damaged there") != n {
-		t.Errorf("%d damaged entries: %v", n, err)
+	if damaged < 2 || err == nil || strings.Count(err.Error(), "state is damaged there") != damaged {
+		t.Errorf("with %d damaged entries the error is: %v", damaged, err)
 	}
 }

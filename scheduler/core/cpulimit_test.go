@@ -6,8 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestCPULimit checks that the launch of a shard carries the job's CPU limit, and that a change of the limit replaces
-// a daemon's shards, because it changes their fingerprint.
+// TestCPULimit checks that the launch of a shard carries the job's CPU limit. A change of the limit must change the
+// fingerprint of the shard, so that the shards of daemons are replaced.
 func TestCPULimit(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []float64{0, 1.5} {

@@ -13,7 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// A daemon's shard that is killed while the server stops is not recorded as killed: the next server places it again.
+// TestX8AShardKilledWhileTheServerStopsIsPlacedAgain checks that a daemon's shard that is killed while the server stops
+// is not recorded as killed, so that the next server places it.
 func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -31,7 +32,7 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	}
 	e := s.core.executions.Standing("my_job")
 	if e == nil {
-		t.Fatal("there is no standing execution any more")
+		t.Fatal("the standing execution has ended")
 	}
 	for i := range e.NumShards() {
 		if sh := e.Shard(i); sh.State() != executions.Waiting {
@@ -40,7 +41,8 @@ func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	}
 }
 
-// An overview names a daemon that sends no reports, by the shard that has been silent longest, until it reports again.
+// TestAnOverviewNamesSilentDaemons checks that the overview shows a problem while a daemon sends no reports. The
+// problem is that of the shard that has been silent longest, and disappears with the next report.
 func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -51,54 +53,55 @@ func TestAnOverviewNamesSilentDaemons(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	launches := s.answerAccepts()
 	s.reportRunning(launches)
-	silent := func() (found []views.Problem) {
-		for _, trouble := range s.core.views.Facts().Problems {
-			if trouble.Kind == views.ProblemDaemonSilent {
-				found = append(found, trouble)
+	silentDaemons := func() (found []views.Problem) {
+		for _, p := range s.core.views.Facts().Problems {
+			if p.Kind == views.ProblemDaemonSilent {
+				found = append(found, p)
 			}
 		}
 		return found
 	}
-	if got := silent(); len(got) != 0 {
-		t.Fatalf("it has just begun: %+v", got)
+	if got := silentDaemons(); len(got) != 0 {
+		t.Fatalf("just after its launch: %+v", got)
 	}
 	for range 90 {
 		s.stepAfter(time.Second)
 	}
-	got := silent()
+	got := silentDaemons()
 	if len(got) != 1 || got[0].Job != "my_job" || got[0].App != "my_app" || got[0].Agent != "S1" ||
 		got[0].Count != 2 || !got[0].Why.Is("executor_quiet") ||
 		s.wall().Sub(got[0].Since) < time.Minute {
 		t.Errorf("after 90 s: %+v", got)
 	}
 	s.sendReport(launches[0], wire.Report{Time: s.wall()})
-	if got := silent(); len(got) != 0 {
-		t.Errorf("its executor was heard: %+v", got)
+	if got := silentDaemons(); len(got) != 0 {
+		t.Errorf("after a report: %+v", got)
 	}
 }
 
-// What is notable about a run that finished, such as its use of memory, is shown with the shard, and in explain as long
-// as the run is the last one.
+// TestWhatIsNotableOfFinishedRuns checks that a note about a finished run, such as its use of memory, is shown with the
+// shard. Explain shows it too, until the next run.
 func TestWhatIsNotableOfFinishedRuns(t *testing.T) {
 	t.Parallel()
-	const used = "it used up to 300 MB of memory"
+	const memoryNote = "it used up to 300 MB of memory"
 	s := newStage(t)
 	s.app()
 	s.job(oneShard)
-	for _, note := range []string{used, ""} {
+	for _, note := range []string{memoryNote, ""} {
 		id, launches := s.launch()
 		s.update(launches[0], cluster.Finished, func(u *cluster.Update) { u.Status = &wire.Status{Cause: note} })
 		if got := s.execution(id).Shards[0]; got.Note != note || got.FailureCause != "" {
-			t.Errorf("%+v, want the note %q", got, note)
+			t.Errorf("the shard is shown as %+v, want the note %q", got, note)
 		}
 		notes := strings.Join(s.explain("my_job").Notes, "; ")
 		if strings.Contains(notes, "item 0: its last run") != (note != "") || !strings.Contains(notes, note) {
-			t.Errorf("explain notes %q, want %q", notes, note)
+			t.Errorf("explain has the notes %q, want %q among them", notes, note)
 		}
 	}
 }
 
-// TestTheLastFailedRunOfADaemonIsShown with its reason, also after runs that finished since.
+// TestTheLastFailedRunOfADaemonIsShown checks that the last failed run is shown with its reason, even after later runs
+// have finished.
 func TestTheLastFailedRunOfADaemonIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -132,14 +135,15 @@ func TestTheLastFailedRunOfADaemonIsShown(t *testing.T) {
 	}
 }
 
-// The runs of a daemon's shards are shown until the job's next execution begins, and their ids lead to the execution
-// that they belong to.
+// TestRunsOfADisabledDaemon checks that the runs of a daemon's shards are shown until the job's next execution begins.
+// A request for the id of a run must name the execution to which the run belongs.
 func TestRunsOfADisabledDaemon(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, func(c *jobs.Config) { c.JobExecutionType, c.Cron = jobs.Daemon, "0/10 * * * * ?" })
-	started := func() (id string) {
+	// runAndDisable runs the daemon once, disables it, and returns the id of its execution.
+	runAndDisable := func() (id string) {
 		s.offer("S1", 8, 8192)
 		launches := s.answerAccepts()
 		s.reportRunning(launches)
@@ -167,24 +171,23 @@ func TestRunsOfADisabledDaemon(t *testing.T) {
 			if strings.Contains(notes, "ended as FINISHED: it used up to 300 MB") == disabled {
 				t.Errorf("disabled %t: explain notes %q", disabled, notes)
 			}
-			ofRun := executions.ID("my_job", fire)
-			if _, err := s.core.views.Execution(ofRun); err == nil ||
+			runID := executions.ID("my_job", fire)
+			if _, err := s.core.views.Execution(runID); err == nil ||
 				!strings.Contains(err.Error(), "GET /api/execution/"+id) {
-				t.Errorf("disabled %t: the execution of run %s is not %s: %v", disabled, ofRun, id, err)
+				t.Errorf("disabled %t: for run %s the error does not name %s: %v", disabled, runID, id, err)
 			}
 		}
 		return id
 	}
-	first := started()
+	first := runAndDisable()
 	s.stepAfter(time.Minute)
 	s.apply(s.core.planDisableJob("my_job", false))
-	second := started()
+	second := runAndDisable()
 	if d := s.execution(first).Shards[0].Daemon; d != nil {
 		t.Errorf("the counts of %s are shown with %s: %+v", second, first, d)
 	}
-	if _, err := s.core.views.Execution(executions.ID("my_job",
-		s.execution(first).FireTime.Add(time.Second))); err == nil ||
-		!strings.Contains(err.Error(), first) {
-		t.Errorf("a run of %s: %v", first, err)
+	runID := executions.ID("my_job", s.execution(first).FireTime.Add(time.Second))
+	if _, err := s.core.views.Execution(runID); err == nil || !strings.Contains(err.Error(), first) {
+		t.Errorf("for run %s of the first execution the error does not name %s: %v", runID, first, err)
 	}
 }

@@ -15,16 +15,17 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// large gives each shard about 40 KiB of common and further bytes of its own parameters.
+// large gives a job 20 shards with about 40 KiB of settings that they share. Items 0 and 7 also have parameters of
+// their own.
 func large(j *jobs.Config) {
 	j.JobParameter = strings.Repeat("p", 20<<10)
 	j.Env = document.Texts{"A": {Value: strings.Repeat("a", 20<<10)}}
 	j.ShardingTotalCount, j.CPUCount, j.ShardingItemParameters = 20, 0.1, "0=x,7="+strings.Repeat("y", 1000)
 }
 
-// TestL1L3LaunchesStayWithinOneCall: each ACCEPT is bounded. The shards of a first launch that do not fit into one
-// call follow as soon as their agent is offered again, and all shards share one copy of the common part of their
-// description.
+// TestL1L3LaunchesStayWithinOneCall checks that no ACCEPT exceeds its limit. The shards of a first launch that do not
+// fit into one call must follow as soon as their agent is offered again. The shards of one call must share one copy of
+// the common part of their description.
 func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -34,7 +35,7 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 	s.job(large)
 	s.trigger()
 	var launches []cluster.TaskLaunch
-	var launched time.Time
+	var lastLaunch time.Time
 	for round := 0; len(launches) < 20; round++ {
 		if round == 5 {
 			t.Fatalf("%d shards launched: %+v", len(launches), s.explain("my_job"))
@@ -43,11 +44,11 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 			if x := s.explain("my_job"); len(x.Waiting) == 0 || x.Waiting[0].Since.IsZero() ||
 				!strings.Contains(x.Waiting[0].Reason,
 					"shards follow with the next launch: each is sent 43 KiB of settings, and one call to an agent holds 256 KiB") {
-				t.Errorf("%+v", x.Waiting)
+				t.Errorf("explain: %+v", x.Waiting)
 			}
 			s.runFor(time.Second)
-			if s.core.placement.RevivedAt().Before(launched) {
-				t.Fatal("the agent's offers are not asked for")
+			if s.core.placement.RevivedAt().Before(lastLaunch) {
+				t.Fatal("the offers of the agent are not requested for the other shards")
 			}
 		}
 		s.offer("S1", 8, 8192)
@@ -56,12 +57,12 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 				t.Errorf("an ACCEPT of %d bytes", n)
 			}
 		}
-		launched = s.now
+		lastLaunch = s.now
 		launches = append(launches, s.answerAccepts()...)
 	}
 	for i, l := range launches {
 		if &l.Shared[0] != &launches[i-i%5].Shared[0] {
-			t.Errorf("shard %d has a copy of its own", i)
+			t.Errorf("shard %d has a separate copy of the common part", i)
 		}
 		described, err := l.Description()
 		task := l.Task
@@ -75,11 +76,11 @@ func TestL1L3LaunchesStayWithinOneCall(t *testing.T) {
 	}
 }
 
-// TestRunsThatAreTooLargeAreNotLaunched: the descriptions of all shards together are bounded wherever they can grow,
-// and a refusal names both numbers.
+// TestRunsThatAreTooLargeAreNotLaunched checks that the settings of all shards of a run together stay within their
+// limit, in every way in which they can grow. A refusal must name the size and the limit.
 func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 	t.Parallel()
-	const together = "shards are given 421 KiB of jobParameter, env and props each, 165 MiB together, and may be given at most 64 MiB: use fewer shards"
+	const tooLarge = "shards are given 421 KiB of jobParameter, env and props each, 165 MiB together, and may be given at most 64 MiB: use fewer shards"
 	huge := func(j *jobs.Config) {
 		j.ShardingTotalCount, j.Env = 400, document.Texts{}
 		for i := range 7 {
@@ -95,25 +96,25 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		huge(&j)
 		s.stored[store.Under(store.PathJobs, "my_job")] = store.Encode(j)
 		s.restart()
-		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), together) {
-			t.Errorf("%s %v", x.State, x.Notes)
+		if x := s.explain("my_job"); x.State != "FAULTY" || !strings.Contains(strings.Join(x.Notes, ";"), tooLarge) {
+			t.Errorf("explain: %s %v", x.State, x.Notes)
 		}
 		if err := s.step(Request{Token: 1,
 			Event: operator.TriggerRequested{Job: "my_job"}}).Replies[0].Err; err == nil {
-			t.Error("it was triggered")
+			t.Error("a job with too large settings was triggered")
 		}
 		s.runFor(2 * time.Hour)
 		s.offer("S1", 64, 64000)
 		if len(s.accepts) > 0 {
-			t.Error("it was launched")
+			t.Error("a job with too large settings was launched")
 		}
-		// An entry that is larger than any document prevents no server from leading, either.
+		// A server can lead even if an entry is larger than any document may be.
 		s.stored[store.Under(store.PathJobs, "my_job")] = []byte(`{"jobName":"my_job","description":"` +
 			strings.Repeat("x", 4<<20) + `"}`)
 		s.restart()
 		if x := s.explain("my_job"); x.State != "FAULTY" ||
 			!strings.Contains(strings.Join(x.Notes, ";"), "at most 1048576 are read") {
-			t.Errorf("%s %v", x.State, x.Notes)
+			t.Errorf("explain: %s %v", x.State, x.Notes)
 		}
 	})
 	t.Run("triggered", func(t *testing.T) {
@@ -125,8 +126,8 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		huge(&o)
 		if err := s.step(Request{Token: 1, Event: operator.TriggerRequested{Job: "my_job",
 			Overrides: jobs.Overrides{Env: o.Env}}}).Replies[0].Err; err == nil ||
-			!strings.Contains(err.Error(), "400 "+together) {
-			t.Errorf("trigger: %v", err)
+			!strings.Contains(err.Error(), "400 "+tooLarge) {
+			t.Errorf("triggered with too large overrides: %v", err)
 		}
 	})
 	t.Run("grown since", func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.updateJob("my_job", func(j *jobs.Config) { j.ShardingTotalCount = 400 })
 		s.offer("S1", 64, 64000)
 		if v := s.execution(reply.ExecutionID); len(s.accepts) > 0 || v.State != executions.Killed ||
-			!strings.Contains(v.Reason, "400 "+together) {
+			!strings.Contains(v.Reason, "400 "+tooLarge) {
 			t.Errorf("%d ACCEPTs, %s %s", len(s.accepts), v.State, v.Reason)
 		}
 	})
@@ -173,7 +174,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 			s.update(l, cluster.Killed)
 		}
 		if v := s.execution(id); v.State != executions.Killed {
-			t.Errorf("%s", v.State)
+			t.Errorf("killed on request, it is %s", v.State)
 		}
 	})
 	t.Run("run again in part", func(t *testing.T) {
@@ -185,7 +186,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.offer("S1", 64, 64000)
 		first := s.answerAccepts()
 		s.reportRunning(first)
-		s.opt.RunBytes = 10 << 20 // of 12 MiB
+		s.opt.RunBytes = 10 << 20 // less than the 12 MiB of all shards, but more than those of 20
 		s.restart()
 		for _, l := range first[:20] {
 			s.reportFailed(l)
@@ -193,7 +194,7 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.runFor(time.Minute)
 		s.offer("S1", 64, 64000)
 		if again := s.answerAccepts(); len(first) != 30 || len(again) != 20 {
-			t.Errorf("%d of 20 are run again: %+v", len(again), s.explain("my_job").Waiting[:1])
+			t.Errorf("%d of 20 failed shards are launched again: %+v", len(again), s.explain("my_job").Waiting[:1])
 		}
 	})
 	t.Run("grown with its app", func(t *testing.T) {
@@ -213,13 +214,14 @@ func TestRunsThatAreTooLargeAreNotLaunched(t *testing.T) {
 		s.runFor(time.Second)
 		s.offer("S1", 64, 1e6)
 		if got := s.answerAccepts(); len(got) != 10_000 {
-			t.Errorf("%d launched", len(got))
+			t.Errorf("%d shards are launched with the smaller app, want 10,000", len(got))
 		}
 	})
 }
 
-// TestWhoseCommandGetsTheContext: only a script job's command has the sharding context as an argument, unless the job
-// says no. This replaces no daemons of an earlier release.
+// TestWhoseCommandGetsTheContext checks that only the command of a script job gets the sharding context as an argument,
+// unless the job turns this off. Without that property the fingerprint stays the same, so that the update to this
+// release replaces no daemons.
 func TestWhoseCommandGetsTheContext(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -236,19 +238,19 @@ func TestWhoseCommandGetsTheContext(t *testing.T) {
 		s.job(func(j *jobs.Config) { j.Props = test.props })
 		task := s.startWithCPUs(8)[0].Task
 		if task.PlainCommand != test.plain {
-			t.Errorf("%s: %v", name, task.PlainCommand)
+			t.Errorf("%s: its command is plain: %v", name, task.PlainCommand)
 		}
 		e := s.core.executions.Get(task.ExecutionID)
 		before := s.core.daemons.Describer().Fingerprint(e, 0)
 		delete(e.Settings().Job.Props, jobs.PropScriptContext)
 		if changed := s.core.daemons.Describer().Fingerprint(e, 0) != before; changed != (name == "without it") {
-			t.Errorf("%s: other settings by the property that was removed: %v", name, changed)
+			t.Errorf("%s: removing the property changes the fingerprint: %v", name, changed)
 		}
 	}
 }
 
-// TestTheTimeZoneOfATask: an executor is told the zone of the job's cron. A daemon's description has it elsewhere, as
-// before, so that no daemon is replaced.
+// TestTheTimeZoneOfATask checks that the description of a task contains the time zone of the job's cron. That of a
+// daemon's task has the zone in another field, as in earlier releases, so that no daemon is replaced.
 func TestTheTimeZoneOfATask(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -257,7 +259,7 @@ func TestTheTimeZoneOfATask(t *testing.T) {
 		want string
 	}{
 		{"Asia/Shanghai", jobs.Transient, "Asia/Shanghai"}, {"UTC", jobs.Transient, ""},
-		{"", jobs.Transient, ""}, // the server's, which is UTC
+		{"", jobs.Transient, ""}, // the zone of the server, which is UTC
 		{"Asia/Shanghai", jobs.Daemon, ""},
 	} {
 		s := newStage(t)
@@ -269,7 +271,7 @@ func TestTheTimeZoneOfATask(t *testing.T) {
 		s.offer("S1", 8, 8192)
 		task := s.answerAccepts()[0].Task
 		if task.TimeZone != test.want || task.Daemon != nil && task.Daemon.TimeZone != test.zone {
-			t.Errorf("%+v: %q, %+v", test, task.TimeZone, task.Daemon)
+			t.Errorf("%+v: the zone is %q, the daemon %+v", test, task.TimeZone, task.Daemon)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// sized returns a job whose document has a description of that many bytes.
+// sized returns a job with a description of the given number of bytes.
 func sized(name, appName string, bytes int) jobs.Config {
 	c := jobs.Default()
 	c.JobName, c.AppName, c.JobExecutionType, c.ShardingTotalCount, c.CPUCount, c.MemoryMB = name, appName,
@@ -20,9 +20,8 @@ func sized(name, appName string, bytes int) jobs.Config {
 	return c
 }
 
-// TestDocumentsAreBounded checks that a document is refused if it makes all documents, or those of its app, larger
-// than their limit. Stored documents are kept under a smaller limit too, and can be made smaller, disabled and
-// removed.
+// TestDocumentsAreBounded checks that a document is refused if all documents, or all of its app, would exceed their
+// limit. If the limits become smaller, the stored documents stay, and can be made smaller, disabled and removed.
 func TestDocumentsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -30,7 +29,7 @@ func TestDocumentsAreBounded(t *testing.T) {
 	s.restart()
 	s.app()
 	s.app(func(c *app.Config) { c.AppName = "other" })
-	refused := func(change config.Change, want ...string) {
+	expectRefused := func(change config.Change, want ...string) {
 		t.Helper()
 		_, err := s.core.config.Plan(change)
 		e, _ := err.(*problem.Error)
@@ -44,37 +43,38 @@ func TestDocumentsAreBounded(t *testing.T) {
 			}
 		}
 	}
-	do := func(change config.Change) {
+	accept := func(change config.Change) {
 		t.Helper()
 		s.apply(s.core.config.Plan(change))
 	}
 	perApp, all := "--documents-per-app-limit (12000 bytes)", "--documents-limit (19000 bytes)"
-	do(config.RegisterJob{Config: sized("a", "my_app", 8000)})
-	refused(config.RegisterJob{Config: sized("b", "my_app", 8000)}, `app "my_app"`, perApp)
-	do(config.RegisterJob{Config: sized("c", "other", 8000)})
-	refused(config.RegisterJob{Config: sized("d", "other", 8000)}, `app "other"`, perApp, all)
-	refused(config.UpdateJob{Config: sized("a", "my_app", 11_000), Version: 0}, all)
-	refused(config.UpdateJob{Config: sized("a", "other", 8000), Version: 0}, `app "other"`,
-		perApp) // as large as before, but now of another app
-	refused(config.RegisterApp{Config: app.Config{AppName: "third", BootstrapScript: strings.Repeat("x", 5000)}}, all)
+	accept(config.RegisterJob{Config: sized("a", "my_app", 8000)})
+	expectRefused(config.RegisterJob{Config: sized("b", "my_app", 8000)}, `app "my_app"`, perApp)
+	accept(config.RegisterJob{Config: sized("c", "other", 8000)})
+	expectRefused(config.RegisterJob{Config: sized("d", "other", 8000)}, `app "other"`, perApp, all)
+	expectRefused(config.UpdateJob{Config: sized("a", "my_app", 11_000), Version: 0}, all)
+	expectRefused(config.UpdateJob{Config: sized("a", "other", 8000), Version: 0}, `app "other"`,
+		perApp) // its size stays, but its app is full
+	expectRefused(config.RegisterApp{Config: app.Config{AppName: "third", BootstrapScript: strings.Repeat("x", 5000)}}, all)
 	if _, err := s.core.views.CheckJob(config.RegisterJob{Config: sized("d", "other", 8000)}); err == nil {
-		t.Error("the check of the job does not report it")
+		t.Error("the check accepts a job that registration refuses")
 	}
 
 	s.opt.DocumentsLimit, s.opt.DocumentsPerAppLimit = 10_000, 5000
 	s.restart()
-	got := s.core.views.Facts().Documents
-	if sum := int64(len(s.stored["/config/app/my_app"]) + len(s.stored["/config/app/other"]) +
-		len(s.stored["/config/job/a"]) +
-		len(s.stored["/config/job/c"])); got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 ||
-		got.LargestApp < 8000 {
-		t.Errorf("%+v, want %d bytes", got, sum)
+	var sum int64
+	for _, path := range []string{"/config/app/my_app", "/config/app/other", "/config/job/a", "/config/job/c"} {
+		sum += int64(len(s.stored[path]))
 	}
-	refused(config.UpdateJob{Config: sized("a", "my_app", 8001), Version: 0})
-	do(config.UpdateJob{Config: sized("a", "my_app", 7000), Version: 0})
-	do(config.SetJobDisabled{Name: "c", Disabled: true})
+	if got := s.core.views.Facts().Documents; got.Bytes != sum || got.Limit != 10_000 || got.PerAppLimit != 5000 ||
+		got.LargestApp < 8000 {
+		t.Errorf("the overview shows %+v, want %d bytes", got, sum)
+	}
+	expectRefused(config.UpdateJob{Config: sized("a", "my_app", 8001), Version: 0})
+	accept(config.UpdateJob{Config: sized("a", "my_app", 7000), Version: 0})
+	accept(config.SetJobDisabled{Name: "c", Disabled: true})
 	s.edit("/config/job/c", string(store.Encode(sized("c", "other", 9000))), 1) // externally
-	do(config.DeregisterJob{Name: "a"})
-	do(config.DeleteApp{Name: "other", WithJobs: true})
-	do(config.RegisterJob{Config: sized("a", "my_app", 4000)})
+	accept(config.DeregisterJob{Name: "a"})
+	accept(config.DeleteApp{Name: "other", WithJobs: true})
+	accept(config.RegisterJob{Config: sized("a", "my_app", 4000)})
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// TestM3EachShardWithoutRoomElsewhereSaysSo: the second shard has only begun when the drain does, so it may not be
-// moved yet. Later it may, and there is no room for it, either, and no offer that would show that.
+// TestM3EachShardWithoutRoomElsewhereSaysSo drains a machine just after both shards of a daemon began there, so that
+// not both may be moved yet. Later both may, and no other machine has room for them. Both must be shown with that
+// reason, although no offers arrive.
 func TestM3EachShardWithoutRoomElsewhereSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -24,11 +25,11 @@ func TestM3EachShardWithoutRoomElsewhereSaysSo(t *testing.T) {
 	s.runFor(5 * time.Minute)
 	left := s.core.drainer.Left("S1")
 	if len(left) != 2 {
-		t.Fatalf("%+v", left)
+		t.Fatalf("left on the machine are %+v, want both shards", left)
 	}
 	for _, l := range left {
 		if l.Why.Code() != "drain_no_room" {
-			t.Errorf("item %d: %s", l.Item, l.Why)
+			t.Errorf("item %d is left because %s", l.Item, l.Why)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestDroppedFiresTakeNoRoomInTheHistory checks that thousands of dropped fires of one job don't displace the ended
+// TestDroppedFiresTakeNoRoomInTheHistory checks that thousands of dropped fires of one job do not displace the ended
 // executions of other jobs.
 func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	t.Parallel()
@@ -24,33 +24,32 @@ func TestDroppedFiresTakeNoRoomInTheHistory(t *testing.T) {
 	s.reportRunning(l)
 	s.update(l[0], cluster.Finished)
 	s.job(oneShard, withMisfire, func(j *jobs.Config) {
-		j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?",
-			100
+		j.JobName, j.Cron, j.CPUCount = "too_big", "* * * * * ?", 100
 	})
 	for range 2000 {
 		s.stepAfter(time.Second)
 	}
 	s.restart()
 	if v := s.execution(id); v.State != executions.Finished {
-		t.Fatalf("%+v", v)
+		t.Fatalf("the execution of the other job is %+v", v)
 	}
-	rows := 0
+	stored := 0
 	for path := range s.stored {
 		if strings.HasPrefix(path, store.PathExecution+"/too_big@") {
-			rows++
+			stored++
 		}
 	}
-	if rows > 3+2 { // three that wait, the last dropped one, and one that the next step removes
-		t.Errorf("%d executions of the job that can't run are in the registry", rows)
+	if stored > 3+2 { // three wait, one is the last that was dropped, and one is removed by the next step
+		t.Errorf("the registry has %d executions of the job that can't run", stored)
 	}
-	j := s.core.config.Job("too_big")
-	if got := j.Stored().Fires; got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() ||
+	got := s.core.config.Job("too_big").Stored().Fires
+	if got.Dropped < 1900 || got.Dropped > 2000 || got.LastDropped.IsZero() ||
 		!strings.Contains(got.DroppedWhy.String(), "3 fires wait already") {
-		t.Errorf("%+v", got)
+		t.Errorf("the fires of the job are counted as %+v", got)
 	}
 }
 
-// TestDroppedFiresAreWrittenOnceAMinute checks that the counter of dropped fires is written about once a minute.
+// TestDroppedFiresAreWrittenOnceAMinute checks that the count of dropped fires is written about once a minute.
 func TestDroppedFiresAreWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestX4UserAndEnvironmentAreThoseOfTheStart checks that new settings apply to new executors only: launches name a
-// running executor with the values that it was started with.
+// TestX4UserAndEnvironmentAreThoseOfTheStart checks that new settings apply only to new executors. Launches must name a
+// running executor with the settings with which it was started.
 func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -22,54 +22,58 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	s.restart()
 	s.app()
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1; j.Cron = "" })
-	launch := func(executors ...string) cluster.Executor {
+	// runOnce runs a task on agent S1, where the given executors run, and returns the task's executor.
+	runOnce := func(executors ...string) cluster.Executor {
 		t.Helper()
 		s.trigger()
 		s.offer("S1", 8, 8192, executors...)
 		s.runFor(time.Second)
 		l := s.answerAccepts()
 		if len(l) != 1 {
-			t.Fatalf("launched %v", l)
+			t.Fatalf("launched %v, want one task", l)
 		}
 		s.reportRunning(l)
 		s.reportFinished(l)
 		return l[0].Executor
 	}
-	first := launch()
+	first := runOnce()
 	if first.Version != 3 || first.User != "batch" || first.ShutdownGrace != 9500*time.Millisecond ||
 		first.Environment["CA"] != "old" || first.Environment["HOST"] == "" {
-		t.Fatalf("started with %+v", first)
+		t.Fatalf("the first executor is started with %+v", first)
 	}
 	// After a change of the CA or the grace, the running executor is used unchanged.
 	s.opt.ExecutorEnvironment = map[string]string{"CA": "new"}
 	s.opt.ExecutorShutdown = time.Minute
 	s.restart()
-	if diff := cmp.Diff(first, launch(first.ID)); diff != "" {
-		t.Errorf("named with other values (-first +second):\n%s", diff)
+	if diff := cmp.Diff(first, runOnce(first.ID)); diff != "" {
+		t.Errorf("the running executor is named with other settings (-first +second):\n%s", diff)
 	}
-	// After a change of the user, nothing more is launched as the former user.
+	// After a change of the user, nothing is launched on the executor of the former user.
 	s.opt.ExecutorUser = "nightly"
 	s.restart()
-	third := launch(first.ID)
+	third := runOnce(first.ID)
 	if third.ID == first.ID || third.User != "nightly" || third.Environment["CA"] != "new" {
-		t.Errorf("started with %+v", third)
+		t.Errorf("the new executor is started with %+v", third)
 	}
 }
 
 func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.runJob(oneShard)
-	s.reportFinished(l)
+	first := s.runJob(oneShard)
+	s.reportFinished(first)
 	s.restart() // the executor's FAILURE came while there was no leader
 	s.trigger()
 	s.offer("S1", 8, 8192)
 	second := s.answerAccepts()
-	if len(second) != 1 || second[0].Executor.ID == l[0].Executor.ID {
-		t.Fatalf("launched on %v; executor %s is missing in the offer, so it is dead", second, l[0].Executor.ID)
+	if len(second) != 1 || second[0].Executor.ID == first[0].Executor.ID {
+		t.Fatalf("launched %v, although the offer shows that executor %s has ended", second, first[0].Executor.ID)
 	}
 }
 
+// TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced checks what happens if the master refuses tasks because it has
+// another ExecutorInfo for their executor. The tasks must be launched on a new executor. The old executor keeps its
+// running task, gets no other tasks, and is shut down afterwards.
 func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -91,27 +95,27 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	second := s.answerAccepts()
 	if len(refused) != 2 || len(second) != 2 || second[0].Executor.ID == x ||
 		second[1].Executor.ID != second[0].Executor.ID {
-		t.Fatalf("refused %d, then %+v", len(refused), second)
+		t.Fatalf("after %d refused tasks, launched %+v", len(refused), second)
 	}
 	if n := s.core.executions.Ref(second[0].TaskID).Shard().Errors(); n > 0 {
-		t.Errorf("%d errors are counted", n)
+		t.Errorf("the refusal counts as %d errors of the task", n)
 	}
 	if len(calls[step.CallShutdown](s.last))+len(calls[step.CallKill](s.last)) > 0 ||
 		s.core.executions.Ref(first.TaskID).Shard().State() != executions.Running {
-		t.Errorf("the task on it is touched: %+v", s.last.Calls)
+		t.Errorf("the running task is stopped: %+v", s.last.Calls)
 	}
 	s.update(first, cluster.Finished)
 	s.runFor(time.Second)
-	if c := s.core.executors.Get(x); c == nil || !c.IsClosing() || c.ShutdownTry() == 0 {
-		t.Errorf("without tasks it gets no SHUTDOWN: %+v", c)
+	if old := s.core.executors.Get(x); old == nil || !old.IsClosing() || old.ShutdownTry() == 0 {
+		t.Errorf("the old executor gets no SHUTDOWN after its last task: %+v", old)
 	}
 }
 
 func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		before, now string
-		same        bool
+		before, now string // the roles of the two leaders
+		same        bool   // the second leader uses the executor
 	}{{"blue", "blue", true}, {"", "*", true}, {"*", "", true}, {"blue", "green", false}, {"", "blue", false}} {
 		s := newStage(t)
 		s.opt.Role = tt.before
@@ -129,7 +133,7 @@ func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 		}
 		if ref := s.core.executions.Ref(first.TaskID); ref.Shard().State() != executions.Running ||
 			len(calls[step.CallShutdown](s.last)) > 0 {
-			t.Errorf("role %q, then %q: the task on it is touched", tt.before, tt.now)
+			t.Errorf("role %q, then %q: the running task is stopped", tt.before, tt.now)
 		}
 	}
 }

@@ -14,19 +14,20 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// says makes the executor of a task send a report.
+// sendReport makes the executor of a task on agent S1 send a report.
 func (s *stage) sendReport(l cluster.TaskLaunch, r wire.Report) Decision {
 	s.t.Helper()
-	data := &r
-	return s.sendMessage(l, data)
+	return s.sendMessage(l, &r)
 }
 
+// sendMessage makes the executor of a task on agent S1 send a message. Its report is nil if the core can't decode it.
 func (s *stage) sendMessage(l cluster.TaskLaunch, r *wire.Report) Decision {
 	s.t.Helper()
 	return s.step(s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l.Executor.ID, Report: r}))
 }
 
-// Reports decide nothing: with and without them, and with garbage, the same events have the same calls and writes.
+// TestX13ReportsDecideNothing checks that the same events lead to the same calls and writes, whether the reports of the
+// executor can't be decoded, are wrong, or are empty.
 func TestX13ReportsDecideNothing(t *testing.T) {
 	t.Parallel()
 	var decided [3][]Decision
@@ -34,53 +35,53 @@ func TestX13ReportsDecideNothing(t *testing.T) {
 		func(s *stage, l cluster.TaskLaunch) { s.sendMessage(l, nil) },
 		func(s *stage, l cluster.TaskLaunch) {
 			s.sendReport(l, wire.Report{Time: s.wall().Add(time.Hour), Tasks: []wire.TaskReport{
-				{TaskID: l.TaskID, Progress: &wire.Progress{Fraction: 1}, Fire: s.wall(), Totals: &wire.Totals{Runs: math.MaxInt64}},
-				{TaskID: "nobody's"}, {}}})
+				{TaskID: l.TaskID, Progress: &wire.Progress{Fraction: 1}, Fire: s.wall(),
+					Totals: &wire.Totals{Runs: math.MaxInt64}},
+				{TaskID: "an unknown task"}, {}}})
 		},
-		func(s *stage, l cluster.TaskLaunch) {
-			s.sendMessage(l, &wire.Report{})
-		},
+		func(s *stage, l cluster.TaskLaunch) { s.sendMessage(l, &wire.Report{}) },
 	} {
 		s := newStage(t)
 		s.app()
 		s.job(oneShard)
 		l := s.startWithCPUs(8)[0]
-		follow := func() {
+		record := func() {
 			d := s.last
 			d.Notes = nil
 			decided[i] = append(decided[i], d)
 		}
 		report(s, l)
 		s.update(l, cluster.Running)
-		follow()
+		record()
 		report(s, l)
 		s.runFor(time.Minute)
-		follow()
+		record()
 		s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
 		report(s, l)
 		s.update(l, cluster.Finished)
-		follow()
+		record()
 		report(s, l)
 		s.runFor(20 * time.Minute)
-		follow()
+		record()
 	}
-	for _, with := range decided[1:] {
-		if !reflect.DeepEqual(with, decided[0]) {
-			t.Errorf("with reports\n%+v\nwithout\n%+v", with, decided[0])
+	for _, decisions := range decided[1:] {
+		if !reflect.DeepEqual(decisions, decided[0]) {
+			t.Errorf("decided with reports\n%+v\nand without\n%+v", decisions, decided[0])
 		}
 	}
 }
 
-// The shown error of a clock stays the same until the jobs that show it are named as changed again.
+// TestClockNotesFollowBySteps checks that users see another error of an agent's clock only once it differs enough. In
+// the same step, the job whose note shows it must be reported as changed, so that the console reads it again.
 func TestClockNotesFollowBySteps(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard)[0]
 	shown := ""
 	for _, r := range []struct {
-		ahead time.Duration
-		named bool
-		want  string
+		ahead   time.Duration
+		changed bool
+		want    string
 	}{
 		{0, false, ""},
 		{1200 * time.Millisecond, true, "is 1.2s ahead of"},
@@ -90,8 +91,8 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 	} {
 		s.stepAfter(wire.ReportInterval)
 		d := s.sendReport(l, wire.Report{Time: s.wall().Add(r.ahead)})
-		if named := d.Changed.Cluster && slices.Contains(d.Changed.Jobs, "my_job"); named != r.named {
-			t.Errorf("%s ahead: named %t, want %t", r.ahead, named, r.named)
+		if changed := d.Changed.Cluster && slices.Contains(d.Changed.Jobs, "my_job"); changed != r.changed {
+			t.Errorf("%s ahead: reported as changed %t, want %t", r.ahead, changed, r.changed)
 		}
 		shown = strings.Join(s.explain("my_job").Notes, "; ")
 		if !strings.Contains(shown, r.want) || r.want == "" && strings.Contains(shown, "clock") {
@@ -100,18 +101,18 @@ func TestClockNotesFollowBySteps(t *testing.T) {
 	}
 	s.moveClock(900 * time.Millisecond) // too little to count as a setting of the clock
 	if now := strings.Join(s.explain("my_job").Notes, "; "); now != shown {
-		t.Errorf("shown %q, and then without a word %q", shown, now)
+		t.Errorf("shown %q, and then %q without being reported as changed", shown, now)
 	}
 	a, e1 := s.core.views.Agent("S1")
 	boxes, e2 := s.core.views.Sandboxes("my_app")
 	if e1 != nil || e2 != nil || a.NoteCode != "agent_clock_ahead" || len(boxes) != 1 ||
 		boxes[0].NoteCode != a.NoteCode {
-		t.Errorf("the agent and the sandbox on it: %+v, %v, %+v, %v", a, e1, boxes, e2)
+		t.Errorf("the agent is shown as %+v, %v, its sandboxes as %+v, %v", a, e1, boxes, e2)
 	}
 }
 
-// An executor with a daemon's shard that sends no report for a minute is shown as quiet, once, unless its agent is
-// away.
+// TestX13AQuietExecutorIsShown checks that an executor with a daemon's shard is shown as quiet if it sends no report
+// for a minute while its agent is registered. The log says so only once, and also when it reports again.
 func TestX13AQuietExecutorIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -146,7 +147,7 @@ func TestX13AQuietExecutorIsShown(t *testing.T) {
 	expect(1, "ago, although")
 	s.sendReport(l, wire.Report{Time: s.wall()})
 	if got := s.last.Notes; len(got) != 1 || !strings.Contains(got[0].Detail, "reports again") {
-		t.Errorf("noted %+v", got)
+		t.Errorf("when it reports again, noted %+v", got)
 	}
 	expect(1, "")
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))

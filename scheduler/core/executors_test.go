@@ -24,31 +24,31 @@ func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testi
 	}
 	s.reportRunning(second)
 	if d := s.offer("S1", 6, 8000, l[0].Executor.ID); len(calls[step.CallShutdown](d)) > 0 {
-		t.Fatal("SHUTDOWN for an executor that runs one of our tasks")
+		t.Fatal("SHUTDOWN for an executor with a running task")
 	}
 	s.reportFinished(second)
 	s.trigger()
 	s.offer("S1", 7, 8000, l[0].Executor.ID)
 	if third := s.answerAccepts(); len(third) != 1 || third[0].Executor.ID == l[0].Executor.ID {
-		t.Fatalf("launched %v; an executor whose end was reported gets nothing more", third)
+		t.Fatalf("launched %v on an executor whose end was reported", third)
 	}
 }
 
 func TestX3AnExecutorThatNeverStartedIsPaidForAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.app() // its executor takes 0.5 CPU
+	s.app() // whose executor needs 0.5 CPU
 	s.job(oneShard)
 	l := s.startWithCPUs(1.6)
 	s.update(l[0], cluster.Dropped, fromMaster(cluster.ReasonInvalidOffers))
 	s.offer("S1", 1.4, 8192)
 	s.runFor(time.Minute)
 	if len(s.accepts) > 0 {
-		t.Fatal("launched on 1.4 CPU, although the shard and its executor, which was never started, need 1.5")
+		t.Fatal("launched on 1.4 CPU, although the executor was never started, and needs 1.5 together with the shard")
 	}
 	s.offer("S1", 1.5, 8192)
 	if got := s.answerAccepts(); len(got) != 1 {
-		t.Fatalf("%d launches on what just fits, want 1", len(got))
+		t.Fatalf("%d launches on 1.5 CPU, want 1", len(got))
 	}
 }
 
@@ -61,7 +61,7 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"})) // the agent was removed
 	s.runFor(50 * time.Minute)                             // far longer than SHUTDOWN is repeated on a registered agent
 	if s.core.executors.Get(x) == nil {
-		t.Fatal("the executor is forgotten while it may still run")
+		t.Fatal("the executor has no record any more, although it may still run")
 	}
 	// The next offer shows that the agent is back and the executor alive.
 	if d := s.offer("S1", 7, 8192, x); len(calls[step.CallShutdown](d)) != 1 {
@@ -69,10 +69,13 @@ func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	}
 	s.offer("S1", 8, 8192)
 	if s.core.executors.Get(x) != nil {
-		t.Fatal("an executor that its agent's offer no longer names is kept")
+		t.Fatal("the record of an executor is kept although its agent's offer no longer names it")
 	}
 }
 
+// TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt lets an executor end just before an ACCEPT arrives, which
+// starts it again. The reports of its end come after the answer to the ACCEPT. They must not lead to a SHUTDOWN while a
+// task of the ACCEPT may run.
 func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -86,9 +89,9 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	s.offer("S1", 8, 8192, x)
 	second := s.answerAccepts()
 	if len(second) != 1 || second[0].Executor.ID != x {
-		t.Fatalf("%+v, want one task on %s", second, x)
+		t.Fatalf("launched %+v, want one task on %s", second, x)
 	}
-	// The executor had ended when the ACCEPT arrived, which started it again; the reports of its end come only now.
+	// Only now come the reports of the executor's end before the ACCEPT.
 	s.update(first[0], cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: x, Status: 9}))
 	s.offer("S1", 8, 8192)
@@ -102,12 +105,12 @@ func TestX3WhatComesLateFromBeforeAnAcceptTellsNothingOfIt(t *testing.T) {
 	s.reportFinished(second)
 	s.runFor(time.Second)
 	if r := s.core.executors.Get(x); r == nil || r.ShutdownTry() == 0 {
-		t.Fatalf("an executor that ended once is not shut down when its tasks have ended: %+v", r)
+		t.Fatalf("an executor whose end was reported is not shut down after its last task: %+v", r)
 	}
 }
 
-// TestX3OffersFromBeforeAnAcceptSayNothing checks that an executor which an offer does not name is used again if an
-// ACCEPT that names it is unanswered: the offer may be older than the ACCEPT.
+// TestX3OffersFromBeforeAnAcceptSayNothing checks that an executor is used for more tasks although an offer does not
+// name it, while an ACCEPT that names it is unanswered. The offer may be older than the ACCEPT.
 func TestX3OffersFromBeforeAnAcceptSayNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -12,7 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A run whose shards all finished has no reason, also when its end was requested meanwhile.
+// TestAFinishedRunHasNoReason checks that a run has no reason if all its shards finished, even if its end was requested
+// before.
 func TestAFinishedRunHasNoReason(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*stage){
@@ -27,18 +28,19 @@ func TestAFinishedRunHasNoReason(t *testing.T) {
 		end(s)
 		s.update(l[0], cluster.Finished)
 		if v := s.execution(id); v.State != executions.Finished || v.Reason != "" {
-			t.Errorf("%s: %s: %s", name, v.State, v.Reason)
+			t.Errorf("%s: the run is %s, and has the reason %q", name, v.State, v.Reason)
 		}
 		for _, n := range s.last.Notes {
 			if n.Kind == step.NoteExecutionEnded && n.Text() != "FINISHED" {
-				t.Errorf("%s: %s", name, n.Detail)
+				t.Errorf("%s: the log says %s", name, n.Detail)
 			}
 		}
 	}
 }
 
-// A run waits if its agent reports why none of its launched shards begins: in explain, in the job's row, and in the
-// reason that the row shows. As soon as one shard runs, the job runs.
+// TestARunThatCannotBeginWaits checks that a job is shown as waiting, with the reason that its agent reports, while
+// none of its launched shards can begin. Explain and the job's row must agree. The job is shown as running as soon as
+// one shard runs, or while not all shards have such a reason.
 func TestARunThatCannotBeginWaits(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -50,37 +52,37 @@ func TestARunThatCannotBeginWaits(t *testing.T) {
 		row, _ := s.core.views.JobRow("my_job")
 		x := s.explain("my_job")
 		if row.State != x.State || row.Running != 3 || len(x.Running) != 3 {
-			t.Errorf("in its row it is %s with %d shards, in explain %s with %d",
-				row.State, row.Running, x.State, len(x.Running))
+			t.Errorf("the row shows the job as %s with %d shards, explain as %s with %d", row.State,
+				row.Running, x.State, len(x.Running))
 		}
 		return x.State
 	}
 	if got := state(); got != "RUNNING" {
-		t.Errorf("nothing keeps it from beginning, and it is %s", got)
+		t.Errorf("just launched, the job is %s", got)
 	}
 	const noImage = "its image can't be pulled"
-	held := func(l cluster.TaskLaunch) {
+	reportNoImage := func(l cluster.TaskLaunch) {
 		s.update(l, cluster.Starting, fromAgent(""), func(u *cluster.Update) { u.Message = noImage })
 	}
-	held(l[0])
+	reportNoImage(l[0])
 	if got := state(); got != "RUNNING" {
-		t.Errorf("one shard can't begin, and it is %s", got)
+		t.Errorf("although only one shard can't begin, the job is %s", got)
 	}
-	held(l[1])
-	held(l[2])
+	reportNoImage(l[1])
+	reportNoImage(l[2])
 	row, _ := s.core.views.JobRow("my_job")
 	why := s.core.views.JobDetails([]string{"my_job"}, 0)[0].WaitingFor
 	if got := state(); got != "WAITING" || why.String() != noImage || row.WaitingSince.IsZero() {
-		t.Errorf("no shard can begin, and it is %s: %q since %v", got, why, row.WaitingSince)
+		t.Errorf("although no shard can begin, the job is %s: %q since %v", got, why, row.WaitingSince)
 	}
 	s.reportRunning(l[:1])
 	if got := state(); got != "RUNNING" {
-		t.Errorf("one shard runs, and it is %s", got)
+		t.Errorf("although one shard runs, the job is %s", got)
 	}
 }
 
-// explain lists the shards of a running execution that ended without finishing beside the running ones, because the
-// run will fail.
+// TestLostShardsOfARunUnderWayAreTold checks that explain lists not only the running shards of a run, but also those
+// that ended without finishing, because the run will fail for them.
 func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -89,22 +91,21 @@ func TestLostShardsOfARunUnderWayAreTold(t *testing.T) {
 	s.update(l[2], cluster.Finished)
 	x := s.explain("my_job")
 	if len(x.Running) != 1 || len(x.Ended) != 1 {
-		t.Fatalf("explain has %+v", x)
+		t.Fatalf("explain shows %+v, want one running and one ended shard", x)
 	}
 	e := x.Ended[0]
 	if e.ExecutionID != x.Running[0].ExecutionID || e.Item != 1 || e.TaskID != l[1].TaskID ||
-		e.State != executions.Lost ||
-		e.Agent != "S1" || !strings.Contains(e.Reason, "switched off") {
-		t.Errorf("the lost shard is told as %+v", e)
+		e.State != executions.Lost || e.Agent != "S1" || !strings.Contains(e.Reason, "switched off") {
+		t.Errorf("explain shows the lost shard as %+v", e)
 	}
 	s.update(l[0], cluster.Finished)
 	if x := s.explain("my_job"); len(x.Ended) != 0 || x.LastRun.State != executions.Failed {
-		t.Errorf("of a run that has ended explain has %+v", x)
+		t.Errorf("after the end of the run, explain shows %+v", x)
 	}
 }
 
-// Shards that can never start together are noted when the job is registered, and the note disappears with the
-// shortage.
+// TestShardsThatNeverFitTogetherAreNoted checks that a job has a note while the known agents have no room for all its
+// shards together.
 func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -119,20 +120,21 @@ func TestShardsThatNeverFitTogetherAreNoted(t *testing.T) {
 	}
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 10_000 })
 	if got := notes(); got != "" {
-		t.Errorf("no agent was seen yet: %s", got)
+		t.Errorf("noted before any agent was seen: %s", got)
 	}
 	s.offer("S1", 8, 8192)
 	s.offer("S2", 4.5, 8192)
 	if got := notes(); !strings.Contains(got, "room for only 11 of its 10000 shards,") {
-		t.Error(got)
+		t.Errorf("noted %q for too many shards", got)
 	}
 	s.updateJob("my_job", func(j *jobs.Config) { j.ShardingTotalCount = 11 })
 	if got := notes(); got != "" {
-		t.Error(got)
+		t.Errorf("noted %q for shards that fit", got)
 	}
 }
 
-// The failure cause of a task whose executor ended names the executor, the agent, and where to look.
+// TestAnExecutorsEndIsASentence checks the failure cause of a task whose executor ended: it names the executor and the
+// agent, and says where to find out more.
 func TestAnExecutorsEndIsASentence(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -145,29 +147,33 @@ func TestAnExecutorsEndIsASentence(t *testing.T) {
 	want := "its executor my_app@-@S1@-@1 on agent S1 ended before the task did (FAILED, EXECUTOR_TERMINATED: Executor terminated): it was killed, was over a limit, or had a fault; " +
 		"its stderr (GET /api/operate/sandbox with the app's name) and that agent's log tell more"
 	if v := s.execution(id); v.Shards[0].FailureCause != want {
-		t.Errorf("%s\nwant %s", v.Shards[0].FailureCause, want)
+		t.Errorf("the failure cause is %s\nwant %s", v.Shards[0].FailureCause, want)
 	}
 }
 
+// TestReasonCountsWhatWeUseOurselves checks that a shard is not called too large for an agent if it would fit there
+// without the tasks of this scheduler.
 func TestReasonCountsWhatWeUseOurselves(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.runJob(func(j *jobs.Config) { j.ShardingTotalCount = 6 })
+	launches := s.runJob(func(j *jobs.Config) { j.ShardingTotalCount = 6 })
 	s.restart()
 	s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = "two", 3 })
 	s.triggerJob("two")
-	for _, one := range l {
-		s.update(one, cluster.Running, fromMaster(cluster.ReasonReconciliation))
+	for _, l := range launches {
+		s.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	}
-	s.offer("S1", 1.5, 1024, l[0].Executor.ID)
+	s.offer("S1", 1.5, 1024, launches[0].Executor.ID)
 	for _, e := range s.core.executions.Launchable() {
 		if e.Unplaced().Never {
-			t.Fatalf("3 CPUs would fit the agent of 8 that is busy with our own tasks; reason %q", e.Unplaced().Why)
+			t.Fatalf("a shard of 3 CPUs never fits an agent of 8, by the reason %q", e.Unplaced().Why)
 		}
 	}
 }
 
-// The only large agent is occupied by an idle executor and so has nothing on offer.
+// TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold occupies the only large agent with an idle executor, so that it makes
+// no offers. The reason of a shard that needs this agent must not say that no agent can ever hold it, and the executor
+// must make room.
 func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -194,13 +200,15 @@ func TestNeverIsSaidOnlyOfWhatNoKnownAgentCouldHold(t *testing.T) {
 	}
 	x, err := s.core.views.Explain("other")
 	if err != nil || len(x.Waiting) == 0 || strings.Contains(x.Waiting[0].Reason, "can ever hold") {
-		t.Errorf("S1 has 4 CPU and runs nothing: %+v, %v", x.Waiting, err)
+		t.Errorf("S1 has 4 CPU and runs no task, but explain shows %+v, %v", x.Waiting, err)
 	}
 	if !s.core.executors.Get(l[0].Executor.ID).IsClosing() {
-		t.Error("the idle executor stays in its way")
+		t.Error("the idle executor is not shut down for the waiting shard")
 	}
 }
 
+// TestExplainSaysThatWhatRunsMayBeOld checks that explain has a note while the core has no session: the running shards
+// are shown as they were last known.
 func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -208,21 +216,22 @@ func TestExplainSaysThatWhatRunsMayBeOld(t *testing.T) {
 	noted := func() bool {
 		x := s.explain("my_job")
 		if len(x.Running) != 1 {
-			t.Fatalf("%+v", x)
+			t.Fatalf("explain shows %+v, want one running shard", x)
 		}
 		return strings.Contains(strings.Join(x.Notes, "\n"),
 			"as they were last known: the scheduler has no connection to the cluster: connection refused")
 	}
 	if noted() {
-		t.Error("said while subscribed")
+		t.Error("noted during a session")
 	}
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "connection refused"})
 	if !noted() {
-		t.Error("not said without a subscription")
+		t.Error("not noted without a session")
 	}
 }
 
-// The shards of a daemon stay after its cron has fired for the last time; it cannot be triggered.
+// TestExplainOfADaemonWhoseCronIsOver checks the note of a daemon whose cron never fires again: its shards stay, and it
+// cannot be triggered.
 func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -230,11 +239,12 @@ func TestExplainOfADaemonWhoseCronIsOver(t *testing.T) {
 	s.job(oneShard, func(j *jobs.Config) { j.JobExecutionType, j.Cron = jobs.Daemon, "0 0 0 1 1 ? 2020" })
 	if notes := strings.Join(s.explain("my_job").Notes, "; "); !strings.Contains(notes, "the shards stay") ||
 		strings.Contains(notes, "on trigger") {
-		t.Errorf("notes: %s", notes)
+		t.Errorf("explain has the notes %s", notes)
 	}
 }
 
-// The id that a daemon's run has in the log, in explain and in its program's environment leads to its execution.
+// TestIDOfADaemonsRun checks that a request for the id of a daemon's run, which users know from logs, explain and the
+// environment of programs, names the execution of the run.
 func TestIDOfADaemonsRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -243,10 +253,10 @@ func TestIDOfADaemonsRun(t *testing.T) {
 	standing := s.core.executions.Standing("my_job").ID()
 	if _, err := s.core.views.Execution("my_job@20261121T080000Z"); err == nil ||
 		!strings.Contains(err.Error(), "GET /api/execution/"+standing) {
-		t.Errorf("%v; want a word of %s", err, standing)
+		t.Errorf("the error for a daemon's run is %v, want one that names %s", err, standing)
 	}
 	if _, err := s.core.views.Execution("other@20261121T080000Z"); err == nil ||
 		!strings.Contains(err.Error(), "there is no execution") {
-		t.Errorf("%v", err)
+		t.Errorf("the error for a job that does not exist is %v", err)
 	}
 }

@@ -19,16 +19,19 @@ import (
 
 const accessDenied = "ZooKeeper denies permission"
 
+// TestD15WhatMayNotBeReadStopsNothingElse loads a registry some of whose entries cannot be read. Documents, marks and
+// the queues of the original are reported as faulty, and everything else works. Without entries of the scheduler's own
+// state, and without lists of entries, it must not start.
 func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	s.app(func(a *app.Config) { a.AppName = "shut_app" })
 	s.job(everyFiveSeconds)
-	for _, name := range []string{"shut", "marked", "orphan"} {
+	for _, name := range []string{"shut", "marked", "of_shut_app"} {
 		s.job(everyFiveSeconds, func(c *jobs.Config) {
 			c.JobName = name
-			if name == "orphan" {
+			if name == "of_shut_app" {
 				c.AppName = "shut_app"
 			}
 		})
@@ -49,36 +52,38 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 			t.Errorf("the log does not name %s: %+v", path, s.last.Notes)
 		}
 	}
+	unreadable, markUnreadable := reason.DocumentUnreadable(accessDenied), reason.MarkUnreadable(accessDenied)
 	want := []views.FaultyView{
-		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Why: views.WhyOf(reason.DocumentUnreadable(accessDenied)), Since: s.now},
-		{Path: "/config/job/shut", Kind: "job", Name: "shut", Why: views.WhyOf(reason.DocumentUnreadable(accessDenied)), Since: s.now},
-		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Why: views.WhyOf(reason.MarkUnreadable(accessDenied)), Since: s.now},
+		{Path: "/config/app/shut_app", Kind: "app", Name: "shut_app", Why: views.WhyOf(unreadable), Since: s.now},
+		{Path: "/config/job/shut", Kind: "job", Name: "shut", Why: views.WhyOf(unreadable), Since: s.now},
+		{Path: "/state/disable/job/marked", Kind: "job", Name: "marked", Why: views.WhyOf(markUnreadable),
+			Since: s.now},
 	}
 	if diff := cmp.Diff(want, s.core.views.FaultyDocuments()); diff != "" {
-		t.Errorf("faulty: %s", diff)
+		t.Errorf("the faulty documents differ (-want +got): %s", diff)
 	}
-	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY", "orphan": "FAULTY",
-		"marked": "DISABLED"} {
+	for name, state := range map[string]string{"my_job": "READY", "shut": "FAULTY",
+		"of_shut_app": "FAULTY", "marked": "DISABLED"} {
 		if x, err := s.core.views.Explain(name); err != nil || x.State != state ||
 			state != "READY" && !strings.Contains(strings.Join(x.Notes, ";"), accessDenied) {
-			t.Errorf("%s: %+v, %v", name, x, err)
+			t.Errorf("explain %s: %+v, %v; want state %s", name, x, err, state)
 		}
 	}
-	// The entry is readable again, and applied.
+	// Entries that become readable are applied.
 	for _, path := range shut[:3] {
 		s.edit(path, string(s.stored[path]), 7)
 	}
 	if f := s.core.views.FaultyDocuments(); len(f) > 0 {
-		t.Errorf("faulty still: %+v", f)
+		t.Errorf("readable documents are still shown as faulty: %+v", f)
 	}
 	if x := s.explain("shut"); x.State != "READY" {
-		t.Errorf("%+v", x)
+		t.Errorf("explain of a job whose document is readable: %+v", x)
 	}
 	for _, path := range []string{"/scheduler/fire-cursor", "/scheduler/execution/x", "/ha/framework_id",
 		"/config/job", "/state/disable/job"} {
 		if _, err := s.loadClosed(path); err == nil || !strings.Contains(err.Error(), path) ||
 			!strings.Contains(err.Error(), accessDenied) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("loading without %s: %v", path, err)
 		}
 	}
 }
@@ -90,33 +95,34 @@ func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	s.job(everyFiveSeconds)
 	const path = "/config/job/my_job"
 	began := s.now
-	lose := func(why string) {
+	makeUnreadable := func(why string) {
 		events := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: why}, true)
 		if len(events) != 1 {
-			t.Fatalf("%+v", events)
+			t.Fatalf("got the events %+v, want one", events)
 		}
 		s.step(events...)
 	}
-	lose(accessDenied)
+	makeUnreadable(accessDenied)
 	s.now = s.now.Add(time.Minute)
-	lose("still " + accessDenied)
+	makeUnreadable("still " + accessDenied)
 	want := views.FaultyView{Path: path, Kind: "job", Name: "my_job",
 		Why: views.WhyOf(reason.DocumentUnreadable("still " + accessDenied)), Since: began, LastGood: true}
 	if diff := cmp.Diff([]views.FaultyView{want}, s.core.views.FaultyDocuments()); diff != "" {
-		t.Errorf("faulty: %s", diff)
+		t.Errorf("the faulty documents differ (-want +got): %s", diff)
 	}
 	x := s.explain("my_job")
 	if len(x.NextFires) == 0 || !strings.Contains(strings.Join(x.Notes, ";"),
 		"last good document is in force: it can't be read") {
-		t.Errorf("%+v", x)
+		t.Errorf("explain: %+v", x)
 	}
 	s.edit(path, string(s.stored[path]), 1)
 	if len(s.core.views.FaultyDocuments()) != 0 {
-		t.Error("it is faulty still")
+		t.Error("a readable document is still shown as faulty")
 	}
 }
 
-// A disabled mark that cannot be read counts as set, and is shown, until it can be read or is removed.
+// TestD15ADisabledMarkThatMayNotBeReadIsShown checks that a disabled mark that cannot be read disables its job, and is
+// shown as faulty, until it can be read or is removed.
 func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -129,23 +135,24 @@ func TestD15ADisabledMarkThatMayNotBeReadIsShown(t *testing.T) {
 			t.Errorf("faulty: %+v", f)
 		}
 		if x := s.explain("my_job"); x.State != "DISABLED" || !strings.Contains(strings.Join(x.Notes, ";"), path) {
-			t.Errorf("%+v", x)
+			t.Errorf("explain with an unreadable mark: %+v", x)
 		}
 		if again := s.core.Reloaded(path, registry.Entry{Path: path, Version: 1, Unreadable: accessDenied},
 			true); len(again) != 0 {
-			t.Errorf("reported twice: %+v", again)
+			t.Errorf("the same fault is reported twice: %+v", again)
 		}
 		s.step(s.core.Reloaded(path, registry.Entry{Path: path, Version: 1}, found)...)
 		if f := s.core.views.FaultyDocuments(); len(f) != 0 {
-			t.Errorf("faulty still: %+v", f)
+			t.Errorf("a mark that is readable or removed is still shown as faulty: %+v", f)
 		}
 		if v, err := s.core.views.Job("my_job"); err != nil || v.Disabled != found {
-			t.Errorf("disabled %v: %v", v.Disabled, err)
+			t.Errorf("mark found %v, but the job is disabled %v: %v", found, v.Disabled, err)
 		}
 	}
 }
 
-// A node that another program made at a path that no entry can have is shown, and nothing is written there.
+// TestD15APathThatIsNoneIsShown checks that a node at a path that is too long for an entry is shown as faulty, and that
+// nothing is written there.
 func TestD15APathThatIsNoneIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -157,16 +164,17 @@ func TestD15APathThatIsNoneIsShown(t *testing.T) {
 	written := s.last.Writes
 	s.step(s.core.Reloaded(path, registry.Entry{}, false)...)
 	if f := s.core.views.FaultyDocuments(); len(f) != 0 {
-		t.Errorf("faulty still: %+v", f)
+		t.Errorf("a removed node is still shown as faulty: %+v", f)
 	}
 	for _, w := range append(written, s.last.Writes...) {
 		if len(w.Path) > 1000 {
-			t.Errorf("written: %s", w.Path)
+			t.Errorf("something is written at %s", w.Path)
 		}
 	}
 }
 
-// An edited document is checked as strictly as a request, also where the scheduler writes JSON itself.
+// TestEditedJSONIsReadWithCare checks that an externally edited JSON document is checked as strictly as a request:
+// names must not be given twice, and must have the right case.
 func TestEditedJSONIsReadWithCare(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -182,11 +190,11 @@ func TestEditedJSONIsReadWithCare(t *testing.T) {
 	s.edit(path, strings.Replace(own, `"cpuCount"`, `"CPUCOUNT"`, 1), 2)
 	if f := s.core.views.FaultyDocuments(); len(f) != 0 {
 		if !strings.Contains(f[0].Reason, "cpuCount") {
-			t.Errorf("a name in other letters: %+v", f)
+			t.Errorf("a name in capital letters: %+v", f)
 		}
 	} else if v, err := s.core.views.Job("my_job"); err != nil || !strings.Contains(strings.Join(v.Notes, ";"),
 		"CPUCOUNT is not a field") {
-		t.Errorf("a name in other letters: %+v, %v", v, err)
+		t.Errorf("a name in capital letters: %+v, %v", v, err)
 	}
 }
 
@@ -199,8 +207,8 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	s.stored[store.PathJobs+"/no_shards"] = []byte(`{"jobName":"no_shards","appName":"my_app","jobExecutionType":"TRANSIENT","shardingTotalCount":0,"cpuCount":1,"memoryMB":1}`)
 	s.stored[store.PathApps+"/bad_app"] = []byte("[]")
 	s.restart()
-	if names := len(s.core.views.Jobs()); names != 1 {
-		t.Fatalf("%d jobs, want the good one", names)
+	if n := len(s.core.views.Jobs()); n != 1 {
+		t.Fatalf("%d jobs are listed, want only the good one", n)
 	}
 	for _, name := range []string{"broken", "no_shards"} {
 		x, err := s.core.views.Explain(name)
@@ -209,7 +217,7 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 		}
 		s.apply(s.core.planDeregisterJob(name))
 		if _, err := s.core.views.Explain(name); err == nil {
-			t.Fatalf("%s is still there", name)
+			t.Fatalf("%s still exists after its deregistration", name)
 		}
 	}
 	s.app(func(a *app.Config) { a.AppName = "bad_app" })
@@ -222,7 +230,7 @@ func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	}
 }
 
-// loadClosed makes a core of the stored entries, some of which cannot be read.
+// loadClosed returns a core that has loaded the stored entries. Those at the given paths cannot be read.
 func (s *stage) loadClosed(paths ...string) (*Core, error) {
 	var entries []registry.Entry
 	for _, path := range slices.Concat(step.SortedKeys(s.stored), paths) {
@@ -240,7 +248,8 @@ func (s *stage) loadClosed(paths ...string) (*Core, error) {
 	return core, core.Load(s.now, Stored{Entries: entries})
 }
 
-// What the original ran is run, and its view and explanation have a note of each setting that is read differently.
+// TestD15DocumentsOfTheOriginalAreReadLeniently checks that documents which the original accepted are used. The views
+// of the app or job, and explain, must have a note for each setting that is read differently.
 func TestD15DocumentsOfTheOriginalAreReadLeniently(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -248,7 +257,7 @@ func TestD15DocumentsOfTheOriginalAreReadLeniently(t *testing.T) {
 		0)
 	if v, err := s.core.views.App("my_app"); err != nil ||
 		!strings.Contains(strings.Join(v.Notes, ";"), "run by a shell") {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("the app is shown as %+v, %v", v, err)
 	}
 	const job = "appName: my_app\ncpuCount: 0.1\ncron: 0/5 * * * * ?\njobExecutionType: TRANSIENT\njobName: my_job\n" +
 		"memoryMB: 64.0\nshardingTotalCount: 2\n"
@@ -265,11 +274,11 @@ func TestD15DocumentsOfTheOriginalAreReadLeniently(t *testing.T) {
 		s.edit("/config/job/my_job", job+more, 0)
 		v, err := s.core.views.Job("my_job")
 		if err != nil || !strings.Contains(strings.Join(v.Notes, ";"), note) {
-			t.Errorf("%s: %+v, %v", more, v, err)
+			t.Errorf("with %s the job is shown as %+v, %v", more, v, err)
 		}
 		if x := s.explain("my_job"); x.State == "FAULTY" || len(x.NextFires) == 0 ||
 			!strings.Contains(strings.Join(x.Notes, ";"), note) {
-			t.Errorf("%s: %s, %q", more, x.State, x.Notes)
+			t.Errorf("with %s explain shows %s, %q", more, x.State, x.Notes)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestFetchingIsReportedOnce checks that a task which may have begun does not count as never begun because an old
-// report, that its package is being fetched, comes late or twice (rules E1, S2).
+// TestFetchingIsReportedOnce checks that a task that may have begun does not count as fetching again if the report that
+// it fetches its package comes a second time (rules E1, S2).
 func TestFetchingIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	fetching := &wire.Status{Phase: wire.PhaseFetch}
@@ -20,12 +20,12 @@ func TestFetchingIsReportedOnce(t *testing.T) {
 	s.trigger()
 	s.offer("S1", 8, 8192)
 	l := s.answerAccepts()[0]
-	report := func(uuid string, data *wire.Status) bool {
-		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Status = []byte(uuid), data })
-		ref := s.core.executions.Ref(l.TaskID)
-		return ref.Shard().Fetching()
+	// isFetchingAfter reports whether the task counts as fetching after a status update.
+	isFetchingAfter := func(uuid string, status *wire.Status) bool {
+		s.update(l, cluster.Starting, func(u *cluster.Update) { u.UUID, u.Status = []byte(uuid), status })
+		return s.core.executions.Ref(l.TaskID).Shard().Fetching()
 	}
-	if !report("1", fetching) || report("2", beginning) || report("1", fetching) {
-		t.Error("the first report is ignored, or an old one counts")
+	if !isFetchingAfter("1", fetching) || isFetchingAfter("2", beginning) || isFetchingAfter("1", fetching) {
+		t.Error("the first report is ignored, or counts a second time")
 	}
 }

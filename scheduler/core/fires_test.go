@@ -15,6 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
+// TestF5OneExecutionAtATime lets a job fire four more times while its execution runs. The fires must wait if the job
+// has misfire, and must be dropped otherwise.
 func TestF5OneExecutionAtATime(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -37,13 +39,13 @@ func TestF5OneExecutionAtATime(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(x.Waiting) != 3*tt.wantWaiting || len(x.Running) != 3 {
-				t.Fatalf("waiting %d, running %d", len(x.Waiting), len(x.Running))
+				t.Fatalf("%d shards wait and %d run, want %d and 3", len(x.Waiting), len(x.Running), 3*tt.wantWaiting)
 			}
 			if got := s.core.views.Stats().FiresDropped; got != tt.wantDropped {
 				t.Fatalf("%d fires dropped, want %d", got, tt.wantDropped)
 			}
 			if tt.misfire && !strings.Contains(x.Waiting[0].Reason, "one at a time") {
-				t.Fatalf("reason %q", x.Waiting[0].Reason)
+				t.Fatalf("the waiting fire has the reason %q", x.Waiting[0].Reason)
 			}
 		})
 	}
@@ -57,8 +59,8 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	s.runFor(4950 * time.Millisecond)
 	s.offer("S1", 8, 8192)
 	s.runFor(7 * time.Second)
-	l := s.answerAccepts()
-	s.reportRunning(l)
+	launches := s.answerAccepts()
+	s.reportRunning(launches)
 	s.apply(s.core.planDisableJob("my_job", true))
 	if got := calls[step.CallKill](s.last); len(got) != 3 {
 		t.Fatalf("%d kills, want 3", len(got))
@@ -67,16 +69,16 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	if d.Replies[0].Err == nil || d.Replies[0].Err.Kind != problem.Conflict {
 		t.Fatalf("a disabled job was triggered: %+v", d.Replies)
 	}
-	for _, launch := range l {
-		s.update(launch, cluster.Killed)
+	for _, l := range launches {
+		s.update(l, cluster.Killed)
 	}
 	if n := s.core.executions.NumOpen(); n != 0 {
-		t.Fatalf("%d executions left", n)
+		t.Fatalf("%d executions are open although all tasks were killed", n)
 	}
 	s.runFor(time.Minute)
 	s.apply(s.core.planDisableJob("my_job", false))
 	if n := s.core.executions.NumOpen(); n != 0 {
-		t.Fatalf("enabling made %d executions for fires from while the job was disabled", n)
+		t.Fatalf("enabling the job made %d of the fires from the time in which it was disabled", n)
 	}
 	s.runFor(6 * time.Second)
 	if n := s.core.executions.NumOpen(); n == 0 {
@@ -87,21 +89,21 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	l := s.runJob(everyFiveSeconds)
+	launches := s.runJob(everyFiveSeconds)
 	s.apply(s.core.planDeregisterJob("my_job"))
 	s.job(everyFiveSeconds)
 	s.runFor(6 * time.Second)
 	x := s.explain("my_job")
 	if len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, "ended first") {
-		t.Fatalf("%+v", x)
+		t.Fatalf("explain of the new job: %+v", x)
 	}
-	for _, launch := range l {
-		s.update(launch, cluster.Killed)
+	for _, l := range launches {
+		s.update(l, cluster.Killed)
 	}
 	s.runFor(200 * time.Millisecond)
 	s.offer("S1", 8, 8192)
 	if got := s.answerAccepts(); len(got) != 3 {
-		t.Fatalf("%d launches once the old tasks have ended, want 3", len(got))
+		t.Fatalf("%d launches after the old tasks have ended, want 3", len(got))
 	}
 }
 
@@ -119,7 +121,7 @@ func TestF1TheCursorNeverGoesBack(t *testing.T) {
 	for range 5 {
 		for _, w := range core.Step(s.clocks(), rand.NewPCG(1, 2), nil).Writes {
 			if w.Path == store.PathCursor {
-				t.Errorf("a new leader writes the cursor %s over %s, with no new fire", w.Value, want)
+				t.Errorf("without a new fire, a new leader replaces the cursor %s by %s", want, w.Value)
 			}
 		}
 	}

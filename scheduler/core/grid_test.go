@@ -9,7 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// TestCells checks that Cells returns the cells of those requested executions that belong to the job.
+// TestCells checks that Cells returns a cell for each launched shard of the requested executions, and leaves out
+// executions of other jobs.
 func TestCells(t *testing.T) {
 	t.Parallel()
 	s, l := sandboxStage(t)
@@ -28,7 +29,7 @@ func TestCells(t *testing.T) {
 	s.update(l, cluster.Finished)
 	ended := s.core.views.Cells("my_job", []string{id})[id][0]
 	if ended.State != "FINISHED" || ended.DurationMillis == nil {
-		t.Errorf("%+v", ended)
+		t.Errorf("after the end of the task its cell is %+v", ended)
 	}
 	expect(map[string][]search.Cell{}, "other", id)
 }
