@@ -10,8 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestHeldLaunchesNothing checks that a held term says why it launches nothing and names the jobs with waiting runs
-// first. It continues running executions, holds no offers, and allows to disable jobs. The next term launches again.
+// TestHeldLaunchesNothing checks a term with held launches. It says why nothing is launched, and names the jobs with
+// the largest settings, those with a waiting run first. It holds no offers, completes running executions, and lets
+// users disable jobs. The next term launches again.
 func TestHeldLaunchesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -34,26 +35,27 @@ func TestHeldLaunchesNothing(t *testing.T) {
 		!strings.Contains(held, "then restart the server") ||
 		!strings.HasSuffix(held, "with the largest settings: largest (4 shards, 64 KiB each, 255 KiB together, with a waiting run), "+
 			"large (4 shards, 59 KiB each, 236 KiB together, with a waiting run), small (4 shards, 1 KiB each, 1 KiB together, with a waiting run)") {
-		t.Error(held)
+		t.Errorf("Held returns %s", held)
 	}
 	s.offer("S2", 64, 64000)
 	s.runFor(time.Minute)
 	if len(s.accepts) > 0 || s.core.placement.Held().Len() > 0 {
-		t.Errorf("%d ACCEPTs, %d offers held", len(s.accepts), s.core.placement.Held().Len())
+		t.Errorf("while launches are held, %d ACCEPTs and %d held offers", len(s.accepts),
+			s.core.placement.Held().Len())
 	}
 	if x := s.explain("largest"); len(x.Waiting) == 0 || !strings.HasPrefix(held, x.Waiting[0].Reason) ||
 		strings.Contains(x.Waiting[0].Reason, "small") {
-		t.Errorf("%+v", x.Waiting)
+		t.Errorf("explain shows %+v", x.Waiting)
 	}
 	s.update(launched[0], cluster.Finished)
 	if x := s.explain("my_job"); x.LastRun == nil || x.LastRun.State != executions.Finished {
-		t.Errorf("the run that was launched before: %+v", x.LastRun)
+		t.Errorf("the run that was launched before is shown as %+v", x.LastRun)
 	}
 	s.apply(s.core.planDisableJob("largest", true))
 	s.opt.Held = ""
 	s.restart()
 	s.offer("S2", 64, 64000)
 	if got := s.answerAccepts(); len(got) != 8 || s.core.views.Held() != "" {
-		t.Errorf("%d launched", len(got))
+		t.Errorf("the next term launches %d tasks, want 8; Held returns %q", len(got), s.core.views.Held())
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// BenchmarkOffersHeld measures for which share of the time this framework holds the offer of an agent. By promise 6,
-// an idle framework holds no offer.
+// BenchmarkOffersHeld measures the share of time for which this framework holds offers of an agent. By promise 6, an
+// idle framework holds none.
 func BenchmarkOffersHeld(b *testing.B) {
 	idle := func(i int) string { return fmt.Sprintf("%d %d 3 1 1 ?", i%60, i/60) }
 	spread := func(i int) string { return fmt.Sprintf("%d * * * * ?", i%60) }

@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// TestT3ARepeatedKeyWritesWhatItAccepts checks that a repeated key still names its execution after the execution was
-// removed in the same step, and after a restart, until the key expires.
+// TestT3ARepeatedKeyWritesWhatItAccepts repeats the key of a trigger in the step that removes its ended execution. The
+// answer must still name that execution, also after a restart, until the key expires.
 func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -24,24 +24,23 @@ func TestT3ARepeatedKeyWritesWhatItAccepts(t *testing.T) {
 	s.reportFinished(l)
 	l = s.startWithCPUs(8)
 	s.reportRunning(l)
-	// One batch of events ends an execution, which displaces the one with the key, and repeats the key.
+	// The first event ends an execution, which displaces the one with the key. The second event repeats the key.
 	d := s.step(s.clusterEvent(cluster.Update{TaskID: l[0].TaskID, AgentID: "S1", State: cluster.Finished,
 		Source: cluster.FromExecutor, UUID: []byte("x")}),
 		Request{Token: 3, Event: operator.TriggerRequested{Job: "my_job", Key: "k"}})
 	if got := d.Replies[0].ExecutionID; got != id || d.Replies[0].Err != nil {
-		t.Fatalf("the key gave %q, want %q again", got, id)
+		t.Fatalf("the repeated key gave %q, want %q as before", got, id)
 	}
 	if s.core.executions.Get(id) != nil {
-		t.Fatal("it runs a second time")
+		t.Fatal("the execution runs a second time")
 	}
 	s.restart()
-	if d := s.step(Request{Token: 4, Event: operator.TriggerRequested{Job: "my_job",
-		Key: "k"}}); d.Replies[0].ExecutionID != id ||
-		s.core.executions.Get(id) != nil {
-		t.Fatalf("after a restart: %+v", d.Replies)
+	d = s.step(Request{Token: 4, Event: operator.TriggerRequested{Job: "my_job", Key: "k"}})
+	if d.Replies[0].ExecutionID != id || s.core.executions.Get(id) != nil {
+		t.Fatalf("after a restart the repeated key gave %+v", d.Replies)
 	}
 	s.runFor(25 * time.Hour)
 	if s.core.executions.NumKeys() != 0 {
-		t.Fatal("keys are kept for ever")
+		t.Fatal("an expired key is kept")
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
+// TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors lets the idle executors of two apps occupy an agent, and a shard of
+// each app wait for more room. Only one executor must be shut down, so that the other app's shard gets the room.
 func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -34,44 +36,46 @@ func TestX9TwoAppsDoNotWaitForEachOthersIdleExecutors(t *testing.T) {
 	s.offer("S1", 2.5, 8192, idle...)
 	s.runFor(time.Second)
 	if x := s.core.executors.Get(idle[1]); !x.IsClosing() || s.core.executors.Get(idle[0]).IsClosing() {
-		t.Fatalf("the first that waits is to get the room of the second's idle executor: closing %v, %v",
+		t.Fatalf("the first executor is closing: %v, the second: %v; want only the second, for the first shard",
 			s.core.executors.Get(idle[0]).IsClosing(), x.IsClosing())
 	}
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: idle[1]}))
 	s.offer("S1", 3, 8192, idle[0])
 	if l := s.answerAccepts(); len(l) != 1 || l[0].Executor.ID != idle[0] {
-		t.Fatalf("launched %+v, want one task on %s", l, idle[0])
+		t.Fatalf("launched %+v, want one task on executor %s", l, idle[0])
 	}
 }
 
+// TestX9LooksAtIdleExecutorsDoNotMultiply checks that the timers for idle executors do not pile up over many runs.
 func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
 	t.Parallel()
 	for _, period := range []time.Duration{5 * time.Second, 12 * time.Second, 20 * time.Second, time.Minute} {
 		s := newStage(t)
 		s.app()
 		s.job(oneShard, func(j *jobs.Config) {
-			j.Cron = fmt.Sprintf("0/%d * * * * ?",
-				min(59, int(period.Seconds())))
+			j.Cron = fmt.Sprintf("0/%d * * * * ?", min(59, int(period.Seconds())))
 		})
-		var runs []string
+		var running []string // the executor
 		for i := range 300 {
 			s.runFor(s.now.Truncate(period).Add(period + time.Millisecond).Sub(s.now))
-			s.offer("S1", 8, 8192, runs...)
+			s.offer("S1", 8, 8192, running...)
 			l := s.answerAccepts()
 			if len(l) != 1 {
-				t.Fatalf("%d launches", len(l))
+				t.Fatalf("%d launches, want 1", len(l))
 			}
-			runs = []string{l[0].Executor.ID}
+			running = []string{l[0].Executor.ID}
 			s.reportRunning(l)
 			s.stepAfter(time.Duration(100+i*37%200) * time.Millisecond)
 			s.reportFinished(l)
 		}
 		if n := s.core.shared.Timers.Len(); n > 20 {
-			t.Errorf("a run every %s: %d timers after 300", period, n)
+			t.Errorf("after 300 runs, one every %s, there are %d timers", period, n)
 		}
 	}
 }
 
+// TestX9RoomIsMadeBehindWhatCannotBeHelped checks that an idle executor is shut down for a small shard, although larger
+// executions wait before it that would not fit even then.
 func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -101,7 +105,7 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	}
 	if !s.core.executors.Get(idle).IsClosing() {
 		x, _ := s.core.views.Explain("small")
-		t.Errorf("the idle executor stays; small waits: %+v", x.Waiting)
+		t.Errorf("the idle executor stays, and the small job waits: %+v", x.Waiting)
 	}
 }
 
@@ -114,7 +118,7 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	l := s.startWithCPUs(8)
 	s.reportRunning(l)
 	s.reportFinished(l)
-	// Each of the three shards fits, but all of them only without the idle executor.
+	// Each of the three shards fits, but all three together fit only without the idle executor.
 	s.job(func(j *jobs.Config) {
 		j.JobName, j.AppName, j.ShardingTotalCount, j.CPUCount = "big", "other_app", 3, 2.5
 	})
@@ -123,12 +127,13 @@ func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	if got := calls[step.CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
 		d = s.stepAfter(2 * time.Second)
 		if got = calls[step.CallShutdown](d); len(got) != 1 || got[0].ExecutorID != l[0].Executor.ID {
-			t.Fatalf("SHUTDOWN %+v, want the idle executor's", got)
+			t.Fatalf("SHUTDOWN %+v, want one for the idle executor", got)
 		}
 	}
 }
 
-// TestX9ALongRetryBackoffKeepsNoExecutor: others may use the resources of an executor while nothing will run on it.
+// TestX9ALongRetryBackoffKeepsNoExecutor checks that an executor is shut down if the only shard of its app is retried
+// much later, so that other frameworks can use its resources. For an early retry it is kept.
 func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {
 	t.Parallel()
 	for _, backoff := range []int{5, 600} {
@@ -137,13 +142,13 @@ func TestX9ALongRetryBackoffKeepsNoExecutor(t *testing.T) {
 		s.reportFailed(l[0])
 		s.runFor(s.opt.ExecutorIdle + 2*time.Second)
 		if x := s.core.executors.Get(l[0].Executor.ID); x == nil || x.IsClosing() != (backoff > 60) {
-			t.Errorf("retried after %d s, with no offer: %+v", backoff, x)
+			t.Errorf("the executor of a shard that is retried after %d s is %+v", backoff, x)
 		}
 	}
 }
 
-// TestX9IdleExecutorsAreLookedAtTogether: one step a second checks many idle executors of an app that is busy
-// elsewhere.
+// TestX9IdleExecutorsAreLookedAtTogether checks that at most about one step per second checks the many idle executors
+// of an app that is busy on another agent.
 func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -168,7 +173,7 @@ func TestX9IdleExecutorsAreLookedAtTogether(t *testing.T) {
 		s.update(l, cluster.Finished)
 	}
 	if n := s.core.executors.Len(); n != 21 {
-		t.Fatalf("%d executors", n)
+		t.Fatalf("%d executors, want 21", n)
 	}
 	steps := 0
 	for end := s.now.Add(10 * time.Second); s.wake().Before(end); steps++ {

@@ -16,7 +16,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// candidate returns a job that is not registered, with shards of 1 CPU and 64 MB.
+// candidate returns the document of a job that is not registered. It has shards of 1 CPU and 64 MB, unless the changes
+// say otherwise.
 func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 	j := jobs.Default()
 	j.JobName, j.AppName, j.JobExecutionType, j.ShardingTotalCount, j.CPUCount, j.MemoryMB = "new_job", "my_app",
@@ -27,7 +28,8 @@ func candidate(shards int, change ...func(*jobs.Config)) jobs.Config {
 	return j
 }
 
-// checkJob checks a registration, and verifies that it has changed nothing, which the next step would write.
+// checkJob checks the registration of a job. It verifies that the check changes nothing, so that the next step writes
+// nothing.
 func (s *stage) checkJob(c jobs.Config) (views.JobCheck, error) {
 	s.t.Helper()
 	before := s.core.views.Jobs()
@@ -41,6 +43,8 @@ func (s *stage) checkJob(c jobs.Config) (views.JobCheck, error) {
 	return check, err
 }
 
+// TestACheckSaysWhereShardsWouldGo checks whether the shards of a new job fit, where they would run, and why they would
+// not, with different offers and agents.
 func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -51,7 +55,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 		shards []views.PlacedShardView
 		reason string
 	}{
-		{"nothing was seen yet", func(*stage) {}, candidate(3), false, nil, "no agent has offered anything yet"},
+		{"no agent was seen yet", func(*stage) {}, candidate(3), false, nil, "no agent has offered anything yet"},
 		{"declined, and large enough", func(s *stage) { s.offer("S1", 4, 4096) }, candidate(3), true, nil,
 			"no offers are held now; the agents seen so far have room for all 3 shards beside what runs on them"},
 		{"declined, one shard", func(s *stage) { s.offer("S1", 4, 4096) }, candidate(1), true, nil, "room for its 1 shard beside"},
@@ -66,7 +70,7 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 		{"on offer, and too little", func(s *stage) { s.hold("S1", 4) }, candidate(9), false, nil,
 			"9 shards, which start together, need 1 CPU, 64 MB each (and 0.5 CPU, 128 MB once per agent for the executor of my_app), but 1 agent on offer has room for 3; the closest to one more is agent S1 (host S1), which lacks 0.5 CPU"},
 		{"never", func(s *stage) { s.hold("S1", 4) }, candidate(1, func(j *jobs.Config) { j.CPUCount = 64 }), false, nil, "no agent can ever hold one shard"},
-		{"on offer too little, others would be asked", func(s *stage) {
+		{"on offer too little, but other agents are known", func(s *stage) {
 			s.offer("S2", 8, 8192)
 			s.hold("S1", 4)
 		}, candidate(8), true, nil, "the offers held now have no room for all; the agents seen so far have room for all 8 shards"},
@@ -90,13 +94,15 @@ func TestACheckSaysWhereShardsWouldGo(t *testing.T) {
 			}
 			if got.Placement.Fits != tt.fits || !strings.Contains(got.Placement.Reason, tt.reason) ||
 				tt.reason == "" && got.Placement.Reason != "" {
-				t.Errorf("fits %t: %s", got.Placement.Fits, got.Placement.Reason)
+				t.Errorf("fits %t, with the reason %q; want %t, with %q", got.Placement.Fits, got.Placement.Reason,
+					tt.fits, tt.reason)
 			}
 		})
 	}
 }
 
-// hold makes an agent known, with an offer at hand until the next step, which declines it while nothing is due.
+// hold makes an agent known, and holds an offer of it until the next step. That step declines the offer unless
+// something is due.
 func (s *stage) hold(agent string, cpus float64) {
 	s.t.Helper()
 	s.offer(agent, cpus, 4096)
@@ -104,7 +110,7 @@ func (s *stage) hold(agent string, cpus float64) {
 		Resources: resources.New(cpus, 4096)})
 }
 
-// The prediction of a check agrees with what happens when the job is registered and triggered.
+// TestACheckIsTrue checks that a job that is registered and triggered is launched where its check predicted.
 func TestACheckIsTrue(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -124,10 +130,12 @@ func TestACheckIsTrue(t *testing.T) {
 		}
 	}
 	if !reflect.DeepEqual(got, check.Placement.Shards) || len(got) != 3 {
-		t.Errorf("it was launched on %v, the check said %v", got, check.Placement.Shards)
+		t.Errorf("the job was launched on %v, but the check predicted %v", got, check.Placement.Shards)
 	}
 }
 
+// TestACheckRefusesWhatRegisterWould checks that a check refuses what a registration would. The check of an update has
+// the same notes as the updated job would have.
 func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -139,7 +147,7 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 	}
 	for code, c := range refusals {
 		if _, err := s.checkJob(c); err == nil || problem.Of(err).Code != code {
-			t.Errorf("%v, want %s", err, code)
+			t.Errorf("the check gave %v, want %s", err, code)
 		}
 	}
 	s.apply(s.core.planDisableJob("my_job", true))
@@ -155,7 +163,7 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 	notes := strings.Join(check.Job.Notes, "; ")
 	if !check.Job.Disabled || !strings.Contains(notes, "never fires (again)") ||
 		!strings.Contains(notes, "the job is disabled: until that ends") {
-		t.Errorf("%+v", check.Job)
+		t.Errorf("the checked job is shown as %+v", check.Job)
 	}
 	if after, _ := s.core.views.Job("my_job"); after.Cron != v.Cron ||
 		after.ShardingTotalCount != v.ShardingTotalCount {
@@ -163,7 +171,7 @@ func TestACheckRefusesWhatRegisterWould(t *testing.T) {
 	}
 }
 
-// Readers call checks concurrently: a check writes nothing that another one reads.
+// TestChecksAtTheSameTime calls checks concurrently, as readers may. The race detector finds any write among them.
 func TestChecksAtTheSameTime(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// TestK1AnsweredKillsWakeNobody checks that the core does not wake once for each of many kills that were requested one
-// after the other and are all answered.
+// TestK1AnsweredKillsWakeNobody requests many kills one after the other, which are all answered. The core must not wake
+// once for each of them afterwards.
 func TestK1AnsweredKillsWakeNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,8 +10,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// BenchmarkRenewLeases measures a request of one of 100 executors for the leases of its 100 exclusive tasks, from the
-// body that has arrived to the body that leaves. An executor sends one every five seconds.
+// BenchmarkRenewLeases measures how long it takes to answer the request of an executor for the leases of its 100
+// exclusive tasks, from the sealed request to the sealed answer. There are 100 such executors, and each sends a request
+// every five seconds.
 func BenchmarkRenewLeases(b *testing.B) {
 	const agents, tasks = 100, 100
 	s := newStage(b)
@@ -31,31 +32,33 @@ func BenchmarkRenewLeases(b *testing.B) {
 	var holders []string
 	for _, l := range s.answerAccepts() {
 		s.update(l, cluster.Running, func(u *cluster.Update) { u.AgentID = agentOf(l) })
-		g := l.Task.Lease
-		if requests[g.Holder] == nil {
-			holders = append(holders, g.Holder)
-			keys[g.Holder], requests[g.Holder] = g.Key, &lease.Request{Holder: g.Holder, Start: 1, Term: s.opt.Term}
+		holder := l.Task.Lease.Holder
+		if requests[holder] == nil {
+			holders = append(holders, holder)
+			keys[holder] = l.Task.Lease.Key
+			requests[holder] = &lease.Request{Holder: holder, Start: 1, Term: s.opt.Term}
 		}
-		requests[g.Holder].Tasks = append(requests[g.Holder].Tasks, l.TaskID)
+		requests[holder].Tasks = append(requests[holder].Tasks, l.TaskID)
 	}
 	if len(holders) != agents {
-		b.Fatalf("%d executors", len(holders))
+		b.Fatalf("%d executors, want %d", len(holders), agents)
 	}
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
 		holder := holders[i%agents]
 		requests[holder].Number++
-		arrived := requests[holder].Seal(keys[holder])
+		sealed := requests[holder].Seal(keys[holder])
 		b.StartTimer()
-		r, err := arrived.OpenRequest(lease.Key(s.core.st.Leases.Secret(), holder))
+		r, err := sealed.OpenRequest(lease.Key(s.core.st.Leases.Secret(), holder))
 		if err != nil {
 			b.Fatal(err)
 		}
 		d := s.core.Step(s.clocks(), s.rnd, []Event{Request{Token: 1, Event: LeaseRequested{Request: r}}})
-		a := d.Replies[0].Lease
-		if len(a.Granted) != tasks || i >= agents && len(d.Writes) > 0 {
-			b.Fatalf("%d granted, %d writes", len(a.Granted), len(d.Writes))
+		answer := d.Replies[0].Lease
+		// Only the first request of an executor may lead to a write, because it shows that the executor is alive.
+		if len(answer.Granted) != tasks || i >= agents && len(d.Writes) > 0 {
+			b.Fatalf("%d leases granted, %d writes", len(answer.Granted), len(d.Writes))
 		}
-		a.Seal(holder, keys[holder])
+		answer.Seal(holder, keys[holder])
 	}
 }

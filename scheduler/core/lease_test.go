@@ -14,49 +14,51 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// exclusive makes a job of one exclusive shard, whose next attempt may start 23 s after its lease was last asked for.
+// exclusive gives a job one exclusive shard. After the last request for its lease, the next attempt must wait for
+// exclusiveWait.
 func exclusive(j *jobs.Config) {
 	j.ShardingTotalCount, j.Failover = 1, true
 	j.Exclusive, j.LeaseSeconds, j.KillGraceSeconds, j.UnreachableSeconds = true, 10, 5, 15
 }
 
-// exclusiveWait is how long the next attempt of that job waits.
+// exclusiveWait is how long the next attempt of an exclusive job waits after the last request for the lease.
 const exclusiveWait = 23 * time.Second
 
-// leaseNumber numbers the requests of the only holder of a test.
+// leaseNumber is the number of the last request of a test's only lease holder.
 type leaseNumber uint64
 
-// ask sends a request for the lease of a task and returns the answer.
-func (n *leaseNumber) ask(s *stage, l cluster.TaskLaunch) lease.Answer {
+// request sends the next request for the lease of a task, and returns the answer.
+func (n *leaseNumber) request(s *stage, l cluster.TaskLaunch) lease.Answer {
 	s.t.Helper()
 	*n++
 	r := lease.Request{Holder: l.Task.Lease.Holder, Start: 1, Number: uint64(*n), Term: s.opt.Term,
 		Tasks: []string{l.TaskID}}
-	a := askWith(s, r)
+	a := requestLease(s, r)
 	if a == nil || a.Number != r.Number || a.Start != r.Start || a.Term != s.opt.Term {
-		s.t.Fatalf("%+v", a)
+		s.t.Fatalf("the request %+v got the answer %+v", r, a)
 	}
 	return *a
 }
 
-func askWith(s *stage, r lease.Request) *lease.Answer {
+// requestLease sends a request for leases, and returns the answer, or nil if the core gives none.
+func requestLease(s *stage, r lease.Request) *lease.Answer {
 	s.t.Helper()
 	d := s.step(Request{Token: 7, Event: LeaseRequested{Request: r}})
 	if len(d.Replies) != 1 {
-		s.t.Fatalf("%d replies", len(d.Replies))
+		s.t.Fatalf("%d replies to a request for leases, want 1", len(d.Replies))
 	}
 	return d.Replies[0].Lease
 }
 
-// TestK5TheNextAttemptWaitsForTheLease checks when the next attempt of an exclusive shard is launched, counted from the
-// moment at which its lease was last asked for.
+// TestK5TheNextAttemptWaitsForTheLease checks how long after the last request for its lease the next attempt of an
+// exclusive shard is launched.
 func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 	t.Parallel()
 	executorEnded := fromAgent(cluster.ReasonExecutorTerminated)
 	for name, test := range map[string]struct {
 		change func(*jobs.Config)
 		end    func(*stage, cluster.TaskLaunch)
-		want   time.Duration // at least, and at most two seconds later
+		want   time.Duration // the launch may come up to two seconds later
 	}{
 		"its executor reports that it was killed": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.update(l, cluster.Killed)
@@ -100,14 +102,14 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 				u.Status = &wire.Status{StartTime: s.now, SupervisorLost: true, Unkilled: true}
 			})
 		}, exclusiveWait},
-		"new leaders add up what was waited": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+		"new leaders add up the time that was waited": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.update(l, cluster.Failed, executorEnded)
 			for range 2 {
 				s.runFor(11 * time.Second)
 				s.restart()
 			}
 		}, exclusiveWait},
-		"a new leader doubts what was not stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+		"a new leader does not count time that was not stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.update(l, cluster.Failed, executorEnded)
 			s.runFor(8 * time.Second)
 			s.restart()
@@ -118,41 +120,43 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 			s, n := newStage(t), leaseNumber(0)
 			l := s.runJobOn("S1", test.change)
 			if l.Task.Lease != nil {
-				n.ask(s, l)
+				n.request(s, l)
 			}
-			asked := s.now
+			requested := s.now
 			test.end(s, l)
-			for s.now.Sub(asked) < 20*time.Minute {
+			for s.now.Sub(requested) < 20*time.Minute {
 				s.offer("S2", 8, 8192)
 				if next := s.answerAccepts(); len(next) > 0 {
-					if waited := s.now.Sub(asked); waited < test.want || waited > test.want+2*time.Second {
+					if waited := s.now.Sub(requested); waited < test.want || waited > test.want+2*time.Second {
 						t.Errorf("launched after %s, want %s", waited, test.want)
 					}
 					return
 				}
 				s.runFor(500 * time.Millisecond)
 			}
-			t.Error("it is not launched again")
+			t.Error("the next attempt is not launched")
 		})
 	}
 }
 
-// TestK5AnAttemptThatNeverHadALeaseDelaysNothing: without a lease it never began.
+// TestK5AnAttemptThatNeverHadALeaseDelaysNothing checks that an attempt whose lease was never requested does not block
+// its shard after its end, because it never began. It must get no lease later.
 func TestK5AnAttemptThatNeverHadALeaseDelaysNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJobOn("S1", exclusive)
 	s.update(l, cluster.Failed, fromAgent(cluster.ReasonExecutorTerminated))
 	if isOrphan(s.core, l.TaskID) {
-		t.Error("it blocks its shard")
+		t.Error("the attempt blocks its shard")
 	}
 	var n leaseNumber
-	if a := n.ask(s, l); !slices.Equal(a.Ended, []string{l.TaskID}) {
-		t.Errorf("it gets a lease later: %+v", a)
+	if a := n.request(s, l); !slices.Equal(a.Ended, []string{l.TaskID}) {
+		t.Errorf("a later request for its lease is answered with %+v", a)
 	}
 }
 
-// TestK5WhoGetsALease checks the answers to requests.
+// TestK5WhoGetsALease checks for which tasks a lease is granted. For all others the answer must say that they have
+// ended.
 func TestK5WhoGetsALease(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -180,53 +184,55 @@ func TestK5WhoGetsALease(t *testing.T) {
 			t.Parallel()
 			s, n := newStage(t), leaseNumber(0)
 			l := s.runJobOn("S1", exclusive)
-			n.ask(s, l)
+			n.request(s, l)
 			test.before(s, l)
-			a := n.ask(s, l)
+			a := n.request(s, l)
 			if granted := slices.Contains(a.Granted, l.TaskID); granted != test.granted ||
 				granted == slices.Contains(a.Ended, l.TaskID) {
-				t.Errorf("%+v", a)
+				t.Errorf("the answer is %+v, want it granted: %v", a, test.granted)
 			}
 			if e := s.execution(s.created[0]); test.granted &&
 				(e.Shards[0].State != executions.Running || e.Shards[0].TaskID != l.TaskID) {
-				t.Errorf("%+v", e.Shards[0])
+				t.Errorf("with a lease, the shard is %+v", e.Shards[0])
 			}
 		})
 	}
 }
 
-// giveUp lets an attempt's agent be unreachable until it is given up.
+// giveUp lets the agent of an attempt be unreachable until the attempt is given up.
 func giveUp(s *stage, l cluster.TaskLaunch) {
 	s.t.Helper()
 	s.reportUnreachable(l)
 	s.runFor(15*time.Second + step.SweepInterval)
 	if !isOrphan(s.core, l.TaskID) {
-		s.t.Fatal("it was not given up")
+		s.t.Fatal("the attempt was not given up")
 	}
 }
 
-// TestK5AnExecutorThatAsksIsNotGivenUp: its agent is cut off from the cluster, but the executor reaches the leader.
+// TestK5AnExecutorThatAsksIsNotGivenUp checks that an attempt on an unreachable agent is not given up while its
+// executor requests the lease from the leader.
 func TestK5AnExecutorThatAsksIsNotGivenUp(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
 	l := s.runJobOn("S1", exclusive)
 	s.reportUnreachable(l)
 	for i := range 60 {
-		if a := n.ask(s, l); len(a.Granted) != 1 {
-			t.Fatalf("%+v", a)
+		if a := n.request(s, l); len(a.Granted) != 1 {
+			t.Fatalf("the answer is %+v", a)
 		}
-		if i > 0 && len(s.last.Writes) > 0 { // the first one shows that its executor sends heartbeats
+		if i > 0 && len(s.last.Writes) > 0 { // the first request shows that the executor is alive, which is stored
 			t.Fatalf("a renewal writes %v", s.last.Writes)
 		}
 		s.runFor(5 * time.Second)
 	}
 	s.runFor(15*time.Second + step.SweepInterval)
 	if !isOrphan(s.core, l.TaskID) {
-		t.Error("it was not given up when it no longer asked")
+		t.Error("the attempt was not given up after the last request")
 	}
 }
 
-// TestK5WhichRequestsRenewNothing checks that a copy of a request, a late one and one of another holder renew nothing.
+// TestK5WhichRequestsRenewNothing checks that a lease is not renewed by a copy of a request, a late request, or a
+// request of another holder.
 func TestK5WhichRequestsRenewNothing(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -234,10 +240,10 @@ func TestK5WhichRequestsRenewNothing(t *testing.T) {
 		answered bool
 		granted  bool
 	}{
-		"the next one":                 {func(r *lease.Request) { r.Number++ }, true, true},
+		"the next request":             {func(r *lease.Request) { r.Number++ }, true, true},
 		"of a holder that began again": {func(r *lease.Request) { r.Start, r.Number = 8, 1 }, true, true},
-		"the same again":               {func(*lease.Request) {}, false, false},
-		"one that was late":            {func(r *lease.Request) { r.Number-- }, false, false},
+		"a copy of the first":          {func(*lease.Request) {}, false, false},
+		"a late request":               {func(r *lease.Request) { r.Number-- }, false, false},
 		"of another holder":            {func(r *lease.Request) { r.Holder = "y" }, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,25 +251,26 @@ func TestK5WhichRequestsRenewNothing(t *testing.T) {
 			s := newStage(t)
 			l := s.runJobOn("S1", exclusive)
 			r := lease.Request{Holder: l.Task.Lease.Holder, Start: 5, Number: 3, Tasks: []string{l.TaskID}}
-			if a := askWith(s, r); a == nil {
-				t.Fatal("the first one is not answered")
+			if a := requestLease(s, r); a == nil {
+				t.Fatal("the first request is not answered")
 			}
 			test.change(&r)
-			if a := askWith(s, r); (a != nil) != test.answered || a != nil && (len(a.Granted) == 1) != test.granted {
-				t.Errorf("got %+v", a)
+			a := requestLease(s, r)
+			if (a != nil) != test.answered || a != nil && (len(a.Granted) == 1) != test.granted {
+				t.Errorf("the answer is %+v", a)
 			}
 		})
 	}
 }
 
-// TestK5WhoTakesAnAttemptBack checks that only its own holder, and only after it has heard of the present term, takes
-// an attempt back that was given up.
+// TestK5WhoTakesAnAttemptBack checks which request takes back an attempt that was given up: only one of its own holder,
+// who must know the present term.
 func TestK5WhoTakesAnAttemptBack(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*lease.Request)
-		back   bool
-		ended  bool
+		back   bool // the attempt is taken back
+		ended  bool // the answer says that it has ended
 	}{
 		"its holder":                  {func(*lease.Request) {}, true, false},
 		"its holder, in another term": {func(r *lease.Request) { r.Term-- }, false, false},
@@ -273,66 +280,69 @@ func TestK5WhoTakesAnAttemptBack(t *testing.T) {
 			t.Parallel()
 			s, n := newStage(t), leaseNumber(0)
 			l := s.runJobOn("S1", exclusive)
-			n.ask(s, l)
+			n.request(s, l)
 			giveUp(s, l)
 			r := lease.Request{Holder: l.Task.Lease.Holder, Start: 1, Number: 9, Term: s.opt.Term,
 				Tasks: []string{l.TaskID}}
 			test.change(&r)
-			a := askWith(s, r)
+			a := requestLease(s, r)
 			if isOrphan(s.core, l.TaskID) == test.back || (len(a.Ended) == 1) != test.ended ||
 				(len(a.Granted) == 1) != test.back {
-				t.Errorf("%+v", a)
+				t.Errorf("the answer is %+v, orphans %v", a, orphanIDs(s.core))
 			}
 		})
 	}
 }
 
-// TestK5AnOrphanThatWasSeenAliveBlocks: the cluster has said before that it is gone.
+// TestK5AnOrphanThatWasSeenAliveBlocks checks that an orphan is kept if the master reports it as running after it
+// reported it as gone.
 func TestK5AnOrphanThatWasSeenAliveBlocks(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
 	l := s.runJobOn("S1", exclusive)
-	n.ask(s, l)
+	n.request(s, l)
 	s.update(l, cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
 	s.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	s.runFor(10 * exclusiveWait)
 	if !isOrphan(s.core, l.TaskID) {
-		t.Error("it was removed")
+		t.Error("the orphan was removed although it was seen alive")
 	}
 }
 
-// TestK5AnOrphanThatIsAddedAgainCountsOnce: an executor gets tasks again when its last orphan has ended.
+// TestK5AnOrphanThatIsAddedAgainCountsOnce checks that no orphan is left on an executor after its only orphan has
+// ended, so that the executor gets tasks.
 func TestK5AnOrphanThatIsAddedAgainCountsOnce(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
 	l := s.runJobOn("S1", func(j *jobs.Config) { exclusive(j); j.Failover = false })
-	n.ask(s, l)
+	n.request(s, l)
 	s.update(l, cluster.Gone, fromMaster(cluster.ReasonAgentRemoved))
 	s.runFor(2 * exclusiveWait)
 	if isOrphan(s.core, l.TaskID) || s.core.st.Orphans.ExistOn(l.Executor.ID) {
-		t.Error("its executor still has orphans")
+		t.Error("the executor still counts an orphan")
 	}
 }
 
-// TestK5ExplainSaysThatNoLeaseWasAskedFor: its executor may reach no server.
+// TestK5ExplainSaysThatNoLeaseWasAskedFor checks that explain says so if no lease was requested within 15 s after the
+// launch of a task, because its executor may reach no server.
 func TestK5ExplainSaysThatNoLeaseWasAskedFor(t *testing.T) {
 	t.Parallel()
 	s, n := newStage(t), leaseNumber(0)
 	l := s.runJobOn("S1", exclusive)
-	says := func() bool {
+	isExplained := func() bool {
 		x := s.explain("my_job")
 		return len(x.Running) == 1 && x.Running[0].ReasonCode == "lease_not_asked"
 	}
 	s.runFor(14 * time.Second)
-	if says() {
-		t.Error("after 14 s")
+	if isExplained() {
+		t.Error("explained after only 14 s")
 	}
 	s.runFor(time.Second)
-	if !says() {
-		t.Errorf("after 15 s: %+v", s.explain("my_job").Running)
+	if !isExplained() {
+		t.Errorf("not explained after 15 s: %+v", s.explain("my_job").Running)
 	}
-	n.ask(s, l)
-	if says() {
-		t.Error("although it has one")
+	n.request(s, l)
+	if isExplained() {
+		t.Error("explained although the lease was requested")
 	}
 }

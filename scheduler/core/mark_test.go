@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestF11MarksSetByHand checks that a mark which is set by an external edit disables a job, or shuts it down, as a
-// request does, whatever the name of the job.
+// TestF11MarksSetByHand checks that a mark that an external edit sets disables a job, or shuts it down, as a request
+// does, whatever the name of the job is.
 func TestF11MarksSetByHand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -36,31 +36,32 @@ func TestF11MarksSetByHand(t *testing.T) {
 			d := s.step(s.core.Reloaded(entry.Path, entry, true)...)
 			view, err := s.core.views.Job(c.job)
 			if err != nil || view.State != c.want || !view.Disabled || len(calls[step.CallKill](d)) != c.kills {
-				t.Errorf("%s, disabled %v, %d kills, %v", view.State, view.Disabled, len(calls[step.CallKill](d)), err)
+				t.Errorf("after the edit the job is %s, disabled %v, with %d kills, %v", view.State, view.Disabled,
+					len(calls[step.CallKill](d)), err)
 			}
 			if again := s.core.Reloaded(entry.Path, entry, true); again != nil {
-				t.Errorf("the same report changes something a second time: %+v", again)
+				t.Errorf("the same edit changes something a second time: %+v", again)
 			}
 			entry.Unreadable = "no permission"
 			s.step(s.core.Reloaded(entry.Path, entry, true)...)
 			if view, err = s.core.views.Job(c.job); err != nil || view.State != c.want {
-				t.Errorf("no longer readable: %s, %v", view.State, err)
+				t.Errorf("with an unreadable mark the job is %s, %v", view.State, err)
 			}
 			s.stored[entry.Path] = []byte(c.value)
 			s.restart()
 			if view, err = s.core.views.Job(c.job); err != nil || view.State != c.want {
-				t.Errorf("for the next leader: %s, %v", view.State, err)
+				t.Errorf("for the next leader the job is %s, %v", view.State, err)
 			}
 			s.step(s.core.Reloaded(entry.Path, registry.Entry{}, false)...)
 			if view, err = s.core.views.Job(c.job); err != nil || view.Disabled {
-				t.Errorf("removed: %s, %v", view.State, err)
+				t.Errorf("without the mark the job is %s, %v", view.State, err)
 			}
 		})
 	}
 }
 
-// TestF11AJobCalledShutdownIsDisabled checks that a job called "shutdown" is disabled, not shut down: the value of the
-// mark of a disabled job is otherwise the job's name.
+// TestF11AJobCalledShutdownIsDisabled checks that a job called "shutdown" is disabled, not shut down. The mark of a
+// disabled job usually contains the job's name, and that of a job that shuts down the word "shutdown".
 func TestF11AJobCalledShutdownIsDisabled(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -72,6 +73,6 @@ func TestF11AJobCalledShutdownIsDisabled(t *testing.T) {
 	s.apply(s.core.planDisableJob("shutdown", true))
 	s.restart()
 	if len(calls[step.CallKill](s.last)) != 1 {
-		t.Errorf("it is not killed: %+v", s.last.Calls)
+		t.Errorf("the task of the disabled job is not killed: %+v", s.last.Calls)
 	}
 }

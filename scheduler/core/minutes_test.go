@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
-// TestEachMinutesWorkIsKept checks that the activity of each minute is kept, and that it is also recorded if there is
-// a history.
+// TestEachMinutesWorkIsKept checks that the activity of each minute is kept in memory, and with a history also
+// recorded.
 func TestEachMinutesWorkIsKept(t *testing.T) {
 	t.Parallel()
 	for _, recorded := range []bool{false, true} {
@@ -27,7 +27,8 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 			s.job(func(j *jobs.Config) { j.Cron, j.ShardingTotalCount = "30 0 8 * * ?", 3 })
 			s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.CPUCount = "waits", 4, 100 })
 			var loads []event.Load
-			until := func(moment time.Duration) {
+			// runUntil runs until a time after the beginning, and collects the recorded loads.
+			runUntil := func(moment time.Duration) {
 				t.Helper()
 				for end := s.wallAtLoad.Add(moment); s.now.Before(end); {
 					if wake := s.wake(); !wake.IsZero() && wake.Before(end) && wake.After(s.now) {
@@ -39,21 +40,22 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 				}
 			}
 			s.triggerJob("waits")
-			until(30 * time.Second)
+			runUntil(30 * time.Second)
 			s.stepAfter(40 * time.Millisecond)
 			s.offer("S1", 8, 8000)
 			l := s.answerAccepts()
 			if len(l) != 3 {
-				t.Fatalf("%d launched", len(l))
+				t.Fatalf("%d tasks were launched, want 3", len(l))
 			}
 			s.reportRunning(l)
 			s.reportFinished(l[:1])
-			until(time.Minute)
+			runUntil(time.Minute)
 			s.reportFailed(l[1])
-			until(3 * time.Minute)
+			runUntil(3 * time.Minute)
 			minute := func(n int) time.Time { return s.wallAtLoad.Add(time.Duration(n) * time.Minute) }
 			want := []search.Activity{
-				{Time: minute(0), Finished: 1, Running: 2, Launched: 3, Waiting: 4, Fires: 1, DelayP50: 37.5, DelayP95: 48.8},
+				{Time: minute(0), Finished: 1, Running: 2, Launched: 3, Waiting: 4, Fires: 1, DelayP50: 37.5,
+					DelayP95: 48.8},
 				{Time: minute(1), Failed: 1, Running: 1, Waiting: 4},
 				{Time: minute(2), Running: 1, Waiting: 4},
 			}
@@ -65,10 +67,10 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 					DelayP50: m.DelayP50, DelayP95: m.DelayP95})
 			}
 			if got := s.core.views.Activity(time.Time{}); !slices.Equal(got, want) {
-				t.Errorf("\n got %+v\nwant %+v", got, want)
+				t.Errorf("the activity is\n got %+v\nwant %+v", got, want)
 			}
 			if got := s.core.views.Activity(minute(1)); !slices.Equal(got, want[1:]) {
-				t.Errorf("later: %+v", got)
+				t.Errorf("the activity since the second minute is %+v", got)
 			}
 			if !recorded {
 				rows = nil
@@ -80,7 +82,7 @@ func TestEachMinutesWorkIsKept(t *testing.T) {
 	}
 }
 
-// TestAWeekOfMinutesIsKept checks that about a week of minutes is kept, and that older minutes are removed.
+// TestAWeekOfMinutesIsKept checks that the minutes of about a week are kept, and older ones removed.
 func TestAWeekOfMinutesIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -90,7 +92,7 @@ func TestAWeekOfMinutesIsKept(t *testing.T) {
 	if got := s.core.views.Activity(time.Time{}); len(got) < minutes.MaxMinutes ||
 		len(got) > minutes.MaxMinutes*9/8 ||
 		!got[len(got)-1].Time.Equal(s.wallAtLoad.Add((2*minutes.MaxMinutes-2)*time.Minute)) {
-		t.Errorf("%d minutes up to %v", len(got), got[len(got)-1].Time)
+		t.Errorf("%d minutes up to %v are kept", len(got), got[len(got)-1].Time)
 	}
 }
 
@@ -107,15 +109,15 @@ func TestQuantilesOfAHistogram(t *testing.T) {
 		{[]float64{1000}, 300_000, 300_000}, // above all bounds
 	} {
 		h := stats.NewLatencies()
-		h.Observe(7)
+		h.Observe(7) // before the period, so it must not count
 		before := h
 		for _, v := range c.values {
 			h.Observe(v)
 		}
-		d := h.Since(&before)
-		if p50, p95 := d.Quantile(0.5), d.Quantile(0.95); p50 != c.p50 || p95 != c.p95 ||
-			d.Count() != int64(len(c.values)) {
-			t.Errorf("%v: %g and %g, not %g and %g", c.values, p50, p95, c.p50, c.p95)
+		period := h.Since(&before)
+		if p50, p95 := period.Quantile(0.5), period.Quantile(0.95); p50 != c.p50 || p95 != c.p95 ||
+			period.Count() != int64(len(c.values)) {
+			t.Errorf("%v: the quantiles are %g and %g, want %g and %g", c.values, p50, p95, c.p50, c.p95)
 		}
 	}
 }

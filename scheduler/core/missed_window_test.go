@@ -14,8 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// hourlyJobs returns a core that has taken its first step, and the time of that step. It has n jobs that fire hourly;
-// every tenth has misfire.
+// hourlyJobs returns a core that has taken its first step, and the time of that step. It has n jobs that fire hourly,
+// and every tenth has misfire.
 func hourlyJobs(t *testing.T, n int, opt step.Options) (*Core, time.Time) {
 	t.Helper()
 	a := app.Default()
@@ -48,32 +48,36 @@ func TestF3AWeekWithoutALeaderIsCrossedInSmallSteps(t *testing.T) {
 	c, now := hourlyJobs(t, 10_000, opt)
 	now = now.Add(7 * 24 * time.Hour)
 	steps := 0
-	for left, missing := c.fires.MissedLeft(); missing || c.fires.InBatch() ||
-		steps == 0; left, missing = c.fires.MissedLeft() {
+	for {
+		left, isCrossing := c.fires.MissedLeft()
+		if steps > 0 && !isCrossing && !c.fires.InBatch() {
+			break
+		}
 		steps++
 		before := c.executions.NumOpen()
 		d := c.Step(clock.Now{Wall: now}, rand.NewPCG(1, 2), nil)
 		if made := c.executions.NumOpen() - before; made > opt.FiresPerStep+opt.MaxQueuedFires {
 			t.Fatalf("step %d made %d executions", steps, made)
 		}
-		if after, still := c.fires.MissedLeft(); still && left > 0 && left-after > opt.FiresPerStep {
+		if after, crosses := c.fires.MissedLeft(); crosses && left > 0 && left-after > opt.FiresPerStep {
 			t.Fatalf("step %d checked %d jobs", steps, left-after)
 		}
 		if len(d.Notes) > 3*(opt.FiresPerStep+opt.MaxQueuedFires) {
 			t.Fatalf("step %d has %d notes", steps, len(d.Notes))
 		}
 	}
-	// Every tenth job has at least its newest fire; the first fifty have the maximum for one job.
+	// The jobs with misfire have at least their newest fire. The first ones have the maximum of one job.
 	if open := c.executions.NumOpen(); open < 1000 || open > opt.MaxOpenExecutions+1000+opt.MaxQueuedFires {
 		t.Errorf("%d executions are open", open)
 	}
-	for name, largest := range map[string]int{"job_000000": opt.MaxQueuedFires, "job_009990": 2, "job_000001": 1} {
-		if n := len(c.executions.Queue(name)); n > largest || n == 0 && c.config.Job(name).Config().Misfire {
-			t.Errorf("%s has %d executions, want at most %d", name, n, largest)
+	for name, limit := range map[string]int{"job_000000": opt.MaxQueuedFires, "job_009990": 2, "job_000001": 1} {
+		if n := len(c.executions.Queue(name)); n > limit || n == 0 && c.config.Job(name).Config().Misfire {
+			t.Errorf("%s has %d executions, want at most %d", name, n, limit)
 		}
 	}
 }
 
+// TestF3MissedFires checks how many fires of a job that fires every five seconds wait after a time without a leader.
 func TestF3MissedFires(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -81,10 +85,10 @@ func TestF3MissedFires(t *testing.T) {
 		away    time.Duration
 		want    int
 	}{
-		{false, 30 * time.Second, 1}, // all late: the first waits, the others are dropped
-		{true, 30 * time.Second, 6},  // all late, all wait
-		{false, 7 * time.Minute, 1},  // all missed but those of the last minute
-		{true, 7 * time.Minute, 84},  // 84 in all, including late ones
+		{false, 30 * time.Second, 1}, // all six are late: the first waits, the others are dropped
+		{true, 30 * time.Second, 6},  // all six are late, and wait
+		{false, 7 * time.Minute, 1},  // all are missed, except those of the last minute
+		{true, 7 * time.Minute, 84},  // missed and late ones
 		{true, 24 * time.Hour, 100},  // the newest 100
 		{true, 7 * 24 * time.Hour, 100},
 	} {

@@ -15,33 +15,33 @@ import (
 // moment every five seconds. It checks that other frameworks get everything else.
 func TestOffersAreHeldJustBeforeAFireAndOnlyWhereItNeedsThem(t *testing.T) {
 	t.Parallel()
-	for _, answers := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
-		t.Run(fmt.Sprint("answered after ", answers), func(t *testing.T) {
+	for _, reviveTime := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
+		t.Run(fmt.Sprint("answered after ", reviveTime), func(t *testing.T) {
 			t.Parallel()
 			p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) {
-				j.Cron, j.ShardingTotalCount,
-					j.CPUCount = "0/5 * * * * ?", 6, 0.5
+				j.Cron, j.ShardingTotalCount, j.CPUCount = "0/5 * * * * ?", 6, 0.5
 			})
-			p.reviveTime, p.taskTime = answers, time.Second
+			p.reviveTime, p.taskTime = reviveTime, time.Second
 			p.run(time.Minute)
 			before := p.core.views.Stats()
 			p.held, p.tasks, p.revived = 0, 0, 0
 			p.run(5 * time.Minute)
-			if fires := p.tasks / 6; fires != 60 {
-				t.Fatalf("%d runs in five minutes", fires)
+			runs := p.tasks / 6
+			if runs != 60 {
+				t.Fatalf("%d runs in five minutes, want 60", runs)
 			}
-			// One agent for the lead, and all twenty for the commit after they were offered.
+			// One agent is held during the lead, and all twenty during the commit after they were offered.
 			heldEach, limit := p.held/time.Duration(p.revived), p.core.placement.Lead()+20*2*time.Millisecond
 			if heldEach > limit {
-				t.Errorf("after each of %d REVIVEs offers were held for %s together, want at most %s", p.revived,
+				t.Errorf("after each of %d REVIVEs offers were held for %s in total, want at most %s", p.revived,
 					heldEach, limit)
 			}
-			if runs := p.tasks / 6; p.revived > runs+runs/10 {
+			if p.revived > runs+runs/10 {
 				t.Errorf("%d REVIVEs for %d runs", p.revived, runs)
 			}
 			after := p.core.views.Stats()
-			if late := after.FireDelay.Sum - before.FireDelay.Sum; late > 0.005*float64(p.tasks/6) {
-				t.Errorf("%d fires were %.3f s late, all together", p.tasks/6, late)
+			if late := after.FireDelay.Sum - before.FireDelay.Sum; late > 0.005*float64(runs) {
+				t.Errorf("%d fires were %.3f s late in total", runs, late)
 			}
 		})
 	}
@@ -61,15 +61,15 @@ func TestASlowMasterIsAskedEarlier(t *testing.T) {
 	p.run(10 * time.Minute)
 	after := p.core.views.Stats()
 	if fires := after.FireDelay.Count() - before.FireDelay.Count(); fires != 30 {
-		t.Fatalf("%d fires in ten minutes", fires)
+		t.Fatalf("%d fires in ten minutes, want 30", fires)
 	}
 	if late := after.FireDelay.Sum - before.FireDelay.Sum; late > 0.1 {
-		t.Errorf("fires were %.3f s late, all together", late)
+		t.Errorf("the fires were %.3f s late in total", late)
 	}
 }
 
-// TestTheFirstFireHasOffersInTime checks that offers which came long before the first fire, because the lead was not
-// measured yet, are declined, and requested again just before the fire.
+// TestTheFirstFireHasOffersInTime checks that the first fire is on time although the lead was not measured before it.
+// Offers that arrive too early for it must be declined, and requested again just before the fire.
 func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	t.Parallel()
 	p := newSimulatedJobs(t, 1, func(_ int, j *jobs.Config) { j.Cron = "0 * * * * ?" })
@@ -80,7 +80,7 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	}
 }
 
-// TestOffersForAFireThatWillNotBeGoBack checks that offers which are held for a fire are declined when its job is
+// TestOffersForAFireThatWillNotBeGoBack checks that offers that are held for a fire are declined when its job is
 // disabled.
 func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	t.Parallel()
@@ -95,12 +95,12 @@ func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	s.apply(s.core.planDisableJob("my_job", true))
 	if s.core.placement.Held().Len() != 0 || len(calls[step.CallDecline](s.last)) != 1 ||
 		len(calls[step.CallSuppress](s.last)) != 1 {
-		t.Errorf("the job is disabled: %+v", s.last.Calls)
+		t.Errorf("after the job was disabled: %+v", s.last.Calls)
 	}
 }
 
-// TestNoREVIVEStormForFiresThatHaveNoRoom checks that REVIVE is sent a few times for each fire that will not fit, not
-// continuously.
+// TestNoREVIVEStormForFiresThatHaveNoRoom checks that REVIVE is sent only a few times, not continuously, for fires that
+// will not fit.
 func TestNoREVIVEStormForFiresThatHaveNoRoom(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

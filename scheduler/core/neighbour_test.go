@@ -14,6 +14,8 @@ import (
 
 // These tests check promise 6: offers are requested only when they are needed, and declined when they are not.
 
+// TestOffersAreNotRevivedAgainForMoreOfTheSame triggers 200 jobs with the same need, which no agent can satisfy now.
+// The core must send REVIVE for the first of them, not for each.
 func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -22,7 +24,7 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 		s.job(oneShard, func(j *jobs.Config) { j.JobName, j.CPUCount = fmt.Sprint("j", i), 2 })
 	}
 	agents := []string{"A", "B", "C"}
-	for _, a := range agents { // four CPU each, of which one is free
+	for _, a := range agents { // each has 4 CPUs; later offers show that only one is free
 		s.offer(a, 4, 8192)
 	}
 	s.runFor(10 * time.Second)
@@ -44,10 +46,12 @@ func TestOffersAreNotRevivedAgainForMoreOfTheSame(t *testing.T) {
 		}
 	}
 	if revived > 5 {
-		t.Errorf("%d REVIVE within 10 s for jobs that all need the same, which no agent offers", revived)
+		t.Errorf("%d REVIVEs for jobs that all need the same, which no agent offers", revived)
 	}
 }
 
+// TestOffersAreGivenBackWhileARoundGoesOn checks that unusable offers are declined in time although new offers keep
+// restarting the match, so that it never ends.
 func TestOffersAreGivenBackWhileARoundGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -60,15 +64,17 @@ func TestOffersAreGivenBackWhileARoundGoesOn(t *testing.T) {
 	}
 	first := s.now
 	s.offer("S0", 1, 1000)
-	for i := range 1000 { // each offer restarts the round
+	for i := range 1000 { // each offer restarts the match
 		s.now = s.now.Add(10 * time.Millisecond)
 		s.offer(fmt.Sprint("S", i+1), 1, 1000)
 	}
 	if oldest := s.core.placement.Held().Oldest("S0"); oldest.Equal(first) {
-		t.Errorf("held for %s", s.now.Sub(oldest))
+		t.Errorf("an unusable offer is held for %s", s.now.Sub(oldest))
 	}
 }
 
+// TestExecutorsOfALostAgentAreLookedForTogether removes an agent with the idle executors of 20 apps. REVIVE asks
+// whether the agent is back; one must be sent for all executors together.
 func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -88,13 +94,13 @@ func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	for range 3600 {
 		s.stepAfter(time.Second)
 		if n := len(calls[step.CallRevive](s.last)); n > 1 {
-			t.Fatalf("%d REVIVE at once", n)
+			t.Fatalf("%d REVIVEs in one step", n)
 		}
 	}
 }
 
-// TestNoOfferIsHeldForAFireThatWillBeDropped runs a job that fires every second while its first run continues: each
-// fire is dropped, so no offer is held for it.
+// TestNoOfferIsHeldForAFireThatWillBeDropped lets a job fire every second while its first run continues. Each fire is
+// dropped, so no offer must be held for it.
 func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -105,25 +111,24 @@ func TestNoOfferIsHeldForAFireThatWillBeDropped(t *testing.T) {
 	s.runFor(time.Second)
 	l := s.answerAccepts()
 	if len(l) != 1 {
-		t.Fatalf("%d launches", len(l))
+		t.Fatalf("%d launches, want 1", len(l))
 	}
 	s.reportRunning(l)
-	held, offered := 0, 0
+	held := 0
 	for range 600 {
 		s.runFor(100 * time.Millisecond)
 		if s.core.placement.Held().Len() > 0 {
 			held++
 			continue
 		}
-		offered++
 		s.offer("S1", 6.5, 8000, l[0].Executor.ID)
 	}
 	if held > 60 {
-		t.Errorf("offers were held for %d of 600 moments", held)
+		t.Errorf("an offer was held at %d of 600 moments", held)
 	}
 	// Once the run has ended, offers are held for the next fire.
 	s.reportFinished(l)
 	if len(calls[step.CallRevive](s.last)) == 0 && s.core.placement.Held().Len() == 0 {
-		t.Error("nothing is revived for the next fire")
+		t.Error("no offers are held or requested for the next fire")
 	}
 }

@@ -15,37 +15,38 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// withWebhook makes a job notify people, with a secret.
+// withWebhook makes a job send its failures to a webhook, with a secret.
 func withWebhook(j *jobs.Config) {
 	j.JobErrorHandlerType = jobs.HandlerWebhook
 	j.Props = document.Texts{jobs.PropWebhookURL: {Value: "https://h/x"}, jobs.PropWebhookSecret: {Value: "hunter2"}}
 }
 
-// The secrets leave only with the message: neither its record nor the records of a run contain them.
+// TestN1SecretsStayInTheJobsDocument checks that the secrets of a webhook are only in the job's document and in the
+// message, not in other records, in the log, or in what is sent to agents.
 func TestN1SecretsStayInTheJobsDocument(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard, withWebhook)
 	d := s.update(l[0], cluster.Failed)
 	if len(d.Notifications) != 1 || d.Notifications[0].Job.Prop(jobs.PropWebhookSecret) != "hunter2" || !d.Fenced {
-		t.Fatalf("people are told %+v, fenced %v", d.Notifications, d.Fenced)
+		t.Fatalf("notifications %+v, fenced %v", d.Notifications, d.Fenced)
 	}
 	for path, value := range s.stored {
 		if strings.Contains(string(value), "hunter2") && path != "/config/job/my_job" {
-			t.Errorf("a secret is in %s: %s", path, value)
+			t.Errorf("the secret is in %s: %s", path, value)
 		}
 	}
 	for _, n := range d.Notes {
 		if strings.Contains(fmt.Sprint(n), "hunter2") {
-			t.Errorf("a secret is in a note: %+v", n)
+			t.Errorf("the secret is in a note for the log: %+v", n)
 		}
 	}
 	if described, err := l[0].Description(); err != nil || strings.Contains(string(described), "hunter2") {
-		t.Errorf("a secret goes to the agent: %s, %v", described, err)
+		t.Errorf("the secret is sent to the agent: %s, %v", described, err)
 	}
 }
 
-// People are notified of a run of a daemon's shard as of an execution.
+// TestN1ARunOfADaemon checks that a failed run of a daemon's shard leads to a notification like that of an execution.
 func TestN1ARunOfADaemon(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -58,11 +59,12 @@ func TestN1ARunOfADaemon(t *testing.T) {
 	got := s.step().Notifications
 	if len(got) != 1 || got[0].FailedShards != 1 || got[0].Shards[0].Cause.String() != "boom" ||
 		!got[0].Fire.Equal(fire) {
-		t.Fatalf("people are told %+v", got)
+		t.Fatalf("notifications %+v", got)
 	}
 }
 
-// A message names few shards and counts the others, so that its record stays small.
+// TestN1FewShardsAreNamed checks that a notification names only the first failed shards, so that its record stays
+// small, and counts all of them.
 func TestN1FewShardsAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -77,11 +79,12 @@ func TestN1FewShardsAreNamed(t *testing.T) {
 	n := s.last.Notifications
 	if len(n) != 1 || n[0].FailedShards != 6 || len(n[0].Shards) != notifications.FailedShardsShown ||
 		n[0].Shards[0].Item != 1 {
-		t.Fatalf("people are told %+v", n)
+		t.Fatalf("notifications %+v", n)
 	}
 }
 
-// A message that cannot be sent is dropped after a day, and the log says so.
+// TestN2AMessageIsDroppedAfterADay checks that a notification that cannot be sent is tried many times, is dropped after
+// a day, and that the log says so.
 func TestN2AMessageIsDroppedAfterADay(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -104,44 +107,45 @@ func TestN2AMessageIsDroppedAfterADay(t *testing.T) {
 	}
 	if took := s.now.Sub(began); took < notifications.NotifyTimeout ||
 		took > notifications.NotifyTimeout+notifications.MaxNotifyDelay || tries < 140 || tries > 170 {
-		t.Errorf("given up after %s and %d tries", took, tries)
+		t.Errorf("dropped after %s and %d tries", took, tries)
 	}
 	if last := d.Notes[len(d.Notes)-1]; last.Kind != step.NoteNotificationDropped ||
 		!strings.Contains(last.Detail, "is dropped") {
-		t.Errorf("the log says %+v", last)
+		t.Errorf("the last note is %+v", last)
 	}
-	if _, there := s.stored["/scheduler/notification/my_job"]; there {
-		t.Error("its record stays")
+	if _, exists := s.stored["/scheduler/notification/my_job"]; exists {
+		t.Error("the record of the dropped notification stays")
 	}
 }
 
-// A job that was deregistered and registered again under its name is not notified of too soon, nor because of an old
-// message's outcome.
+// TestN2ADeregisteredJob deregisters a job whose notification is being sent, and registers another job of that name.
+// The next notification must keep its distance from the former one, whose outcome must not count for it.
 func TestN2ADeregisteredJob(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	l := s.runJob(oneShard, withWebhook)
 	old := s.update(l[0], cluster.Failed).Notifications[0]
 	s.apply(s.core.planDeregisterJob("my_job"))
-	if _, there := s.stored["/scheduler/notification/my_job"]; there {
-		t.Fatal("its record stays")
+	if _, exists := s.stored["/scheduler/notification/my_job"]; exists {
+		t.Fatal("the record of the deregistered job's notification stays")
 	}
 	s.job(oneShard, withWebhook)
 	s.step(notifications.NotificationSent{Job: "my_job", Seq: old.Seq})
 	s.core.notifications.ReportFailure("my_job", notifications.Failure{Shards: []notifications.FailedShard{{}}})
 	if d := s.step(); len(d.Notifications) > 0 {
-		t.Error("two messages within a minute")
+		t.Error("two notifications within a minute")
 	}
 	s.now = s.now.Add(notifications.NotifyInterval)
 	if d := s.step(); len(d.Notifications) != 1 {
-		t.Errorf("after a minute people are told %+v", d.Notifications)
+		t.Errorf("after a minute, notifications %+v", d.Notifications)
 	}
 	if s.now = s.now.Add(2 * time.Minute); len(s.step().Notifications) > 0 {
-		t.Error("two messages under way")
+		t.Error("a second notification while the first is being sent")
 	}
 }
 
-// LOG and THROW log a failure as a problem, IGNORE just logs it; it is a failure in any case [D81].
+// TestErrorHandlersThatTellNobody checks that the handlers LOG and THROW log a failure as a problem, and that IGNORE
+// logs it without making it a problem. None of them sends a notification [D81].
 func TestErrorHandlersThatTellNobody(t *testing.T) {
 	t.Parallel()
 	for handler, problem := range map[string]bool{"": true, jobs.HandlerLog: true, jobs.HandlerThrow: true,
@@ -150,11 +154,11 @@ func TestErrorHandlersThatTellNobody(t *testing.T) {
 		l := s.runJob(oneShard, func(j *jobs.Config) { j.JobErrorHandlerType = handler })
 		d := s.update(l[0], cluster.Failed)
 		if len(d.Notes) != 2 || len(d.Notifications) > 0 {
-			t.Fatalf("%s: notes %+v, people are told %+v", handler, d.Notes, d.Notifications)
+			t.Fatalf("%s: notes %+v, notifications %+v", handler, d.Notes, d.Notifications)
 		}
 		for _, n := range d.Notes {
 			if n.Problem != problem || !strings.HasPrefix(n.Detail, string(executions.Failed)) {
-				t.Errorf("%s: %+v", handler, n)
+				t.Errorf("%s: the note is %+v", handler, n)
 			}
 		}
 	}

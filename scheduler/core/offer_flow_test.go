@@ -11,6 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
+// TestWhatNeverFitsHoldsNoOffer checks that an offer is declined for a long time if the only waiting shard fits no
+// known agent. Offers must not be suppressed, because a larger agent may come.
 func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -20,14 +22,14 @@ func TestWhatNeverFitsHoldsNoOffer(t *testing.T) {
 	d := s.offer("S1", 8, 8192)
 	declined := calls[step.CallDecline](d)
 	if len(declined) != 1 || declined[0].Refuse < 10*time.Second {
-		t.Fatalf("declined %+v, want the offer, for long", declined)
+		t.Fatalf("declined %+v, want the offer, for at least 10 s", declined)
 	}
 	if len(calls[step.CallSuppress](d)) > 0 {
-		t.Fatal("SUPPRESS: a larger agent that comes would not be seen")
+		t.Fatal("after a SUPPRESS a larger agent would not be noticed")
 	}
 }
 
-// TestOffersGoWithTheirAgent: the offers of a removed agent are void, including those that are held.
+// TestOffersGoWithTheirAgent checks that no held offer of a removed agent is used.
 func TestOffersGoWithTheirAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -42,11 +44,12 @@ func TestOffersGoWithTheirAgent(t *testing.T) {
 	}
 	s.offer("S3", 5, 8192)
 	if got := len(s.answerAccepts()); got != 3 {
-		t.Errorf("%d shards were launched, want 3", got)
+		t.Errorf("%d shards were launched after an offer of another agent, want 3", got)
 	}
 }
 
-// A change may make a shard fit that did not fit before: the core matches it again, and drops the old reason.
+// TestAChangedJobIsMatchedAgain changes a job so that its waiting shard needs less. The core must request offers for
+// it, and explain must not show the old reason.
 func TestAChangedJobIsMatchedAgain(t *testing.T) {
 	t.Parallel()
 	for _, cpus := range []float64{100, 8} {
@@ -63,17 +66,18 @@ func TestAChangedJobIsMatchedAgain(t *testing.T) {
 			revived += len(calls[step.CallRevive](s.last))
 		}
 		if revived == 0 {
-			t.Errorf("%v CPU: nothing is revived", cpus)
+			t.Errorf("%v CPU: no offers are requested after the change", cpus)
 		}
 		x, err := s.core.views.Explain("my_job")
 		if err != nil || len(x.Waiting) != 1 ||
 			strings.Contains(x.Waiting[0].Reason, fmt.Sprint("needs ", cpus, " CPU")) {
-			t.Errorf("%v CPU: %+v, %v", cpus, x.Waiting, err)
+			t.Errorf("%v CPU: explain shows %+v, %v", cpus, x.Waiting, err)
 		}
 	}
 }
 
-// An agent whose CPU and memory are all revocable makes offers without any resources that a shard could use.
+// TestAnOfferOfNothingIsGivenBackAtOnce checks that an offer without usable resources is declined for as long as
+// possible. An agent makes such offers if all its CPU and memory are revocable.
 func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -83,7 +87,7 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{{ID: "O", AgentID: "S1"}}}))
 	if d := calls[step.CallDecline](s.last); len(d) != 1 || d[0].Refuse != s.opt.MaxRefuse ||
 		s.core.placement.Held().Len() > 0 {
-		t.Errorf("%+v", d)
+		t.Errorf("declined %+v", d)
 	}
 	revives := 0
 	for end := s.now.Add(5 * time.Second); s.now.Before(end); {
@@ -91,25 +95,26 @@ func TestAnOfferOfNothingIsGivenBackAtOnce(t *testing.T) {
 		revives += len(calls[step.CallRevive](s.last))
 	}
 	if revives > 1 {
-		t.Errorf("%d REVIVEs bring it back", revives)
+		t.Errorf("%d REVIVEs bring the declined offer back", revives)
 	}
 }
 
-// scarceCluster has three agents of 8 CPUs of which other frameworks use 4, and a master with the filters of Mesos.
+// scarceCluster has three agents of 8 CPUs each, and a master with filters as Mesos has them. Other frameworks use 4
+// CPUs of each agent.
 type scarceCluster struct {
 	*stage
-	filters  map[string]time.Time
-	revived  bool
-	held     map[string]time.Duration // by agent
+	filters  map[string]time.Time     // the end of the filter, by agent
+	revived  bool                     // since the last offers
+	held     map[string]time.Duration // how long offers were held, by agent
 	declines int
 }
 
-// play makes and ends offers, with a master that allocates each second.
+// play lets a duration pass in which the master makes offers every second, and after each REVIVE.
 func (s *scarceCluster) play(d time.Duration) {
 	s.t.Helper()
 	const tick = 50 * time.Millisecond
 	for i := 0; i < int(d/tick); i++ {
-		for end := s.now.Add(tick); s.now.Before(end); s.hear() {
+		for end := s.now.Add(tick); s.now.Before(end); s.handleCalls() {
 			next := end
 			if wake := s.wake(); wake.After(s.now) && wake.Before(end) {
 				next = wake
@@ -118,19 +123,21 @@ func (s *scarceCluster) play(d time.Duration) {
 			s.step()
 		}
 		for _, a := range []string{"S1", "S2", "S3"} {
-			mine := s.core.placement.Held().Free(a)
-			if !mine.IsZero() {
+			isTimeToOffer := s.revived || i%20 == 0 // 20 ticks are a second
+			isFiltered := s.now.Before(s.filters[a])
+			if !s.core.placement.Held().Free(a).IsZero() {
 				s.held[a] += tick
-			} else if (s.revived || i%20 == 0) && !s.now.Before(s.filters[a]) && !s.core.placement.Suppressed() {
+			} else if isTimeToOffer && !isFiltered && !s.core.placement.Suppressed() {
 				s.offer(a, 4, 4000)
-				s.hear()
+				s.handleCalls()
 			}
 		}
 		s.revived = false
 	}
 }
 
-func (s *scarceCluster) hear() {
+// handleCalls carries out the calls of the last step: a DECLINE sets filters, and a REVIVE removes all of them.
+func (s *scarceCluster) handleCalls() {
 	for _, call := range s.last.Calls {
 		switch call := call.(type) {
 		case step.CallDecline:
@@ -148,6 +155,8 @@ func (s *scarceCluster) hear() {
 	s.last.Calls = nil
 }
 
+// newScarceCluster returns a cluster whose agents have offered all their CPUs once, in which the shards of my_job wait.
+// Each shard needs the given number of CPUs.
 func newScarceCluster(t *testing.T, cpus float64, shards int) *scarceCluster {
 	t.Helper()
 	s := &scarceCluster{stage: newStage(t), filters: map[string]time.Time{}, held: map[string]time.Duration{}}
@@ -160,7 +169,7 @@ func newScarceCluster(t *testing.T, cpus float64, shards int) *scarceCluster {
 	s.runFor(time.Second)
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount, j.CPUCount = shards, cpus })
 	s.trigger()
-	s.hear()
+	s.handleCalls()
 	return s
 }
 
@@ -170,7 +179,7 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 		name   string
 		cpus   float64
 		shards int
-		most   time.Duration // for which an agent's offers are held, of 5 minutes
+		limit  time.Duration // of the time for which an agent's offers are held in 5 minutes
 	}{
 		{"one large shard", 6, 1, time.Second},
 		{"shards of which some would fit", 1, 20, 12 * time.Second},
@@ -183,28 +192,30 @@ func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 				t.Fatalf("launched %+v", s.accepts)
 			}
 			for a, held := range s.held {
-				if held > tt.most {
-					t.Errorf("agent %s is held for %s of 5 minutes, want %s at most", a, held, tt.most)
+				if held > tt.limit {
+					t.Errorf("offers of agent %s are held for %s of 5 minutes, want at most %s", a, held, tt.limit)
 				}
 			}
 			if s.declines > 150 {
-				t.Errorf("%d times given back", s.declines)
+				t.Errorf("%d DECLINEs in 5 minutes", s.declines)
 			}
 			if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "which lacks") {
-				t.Errorf("%+v", x.Waiting[0])
+				t.Errorf("explain shows %+v", x.Waiting[0])
 			}
-			// A shard that fits and begins to wait gets its offers at once.
+			// A new shard that fits gets offers at once.
 			s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount = "small_job", 1 })
 			s.triggerJob("small_job")
-			s.hear()
+			s.handleCalls()
 			s.play(300 * time.Millisecond)
 			if l := s.answerAccepts(); len(l) != 1 || !strings.HasPrefix(l[0].TaskID, "small_job") {
-				t.Errorf("launched %+v", l)
+				t.Errorf("launched %+v, want the small job", l)
 			}
 		})
 	}
 }
 
+// TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether checks that offers of all agents are requested when a
+// task ends, because shards that start together may fit now.
 func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 	t.Parallel()
 	s := newScarceCluster(t, 1, 5)
@@ -214,17 +225,17 @@ func TestL1TheEndOfATaskHasAllOfferedAtOnceForWhatStartsTogether(t *testing.T) {
 	s.offer("S1", 3, 3000)
 	l := s.answerAccepts()
 	if len(l) != 1 {
-		t.Fatalf("launched %+v", l)
+		t.Fatalf("launched %+v, want one task", l)
 	}
 	s.reportRunning(l)
 	s.runFor(20 * time.Second)
 	s.offer("S1", 1.5, 2000, l[0].Executor.ID)
 	s.runFor(8 * time.Second)
 	if s.core.placement.Held().Len() > 0 {
-		t.Fatal("what does not help is held")
+		t.Fatal("an offer is held although it is too small")
 	}
 	s.update(l[0], cluster.Finished)
 	if len(calls[step.CallRevive](s.last)) != 1 {
-		t.Errorf("nothing is asked for: %+v", s.last.Calls)
+		t.Errorf("no offers are requested at the end of the task: %+v", s.last.Calls)
 	}
 }

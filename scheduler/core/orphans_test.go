@@ -26,12 +26,12 @@ func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	replaceAndLose(s)
 	d := s.update(l[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
 	if len(calls[step.CallKill](d)) != 1 {
-		t.Fatal("an orphan seen alive is killed")
+		t.Fatal("an orphan that is seen alive is not killed")
 	}
 	s.stepAfter(10 * time.Second)
 	s.offer("S3", 8, 8192)
 	if len(s.accepts) > 0 {
-		t.Fatal("the third attempt is launched while the first is known to run on an agent that is back")
+		t.Fatal("a third attempt is launched while the first runs on an agent that is back")
 	}
 	s.update(l[0], cluster.Killed)
 	s.offer("S3", 8, 8192)
@@ -40,7 +40,7 @@ func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	}
 }
 
-// replaceAndLose runs the waiting shard on another agent, whose executor ends with it.
+// replaceAndLose runs the waiting shard on another agent, and loses this attempt together with its executor.
 func replaceAndLose(s *stage) {
 	s.t.Helper()
 	for _, l := range runElsewhere(s) {
@@ -67,7 +67,7 @@ func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t
 	s.runFor(time.Minute)
 	s.offer("S2", 8, 8192)
 	if len(s.accepts) > 0 {
-		t.Fatal("a second attempt beside one that was alive just now, or before the new master was asked about it")
+		t.Fatal("launched beside an orphan that was alive just now, and about which the new leader has no answer yet")
 	}
 	s.reportUnreachable(l[0])
 	s.runFor(10 * time.Second)
@@ -77,7 +77,8 @@ func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t
 	}
 }
 
-// The master's answer about a task under another framework id says nothing about the task.
+// TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan checks that the master is not asked about an orphan of a former
+// framework, and that its answers do not release the orphan. Under another framework id it does not know the task.
 func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -89,7 +90,7 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	for _, call := range calls[step.CallReconcile](s.last) {
 		for _, ref := range call.Tasks {
 			if ref.TaskID == l.TaskID {
-				t.Error("it is asked about under an id that it does not have")
+				t.Error("the master is asked about the orphan under the wrong framework id")
 			}
 		}
 	}
@@ -100,11 +101,11 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	s.step(Request{Token: 2, Event: operator.ReconcileRequested{Explicit: true}})
 	s.runFor(5 * time.Minute)
 	if s.core.orphans.Len() != 1 || !s.core.orphans.IsBlocked("my_job", 0) {
-		t.Fatalf("orphans %v", s.core.orphans.All())
+		t.Fatalf("want one orphan that blocks its shard, got %v", s.core.orphans.All())
 	}
 	s.trigger()
 	if _, launched := s.launchedWithin(5*time.Minute, "S1", cluster.Gone); !launched {
-		t.Error("not launched though its agent has been registered for long")
+		t.Error("not launched although the orphan's agent has been registered for long")
 	}
 }
 
@@ -116,27 +117,29 @@ func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	s.runFor(10 * time.Second)
 	s.offer("S2", 4, 1000)
 	if s.core.placement.Held().Len() > 0 || len(calls[step.CallDecline](s.last)) != 1 {
-		t.Errorf("%+v", s.last.Calls)
+		t.Errorf("the offer is not declined: %+v", s.last.Calls)
 	}
 }
 
-// A task that its executor never takes stays STAGING for the master, for days.
+// TestE5AnOrphanThatStaysStagedHoldsItsShardFor checks how long an orphan blocks its shard if the master reports it as
+// STAGING, as it may do for days if the executor never takes the task. The time counts from the first such answer under
+// a new leader.
 func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 	t.Parallel()
-	const given = 10 * time.Minute // as long as a live attempt may be staged
+	const stagingTimeout = 10 * time.Minute // that of a live attempt
 	staged := fromMaster(cluster.ReasonReconciliation)
 	for name, test := range map[string]struct {
-		abandoned func(*stage, cluster.TaskLaunch)
-		// then is what happens to the orphan after the next leader has learned that it is staged.
+		abandon func(*stage, cluster.TaskLaunch)
+		// then happens to the orphan after the master has told the next leader that it is staged.
 		then  func(*stage, cluster.TaskLaunch)
-		holds time.Duration // after that answer
+		holds time.Duration // how long the orphan blocks its shard after that answer
 	}{
 		"it was given up for that": {stuckStaged, nil, 0},
 		"it was given up because its agent was away": {func(s *stage, l cluster.TaskLaunch) {
 			s.reportUnreachable(l)
 			s.runFor(3 * time.Minute)
 			replaceAndLose(s)
-		}, nil, given + time.Minute},
+		}, nil, stagingTimeout + time.Minute},
 		"an earlier release gave it up": {func(s *stage, l cluster.TaskLaunch) {
 			stuckStaged(s, l)
 			path := store.Under(store.PathOrphan, l.TaskID)
@@ -146,16 +149,16 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			}
 			o.Staged = time.Time{}
 			s.stored[path] = store.Encode(o)
-		}, nil, given + time.Minute},
+		}, nil, stagingTimeout + time.Minute},
 		"it runs": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
 			if d := s.update(l, cluster.Running); len(calls[step.CallKill](d)) != 1 {
-				s.t.Error("it is not killed when it runs")
+				s.t.Error("the orphan is not killed when it runs")
 			}
 		}, time.Hour},
 		"its agent was away meanwhile": {stuckStaged, func(s *stage, l cluster.TaskLaunch) {
 			s.reportUnreachable(l)
 			s.update(l, cluster.Staging, staged)
-		}, given + time.Minute},
+		}, stagingTimeout + time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,23 +167,23 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 			s.job(oneShard, withFailover)
 			l := s.startWithCPUs(8)[0]
 			s.update(l, cluster.Staging, staged)
-			test.abandoned(s, l)
+			test.abandon(s, l)
 			if s.core.orphans.Len() != 1 {
-				t.Fatal("it was not given up")
+				t.Fatal("the attempt was not given up")
 			}
 			s.restart()
 			s.runFor(time.Second)
 			s.offer("S2", 8, 8192)
 			if len(s.accepts) > 0 {
-				t.Fatal("launched again before the master was asked about it")
+				t.Fatal("launched before the master answered about the orphan")
 			}
 			x := s.explain("my_job")
 			const why = "never got beyond STAGING on agent S1, and the cluster has not yet confirmed"
 			if name == "it was given up for that" && !strings.Contains(x.Waiting[0].Reason, why) {
-				t.Errorf("%+v", x.Waiting)
+				t.Errorf("explain shows %+v", x.Waiting)
 			}
 			if d := s.update(l, cluster.Staging, staged); len(calls[step.CallKill](d)) != 1 {
-				t.Error("it is not killed")
+				t.Error("the staged orphan is not killed")
 			}
 			if test.then != nil {
 				test.then(s, l)
@@ -193,7 +196,7 @@ func TestE5AnOrphanThatStaysStagedHoldsItsShardFor(t *testing.T) {
 				}
 			}
 			if held := s.now.Sub(begin); held < test.holds || held > test.holds+time.Minute {
-				t.Errorf("its shard was held for %s, want %s", held, test.holds)
+				t.Errorf("the orphan blocked its shard for %s, want %s", held, test.holds)
 			}
 		})
 	}
@@ -207,8 +210,8 @@ func stuckStaged(s *stage, l cluster.TaskLaunch) {
 	}
 }
 
-// TestF8AnOrphanEndsInItsTime: a removed task that is still ending blocks its shard for as long as it may take to end,
-// and no longer if the clock was set back before the next leader.
+// TestF8AnOrphanEndsInItsTime checks until when a removed task blocks its shard under the next leader. It blocks for as
+// long as the task may take to end, and no longer if the clock was set back meanwhile.
 func TestF8AnOrphanEndsInItsTime(t *testing.T) {
 	t.Parallel()
 	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -226,7 +229,7 @@ func TestF8AnOrphanEndsInItsTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, _ := c.orphans.Get("t"); !got.Until.Equal(tt.until) {
-				t.Errorf("it has ended by %v, want %v", got.Until, tt.until)
+				t.Errorf("the orphan blocks until %v, want %v", got.Until, tt.until)
 			}
 		})
 	}
