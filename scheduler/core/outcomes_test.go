@@ -29,25 +29,25 @@ func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 			v := s.execution(id)
 			if !failover {
 				if v.State != executions.Failed || v.Shards[0].State != executions.Lost {
-					t.Fatalf("%+v", v)
+					t.Fatalf("the execution is %+v, want it failed with a lost shard", v)
 				}
 				return
 			}
 			if v.State != executions.Running || v.Shards[0].State != executions.Waiting {
-				t.Fatalf("%+v", v)
+				t.Fatalf("the execution is %+v, want its shard to wait", v)
 			}
 			s.runFor(time.Second)
 			s.offer("S2", 8, 8192)
 			again := s.answerAccepts()
 			if len(again) != 1 || !strings.Contains(again[0].TaskID, "@-@FAILOVER@-@S2@-@") {
-				t.Fatalf("%+v", again)
+				t.Fatalf("launched %+v, want one attempt for failover on S2", again)
 			}
 		})
 	}
 }
 
-// TestE2LossesWithAgents: that agents are removed does not count. Two machines that fall silent with a shard do, unless
-// they are the same.
+// TestE2LossesWithAgents loses a shard up to six times together with its agent. It is run again each time if agents are
+// removed, or if the same machine falls silent. It fails if two different machines fall silent.
 func TestE2LossesWithAgents(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -87,15 +87,17 @@ func TestE2LossesWithAgents(t *testing.T) {
 			}
 			v := s.execution(id)
 			if v.State != test.want {
-				t.Fatalf("%s: %s", v.State, v.Reason)
+				t.Fatalf("the execution is %s: %s; want %s", v.State, v.Reason, test.want)
 			}
 			if v.State == executions.Failed && (v.Shards[0].State != executions.Lost || v.Shards[0].Attempt != 2) {
-				t.Errorf("%+v", v.Shards[0])
+				t.Errorf("the shard is %+v, want it lost in its second attempt", v.Shards[0])
 			}
 		})
 	}
 }
 
+// TestS5AnEndWithoutCauseIsWaitedFor checks that an end that only the master reports, without its cause, does not count
+// until the agent has reported the end with the cause.
 func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []cluster.Reason{cluster.ReasonReconciliation, cluster.ReasonAgentReregistered} {
@@ -109,7 +111,7 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 			s.update(l[0], cluster.Failed, fromMaster(reason))
 			s.runFor(14 * time.Minute)
 			if v := s.execution(id); v.State != executions.Running {
-				t.Fatalf("%s before the agent said why: %s", v.State, v.Reason)
+				t.Fatalf("%s before the agent reported the cause: %s", v.State, v.Reason)
 			}
 			exit := 3
 			s.update(l[0], cluster.Failed, func(u *cluster.Update) {
@@ -117,12 +119,14 @@ func TestS5AnEndWithoutCauseIsWaitedFor(t *testing.T) {
 			})
 			if v := s.execution(id); v.State != executions.Failed || v.Shards[0].FailureCause != "the disk was full" ||
 				*v.Shards[0].ExitStatus != 3 {
-				t.Fatalf("%+v", v)
+				t.Fatalf("after the agent reported the cause: %+v", v)
 			}
 		})
 	}
 }
 
+// TestS5AnEndWhoseCauseNeverComesIsTaken checks that such an end counts after a time in which the agent could have
+// reported the cause.
 func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[cluster.State]string{
@@ -144,7 +148,8 @@ func TestS5AnEndWhoseCauseNeverComesIsTaken(t *testing.T) {
 	}
 }
 
-// Such a time would be stored as null, and the next leader would lose the execution.
+// TestATimeThatJSONCannotHoldIsNow checks that an update with a time that JSON can't hold is stored with the present
+// time. Otherwise the next leader would lose the execution.
 func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -156,20 +161,21 @@ func TestATimeThatJSONCannotHoldIsNow(t *testing.T) {
 	s.runFor(time.Minute)
 	s.update(l[0], cluster.Finished)
 	if n := s.core.executions.NumOpen(); n != 0 {
-		t.Errorf("%d executions go on", n)
+		t.Errorf("%d executions are open after the end of the only task", n)
 	}
 }
 
+// TestLongCausesKeepTheirBeginningAndTheirEnd checks that Shorten cuts the middle of a long cause, and replaces control
+// characters there. It returns a short cause unchanged.
 func TestLongCausesKeepTheirBeginningAndTheirEnd(t *testing.T) {
 	t.Parallel()
 	long := "ended by signal 9; end of stderr:\n" + strings.Repeat("é\x01", 5000) + "out of luck"
 	got := store.Shorten(long)
 	if !strings.HasPrefix(got, "ended by signal 9; end of stderr:\né") || !strings.HasSuffix(got, "é?out of luck") ||
-		!strings.Contains(got, "…") ||
-		len(got) > store.CauseBytes+len("…") || !utf8.ValidString(got) {
-		t.Errorf("%d bytes: %s", len(got), got)
+		!strings.Contains(got, "…") || len(got) > store.CauseBytes+len("…") || !utf8.ValidString(got) {
+		t.Errorf("shortened to %d bytes: %s", len(got), got)
 	}
 	if got := store.Shorten("exit status 1\t\n"); got != "exit status 1\t\n" {
-		t.Errorf("%q", got)
+		t.Errorf("a short cause becomes %q", got)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestSentencesOfEarlierReleases checks that reasons which earlier releases stored as sentences are decoded to the
-// codes of their decisions.
+// TestSentencesOfEarlierReleases checks that reasons that earlier releases stored as sentences are loaded with their
+// codes. A sentence that no code stands for must be kept as text.
 func TestSentencesOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -31,16 +31,16 @@ func TestSentencesOfEarlierReleases(t *testing.T) {
 	}
 	c := New(s.opt)
 	if err := c.Load(s.now, Stored{Entries: stored}); err != nil || !found {
-		t.Fatal(err, found)
+		t.Fatalf("loading a state with an execution %v: %v", found, err)
 	}
 	for e := range c.executions.AllOpen() {
 		shard := e.Shard(0)
 		if !e.Kill().Is(reason.ServerStopped) || !shard.Kill().Is(reason.KilledOnRequest) ||
 			!shard.Cause().Equal(reason.FromText("exit status 3")) {
-			t.Errorf("%s: %+v", e.Kill(), shard)
+			t.Errorf("the execution was loaded with %s, its shard as %+v", e.Kill(), shard)
 		}
 	}
 	if c.executions.NumOpen() != 1 {
-		t.Errorf("%d executions are open", c.executions.NumOpen())
+		t.Errorf("%d executions are open, want 1", c.executions.NumOpen())
 	}
 }

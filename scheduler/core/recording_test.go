@@ -18,8 +18,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// The last leader that recorded something may be many terms ago: servers of an older release begin terms, and end them
-// because the state is newer than they know. The last batch of that leader is reported nevertheless.
+// TestTermsThatRecordedAreSaidHoweverLongAgo checks that the number of batches of a former term is recorded even if
+// many terms without any batch followed. Such terms are begun by servers of an older release, which end them because
+// they don't know the version of the state.
 func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 	t.Parallel()
 	shared := &step.Shared{Opt: step.Options{History: true, Term: 500}}
@@ -32,67 +33,67 @@ func TestTermsThatRecordedAreSaidHoweverLongAgo(t *testing.T) {
 		}
 	}
 	h.BeginTerm(nil, nil)
-	said := map[int64]int64{}
+	batches := map[int64]int64{} // by term
 	for _, term := range h.Rows().Terms {
-		said[term.Number] = term.Batches
+		batches[term.Number] = term.Batches
 	}
-	if len(said) != recording.FormerTerms+1 || said[7000003] != 41 || said[7000490] != 5 {
-		t.Errorf("of former terms it says %v", said)
+	if len(batches) != recording.FormerTerms+1 || batches[7000003] != 41 || batches[7000490] != 5 {
+		t.Errorf("the batches of former terms are recorded as %v", batches)
 	}
-	if batches, ok := said[7000480]; !ok || batches != 0 {
-		t.Errorf("it does not say that the first of the last terms made nothing: %v", said)
+	if n, found := batches[7000480]; !found || n != 0 {
+		t.Errorf("a recent term without batches is not recorded: %v", batches)
 	}
 }
 
-// Reasons are recorded as values, and as texts only where they came from outside.
+// TestReasonsAreRecordedAsValues checks that the history gets reasons with their codes. Only those from outside of the
+// scheduler are recorded as text.
 func TestReasonsAreRecordedAsValues(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.opt.History, s.opt.Term = true, 1
 	s.restart()
 	var recorded []string
-	look := func() {
+	collect := func() {
 		rows := &s.last.History.Rows
-		record := func(what string, why reason.Reason) {
+		add := func(row string, why reason.Reason) {
 			if !why.IsZero() {
-				recorded = append(recorded, fmt.Sprint(what, " ", why.Code()))
+				recorded = append(recorded, fmt.Sprint(row, " ", why.Code()))
 			}
 		}
 		for _, e := range rows.Executions {
-			record("execution", e.Reason)
+			add("execution", e.Reason)
 		}
 		for _, e := range rows.Steps {
-			record(string(e.Kind), e.Message)
+			add(string(e.Kind), e.Message)
 		}
 		for _, r := range rows.Runs {
-			record("run", r.Cause)
+			add("run", r.Cause)
 		}
 		for _, r := range rows.Traces {
-			record(r.State, r.Message)
+			add(r.State, r.Message)
 		}
 	}
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.Failover = true })
 	id := s.trigger()
 	s.offer("S0", 0.1, 1000)
-	look()
+	collect()
 	s.offer("S1", 4, 1000)
 	l := s.answerAccepts()
 	s.reportRunning(l)
 	s.update(l[0], cluster.Lost, fromAgent(cluster.ReasonExecutorTerminated))
-	look()
+	collect()
 	s.runFor(time.Minute)
 	s.offer("S2", 4, 1000)
 	l = s.answerAccepts()
 	s.reportRunning(l)
 	s.step(Request{Token: 1, Event: operator.KillRequested{ExecutionID: id}})
-	look()
+	collect()
 	s.update(l[0], cluster.Killed, fromAgent(""),
 		func(u *cluster.Update) { u.Status = &wire.Status{Cause: "exit status 3"} })
-	look()
+	collect()
 	want := []string{"WAITED never_fits", "REQUEUED executor_ended", "run executor_ended", "TASK_LOST executor_ended",
-		"KILLING killed_on_request",
-		"execution killed_on_request", "run killed_on_request", "TASK_KILLED text"}
+		"KILLING killed_on_request", "execution killed_on_request", "run killed_on_request", "TASK_KILLED text"}
 	if !slices.Equal(recorded, want) {
 		t.Errorf("recorded %q, want %q", recorded, want)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// A removed framework's tasks may run on: Mesos reports them as ended before their agents have ended them.
+// The tasks of a removed framework may still run, because Mesos reports them as ended before their agents have ended
+// them.
 
 func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	t.Parallel()
@@ -19,8 +20,8 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		failover bool
-		answer   cluster.State // about the first agent
-		earliest time.Duration // 0: never
+		answer   cluster.State // of the master, about the agent of the first task
+		earliest time.Duration // of the next launch; 0 for never
 	}{
 		{"its agent is registered", false, cluster.Gone, wait},
 		{"its agent is registered, failover", true, cluster.Gone, wait},
@@ -36,20 +37,21 @@ func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 			s.runJobOn("S1", func(j *jobs.Config) { j.Failover = tt.failover })
 			s.removeFramework()
 			if !tt.failover {
-				s.trigger() // its execution has failed; the next one's shard waits for the orphan
+				s.trigger() // the execution has failed, and the shard of the next one waits for the orphan
 			}
 			after, launched := s.launchedWithin(15*time.Minute, "S1", tt.answer)
 			switch {
 			case launched != (tt.earliest > 0):
-				t.Errorf("launched again: %v", launched)
+				t.Errorf("launched: %v, want %v", launched, tt.earliest > 0)
 			case launched && (after < tt.earliest || after > tt.earliest+45*time.Second):
-				t.Errorf("launched again after %s, want %s or a little more", after, tt.earliest)
+				t.Errorf("launched after %s, want %s or a little more", after, tt.earliest)
 			}
 		})
 	}
 }
 
-// A shard whose task was unreachable before the removal has already waited a part of its time (rule E4).
+// TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard checks a task that was unreachable for a minute before
+// its framework was removed. Its shard must wait only for the rest of the job's two minutes (rule E4).
 func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{true, false} {
@@ -69,8 +71,9 @@ func TestT7AnUnreachableTaskOfARemovedFrameworkStillHoldsItsShard(t *testing.T) 
 	}
 }
 
-// An agent that was away when its framework was removed learns of that only from the master that removed it, because
-// Mesos does not store removals.
+// TestT7ANewMasterMayKnowNothingOfTheRemoval checks that after a change of master nothing is launched beside the orphan
+// of a removed framework, until an operator confirms that it has ended. Mesos does not store removals, so an agent that
+// was away learns of one only from the master that carried it out.
 func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -83,19 +86,20 @@ func TestT7ANewMasterMayKnowNothingOfTheRemoval(t *testing.T) {
 	s.runFor(time.Second)
 	s.step(SessionBegan{Session: s.core.subscription.Number(), MasterID: "master-2"})
 	if _, launched := s.launchedWithin(10*time.Minute, "S1", cluster.Gone); launched {
-		t.Fatal("launched beside what may run")
+		t.Fatal("launched beside a task that may still run")
 	}
 	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "the present master has no record of it") ||
 		!strings.Contains(x.Waiting[0].Reason, "/forget") {
-		t.Errorf("%+v", x)
+		t.Errorf("explain shows %+v", x)
 	}
 	s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}})
 	if _, launched := s.launchedWithin(time.Minute, "S1", ""); !launched {
-		t.Error("an operator's word does not help")
+		t.Error("not launched after an operator confirmed the end of the task")
 	}
 }
 
-// Two signs that an agent is registered prove nothing about a long time between them.
+// TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning checks that the wait for a removed framework's task starts
+// anew if its agent was unreachable meanwhile, or if nothing was heard of the agent for a long time.
 func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -111,10 +115,12 @@ func TestT7AnAgentThatWasAwayMeanwhileWaitsFromTheBeginning(t *testing.T) {
 	s.runFor(3 * time.Minute)
 	s.answerAboutAgent("S1", cluster.Gone)
 	if s.core.orphans.Len() != 1 {
-		t.Error("the orphan has ended")
+		t.Error("the orphan is gone although its agent was not registered for long enough at a stretch")
 	}
 }
 
+// TestT7ARemovalIsOfTheMasterThatSaidSo checks that only the master that removed the framework can prove that its tasks
+// have ended. After a change of master nothing is launched.
 func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -124,14 +130,14 @@ func TestT7ARemovalIsOfTheMasterThatSaidSo(t *testing.T) {
 	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.stepAfter(time.Second)
 	}
-	s.step(SessionBegan{Session: calls[step.CallSubscribe](s.last)[0].Session,
-		MasterID: "master-2"}) // it does not know of the removal
+	// The new master does not know of the removal.
+	s.step(SessionBegan{Session: calls[step.CallSubscribe](s.last)[0].Session, MasterID: "master-2"})
 	if after, launched := s.launchedWithin(15*time.Minute, "S1", cluster.Gone); launched {
-		t.Errorf("launched again after %s by the word of another master", after)
+		t.Errorf("launched after %s because of the answers of another master", after)
 	}
 }
 
-// removeFramework makes the master tear the framework down, and subscribes with the next id.
+// removeFramework makes the master remove the framework, and subscribes with a new framework id.
 func (s *stage) removeFramework() {
 	s.t.Helper()
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Removed: true, Reason: "Framework has been removed"})
@@ -142,22 +148,22 @@ func (s *stage) removeFramework() {
 		}
 		s.stepAfter(time.Second)
 	}
-	s.t.Fatal("it does not subscribe again")
+	s.t.Fatal("the core does not subscribe again")
 }
 
-// answerAboutAgent is the master's answer to the question whether an agent is registered.
+// answerAboutAgent makes the master answer the question whether an agent is registered.
 func (s *stage) answerAboutAgent(agent string, state cluster.State) {
 	s.t.Helper()
 	question := s.core.agents.GetOrAdd(agent).Question()
 	if question == "" {
-		s.t.Fatalf("nothing was asked about agent %s", agent)
+		s.t.Fatalf("the core asks nothing about agent %s", agent)
 	}
 	s.step(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state, Source: cluster.FromMaster,
 		Reason: cluster.ReasonReconciliation}))
 }
 
-// launchedWithin offers another agent every 10 s, makes the master answer for the first, and returns when something
-// was launched.
+// launchedWithin offers agent S2 every 10 s until something is launched, for at most the duration d. Meanwhile the
+// master answers the questions about another agent, unless answer is "". It returns how long the launch took.
 func (s *stage) launchedWithin(d time.Duration, agent string, answer cluster.State) (after time.Duration,
 	launched bool) {
 	s.t.Helper()
