@@ -42,7 +42,7 @@ func TestRunAgain(t *testing.T) {
 			t.Fatalf("%d tasks were launched, want 1", len(launches))
 		}
 		task := launches[0].Task
-		s.update(launches[0], cluster.Running, saysSandbox(t, runOf(launches[0], "c-1")))
+		s.update(launches[0], cluster.Running, withSandbox(t, sandboxOf(launches[0], "c-1")))
 		s.update(launches[0], cluster.Finished)
 		return task.JobParameter, task.Env
 	}

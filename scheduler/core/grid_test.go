@@ -22,7 +22,7 @@ func TestCells(t *testing.T) {
 		}
 	}
 	expect(map[string][]search.Cell{id: {{State: "LAUNCHING", Attempt: 1, TaskID: l.TaskID}}}, "my_job", id, "none")
-	s.update(l, cluster.Running, saysSandbox(t, runOf(l, "c-1")))
+	s.update(l, cluster.Running, withSandbox(t, sandboxOf(l, "c-1")))
 	waiting := s.trigger()
 	expect(map[string][]search.Cell{id: {{State: "RUNNING", Attempt: 1, TaskID: l.TaskID}}, waiting: {}}, "my_job", id,
 		waiting)

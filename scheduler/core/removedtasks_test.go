@@ -11,8 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestRemovedTasksMayStillEnd checks that the next attempt waits as long as a task that was removed from the cluster
-// may take to end on its agent.
+// TestRemovedTasksMayStillEnd checks that after a task was removed from the cluster, the next attempt waits for as long
+// as the task may take to end on its agent.
 func TestRemovedTasksMayStillEnd(t *testing.T) {
 	t.Parallel()
 	for name, removed := range map[string]func(*cluster.Update){
@@ -39,22 +39,22 @@ func TestRemovedTasksMayStillEnd(t *testing.T) {
 			offer.AgentID = "n2"
 			s.offerAgent(offer)
 			if len(s.answerAccepts()) > 0 {
-				t.Fatal("the next attempt begins while the first may live")
+				t.Fatal("the next attempt is launched while the removed task may still run")
 			}
 			if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why, "tried again at") {
-				t.Errorf("it waits because %s", why)
+				t.Errorf("the next attempt waits because %s", why)
 			}
 			s.runFor(2 * time.Second)
 			s.offerAgent(offer)
 			if len(s.answerAccepts()) != 1 {
-				t.Errorf("%+v", s.execution(id).Shards[0])
+				t.Errorf("the next attempt is not launched: %+v", s.execution(id).Shards[0])
 			}
 		})
 	}
 }
 
 // TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain checks that without failover, the next execution of the job waits
-// until the removed task must have ended.
+// for as long as the removed task may take to end.
 func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -71,27 +71,27 @@ func TestRemovedTasksMayStillEndWhereTheyAreNotRunAgain(t *testing.T) {
 	}
 	s.update(l, cluster.Running, removed)
 	id := s.trigger()
-	s.update(l, cluster.Running, removed) // the cluster answers every question so
+	s.update(l, cluster.Running, removed) // the cluster gives the same answer to every question
 	s.runFor(s.opt.KillGrace + executions.RefusedTimeout - time.Second)
 	offer.AgentID = "n2"
 	s.offerAgent(offer)
 	if len(s.answerAccepts()) > 0 {
-		t.Fatal("the next execution begins while the attempt of the last one may live")
+		t.Fatal("the next execution is launched while the removed task may still run")
 	}
 	if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why,
 		"was removed from the cluster, and may still be ending") {
-		t.Errorf("it waits because %s", why)
+		t.Errorf("the next execution waits because %s", why)
 	}
 	s.runFor(step.SweepInterval + 2*time.Second)
 	s.offerAgent(offer)
 	if len(s.answerAccepts()) != 1 {
-		t.Errorf("%+v", s.execution(id).Shards[0])
+		t.Errorf("the next execution is not launched: %+v", s.execution(id).Shards[0])
 	}
 }
 
-// TestE5AnAbandonedPodIsDeletedFirst checks a cluster that stores kills for unreachable agents: an abandoned attempt
-// is killed at once, and its shard starts elsewhere only once the cluster has confirmed that the kill is stored. The
-// abandoned attempt then never begins.
+// TestE5AnAbandonedPodIsDeletedFirst checks a cluster that stores kills for unreachable agents. An abandoned attempt
+// must be killed at once, and its shard launched on another agent only after the cluster has confirmed that the kill is
+// stored. The abandoned attempt can then no longer begin.
 func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -100,9 +100,9 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 	s.trigger()
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(4, 1000)})
 	l := s.answerAccepts()[0]
-	away, since := fromMaster(""), s.now
-	unreachable := func(killStored bool) Decision {
-		return s.update(l, cluster.Unreachable, away, func(u *cluster.Update) {
+	since := s.now
+	reportUnreachable := func(killStored bool) Decision {
+		return s.update(l, cluster.Unreachable, fromMaster(""), func(u *cluster.Update) {
 			u.UnreachableSince, u.KillStored = since, killStored
 		})
 	}
@@ -111,20 +111,20 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 		return len(s.accepts)
 	}
 	kills := func(d Decision) int { return len(calls[step.CallKill](d)) }
-	unreachable(false)
+	reportUnreachable(false)
 	for s.core.orphans.Len() == 0 {
 		if kills(s.stepAfter(5*time.Second)) > 0 && s.core.orphans.Len() == 0 {
-			t.Fatal("it is killed before it is abandoned")
+			t.Fatal("the attempt is killed before it is abandoned")
 		}
 	}
 	if kills(s.last) != 1 {
-		t.Errorf("%d kills when it is abandoned, want 1", kills(s.last))
+		t.Errorf("%d kills when the attempt is abandoned, want 1", kills(s.last))
 	}
 	if launchesElsewhere() > 0 {
 		t.Fatal("launched before the kill is stored")
 	}
 	if x := s.explain("my_job"); !strings.Contains(x.Waiting[0].Reason, "has not confirmed its kill yet") {
-		t.Errorf("%+v", x.Waiting)
+		t.Errorf("explain shows %+v", x.Waiting)
 	}
 	questions := 0
 	for range 60 {
@@ -133,16 +133,16 @@ func TestE5AnAbandonedPodIsDeletedFirst(t *testing.T) {
 		}
 	}
 	if questions < 3 {
-		t.Errorf("asked about it %d times in a minute", questions)
+		t.Errorf("the cluster is asked about the attempt %d times in a minute", questions)
 	}
-	if kills(unreachable(false)) != 1 {
+	if kills(reportUnreachable(false)) != 1 {
 		t.Error("a kill that is not stored is not sent again")
 	}
 	s.restart()
-	if unreachable(false); launchesElsewhere() > 0 {
-		t.Fatal("launched by the next leader before the kill is stored")
+	if reportUnreachable(false); launchesElsewhere() > 0 {
+		t.Fatal("the next leader launches the shard before the kill is stored")
 	}
-	if kills(unreachable(true)) > 0 || launchesElsewhere() != 1 {
-		t.Errorf("%d launches once the kill is stored", len(s.accepts))
+	if kills(reportUnreachable(true)) > 0 || launchesElsewhere() != 1 {
+		t.Errorf("%d launches after the kill is stored, want 1", len(s.accepts))
 	}
 }

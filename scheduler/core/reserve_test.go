@@ -16,58 +16,60 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// One agent, forty jobs that fire each second and use everything that becomes free, and one job that needs all of the
-// agent, or half: rule L2 bounds how long that one waits.
+// TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster checks that rule L2 bounds how long large jobs wait on a single
+// agent, although forty small jobs fire each second and use everything that becomes free. A large job needs all of the
+// agent, or about half.
 func TestL2AJobThatNeedsMuchRoomRunsInACrowdedCluster(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		wants, large int
-		takes        time.Duration
+		shards, large int // the shards of each large job, and how many large jobs there are
+		takes         time.Duration
 	}{
-		{wants: 19, large: 1, takes: 130 * time.Second},
-		{wants: 10, large: 1, takes: 300 * time.Second},
-		{wants: 15, large: 3, takes: 130 * time.Second},
+		{shards: 19, large: 1, takes: 130 * time.Second},
+		{shards: 10, large: 1, takes: 300 * time.Second},
+		{shards: 15, large: 3, takes: 130 * time.Second},
 	} {
-		t.Run(fmt.Sprintf("%d jobs want %d, runs take %s", test.large, test.wants, test.takes), func(t *testing.T) {
+		name := fmt.Sprintf("%d jobs of %d shards, runs take %s", test.large, test.shards, test.takes)
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newSimulatedCluster(t, 1, resources.New(19.1, 64000), 40+test.large, func(i int, j *jobs.Config) {
 				j.Cron, j.CPUCount = "* * * * * ?", 1
 				if i >= 40 {
-					j.JobName, j.Cron, j.ShardingTotalCount = fmt.Sprint("large_", i), "0 0/10 * * * ?", test.wants
+					j.JobName, j.Cron, j.ShardingTotalCount = fmt.Sprint("large_", i), "0 0/10 * * * ?", test.shards
 				}
 			})
 			p.taskTime = test.takes
-			last := map[string]time.Time{}
+			lastRun := map[string]time.Time{} // by large job
 			p.launched = func(id string) {
 				if name, _, _ := strings.Cut(id, "@-@"); strings.HasPrefix(name, "large_") {
-					last[name] = p.now
+					lastRun[name] = p.now
 				}
 			}
 			began := p.now
 			for i := range test.large {
-				last[fmt.Sprint("large_", 40+i)] = began
+				lastRun[fmt.Sprint("large_", 40+i)] = began
 			}
-			// The large job fires every ten minutes. Older small ones get reservations too, but use what becomes free
-			// one by one.
-			largest := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
+			// A large job fires every ten minutes. Small jobs that have waited longer get reservations before it, but
+			// need only what becomes free first.
+			limit := 10*time.Minute + p.core.shared.Opt.ReserveAfter +
 				time.Duration(test.large+1)*(test.takes+time.Minute)
 			for p.now.Sub(began) < 4*time.Hour {
 				p.run(time.Minute)
-				for name, at := range last {
-					if waits := p.now.Sub(at); waits > largest {
-						t.Fatalf("%s had no run for %s, want one every %s", name, waits, largest)
+				for name, at := range lastRun {
+					if waits := p.now.Sub(at); waits > limit {
+						t.Fatalf("%s had no run for %s, want one every %s", name, waits, limit)
 					}
 				}
 			}
-			if small := p.tasks; small < 100 {
-				t.Errorf("only %d tasks ran in four hours", small)
+			if p.tasks < 100 {
+				t.Errorf("only %d tasks ran in four hours", p.tasks)
 			}
 		})
 	}
 }
 
-// The room that was drained for a reservation is not used for other executions between its end without a launch and
-// the next reservation.
+// TestL2WhatWasDrainedIsForTheNextReservation checks what happens to the room of a reservation that ends without a
+// launch. No other execution may use the room before the next reservation.
 func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -93,18 +95,19 @@ func TestL2WhatWasDrainedIsForTheNextReservation(t *testing.T) {
 		s.runFor(time.Second)
 	}
 	if len(s.accepts) > 0 {
-		t.Fatal("what is reserved was used by another execution")
+		t.Fatal("another execution used the reserved room")
 	}
-	s.offer("S1", 8, 8192) // everything is free at the moment in which the reservation ends
+	s.offer("S1", 8, 8192) // the whole agent is free when the reservation ends
 	s.now = first.Until
 	s.step()
 	launched := s.answerAccepts()
 	if len(launched) == 0 || !strings.HasPrefix(launched[0].TaskID, "large@") {
-		t.Errorf("launched: %+v", launched)
+		t.Errorf("launched %+v, want the large job", launched)
 	}
 }
 
-// While an orphan of its shard is seen alive, an execution may not be launched (rule E5), and so gets no reservation.
+// TestL2NoReservationForAnExecutionThatMayNotBeLaunched checks that an execution gets no reservation while an orphan
+// that is seen alive blocks its shard (rule E5).
 func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -112,15 +115,15 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 	s.reportUnreachable(lost[0])
 	s.runFor(3 * time.Minute)
 	s.offer("S2", 8, 8192)
-	again := s.answerAccepts()
-	s.reportRunning(again)
-	s.reportFinished(again)
+	second := s.answerAccepts()
+	s.reportRunning(second)
+	s.reportFinished(second)
 	s.trigger()
 	s.offer("S3", 2, 8192)
 	s.update(lost[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	if x, err := s.core.views.Explain("my_job"); err != nil || len(x.Waiting) == 0 ||
 		s.core.st.CanLaunch(s.core.config.Job("my_job")) {
-		t.Fatalf("%+v, %v: want an execution that waits for its orphan", x, err)
+		t.Fatalf("explain shows %+v, %v, want an execution that waits for an orphan", x, err)
 	}
 	for range 60 {
 		if s.core.placement.Held().Len() == 0 {
@@ -128,13 +131,13 @@ func TestL2NoReservationForAnExecutionThatMayNotBeLaunched(t *testing.T) {
 		}
 		s.runFor(time.Second)
 		if r, ok := s.core.placement.Reserved(); ok {
-			t.Fatalf("%+v is for an execution that may not be launched", r)
+			t.Fatalf("reserved for an execution that may not be launched: %+v", r)
 		}
 	}
 }
 
-// A shard once ran for three hours on the agent. Once none of our tasks runs there, the agent is not reserved for that
-// long.
+// TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained checks that an agent on which no task of this scheduler runs is
+// reserved only for a short time, although a shard once ran there for three hours.
 func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -144,7 +147,7 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	l := s.startWithCPUs(8)
 	s.reportRunning(l)
 	s.update(l[0], cluster.Finished, func(u *cluster.Update) {
-		u.Status = &(wire.Status{StartTime: s.now.Add(-3 * time.Hour), CompleteTime: s.now})
+		u.Status = &wire.Status{StartTime: s.now.Add(-3 * time.Hour), CompleteTime: s.now}
 	})
 	s.triggerJob("large")
 	var began time.Time
@@ -160,10 +163,10 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 		case began.IsZero():
 			began = r.Since
 		case !r.Since.Equal(began):
-			return // another one has begun
+			return // another reservation has begun
 		}
 	}
-	t.Errorf("reserved since %s, and still", began)
+	t.Errorf("the reservation since %s has not ended within 300 s", began)
 }
 
 func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
@@ -183,7 +186,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 	}
 	s.offer("S1", 2, 2048)
 	if r, ok := s.core.placement.Reserved(); !ok || s.core.executions.Get(r.Execution).Job() != "big" {
-		t.Fatalf("reservation %+v, want one for big", r)
+		t.Fatalf("reserved %+v, want a reservation for big", r)
 	}
 }
 
@@ -202,7 +205,7 @@ func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	s.triggerJob("other_job")
 	s.offer("S1", 4, 8192, idle)
 	if x := s.core.executors.Get(idle); !x.IsClosing() {
-		t.Fatal("a shard that fits an agent without its idle executor does not get that room")
+		t.Fatal("the idle executor is not shut down for a shard that fits without it")
 	}
 }
 
@@ -215,7 +218,7 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	s.offer("S2", 8, 8192)
 	l := s.startWithCPUs(8)
 	s.reportRunning(l)
-	s.offer("S1", 7.5, 8192, l[0].Executor.ID) // the master knows already that the task has ended
+	s.offer("S1", 7.5, 8192, l[0].Executor.ID) // the master already knows that the task has ended
 	s.reportFinished(l)
 	s.triggerJob("big")
 	for range 20 {
@@ -231,7 +234,7 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 		}
 	}
 	r, _ := s.core.placement.Reserved()
-	t.Fatalf("for 200 s only %+v was reserved, which can't hold both shards", r)
+	t.Fatalf("in 200 s nothing with room for both shards was reserved; the last reservation is %+v", r)
 }
 
 func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
@@ -243,7 +246,7 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	s.updateJob("my_job", func(j *jobs.Config) { j.CPUCount = 1 })
 	s.moveClock(-time.Hour)
-	s.trigger() // by the clock it is the first
+	s.trigger() // by the clock, this execution was triggered before the other
 	s.offer("S1", 8, 8192)
 	l := s.answerAccepts()
 	if len(l) != 1 || !s.core.placement.Suppressed() {
@@ -253,7 +256,7 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	s.reportFinished(l)
 	s.runFor(time.Second)
 	if s.core.placement.Suppressed() {
-		t.Fatal("no offers are requested the one that waits and fits now")
+		t.Fatal("no offers are requested for the waiting execution, which fits now")
 	}
 }
 
@@ -265,12 +268,13 @@ func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	s.core.placement.MeasureReserved(map[string]bool{"S1": true})
 	if c := s.core.agents.Get("S1"); c.Capacity().CPUMilli != 8000 {
-		t.Fatalf("%+v: the most that was ever seen is 8 CPUs", c)
+		t.Fatalf("the capacity is %+v, want the 8 CPUs that were offered", c)
 	}
 }
 
-// TestAnAgentIsNotShownLargerThanItIs: the master frees the resources of a task as soon as an agent reports its end,
-// and offers them before it forwards that end if an earlier update of the task is not acknowledged yet.
+// TestAnAgentIsNotShownLargerThanItIs offers the resources of a task before the end of the task is reported. The master
+// does so if an earlier update of the task is not acknowledged yet. The agent must not be shown with the resources of
+// both.
 func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -281,11 +285,11 @@ func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	executor := s.core.executors.Get(l[0].Executor.ID).Info().Resources.CPUs()
 	s.offer("S1", 8-executor, 4096, l[0].Executor.ID) // the task's 4 CPUs are free again
 	if n := s.core.views.UseOf(s.core.agents.Get("S1")).Total().CPUs(); n != 8 {
-		t.Errorf("%v CPUs of 8, an end on its way", n)
+		t.Errorf("the agent has %v CPUs before the end of the task is reported, want 8", n)
 	}
 	s.reportFinished(l)
 	if n := s.core.views.AgentTotals().Capacity.CPUs(); n != 8 {
-		t.Errorf("%v CPUs of 8", n)
+		t.Errorf("the agent has %v CPUs after the end of the task, want 8", n)
 	}
 }
 
@@ -317,33 +321,34 @@ func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	s.app()
 	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "big", 3, 4 })
 	s.job(func(c *jobs.Config) { c.JobName, c.ShardingTotalCount, c.CPUCount = "small", 1, 1 })
-	s.offer("S1", 16, 8000) // seen once, so that it would fit
+	s.offer("S1", 16, 8000) // so that the core knows that the job would fit
 	s.step(s.clusterEvent(cluster.Rescind{OfferID: "O1"}))
 	s.triggerJob("big")
 	s.offer("S1", 2, 8000)
 	s.runFor(31 * time.Second)
 	s.offer("S1", 2, 8000)
 	if _, ok := s.core.placement.Reserved(); !ok {
-		t.Fatal("no reservation")
+		t.Fatal("nothing is reserved for big")
 	}
 	s.triggerJob("small")
 	reason := func() string {
 		x := s.explain("small")
 		if len(x.Waiting) != 1 {
-			t.Fatalf("%+v", x)
+			t.Fatalf("explain shows %+v, want one waiting shard", x)
 		}
 		return x.Waiting[0].Reason
 	}
 	if !strings.Contains(reason(), "reserved for execution big") {
-		t.Fatalf("explain: %s", reason())
+		t.Fatalf("during the reservation, explain says: %s", reason())
 	}
 	s.core.placement.Clear()
 	s.apply(s.core.planDisableJob("big", true))
 	if strings.Contains(reason(), "reserved") {
-		t.Errorf("the reservation has ended, explain says: %s", reason())
+		t.Errorf("after the reservation, explain says: %s", reason())
 	}
 }
 
+// isReserved reports whether something is reserved.
 func isReserved(s *stage) bool {
 	_, ok := s.core.placement.Reserved()
 	return ok

@@ -13,12 +13,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
+// part returns reserved resources of an offer, whose key names the reservation.
 func part(key string, cpus, mem float64) cluster.Reserved {
 	return cluster.Reserved{Key: key, Resources: resources.New(cpus, mem)}
 }
 
-// TestL7WhatIsReservedIsUsedFirst checks that the executor gets reserved resources before the tasks do, and that a
-// shard is launched which needs reserved and unreserved resources together.
+// TestL7WhatIsReservedIsUsedFirst launches two shards that need reserved and unreserved resources together. Reserved
+// resources must be used before unreserved ones, and by the executor before the tasks.
 func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -43,8 +44,8 @@ func TestL7WhatIsReservedIsUsedFirst(t *testing.T) {
 }
 
 // TestX4TheSplitOfAnExecutorIsThatOfItsStart checks that later launches name the executor with the reserved resources
-// that it was started with, whatever is offered by then, also after a change of leader. The executor's resources are
-// not taken a second time.
+// with which it was started, whatever is offered by then, also under another leader. Its resources must not be taken
+// from later offers again.
 func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -67,7 +68,7 @@ func TestX4TheSplitOfAnExecutorIsThatOfItsStart(t *testing.T) {
 			t.Fatalf("restart %v: %d launches", restart, len(l))
 		}
 		if diff := cmp.Diff(first[0].Executor, l[0].Executor); diff != "" {
-			t.Errorf("restart %v: (-first +second):\n%s", restart, diff)
+			t.Errorf("restart %v: the executor differs (-first +second):\n%s", restart, diff)
 		}
 		if want := []cluster.Reserved{part("other", 0.7, 256)}; !slices.Equal(l[0].Reserved, want) {
 			t.Errorf("restart %v: the task takes %+v, want %+v", restart, l[0].Reserved, want)
@@ -87,12 +88,12 @@ func TestNothingReservedIsNamedWithoutReservations(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	for _, l := range s.answerAccepts() {
 		if l.Reserved != nil || l.Executor.Reserved != nil {
-			t.Errorf("%+v and %+v", l.Reserved, l.Executor.Reserved)
+			t.Errorf("the task names the reserved resources %+v, its executor %+v", l.Reserved, l.Executor.Reserved)
 		}
 	}
 }
 
-// offerReserved offers resources with reserved parts.
+// offerReserved offers resources of agent S1, on which the given executors run. The parts of them are reserved.
 func (s *stage) offerReserved(cpus, mem float64, executors []string, parts ...cluster.Reserved) {
 	s.t.Helper()
 	s.offerCount++

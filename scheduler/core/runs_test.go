@@ -17,7 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// someRuns makes one run that finished, one that failed, one that runs and one that waits.
+// someRuns returns a stage with three runs of my_job, of which the first finished, the second failed and the third is
+// running, and a waiting run of other. ids has their ids in this order.
 func someRuns(t *testing.T) (s *stage, ids [4]string) {
 	t.Helper()
 	s = newStage(t)
@@ -37,11 +38,11 @@ func someRuns(t *testing.T) (s *stage, ids [4]string) {
 		}
 		s.stepAfter(time.Second)
 	}
-	d := s.step(Request{Token: 2, Event: operator.TriggerRequested{Job: "other"}})
-	ids[3] = d.Replies[0].ExecutionID
+	ids[3] = s.step(Request{Token: 2, Event: operator.TriggerRequested{Job: "other"}}).Replies[0].ExecutionID
 	return s, ids
 }
 
+// TestExecutionsAreListed lists executions with each filter.
 func TestExecutionsAreListed(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
@@ -75,18 +76,18 @@ func TestExecutionsAreListed(t *testing.T) {
 		}
 	}
 	if _, err := s.core.views.Executions(views.ExecutionFilter{Job: "none", MustExist: true, Limit: 1}); err == nil {
-		t.Error("a job of which nothing is known has a list")
+		t.Error("the executions of an unknown job are listed, want an error")
 	}
 	// A deregistered job's runs are still listed.
 	s.apply(s.core.planDeregisterJob("other"))
-	if list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", MustExist: true,
-		Limit: 1}); err != nil ||
-		len(list) != 1 || list[0].State != executions.Killed {
-		t.Errorf("%+v, %v", list, err)
+	list, err := s.core.views.Executions(views.ExecutionFilter{Job: "other", MustExist: true, Limit: 1})
+	if err != nil || len(list) != 1 || list[0].State != executions.Killed {
+		t.Errorf("the executions of the deregistered job are %+v, %v", list, err)
 	}
 }
 
-// A list shows the same of a run as GET /api/execution/{id}, also after a change of leader.
+// TestAListedExecutionIsShownAsItIs checks that the list shows the same about a run as GET /api/execution/{id}, also
+// under another leader.
 func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
@@ -94,23 +95,23 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 		t.Helper()
 		list, err := s.core.views.Executions(views.ExecutionFilter{Limit: 10})
 		if err != nil || len(list) != 4 {
-			t.Fatalf("%+v, %v", list, err)
+			t.Fatalf("listed %+v, %v, want four executions", list, err)
 		}
 		for _, e := range list {
 			v := s.execution(e.ExecutionID)
-			n := 0
+			total := 0
 			for _, shards := range e.Shards {
-				n += shards
+				total += shards
 			}
 			if v.State != e.State || v.Reason != e.Reason || !v.FireTime.Equal(e.FireTime) ||
-				v.State != executions.Waiting && n != len(v.Shards) {
-				t.Errorf("%+v\n%+v", e, v)
+				v.State != executions.Waiting && total != len(v.Shards) {
+				t.Errorf("listed as %+v\nshown as %+v", e, v)
 			}
 		}
 		failed := list[slices.IndexFunc(list, func(e views.ExecutionSummary) bool { return e.ExecutionID == ids[1] })]
 		if !strings.Contains(failed.Reason, "boom") || failed.StartTime == nil || failed.CompleteTime == nil ||
 			failed.CompleteTime.Sub(*failed.StartTime) != time.Minute {
-			t.Errorf("%+v", failed)
+			t.Errorf("the failed run is listed as %+v", failed)
 		}
 	}
 	check()
@@ -118,7 +119,8 @@ func TestAListedExecutionIsShownAsItIs(t *testing.T) {
 	check()
 }
 
-// A list of a few executions out of many considers all of them.
+// TestTheNewestOfManyAreListed checks that a short list has the newest of many executions, in whatever order they were
+// created.
 func TestTheNewestOfManyAreListed(t *testing.T) {
 	t.Parallel()
 	c := New(step.DefaultOptions())
@@ -132,19 +134,21 @@ func TestTheNewestOfManyAreListed(t *testing.T) {
 	list, err := c.views.Executions(views.ExecutionFilter{Limit: 3})
 	if err != nil || len(list) != 3 || !list[0].FireTime.Equal(start.Add(4999*time.Second)) ||
 		!list[2].FireTime.Equal(start.Add(4997*time.Second)) {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("listed %+v, %v", list, err)
 	}
 }
 
-// explain shows the result of the last run and its reason, and the fires without a run, also after a change of leader.
+// TestExplainTellsOfThePast checks that explain shows the last run with its reason, the last success, and the dropped
+// and missed fires, also under another leader.
 func TestExplainTellsOfThePast(t *testing.T) {
 	t.Parallel()
 	s, ids := someRuns(t)
 	s.updateJob("my_job", func(j *jobs.Config) { j.Cron = "* * * * * ?" })
 	for range 130 {
-		s.stepAfter(time.Second) // its third run goes on
+		s.stepAfter(time.Second) // each fire is dropped, because the third run is still running
 	}
-	look := func() views.Explanation {
+	// explain checks what must stay the same, and returns the explanation.
+	explain := func() views.Explanation {
 		t.Helper()
 		x, err := s.core.views.Explain("my_job")
 		if err != nil {
@@ -152,59 +156,61 @@ func TestExplainTellsOfThePast(t *testing.T) {
 		}
 		if x.LastRun == nil || x.LastRun.ExecutionID != ids[1] ||
 			!strings.Contains(x.LastRun.Reason, "shard 0 failed (1 of 1 shard did not finish): exit status 3") ||
-			x.LastSuccess == nil ||
-			x.LastSuccess.ExecutionID != ids[0] {
+			x.LastSuccess == nil || x.LastSuccess.ExecutionID != ids[0] {
 			t.Fatalf("last run %+v, last success %+v", x.LastRun, x.LastSuccess)
 		}
 		if x.DroppedFires == nil || !strings.Contains(x.DroppedFires.Reason, "found execution "+ids[2]+" RUNNING") {
-			t.Fatalf("%+v", x.DroppedFires)
+			t.Fatalf("dropped fires %+v", x.DroppedFires)
 		}
 		return x
 	}
-	if x := look(); x.DroppedFires.Count != 130 || x.MissedFires != nil {
-		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)
+	if x := explain(); x.DroppedFires.Count != 130 || x.MissedFires != nil {
+		t.Errorf("dropped fires %+v, missed fires %+v", x.DroppedFires, x.MissedFires)
 	}
 	s.now = s.now.Add(time.Hour) // without a leader
 	s.restart()
-	if x := look(); x.DroppedFires.Count < 130-60 || x.MissedFires == nil || x.MissedFires.Count != 1 {
-		t.Errorf("%+v, %+v", x.DroppedFires, x.MissedFires)
+	if x := explain(); x.DroppedFires.Count < 130-60 || x.MissedFires == nil || x.MissedFires.Count != 1 {
+		t.Errorf("after an hour without a leader: dropped fires %+v, missed fires %+v", x.DroppedFires, x.MissedFires)
 	}
 	if x := s.explain("other"); x.LastRun != nil || x.LastSuccess != nil || x.DroppedFires != nil {
-		t.Errorf("%+v", x)
+		t.Errorf("explain of a job without a past shows %+v", x)
 	}
 }
 
-// At most that many jobs have numbers of their own in the metrics; last runs are known after a change of leader.
+// TestJobsHaveNumbersOfTheirOwn checks the metrics of single jobs. At most Options.JobMetrics jobs have them. What they
+// say of the last run is known also under another leader, and the counts of a deregistered job make room for another
+// job.
 func TestJobsHaveNumbersOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s, _ := someRuns(t)
-	of := func() map[string]stats.JobStats {
+	statsByJob := func() map[string]stats.JobStats {
 		found := map[string]stats.JobStats{}
 		for _, j := range s.core.views.Stats().OfJobs {
 			found[j.Job] = j
 		}
 		return found
 	}
-	got := of()["my_job"]
-	if len(of()) != 1 || got.Finished != 1 || got.Failed != 1 || got.LastSuccess.IsZero() ||
+	got := statsByJob()["my_job"]
+	if len(statsByJob()) != 1 || got.Finished != 1 || got.Failed != 1 || got.LastSuccess.IsZero() ||
 		got.LastDuration != time.Minute {
-		t.Errorf("%+v", of())
+		t.Errorf("the metrics are %+v", statsByJob())
 	}
 	s.opt.JobMetrics = 1
 	s.restart()
-	if again := of()["my_job"]; !again.LastSuccess.Equal(got.LastSuccess) || again.LastDuration != got.LastDuration ||
-		again.Finished != 0 {
-		t.Errorf("after a restart %+v", again)
+	if after := statsByJob()["my_job"]; !after.LastSuccess.Equal(got.LastSuccess) ||
+		after.LastDuration != got.LastDuration || after.Finished != 0 {
+		t.Errorf("under the next leader the metrics are %+v", after)
 	}
 	s.apply(s.core.planDisableJob("other", true)) // this ends its waiting executions
-	if n := s.core.views.Stats().JobsWithoutMetrics; len(of()) != 1 || n != 1 {
-		t.Errorf("%+v, and %d without", of(), n)
+	if n := s.core.views.Stats().JobsWithoutMetrics; len(statsByJob()) != 1 || n != 1 {
+		t.Errorf("the metrics are %+v, and %d jobs have none", statsByJob(), n)
 	}
 	s.apply(s.core.planDeregisterJob("my_job"))
 	s.apply(s.core.planDisableJob("other", false))
 	s.triggerJob("other")
 	s.apply(s.core.planDisableJob("other", true))
-	if n := s.core.views.Stats().JobsWithoutMetrics; of()["other"].Killed != 1 || len(of()) != 1 || n != 0 {
-		t.Errorf("%+v, and %d without", of(), n)
+	if n := s.core.views.Stats().JobsWithoutMetrics; statsByJob()["other"].Killed != 1 ||
+		len(statsByJob()) != 1 || n != 0 {
+		t.Errorf("with one job deregistered, the metrics are %+v, and %d jobs have none", statsByJob(), n)
 	}
 }
