@@ -9,6 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
+// cmdAudit makes the scenario report audit rows, or requests rows of changes outside of the core.
 func (s *scene) cmdAudit(w *scenario.Words) error {
 	switch what := w.Next(); what {
 	case "on":
@@ -27,16 +28,17 @@ func (s *scene) cmdAudit(w *scenario.Words) error {
 		w.List = nil
 		return s.steps(Request{Token: 1, Event: AuditRequested{Rows: rows}})
 	default:
-		return fmt.Errorf("audit %s?", what)
+		return fmt.Errorf("there is no command audit %s", what)
 	}
 }
 
+// cmdBy sets who makes the following requests.
 func (s *scene) cmdBy(w *scenario.Words) error {
 	s.actor = event.Actor{Name: w.Next(), Kind: w.Option("kind", "user"), From: w.Option("from", "127.0.0.1")}
 	return nil
 }
 
-// cmdEdit sets a node of the registry from outside, as zkCli does; without a text it deletes the node.
+// cmdEdit makes an external edit of a node of the registry. Without a text it deletes the node.
 func (s *scene) cmdEdit(w *scenario.Words) error {
 	path := w.Next()
 	text := strings.Join(w.List, " ")

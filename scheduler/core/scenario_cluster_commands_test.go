@@ -19,23 +19,23 @@ import (
 )
 
 func (s *scene) cmdOffer(w *scenario.Words) error {
-	var runs []string
+	var executorIDs []string
 	if list := w.Option("runs", ""); list != "" {
 		for name := range strings.SplitSeq(list, ",") {
 			id := s.names.IDs[name]
 			if id == "" {
-				id = strings.Replace(name, "#", "@-@S1@-@", 1) // of an earlier run of this scheduler
+				id = strings.Replace(name, "#", "@-@S1@-@", 1) // the core has no record of it
 			}
-			runs = append(runs, id)
+			executorIDs = append(executorIDs, id)
 		}
 	}
 	agent, cpus, mem := w.Next(), w.Number("cpus", 8), w.Number("mem", 8192)
-	goes := w.Option("goes-in", "")
+	maintenance := w.Option("goes-in", "")
 	s.offerCount++
 	o := cluster.Offer{ID: fmt.Sprintf("O%d", s.offerCount), AgentID: agent, Hostname: w.Option("host", agent),
-		AgentURL: "http://" + agent + ":5051", Resources: resources.New(cpus, mem), ExecutorIDs: runs}
-	if goes != "" {
-		in, err := time.ParseDuration(goes)
+		AgentURL: "http://" + agent + ":5051", Resources: resources.New(cpus, mem), ExecutorIDs: executorIDs}
+	if maintenance != "" {
+		in, err := time.ParseDuration(maintenance)
 		if err != nil {
 			return err
 		}
@@ -69,6 +69,7 @@ func (s *scene) cmdDrainMachine(w *scenario.Words) error {
 	return s.steps(Request{Token: 1, Event: r})
 }
 
+// cordonRequest returns the request of a command that cordons a machine.
 func (s *scene) cordonRequest(w *scenario.Words) (operator.CordonRequested, error) {
 	r := operator.CordonRequested{Machine: w.Next(), Reason: w.Option("why", "its disk fails"), Actor: s.actor}
 	if text := w.Option("for", ""); text != "" {
@@ -92,7 +93,7 @@ func (s *scene) cmdDead(w *scenario.Words) error {
 	return s.steps(Request{Token: 1, Event: r})
 }
 
-// reportMachines reports machines as people see them.
+// reportMachines reports machines as users see them.
 func (s *scene) reportMachines(all ...views.MachineView) {
 	if len(all) == 0 {
 		s.say("no machine is cordoned")
@@ -125,7 +126,7 @@ func (s *scene) reportMachines(all ...views.MachineView) {
 
 func (s *scene) cmdAccept(w *scenario.Words) error {
 	if len(s.accepts) == 0 {
-		return errors.New("no ACCEPT is under way")
+		return errors.New("no ACCEPT waits for an answer")
 	}
 	how, session := w.Next(), s.core.subscription.Number()
 	var answers []Event
@@ -147,7 +148,8 @@ func (s *scene) cmdAccept(w *scenario.Words) error {
 	return s.steps(answers...)
 }
 
-// taskID returns the id of the task with that name in the scenario.
+// taskID returns the id of the task that has a name in the scenario. A name without a number is that of the last
+// launch. Any other text is the id of an unknown task.
 func (s *scene) taskID(name string) string {
 	if !strings.Contains(name, "#") && s.names.Counts[name+"#"] > 0 {
 		name = fmt.Sprintf("%s#%d", name, s.names.Counts[name+"#"])
@@ -158,7 +160,7 @@ func (s *scene) taskID(name string) string {
 	return name
 }
 
-// daemonStatus adds an executor's report of the runs of a daemon's shard.
+// daemonStatus adds what an executor reports of the runs of a daemon's shard, if the command has such options.
 func (s *scene) daemonStatus(w *scenario.Words, status *wire.Status) {
 	if run := w.Option("run", ""); run != "" {
 		state, ago, _ := strings.Cut(run, "@")
@@ -218,9 +220,9 @@ func (s *scene) cmdUpdate(w *scenario.Words) error {
 	if status.Cause != "" || status.ExitStatus != nil || status.SupervisorLost || status.Totals != nil {
 		u.Status = &status
 	}
-	switch again := len(w.List) > 0 && w.Next() == "again"; {
-	case u.Source == cluster.FromMaster:
-	case again:
+	switch isRepeated := len(w.List) > 0 && w.Next() == "again"; {
+	case u.Source == cluster.FromMaster: // has no UUID
+	case isRepeated:
 		u.UUID = s.lastUUID[id]
 	default:
 		s.updates++
@@ -239,11 +241,11 @@ func (s *scene) cmdReport(w *scenario.Words) error {
 	if err != nil {
 		return err
 	}
-	off, err := time.ParseDuration(w.Option("clock", "0s"))
+	clockError, err := time.ParseDuration(w.Option("clock", "0s"))
 	if err != nil {
 		return err
 	}
-	r := wire.Report{Time: s.wall().Add(off)}
+	r := wire.Report{Time: s.wall().Add(clockError)}
 	if len(w.List) > 0 {
 		t := wire.TaskReport{TaskID: s.taskID(w.Next()), Progress: &wire.Progress{At: s.wall()}}
 		if t.Progress.Fraction, err = strconv.ParseFloat(w.Next(), 64); err != nil {
@@ -280,22 +282,21 @@ func (s *scene) cmdSession(w *scenario.Words) error {
 	return s.steps(SessionEnded{Session: session, Reason: w.Option("reason", "the stream broke"), Removed: removed})
 }
 
-// cmdAnswered answers the question about an invented task.
+// cmdAnswered makes the master answer a question about an invented task: whether an agent is registered, or whether it
+// has reported everything.
 func (s *scene) cmdAnswered(w *scenario.Words) error {
 	if len(w.List) > 0 {
 		agent, state := w.Next(), cluster.State(w.Next())
 		question := s.core.agents.GetOrAdd(agent).Question()
 		if question == "" {
-			return fmt.Errorf("nothing was asked about agent %s", agent)
+			return fmt.Errorf("the core asks nothing about agent %s", agent)
 		}
 		return s.steps(s.clusterEvent(cluster.Update{TaskID: question, AgentID: agent, State: state,
-			Source: cluster.FromMaster,
-			Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
+			Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 	}
 	if s.core.subscription.Marker() == "" {
-		return errors.New("no question is open")
+		return errors.New("no question waits for an answer")
 	}
 	return s.steps(s.clusterEvent(cluster.Update{TaskID: s.core.subscription.Marker(), State: cluster.Unknown,
-		Source: cluster.FromMaster,
-		Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
+		Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, Timestamp: s.wall()}))
 }

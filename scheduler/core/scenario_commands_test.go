@@ -10,19 +10,18 @@ import (
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/jobs"
-	"github.com/elasticjob-go/elasticjob/registry"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
-	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// scenarioCommands are the commands of scenarios, with the words that follow:
+// scenarioCommands are the commands of scenarios by their first words. The words that follow are:
 //
-//	app NAME [cpus= mem= url= script=]     registers an app; change app changes it
-//	job NAME [app= shards= cpus= mem= cron= parameter= retries= backoff= timeout= grace= failover= misfire= type= handler=]
-//	change app|job NAME …
+//	app NAME [cpus= mem= url= script=]     registers an app
+//	job NAME [app= shards= cpus= mem= cron= parameter= retries= backoff= timeout= grace= failover= misfire= type=
+//	  handler= unreachable=]
+//	change app|job NAME …                  changes an app or job; the options are the same
 //	disable|enable app|job NAME, pause|resume|shutdown JOB, deregister JOB, delete app NAME [with-jobs]
 //	trigger JOB [key= own=JSON], forget TASK, drain
 //	kill task TASK, kill execution ID
@@ -30,31 +29,33 @@ import (
 //	cordon HOST|AGENT [for=DURATION] [why=TEXT] [unknown], uncordon HOST|AGENT, machines
 //	drain-machine HOST|AGENT [deadline=DURATION] [why=TEXT] [unknown]
 //	dead HOST|AGENT [why=TEXT] [force]
-//	accept answered|refused|lost           all ACCEPTs under way; lost ends the session
-//	update TASK STATE [from= reason= message= cause= exit= supervisor=lost run=STATE@SECONDS number= retried=
-//	  runs= failed= skipped=] [again]
-//	report EXECUTOR [clock=±DURATION] [from=AGENT] [TASK FRACTION [MESSAGE]]  a message of an executor whose clock is off by that
+//	accept answered|refused|lost           the answer to all ACCEPTs that wait for one; lost ends the session
+//	update TASK STATE [from= on= reason= message= cause= exit= unreachable= unanswered= supervisor=lost
+//	  run=STATE@DURATION number= retried= runs= failed= skipped=] [again]
+//	report EXECUTOR [clock=±DURATION] [from=AGENT] [TASK FRACTION [MESSAGE]]
+//	                                       a message of an executor whose clock is wrong by that duration
 //	failure agent AGENT, failure executor EXECUTOR
-//	notified JOB ok|PROBLEM                the outcome of its message under way
+//	notified JOB ok|PROBLEM                the outcome of the notification that was sent for a job
 //	session ended [removed] [reason=], session began [master=]
 //	wait DURATION, clock ±DURATION         time passes; the wall clock is set
-//	crash, restart [after=DURATION]        the next leader, without and with its SUBSCRIBED
-//	explain JOB, executions JOB            the views of people
-//	option [binary= fires-per-step= ended-kept=]  of the next leader
+//	crash, restart [after=DURATION]        the next leader begins, without and with an answer to its SUBSCRIBE
+//	explain JOB, executions JOB            what users see
+//	option [binary= fires-per-step= ended-kept=]
+//	                                       sets options of the next leader
 //	reconcile explicit|implicit            an operator's request
 //	answered [AGENT STATE]                 the master answers the question about an invented task (rules T8, T7)
-//	stored PATH TEXT                       another scheduler left this in the registry; a restart finds it
+//	stored PATH [TEXT]                     adds an entry of another scheduler to the registry; a restart finds it
 //	history on                             the next leaders have a history
 //	history stored N                       the first N batches of the term are in the database
 //	audit on                               audit rows are reported from here on
-//	audit rows ID:ACTION:USER …             hands in rows of changes outside of the core
+//	audit rows ID:ACTION:USER …            requests audit rows for changes outside of the core
 //	by NAME [kind= from=]                  the requester from here on
 //	edit PATH [TEXT]                       an external edit writes or removes a document or mark
 //	mute CALL…                             leaves these calls out until the next begin
-//	begin                                  a new world
+//	begin                                  begins anew with an empty registry
 //
-// A TASK is JOB/ITEM#N, or JOB/ITEM for its last launch, or any other text for
-// an unknown task; an EXECUTOR is APP#N.
+// A TASK is JOB/ITEM#N, JOB/ITEM for the last launch of an item, or any other text for an unknown task. An EXECUTOR is
+// APP#N.
 var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"app":        (*scene).cmdApp,
 	"job":        (*scene).cmdJob,
@@ -71,13 +72,12 @@ var scenarioCommands = map[string]func(*scene, *scenario.Words) error{
 	"shutdown": func(s *scene, w *scenario.Words) error { return s.planned(s.core.planShutDownJob(w.Next())) },
 	"delete":   (*scene).cmdDelete,
 	"trigger": func(s *scene, w *scenario.Words) error {
-		own, err := jobs.DecodeOverrides([]byte(w.Option("own", "")))
+		overrides, err := jobs.DecodeOverrides([]byte(w.Option("own", "")))
 		if err != nil {
 			return err
 		}
-		return s.steps(Request{Token: 1,
-			Event: operator.TriggerRequested{Job: w.Next(), Key: w.Option("key", ""), Overrides: own,
-				Actor: s.actor}})
+		return s.steps(Request{Token: 1, Event: operator.TriggerRequested{Job: w.Next(), Key: w.Option("key", ""),
+			Overrides: overrides, Actor: s.actor}})
 	},
 	"forget": func(s *scene, w *scenario.Words) error {
 		return s.steps(Request{Token: 1, Event: operator.ForgetRequested{TaskID: s.taskID(w.Next()), Actor: s.actor}})
@@ -135,19 +135,20 @@ func (s *scene) Command(line string) error {
 	if err != nil {
 		return err
 	}
-	do := scenarioCommands[name]
-	if do == nil {
+	command := scenarioCommands[name]
+	if command == nil {
 		return fmt.Errorf("there is no command %q", name)
 	}
-	if err := errors.Join(do(s, w), w.Err); err != nil {
+	if err := errors.Join(command(s, w), w.Err); err != nil {
 		return err
 	}
 	if len(w.List)+len(w.Options) > 0 {
-		return fmt.Errorf("what of %q %q?", w.List, w.Options)
+		return fmt.Errorf("the command %s does not know %q %q", name, w.List, w.Options)
 	}
 	return nil
 }
 
+// steps takes a step with the events, and reports its decision.
 func (s *scene) steps(events ...Event) error {
 	s.report(s.step(events...))
 	return nil
@@ -162,7 +163,7 @@ func (s *scene) cmdKill(w *scenario.Words) error {
 	return s.steps(Request{Token: 1, Event: operator.KillRequested{TaskID: s.taskID(w.Next()), Actor: s.actor}})
 }
 
-// cmdWait lets time pass in the steps that the core requests.
+// cmdWait lets time pass, with a step whenever the core requests one.
 func (s *scene) cmdWait(w *scenario.Words) error {
 	end := s.now.Add(w.Duration())
 	s.stamped = true
@@ -179,7 +180,7 @@ func (s *scene) cmdWait(w *scenario.Words) error {
 		s.now = wake
 		s.report(s.step())
 	}
-	return errors.New("the core wants to step again and again without time passing")
+	return errors.New("the core keeps asking for steps while no time passes")
 }
 
 func (s *scene) cmdClock(w *scenario.Words) error {
@@ -196,22 +197,19 @@ func (s *scene) cmdCrash(w *scenario.Words) error {
 		}
 		s.now = s.now.Add(d)
 	}
-	var entries []registry.Entry
-	for _, path := range step.SortedKeys(s.stored) {
-		entries = append(entries, registry.Entry{Path: path, Value: s.stored[path]})
-	}
 	s.accepts = slices.Delete(s.accepts, 0, len(s.accepts))
 	if s.opt.History {
 		s.opt.Term++
 	}
 	s.core = New(s.opt)
 	s.loadedAt, s.wallAtLoad = s.now, s.wall()
-	if err := s.core.Load(s.wall(), Stored{Entries: entries}); err != nil {
+	if err := s.core.Load(s.wall(), Stored{Entries: s.entries()}); err != nil {
 		return err
 	}
 	return s.steps()
 }
 
+// cmdRestart is like cmdCrash, but the master also answers the SUBSCRIBE of the new leader.
 func (s *scene) cmdRestart(w *scenario.Words) error {
 	if err := s.cmdCrash(w); err != nil {
 		return err

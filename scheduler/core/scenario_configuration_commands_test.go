@@ -14,7 +14,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// planned commits a planned change of configuration and reports what it led to, or reports why it was refused.
+// planned commits a planned change of configuration, and reports the commit and its consequences. If the change was
+// refused, it reports the reason.
 func (s *scene) planned(p *config.Planned, err error) error {
 	if refused := (*problem.Error)(nil); errors.As(err, &refused) {
 		s.say("refused (%s): %s", refused.Code, refused.Message)
@@ -36,20 +37,22 @@ func (s *scene) planned(p *config.Planned, err error) error {
 	return nil
 }
 
+// changeApp returns an app with the changes that the options of a command name.
 func changeApp(w *scenario.Words, a app.Config) app.Config {
 	a.CPUCount, a.MemoryMB = w.Number("cpus", a.CPUCount), w.Number("mem", a.MemoryMB)
 	a.AppURL, a.BootstrapScript = w.Option("url", a.AppURL), w.Option("script", a.BootstrapScript)
 	return a
 }
 
+// changeJob returns a job with the changes that the options of a command name.
 func changeJob(w *scenario.Words, j jobs.Config) jobs.Config {
 	j.AppName, j.Cron, j.JobParameter = w.Option("app", j.AppName), w.Option("cron", j.Cron),
 		w.Option("parameter", j.JobParameter)
 	j.ShardingTotalCount = int(w.Number("shards", float64(j.ShardingTotalCount)))
 	j.CPUCount, j.MemoryMB = w.Number("cpus", j.CPUCount), w.Number("mem", j.MemoryMB)
 	j.MaxRetries = int(w.Number("retries", float64(j.MaxRetries)))
-	if j.JobErrorHandlerType = w.Option("handler",
-		j.JobErrorHandlerType); j.JobErrorHandlerType == jobs.HandlerWebhook {
+	j.JobErrorHandlerType = w.Option("handler", j.JobErrorHandlerType)
+	if j.JobErrorHandlerType == jobs.HandlerWebhook {
 		j.Props = document.Texts{jobs.PropWebhookURL: {Value: "https://h/x?key=hunter2"}}
 	}
 	j.TimeoutSeconds = int(w.Number("timeout", float64(j.TimeoutSeconds)))

@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
+// cmdHistory gives the next leaders a history, or reports that the database has the first batches.
 func (s *scene) cmdHistory(w *scenario.Words) error {
 	switch what := w.Next(); what {
 	case "on":
@@ -22,11 +23,11 @@ func (s *scene) cmdHistory(w *scenario.Words) error {
 		}
 		return s.steps(HistoryStored{Batches: n})
 	default:
-		return fmt.Errorf("history %s?", what)
+		return fmt.Errorf("there is no command history %s", what)
 	}
 }
 
-// reportHistory reports the recorded rows.
+// reportHistory reports the rows that a decision records, if any.
 func (s *scene) reportHistory(d Decision) {
 	b := &d.History
 	if b.Number == 0 {

@@ -22,22 +22,22 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/scenario"
 )
 
-// scene is a stage for scenarios: lines of text control it, and it reports the decisions of the core as text.
+// scene is a stage for scenarios. Lines of text control it, and it reports the decisions of the core as lines of text.
 type scene struct {
 	*stage
 	out strings.Builder
-	// stamped adds the time to each line. It is set while a line of the scenario lets time pass.
+	// stamped makes each reported line begin with the time. It is set while a command lets time pass.
 	stamped bool
 
-	names    *scenario.Names // of tasks, executors, executions and the framework
-	tasks    map[string]cluster.TaskLaunch
-	lastUUID map[string][]byte
-	updates  int
+	names    *scenario.Names               // of tasks, executors, executions and the framework
+	tasks    map[string]cluster.TaskLaunch // by name
+	lastUUID map[string][]byte             // of the last update of a task, by its id
+	updates  int                           // the number of updates, for their UUIDs
 	// muted are the types of calls that are not reported until the next begin.
 	muted map[reflect.Type]bool
-	// audits is set if a scenario is about audit rows; otherwise they are not reported.
+	// audits is set if a scenario is about audit rows. Otherwise they are not reported.
 	audits bool
-	edits  int64
+	edits  int64 // the number of external edits, for their versions
 }
 
 func newScene(t *testing.T) *scene {
@@ -47,7 +47,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// begin replaces the stage by a new one.
+// begin replaces the stage by a new one, and forgets all names.
 func (s *scene) begin(t testing.TB) {
 	t.Helper()
 	s.stage = newStage(t)
@@ -63,7 +63,7 @@ func (s *scene) Said() string {
 	return text
 }
 
-// say reports a line.
+// say reports a line, with names instead of ids.
 func (s *scene) say(format string, args ...any) {
 	if s.stamped {
 		s.out.WriteString(s.wall().Format("15:04:05.999") + " ")
@@ -73,7 +73,7 @@ func (s *scene) say(format string, args ...any) {
 
 // report reports a decision, in the order in which its parts are carried out.
 func (s *scene) report(d Decision) {
-	started := map[string]bool{}
+	started := map[string]bool{} // the executors that this decision starts, by name
 	for _, c := range calls[step.CallLaunch](d) {
 		for _, l := range c.Launch.Tasks {
 			s.tasks[s.names.Called(l.TaskID, fmt.Sprintf("%s/%d#", l.Task.JobName, l.Task.Item))] = l
@@ -119,7 +119,7 @@ func (s *scene) report(d Decision) {
 	for _, n := range d.Notes {
 		key := fmt.Sprintf("%s, %s", n.Kind, n.Job)
 		if counts[key]++; counts[key] > 3 {
-			continue // counted below
+			continue // only counted, below
 		}
 		about := cmp.Or(n.Task, n.Execution, n.Job)
 		if about != "" && n.Text() != "" {
@@ -161,7 +161,7 @@ func (s *scene) reportAudits(writes []registry.Write) (others []registry.Write) 
 	return others
 }
 
-// reportWrites reports the paths of the writes.
+// reportWrites reports the paths that a decision writes and deletes, and the audit rows.
 func (s *scene) reportWrites(d Decision) {
 	var put, deleted []string
 	for _, w := range s.reportAudits(d.Writes) {
@@ -181,11 +181,12 @@ func (s *scene) reportWrites(d Decision) {
 	}
 }
 
-// mutable are the calls that a scenario can leave out if it is not about them, by their names in Mesos.
+// mutable has the calls that a scenario can mute because it is not about them, by their names in Mesos.
 var mutable = map[string]step.Call{"RECONCILE": step.CallReconcile{}, "REVIVE": step.CallRevive{},
 	"SUPPRESS": step.CallSuppress{}, "DECLINE": step.CallDecline{}}
 
-// reportCall reports a call. started are the executors that the decision starts and that were not reported yet.
+// reportCall reports a call. started has the names of the executors that the decision starts and that were not reported
+// yet.
 func (s *scene) reportCall(c step.Call, started map[string]bool) {
 	switch c := c.(type) {
 	case step.CallSubscribe:
@@ -199,7 +200,7 @@ func (s *scene) reportCall(c step.Call, started map[string]bool) {
 				}
 				continue
 			}
-			s.say("  LAUNCH %s", s.launched(l, started))
+			s.say("  LAUNCH %s", s.describeLaunch(l, started))
 		}
 	case step.CallDecline:
 		s.say("DECLINE %s for %s", strings.Join(c.Offers, ", "), c.Refuse)
@@ -229,8 +230,8 @@ func (s *scene) reportCall(c step.Call, started map[string]bool) {
 	}
 }
 
-// launched returns the words for the launch of a task.
-func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
+// describeLaunch describes the launch of a task. It removes the executor of the task from started.
+func (s *scene) describeLaunch(l cluster.TaskLaunch, started map[string]bool) string {
 	task := &l.Task
 	text := fmt.Sprintf("%s of %s on executor %s", l.TaskID, task.ExecutionID, l.Executor.ID)
 	if name := s.names.InWords(l.Executor.ID); started[name] {
@@ -254,7 +255,7 @@ func (s *scene) launched(l cluster.TaskLaunch, started map[string]bool) string {
 	return text
 }
 
-// reportExplanation reports the explanation of a job.
+// reportExplanation reports the explanation of a job. Consecutive shards with the same reason are one line.
 func (s *scene) reportExplanation(x views.Explanation) {
 	s.say("%s is %s", x.JobName, x.State)
 	for i := 0; i < len(x.Waiting); {
@@ -284,7 +285,7 @@ func (s *scene) reportExplanation(x views.Explanation) {
 		s.say("  note: %s", n)
 		if j := s.core.config.Job(x.JobName); x.NoteReasons[i].Code == string(reason.PlainText) &&
 			!slices.Contains(j.Notes(), n) {
-			s.t.Errorf("a note that is not about a document has no code: %s", n)
+			s.t.Errorf("a note has no code although it is not about a document: %s", n)
 		}
 	}
 	if r := x.LastRun; r != nil && r.State != executions.Finished {
@@ -301,7 +302,7 @@ func (s *scene) reportExplanation(x views.Explanation) {
 	}
 }
 
-// reportExecutions reports the states of a job's executions: of the last three that have ended, and of all open ones.
+// reportExecutions reports the last three ended executions of a job, all its open ones, and their launched shards.
 func (s *scene) reportExecutions(job string) {
 	var ids []string
 	for e := range s.core.executions.AllEnded() {

@@ -11,11 +11,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/operator"
 )
 
-// scheduled returns each schedule with the number of jobs and of shards that fire by it.
-func (s *stage) scheduled() string {
+// schedules returns each schedule with the number of jobs, and the number of their shards, that fire by it.
+func (s *stage) schedules() string {
 	s.t.Helper()
-	if violated := s.contradiction(); violated != "" {
-		s.t.Fatal(violated)
+	if bad := s.contradiction(); bad != "" {
+		s.t.Fatal(bad)
 	}
 	var all []string
 	for _, v := range s.core.views.Schedules() {
@@ -26,20 +26,20 @@ func (s *stage) scheduled() string {
 }
 
 // TestJobsAreCountedByTheirSchedules checks that a job is counted under its schedule while it fires, whether the core
-// or an executor makes the fires. It is not counted while it is paused or disabled, or its app is disabled.
+// or an executor makes its fires. It must not be counted while the job is paused or disabled, or its app is disabled.
 func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
-	for i, name := range []string{"a", "b", "d", "n"} {
+	for i, name := range []string{"a", "b", "daemon", "without_cron"} {
 		s.job(func(j *jobs.Config) { j.JobName, j.ShardingTotalCount, j.Cron = name, i+1, "0 0 * * * ?" })
 	}
-	s.updateJob("d", func(j *jobs.Config) { j.JobExecutionType = jobs.Daemon })
-	s.updateJob("n", func(j *jobs.Config) { j.Cron = "" })
+	s.updateJob("daemon", func(j *jobs.Config) { j.JobExecutionType = jobs.Daemon })
+	s.updateJob("without_cron", func(j *jobs.Config) { j.Cron = "" })
 	expect := func(when, want string) {
 		t.Helper()
-		if got := s.scheduled(); got != want {
-			t.Errorf("%s: %s, not %s", when, got, want)
+		if got := s.schedules(); got != want {
+			t.Errorf("%s: the schedules are %s, want %s", when, got, want)
 		}
 	}
 	expect("two jobs and a daemon", "[0 0 * * * ? 3/6]")
@@ -51,7 +51,7 @@ func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	s.restart()
 	expect("a new leader", "[0 0 * * * ? 1/3 0 0 * * * ?Europe/Berlin 1/2]")
 	s.step(Request{Token: 1, Event: operator.PauseRequested{Job: "a"}})
-	s.apply(s.core.planDisableJob("d", true))
+	s.apply(s.core.planDisableJob("daemon", true))
 	expect("resumed, and one disabled", "[0 0 * * * ? 1/10 0 0 * * * ?Europe/Berlin 1/2]")
 	s.apply(s.core.planDisableApp("my_app", true))
 	expect("without the app", "[]")
@@ -62,7 +62,7 @@ func TestJobsAreCountedByTheirSchedules(t *testing.T) {
 	expect("another app", "[0 0 * * * ?Europe/Berlin 1/2]")
 }
 
-// BenchmarkSchedules measures how long a request for the schedules of jobs delays the loop.
+// BenchmarkSchedules measures how long a request for the schedules of 100,000 jobs delays the loop.
 func BenchmarkSchedules(b *testing.B) {
 	s := manyJobs(b, 100_000)
 	for i, name := range s.core.config.JobNames() { // each job gets its own schedule
@@ -72,7 +72,7 @@ func BenchmarkSchedules(b *testing.B) {
 	}
 	for b.Loop() {
 		if len(s.core.views.Schedules()) < 100_000 {
-			b.Fatal("some are missing")
+			b.Fatal("some schedules are missing")
 		}
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// needsTwoAgents is a job whose three shards of 3 CPUs start together: an agent of 5 or 8 CPUs has not enough room.
+// needsTwoAgents gives the three shards of a job 3 CPUs each. They start together, and an agent of 5 or 8 CPUs has not
+// enough room for all of them.
 func needsTwoAgents(j *jobs.Config) { j.CPUCount = 3 }
 
-// TestT6OffersEndWithTheirSession: the master has forgotten every offer that it made before it answered SUBSCRIBE, and
-// refuses an ACCEPT that names one. A job that would fit with such an offer waits for others.
+// TestT6OffersEndWithTheirSession checks that no offer is used that the master made before it answered SUBSCRIBE. The
+// master would refuse an ACCEPT that names such an offer. A job that would fit with it must wait for other offers.
 func TestT6OffersEndWithTheirSession(t *testing.T) {
 	t.Parallel()
 	for name, stale := range map[string]func(*stage){
@@ -47,7 +48,7 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 			stale(s)
 			s.offer("S1", 8, 8192)
 			if len(s.accepts) > 0 {
-				t.Fatalf("launched with an offer that is void: %+v", s.accepts)
+				t.Fatalf("launched with a void offer: %+v", s.accepts)
 			}
 			s.offer("S2", 5, 8192)
 			if got := len(s.answerAccepts()); got != 3 {
@@ -57,8 +58,8 @@ func TestT6OffersEndWithTheirSession(t *testing.T) {
 	}
 }
 
-// TestNothingIsHeldWithoutASession: neither offers from before its end, nor those that its stream delivers after that,
-// nor those that come before SUBSCRIBED.
+// TestNothingIsHeldWithoutASession checks that no offers are held between two sessions: neither those of the session
+// that ended, nor any that its stream delivers later, nor any before the next SUBSCRIBED.
 func TestNothingIsHeldWithoutASession(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -69,48 +70,50 @@ func TestNothingIsHeldWithoutASession(t *testing.T) {
 	if held := s.core.views.Stats().OffersHeld; held != 1 {
 		t.Fatalf("%d offers are held, want 1", held)
 	}
-	none := func(when string) {
+	expectNone := func(when string) {
 		t.Helper()
 		if held := s.core.views.Stats().OffersHeld; held != 0 {
 			t.Errorf("%d offers are held %s", held, when)
 		}
 	}
 	s.step(SessionEnded{Session: s.core.subscription.Number(), Reason: "the stream broke"})
-	none("after the end of the session")
+	expectNone("after the end of the session")
 	s.step(offerOf(s.core.subscription.Number(), "O77", "S2", 5))
-	none("that came after the end of the session")
+	expectNone("that came after the end of the session")
 	for len(calls[step.CallSubscribe](s.last)) == 0 {
 		s.now = s.wake()
 		s.step()
 	}
 	s.step(offerOf(s.core.subscription.Number(), "O78", "S2", 5))
-	none("that came before SUBSCRIBED")
+	expectNone("that came before SUBSCRIBED")
 }
 
-// A leader that slept between its commit and its SUBSCRIBE treats the next leader's tasks as unknown. Its decisions
-// about them write nothing, so the session requires the fence.
+// TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt checks the step in which a session begins. A leader that
+// slept between its commit and its SUBSCRIBE would kill the next leader's tasks, which it does not know. Such a kill is
+// not written, so the step must be fenced.
 func TestT6NothingASessionTellsIsActedOnUnlessTheTermHeldAfterIt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.core = s.load()
 	s.step()
-	asked := calls[step.CallSubscribe](s.last)
-	if len(asked) != 1 || !s.last.Fenced {
+	subscribes := calls[step.CallSubscribe](s.last)
+	if len(subscribes) != 1 || !s.last.Fenced {
 		t.Fatalf("SUBSCRIBE without a fenced commit before it: %+v", s.last)
 	}
-	began := SessionBegan{Session: asked[0].Session, MasterID: "master-1"}
+	began := SessionBegan{Session: subscribes[0].Session, MasterID: "master-1"}
 	unknownTask := ClusterEvent{Session: began.Session,
 		Event: cluster.Update{TaskID: "job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001", AgentID: "S1",
 			State: cluster.Running, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation}}
 	if d := s.step(began, unknownTask); len(calls[step.CallKill](d)) != 1 || !d.Fenced {
-		t.Fatalf("a task that the next leader launched is killed without a fence: %+v", d)
+		t.Fatalf("an unknown task is not killed, or is killed without a fence: %+v", d)
 	}
 	if s.step(unknownTask); s.last.Fenced {
-		t.Error("what comes later on this session needs no fence: a later SUBSCRIBE would have ended it")
+		t.Error("a later step of the session is fenced, although the SUBSCRIBE of another leader would end the session")
 	}
 }
 
-// The pause before the next SUBSCRIBE protects a master that refuses; a new master is asked at once.
+// TestAnotherMasterIsTriedAtOnce checks that a change of master ends the pause before the next SUBSCRIBE, which
+// protects the former master. The news of a change before the last try must not end it.
 func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -123,16 +126,18 @@ func TestAnotherMasterIsTriedAtOnce(t *testing.T) {
 	tried := s.core.subscription.Number()
 	s.step(SessionEnded{Session: tried, Reason: "connection refused"})
 	if d := s.step(MasterChanged{Session: tried - 1}); len(calls[step.CallSubscribe](d)) != 0 {
-		t.Error("old news ended the pause")
+		t.Error("the news of an earlier change ended the pause")
 	}
 	if d := s.step(MasterChanged{Session: tried}); len(calls[step.CallSubscribe](d)) != 1 {
-		t.Error("it waits on")
+		t.Error("a change of master did not end the pause")
 	}
 	if d := s.step(MasterChanged{Session: tried}); len(calls[step.CallSubscribe](d)) != 0 {
-		t.Error("a second try beside the first")
+		t.Error("a second SUBSCRIBE is sent beside the first")
 	}
 }
 
+// TestAnOutageIsLoggedNowAndThen checks that a long outage is logged about once a minute, although the ports in its
+// reason differ. Another reason must be logged once.
 func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -153,19 +158,19 @@ func TestAnOutageIsLoggedNowAndThen(t *testing.T) {
 		fail(fmt.Sprint("read tcp 127.0.0.1:", 40000+i, ": connection refused"))
 	}
 	if logged < 10 || logged > 14 {
-		t.Errorf("logged %d times in 10 minutes", logged)
+		t.Errorf("the outage is logged %d times in 10 minutes", logged)
 	}
 	logged, begin = 0, s.now
 	for s.now.Sub(begin) < time.Minute {
 		fail("the master wants credentials")
 	}
 	if logged != 1 {
-		t.Errorf("another reason is logged %d times within %v", logged, time.Minute)
+		t.Errorf("another reason is logged %d times in a minute, want once", logged)
 	}
 }
 
-// Mesos clears filters when it sees the connection of a framework end. The connection of a leader whose host froze is
-// still open when the next one takes over.
+// TestT6TheFirstNeedOfANewLeaderRevives checks that a new leader sends REVIVE when it first needs offers. Mesos removes
+// the filters of a framework only when its connection ends, and that of a leader whose host froze may still be open.
 func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -176,23 +181,23 @@ func TestT6TheFirstNeedOfANewLeaderRevives(t *testing.T) {
 	fire := time.Date(2026, 11, 21, 8, 2, 0, 0, time.UTC)
 	for len(calls[step.CallRevive](s.last)) == 0 {
 		if s.now.After(fire) {
-			t.Fatal("a fire is due, and nothing was asked for")
+			t.Fatal("a fire is due, and no offers were requested")
 		}
 		s.now = s.wake()
 		s.step()
 	}
 	s.now = fire.Add(time.Second)
 	s.restart()
-	if asked := calls[step.CallRevive](s.last); len(asked) > 0 {
-		return // for the run that waits
+	if len(calls[step.CallRevive](s.last)) > 0 {
+		return // for the run of the fire that was due
 	}
 	s.trigger()
 	if len(calls[step.CallRevive](s.last)) != 1 {
-		t.Errorf("a run waits, and nothing is asked for: %+v", s.last.Calls)
+		t.Errorf("a run waits, and no offers are requested: %+v", s.last.Calls)
 	}
 }
 
-// offerOf is an offer of any session.
+// offerOf returns the event of an offer that a session delivers.
 func offerOf(session int64, id, agent string, cpus float64) Event {
 	return ClusterEvent{Session: session, Event: cluster.Offers{Offers: []cluster.Offer{{
 		ID: id, AgentID: agent, Hostname: agent, AgentURL: "http://" + agent + ":5051",

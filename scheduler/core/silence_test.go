@@ -15,14 +15,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// beating is a job with one shard on each of some agents, S1 and so on, whose executors send heartbeats.
+// beating is a stage with a job that runs one shard on each of several agents, S1 and so on. Their executors send
+// heartbeats.
 type beating struct {
 	*stage
-	launches []cluster.TaskLaunch // by agent
-	agents   []string
+	launches []cluster.TaskLaunch // in the order of agents
+	agents   []string             // the ids
 }
 
-// startBeating starts such a job. Each shard takes a whole agent.
+// startBeating runs a job on a number of agents, each of which has room for one shard only.
 func startBeating(t *testing.T, agents int, change func(*jobs.Config)) *beating {
 	t.Helper()
 	b := &beating{stage: newStage(t)}
@@ -42,7 +43,7 @@ func startBeating(t *testing.T, agents int, change func(*jobs.Config)) *beating 
 	b.step(b.clusterEvent(cluster.Offers{Offers: offers}))
 	b.launches = b.answerAccepts()
 	if len(b.launches) != agents {
-		t.Fatalf("%d launches", len(b.launches))
+		t.Fatalf("%d launches, want %d", len(b.launches), agents)
 	}
 	slices.SortFunc(b.launches, func(x, y cluster.TaskLaunch) int {
 		return slices.Index(b.agents, agentOf(x)) - slices.Index(b.agents, agentOf(y))
@@ -54,12 +55,13 @@ func startBeating(t *testing.T, agents int, change func(*jobs.Config)) *beating 
 	return b
 }
 
+// agentOf returns the agent on which a task was launched.
 func agentOf(l cluster.TaskLaunch) string {
 	id, _ := jobs.ParseTaskID(l.TaskID)
 	return id.Agent
 }
 
-// beatFor lets a time pass in which the executors send heartbeats, except those of some agents.
+// beatFor lets a duration pass in which the executors send heartbeats, except those of some agents.
 func (b *beating) beatFor(d time.Duration, except ...string) {
 	b.t.Helper()
 	for end := b.now.Add(d); b.now.Before(end); {
@@ -72,13 +74,14 @@ func (b *beating) beatFor(d time.Duration, except ...string) {
 	}
 }
 
+// beat makes the executor of a task send a heartbeat.
 func (b *beating) beat(l cluster.TaskLaunch, agent string) Decision {
 	b.t.Helper()
 	return b.step(b.clusterEvent(cluster.Message{AgentID: agent, ExecutorID: l.Executor.ID, Heartbeat: true}))
 }
 
-// lost returns the agents whose shards were given up, and the time since a moment at which that happened.
-func (b *beating) lost() (agents []string) {
+// givenUp returns the agents whose attempts were given up.
+func (b *beating) givenUp() (agents []string) {
 	for i, l := range b.launches {
 		if isOrphan(b.core, l.TaskID) {
 			agents = append(agents, b.agents[i])
@@ -87,29 +90,30 @@ func (b *beating) lost() (agents []string) {
 	return agents
 }
 
-// TestE4SilenceIsNoticedSoonerThanByTheCluster: an attempt is given up when its executor has been silent for the time
-// of its job, exactly, although the cluster knows of nothing. With failover the shard then runs elsewhere.
+// TestE4SilenceIsNoticedSoonerThanByTheCluster checks that an attempt is given up when its executor has been silent for
+// the unreachable time of the job, although the cluster has not noticed anything. With failover the shard must then run
+// on another agent.
 func TestE4SilenceIsNoticedSoonerThanByTheCluster(t *testing.T) {
 	t.Parallel()
 	for _, seconds := range []int{0, 15, 22, 300} {
 		b := startBeating(t, 1, func(j *jobs.Config) { j.Failover, j.UnreachableSeconds = true, seconds })
 		b.beatFor(10 * time.Minute)
-		if len(b.lost()) > 0 {
+		if len(b.givenUp()) > 0 {
 			t.Fatal("given up while its executor was heard")
 		}
 		b.beat(b.launches[0], "S1")
-		given := time.Duration(max(seconds, 0)) * time.Second
+		patience := time.Duration(seconds) * time.Second
 		if seconds == 0 {
-			given = time.Minute
+			patience = time.Minute // the default
 		}
-		b.runFor(given - time.Millisecond)
-		if len(b.lost()) > 0 {
-			t.Fatalf("%d: given up too early", seconds)
+		b.runFor(patience - time.Millisecond)
+		if len(b.givenUp()) > 0 {
+			t.Fatalf("unreachableSeconds %d: given up too early", seconds)
 		}
 		// The silence itself is noticed by a sweep.
-		b.runFor(time.Millisecond + max(0, 15*time.Second+step.SweepInterval-given))
-		if len(b.lost()) != 1 {
-			t.Fatalf("%d: not given up", seconds)
+		b.runFor(time.Millisecond + max(0, 15*time.Second+step.SweepInterval-patience))
+		if len(b.givenUp()) != 1 {
+			t.Fatalf("unreachableSeconds %d: not given up", seconds)
 		}
 		b.runFor(time.Second)
 		b.offer("S1", 3, 8192)
@@ -118,12 +122,12 @@ func TestE4SilenceIsNoticedSoonerThanByTheCluster(t *testing.T) {
 		}
 		b.offer("S2", 3, 8192)
 		if got := b.answerAccepts(); len(got) != 1 {
-			t.Fatalf("%d launches elsewhere", len(got))
+			t.Fatalf("%d launches on another agent, want 1", len(got))
 		}
 	}
 }
 
-// TestE4WithoutFailoverTheJobGoesOn: the shard is lost, and the next execution runs.
+// TestE4WithoutFailoverTheJobGoesOn checks that without failover the silent shard is lost, and the next execution runs.
 func TestE4WithoutFailoverTheJobGoesOn(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(*jobs.Config) {})
@@ -131,17 +135,18 @@ func TestE4WithoutFailoverTheJobGoesOn(t *testing.T) {
 	for e := range b.core.executions.AllEnded() {
 		if s := e.Shard(0); s.State() != executions.Lost ||
 			s.Cause().String() != "agent S1 was silent for 1m0s, so the shard was given up; it may still run there" {
-			t.Fatalf("%s: %s", s.State(), s.Cause())
+			t.Fatalf("the shard is %s: %s", s.State(), s.Cause())
 		}
 	}
 	b.trigger()
 	b.offer("S2", 3, 8192)
 	if got := b.answerAccepts(); len(got) != 1 {
-		t.Fatalf("%d launches of the next execution", len(got))
+		t.Fatalf("%d launches of the next execution, want 1", len(got))
 	}
 }
 
-// TestE4SilenceIsEnoughForANewMaster: an agent dies together with the master, and the next one says nothing of it.
+// TestE4SilenceIsEnoughForANewMaster checks an agent that dies just before a new session or term begins, in which the
+// master reports nothing about it. Its attempt must be given up for its silence.
 func TestE4SilenceIsEnoughForANewMaster(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(b *beating){
@@ -154,16 +159,16 @@ func TestE4SilenceIsEnoughForANewMaster(t *testing.T) {
 			b.runFor(time.Second)
 			change(b)
 			b.runFor(58 * time.Second)
-			if name == "a new leader" && len(b.lost()) > 0 {
+			if name == "a new leader" && len(b.givenUp()) > 0 {
 				t.Fatal("given up too early")
 			}
 			b.runFor(2*time.Second + 2*step.SweepInterval)
-			if len(b.lost()) != 1 {
+			if len(b.givenUp()) != 1 {
 				t.Fatal("not given up")
 			}
 			b.offer("S2", 3, 8192)
 			if got := b.answerAccepts(); len(got) != 1 {
-				t.Fatalf("%d launches elsewhere", len(got))
+				t.Fatalf("%d launches on another agent, want 1", len(got))
 			}
 			b.beat(b.launches[0], "S1")
 			back := b.update(b.launches[0], cluster.Running, fromMaster(cluster.ReasonAgentReregistered))
@@ -174,13 +179,14 @@ func TestE4SilenceIsEnoughForANewMaster(t *testing.T) {
 	}
 }
 
-// TestE4WhatIsNotSilence: executors that never sent a heartbeat, a leader that stood still, a new leader, and no
-// session.
+// TestE4WhatIsNotSilence checks that an attempt is given up only after a further time if the core could not hear its
+// executor: because the leader stood still, a new leader began, or there was no session. Executors that never sent a
+// heartbeat do not count as silent.
 func TestE4WhatIsNotSilence(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		pass func(*beating)
-		then time.Duration // until it is given up
+		happen func(*beating)
+		then   time.Duration // from then on until the attempt is given up
 	}{
 		"the leader stands still": {func(b *beating) { b.stepAfter(10 * time.Minute) }, time.Minute},
 		"a new leader":            {func(b *beating) { b.runFor(50 * time.Second); b.restart() }, time.Minute},
@@ -194,14 +200,14 @@ func TestE4WhatIsNotSilence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
-			test.pass(b)
+			test.happen(b)
 			b.update(b.launches[0], cluster.Running, fromMaster(cluster.ReasonReconciliation))
 			b.runFor(test.then - 2*time.Second)
-			if len(b.lost()) > 0 {
+			if len(b.givenUp()) > 0 {
 				t.Fatal("given up too early")
 			}
 			b.runFor(2*time.Second + 2*step.SweepInterval)
-			if len(b.lost()) != 1 {
+			if len(b.givenUp()) != 1 {
 				t.Error("not given up")
 			}
 		})
@@ -212,36 +218,37 @@ func TestE4WhatIsNotSilence(t *testing.T) {
 		l := s.runJobOn("S1", func(j *jobs.Config) { j.Failover = true })
 		s.runFor(10 * time.Minute)
 		if isOrphan(s.core, l.TaskID) {
-			t.Error("given up, although it never sends heartbeats")
+			t.Error("given up, although its executor never sends heartbeats")
 		}
 	})
 }
 
-// TestE4MassSilenceIsTheLeadersFault: while most agents are silent, only those are given up that the cluster calls
-// unreachable.
+// TestE4MassSilenceIsTheLeadersFault checks that while most agents are silent, only attempts on agents that the cluster
+// reports as unreachable are given up. The fault is probably on the side of the leader.
 func TestE4MassSilenceIsTheLeadersFault(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 7, func(j *jobs.Config) { j.Failover = true })
 	silent := []string{"S1", "S2", "S3", "S4", "S5"}
 	b.beatFor(5*time.Minute, silent...)
-	if lost := b.lost(); len(lost) > 0 {
-		t.Fatalf("given up: %v", lost)
+	if agents := b.givenUp(); len(agents) > 0 {
+		t.Fatalf("given up on %v", agents)
 	}
 	b.update(b.launches[1], cluster.Unreachable, fromMaster(""), func(u *cluster.Update) {
 		u.AgentID, u.UnreachableSince = "S2", b.now.Add(-time.Minute)
 	})
 	b.beatFor(10*time.Second, silent...)
-	if lost := b.lost(); !slices.Equal(lost, []string{"S2"}) {
-		t.Fatalf("given up: %v, want the one that the cluster calls unreachable", lost)
+	if agents := b.givenUp(); !slices.Equal(agents, []string{"S2"}) {
+		t.Fatalf("given up on %v, want only the agent that is unreachable for the cluster", agents)
 	}
-	// Two are heard again: the other two, of six that the cluster has not lost, are no majority.
+	// S4 and S5 are heard again. S1 and S3 are no majority of the six agents that the cluster has not lost.
 	b.beatFor(30*time.Second, "S1", "S2", "S3")
-	if lost := b.lost(); !slices.Equal(lost, []string{"S1", "S2", "S3"}) {
-		t.Errorf("given up: %v", lost)
+	if agents := b.givenUp(); !slices.Equal(agents, []string{"S1", "S2", "S3"}) {
+		t.Errorf("given up on %v", agents)
 	}
 }
 
-// TestE4AgentsThatTheClusterHasLostDoNotCount: they have nothing to do with a silence on this side.
+// TestE4AgentsThatTheClusterHasLostDoNotCount checks that agents that the cluster has lost do not count when most
+// agents are silent, because their silence is no fault of the leader.
 func TestE4AgentsThatTheClusterHasLostDoNotCount(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 5, func(j *jobs.Config) { j.Failover = true })
@@ -252,12 +259,12 @@ func TestE4AgentsThatTheClusterHasLostDoNotCount(t *testing.T) {
 	}
 	b.beatFor(2*time.Minute, "S1", "S2", "S3")
 	b.beatFor(70*time.Second, "S1", "S2", "S3", "S4")
-	if lost := b.lost(); !slices.Equal(lost, []string{"S1", "S2", "S3", "S4"}) {
-		t.Errorf("given up: %v", lost)
+	if agents := b.givenUp(); !slices.Equal(agents, []string{"S1", "S2", "S3", "S4"}) {
+		t.Errorf("given up on %v", agents)
 	}
 }
 
-// TestE4FewAreGivenUpAtOnce: two machines at once, then one every ten seconds.
+// TestE4FewAreGivenUpAtOnce checks that at most two silent agents are given up at once, and then one every ten seconds.
 func TestE4FewAreGivenUpAtOnce(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 9, func(j *jobs.Config) { j.Failover = true })
@@ -266,14 +273,15 @@ func TestE4FewAreGivenUpAtOnce(t *testing.T) {
 	b.beatFor(58*time.Second, silent...)
 	for range 6 {
 		b.beatFor(5*time.Second, silent...)
-		counts = append(counts, len(b.lost()))
+		counts = append(counts, len(b.givenUp()))
 	}
 	if !slices.Equal(counts, []int{2, 2, 3, 3, 4, 4}) && !slices.Equal(counts, []int{2, 3, 3, 4, 4, 4}) {
-		t.Errorf("given up: %v", counts)
+		t.Errorf("the numbers of agents given up, every 5 s, are %v", counts)
 	}
 }
 
-// TestE5WhatTheMasterRemembersIsNoSignOfLife: the master still calls a task RUNNING whose machine is dead.
+// TestE5WhatTheMasterRemembersIsNoSignOfLife checks that a given-up attempt does not block its shard because the master
+// still reports the task as RUNNING. Only a heartbeat of its executor shows that it is alive.
 func TestE5WhatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
@@ -281,36 +289,36 @@ func TestE5WhatTheMasterRemembersIsNoSignOfLife(t *testing.T) {
 	b.runFor(30 * time.Second)
 	b.update(l, cluster.Running, remembered)
 	b.runFor(31 * time.Second)
-	if len(b.lost()) != 1 {
+	if len(b.givenUp()) != 1 {
 		t.Fatal("not given up")
 	}
 	b.update(l, cluster.Running, remembered)
 	if b.core.orphans.IsBlocked("my_job", 0) {
-		t.Fatal("it blocks its shard because the master remembers it")
+		t.Fatal("the orphan blocks its shard because the master remembers the task")
 	}
-	// The next leader listens itself before it believes the same.
+	// The next leader first listens for heartbeats itself.
 	b.restart()
 	b.update(l, cluster.Running, remembered)
 	if !b.core.orphans.IsBlocked("my_job", 0) {
-		t.Fatal("a new leader starts the shard before it has listened")
+		t.Fatal("a new leader does not block the shard until it has listened for heartbeats")
 	}
 	b.runFor(20 * time.Second)
 	if b.core.orphans.IsBlocked("my_job", 0) {
-		t.Error("it still blocks its shard")
+		t.Error("the orphan still blocks its shard after the new leader has listened")
 	}
-	// It is heard: the master is asked, and now its answer counts.
+	// After a heartbeat the master is asked, and now its answer counts.
 	b.beat(l, "S1")
 	if !b.core.orphans.IsBlocked("my_job", 0) {
-		t.Error("it is heard, and does not block its shard")
+		t.Error("the orphan does not block its shard after a heartbeat")
 	}
 	b.runFor(time.Second)
 	if d := b.update(l, cluster.Running, remembered); len(calls[step.CallKill](d)) > 0 || isOrphan(b.core, l.TaskID) {
-		t.Error("it is seen alive, and is not taken back")
+		t.Error("the attempt is not taken back although it was seen alive")
 	}
 }
 
-// TestE4AnAgentIsBackWithoutTheExecutor: the master calls an agent unreachable, then remembers the task again, but its
-// executor stays silent. The attempt is given up for its silence, and blocks its shard when the executor is heard.
+// TestE4AnAgentIsBackWithoutTheExecutor checks an agent that is unreachable and comes back, while the executor of its
+// task stays silent. The attempt must be given up for its silence, and must block its shard once the executor is heard.
 func TestE4AnAgentIsBackWithoutTheExecutor(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
@@ -321,16 +329,16 @@ func TestE4AnAgentIsBackWithoutTheExecutor(t *testing.T) {
 	b.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	b.runFor(40 * time.Second)
 	if o, found := b.core.orphans.Get(l.TaskID); !found || !o.Silent {
-		t.Fatalf("%+v, %v", o, found)
+		t.Fatalf("the attempt is not given up for its silence: %+v, %v", o, found)
 	}
 	b.step(b.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: l.Executor.ID, Heartbeat: true}))
 	if !b.core.orphans.IsBlocked("my_job", 0) {
-		t.Error("its executor is heard, and its shard is not blocked")
+		t.Error("the orphan does not block its shard although its executor was heard")
 	}
 }
 
-// TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives: the other tasks of the executor are not given up, although its
-// heartbeats are lost.
+// TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives checks that an update of one task counts as a sign of life for all
+// tasks of its executor, if the heartbeats are lost.
 func TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -343,32 +351,34 @@ func TestE4AnUpdateOfOneTaskShowsThatItsExecutorLives(t *testing.T) {
 	s.update(l[0], cluster.Finished)
 	s.runFor(45 * time.Second)
 	if e := s.execution(id); e.Shards[1].State != executions.Running || isOrphan(s.core, l[1].TaskID) {
-		t.Fatalf("45 s after its executor was heard: %+v", e.Shards[1])
+		t.Fatalf("45 s after its executor was heard, the other task is given up: %+v", e.Shards[1])
 	}
 	s.runFor(20 * time.Second)
 	if !isOrphan(s.core, l[1].TaskID) {
-		t.Error("not given up 65 s after its executor was heard")
+		t.Error("65 s after its executor was heard, the other task is not given up")
 	}
 }
 
-// TestE4AnExecutorIsHeardAgain: nothing has happened.
+// TestE4AnExecutorIsHeardAgain checks that explain shows how long an executor has been silent, and that nothing is left
+// of this once it sends heartbeats again.
 func TestE4AnExecutorIsHeardAgain(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
 	b.runFor(57 * time.Second)
-	says := func() bool {
+	isExplained := func() bool {
 		return strings.Contains(fmt.Sprintf("%+v", b.explain("my_job")), "has not answered since")
 	}
-	if !says() {
+	if !isExplained() {
 		t.Errorf("explain: %+v", b.explain("my_job"))
 	}
 	b.beatFor(5 * time.Minute)
-	if len(b.lost()) > 0 || says() {
-		t.Errorf("given up: %v, explain: %+v", b.lost(), b.explain("my_job"))
+	if len(b.givenUp()) > 0 || isExplained() {
+		t.Errorf("given up on %v, explain: %+v", b.givenUp(), b.explain("my_job"))
 	}
 }
 
-// TestE4AnExecutorIsHeardAgainByTheNextLeader: the previous leader has stored that it was silent.
+// TestE4AnExecutorIsHeardAgainByTheNextLeader checks that an attempt is not given up if its agent was unreachable for
+// the previous leader, who stored that, and the next leader hears its executor.
 func TestE4AnExecutorIsHeardAgainByTheNextLeader(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
@@ -381,7 +391,7 @@ func TestE4AnExecutorIsHeardAgainByTheNextLeader(t *testing.T) {
 		u.Source, u.Reason = cluster.FromMaster, "RECONCILIATION"
 	})
 	b.beatFor(5 * time.Minute)
-	if len(b.lost()) > 0 {
-		t.Errorf("given up: %v", b.lost())
+	if len(b.givenUp()) > 0 {
+		t.Errorf("given up on %v", b.givenUp())
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
+// TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails lets the executor of a shard fail to start five times.
+// After the first failure the agent is avoided for a while, and after the last the shard fails.
 func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -22,7 +24,7 @@ func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) 
 		s.offer("S1", 8, 8192)
 		l := s.answerAccepts()
 		if len(l) != 1 {
-			t.Fatalf("try %d: %d launches", i+1, len(l))
+			t.Fatalf("try %d: %d launches, want 1", i+1, len(l))
 		}
 		s.update(l[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed),
 			func(u *cluster.Update) { u.Message = "no such file" })
@@ -32,15 +34,17 @@ func TestL6AnAgentWhereTheExecutorFailsIsAvoidedThenTheShardFails(t *testing.T) 
 			x := s.explain("my_job")
 			if len(s.accepts) > 0 || len(x.Waiting) != 1 ||
 				!strings.Contains(x.Waiting[0].Reason, "failed to start there") {
-				t.Fatalf("%+v", x)
+				t.Fatalf("the agent is not avoided, or explain shows another reason: %+v", x)
 			}
 		}
 	}
 	if v := s.execution(id); v.State != executions.Failed || !strings.Contains(v.Reason, "no such file") {
-		t.Fatalf("%+v", v)
+		t.Fatalf("after five failures the execution is %+v", v)
 	}
 }
 
+// TestF8FailedStartsSurviveALeader checks that a new leader knows the start failures of an app on an agent, and that a
+// change of the app ends them.
 func TestF8FailedStartsSurviveALeader(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -51,7 +55,7 @@ func TestF8FailedStartsSurviveALeader(t *testing.T) {
 		s.offer("S1", 8, 8000)
 		launches := s.answerAccepts()
 		if len(launches) != 1 {
-			t.Fatalf("%d launches", len(launches))
+			t.Fatalf("%d launches, want 1", len(launches))
 		}
 		s.update(launches[0], cluster.Failed, fromAgent(cluster.ReasonContainerLaunchFailed))
 		s.runFor(10 * time.Second)
@@ -60,12 +64,12 @@ func TestF8FailedStartsSurviveALeader(t *testing.T) {
 	s.restart()
 	after, found := s.core.startFailures.Of("my_app", "S1")
 	if !found || after.Tries != before.Tries || !after.Since.Equal(before.Since) {
-		t.Fatalf("the new leader has %+v, not %+v", after, before)
+		t.Fatalf("the new leader has the start failures %+v, want %+v", after, before)
 	}
 	s.apply(s.core.planUpdateApp("my_app",
 		func(a app.Config) (app.Config, error) { a.BootstrapScript = "bin/other.sh"; return a, nil }))
 	if _, found := s.core.startFailures.Of("my_app", "S1"); found ||
 		s.stored["/scheduler/start-failure/my_app@-@S1"] != nil {
-		t.Error("a changed app is kept off the agent for failures from before the change")
+		t.Error("a changed app has start failures from before the change")
 	}
 }

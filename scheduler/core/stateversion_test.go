@@ -9,11 +9,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestStateVersion checks that an older state gets the present version with the first commit, and that a newer state
-// is refused with an error that names both versions.
+// TestStateVersion checks that the first commit gives an older state the present version. A newer state must be
+// refused, with an error that names both versions.
 func TestStateVersion(t *testing.T) {
 	t.Parallel()
-	ours := fmt.Sprintf(`{"version":%d,"release":"v1.1.0"}`, StateVersion)
+	present := fmt.Sprintf(`{"version":%d,"release":"v1.1.0"}`, StateVersion)
 	entry := func(value string) []registry.Entry {
 		return []registry.Entry{{Path: store.PathFramework, Value: []byte("elasticjob-1")},
 			{Path: store.PathStateVersion, Value: []byte(value)}}
@@ -21,13 +21,13 @@ func TestStateVersion(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		stored  []registry.Entry
-		written string   // by the first commit; empty: nothing
-		refused []string // parts of the error; nil: none
+		written string   // by the first commit; "" for nothing
+		refused []string // parts of the error; nil if there is none
 	}{
-		{name: "nothing is stored", written: ours},
-		{name: "of releases before there were versions", stored: []registry.Entry{{Path: store.PathFramework, Value: []byte("elasticjob-1")}}, written: ours},
+		{name: "nothing is stored", written: present},
+		{name: "of a release without versions", stored: []registry.Entry{{Path: store.PathFramework, Value: []byte("elasticjob-1")}}, written: present},
 		{name: "of this version, of another release", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v1.0.0"}`, StateVersion))},
-		{name: "of this version, with fields that are not known", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v1.0.0","more":1}`, StateVersion))},
+		{name: "of this version, with unknown fields", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v1.0.0","more":1}`, StateVersion))},
 		{name: "newer", stored: entry(fmt.Sprintf(`{"version":%d,"release":"v2.0.0"}`, StateVersion+1)),
 			refused: []string{
 				fmt.Sprintf("has version %d", StateVersion+1), "release v2.0.0", "this release, v1.1.0,",
@@ -54,7 +54,7 @@ func TestStateVersion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // the second commit does not write it
+			for range 2 { // the second commit must write nothing
 				var r store.Commit
 				core.stateVersion.write(&r)
 				written := ""
@@ -62,7 +62,7 @@ func TestStateVersion(t *testing.T) {
 					written += string(w.Value)
 				}
 				if written != c.written {
-					t.Errorf("written: %q, want %q", written, c.written)
+					t.Errorf("the commit writes %q, want %q", written, c.written)
 				}
 				c.written = ""
 			}

@@ -13,6 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 )
 
+// TestHistogram checks that the bounds of all histograms ascend, in which bucket values are counted, and that a copy is
+// independent of its original.
 func TestHistogram(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]stats.Histogram{"latencies": stats.NewLatencies(),
@@ -31,16 +33,17 @@ func TestHistogram(t *testing.T) {
 	want := stats.Histogram{Bounds: h.Bounds, Sum: 2.5 + 50_000 + 50_001 + 1e9}
 	want.Counts[0], want.Counts[1], want.Counts[15], want.Counts[16] = 2, 1, 1, 2
 	if diff := cmp.Diff(want, h); diff != "" || h.Count() != 6 {
-		t.Errorf("%d counted: %s", h.Count(), diff)
+		t.Errorf("%d values are counted, want 6 (-want +got): %s", h.Count(), diff)
 	}
 	if before.Count() != 0 {
 		t.Error("a copy changes with its original")
 	}
 }
 
-// queues are the lengths of all queues.
+// queues has the number of waiting shards of each kind, and of executions that must wait for others.
 type queues struct{ ready, blocked, failover, retry, daemon int }
 
+// queues returns the lengths of all queues.
 func (s *stage) queues() queues {
 	st := s.core.views.Stats()
 	return queues{st.Ready.Depth, st.ExecutionsBlocked, st.Failover.Depth, st.Retry.Depth, st.Daemon.Depth}
@@ -49,10 +52,10 @@ func (s *stage) queues() queues {
 func TestQueuesAreMeasured(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	expect := func(what string, want queues) {
+	expect := func(when string, want queues) {
 		t.Helper()
 		if got := s.queues(); got != want {
-			t.Errorf("%s: %+v, want %+v", what, got, want)
+			t.Errorf("%s: the queues are %+v, want %+v", when, got, want)
 		}
 	}
 	s.app()
@@ -65,37 +68,37 @@ func TestQueuesAreMeasured(t *testing.T) {
 	s.stepAfter(time.Minute)
 	if st := s.core.views.Stats(); st.Ready.Oldest != time.Minute || st.Daemon.Oldest != time.Minute ||
 		st.Failover.Oldest != 0 || st.ExecutionsWaiting != 3 {
-		t.Errorf("%+v", st)
+		t.Errorf("after a minute the statistics are %+v", st)
 	}
 	s.step(Request{Token: 7, Event: operator.PauseRequested{Job: "my_job", Paused: true}})
 	expect("the job is paused", queues{blocked: 2, daemon: 3})
 	s.step(Request{Token: 8, Event: operator.PauseRequested{Job: "my_job"}})
 	s.offer("S1", 8, 8192)
-	l := s.answerAccepts()
-	if len(l) != 5 {
-		t.Fatalf("%d launched", len(l))
+	launches := s.answerAccepts()
+	if len(launches) != 5 {
+		t.Fatalf("%d tasks were launched, want 5", len(launches))
 	}
-	s.reportRunning(l)
-	expect("all run but the second", queues{blocked: 1})
-	var mine []cluster.TaskLaunch
-	for _, one := range l {
-		if id, err := jobs.ParseTaskID(one.TaskID); err == nil && id.Job == "my_job" {
-			mine = append(mine, one)
+	s.reportRunning(launches)
+	expect("all run except the second run", queues{blocked: 1})
+	var ofMyJob []cluster.TaskLaunch
+	for _, l := range launches {
+		if id, err := jobs.ParseTaskID(l.TaskID); err == nil && id.Job == "my_job" {
+			ofMyJob = append(ofMyJob, l)
 		} else {
-			s.update(one, cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
+			s.update(l, cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
 		}
 	}
-	s.reportFailed(mine[0])
-	s.update(mine[1], cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
-	expect("all have ended, and wait", queues{blocked: 1, failover: 1, retry: 1, daemon: 3})
+	s.reportFailed(ofMyJob[0])
+	s.update(ofMyJob[1], cluster.Lost, fromMaster(cluster.ReasonAgentRemoved))
+	expect("all have ended, and wait to be run again", queues{blocked: 1, failover: 1, retry: 1, daemon: 3})
 	st := s.core.views.Stats()
 	if st.TasksLaunched != 5 || st.TasksRequeued != 5 || st.TasksRunning != 0 || st.ExecutionsRunning != 2 {
-		t.Errorf("%+v", st)
+		t.Errorf("at the end the statistics are %+v", st)
 	}
 }
 
-// Each duration of a run is counted once: its delays at its launch and at the first report of its process, its
-// durations at its end.
+// TestDelaysAndDurationsAreMeasured checks that each delay and duration of a run is counted once: the delays at its
+// launch and at the first report of its process, the durations at its end.
 func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -106,26 +109,25 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 	s.offer("S1", 8, 8192)
 	first := s.answerAccepts()[0]
 	began := s.now.Add(480 * time.Millisecond) // half a second after the fire
-	says := func(l cluster.TaskLaunch, state cluster.State, st wire.Status) {
+	report := func(l cluster.TaskLaunch, state cluster.State, status wire.Status) {
 		t.Helper()
-		data := &st
-		s.update(l, state, func(u *cluster.Update) { u.Status, u.UUID = data, []byte(s.now.String()) })
+		s.update(l, state, func(u *cluster.Update) { u.Status, u.UUID = &status, []byte(s.now.String()) })
 	}
 	s.stepAfter(time.Second)
-	says(first, cluster.Running, wire.Status{StartTime: began})
+	report(first, cluster.Running, wire.Status{StartTime: began})
 	s.stepAfter(time.Second)
-	says(first, cluster.Running, wire.Status{StartTime: began})
-	status := 1
-	s.stepAfter(8 * time.Second) // a fire waits by now: its delay is not the scheduler's
-	says(first, cluster.Failed, wire.Status{StartTime: began, CompleteTime: began.Add(9 * time.Second),
-		ExitStatus: &status})
+	report(first, cluster.Running, wire.Status{StartTime: began})
+	exit := 1
+	s.stepAfter(8 * time.Second) // a fire waits for this run meanwhile, which must not count as a fire delay
+	report(first, cluster.Failed, wire.Status{StartTime: began, CompleteTime: began.Add(9 * time.Second),
+		ExitStatus: &exit})
 	s.stepAfter(time.Minute)
 	s.offer("S1", 8, 8192)
 	second := s.answerAccepts()[0]
-	says(second, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(2 * time.Second)})
+	report(second, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(2 * time.Second)})
 	s.offer("S1", 8, 8192)
 	third := s.answerAccepts()[0]
-	says(third, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(3 * time.Second)})
+	report(third, cluster.Finished, wire.Status{StartTime: s.now, CompleteTime: s.now.Add(3 * time.Second)})
 	st := s.core.views.Stats()
 	for name, c := range map[string]struct {
 		got  stats.Histogram
@@ -135,18 +137,19 @@ func TestDelaysAndDurationsAreMeasured(t *testing.T) {
 		"begin delay":    {st.BeginDelay, []float64{0.5}},
 		"execution wait": {st.ExecutionWait, []float64{0.02, 60}},
 		"task run":       {st.TaskRun, []float64{9, 2, 3}},
-		"execution run":  {st.ExecutionRun, []float64{71.52, 3}}, // from the first process, whose attempt failed
+		"execution run":  {st.ExecutionRun, []float64{71.52, 3}}, // since the first process began, whose attempt failed
 	} {
 		want := stats.Histogram{Bounds: c.got.Bounds}
 		for _, v := range c.want {
 			want.Observe(v)
 		}
 		if diff := cmp.Diff(want.Counts, c.got.Counts); diff != "" {
-			t.Errorf("%s, %v in all, want %v: %s", name, c.got.Sum, c.want, diff)
+			t.Errorf("%s: want %v, the sum is %v (-want +got): %s", name, c.want, c.got.Sum, diff)
 		}
 	}
 }
 
+// BenchmarkStats measures how long a scrape of the metrics delays the loop, with 10,000 jobs.
 func BenchmarkStats(b *testing.B) {
 	s := manyJobs(b, 10_000)
 	for b.Loop() {
@@ -154,6 +157,7 @@ func BenchmarkStats(b *testing.B) {
 	}
 }
 
+// BenchmarkObserve measures how long a histogram takes to count a value.
 func BenchmarkObserve(b *testing.B) {
 	h := stats.NewLatencies()
 	for b.Loop() {

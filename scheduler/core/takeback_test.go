@@ -134,7 +134,7 @@ func TestE5ANewLeaderPlacesNothingBesideAHungExecutor(t *testing.T) {
 	t.Parallel()
 	b := startBeating(t, 1, func(j *jobs.Config) { j.Failover = true })
 	b.runFor(2 * time.Minute)
-	if len(b.lost()) != 1 {
+	if len(b.givenUp()) != 1 {
 		t.Fatal("not given up")
 	}
 	b.restart()
