@@ -102,16 +102,16 @@ func TestE4SilenceIsNoticedSoonerThanByTheCluster(t *testing.T) {
 			t.Fatal("given up while its executor was heard")
 		}
 		b.beat(b.launches[0], "S1")
-		patience := time.Duration(seconds) * time.Second
+		timeout := time.Duration(seconds) * time.Second
 		if seconds == 0 {
-			patience = time.Minute // the default
+			timeout = time.Minute // the default
 		}
-		b.runFor(patience - time.Millisecond)
+		b.runFor(timeout - time.Millisecond)
 		if len(b.givenUp()) > 0 {
 			t.Fatalf("unreachableSeconds %d: given up too early", seconds)
 		}
 		// The silence itself is noticed by a sweep.
-		b.runFor(time.Millisecond + max(0, 15*time.Second+step.SweepInterval-patience))
+		b.runFor(time.Millisecond + max(0, 15*time.Second+step.SweepInterval-timeout))
 		if len(b.givenUp()) != 1 {
 			t.Fatalf("unreachableSeconds %d: not given up", seconds)
 		}

@@ -14,8 +14,11 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
+// formerFramework is the framework id of the original scheduler.
 const formerFramework = "a47cb9d1-5c3b-4b3c-9a1a-1a0b5e0f1a2b-0000"
 
+// TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched takes over the framework of the original while one of its
+// tasks runs. Nothing may be launched until the master has reported all tasks and they have ended.
 func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	t.Parallel()
 	const former = "old_job@-@0@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
@@ -25,14 +28,14 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	if s.core.subscription.FrameworkID() != formerFramework {
 		t.Fatalf("subscribed as %s", s.core.subscription.FrameworkID())
 	}
-	all := calls[step.CallReconcile](s.last)
-	if len(all) < 3 || len(all[len(all)-2].Tasks) != 0 || len(s.questions()) != 1 {
-		t.Fatalf("the question must follow the implicit one: %+v", all)
+	reconciles := calls[step.CallReconcile](s.last)
+	if len(reconciles) < 3 || len(reconciles[len(reconciles)-2].Tasks) != 0 || len(s.questions()) != 1 {
+		t.Fatalf("want an implicit reconciliation, and after it a question: %+v", reconciles)
 	}
 	first := s.questions()[0]
 	s.offer("S1", 8, 8000, "test_app@-@S1")
 	if len(s.accepts) > 0 || len(calls[step.CallShutdown](s.last)) > 0 {
-		t.Fatal("launched, or shut down an executor with tasks, before the master reported what runs")
+		t.Fatal("launched, or shut down an executor with tasks, before the master reported all tasks")
 	}
 	// The master is silent: the question is repeated, at growing intervals.
 	asked := 0
@@ -48,27 +51,27 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	}
 	if x := s.explain("plain_job"); len(x.Waiting) != 3 ||
 		!strings.Contains(x.Waiting[0].Reason, "has not reported all tasks") {
-		t.Errorf("explain: %+v", x)
+		t.Errorf("explain shows %+v", x)
 	}
-	running := func(state cluster.State) Event {
+	formerTaskIs := func(state cluster.State) Event {
 		return s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", ExecutorID: "test_app@-@S1", State: state,
 			Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation})
 	}
-	s.step(running(cluster.Running))
+	s.step(formerTaskIs(cluster.Running))
 	if kills := calls[step.CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != former {
-		t.Fatalf("kills: %+v", kills)
+		t.Fatalf("the former task is not killed: %+v", kills)
 	}
 	if x, _ := s.core.views.Explain("plain_job"); !strings.Contains(x.Waiting[0].Reason, former) {
-		t.Errorf("explain names no task: %s", x.Waiting[0].Reason)
+		t.Errorf("explain does not name the former task: %s", x.Waiting[0].Reason)
 	}
 	s.answer(first)
 	if len(s.questions()) != 1 {
-		t.Fatal("after the first answer all is asked once more: an agent may have come back in between")
+		t.Fatal("the question is not repeated after the first answer, although an agent may have come back meanwhile")
 	}
 	s.answer(s.questions()[0])
 	s.offer("S2", 8, 8000)
 	if len(s.accepts) > 0 {
-		t.Fatal("launched while a task of the former framework runs")
+		t.Fatal("launched while the former task runs")
 	}
 	kills := 0
 	for range 60 {
@@ -76,15 +79,15 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 		kills += len(calls[step.CallKill](s.last))
 	}
 	if kills < 3 {
-		t.Errorf("the kill was repeated %d times in a minute", kills)
+		t.Errorf("the kill was sent %d times in a minute, want it repeated", kills)
 	}
-	s.step(running(cluster.Killed))
+	s.step(formerTaskIs(cluster.Killed))
 	if got := string(s.stored[store.PathOurFramework]); got != formerFramework {
-		t.Errorf("recorded as made by this scheduler: %q", got)
+		t.Errorf("the framework that this scheduler has taken over is recorded as %q", got)
 	}
 	s.offer("S1", 8, 8000, "test_app@-@S1")
-	if downs := calls[step.CallShutdown](s.last); len(downs) != 1 || downs[0].ExecutorID != "test_app@-@S1" {
-		t.Errorf("the original's executor is shut down now: %+v", downs)
+	if shutdowns := calls[step.CallShutdown](s.last); len(shutdowns) != 1 || shutdowns[0].ExecutorID != "test_app@-@S1" {
+		t.Errorf("the executor of the original is not shut down after the takeover: %+v", shutdowns)
 	}
 	if len(s.accepts) != 1 {
 		t.Fatal("nothing was launched after the takeover")
@@ -95,6 +98,8 @@ func TestT8AFormerFrameworkIsTakenOverBeforeAnythingIsLaunched(t *testing.T) {
 	}
 }
 
+// TestT8AFormerTaskThatIsUnreachableIsAbandoned checks that the takeover ends although a task that the original names
+// is unreachable. It becomes an orphan, which replaces the entry of the original.
 func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	t.Parallel()
 	const former = "plain_job@-@1@-@READY@-@S1@-@0f8e1a2b-0000-4000-8000-000000000001"
@@ -102,29 +107,31 @@ func TestT8AFormerTaskThatIsUnreachableIsAbandoned(t *testing.T) {
 	s.storeOriginal(map[string]string{"/ha/framework_id": formerFramework, "/state/running/plain_job": "",
 		"/state/running/plain_job/plain_job@-@1": former, "/state/ready/plain_job": "1"})
 	s.restart()
-	asked := false
+	isReconciled := false
 	for _, c := range calls[step.CallReconcile](s.last) {
-		asked = asked || slices.Contains(c.Tasks, cluster.TaskRef{TaskID: former, AgentID: "S1"})
+		isReconciled = isReconciled || slices.Contains(c.Tasks, cluster.TaskRef{TaskID: former, AgentID: "S1"})
 	}
-	if !asked || s.stored["/state/running/plain_job/plain_job@-@1"] == nil {
-		t.Fatal("a task that the original names is asked about, and remembered until it has ended")
+	if !isReconciled || s.stored["/state/running/plain_job/plain_job@-@1"] == nil {
+		t.Fatal("the master is not asked about a task that the original names, or its entry is removed too early")
 	}
 	s.step(s.clusterEvent(cluster.Update{TaskID: former, AgentID: "S1", State: cluster.Unreachable,
 		Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation, UnreachableSince: s.now.Add(-time.Minute)}))
 	s.answer(s.nextQuestion())
 	s.runFor(10 * time.Second)
 	if s.core.subscription.InTakeover() {
-		t.Fatal("not taken over after the task was unreachable for a minute")
+		t.Fatal("the takeover has not ended after the task was unreachable for a minute")
 	}
 	if !isOrphan(s.core, former) || s.stored["/state/running/plain_job/plain_job@-@1"] != nil ||
 		s.stored["/state/running/plain_job"] != nil {
-		t.Error("no orphan remembers the task, or its entry is still there")
+		t.Error("the task is no orphan, or its entry is still stored")
 	}
 	if s.core.orphans.IsBlocked("plain_job", 1) {
-		t.Error("the task blocks its shard though its agent has been away for so long")
+		t.Error("the orphan blocks its shard although its agent has been away for longer than required")
 	}
 }
 
+// TestTheOriginalsQueuesAreTakenOverOnce checks that the fires and lost shards that waited in the queues of the
+// original wait here too, once. Their entries are removed, except those that can't be used.
 func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	t.Parallel()
 	nodes := map[string]string{
@@ -143,23 +150,23 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 			waiting[v.JobName] = v.Times
 		}
 		if waiting["misfire_job"] != 3 || waiting["plain_job"] != 1 || len(waiting) != 2 {
-			t.Errorf("waiting: %v", waiting)
+			t.Errorf("the waiting fires are %v", waiting)
 		}
 		lost := s.core.views.FailoverShards()
 		if len(lost) != 2 || lost[0].Item != 0 || lost[1].Item != 2 ||
 			lost[0].OriginalTaskID != nodes["/state/failover/misfire_job/misfire_job@-@0"] {
-			t.Errorf("lost: %+v", lost)
+			t.Errorf("the lost shards are %+v", lost)
 		}
 		for path := range nodes {
-			left := slices.Contains([]string{"/state/ready/nobody", "/state/ready/a b",
+			mustStay := slices.Contains([]string{"/state/ready/nobody", "/state/ready/a b",
 				"/state/failover/plain_job/plain_job@-@7", "/config/job/a b"}, path)
-			if _, there := s.stored[path]; there != left {
-				t.Errorf("%s is there: %v", path, there)
+			if _, exists := s.stored[path]; exists != mustStay {
+				t.Errorf("%s is stored: %v, want %v", path, exists, mustStay)
 			}
 		}
 		if f := s.core.views.FaultyDocuments(); len(f) != 1 || f[0].Path != "/config/job/a b" ||
 			!strings.Contains(f[0].Reason, "jobName") {
-			t.Errorf("faulty documents: %+v", f)
+			t.Errorf("the faulty documents are %+v", f)
 		}
 	}
 	s := newStage(t)
@@ -169,11 +176,11 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 	ended := slices.IndexFunc(slices.Collect(s.core.executions.AllEnded()),
 		func(e *executions.Execution) bool { return e.Job() == "disabled_job" && e.State() == executions.Killed })
 	if ended < 0 {
-		t.Error("what waited of a disabled job does not end as killed (rule F6)")
+		t.Error("the waiting fire of a disabled job does not end as killed (rule F6)")
 	}
 	s.restart()
 	check(t, s)
-	// Only the lost shards run.
+	// Of misfire_job, only the lost shards are launched. Its waiting fires come later.
 	s.offer("S1", 8, 8000)
 	launches := s.answerAccepts()
 	items := map[string][]int{}
@@ -192,11 +199,12 @@ func TestTheOriginalsQueuesAreTakenOverOnce(t *testing.T) {
 		s.update(l, cluster.Finished)
 	}
 	if len(s.core.views.FailoverShards()) > 0 {
-		t.Error("they are lost still")
+		t.Error("shards are still listed as lost after they have finished")
 	}
 }
 
-// storeOriginal stores the entries that an installation of ElasticJob-Cloud 3.0.1 leaves.
+// storeOriginal replaces the registry by the entries that an installation of ElasticJob-Cloud 3.0.1 leaves, with the
+// given nodes.
 func (s *stage) storeOriginal(nodes map[string]string) {
 	s.t.Helper()
 	s.opt.Documents = step.YAMLDocuments
@@ -216,6 +224,7 @@ func (s *stage) storeOriginal(nodes map[string]string) {
 	}
 }
 
+// questions returns the invented tasks about which the last step asks the master.
 func (s *stage) questions() (ids []string) {
 	for _, c := range calls[step.CallReconcile](s.last) {
 		for _, t := range c.Tasks {
@@ -227,14 +236,14 @@ func (s *stage) questions() (ids []string) {
 	return ids
 }
 
-// answer makes the master answer the last question, as it does when all agents are back.
+// answer makes the master answer a question, as it does when all agents are back.
 func (s *stage) answer(question string) Decision {
 	s.t.Helper()
 	return s.step(s.clusterEvent(cluster.Update{TaskID: question, State: cluster.Unknown, Source: cluster.FromMaster,
 		Reason: cluster.ReasonReconciliation}))
 }
 
-// nextQuestion answers the open question, and returns the next.
+// nextQuestion makes the master answer the open question, and returns the next question.
 func (s *stage) nextQuestion() string {
 	s.t.Helper()
 	s.answer(s.core.subscription.Marker())

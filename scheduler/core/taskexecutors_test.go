@@ -13,7 +13,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// own is a stage whose tasks bring their executors, as on Kubernetes.
+// newStageOfTaskExecutors returns a stage whose tasks bring their executors, as on Kubernetes.
 func newStageOfTaskExecutors(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -22,7 +22,7 @@ func newStageOfTaskExecutors(t *testing.T) *stage {
 	return s
 }
 
-// offers makes an offer with everything that a cluster may report of an agent.
+// offerAgent makes an offer. It sets the id of the offer, and uses the id of the agent as its host name.
 func (s *stage) offerAgent(o cluster.Offer) Decision {
 	s.t.Helper()
 	s.offerCount++
@@ -30,8 +30,8 @@ func (s *stage) offerAgent(o cluster.Offer) Decision {
 	return s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{o}}))
 }
 
-// A task that brings its executor takes the resources of its shard and no more. No record of an executor is written,
-// and its agent's account counts it, in the next term as well.
+// TestTasksThatBringTheirExecutors checks that a task that brings its executor takes only the resources of its shard,
+// and that no record of an executor is written. The task must count as use of its agent, also under the next leader.
 func TestTasksThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -39,40 +39,41 @@ func TestTasksThatBringTheirExecutors(t *testing.T) {
 	s.job()
 	s.trigger()
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192), Total: resources.New(4, 1000)})
-	launched := s.answerAccepts()
-	if len(launched) != 3 {
-		t.Fatalf("%d of 3 shards were launched on just their own size", len(launched))
+	launches := s.answerAccepts()
+	if len(launches) != 3 {
+		t.Fatalf("%d of 3 shards were launched on resources that just fit", len(launches))
 	}
-	for _, l := range launched {
+	for _, l := range launches {
 		if l.Executor.ID != "" || l.Resources != resources.New(1, 64) {
-			t.Errorf("%+v", l)
+			t.Errorf("launched with an executor, or with other resources: %+v", l)
 		}
 	}
 	for path := range s.stored {
 		if strings.Contains(path, "executor") {
-			t.Errorf("%s is written", path)
+			t.Errorf("a record of an executor is written: %s", path)
 		}
 	}
-	see := func(when string, tasks int, used float64) {
+	expectUse := func(when string, tasks int, used float64) {
 		t.Helper()
 		a, err := s.core.views.Agent("n1")
 		if err != nil || a.Tasks != tasks || a.CPUs.Used != used {
-			t.Errorf("%s: %+v, %v", when, a.AgentView, err)
+			t.Errorf("%s the agent is shown as %+v, %v", when, a.AgentView, err)
 		}
 	}
-	s.reportRunning(launched)
-	see("while they run", 3, 3)
+	s.reportRunning(launches)
+	expectUse("while the tasks run", 3, 3)
 	s.restart()
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 808), Total: resources.New(4, 1000)})
-	see("in the next term", 3, 3)
+	expectUse("under the next leader", 3, 3)
 	if a, _ := s.core.views.Agent("n1"); a.CPUs.Total == nil || *a.CPUs.Total != 4 {
-		t.Errorf("%+v", a.CPUs)
+		t.Errorf("the CPUs of the agent are shown as %+v", a.CPUs)
 	}
-	s.reportFinished(launched)
-	see("at their end", 0, 0)
+	s.reportFinished(launches)
+	expectUse("after their end", 0, 0)
 }
 
-// The reason why a task does not begin is shown until it begins.
+// TestTasksThatDoNotBegin checks that explain and the execution show why a task does not begin, until the cluster says
+// that nothing prevents it, or it begins. Repeated updates must not bring the reason back.
 func TestTasksThatDoNotBegin(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -81,31 +82,32 @@ func TestTasksThatDoNotBegin(t *testing.T) {
 	id := s.trigger()
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
 	l := s.answerAccepts()[0]
-	says := func(u cluster.Update, want string) {
+	expectReason := func(want string, u cluster.Update) {
 		t.Helper()
 		u.TaskID, u.AgentID = l.TaskID, "n1"
 		s.step(s.clusterEvent(u))
 		x, err := s.core.views.Explain("my_job")
 		if err != nil || len(x.Running) != 1 || x.Running[0].Reason != want {
-			t.Errorf("%+v, %v", x.Running, err)
+			t.Errorf("explain shows %+v, %v, want the reason %q", x.Running, err, want)
 		}
 		if e, err := s.core.views.Execution(id); err != nil || e.Shards[0].Reason != want {
-			t.Errorf("%+v, %v", e.Shards, err)
+			t.Errorf("the execution shows %+v, %v, want the reason %q", e.Shards, err, want)
 		}
 	}
 	starting := func(uuid, message string) cluster.Update {
 		return cluster.Update{State: cluster.Starting, Source: cluster.FromAgent, UUID: []byte(uuid), Message: message}
 	}
-	says(starting("u1", ""), "")
-	says(starting("u2", "no such image"), "no such image")
-	says(cluster.Update{State: cluster.Starting, Source: cluster.FromMaster, Reason: cluster.ReasonReconciliation,
-		Message: "latest task state"}, "no such image")
-	says(starting("u3", ""), "")
-	says(starting("u2", "no such image"), "no such image")
-	says(cluster.Update{State: cluster.Running, Source: cluster.FromExecutor, UUID: []byte("u4")}, "")
+	expectReason("", starting("u1", ""))
+	expectReason("no such image", starting("u2", "no such image"))
+	expectReason("no such image", cluster.Update{State: cluster.Starting, Source: cluster.FromMaster,
+		Reason: cluster.ReasonReconciliation, Message: "latest task state"})
+	expectReason("", starting("u3", ""))
+	expectReason("no such image", starting("u2", "no such image"))
+	expectReason("", cluster.Update{State: cluster.Running, Source: cluster.FromExecutor, UUID: []byte("u4")})
 }
 
-// The resources of an app's executor are not accounted, so they make no job too large.
+// TestNotesOfJobsThatBringTheirExecutors checks that a job that just fits an agent has no note, because the resources
+// of the app's executor do not count. A larger job has a note.
 func TestNotesOfJobsThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -122,25 +124,27 @@ func TestNotesOfJobsThatBringTheirExecutors(t *testing.T) {
 	}
 }
 
-// A shard needs memory for the executor that starts it, within its own.
+// TestNotesOfJobsWithTooLittleMemory checks that a job has a note if a shard has less memory than the executor that it
+// brings needs. With a shared executor it has none.
 func TestNotesOfJobsWithTooLittleMemory(t *testing.T) {
 	t.Parallel()
 	small := func(j *jobs.Config) { j.MemoryMB = 8 }
 	s, shared := newStageOfTaskExecutors(t), newStage(t)
-	for _, on := range []*stage{s, shared} {
-		on.app()
-		on.job(small)
+	for _, st := range []*stage{s, shared} {
+		st.app()
+		st.job(small)
 	}
 	if v, err := s.core.views.Job("my_job"); err != nil || len(v.Notes) != 1 ||
 		!strings.Contains(v.Notes[0], "memoryMB is 8, and the executor that starts each shard needs 16") {
-		t.Errorf("it has the notes %q, %v", v.Notes, err)
+		t.Errorf("the job has the notes %q, %v", v.Notes, err)
 	}
 	if v, err := shared.core.views.Job("my_job"); err != nil || len(v.Notes) > 0 {
-		t.Errorf("with a shared executor it has the notes %q, %v", v.Notes, err)
+		t.Errorf("with a shared executor the job has the notes %q, %v", v.Notes, err)
 	}
 }
 
-// Agents that take a limited number of tasks count for shards that start together, too.
+// TestAgentsThatTakeFewTasks checks that shards that start together are launched only when the agents take enough
+// tasks, and that explain says when an agent is full.
 func TestAgentsThatTakeFewTasks(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -149,26 +153,27 @@ func TestAgentsThatTakeFewTasks(t *testing.T) {
 	id := s.trigger()
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(30, 3000), MaxTasks: 2})
 	if l := s.answerAccepts(); len(l) > 0 {
-		t.Fatalf("%d launched", len(l))
+		t.Fatalf("%d of 3 shards are launched on an agent that takes 2 tasks", len(l))
 	}
 	x, err := s.core.views.Explain("my_job")
 	if err != nil || len(x.Waiting) == 0 ||
 		!strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is full: it has as many tasks as it takes") {
-		t.Errorf("%+v, %v", x.Waiting, err)
+		t.Errorf("explain shows %+v, %v", x.Waiting, err)
 	}
 	s.offerAgent(cluster.Offer{AgentID: "n2", Resources: resources.New(30, 3000), MaxTasks: 1})
 	if l := s.answerAccepts(); len(l) != 3 {
-		t.Errorf("%d launched of %s", len(l), id)
+		t.Errorf("%d shards of %s are launched on two agents, want 3", len(l), id)
 	}
 }
 
-// Where the cluster's rules exclude an app from an agent, explain says so; when they change, it is placed.
+// TestAgentsThatAreUnfit checks that explain says why the rules of the cluster exclude an app from an agent. The rules
+// must be checked again only when the attributes of the agent change, and then the app is launched.
 func TestAgentsThatAreUnfit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	asked := 0
+	checks := 0
 	unfit := func(on *cluster.Attributes) string {
-		asked++
+		checks++
 		if on.Labels["disk"] == "ssd" {
 			return ""
 		}
@@ -182,27 +187,27 @@ func TestAgentsThatAreUnfit(t *testing.T) {
 	slow := &cluster.Attributes{}
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: slow})
 	if l := s.answerAccepts(); len(l) > 0 {
-		t.Fatalf("%d launched", len(l))
+		t.Fatalf("%d tasks are launched on an agent that does not fit", len(l))
 	}
 	x, err := s.core.views.Explain("my_job")
 	if err != nil || len(x.Waiting) != 1 ||
 		!strings.Contains(x.Waiting[0].Reason, "agent n1 (host n1) is avoided: it lacks the label disk=ssd") {
-		t.Errorf("%+v, %v", x.Waiting, err)
+		t.Errorf("explain shows %+v, %v", x.Waiting, err)
 	}
-	before := asked
+	before := checks
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000), Attributes: slow})
-	if asked != before {
-		t.Error("the same attributes were looked at again")
+	if checks != before {
+		t.Error("unchanged attributes were checked again")
 	}
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000),
 		Attributes: &cluster.Attributes{Labels: map[string]string{"disk": "ssd"}}})
 	if l := s.answerAccepts(); len(l) != 1 {
-		t.Errorf("%d launched", len(l))
+		t.Errorf("%d tasks are launched on an agent that fits, want 1", len(l))
 	}
 }
 
-// If a cluster reports the same state of a task as before its agent went away, the agent is back: the task is not
-// abandoned (S1).
+// TestS1TheSameWordAgainAfterUnreachableIsNews checks that a task is not abandoned if the cluster reports the same
+// state as before its agent went away, because then the agent is back (S1).
 func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -219,11 +224,12 @@ func TestS1TheSameWordAgainAfterUnreachableIsNews(t *testing.T) {
 	s.runFor(s.opt.UnreachableAfter + time.Minute)
 	if v := s.execution(s.core.executions.Ref(l.TaskID).Exec.ID()); v.Shards[0].State != executions.Running ||
 		v.Shards[0].TaskID != l.TaskID {
-		t.Errorf("%+v", v.Shards[0])
+		t.Errorf("the shard is %+v, want the task still running", v.Shards[0])
 	}
 }
 
-// Progress comes from the task's agent where there is no executor to name.
+// TestProgressOfTasksThatBringTheirExecutors checks that the progress of a task is shown if its own agent reports it,
+// also after the end of the task.
 func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -233,29 +239,29 @@ func TestProgressOfTasksThatBringTheirExecutors(t *testing.T) {
 	s.offerAgent(cluster.Offer{AgentID: "n1", Resources: resources.New(8, 8000)})
 	l := s.answerAccepts()[0]
 	s.update(l, cluster.Running)
-	says := func(agent string) *executions.Progress {
-		s.step(s.clusterEvent(cluster.Message{AgentID: agent,
-			Report: &wire.Report{Tasks: []wire.TaskReport{{TaskID: l.TaskID,
-				Progress: &wire.Progress{Fraction: 0.5}}}}}))
+	// progressAfterReportOf returns the shown progress after a report from an agent.
+	progressAfterReportOf := func(agent string) *executions.Progress {
+		report := &wire.Report{Tasks: []wire.TaskReport{{TaskID: l.TaskID, Progress: &wire.Progress{Fraction: 0.5}}}}
+		s.step(s.clusterEvent(cluster.Message{AgentID: agent, Report: report}))
 		return s.execution(id).Shards[0].Progress
 	}
-	if says("n2") != nil {
-		t.Error("another agent says how far the task is")
+	if progressAfterReportOf("n2") != nil {
+		t.Error("progress is shown that another agent reported")
 	}
-	if p := says("n1"); p == nil || p.Fraction != 0.5 {
-		t.Errorf("%+v", p)
+	if p := progressAfterReportOf("n1"); p == nil || p.Fraction != 0.5 {
+		t.Errorf("the progress that the agent reported is shown as %+v", p)
 	}
 	s.update(l, cluster.Finished, func(u *cluster.Update) {
 		u.Source, u.Status = cluster.FromExecutor,
 			&wire.Status{StartTime: s.wall(), Progress: &wire.Progress{Fraction: 1, Message: "all"}}
 	})
 	if p := s.execution(id).Shards[0].Progress; p == nil || p.Fraction != 1 || p.Message != "all" {
-		t.Errorf("after the end: %+v", p)
+		t.Errorf("after the end the progress is shown as %+v", p)
 	}
 }
 
-// An image that cannot be pulled keeps its app off the agent with growing delays, although each pod is bound, and
-// fetches, before that (L6).
+// TestAgentsThatFetchInVain checks that an agent that cannot pull the image of an app is avoided for the app with
+// growing delays, although each pod is bound and begins to fetch before it fails (L6).
 func TestAgentsThatFetchInVain(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -263,27 +269,27 @@ func TestAgentsThatFetchInVain(t *testing.T) {
 	s.job(func(j *jobs.Config) { j.ShardingTotalCount = 1 })
 	s.trigger()
 	offer := cluster.Offer{AgentID: "n1", Resources: resources.New(3, 192)}
-	fetches := &wire.Status{Phase: wire.PhaseFetch}
+	fetching := &wire.Status{Phase: wire.PhaseFetch}
 	for times := range 2 {
 		s.offerAgent(offer)
 		launched := s.answerAccepts()
 		if len(launched) != 1 {
-			t.Fatalf("%d launched", len(launched))
+			t.Fatalf("%d tasks are launched, want 1", len(launched))
 		}
 		s.update(launched[0], cluster.Starting,
-			func(u *cluster.Update) { u.Source, u.Status = cluster.FromAgent, fetches })
+			func(u *cluster.Update) { u.Source, u.Status = cluster.FromAgent, fetching })
 		s.update(launched[0], cluster.Failed, func(u *cluster.Update) {
 			u.Source, u.Reason, u.Message = cluster.FromAgent, cluster.ReasonContainerLaunchFailed, "no such image"
 		})
-		s.stepAfter(300 * time.Millisecond) // its shard is ready again, its agent is not
+		s.stepAfter(300 * time.Millisecond) // the shard may be launched again, but not on this agent
 		s.offerAgent(offer)
 		if l := s.answerAccepts(); len(l) > 0 {
-			t.Fatalf("it is launched there at once after %d failures", times+1)
+			t.Fatalf("launched on the same agent at once after %d failures", times+1)
 		}
 		x, err := s.core.views.Explain("my_job")
 		if want := fmt.Sprintf("a task of the app failed to start there %d time", times+1); err != nil ||
 			len(x.Waiting) == 0 || !strings.Contains(x.Waiting[0].Reason, want) {
-			t.Errorf("it does not say that it %s: %+v, %v", want, x.Waiting, err)
+			t.Errorf("explain does not say that %s: %+v, %v", want, x.Waiting, err)
 		}
 		s.stepAfter(time.Minute)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// unleased runs the shard of an exclusive job on node S1 of a Kubernetes whose pods can't ask for leases, and lets the
-// node be away for longer than any time of rule E4.
-func unleased(t *testing.T, change func(*jobs.Config)) (*stage, cluster.TaskLaunch) {
+// runUnleased runs the shard of an exclusive job on node S1 of a Kubernetes whose pods can't request leases. Then it lets
+// the node be unreachable for longer than any time of rule E4.
+func runUnleased(t *testing.T, change func(*jobs.Config)) (*stage, cluster.TaskLaunch) {
 	t.Helper()
 	s := newStageOfTaskExecutors(t)
 	s.opt.LeaseURLs = nil
@@ -28,21 +28,22 @@ func unleased(t *testing.T, change func(*jobs.Config)) (*stage, cluster.TaskLaun
 // storedKill makes an update say that the cluster has stored a kill of the task for its node.
 func storedKill(u *cluster.Update) { u.KillStored = true }
 
-// removedFromCluster makes an update say that an operator, or the removal of its node, has removed the task.
+// removedFromCluster makes an update say that the task was removed from the cluster, by an operator or with its node.
 func removedFromCluster(u *cluster.Update) {
 	u.Source, u.Reason, u.UUID = cluster.FromMaster, cluster.ReasonTaskRemoved, nil
 }
 
-// TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard checks what ends an exclusive attempt without a lease whose node
-// does not answer. The next attempt begins at once, or after a time in which its processes must have ended.
+// TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard checks after which events the shard of an exclusive attempt without
+// a lease, whose node does not answer, is launched again: only after those that prove the end of the attempt. Some
+// prove it only after a time in which its processes must have ended.
 func TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard(t *testing.T) {
 	t.Parallel()
 	grace := 5 * time.Second // of exclusive's job
 	for name, test := range map[string]struct {
 		change func(*jobs.Config)
 		then   func(*stage, cluster.TaskLaunch)
-		frees  bool
-		after  time.Duration
+		frees  bool          // the shard is launched again
+		after  time.Duration // at the earliest
 	}{
 		"it stays away": {exclusive, func(*stage, cluster.TaskLaunch) {}, false, 0},
 		"a new leader":  {exclusive, func(s *stage, _ cluster.TaskLaunch) { s.restart() }, false, 0},
@@ -54,7 +55,7 @@ func TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard(t *testing.T) {
 			s.step(Request{Token: 3, Event: operator.KillRequested{TaskID: l.TaskID}})
 			s.update(l, cluster.Unreachable, fromMaster(""), storedKill)
 		}, false, 0},
-		"its deletion by somebody is stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
+		"its deletion by a user is stored": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.update(l, cluster.Unreachable, fromMaster(cluster.ReasonReconciliation), storedKill)
 		}, false, 0},
 		"its job times out": {func(j *jobs.Config) { exclusive(j); j.TimeoutSeconds = 600 },
@@ -88,7 +89,7 @@ func TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, l := unleased(t, test.change)
+			s, l := runUnleased(t, test.change)
 			test.then(s, l)
 			began := s.now
 			for s.now.Sub(began) < time.Hour {
@@ -103,41 +104,44 @@ func TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard(t *testing.T) {
 				s.runFor(time.Second)
 			}
 			if test.frees {
-				t.Error("it is not launched again")
+				t.Error("the shard is not launched again")
 			}
 			if isOrphan(s.core, l.TaskID) {
-				t.Error("it was given up")
+				t.Error("the attempt was given up")
 			}
 		})
 	}
 }
 
-// TestK5WithoutAddressesNoTaskGetsALease: a pod that can't ask would never begin.
+// TestK5WithoutAddressesNoTaskGetsALease checks that a task is launched without a lease while no addresses for lease
+// requests are set, because a pod that can't request its lease would never begin. This must not change for the attempt
+// when addresses are set later.
 func TestK5WithoutAddressesNoTaskGetsALease(t *testing.T) {
 	t.Parallel()
-	s, l := unleased(t, exclusive)
+	s, l := runUnleased(t, exclusive)
 	if l.Task.Lease != nil {
-		t.Errorf("it has the lease %+v", l.Task.Lease)
+		t.Errorf("the task was launched with the lease %+v", l.Task.Lease)
 	}
-	s.opt.LeaseURLs = []string{"http://127.0.0.1:18899"} // they are set later: that changes nothing for this attempt
+	s.opt.LeaseURLs = []string{"http://127.0.0.1:18899"}
 	s.restart()
 	s.reportUnreachable(l)
 	s.runFor(time.Hour)
 	if isOrphan(s.core, l.TaskID) {
-		t.Error("it was given up")
+		t.Error("the attempt was given up")
 	}
 	s.update(l, cluster.Running, fromMaster(cluster.ReasonReconciliation))
 	if e := s.execution(s.created[0]); e.Shards[0].State != executions.Running || e.Shards[0].TaskID != l.TaskID {
-		t.Errorf("its node is back: %+v", e.Shards[0])
+		t.Errorf("after its node is back the shard is %+v", e.Shards[0])
 	}
 	s.update(l, cluster.Finished)
 	if e := s.execution(s.created[0]); e.State != executions.Finished {
-		t.Errorf("it has finished: %+v", e)
+		t.Errorf("after the task has finished the execution is %+v", e)
 	}
 }
 
-// TestK5AnUnreachableTaskWithoutALeaseIsExplained: explain and the shard say for what the shard waits. The operator who
-// confirms its end is named in its cause, and only an unreachable task can be confirmed.
+// TestK5AnUnreachableTaskWithoutALeaseIsExplained checks that explain and the execution say what the shard waits for.
+// An operator can confirm the end of the task only while it is unreachable. The failure cause must then say so, and the
+// task must be killed.
 func TestK5AnUnreachableTaskWithoutALeaseIsExplained(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
@@ -148,7 +152,7 @@ func TestK5AnUnreachableTaskWithoutALeaseIsExplained(t *testing.T) {
 		return s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}}).Replies[0]
 	}
 	if forget().Err == nil {
-		t.Error("a task that runs is forgotten")
+		t.Error("an operator can confirm the end of a running task")
 	}
 	s.reportUnreachable(l)
 	s.runFor(2 * time.Minute)
@@ -156,17 +160,17 @@ func TestK5AnUnreachableTaskWithoutALeaseIsExplained(t *testing.T) {
 	x, e := s.explain("my_job"), s.execution(s.created[0])
 	if len(x.Running) != 1 || !strings.HasPrefix(x.Running[0].Reason, want) ||
 		x.Running[0].ReasonCode != "exclusive_unreachable" {
-		t.Errorf("explain: %+v", x.Running)
+		t.Errorf("explain shows %+v", x.Running)
 	}
 	if !strings.HasPrefix(e.Shards[0].Reason, want) {
-		t.Errorf("the shard: %+v", e.Shards[0])
+		t.Errorf("the shard is shown as %+v", e.Shards[0])
 	}
 	reply := forget()
 	if e := s.execution(s.created[0]); reply.Err != nil || e.Shards[0].State != executions.Lost ||
 		e.Shards[0].FailureCause != "an operator confirmed that it had ended" {
-		t.Errorf("%v, %+v", reply.Err, e.Shards[0])
+		t.Errorf("the confirmation is answered with %v, and the shard is %+v", reply.Err, e.Shards[0])
 	}
 	if kills := calls[step.CallKill](s.last); len(kills) != 1 || kills[0].Kill.TaskID != l.TaskID {
-		t.Errorf("it may begin again when its node is back: %+v", s.last.Calls)
+		t.Errorf("the task is not killed, and may go on when its node is back: %+v", s.last.Calls)
 	}
 }

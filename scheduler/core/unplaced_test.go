@@ -10,14 +10,15 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// Unplaced lists exactly the shards that additional agents could run.
+// TestUnplacedShards checks that Unplaced lists exactly the shards that could run on additional agents, with the
+// reasons that explain shows.
 func TestUnplacedShards(t *testing.T) {
 	t.Parallel()
 	small := cluster.Offer{AgentID: "n1", Resources: resources.New(2, 1000), Total: resources.New(2, 1000)}
 	for name, c := range map[string]struct {
 		happens func(s *stage)
-		want    int
-		why     string
+		want    int    // the number of listed shards
+		why     string // a part of their reason
 	}{
 		"nothing waits":   {func(*stage) {}, 0, ""},
 		"no agent at all": {func(s *stage) { s.trigger() }, 3, "offered nothing"},
@@ -44,7 +45,7 @@ func TestUnplacedShards(t *testing.T) {
 		}, 0, ""},
 		"behind a run that is placed": {func(s *stage) {
 			s.trigger()
-			s.reportRunning(s.offersAndAccepts(cluster.Offer{AgentID: "n2", Resources: resources.New(3, 9000),
+			s.reportRunning(s.offerAndAnswer(cluster.Offer{AgentID: "n2", Resources: resources.New(3, 9000),
 				Total: resources.New(9, 9000)}))
 			s.trigger()
 		}, 0, ""},
@@ -57,12 +58,12 @@ func TestUnplacedShards(t *testing.T) {
 			c.happens(s)
 			got := s.core.views.Unplaced(100)
 			if len(got) != c.want {
-				t.Fatalf("%d are listed, not %d: %+v", len(got), c.want, got)
+				t.Fatalf("%d shards are listed, want %d: %+v", len(got), c.want, got)
 			}
 			for i, u := range got {
 				if u.Job != "my_job" || u.Item != i || u.Execution == "" || u.Resources.CPUMilli < 1000 ||
 					!strings.Contains(u.Why, c.why) || u.Why != s.explain("my_job").Waiting[i].Reason {
-					t.Errorf("%+v", u)
+					t.Errorf("shard %d is listed as %+v", i, u)
 				}
 			}
 			if want := min(2, c.want); len(s.core.views.Unplaced(2)) != want {
@@ -72,14 +73,14 @@ func TestUnplacedShards(t *testing.T) {
 	}
 }
 
-// A retried shard is unplaced only after its backoff.
+// TestUnplacedRetry checks that a shard that is to be retried is listed only after its backoff.
 func TestUnplacedRetry(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
 	s.app()
 	s.job(oneShard, func(j *jobs.Config) { j.MaxRetries = 1 })
 	s.trigger()
-	l := s.offersAndAccepts(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 64), Total: resources.New(1, 64)})
+	l := s.offerAndAnswer(cluster.Offer{AgentID: "n1", Resources: resources.New(1, 64), Total: resources.New(1, 64)})
 	s.reportRunning(l)
 	s.reportFailed(l[0])
 	if got := s.core.views.Unplaced(9); len(got) != 0 {
@@ -87,11 +88,12 @@ func TestUnplacedRetry(t *testing.T) {
 	}
 	s.stepAfter(time.Hour)
 	if got := s.core.views.Unplaced(9); len(got) != 1 || got[0].Item != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("after its backoff, listed are %+v", got)
 	}
 }
 
-func (s *stage) offersAndAccepts(o cluster.Offer) []cluster.TaskLaunch {
+// offerAndAnswer makes an offer, answers the ACCEPTs, and returns their launches.
+func (s *stage) offerAndAnswer(o cluster.Offer) []cluster.TaskLaunch {
 	s.t.Helper()
 	s.offerAgent(o)
 	return s.answerAccepts()

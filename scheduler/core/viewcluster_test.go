@@ -18,12 +18,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// showsAgent compares the view of an agent, and of its executors, with JSON. The ids of the framework and of tasks are
-// random.
-func (s *stage) showsAgent(when, id, want, executors string) {
+// expectAgent checks the views of an agent and of its executors, as JSON, on the agent's page and in the list of
+// agents.
+func (s *stage) expectAgent(when, id, want, executors string) {
 	s.t.Helper()
-	if broken := s.contradiction(); broken != "" {
-		s.t.Fatalf("%s: %s", when, broken)
+	if bad := s.contradiction(); bad != "" {
+		s.t.Fatalf("%s: %s", when, bad)
 	}
 	v, err := s.core.views.Agent(id)
 	if err != nil {
@@ -37,16 +37,17 @@ func (s *stage) showsAgent(when, id, want, executors string) {
 			s.t.Errorf("%s:\n got %s\nwant %s", when, got, c.want)
 		}
 	}
-	all := s.core.views.Cluster([]string{id, "another"})
-	if got, _ := json.Marshal(all.Agents); len(all.Agents) != 1 || string(got) != "["+want+"]" {
-		s.t.Errorf("%s: in the list it is %s", when, got)
+	list := s.core.views.Cluster([]string{id, "an unknown agent"})
+	if got, _ := json.Marshal(list.Agents); len(list.Agents) != 1 || string(got) != "["+want+"]" {
+		s.t.Errorf("%s: in the list the agent is %s", when, got)
 	}
-	if got, _ := json.Marshal(all.Executors); string(got) != executors {
+	if got, _ := json.Marshal(list.Executors); string(got) != executors {
 		s.t.Errorf("%s: in the list its executors are %s", when, got)
 	}
 }
 
-// Unknown properties of an agent are null; its use is that of executors and tasks; its state is what the master
+// TestAnAgentIsShownAsItIsKnown checks how an agent is shown while a job runs there, and while it is away and back.
+// What is not known is null. The used resources are those of its executors and tasks, and its state is what the master
 // reported last.
 func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	t.Parallel()
@@ -57,55 +58,52 @@ func TestAnAgentIsShownAsItIsKnown(t *testing.T) {
 	s.offer("S1", 8, 8000)
 	const use = `"cpus":{"total":%s,"used":2.5,"free":null},"memoryMB":{"total":%s,"used":256,"free":null},"tasks":2,"offer":null,"note":""}`
 	const executor = `[{"id":"my_app@-@S1@-@1","app":"my_app","agent":"S1","generation":1,"state":"%s","tasks":2,"cpus":0.5,"memoryMB":128,"tasksCpus":2,"tasksMemoryMB":128,"since":%s,"lastReport":%s,"lastHeartbeat":null,"note":""}]`
-	known := fmt.Sprintf(use, "8", "8000")
-	s.showsAgent("launched", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+
-		known,
+	agent := func(state, since string) string {
+		return `{"id":"S1","hostname":"S1","state":"` + state + `","since":"` + since + `",` +
+			fmt.Sprintf(use, "8", "8000")
+	}
+	running := fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`)
+	s.expectAgent("launched", "S1", agent("REGISTERED", "2026-11-21T08:00:00Z"),
 		fmt.Sprintf(executor, "STARTING", `"2026-11-21T08:00:00Z"`, "null"))
 	launches := s.answerAccepts()
 	s.reportRunning(launches)
-	report := &wire.Report{Time: s.now}
-	s.stepAfter(time.Second, s.clusterEvent(cluster.Message{AgentID: "S1", ExecutorID: launches[0].Executor.ID,
-		Report: report}))
-	s.showsAgent("runs", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:00Z",`+known,
-		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
+	report := cluster.Message{AgentID: "S1", ExecutorID: launches[0].Executor.ID, Report: &wire.Report{Time: s.now}}
+	s.stepAfter(time.Second, s.clusterEvent(report))
+	s.expectAgent("running", "S1", agent("REGISTERED", "2026-11-21T08:00:00Z"), running)
 	s.reportUnreachable(launches[0])
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1"}))
-	s.showsAgent("a partition", "S1",
-		`{"id":"S1","hostname":"S1","state":"UNREACHABLE","since":"2026-11-21T08:00:01Z",`+known,
-		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
+	s.expectAgent("unreachable", "S1", agent("UNREACHABLE", "2026-11-21T08:00:01Z"), running)
 	s.update(launches[0], cluster.Running, func(u *cluster.Update) { u.UUID = []byte("again") })
-	s.showsAgent("it is back", "S1", `{"id":"S1","hostname":"S1","state":"REGISTERED","since":"2026-11-21T08:00:01Z",`+
-		known,
-		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
+	s.expectAgent("back", "S1", agent("REGISTERED", "2026-11-21T08:00:01Z"), running)
 	s.stepAfter(time.Second, s.clusterEvent(cluster.Failure{AgentID: "S1"}))
-	s.showsAgent("it was removed", "S1",
-		`{"id":"S1","hostname":"S1","state":"AWAY","since":"2026-11-21T08:00:02Z",`+known,
-		fmt.Sprintf(executor, "RUNNING", `"2026-11-21T08:00:00Z"`, `"2026-11-21T08:00:01Z"`))
+	s.expectAgent("removed", "S1", agent("AWAY", "2026-11-21T08:00:02Z"), running)
 
 	s.restart()
-	s.showsAgent("a new leader", "S1", `{"id":"S1","hostname":"S1","state":null,"since":null,`+fmt.Sprintf(use, "null",
-		"null"), fmt.Sprintf(executor, "RUNNING", "null", "null"))
+	s.expectAgent("under a new leader", "S1",
+		`{"id":"S1","hostname":"S1","state":null,"since":null,`+fmt.Sprintf(use, "null", "null"),
+		fmt.Sprintf(executor, "RUNNING", "null", "null"))
 	if _, err := s.core.views.Agent("S2"); problem.Of(err).Kind != problem.NotFound {
-		t.Errorf("an agent that was never seen: %v", err)
+		t.Errorf("the error for an unknown agent is %v", err)
 	}
 }
 
-// Held offers are shown as free; no other free resources are known.
+// TestWhatIsHeldOfAnAgentIsShown checks that the free resources of an agent are those of its held offers. It also
+// checks the totals of the cluster, and the pages of the list of agents.
 func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.app()
 	s.job(oneShard, everyFiveSeconds)
-	s.runFor(4900 * time.Millisecond) // a fire is due: offers are held for it
+	s.runFor(4900 * time.Millisecond) // offers are held for the fire in 100 ms
 	s.step(s.clusterEvent(cluster.Offers{Offers: []cluster.Offer{
 		{ID: "O1", AgentID: "S1", Hostname: "h1", Resources: resources.New(8, 8000), Unavailable: s.now.Add(2 * time.Hour)},
 		{ID: "O2", AgentID: "S2", Hostname: "h0", Resources: resources.New(4, 4000), Unavailable: s.now.Add(time.Minute), AvailableAgain: s.now.Add(time.Hour)},
 	}}))
 	const none = `,"tasks":0,"offer":null,"note":""}`
-	s.showsAgent("in maintenance soon", "S2",
+	s.expectAgent("in maintenance soon", "S2",
 		`{"id":"S2","hostname":"h0","state":"DRAINING","since":null,"maintenance":{"from":"2026-11-21T08:01:04.9Z","until":"2026-11-21T09:00:04.9Z"},`+
 			`"cpus":{"total":4,"used":0,"free":null},"memoryMB":{"total":4000,"used":0,"free":null}`+none, `[]`)
-	s.showsAgent("in maintenance later", "S1",
+	s.expectAgent("in maintenance later", "S1",
 		`{"id":"S1","hostname":"h1","state":"REGISTERED","since":"2026-11-21T08:00:04.9Z","maintenance":{"from":"2026-11-21T10:00:04.9Z","until":null},`+
 			`"cpus":{"total":8,"used":0,"free":8},"memoryMB":{"total":8000,"used":0,"free":8000},"tasks":0,"offer":{"cpus":8,"memoryMB":8000,"since":"2026-11-21T08:00:04.9Z"},"note":""}`, `[]`)
 
@@ -113,7 +111,7 @@ func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 	if got, _ := json.Marshal([]any{v.Subscribed, v.Since, v.Master, v.CPUs, v.MemoryMB, v.OffersHeld,
 		v.StartFailures}); string(got) !=
 		`[true,"2026-11-21T08:00:00Z","master-1",{"total":12,"used":0,"free":8},{"total":12000,"used":0,"free":8000},1,[]]` {
-		t.Errorf("the whole: %s", got)
+		t.Errorf("the cluster is shown as %s", got)
 	}
 	for _, c := range []struct {
 		filter views.ClusterFilter
@@ -128,22 +126,22 @@ func TestWhatIsHeldOfAnAgentIsShown(t *testing.T) {
 		{views.ClusterFilter{Search: "h2", Page: 1, PerPage: 9}, "", 0},
 	} {
 		if ids, total := c.filter.Of(s.core.views.AgentNames()); strings.Join(ids, " ") != c.want || total != c.total {
-			t.Errorf("%+v: %s of %d", c.filter, ids, total)
+			t.Errorf("%+v: got %s of %d, want %s of %d", c.filter, ids, total, c.want, c.total)
 		}
 	}
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S2"}))
 	if v, f := s.core.views.Cluster(nil), s.core.views.Facts().Agents; *v.CPUs.Total != 8 || f.Capacity.CPUs() != 8 ||
 		f.Total != 1 || f.Unreachable != 0 {
-		t.Errorf("without the agent that went away: %v CPUs, the overview says %+v", *v.CPUs.Total, f)
+		t.Errorf("without the removed agent there are %v CPUs, and the overview shows %+v", *v.CPUs.Total, f)
 	}
 	s.unsubscribe()
 	if v := s.core.views.Cluster(nil); v.Subscribed || v.Since != nil || v.Master != nil || v.FrameworkID == "" ||
 		v.OffersHeld != 0 {
-		t.Errorf("without a session: %+v", v)
+		t.Errorf("without a session the cluster is shown as %+v", v)
 	}
 }
 
-// The tasks of an agent have the states that the cluster reports.
+// TestTheTasksOfAnAgentAreShown checks that the tasks of an agent are shown with the states that the cluster reports.
 func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -162,19 +160,21 @@ func TestTheTasksOfAnAgentAreShown(t *testing.T) {
 	got := ""
 	for i, r := range v.Running {
 		if r.ExecutionID != id || r.JobName != "my_job" || r.TaskID != launches[i].TaskID || !r.Since.Equal(s.now) {
-			t.Errorf("%+v", r)
+			t.Errorf("task %d is shown as %+v", i, r)
 		}
 		got += fmt.Sprintf("%d %s, ", r.Item, r.State)
 	}
 	if want := "0 STAGING, 1 STARTING, 2 RUNNING, 3 KILLING, 4 UNREACHABLE, "; got != want {
-		t.Errorf("got %s\nwant %s", got, want)
+		t.Errorf("the states are %s\nwant %s", got, want)
 	}
 	if v, err := s.core.views.Agent("S2"); err != nil || len(v.Running) != 0 || v.Running == nil {
-		t.Errorf("%+v, %v", v, err)
+		t.Errorf("an agent without tasks is shown as %+v, %v", v, err)
 	}
 }
 
-// A start failure that keeps an app off an agent is shown with its time, its reason, and its end.
+// TestStartFailuresAreShown checks that the start failures that keep an app off an agent are shown with their number,
+// their cause and the time at which they end, for the cluster and for the agent. Those of a host are shown for the
+// cluster only.
 func TestStartFailuresAreShown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -187,23 +187,23 @@ func TestStartFailuresAreShown(t *testing.T) {
 	a := app.Default()
 	a.AppName, a.AppURL = "my_app", "http://127.0.0.1/p.tar"
 	s.core.startFailures.RecordUnreachable(a, "my_job@1", s.now, reason.HostSilent("h:80"))
-	for when, list := range map[string]func() ([]views.StartFailureView, int){
-		"of all": func() ([]views.StartFailureView, int) {
+	for of, list := range map[string]func() ([]views.StartFailureView, int){
+		"the cluster": func() ([]views.StartFailureView, int) {
 			v := s.core.views.Cluster(nil)
 			return v.StartFailures, v.StartFailuresTotal
 		},
-		"of an agent": func() ([]views.StartFailureView, int) {
+		"an agent": func() ([]views.StartFailureView, int) {
 			v, _ := s.core.views.Agent("S1")
 			return v.StartFailures, len(v.StartFailures)
 		},
 	} {
 		want := `[{"app":"my_app","agent":"S1","hostname":"S1","host":"","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"FAILED (CONTAINER_LAUNCH_FAILED): no such file","causeCode":"cluster_reported","causeArgs":{"message":"no such file","reason":"CONTAINER_LAUNCH_FAILED","state":"FAILED"}}]`
-		if when == "of all" {
+		if of == "the cluster" {
 			want = `[{"app":"my_app","agent":"","hostname":"","host":"127.0.0.1:80","failures":1,"notBefore":"2026-11-21T08:00:01Z","cause":"h:80 did not answer","causeCode":"host_silent","causeArgs":{"host":"h:80"}},` + want[1:]
 		}
 		shown, total := list()
 		if got, _ := json.Marshal(shown); string(got) != want || total != len(shown) {
-			t.Errorf("%s: %d\n got %s\nwant %s", when, total, got, want)
+			t.Errorf("%s: %d start failures\n got %s\nwant %s", of, total, got, want)
 		}
 	}
 }

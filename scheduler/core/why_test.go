@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// TestNotesHaveTheirCodes checks that the code of each note has the same index as the note, and that After puts the
-// notes of a check first.
+// TestNotesHaveTheirCodes checks that each note has the same index as its code, and that After puts the notes of a
+// check first.
 func TestNotesHaveTheirCodes(t *testing.T) {
 	t.Parallel()
 	var v views.NotesView
@@ -35,9 +35,9 @@ func TestNotesHaveTheirCodes(t *testing.T) {
 		}
 	}
 	if none := (views.NotesView{}).After(nil); none.Notes != nil || none.NoteReasons != nil {
-		t.Errorf("%+v", none)
+		t.Errorf("without notes, After returns %+v", none)
 	}
 	if text := v.NoteReasons[0]; text.Code != "text" || text.Args != nil {
-		t.Errorf("%+v", text)
+		t.Errorf("the code of a text is %+v", text)
 	}
 }
