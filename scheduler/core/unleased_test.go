@@ -12,8 +12,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// runUnleased runs the shard of an exclusive job on node S1 of a Kubernetes whose pods can't request leases. Then it lets
-// the node be unreachable for longer than any time of rule E4.
+// runUnleased runs the shard of an exclusive job on node S1 of a Kubernetes whose pods can't request leases. Then it
+// lets the node be unreachable for longer than any time of rule E4.
 func runUnleased(t *testing.T, change func(*jobs.Config)) (*stage, cluster.TaskLaunch) {
 	t.Helper()
 	s := newStageOfTaskExecutors(t)

@@ -7,21 +7,23 @@ import (
 	"time"
 )
 
-// TestDriftOfAClock: a report that takes long makes the clock look behind, so the quickest of several reports counts.
+// TestDriftOfAClock checks which drift of an agent's clock follows from its reports. A report that arrives late makes
+// the clock look behind, so the quickest of several reports counts.
 func TestDriftOfAClock(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 	const ahead, behind = 1, -1
 	type report struct {
-		// after is the time since the last report; off is how far its time is ahead of now when it arrives.
+		// after is the time since the last report. off is how far the time in the report is ahead of its arrival.
 		after, off time.Duration
-		want       int
+		want       int // ahead, behind, or 0
 	}
-	every := func(off time.Duration, want ...int) (all []report) {
+	// every returns a report every ten seconds, with the same off.
+	every := func(off time.Duration, want ...int) (reports []report) {
 		for _, w := range want {
-			all = append(all, report{10 * time.Second, off, w})
+			reports = append(reports, report{10 * time.Second, off, w})
 		}
-		return all
+		return reports
 	}
 	for name, reports := range map[string][]report{
 		"right":              every(-time.Millisecond, 0, 0, 0, 0, 0, 0, 0),
@@ -30,7 +32,8 @@ func TestDriftOfAClock(t *testing.T) {
 		"behind":             every(-1100*time.Millisecond, 0, 0, 0, 0, 0, behind, behind),
 		"late, except one": append(every(-5*time.Second, 0, 0, 0, 0),
 			append(every(0, 0), every(-5*time.Second, 0, 0, 0)...)...),
-		"all at once and late": {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0}, {0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
+		"all at once and late": {{0, -50 * time.Second, 0}, {0, -40 * time.Second, 0}, {0, -30 * time.Second, 0},
+			{0, -20 * time.Second, 0}, {0, -10 * time.Second, 0}, {0, -2 * time.Second, 0}, {0, -2 * time.Second, 0}},
 		"corrected": append(every(3*time.Second, ahead, ahead),
 			every(0, ahead, ahead, ahead, ahead, ahead, 0)...),
 		"nearly corrected": append(every(3*time.Second, ahead),
@@ -44,16 +47,16 @@ func TestDriftOfAClock(t *testing.T) {
 			clock.add(now, now.Add(r.off))
 			clock.recorded = clock.drift(now, now)
 			if cmp.Compare(clock.recorded, 0) != r.want {
-				t.Errorf("%s: after report %d its drift is %s, want %d", name, i+1, clock.recorded, r.want)
+				t.Errorf("%s: after report %d the drift is %s, want the sign %d", name, i+1, clock.recorded, r.want)
 			}
 		}
 	}
 	clock := remoteClock{}
 	clock.add(start, start)
 	if got := clock.drift(start, start.Add(time.Hour)); got != 0 {
-		t.Errorf("one report after the wall clock was set an hour forward: %s, want 0 until there are more", got)
+		t.Errorf("after the wall clock was set an hour forward, one report gives the drift %s, want 0", got)
 	}
 	if got := clock.drift(start, start.Add(-time.Hour)); got != time.Hour {
-		t.Errorf("after the wall clock was set an hour back: %s", got)
+		t.Errorf("after the wall clock was set an hour back, the drift is %s, want an hour", got)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
 )
 
-// TestE1WhatMayHaveBegun: an attempt counts as never begun only if that is certain.
+// TestE1WhatMayHaveBegun checks that an attempt counts as never begun only if this is certain.
 func TestE1WhatMayHaveBegun(t *testing.T) {
 	t.Parallel()
 	uuid, at := []byte("u"), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -19,7 +19,7 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 	for name, test := range map[string]struct {
 		attempt progressSoFar
 		u       cluster.Update
-		heard   bool
+		heard   bool // an update from its executor was committed before
 		want    bool
 	}{
 		"executor ended, never heard":                        {progressSoFar{}, terminated, false, false},
@@ -44,22 +44,23 @@ func TestE1WhatMayHaveBegun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := mayHaveBegun(test.attempt, test.u, test.heard); got != test.want {
-				t.Errorf("%v, want %v", got, test.want)
+				t.Errorf("may have begun: %v, want %v", got, test.want)
 			}
 		})
 	}
 }
 
-// TestE2SupervisorLost: the end of the process that supervises tasks is a loss, like the end of their executor.
+// TestE2SupervisorLost checks that a task counts as lost if the process that supervises it has ended, as if its
+// executor had ended.
 func TestE2SupervisorLost(t *testing.T) {
 	t.Parallel()
-	data := &wire.Status{SupervisorLost: true}
-	u := cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: []byte("u"), Status: data}
+	u := cluster.Update{State: cluster.Failed, Source: cluster.FromExecutor, UUID: []byte("u"),
+		Status: &wire.Status{SupervisorLost: true}}
 	if got := classify(progressSoFar{seen: executions.SeenRunning}, u, true); got != outcomeLost {
-		t.Errorf("%v, want %v", got, outcomeLost)
+		t.Errorf("without a supervisor: %v, want %v", got, outcomeLost)
 	}
 	u.Status = nil
 	if got := classify(progressSoFar{seen: executions.SeenRunning}, u, true); got != outcomeFailed {
-		t.Errorf("a failure of its own: %v, want %v", got, outcomeFailed)
+		t.Errorf("without a status: %v, want %v", got, outcomeFailed)
 	}
 }

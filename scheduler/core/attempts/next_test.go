@@ -17,10 +17,11 @@ var (
 	drained = reason.MachineDrained("m1")
 )
 
-// TestNext has a row for each rule of what follows the end of an attempt.
+// TestNext has a row for each rule about what follows the end of an attempt.
 func TestNext(t *testing.T) {
 	t.Parallel()
-	job := func(change ...func(*ending)) ending {
+	// end returns the end of an attempt of a normal job, with changes.
+	end := func(change ...func(*ending)) ending {
 		in := ending{
 			cause: boom, agent: "S1", tries: 3, next: executions.NormalTrigger, source: executions.Triggered,
 			retry:  retryLimits{minDelay: 2 * time.Second, maxDelay: 20 * time.Second, timeoutSeconds: 10},
@@ -34,142 +35,142 @@ func TestNext(t *testing.T) {
 	result := func(o outcome) func(*ending) { return func(in *ending) { in.outcome = o } }
 	counts := func(c executions.Tries) func(*ending) { return func(in *ending) { in.counts = c } }
 	retries := func(n int) func(*ending) { return func(in *ending) { in.retry.max = n } }
-	wanted := func(in *ending) { in.killWanted = true }
+	killWanted := func(in *ending) { in.killWanted = true }
 	kill := func(why reason.Reason) func(*ending) { return func(in *ending) { in.killWanted, in.kill = true, why } }
 	runEnds := func(why reason.Reason) func(*ending) {
 		return func(in *ending) { in.killWanted, in.runEnds = true, why }
 	}
 	timedOut := func(in *ending) { in.killWanted, in.timedOut, in.ran = true, true, 11*time.Second }
-	cluster := func(in *ending) { in.cause = reason.ClusterReported("KILLED", "", "boom") }
-	forced := func(in *ending) { in.cause = reason.EndedByForce(boom) }
+	causeOfCluster := func(in *ending) { in.cause = reason.ClusterReported("KILLED", "", "boom") }
+	endedByForce := func(in *ending) { in.cause = reason.EndedByForce(boom) }
 	failover := func(in *ending) { in.failover = true }
 	away := func(in *ending) { in.away = true }
 	silent := func(machine string) func(*ending) { return func(in *ending) { in.away, in.machine = true, machine } }
 	daemon := func(in *ending) {
 		in.daemon, in.source, in.next = true, executions.DaemonSource, executions.DaemonSource
 	}
-	served := func(in *ending) { in.servedElsewhere = true }
-	ran := func(in *ending) { in.ranBefore = true }
-	starts := func(in *ending) { in.taskExecutors = true }
+	servedElsewhere := func(in *ending) { in.servedElsewhere = true }
+	ranBefore := func(in *ending) { in.ranBefore = true }
+	taskExecutors := func(in *ending) { in.taskExecutors = true }
 
 	for _, row := range []struct {
 		rule string
 		in   ending
 		want string
 	}{
-		{"S4 the first end is final", job(result(outcomeFinished)), "FINISHED: boom"},
-		{"M3 what the deadline of a drain ends runs again", job(kill(drained), result(outcomeKilled)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt KILLED"},
-		{"M3 also if it failed as it was stopped", job(kill(drained), result(outcomeFailed)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt KILLED"},
-		{"M3 or was lost", job(kill(drained), result(outcomeLost)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt LOST"},
-		{"M3 what finished before has finished", job(kill(drained), result(outcomeFinished)), "FINISHED: boom"},
-		{"M3 unless its run is to end", job(kill(drained), runEnds(asked), result(outcomeKilled)), "KILLED: killed on request; boom"},
-		{"M3 a daemon's shard goes on", job(kill(drained), daemon, result(outcomeKilled)), "WAITING DAEMON in 1s: its machine m1 is drained; attempt KILLED"},
+		{"S4 the first end is final", end(result(outcomeFinished)), "FINISHED: boom"},
+		{"M3 a shard that the deadline of a drain kills runs again", end(kill(drained), result(outcomeKilled)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt KILLED"},
+		{"M3 also if it failed when it was killed", end(kill(drained), result(outcomeFailed)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt KILLED"},
+		{"M3 also if it was lost", end(kill(drained), result(outcomeLost)), "WAITING FAILOVER in 1s: its machine m1 is drained; attempt LOST"},
+		{"M3 a shard that had finished stays finished", end(kill(drained), result(outcomeFinished)), "FINISHED: boom"},
+		{"M3 it does not run again if its run is to end", end(kill(drained), runEnds(asked), result(outcomeKilled)), "KILLED: killed on request; boom"},
+		{"M3 a daemon's shard goes on", end(kill(drained), daemon, result(outcomeKilled)), "WAITING DAEMON in 1s: its machine m1 is drained; attempt KILLED"},
 
-		{"E1 a task that never began is launched again, with the same source", job(result(outcomeNeverStarted)),
+		{"E1 a task that never began is launched again, with the same source", end(result(outcomeNeverStarted)),
 			"WAITING NORMAL_TRIGGER in 4s: boom; attempt FAILED"},
 		{"E1 a daemon's delay grows with its failures, not with its age",
-			job(result(outcomeNeverStarted), daemon, counts(executions.Tries{Losses: 1})),
+			end(result(outcomeNeverStarted), daemon, counts(executions.Tries{Losses: 1})),
 			"WAITING DAEMON in 2s: boom; losses 1; attempt FAILED"},
-		{"E1 a task that the master refused is launched again", job(result(outcomeRejected)),
+		{"E1 a task that the master refused is launched again", end(result(outcomeRejected)),
 			"WAITING NORMAL_TRIGGER in 1s: boom; errors 1; attempt FAILED"},
-		{"E1 on a new executor, if the old one may be the cause",
-			job(result(outcomeRejected), daemon, ran, counts(executions.Tries{Errors: 1})),
+		{"E1 it is launched on a new executor, if the old one may be the cause",
+			end(result(outcomeRejected), daemon, ranBefore, counts(executions.Tries{Errors: 1})),
 			"WAITING DAEMON in 2s: boom; errors 2; closes its executor; attempt FAILED"},
-		{"E1 a task that the master refuses too often fails", job(result(outcomeRejected), counts(executions.Tries{Errors: 1})),
+		{"E1 a task that the master refuses too often fails", end(result(outcomeRejected), counts(executions.Tries{Errors: 1})),
 			"FAILED: boom; errors 2"},
 
-		{"E2 a lost shard is not run again without failover", job(result(outcomeLost)), "LOST: boom"},
-		{"E2 a lost shard is run again with failover", job(result(outcomeLost), failover),
+		{"E2 a lost shard is not run again without failover", end(result(outcomeLost)), "LOST: boom"},
+		{"E2 a lost shard is run again with failover", end(result(outcomeLost), failover),
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
-		{"E2 a shard that is lost too often fails", job(result(outcomeLost), failover, counts(executions.Tries{Losses: 1})),
+		{"E2 a shard that is lost too often fails", end(result(outcomeLost), failover, counts(executions.Tries{Losses: 1})),
 			"FAILED: lost 2 times; last: boom; losses 2"},
 		{"E2 agents that go away don't count",
-			job(result(outcomeLost), failover, away, counts(executions.Tries{Losses: 1})),
+			end(result(outcomeLost), failover, away, counts(executions.Tries{Losses: 1})),
 			"WAITING FAILOVER in 1s: boom; losses 1; attempt LOST"},
-		{"E2 a machine that fell silent with it is counted", job(result(outcomeLost), failover, silent("h1")),
+		{"E2 a machine that fell silent with it is counted", end(result(outcomeLost), failover, silent("h1")),
 			"WAITING FAILOVER in 1s: boom; machines 1; attempt LOST"},
-		{"E2 the same machine is counted once", job(result(outcomeLost), failover, silent("h1"),
+		{"E2 the same machine is counted once", end(result(outcomeLost), failover, silent("h1"),
 			counts(executions.Tries{Machines: 1, Machine: "h1"})),
 			"WAITING FAILOVER in 1s: boom; machines 1; attempt LOST"},
-		{"E2 a shard with which two machines were lost is not run again", job(result(outcomeLost), failover, silent("h2"),
+		{"E2 a shard with which two machines were lost is not run again", end(result(outcomeLost), failover, silent("h2"),
 			counts(executions.Tries{Machines: 1, Machine: "h1"})),
 			"LOST: it was lost with 2 machines, which it may have brought down, so it is not run again: boom; machines 2"},
-		{"E2 a daemon's shard is, however many machines were lost with it", job(result(outcomeLost), daemon, silent("h2"),
+		{"E2 a daemon's shard is run again, however many machines were lost with it", end(result(outcomeLost), daemon, silent("h2"),
 			counts(executions.Tries{Machines: 1, Machine: "h1"})),
 			"WAITING FAILOVER in 1s: boom; machines 2; attempt LOST"},
-		{"E2 a daemon is run again for ever", job(result(outcomeLost), daemon, counts(executions.Tries{Losses: 9})),
+		{"E2 a daemon's shard is run again, however often it is lost", end(result(outcomeLost), daemon, counts(executions.Tries{Losses: 9})),
 			"WAITING FAILOVER in 4s: boom; losses 10; attempt LOST"},
 
-		{"E3 a shard that failed by itself is not run again", job(result(outcomeFailed)), "FAILED: boom"},
-		{"E3 maxRetries runs it again", job(result(outcomeFailed), retries(2), counts(executions.Tries{Fails: 1})),
+		{"E3 a shard that failed by itself is not run again", end(result(outcomeFailed)), "FAILED: boom"},
+		{"E3 maxRetries runs it again", end(result(outcomeFailed), retries(2), counts(executions.Tries{Fails: 1})),
 			"WAITING TRIGGER in 4s: boom; fails 2; attempt FAILED"},
-		{"E6 not more often than maxRetries",
-			job(result(outcomeFailed), retries(2), counts(executions.Tries{Fails: 2})),
+		{"E6 it is not run again more often than maxRetries",
+			end(result(outcomeFailed), retries(2), counts(executions.Tries{Fails: 2})),
 			"FAILED: boom; fails 2"},
-		{"X8 a daemon that ends is run again", job(result(outcomeFailed), daemon),
+		{"X8 a daemon that ends is run again", end(result(outcomeFailed), daemon),
 			"WAITING DAEMON in 1s: boom; fails 1; attempt FAILED"},
-		{"X8 also when it ends well", job(result(outcomeFinished), daemon, counts(executions.Tries{Fails: 1})),
+		{"X8 also when it ends well", end(result(outcomeFinished), daemon, counts(executions.Tries{Fails: 1})),
 			"WAITING DAEMON in 2s: boom; fails 2; attempt FAILED"},
 
-		{"X1 an executor with another ExecutorInfo at the master gets no more tasks", job(result(outcomeExecutorInfoMismatch)),
+		{"X1 an executor with another ExecutorInfo at the master gets no more tasks", end(result(outcomeExecutorInfoMismatch)),
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor for its ExecutorInfo; attempt FAILED"},
-		{"L6 an agent where the executor does not start is avoided", job(result(outcomeExecutorStartFailed)),
+		{"L6 an agent where the executor does not start is avoided", end(result(outcomeExecutorStartFailed)),
 			"WAITING NORMAL_TRIGGER in 1s: boom; starts 1; blames the agent; attempt FAILED"},
 		{"L6 a shard that does not start too often fails",
-			job(result(outcomeExecutorStartFailed), counts(executions.Tries{Starts: 1})),
+			end(result(outcomeExecutorStartFailed), counts(executions.Tries{Starts: 1})),
 			"FAILED: the app's executor did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
-		{"L6 so does one whose tasks have executors of their own",
-			job(result(outcomeExecutorStartFailed), starts, counts(executions.Tries{Starts: 1})),
+		{"L6 so does a shard whose tasks bring their executors",
+			end(result(outcomeExecutorStartFailed), taskExecutors, counts(executions.Tries{Starts: 1})),
 			"FAILED: a task of the app did not start, 2 times; last on agent S1: boom; starts 2; blames the agent"},
-		{"X4 another leader's address blames no agent", job(result(outcomeExecutorStartFailed), served),
+		{"X4 another leader's address blames no agent", end(result(outcomeExecutorStartFailed), servedElsewhere),
 			"WAITING NORMAL_TRIGGER in 4s: boom; closes its executor; attempt FAILED"},
 
-		{"K1 a task that was killed by its id is not run again", job(result(outcomeLost), failover, kill(asked)),
+		{"K1 a task that was killed by its id is not run again", end(result(outcomeLost), failover, kill(asked)),
 			"KILLED: killed on request"},
-		{"K1 the reason says that SIGKILL ended it", job(result(outcomeKilled), forced, kill(asked)),
+		{"K1 the reason says that SIGKILL ended it", end(result(outcomeKilled), endedByForce, kill(asked)),
 			"KILLED: " + reason.EndedByForce(asked.Saying(boom)).String()},
-		{"K1 the reason keeps the job's own words", job(result(outcomeKilled), kill(asked)), "KILLED: killed on request; boom"},
-		{"K1 the reason omits the cluster's words", job(result(outcomeKilled), kill(asked), cluster),
+		{"K1 the reason keeps the job's own words", end(result(outcomeKilled), kill(asked)), "KILLED: killed on request; boom"},
+		{"K1 the reason omits the cluster's words", end(result(outcomeKilled), kill(asked), causeOfCluster),
 			"KILLED: killed on request"},
-		{"K1 a task that had finished stays finished", job(result(outcomeFinished), kill(asked)), "FINISHED: boom"},
-		{"K1 not by the next server either", job(result(outcomeKilled), failover, runEnds(stopped), kill(asked)),
+		{"K1 a task that had finished stays finished", end(result(outcomeFinished), kill(asked)), "FINISHED: boom"},
+		{"K1 it is not run again by the next server either", end(result(outcomeKilled), failover, runEnds(stopped), kill(asked)),
 			"KILLED: killed on request; boom"},
-		{"X8 a daemon's shard goes on", job(result(outcomeKilled), daemon, kill(asked)),
+		{"X8 a daemon's shard goes on", end(result(outcomeKilled), daemon, kill(asked)),
 			"WAITING DAEMON in 1s: killed on request; attempt KILLED"},
-		{"X8 until its run ends", job(result(outcomeKilled), daemon, runEnds(reason.Of(reason.Disabled)), kill(asked)),
+		{"X8 it ends if its run is to end", end(result(outcomeKilled), daemon, runEnds(reason.Of(reason.Disabled)), kill(asked)),
 			"KILLED: the job is disabled; boom"},
-		{"K2 a run that is to end ends", job(result(outcomeKilled), runEnds(reason.Of(reason.Disabled))),
+		{"K2 a run that is to end ends", end(result(outcomeKilled), runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled; boom"},
-		{"K2 also if its task was lost", job(result(outcomeLost), failover, runEnds(reason.Of(reason.Disabled))),
+		{"K2 also if its task was lost", end(result(outcomeLost), failover, runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled"},
-		{"K2 a shard that had finished stays finished", job(result(outcomeFinished), runEnds(reason.Of(reason.Disabled))),
+		{"K2 a shard that had finished stays finished", end(result(outcomeFinished), runEnds(reason.Of(reason.Disabled))),
 			"FINISHED: boom"},
 
-		{"O4 a shard that a stopping server kills is run again", job(result(outcomeKilled), failover, runEnds(stopped)),
+		{"O4 a shard that a stopping server kills is run again", end(result(outcomeKilled), failover, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt KILLED"},
-		{"O4 without failover it is lost", job(result(outcomeKilled), runEnds(stopped)),
+		{"O4 without failover it is lost", end(result(outcomeKilled), runEnds(stopped)),
 			"LOST: lost by shutdown of the scheduler; boom"},
-		{"O4 a shard that had finished stays finished", job(result(outcomeFinished), failover, runEnds(stopped)),
+		{"O4 a shard that had finished stays finished", end(result(outcomeFinished), failover, runEnds(stopped)),
 			"FINISHED: boom"},
-		{"O4 a daemon's shard is run again even then", job(result(outcomeFinished), daemon, runEnds(stopped)),
+		{"O4 a daemon's shard is run again even then", end(result(outcomeFinished), daemon, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt FAILED"},
 
-		{"K4 a task that ran for too long has timed out", job(result(outcomeKilled), timedOut),
+		{"K4 a task that ran for too long has timed out", end(result(outcomeKilled), timedOut),
 			"TIMED_OUT: timed out: it ran for 11s, the job's timeoutSeconds is 10; boom"},
-		{"K4 a timeout is retried", job(result(outcomeFailed), timedOut, retries(1)),
+		{"K4 a timeout is retried", end(result(outcomeFailed), timedOut, retries(1)),
 			"WAITING TRIGGER in 2s: timed out: it ran for 11s, the job's timeoutSeconds is 10; boom; fails 1; attempt TIMED_OUT"},
-		{"K4 a task that had finished stays finished", job(result(outcomeFinished), timedOut), "FINISHED: boom"},
-		{"K4 a loss with the agent counts as a loss", job(result(outcomeLost), timedOut, failover, away),
+		{"K4 a task that had finished stays finished", end(result(outcomeFinished), timedOut), "FINISHED: boom"},
+		{"K4 a loss with the agent counts as a loss", end(result(outcomeLost), timedOut, failover, away),
 			"WAITING FAILOVER in 1s: boom; attempt LOST"},
-		{"K4 also while the server stops",
-			job(result(outcomeLost), timedOut, failover, away, runEnds(stopped)),
+		{"K4 it also counts as a loss while the server stops",
+			end(result(outcomeLost), timedOut, failover, away, runEnds(stopped)),
 			"WAITING FAILOVER in 1s: lost by shutdown of the scheduler; attempt LOST"},
 		{"K4 the end of the run takes precedence",
-			job(result(outcomeKilled), timedOut, runEnds(reason.Of(reason.Disabled))),
+			end(result(outcomeKilled), timedOut, runEnds(reason.Of(reason.Disabled))),
 			"KILLED: the job is disabled; boom"},
-		{"K4 so does a kill of the task", job(result(outcomeKilled), timedOut, kill(asked)),
+		{"K4 a kill of the task takes precedence", end(result(outcomeKilled), timedOut, kill(asked)),
 			"KILLED: killed on request; boom"},
-		{"K1 a kill without a reason of its own", job(result(outcomeKilled), wanted), "KILLED: "},
+		{"K1 a kill without a reason of its own", end(result(outcomeKilled), killWanted), "KILLED: "},
 	} {
 		if got := next(row.in).String(); got != row.want {
 			t.Errorf("%s:\n got %s\nwant %s", row.rule, got, row.want)
@@ -177,7 +178,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// String returns the decisions of a verdict, for tests; it omits counts that are 0.
+// String describes a verdict for tests. It omits counts that are 0.
 func (v verdict) String() string {
 	var b strings.Builder
 	b.WriteString(string(v.state))
@@ -205,8 +206,8 @@ func (v verdict) String() string {
 	return b.String()
 }
 
-// TestNextAlwaysDecides: for any combination of inputs a shard ends or waits, counters only grow, and only daemons
-// exceed their limits.
+// TestNextAlwaysDecides checks for all combinations of inputs that the shard ends or waits, that no counter decreases
+// and at most one grows, and that a daemon's shard ends only with its run.
 func TestNextAlwaysDecides(t *testing.T) {
 	t.Parallel()
 	bools := []bool{false, true}
@@ -218,8 +219,8 @@ func TestNextAlwaysDecides(t *testing.T) {
 					bit := func(i int) bool { return bools[flags>>i&1] }
 					in := ending{outcome: result, cause: boom, kill: kill, runEnds: runEnds, tries: 2,
 						next: executions.NormalTrigger, source: executions.Triggered,
-						killWanted: !kill.IsZero() || !runEnds.IsZero() &&
-							bit(0), daemon: bit(2), failover: bit(3), away: bit(4),
+						killWanted: !kill.IsZero() || !runEnds.IsZero() && bit(0),
+						daemon:     bit(2), failover: bit(3), away: bit(4),
 						counts: executions.Tries{Errors: 1, Losses: 1, Fails: 1, Starts: 1},
 						limits: attemptLimits{losses: 2, errors: 2, starts: 2, minDelay: 1, maxDelay: 8}}
 					if bit(5) {
@@ -236,11 +237,12 @@ func TestNextAlwaysDecides(t *testing.T) {
 					}
 					v := next(in)
 					switch grown := v.counts.Sum() - in.counts.Sum(); {
-					case !v.state.Terminal() && v.state != executions.Waiting, v.state == executions.Waiting &&
-						v.source == "", !v.attempt.Terminal():
-						t.Fatalf("%+v: %v", in, v)
+					case !v.state.Terminal() && v.state != executions.Waiting,
+						v.state == executions.Waiting && v.source == "",
+						!v.attempt.Terminal():
+						t.Fatalf("%+v: the shard neither ends nor waits: %v", in, v)
 					case v.counts.Errors < 1, v.counts.Losses < 1, v.counts.Fails < 1, v.counts.Starts < 1, grown > 1:
-						t.Fatalf("%+v counts %+v", in, v.counts)
+						t.Fatalf("%+v: the counts become %+v", in, v.counts)
 					case in.daemon && executions.GoesOn(runEnds) && v.state.Terminal():
 						t.Fatalf("%+v: a daemon's shard ends: %v", in, v)
 					}

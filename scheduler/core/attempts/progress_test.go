@@ -14,7 +14,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestProgressIsBounded: programs may report any progress; only values within bounds are shown.
+// TestProgressIsBounded checks that the progress that programs report is shown within bounds, or not at all.
 func TestProgressIsBounded(t *testing.T) {
 	t.Parallel()
 	as := New(state.New(&step.Shared{}), sandbox.Places{}, nil, nil)

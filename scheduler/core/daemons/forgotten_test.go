@@ -7,8 +7,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestDaemonsForgottenItemsAreNotSearchedAgain: if a job has fewer shards than before, only the present items are
-// searched for runs.
+// TestDaemonsForgottenItemsAreNotSearchedAgain checks that after the records of a job's former shards were forgotten,
+// only the items of its present shards are searched for records.
 func TestDaemonsForgottenItemsAreNotSearchedAgain(t *testing.T) {
 	t.Parallel()
 	d := New(state.New(&step.Shared{}), nil, nil)
@@ -17,10 +17,10 @@ func TestDaemonsForgottenItemsAreNotSearchedAgain(t *testing.T) {
 	}
 	d.forgetFrom("my_job", 2)
 	if d.items["my_job"] != 2 || len(d.runs) != 2 {
-		t.Errorf("items up to %d, %d records; want 2 of both", d.items["my_job"], len(d.runs))
+		t.Errorf("%d items are searched for %d records, want 2 of each", d.items["my_job"], len(d.runs))
 	}
 	d.forgetFrom("my_job", 7)
 	if d.items["my_job"] != 2 {
-		t.Errorf("items up to %d without a record; want 2", d.items["my_job"])
+		t.Errorf("%d items are searched, want 2 as before", d.items["my_job"])
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ended makes an ended execution, the n-th of a job.
+// ended returns an execution of a job that was the n-th to end. All its shards have the same state.
 func ended(job string, n int, state State, shards int) *Execution {
 	fire := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Second)
 	e := &Execution{rec: record{ID: fmt.Sprintf("%s@%d", job, n), Job: job, Fire: fire, Settings: &Settings{},
@@ -20,8 +20,8 @@ func ended(job string, n int, state State, shards int) *Execution {
 	return e
 }
 
-// TestHistoryKeepsOfEachJobAndResult: each job has a ring for each result, so that no run displaces one of another job
-// or with another result.
+// TestHistoryKeepsOfEachJobAndResult checks that each job has a ring for each result, so that no run displaces a run of
+// another job or with another result.
 func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -41,27 +41,28 @@ func TestHistoryKeepsOfEachJobAndResult(t *testing.T) {
 	for job, sizes := range want {
 		for r, size := range sizes {
 			if got := len(h.jobs[job].rings[r].list); got != size {
-				t.Errorf("%s keeps %d of result %d, want %d", job, got, r, size)
+				t.Errorf("of %s, %d runs with result %d are kept, want %d", job, got, r, size)
 			}
 		}
 	}
 	last := int64(0)
 	for e := range h.all() {
 		if e.rec.EndNumber <= last {
-			t.Fatalf("end %d comes after end %d", e.rec.EndNumber, last)
+			t.Fatalf("end %d is listed after end %d", e.rec.EndNumber, last)
 		}
 		last = e.rec.EndNumber
 	}
 	if e := h.lastOf("both", ResultFinished, ResultFailed); e == nil || e.State() != Failed {
-		t.Errorf("the last run of both is %+v", e)
+		t.Errorf("the last finished or failed run of both is %+v, want the failed one", e)
 	}
 	if len(h.byID) != h.order.Len() || len(h.tasks) != h.order.Len() || len(h.crowded) != 0 {
-		t.Errorf("%d executions, %d ids, %d tasks, %d crowded rings", h.order.Len(), len(h.byID), len(h.tasks),
-			len(h.crowded))
+		t.Errorf("%d executions, but %d ids and %d tasks are indexed, and %d rings are crowded", h.order.Len(),
+			len(h.byID), len(h.tasks), len(h.crowded))
 	}
 }
 
-// TestHistoryIsBounded: all bounds hold for any order of ends.
+// TestHistoryIsBounded checks that the limit holds for random ends, that the indexes have what is kept, and that
+// nothing is left in them of what was removed.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -73,7 +74,7 @@ func TestHistoryIsBounded(t *testing.T) {
 		h.add(e)
 		h.trim(time.Now(), 500, math.MaxInt64)
 		if h.order.Len() > 500 {
-			t.Fatalf("%d are kept", h.order.Len())
+			t.Fatalf("%d executions are kept, want at most 500", h.order.Len())
 		}
 	}
 	h.trim(time.Now(), 500, math.MaxInt64)
@@ -81,7 +82,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	for e := range h.all() {
 		shards += len(e.shards)
 		if h.byID[e.rec.ID] != e {
-			t.Fatalf("%s can't be found", e.rec.ID)
+			t.Fatalf("%s can't be found by its id", e.rec.ID)
 		}
 	}
 	if h.order.Len() != 500 || shards != h.shards || len(h.tasks) != shards {
@@ -90,12 +91,12 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	h.trim(time.Now(), 0, math.MaxInt64)
 	if h.order.Len()+h.shards+len(h.byID)+len(h.tasks)+len(h.jobs)+len(h.crowded) != 0 {
-		t.Errorf("something is left of an empty history: %+v", h)
+		t.Errorf("the indexes of an empty history are not empty: %+v", h)
 	}
 }
 
-// TestHistoryKeepsTheNewestWhileThereIsRoom: an execution that has just ended is kept while there is room, and
-// displaces nothing from the rings of other jobs.
+// TestHistoryKeepsTheNewestWhileThereIsRoom checks that executions that have just ended are kept beyond the size of
+// their ring while there is room, and that they displace nothing from the rings of other jobs.
 func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -122,23 +123,24 @@ func TestHistoryKeepsTheNewestWhileThereIsRoom(t *testing.T) {
 		add("fast", now, true)
 	}
 	if kept("slow", ResultFinished) != 20 || kept("fast", ResultFinished) != 50 || kept("fast", resultDropped) != 1 {
-		t.Errorf("%d, %d and %d", kept("slow", ResultFinished), kept("fast", ResultFinished),
-			kept("fast", resultDropped))
+		t.Errorf("%d slow, %d fast and %d dropped runs are kept, want 20, 50 and 1", kept("slow", ResultFinished),
+			kept("fast", ResultFinished), kept("fast", resultDropped))
 	}
 	for range 500 {
 		add("fast", now, false)
 	}
 	if kept("slow", ResultFinished) != 20 || kept("fast", ResultFinished) != 79 || h.order.Len() != 100 {
-		t.Errorf("%d and %d of %d", kept("slow", ResultFinished), kept("fast", ResultFinished), h.order.Len())
+		t.Errorf("%d slow and %d fast runs of %d are kept, want 20 and 79 of 100", kept("slow", ResultFinished),
+			kept("fast", ResultFinished), h.order.Len())
 	}
 	now = now.Add(minRetention)
 	h.trim(now, 100, math.MaxInt64)
 	if kept("fast", ResultFinished) != 20 || len(h.crowded) != 0 {
-		t.Errorf("%d old ones are kept", kept("fast", ResultFinished))
+		t.Errorf("%d old runs are kept, want 20", kept("fast", ResultFinished))
 	}
 }
 
-// TestHistoryBoundsShards: runs of many shards are removed earlier than small ones, but the newest stays.
+// TestHistoryBoundsShards checks that fewer runs are kept if they have many shards, but always the newest.
 func TestHistoryBoundsShards(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
@@ -147,14 +149,14 @@ func TestHistoryBoundsShards(t *testing.T) {
 		h.add(ended("huge", n+31, Failed, maxRingShards+1))
 		h.trim(time.Now(), 10_000, math.MaxInt64)
 	}
-	if big, huge := len(h.jobs["big"].rings[ResultFinished].list),
-		len(h.jobs["huge"].rings[ResultFailed].list); big != 5 || huge != 1 {
-		t.Errorf("%d and %d are kept, want 5 and 1", big, huge)
+	big, huge := len(h.jobs["big"].rings[ResultFinished].list), len(h.jobs["huge"].rings[ResultFailed].list)
+	if big != 5 || huge != 1 {
+		t.Errorf("%d big and %d huge runs are kept, want 5 and 1", big, huge)
 	}
 }
 
-// TestHistoryBoundsWhatIsNotStored: while the database is unreachable, ended executions are kept beyond the usual
-// limits, but not without limit. Then the oldest are removed, and no more than necessary.
+// TestHistoryBoundsWhatIsNotStored checks that ended executions are kept beyond the usual limits while the database is
+// unreachable, but not without limit. Beyond this limit, the oldest are removed, and no more than necessary.
 func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 	t.Parallel()
 	trim := func(h *history, recorded int64) {
@@ -166,16 +168,16 @@ func TestHistoryBoundsWhatIsNotStored(t *testing.T) {
 		h.add(ended("small", n+1, Finished, 1))
 		trim(&h, int64(n))
 		if want := min(n+1, 30); h.order.Len() != want {
-			t.Fatalf("%d of %d are kept, want %d", h.order.Len(), n+1, want)
+			t.Fatalf("%d of %d executions are kept, want %d", h.order.Len(), n+1, want)
 		}
 	}
 	h.add(ended("small", 101, Finished, 1))
 	if trim(&h, 71); h.order.Len() != 30 {
-		t.Errorf("%d are kept", h.order.Len())
+		t.Errorf("%d executions are kept, want 30", h.order.Len())
 	}
 	h.add(ended("small", 102, Finished, 1))
 	if trim(&h, 71); h.order.Len() != 31 {
-		t.Errorf("%d are kept: an execution that is in no batch must stay", h.order.Len())
+		t.Errorf("%d executions are kept, want 31, because those that are in no batch must stay", h.order.Len())
 	}
 
 	h = newHistory()

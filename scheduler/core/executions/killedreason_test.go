@@ -6,7 +6,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 )
 
-// TestKilledReason: the reason of a killed execution says that some of its shards had to be ended by force.
+// TestKilledReason checks that the reason of a killed execution says how many of its shards had to be ended by force.
+// If only shards were killed, it names them.
 func TestKilledReason(t *testing.T) {
 	t.Parallel()
 	asked := reason.Of(reason.KilledOnRequest)
@@ -29,7 +30,8 @@ func TestKilledReason(t *testing.T) {
 	}
 }
 
-// TestKilledShardsOfAFailedRunAreCounted: none of the shards that did not finish is left out of the number.
+// TestKilledShardsOfAFailedRunAreCounted checks that the reason of a failed run counts all shards that did not finish,
+// including the killed ones.
 func TestKilledShardsOfAFailedRunAreCounted(t *testing.T) {
 	t.Parallel()
 	boom := reason.FromText("boom")
@@ -45,7 +47,7 @@ func TestKilledShardsOfAFailedRunAreCounted(t *testing.T) {
 			e.shards[i].rec.Item, e.shards[i].rec.State, e.shards[i].rec.Cause = i, state, boom
 		}
 		if got := e.Reason().String(); got != want {
-			t.Errorf("%v: %q, want %q", states, got, want)
+			t.Errorf("for shards %v the reason is %q, want %q", states, got, want)
 		}
 	}
 }

@@ -18,8 +18,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestTransitions plays random transitions of the shards of one execution. In any order, the indexes agree with an
-// iteration over all shards, a shard has at most one live task, its counters only grow, and all changes are written.
+// TestTransitions plays random transitions of the shards of one execution. After each of them, the indexes must agree
+// with an iteration over all shards, the number of attempts must not have decreased, and the shard must be marked to be
+// written exactly if it has changed.
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -34,7 +35,7 @@ func TestTransitions(t *testing.T) {
 			e.shards[i] = Shard{rec: shardRecord{Item: i, State: Waiting}}
 		}
 		e.shardsOpen = len(e.shards)
-		launched, first := 0, time.Time{}
+		launched, firstStart := 0, time.Time{}
 		for step := range rapid.IntRange(1, 60).Draw(t, "steps") {
 			passed := time.Duration(step+1) * time.Second
 			es.shared.Set(clock.Now{Wall: began.Add(passed), Elapsed: passed})
@@ -49,7 +50,7 @@ func TestTransitions(t *testing.T) {
 				agent := rapid.SampledFrom([]string{"S1", "S2"}).Draw(t, "agent")
 				es.Launch(ref, NewTask{TaskID: fmt.Sprint("task-", launched), Agent: agent})
 				if s.rec.Attempt != before.rec.Attempt+1 || !s.rec.KillSince.IsZero() || !s.rec.Kill.IsZero() {
-					t.Fatalf("launched as %+v", s)
+					t.Fatalf("the shard was launched as %+v", s)
 				}
 			case s.Live():
 				changes = liveTransition(t, es, ref, &before)
@@ -57,21 +58,21 @@ func TestTransitions(t *testing.T) {
 				continue
 			}
 			if changes != (s.encoded == nil) || changes != (len(es.changed.Take()) == 1) {
-				t.Fatalf("%+v became %+v; it is to be written: %v", before, s, s.encoded == nil)
+				t.Fatalf("%+v became %+v, and is marked to be written: %v", before, s, s.encoded == nil)
 			}
 			if !before.rec.Start.IsZero() && s.rec.State == Waiting &&
-				(first.IsZero() || before.rec.Start.Before(first)) {
-				first = before.rec.Start
+				(firstStart.IsZero() || before.rec.Start.Before(firstStart)) {
+				firstStart = before.rec.Start
 			}
-			if !e.rec.Begun.Equal(first) || s.rec.Attempt < before.rec.Attempt {
-				t.Fatalf("begun at %v, want %v; %+v", e.rec.Begun, first, s)
+			if !e.rec.Begun.Equal(firstStart) || s.rec.Attempt < before.rec.Attempt {
+				t.Fatalf("the execution began at %v, want %v; the shard is %+v", e.rec.Begun, firstStart, s)
 			}
-			agree(t, es, e)
+			checkIndexes(t, es, e)
 		}
 	})
 }
 
-// liveTransition plays a transition of a live shard, and returns whether it must have changed what is stored.
+// liveTransition plays a random transition of a live shard, and reports whether the shard must be written after it.
 func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bool) {
 	s := ref.Shard()
 	switch rapid.IntRange(0, 7).Draw(t, "transition") {
@@ -88,7 +89,7 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 	case 3:
 		changed := es.MarkReachable(ref)
 		if s.rec.Away && changed || !s.rec.Unreachable.IsZero() || !s.rec.EndUnclear.IsZero() {
-			t.Fatalf("reached, and %+v", s)
+			t.Fatalf("after it was reached the shard is %+v", s)
 		}
 		return changed
 	case 4:
@@ -103,10 +104,10 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		send := len(reported) == 1 && reported[0].Kind == TaskKillRequested && reported[0].Send
 		changed := before.rec.KillSince.IsZero() || before.rec.Drain && !k.Drain
 		if s.rec.KillSince.IsZero() || send != changed || before.rec.Kill.IsZero() && !s.rec.Kill.Equal(k.Why) {
-			t.Fatalf("the kill of %+v made it %+v, sent %v", before, s, send)
+			t.Fatalf("a kill made %+v to %+v, and is sent: %v", before, s, send)
 		}
 		if !before.rec.KillSince.IsZero() && !before.rec.Drain && s.rec.Drain {
-			t.Fatal("a kill became a drain")
+			t.Fatal("a drain replaced a kill")
 		}
 		return send || !k.Why.IsZero()
 	case 5:
@@ -114,7 +115,7 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		last := es.complete(ref, state)
 		open := slices.ContainsFunc(ref.Exec.shards, func(s Shard) bool { return !s.rec.State.Terminal() })
 		if s.rec.State != state || last == open || s.rec.Complete.IsZero() != es.shared.Wall().IsZero() {
-			t.Fatalf("completed as %+v, the last: %v", s, last)
+			t.Fatalf("the shard was completed as %+v, as the last: %v", s, last)
 		}
 		return true
 	default:
@@ -122,14 +123,14 @@ func liveTransition(t *rapid.T, es *Set, ref TaskRef, before *Shard) (changes bo
 		later := es.shared.Now().Add(time.Minute)
 		if s.rec.State != Waiting || !s.rec.NotBefore.Equal(later) || !s.rec.KillSince.IsZero() ||
 			s.rec.TaskID != before.rec.TaskID {
-			t.Fatalf("requeued as %+v", s)
+			t.Fatalf("the shard was requeued as %+v", s)
 		}
 		return true
 	}
 }
 
-// agree compares the indexes with an iteration over all shards.
-func agree(t *rapid.T, es *Set, e *Execution) {
+// checkIndexes compares the indexes with an iteration over all shards.
+func checkIndexes(t *rapid.T, es *Set, e *Execution) {
 	tasks, agents, open := map[string]int{}, map[string]map[string]bool{}, 0
 	for i := range e.shards {
 		s := &e.shards[i]
@@ -145,22 +146,23 @@ func agree(t *rapid.T, es *Set, e *Execution) {
 		}
 	}
 	if open != e.shardsOpen || len(es.tasks) != len(tasks) || len(es.onAgent) != len(agents) {
-		t.Fatalf("%d shards are open, not %d; %d tasks are indexed, not %d", open, e.shardsOpen, len(es.tasks),
-			len(tasks))
+		t.Fatalf("%d shards are open, counted as %d; %d tasks are indexed, want %d", open, e.shardsOpen,
+			len(es.tasks), len(tasks))
 	}
 	for id, i := range tasks {
 		if ref := es.tasks[id]; ref.Exec != e || ref.index != i {
-			t.Fatalf("task %s is of shard %d, not %d", id, ref.index, i)
+			t.Fatalf("task %s is indexed for shard %d, want %d", id, ref.index, i)
 		}
 	}
-	for agent, of := range agents {
-		if got := slices.Sorted(maps.Keys(es.onAgent[agent])); !slices.Equal(got, slices.Sorted(maps.Keys(of))) {
-			t.Fatalf("on agent %s are %v, not %v", agent, got, of)
+	for agent, want := range agents {
+		if got := slices.Sorted(maps.Keys(es.onAgent[agent])); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+			t.Fatalf("agent %s is indexed with %v, want %v", agent, got, want)
 		}
 	}
 }
 
-// TestIllegalTransitions: an impossible transition panics, because it is a bug of its caller.
+// TestIllegalTransitions checks that an impossible transition panics with the shard and its state, because it is a bug
+// of the caller.
 func TestIllegalTransitions(t *testing.T) {
 	t.Parallel()
 	for state, transition := range map[State]func(*Set, TaskRef){
@@ -175,9 +177,9 @@ func TestIllegalTransitions(t *testing.T) {
 		e := &Execution{rec: record{ID: "my_job@1"}, shards: []Shard{{rec: shardRecord{State: state}}}}
 		func() {
 			defer func() {
-				if said, _ := recover().(string); !strings.Contains(said,
-					"item 0 of my_job@1, which is "+string(state)) {
-					t.Errorf("%s: %q", state, said)
+				panicked, _ := recover().(string)
+				if !strings.Contains(panicked, "item 0 of my_job@1, which is "+string(state)) {
+					t.Errorf("a transition of a shard that is %s panicked with %q", state, panicked)
 				}
 			}()
 			transition(es, TaskRef{e, 0})

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestTokensGrow checks that tokens grow under several leaders, whose clocks differ. Each leader loads what was
-// committed last.
+// TestTokensGrow checks that each token is greater than the last under leaders whose clocks differ. Each leader loads
+// what the one before it committed last.
 func TestTokensGrow(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 27, 8, 0, 0, 0, time.UTC)
@@ -20,7 +20,7 @@ func TestTokensGrow(t *testing.T) {
 		name   string
 		clock  time.Time
 		tokens int
-		first  int64 // 0 for any token that is greater than the last
+		first  int64 // the first token; 0 for any that is greater than the last
 	}{
 		{"the first leader begins at its clock", day, 2500, day.UnixMilli() + 1},
 		{"at the same moment", day, 1, 0},
@@ -32,7 +32,7 @@ func TestTokensGrow(t *testing.T) {
 		tokens.shared.Set(clock.Now{Wall: leader.clock})
 		if stored != nil {
 			if err := tokens.Restore(stored); err != nil {
-				t.Fatal(leader.name, err)
+				t.Fatalf("%s: %v", leader.name, err)
 			}
 		}
 		for i := range leader.tokens {
@@ -50,7 +50,7 @@ func TestTokensGrow(t *testing.T) {
 		}
 	}
 	if writes != 3+1+2+1 {
-		t.Errorf("%d writes for %d tokens", writes, 2500+1+1200+3)
+		t.Errorf("%d writes for %d tokens, want %d", writes, 2500+1+1200+3, 3+1+2+1)
 	}
 }
 

@@ -12,8 +12,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestIndexes plays random changes of a set. The indexes of blocking orphans and of those of former frameworks agree
-// with an iteration over all, and the written set can be restored, with Reported unset for all.
+// TestIndexes plays random changes of a set. After each change, the indexes of the blocking orphans and of those of
+// former frameworks must agree with an iteration over all orphans. At the end, the stored orphans must be the same as
+// the set, except that none is reported.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -46,12 +47,12 @@ func TestIndexes(t *testing.T) {
 			case 7:
 				s.MarkAlive(id)
 				if after, exists := s.Get(id); exists && (!after.Blocks || !after.Away.IsZero()) {
-					t.Fatalf("%+v became %+v", before, after)
+					t.Fatalf("MarkAlive made %+v to %+v", before, after)
 				}
 			case 8:
 				s.MarkAway(id, now)
 				if o, _ := s.Get(id); !o.Away.IsZero() && !o.Blocks {
-					t.Fatalf("%+v", o)
+					t.Fatalf("MarkAway left an orphan that does not block: %+v", o)
 				}
 			case 9:
 				s.Unblock(id)
@@ -60,14 +61,16 @@ func TestIndexes(t *testing.T) {
 				present += "'"
 				s.ResetFormer()
 			}
-			agree(t, s, present)
+			checkIndexes(t, s, present)
 			after, exists := s.Get(id)
 			blocked, blocks := existed && before.isBlocking(), exists && after.isBlocking()
-			freed := existed && !exists && !s.ExistOn(before.Executor) // its executor takes tasks again
-			if need := s.shared.TakeNeedChanged(); s.shared.MatchRequested() != (blocked && !blocks || freed) ||
-				!need && blocked != blocks {
-				t.Fatalf("blocked %v, blocks %v: match requested: %v, need changed: %v", blocked, blocks,
-					s.shared.MatchRequested(), need)
+			// Without an orphan, the executor gets tasks.
+			executorFreed := existed && !exists && !s.ExistOn(before.Executor)
+			wantMatch := blocked && !blocks || executorFreed
+			needChanged := s.shared.TakeNeedChanged()
+			if s.shared.MatchRequested() != wantMatch || !needChanged && blocked != blocks {
+				t.Fatalf("blocked before %v, after %v: match requested %v, want %v; need changed %v", blocked, blocks,
+					s.shared.MatchRequested(), wantMatch, needChanged)
 			}
 			var c store.Commit
 			s.Write(&c)
@@ -77,23 +80,23 @@ func TestIndexes(t *testing.T) {
 				}
 			}
 		}
-		again := New(&step.Shared{})
+		restored := New(&step.Shared{})
 		for _, value := range stored {
 			var o Orphan
 			if err := json.Unmarshal(value, &o); err != nil {
 				t.Fatal(err)
 			}
-			again.Restore(o)
+			restored.Restore(o)
 		}
 		s.MarkAllUnreported()
-		if got, want := fmt.Sprintf("%+v", again.All()), fmt.Sprintf("%+v", s.All()); got != want {
-			t.Fatalf("the stored orphans are\n%s, not\n%s", got, want)
+		if got, want := fmt.Sprintf("%+v", restored.All()), fmt.Sprintf("%+v", s.All()); got != want {
+			t.Fatalf("the restored orphans are\n%s\nwant\n%s", got, want)
 		}
 	})
 }
 
-// agree compares the indexes with an iteration over all orphans.
-func agree(t *rapid.T, s *Set, present string) {
+// checkIndexes compares the indexes with an iteration over all orphans.
+func checkIndexes(t *rapid.T, s *Set, present string) {
 	all, former := s.All(), 0
 	for _, o := range all {
 		if o.Framework != present {
@@ -102,7 +105,7 @@ func agree(t *rapid.T, s *Set, present string) {
 	}
 	for _, job := range []string{"a", "b"} {
 		for item := range 4 {
-			want, among := "", ""
+			want, wantAmong := "", "" // the tasks that block the item, and any smaller item
 			for i := range all {
 				o := &all[i]
 				if o.Job != job || !o.isBlocking() {
@@ -111,19 +114,19 @@ func agree(t *rapid.T, s *Set, present string) {
 				if o.Item == item && want == "" {
 					want = o.TaskID
 				}
-				if o.Item < item && among == "" {
-					among = o.TaskID
+				if o.Item < item && wantAmong == "" {
+					wantAmong = o.TaskID
 				}
 			}
 			if o, blocks := s.Blocking(job, item); o.TaskID != want || blocks != (want != "") {
-				t.Fatalf("%s/%d is blocked by %q, not %q", job, item, o.TaskID, want)
+				t.Fatalf("%s/%d is blocked by %q, want %q", job, item, o.TaskID, want)
 			}
-			if o, blocks := s.BlockingAmong(job, item); o.TaskID != among || blocks != (among != "") {
-				t.Fatalf("the first %d of %s are blocked by %q, not %q", item, job, o.TaskID, among)
+			if o, blocks := s.BlockingAmong(job, item); o.TaskID != wantAmong || blocks != (wantAmong != "") {
+				t.Fatalf("the first %d items of %s are blocked by %q, want %q", item, job, o.TaskID, wantAmong)
 			}
 		}
 	}
 	if n := len(s.FormerOn("S1", present)); n != former || s.Len() != len(all) {
-		t.Fatalf("%d are of former frameworks, not %d; %d in all", n, former, s.Len())
+		t.Fatalf("%d of %d orphans are of former frameworks, want %d of %d", n, s.Len(), former, len(all))
 	}
 }

@@ -8,36 +8,37 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
-// TestTheLeadFollowsTheMastersAnswers: one late answer of the master lengthens the lead only for a while.
+// TestTheLeadFollowsTheMastersAnswers checks that the lead follows the time that the master takes to answer a REVIVE.
+// One late answer must lengthen it only for a while.
 func TestTheLeadFollowsTheMastersAnswers(t *testing.T) {
 	t.Parallel()
-	pl, now := New(state.New(&step.Shared{Opt: step.DefaultOptions()}), nil, nil, nil),
-		time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
-	answer := func(took time.Duration) {
+	pl := New(state.New(&step.Shared{Opt: step.DefaultOptions()}), nil, nil, nil)
+	now := time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
+	answerAfter := func(took time.Duration) {
 		pl.flow.timing.reviveSent(now)
 		pl.flow.timing.offersArrived(now.Add(took), pl.st.Opt.OfferAhead)
 	}
 	if lead := pl.Lead(); lead != defaultLead {
-		t.Errorf("before the first answer the lead is %s", lead)
+		t.Errorf("before the first answer the lead is %s, want %s", lead, defaultLead)
 	}
 	for range 20 {
-		answer(5 * time.Millisecond)
+		answerAfter(5 * time.Millisecond)
 	}
 	if lead := pl.Lead(); lead != minLead {
-		t.Errorf("with a quick master the lead is %s", lead)
+		t.Errorf("with a quick master the lead is %s, want %s", lead, minLead)
 	}
-	answer(time.Second)
+	answerAfter(time.Second)
 	if lead := pl.Lead(); lead < 500*time.Millisecond {
 		t.Errorf("after a late answer the lead is %s", lead)
 	}
 	for range 40 {
-		answer(5 * time.Millisecond)
+		answerAfter(5 * time.Millisecond)
 	}
 	if lead := pl.Lead(); lead != minLead {
-		t.Errorf("40 quick answers later the lead is %s", lead)
+		t.Errorf("40 quick answers later the lead is %s, want %s", lead, minLead)
 	}
-	answer(time.Minute) // too late to be an answer: nothing was free at the time of the REVIVE
+	answerAfter(time.Minute) // too late for an answer: nothing was free at the time of the REVIVE
 	if lead := pl.Lead(); lead != minLead {
-		t.Errorf("after offers that answer no REVIVE the lead is %s", lead)
+		t.Errorf("after offers that answer no REVIVE the lead is %s, want %s", lead, minLead)
 	}
 }
