@@ -133,6 +133,7 @@ func TestOwnSecretsGoWhereTheyWereGivenTo(t *testing.T) {
 	}
 }
 
+// httpProps returns the properties of an HTTP job that sends a POST to an address.
 func httpProps(address string) document.Texts {
 	return document.Texts{jobs.PropHTTPURL: {Value: address}, jobs.PropHTTPMethod: {Value: "POST"}}
 }

@@ -174,7 +174,7 @@ func TestA1LongFieldsAreCutAndSaySo(t *testing.T) {
 	row := s.core.views.Audits(search.Audits{Action: "job.register", Limit: 1})[0]
 	var after map[string]any
 	if err := json.Unmarshal([]byte(row.After), &after); err != nil || len(row.After) > config.AuditSideBytes {
-		t.Fatalf("%v: %d bytes: %s", err, len(row.After), row.After)
+		t.Fatalf("the row is no JSON, or too long: %v, %d bytes: %s", err, len(row.After), row.After)
 	}
 	if d, _ := after["description"].(string); !strings.HasPrefix(d, "cut: ") {
 		t.Errorf("description: %v", after["description"])

@@ -110,6 +110,9 @@ func TestNoOfferIsHeldForFiresThatTheClockHasPutOff(t *testing.T) {
 	}
 }
 
+// TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn checks that the fire cursor, which an earlier job has
+// moved ahead, does not prevent the fires of a job that is registered after the clock was set back. That job must not
+// fire for times before its registration.
 func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -127,6 +130,8 @@ func TestF2AJobRegisteredAfterTheClockSteppedBackFiresFromThenOn(t *testing.T) {
 	}
 }
 
+// TestL2TheReservationComesThoughTheClockSteppedBack checks that a waiting execution gets a reservation after the usual
+// time although the clock was set back.
 func TestL2TheReservationComesThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -148,6 +153,8 @@ func TestL2TheReservationComesThoughTheClockSteppedBack(t *testing.T) {
 	}
 }
 
+// TestF4AShellDoesNotSleepThroughAStepBack checks how long the shell sleeps after the clock was set back. It must wake
+// often enough to notice that the clock is set right.
 func TestF4AShellDoesNotSleepThroughAStepBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -167,6 +174,8 @@ func TestF4AShellDoesNotSleepThroughAStepBack(t *testing.T) {
 	}
 }
 
+// TestE4AClockThatSteppedBackHoldsUpNobody checks that an attempt on an unreachable agent is given up after the usual
+// time although the clock was set back.
 func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -187,6 +196,8 @@ func TestE4AClockThatSteppedBackHoldsUpNobody(t *testing.T) {
 	}
 }
 
+// TestL2AClockThatSteppedBackHoldsNoOffer checks that an unusable offer is declined after the usual time although the
+// clock was set back.
 func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -206,6 +217,8 @@ func TestL2AClockThatSteppedBackHoldsNoOffer(t *testing.T) {
 	}
 }
 
+// TestX9AnIdleExecutorEndsThoughTheClockSteppedBack checks that an idle executor is shut down after the usual time
+// although the clock was set back.
 func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -218,6 +231,8 @@ func TestX9AnIdleExecutorEndsThoughTheClockSteppedBack(t *testing.T) {
 	}
 }
 
+// TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff checks that a shard in its retry backoff is launched soon
+// after the clock was set back and a new leader began. Its stored time is then far ahead of the clock.
 func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -235,6 +250,8 @@ func TestL2OffersAreAskedForThoughTheClockSteppedBackInABackoff(t *testing.T) {
 	}
 }
 
+// TestT8ATakeoverEndsThoughTheClockSteppedBack checks that the takeover of a framework ends although the clock was set
+// back while a task of the framework was unreachable.
 func TestT8ATakeoverEndsThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -253,6 +270,8 @@ func TestT8ATakeoverEndsThoughTheClockSteppedBack(t *testing.T) {
 	}
 }
 
+// TestK1AKillIsRepeatedThoughTheClockSteppedBack checks that an unanswered kill is repeated although the clock was set
+// back.
 func TestK1AKillIsRepeatedThoughTheClockSteppedBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -269,6 +288,8 @@ func TestK1AKillIsRepeatedThoughTheClockSteppedBack(t *testing.T) {
 	}
 }
 
+// TestF4AShellNeverSleepsLong checks that the shell wakes within ten seconds although the next fire is hours away, so
+// that it notices when the wall clock steps forward.
 func TestF4AShellNeverSleepsLong(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -280,6 +301,8 @@ func TestF4AShellNeverSleepsLong(t *testing.T) {
 	}
 }
 
+// TestF4NoFiresWhileTheClockIsBehindTheCursor checks that no fires are made after the clock was set back until it has
+// passed the fire cursor, and that explain has a note about it.
 func TestF4NoFiresWhileTheClockIsBehindTheCursor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

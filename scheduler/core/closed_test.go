@@ -21,7 +21,7 @@ func TestAgentsThatAreClosed(t *testing.T) {
 		t.Helper()
 		x, err := s.core.views.Explain("my_job")
 		if err != nil || len(x.Waiting) != 1 || !strings.Contains(x.Waiting[0].Reason, want) {
-			t.Errorf("%s: %+v, %v", when, x.Waiting, err)
+			t.Errorf("%s explain shows %+v, %v, want %q", when, x.Waiting, err, want)
 		}
 	}
 	closed := cluster.Closed{AgentID: "n2", Hostname: "n2", Total: resources.New(64, 8000), Why: "it is cordoned"}

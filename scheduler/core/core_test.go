@@ -15,6 +15,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
+// TestOneRunFromFireToEnd plays a run from its fire to its end, and checks its states, also under the next leader.
 func TestOneRunFromFireToEnd(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -37,7 +38,7 @@ func TestOneRunFromFireToEnd(t *testing.T) {
 	v := s.execution(id)
 	if v.State != executions.Finished || v.Source != executions.NormalTrigger ||
 		!v.FireTime.Equal(time.Date(2026, 11, 21, 8, 0, 5, 0, time.UTC)) {
-		t.Fatalf("%+v", v)
+		t.Fatalf("after its tasks have finished the execution is %+v", v)
 	}
 	s.restart()
 	if after := s.execution(id); after.State != executions.Finished || len(after.Shards) != 3 {
@@ -45,6 +46,8 @@ func TestOneRunFromFireToEnd(t *testing.T) {
 	}
 }
 
+// TestO3RunningShardsAreFoundAgainAfterRestart checks that a new leader asks about all tasks, keeps those that run, and
+// starts a new attempt for the one that never reached its agent, on the same executor.
 func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -78,10 +81,11 @@ func TestO3RunningShardsAreFoundAgainAfterRestart(t *testing.T) {
 	s.reportRunning(second)
 	s.reportFinished(slices.Concat(launches[:2], second))
 	if v := s.execution(id); v.State != executions.Finished || v.Shards[2].Attempt != 2 {
-		t.Fatalf("%+v", v)
+		t.Fatalf("at the end the execution is %+v", v)
 	}
 }
 
+// TestL1FirstLaunchIsNotSplit checks that the shards of an execution start only when all of them fit.
 func TestL1FirstLaunchIsNotSplit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -145,7 +149,7 @@ func TestRecordsKeepToTheCommitLimit(t *testing.T) {
 		}
 		for path, value := range s.stored {
 			if len(value) > 500_000 {
-				t.Errorf("%q: %s has %d bytes", text, path, len(value))
+				t.Errorf("with causes of %q, the record %s has %d bytes", text, path, len(value))
 			}
 		}
 	}

@@ -57,6 +57,8 @@ func TestX4UserAndEnvironmentAreThoseOfTheStart(t *testing.T) {
 	}
 }
 
+// TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain checks that a new leader launches nothing on an executor
+// that an offer of its agent does not name, because that executor has ended.
 func TestX1AnExecutorThatEndedUnderTheLastLeaderIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -111,6 +113,8 @@ func TestX1AnExecutorThatTheMasterKnowsOtherwiseIsReplaced(t *testing.T) {
 	}
 }
 
+// TestX1AnExecutorOfAnotherRoleIsNotUsedAgain checks that an executor of another role keeps its task but gets no other
+// tasks. The roles "" and "*" are the same.
 func TestX1AnExecutorOfAnotherRoleIsNotUsedAgain(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -9,6 +9,9 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
 )
 
+// TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks lets an executor crash while an ACCEPT for it is
+// on its way, so that the agent starts it a second time. The core must not shut it down while it has a task, and must
+// launch nothing more on it.
 func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -34,6 +37,8 @@ func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testi
 	}
 }
 
+// TestX3AnExecutorThatNeverStartedIsPaidForAgain checks that after a dropped launch the next launch again needs
+// resources for the executor, which was never started.
 func TestX3AnExecutorThatNeverStartedIsPaidForAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -52,6 +57,8 @@ func TestX3AnExecutorThatNeverStartedIsPaidForAgain(t *testing.T) {
 	}
 }
 
+// TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack checks that the record of an executor is kept while its
+// agent is away, and that an offer that shows the agent again leads to a SHUTDOWN.
 func TestX2AnExecutorOnAnAgentThatIsAwayIsEndedWhenItComesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

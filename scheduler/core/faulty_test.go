@@ -88,6 +88,8 @@ func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	}
 }
 
+// TestD15ADocumentThatMayNoLongerBeReadStaysInForce checks that the last good document of a job stays in force when it
+// can no longer be read. It must be shown as faulty, with the newest reason, since the first failure.
 func TestD15ADocumentThatMayNoLongerBeReadStaysInForce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -198,6 +200,8 @@ func TestEditedJSONIsReadWithCare(t *testing.T) {
 	}
 }
 
+// TestD15AFaultyDocumentStopsNothingElse loads a registry with documents that cannot be used. Their jobs must be shown
+// as faulty and can be deregistered, an app can be registered over such a document, and good jobs must fire.
 func TestD15AFaultyDocumentStopsNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

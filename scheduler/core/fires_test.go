@@ -51,6 +51,8 @@ func TestF5OneExecutionAtATime(t *testing.T) {
 	}
 }
 
+// TestF6DisableKillsAndEnableStartsClean checks that disabling a job kills its tasks and refuses triggers. After it is
+// enabled, only new fires are made.
 func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -86,6 +88,8 @@ func TestF6DisableKillsAndEnableStartsClean(t *testing.T) {
 	}
 }
 
+// TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne checks that the first execution of a job starts only after
+// the tasks of a removed job of the same name have ended.
 func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -107,6 +111,8 @@ func TestK2TheFirstFireOfANewJobWaitsForTheTasksOfTheRemovedOne(t *testing.T) {
 	}
 }
 
+// TestF1TheCursorNeverGoesBack checks that a new leader does not rewrite the fire cursor while no new fire is due, even
+// if it makes only one fire per step.
 func TestF1TheCursorNeverGoesBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

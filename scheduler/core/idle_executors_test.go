@@ -109,6 +109,8 @@ func TestX9RoomIsMadeBehindWhatCannotBeHelped(t *testing.T) {
 	}
 }
 
+// TestX9RoomIsMadeForAllThatStartTogether checks that an idle executor is shut down if the shards of an execution,
+// which start together, do not all fit beside it.
 func TestX9RoomIsMadeForAllThatStartTogether(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

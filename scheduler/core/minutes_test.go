@@ -96,6 +96,8 @@ func TestAWeekOfMinutesIsKept(t *testing.T) {
 	}
 }
 
+// TestQuantilesOfAHistogram checks the quantiles of the values that a histogram has counted since a copy of it was
+// made.
 func TestQuantilesOfAHistogram(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -173,6 +173,8 @@ func newScarceCluster(t *testing.T, cpus float64, shards int) *scarceCluster {
 	return s
 }
 
+// TestWhatDoesNotFitHoldsNoOffers checks for how long offers are held for shards that do not all fit, so that other
+// frameworks can use the resources. A small shard must still be launched at once.
 func TestWhatDoesNotFitHoldsNoOffers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -15,6 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
+// TestE5AnOrphanSeenAliveBlocksEvenWithFailover checks that an orphan that is seen alive is killed, and that no further
+// attempt of its shard is launched until it has ended.
 func TestE5AnOrphanSeenAliveBlocksEvenWithFailover(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -48,6 +50,9 @@ func replaceAndLose(s *stage) {
 	}
 }
 
+// TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain checks that an orphan that was seen alive
+// blocks its shard until its agent has been unreachable for two minutes, also under a new leader, who must ask the
+// master first.
 func TestE5AnOrphanSeenAliveHoldsItsShardUntilItsAgentIsAwayForTwoMinutesAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -109,6 +114,8 @@ func TestE5AnAnswerUnderAnotherFrameworkIDReleasesNoOrphan(t *testing.T) {
 	}
 }
 
+// TestAShardThatAnOrphanBlocksHasNoOffersHeld checks that an offer is declined if the only waiting shard is blocked by
+// an orphan.
 func TestAShardThatAnOrphanBlocksHasNoOffersHeld(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

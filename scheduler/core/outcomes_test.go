@@ -15,6 +15,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
+// TestE2LostShardRunsAgainOnlyWithFailover checks that a lost shard is launched again with failover, and ends as lost
+// without it.
 func TestE2LostShardRunsAgainOnlyWithFailover(t *testing.T) {
 	t.Parallel()
 	for _, failover := range []bool{false, true} {

@@ -116,7 +116,7 @@ func TestL8WhomAFailureHolds(t *testing.T) {
 		for job, waits := range map[string]bool{"my_job": true, "other": test.waits} {
 			a := s.core.config.App(s.core.config.AppNameOf(job))
 			if got := s.core.startFailures.Wait(a.Config(), "x").MustWait(); got != waits {
-				t.Errorf("%s: %s waits: %v, want %v", name, job, got, waits)
+				t.Errorf("%s: job %s waits: %v, want %v", name, job, got, waits)
 			}
 		}
 	}

@@ -110,6 +110,8 @@ func TestChangesFromOutsideAreTakenOver(t *testing.T) {
 	}
 }
 
+// TestYAMLDocumentsAreWrittenAsTheOriginalDoes checks the YAML documents and the disabled mark byte for byte, and that
+// the next leader reads them.
 func TestYAMLDocumentsAreWrittenAsTheOriginalDoes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -14,6 +14,8 @@ import (
 // The tasks of a removed framework may still run, because Mesos reports them as ended before their agents have ended
 // them.
 
+// TestT7TheShardsOfARemovedFrameworkWait checks how long the shard of a removed framework's task waits, depending on
+// what the master answers about the agent of the task.
 func TestT7TheShardsOfARemovedFrameworkWait(t *testing.T) {
 	t.Parallel()
 	wait := step.DefaultOptions().RemovedWait + step.DefaultOptions().KillGrace

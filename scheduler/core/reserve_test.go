@@ -169,6 +169,8 @@ func TestL2AReservationEndsAMinuteAfterItsAgentsAreDrained(t *testing.T) {
 	t.Errorf("the reservation since %s has not ended within 300 s", began)
 }
 
+// TestL2AnExecutionThatNeverFitsGetsNoReservation checks that an execution that can never fit gets no reservation, so
+// that the next one gets it.
 func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -190,6 +192,8 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 	}
 }
 
+// TestL2AnIdleExecutorIsPartOfItsAgent checks that an idle executor is shut down for a shard that fits its agent only
+// without it, also if only an earlier leader has seen all resources of the agent.
 func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -209,6 +213,8 @@ func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	}
 }
 
+// TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain checks that a reservation that ends without a launch
+// corrects a capacity that was measured too high, so that a later reservation has enough agents.
 func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -237,6 +243,8 @@ func TestL2AReservationThatLaunchedNothingMeasuresItsAgentsAgain(t *testing.T) {
 	t.Fatalf("in 200 s nothing with room for both shards was reserved; the last reservation is %+v", r)
 }
 
+// TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext checks that an execution that never fitted is matched again after
+// its job was changed, once it is the next of its job.
 func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -260,6 +268,8 @@ func TestL2WhatNeverFittedIsLookedAtAgainWhenItIsTheNext(t *testing.T) {
 	}
 }
 
+// TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows checks that measuring the agents of an unused reservation
+// does not lower the capacity that explain shows.
 func TestL2AnUnusedReservationKeepsTheCapacityThatExplainShows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -293,6 +303,8 @@ func TestAnAgentIsNotShownLargerThanItIs(t *testing.T) {
 	}
 }
 
+// TestL2NoReservationOnAnAgentThatIsAvoided checks that an agent is not reserved for an execution that may not use it
+// because of start failures.
 func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -315,6 +327,8 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	}
 }
 
+// TestL2AReasonGoesWithItsReservation checks that a waiting execution no longer has the reason that an agent is
+// reserved for another one after the reservation has ended.
 func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -72,7 +72,7 @@ func TestExecutionsAreListed(t *testing.T) {
 			got = append(got, e.ExecutionID)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: the listed ids differ (-want +got): %s", name, diff)
 		}
 	}
 	if _, err := s.core.views.Executions(views.ExecutionFilter{Job: "none", MustExist: true, Limit: 1}); err == nil {

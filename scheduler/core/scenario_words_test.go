@@ -40,6 +40,7 @@ type scene struct {
 	edits  int64 // the number of external edits, for their versions
 }
 
+// newScene returns a scene with a new stage.
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	s := &scene{}
@@ -151,7 +152,7 @@ func (s *scene) reportAudits(writes []registry.Write) (others []registry.Write) 
 		case w.Delete:
 			s.say("FORGET audit %s", number)
 		case json.Unmarshal(w.Value, &row) != nil:
-			s.t.Fatalf("%s", w.Value)
+			s.t.Fatalf("an audit row is no JSON: %s", w.Value)
 		default:
 			s.say("AUDIT %s by %q (%s) from %q: %s %s %s of app %q: %s → %s", number, row.Name, row.Kind, row.From,
 				row.Action, row.Target, row.TargetName, row.App,

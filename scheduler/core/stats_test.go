@@ -49,6 +49,8 @@ func (s *stage) queues() queues {
 	return queues{st.Ready.Depth, st.ExecutionsBlocked, st.Failover.Depth, st.Retry.Depth, st.Daemon.Depth}
 }
 
+// TestQueuesAreMeasured checks the lengths of the queues while two runs of a job and a daemon wait, run, fail and are
+// lost.
 func TestQueuesAreMeasured(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -54,6 +54,7 @@ func TestTokensGrow(t *testing.T) {
 	}
 }
 
+// TestRestoreRefusesGarbage checks that a stored limit that is not a number is an error.
 func TestRestoreRefusesGarbage(t *testing.T) {
 	t.Parallel()
 	if err := New(&step.Shared{}).Restore([]byte("x")); err == nil {
