@@ -17,8 +17,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
 )
 
-// TestRunAgain checks that a run which repeats an earlier run gets the overrides of that run, even if the earlier run
-// has ended and another leader leads.
+// TestRunAgain repeats a run, and checks that the new run gets the overrides of the first, even if the first has ended
+// and another leader leads.
 func TestRunAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -114,8 +114,8 @@ func TestA1RowsStayUntilTheyAreStored(t *testing.T) {
 	}
 }
 
-// TestA1AChangeThatIsNotMadeLeavesNoRow checks that no row of a change is kept whose commit failed, although its row
-// had a number.
+// TestA1AChangeThatIsNotMadeLeavesNoRow checks that a change whose commit failed leaves no row, although its row
+// already had a number.
 func TestA1AChangeThatIsNotMadeLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -68,8 +68,8 @@ func TestAgentsThatAreClosedAreShown(t *testing.T) {
 	}
 }
 
-// TestAgentsThatAreGoneHoldNothing checks that the largest amounts that a job's note names are not those of an agent
-// that has left the cluster.
+// TestAgentsThatAreGoneHoldNothing checks that the note about a job that is too large does not count an agent that has
+// left the cluster.
 func TestAgentsThatAreGoneHoldNothing(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)

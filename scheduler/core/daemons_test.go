@@ -13,8 +13,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/views"
 )
 
-// TestX8AShardKilledWhileTheServerStopsIsPlacedAgain checks that a daemon's shard that is killed while the server stops
-// is not recorded as killed, so that the next server places it.
+// TestX8AShardKilledWhileTheServerStopsIsPlacedAgain kills a daemon's shard while the server stops. The shard must not
+// be recorded as killed, so that the next server places it.
 func TestX8AShardKilledWhileTheServerStopsIsPlacedAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -249,8 +249,8 @@ func TestWhoseCommandGetsTheContext(t *testing.T) {
 	}
 }
 
-// TestTheTimeZoneOfATask checks that the description of a task contains the time zone of the job's cron. That of a
-// daemon's task has the zone in another field, as in earlier releases, so that no daemon is replaced.
+// TestTheTimeZoneOfATask checks that the description of a task contains the time zone of the job's cron. The
+// description of a daemon's task has the zone in another field, as in earlier releases, so that no daemon is replaced.
 func TestTheTimeZoneOfATask(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

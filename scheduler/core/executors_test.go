@@ -19,7 +19,7 @@ func TestX2AnExecutorStartedAgainByALateAcceptIsNotShutDownWithItsTasks(t *testi
 	s.reportFinished(l)
 	s.trigger()
 	s.offer("S1", 7, 8192, l[0].Executor.ID)
-	// The executor crashes while the ACCEPT is on its way, so the agent starts it a second time.
+	// The executor crashes while the ACCEPT is on its way.
 	s.step(s.clusterEvent(cluster.Failure{AgentID: "S1", ExecutorID: l[0].Executor.ID, Status: 9}))
 	second := s.answerAccepts()
 	if len(second) != 1 || second[0].Executor.ID != l[0].Executor.ID {

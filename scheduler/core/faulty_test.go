@@ -19,9 +19,9 @@ import (
 
 const accessDenied = "ZooKeeper denies permission"
 
-// TestD15WhatMayNotBeReadStopsNothingElse loads a registry some of whose entries cannot be read. Documents, marks and
-// the queues of the original are reported as faulty, and everything else works. Without entries of the scheduler's own
-// state, and without lists of entries, it must not start.
+// TestD15WhatMayNotBeReadStopsNothingElse loads a registry in which some entries cannot be read. Documents, marks and
+// the queues of the original must be reported as faulty, and everything else must work. If entries of the scheduler's
+// own state, or lists of entries, cannot be read, loading must fail.
 func TestD15WhatMayNotBeReadStopsNothingElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

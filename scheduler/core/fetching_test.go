@@ -8,8 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs"
 )
 
-// TestFetchingIsReportedOnce checks that a task that may have begun does not count as fetching again if the report that
-// it fetches its package comes a second time (rules E1, S2).
+// TestFetchingIsReportedOnce repeats the report that a task fetches its package, after a process of the task may have
+// begun. The task must not count as fetching again (rules E1, S2).
 func TestFetchingIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	fetching := &wire.Status{Phase: wire.PhaseFetch}

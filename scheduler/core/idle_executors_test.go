@@ -55,7 +55,7 @@ func TestX9LooksAtIdleExecutorsDoNotMultiply(t *testing.T) {
 		s.job(oneShard, func(j *jobs.Config) {
 			j.Cron = fmt.Sprintf("0/%d * * * * ?", min(59, int(period.Seconds())))
 		})
-		var running []string // the executor
+		var running []string // the id of the running executor
 		for i := range 300 {
 			s.runFor(s.now.Truncate(period).Add(period + time.Millisecond).Sub(s.now))
 			s.offer("S1", 8, 8192, running...)

@@ -10,8 +10,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestF11MarksSetByHand checks that a mark that an external edit sets disables a job, or shuts it down, as a request
-// does, whatever the name of the job is.
+// TestF11MarksSetByHand sets marks by external edits. A mark must disable a job, or shut it down, as a request does,
+// whatever the name of the job is.
 func TestF11MarksSetByHand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -80,8 +80,7 @@ func TestTheFirstFireHasOffersInTime(t *testing.T) {
 	}
 }
 
-// TestOffersForAFireThatWillNotBeGoBack checks that offers that are held for a fire are declined when its job is
-// disabled.
+// TestOffersForAFireThatWillNotBeGoBack disables a job for whose fire an offer is held. The offer must be declined.
 func TestOffersForAFireThatWillNotBeGoBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

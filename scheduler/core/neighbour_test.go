@@ -73,8 +73,8 @@ func TestOffersAreGivenBackWhileARoundGoesOn(t *testing.T) {
 	}
 }
 
-// TestExecutorsOfALostAgentAreLookedForTogether removes an agent with the idle executors of 20 apps. REVIVE asks
-// whether the agent is back; one must be sent for all executors together.
+// TestExecutorsOfALostAgentAreLookedForTogether removes an agent with the idle executors of 20 apps. The core sends
+// REVIVE to find out whether the agent is back. It must send one for all executors together.
 func TestExecutorsOfALostAgentAreLookedForTogether(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

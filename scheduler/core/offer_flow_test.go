@@ -155,8 +155,8 @@ func (s *scarceCluster) handleCalls() {
 	s.last.Calls = nil
 }
 
-// newScarceCluster returns a cluster whose agents have offered all their CPUs once, in which the shards of my_job wait.
-// Each shard needs the given number of CPUs.
+// newScarceCluster returns a cluster in which the shards of my_job wait. Each shard needs the given number of CPUs. All
+// agents have once offered all their CPUs.
 func newScarceCluster(t *testing.T, cpus float64, shards int) *scarceCluster {
 	t.Helper()
 	s := &scarceCluster{stage: newStage(t), filters: map[string]time.Time{}, held: map[string]time.Duration{}}

@@ -9,8 +9,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/store"
 )
 
-// TestSentencesOfEarlierReleases checks that reasons that earlier releases stored as sentences are loaded with their
-// codes. A sentence that no code stands for must be kept as text.
+// TestSentencesOfEarlierReleases loads reasons that earlier releases stored as sentences. They must get their codes. A
+// sentence that no code stands for must stay text.
 func TestSentencesOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

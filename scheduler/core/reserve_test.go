@@ -193,7 +193,7 @@ func TestL2AnExecutionThatNeverFitsGetsNoReservation(t *testing.T) {
 }
 
 // TestL2AnIdleExecutorIsPartOfItsAgent checks that an idle executor is shut down for a shard that fits its agent only
-// without it, also if only an earlier leader has seen all resources of the agent.
+// without it, even if only an earlier leader has seen all resources of the agent.
 func TestL2AnIdleExecutorIsPartOfItsAgent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -327,8 +327,8 @@ func TestL2NoReservationOnAnAgentThatIsAvoided(t *testing.T) {
 	}
 }
 
-// TestL2AReasonGoesWithItsReservation checks that a waiting execution no longer has the reason that an agent is
-// reserved for another one after the reservation has ended.
+// TestL2AReasonGoesWithItsReservation checks that explain does not name a reservation for another execution after the
+// reservation has ended.
 func TestL2AReasonGoesWithItsReservation(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

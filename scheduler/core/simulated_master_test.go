@@ -37,8 +37,8 @@ type simulatedMaster struct {
 	tasks      int                 // the number of launched tasks
 	revived    int                 // the number of REVIVEs
 	launched   func(taskID string) // if not nil, called for each task
-	// hangingPrefix is what the names of jobs begin with that cannot fetch their package; "" means that all can. The
-	// attempt to fetch takes as long as a task.
+	// hangingPrefix is a prefix of job names. Jobs with this prefix cannot fetch their package, and fail after
+	// taskTime. If it is "", all jobs can.
 	hangingPrefix string
 }
 
@@ -61,7 +61,7 @@ func (a *simulatedAgent) unoffered() resources.Amount {
 	return left
 }
 
-// endOffers ends offers. It filters the part of them that is not used until the given time.
+// endOffers ends offers. The part of them that was not used is filtered until the given time.
 func (a *simulatedAgent) endOffers(ids []string, used resources.Amount, until time.Time) {
 	var unused resources.Amount
 	for _, id := range ids {
@@ -236,8 +236,8 @@ func newSimulatedMaster(b testing.TB, cron func(i int) string) *simulatedMaster 
 	return newSimulatedJobs(b, 1000, func(i int, j *jobs.Config) { j.Cron = cron(i) })
 }
 
-// newSimulatedJobs returns a master whose agents have room for everything. Its core has n jobs, which change may
-// change: each has one small shard.
+// newSimulatedJobs returns a master whose agents have room for everything. Its core has n jobs of one small shard each,
+// with the changes that change makes.
 func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()
 	p := newSimulatedCluster(b, 20, resources.New(16, 16000), n, change)
@@ -247,7 +247,7 @@ func newSimulatedJobs(b testing.TB, n int, change func(i int, j *jobs.Config)) *
 }
 
 // newSimulatedCluster returns a master with agents of one size, before the first step of its core. The core has n jobs
-// of one small shard each, which change may change.
+// of one small shard each, with the changes that change makes.
 func newSimulatedCluster(b testing.TB, agents int, size resources.Amount, n int,
 	change func(i int, j *jobs.Config)) *simulatedMaster {
 	b.Helper()

@@ -26,17 +26,17 @@ import (
 type stage struct {
 	t    testing.TB
 	core *Core
-	opt  step.Options // of the next core
+	opt  step.Options // the options of the next core
 	rnd  rand.Source
 	// now is the true time. The wall clock is ahead of it by skew.
 	now  time.Time
 	skew time.Duration
 	// loadedAt is the true time at which the present term began. wallAtLoad is the time of the wall clock then.
 	loadedAt, wallAtLoad time.Time
-	stored               map[string][]byte // the values of the registry, by path
-	last                 Decision          // of the last step
-	offerCount           int               // of the offers that were made; their ids contain it
-	actor                event.Actor       // the requester
+	stored               map[string][]byte // the registry: values by path
+	last                 Decision          // the decision of the last step
+	offerCount           int               // the number of offers made so far, which their ids contain
+	actor                event.Actor       // who makes the requests
 	// accepts are the ACCEPTs that the master has not answered yet.
 	accepts []step.CallLaunch
 	// created are the ids of all created executions, in the order of their creation.

@@ -38,7 +38,7 @@ func removedFromCluster(u *cluster.Update) {
 // prove it only after a time in which its processes must have ended.
 func TestK5WithoutALeaseOnlyProofOfItsEndFreesTheShard(t *testing.T) {
 	t.Parallel()
-	grace := 5 * time.Second // of exclusive's job
+	grace := 5 * time.Second // as exclusive sets it
 	for name, test := range map[string]struct {
 		change func(*jobs.Config)
 		then   func(*stage, cluster.TaskLaunch)

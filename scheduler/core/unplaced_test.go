@@ -73,7 +73,7 @@ func TestUnplacedShards(t *testing.T) {
 	}
 }
 
-// TestUnplacedRetry checks that a shard that is to be retried is listed only after its backoff.
+// TestUnplacedRetry checks that a failed shard is listed only after its retry backoff.
 func TestUnplacedRetry(t *testing.T) {
 	t.Parallel()
 	s := newStageOfTaskExecutors(t)
