@@ -19,6 +19,7 @@ type checker struct {
 	orphans        map[string]string        // → agent
 	silentOrphans  map[string]string        // orphans that went away in silence → executor
 	everSilent     map[string]bool          // orphans that were once among silentOrphans
+	besideSilent   map[[2]string]bool       // a task that was launched, and an orphan of its shard that was silent then
 	removedBy      map[string]string        // orphans of removed frameworks → the master that removed the framework
 	seenAlive      map[string]bool          // orphans that block because they were seen alive
 	alive          map[string]bool          // orphans that were reported alive to the leader
@@ -63,7 +64,7 @@ func newChecker(w *world) *checker {
 	return &checker{w: w, execs: map[string]*execRecord{}, early: map[string]*execRecord{}, parts: shardReader{},
 		ever: map[string]bool{}, jobs: map[string]*jobMirror{}, live: map[string]string{},
 		orphans: map[string]string{}, silentOrphans: map[string]string{},
-		everSilent: map[string]bool{}, removedBy: map[string]string{}, alive: map[string]bool{},
+		everSilent: map[string]bool{}, besideSilent: map[[2]string]bool{}, removedBy: map[string]string{}, alive: map[string]bool{},
 		seenAlive: map[string]bool{}, staged: map[string]time.Duration{}, executors: map[string]bool{},
 		endedExecutors: map[string]bool{}, infos: map[string]cluster.Executor{},
 		liveSince: map[string]time.Duration{}, untold: map[string][]string{}, endNoted: map[string]bool{},

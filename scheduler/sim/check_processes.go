@@ -32,7 +32,7 @@ func (c *checker) beginProcess(p *process) {
 			w.count(LateProcess) // an operator declared it as ended
 		case old.lingers, old.removed && old.ofOriginal: // no update reported it
 			w.count(LateProcess)
-		case old.wasAway, c.silentOrphans[old.task] != "",
+		case old.wasAway, c.silentOrphans[old.task] != "", c.besideSilent[[2]string{p.task, old.task}],
 			(p.wasAway || c.everSilent[p.task]) && c.orphans[p.task] != "":
 			// A task that was given up may begin late.
 			w.count(LateProcess)

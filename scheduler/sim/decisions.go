@@ -221,6 +221,9 @@ func (c *checker) checkDecidedCall(l *leader, call step.Call) {
 				agentAway := v.away[orphan] && !v.back[agent]
 				staged := v.seen[orphan] && c.staysStaged(orphan)
 				silent := c.silentOrphans[orphan] != "" && v.silentFor(c.silentOrphans[orphan], w.now) >= silence
+				if silent && sameShard(orphan, t.TaskID) {
+					c.besideSilent[[2]string{t.TaskID, orphan}] = true
+				}
 				permitted := agentAway || staged || silent || v.unorphaned[orphan]
 				if !permitted && sameShard(orphan, t.TaskID) && l.term == w.store.term {
 					w.fail("E5 no shard starts while its orphan's agent is reachable",
