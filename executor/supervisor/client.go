@@ -2,6 +2,7 @@ package supervisor
 
 import (
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -247,7 +248,11 @@ func (c *Client) send(r request, files ...*os.File) error {
 		for i, f := range files {
 			fds[i] = int(f.Fd())
 		}
-		if _, _, err := c.files.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil); err != nil {
+		_, _, err := c.files.WriteMsgUnix([]byte{0}, unix.UnixRights(fds...), nil)
+		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+			return fmt.Errorf("%w (%v)", ErrLost, err) // read may not have noticed it yet
+		}
+		if err != nil {
 			return fmt.Errorf("pass descriptors to the supervisor: %w", err)
 		}
 		closeAll(files)

@@ -132,11 +132,18 @@ func TestX7SupervisorKilled(t *testing.T) {
 	if err := syscall.Kill(client.PID(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	mustEnd(t, process.PID) // the client may have noticed the end of the supervisor, or not
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Start(shell(dir, "t1", ""), null); !errors.Is(err, supervisor.ErrLost) {
+		t.Errorf("with a file: got %v", err)
+	}
 	<-process.Done()
 	if _, ok := process.WaitExit(); ok {
 		t.Error("an exit was made up")
 	}
-	mustEnd(t, process.PID)
 	<-client.Lost()
 	if _, err := client.Start(shell(dir, "t2", "")); !errors.Is(err, supervisor.ErrLost) {
 		t.Errorf("got %v", err)
