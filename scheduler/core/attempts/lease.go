@@ -2,6 +2,7 @@ package attempts
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/elasticjob-go/elasticjob/cluster"
 	"github.com/elasticjob-go/elasticjob/internal/lease"
@@ -72,8 +73,22 @@ func (as *Attempts) renewLease(r lease.Request, taskID string) renewal {
 	if !s.Live() || s.Lease() == 0 || cmp.Or(s.Executor(), taskID) != r.Holder || isEnding {
 		return ended
 	}
-	as.st.Leases.Record(taskID)
+	if as.st.Leases.Record(taskID) {
+		as.st.ExecutionChanged(ref.Exec.ID(), ref.Exec.Job())
+	}
 	return granted
+}
+
+// leaseAskedWithin is how soon after its launch an executor usually asks for the lease of an exclusive task.
+const leaseAskedWithin = 15 * time.Second
+
+// markLeaseOverdue records, for people, that no lease was asked for an exclusive task yet, although it is time.
+func (as *Attempts) markLeaseOverdue(ref executions.TaskRef) {
+	s := ref.Shard()
+	if s.Lease() > 0 && as.st.Leases.AskedAt(s.TaskID()).IsZero() &&
+		as.st.Now().Sub(s.Launched()) >= leaseAskedWithin && as.st.Leases.MarkOverdue(s.TaskID()) {
+		as.st.ExecutionChanged(ref.Exec.ID(), ref.Exec.Job())
+	}
 }
 
 // ForgetUnleased ends an unreachable attempt that is exclusive and has no lease, because an operator confirms that it

@@ -23,6 +23,7 @@ func (as *Attempts) Sweep() {
 	as.nextSweep = as.st.Now().Add(step.SweepInterval)
 	for _, id := range as.st.Executions.TaskIDs() {
 		if ref, ok := as.st.Executions.Task(id); ok && ref.Shard().Live() {
+			as.markLeaseOverdue(ref)
 			as.sweepTask(ref)
 		}
 	}

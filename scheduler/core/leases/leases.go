@@ -18,6 +18,8 @@ type Set struct {
 	shared *step.Shared
 	// askedAt is, by task id, when the lease of a task was last asked for and not refused.
 	askedAt map[string]time.Time
+	// overdue has the tasks for which it is time to ask for their first lease (see MarkOverdue).
+	overdue map[string]bool
 	// last is, by holder, the last request that was accepted.
 	last map[string]number
 	// secret is nil until the first exclusive task is launched. changed is set while it has to be stored.
@@ -30,7 +32,7 @@ type number struct{ start, number uint64 }
 
 // New returns an empty Set.
 func New(s *step.Shared) *Set {
-	return &Set{shared: s, askedAt: map[string]time.Time{}, last: map[string]number{}}
+	return &Set{shared: s, askedAt: map[string]time.Time{}, overdue: map[string]bool{}, last: map[string]number{}}
 }
 
 // Restore sets the secret from its stored value, while a term is loaded.
@@ -75,11 +77,31 @@ func (s *Set) KeepHolders(keep func(holder string) bool) {
 	maps.DeleteFunc(s.last, func(holder string, _ number) bool { return !keep(holder) })
 }
 
-// Record records that the lease of a task was asked for now, or may have been asked for until now.
-func (s *Set) Record(taskID string) { s.askedAt[taskID] = s.shared.Now() }
+// Record records that the lease of a task was asked for now, or may have been asked for until now. It returns whether
+// the task was overdue.
+func (s *Set) Record(taskID string) (wasOverdue bool) {
+	wasOverdue = s.overdue[taskID]
+	delete(s.overdue, taskID)
+	s.askedAt[taskID] = s.shared.Now()
+	return wasOverdue
+}
+
+// MarkOverdue records that the first lease of a task should have been asked for by now. It returns false if that is
+// recorded already.
+func (s *Set) MarkOverdue(taskID string) (changed bool) {
+	changed = !s.overdue[taskID]
+	s.overdue[taskID] = true
+	return changed
+}
+
+// IsOverdue reports whether MarkOverdue was called for a task for which no lease was asked since.
+func (s *Set) IsOverdue(taskID string) bool { return s.overdue[taskID] }
 
 // Forget forgets a task that gets no lease any more.
-func (s *Set) Forget(taskID string) { delete(s.askedAt, taskID) }
+func (s *Set) Forget(taskID string) {
+	delete(s.askedAt, taskID)
+	delete(s.overdue, taskID)
+}
 
 // AskedAt returns when the lease of a task was last asked for. It is zero if the task has never had one: then the task
 // has not begun, and never will without a lease.

@@ -313,6 +313,7 @@ func (s *Set) setReported(o *Orphan, known bool) {
 	}
 	blocked := o.isBlocking()
 	o.Reported = known
+	s.shared.JobChanged(o.Job) // why its runs wait
 	s.requestChecks(blocked, o.isBlocking())
 }
 

@@ -65,11 +65,9 @@ func (vs *Views) Explain(name string) (Explanation, error) {
 	if len(x.Running) > 0 && !vs.st.Subscription.Open() {
 		x.Note(reason.ShownAsLastKnown(vs.st.Subscription.Reason()))
 	}
-	onAgent := 0 // launched tasks that wait on their agents
-	for _, r := range x.Running {
-		if r.Reason != "" {
-			onAgent++
-		}
+	onAgent := 0
+	for _, e := range vs.st.Executions.Queue(j.Name()) {
+		onAgent += countOnAgent(e)
 	}
 	x.State = vs.jobState(j, len(x.Running)-onAgent, len(x.Waiting)+onAgent, len(x.NextFires) > 0)
 	return x, nil
@@ -114,11 +112,21 @@ func (vs *Views) explainExecution(x *Explanation, j *config.Job, e *executions.E
 	}
 }
 
+// countOnAgent returns the number of launched shards of an execution that wait on their agents.
+func countOnAgent(e *executions.Execution) (n int) {
+	if !e.Launched() {
+		return 0
+	}
+	for i := range e.NumShards() {
+		if s := e.Shard(i); s.Live() && s.WaitsOnAgent() {
+			n++
+		}
+	}
+	return n
+}
+
 // maxItemsExplained bounds how many shards of one waiting execution are listed.
 const maxItemsExplained = 1000
-
-// leaseAskedWithin is how soon after its launch an executor usually asks for the lease of an exclusive task.
-const leaseAskedWithin = 15 * time.Second
 
 // liveReason returns the reason why a live shard has not begun, or why it waits although its agent does not answer:
 // its exclusive task has no lease (rule K5).
@@ -126,8 +134,7 @@ func (vs *Views) liveReason(s *executions.Shard) reason.Reason {
 	switch {
 	case s.Unleased() && !s.Unreachable().IsZero():
 		return reason.ExclusiveUnreachable(s.TaskID(), s.Agent(), vs.st.Shown(s.Unreachable()))
-	case s.WaitText() == "" && s.Lease() > 0 && vs.st.Leases.AskedAt(s.TaskID()).IsZero() &&
-		vs.st.Now().Sub(s.Launched()) >= leaseAskedWithin:
+	case s.WaitText() == "" && vs.st.Leases.IsOverdue(s.TaskID()):
 		return reason.LeaseNotAsked(s.TaskID(), s.Agent(), vs.st.Shown(s.Launched()))
 	}
 	return reason.FromText(s.WaitText())

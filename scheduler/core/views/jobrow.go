@@ -71,7 +71,8 @@ func (vs *Views) JobRow(name string) (JobRow, bool) {
 	}
 	onAgent := 0
 	for _, e := range vs.st.Executions.Queue(j.Name()) {
-		onAgent += vs.countExecution(&r, j, e)
+		vs.countExecution(&r, j, e)
+		onAgent += countOnAgent(e)
 	}
 	if vs.st.Config.IsFaulty(j) {
 		r.State = "FAULTY"
@@ -82,8 +83,8 @@ func (vs *Views) JobRow(name string) (JobRow, bool) {
 	return r, true
 }
 
-// countExecution adds an open execution to its job's row. It returns how many of its live shards wait on their agents.
-func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Execution) (onAgent int) {
+// countExecution adds an open execution to its job's row.
+func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Execution) {
 	oldest := func(t time.Time) {
 		if t = vs.st.Shown(t); r.WaitingSince.IsZero() || t.Before(r.WaitingSince) {
 			r.WaitingSince = t
@@ -97,7 +98,7 @@ func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Executio
 		}
 		r.Waiting += shards
 		oldest(e.CreatedAt())
-		return 0
+		return
 	}
 	r.RunningExecutions++
 	for i := range e.NumShards() {
@@ -108,12 +109,10 @@ func (vs *Views) countExecution(r *JobRow, j *config.Job, e *executions.Executio
 		case s.Live():
 			r.Running++
 			if s.WaitsOnAgent() {
-				onAgent++
 				oldest(s.Launched())
 			}
 		}
 	}
-	return onAgent
 }
 
 // lastRun adds the last run of a job to its row: for a daemon the newest fire of its shards.
