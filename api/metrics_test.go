@@ -19,6 +19,7 @@ func someStats() stats.Stats {
 	st.Ready, st.ExecutionsBlocked, st.Daemon.Depth = stats.Queue{Depth: 3, Oldest: time.Minute}, 8, 5
 	st.OfJobs = []stats.JobStats{{Job: "a.job", LastSuccess: noon, LastDuration: 1500 * time.Millisecond, Finished: 3,
 		Failed: 2}, {Job: "new", Killed: 1}}
+	st.MachinesSilent, st.MachinesCordoned, st.JobsBlocked = 2, 1, 4
 	for _, seconds := range []float64{0.001, 1.5, 400} {
 		st.FireDelay.Observe(seconds)
 	}
@@ -48,6 +49,7 @@ func TestMetrics(t *testing.T) {
 		"elasticjob_fires_total 12",
 		`elasticjob_tasks_ended_total{result="LOST"} 2`, `elasticjob_tasks_ended_total{result="TIMED_OUT"} 0`,
 		`elasticjob_executions_ended_total{result="KILLED"} 6`,
+		"elasticjob_machines_silent 2", "elasticjob_machines_cordoned 1", "elasticjob_jobs_blocked 4",
 		`elasticjob_executions_waiting{queue="ready"} 3`, `elasticjob_executions_waiting{queue="blocked"} 8`,
 		`elasticjob_shards_waiting{queue="daemon"} 5`,
 		`elasticjob_oldest_wait_seconds{queue="ready"} 60`, `elasticjob_oldest_wait_seconds{queue="retry"} 0`,

@@ -20,6 +20,7 @@ var metricSections = []struct{ title, metrics string }{
 	{"Queues", "executions_waiting shards_waiting oldest_wait_seconds execution_wait_seconds"},
 	{"Executions, tasks, runs", `executions_running executions_ended_total execution_run_seconds tasks_running tasks_launched_total tasks_ended_total
 		tasks_requeued_total task_run_seconds daemon_runs_total daemon_runs_failed_total daemon_run_seconds status_updates_total executors_running`},
+	{"Machines", "machines_silent machines_cordoned jobs_blocked"},
 	{"Offers", "offers_held offers_received_total offers_declined_total"},
 	{"Registry", "commit_duration_seconds commit_writes commit_events commits_failed_total"},
 	{"History", `history_database_up history_backlog_rows history_backlog_bytes history_backlog_limit_bytes history_backlog_oldest_seconds

@@ -78,6 +78,8 @@ type Rescind struct{ OfferID string }
 type Failure struct {
 	AgentID, ExecutorID string
 	Status              int
+	// Gone says that the cluster does not expect the agent back: its node was removed. What ran there may still run.
+	Gone bool
 }
 
 // FrameworkError is the master's ERROR event. The session ends after it, and its Err wraps it.

@@ -159,6 +159,44 @@ func TestManyJobsInOneText(t *testing.T) {
 	}
 }
 
+// A message without a failure has one line for each notice, as many as fit, and the body of a webhook has them as data.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	url, got := endpoint(t, 200, `{"errcode":0,"errmsg":"ok"}`)
+	for _, notices := range []int{1, 100} {
+		n := failed(jobs.HandlerWechat, props{jobs.PropWechatWebhook: url})
+		n.Job.JobName, n.Report = "", notifications.Report{First: now, Last: now, Omitted: 3}
+		for i := range notices {
+			n.Notices = append(n.Notices, notifications.Notice{At: now,
+				Why: reason.MachineBack(fmt.Sprintf("host-%d", i), time.Minute)})
+		}
+		n.Others = []notifications.Other{{Job: "blocked", Report: notifications.Report{Notices: []notifications.Notice{
+			{At: now, Why: reason.JobUnblocked("blocked", time.Second)}}}}}
+		if err := sender().Notify(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		text := contentOf(t, <-got)
+		shown := strings.Count(text, "is back, after 1m0s.")
+		left := fmt.Sprintf("ElasticJob: %d notices are left out here; the log has them.\n", 3+notices-shown)
+		if shown < min(notices, 15) || len(text) > 2048 || !strings.HasPrefix(text, left) ||
+			!strings.HasSuffix(text, "ElasticJob at 2026-05-01T12:00:03Z: job blocked is not blocked any more, after 1s.\n") {
+			t.Errorf("%d bytes, %d of %d shown: %s", len(text), shown, notices, text)
+		}
+	}
+	n := failed(jobs.HandlerWebhook, props{jobs.PropWebhookURL: url})
+	n.Job.JobName, n.Report = "", notifications.Report{First: now, Last: now,
+		Notices: []notifications.Notice{{At: now, Why: reason.MachineBack("h", time.Minute)}}}
+	if err := sender().Notify(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	want := `"jobName":"","executionId":"","fireTime":null,"shards":[],"failedShards":0,"furtherFailures":0,` +
+		`"firstFailure":null,"lastFailure":null,"notices":[{"time":"2026-05-01T12:00:03Z",` +
+		`"message":"machine h is back, after 1m0s","code":"machine_back","args":{"duration":"1m0s","machine":"h"}}]`
+	if s := <-got; !strings.Contains(string(s.body), want) {
+		t.Errorf("got  %s\nwant %s", s.body, want)
+	}
+}
+
 // The endpoint computes the signature as DingTalk's documentation says.
 func TestDingtalk(t *testing.T) {
 	t.Parallel()

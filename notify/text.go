@@ -3,6 +3,7 @@ package notify
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,14 +17,15 @@ const maxNamed = 200
 const minCause = 20
 
 // text returns the text of a message for its reader, of at most limit bytes. Its first line is the same as in
-// ElasticJob-Cloud's messages. If the text is too long, it first gets shorter causes, then fewer names of other jobs.
+// ElasticJob-Cloud's messages if a run has failed. If the text is too long, it first gets shorter causes, then fewer
+// notices and names of other jobs.
 func text(n notifications.Notification, limit int) string {
 	for maxCause := 4000; maxCause > minCause; maxCause /= 2 {
 		if t := format(n, maxCause, maxNamed); len(t) <= limit {
 			return t
 		}
 	}
-	for named := min(len(n.Others), maxNamed); named >= 0; named -= 1 + named/10 {
+	for named := maxNamed; named >= 0; named -= 1 + named/10 {
 		if t := format(n, minCause, named); len(t) <= limit {
 			return t
 		}
@@ -31,7 +33,7 @@ func text(n notifications.Notification, limit int) string {
 	return cut(format(n, minCause, 0), limit)
 }
 
-// format returns the text with at most maxCause bytes of each cause, and the names of at most named other jobs.
+// format returns the text with at most maxCause bytes of each cause, and named notices and names of other jobs.
 func format(n notifications.Notification, maxCause, named int) string {
 	var b strings.Builder
 	for i, s := range n.Shards {
@@ -50,29 +52,53 @@ func format(n notifications.Notification, maxCause, named int) string {
 	if n.Further > 0 {
 		fmt.Fprintf(&b, "Further failures of this job since the last message: %s.\n", further(n.Report))
 	}
-	if len(n.Others) > 0 {
-		writeOthers(&b, n, maxCause, named)
-	}
+	writeNotices(&b, n, named)
+	writeOthers(&b, n, maxCause, named)
 	return b.String()
+}
+
+// writeNotices writes a line for each of the last named notices of all jobs, and the number of the others.
+func writeNotices(b *strings.Builder, n notifications.Notification, named int) {
+	notices, omitted := n.Notices, n.Omitted
+	for _, o := range n.Others {
+		notices, omitted = slices.Concat(notices, o.Notices), omitted+o.Omitted
+	}
+	if left := len(notices) - named; left > 0 {
+		notices, omitted = notices[left:], omitted+left
+	}
+	if omitted > 0 {
+		fmt.Fprintf(b, "ElasticJob: %d notices are left out here; the log has them.\n", omitted)
+	}
+	for _, notice := range notices {
+		fmt.Fprintf(b, "ElasticJob at %s: %s.\n", formatTime(notice.At), notice.Why)
+	}
 }
 
 // writeOthers writes the number of the other jobs that failed, and a line for each of the first of them, up to named.
 func writeOthers(b *strings.Builder, n notifications.Notification, maxCause, named int) {
-	failures, first, last := 0, n.Others[0].First, n.Others[0].Last
+	var others []notifications.Other
+	failures, first, last := 0, time.Time{}, time.Time{}
 	for _, o := range n.Others {
-		failures += 1 + o.Further
-		if o.First.Before(first) {
+		if o.Failures() == 0 {
+			continue
+		}
+		others = append(others, o)
+		failures += o.Failures()
+		if first.IsZero() || o.First.Before(first) {
 			first = o.First
 		}
 		if o.Last.After(last) {
 			last = o.Last
 		}
 	}
-	fmt.Fprintf(b, "Other jobs that failed: %d, with %d failures, the first at %s, the last at %s:\n", len(n.Others),
+	if len(others) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "Other jobs that failed: %d, with %d failures, the first at %s, the last at %s:\n", len(others),
 		failures, formatTime(first), formatTime(last))
-	for i, o := range n.Others {
+	for i, o := range others {
 		if i == named {
-			fmt.Fprintf(b, "and %d more jobs\n", len(n.Others)-named)
+			fmt.Fprintf(b, "and %d more jobs\n", len(others)-named)
 			break
 		}
 		b.WriteString(o.Job)

@@ -37,16 +37,41 @@ type webhookBody struct {
 // maxOtherJobs is the greatest number of other jobs in a body.
 const maxOtherJobs = 500
 
-// webhookJob describes the failure of one job.
+// webhookJob describes the newest failure of one job, and the notices about it. Without a failure, Execution is empty
+// and the times are nil. Job is empty in what is reported to operators.
 type webhookJob struct {
 	Job             string         `json:"jobName"`
 	Execution       string         `json:"executionId"`
-	Fire            time.Time      `json:"fireTime"`
+	Fire            *time.Time     `json:"fireTime"`
 	Shards          []webhookShard `json:"shards"`
 	FailedShards    int            `json:"failedShards"`
 	FurtherFailures int            `json:"furtherFailures"`
-	FirstFailure    time.Time      `json:"firstFailure"`
-	LastFailure     time.Time      `json:"lastFailure"`
+	FirstFailure    *time.Time     `json:"firstFailure"`
+	LastFailure     *time.Time     `json:"lastFailure"`
+	Notices         []notice       `json:"notices,omitempty"`
+	OmittedNotices  int            `json:"omittedNotices,omitempty"`
+}
+
+// notice is a sentence about something other than a failed run, also for programs.
+type notice struct {
+	Time    time.Time      `json:"time"`
+	Message string         `json:"message"`
+	Code    reason.Code    `json:"code"`
+	Args    map[string]any `json:"args,omitempty"`
+}
+
+// webhookJobOf describes what is reported of a job.
+func webhookJobOf(job string, r *notifications.Report) webhookJob {
+	w := webhookJob{Job: job, Execution: r.Execution, Shards: shardsOf(r.Failure), FailedShards: r.FailedShards,
+		FurtherFailures: r.Further, OmittedNotices: r.Omitted}
+	if r.Execution != "" {
+		fire, first, last := r.Fire.UTC(), r.First.UTC(), r.Last.UTC()
+		w.Fire, w.FirstFailure, w.LastFailure = &fire, &first, &last
+	}
+	for _, n := range r.Notices {
+		w.Notices = append(w.Notices, notice{n.At.UTC(), n.Why.String(), n.Why.Code(), n.Why.Args()})
+	}
+	return w
 }
 
 type webhookShard struct {
@@ -61,13 +86,11 @@ type webhookShard struct {
 
 func (s *Sender) webhook(ctx context.Context, n notifications.Notification) error {
 	b := webhookBody{
-		Timestamp: s.now().UnixMilli(), webhookJob: webhookJob{n.Job.JobName, n.Execution, n.Fire.UTC(),
-			shardsOf(n.Failure), n.FailedShards, n.Further, n.First.UTC(), n.Last.UTC()},
+		Timestamp: s.now().UnixMilli(), webhookJob: webhookJobOf(n.Job.JobName, &n.Report),
 		Text: text(n, maxDingtalk), OtherJobCount: len(n.Others),
 	}
 	for _, o := range n.Others[:min(len(n.Others), maxOtherJobs)] {
-		b.OtherJobs = append(b.OtherJobs, webhookJob{o.Job, o.Execution, o.Fire.UTC(), shardsOf(o.Failure),
-			o.FailedShards, o.Further, o.First.UTC(), o.Last.UTC()})
+		b.OtherJobs = append(b.OtherJobs, webhookJobOf(o.Job, &o.Report))
 	}
 	body, err := json.Marshal(b)
 	if err != nil {

@@ -98,6 +98,13 @@ var schedulerFamilies = []family[stats.Stats]{
 	gauge("executors_running", "executors that hold resources",
 		func(s *stats.Stats) int { return s.ExecutorsRunning }),
 
+	gauge("machines_silent", "machines that the cluster calls unreachable, or whose executors are all silent",
+		func(s *stats.Stats) int { return s.MachinesSilent }),
+	gauge("machines_cordoned", "machines on which nothing is placed, because a person or the server has cordoned them",
+		func(s *stats.Stats) int { return s.MachinesCordoned }),
+	gauge("jobs_blocked", "jobs that can't go on, because an attempt of them may still run on a machine that does not answer",
+		func(s *stats.Stats) int { return s.JobsBlocked }),
+
 	gauge("offers_held", "offers held: near 0 while nothing is due",
 		func(s *stats.Stats) int { return s.OffersHeld }),
 	counter("offers_received", "offers that the cluster made", func(s *stats.Stats) int64 { return s.OffersReceived }),

@@ -111,7 +111,7 @@ func (s *session) nodeGone(name string, a *account) {
 	a.uid, a.lastClosed, a.offered = "", cluster.Closed{}, false
 	s.rescind(a)
 	if s.listed {
-		s.emit(cluster.Failure{AgentID: name})
+		s.emit(cluster.Failure{AgentID: name, Gone: true})
 	}
 	s.setNotReady(name, a, s.now())
 	s.reportPods(name) // some have ended for sure now

@@ -43,9 +43,14 @@ func MemoryTooSmall(has string, executor, enough int) Reason {
 	return build("memory_too_small", text("memoryMB", has), number("executorMB", executor), number("enoughMB", enough))
 }
 
-// NotNotified says that the notification of a failed execution has not succeeded yet; why is the handler's error.
+// NotNotified says that the notification of a failed execution has not succeeded yet, or, if execution is "", that of
+// something else; why is the handler's error.
 func NotNotified(execution, handler string, tries int, why string) Reason {
-	return build("not_notified", text("execution", execution), text("handler", handler), number("times", tries),
+	code := Code("not_notified")
+	if execution == "" {
+		code = "notice_not_sent"
+	}
+	return build(code, text("execution", execution), text("handler", handler), number("times", tries),
 		text("why", why))
 }
 

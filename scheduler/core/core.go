@@ -10,6 +10,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executors"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/fires"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/imports"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/incidents"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/machinedrain"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/machines"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/minutes"
@@ -55,6 +56,7 @@ type Core struct {
 	pending       *pendingChange
 	imports       *imports.Imports
 	notifications *notifications.Notifications
+	incidents     *incidents.Incidents
 	daemons       *daemons.Daemons
 	recording     *recording.Recording
 	minutes       *minutes.Minutes
@@ -82,6 +84,7 @@ func New(opt step.Options) *Core {
 		notifications: notifications.New(shared, st.Config),
 		recording:     recording.New(shared, st.Executions),
 	}
+	c.incidents = incidents.New(shared, st.Machines, c.notifications)
 	c.fires = fires.New(st, c.recording)
 	c.places = sandbox.New(st)
 	c.daemons = daemons.New(st, c.recording, c.notifications)
@@ -93,7 +96,8 @@ func New(opt step.Options) *Core {
 	c.minutes = minutes.New(st, c.recording.Sampled)
 	c.audit = audit.New(shared, st.Config, func(r audit.Row) { c.recording.Audited(r) })
 	c.views = views.New(st, views.Parts{Placement: c.placement, Fires: c.fires, Daemons: c.daemons, Places: c.places,
-		Notifications: c.notifications, Audit: c.audit, Minutes: c.minutes, Drainer: c.drainer})
+		Notifications: c.notifications, Audit: c.audit, Minutes: c.minutes, Drainer: c.drainer,
+		Silence: c.attempts})
 	c.imports, c.watch = imports.New(st), watch.New(st, c.placement, c.fires)
 	c.operator = operator.New(st, c.audit, c.reconciler, c.attempts, c.views.ExecutionNotFound)
 	st.Executions.Observe(c.follow)

@@ -41,6 +41,7 @@ func (c *Core) Step(now clock.Now, rnd rand.Source, events []Event) Decision {
 
 	c.placement.Launch()
 	c.drainer.Tend()
+	c.observeIncidents()
 	c.retirer.ShutDownClosing()
 	c.placement.ManageOffers()
 	c.finishDrain()
@@ -140,6 +141,14 @@ func (c *Core) applyChange(e Event) {
 	}
 }
 
+// observeIncidents compares the state with what people were notified of. Between two sweeps only reports of the cluster
+// and requests change what it would find.
+func (c *Core) observeIncidents() {
+	if c.attempts.JudgesSilence() && c.incidents.Due() {
+		c.incidents.Observe(c.views.Conditions())
+	}
+}
+
 // nextWake returns when the core needs the next step even if nothing happens, as an Elapsed of clock.Now; 0 for never.
 func (c *Core) nextWake() time.Duration {
 	var at time.Time
@@ -155,6 +164,7 @@ func (c *Core) nextWake() time.Duration {
 	earlier(c.attempts.Wake())
 	earlier(c.machines.Wake())
 	earlier(c.drainer.Wake())
+	earlier(c.incidents.Wake())
 	if c.shared.MatchRequested() {
 		earlier(c.shared.Now())
 	}
@@ -180,6 +190,7 @@ func (c *Core) write() {
 	c.st.Leases.Write(r)
 	c.startFailures.Write(r)
 	c.machines.Write(r)
+	c.incidents.Write(r)
 	c.executions.Write(r, c.recording.StoredEnd(), c.recording.RecordedEnd())
 	c.config.Write(r)
 	c.fires.Write(r)

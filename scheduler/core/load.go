@@ -81,6 +81,8 @@ func (c *Core) Load(wall time.Time, stored Stored) error {
 			c.shared.RequestMatchAt(until)
 		case store.PathMachine:
 			err = c.machines.Restore(name, e.Value)
+		case store.PathIncident:
+			err = c.incidents.Restore(name, e.Value)
 		case store.PathDaemonRuns:
 			err = c.daemons.Restore(name, e.Value)
 		case store.PathNotification:

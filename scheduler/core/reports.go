@@ -103,7 +103,7 @@ func (c *Core) applyFailure(f cluster.Failure) {
 	c.shared.NeedChanged()
 	if f.ExecutorID == "" {
 		c.placement.RemoveAgent(f.AgentID)
-		c.agents.MarkRemoved(f.AgentID)
+		c.agents.MarkRemoved(f.AgentID, f.Gone)
 		return
 	}
 	c.shared.Note(step.Note{Kind: step.NoteExecutor,

@@ -320,7 +320,9 @@ func (a *audits) operated(writes []registry.Write, rows []string, pausing map[st
 			} else if left["machine.drain "+name] > 0 {
 				delete(left, "machine.drain "+name)
 			} else if !wr.Delete {
-				if !drainEnds(w, wr) {
+				if bytes.Contains(wr.Value, []byte(`"flapping"`)) {
+					w.count(MachineFlaps) // the server cordons it
+				} else if !drainEnds(w, wr) {
 					must("machine.cordon " + name)
 				}
 			} else if was && until.IsZero() && left["machine.cordon "+name] == 0 {

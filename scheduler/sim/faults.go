@@ -185,6 +185,7 @@ const (
 	LeaseUnanswered
 	LeaseOfDeposed
 	LeaseRanOut
+	MachineFlaps
 	NumFaults
 )
 
@@ -254,6 +255,7 @@ var faultNames = [NumFaults]string{
 	"machine declared dead", "machine that was heard is not declared dead",
 	"machine draining", "machine drained", "task stopped because its machine is drained",
 	"request for leases unanswered", "deposed leader asked for leases", "lease of a task runs out",
+	"machine cordoned because it flaps",
 }
 
 // ofMesos are the faults of Mesos worlds only, ofPods those of Kubernetes worlds only.

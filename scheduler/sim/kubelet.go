@@ -127,7 +127,7 @@ func (s *apiServer) deleteNode(id string) {
 	}
 	s.rescind(id)
 	delete(s.nodes, id)
-	s.send(cluster.Failure{AgentID: id})
+	s.send(cluster.Failure{AgentID: id, Gone: true})
 	for _, task := range sorted(s.pods) {
 		if p := s.pods[task]; p.node == id && p.bound {
 			s.forceDelete(p)

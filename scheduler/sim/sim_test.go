@@ -45,7 +45,7 @@ func TestTheSameSeedGivesTheSameWorld(t *testing.T) {
 }
 
 // scarce are the faults that a hundred worlds may lack, because they need several others at one place.
-var scarce = map[Fault]bool{LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true,
+var scarce = map[Fault]bool{MachineFlaps: true, LateProcess: true, ExecutorGoneAtAccept: true, OfferGone: true, Drained: true,
 	ForgetRefused: true, UnreachableBack: true, ExecutorNotBack: true, RemovalForgotten: true,
 	AbdicatedForStandby: true, SilentExecutorEnded: true, TaskOutlivesFramework: true, EditConflicts: true,
 	HistoryForgottenUnstored: true, ExecutorHangs: true, OrphanStaysStaged: true, AbdicatedRefused: true,

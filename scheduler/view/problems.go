@@ -51,7 +51,9 @@ const (
 var kinds = []struct{ kind, severity string }{
 	{string(views.ProblemNotSubscribed), "error"},
 	{string(views.ProblemClock), "error"},
+	{string(views.ProblemMostSilent), "error"},
 	{string(views.ProblemAgentUnreachable), "error"},
+	{string(views.ProblemBlocked), "error"},
 	{Failing, "error"},
 	{Late, "error"},
 	{string(views.ProblemFaulty), "error"},
@@ -59,6 +61,7 @@ var kinds = []struct{ kind, severity string }{
 	{Waiting, "warning"},
 	{string(views.ProblemDaemonSilent), "warning"},
 	{string(views.ProblemUnnotified), "warning"},
+	{string(views.ProblemCordoned), "warning"},
 	{Missed, "warning"},
 	{Warning, "warning"},
 }

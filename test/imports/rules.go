@@ -148,6 +148,7 @@ var pure = []string{
 // only import parts below it, so that no decision depends on a view, and no state on a decision.
 var parts = []string{
 	"views", "watch", "operator", "minutes",
+	"incidents",
 	"attempts", "machinedrain", "placement", "fires", "daemons", "imports", "retire", "reconcile",
 	"notifications", "recording", "audit",
 	"tasks", "sandbox",

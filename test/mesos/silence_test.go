@@ -1,7 +1,14 @@
 package mesos_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,10 +17,11 @@ import (
 
 // TestSilentMachine kills an agent with all its executors, while the master is too patient to notice: their silence is
 // enough. With failover the shard runs on the other agent; without, it is lost, and the job's next execution runs
-// there.
+// there. Operators are notified of the machine.
 func TestSilentMachine(t *testing.T) {
 	both(t, system.Setup{Agents: 2, MissedPings: 1000}, func(t *testing.T, c *system.Cluster) {
-		c.StartServers(1)
+		notified := operators(c)
+		c.StartServers(1, "--notify-file", notified.file)
 		path, release := c.Hold()
 		c.App("held", writes, nil)
 		c.Job("again", "held", system.Doc{"failover": true, "unreachableSeconds": 15, "env": env("HOLD", path)})
@@ -44,6 +52,61 @@ func TestSilentMachine(t *testing.T) {
 			t.Errorf("with failover: %+v", e)
 		}
 		c.Await(next, "FINISHED")
+		notified.await(c, "machine_silent")
+		var overview struct {
+			Problems []struct{ Kind, Agent string }
+		}
+		c.Get("/api/overview", &overview)
+		if !slices.ContainsFunc(overview.Problems, func(p struct{ Kind, Agent string }) bool {
+			return p.Kind == "AGENT_UNREACHABLE" && p.Agent == agent
+		}) {
+			t.Errorf("the overview has %+v", overview.Problems)
+		}
+	})
+}
+
+// operatorNotices collects the notices that a webhook for operators gets.
+type operatorNotices struct {
+	file string // for --notify-file
+	mu   sync.Mutex
+	list []struct{ Code, Message string }
+}
+
+// operators starts a webhook for operators.
+func operators(c *system.Cluster) *operatorNotices {
+	c.Helper()
+	o := &operatorNotices{file: filepath.Join(c.TempDir(), "notify.json")}
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var body struct {
+			Notices []struct{ Code, Message string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			c.Errorf("a message to operators: %v", err)
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.list = append(o.list, body.Notices...)
+	}))
+	c.Cleanup(hook.Close)
+	settings := fmt.Sprintf(`{"jobErrorHandlerType":"WEBHOOK","props":{"webhook.url":%q}}`, hook.URL)
+	if err := os.WriteFile(o.file, []byte(settings), 0o600); err != nil {
+		c.Fatal(err)
+	}
+	return o
+}
+
+// await waits until operators were notified with a code.
+func (o *operatorNotices) await(c *system.Cluster, code string) {
+	c.Helper()
+	c.Until("operators are notified", func() string {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		for _, n := range o.list {
+			if n.Code == code {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%+v", o.list)
 	})
 }
 

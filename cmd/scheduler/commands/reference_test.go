@@ -73,6 +73,7 @@ var takes = map[string]setting{
 	"executor-dir":             {takes: "a folder's path"},
 	"executor-idle":            {takes: "0s or more", refused: []string{"-1s"}},
 	"kill-grace":               {takes: "0s to 24h", refused: []string{"-1s", "25h"}},
+	"notify-file":              {takes: aFile, refused: []string{"/none"}},
 	"unreachable-after":        {takes: "15s to 168h", refused: []string{"14s", "169h"}},
 	"executor-limit":           {takes: "`name=value`, [below](#limits-of-executors)", refused: []string{"x=1", "processes=0"}, counts: newStarts},
 	"run-as":                   {takes: "a name, a uid or `UID:GID`", refused: []string{"a b"}, counts: newStarts},

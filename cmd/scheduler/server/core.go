@@ -17,7 +17,7 @@ func coreOptions(c *settings.Config, zone *time.Location, executorURL string) st
 	o := step.DefaultOptions()
 	o.Release = release.Version()
 	o.Zone, o.ExecutorBinary, o.ExecutorIdle, o.KillGrace = zone, executorURL, c.Jobs.ExecutorIdle, c.Jobs.KillGrace
-	o.UnreachableAfter = c.Jobs.UnreachableAfter
+	o.UnreachableAfter, o.Operators = c.Jobs.UnreachableAfter, c.Notify.Operators
 	o.ReconcileInterval, o.Role, o.JobMetrics = c.Reconcile, c.Mesos.Role, c.JobMetrics
 	o.DocumentsLimit, o.DocumentsPerAppLimit = int64(c.Documents.All), int64(c.Documents.PerApp)
 	o.ExecutorShutdown = executor.ShutdownGrace(c.Jobs.KillGrace)

@@ -25,6 +25,7 @@ func (c *Config) check(r *report, uid int, fileRead bool) {
 	c.Registry.check(r, c.Local.On, c.ZooKeeper.Servers != "")
 	c.API.check(r)
 	c.Lease.check(r)
+	c.Notify.check(r)
 	address := cmp.Or(c.API.Advertise, c.API.Listen)
 	c.TLS.check(r, address)
 	c.OpenID.check(r, c.Scheme()+"://"+address)

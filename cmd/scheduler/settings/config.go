@@ -22,6 +22,7 @@ type Config struct {
 	API        API
 	TLS        TLS
 	Lease      Lease
+	Notify     Notify
 	OpenID     OpenID
 	Jobs       Jobs
 	CA         CA
@@ -117,7 +118,7 @@ func (c *Config) RegistryLocation() string {
 func (c *Config) SecretFiles() []string {
 	var paths []string
 	for _, file := range []string{c.API.tokenFile, c.ZooKeeper.digestFile, c.History.file, c.Registry.file,
-		c.Mesos.credentialsFile, c.Mesos.keyFile, c.file, c.TLS.Files.Key, c.OpenID.secretFile} {
+		c.Mesos.credentialsFile, c.Mesos.keyFile, c.file, c.TLS.Files.Key, c.OpenID.secretFile, c.Notify.file} {
 		if path, err := filepath.Abs(file); file != "" && err == nil {
 			paths = append(paths, path)
 		}

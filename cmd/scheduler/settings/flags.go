@@ -92,6 +92,7 @@ func (c *Config) accessFlags(f *pflag.FlagSet) {
 	f.DurationVar(&c.API.LoginLifetime, "login-lifetime", auth.DefaultLoginLifetime,
 		"how long a login lasts, 1m to 168h")
 	c.Lease.flags(f)
+	c.Notify.flags(f)
 	c.TLS.flags(f)
 	c.OpenID.flags(f)
 }

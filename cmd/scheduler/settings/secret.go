@@ -26,26 +26,35 @@ func (s Secret) GoString() string { return s.String() }
 // maxSecret is the maximum size of a file with a secret, in bytes.
 const maxSecret = 64 << 10
 
-// readSecret reads a file that contains one word and that only its owner may read. Its errors contain no part of the
-// file.
-func readSecret(path string) (Secret, error) {
+// readPrivate reads a file that only its owner may read. Its errors contain no part of the file.
+func readPrivate(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", err
+		return nil, err
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is not a regular file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	case info.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("others can read %s (mode %s): chmod 600 it", path, info.Mode().Perm())
+		return nil, fmt.Errorf("others can read %s (mode %s): chmod 600 it", path, info.Mode().Perm())
 	case info.Size() > maxSecret:
-		return "", fmt.Errorf("%s has %d bytes, too many for a secret", path, info.Size())
+		return nil, fmt.Errorf("%s has %d bytes, too many for a secret", path, info.Size())
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if decoded, ok, err := textfile.Marked(text); ok && err == nil {
 		text = decoded
+	}
+	return text, nil
+}
+
+// readSecret reads a file that contains one word and that only its owner may read. Its errors contain no part of the
+// file.
+func readSecret(path string) (Secret, error) {
+	text, err := readPrivate(path)
+	if err != nil {
+		return "", err
 	}
 	word := strings.TrimSpace(string(text))
 	if word == "" {

@@ -44,11 +44,13 @@ type Agent struct {
 	// unreachable is since when the master has reported the agent as unreachable; removedAt is when the master
 	// removed it. Both are zero while it is registered. People see them; placement decides by registered alone.
 	unreachable, removedAt time.Time
+	// gone is set once the cluster has said that it does not expect the agent back.
+	gone bool
 }
 
 // RemovedForGood reports whether the master has removed the agent and does not expect it to come back.
 func (a *Agent) RemovedForGood() bool {
-	return !a.registered && a.unreachable.IsZero() && !a.removedAt.IsZero()
+	return a.gone || !a.registered && a.unreachable.IsZero() && !a.removedAt.IsZero()
 }
 
 // Host is the host name of the agent, "" until an offer or the cluster has named it.

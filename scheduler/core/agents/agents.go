@@ -216,23 +216,24 @@ func (as *Set) Registered(id string) bool { return as.byID[id] != nil && as.byID
 // nothing more of the tasks that it called unreachable or unknown meanwhile, because the agent may have come back
 // without them. So TakeReturned returns the agent, and its tasks are reconciled at once.
 func (as *Set) Register(a *Agent) {
-	a.heardAt = as.shared.Now()
+	a.heardAt, a.gone = as.shared.Now(), false
 	if !a.unreachable.IsZero() || !a.removedAt.IsZero() {
 		a.unreachable, a.removedAt = time.Time{}, time.Time{}
-		as.shared.ClusterChanged()
+		as.markPresence()
 	}
 	if !a.registered {
 		a.registered, a.registeredAt, as.returned[a.id] = true, as.shared.Now(), true
-		as.shared.ClusterChanged()
+		as.markPresence()
 	}
 }
 
-// MarkRemoved records that the master has removed an agent. An unknown one is ignored.
-func (as *Set) MarkRemoved(id string) {
+// MarkRemoved records that the master has removed an agent, and whether it is gone for good. An unknown one is ignored.
+func (as *Set) MarkRemoved(id string, gone bool) {
 	if a := as.byID[id]; a != nil {
+		a.gone = a.gone || gone
 		a.registered, a.registeredSince, a.removedAt, a.closed = false, time.Time{}, as.shared.Now(), ""
 		as.updateAllClosed()
-		as.shared.ClusterChanged()
+		as.markPresence()
 	}
 }
 
@@ -247,8 +248,14 @@ func (as *Set) MarkUnreachable(id string, since time.Time) {
 	a.registered, a.registeredSince = false, time.Time{}
 	if a.unreachable.IsZero() || since.Before(a.unreachable) {
 		a.unreachable = since
-		as.shared.ClusterChanged()
+		as.markPresence()
 	}
+}
+
+// markPresence records that an agent became silent, was heard again or left.
+func (as *Set) markPresence() {
+	as.shared.ClusterChanged()
+	as.shared.MarkPresence()
 }
 
 // BeginSession forgets what another master or an earlier session reported. An agent's capacity, address and
@@ -256,7 +263,7 @@ func (as *Set) MarkUnreachable(id string, since time.Time) {
 func (as *Set) BeginSession() {
 	for _, a := range as.byID {
 		a.registered, a.registeredSince, a.question = false, time.Time{}, ""
-		a.unreachable, a.removedAt, a.closed = time.Time{}, time.Time{}, ""
+		a.unreachable, a.removedAt, a.closed, a.gone = time.Time{}, time.Time{}, "", false
 	}
 	clear(as.questions)
 	clear(as.returned)

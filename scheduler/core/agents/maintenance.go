@@ -68,7 +68,7 @@ func (as *Set) ReplaceSilent(silent map[string]time.Time) (someHeard bool) {
 	for id, since := range silent {
 		if a := as.byID[id]; a != nil && a.silent.IsZero() {
 			a.silent, as.excludable[id] = since, true
-			as.shared.ClusterChanged()
+			as.markPresence()
 		}
 	}
 	return someHeard
@@ -78,6 +78,6 @@ func (as *Set) ReplaceSilent(silent map[string]time.Time) (someHeard bool) {
 func (as *Set) EndSilence(id string) {
 	if a := as.byID[id]; a != nil && !a.silent.IsZero() {
 		a.silent = time.Time{}
-		as.shared.ClusterChanged()
+		as.markPresence()
 	}
 }

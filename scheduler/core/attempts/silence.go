@@ -36,8 +36,12 @@ const (
 type silence struct {
 	// listeningSince is since when this leader has listened without a gap, sweptAt when it last swept.
 	listeningSince, sweptAt time.Time
-	// mostSilent is set while more than half of the agents with tasks are silent.
-	mostSilent bool
+	// judged is set if the last sweep has determined which executors are silent.
+	judged bool
+	// mostSilent is since when more than half of the agents with tasks are silent, zero if they are not. silent and all
+	// are the present numbers of silent agents with tasks, and of all.
+	mostSilent  time.Time
+	silent, all int
 	// givenUp has the silent agents whose tasks may be given up. nextGiveUp is when the interval of the last one ends.
 	givenUp    map[string]bool
 	nextGiveUp time.Time
@@ -107,7 +111,7 @@ func (as *Attempts) detectSilence() {
 		sl.listeningSince = now // a new leader, or one that stood still: messages may wait to be read
 	}
 	sl.sweptAt = now
-	if !as.canJudgeSilence() {
+	if sl.judged = as.canJudgeSilence(); !sl.judged {
 		return
 	}
 	silent, heard := map[string]time.Time{}, map[string]bool{}
@@ -181,12 +185,27 @@ func (as *Attempts) silentFor(s *executions.Shard) time.Duration {
 
 // detectMassSilence records whether more than half of the agents with tasks are silent, and logs when that begins.
 func (as *Attempts) detectMassSilence(silent, all int) {
-	was := as.silence.mostSilent
-	as.silence.mostSilent = all >= minAgentsForMajority && 2*silent > all
-	if as.silence.mostSilent && !was {
+	sl := &as.silence
+	sl.silent, sl.all = silent, all
+	if all < minAgentsForMajority || 2*silent <= all {
+		sl.mostSilent = time.Time{}
+		return
+	}
+	if sl.mostSilent.IsZero() {
+		sl.mostSilent = as.st.Now()
 		as.st.Note(step.Note{Kind: step.NoteExecutorHeartbeats, Problem: true,
 			Detail: fmt.Sprintf("%d of %d agents with tasks send no heartbeats: no task is given up unless the cluster calls its agent unreachable", silent, all)})
 	}
+}
+
+// JudgesSilence reports whether this leader knows which executors are silent: the last sweep has determined that, and
+// the session is the same.
+func (as *Attempts) JudgesSilence() bool { return as.silence.judged && as.canJudgeSilence() }
+
+// MostSilent returns since when more than half of the agents with tasks are silent, zero if they are not, with the
+// present numbers of silent agents and of all.
+func (as *Attempts) MostSilent() (since time.Time, silent, all int) {
+	return as.silence.mostSilent, as.silence.silent, as.silence.all
 }
 
 // mayGiveUp reports whether an unreachable task may be given up. If the cluster does not call its agent unreachable,
@@ -197,7 +216,7 @@ func (as *Attempts) mayGiveUp(s *executions.Shard) bool {
 	switch {
 	case !s.Silent() || s.Away():
 		return true
-	case sl.mostSilent, !as.canJudgeSilence():
+	case !sl.mostSilent.IsZero(), !as.canJudgeSilence():
 		return false
 	case sl.givenUp[s.Agent()]:
 		return true

@@ -64,7 +64,7 @@ func (as *Attempts) recordAgent(u cluster.Update) {
 	case u.State == cluster.Gone:
 		// The agent was removed, or another agent has its address now. If the master later says that it does not know
 		// a task there, that is not the word of the agent: the task may have begun (rule E1).
-		as.st.Agents.MarkRemoved(u.AgentID)
+		as.st.Agents.MarkRemoved(u.AgentID, true)
 	case u.State == cluster.Unreachable:
 		since := u.UnreachableSince
 		if since.IsZero() {

@@ -1,5 +1,5 @@
-// Package machines keeps the marks that operators set on machines: a machine with a mark is cordoned, so nothing new
-// is placed on its agents.
+// Package machines keeps the marks that operators set on machines, and the server on those that flap: a machine with a
+// mark is cordoned, so nothing new is placed on its agents.
 //
 // A machine is named by the host name of its agents, which is the node name on Kubernetes. So a mark outlives the ids
 // of agents, sessions and leaders: it is stored, and stays until someone removes it or its end has come, whether an
@@ -9,6 +9,7 @@ package machines
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/elasticjob-go/elasticjob/internal/reason"
@@ -26,6 +27,10 @@ type Mark struct {
 	Reason string `json:"reason,omitempty"`
 	// Until is when the cordon ends by itself, by the wall clock, because people specify it; zero for never.
 	Until time.Time `json:"until,omitzero"`
+	// Flapping is how often the machine was silent before the server cordoned it for that, 0 for any other cordon.
+	// Ends is when such a cordon ends, in the time of the term; Until only shows it.
+	Flapping int       `json:"flapping,omitempty"`
+	Ends     time.Time `json:"ends,omitzero"`
 	// Dead is when an operator declared the machine dead, in the time of the term; zero if nobody has (rule M2).
 	Dead time.Time `json:"dead,omitzero"`
 	// Draining is since when the machine is drained, zero if it is only cordoned (rule M3). Deadline is when what is
@@ -80,6 +85,22 @@ func (s *Set) Cordon(machine, by, why string, until time.Time) (changed bool) {
 	return true
 }
 
+// CordonFlapping marks a machine that was silent that often, or extends such a mark, up to a time of the term. It returns
+// false, and changes nothing, if a person has cordoned the machine.
+func (s *Set) CordonFlapping(machine string, times int, ends time.Time) (changed bool) {
+	m := Mark{Since: s.shared.Now(), Reason: fmt.Sprintf("cordoned by the server: silent %d times within an hour", times),
+		Until: s.shared.Shown(ends).UTC(), Flapping: times, Ends: ends}
+	if kept := s.marks[machine]; kept != nil {
+		if kept.Flapping == 0 {
+			return false
+		}
+		m.Since = kept.Since
+	}
+	s.marks[machine] = &m
+	s.noteChange(machine, step.NoteMachineCordoned, s.Why(machine).String())
+	return true
+}
+
 // MaxDeadline is the longest time that a drain may leave to what runs on a machine.
 const MaxDeadline = 30 * 24 * time.Hour
 
@@ -123,6 +144,7 @@ func (s *Set) SetDrained(machine string, drained bool) bool {
 	s.marks[machine] = &m
 	s.changed.Add(machine)
 	s.shared.ClusterChanged()
+	s.shared.MarkPresence()
 	return drained
 }
 
@@ -155,7 +177,8 @@ func (s *Set) Uncordon(machine string) (changed bool) {
 // Expire removes the marks whose end has come, and returns whether there were any. It is called in each step.
 func (s *Set) Expire() (changed bool) {
 	for _, machine := range s.Names() {
-		if until := s.marks[machine].Until; !until.IsZero() && !until.After(s.shared.Wall()) {
+		until := s.marks[machine].Until
+		if end := s.endOf(s.marks[machine]); !end.IsZero() && !end.After(s.shared.Now()) {
 			delete(s.marks, machine)
 			s.noteChange(machine, step.NoteMachineUncordoned, "its cordon ended at "+until.Format(time.RFC3339))
 			changed = true
@@ -164,11 +187,20 @@ func (s *Set) Expire() (changed bool) {
 	return changed
 }
 
+// endOf returns when a cordon ends by itself, in the time of the term; zero for never.
+func (s *Set) endOf(m *Mark) time.Time {
+	if !m.Ends.IsZero() || m.Until.IsZero() {
+		return m.Ends
+	}
+	return s.shared.InTerm(m.Until)
+}
+
 // noteChange marks a machine as changed, logs why, and requests the checks that depend on where shards may be placed.
 func (s *Set) noteChange(machine string, kind step.NoteKind, detail string) {
 	s.changed.Add(machine)
 	s.shared.Note(step.Note{Kind: kind, Detail: machine + ": " + detail})
 	s.shared.ClusterChanged()
+	s.shared.MarkPresence()
 	s.shared.NeedChanged()
 	s.shared.RequestMatch()
 }
@@ -176,10 +208,7 @@ func (s *Set) noteChange(machine string, kind step.NoteKind, detail string) {
 // Wake returns when the next mark ends, in the time of the term; zero for never.
 func (s *Set) Wake() (at time.Time) {
 	for _, m := range s.marks {
-		if m.Until.IsZero() {
-			continue
-		}
-		if end := s.shared.InTerm(m.Until); at.IsZero() || end.Before(at) {
+		if end := s.endOf(m); !end.IsZero() && (at.IsZero() || end.Before(at)) {
 			at = end
 		}
 	}
@@ -195,6 +224,9 @@ func (s *Set) Why(machine string) reason.Reason {
 	if !m.Dead.IsZero() {
 		return reason.DeclaredDead(s.shared.Shown(m.Dead), m.By, m.Reason)
 	}
+	if m.Flapping > 0 {
+		return reason.MachineFlaps(machine, m.Flapping, m.Until)
+	}
 	return reason.Cordoned(s.shared.Shown(m.Since), m.Until, m.By, m.Reason)
 }
 
@@ -206,6 +238,7 @@ func (s *Set) Restore(machine string, value []byte) error {
 	}
 	s.shared.Clamp(0, &m.Since, &m.Dead, &m.Draining, &m.Drained)
 	s.shared.Clamp(MaxDeadline, &m.Deadline)
+	s.shared.Clamp(time.Hour, &m.Ends)
 	s.marks[machine] = &m
 	return nil
 }

@@ -18,6 +18,13 @@ type Failure struct {
 	FailedShards int           `json:"failedShards"`
 }
 
+// Notice is a sentence for people about something other than a failed run, for instance that a machine is silent or
+// that the job is blocked. At is when it was reported, on the wall clock.
+type Notice struct {
+	At  time.Time     `json:"at"`
+	Why reason.Reason `json:"why"`
+}
+
 // FailedShard is one shard of a failed run, with the state in which it ended and the cause.
 type FailedShard struct {
 	Item   int              `json:"item"`
@@ -27,26 +34,39 @@ type FailedShard struct {
 	Cause  reason.Reason    `json:"cause,omitzero"`
 }
 
-// Notification is a message for the shell to send: about the newest failure of a job, and about failures of other jobs
-// that go to the same recipients. A NotificationSent with the same Seq reports its outcome.
+// Notification is a message for the shell to send: about one job, and about other jobs whose messages go to the same
+// recipients. A NotificationSent with the same Seq reports its outcome.
 type Notification struct {
 	// Seq numbers the messages of a term, from 1.
 	Seq int64
 	// Job is the job's present document, with the secrets of its error handler. They must be neither written nor
-	// logged.
+	// logged. The message for Operators has Options.Operators, whose name is empty.
 	Job jobs.Config
 	Report
-	// Others are the failures of further jobs with the same settings, which share the message.
+	// Others are the reports of further jobs with the same settings, which share the message. One of them may be that
+	// of Operators, with an empty name.
 	Others []Other
 }
 
-// Report is what a message says of one job: its newest failure, and how many others there were.
+// Report is what a message says of one job: its newest failure, how many others there were, and the notices. There is
+// at least one failure or notice.
 type Report struct {
-	Failure
+	Failure // the zero Failure if no run has failed
 	// Further counts the other failures since the last sent message about the job.
 	Further int
-	// First and Last are when the first and the newest of all these failures were reported, on the wall clock.
+	// Notices are the newest MaxNotices since the last sent message, the oldest first. Omitted counts those before.
+	Notices []Notice
+	Omitted int
+	// First and Last are when the first and the newest failure or notice was reported, on the wall clock.
 	First, Last time.Time
+}
+
+// Failures returns the number of failed runs that are reported.
+func (r *Report) Failures() int {
+	if r.Execution == "" {
+		return 0
+	}
+	return 1 + r.Further
 }
 
 // Other is what a message says of another job.

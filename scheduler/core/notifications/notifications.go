@@ -1,7 +1,7 @@
-// Package notifications decides when people are notified of failed runs, and keeps each notification until it was
-// sent. Notifications owns the pending messages, which are stored with the results that they report, so that people
-// receive each failure at least once, despite crashes and changes of leader. ReportFailure adds messages; their
-// outcomes, changed documents and timers advance them. The package sends nothing itself: Take returns the messages of
+// Package notifications decides when people are notified of failed runs and of other troubles, and keeps each
+// notification until it was sent. Notifications owns the pending messages, which are stored with the results that they
+// report, so that people receive each failure at least once, despite crashes and changes of leader. ReportFailure and
+// Notify add messages; their outcomes, changed documents and timers advance them. The package sends nothing itself: Take returns the messages of
 // a step, and the shell sends them once the step is committed.
 package notifications
 
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/jobs"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/config"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/problem"
@@ -34,26 +35,35 @@ const (
 	NotifyTimeout = 24 * time.Hour
 	// FailedShardsShown bounds how many of a run's failed shards a message names.
 	FailedShardsShown = 5
+	// MaxNotices bounds the notices that are kept for one message. Of more, the oldest are only counted.
+	MaxNotices = 100
 )
 
-// pending is the one pending message of a job, however many failures it reports. It is stored by the commit with the
-// result that it reports, and removed once it was sent, so that people receive each failure at least once.
+// Operators stands, instead of the name of a job, for the people who run the scheduler (Options.Operators). No job has
+// this name.
+const Operators = "@operators"
+
+// pending is the one pending message of a job, however many failures and notices it reports. It is stored by the commit
+// with the result that it reports, and removed once it was sent, so that people receive each failure at least once.
 type pending struct {
-	Failure
+	Failure           // the newest; the zero Failure if it reports none
 	Further int       `json:"further,omitempty"`
-	Since   time.Time `json:"since"` // the first of these failures
-	// First and Last are when the first and the newest of these failures were reported, on the wall clock.
+	Notices []Notice  `json:"notices,omitempty"`
+	Omitted int       `json:"omittedNotices,omitempty"`
+	Since   time.Time `json:"since"` // the first of these failures and notices
+	// First and Last are when the first and the newest of them were reported, on the wall clock.
 	First time.Time `json:"first,omitzero"`
 	Last  time.Time `json:"last,omitzero"`
 	// Refused is why the message was refused permanently, "" if it was not. It is tried again only with another
-	// failure, or with other settings.
+	// failure or notice, or with other settings.
 	Refused string `json:"refused,omitempty"`
 
 	// seq is the number of the message that is being sent, 0 if none is. reported counts the failures in that message,
-	// and firstAfter is when the first failure after them was reported.
-	seq        int64
-	reported   int
-	firstAfter time.Time
+	// noticed its notices that are still kept, and omitted those that it only counts. firstAfter is when the first
+	// failure or notice after them was reported.
+	seq                        int64
+	reported, noticed, omitted int
+	firstAfter                 time.Time
 	// The number of failed tries, the time of the next one, and the last error.
 	tries   int
 	after   time.Time
@@ -116,6 +126,9 @@ func (ns *Notifications) Restore(job string, value []byte) error {
 	if n.First.IsZero() { // an earlier release stored it
 		n.First, n.Last = n.Since, n.Since
 	}
+	if job == Operators {
+		n.Refused = "" // their settings change only when servers start again
+	}
 	n.problem = n.Refused
 	// If the message seems to be too old, no leader has tried to send it meanwhile, or the clock is wrong.
 	if now := ns.shared.Now(); n.Refused == "" && now.Sub(n.Since) > NotifyTimeout {
@@ -160,20 +173,39 @@ func (ns *Notifications) Unsent(job string) (u Unsent, found bool) {
 // Jobs returns the names of all jobs with a pending message, sorted.
 func (ns *Notifications) Jobs() []string { return step.SortedKeys(ns.pending) }
 
-// add records a failure in the job's pending message.
-func (ns *Notifications) add(job string, f Failure) {
+// add returns the job's pending message, which it makes if there is none, for the caller to add a failure or a notice.
+func (ns *Notifications) add(job string) *pending {
 	n, now := ns.pending[job], ns.shared.Wall()
 	if n == nil {
 		n = &pending{Since: ns.shared.Now(), First: now}
 		ns.pending[job] = n
-	} else {
-		n.Further++
 	}
 	if n.seq != 0 && n.firstAfter.IsZero() {
 		n.firstAfter = now
 	}
-	n.Failure, n.Last, n.Refused = f, now, ""
+	n.Last, n.Refused = now, ""
 	ns.changed.Add(job)
+	return n
+}
+
+// report returns what the message says.
+func (n *pending) report() Report {
+	return Report{Failure: n.Failure, Further: n.Further, Notices: slices.Clone(n.Notices), Omitted: n.Omitted,
+		First: n.First, Last: n.Last}
+}
+
+// setSent records that the failures and notices in the message that is being sent were sent. It returns whether others
+// have been added since.
+func (n *pending) setSent() (further bool) {
+	if n.Execution != "" {
+		if n.Further -= n.reported; n.Further < 0 {
+			n.Failure, n.Further = Failure{}, 0
+		}
+	}
+	n.Notices = slices.Delete(n.Notices, 0, n.noticed)
+	n.Omitted -= n.omitted
+	n.noticed, n.omitted = 0, 0
+	return n.Execution != "" || len(n.Notices) > 0
 }
 
 // Drop forgets the pending message of a job, if there is one, because the job was deregistered or no longer notifies
@@ -212,23 +244,61 @@ func (ns *Notifications) Write(r *store.Commit) {
 // must be called in the step whose commit has the result. For a run of a daemon, f describes the one shard that made
 // the run.
 func (ns *Notifications) ReportFailure(job string, f Failure) {
-	j := ns.config.Job(job)
-	if j == nil || j.Config() == nil || !j.Config().Notifies() {
+	if ns.recipient(job) == nil {
 		return
 	}
 	f.FailedShards = max(f.FailedShards, len(f.Shards))
 	f.Shards = f.Shards[:min(len(f.Shards), FailedShardsShown)]
-	ns.add(job, f)
+	n := ns.add(job)
+	if n.Execution != "" {
+		n.Further++
+	}
+	n.Failure = f
 	ns.Send(job)
+}
+
+// Notify sends a notice to the people of a job, or to Operators, if they are to be notified. It must be called in the
+// step whose commit records that the notice was given.
+func (ns *Notifications) Notify(job string, why reason.Reason) {
+	if ns.recipient(job) == nil {
+		return
+	}
+	n := ns.add(job)
+	n.Notices = append(n.Notices, Notice{At: ns.shared.Wall(), Why: why})
+	if len(n.Notices) > MaxNotices {
+		n.Notices = slices.Delete(n.Notices, 0, 1)
+		if n.noticed > 0 {
+			n.noticed-- // the message that is being sent has it
+		} else {
+			n.Omitted++
+		}
+	}
+	ns.Send(job)
+}
+
+// recipient returns the settings by which the people of a job, or Operators, are notified; nil if they are not.
+func (ns *Notifications) recipient(job string) *jobs.Config {
+	c := &ns.shared.Opt.Operators
+	if job != Operators {
+		j := ns.config.Job(job)
+		if j == nil || j.Config() == nil {
+			return nil
+		}
+		c = j.Config()
+	}
+	if !c.Notifies() {
+		return nil
+	}
+	return c
 }
 
 // settings returns the settings by which a job notifies people, and its address; both are "" if it notifies nobody.
 func (ns *Notifications) settings(job string) (settings, address string) {
-	j := ns.config.Job(job)
-	if j == nil || j.Config() == nil || !j.Config().Notifies() {
+	c := ns.recipient(job)
+	if c == nil {
 		return "", ""
 	}
-	return j.Config().NotifySettings(), j.Config().NotifyAddress()
+	return c.NotifySettings(), c.NotifyAddress()
 }
 
 // Send sends the pending message of a job with this step, or schedules it for the time at which it may be sent. It
@@ -328,16 +398,20 @@ func (ns *Notifications) sendTo(to string) {
 	due = slices.DeleteFunc(due, func(job string) bool { return job == first || settingsOf[job] != settingsOf[first] })
 	ns.lastSeq++
 	m := message{address: to, settings: settingsOf[first], jobs: append([]string{first}, due...)}
-	out := Notification{Seq: ns.lastSeq, Job: *ns.config.Job(first).Config()}
+	out := Notification{Seq: ns.lastSeq, Job: *ns.recipient(first)}
 	for _, job := range m.jobs {
 		n := ns.pending[job]
-		n.seq, n.reported, n.firstAfter = ns.lastSeq, n.Further+1, time.Time{}
+		report := n.report()
+		n.seq, n.firstAfter = ns.lastSeq, time.Time{}
+		n.reported, n.noticed, n.omitted = report.Failures(), len(n.Notices), n.Omitted
 		ns.inFlight[job] = n.seq
 		delete(a.waiting, job)
-		report := Report{n.Failure, n.Further, n.First, n.Last}
-		if job == first {
+		switch job {
+		case first:
 			out.Report = report
-		} else {
+		case Operators:
+			out.Others = append(out.Others, Other{Report: report})
+		default:
 			out.Others = append(out.Others, Other{job, report})
 		}
 	}

@@ -40,13 +40,14 @@ func (ns *Notifications) applyOutcome(job string, m message, e NotificationSent)
 	if isSent {
 		n.tries, n.after, n.problem, n.Since = 0, time.Time{}, "", now
 		n.First, n.firstAfter = n.firstAfter, time.Time{}
-		if n.Further -= n.reported; n.Further < 0 {
+		if !n.setSent() {
 			ns.Drop(job)
 		}
 		ns.changed.Add(job)
 		return
 	}
 	n.tries++
+	n.noticed, n.omitted = 0, 0
 	n.after, n.problem, n.firstAfter = now.Add(step.Backoff(minNotifyDelay, MaxNotifyDelay, n.tries-1)), e.Problem,
 		time.Time{}
 	if now.Sub(n.Since) >= NotifyTimeout {
@@ -68,6 +69,9 @@ func (ns *Notifications) noteOutcome(m message, e NotificationSent) {
 			continue // it was dropped, and that was noted
 		}
 		note := step.Note{Kind: step.NoteNotification, Job: job, Problem: true}
+		if job == Operators {
+			note.Job = ""
+		}
 		others := ""
 		if k := len(m.jobs) - 1; k > 0 {
 			others = ", with those of " + problem.Counted(k, "other job")

@@ -144,6 +144,11 @@ func (s *Set) IsBlocked(job string, item int) bool {
 	return blocks
 }
 
+// AllBlocking lists the orphans that block their shards, sorted by task id.
+func (s *Set) AllBlocking() []Orphan {
+	return slices.DeleteFunc(s.All(), func(o Orphan) bool { return !o.isBlocking() })
+}
+
 // BlockingAmong returns an orphan that blocks one of the first shards of a job; false if there is none.
 func (s *Set) BlockingAmong(job string, shards int) (o Orphan, blocks bool) {
 	return s.first(job, func(o *Orphan) bool { return o.Item < shards })

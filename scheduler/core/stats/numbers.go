@@ -35,6 +35,9 @@ type Stats struct {
 	// ExecutionsBlocked counts the executions that wait for something other than resources: an execution of the same
 	// job, or the end of a pause.
 	ExecutionsBlocked int
+	// MachinesSilent and MachinesCordoned count machines, and JobsBlocked the jobs that can't go on because an attempt
+	// of them may still run on a machine that does not answer.
+	MachinesSilent, MachinesCordoned, JobsBlocked int
 
 	// FireDelay is the time from a cron's fire to the step that launches its execution, BeginDelay the time from the
 	// fire to the beginning of each shard's first process. Both leave out executions that waited for another one of

@@ -42,6 +42,7 @@ const (
 	NoteMachineDraining     NoteKind = "machine draining"
 	NoteMachineDrained      NoteKind = "machine drained"
 	NoteMachineUncordoned   NoteKind = "machine uncordoned"
+	NoteIncident            NoteKind = "incident"
 )
 
 // Note describes one event for the log. Job, Execution and Task name the objects that it concerns, if there are any.

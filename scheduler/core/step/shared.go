@@ -29,6 +29,9 @@ type Shared struct {
 	// matchRequested is set if a change since the last match may lead to another result. needChanged is set if a change
 	// may alter which offers future launches need.
 	matchRequested, needChanged bool
+	// presenceChanged is set if an agent became silent, was heard again or left, or a machine was drained, since people
+	// were last notified of such changes.
+	presenceChanged bool
 	// draining is set for the rest of the term once everything on the cluster is being ended (Drain).
 	draining bool
 	// JobStats has the counts for the metrics of single jobs.
@@ -138,6 +141,15 @@ func (s *Shared) MatchDone() { s.matchRequested = false }
 
 // NeedChanged records a change after which future launches may need other offers. Time passing alone does not count.
 func (s *Shared) NeedChanged() { s.needChanged = true }
+
+// MarkPresence records that an agent became silent, was heard again or left, or that a machine was drained.
+func (s *Shared) MarkPresence() { s.presenceChanged = true }
+
+// PresenceChanged reports whether MarkPresence was called since the last call of PresenceSeen.
+func (s *Shared) PresenceChanged() bool { return s.presenceChanged }
+
+// PresenceSeen forgets the calls of MarkPresence so far, because people were notified.
+func (s *Shared) PresenceSeen() { s.presenceChanged = false }
 
 // TakeNeedChanged reports whether NeedChanged was called since the last call of TakeNeedChanged.
 func (s *Shared) TakeNeedChanged() bool {

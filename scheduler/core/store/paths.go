@@ -37,6 +37,7 @@ const (
 	PathAudit        = "/scheduler/audit"           // audit rows
 	PathStateVersion = "/scheduler/version"         // the release that the state requires
 	PathMachine      = "/scheduler/machine"         // marks of cordoned machines, by host name
+	PathIncident     = "/scheduler/incident"        // incidents, by kind and machine or job
 	PathClusterKind  = "/scheduler/cluster"         // Options.ClusterKind when the framework id was made
 
 	PathHistoryBatches = "/scheduler/history-batches" // the number of batches of each of the last terms

@@ -6,6 +6,7 @@ import (
 	"github.com/elasticjob-go/elasticjob/internal/reason"
 	"github.com/elasticjob-go/elasticjob/internal/resources"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/executions"
+	"github.com/elasticjob-go/elasticjob/scheduler/core/notifications"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/startfailures"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/stats"
 	"github.com/elasticjob-go/elasticjob/scheduler/core/step"
@@ -46,6 +47,9 @@ const (
 	ProblemUnnotified       ProblemKind = "UNNOTIFIED"
 	ProblemDaemonSilent     ProblemKind = "DAEMON_SILENT"
 	ProblemClock            ProblemKind = "CLOCK"
+	ProblemMostSilent       ProblemKind = "MOST_SILENT"
+	ProblemBlocked          ProblemKind = "BLOCKED"
+	ProblemCordoned         ProblemKind = "CORDONED"
 )
 
 // Problem is a problem that an operator should look at. Fields that do not apply are empty.
@@ -90,10 +94,19 @@ func (vs *Views) Facts() Facts {
 	} else if before, after := vs.fires.Leapt(); !after.IsZero() {
 		f.add(Problem{Kind: ProblemClock, Since: after, Why: reason.ClockLeapt(before, after)})
 	}
+	if since, silent, all := vs.silence.MostSilent(); !since.IsZero() {
+		f.add(Problem{Kind: ProblemMostSilent, Count: silent, Since: vs.st.Shown(since),
+			Why: reason.MostSilent(silent, all)})
+	}
 	away := vs.awayAgents()
 	for _, id := range step.SortedKeys(away) {
 		f.add(*away[id])
 	}
+	for _, c := range vs.blockedJobs() {
+		f.add(Problem{Kind: ProblemBlocked, Job: c.Subject, App: vs.st.Config.AppNameOf(c.Subject),
+			Since: vs.st.Shown(c.Since), Why: c.Why})
+	}
+	vs.addCordoned(&f)
 	f.Agents = vs.AgentTotals()
 	for _, v := range vs.FaultyDocuments() {
 		p := Problem{Kind: ProblemFaulty, Path: v.Path, Since: v.Since, Why: vs.st.Config.FaultAt(v.Path).Why()}
@@ -107,8 +120,12 @@ func (vs *Views) Facts() Facts {
 	vs.addStartFailures(&f)
 	for _, name := range vs.notifications.Jobs() {
 		if n, found := vs.notifications.Unsent(name); found {
-			f.add(Problem{Kind: ProblemUnnotified, Job: name, App: vs.st.Config.AppNameOf(name), Count: n.Tries,
-				Since: vs.st.Shown(n.Since), Why: reason.FromText(n.Problem)})
+			p := Problem{Kind: ProblemUnnotified, Job: name, App: vs.st.Config.AppNameOf(name), Count: n.Tries,
+				Since: vs.st.Shown(n.Since), Why: reason.FromText(n.Problem)}
+			if name == notifications.Operators {
+				p.Job = ""
+			}
+			f.add(p)
 		}
 	}
 	vs.addSilentDaemons(&f)
@@ -117,7 +134,28 @@ func (vs *Views) Facts() Facts {
 
 func (f *Facts) add(p Problem) { f.Problems = append(f.Problems, p) }
 
-// awayAgents returns a problem for each agent with unreachable tasks, by its id.
+// addCordoned adds the cordoned machines, which take no tasks until somebody uncordons them.
+func (vs *Views) addCordoned(f *Facts) {
+	for _, machine := range vs.st.Machines.Names() {
+		m, _ := vs.st.Machines.Get(machine)
+		p := Problem{Kind: ProblemCordoned, Agent: machine, Since: vs.st.Shown(m.Since)}
+		if ids := vs.st.Agents.OnHost(machine); len(ids) > 0 {
+			p.Agent = ids[0]
+		}
+		switch {
+		case !m.Drained.IsZero():
+			p.Why = reason.MachineIsDrained(machine)
+		case !m.Draining.IsZero():
+			p.Count = len(vs.drainer.Left(machine))
+			p.Why = reason.MachineDraining(machine, p.Count)
+		default:
+			p.Why = reason.MachineCordoned(machine, vs.st.Machines.Why(machine))
+		}
+		f.add(p)
+	}
+}
+
+// awayAgents returns a problem for each agent with unreachable tasks, or that is silent without tasks, by its id.
 func (vs *Views) awayAgents() map[string]*Problem {
 	away := map[string]*Problem{}
 	for _, ref := range vs.st.Executions.AllTasks() {
@@ -135,7 +173,16 @@ func (vs *Views) awayAgents() map[string]*Problem {
 		}
 		p.Count++
 	}
+	for id, a := range vs.st.Agents.All() {
+		if since := silentSince(a); !since.IsZero() && away[id] == nil {
+			away[id] = &Problem{Kind: ProblemAgentUnreachable, Agent: id, Since: vs.st.Shown(since)}
+		}
+	}
 	for id, p := range away {
+		if p.Count == 0 {
+			p.Why = reason.MachineSilent(machineOf(vs.st.Agents.Get(id)), p.Since, 0)
+			continue
+		}
 		host := ""
 		if a := vs.st.Agents.Get(id); a != nil {
 			host = a.Host()

@@ -34,6 +34,8 @@ func (vs *Views) Stats() stats.Stats {
 			s.TasksRunning++
 		}
 	}
+	s.MachinesSilent, s.MachinesCordoned = len(vs.silentMachines()), vs.st.Machines.Len()
+	s.JobsBlocked = len(vs.blockedJobs())
 	s.NotificationsPending = len(vs.notifications.Jobs())
 	s.JobsWithoutMetrics = len(vs.st.JobStats.LeftOut())
 	for _, of := range vs.st.JobStats.All {

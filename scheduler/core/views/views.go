@@ -29,6 +29,7 @@ type Views struct {
 	// heldJobs is the part of the text of Held that names jobs.
 	heldJobs string
 	drainer  *machinedrain.Drainer
+	silence  Silence
 }
 
 // Parts are the parts of the core that Views reads in addition to the state.
@@ -41,10 +42,12 @@ type Parts struct {
 	Audit         *audit.Log
 	Minutes       *minutes.Minutes
 	Drainer       *machinedrain.Drainer
+	Silence       Silence
 }
 
 // New makes the Views of a term.
 func New(s *state.State, p Parts) *Views {
 	return &Views{st: s, placement: p.Placement, fires: p.Fires, daemons: p.Daemons, places: p.Places,
-		notifications: p.Notifications, audit: p.Audit, minutes: p.Minutes, drainer: p.Drainer}
+		notifications: p.Notifications, audit: p.Audit, minutes: p.Minutes, drainer: p.Drainer,
+		silence: p.Silence}
 }

@@ -22,6 +22,10 @@ test('each kind of problem is a sentence that names its thing', () => {
     [{ kind: 'MISSED', job: 'a' }, 'a: missed fires', 'a：错过触发'],
     [{ kind: 'UNNOTIFIED', job: 'a' }, 'a: notification not sent', 'a：通知未发出'],
     [{ kind: 'DAEMON_SILENT', job: 'a' }, 'a: daemon does not report', 'a：常驻作业无响应'],
+    [{ kind: 'UNNOTIFIED' }, 'Notification of operators not sent', '发给运维人员的通知未发出'],
+    [{ kind: 'MOST_SILENT' }, 'Most machines are silent', '大多数机器失联'],
+    [{ kind: 'BLOCKED', job: 'a' }, 'a: blocked', 'a：被阻塞'],
+    [{ kind: 'CORDONED', agent: 'db-2' }, 'db-2 takes no tasks', 'db-2 已停止调度'],
     [{ kind: 'WARNING' }, 'a message', 'a message'],
     [{ kind: 'OF_A_LATER_RELEASE' }, 'a message', 'a message'],
   ])) {

@@ -61,5 +61,5 @@ export function placeOf(p) {
   if (p.kind === 'START_FAILURES') return '/cluster#starts'
   if (p.kind === 'FAULTY') return '/cluster#faulty'
   if (p.agent) return link.agent(p.agent)
-  return p.kind === 'NOT_SUBSCRIBED' ? '/cluster' : '/'
+  return p.kind === 'NOT_SUBSCRIBED' || p.kind === 'MOST_SILENT' ? '/cluster' : '/'
 }

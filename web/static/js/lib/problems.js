@@ -9,15 +9,17 @@ import { texts } from './texts.js'
 const t = texts(
   {
     FAILING: '{job}: last {n} runs failed', failedOnce: '{job}: last run failed', WAITING: '{job}: {n|shard|shards} waiting', LATE: '{job}: did not fire on time', AGENT_UNREACHABLE: 'Agent {agent} is unreachable', NOT_SUBSCRIBED: 'Not subscribed to the cluster: nothing is launched',
-    FAULTY: '{name}: faulty document', START_FAILURES: '{app} fails to start on {agent}', unstarted: '{app} fails to start', MISSED: '{job}: missed fires', UNNOTIFIED: '{job}: notification not sent', DAEMON_SILENT: '{job}: daemon does not report',
+    FAULTY: '{name}: faulty document', START_FAILURES: '{app} fails to start on {agent}', unstarted: '{app} fails to start', MISSED: '{job}: missed fires', UNNOTIFIED: '{job}: notification not sent', unnotified: 'Notification of operators not sent', DAEMON_SILENT: '{job}: daemon does not report',
+    MOST_SILENT: 'Most machines are silent', BLOCKED: '{job}: blocked', CORDONED: '{agent} takes no tasks',
   },
   {
     FAILING: '{job}：最近 {n} 次执行失败', failedOnce: '{job}：最近一次执行失败', WAITING: '{job}：{n} 个分片等待中', LATE: '{job}：未按时触发', AGENT_UNREACHABLE: 'Agent {agent} 失联', NOT_SUBSCRIBED: '未订阅集群，不会启动任何任务',
-    FAULTY: '{name}：配置有误', START_FAILURES: '{app} 在 {agent} 上启动失败', unstarted: '{app} 启动失败', MISSED: '{job}：错过触发', UNNOTIFIED: '{job}：通知未发出', DAEMON_SILENT: '{job}：常驻作业无响应',
+    FAULTY: '{name}：配置有误', START_FAILURES: '{app} 在 {agent} 上启动失败', unstarted: '{app} 启动失败', MISSED: '{job}：错过触发', UNNOTIFIED: '{job}：通知未发出', unnotified: '发给运维人员的通知未发出', DAEMON_SILENT: '{job}：常驻作业无响应',
+    MOST_SILENT: '大多数机器失联', BLOCKED: '{job}：被阻塞', CORDONED: '{agent} 已停止调度',
   },
 )
 
-const worded = ['FAILING', 'WAITING', 'LATE', 'AGENT_UNREACHABLE', 'NOT_SUBSCRIBED', 'FAULTY', 'START_FAILURES', 'MISSED', 'UNNOTIFIED', 'DAEMON_SILENT']
+const worded = ['FAILING', 'WAITING', 'LATE', 'AGENT_UNREACHABLE', 'NOT_SUBSCRIBED', 'FAULTY', 'START_FAILURES', 'MISSED', 'UNNOTIFIED', 'DAEMON_SILENT', 'MOST_SILENT', 'BLOCKED', 'CORDONED']
 
 /**
  * sentenceOf describes a problem. If there are no words for its kind, as for the server's own warnings, that is the server's message.
@@ -25,7 +27,7 @@ const worded = ['FAILING', 'WAITING', 'LATE', 'AGENT_UNREACHABLE', 'NOT_SUBSCRIB
  */
 export function sentenceOf(p) {
   if (!worded.includes(p.kind)) return messageOf(p)
-  const key = p.kind === 'FAILING' && p.count <= 1 ? 'failedOnce' : p.kind === 'START_FAILURES' && !p.agent ? 'unstarted' : p.kind
+  const key = p.kind === 'FAILING' && p.count <= 1 ? 'failedOnce' : p.kind === 'START_FAILURES' && !p.agent ? 'unstarted' : p.kind === 'UNNOTIFIED' && !p.job ? 'unnotified' : p.kind
   return t(/** @type {any} */ (key), { ...p, agent: agents.nameOf(p.agent), n: p.count, name: p.job || p.app || p.path })
 }
 
