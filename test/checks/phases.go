@@ -85,9 +85,9 @@ const conformance = "test/conformance"
 // users are the packages that test the interfaces for users other than the API and the console.
 var users = []string{"./test/commandline", "./test/examples", "./test/history", "./test/monitoring", "./test/deploy"}
 
-// withMemoryLimit are the tests on Mesos whose agents limit memory and run executors as other users, which needs
-// root.
-const withMemoryLimit = "^(TestReasons|TestRunAs)$/^(over_the_memory_limit|mesos)$"
+// withMemoryLimit are the tests on Mesos whose agents limit memory, run executors as other users or have networks of
+// their own, which needs root.
+const withMemoryLimit = "^(TestReasons|TestRunAs|TestPartitions)$/^(over_the_memory_limit|mesos)$"
 
 // settings determine the phases of a tier.
 type settings struct {

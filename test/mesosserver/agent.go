@@ -12,6 +12,8 @@ type AgentOptions struct {
 	Dir string
 	// IP is the agent's address and host name, by default 127.0.0.1; any loopback address can be used.
 	IP string
+	// Namespace is the network namespace in which the agent runs, which needs root; "" for that of the test.
+	Namespace string
 	// Master is HOST:PORT of a master, or zk://HOST:PORT,…/PATH.
 	Master string
 	// Resources are offered; reserved ones have the form cpus(role):2. The default is 4 CPUs and 4 GB of memory.
@@ -35,7 +37,7 @@ func StartAgent(t testing.TB, o AgentOptions) *Agent {
 	if o.Resources == "" {
 		o.Resources = "cpus:4;mem:4096;disk:10000;ports:[31000-31100]"
 	}
-	a := &Agent{server{t: t, what: "agent", dir: o.Dir, ip: o.IP, credentials: o.Credentials, env: o.Env}}
+	a := &Agent{server{t: t, what: "agent", dir: o.Dir, ip: o.IP, namespace: o.Namespace, credentials: o.Credentials, env: o.Env}}
 	a.args = func() []string {
 		args := []string{
 			"--ip=" + a.ip, "--hostname=" + a.ip, fmt.Sprint("--port=", a.port), "--master=" + o.Master,

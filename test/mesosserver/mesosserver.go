@@ -68,6 +68,7 @@ type server struct {
 	what        string // master or agent
 	dir         string
 	ip          string
+	namespace   string // a network namespace, "" for that of the test
 	port        int
 	credentials *Credentials
 	process     *child.Process // nil after a kill

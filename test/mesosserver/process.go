@@ -16,7 +16,11 @@ import (
 
 // launch starts the process and waits until it answers.
 func (s *server) launch() error {
-	cmd := exec.Command(binary("mesos-"+s.what), s.args()...)
+	command := append([]string{binary("mesos-" + s.what)}, s.args()...)
+	if s.namespace != "" {
+		command = append([]string{"ip", "netns", "exec", s.namespace}, command...)
+	}
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir = s.dir
 	// Mesos reads flags from variables with the prefix MESOS_, so it gets none of the test's.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "LC_ALL=C.UTF-8"}, s.env...)

@@ -46,6 +46,8 @@ type Cluster struct {
 	setup   Setup
 	local   *local // the Mesos, if it is cluster/local
 	servers map[int]*server
+	// networks are those of the agents, by number, with Setup.Networks.
+	networks map[int]*Network
 }
 
 // Kind returns the kind of the cluster's Mesos.
@@ -135,7 +137,8 @@ func (c *Cluster) useLocal() { c.Mesos, c.Masters = c.local, c.MesosURL() }
 
 func newCluster(t testing.TB, bin Binaries, args ...string) *Cluster {
 	t.Helper()
-	c := &Cluster{Machine: New(t, bin, args...), SessionTimeout: 2 * time.Second, servers: map[int]*server{}}
+	c := &Cluster{Machine: New(t, bin, args...), SessionTimeout: 2 * time.Second, servers: map[int]*server{},
+		networks: map[int]*Network{}}
 	t.Cleanup(c.end)
 	return c
 }

@@ -117,7 +117,7 @@ func (l *local) Leads(n int) bool {
 
 func (l *local) StartAgent(n int) {
 	l.c.Helper()
-	args := []string{"local-agent", "--master", "http://" + l.address, "--ip", agentIP(n), "--data-dir", l.AgentDir(n),
+	args := []string{"local-agent", "--master", "http://" + l.address, "--ip", loopbackIP(n), "--data-dir", l.AgentDir(n),
 		"--cpus", fmt.Sprint(l.c.CPUs), "--memory", fmt.Sprint(l.c.MemoryMB)}
 	l.startAgent(n, agentListening, append(args, l.who()...))
 }

@@ -72,6 +72,8 @@ type Setup struct {
 	// Resources are those of each agent of Apache Mesos, by default those of the Machine. cluster/local does not
 	// support reserved resources.
 	Resources string
+	// Networks gives each agent of Apache Mesos a Network of its own, which needs root.
+	Networks bool
 	// MasterArgs and AgentArgs are additional flags of Apache Mesos.
 	MasterArgs, AgentArgs []string
 }
@@ -218,7 +220,7 @@ func (c *Cluster) Freeze(pids []int) (thaw func()) {
 func (c *Cluster) AgentID(n int) string {
 	c.Helper()
 	for _, a := range c.agents() {
-		if a.AgentInfo.Hostname == agentIP(n) && a.Active {
+		if a.AgentInfo.Hostname == c.agentIP(n) && a.Active {
 			return a.AgentInfo.ID.Value
 		}
 	}
@@ -254,4 +256,21 @@ func (c *Cluster) agents() []agentView {
 }
 
 // agentIP returns the address of an agent. Each agent has its own, so that Mesos treats it as a separate machine.
-func agentIP(n int) string { return fmt.Sprintf("127.0.0.%d", n+1) }
+func (c *Cluster) agentIP(n int) string {
+	if c.setup.Networks {
+		return c.Network(n).Address()
+	}
+	return loopbackIP(n)
+}
+
+// Network returns the network of an agent, if Setup.Networks is set.
+func (c *Cluster) Network(n int) *Network {
+	c.Helper()
+	if c.networks[n] == nil {
+		c.networks[n] = newNetwork(c, n)
+	}
+	return c.networks[n]
+}
+
+// loopbackIP returns the address of an agent without a network of its own.
+func loopbackIP(n int) string { return fmt.Sprintf("127.0.0.%d", n+1) }

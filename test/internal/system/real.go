@@ -71,8 +71,12 @@ func (r *real) StartAgent(n int) {
 	if resources == "" {
 		resources = fmt.Sprintf("cpus:%v;mem:%v;disk:10000", r.c.CPUs, r.c.MemoryMB)
 	}
+	namespace := ""
+	if r.setup.Networks {
+		namespace = r.c.Network(n).name
+	}
 	r.agents[n] = mesosserver.StartAgent(r.c.TB, mesosserver.AgentOptions{
-		Dir: r.AgentDir(n), IP: agentIP(n), Master: r.zk(), Resources: resources, Credentials: r.credentials,
+		Dir: r.AgentDir(n), IP: r.c.agentIP(n), Namespace: namespace, Master: r.zk(), Resources: resources, Credentials: r.credentials,
 		Args: r.setup.AgentArgs, Env: []string{"CANARY=" + r.c.Canary},
 	})
 }
