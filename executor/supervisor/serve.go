@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -291,7 +293,27 @@ func (s *server) forkExec(p *process, spec *Spec, files []int) (err error) {
 			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, Credential: credential(spec.As)},
 		})
 	})
+	if err == nil {
+		raiseOOMScore(p.pid)
+	}
 	return err
+}
+
+// oomScore is how much more likely the kernel kills a task than its executor and supervisor, in thousandths of the
+// memory, when memory runs out: they are needed to report and to end the other tasks.
+const oomScore = 200
+
+// raiseOOMScore makes the kernel prefer a process that has just started, and all that it starts, when memory runs out.
+// A failure leaves things as they are.
+func raiseOOMScore(pid int) {
+	own, err := os.ReadFile("/proc/self/oom_score_adj")
+	if err != nil {
+		return
+	}
+	if score, err := strconv.Atoi(strings.TrimSpace(string(own))); err == nil {
+		path := fmt.Sprintf("/proc/%d/oom_score_adj", pid)
+		_ = os.WriteFile(path, []byte(strconv.Itoa(min(score+oomScore, 1000))), 0)
+	}
 }
 
 // credential returns the account in the form that a fork needs; nil means that the user stays the same.

@@ -295,3 +295,24 @@ func BenchmarkRoundTrip(b *testing.B) {
 		})
 	})
 }
+
+// TestTheKernelPrefersTasks: when memory runs out, the kernel ends a task before its executor and supervisor.
+func TestTheKernelPrefersTasks(t *testing.T) {
+	t.Parallel()
+	score := func(pid int) int {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	client := launch(t)
+	process := start(t, client, shell(t.TempDir(), "t", "exec sleep 1000"))
+	if task, supervisor := score(process.PID), score(client.PID()); task <= supervisor && supervisor < 1000 {
+		t.Errorf("the task's score is %d, and the supervisor's %d", task, supervisor)
+	}
+}
