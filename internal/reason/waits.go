@@ -57,6 +57,11 @@ func (o Orphaned) HoldsLease(until time.Time) Reason {
 	return build("orphan_holds_lease", text("task", o.Task), text("agent", o.Agent), timestamp("until", until))
 }
 
+// Unkilled says that the attempt is exclusive, and that its executor could not end all of its processes (rule K5).
+func (o Orphaned) Unkilled() Reason {
+	return build("orphan_unkilled", text("task", o.Task), text("agent", o.Agent))
+}
+
 // StuckStaging says that the attempt was abandoned because it stayed in STAGING, and may have started since.
 func (o Orphaned) StuckStaging() Reason { return o.because("orphan_staging") }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,11 +98,6 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 			s.restart()
 			s.update(l, cluster.Failed, executorEnded)
 		}, exclusiveWait},
-		"its executor says that processes are left": {exclusive, func(s *stage, l cluster.TaskLaunch) {
-			s.update(l, cluster.Failed, func(u *cluster.Update) {
-				u.Status = &wire.Status{StartTime: s.now, SupervisorLost: true, Unkilled: true}
-			})
-		}, exclusiveWait},
 		"new leaders add up the time that was waited": {exclusive, func(s *stage, l cluster.TaskLaunch) {
 			s.update(l, cluster.Failed, executorEnded)
 			for range 2 {
@@ -136,6 +132,34 @@ func TestK5TheNextAttemptWaitsForTheLease(t *testing.T) {
 			}
 			t.Error("the next attempt is not launched")
 		})
+	}
+}
+
+// TestK5ProcessesThatCantBeEndedBlockUntilAnOperatorsWord checks that the shard waits for longer than the lease, also
+// under a new leader, and that its machine is cordoned.
+func TestK5ProcessesThatCantBeEndedBlockUntilAnOperatorsWord(t *testing.T) {
+	t.Parallel()
+	s, n := newStage(t), leaseNumber(0)
+	l := s.runJobOn("S1", exclusive)
+	n.request(s, l)
+	s.update(l, cluster.Failed, func(u *cluster.Update) {
+		u.Status = &wire.Status{StartTime: s.now, SupervisorLost: true, Unkilled: true}
+	})
+	s.runFor(time.Hour)
+	s.restart()
+	s.update(l, cluster.Lost, fromMaster(cluster.ReasonReconciliation))
+	s.runFor(time.Hour)
+	s.offer("S2", 8, 8192)
+	if got := s.answerAccepts(); len(got) > 0 || !s.core.machines.IsCordoned("S1") {
+		t.Fatalf("%d launches; S1 is cordoned: %t", len(got), s.core.machines.IsCordoned("S1"))
+	}
+	if why := s.explain("my_job").Waiting[0].Reason; !strings.Contains(why, "can't be ended") {
+		t.Errorf("it waits because %s", why)
+	}
+	s.step(Request{Token: 3, Event: operator.ForgetRequested{TaskID: l.TaskID}})
+	s.offer("S2", 8, 8192)
+	if got := s.answerAccepts(); len(got) != 1 {
+		t.Errorf("%d launches after an operator's word", len(got))
 	}
 }
 

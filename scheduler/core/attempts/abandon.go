@@ -164,9 +164,12 @@ func (as *Attempts) updateOrphan(o *orphans.Orphan, u cluster.Update) {
 		// A master reports a removed task as gone before its processes have ended.
 		if u.State.Terminal() && (o.Until.IsZero() || u.Source != cluster.FromMaster) {
 			as.recording.TraceOrphan(o, u)
-			if as.knowsEnd(u) {
+			switch {
+			case as.knowsEnd(u):
 				as.st.Orphans.Remove(o.TaskID)
-			} else {
+			case o.Lease > 0 && u.Status != nil && u.Status.Unkilled:
+				as.st.Orphans.MarkUnkilled(o.TaskID)
+			default:
 				as.st.Orphans.EndUnseen(o.TaskID)
 			}
 		}

@@ -142,6 +142,22 @@ func (as *Attempts) addLease(o *orphans.Orphan, ref executions.TaskRef) {
 	}
 }
 
+// keepUnkilled keeps an exclusive attempt as an orphan, because its executor could not end all of its processes, and
+// cordons their machine. It returns false, and does nothing, if u does not say that or the attempt is not exclusive.
+func (as *Attempts) keepUnkilled(ref executions.TaskRef, u cluster.Update) bool {
+	s := ref.Shard()
+	if s.Lease() == 0 || u.Source != cluster.FromExecutor || u.Status == nil || !u.Status.Unkilled {
+		return false
+	}
+	o := as.newOrphan(ref)
+	o.Unkilled, o.Reported = true, true
+	as.st.Orphans.Add(o)
+	if a := as.st.Agents.Get(s.Agent()); a != nil && a.Host() != "" {
+		as.st.Machines.CordonUnkilled(a.Host(), s.TaskID())
+	}
+	return true
+}
+
 // keepUnseen keeps an attempt as an orphan until its lease is over, because the cluster says that it has ended, but
 // not its executor. It does nothing if the attempt holds no lease.
 func (as *Attempts) keepUnseen(ref executions.TaskRef) {

@@ -271,7 +271,7 @@ func (as *Attempts) updateTerminal(ref executions.TaskRef, u cluster.Update) {
 	if as.mayLinger(s, u) {
 		lingerTime = as.st.Executions.TaskGrace(ref) + executions.RefusedTimeout
 	}
-	if !as.knowsEnd(u) {
+	if !as.knowsEnd(u) && !as.keepUnkilled(ref, u) {
 		as.keepUnseen(ref)
 	}
 	as.endAttempt(ref, classify(soFar(s), u, as.st.Executors.Heard(s.Executor())), lingerTime)

@@ -101,6 +101,14 @@ func (s *Set) CordonFlapping(machine string, times int, ends time.Time) (changed
 	return true
 }
 
+// CordonUnkilled marks a machine because processes of a task there can't be ended, until it is uncordoned. It does
+// nothing if the machine is cordoned.
+func (s *Set) CordonUnkilled(machine, task string) {
+	if s.marks[machine] == nil {
+		s.Cordon(machine, "", "cordoned by the server: processes of task "+task+" can't be ended", time.Time{})
+	}
+}
+
 // MaxDeadline is the longest time that a drain may leave to what runs on a machine.
 const MaxDeadline = 30 * 24 * time.Hour
 

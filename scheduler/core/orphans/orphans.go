@@ -60,6 +60,9 @@ type Orphan struct {
 	Waited     time.Duration `json:"waited,omitempty"`
 	Unseen     bool          `json:"unseen,omitempty"`
 	countsFrom time.Time
+	// Unkilled is set if the executor of an exclusive attempt has reported that it could not end all of its processes.
+	// Only an operator's word ends the orphan then.
+	Unkilled bool `json:"unkilled,omitempty"`
 
 	// Reported is set when the cluster has reported the task in this session and since its agent last registered. A
 	// cluster that keeps kills has then kept the one that was sent for the task. Reported is not stored: a new leader
@@ -70,7 +73,7 @@ type Orphan struct {
 // isBlocking reports whether no later attempt of the shard may start. A later one may start only while the present
 // master says that the agent is away: before that answer the orphan may be alive on an agent that is back (promise 2).
 // An exclusive one must also have lost its lease.
-func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Reported || o.HoldsLease() }
+func (o *Orphan) isBlocking() bool { return o.Blocks || !o.Reported || o.HoldsLease() || o.Unkilled }
 
 // HoldLease records that the processes of an exclusive attempt may live for d after askedAt, when its lease was last
 // asked for.
@@ -250,12 +253,21 @@ func (s *Set) Remove(taskID string) {
 	s.requestChecks(o.isBlocking(), false)
 }
 
+// MarkUnkilled records that the executor of an orphan could not end all of its processes.
+func (s *Set) MarkUnkilled(taskID string) {
+	s.change(taskID, func(o *Orphan) bool {
+		was := o.Unkilled
+		o.Unkilled, o.Unseen, o.Reported = true, false, true
+		return !was
+	})
+}
+
 // EndUnseen records that the cluster says that an orphan has ended. The orphan is removed at once unless it is
 // exclusive and may live on its lease, of which only its executor knows.
 func (s *Set) EndUnseen(taskID string) {
 	o := s.byID[taskID]
 	switch {
-	case o == nil:
+	case o == nil, o.Unkilled:
 	case !o.HoldsLease():
 		s.Remove(taskID)
 	default:

@@ -220,6 +220,8 @@ func (vs *Views) FailoverShards() []FailoverView {
 func (vs *Views) orphanReason(o *orphans.Orphan) reason.Reason {
 	of := reason.Orphaned{Task: o.TaskID, Agent: o.Agent}
 	switch former := vs.st.Subscription.IsFormer(o); {
+	case o.Unkilled:
+		return of.Unkilled()
 	case o.HoldsLease():
 		return of.HoldsLease(vs.st.Shown(o.LeaseEnds()))
 	case !o.Until.IsZero():

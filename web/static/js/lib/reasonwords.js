@@ -136,6 +136,7 @@ export const chinese = {
   orphan_of_removed_framework: "任务 {task} 属于已移除的框架 {framework}，可能仍在收尾：Agent {agent} 在 Mesos Master 注册满 {duration} 后视为结束；确知它已结束时可 POST /api/task/{task}/forget",
   orphan_staging: "任务 {task} 在 Agent {agent} 上一直停留于 STAGING，集群尚未确认它是否启动；等待其答复，确知它已结束时可 POST /api/task/{task}/forget",
   orphan_unanswered: "任务 {task} 在 Agent {agent} 失联时放弃，集群尚未说明该 Agent 是否已带着它恢复；等待其答复，确知它已结束时可 POST /api/task/{task}/forget",
+  orphan_unkilled: "独占作业的任务 {task} 的进程无法在 Agent {agent} 上终止，例如在等待失效的磁盘：请重启该机器，然后 POST /api/task/{task}/forget",
   over_disk_limit: "超出容器磁盘上限（执行器与任务共用）：{message?集群未给出说明}",
   over_memory_limit: "超出容器内存上限（执行器与任务共用）：{message?集群未给出说明}",
   overrides_do_not_fit: "作业已变更，触发时要求的参数不再适用：{problems}[；{end}]",
