@@ -66,6 +66,9 @@ func TestPartitions(t *testing.T) {
 			time.Sleep(pause)
 			c.Network(n).Heal()
 			c.AwaitAgents()
+			for n := 1; n <= 2; n++ { // it may have been cordoned, because it flaps
+				c.OK("POST", "/api/agent/"+c.Network(n).Address()+"/uncordon", "")
+			}
 			now := all()
 			for job := range runs {
 				for _, o := range overlaps(t, filepath.Join(dir, job)) {
