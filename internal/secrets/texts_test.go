@@ -26,7 +26,7 @@ var secretTexts = []string{
 	"password=b'«hunter2»'", "define('DB_PASSWORD', '«hunter2»')", `config["password"] = "«hunter2»"`,
 	// JSON, YAML and other structured texts.
 	`{"password":"«hunter2»"}`, `{"a":{"b":[{"dbPassword" : "«hun\"ter2»"}]}}`, `{"password":«1234567»,"a":1}`, `{"tokens":1,"passwords":["«a1»","«b2»"]}`,
-	`'{"password":"«hunter2»"}'`, `"{\"password\":\"«hunter2»\"}"`, `{'password': '«hunter2»'}`, "db.auth({user:'a',pwd:'«hunter2»'})", "a: b\npassword: «hun ter2»\n", "{password: «hunter2», a: b}",
+	`'{"password":"«hunter2»"}'`, `"{\"password\":\"«hunter2»\"}"`, `"{\"password\":\"«ab\\\"cd»\"}"`, `"{\"password\":\"«ab\\\\»\",\"a\":1}"`, `{'password': '«hunter2»'}`, "db.auth({user:'a',pwd:'«hunter2»'})", "a: b\npassword: «hun ter2»\n", "{password: «hunter2», a: b}",
 	"<password>«hunter2»</password>", `<property name="password" value="«hunter2»"/>`, `curl -d '{"api_key":"«hunter2»"}' h`,
 	`{"key":"password","value":"«hunter2»"}`, `- name: DB_PASSWORD` + "\n  value: «hunter2»",
 	// Headers.

@@ -79,7 +79,9 @@ func closingQuote(text string, from int, q string) int {
 			slashes++
 		}
 		switch {
-		case q == `"` && slashes%2 == 1, q == `\"` && slashes%2 == 1:
+		case q == `"` && slashes%2 == 1,
+			// In a JSON text within a JSON text, two of them escape the quote, and four are a backslash before its end.
+			q == `\"` && (slashes%2 == 1 || slashes%4 == 2):
 			i = next + len(q)
 		case q == "'" && slashes%2 == 1 && !endsWord(text[next+1:]): // escaped, as Python and JavaScript do it
 			i = next + 1
