@@ -191,8 +191,17 @@ func (h *Forwarder) Forward(c *gin.Context, work gin.HandlerFunc, isStream bool)
 		}
 	}
 	if err != nil {
-		h.Answers.Fail(c.Writer, c.Request, err)
+		h.Answers.Fail(c.Writer, c.Request, shown(err))
 	}
+}
+
+// shown returns the failure that a client is told when all attempts have ended with err. That the leader has changed
+// ends only an attempt that has changed nothing; it is the last one if no other leader was found, or time was over.
+func shown(err error) error {
+	if errors.Is(err, errLeaderChanged) {
+		return errNoNext
+	}
+	return err
 }
 
 // otherLeads reports whether a server with another address is known to lead.
