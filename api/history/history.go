@@ -1,4 +1,5 @@
-// Package history handles the routes that answer from recorded data: searches, statistics, the audit and time series.
+// Package history handles the routes for searches, statistics, the audit and time series. Most of them answer from
+// recorded data.
 package history
 
 import (
@@ -59,7 +60,7 @@ type Options struct {
 	Now       func() time.Time
 }
 
-// Handlers handles the routes that answer from recorded data.
+// Handlers handles the routes of this package.
 type Handlers struct{ Options }
 
 // New returns the handlers.

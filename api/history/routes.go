@@ -9,11 +9,12 @@ import (
 	"github.com/elasticjob-go/elasticjob/history/search"
 )
 
-// Routes returns the routes that answer from recorded data.
+// Routes returns the routes for searches, statistics, the audit and time series. Most of them answer from recorded
+// data.
 func (h *Handlers) Routes() []route.Route {
 	const get = http.MethodGet
-	// Every server with a database answers these routes itself. A server without a database forwards them to the
-	// leader.
+	// stored is the Local of the routes that need nothing but the database. A server with a database answers them
+	// itself. All other routes are forwarded to the leader, and so are these if the server has no database.
 	stored := h.History != nil
 	return slices.Concat(route.Group("History", []route.Route{
 		{Method: get, Path: "/api/job/{jobName}/statistics", Rule: route.Viewers,
@@ -33,10 +34,11 @@ func (h *Handlers) Routes() []route.Route {
 		{Method: get, Path: "/api/job/statistics/tasks/results", Rule: route.ViewersOfAll,
 			Answer: h.fromHistory(h.taskResults), Local: stored,
 			Takes: []request.Declared{last24Hours},
-			Does:  route.Does("Returns the results of each minute of the last 24 hours").Gives([]search.TaskResults{})},
+			Does: route.Does("Returns how many runs succeeded and failed in each minute of the last 24 hours").
+				Gives([]search.TaskResults{})},
 		{Method: get, Path: "/api/job/statistics/tasks/results/{period}", Rule: route.ViewersOfAll,
 			Answer: h.fromHistory(h.taskResultsOf), Local: stored,
-			Does: route.Does("Returns the total results of a period: online, lastWeek, lastHour or lastMinute").
+			Does: route.Does("Returns how many runs succeeded and failed in a period: online (all recorded days), lastWeek (today and the seven days before), lastHour or lastMinute (the last full one)").
 				Gives(search.TaskResults{})},
 		{Method: get, Path: "/api/job/statistics/tasks/running", Rule: route.ViewersOfAll,
 			Answer: h.lastWeek(History.TasksRunning), Local: stored,
