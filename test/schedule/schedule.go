@@ -8,7 +8,8 @@ import (
 	"github.com/elasticjob-go/elasticjob/jobs/cron"
 )
 
-// Of returns the schedule of a cron in a time zone.
+// Of returns the schedule of a cron in a time zone, an IANA name or "" for UTC. It fails the test if the cron or the
+// zone is invalid.
 func Of(t testing.TB, expr, zone string) *cron.Schedule {
 	t.Helper()
 	z, err := time.LoadLocation(zone)

@@ -9,11 +9,13 @@ import (
 	"github.com/elasticjob-go/elasticjob/test/zkserver"
 )
 
-// Mesos is a set of masters and agents, all separate processes. Several masters elect a leader through ZooKeeper.
-// Masters and agents are numbered from 1; agent n has the address and hostname 127.0.0.(n+1). The methods fail the
-// test if something is not as they promise.
+// Mesos is a set of masters and agents. They are separate processes, except that the master of a NewCluster may have
+// agents in its own process. Several masters elect a leader through ZooKeeper. Masters and agents are numbered from 1.
+// Agent n has the address and hostname 127.0.0.(n+1) or, with Setup.Networks, those of its Network. Operate returns an
+// error; the other methods fail the test if they cannot do what they promise.
 type Mesos interface {
-	// StartMaster starts a master that is not running, with the data of its last run, and returns when it answers.
+	// StartMaster starts a master that is not running, and returns when it answers. The master has the data of its
+	// last run unless Setup.InMemory is set.
 	StartMaster(n int)
 	// KillMaster kills a master with SIGKILL, or accepts that it has ended itself, as a master does that has lost its
 	// leadership.
@@ -24,7 +26,8 @@ type Mesos interface {
 	MasterRuns(n int) bool
 	// MasterAddress returns HOST:PORT of a running master.
 	MasterAddress(n int) string
-	// CaughtUp reports whether a running master has the records of the others.
+	// CaughtUp reports whether a master runs and has its part of the replicated log. Without such a log, it reports
+	// whether the master runs.
 	CaughtUp(n int) bool
 	// Leads reports whether a master leads and answers.
 	Leads(n int) bool
@@ -36,14 +39,15 @@ type Mesos interface {
 	KillAgent(n int)
 	// SignalAgent sends a signal to a running agent.
 	SignalAgent(n int, sig syscall.Signal)
-	// Registered reports whether a running agent has registered since its start.
+	// Registered reports whether an agent runs and has registered since its start. An agent of Apache Mesos is no
+	// longer registered when it has lost its master; one of cluster/local is.
 	Registered(n int) bool
 	// AgentDir returns the folder of an agent, which contains its sandboxes.
 	AgentDir(n int) string
 
 	// Operate sends a call to the operator API of a master and returns the answer.
 	Operate(master int, call string) (string, error)
-	// CredentialsFile returns the file with the credentials for servers, or "".
+	// CredentialsFile returns the file with the credentials that schedulers must send, or "".
 	CredentialsFile() string
 }
 
@@ -58,7 +62,7 @@ const (
 
 // Setup describes a Mesos.
 type Setup struct {
-	// Masters and Agents are their numbers; cluster/local always has one master.
+	// Masters and Agents say how many of each there are; cluster/local always has one master.
 	Masters, Agents int
 	// ZooKeeper is a shared server, for tests that do not break it; nil for a separate server.
 	ZooKeeper *zkserver.Shared
@@ -69,8 +73,8 @@ type Setup struct {
 	MissedPings int
 	// Credentials makes masters and agents require credentials.
 	Credentials bool
-	// Resources are those of each agent of Apache Mesos, by default those of the Machine. cluster/local does not
-	// support reserved resources.
+	// Resources are those of each agent of Apache Mesos, by default those of the Machine and 10 GB of disk.
+	// cluster/local ignores them: its agents always have those of the Machine.
 	Resources string
 	// Networks gives each agent of Apache Mesos a Network of its own, which needs root.
 	Networks bool
@@ -99,8 +103,8 @@ func (c *Cluster) LeadingMaster() (leader int) {
 	return leader
 }
 
-// ReplaceMaster waits until a master other than the killed one leads, if there are several, and then restarts the
-// killed one.
+// ReplaceMaster waits until a master leads, if there are several, and then calls RestartMasters. The leader must not be
+// the killed master.
 func (c *Cluster) ReplaceMaster(killed int) {
 	c.Helper()
 	if c.setup.Masters > 1 {
@@ -113,7 +117,8 @@ func (c *Cluster) ReplaceMaster(killed int) {
 
 // RestartMasters restarts all masters that were killed or have ended themselves, as a master does when its ZooKeeper
 // session expires, and waits until each has caught up. Only then may a test kill the next one. A master that was
-// frozen may notice the end of its session, and end itself, only after it was looked at the first time.
+// frozen may notice late that its session has expired, and then end itself. So RestartMasters looks at each master
+// again until all have caught up.
 func (c *Cluster) RestartMasters() {
 	c.Helper()
 	c.awaitMasters(func(n int) {
@@ -124,12 +129,13 @@ func (c *Cluster) RestartMasters() {
 	})
 }
 
-// awaitMasters waits until each master has caught up, and calls before with its number each time before it looks.
-func (c *Cluster) awaitMasters(before func(n int)) {
+// awaitMasters waits until each master has caught up. Each time before it looks at a master, it calls prepare with the
+// master's number.
+func (c *Cluster) awaitMasters(prepare func(n int)) {
 	c.Helper()
 	c.Until("the masters have caught up", func() string {
 		for n := 1; n <= c.setup.Masters; n++ {
-			before(n)
+			prepare(n)
 			if !c.Mesos.CaughtUp(n) {
 				return fmt.Sprintf("master %d has not", n)
 			}
@@ -148,7 +154,7 @@ func (c *Cluster) Operate(call string) string {
 	return answer
 }
 
-// AwaitAgents waits until all running agents have registered.
+// AwaitAgents waits until all agents have registered. All of them must have been started.
 func (c *Cluster) AwaitAgents() {
 	c.Helper()
 	c.Until("the agents have registered", func() string {
@@ -181,8 +187,8 @@ func (c *Cluster) KillMachine(n int) {
 	}
 }
 
-// MachineProcesses returns all processes in the work folder of an agent: the agent, its executors, their supervisors and
-// their tasks.
+// MachineProcesses returns all processes that use the folder of an agent: the agent, its executors, their supervisors
+// and their tasks. It fails the test if there is none.
 func (c *Cluster) MachineProcesses(n int) []int {
 	c.Helper()
 	pids, err := child.Using(c.Mesos.AgentDir(n))
@@ -190,7 +196,7 @@ func (c *Cluster) MachineProcesses(n int) []int {
 		c.Fatal(err)
 	}
 	if len(pids) == 0 {
-		c.Fatalf("no process uses the work folder of agent %d", n)
+		c.Fatalf("no process uses the folder of agent %d", n)
 	}
 	return pids
 }
@@ -216,7 +222,7 @@ func (c *Cluster) Freeze(pids []int) (thaw func()) {
 	return func() { signal(syscall.SIGCONT) }
 }
 
-// AgentID returns the id of a registered agent at the leading master; "" if it has none.
+// AgentID returns the id that an agent has at the leading master; "" if the agent is not active there.
 func (c *Cluster) AgentID(n int) string {
 	c.Helper()
 	for _, a := range c.agents() {
@@ -227,10 +233,11 @@ func (c *Cluster) AgentID(n int) string {
 	return ""
 }
 
-// AwaitAgentLost waits until the leading master has marked an agent unreachable, and the agent has no other id.
+// AwaitAgentLost waits until an agent is not active at the leading master. A killed agent is inactive as soon as its
+// connection ends, before it is unreachable. A frozen agent is active until it has missed too many pings.
 func (c *Cluster) AwaitAgentLost(n int) {
 	c.Helper()
-	c.Until(fmt.Sprintf("agent %d is unreachable", n), func() string {
+	c.Until(fmt.Sprintf("agent %d is not active", n), func() string {
 		if id := c.AgentID(n); id != "" {
 			return "it is active as " + id
 		}
@@ -263,7 +270,8 @@ func (c *Cluster) agentIP(n int) string {
 	return loopbackIP(n)
 }
 
-// Network returns the network of an agent, if Setup.Networks is set.
+// Network returns the network of an agent, and makes it at the first call. An agent runs in its network only if
+// Setup.Networks is set.
 func (c *Cluster) Network(n int) *Network {
 	c.Helper()
 	if c.networks[n] == nil {
